@@ -29,6 +29,11 @@ type Service struct {
 	interrupt func(point string) error // interrupt is a crash at a point between two steps, in tests
 }
 
+// WithDB returns the service on another database, such as that of a lease. Its budget for the presses of a stay is its own: sweeps do not press.
+func (s *Service) WithDB(d *db.DB) *Service {
+	return &Service{DB: d, Keys: s.Keys, PMS: s.PMS, Queue: s.Queue, Log: s.Log, Starts: s.Starts, interrupt: s.interrupt}
+}
+
 // View is a check-in as pages show it.
 type View struct {
 	Step

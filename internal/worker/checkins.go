@@ -32,8 +32,7 @@ func (c CheckIns) Sweep() Sweep {
 		every = 3 * time.Second
 	}
 	return Sweep{Name: "check-ins", Every: every, Run: func(ctx context.Context, d *db.DB) error {
-		run := checkInRun{log: c.Log, service: *c.Service, calling: map[checkin.Key]bool{}, limits: map[string]chan struct{}{}}
-		run.service.DB = d
+		run := checkInRun{log: c.Log, service: c.Service.WithDB(d), calling: map[checkin.Key]bool{}, limits: map[string]chan struct{}{}}
 		defer run.all.Wait()
 		for {
 			if err := run.evaluateDue(ctx); err != nil {
@@ -50,7 +49,7 @@ func (c CheckIns) Sweep() Sweep {
 // that a PMS that hangs delays only calls to itself.
 type checkInRun struct {
 	log     *slog.Logger
-	service checkin.Service
+	service *checkin.Service
 	all     sync.WaitGroup
 
 	mu      sync.Mutex
