@@ -117,7 +117,8 @@ func (q Search) isOnlyOfChannel(row *ent.Reservation) bool {
 	return foldNumber(row.PmsNumber) != foldNumber(q.Number)
 }
 
-// guestsOf returns the guests of some stays who answered. It runs the same query if there are no stays.
+// guestsOf returns the guests of some stays who answered. It runs the same query without stays, so that the time does not tell whether a
+// number exists.
 func (q Search) guestsOf(tx *db.Tx, rows []*ent.Reservation) ([]*ent.Guest, error) {
 	ids := []string{""}
 	for _, row := range rows {

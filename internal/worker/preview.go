@@ -21,7 +21,6 @@ func (v Invitations) Preview(view *db.Tx, propertyID, integrationID string) (mai
 	if err != nil {
 		return mail.Counts{}, err
 	}
-	counts := mail.Counts{Enabled: app.InvitationsAt != nil}
 	schedule, err := scheduleOf(view, propertyID)
 	if err != nil {
 		return mail.Counts{}, err
@@ -30,7 +29,7 @@ func (v Invitations) Preview(view *db.Tx, propertyID, integrationID string) (mai
 	if err != nil {
 		return mail.Counts{}, err
 	}
-	seen := map[string]bool{} // the bookers of groups that were counted
+	p := previewer{Invitations: v, view: view, schedule: schedule, invited: invited, groups: map[string]bool{}, counts: mail.Counts{Enabled: app.InvitationsAt != nil}}
 	for after := ""; ; {
 		rows, err := view.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IntegrationID(integrationID), entreservation.IDGT(after),
 			entreservation.State(string(access.Confirmed)), entreservation.ToAtGT(view.Now()), entreservation.FromAtGT(view.Now().Add(-invitationHorizon))).
@@ -39,12 +38,12 @@ func (v Invitations) Preview(view *db.Tx, propertyID, integrationID string) (mai
 			return mail.Counts{}, fmt.Errorf("count invitations: %w", err)
 		}
 		for _, stay := range rows {
-			if err := v.count(view, &counts, stay, schedule, invited, seen); err != nil {
+			if err := p.count(stay); err != nil {
 				return mail.Counts{}, err
 			}
 		}
 		if len(rows) < previewPage {
-			return counts, nil
+			return p.counts, nil
 		}
 		after = rows[len(rows)-1].ID
 	}
@@ -62,28 +61,39 @@ func (v Invitations) invited(view *db.Tx, propertyID string) (map[string]bool, e
 	return out, nil
 }
 
-func (v Invitations) count(view *db.Tx, counts *mail.Counts, stay *ent.Reservation, when mail.Schedule, invited, seen map[string]bool) error {
-	address, err := bookerAddress(view, v.Reservations, stay)
-	if err != nil || invited[stay.ID] {
+// previewer counts the bookers of one integration.
+type previewer struct {
+	Invitations
+	view     *db.Tx
+	schedule mail.Schedule
+	invited  map[string]bool // the reservations whose bookers were invited
+	groups   map[string]bool // the bookers of groups that were counted
+	counts   mail.Counts
+}
+
+// count counts the booker of a reservation. The booker of a group counts once.
+func (p *previewer) count(stay *ent.Reservation) error {
+	address, err := bookerAddress(p.view, p.Reservations, stay)
+	if err != nil || p.invited[stay.ID] {
 		return err
 	}
 	if !mail.Reaches(address) {
-		counts.NoAddress++
+		p.counts.NoAddress++
 		return nil
 	}
 	if stay.PmsGroupID != nil {
 		key := *stay.PmsGroupID + "\x00" + address
-		if seen[key] {
+		if p.groups[key] {
 			return nil
 		}
-		seen[key] = true
+		p.groups[key] = true
 	}
-	due, next := mail.DueMail(mail.Stay{State: stay.State, From: stay.FromAt, To: stay.ToAt, Email: address}, when, view.Now())
+	due, next := mail.DueMail(mail.Stay{State: stay.State, From: stay.FromAt, To: stay.ToAt, Email: address}, p.schedule, p.view.Now())
 	switch {
 	case due == mail.DueInvitation:
-		counts.Now++
+		p.counts.Now++
 	case !next.IsZero():
-		counts.Later++
+		p.counts.Later++
 	}
 	return nil
 }
