@@ -2,12 +2,14 @@ package mail
 
 import (
 	"fmt"
+	"time"
 
 	"entgo.io/ent/dialect/sql"
 
 	"latchkey.dev/ent"
 	entmail "latchkey.dev/ent/mail"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
 )
 
 // Delivery is what a page may say about a mail to the guest.
@@ -139,4 +141,21 @@ type LinkOrder struct {
 	Address                   string // empty: the guest's address when the mail is sent
 	// Occasion makes a repeated order the same mail. Empty: each order is a mail.
 	Occasion string
+}
+
+// maxCompanionMails bounds the mails to companions that the guests of one stay order within a day: each guest of the largest party gets one.
+// Guests name the addresses, and can remove and add companions as often as they like.
+const maxCompanionMails = 60
+
+// MayInviteCompanion returns why the guests of a stay may not order another mail to a companion, or nil.
+func MayInviteCompanion(view *db.Tx, propertyID, reservationID string) error {
+	n, err := view.Mail.Query().Where(entmail.PropertyID(propertyID), entmail.ReservationID(reservationID), entmail.Kind(string(Companion)),
+		entmail.CreatedAtGT(view.Now().Add(-24*time.Hour))).Count(view.Context())
+	if err != nil {
+		return fmt.Errorf("count the mails to the companions of a stay: %w", err)
+	}
+	if n >= maxCompanionMails {
+		return fault.New(fault.Exhausted, fault.TooManyAttempts, "%d links were mailed to the companions of this stay within a day; try again tomorrow, or fill in their data here", n).Retry(time.Hour)
+	}
+	return nil
 }

@@ -62,6 +62,11 @@ func (m Mails) OrderLink(tx *db.Tx, o mail.LinkOrder) (bool, error) {
 		kind = mail.Companion
 	}
 	ordered := mail.Mail{PropertyID: o.PropertyID, Kind: kind, ReservationID: o.ReservationID, GuestID: o.GuestID, To: o.Address}
+	if o.GuestID != "" && o.Occasion != "" {
+		if err := mail.MayInviteCompanion(tx, o.PropertyID, o.ReservationID); err != nil {
+			return false, err
+		}
+	}
 	if o.Occasion != "" {
 		ordered.OnceKey = fmt.Sprintf("%s/%s/%s/%s", o.ReservationID, kind, o.GuestID, o.Occasion)
 	}

@@ -1,8 +1,10 @@
 package worker
 
 import (
+	"fmt"
 	"regexp"
 	"testing"
+	"time"
 
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -92,6 +94,34 @@ func TestRenewedLinkOfAnAddressWithCapitals(t *testing.T) {
 		})
 		if row := p.deliver()[0]; row.State != string(mail.InBox) {
 			p.Errorf("the mail is %s", row.State)
+		}
+	})
+}
+
+// Guests name the addresses of companions, and can add and remove companions. So the mails that they order are bounded, for each stay.
+func TestMailsToCompanionsAreBounded(t *testing.T) {
+	eachPost(t, func(p *post) {
+		stay, other := p.book("1", "ana@example.com", 5*day), p.book("2", "bo@example.com", 5*day)
+		order := func(stay string, n int) error {
+			return p.d.Write(p.Context(), func(tx *db.Tx) error {
+				_, err := p.mails.OrderLink(tx, mail.LinkOrder{PropertyID: "prp_one", ReservationID: stay, GuestID: fmt.Sprint("gst_", n), Address: "else@example.com", Occasion: "once"})
+				return err
+			})
+		}
+		for n := range 60 {
+			if err := order(stay, n); err != nil {
+				p.Fatalf("mail %d: %v", n+1, err)
+			}
+		}
+		if err := order(stay, 60); !fault.Has(err, fault.TooManyAttempts) {
+			p.Errorf("after 60 mails: %v", err)
+		}
+		if err := order(other, 0); err != nil {
+			p.Errorf("another stay: %v", err)
+		}
+		p.clock.Advance(24 * time.Hour)
+		if err := order(stay, 61); err != nil {
+			p.Errorf("a day later: %v", err)
 		}
 	})
 }
