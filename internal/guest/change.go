@@ -44,7 +44,8 @@ func loadTrustedParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, err
 // guest in, and afterwards if it checked the guest in itself, or is the phone that took the stay from that session: a person who knows a
 // number and a name is not yet the guest.
 func (p *Party) Trusts(a actor.Actor) bool {
-	return a.Origin == OriginMail || p.Reservation.State != string(access.Started) || isPressedBy(a, p.Stay)
+	state := access.State(p.Reservation.State)
+	return a.Origin == OriginMail || state != access.Started && state != access.Processed || isPressedBy(a, p.Stay)
 }
 
 // SetParty stores how many people stay, as the guest says, and adds or removes companions.

@@ -23,6 +23,7 @@ type Form struct {
 	law    *rule.Rule
 	viewer actor.Actor
 	ward   bool
+	names  bool // the session may read the names
 }
 
 // FormOf returns the form of a guest.
@@ -31,16 +32,16 @@ func (p *Party) FormOf(a actor.Actor, guestID string) (Form, error) {
 	if err != nil {
 		return Form{}, err
 	}
-	return Form{Member: m, Asks: rule.Fields(p.Rules, ruleGuest(m), p.ruleParty()), law: p.Law(), viewer: a, ward: p.isWard(m)}, nil
+	return Form{Member: m, Asks: rule.Fields(p.Rules, ruleGuest(m), p.ruleParty()), law: p.Law(), viewer: a, ward: p.isWard(m), names: p.Trusts(a)}, nil
 }
 
 // Value returns the answer to a field. It returns withheld if the answer was given in another session and the caller's session
-// rests on two facts only: a person who knows a number and a name must not read the rest. Withheld from the main guest is also what an
-// adult companion answered on a link of their own.
+// rests on two facts only: a person who knows a number and a name must not read the rest, nor the names after the check-in. Withheld from
+// the main guest is also what an adult companion answered on a link of their own.
 func (f Form) Value(field rule.Field) (value string, withheld bool) {
 	value = f.Member.Answers[field]
 	switch {
-	case value == "", field == rule.FirstName, field == rule.LastName, f.Member.by[field] == f.viewer.ID:
+	case value == "", f.names && (field == rule.FirstName || field == rule.LastName), f.Member.by[field] == f.viewer.ID:
 		return value, false
 	case f.viewer.Origin != OriginMail, !f.ward && f.LockedBy(field) != "":
 		return "", true

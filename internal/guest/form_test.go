@@ -189,6 +189,17 @@ func TestTwoFactsReadNoAnswers(t *testing.T) {
 		if v, withheld := value(k, rule.DocumentNumber); v != "" || !withheld {
 			t.Errorf("the kiosk reads %q after it saved the step", v)
 		}
+		for _, state := range []string{"started", "processed"} {
+			h.book(hotel, "A", "Silva", reservation.State, state)
+			for _, f := range []rule.Field{rule.FirstName, rule.LastName} {
+				if v, withheld := value(k, f); v != "" || !withheld {
+					t.Errorf("%s: the kiosk reads the name %q", state, v)
+				}
+				if v, withheld := value(a, f); v == "" || withheld {
+					t.Errorf("%s: the device of the link reads the name %q", state, v)
+				}
+			}
+		}
 	})
 }
 
