@@ -53,12 +53,6 @@ func (p *Page) Address() string {
 	return evaluate[string](p, `location.href`)
 }
 
-// Title returns the title of the page.
-func (p *Page) Title() string {
-	p.t.Helper()
-	return evaluate[string](p, `document.title`)
-}
-
 // Heading returns the text of the page's first h1.
 func (p *Page) Heading() string {
 	p.t.Helper()
