@@ -118,7 +118,7 @@ const findSession = `SELECT s.id, s.property_id, s.reservation_id, s.guest_id, s
 	JOIN reservations AS r ON r.id = s.reservation_id AND r.property_id = s.property_id
 	WHERE s.mac = $1 AND s.expires_at > $2 AND s.revoked_at IS NULL AND r.state <> 'canceled' AND r.erased_at IS NULL`
 
-// IsSessionActive reports whether a session goes on.
+// IsSessionActive reports whether a session has not ended.
 func IsSessionActive(view *db.Tx, propertyID, sessionID string) (bool, error) {
 	found, err := view.GuestSession.Query().Where(active(view, propertyID, []predicate.GuestSession{guestsession.ID(sessionID)})...).Exist(view.Context())
 	if err != nil {

@@ -30,7 +30,7 @@ var errProof = fault.New(fault.Invalid, fault.ProofInvalid, "the challenge has e
 
 // NewChallenge returns what the tablet's key signs for its next search.
 func NewChallenge(keys *keyring.Ring, kioskID string, now time.Time) string {
-	body := binary.BigEndian.AppendUint64(nil, uint64(now.UnixMicro())) // verifyChallenge converts back
+	body := binary.BigEndian.AppendUint64(nil, uint64(now.UnixMicro())) // verifyChallenge reads it again
 	return base64.RawURLEncoding.EncodeToString(append(body, macOfChallenge(keys, kioskID, body)...))
 }
 

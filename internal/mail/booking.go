@@ -70,9 +70,9 @@ func Decide(rooms []Room, grouped bool, when Schedule, now time.Time) Decision {
 	for i, r := range current {
 		switch {
 		case due[DueInvitation][r.Address] && r.mayBeInvited(when, now):
-			d.list(Invitation, r)
+			d.addRoom(Invitation, r)
 		case due[DueReminder][r.Address] && r.mayBeReminded(now):
-			d.list(Reminder, r)
+			d.addRoom(Reminder, r)
 		case kinds[i] == DueInvitation:
 			d.Waiting = append(d.Waiting, r.ID)
 			d.decideAgainAt(r.waitsUntil(settled, now))
@@ -136,8 +136,8 @@ func (r Room) mayBeReminded(now time.Time) bool {
 	return r.State == confirmed && r.From.After(now) && !r.InvitedAt.IsZero() && !r.Reminded && !r.Finished && !now.Before(r.InvitedAt.Add(remindAfter))
 }
 
-// list adds a room to the mail to its booker.
-func (d *Decision) list(kind Kind, r Room) {
+// addRoom adds a room to the mail to its booker.
+func (d *Decision) addRoom(kind Kind, r Room) {
 	for i := range d.Mails {
 		if m := &d.Mails[i]; m.Kind == kind && m.To == r.Address {
 			m.Rooms = append(m.Rooms, r.ID)

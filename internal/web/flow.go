@@ -20,7 +20,7 @@ func (f flow) base() string {
 	return "/g/stays/" + f.Stay.GetId()
 }
 
-// Home is the first page of the stay.
+// Home returns the URL of the first page of the stay.
 func (f flow) Home() string {
 	if f.Kiosk {
 		return "/k/you"
@@ -28,10 +28,10 @@ func (f flow) Home() string {
 	return f.base()
 }
 
-// Below is a page below the stay.
+// Below returns the URL of a page below the stay.
 func (f flow) Below(name string) string { return f.base() + "/" + name }
 
-// Form is the form of one guest.
+// Form returns the URL of the form of one guest.
 func (f flow) Form(guest string) string {
 	if f.Kiosk {
 		return "/k/form"
@@ -39,7 +39,7 @@ func (f flow) Form(guest string) string {
 	return f.base() + "/form/" + guest
 }
 
-// Step is a step of a guest's form. A kiosk names the guest by its place in the party.
+// Step returns the URL of a step of a guest's form. A kiosk names the guest by its place in the party.
 func (f flow) Step(guest, step string) string {
 	if !f.Kiosk {
 		return f.Form(guest) + "/" + step
@@ -75,7 +75,7 @@ func (f flow) stepOf(path string) (guest, step string) {
 	return f.Stay.GetGuests()[place].GetId(), path
 }
 
-// CheckIn is the page of the check-in.
+// CheckIn returns the URL of the page of the check-in.
 func (f flow) CheckIn() string {
 	if f.Kiosk {
 		return "/k/confirm"
@@ -83,7 +83,7 @@ func (f flow) CheckIn() string {
 	return f.Below("checkin")
 }
 
-// Key is the page of the codes.
+// Key returns the URL of the page of the codes.
 func (f flow) Key() string {
 	if f.Kiosk {
 		return "/k/code"
@@ -91,10 +91,10 @@ func (f flow) Key() string {
 	return f.Below("key")
 }
 
-// Email is the page that asks for the guest's own address.
+// Email returns the URL of the page that asks for the guest's own address.
 func (f flow) Email() string { return f.Below("email") }
 
-// Asking is the page that waits for the PMS.
+// Asking returns the URL of the page that waits for the PMS.
 func (f flow) Asking() string {
 	if f.Kiosk {
 		return "/k/asking"
@@ -102,7 +102,7 @@ func (f flow) Asking() string {
 	return f.Below("checkin")
 }
 
-// stagePage returns the page of a stage of the check-in.
+// stagePage returns the URL of the page of a stage of the check-in.
 func (f flow) stagePage(c *guestv1.CheckIn) string {
 	stage := c.GetStage()
 	switch {
@@ -158,5 +158,5 @@ func (f flow) Main() *guestv1.StayGuest {
 	return nil
 }
 
-// NameOf is the given name of a guest of the party, or "".
+// NameOf returns the given name of a guest of the party, or "".
 func (f flow) NameOf(id string) string { return f.guest(id).GetFirstName() }

@@ -184,7 +184,7 @@ func (x *exchange) backFrom(f *guestv1.Form, at int) string {
 	return x.flow.Home()
 }
 
-// checkPage is the page with all answers.
+// checkPage returns the URL of the page with all answers.
 func (x *exchange) checkPage() string {
 	if x.flow.Kiosk {
 		return "/k/confirm"
@@ -234,7 +234,7 @@ func (s *site) saveStep(x *exchange) error {
 	return x.redirect(x.pageAfterStep(saved.GetData(), step))
 }
 
-// pageAfterStep returns the page after a saved step.
+// pageAfterStep returns the URL of the page after a saved step.
 func (x *exchange) pageAfterStep(f *guestv1.Form, step string) string {
 	if x.isFromCheck() && f.GetNext() == "" {
 		return x.checkPage()
