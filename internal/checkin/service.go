@@ -110,7 +110,7 @@ func (s *Service) Start(ctx context.Context, a actor.Actor) (View, error) {
 	if err != nil || !v.mayAsk() {
 		return v, err
 	}
-	return s.inTurn(ctx, k, func() (View, error) { return s.ask(ctx, k, v, "") })
+	return s.inTurn(ctx, k, a, func() (View, error) { return s.ask(ctx, k, v, "") })
 }
 
 // begin records the beginning, and forgets a check-in that began before the PMS moved the stay to a later day.
@@ -143,7 +143,7 @@ func (s *Service) AskAgain(ctx context.Context, a actor.Actor) (View, error) {
 		return View{}, err
 	}
 	ctx = context.WithoutCancel(ctx) // a guest who closes the page does not interrupt a call
-	return s.inTurn(ctx, k, func() (View, error) { return s.askAgain(ctx, k, a) })
+	return s.inTurn(ctx, k, a, func() (View, error) { return s.askAgain(ctx, k, a) })
 }
 
 func (s *Service) askAgain(ctx context.Context, k Key, by actor.Actor) (View, error) {
@@ -185,7 +185,7 @@ func (s *Service) Complete(ctx context.Context, a actor.Actor) (View, error) {
 }
 
 func (s *Service) complete(ctx context.Context, k Key, a actor.Actor) (View, error) {
-	return s.inTurn(ctx, k, func() (View, error) { return s.completeInTurn(ctx, k, a) })
+	return s.inTurn(ctx, k, a, func() (View, error) { return s.completeInTurn(ctx, k, a) })
 }
 
 func (s *Service) completeInTurn(ctx context.Context, k Key, a actor.Actor) (View, error) {

@@ -2,82 +2,103 @@ package checkin
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
 
+	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest"
 )
 
-// Limits of the presses of one stay. A PMS is called by few requests at a time for all guests of a property, so without them one person
-// with two facts could hold up everybody else.
+// Limits of presses. A PMS is called by few requests at a time for all guests of a property, so without them one person with two facts could
+// hold up everybody else.
 const (
-	pressBurst = 10
-	pressEvery = 6 * time.Second
-	turnWait   = time.Second // how long a press waits for another one of the same stay
-	keptTurns  = 1000        // how many stays are kept before those with a full budget are forgotten
+	pressBurst  = 10
+	pressEvery  = 6 * time.Second
+	turnWait    = time.Second // how long a press waits for another one of the same stay
+	keptBudgets = 1000        // how many budgets are kept before the full ones are forgotten
 )
 
 // turns lets one press of a stay at a time call the PMS, and bounds how many do. It is safe for concurrent use.
 type turns struct {
-	mu    sync.Mutex
-	stays map[string]*turn
+	mu      sync.Mutex
+	stays   map[string]*turn
+	budgets map[string]*rate.Limiter
 }
 
 type turn struct {
-	free   chan struct{} // has an element unless a press calls the PMS
-	budget *rate.Limiter
-	users  int
+	free  chan struct{} // has an element unless a press calls the PMS
+	users int
 }
 
-// join returns the turn of a stay for one more press, or nil if its budget is spent.
-func (t *turns) join(reservationID string, now time.Time) *turn {
+// budgetOf names the budget of a session's presses. A link of a mail has its own. Whoever knows two facts can have any number of sessions,
+// so those of one stay share a budget: one for QR codes, and one for kiosks with the phones that took the stay there. So a person from
+// afar spends neither the budget of a guest with a link nor that of a guest at the property.
+func budgetOf(a actor.Actor) string {
+	switch {
+	case a.Origin == guest.OriginMail:
+		return a.ID
+	case a.Origin == guest.OriginDoor && a.HandedBy == "":
+		return a.ReservationID + "/door"
+	}
+	return a.ReservationID + "/kiosk"
+}
+
+// spend takes a press from the budget of a session. It reports whether there was one.
+func (t *turns) spend(a actor.Actor, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.budgets == nil {
+		t.budgets = map[string]*rate.Limiter{}
+	}
+	name := budgetOf(a)
+	budget := t.budgets[name]
+	if budget == nil {
+		if len(t.budgets) >= keptBudgets {
+			maps.DeleteFunc(t.budgets, func(_ string, b *rate.Limiter) bool { return b.TokensAt(now) >= pressBurst })
+		}
+		budget = rate.NewLimiter(rate.Every(pressEvery), pressBurst)
+		t.budgets[name] = budget
+	}
+	return budget.AllowN(now, 1)
+}
+
+// join returns the turn of a stay for one more press, which must leave.
+func (t *turns) join(reservationID string) *turn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stays == nil {
+		t.stays = map[string]*turn{}
+	}
 	own := t.stays[reservationID]
 	if own == nil {
-		t.forget(now)
-		own = &turn{free: make(chan struct{}, 1), budget: rate.NewLimiter(rate.Every(pressEvery), pressBurst)}
+		own = &turn{free: make(chan struct{}, 1)}
 		own.free <- struct{}{}
 		t.stays[reservationID] = own
-	}
-	if !own.budget.AllowN(now, 1) {
-		return nil
 	}
 	own.users++
 	return own
 }
 
-// forget drops the stays without a press under way whose budget is full again, once there are many.
-func (t *turns) forget(now time.Time) {
-	if t.stays == nil {
-		t.stays = map[string]*turn{}
-	}
-	if len(t.stays) < keptTurns {
-		return
-	}
-	for id, own := range t.stays {
-		if own.users == 0 && own.budget.TokensAt(now) >= pressBurst {
-			delete(t.stays, id)
-		}
-	}
-}
-
-func (t *turns) leave(own *turn) {
+func (t *turns) leave(reservationID string, own *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	own.users--
+	if own.users--; own.users == 0 {
+		delete(t.stays, reservationID)
+	}
 }
 
 // inTurn runs what a press does at the PMS when no other press of the stay does. A press that finds another one under way for too long
 // returns the check-in as it is: its page follows it.
-func (s *Service) inTurn(ctx context.Context, k Key, do func() (View, error)) (View, error) {
-	own := s.turns.join(k.ReservationID, s.DB.Clock().Now())
-	if own == nil {
+func (s *Service) inTurn(ctx context.Context, k Key, a actor.Actor, do func() (View, error)) (View, error) {
+	if !s.turns.spend(a, s.DB.Clock().Now()) {
 		return View{}, fault.New(fault.Exhausted, fault.TooManyAttempts, "the PMS was asked too often about this stay; try again in a few seconds").Retry(pressEvery)
 	}
-	defer s.turns.leave(own)
+	own := s.turns.join(k.ReservationID)
+	defer s.turns.leave(k.ReservationID, own)
 	limit := time.NewTimer(turnWait)
 	defer limit.Stop()
 	select {

@@ -4,8 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest"
 )
 
 // While one press of a stay asks the PMS, another one does not: it leaves room for the guests of other stays.
@@ -45,6 +47,31 @@ func TestPressesOfOneStayAreBounded(t *testing.T) {
 		x.do("a moment later", x.again, checkin.ConfirmDetails)
 		if _, err := x.service.AskAgainAsStaff(x.Context(), x.key); err != nil {
 			x.Errorf("staff: %v", err)
+		}
+	})
+}
+
+// A person with two facts who spends the budget of a stay's QR codes does not spend that of the guest, with the link or at the property.
+func TestPressesFromAfarLeaveRoomForTheGuest(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.do("start", x.start, checkin.ConfirmDetails)
+		again := func(a actor.Actor) error {
+			_, err := x.service.AskAgain(x.Context(), a)
+			return err
+		}
+		var spent error
+		for range 11 {
+			spent = again(x.session(guest.OriginDoor)) // each search gives another session
+		}
+		if !fault.Has(spent, fault.TooManyAttempts) {
+			t.Errorf("eleven presses from afar: %v", spent)
+		}
+		phone := x.session(guest.OriginDoor)
+		phone.HandedBy = "ses_kiosk"
+		for what, a := range map[string]actor.Actor{"the link": x.session(guest.OriginMail), "the kiosk": x.session("ksk_1"), "the phone from the kiosk": phone} {
+			if err := again(a); err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
 		}
 	})
 }
