@@ -71,6 +71,7 @@ type field struct {
 	Value string
 	Parts []string // of a date: day, month and year
 	Why   string   // why the law asks, as the kind of a text; empty if the field before has the same text
+	By    string   // the given name of the guest who gave an answer that the session may not change; empty if the session may not read it
 }
 
 type stepView struct {
@@ -112,6 +113,12 @@ func (x *exchange) step(status int, f *guestv1.Form, name string, posted map[str
 		q := field{FormField: asked, ID: "f-" + strings.ReplaceAll(asked.GetName(), ".", "-"), Value: asked.GetValue(), Why: asked.GetPurpose()}
 		if n := len(v.Fields); n > 0 && v.Fields[n-1].GetPurpose() == q.Why {
 			q.Why = ""
+		}
+		switch asked.GetLockedBy() {
+		case "mailLink":
+			q.By = x.flow.Main().GetFirstName()
+		case "guest":
+			q.By = x.flow.NameOf(f.GetGuestId())
 		}
 		if sent, ok := posted[asked.GetName()]; ok {
 			q.Value = sent

@@ -104,7 +104,7 @@ func TestLockedAnswers(t *testing.T) {
 	f.form.Steps[0].Fields[0].Withheld = true
 	b := f.client(t)
 	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
-	page := b.shows("/g/stays/rsv_1/form/gst_1/name", "Family name This guest answered on a link of their own. Only they can change it.", "Leave it empty to keep the answer.")
+	page := b.shows("/g/stays/rsv_1/form/gst_1/name", "Family name Ana answered this on a link of their own. Only Ana can change it.", "Leave it empty to keep the answer.")
 	if !strings.Contains(page.body, `name="firstName"`) || strings.Contains(page.body, `name="lastName"`) {
 		t.Errorf("inputs of the page: %s", page.body)
 	}
@@ -113,6 +113,28 @@ func TestLockedAnswers(t *testing.T) {
 		t.Errorf("sent: %v", f.answers)
 	}
 	b.shows("/g/stays/rsv_1/form/check", "Family name Answered. Only the person who answered can read it here.")
+}
+
+// A locked answer names who gave it, if the device may read the name: the guest of the form, or the main guest, who has the link of the mail.
+func TestLockedAnswersNameWhoGaveThem(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	main, own := f.stay.Guests[0], f.stay.Guests[1]
+	main.FirstName, own.FirstName = "Ana", "<Bo>"
+	for _, c := range []struct{ by, guest, mainName, ownName, want string }{
+		{"mailLink", own.GetId(), "Ana", "<Bo>", "Ana answered this with the link of the mail. To change it, open that link, or ask at the desk."},
+		{"mailLink", main.GetId(), "Ana", "<Bo>", "Ana answered this with the link of the mail. To change it, open that link, or ask at the desk."},
+		{"mailLink", own.GetId(), "", "", "Answered with the link in your mail. To change it, open that link, or ask at the desk."},
+		{"guest", own.GetId(), "Ana", "<Bo>", "&lt;Bo&gt; answered this on a link of their own. Only &lt;Bo&gt; can change it."},
+		{"guest", own.GetId(), "Ana", "", "This guest answered on a link of their own. Only they can change it."},
+		{"another", own.GetId(), "Ana", "<Bo>", "Answered. Only the person who answered can read it here."},
+	} {
+		main.FirstName, own.FirstName = c.mainName, c.ownName
+		f.form.GuestId = c.guest
+		f.form.Steps[0].Fields[1].LockedBy = c.by
+		b.shows("/g/stays/rsv_1/form/"+c.guest+"/name", c.want)
+	}
 }
 
 // Countries that guests of the property choose often come first. The chosen one is selected once.
