@@ -1,0 +1,150 @@
+package checkin
+
+import (
+	"time"
+
+	"latchkey.dev/internal/money"
+)
+
+// Stage is the state of a check-in. The values are those of the API.
+type Stage string
+
+const (
+	NotToday       Stage = "notToday"       // the stay begins on a later day
+	NotStarted     Stage = "start"          // the guest has not said that they are at the property, or the PMS was not asked yet
+	Details        Stage = "details"        // answers are missing
+	ConfirmDetails Stage = "confirmDetails" // the guest confirms the answers on the day of arrival
+	IdentityCheck  Stage = "identityCheck"  // a member of staff compares face and document
+	Signature      Stage = "signature"      // the law wants a signature
+	HouseRules     Stage = "houseRules"     // the guest accepts the house rules
+	Stopped        Stage = "stopped"        // see the stops
+	Ready          Stage = "ready"          // the guest may press "check in now"
+	Calling        Stage = "calling"        // checkIn is being called
+	Waiting        Stage = "waiting"        // the PMS accepted; its change to started has not arrived
+	AtDesk         Stage = "atDesk"         // the desk completes the check-in
+	CheckedIn      Stage = "checkedIn"      // the reservation is started
+	Ended          Stage = "ended"          // the stay is over or canceled
+)
+
+// StopReason is why a check-in does not go on. The values are those of the API.
+type StopReason string
+
+const (
+	StopOwing              StopReason = "owing"
+	StopRoomNotReady       StopReason = "roomNotReady"
+	StopPartnerError       StopReason = "partnerError"
+	StopPartnerUnavailable StopReason = "partnerUnavailable"
+	StopIdentityCheck      StopReason = "identityCheck"
+	StopSignature          StopReason = "signature"
+	StopStageRefused       StopReason = "stageRefused"
+	StopMinorAlone         StopReason = "minorAlone"
+	StopCheckInRefused     StopReason = "checkInRefused"
+	StopAtDesk             StopReason = "atDesk"
+	StopNoAnswer           StopReason = "noAnswer" // it is not known whether the PMS checked the guest in
+)
+
+// AttemptState is the state of the latest checkIn call.
+type AttemptState string
+
+const (
+	NoAttempt       AttemptState = ""
+	AttemptCalling  AttemptState = "calling" // the call is running, or its effect is not known
+	AttemptAccepted AttemptState = "accepted"
+	AttemptRefused  AttemptState = "refused" // the next press begins another attempt with another key
+	AttemptAtDesk   AttemptState = "atDesk"  // checkIn is not registered
+)
+
+// Facts are all that decides about a check-in.
+type Facts struct {
+	Now         time.Time
+	Reservation ReservationFacts
+	Party       PartyFacts
+	Rules       Rules
+	Answer      *Answer // Answer is the latest answer to getCheckInStatus, or nil
+	Attempt     Attempt
+	Cleared     []Clearance
+
+	BeganAt            time.Time // BeganAt is when the guest said that they are at the property, or zero
+	BeganOn            string    // BeganOn is the day of BeganAt in the property's zone
+	ConfirmedOn        string    // ConfirmedOn is the day on which the guest confirmed the details, YYYY-MM-DD, or empty
+	HouseRulesAccepted bool
+}
+
+// ReservationFacts are what the PMS last sent. Days are YYYY-MM-DD in the property's zone.
+type ReservationFacts struct {
+	State     string
+	Today     string
+	ArrivalOn string
+	To        time.Time
+	ChangedAt time.Time
+	Owing     *money.Amount // Owing is nil if the PMS never sent it
+}
+
+// PartyFacts are what is known about the guests of the stay.
+type PartyFacts struct {
+	MissingGuestIDs []string // guests whom the rule requires and whose answers are not complete
+	MinorAlone      bool     // no guest is an adult
+	Signs           bool     // at least one guest signs the form of the law
+	Unsigned        []string // guests who have to sign on a screen and have not; only if the settings want signatures there
+}
+
+// Rules are the settings of the property.
+type Rules struct {
+	IdentityCheck string // none, compareAtDesk or live
+	Signature     string // none, drawn, paper or external
+	HouseRules    bool   // guests accept house rules
+	Policy        Policy
+}
+
+// Answer is what the PMS answered to getCheckInStatus.
+type Answer struct {
+	At            time.Time
+	About         time.Time     // About is ChangedAt of the reservation when the PMS was asked
+	NotRegistered bool          // the last reservation data decide
+	Owing         *money.Amount // Owing is nil if the amount is not known
+	RoomReady     bool
+	Failure       StopReason // StopPartnerError, StopPartnerUnavailable, or empty
+}
+
+// Attempt is the latest checkIn call. Its key is stored before the call.
+type Attempt struct {
+	Key    string
+	State  AttemptState
+	Calls  int
+	At     time.Time // At is when the latest call was begun
+	Failed bool      // Failed means that the latest call left no usable answer; false while it runs
+	// AcceptedAt is when the PMS accepted, or zero.
+	AcceptedAt time.Time
+}
+
+// Clearance says that staff cleared or refused a stage.
+type Clearance struct {
+	Stage   Stage
+	Refused bool
+}
+
+// OwingRule says whether guests who still owe money may check in.
+type OwingRule string
+
+const (
+	OwingBlocks    OwingRule = "block"     // any amount owed blocks; this is the default, also for an unknown rule
+	OwingAllowed   OwingRule = "allow"     // guests who owe money may check in, because the property collects at check-out
+	OwingThreshold OwingRule = "threshold" // an amount above the threshold blocks
+)
+
+// Policy says what an amount owed does.
+type Policy struct {
+	Owing     OwingRule
+	Threshold int64 // in minor units of the currency that is owed
+}
+
+// Blocks reports whether an amount holds the check-in back.
+func (p Policy) Blocks(owing money.Amount) bool {
+	switch {
+	case owing.Minor <= 0, p.Owing == OwingAllowed:
+		return false
+	case p.Owing == OwingThreshold:
+		return owing.Minor > p.Threshold
+	}
+	return true
+}
