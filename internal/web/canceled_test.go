@@ -54,3 +54,21 @@ func TestCanceledStay(t *testing.T) {
 	f.fails = nil
 	says(b.get("/g/stays/rsv_1"))
 }
+
+// A page that waits for a change does not go on showing a stay whose session has ended: its script is moved to the page that says so.
+func TestEndedSessionMovesTheScript(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	f.revoked = true
+	b.headers = map[string]string{"Latchkey-Script": "1"}
+	for range 2 { // the second one is in another window, which no longer has the cookie
+		if a := b.get("/g/stays/rsv_1/checkin"); a.status != http.StatusNoContent || a.header.Get("Latchkey-Location") != "/g/stays/rsv_1" {
+			t.Errorf("a script gets %d, to %q", a.status, a.header.Get("Latchkey-Location"))
+		}
+	}
+	b.headers = nil
+	if a := b.get("/g/stays/rsv_1"); a.status != http.StatusNotFound {
+		t.Errorf("the page answers %d", a.status)
+	}
+}

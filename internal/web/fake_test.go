@@ -38,6 +38,7 @@ type fakeAPI struct {
 	bound       bool
 	sendsNoMail bool
 	canceled    bool // the PMS canceled the stay, which ended the session
+	revoked     bool // the session was ended
 	stay        *guestv1.Stay
 	form        *guestv1.Form
 	answers     map[string]string
@@ -120,7 +121,7 @@ func (f *fakeAPI) call(ctx context.Context, token string) error {
 	if f.fails != nil {
 		return f.fails
 	}
-	if token != "" && (c.token != token || f.canceled) {
+	if token != "" && (c.token != token || f.canceled || f.revoked) {
 		return fault.New(fault.Unauthenticated, "", "wrong token")
 	}
 	if c.key != "" {

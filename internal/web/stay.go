@@ -19,7 +19,11 @@ func (s *site) deviceSession(h handler) handler {
 		if !cookieID.MatchString(id) {
 			return x.notFound()
 		}
-		if x.token = x.cookie(stayCookie + id); x.token == "" {
+		x.token = x.cookie(stayCookie + id)
+		switch {
+		case x.token == "" && x.scripted():
+			return x.redirect("/g/stays/" + id) // another page of this device forgot the session
+		case x.token == "":
 			return x.notFound()
 		}
 		x.flow.Stay = &guestv1.Stay{Id: id}
@@ -35,21 +39,23 @@ func (s *site) deviceSession(h handler) handler {
 // ended. It forgets another one.
 func (x *exchange) renderEnded(id string, refused error) error {
 	found, err := x.site.api.Links.GetCanceledStay(x.callContextOf(""), &guestv1.GetCanceledStayRequest{Token: x.token})
-	switch {
-	case err == nil:
-		return x.renderCanceled(found.GetData())
-	case x.site.api.Fault(err).Kind != fault.NotFound:
+	if err != nil && x.site.api.Fault(err).Kind != fault.NotFound {
 		return err
 	}
-	x.dropCookie(stayCookie + id)
-	return refused
+	if err != nil {
+		x.dropCookie(stayCookie + id)
+	}
+	switch {
+	case x.scripted():
+		return x.redirect("/g/stays/" + id) // a script shows another page only if it is moved there
+	case err != nil:
+		return refused
+	}
+	return x.renderCanceled(found.GetData())
 }
 
 // renderCanceled says that the PMS canceled the stay, and whom to ask. It shows nothing of the stay.
 func (x *exchange) renderCanceled(face *guestv1.PropertyFace) error {
-	if id := x.r.PathValue("id"); id != "" && x.scripted() {
-		return x.redirect("/g/stays/" + id) // a script shows another page only if it is moved there
-	}
 	x.flow.Stay = nil
 	p := x.newPage(face, "web.canceled")
 	p.Data = problemView{Text: p.T("web.canceled.text", "property", face.GetName())}
