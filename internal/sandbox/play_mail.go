@@ -35,20 +35,33 @@ func (p *play) mails(ctx context.Context) ([]mailRow, error) {
 	}
 	var out []mailRow
 	for _, m := range found.GetData().GetList() {
-		row := mailRow{ID: m.GetId(), Kind: cmp.Or(mailKinds[m.GetKind()], m.GetKind()), To: m.GetMaskedTo(), At: p.clock(m.GetCreatedAt().AsTime())}
-		switch m.GetState() {
-		case "mailbox":
+		row, shown := mailRowOf(m)
+		if !shown {
+			continue
+		}
+		row.At = p.clock(m.GetCreatedAt().AsTime())
+		if m.GetState() == "mailbox" {
 			if row.To, err = p.recipient(ctx, client, m.GetId()); err != nil {
 				return nil, err
 			}
-		case "waiting":
-			row.Chip = &note{"", "waiting"}
-		case "failed", "bounced":
-			row.Chip = &note{"bad", m.GetState()}
 		}
 		out = append(out, row)
 	}
 	return out, nil
+}
+
+// mailRowOf returns the line of a mail, and whether the mailbox shows it: a mail that lost its reason reaches nobody.
+func mailRowOf(m *propertyv1.Mail) (row mailRow, shown bool) {
+	row = mailRow{ID: m.GetId(), Kind: cmp.Or(mailKinds[m.GetKind()], m.GetKind()), To: cmp.Or(m.GetMaskedTo(), "a guest without an address")}
+	switch m.GetState() {
+	case "canceled":
+		return row, false
+	case "waiting":
+		row.Chip = &note{"", "waiting"}
+	case "failed", "bounced":
+		row.Chip = &note{"bad", m.GetState()}
+	}
+	return row, true
 }
 
 // recipient returns the address of a mail in the mailbox. It reads each mail once.
