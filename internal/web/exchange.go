@@ -177,7 +177,11 @@ func (x *exchange) notFound() error {
 // renderError answers with the page of an error.
 func (x *exchange) renderError(err error) {
 	f := x.site.api.Fault(err)
-	switch f.Kind {
+	kind := f.Kind
+	if kind == fault.Invalid && x.r.Method != http.MethodPost {
+		kind = fault.NotFound // only the address can be wrong, such as that of a link with a part of the mail's text
+	}
+	switch kind {
 	case fault.Unauthenticated, fault.Denied, fault.NotFound:
 		if x.flow.Kiosk {
 			_ = x.redirect("/k/")

@@ -147,6 +147,9 @@ func (f *fakeAPI) once(ctx context.Context, r proto.Message) error {
 func unknown() error { return fault.New(fault.NotFound, fault.LinkInvalid, "not found") }
 
 func (f *fakeAPI) GetLink(ctx context.Context, r *guestv1.GetLinkRequest, _ ...grpc.CallOption) (*guestv1.GetLinkResponse, error) {
+	if len(r.GetLink()) > 64 {
+		return nil, fault.New(fault.Invalid, fault.InvalidFields, "link: too long")
+	}
 	if r.GetLink() != linkSecret {
 		return nil, unknown()
 	}

@@ -118,6 +118,14 @@ func TestAnotherStayIsUnknown(t *testing.T) {
 }
 
 // A link that another device has bound offers a new one.
+// A mail program may take words after the link for a part of it.
+func TestLinkThatIsTooLong(t *testing.T) {
+	b := newFake().client(t)
+	if a := b.get("/g/l/" + linkSecret + strings.Repeat("x", 64)); a.status != http.StatusNotFound || !strings.Contains(plain(a.body), "This link does not work any more") {
+		t.Errorf("status %d: %s", a.status, plain(a.body))
+	}
+}
+
 func TestSecondDevice(t *testing.T) {
 	f := newFake()
 	f.bound = true
