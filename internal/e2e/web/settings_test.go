@@ -1,0 +1,82 @@
+package web_test
+
+import (
+	"fmt"
+
+	"latchkey.dev/internal/test/browser"
+	"latchkey.dev/internal/test/pseudo"
+)
+
+// setting is how a browser shows a page.
+type setting struct {
+	size      browser.Size
+	dark      bool
+	scriptOff bool
+	forced    bool   // the browser replaces the page's colors
+	spaced    bool   // the reader spaces the text
+	language  string // of a pseudo catalogue
+	kinds     bool   // a test run shows one page of each kind; without it, the full matrix alone has the setting
+}
+
+func (s setting) String() string {
+	name := fmt.Sprint(s.size)
+	if s.language != "" {
+		name += "-" + s.language
+	}
+	for _, part := range []struct {
+		on   bool
+		name string
+	}{{s.forced, "forced"}, {s.dark, "dark"}, {s.spaced, "spaced"}, {s.scriptOff, "noscript"}} {
+		if part.on {
+			name += "-" + part.name
+		}
+	}
+	return name
+}
+
+func (s setting) options() []browser.Option {
+	options := []browser.Option{browser.WithSize(s.size), browser.ReducedMotion}
+	if s.dark {
+		options = append(options, browser.Dark)
+	}
+	if s.forced {
+		options = append(options, browser.ForcedColors)
+	}
+	if s.scriptOff {
+		options = append(options, browser.WithoutScript)
+	}
+	return options
+}
+
+// guestSettings and kioskSettings are the first of them in each test run, with those that show a page of each kind, and all of them in
+// the full matrix. 400 % is a window of 320 CSS pixels.
+var (
+	guestSettings = []setting{
+		{size: browser.Narrow}, {size: browser.Phone, dark: true}, {size: browser.Tablet, scriptOff: true}, {size: browser.Desktop}, {size: browser.Phone, scriptOff: true},
+		{size: browser.Desktop.Zoom(4), spaced: true, kinds: true}, {size: browser.Phone, forced: true, dark: true, kinds: true},
+		{size: browser.Narrow, language: pseudo.Long}, {size: browser.Narrow, language: pseudo.RightToLeft, kinds: true},
+		{size: browser.Tablet, language: pseudo.RightToLeft}, {size: browser.Phone, forced: true}, {size: browser.Desktop.Zoom(2)}, {size: browser.Phone, spaced: true},
+	}
+	kioskSettings = []setting{
+		{size: browser.Kiosk}, {size: browser.Tablet}, {size: browser.Narrow},
+		{size: browser.Kiosk.Zoom(4), spaced: true, kinds: true}, {size: browser.Kiosk, forced: true, dark: true},
+		{size: browser.Kiosk, language: pseudo.Long}, {size: browser.Kiosk, language: pseudo.RightToLeft, kinds: true},
+		{size: browser.Narrow, language: pseudo.RightToLeft}, {size: browser.Kiosk, forced: true}, {size: browser.Kiosk.Zoom(2)}, {size: browser.Kiosk, spaced: true},
+	}
+)
+
+// matrix returns the settings of a test run.
+func matrix(settings []setting) (run []setting) {
+	for i, m := range settings {
+		if all || i == 0 || m.kinds {
+			run = append(run, m)
+		}
+	}
+	return run
+}
+
+// One state of each kind of page: text, tasks, fields, choices, errors, codes, a spinner, a drawing, a QR code and a dialog.
+var (
+	guestKinds = []string{"link", "stay", "form-birth", "form-wrong", "people", "share", "check-long", "checkin-waiting", "checkin-sign", "key-gate", "key-failed", "devices", "look"}
+	kioskKinds = []string{"start", "find-wrong", "which", "form", "code-long", "still", "waiting"}
+)
