@@ -1,7 +1,6 @@
 package web
 
 import (
-	"html/template"
 	"net/http"
 	"time"
 
@@ -36,7 +35,7 @@ func (x *exchange) find(status int, face *guestv1.PropertyFace, v findView) erro
 	p := x.newPage(face, title)
 	switch {
 	case v.TooMany:
-		p.Wrong = []wrong{{ID: "f-number", Text: p.tooMany(v.Wait)}}
+		p.Wrong = []wrong{p.tooMany(v.Wait)}
 	case v.NotFound:
 		p.Wrong = []wrong{{ID: "f-number", Text: p.T("web.find.notFound")}}
 	}
@@ -49,11 +48,15 @@ func (x *exchange) find(status int, face *guestv1.PropertyFace, v findView) erro
 }
 
 // tooMany says when a guest may search again.
-func (p *page) tooMany(wait time.Duration) template.HTML {
-	if wait > 2*time.Hour {
-		return p.T("web.find.tooManyToday")
+func (p *page) tooMany(wait time.Duration) wrong {
+	minutes := max(1, int((wait+time.Minute-1)/time.Minute))
+	switch {
+	case wait > 2*time.Hour:
+		return wrong{Title: p.T("web.find.tooMany.title"), Text: p.T("web.find.tooManyToday")}
+	case p.Kiosk:
+		return wrong{Title: p.T("web.find.kiosk.title", "minutes", minutes), Text: p.T("web.find.kiosk")}
 	}
-	return p.T("web.find.tooMany", "minutes", max(1, int((wait+time.Minute-1)/time.Minute)))
+	return wrong{Title: p.T("web.find.tooMany.title"), Text: p.T("web.find.tooMany", "minutes", minutes)}
 }
 
 func (s *site) findAtDoor(x *exchange) error {

@@ -122,7 +122,9 @@ func TestNotFoundReadsAlike(t *testing.T) {
 	f := newFake()
 	b := f.client(t)
 	b.enrol()
-	for _, path := range []string{"/k/find", "/q/door_1"} {
+	for path, wait := range map[string]string{
+		"/k/find": "This kiosk needs 10 minutes Try again after that, ask for help", "/q/door_1": "Too many attempts Try again in 10 minutes, or go to the desk.",
+	} {
 		for _, sent := range [][]string{facts("8790", "Meyer"), facts("1", "Silva"), facts("", "Silva"), facts("8790", "")} {
 			a := b.do(http.MethodPost, path, form(sent...))
 			a.contains(t, "We could not find that booking. Check both answers, or ask for help.")
@@ -130,7 +132,7 @@ func TestNotFoundReadsAlike(t *testing.T) {
 				t.Errorf("%s: status %d", path, a.status)
 			}
 		}
-		b.do(http.MethodPost, path, form(facts("limit", "Silva")...)).contains(t, "Try again in 10 minutes, or go to the desk.")
+		b.do(http.MethodPost, path, form(facts("limit", "Silva")...)).contains(t, wait)
 		b.do(http.MethodPost, path, form(facts("day", "Silva")...)).contains(t, "Try again tomorrow")
 	}
 	b.do(http.MethodPost, "/k/find", form("number", "8790", "name", "Silva")).contains(t, "We could not find that booking.")

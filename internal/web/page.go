@@ -44,6 +44,7 @@ type page struct {
 type wrong struct {
 	ID    string        // of the field
 	Label template.HTML // of the field; "" if the text says what it is about
+	Title template.HTML // of the summary, if no answer is wrong
 	Text  template.HTML
 }
 

@@ -148,6 +148,7 @@ var kioskStates = []state{
 	{name: "start-larger", path: "/k/", act: func(p *browser.Page) { p.Click("Larger text") }},
 	{name: "find", path: "/k/find"},
 	{name: "find-wrong", path: "/k/find", given: failing(fault.New(fault.NotFound, "", "")), act: findAtKiosk("not find that booking")},
+	{name: "find-too-many", path: "/k/find", given: failing(fault.New(fault.Exhausted, "", "")), act: findAtKiosk("This kiosk needs a minute")},
 	{name: "which", path: "/k/find", given: choices, act: findAtKiosk("Which room is yours?")},
 	{name: "you", path: "/k/you"},
 	{name: "you-long", path: "/k/you", given: long},
