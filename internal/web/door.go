@@ -24,7 +24,7 @@ func (s *site) showDoor(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return x.find(http.StatusOK, door.GetData(), findView{Action: "/q/" + x.r.PathValue("door")})
+	return x.find(http.StatusOK, door.GetData(), findView{Action: "/q/" + x.r.PathValue("door"), Number: x.value("number"), Name: x.value("name")})
 }
 
 func (x *exchange) find(status int, face *guestv1.PropertyFace, v findView) error {
@@ -43,7 +43,7 @@ func (x *exchange) find(status int, face *guestv1.PropertyFace, v findView) erro
 		p.Back = "/k/"
 		p.Idle = "guest"
 	}
-	p.Data = v
+	p.Data, p.Keeps = v, name == "find"
 	return x.render(status, name, p)
 }
 

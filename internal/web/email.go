@@ -12,7 +12,7 @@ func (s *site) showEmail(x *exchange) error {
 	if !x.flow.Stay.GetNeedsMailAddress() {
 		return x.redirect(x.flow.CheckIn())
 	}
-	return x.emailPage(http.StatusOK, "", "")
+	return x.emailPage(http.StatusOK, x.value("email"), "")
 }
 
 func (x *exchange) emailPage(status int, typed, problem string) error {
@@ -20,7 +20,7 @@ func (x *exchange) emailPage(status int, typed, problem string) error {
 	if problem != "" {
 		p.Wrong = []wrong{{ID: "f-email", Text: p.T(problem)}}
 	}
-	p.Data = typed
+	p.Data, p.Keeps = typed, true
 	return x.render(status, "email", p)
 }
 

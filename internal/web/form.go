@@ -90,7 +90,11 @@ func (s *site) showStep(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return x.step(http.StatusOK, f, step, nil, nil)
+	var typed map[string]string
+	if at := slices.IndexFunc(f.GetSteps(), func(s *guestv1.FormStep) bool { return s.GetName() == step }); at >= 0 && x.hasTyped() {
+		typed = x.posted(f.GetSteps()[at])
+	}
+	return x.step(http.StatusOK, f, step, typed, nil)
 }
 
 // step renders one step of a form. posted are the answers to show in place of the stored ones, and faults are their faults.
@@ -101,7 +105,7 @@ func (x *exchange) step(status int, f *guestv1.Form, name string, posted map[str
 	}
 	step := f.GetSteps()[at]
 	p := x.stayPage(stepTitle(step))
-	p.Back = x.backFrom(f, at)
+	p.Back, p.Keeps = x.backFrom(f, at), true
 	v := stepView{Guest: x.flow.guest(f.GetGuestId()), Step: step, Confirm: x.isFromCheck()}
 	if isCountCertain(f) && len(f.GetSteps()) > 1 {
 		v.Number, v.Count = at+1, len(f.GetSteps())
@@ -216,18 +220,7 @@ func (s *site) saveStep(x *exchange) error {
 	if at < 0 {
 		return x.notFound()
 	}
-	posted := map[string]string{}
-	words := x.words(x.flow.Stay.GetProperty())
-	for _, q := range f.GetSteps()[at].GetFields() {
-		if q.GetLockedBy() != "" {
-			continue // the page shows no input
-		}
-		if q.GetKind() == "date" {
-			posted[q.GetName()] = words.dateFrom(x.value(q.GetName()+".day"), x.value(q.GetName()+".month"), x.value(q.GetName()+".year"))
-			continue
-		}
-		posted[q.GetName()] = x.value(q.GetName())
-	}
+	posted := x.posted(f.GetSteps()[at])
 	if address, ok := x.sameAddress(guest, step); ok && x.value("do") == "same" {
 		posted = address
 	}
@@ -239,6 +232,23 @@ func (s *site) saveStep(x *exchange) error {
 		return err
 	}
 	return x.redirect(x.pageAfterStep(saved.GetData(), step))
+}
+
+// posted returns the answers of a posted step.
+func (x *exchange) posted(step *guestv1.FormStep) map[string]string {
+	posted := map[string]string{}
+	words := x.words(x.flow.Stay.GetProperty())
+	for _, q := range step.GetFields() {
+		if q.GetLockedBy() != "" {
+			continue // the page shows no input
+		}
+		if q.GetKind() == "date" {
+			posted[q.GetName()] = words.dateFrom(x.value(q.GetName()+".day"), x.value(q.GetName()+".month"), x.value(q.GetName()+".year"))
+			continue
+		}
+		posted[q.GetName()] = x.value(q.GetName())
+	}
+	return posted
 }
 
 // pageAfterStep returns the URL of the page after a saved step.

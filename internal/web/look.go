@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -55,17 +56,20 @@ func (s *site) handleLook(next http.Handler) http.Handler {
 	})
 }
 
-// saveLook keeps the choice on the device and shows the page again.
+// saveLook keeps the choice on the device and shows the page again, with what the guest has typed into it.
 func (s *site) saveLook(x *exchange) error {
 	path := x.r.URL.Path
 	if !slices.ContainsFunc(Paths, func(p string) bool { return strings.HasPrefix(path, p) }) {
 		return x.notFound()
 	}
+	typed := x.typedRequest()
 	switch theme := x.r.PostForm.Get("theme"); {
 	case theme == themes[0]:
 		x.dropCookie(themeCookie)
+		replaceCookie(typed, x.cookieName(themeCookie), "")
 	case slices.Contains(themes, theme):
 		x.setCookie(themeCookie, theme, s.now().Add(lookAge))
+		replaceCookie(typed, x.cookieName(themeCookie), theme)
 	}
 	if lang := x.r.PostForm.Get("lang"); slices.Contains(s.languages.names, lang) {
 		until := s.now().Add(lookAge)
@@ -73,7 +77,41 @@ func (s *site) saveLook(x *exchange) error {
 			until = time.Time{} // for this guest; the start page ends it
 		}
 		x.setCookie(languageCookie, lang, until)
+		replaceCookie(typed, x.cookieName(languageCookie), lang)
+	}
+	if x.key() != "" {
+		s.mux.ServeHTTP(x.w, typed)
+		return nil
 	}
 	_, query, _ := strings.Cut(x.r.URL.RawQuery, "&")
 	return x.redirect((&url.URL{Path: path, RawQuery: query}).String())
+}
+
+// typedKey marks the context of a request that shows a page with what was posted.
+type typedKey struct{}
+
+// hasTyped reports whether the page shows what was posted in place of what is stored.
+func (x *exchange) hasTyped() bool { return x.r.Context().Value(typedKey{}) != nil }
+
+// typedRequest is a request for the page of a posted form that shows what was posted. It saves nothing.
+func (x *exchange) typedRequest() *http.Request {
+	r := x.r.Clone(context.WithValue(x.r.Context(), typedKey{}, true))
+	r.Method = http.MethodGet
+	_, r.URL.RawQuery, _ = strings.Cut(r.URL.RawQuery, "&")
+	r.PostForm.Del("key")
+	return r
+}
+
+// replaceCookie sets a cookie of a request; an empty value removes it.
+func replaceCookie(r *http.Request, name, value string) {
+	all := r.Cookies()
+	r.Header.Del("Cookie")
+	for _, c := range all {
+		if c.Name != name {
+			r.AddCookie(c)
+		}
+	}
+	if value != "" {
+		r.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
 }

@@ -57,6 +57,44 @@ func TestLook(t *testing.T) {
 	}
 }
 
+// What a guest has typed and not saved is there after a choice of the look, and is not saved by it.
+func TestLookKeepsWhatIsTyped(t *testing.T) {
+	f := newFake()
+	f.stay.NeedsMailAddress, f.stay.MaskedEmail = true, ""
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	for path, test := range map[string]struct {
+		typed url.Values
+		shown string
+	}{
+		"/g/stays/rsv_1/form/gst_1/name":  {form("firstName", "Anabela", "lastName", ""), `value="Anabela"`},
+		"/g/stays/rsv_1/form/gst_1/birth": {form("birthDate.day", "31", "birthDate.month", "feb<"), `value="feb&lt;"`},
+		"/g/stays/rsv_1/email":            {form("email", "ana@"), `value="ana@"`},
+		"/g/stays/rsv_1/form/arrival":     {form("time", "19:00"), `<option value="19:00" selected>`},
+		"/g/stays/rsv_1/form/share":       {form("share.contact", "yes"), `name="share.contact" value="yes" checked`},
+		"/q/door_1":                       {form("number", "8790", "name", "Silva"), `value="8790"`},
+	} {
+		if body := b.get(path).body; !strings.Contains(body, `form="answers" formaction="?look"`) || !strings.Contains(body, `<form id="answers"`) || strings.Contains(body, test.shown) {
+			t.Errorf("%s: %s", path, body)
+		}
+		calls := len(f.answers)
+		for _, theme := range []string{"dark", "system"} {
+			test.typed.Set("key", pageKey)
+			test.typed.Set("theme", theme)
+			a := b.do(http.MethodPost, path+"?look", test.typed)
+			if a.status != http.StatusOK || !strings.Contains(a.body, test.shown) || strings.Contains(a.body, `data-theme="dark"`) != (theme == "dark") {
+				t.Errorf("%s: status %d, %s", path, a.status, a.body)
+			}
+		}
+		if len(f.answers) != calls {
+			t.Errorf("%s: a choice of colors saved %v", path, f.answers)
+		}
+	}
+	if body := b.get("/g/stays/rsv_1/people").body; strings.Contains(body, "?look") {
+		t.Error("the page of several forms offers a choice that keeps one of them")
+	}
+}
+
 // Pages are never shown from a cache to a guest who made another choice.
 func TestPagesVary(t *testing.T) {
 	header := newFake().client(t).get("/g/l/" + linkSecret).header

@@ -30,6 +30,7 @@ type page struct {
 	Path     string
 	Look     string // light, dark or, if the device decides, ""
 	LookURL  string // where the page sends the choice of its look, or ""
+	Keeps    bool   // the page has a form with answers, which it shows again after a choice of its look
 	Called   bool   // staff have been called, so that the page does not offer it
 	Data     any
 

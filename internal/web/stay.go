@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/fault"
 )
@@ -169,7 +171,10 @@ func hours() (all []string) {
 
 func (s *site) showArrival(x *exchange) error {
 	p := x.stayPage("web.arrival.title")
-	p.Data = hours()
+	p.Data, p.Keeps = hours(), true
+	if x.hasTyped() {
+		x.flow.Stay.ArrivalTime = x.value("time")
+	}
 	return x.render(http.StatusOK, "arrival", p)
 }
 
@@ -246,9 +251,29 @@ func (s *site) showSharing(x *exchange) error {
 			v.Never = append(v.Never, group)
 		}
 	}
+	if x.hasTyped() {
+		x.keepShared()
+	}
 	p := x.stayPage("web.share.title")
-	p.Data = v
+	p.Data, p.Keeps = v, true
 	return x.render(http.StatusOK, "share", p)
+}
+
+// keepShared puts the choices that were posted into the stay that the page shows.
+func (x *exchange) keepShared() {
+	stay := x.flow.Stay
+	for _, g := range stay.GetShared() {
+		g.Shared = proto.Bool(x.value("share."+g.GetName()) == "yes")
+	}
+	if stay.KeepProfile != nil {
+		stay.KeepProfile = proto.Bool(x.value("keep") == "yes")
+	}
+	for _, g := range minors(stay) {
+		g.SharedGroups = nil
+		if x.value("minor."+g.GetId()) == "yes" {
+			g.SharedGroups = []string{"identity"} // any group: the page has one switch for all
+		}
+	}
 }
 
 func (s *site) saveSharing(x *exchange) error {
@@ -282,6 +307,7 @@ func (s *site) showPeople(x *exchange) error {
 
 func (x *exchange) people(status int, v peopleView) error {
 	p := x.stayPage("web.people.title")
+	p.LookURL = "" // a choice of the look would drop what is typed in the page's other forms
 	if v.Bad != "" {
 		p.Wrong = []wrong{{ID: "email-" + v.Bad, Text: p.T("problem.notAnAddress")}}
 	}

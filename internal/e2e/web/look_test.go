@@ -3,6 +3,8 @@ package web_test
 import (
 	"testing"
 
+	"github.com/chromedp/chromedp/kb"
+
 	"latchkey.dev/internal/test/browser"
 	"latchkey.dev/internal/test/pseudo"
 )
@@ -29,12 +31,12 @@ func TestGuestChoosesColors(t *testing.T) {
 				p.WaitUntil("the ground "+want, `document.readyState === "complete" && getComputedStyle(document.documentElement).backgroundColor === "`+want+`"`)
 			}
 			p.Visit(address + "/g/stays/stay1")
-			p.Visit(address + "/g/stays/stay1/people")
+			p.Visit(address + "/g/stays/stay1/form/rules")
 			ground(test.own)
 			p.Click("Light or dark")
 			p.Click(test.press)
 			ground(test.say)
-			p.WaitHeading("Who stays with you")
+			p.WaitHeading("House rules")
 			p.Axe()
 			p.Click("Light or dark")
 			p.Screenshot("chosen")
@@ -59,9 +61,9 @@ func TestGuestChoosesLanguage(t *testing.T) {
 
 	p := browser.Open(t, browser.WithSize(browser.Phone), browser.WithoutScript)
 	p.SetCookie(address, "lk-stay-stay1", "x")
-	p.Visit(address + "/g/stays/stay1/people")
+	p.Visit(address + "/g/stays/stay1/form/rules")
 	p.Click("Language: English")
-	p.Next(other("English"), other("Who stays with you"))
+	p.Next(other("English"), other("House rules"))
 	p.Next(other("Back"), other("Your stay"))
 
 	k := browser.Open(t, browser.WithSize(browser.Kiosk))
@@ -72,4 +74,28 @@ func TestGuestChoosesLanguage(t *testing.T) {
 	k.Next(other("Check in"), other("Find your booking"))
 	k.Visit(address + "/k/")
 	k.WaitHeading("Welcome")
+}
+
+// A guest chooses colors and a language while a form is open: what was typed stays, and the Enter key still continues.
+func TestLookKeepsTheForm(t *testing.T) {
+	pseudo.Add(t, pseudo.RightToLeft)
+	for name, options := range map[string][]browser.Option{"with script": nil, "without script": {browser.WithoutScript}} {
+		t.Run(name, func(t *testing.T) {
+			address := base().serve(t)
+			p := browser.Open(t, append(options, browser.WithSize(browser.Phone), browser.ReducedMotion)...)
+			p.SetCookie(address, "lk-stay-stay1", "x")
+			p.Visit(address + "/g/stays/stay1/form/g1/name")
+			p.Fill("Given names", "Anabela")
+			p.Click("Light or dark")
+			p.Click("Dark")
+			p.WaitUntil("dark colors", `document.documentElement.dataset.theme === "dark" && document.getElementById("f-firstName").value === "Anabela"`)
+			p.Axe()
+			p.Click("Language: English")
+			p.Click(pseudo.Text(pseudo.RightToLeft, "English"))
+			p.WaitUntil("the other language", `document.documentElement.dir === "rtl" && document.getElementById("f-firstName").value === "Anabela"`)
+			p.Script(`document.getElementById("f-firstName").focus()`)
+			p.Press(kb.Enter)
+			p.WaitHeading(pseudo.Text(pseudo.RightToLeft, "What is your country of citizenship?"))
+		})
+	}
 }
