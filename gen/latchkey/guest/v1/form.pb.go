@@ -200,509 +200,6 @@ func (x *ListFormsResponse) GetData() []*Form {
 	return nil
 }
 
-// Form is the form of one guest.
-type Form struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The guest.
-	GuestId string `protobuf:"bytes,1,opt,name=guest_id,json=guestId,proto3" json:"guest_id,omitempty"`
-	// Its steps, in order.
-	Steps []*FormStep `protobuf:"bytes,2,rep,name=steps,proto3" json:"steps,omitempty"`
-	// The name of the first step with a missing required answer, or empty if the form is complete.
-	Next string `protobuf:"bytes,3,opt,name=next,proto3" json:"next,omitempty"`
-	// The country whose rule asks, ISO 3166-1 alpha-2, or empty.
-	Rule string `protobuf:"bytes,4,opt,name=rule,proto3" json:"rule,omitempty"`
-	// All answers of this guest came from what the property keeps for their next stay, and the guest has not confirmed them yet.
-	FromProfile bool `protobuf:"varint,5,opt,name=from_profile,json=fromProfile,proto3" json:"from_profile,omitempty"`
-	// The signature of this guest. Absent: the property wants none of this guest on a screen.
-	Signature     *FormSignature `protobuf:"bytes,6,opt,name=signature,proto3" json:"signature,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Form) Reset() {
-	*x = Form{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Form) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Form) ProtoMessage() {}
-
-func (x *Form) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Form.ProtoReflect.Descriptor instead.
-func (*Form) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *Form) GetGuestId() string {
-	if x != nil {
-		return x.GuestId
-	}
-	return ""
-}
-
-func (x *Form) GetSteps() []*FormStep {
-	if x != nil {
-		return x.Steps
-	}
-	return nil
-}
-
-func (x *Form) GetNext() string {
-	if x != nil {
-		return x.Next
-	}
-	return ""
-}
-
-func (x *Form) GetRule() string {
-	if x != nil {
-		return x.Rule
-	}
-	return ""
-}
-
-func (x *Form) GetFromProfile() bool {
-	if x != nil {
-		return x.FromProfile
-	}
-	return false
-}
-
-func (x *Form) GetSignature() *FormSignature {
-	if x != nil {
-		return x.Signature
-	}
-	return nil
-}
-
-// FormSignature is what a guest signs on a screen.
-type FormSignature struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// incomplete (required answers are missing), later (the law wants it on the day of arrival), atDesk (this session may not see all that is
-	// signed), open (SignForm can be called now) or signed.
-	State string `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
-	// If the state is open: the version of the answers, for SignForm. Show all of them before the guest signs.
-	Shown string `protobuf:"bytes,2,opt,name=shown,proto3" json:"shown,omitempty"`
-	// If the state is open or signed: the names of the fields that the signature covers.
-	Fields []string `protobuf:"bytes,3,rep,name=fields,proto3" json:"fields,omitempty"`
-	// If the state is signed: when the guest signed.
-	SignedAt      *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=signed_at,json=signedAt,proto3" json:"signed_at,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *FormSignature) Reset() {
-	*x = FormSignature{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *FormSignature) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*FormSignature) ProtoMessage() {}
-
-func (x *FormSignature) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use FormSignature.ProtoReflect.Descriptor instead.
-func (*FormSignature) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *FormSignature) GetState() string {
-	if x != nil {
-		return x.State
-	}
-	return ""
-}
-
-func (x *FormSignature) GetShown() string {
-	if x != nil {
-		return x.Shown
-	}
-	return ""
-}
-
-func (x *FormSignature) GetFields() []string {
-	if x != nil {
-		return x.Fields
-	}
-	return nil
-}
-
-func (x *FormSignature) GetSignedAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.SignedAt
-	}
-	return nil
-}
-
-// FormStep is one page of the form.
-type FormStep struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// name, citizenship, birth, kinship, address, document, journey, contact or property.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Its fields, in order.
-	Fields []*FormField `protobuf:"bytes,2,rep,name=fields,proto3" json:"fields,omitempty"`
-	// No required answer is missing.
-	Complete bool `protobuf:"varint,3,opt,name=complete,proto3" json:"complete,omitempty"`
-	// The law asks these fields. The page explains it.
-	Reason        *FormReason `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *FormStep) Reset() {
-	*x = FormStep{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *FormStep) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*FormStep) ProtoMessage() {}
-
-func (x *FormStep) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use FormStep.ProtoReflect.Descriptor instead.
-func (*FormStep) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *FormStep) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *FormStep) GetFields() []*FormField {
-	if x != nil {
-		return x.Fields
-	}
-	return nil
-}
-
-func (x *FormStep) GetComplete() bool {
-	if x != nil {
-		return x.Complete
-	}
-	return false
-}
-
-func (x *FormStep) GetReason() *FormReason {
-	if x != nil {
-		return x.Reason
-	}
-	return nil
-}
-
-// FormField is one question.
-type FormField struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The path in Person, such as lastName, document.number or own.plate.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// text, date, country, choice, email, phone or number.
-	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// An answer is required. Otherwise the page says that it is optional.
-	Required bool `protobuf:"varint,3,opt,name=required,proto3" json:"required,omitempty"`
-	// The values of a choice.
-	Options []string `protobuf:"bytes,4,rep,name=options,proto3" json:"options,omitempty"`
-	// The answer, or empty.
-	Value string `protobuf:"bytes,5,opt,name=value,proto3" json:"value,omitempty"`
-	// The HTML autofill token, or empty.
-	Autocomplete string `protobuf:"bytes,6,opt,name=autocomplete,proto3" json:"autocomplete,omitempty"`
-	// The label of a property's own field. Labels of other fields are in the catalogue by their name.
-	Label string `protobuf:"bytes,7,opt,name=label,proto3" json:"label,omitempty"`
-	// The largest number of characters of an answer.
-	MaxLength int32 `protobuf:"varint,8,opt,name=max_length,json=maxLength,proto3" json:"max_length,omitempty"`
-	// There is an answer, which this session may not see: it was given in another session, and this one rests on two facts only, or an adult
-	// companion gave it on a link of their own. An empty answer keeps it.
-	Withheld bool `protobuf:"varint,9,opt,name=withheld,proto3" json:"withheld,omitempty"`
-	// Why it is asked: law, decides (the answer decides what the law asks, and is not on the law's form) or property.
-	Reason string `protobuf:"bytes,10,opt,name=reason,proto3" json:"reason,omitempty"`
-	// The answer "-" says that the guest has none, such as no second family name.
-	NoneAllowed bool `protobuf:"varint,11,opt,name=none_allowed,json=noneAllowed,proto3" json:"none_allowed,omitempty"`
-	// The label of a property's own field in other languages, by BCP 47 tag.
-	Labels map[string]string `protobuf:"bytes,12,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// What the law wants the answer for, as the name of a text. Fields with the same name can share the text. Empty if the law does not ask.
-	Purpose string `protobuf:"bytes,13,opt,name=purpose,proto3" json:"purpose,omitempty"`
-	// The text of purpose, in English.
-	Why string `protobuf:"bytes,14,opt,name=why,proto3" json:"why,omitempty"`
-	// The law wants the answer before the guest leaves. It is not required at the check-in.
-	ByDeparture bool `protobuf:"varint,15,opt,name=by_departure,json=byDeparture,proto3" json:"by_departure,omitempty"`
-	// If the kind is country: the countries that guests of the property choose often. Show them before all others.
-	Often []string `protobuf:"bytes,16,rep,name=often,proto3" json:"often,omitempty"`
-	// How the answer was given that this session may not change: mailLink (the main guest, with the link of the mail) or guest (a companion, on
-	// a link of their own). Empty: it may change the answer. SaveStep refuses a change with notYourAnswer.
-	LockedBy      string `protobuf:"bytes,17,opt,name=locked_by,json=lockedBy,proto3" json:"locked_by,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *FormField) Reset() {
-	*x = FormField{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *FormField) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*FormField) ProtoMessage() {}
-
-func (x *FormField) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use FormField.ProtoReflect.Descriptor instead.
-func (*FormField) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *FormField) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *FormField) GetKind() string {
-	if x != nil {
-		return x.Kind
-	}
-	return ""
-}
-
-func (x *FormField) GetRequired() bool {
-	if x != nil {
-		return x.Required
-	}
-	return false
-}
-
-func (x *FormField) GetOptions() []string {
-	if x != nil {
-		return x.Options
-	}
-	return nil
-}
-
-func (x *FormField) GetValue() string {
-	if x != nil {
-		return x.Value
-	}
-	return ""
-}
-
-func (x *FormField) GetAutocomplete() string {
-	if x != nil {
-		return x.Autocomplete
-	}
-	return ""
-}
-
-func (x *FormField) GetLabel() string {
-	if x != nil {
-		return x.Label
-	}
-	return ""
-}
-
-func (x *FormField) GetMaxLength() int32 {
-	if x != nil {
-		return x.MaxLength
-	}
-	return 0
-}
-
-func (x *FormField) GetWithheld() bool {
-	if x != nil {
-		return x.Withheld
-	}
-	return false
-}
-
-func (x *FormField) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-func (x *FormField) GetNoneAllowed() bool {
-	if x != nil {
-		return x.NoneAllowed
-	}
-	return false
-}
-
-func (x *FormField) GetLabels() map[string]string {
-	if x != nil {
-		return x.Labels
-	}
-	return nil
-}
-
-func (x *FormField) GetPurpose() string {
-	if x != nil {
-		return x.Purpose
-	}
-	return ""
-}
-
-func (x *FormField) GetWhy() string {
-	if x != nil {
-		return x.Why
-	}
-	return ""
-}
-
-func (x *FormField) GetByDeparture() bool {
-	if x != nil {
-		return x.ByDeparture
-	}
-	return false
-}
-
-func (x *FormField) GetOften() []string {
-	if x != nil {
-		return x.Often
-	}
-	return nil
-}
-
-func (x *FormField) GetLockedBy() string {
-	if x != nil {
-		return x.LockedBy
-	}
-	return ""
-}
-
-// FormReason is why a step is asked, and how long the answers are kept.
-type FormReason struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// law, decides or property, as FormField.reason. The first that one of the step's fields has.
-	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	// The law, such as "RD 933/2021", or empty.
-	Source string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
-	// Where the law can be read, or empty.
-	Url string `protobuf:"bytes,3,opt,name=url,proto3" json:"url,omitempty"`
-	// When the answers are deleted, YYYY-MM-DD, or empty if the rule says none.
-	KeptUntil     string `protobuf:"bytes,4,opt,name=kept_until,json=keptUntil,proto3" json:"kept_until,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *FormReason) Reset() {
-	*x = FormReason{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *FormReason) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*FormReason) ProtoMessage() {}
-
-func (x *FormReason) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[8]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use FormReason.ProtoReflect.Descriptor instead.
-func (*FormReason) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *FormReason) GetKind() string {
-	if x != nil {
-		return x.Kind
-	}
-	return ""
-}
-
-func (x *FormReason) GetSource() string {
-	if x != nil {
-		return x.Source
-	}
-	return ""
-}
-
-func (x *FormReason) GetUrl() string {
-	if x != nil {
-		return x.Url
-	}
-	return ""
-}
-
-func (x *FormReason) GetKeptUntil() string {
-	if x != nil {
-		return x.KeptUntil
-	}
-	return ""
-}
-
 // SaveStepRequest carries the answers of a step.
 type SaveStepRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -718,7 +215,7 @@ type SaveStepRequest struct {
 
 func (x *SaveStepRequest) Reset() {
 	*x = SaveStepRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[9]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -730,7 +227,7 @@ func (x *SaveStepRequest) String() string {
 func (*SaveStepRequest) ProtoMessage() {}
 
 func (x *SaveStepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[9]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -743,7 +240,7 @@ func (x *SaveStepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveStepRequest.ProtoReflect.Descriptor instead.
 func (*SaveStepRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *SaveStepRequest) GetGuestId() string {
@@ -778,7 +275,7 @@ type SaveStepResponse struct {
 
 func (x *SaveStepResponse) Reset() {
 	*x = SaveStepResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[10]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -790,7 +287,7 @@ func (x *SaveStepResponse) String() string {
 func (*SaveStepResponse) ProtoMessage() {}
 
 func (x *SaveStepResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[10]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -803,7 +300,7 @@ func (x *SaveStepResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveStepResponse.ProtoReflect.Descriptor instead.
 func (*SaveStepResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *SaveStepResponse) GetData() *Form {
@@ -829,7 +326,7 @@ type SignFormRequest struct {
 
 func (x *SignFormRequest) Reset() {
 	*x = SignFormRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[11]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -841,7 +338,7 @@ func (x *SignFormRequest) String() string {
 func (*SignFormRequest) ProtoMessage() {}
 
 func (x *SignFormRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[11]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -854,7 +351,7 @@ func (x *SignFormRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignFormRequest.ProtoReflect.Descriptor instead.
 func (*SignFormRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SignFormRequest) GetGuestId() string {
@@ -889,7 +386,7 @@ type SignFormResponse struct {
 
 func (x *SignFormResponse) Reset() {
 	*x = SignFormResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[12]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -901,7 +398,7 @@ func (x *SignFormResponse) String() string {
 func (*SignFormResponse) ProtoMessage() {}
 
 func (x *SignFormResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[12]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -914,7 +411,7 @@ func (x *SignFormResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignFormResponse.ProtoReflect.Descriptor instead.
 func (*SignFormResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SignFormResponse) GetData() *Form {
@@ -937,7 +434,7 @@ type SetPartyRequest struct {
 
 func (x *SetPartyRequest) Reset() {
 	*x = SetPartyRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[13]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -949,7 +446,7 @@ func (x *SetPartyRequest) String() string {
 func (*SetPartyRequest) ProtoMessage() {}
 
 func (x *SetPartyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[13]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -962,7 +459,7 @@ func (x *SetPartyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPartyRequest.ProtoReflect.Descriptor instead.
 func (*SetPartyRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{13}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SetPartyRequest) GetAdultCount() int32 {
@@ -988,7 +485,7 @@ type SetPartyResponse struct {
 
 func (x *SetPartyResponse) Reset() {
 	*x = SetPartyResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[14]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1000,7 +497,7 @@ func (x *SetPartyResponse) String() string {
 func (*SetPartyResponse) ProtoMessage() {}
 
 func (x *SetPartyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[14]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1013,7 +510,7 @@ func (x *SetPartyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPartyResponse.ProtoReflect.Descriptor instead.
 func (*SetPartyResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{14}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{9}
 }
 
 // InviteCompanionRequest names the companion and the address.
@@ -1029,7 +526,7 @@ type InviteCompanionRequest struct {
 
 func (x *InviteCompanionRequest) Reset() {
 	*x = InviteCompanionRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[15]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1041,7 +538,7 @@ func (x *InviteCompanionRequest) String() string {
 func (*InviteCompanionRequest) ProtoMessage() {}
 
 func (x *InviteCompanionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[15]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1054,7 +551,7 @@ func (x *InviteCompanionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteCompanionRequest.ProtoReflect.Descriptor instead.
 func (*InviteCompanionRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{15}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *InviteCompanionRequest) GetGuestId() string {
@@ -1080,7 +577,7 @@ type InviteCompanionResponse struct {
 
 func (x *InviteCompanionResponse) Reset() {
 	*x = InviteCompanionResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[16]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1092,7 +589,7 @@ func (x *InviteCompanionResponse) String() string {
 func (*InviteCompanionResponse) ProtoMessage() {}
 
 func (x *InviteCompanionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[16]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1105,7 +602,7 @@ func (x *InviteCompanionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteCompanionResponse.ProtoReflect.Descriptor instead.
 func (*InviteCompanionResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{16}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{11}
 }
 
 // RemoveCompanionRequest names the companion.
@@ -1119,7 +616,7 @@ type RemoveCompanionRequest struct {
 
 func (x *RemoveCompanionRequest) Reset() {
 	*x = RemoveCompanionRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[17]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1131,7 +628,7 @@ func (x *RemoveCompanionRequest) String() string {
 func (*RemoveCompanionRequest) ProtoMessage() {}
 
 func (x *RemoveCompanionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[17]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1144,7 +641,7 @@ func (x *RemoveCompanionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveCompanionRequest.ProtoReflect.Descriptor instead.
 func (*RemoveCompanionRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{17}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RemoveCompanionRequest) GetGuestId() string {
@@ -1163,7 +660,7 @@ type RemoveCompanionResponse struct {
 
 func (x *RemoveCompanionResponse) Reset() {
 	*x = RemoveCompanionResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[18]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1175,7 +672,7 @@ func (x *RemoveCompanionResponse) String() string {
 func (*RemoveCompanionResponse) ProtoMessage() {}
 
 func (x *RemoveCompanionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[18]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1188,7 +685,7 @@ func (x *RemoveCompanionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveCompanionResponse.ProtoReflect.Descriptor instead.
 func (*RemoveCompanionResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{18}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{13}
 }
 
 // SetArrivalRequest carries the hour.
@@ -1202,7 +699,7 @@ type SetArrivalRequest struct {
 
 func (x *SetArrivalRequest) Reset() {
 	*x = SetArrivalRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[19]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1214,7 +711,7 @@ func (x *SetArrivalRequest) String() string {
 func (*SetArrivalRequest) ProtoMessage() {}
 
 func (x *SetArrivalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[19]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1227,7 +724,7 @@ func (x *SetArrivalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetArrivalRequest.ProtoReflect.Descriptor instead.
 func (*SetArrivalRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{19}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SetArrivalRequest) GetTime() string {
@@ -1246,7 +743,7 @@ type SetArrivalResponse struct {
 
 func (x *SetArrivalResponse) Reset() {
 	*x = SetArrivalResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[20]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1258,7 +755,7 @@ func (x *SetArrivalResponse) String() string {
 func (*SetArrivalResponse) ProtoMessage() {}
 
 func (x *SetArrivalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[20]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1271,7 +768,7 @@ func (x *SetArrivalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetArrivalResponse.ProtoReflect.Descriptor instead.
 func (*SetArrivalResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{20}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{15}
 }
 
 // SetMailAddressRequest carries the address.
@@ -1285,7 +782,7 @@ type SetMailAddressRequest struct {
 
 func (x *SetMailAddressRequest) Reset() {
 	*x = SetMailAddressRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[21]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1297,7 +794,7 @@ func (x *SetMailAddressRequest) String() string {
 func (*SetMailAddressRequest) ProtoMessage() {}
 
 func (x *SetMailAddressRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[21]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1310,7 +807,7 @@ func (x *SetMailAddressRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMailAddressRequest.ProtoReflect.Descriptor instead.
 func (*SetMailAddressRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{21}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SetMailAddressRequest) GetEmail() string {
@@ -1329,7 +826,7 @@ type SetMailAddressResponse struct {
 
 func (x *SetMailAddressResponse) Reset() {
 	*x = SetMailAddressResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[22]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1341,7 +838,7 @@ func (x *SetMailAddressResponse) String() string {
 func (*SetMailAddressResponse) ProtoMessage() {}
 
 func (x *SetMailAddressResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[22]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1354,7 +851,7 @@ func (x *SetMailAddressResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMailAddressResponse.ProtoReflect.Descriptor instead.
 func (*SetMailAddressResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{22}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{17}
 }
 
 // AcceptHouseRulesRequest has no fields.
@@ -1366,7 +863,7 @@ type AcceptHouseRulesRequest struct {
 
 func (x *AcceptHouseRulesRequest) Reset() {
 	*x = AcceptHouseRulesRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[23]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1378,7 +875,7 @@ func (x *AcceptHouseRulesRequest) String() string {
 func (*AcceptHouseRulesRequest) ProtoMessage() {}
 
 func (x *AcceptHouseRulesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[23]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1391,7 +888,7 @@ func (x *AcceptHouseRulesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptHouseRulesRequest.ProtoReflect.Descriptor instead.
 func (*AcceptHouseRulesRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{23}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{18}
 }
 
 // AcceptHouseRulesResponse answers with the moment.
@@ -1405,7 +902,7 @@ type AcceptHouseRulesResponse struct {
 
 func (x *AcceptHouseRulesResponse) Reset() {
 	*x = AcceptHouseRulesResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[24]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1417,7 +914,7 @@ func (x *AcceptHouseRulesResponse) String() string {
 func (*AcceptHouseRulesResponse) ProtoMessage() {}
 
 func (x *AcceptHouseRulesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[24]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1430,7 +927,7 @@ func (x *AcceptHouseRulesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptHouseRulesResponse.ProtoReflect.Descriptor instead.
 func (*AcceptHouseRulesResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{24}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AcceptHouseRulesResponse) GetAcceptedAt() *timestamppb.Timestamp {
@@ -1457,7 +954,7 @@ type SetSharingRequest struct {
 
 func (x *SetSharingRequest) Reset() {
 	*x = SetSharingRequest{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[25]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1469,7 +966,7 @@ func (x *SetSharingRequest) String() string {
 func (*SetSharingRequest) ProtoMessage() {}
 
 func (x *SetSharingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[25]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1482,7 +979,7 @@ func (x *SetSharingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSharingRequest.ProtoReflect.Descriptor instead.
 func (*SetSharingRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{25}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SetSharingRequest) GetGroups() []string {
@@ -1526,7 +1023,7 @@ type MinorSharing struct {
 
 func (x *MinorSharing) Reset() {
 	*x = MinorSharing{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[26]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1538,7 +1035,7 @@ func (x *MinorSharing) String() string {
 func (*MinorSharing) ProtoMessage() {}
 
 func (x *MinorSharing) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[26]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1551,7 +1048,7 @@ func (x *MinorSharing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MinorSharing.ProtoReflect.Descriptor instead.
 func (*MinorSharing) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{26}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *MinorSharing) GetGuestId() string {
@@ -1577,7 +1074,7 @@ type SetSharingResponse struct {
 
 func (x *SetSharingResponse) Reset() {
 	*x = SetSharingResponse{}
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[27]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1589,7 +1086,7 @@ func (x *SetSharingResponse) String() string {
 func (*SetSharingResponse) ProtoMessage() {}
 
 func (x *SetSharingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_form_proto_msgTypes[27]
+	mi := &file_latchkey_guest_v1_form_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1602,68 +1099,21 @@ func (x *SetSharingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSharingResponse.ProtoReflect.Descriptor instead.
 func (*SetSharingResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{27}
+	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{22}
 }
 
 var File_latchkey_guest_v1_form_proto protoreflect.FileDescriptor
 
 const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"\n" +
-	"\x1clatchkey/guest/v1/form.proto\x12\x11latchkey.guest.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"6\n" +
+	"\x1clatchkey/guest/v1/form.proto\x12\x11latchkey.guest.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a#latchkey/guest/v1/form_fields.proto\x1a\x1clatchkey/rpc/v1/access.proto\"6\n" +
 	"\x0eGetFormRequest\x12$\n" +
 	"\bguest_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\aguestId\">\n" +
 	"\x0fGetFormResponse\x12+\n" +
 	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.FormR\x04data\"\x12\n" +
 	"\x10ListFormsRequest\"@\n" +
 	"\x11ListFormsResponse\x12+\n" +
-	"\x04data\x18\x01 \x03(\v2\x17.latchkey.guest.v1.FormR\x04data\"\xdf\x01\n" +
-	"\x04Form\x12\x19\n" +
-	"\bguest_id\x18\x01 \x01(\tR\aguestId\x121\n" +
-	"\x05steps\x18\x02 \x03(\v2\x1b.latchkey.guest.v1.FormStepR\x05steps\x12\x12\n" +
-	"\x04next\x18\x03 \x01(\tR\x04next\x12\x12\n" +
-	"\x04rule\x18\x04 \x01(\tR\x04rule\x12!\n" +
-	"\ffrom_profile\x18\x05 \x01(\bR\vfromProfile\x12>\n" +
-	"\tsignature\x18\x06 \x01(\v2 .latchkey.guest.v1.FormSignatureR\tsignature\"\x8c\x01\n" +
-	"\rFormSignature\x12\x14\n" +
-	"\x05state\x18\x01 \x01(\tR\x05state\x12\x14\n" +
-	"\x05shown\x18\x02 \x01(\tR\x05shown\x12\x16\n" +
-	"\x06fields\x18\x03 \x03(\tR\x06fields\x127\n" +
-	"\tsigned_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\bsignedAt\"\xa7\x01\n" +
-	"\bFormStep\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
-	"\x06fields\x18\x02 \x03(\v2\x1c.latchkey.guest.v1.FormFieldR\x06fields\x12\x1a\n" +
-	"\bcomplete\x18\x03 \x01(\bR\bcomplete\x125\n" +
-	"\x06reason\x18\x04 \x01(\v2\x1d.latchkey.guest.v1.FormReasonR\x06reason\"\xb3\x04\n" +
-	"\tFormField\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
-	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1a\n" +
-	"\brequired\x18\x03 \x01(\bR\brequired\x12\x18\n" +
-	"\aoptions\x18\x04 \x03(\tR\aoptions\x12\x19\n" +
-	"\x05value\x18\x05 \x01(\tB\x03\x80\x01\x01R\x05value\x12\"\n" +
-	"\fautocomplete\x18\x06 \x01(\tR\fautocomplete\x12\x14\n" +
-	"\x05label\x18\a \x01(\tR\x05label\x12\x1d\n" +
-	"\n" +
-	"max_length\x18\b \x01(\x05R\tmaxLength\x12\x1a\n" +
-	"\bwithheld\x18\t \x01(\bR\bwithheld\x12\x16\n" +
-	"\x06reason\x18\n" +
-	" \x01(\tR\x06reason\x12!\n" +
-	"\fnone_allowed\x18\v \x01(\bR\vnoneAllowed\x12@\n" +
-	"\x06labels\x18\f \x03(\v2(.latchkey.guest.v1.FormField.LabelsEntryR\x06labels\x12\x18\n" +
-	"\apurpose\x18\r \x01(\tR\apurpose\x12\x10\n" +
-	"\x03why\x18\x0e \x01(\tR\x03why\x12!\n" +
-	"\fby_departure\x18\x0f \x01(\bR\vbyDeparture\x12\x14\n" +
-	"\x05often\x18\x10 \x03(\tR\x05often\x12\x1b\n" +
-	"\tlocked_by\x18\x11 \x01(\tR\blockedBy\x1a9\n" +
-	"\vLabelsEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"i\n" +
-	"\n" +
-	"FormReason\x12\x12\n" +
-	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x16\n" +
-	"\x06source\x18\x02 \x01(\tR\x06source\x12\x10\n" +
-	"\x03url\x18\x03 \x01(\tR\x03url\x12\x1d\n" +
-	"\n" +
-	"kept_until\x18\x04 \x01(\tR\tkeptUntil\"\xf9\x01\n" +
+	"\x04data\x18\x01 \x03(\v2\x17.latchkey.guest.v1.FormR\x04data\"\xf9\x01\n" +
 	"\x0fSaveStepRequest\x12$\n" +
 	"\bguest_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\aguestId\x12\x1d\n" +
 	"\x04step\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18 R\x04step\x12e\n" +
@@ -1738,81 +1188,70 @@ func file_latchkey_guest_v1_form_proto_rawDescGZIP() []byte {
 	return file_latchkey_guest_v1_form_proto_rawDescData
 }
 
-var file_latchkey_guest_v1_form_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_latchkey_guest_v1_form_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_latchkey_guest_v1_form_proto_goTypes = []any{
 	(*GetFormRequest)(nil),           // 0: latchkey.guest.v1.GetFormRequest
 	(*GetFormResponse)(nil),          // 1: latchkey.guest.v1.GetFormResponse
 	(*ListFormsRequest)(nil),         // 2: latchkey.guest.v1.ListFormsRequest
 	(*ListFormsResponse)(nil),        // 3: latchkey.guest.v1.ListFormsResponse
-	(*Form)(nil),                     // 4: latchkey.guest.v1.Form
-	(*FormSignature)(nil),            // 5: latchkey.guest.v1.FormSignature
-	(*FormStep)(nil),                 // 6: latchkey.guest.v1.FormStep
-	(*FormField)(nil),                // 7: latchkey.guest.v1.FormField
-	(*FormReason)(nil),               // 8: latchkey.guest.v1.FormReason
-	(*SaveStepRequest)(nil),          // 9: latchkey.guest.v1.SaveStepRequest
-	(*SaveStepResponse)(nil),         // 10: latchkey.guest.v1.SaveStepResponse
-	(*SignFormRequest)(nil),          // 11: latchkey.guest.v1.SignFormRequest
-	(*SignFormResponse)(nil),         // 12: latchkey.guest.v1.SignFormResponse
-	(*SetPartyRequest)(nil),          // 13: latchkey.guest.v1.SetPartyRequest
-	(*SetPartyResponse)(nil),         // 14: latchkey.guest.v1.SetPartyResponse
-	(*InviteCompanionRequest)(nil),   // 15: latchkey.guest.v1.InviteCompanionRequest
-	(*InviteCompanionResponse)(nil),  // 16: latchkey.guest.v1.InviteCompanionResponse
-	(*RemoveCompanionRequest)(nil),   // 17: latchkey.guest.v1.RemoveCompanionRequest
-	(*RemoveCompanionResponse)(nil),  // 18: latchkey.guest.v1.RemoveCompanionResponse
-	(*SetArrivalRequest)(nil),        // 19: latchkey.guest.v1.SetArrivalRequest
-	(*SetArrivalResponse)(nil),       // 20: latchkey.guest.v1.SetArrivalResponse
-	(*SetMailAddressRequest)(nil),    // 21: latchkey.guest.v1.SetMailAddressRequest
-	(*SetMailAddressResponse)(nil),   // 22: latchkey.guest.v1.SetMailAddressResponse
-	(*AcceptHouseRulesRequest)(nil),  // 23: latchkey.guest.v1.AcceptHouseRulesRequest
-	(*AcceptHouseRulesResponse)(nil), // 24: latchkey.guest.v1.AcceptHouseRulesResponse
-	(*SetSharingRequest)(nil),        // 25: latchkey.guest.v1.SetSharingRequest
-	(*MinorSharing)(nil),             // 26: latchkey.guest.v1.MinorSharing
-	(*SetSharingResponse)(nil),       // 27: latchkey.guest.v1.SetSharingResponse
-	nil,                              // 28: latchkey.guest.v1.FormField.LabelsEntry
-	nil,                              // 29: latchkey.guest.v1.SaveStepRequest.AnswersEntry
-	(*timestamppb.Timestamp)(nil),    // 30: google.protobuf.Timestamp
+	(*SaveStepRequest)(nil),          // 4: latchkey.guest.v1.SaveStepRequest
+	(*SaveStepResponse)(nil),         // 5: latchkey.guest.v1.SaveStepResponse
+	(*SignFormRequest)(nil),          // 6: latchkey.guest.v1.SignFormRequest
+	(*SignFormResponse)(nil),         // 7: latchkey.guest.v1.SignFormResponse
+	(*SetPartyRequest)(nil),          // 8: latchkey.guest.v1.SetPartyRequest
+	(*SetPartyResponse)(nil),         // 9: latchkey.guest.v1.SetPartyResponse
+	(*InviteCompanionRequest)(nil),   // 10: latchkey.guest.v1.InviteCompanionRequest
+	(*InviteCompanionResponse)(nil),  // 11: latchkey.guest.v1.InviteCompanionResponse
+	(*RemoveCompanionRequest)(nil),   // 12: latchkey.guest.v1.RemoveCompanionRequest
+	(*RemoveCompanionResponse)(nil),  // 13: latchkey.guest.v1.RemoveCompanionResponse
+	(*SetArrivalRequest)(nil),        // 14: latchkey.guest.v1.SetArrivalRequest
+	(*SetArrivalResponse)(nil),       // 15: latchkey.guest.v1.SetArrivalResponse
+	(*SetMailAddressRequest)(nil),    // 16: latchkey.guest.v1.SetMailAddressRequest
+	(*SetMailAddressResponse)(nil),   // 17: latchkey.guest.v1.SetMailAddressResponse
+	(*AcceptHouseRulesRequest)(nil),  // 18: latchkey.guest.v1.AcceptHouseRulesRequest
+	(*AcceptHouseRulesResponse)(nil), // 19: latchkey.guest.v1.AcceptHouseRulesResponse
+	(*SetSharingRequest)(nil),        // 20: latchkey.guest.v1.SetSharingRequest
+	(*MinorSharing)(nil),             // 21: latchkey.guest.v1.MinorSharing
+	(*SetSharingResponse)(nil),       // 22: latchkey.guest.v1.SetSharingResponse
+	nil,                              // 23: latchkey.guest.v1.SaveStepRequest.AnswersEntry
+	(*Form)(nil),                     // 24: latchkey.guest.v1.Form
+	(*timestamppb.Timestamp)(nil),    // 25: google.protobuf.Timestamp
 }
 var file_latchkey_guest_v1_form_proto_depIdxs = []int32{
-	4,  // 0: latchkey.guest.v1.GetFormResponse.data:type_name -> latchkey.guest.v1.Form
-	4,  // 1: latchkey.guest.v1.ListFormsResponse.data:type_name -> latchkey.guest.v1.Form
-	6,  // 2: latchkey.guest.v1.Form.steps:type_name -> latchkey.guest.v1.FormStep
-	5,  // 3: latchkey.guest.v1.Form.signature:type_name -> latchkey.guest.v1.FormSignature
-	30, // 4: latchkey.guest.v1.FormSignature.signed_at:type_name -> google.protobuf.Timestamp
-	7,  // 5: latchkey.guest.v1.FormStep.fields:type_name -> latchkey.guest.v1.FormField
-	8,  // 6: latchkey.guest.v1.FormStep.reason:type_name -> latchkey.guest.v1.FormReason
-	28, // 7: latchkey.guest.v1.FormField.labels:type_name -> latchkey.guest.v1.FormField.LabelsEntry
-	29, // 8: latchkey.guest.v1.SaveStepRequest.answers:type_name -> latchkey.guest.v1.SaveStepRequest.AnswersEntry
-	4,  // 9: latchkey.guest.v1.SaveStepResponse.data:type_name -> latchkey.guest.v1.Form
-	4,  // 10: latchkey.guest.v1.SignFormResponse.data:type_name -> latchkey.guest.v1.Form
-	30, // 11: latchkey.guest.v1.AcceptHouseRulesResponse.accepted_at:type_name -> google.protobuf.Timestamp
-	26, // 12: latchkey.guest.v1.SetSharingRequest.minors:type_name -> latchkey.guest.v1.MinorSharing
-	0,  // 13: latchkey.guest.v1.FormService.GetForm:input_type -> latchkey.guest.v1.GetFormRequest
-	2,  // 14: latchkey.guest.v1.FormService.ListForms:input_type -> latchkey.guest.v1.ListFormsRequest
-	9,  // 15: latchkey.guest.v1.FormService.SaveStep:input_type -> latchkey.guest.v1.SaveStepRequest
-	11, // 16: latchkey.guest.v1.FormService.SignForm:input_type -> latchkey.guest.v1.SignFormRequest
-	13, // 17: latchkey.guest.v1.FormService.SetParty:input_type -> latchkey.guest.v1.SetPartyRequest
-	15, // 18: latchkey.guest.v1.FormService.InviteCompanion:input_type -> latchkey.guest.v1.InviteCompanionRequest
-	17, // 19: latchkey.guest.v1.FormService.RemoveCompanion:input_type -> latchkey.guest.v1.RemoveCompanionRequest
-	19, // 20: latchkey.guest.v1.FormService.SetArrival:input_type -> latchkey.guest.v1.SetArrivalRequest
-	21, // 21: latchkey.guest.v1.FormService.SetMailAddress:input_type -> latchkey.guest.v1.SetMailAddressRequest
-	23, // 22: latchkey.guest.v1.FormService.AcceptHouseRules:input_type -> latchkey.guest.v1.AcceptHouseRulesRequest
-	25, // 23: latchkey.guest.v1.FormService.SetSharing:input_type -> latchkey.guest.v1.SetSharingRequest
-	1,  // 24: latchkey.guest.v1.FormService.GetForm:output_type -> latchkey.guest.v1.GetFormResponse
-	3,  // 25: latchkey.guest.v1.FormService.ListForms:output_type -> latchkey.guest.v1.ListFormsResponse
-	10, // 26: latchkey.guest.v1.FormService.SaveStep:output_type -> latchkey.guest.v1.SaveStepResponse
-	12, // 27: latchkey.guest.v1.FormService.SignForm:output_type -> latchkey.guest.v1.SignFormResponse
-	14, // 28: latchkey.guest.v1.FormService.SetParty:output_type -> latchkey.guest.v1.SetPartyResponse
-	16, // 29: latchkey.guest.v1.FormService.InviteCompanion:output_type -> latchkey.guest.v1.InviteCompanionResponse
-	18, // 30: latchkey.guest.v1.FormService.RemoveCompanion:output_type -> latchkey.guest.v1.RemoveCompanionResponse
-	20, // 31: latchkey.guest.v1.FormService.SetArrival:output_type -> latchkey.guest.v1.SetArrivalResponse
-	22, // 32: latchkey.guest.v1.FormService.SetMailAddress:output_type -> latchkey.guest.v1.SetMailAddressResponse
-	24, // 33: latchkey.guest.v1.FormService.AcceptHouseRules:output_type -> latchkey.guest.v1.AcceptHouseRulesResponse
-	27, // 34: latchkey.guest.v1.FormService.SetSharing:output_type -> latchkey.guest.v1.SetSharingResponse
-	24, // [24:35] is the sub-list for method output_type
-	13, // [13:24] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	24, // 0: latchkey.guest.v1.GetFormResponse.data:type_name -> latchkey.guest.v1.Form
+	24, // 1: latchkey.guest.v1.ListFormsResponse.data:type_name -> latchkey.guest.v1.Form
+	23, // 2: latchkey.guest.v1.SaveStepRequest.answers:type_name -> latchkey.guest.v1.SaveStepRequest.AnswersEntry
+	24, // 3: latchkey.guest.v1.SaveStepResponse.data:type_name -> latchkey.guest.v1.Form
+	24, // 4: latchkey.guest.v1.SignFormResponse.data:type_name -> latchkey.guest.v1.Form
+	25, // 5: latchkey.guest.v1.AcceptHouseRulesResponse.accepted_at:type_name -> google.protobuf.Timestamp
+	21, // 6: latchkey.guest.v1.SetSharingRequest.minors:type_name -> latchkey.guest.v1.MinorSharing
+	0,  // 7: latchkey.guest.v1.FormService.GetForm:input_type -> latchkey.guest.v1.GetFormRequest
+	2,  // 8: latchkey.guest.v1.FormService.ListForms:input_type -> latchkey.guest.v1.ListFormsRequest
+	4,  // 9: latchkey.guest.v1.FormService.SaveStep:input_type -> latchkey.guest.v1.SaveStepRequest
+	6,  // 10: latchkey.guest.v1.FormService.SignForm:input_type -> latchkey.guest.v1.SignFormRequest
+	8,  // 11: latchkey.guest.v1.FormService.SetParty:input_type -> latchkey.guest.v1.SetPartyRequest
+	10, // 12: latchkey.guest.v1.FormService.InviteCompanion:input_type -> latchkey.guest.v1.InviteCompanionRequest
+	12, // 13: latchkey.guest.v1.FormService.RemoveCompanion:input_type -> latchkey.guest.v1.RemoveCompanionRequest
+	14, // 14: latchkey.guest.v1.FormService.SetArrival:input_type -> latchkey.guest.v1.SetArrivalRequest
+	16, // 15: latchkey.guest.v1.FormService.SetMailAddress:input_type -> latchkey.guest.v1.SetMailAddressRequest
+	18, // 16: latchkey.guest.v1.FormService.AcceptHouseRules:input_type -> latchkey.guest.v1.AcceptHouseRulesRequest
+	20, // 17: latchkey.guest.v1.FormService.SetSharing:input_type -> latchkey.guest.v1.SetSharingRequest
+	1,  // 18: latchkey.guest.v1.FormService.GetForm:output_type -> latchkey.guest.v1.GetFormResponse
+	3,  // 19: latchkey.guest.v1.FormService.ListForms:output_type -> latchkey.guest.v1.ListFormsResponse
+	5,  // 20: latchkey.guest.v1.FormService.SaveStep:output_type -> latchkey.guest.v1.SaveStepResponse
+	7,  // 21: latchkey.guest.v1.FormService.SignForm:output_type -> latchkey.guest.v1.SignFormResponse
+	9,  // 22: latchkey.guest.v1.FormService.SetParty:output_type -> latchkey.guest.v1.SetPartyResponse
+	11, // 23: latchkey.guest.v1.FormService.InviteCompanion:output_type -> latchkey.guest.v1.InviteCompanionResponse
+	13, // 24: latchkey.guest.v1.FormService.RemoveCompanion:output_type -> latchkey.guest.v1.RemoveCompanionResponse
+	15, // 25: latchkey.guest.v1.FormService.SetArrival:output_type -> latchkey.guest.v1.SetArrivalResponse
+	17, // 26: latchkey.guest.v1.FormService.SetMailAddress:output_type -> latchkey.guest.v1.SetMailAddressResponse
+	19, // 27: latchkey.guest.v1.FormService.AcceptHouseRules:output_type -> latchkey.guest.v1.AcceptHouseRulesResponse
+	22, // 28: latchkey.guest.v1.FormService.SetSharing:output_type -> latchkey.guest.v1.SetSharingResponse
+	18, // [18:29] is the sub-list for method output_type
+	7,  // [7:18] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_guest_v1_form_proto_init() }
@@ -1820,13 +1259,14 @@ func file_latchkey_guest_v1_form_proto_init() {
 	if File_latchkey_guest_v1_form_proto != nil {
 		return
 	}
+	file_latchkey_guest_v1_form_fields_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_guest_v1_form_proto_rawDesc), len(file_latchkey_guest_v1_form_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   30,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -12,7 +12,6 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
-	v1 "latchkey.dev/gen/latchkey/guest/v1"
 	_ "latchkey.dev/gen/latchkey/rpc/v1"
 	reflect "reflect"
 	sync "sync"
@@ -26,1074 +25,6 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// CheckInSettings are the rules of self check-in at a property.
-type CheckInSettings struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The country rule: ISO 3166-1 alpha-2 as in ListCheckInRules, or none.
-	Rule string `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
-	// Fields that the property asks besides the law's.
-	Fields []*OwnField `protobuf:"bytes,2,rep,name=fields,proto3" json:"fields,omitempty"`
-	// Groups of fields that the property marks mandatory, and which a guest may share with the PMS: identity, contact, home,
-	// document, birth.
-	MandatoryGroups []string `protobuf:"bytes,3,rep,name=mandatory_groups,json=mandatoryGroups,proto3" json:"mandatory_groups,omitempty"`
-	// How staff check the identity of guests: none, compareAtDesk or live.
-	IdentityCheck string `protobuf:"bytes,4,opt,name=identity_check,json=identityCheck,proto3" json:"identity_check,omitempty"`
-	// How guests sign: none, drawn, paper or external.
-	Signature string `protobuf:"bytes,5,opt,name=signature,proto3" json:"signature,omitempty"`
-	// The house rules, in lines. Empty: guests accept none.
-	HouseRules string `protobuf:"bytes,6,opt,name=house_rules,json=houseRules,proto3" json:"house_rules,omitempty"`
-	// Days before arrival when invitations go out.
-	InviteDays int32 `protobuf:"varint,7,opt,name=invite_days,json=inviteDays,proto3" json:"invite_days,omitempty"`
-	// Days before arrival when a guest who has not finished is reminded. 0: never.
-	RemindDays int32 `protobuf:"varint,8,opt,name=remind_days,json=remindDays,proto3" json:"remind_days,omitempty"`
-	// Where stops of check-ins are mailed, or empty.
-	StaffEmail string `protobuf:"bytes,9,opt,name=staff_email,json=staffEmail,proto3" json:"staff_email,omitempty"`
-	// The number of the desk, as dialled from abroad, or empty.
-	DeskPhone string `protobuf:"bytes,10,opt,name=desk_phone,json=deskPhone,proto3" json:"desk_phone,omitempty"`
-	// The language of mails and pages if nothing else names one: a BCP 47 tag.
-	Language string `protobuf:"bytes,11,opt,name=language,proto3" json:"language,omitempty"`
-	// The property's colour, #RRGGBB, or empty.
-	Accent string `protobuf:"bytes,12,opt,name=accent,proto3" json:"accent,omitempty"`
-	// Postal address, in lines.
-	Address string `protobuf:"bytes,13,opt,name=address,proto3" json:"address,omitempty"`
-	// How to find the house, in lines.
-	Directions string `protobuf:"bytes,14,opt,name=directions,proto3" json:"directions,omitempty"`
-	// Who fills in the form: lead, adults or all.
-	WhoFills string `protobuf:"bytes,15,opt,name=who_fills,json=whoFills,proto3" json:"who_fills,omitempty"`
-	// The parts of the country's law that this service does not cover, in English, or empty.
-	Limits string `protobuf:"bytes,16,opt,name=limits,proto3" json:"limits,omitempty"`
-	// The countries that lists of countries show first: ISO 3166-1 alpha-2. Empty: the country of the rule.
-	OftenCountries []string `protobuf:"bytes,17,rep,name=often_countries,json=oftenCountries,proto3" json:"often_countries,omitempty"`
-	// Minutes without a call of an enrolled tablet before staff get a notice, between the check-in time and midnight. 0: never.
-	KioskOfflineMinutes int32 `protobuf:"varint,18,opt,name=kiosk_offline_minutes,json=kioskOfflineMinutes,proto3" json:"kiosk_offline_minutes,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
-}
-
-func (x *CheckInSettings) Reset() {
-	*x = CheckInSettings{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[0]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CheckInSettings) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CheckInSettings) ProtoMessage() {}
-
-func (x *CheckInSettings) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[0]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CheckInSettings.ProtoReflect.Descriptor instead.
-func (*CheckInSettings) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{0}
-}
-
-func (x *CheckInSettings) GetRule() string {
-	if x != nil {
-		return x.Rule
-	}
-	return ""
-}
-
-func (x *CheckInSettings) GetFields() []*OwnField {
-	if x != nil {
-		return x.Fields
-	}
-	return nil
-}
-
-func (x *CheckInSettings) GetMandatoryGroups() []string {
-	if x != nil {
-		return x.MandatoryGroups
-	}
-	return nil
-}
-
-func (x *CheckInSettings) GetIdentityCheck() string {
-	if x != nil {
-		return x.IdentityCheck
-	}
-	return ""
-}
-
-func (x *CheckInSettings) GetSignature() string {
-	if x != nil {
-		return x.Signature
-	}
-	return ""
-}
-
-func (x *CheckInSettings) GetHouseRules() string {
-	if x != nil {
-		return x.HouseRules
-	}
-	return ""
-}
-
-func (x *CheckInSettings) GetInviteDays() int32 {
-	if x != nil {
-		return x.InviteDays
-	}
-	return 0
-}
-
-func (x *CheckInSettings) GetRemindDays() int32 {
-	if x != nil {
-		return x.RemindDays
-	}
-	return 0
-}
-
-func (x *CheckInSettings) GetStaffEmail() string {
-	if x != nil {
-		return x.StaffEmail
-	}
-	return ""
-}
-
-func (x *CheckInSettings) GetDeskPhone() string {
-	if x != nil {
-		return x.DeskPhone
-	}
-	return ""
-}
-
-func (x *CheckInSettings) GetLanguage() string {
-	if x != nil {
-		return x.Language
-	}
-	return ""
-}
-
-func (x *CheckInSettings) GetAccent() string {
-	if x != nil {
-		return x.Accent
-	}
-	return ""
-}
-
-func (x *CheckInSettings) GetAddress() string {
-	if x != nil {
-		return x.Address
-	}
-	return ""
-}
-
-func (x *CheckInSettings) GetDirections() string {
-	if x != nil {
-		return x.Directions
-	}
-	return ""
-}
-
-func (x *CheckInSettings) GetWhoFills() string {
-	if x != nil {
-		return x.WhoFills
-	}
-	return ""
-}
-
-func (x *CheckInSettings) GetLimits() string {
-	if x != nil {
-		return x.Limits
-	}
-	return ""
-}
-
-func (x *CheckInSettings) GetOftenCountries() []string {
-	if x != nil {
-		return x.OftenCountries
-	}
-	return nil
-}
-
-func (x *CheckInSettings) GetKioskOfflineMinutes() int32 {
-	if x != nil {
-		return x.KioskOfflineMinutes
-	}
-	return 0
-}
-
-// OwnField is a question of the property.
-type OwnField struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// A camelCase word, such as plate. Names of questions that the form has itself, such as birthDate, are refused.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The question.
-	Label string `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`
-	// An answer is required.
-	Required bool `protobuf:"varint,3,opt,name=required,proto3" json:"required,omitempty"`
-	// Only the main guest is asked.
-	MainOnly bool `protobuf:"varint,4,opt,name=main_only,json=mainOnly,proto3" json:"main_only,omitempty"`
-	// The question in other languages, by BCP 47 tag, such as "de". Guests of other languages read label.
-	Labels        map[string]string `protobuf:"bytes,5,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *OwnField) Reset() {
-	*x = OwnField{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *OwnField) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*OwnField) ProtoMessage() {}
-
-func (x *OwnField) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use OwnField.ProtoReflect.Descriptor instead.
-func (*OwnField) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *OwnField) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *OwnField) GetLabel() string {
-	if x != nil {
-		return x.Label
-	}
-	return ""
-}
-
-func (x *OwnField) GetRequired() bool {
-	if x != nil {
-		return x.Required
-	}
-	return false
-}
-
-func (x *OwnField) GetMainOnly() bool {
-	if x != nil {
-		return x.MainOnly
-	}
-	return false
-}
-
-func (x *OwnField) GetLabels() map[string]string {
-	if x != nil {
-		return x.Labels
-	}
-	return nil
-}
-
-// CheckInSettingsChange carries the rules to change. Fields that are left out keep their values.
-type CheckInSettingsChange struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The country rule, or none.
-	Rule *string `protobuf:"bytes,1,opt,name=rule,proto3,oneof" json:"rule,omitempty"`
-	// Replaces the property's own fields.
-	Fields *OwnFields `protobuf:"bytes,2,opt,name=fields,proto3" json:"fields,omitempty"`
-	// Replaces the mandatory groups.
-	MandatoryGroups *MandatoryGroups `protobuf:"bytes,3,opt,name=mandatory_groups,json=mandatoryGroups,proto3" json:"mandatory_groups,omitempty"`
-	// none, compareAtDesk or live.
-	IdentityCheck *string `protobuf:"bytes,4,opt,name=identity_check,json=identityCheck,proto3,oneof" json:"identity_check,omitempty"`
-	// none, drawn, paper or external.
-	Signature *string `protobuf:"bytes,5,opt,name=signature,proto3,oneof" json:"signature,omitempty"`
-	// The house rules.
-	HouseRules *string `protobuf:"bytes,6,opt,name=house_rules,json=houseRules,proto3,oneof" json:"house_rules,omitempty"`
-	// 0 to 60. Default 14.
-	InviteDays *int32 `protobuf:"varint,7,opt,name=invite_days,json=inviteDays,proto3,oneof" json:"invite_days,omitempty"`
-	// 0 to 30. Default 2.
-	RemindDays *int32 `protobuf:"varint,8,opt,name=remind_days,json=remindDays,proto3,oneof" json:"remind_days,omitempty"`
-	// An address, or empty.
-	StaffEmail *string `protobuf:"bytes,9,opt,name=staff_email,json=staffEmail,proto3,oneof" json:"staff_email,omitempty"`
-	// A number as dialled from abroad, or empty.
-	DeskPhone *string `protobuf:"bytes,10,opt,name=desk_phone,json=deskPhone,proto3,oneof" json:"desk_phone,omitempty"`
-	// A BCP 47 tag. Default en.
-	Language *string `protobuf:"bytes,11,opt,name=language,proto3,oneof" json:"language,omitempty"`
-	// #RRGGBB, or empty.
-	Accent *string `protobuf:"bytes,12,opt,name=accent,proto3,oneof" json:"accent,omitempty"`
-	// Postal address.
-	Address *string `protobuf:"bytes,13,opt,name=address,proto3,oneof" json:"address,omitempty"`
-	// How to find the house.
-	Directions *string `protobuf:"bytes,14,opt,name=directions,proto3,oneof" json:"directions,omitempty"`
-	// lead, adults or all. Default all. Fewer guests than the country rule asks are refused.
-	WhoFills *string `protobuf:"bytes,15,opt,name=who_fills,json=whoFills,proto3,oneof" json:"who_fills,omitempty"`
-	// Replaces the countries that lists show first.
-	OftenCountries *OftenCountries `protobuf:"bytes,16,opt,name=often_countries,json=oftenCountries,proto3" json:"often_countries,omitempty"`
-	// 0 to 1440. Default 15. Fewer than 3 count as 3.
-	KioskOfflineMinutes *int32 `protobuf:"varint,17,opt,name=kiosk_offline_minutes,json=kioskOfflineMinutes,proto3,oneof" json:"kiosk_offline_minutes,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
-}
-
-func (x *CheckInSettingsChange) Reset() {
-	*x = CheckInSettingsChange{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CheckInSettingsChange) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CheckInSettingsChange) ProtoMessage() {}
-
-func (x *CheckInSettingsChange) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CheckInSettingsChange.ProtoReflect.Descriptor instead.
-func (*CheckInSettingsChange) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *CheckInSettingsChange) GetRule() string {
-	if x != nil && x.Rule != nil {
-		return *x.Rule
-	}
-	return ""
-}
-
-func (x *CheckInSettingsChange) GetFields() *OwnFields {
-	if x != nil {
-		return x.Fields
-	}
-	return nil
-}
-
-func (x *CheckInSettingsChange) GetMandatoryGroups() *MandatoryGroups {
-	if x != nil {
-		return x.MandatoryGroups
-	}
-	return nil
-}
-
-func (x *CheckInSettingsChange) GetIdentityCheck() string {
-	if x != nil && x.IdentityCheck != nil {
-		return *x.IdentityCheck
-	}
-	return ""
-}
-
-func (x *CheckInSettingsChange) GetSignature() string {
-	if x != nil && x.Signature != nil {
-		return *x.Signature
-	}
-	return ""
-}
-
-func (x *CheckInSettingsChange) GetHouseRules() string {
-	if x != nil && x.HouseRules != nil {
-		return *x.HouseRules
-	}
-	return ""
-}
-
-func (x *CheckInSettingsChange) GetInviteDays() int32 {
-	if x != nil && x.InviteDays != nil {
-		return *x.InviteDays
-	}
-	return 0
-}
-
-func (x *CheckInSettingsChange) GetRemindDays() int32 {
-	if x != nil && x.RemindDays != nil {
-		return *x.RemindDays
-	}
-	return 0
-}
-
-func (x *CheckInSettingsChange) GetStaffEmail() string {
-	if x != nil && x.StaffEmail != nil {
-		return *x.StaffEmail
-	}
-	return ""
-}
-
-func (x *CheckInSettingsChange) GetDeskPhone() string {
-	if x != nil && x.DeskPhone != nil {
-		return *x.DeskPhone
-	}
-	return ""
-}
-
-func (x *CheckInSettingsChange) GetLanguage() string {
-	if x != nil && x.Language != nil {
-		return *x.Language
-	}
-	return ""
-}
-
-func (x *CheckInSettingsChange) GetAccent() string {
-	if x != nil && x.Accent != nil {
-		return *x.Accent
-	}
-	return ""
-}
-
-func (x *CheckInSettingsChange) GetAddress() string {
-	if x != nil && x.Address != nil {
-		return *x.Address
-	}
-	return ""
-}
-
-func (x *CheckInSettingsChange) GetDirections() string {
-	if x != nil && x.Directions != nil {
-		return *x.Directions
-	}
-	return ""
-}
-
-func (x *CheckInSettingsChange) GetWhoFills() string {
-	if x != nil && x.WhoFills != nil {
-		return *x.WhoFills
-	}
-	return ""
-}
-
-func (x *CheckInSettingsChange) GetOftenCountries() *OftenCountries {
-	if x != nil {
-		return x.OftenCountries
-	}
-	return nil
-}
-
-func (x *CheckInSettingsChange) GetKioskOfflineMinutes() int32 {
-	if x != nil && x.KioskOfflineMinutes != nil {
-		return *x.KioskOfflineMinutes
-	}
-	return 0
-}
-
-// OftenCountries replaces the countries that lists of countries show first.
-type OftenCountries struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// ISO 3166-1 alpha-2. Empty: the country of the rule.
-	List          []string `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *OftenCountries) Reset() {
-	*x = OftenCountries{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *OftenCountries) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*OftenCountries) ProtoMessage() {}
-
-func (x *OftenCountries) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use OftenCountries.ProtoReflect.Descriptor instead.
-func (*OftenCountries) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *OftenCountries) GetList() []string {
-	if x != nil {
-		return x.List
-	}
-	return nil
-}
-
-// OwnFields replaces the property's own fields.
-type OwnFields struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most 20.
-	List          []*OwnField `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *OwnFields) Reset() {
-	*x = OwnFields{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *OwnFields) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*OwnFields) ProtoMessage() {}
-
-func (x *OwnFields) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use OwnFields.ProtoReflect.Descriptor instead.
-func (*OwnFields) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *OwnFields) GetList() []*OwnField {
-	if x != nil {
-		return x.List
-	}
-	return nil
-}
-
-// MandatoryGroups replaces the mandatory groups.
-type MandatoryGroups struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// identity, contact, home, document, birth.
-	List          []string `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *MandatoryGroups) Reset() {
-	*x = MandatoryGroups{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *MandatoryGroups) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*MandatoryGroups) ProtoMessage() {}
-
-func (x *MandatoryGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use MandatoryGroups.ProtoReflect.Descriptor instead.
-func (*MandatoryGroups) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *MandatoryGroups) GetList() []string {
-	if x != nil {
-		return x.List
-	}
-	return nil
-}
-
-// GetCheckInSettingsRequest has no fields.
-type GetCheckInSettingsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetCheckInSettingsRequest) Reset() {
-	*x = GetCheckInSettingsRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetCheckInSettingsRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetCheckInSettingsRequest) ProtoMessage() {}
-
-func (x *GetCheckInSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetCheckInSettingsRequest.ProtoReflect.Descriptor instead.
-func (*GetCheckInSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{6}
-}
-
-// GetCheckInSettingsResponse answers with the rules.
-type GetCheckInSettingsResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The rules.
-	Data          *CheckInSettings `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetCheckInSettingsResponse) Reset() {
-	*x = GetCheckInSettingsResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetCheckInSettingsResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetCheckInSettingsResponse) ProtoMessage() {}
-
-func (x *GetCheckInSettingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetCheckInSettingsResponse.ProtoReflect.Descriptor instead.
-func (*GetCheckInSettingsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *GetCheckInSettingsResponse) GetData() *CheckInSettings {
-	if x != nil {
-		return x.Data
-	}
-	return nil
-}
-
-// UpdateCheckInSettingsRequest carries the change.
-type UpdateCheckInSettingsRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The change.
-	Settings      *CheckInSettingsChange `protobuf:"bytes,1,opt,name=settings,proto3" json:"settings,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *UpdateCheckInSettingsRequest) Reset() {
-	*x = UpdateCheckInSettingsRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *UpdateCheckInSettingsRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*UpdateCheckInSettingsRequest) ProtoMessage() {}
-
-func (x *UpdateCheckInSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[8]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use UpdateCheckInSettingsRequest.ProtoReflect.Descriptor instead.
-func (*UpdateCheckInSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *UpdateCheckInSettingsRequest) GetSettings() *CheckInSettingsChange {
-	if x != nil {
-		return x.Settings
-	}
-	return nil
-}
-
-// UpdateCheckInSettingsResponse answers with the changed rules.
-type UpdateCheckInSettingsResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The rules.
-	Data          *CheckInSettings `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *UpdateCheckInSettingsResponse) Reset() {
-	*x = UpdateCheckInSettingsResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[9]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *UpdateCheckInSettingsResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*UpdateCheckInSettingsResponse) ProtoMessage() {}
-
-func (x *UpdateCheckInSettingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[9]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use UpdateCheckInSettingsResponse.ProtoReflect.Descriptor instead.
-func (*UpdateCheckInSettingsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{9}
-}
-
-func (x *UpdateCheckInSettingsResponse) GetData() *CheckInSettings {
-	if x != nil {
-		return x.Data
-	}
-	return nil
-}
-
-// ListCheckInRulesRequest has no fields.
-type ListCheckInRulesRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListCheckInRulesRequest) Reset() {
-	*x = ListCheckInRulesRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[10]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListCheckInRulesRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListCheckInRulesRequest) ProtoMessage() {}
-
-func (x *ListCheckInRulesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[10]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListCheckInRulesRequest.ProtoReflect.Descriptor instead.
-func (*ListCheckInRulesRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{10}
-}
-
-// ListCheckInRulesResponse answers with the country rules.
-type ListCheckInRulesResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The rules.
-	Data          *CheckInRuleList `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListCheckInRulesResponse) Reset() {
-	*x = ListCheckInRulesResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[11]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListCheckInRulesResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListCheckInRulesResponse) ProtoMessage() {}
-
-func (x *ListCheckInRulesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[11]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListCheckInRulesResponse.ProtoReflect.Descriptor instead.
-func (*ListCheckInRulesResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{11}
-}
-
-func (x *ListCheckInRulesResponse) GetData() *CheckInRuleList {
-	if x != nil {
-		return x.Data
-	}
-	return nil
-}
-
-// CheckInRuleList is a list of country rules.
-type CheckInRuleList struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The rules, by country.
-	List          []*CheckInRule `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CheckInRuleList) Reset() {
-	*x = CheckInRuleList{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[12]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CheckInRuleList) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CheckInRuleList) ProtoMessage() {}
-
-func (x *CheckInRuleList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[12]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CheckInRuleList.ProtoReflect.Descriptor instead.
-func (*CheckInRuleList) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{12}
-}
-
-func (x *CheckInRuleList) GetList() []*CheckInRule {
-	if x != nil {
-		return x.List
-	}
-	return nil
-}
-
-// CheckInRule is what the law of one country asks of an accommodation.
-type CheckInRule struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// ISO 3166-1 alpha-2, or none.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// In force since, YYYY-MM-DD.
-	Since string `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`
-	// The law.
-	Source string `protobuf:"bytes,3,opt,name=source,proto3" json:"source,omitempty"`
-	// Where it can be read.
-	Url string `protobuf:"bytes,4,opt,name=url,proto3" json:"url,omitempty"`
-	// The day on which the source was read.
-	ReadOn string `protobuf:"bytes,5,opt,name=read_on,json=readOn,proto3" json:"read_on,omitempty"`
-	// The parts of the law that this service does not cover, in English, or empty.
-	Limits string `protobuf:"bytes,6,opt,name=limits,proto3" json:"limits,omitempty"`
-	// The law's form must hold nothing else than what the law lists.
-	Closed bool `protobuf:"varint,7,opt,name=closed,proto3" json:"closed,omitempty"`
-	// How many months after departure the law's form is kept. 0: the source names no time.
-	KeepMonths int32 `protobuf:"varint,8,opt,name=keep_months,json=keepMonths,proto3" json:"keep_months,omitempty"`
-	// The identity check that the settings take over with the rule: none, compareAtDesk or live.
-	IdentityCheck string `protobuf:"bytes,9,opt,name=identity_check,json=identityCheck,proto3" json:"identity_check,omitempty"`
-	// The signature that the settings take over with the rule: none, drawn, paper or external.
-	Signature string `protobuf:"bytes,10,opt,name=signature,proto3" json:"signature,omitempty"`
-	// A signature drawn on a screen does not count. The settings refuse drawn.
-	NoDrawnSignature bool `protobuf:"varint,11,opt,name=no_drawn_signature,json=noDrawnSignature,proto3" json:"no_drawn_signature,omitempty"`
-	// The fewest guests who fill in the law's form: lead, adults or all. The settings refuse fewer.
-	WhoFills string `protobuf:"bytes,12,opt,name=who_fills,json=whoFills,proto3" json:"who_fills,omitempty"`
-	// A second source, or empty.
-	AlsoUrl       string `protobuf:"bytes,13,opt,name=also_url,json=alsoUrl,proto3" json:"also_url,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CheckInRule) Reset() {
-	*x = CheckInRule{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[13]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CheckInRule) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CheckInRule) ProtoMessage() {}
-
-func (x *CheckInRule) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[13]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CheckInRule.ProtoReflect.Descriptor instead.
-func (*CheckInRule) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{13}
-}
-
-func (x *CheckInRule) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *CheckInRule) GetSince() string {
-	if x != nil {
-		return x.Since
-	}
-	return ""
-}
-
-func (x *CheckInRule) GetSource() string {
-	if x != nil {
-		return x.Source
-	}
-	return ""
-}
-
-func (x *CheckInRule) GetUrl() string {
-	if x != nil {
-		return x.Url
-	}
-	return ""
-}
-
-func (x *CheckInRule) GetReadOn() string {
-	if x != nil {
-		return x.ReadOn
-	}
-	return ""
-}
-
-func (x *CheckInRule) GetLimits() string {
-	if x != nil {
-		return x.Limits
-	}
-	return ""
-}
-
-func (x *CheckInRule) GetClosed() bool {
-	if x != nil {
-		return x.Closed
-	}
-	return false
-}
-
-func (x *CheckInRule) GetKeepMonths() int32 {
-	if x != nil {
-		return x.KeepMonths
-	}
-	return 0
-}
-
-func (x *CheckInRule) GetIdentityCheck() string {
-	if x != nil {
-		return x.IdentityCheck
-	}
-	return ""
-}
-
-func (x *CheckInRule) GetSignature() string {
-	if x != nil {
-		return x.Signature
-	}
-	return ""
-}
-
-func (x *CheckInRule) GetNoDrawnSignature() bool {
-	if x != nil {
-		return x.NoDrawnSignature
-	}
-	return false
-}
-
-func (x *CheckInRule) GetWhoFills() string {
-	if x != nil {
-		return x.WhoFills
-	}
-	return ""
-}
-
-func (x *CheckInRule) GetAlsoUrl() string {
-	if x != nil {
-		return x.AlsoUrl
-	}
-	return ""
-}
-
 // GetCheckInRequest names the reservation.
 type GetCheckInRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1105,7 +36,7 @@ type GetCheckInRequest struct {
 
 func (x *GetCheckInRequest) Reset() {
 	*x = GetCheckInRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[14]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1117,7 +48,7 @@ func (x *GetCheckInRequest) String() string {
 func (*GetCheckInRequest) ProtoMessage() {}
 
 func (x *GetCheckInRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[14]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1130,7 +61,7 @@ func (x *GetCheckInRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCheckInRequest.ProtoReflect.Descriptor instead.
 func (*GetCheckInRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{14}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *GetCheckInRequest) GetReservationId() string {
@@ -1151,7 +82,7 @@ type GetCheckInResponse struct {
 
 func (x *GetCheckInResponse) Reset() {
 	*x = GetCheckInResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[15]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1163,7 +94,7 @@ func (x *GetCheckInResponse) String() string {
 func (*GetCheckInResponse) ProtoMessage() {}
 
 func (x *GetCheckInResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[15]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1176,7 +107,7 @@ func (x *GetCheckInResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCheckInResponse.ProtoReflect.Descriptor instead.
 func (*GetCheckInResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{15}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *GetCheckInResponse) GetData() *StaffCheckIn {
@@ -1223,7 +154,7 @@ type StaffCheckIn struct {
 
 func (x *StaffCheckIn) Reset() {
 	*x = StaffCheckIn{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[16]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1235,7 +166,7 @@ func (x *StaffCheckIn) String() string {
 func (*StaffCheckIn) ProtoMessage() {}
 
 func (x *StaffCheckIn) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[16]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1248,7 +179,7 @@ func (x *StaffCheckIn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StaffCheckIn.ProtoReflect.Descriptor instead.
 func (*StaffCheckIn) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{16}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *StaffCheckIn) GetStage() string {
@@ -1376,7 +307,7 @@ type StaffStop struct {
 
 func (x *StaffStop) Reset() {
 	*x = StaffStop{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[17]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1388,7 +319,7 @@ func (x *StaffStop) String() string {
 func (*StaffStop) ProtoMessage() {}
 
 func (x *StaffStop) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[17]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1401,7 +332,7 @@ func (x *StaffStop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StaffStop.ProtoReflect.Descriptor instead.
 func (*StaffStop) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{17}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *StaffStop) GetReason() string {
@@ -1484,7 +415,7 @@ type ClearedStage struct {
 
 func (x *ClearedStage) Reset() {
 	*x = ClearedStage{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[18]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1496,7 +427,7 @@ func (x *ClearedStage) String() string {
 func (*ClearedStage) ProtoMessage() {}
 
 func (x *ClearedStage) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[18]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1509,7 +440,7 @@ func (x *ClearedStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClearedStage.ProtoReflect.Descriptor instead.
 func (*ClearedStage) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{18}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ClearedStage) GetStage() string {
@@ -1540,106 +471,6 @@ func (x *ClearedStage) GetRefused() string {
 	return ""
 }
 
-// StaffGuest is a guest without data.
-type StaffGuest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The service's id.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// main or companion.
-	Role string `protobuf:"bytes,2,opt,name=role,proto3" json:"role,omitempty"`
-	// All required data is there.
-	Complete bool `protobuf:"varint,3,opt,name=complete,proto3" json:"complete,omitempty"`
-	// A child of the party.
-	Child bool `protobuf:"varint,4,opt,name=child,proto3" json:"child,omitempty"`
-	// The first step with a missing answer, or empty.
-	MissingStep string `protobuf:"bytes,5,opt,name=missing_step,json=missingStep,proto3" json:"missing_step,omitempty"`
-	// The guest signed the present answers on a screen.
-	Signed bool `protobuf:"varint,6,opt,name=signed,proto3" json:"signed,omitempty"`
-	// The fields without an answer that the law wants before the guest leaves, such as nextDestination.
-	OpenUntilDeparture []string `protobuf:"bytes,7,rep,name=open_until_departure,json=openUntilDeparture,proto3" json:"open_until_departure,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
-}
-
-func (x *StaffGuest) Reset() {
-	*x = StaffGuest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[19]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *StaffGuest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*StaffGuest) ProtoMessage() {}
-
-func (x *StaffGuest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[19]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use StaffGuest.ProtoReflect.Descriptor instead.
-func (*StaffGuest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{19}
-}
-
-func (x *StaffGuest) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *StaffGuest) GetRole() string {
-	if x != nil {
-		return x.Role
-	}
-	return ""
-}
-
-func (x *StaffGuest) GetComplete() bool {
-	if x != nil {
-		return x.Complete
-	}
-	return false
-}
-
-func (x *StaffGuest) GetChild() bool {
-	if x != nil {
-		return x.Child
-	}
-	return false
-}
-
-func (x *StaffGuest) GetMissingStep() string {
-	if x != nil {
-		return x.MissingStep
-	}
-	return ""
-}
-
-func (x *StaffGuest) GetSigned() bool {
-	if x != nil {
-		return x.Signed
-	}
-	return false
-}
-
-func (x *StaffGuest) GetOpenUntilDeparture() []string {
-	if x != nil {
-		return x.OpenUntilDeparture
-	}
-	return nil
-}
-
 // ClearStageRequest names the stage.
 type ClearStageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1655,7 +486,7 @@ type ClearStageRequest struct {
 
 func (x *ClearStageRequest) Reset() {
 	*x = ClearStageRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[20]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1667,7 +498,7 @@ func (x *ClearStageRequest) String() string {
 func (*ClearStageRequest) ProtoMessage() {}
 
 func (x *ClearStageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[20]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1680,7 +511,7 @@ func (x *ClearStageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClearStageRequest.ProtoReflect.Descriptor instead.
 func (*ClearStageRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{20}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ClearStageRequest) GetReservationId() string {
@@ -1715,7 +546,7 @@ type ClearStageResponse struct {
 
 func (x *ClearStageResponse) Reset() {
 	*x = ClearStageResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[21]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1727,7 +558,7 @@ func (x *ClearStageResponse) String() string {
 func (*ClearStageResponse) ProtoMessage() {}
 
 func (x *ClearStageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[21]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1740,7 +571,7 @@ func (x *ClearStageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClearStageResponse.ProtoReflect.Descriptor instead.
 func (*ClearStageResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{21}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ClearStageResponse) GetData() *StaffCheckIn {
@@ -1761,7 +592,7 @@ type AskAgainRequest struct {
 
 func (x *AskAgainRequest) Reset() {
 	*x = AskAgainRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[22]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1773,7 +604,7 @@ func (x *AskAgainRequest) String() string {
 func (*AskAgainRequest) ProtoMessage() {}
 
 func (x *AskAgainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[22]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1786,7 +617,7 @@ func (x *AskAgainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskAgainRequest.ProtoReflect.Descriptor instead.
 func (*AskAgainRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{22}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *AskAgainRequest) GetReservationId() string {
@@ -1807,7 +638,7 @@ type AskAgainResponse struct {
 
 func (x *AskAgainResponse) Reset() {
 	*x = AskAgainResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[23]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1819,7 +650,7 @@ func (x *AskAgainResponse) String() string {
 func (*AskAgainResponse) ProtoMessage() {}
 
 func (x *AskAgainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[23]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1832,7 +663,7 @@ func (x *AskAgainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskAgainResponse.ProtoReflect.Descriptor instead.
 func (*AskAgainResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{23}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *AskAgainResponse) GetData() *StaffCheckIn {
@@ -1853,7 +684,7 @@ type EndCallRequest struct {
 
 func (x *EndCallRequest) Reset() {
 	*x = EndCallRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[24]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1865,7 +696,7 @@ func (x *EndCallRequest) String() string {
 func (*EndCallRequest) ProtoMessage() {}
 
 func (x *EndCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[24]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1878,7 +709,7 @@ func (x *EndCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndCallRequest.ProtoReflect.Descriptor instead.
 func (*EndCallRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{24}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *EndCallRequest) GetReservationId() string {
@@ -1899,7 +730,7 @@ type EndCallResponse struct {
 
 func (x *EndCallResponse) Reset() {
 	*x = EndCallResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[25]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1911,7 +742,7 @@ func (x *EndCallResponse) String() string {
 func (*EndCallResponse) ProtoMessage() {}
 
 func (x *EndCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[25]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1924,7 +755,7 @@ func (x *EndCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndCallResponse.ProtoReflect.Descriptor instead.
 func (*EndCallResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{25}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *EndCallResponse) GetData() *StaffCheckIn {
@@ -1945,7 +776,7 @@ type ResendInvitationRequest struct {
 
 func (x *ResendInvitationRequest) Reset() {
 	*x = ResendInvitationRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[26]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1957,7 +788,7 @@ func (x *ResendInvitationRequest) String() string {
 func (*ResendInvitationRequest) ProtoMessage() {}
 
 func (x *ResendInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[26]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1970,7 +801,7 @@ func (x *ResendInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResendInvitationRequest.ProtoReflect.Descriptor instead.
 func (*ResendInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{26}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ResendInvitationRequest) GetReservationId() string {
@@ -1989,7 +820,7 @@ type ResendInvitationResponse struct {
 
 func (x *ResendInvitationResponse) Reset() {
 	*x = ResendInvitationResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[27]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2001,7 +832,7 @@ func (x *ResendInvitationResponse) String() string {
 func (*ResendInvitationResponse) ProtoMessage() {}
 
 func (x *ResendInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[27]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2014,791 +845,14 @@ func (x *ResendInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResendInvitationResponse.ProtoReflect.Descriptor instead.
 func (*ResendInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{27}
-}
-
-// ListGuestsRequest names the reservation.
-type ListGuestsRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The service's id.
-	ReservationId string `protobuf:"bytes,1,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListGuestsRequest) Reset() {
-	*x = ListGuestsRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[28]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListGuestsRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListGuestsRequest) ProtoMessage() {}
-
-func (x *ListGuestsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[28]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListGuestsRequest.ProtoReflect.Descriptor instead.
-func (*ListGuestsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{28}
-}
-
-func (x *ListGuestsRequest) GetReservationId() string {
-	if x != nil {
-		return x.ReservationId
-	}
-	return ""
-}
-
-// ListGuestsResponse answers with the guests.
-type ListGuestsResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The guests.
-	Data          *GuestList `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListGuestsResponse) Reset() {
-	*x = ListGuestsResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[29]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListGuestsResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListGuestsResponse) ProtoMessage() {}
-
-func (x *ListGuestsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[29]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListGuestsResponse.ProtoReflect.Descriptor instead.
-func (*ListGuestsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{29}
-}
-
-func (x *ListGuestsResponse) GetData() *GuestList {
-	if x != nil {
-		return x.Data
-	}
-	return nil
-}
-
-// GuestList is a list of guests.
-type GuestList struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The guests, the main guest first.
-	List          []*GuestData `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GuestList) Reset() {
-	*x = GuestList{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[30]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GuestList) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GuestList) ProtoMessage() {}
-
-func (x *GuestList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[30]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GuestList.ProtoReflect.Descriptor instead.
-func (*GuestList) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{30}
-}
-
-func (x *GuestList) GetList() []*GuestData {
-	if x != nil {
-		return x.List
-	}
-	return nil
-}
-
-// GuestData is one guest with data.
-type GuestData struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The guest.
-	Guest *StaffGuest `protobuf:"bytes,1,opt,name=guest,proto3" json:"guest,omitempty"`
-	// The data that the guest gave.
-	Person *v1.Person `protobuf:"bytes,2,opt,name=person,proto3" json:"person,omitempty"`
-	// The groups that the guest shares with the PMS.
-	SharedGroups []string `protobuf:"bytes,3,rep,name=shared_groups,json=sharedGroups,proto3" json:"shared_groups,omitempty"`
-	// When the guest signed these answers on a screen. Absent: not, or an answer changed since.
-	SignedAt      *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=signed_at,json=signedAt,proto3" json:"signed_at,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GuestData) Reset() {
-	*x = GuestData{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[31]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GuestData) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GuestData) ProtoMessage() {}
-
-func (x *GuestData) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[31]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GuestData.ProtoReflect.Descriptor instead.
-func (*GuestData) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{31}
-}
-
-func (x *GuestData) GetGuest() *StaffGuest {
-	if x != nil {
-		return x.Guest
-	}
-	return nil
-}
-
-func (x *GuestData) GetPerson() *v1.Person {
-	if x != nil {
-		return x.Person
-	}
-	return nil
-}
-
-func (x *GuestData) GetSharedGroups() []string {
-	if x != nil {
-		return x.SharedGroups
-	}
-	return nil
-}
-
-func (x *GuestData) GetSignedAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.SignedAt
-	}
-	return nil
-}
-
-// GetSignatureRequest names the guest.
-type GetSignatureRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The service's id.
-	ReservationId string `protobuf:"bytes,1,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
-	// A guest of the reservation.
-	GuestId       string `protobuf:"bytes,2,opt,name=guest_id,json=guestId,proto3" json:"guest_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetSignatureRequest) Reset() {
-	*x = GetSignatureRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[32]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetSignatureRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetSignatureRequest) ProtoMessage() {}
-
-func (x *GetSignatureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[32]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetSignatureRequest.ProtoReflect.Descriptor instead.
-func (*GetSignatureRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{32}
-}
-
-func (x *GetSignatureRequest) GetReservationId() string {
-	if x != nil {
-		return x.ReservationId
-	}
-	return ""
-}
-
-func (x *GetSignatureRequest) GetGuestId() string {
-	if x != nil {
-		return x.GuestId
-	}
-	return ""
-}
-
-// GetSignatureResponse answers with the signature.
-type GetSignatureResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The signature.
-	Data          *Signature `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetSignatureResponse) Reset() {
-	*x = GetSignatureResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[33]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetSignatureResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetSignatureResponse) ProtoMessage() {}
-
-func (x *GetSignatureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[33]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetSignatureResponse.ProtoReflect.Descriptor instead.
-func (*GetSignatureResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{33}
-}
-
-func (x *GetSignatureResponse) GetData() *Signature {
-	if x != nil {
-		return x.Data
-	}
-	return nil
-}
-
-// Signature is a signature that was drawn on a screen.
-type Signature struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// An SVG image of black lines on no ground.
-	Svg string `protobuf:"bytes,1,opt,name=svg,proto3" json:"svg,omitempty"`
-	// When it was drawn.
-	SignedAt      *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=signed_at,json=signedAt,proto3" json:"signed_at,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Signature) Reset() {
-	*x = Signature{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[34]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Signature) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Signature) ProtoMessage() {}
-
-func (x *Signature) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[34]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Signature.ProtoReflect.Descriptor instead.
-func (*Signature) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{34}
-}
-
-func (x *Signature) GetSvg() string {
-	if x != nil {
-		return x.Svg
-	}
-	return ""
-}
-
-func (x *Signature) GetSignedAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.SignedAt
-	}
-	return nil
-}
-
-// ListDevicesRequest names the reservation.
-type ListDevicesRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The service's id.
-	ReservationId string `protobuf:"bytes,1,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListDevicesRequest) Reset() {
-	*x = ListDevicesRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[35]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListDevicesRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListDevicesRequest) ProtoMessage() {}
-
-func (x *ListDevicesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[35]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListDevicesRequest.ProtoReflect.Descriptor instead.
-func (*ListDevicesRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{35}
-}
-
-func (x *ListDevicesRequest) GetReservationId() string {
-	if x != nil {
-		return x.ReservationId
-	}
-	return ""
-}
-
-// ListDevicesResponse answers with the devices.
-type ListDevicesResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The devices.
-	Data          *DeviceList `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListDevicesResponse) Reset() {
-	*x = ListDevicesResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[36]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListDevicesResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListDevicesResponse) ProtoMessage() {}
-
-func (x *ListDevicesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[36]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListDevicesResponse.ProtoReflect.Descriptor instead.
-func (*ListDevicesResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{36}
-}
-
-func (x *ListDevicesResponse) GetData() *DeviceList {
-	if x != nil {
-		return x.Data
-	}
-	return nil
-}
-
-// DeviceList is a list of devices.
-type DeviceList struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The devices whose sessions have not ended, the latest used first. At most 100.
-	List          []*GuestDevice `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *DeviceList) Reset() {
-	*x = DeviceList{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[37]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *DeviceList) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*DeviceList) ProtoMessage() {}
-
-func (x *DeviceList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[37]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use DeviceList.ProtoReflect.Descriptor instead.
-func (*DeviceList) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{37}
-}
-
-func (x *DeviceList) GetList() []*GuestDevice {
-	if x != nil {
-		return x.List
-	}
-	return nil
-}
-
-// GuestDevice is a device of a guest of a reservation.
-type GuestDevice struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The device.
-	Device *v1.Device `protobuf:"bytes,1,opt,name=device,proto3" json:"device,omitempty"`
-	// The companion whose device it is. Empty: it acts for the whole party.
-	GuestId string `protobuf:"bytes,2,opt,name=guest_id,json=guestId,proto3" json:"guest_id,omitempty"`
-	// The kiosk at which the session began, or empty.
-	KioskId       string `protobuf:"bytes,3,opt,name=kiosk_id,json=kioskId,proto3" json:"kiosk_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GuestDevice) Reset() {
-	*x = GuestDevice{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[38]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GuestDevice) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GuestDevice) ProtoMessage() {}
-
-func (x *GuestDevice) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[38]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GuestDevice.ProtoReflect.Descriptor instead.
-func (*GuestDevice) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{38}
-}
-
-func (x *GuestDevice) GetDevice() *v1.Device {
-	if x != nil {
-		return x.Device
-	}
-	return nil
-}
-
-func (x *GuestDevice) GetGuestId() string {
-	if x != nil {
-		return x.GuestId
-	}
-	return ""
-}
-
-func (x *GuestDevice) GetKioskId() string {
-	if x != nil {
-		return x.KioskId
-	}
-	return ""
-}
-
-// EndDeviceRequest names the device.
-type EndDeviceRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The service's id of the reservation.
-	ReservationId string `protobuf:"bytes,1,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
-	// The service's id of the session.
-	Id            string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *EndDeviceRequest) Reset() {
-	*x = EndDeviceRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[39]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *EndDeviceRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*EndDeviceRequest) ProtoMessage() {}
-
-func (x *EndDeviceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[39]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use EndDeviceRequest.ProtoReflect.Descriptor instead.
-func (*EndDeviceRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{39}
-}
-
-func (x *EndDeviceRequest) GetReservationId() string {
-	if x != nil {
-		return x.ReservationId
-	}
-	return ""
-}
-
-func (x *EndDeviceRequest) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-// EndDeviceResponse has no fields.
-type EndDeviceResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *EndDeviceResponse) Reset() {
-	*x = EndDeviceResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[40]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *EndDeviceResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*EndDeviceResponse) ProtoMessage() {}
-
-func (x *EndDeviceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[40]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use EndDeviceResponse.ProtoReflect.Descriptor instead.
-func (*EndDeviceResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{40}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{12}
 }
 
 var File_latchkey_property_v1_checkin_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\n" +
-	"\"latchkey/property/v1/checkin.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1elatchkey/guest/v1/person.proto\x1a\x1clatchkey/guest/v1/stay.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xf0\x04\n" +
-	"\x0fCheckInSettings\x12\x12\n" +
-	"\x04rule\x18\x01 \x01(\tR\x04rule\x126\n" +
-	"\x06fields\x18\x02 \x03(\v2\x1e.latchkey.property.v1.OwnFieldR\x06fields\x12)\n" +
-	"\x10mandatory_groups\x18\x03 \x03(\tR\x0fmandatoryGroups\x12%\n" +
-	"\x0eidentity_check\x18\x04 \x01(\tR\ridentityCheck\x12\x1c\n" +
-	"\tsignature\x18\x05 \x01(\tR\tsignature\x12\x1f\n" +
-	"\vhouse_rules\x18\x06 \x01(\tR\n" +
-	"houseRules\x12\x1f\n" +
-	"\vinvite_days\x18\a \x01(\x05R\n" +
-	"inviteDays\x12\x1f\n" +
-	"\vremind_days\x18\b \x01(\x05R\n" +
-	"remindDays\x12\x1f\n" +
-	"\vstaff_email\x18\t \x01(\tR\n" +
-	"staffEmail\x12\x1d\n" +
-	"\n" +
-	"desk_phone\x18\n" +
-	" \x01(\tR\tdeskPhone\x12\x1a\n" +
-	"\blanguage\x18\v \x01(\tR\blanguage\x12\x16\n" +
-	"\x06accent\x18\f \x01(\tR\x06accent\x12\x18\n" +
-	"\aaddress\x18\r \x01(\tR\aaddress\x12\x1e\n" +
-	"\n" +
-	"directions\x18\x0e \x01(\tR\n" +
-	"directions\x12\x1b\n" +
-	"\twho_fills\x18\x0f \x01(\tR\bwhoFills\x12\x16\n" +
-	"\x06limits\x18\x10 \x01(\tR\x06limits\x12'\n" +
-	"\x0foften_countries\x18\x11 \x03(\tR\x0eoftenCountries\x122\n" +
-	"\x15kiosk_offline_minutes\x18\x12 \x01(\x05R\x13kioskOfflineMinutes\"\xd0\x02\n" +
-	"\bOwnField\x123\n" +
-	"\x04name\x18\x01 \x01(\tB\x1f\xbaH\x1cr\x1a2\x18^[a-z][A-Za-z0-9]{0,31}$R\x04name\x12\x1f\n" +
-	"\x05label\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18xR\x05label\x12\x1a\n" +
-	"\brequired\x18\x03 \x01(\bR\brequired\x12\x1b\n" +
-	"\tmain_only\x18\x04 \x01(\bR\bmainOnly\x12z\n" +
-	"\x06labels\x18\x05 \x03(\v2*.latchkey.property.v1.OwnField.LabelsEntryB6\xbaH3\x9a\x010\x10(\"$r\"2 ^[a-z]{2,3}(-[A-Za-z0-9]{2,8})?$*\x06r\x04\x10\x01\x18xR\x06labels\x1a9\n" +
-	"\vLabelsEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd7\t\n" +
-	"\x15CheckInSettingsChange\x12\"\n" +
-	"\x04rule\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x02\x18\bH\x00R\x04rule\x88\x01\x01\x127\n" +
-	"\x06fields\x18\x02 \x01(\v2\x1f.latchkey.property.v1.OwnFieldsR\x06fields\x12P\n" +
-	"\x10mandatory_groups\x18\x03 \x01(\v2%.latchkey.property.v1.MandatoryGroupsR\x0fmandatoryGroups\x12L\n" +
-	"\x0eidentity_check\x18\x04 \x01(\tB \xbaH\x1dr\x1bR\x04noneR\rcompareAtDeskR\x04liveH\x01R\ridentityCheck\x88\x01\x01\x12F\n" +
-	"\tsignature\x18\x05 \x01(\tB#\xbaH r\x1eR\x04noneR\x05drawnR\x05paperR\bexternalH\x02R\tsignature\x88\x01\x01\x122\n" +
-	"\vhouse_rules\x18\x06 \x01(\tB\f\xbaH\x05r\x03\x18\xa0\x1f\xb0\xbc\x18\x01H\x03R\n" +
-	"houseRules\x88\x01\x01\x12/\n" +
-	"\vinvite_days\x18\a \x01(\x05B\t\xbaH\x06\x1a\x04\x18<(\x00H\x04R\n" +
-	"inviteDays\x88\x01\x01\x12/\n" +
-	"\vremind_days\x18\b \x01(\x05B\t\xbaH\x06\x1a\x04\x18\x1e(\x00H\x05R\n" +
-	"remindDays\x88\x01\x01\x12.\n" +
-	"\vstaff_email\x18\t \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01H\x06R\n" +
-	"staffEmail\x88\x01\x01\x12+\n" +
-	"\n" +
-	"desk_phone\x18\n" +
-	" \x01(\tB\a\xbaH\x04r\x02\x18(H\aR\tdeskPhone\x88\x01\x01\x12H\n" +
-	"\blanguage\x18\v \x01(\tB'\xbaH$r\"2 ^[a-z]{2,3}(-[A-Za-z0-9]{2,8})?$H\bR\blanguage\x88\x01\x01\x128\n" +
-	"\x06accent\x18\f \x01(\tB\x1b\xbaH\x18r\x162\x14^(#[0-9A-Fa-f]{6})?$H\tR\x06accent\x88\x01\x01\x12+\n" +
-	"\aaddress\x18\r \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\xb0\xbc\x18\x01H\n" +
-	"R\aaddress\x88\x01\x01\x121\n" +
-	"\n" +
-	"directions\x18\x0e \x01(\tB\f\xbaH\x05r\x03\x18\xd0\x0f\xb0\xbc\x18\x01H\vR\n" +
-	"directions\x88\x01\x01\x12:\n" +
-	"\twho_fills\x18\x0f \x01(\tB\x18\xbaH\x15r\x13R\x04leadR\x06adultsR\x03allH\fR\bwhoFills\x88\x01\x01\x12M\n" +
-	"\x0foften_countries\x18\x10 \x01(\v2$.latchkey.property.v1.OftenCountriesR\x0eoftenCountries\x12C\n" +
-	"\x15kiosk_offline_minutes\x18\x11 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xa0\v(\x00H\rR\x13kioskOfflineMinutes\x88\x01\x01B\a\n" +
-	"\x05_ruleB\x11\n" +
-	"\x0f_identity_checkB\f\n" +
-	"\n" +
-	"_signatureB\x0e\n" +
-	"\f_house_rulesB\x0e\n" +
-	"\f_invite_daysB\x0e\n" +
-	"\f_remind_daysB\x0e\n" +
-	"\f_staff_emailB\r\n" +
-	"\v_desk_phoneB\v\n" +
-	"\t_languageB\t\n" +
-	"\a_accentB\n" +
-	"\n" +
-	"\b_addressB\r\n" +
-	"\v_directionsB\f\n" +
-	"\n" +
-	"_who_fillsB\x18\n" +
-	"\x16_kiosk_offline_minutes\"@\n" +
-	"\x0eOftenCountries\x12.\n" +
-	"\x04list\x18\x01 \x03(\tB\x1a\xbaH\x17\x92\x01\x14\x10\f\x18\x01\"\x0er\f2\n" +
-	"^[A-Z]{2}$R\x04list\"I\n" +
-	"\tOwnFields\x12<\n" +
-	"\x04list\x18\x01 \x03(\v2\x1e.latchkey.property.v1.OwnFieldB\b\xbaH\x05\x92\x01\x02\x10\x14R\x04list\"_\n" +
-	"\x0fMandatoryGroups\x12L\n" +
-	"\x04list\x18\x01 \x03(\tB8\xbaH5\x92\x012\x10\x05\x18\x01\",r*R\bidentityR\acontactR\x04homeR\bdocumentR\x05birthR\x04list\"\x1b\n" +
-	"\x19GetCheckInSettingsRequest\"W\n" +
-	"\x1aGetCheckInSettingsResponse\x129\n" +
-	"\x04data\x18\x01 \x01(\v2%.latchkey.property.v1.CheckInSettingsR\x04data\"o\n" +
-	"\x1cUpdateCheckInSettingsRequest\x12O\n" +
-	"\bsettings\x18\x01 \x01(\v2+.latchkey.property.v1.CheckInSettingsChangeB\x06\xbaH\x03\xc8\x01\x01R\bsettings\"Z\n" +
-	"\x1dUpdateCheckInSettingsResponse\x129\n" +
-	"\x04data\x18\x01 \x01(\v2%.latchkey.property.v1.CheckInSettingsR\x04data\"\x19\n" +
-	"\x17ListCheckInRulesRequest\"U\n" +
-	"\x18ListCheckInRulesResponse\x129\n" +
-	"\x04data\x18\x01 \x01(\v2%.latchkey.property.v1.CheckInRuleListR\x04data\"H\n" +
-	"\x0fCheckInRuleList\x125\n" +
-	"\x04list\x18\x01 \x03(\v2!.latchkey.property.v1.CheckInRuleR\x04list\"\xf6\x02\n" +
-	"\vCheckInRule\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05since\x18\x02 \x01(\tR\x05since\x12\x16\n" +
-	"\x06source\x18\x03 \x01(\tR\x06source\x12\x10\n" +
-	"\x03url\x18\x04 \x01(\tR\x03url\x12\x17\n" +
-	"\aread_on\x18\x05 \x01(\tR\x06readOn\x12\x16\n" +
-	"\x06limits\x18\x06 \x01(\tR\x06limits\x12\x16\n" +
-	"\x06closed\x18\a \x01(\bR\x06closed\x12\x1f\n" +
-	"\vkeep_months\x18\b \x01(\x05R\n" +
-	"keepMonths\x12%\n" +
-	"\x0eidentity_check\x18\t \x01(\tR\ridentityCheck\x12\x1c\n" +
-	"\tsignature\x18\n" +
-	" \x01(\tR\tsignature\x12,\n" +
-	"\x12no_drawn_signature\x18\v \x01(\bR\x10noDrawnSignature\x12\x1b\n" +
-	"\twho_fills\x18\f \x01(\tR\bwhoFills\x12\x19\n" +
-	"\balso_url\x18\r \x01(\tR\aalsoUrl\"E\n" +
+	"\"latchkey/property/v1/checkin.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a)latchkey/property/v1/checkin_guests.proto\x1a+latchkey/property/v1/checkin_settings.proto\x1a\x1clatchkey/rpc/v1/access.proto\"E\n" +
 	"\x11GetCheckInRequest\x120\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\"L\n" +
 	"\x12GetCheckInResponse\x126\n" +
@@ -2837,16 +891,7 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x0e\n" +
 	"\x02by\x18\x02 \x01(\tR\x02by\x12*\n" +
 	"\x02at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x18\n" +
-	"\arefused\x18\x04 \x01(\tR\arefused\"\xcf\x01\n" +
-	"\n" +
-	"StaffGuest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
-	"\x04role\x18\x02 \x01(\tR\x04role\x12\x1a\n" +
-	"\bcomplete\x18\x03 \x01(\bR\bcomplete\x12\x14\n" +
-	"\x05child\x18\x04 \x01(\bR\x05child\x12!\n" +
-	"\fmissing_step\x18\x05 \x01(\tR\vmissingStep\x12\x16\n" +
-	"\x06signed\x18\x06 \x01(\bR\x06signed\x120\n" +
-	"\x14open_until_departure\x18\a \x03(\tR\x12openUntilDeparture\"\xad\x01\n" +
+	"\arefused\x18\x04 \x01(\tR\arefused\"\xad\x01\n" +
 	"\x11ClearStageRequest\x120\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\x125\n" +
 	"\x05stage\x18\x02 \x01(\tB\x1f\xbaH\x1cr\x1aR\ridentityCheckR\tsignatureR\x05stage\x12/\n" +
@@ -2863,41 +908,7 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.StaffCheckInR\x04data\"K\n" +
 	"\x17ResendInvitationRequest\x120\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\"\x1a\n" +
-	"\x18ResendInvitationResponse\"E\n" +
-	"\x11ListGuestsRequest\x120\n" +
-	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\"I\n" +
-	"\x12ListGuestsResponse\x123\n" +
-	"\x04data\x18\x01 \x01(\v2\x1f.latchkey.property.v1.GuestListR\x04data\"@\n" +
-	"\tGuestList\x123\n" +
-	"\x04list\x18\x01 \x03(\v2\x1f.latchkey.property.v1.GuestDataR\x04list\"\xd4\x01\n" +
-	"\tGuestData\x126\n" +
-	"\x05guest\x18\x01 \x01(\v2 .latchkey.property.v1.StaffGuestR\x05guest\x121\n" +
-	"\x06person\x18\x02 \x01(\v2\x19.latchkey.guest.v1.PersonR\x06person\x12#\n" +
-	"\rshared_groups\x18\x03 \x03(\tR\fsharedGroups\x127\n" +
-	"\tsigned_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\bsignedAt\"m\n" +
-	"\x13GetSignatureRequest\x120\n" +
-	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\x12$\n" +
-	"\bguest_id\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\aguestId\"K\n" +
-	"\x14GetSignatureResponse\x123\n" +
-	"\x04data\x18\x01 \x01(\v2\x1f.latchkey.property.v1.SignatureR\x04data\"[\n" +
-	"\tSignature\x12\x15\n" +
-	"\x03svg\x18\x01 \x01(\tB\x03\x80\x01\x01R\x03svg\x127\n" +
-	"\tsigned_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bsignedAt\"F\n" +
-	"\x12ListDevicesRequest\x120\n" +
-	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\"K\n" +
-	"\x13ListDevicesResponse\x124\n" +
-	"\x04data\x18\x01 \x01(\v2 .latchkey.property.v1.DeviceListR\x04data\"C\n" +
-	"\n" +
-	"DeviceList\x125\n" +
-	"\x04list\x18\x01 \x03(\v2!.latchkey.property.v1.GuestDeviceR\x04list\"v\n" +
-	"\vGuestDevice\x121\n" +
-	"\x06device\x18\x01 \x01(\v2\x19.latchkey.guest.v1.DeviceR\x06device\x12\x19\n" +
-	"\bguest_id\x18\x02 \x01(\tR\aguestId\x12\x19\n" +
-	"\bkiosk_id\x18\x03 \x01(\tR\akioskId\"_\n" +
-	"\x10EndDeviceRequest\x120\n" +
-	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\x12\x19\n" +
-	"\x02id\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\x02id\"\x13\n" +
-	"\x11EndDeviceResponse2\x89\x11\n" +
+	"\x18ResendInvitationResponse2\x89\x11\n" +
 	"\x0eCheckInService\x12\xaa\x01\n" +
 	"\x12GetCheckInSettings\x12/.latchkey.property.v1.GetCheckInSettingsRequest\x1a0.latchkey.property.v1.GetCheckInSettingsResponse\"1\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02\x1f\x12\x1d/v1/property/checkIn/settings\x12\xb7\x01\n" +
 	"\x15UpdateCheckInSettings\x122.latchkey.property.v1.UpdateCheckInSettingsRequest\x1a3.latchkey.property.v1.UpdateCheckInSettingsResponse\"5\xaa\xbc\x18\t\x1a\x05owner \x01\x82\xd3\xe4\x93\x02\":\x01*2\x1d/v1/property/checkIn/settings\x12\xa1\x01\n" +
@@ -2930,119 +941,82 @@ func file_latchkey_property_v1_checkin_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_checkin_proto_rawDescData
 }
 
-var file_latchkey_property_v1_checkin_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
+var file_latchkey_property_v1_checkin_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_latchkey_property_v1_checkin_proto_goTypes = []any{
-	(*CheckInSettings)(nil),               // 0: latchkey.property.v1.CheckInSettings
-	(*OwnField)(nil),                      // 1: latchkey.property.v1.OwnField
-	(*CheckInSettingsChange)(nil),         // 2: latchkey.property.v1.CheckInSettingsChange
-	(*OftenCountries)(nil),                // 3: latchkey.property.v1.OftenCountries
-	(*OwnFields)(nil),                     // 4: latchkey.property.v1.OwnFields
-	(*MandatoryGroups)(nil),               // 5: latchkey.property.v1.MandatoryGroups
-	(*GetCheckInSettingsRequest)(nil),     // 6: latchkey.property.v1.GetCheckInSettingsRequest
-	(*GetCheckInSettingsResponse)(nil),    // 7: latchkey.property.v1.GetCheckInSettingsResponse
-	(*UpdateCheckInSettingsRequest)(nil),  // 8: latchkey.property.v1.UpdateCheckInSettingsRequest
-	(*UpdateCheckInSettingsResponse)(nil), // 9: latchkey.property.v1.UpdateCheckInSettingsResponse
-	(*ListCheckInRulesRequest)(nil),       // 10: latchkey.property.v1.ListCheckInRulesRequest
-	(*ListCheckInRulesResponse)(nil),      // 11: latchkey.property.v1.ListCheckInRulesResponse
-	(*CheckInRuleList)(nil),               // 12: latchkey.property.v1.CheckInRuleList
-	(*CheckInRule)(nil),                   // 13: latchkey.property.v1.CheckInRule
-	(*GetCheckInRequest)(nil),             // 14: latchkey.property.v1.GetCheckInRequest
-	(*GetCheckInResponse)(nil),            // 15: latchkey.property.v1.GetCheckInResponse
-	(*StaffCheckIn)(nil),                  // 16: latchkey.property.v1.StaffCheckIn
-	(*StaffStop)(nil),                     // 17: latchkey.property.v1.StaffStop
-	(*ClearedStage)(nil),                  // 18: latchkey.property.v1.ClearedStage
-	(*StaffGuest)(nil),                    // 19: latchkey.property.v1.StaffGuest
-	(*ClearStageRequest)(nil),             // 20: latchkey.property.v1.ClearStageRequest
-	(*ClearStageResponse)(nil),            // 21: latchkey.property.v1.ClearStageResponse
-	(*AskAgainRequest)(nil),               // 22: latchkey.property.v1.AskAgainRequest
-	(*AskAgainResponse)(nil),              // 23: latchkey.property.v1.AskAgainResponse
-	(*EndCallRequest)(nil),                // 24: latchkey.property.v1.EndCallRequest
-	(*EndCallResponse)(nil),               // 25: latchkey.property.v1.EndCallResponse
-	(*ResendInvitationRequest)(nil),       // 26: latchkey.property.v1.ResendInvitationRequest
-	(*ResendInvitationResponse)(nil),      // 27: latchkey.property.v1.ResendInvitationResponse
-	(*ListGuestsRequest)(nil),             // 28: latchkey.property.v1.ListGuestsRequest
-	(*ListGuestsResponse)(nil),            // 29: latchkey.property.v1.ListGuestsResponse
-	(*GuestList)(nil),                     // 30: latchkey.property.v1.GuestList
-	(*GuestData)(nil),                     // 31: latchkey.property.v1.GuestData
-	(*GetSignatureRequest)(nil),           // 32: latchkey.property.v1.GetSignatureRequest
-	(*GetSignatureResponse)(nil),          // 33: latchkey.property.v1.GetSignatureResponse
-	(*Signature)(nil),                     // 34: latchkey.property.v1.Signature
-	(*ListDevicesRequest)(nil),            // 35: latchkey.property.v1.ListDevicesRequest
-	(*ListDevicesResponse)(nil),           // 36: latchkey.property.v1.ListDevicesResponse
-	(*DeviceList)(nil),                    // 37: latchkey.property.v1.DeviceList
-	(*GuestDevice)(nil),                   // 38: latchkey.property.v1.GuestDevice
-	(*EndDeviceRequest)(nil),              // 39: latchkey.property.v1.EndDeviceRequest
-	(*EndDeviceResponse)(nil),             // 40: latchkey.property.v1.EndDeviceResponse
-	nil,                                   // 41: latchkey.property.v1.OwnField.LabelsEntry
-	(*timestamppb.Timestamp)(nil),         // 42: google.protobuf.Timestamp
-	(*v1.Person)(nil),                     // 43: latchkey.guest.v1.Person
-	(*v1.Device)(nil),                     // 44: latchkey.guest.v1.Device
+	(*GetCheckInRequest)(nil),             // 0: latchkey.property.v1.GetCheckInRequest
+	(*GetCheckInResponse)(nil),            // 1: latchkey.property.v1.GetCheckInResponse
+	(*StaffCheckIn)(nil),                  // 2: latchkey.property.v1.StaffCheckIn
+	(*StaffStop)(nil),                     // 3: latchkey.property.v1.StaffStop
+	(*ClearedStage)(nil),                  // 4: latchkey.property.v1.ClearedStage
+	(*ClearStageRequest)(nil),             // 5: latchkey.property.v1.ClearStageRequest
+	(*ClearStageResponse)(nil),            // 6: latchkey.property.v1.ClearStageResponse
+	(*AskAgainRequest)(nil),               // 7: latchkey.property.v1.AskAgainRequest
+	(*AskAgainResponse)(nil),              // 8: latchkey.property.v1.AskAgainResponse
+	(*EndCallRequest)(nil),                // 9: latchkey.property.v1.EndCallRequest
+	(*EndCallResponse)(nil),               // 10: latchkey.property.v1.EndCallResponse
+	(*ResendInvitationRequest)(nil),       // 11: latchkey.property.v1.ResendInvitationRequest
+	(*ResendInvitationResponse)(nil),      // 12: latchkey.property.v1.ResendInvitationResponse
+	(*timestamppb.Timestamp)(nil),         // 13: google.protobuf.Timestamp
+	(*StaffGuest)(nil),                    // 14: latchkey.property.v1.StaffGuest
+	(*GetCheckInSettingsRequest)(nil),     // 15: latchkey.property.v1.GetCheckInSettingsRequest
+	(*UpdateCheckInSettingsRequest)(nil),  // 16: latchkey.property.v1.UpdateCheckInSettingsRequest
+	(*ListCheckInRulesRequest)(nil),       // 17: latchkey.property.v1.ListCheckInRulesRequest
+	(*ListGuestsRequest)(nil),             // 18: latchkey.property.v1.ListGuestsRequest
+	(*ListDevicesRequest)(nil),            // 19: latchkey.property.v1.ListDevicesRequest
+	(*EndDeviceRequest)(nil),              // 20: latchkey.property.v1.EndDeviceRequest
+	(*GetSignatureRequest)(nil),           // 21: latchkey.property.v1.GetSignatureRequest
+	(*GetCheckInSettingsResponse)(nil),    // 22: latchkey.property.v1.GetCheckInSettingsResponse
+	(*UpdateCheckInSettingsResponse)(nil), // 23: latchkey.property.v1.UpdateCheckInSettingsResponse
+	(*ListCheckInRulesResponse)(nil),      // 24: latchkey.property.v1.ListCheckInRulesResponse
+	(*ListGuestsResponse)(nil),            // 25: latchkey.property.v1.ListGuestsResponse
+	(*ListDevicesResponse)(nil),           // 26: latchkey.property.v1.ListDevicesResponse
+	(*EndDeviceResponse)(nil),             // 27: latchkey.property.v1.EndDeviceResponse
+	(*GetSignatureResponse)(nil),          // 28: latchkey.property.v1.GetSignatureResponse
 }
 var file_latchkey_property_v1_checkin_proto_depIdxs = []int32{
-	1,  // 0: latchkey.property.v1.CheckInSettings.fields:type_name -> latchkey.property.v1.OwnField
-	41, // 1: latchkey.property.v1.OwnField.labels:type_name -> latchkey.property.v1.OwnField.LabelsEntry
-	4,  // 2: latchkey.property.v1.CheckInSettingsChange.fields:type_name -> latchkey.property.v1.OwnFields
-	5,  // 3: latchkey.property.v1.CheckInSettingsChange.mandatory_groups:type_name -> latchkey.property.v1.MandatoryGroups
-	3,  // 4: latchkey.property.v1.CheckInSettingsChange.often_countries:type_name -> latchkey.property.v1.OftenCountries
-	1,  // 5: latchkey.property.v1.OwnFields.list:type_name -> latchkey.property.v1.OwnField
-	0,  // 6: latchkey.property.v1.GetCheckInSettingsResponse.data:type_name -> latchkey.property.v1.CheckInSettings
-	2,  // 7: latchkey.property.v1.UpdateCheckInSettingsRequest.settings:type_name -> latchkey.property.v1.CheckInSettingsChange
-	0,  // 8: latchkey.property.v1.UpdateCheckInSettingsResponse.data:type_name -> latchkey.property.v1.CheckInSettings
-	12, // 9: latchkey.property.v1.ListCheckInRulesResponse.data:type_name -> latchkey.property.v1.CheckInRuleList
-	13, // 10: latchkey.property.v1.CheckInRuleList.list:type_name -> latchkey.property.v1.CheckInRule
-	16, // 11: latchkey.property.v1.GetCheckInResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
-	17, // 12: latchkey.property.v1.StaffCheckIn.stops:type_name -> latchkey.property.v1.StaffStop
-	42, // 13: latchkey.property.v1.StaffCheckIn.began_at:type_name -> google.protobuf.Timestamp
-	42, // 14: latchkey.property.v1.StaffCheckIn.asked_at:type_name -> google.protobuf.Timestamp
-	42, // 15: latchkey.property.v1.StaffCheckIn.next_ask_at:type_name -> google.protobuf.Timestamp
-	42, // 16: latchkey.property.v1.StaffCheckIn.accepted_at:type_name -> google.protobuf.Timestamp
-	18, // 17: latchkey.property.v1.StaffCheckIn.cleared:type_name -> latchkey.property.v1.ClearedStage
-	19, // 18: latchkey.property.v1.StaffCheckIn.guests:type_name -> latchkey.property.v1.StaffGuest
-	42, // 19: latchkey.property.v1.StaffStop.since:type_name -> google.protobuf.Timestamp
-	42, // 20: latchkey.property.v1.StaffStop.last_answered_at:type_name -> google.protobuf.Timestamp
-	42, // 21: latchkey.property.v1.ClearedStage.at:type_name -> google.protobuf.Timestamp
-	16, // 22: latchkey.property.v1.ClearStageResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
-	16, // 23: latchkey.property.v1.AskAgainResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
-	16, // 24: latchkey.property.v1.EndCallResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
-	30, // 25: latchkey.property.v1.ListGuestsResponse.data:type_name -> latchkey.property.v1.GuestList
-	31, // 26: latchkey.property.v1.GuestList.list:type_name -> latchkey.property.v1.GuestData
-	19, // 27: latchkey.property.v1.GuestData.guest:type_name -> latchkey.property.v1.StaffGuest
-	43, // 28: latchkey.property.v1.GuestData.person:type_name -> latchkey.guest.v1.Person
-	42, // 29: latchkey.property.v1.GuestData.signed_at:type_name -> google.protobuf.Timestamp
-	34, // 30: latchkey.property.v1.GetSignatureResponse.data:type_name -> latchkey.property.v1.Signature
-	42, // 31: latchkey.property.v1.Signature.signed_at:type_name -> google.protobuf.Timestamp
-	37, // 32: latchkey.property.v1.ListDevicesResponse.data:type_name -> latchkey.property.v1.DeviceList
-	38, // 33: latchkey.property.v1.DeviceList.list:type_name -> latchkey.property.v1.GuestDevice
-	44, // 34: latchkey.property.v1.GuestDevice.device:type_name -> latchkey.guest.v1.Device
-	6,  // 35: latchkey.property.v1.CheckInService.GetCheckInSettings:input_type -> latchkey.property.v1.GetCheckInSettingsRequest
-	8,  // 36: latchkey.property.v1.CheckInService.UpdateCheckInSettings:input_type -> latchkey.property.v1.UpdateCheckInSettingsRequest
-	10, // 37: latchkey.property.v1.CheckInService.ListCheckInRules:input_type -> latchkey.property.v1.ListCheckInRulesRequest
-	14, // 38: latchkey.property.v1.CheckInService.GetCheckIn:input_type -> latchkey.property.v1.GetCheckInRequest
-	20, // 39: latchkey.property.v1.CheckInService.ClearStage:input_type -> latchkey.property.v1.ClearStageRequest
-	22, // 40: latchkey.property.v1.CheckInService.AskAgain:input_type -> latchkey.property.v1.AskAgainRequest
-	24, // 41: latchkey.property.v1.CheckInService.EndCall:input_type -> latchkey.property.v1.EndCallRequest
-	26, // 42: latchkey.property.v1.CheckInService.ResendInvitation:input_type -> latchkey.property.v1.ResendInvitationRequest
-	28, // 43: latchkey.property.v1.CheckInService.ListGuests:input_type -> latchkey.property.v1.ListGuestsRequest
-	35, // 44: latchkey.property.v1.CheckInService.ListDevices:input_type -> latchkey.property.v1.ListDevicesRequest
-	39, // 45: latchkey.property.v1.CheckInService.EndDevice:input_type -> latchkey.property.v1.EndDeviceRequest
-	32, // 46: latchkey.property.v1.CheckInService.GetSignature:input_type -> latchkey.property.v1.GetSignatureRequest
-	7,  // 47: latchkey.property.v1.CheckInService.GetCheckInSettings:output_type -> latchkey.property.v1.GetCheckInSettingsResponse
-	9,  // 48: latchkey.property.v1.CheckInService.UpdateCheckInSettings:output_type -> latchkey.property.v1.UpdateCheckInSettingsResponse
-	11, // 49: latchkey.property.v1.CheckInService.ListCheckInRules:output_type -> latchkey.property.v1.ListCheckInRulesResponse
-	15, // 50: latchkey.property.v1.CheckInService.GetCheckIn:output_type -> latchkey.property.v1.GetCheckInResponse
-	21, // 51: latchkey.property.v1.CheckInService.ClearStage:output_type -> latchkey.property.v1.ClearStageResponse
-	23, // 52: latchkey.property.v1.CheckInService.AskAgain:output_type -> latchkey.property.v1.AskAgainResponse
-	25, // 53: latchkey.property.v1.CheckInService.EndCall:output_type -> latchkey.property.v1.EndCallResponse
-	27, // 54: latchkey.property.v1.CheckInService.ResendInvitation:output_type -> latchkey.property.v1.ResendInvitationResponse
-	29, // 55: latchkey.property.v1.CheckInService.ListGuests:output_type -> latchkey.property.v1.ListGuestsResponse
-	36, // 56: latchkey.property.v1.CheckInService.ListDevices:output_type -> latchkey.property.v1.ListDevicesResponse
-	40, // 57: latchkey.property.v1.CheckInService.EndDevice:output_type -> latchkey.property.v1.EndDeviceResponse
-	33, // 58: latchkey.property.v1.CheckInService.GetSignature:output_type -> latchkey.property.v1.GetSignatureResponse
-	47, // [47:59] is the sub-list for method output_type
-	35, // [35:47] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	2,  // 0: latchkey.property.v1.GetCheckInResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	3,  // 1: latchkey.property.v1.StaffCheckIn.stops:type_name -> latchkey.property.v1.StaffStop
+	13, // 2: latchkey.property.v1.StaffCheckIn.began_at:type_name -> google.protobuf.Timestamp
+	13, // 3: latchkey.property.v1.StaffCheckIn.asked_at:type_name -> google.protobuf.Timestamp
+	13, // 4: latchkey.property.v1.StaffCheckIn.next_ask_at:type_name -> google.protobuf.Timestamp
+	13, // 5: latchkey.property.v1.StaffCheckIn.accepted_at:type_name -> google.protobuf.Timestamp
+	4,  // 6: latchkey.property.v1.StaffCheckIn.cleared:type_name -> latchkey.property.v1.ClearedStage
+	14, // 7: latchkey.property.v1.StaffCheckIn.guests:type_name -> latchkey.property.v1.StaffGuest
+	13, // 8: latchkey.property.v1.StaffStop.since:type_name -> google.protobuf.Timestamp
+	13, // 9: latchkey.property.v1.StaffStop.last_answered_at:type_name -> google.protobuf.Timestamp
+	13, // 10: latchkey.property.v1.ClearedStage.at:type_name -> google.protobuf.Timestamp
+	2,  // 11: latchkey.property.v1.ClearStageResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	2,  // 12: latchkey.property.v1.AskAgainResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	2,  // 13: latchkey.property.v1.EndCallResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	15, // 14: latchkey.property.v1.CheckInService.GetCheckInSettings:input_type -> latchkey.property.v1.GetCheckInSettingsRequest
+	16, // 15: latchkey.property.v1.CheckInService.UpdateCheckInSettings:input_type -> latchkey.property.v1.UpdateCheckInSettingsRequest
+	17, // 16: latchkey.property.v1.CheckInService.ListCheckInRules:input_type -> latchkey.property.v1.ListCheckInRulesRequest
+	0,  // 17: latchkey.property.v1.CheckInService.GetCheckIn:input_type -> latchkey.property.v1.GetCheckInRequest
+	5,  // 18: latchkey.property.v1.CheckInService.ClearStage:input_type -> latchkey.property.v1.ClearStageRequest
+	7,  // 19: latchkey.property.v1.CheckInService.AskAgain:input_type -> latchkey.property.v1.AskAgainRequest
+	9,  // 20: latchkey.property.v1.CheckInService.EndCall:input_type -> latchkey.property.v1.EndCallRequest
+	11, // 21: latchkey.property.v1.CheckInService.ResendInvitation:input_type -> latchkey.property.v1.ResendInvitationRequest
+	18, // 22: latchkey.property.v1.CheckInService.ListGuests:input_type -> latchkey.property.v1.ListGuestsRequest
+	19, // 23: latchkey.property.v1.CheckInService.ListDevices:input_type -> latchkey.property.v1.ListDevicesRequest
+	20, // 24: latchkey.property.v1.CheckInService.EndDevice:input_type -> latchkey.property.v1.EndDeviceRequest
+	21, // 25: latchkey.property.v1.CheckInService.GetSignature:input_type -> latchkey.property.v1.GetSignatureRequest
+	22, // 26: latchkey.property.v1.CheckInService.GetCheckInSettings:output_type -> latchkey.property.v1.GetCheckInSettingsResponse
+	23, // 27: latchkey.property.v1.CheckInService.UpdateCheckInSettings:output_type -> latchkey.property.v1.UpdateCheckInSettingsResponse
+	24, // 28: latchkey.property.v1.CheckInService.ListCheckInRules:output_type -> latchkey.property.v1.ListCheckInRulesResponse
+	1,  // 29: latchkey.property.v1.CheckInService.GetCheckIn:output_type -> latchkey.property.v1.GetCheckInResponse
+	6,  // 30: latchkey.property.v1.CheckInService.ClearStage:output_type -> latchkey.property.v1.ClearStageResponse
+	8,  // 31: latchkey.property.v1.CheckInService.AskAgain:output_type -> latchkey.property.v1.AskAgainResponse
+	10, // 32: latchkey.property.v1.CheckInService.EndCall:output_type -> latchkey.property.v1.EndCallResponse
+	12, // 33: latchkey.property.v1.CheckInService.ResendInvitation:output_type -> latchkey.property.v1.ResendInvitationResponse
+	25, // 34: latchkey.property.v1.CheckInService.ListGuests:output_type -> latchkey.property.v1.ListGuestsResponse
+	26, // 35: latchkey.property.v1.CheckInService.ListDevices:output_type -> latchkey.property.v1.ListDevicesResponse
+	27, // 36: latchkey.property.v1.CheckInService.EndDevice:output_type -> latchkey.property.v1.EndDeviceResponse
+	28, // 37: latchkey.property.v1.CheckInService.GetSignature:output_type -> latchkey.property.v1.GetSignatureResponse
+	26, // [26:38] is the sub-list for method output_type
+	14, // [14:26] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_checkin_proto_init() }
@@ -3050,15 +1024,16 @@ func file_latchkey_property_v1_checkin_proto_init() {
 	if File_latchkey_property_v1_checkin_proto != nil {
 		return
 	}
+	file_latchkey_property_v1_checkin_guests_proto_init()
+	file_latchkey_property_v1_checkin_settings_proto_init()
 	file_latchkey_property_v1_checkin_proto_msgTypes[2].OneofWrappers = []any{}
-	file_latchkey_property_v1_checkin_proto_msgTypes[16].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_checkin_proto_rawDesc), len(file_latchkey_property_v1_checkin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   42,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
