@@ -122,7 +122,7 @@ const findSession = `SELECT s.id, s.property_id, s.reservation_id, s.guest_id, s
 func IsSessionActive(view *db.Tx, propertyID, sessionID string) (bool, error) {
 	found, err := view.GuestSession.Query().Where(active(view, propertyID, []predicate.GuestSession{guestsession.ID(sessionID)})...).Exist(view.Context())
 	if err != nil {
-		return false, fmt.Errorf("find whether a guest's session goes on: %w", err)
+		return false, fmt.Errorf("find whether a guest's session has ended: %w", err)
 	}
 	return found, nil
 }
