@@ -38,7 +38,7 @@ const (
 	settleAtMost = 10 * time.Minute
 )
 
-// MaxLinks is the most links in one mail. A mail that lists more rooms says how many have no link in it.
+// MaxLinks is the most rooms that one mail lists. A booker of more gets several mails: mail programs cut off long ones.
 const MaxLinks = 50
 
 // Decide decides about all rooms of a booking. grouped means that the PMS may send more rooms of it.
@@ -136,10 +136,10 @@ func (r Room) mayBeReminded(now time.Time) bool {
 	return r.State == confirmed && r.From.After(now) && !r.InvitedAt.IsZero() && !r.Reminded && !r.Finished && !now.Before(r.InvitedAt.Add(remindAfter))
 }
 
-// addRoom adds a room to the mail to its booker.
+// addRoom adds a room to the mail to its booker that has space for it.
 func (d *Decision) addRoom(kind Kind, r Room) {
 	for i := range d.Mails {
-		if m := &d.Mails[i]; m.Kind == kind && m.To == r.Address {
+		if m := &d.Mails[i]; m.Kind == kind && m.To == r.Address && len(m.Rooms) < MaxLinks {
 			m.Rooms = append(m.Rooms, r.ID)
 			return
 		}

@@ -73,7 +73,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// A booker gets one mail for a group of any size.
+// A booker gets a link for each room of a group of any size, in as few mails as hold them.
 func TestLargeGroup(t *testing.T) {
 	now := time.Date(2026, 11, 10, 12, 0, 0, 0, time.UTC)
 	rooms := make([]Room, 10*MaxLinks+1)
@@ -81,7 +81,16 @@ func TestLargeGroup(t *testing.T) {
 		rooms[i] = Room{ID: strconv.Itoa(i), Address: "ana@example.com", Stay: Stay{State: confirmed, From: now, To: now.Add(time.Hour), Email: "ana@example.com"}}
 	}
 	d := Decide(rooms, true, Schedule{InviteDays: 14}, now)
-	if len(d.Mails) != 1 || len(d.Mails[0].Rooms) != len(rooms) {
-		t.Errorf("mails: %v", d.Mails)
+	listed := map[string]int{}
+	for _, m := range d.Mails {
+		for _, id := range m.Rooms {
+			listed[id]++
+		}
+		if m.To != "ana@example.com" || len(m.Rooms) > MaxLinks {
+			t.Errorf("a mail to %q lists %d rooms, want at most %d", m.To, len(m.Rooms), MaxLinks)
+		}
+	}
+	if len(d.Mails) != 11 || len(listed) != len(rooms) {
+		t.Errorf("%d mails list %d rooms, want 11 and %d", len(d.Mails), len(listed), len(rooms))
 	}
 }

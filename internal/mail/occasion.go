@@ -18,7 +18,7 @@ type Occasion struct {
 	Directions string
 	FirstName  string
 	Stays      []OccasionStay // Stays is one stay, or the stays of a group
-	More       int            // More is how many stays the mail is about beyond Stays
+	Elsewhere  int            // how many rooms of the booker's group other mails list
 	Codes      []DoorCode     // Codes are the PINs of the first stay: the room's, and those of gates that have another
 	// Confirmed means that each lock has confirmed the code.
 	Confirmed bool
@@ -146,8 +146,8 @@ func (o Occasion) addButtons(l *Letter) {
 	if len(l.Buttons) > 0 {
 		l.Closing = append(l.Closing, o.common("linkPrivate", nil))
 	}
-	if o.More > 0 {
-		l.Closing = append(l.Closing, o.common("moreRooms", message.Params{"count": o.More}))
+	if o.Elsewhere > 0 {
+		l.Closing = append(l.Closing, o.common("otherMails", message.Params{"count": o.Elsewhere}))
 	}
 }
 

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bytes"
 	"fmt"
 
 	"latchkey.dev/ent"
@@ -13,40 +14,46 @@ import (
 func listsRooms(kind mail.Kind) bool { return kind == mail.Invitation || kind == mail.Reminder }
 
 // listedRooms returns the reservations that an invitation or a reminder lists now: those that the sweep put on its list, without those
-// whose reason is gone since. A mail that staff ordered again lists its own reservation in any case.
-func (m Mails) listedRooms(view *db.Tx, row *mail.Row, stay *ent.Reservation, to string) (listed []*ent.Reservation, err error) {
+// whose reason is gone since. A mail that staff ordered again lists its own reservation in any case. elsewhere counts the rooms that other
+// mails of the kind list for the same booker.
+func (m Mails) listedRooms(view *db.Tx, row *mail.Row, stay *ent.Reservation, to string) (listed []*ent.Reservation, elsewhere int, err error) {
 	stays, err := reservationsOf(view, stay)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	invitations, err := invitationsOf(view, row.PropertyID, stays)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	finished, err := finishedOf(view, row.PropertyID, stays)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
+	kind, mac := mail.Kind(row.Kind), addressMAC(m.Keys, row.PropertyID, to)
 	for _, stay := range stays {
+		if hasEnded(stay, kind, view.Now()) {
+			continue
+		}
 		own := row.OnceKey == nil && stay.ID == row.ReservationID
 		i := invitations[stay.ID]
-		onList := own || i != nil && listID(i, mail.Kind(row.Kind)) == row.ID
-		if !onList || hasEnded(stay, mail.Kind(row.Kind), view.Now()) {
+		onList := own || i != nil && listID(i, kind) == row.ID
+		isFinished := kind == mail.Reminder && finished[stay.ID]
+		if !onList {
+			if i != nil && listID(i, kind) != "" && bytes.Equal(i.AddressMAC, mac) && !isFinished {
+				elsewhere++
+			}
 			continue
 		}
 		address, err := bookerAddress(view, m.Reservations, stay)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		if address != to && !own {
-			continue
-		}
-		if mail.Kind(row.Kind) == mail.Reminder && finished[stay.ID] {
+		if address != to && !own || isFinished {
 			continue
 		}
 		listed = append(listed, stay)
 	}
-	return listed, nil
+	return listed, elsewhere, nil
 }
 
 // listID returns the id of the mail of a kind that lists a reservation, or "".

@@ -31,7 +31,7 @@ type rendered struct {
 	text     mail.Text     // without a recipient if no address reaches the guest
 	links    []guest.MailedLink
 	stays    []*ent.Reservation // the stays that the mail is about, as they were rendered; none in a mail to staff
-	listed   []string           // the reservations that an invitation or a reminder is about, also those without a link in it
+	listed   []string           // the reservations that an invitation or a reminder lists
 	property string             // the property's name
 }
 
@@ -211,16 +211,16 @@ func (r *renderer) addressBooker(stay *ent.Reservation) error {
 	return nil
 }
 
-// selectRooms returns the rooms of the booking that the mail lists with a link. It counts the others.
+// selectRooms returns the rooms of the booking that the mail lists. It counts those that other mails to the booker list.
 func (r *renderer) selectRooms(stay *ent.Reservation) ([]*ent.Reservation, error) {
-	stays, err := r.listedRooms(r.view, r.row, stay, r.to)
+	stays, elsewhere, err := r.listedRooms(r.view, r.row, stay, r.to)
 	if err != nil {
 		return nil, err
 	}
 	r.out.canceled = len(stays) == 0
 	r.out.listed = idsOf(stays)
-	r.occasion.More = max(0, len(stays)-mail.MaxLinks)
-	return stays[:len(stays)-r.occasion.More], nil
+	r.occasion.Elsewhere = elsewhere
+	return stays, nil
 }
 
 // addRoom adds one reservation, with its link if the mail has links.
