@@ -3,6 +3,7 @@ package guest
 import (
 	"encoding/hex"
 	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -46,6 +47,12 @@ func (q Search) countersOf(tx *db.Tx, keys *keyring.Ring, numbers []string) ([]c
 	}
 	if q.KioskID == "" {
 		add(atProperty)
+		if site := siteOf(q.Address); site != "" {
+			add(atSite, site)
+			for _, number := range numbers {
+				add(bookingAtSite, site, number)
+			}
+		}
 	}
 	return all, loadTallies(tx, q.PropertyID, all)
 }
@@ -62,6 +69,18 @@ func CountFound(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string)
 	counters[0].tally = counters[0].fail(tx.Now())
 	return counters[0].count, storeTallies(tx, propertyID, counters)
 }
+
+// siteOf returns the IPv6 network of a site, /48, that a client's network belongs to. Who rents a server often has a /48, which has 65,536
+// networks of clients. It returns "" for IPv4, where few people have many addresses.
+func siteOf(network string) string {
+	p, err := netip.ParsePrefix(network)
+	if err != nil || !p.Addr().Is6() || p.Bits() < siteBits {
+		return ""
+	}
+	return netip.PrefixFrom(p.Addr(), siteBits).Masked().String()
+}
+
+const siteBits = 48
 
 // numbers returns the typed number and the other numbers of the reservations that have it, so that a booking with two numbers has
 // one limit. An unknown number is counted like a known one, so that its limit does not tell which it is. The numbers are at least two, so

@@ -40,6 +40,25 @@ func (h *fixture) finds(q guest.Search) (found bool, wait time.Duration) {
 	return false, f.RetryAfter
 }
 
+// Who has a site of IPv6 networks cannot use them to let the guests of a property wait, or those of one booking.
+func TestASiteDoesNotLockGuestsOut(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.book(hotel, "A", "Silva")
+		for i := range 60 {
+			h.guess(1, guest.Search{Number: "N-A", Address: fmt.Sprintf("2001:db8:1:%x::/64", i)})
+			h.guess(1, guest.Search{Number: fmt.Sprint("other-", i), Address: fmt.Sprintf("2001:db8:1:%x::/64", 100+i)})
+		}
+		for what, address := range map[string]string{"another site": "2001:db8:2::/64", "a phone with IPv4": "192.0.2.9/32"} {
+			if found, wait := h.finds(guest.Search{Number: "N-A", Address: address}); !found {
+				t.Errorf("%s waits %s", what, wait)
+			}
+		}
+		if found, wait := h.finds(guest.Search{Number: "N-A", Address: "2001:db8:1:ffff::/64"}); found || wait == 0 {
+			t.Error("another network of the guesser's site does not wait")
+		}
+	})
+}
+
 // The right name does not help a source that guessed too often. It helps each other guest: on another phone, at the kiosk.
 func TestAGuesserDoesNotLockTheGuestOut(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {

@@ -18,7 +18,7 @@ type pause struct {
 
 // Limits of failed searches by two facts. A search that has to wait compares nothing and counts nothing.
 //
-// A source is one kiosk, or one client network (an IPv4 address or an IPv6 /64). Kiosks and QR codes have separate limits for bookings, so
+// A source is one kiosk, or one client network (an IPv4 address or an IPv6 /64). A site is an IPv6 /48, see [siteOf]. Kiosks and QR codes have separate limits for bookings, so
 // guesses from afar never slow a kiosk. A booking has one limit, whichever of its numbers is typed. A search that finds a stay costs
 // nothing, and gives the source back what failed there for the same number: a guest who mistypes does not slow the next guest. The limit
 // of the booking gets nothing back, because its number may be that of a group, of whom one member guesses the names of others.
@@ -29,6 +29,8 @@ type pause struct {
 //	all kiosks on one booking              10      62
 //	one source on all bookings             21     504
 //	one network on one booking              8      21
+//	one site on all bookings               31     744
+//	one site on one booking                13      26
 //	all networks on one booking            30      53
 //	all networks on all bookings          109   2,616
 //
@@ -45,12 +47,14 @@ type pause struct {
 // How long a guesser delays the guest, who has both facts:
 //   - At a kiosk, at most 5 minutes after the last guess for other bookings, and 10 minutes after the last for this one; 30 minutes if these
 //     went on for two and a half hours. The guesser has to stand at the kiosk.
-//   - On a phone, the guesses of one other network do not delay the guest. Those of many do, as long as they go on, and at most an hour
+//   - On a phone, the guesses of one other network or site (an IPv6 /48) do not delay the guest. Those of many do, as long as they go on, and at most an hour
 //     after the last. The kiosk, the link of the mail and the desk do not wait for that.
 var (
 	atSource         = limit{"source", time.Hour, []pause{{10, 5 * time.Minute}}}
 	bookingAtKiosks  = limit{"bookingAtKiosks", 24 * time.Hour, []pause{{5, 10 * time.Minute}, {20, 30 * time.Minute}}}
 	bookingAtNetwork = limit{"bookingAtNetwork", 24 * time.Hour, []pause{{5, 15 * time.Minute}, {10, 2 * time.Hour}}}
+	atSite           = limit{"site", time.Hour, []pause{{20, 5 * time.Minute}}}
+	bookingAtSite    = limit{"bookingAtSite", 24 * time.Hour, []pause{{10, 15 * time.Minute}, {15, 2 * time.Hour}}}
 	bookingAtDoors   = limit{"bookingAtDoors", 24 * time.Hour, []pause{{30, time.Hour}}}
 	atProperty       = limit{"property", time.Hour, []pause{{50, time.Minute}}}
 	// givenBack counts what a source gets back when a search finds the stay. It delays nothing.

@@ -67,6 +67,8 @@ func TestGuesses(t *testing.T) {
 		"one kiosk on one booking":     {[]limit{atSource, bookingAtKiosks}, 10, 62},
 		"one source on all bookings":   {[]limit{atSource}, 21, 504},
 		"one network on one booking":   {[]limit{atSource, bookingAtNetwork, bookingAtDoors}, 8, 21},
+		"one site on all bookings":     {[]limit{atSite}, 31, 744},
+		"one site on one booking":      {[]limit{atSite, bookingAtSite}, 13, 26},
 		"all networks on one booking":  {[]limit{bookingAtDoors}, 30, 53},
 		"all networks on all bookings": {[]limit{atProperty}, 109, 2616},
 	} {
@@ -76,8 +78,14 @@ func TestGuesses(t *testing.T) {
 	}
 }
 
-// One network never fails so often that it slows others.
+// One network, or one site, never fails so often that it slows others.
 func TestOneNetworkSlowsNoOther(t *testing.T) {
+	if n := guesses([]limit{bookingAtSite}, bookingAtDoors.within); n >= bookingAtDoors.pauses[0].failures {
+		t.Errorf("one site fails %d times for one booking", n)
+	}
+	if n := guesses([]limit{atSite}, atProperty.within); n >= atProperty.pauses[0].failures {
+		t.Errorf("one site fails %d times at a property", n)
+	}
 	if n := guesses([]limit{bookingAtNetwork}, bookingAtDoors.within); n >= bookingAtDoors.pauses[0].failures {
 		t.Errorf("one network fails %d times for one booking", n)
 	}
