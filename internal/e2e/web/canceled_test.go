@@ -1,0 +1,44 @@
+package web_test
+
+import (
+	"strings"
+	"testing"
+
+	"latchkey.dev/internal/sandbox"
+	"latchkey.dev/internal/test/browser"
+)
+
+// The PMS cancels the stay while the guest's phone waits for the code. The page, and the link of the mail on another device, say so and whom to
+// call, and show nothing of the stay.
+func TestGuestReadsThatTheBookingIsCanceled(t *testing.T) {
+	w := open(t)
+	w.book("B-1", "1001", "R101", nil)
+	link := w.link()
+	w.PMS.SetCheckInConduct("B-1", sandbox.NoUpdate)
+	p := browser.Open(t, browser.WithSize(browser.Phone), browser.ReducedMotion)
+	p.Visit(link)
+	p.Next("Open my stay", "Your stay")
+	fillName(p, "Ada", "Lovelace")
+	p.Click("I am here: check in")
+	walkTo(p, "You are checked in")
+
+	second := browser.Open(t, browser.WithSize(browser.Phone), browser.ReducedMotion)
+	for _, device := range []*browser.Page{p, second} {
+		device.Tolerate("status of 410")
+	}
+	if _, err := w.PMS.Push(t.Context(), "B-1", map[string]any{"state": "canceled"}); err != nil {
+		t.Fatal(err)
+	}
+	p.WaitHeading("This booking is canceled")
+	p.Axe()
+	second.Visit(link)
+	for _, device := range []*browser.Page{p, second} {
+		device.WaitHeading("This booking is canceled")
+		device.WaitText("+351 21 000 0000")
+		for _, private := range []string{"1001", "Lovelace", "Room 101"} {
+			if strings.Contains(device.HTML(), private) {
+				t.Errorf("the page shows %q: %s", private, device.HTML())
+			}
+		}
+	}
+}
