@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/text"
 )
 
 // Letter is the content of a mail, in the reader's language.
@@ -34,18 +35,8 @@ type Button struct{ Label, URL string }
 // Code is a PIN with its heading.
 type Code struct{ Label, Digits string }
 
-// Grouped returns the digits in groups of three.
-func (c Code) Grouped() string {
-	var groups []string
-	for rest := c.Digits; rest != ""; {
-		n := min(3, len(rest))
-		if len(rest) == 4 {
-			n = 2 // 4 digits read better as 2 and 2
-		}
-		groups, rest = append(groups, rest[:n]), rest[n:]
-	}
-	return strings.Join(groups, " ")
-}
+// Grouped returns the digits in groups.
+func (c Code) Grouped() string { return strings.Join(text.Groups(c.Digits), " ") }
 
 // Text is what a recipient reads.
 type Text struct {

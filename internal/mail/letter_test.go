@@ -67,11 +67,3 @@ func TestHeadersHaveOneLine(t *testing.T) {
 		t.Errorf("%q, %q, %v", text.Subject, text.Text, err)
 	}
 }
-
-func TestGroupedDigits(t *testing.T) {
-	for digits, want := range map[string]string{"": "", "1234": "12 34", "12345": "123 45", "480271": "480 271", "1234567": "123 45 67", "12345678": "123 456 78"} {
-		if got := (Code{Digits: digits}).Grouped(); got != want {
-			t.Errorf("%s: %q, want %q", digits, got, want)
-		}
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"html/template"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/text"
 )
 
 // page is what a template renders. Its methods are the functions of templates.
@@ -156,14 +156,10 @@ var functions = template.FuncMap{
 	"left":     left,
 }
 
-// grouped splits a code into groups of three, or of four if that leaves no smaller one, and each into its characters.
+// grouped splits a code into its groups, and each into its characters.
 func grouped(code string) (groups [][]string) {
-	size := 3
-	if len(code)%3 != 0 && len(code)%4 == 0 {
-		size = 4
-	}
-	for chars := range slices.Chunk(strings.Split(code, ""), size) {
-		groups = append(groups, chars)
+	for _, g := range text.Groups(code) {
+		groups = append(groups, strings.Split(g, ""))
 	}
 	return groups
 }
