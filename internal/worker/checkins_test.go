@@ -70,7 +70,7 @@ func TestHangingPMSDelaysOnlyItself(t *testing.T) {
 		}
 		start := func(propertyID, integrationID, number string) string {
 			id := push(propertyID, integrationID, number, "confirmed")
-			if _, err := service.Start(t.Context(), actor.Actor{Kind: actor.Guest, ID: "ses_1", PropertyID: propertyID, ReservationID: id, Origin: "mail"}); err != nil {
+			if _, err := service.Start(t.Context(), actor.Actor{Kind: actor.Guest, ID: "ses_" + id, PropertyID: propertyID, ReservationID: id, Origin: "mail"}); err != nil {
 				t.Fatal(err)
 			}
 			return id
