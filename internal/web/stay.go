@@ -37,8 +37,8 @@ func (s *site) deviceSession(h handler) handler {
 	}
 }
 
-// renderEnded answers for a session that has ended. The device keeps the session of a canceled stay, so that it says so until the stay would have
-// ended. It forgets another one.
+// renderEnded answers for a session that has ended. The device keeps the token if the PMS canceled the stay, because the token is what shows
+// that the device had the stay: the page says so until the session would have expired. It forgets other tokens.
 func (x *exchange) renderEnded(id string, refused error) error {
 	found, err := x.site.api.Links.GetCanceledStay(x.callContextOf(""), &guestv1.GetCanceledStayRequest{Token: x.token})
 	if err != nil && x.site.api.Fault(err).Kind != fault.NotFound {
