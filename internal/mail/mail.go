@@ -91,6 +91,15 @@ func FailureText(f Failure) message.Message {
 	return message.Message{Kind: "mailFailure." + string(f)}
 }
 
+// ProblemText returns why a mail was not sent, as [FailureText]. A mail that waits will be tried again, so staff need not ask for another
+// address: many mail servers refuse the first mail of a sender that they do not know for some minutes.
+func ProblemText(row *Row) message.Message {
+	if State(row.State) == Waiting && Failure(row.Failure) == FailedRecipient {
+		return message.Message{Kind: "mailFailure.recipientLater"}
+	}
+	return FailureText(Failure(row.Failure))
+}
+
 // Row is a mail as stored.
 //
 // No mail is sent twice: Sending is committed after the mail server has accepted sender and recipient and before the text is

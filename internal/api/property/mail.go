@@ -98,7 +98,7 @@ func (s *mails) message(view *db.Tx, row *mail.Row) (*propertyv1.Mail, error) {
 	}
 	return &propertyv1.Mail{
 		Id: row.ID, Kind: row.Kind, ReservationId: row.ReservationID, MaskedTo: mail.Mask(to), State: row.State, Attempts: int32(row.Attempts),
-		Failure: row.Failure, FailureText: failureText(mail.Failure(row.Failure)), Answer: row.Answer, SentAt: convert.At(row.SentAt), CreatedAt: timestamppb.New(row.CreatedAt),
+		Failure: row.Failure, FailureText: message.Reader{}.Text(mail.ProblemText(row)), Answer: row.Answer, SentAt: convert.At(row.SentAt), CreatedAt: timestamppb.New(row.CreatedAt),
 	}, nil
 }
 
