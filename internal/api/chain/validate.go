@@ -176,6 +176,10 @@ func fieldViolation(msg proto.Message, v *protovalidate.Violation, prefix string
 		if values := allowedValues(v.RuleValue); values != "" {
 			f.Message = "must be one of " + values
 		}
+	case rule == "string.pattern" && v.RuleValue.IsValid():
+		if text := textOfPattern[v.RuleValue.String()]; text != "" {
+			f.Message = text
+		}
 	case rule == "string.max_len":
 		f.Message = fmt.Sprintf("must be at most %v characters long", v.RuleValue.Interface())
 	case kind == "max_bytes" || rule == "bytes.max_len":
@@ -195,6 +199,18 @@ var reasonOfRule = map[string]fault.Reason{
 	"gte_lte": fault.OutOfRange, "gt_lt": fault.OutOfRange, "gte_lt": fault.OutOfRange, "gt_lte": fault.OutOfRange, "finite": fault.OutOfRange,
 	"max_len": fault.TooLong, "max_bytes": fault.TooLong, "min_len": fault.TooShort, "min_bytes": fault.TooShort, "len": fault.BadFormat,
 	"max_items": fault.TooMany, "max_pairs": fault.TooMany, "min_items": fault.TooFew, "min_pairs": fault.TooFew, "unique": fault.Duplicate,
+}
+
+// textOfPattern says in words what the patterns of the proto files allow.
+var textOfPattern = map[string]string{
+	`^([01][0-9]|2[0-3]):[0-5][0-9]$`:         "must be a time HH:MM, such as 15:30",
+	`^(([01][0-9]|2[0-3]):[0-5][0-9])?$`:      "must be a time HH:MM, such as 15:30, or empty",
+	`^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$`: "must be a time HH:MM, such as 15:30 or 24:00",
+	`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`:            "must be a date YYYY-MM-DD, such as 2026-11-23",
+	`^[a-z]{2,3}(-[A-Za-z0-9]{2,8})?$`:        "must be the tag of a language, such as en or pt-BR",
+	`^(#[0-9A-Fa-f]{6})?$`:                    "must be a colour #RRGGBB, such as #0a7d5c, or empty",
+	`^[A-Z]{2}$`:                              "must be the code of a country in two capital letters, such as PT",
+	`^[a-z][A-Za-z0-9]{0,31}$`:                "must be a name of at most 32 letters and digits that begins with a small letter, such as carPlate",
 }
 
 // allowedValues lists the values of an "in" rule without the empty string, which means that the field was not sent.
