@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// tablet serves a page of an enrolled tablet.
+// tablet serves a request of an enrolled tablet. Without the credential of a tablet it moves to the enrolment.
 func (s *site) tablet(h handler) handler {
 	return func(x *exchange) error {
 		x.flow.Kiosk = true
