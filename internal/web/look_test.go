@@ -77,6 +77,9 @@ func TestLookKeepsWhatIsTyped(t *testing.T) {
 		if body := b.get(path).body; !strings.Contains(body, `form="answers" formaction="?look"`) || !strings.Contains(body, `<form id="answers"`) || strings.Contains(body, test.shown) {
 			t.Errorf("%s: %s", path, body)
 		}
+		if body := b.get(path).body; strings.Index(body, `form="answers"`) != strings.Index(body, `form="answers" tabindex="-1"`) {
+			t.Errorf("%s: the Enter key chooses a look", path)
+		}
 		calls := len(f.answers)
 		for _, theme := range []string{"dark", "system"} {
 			test.typed.Set("key", pageKey)
