@@ -142,13 +142,18 @@ func (x *exchange) step(status int, f *guestv1.Form, name string, posted map[str
 	return x.render(status, "step", p)
 }
 
-// stepTitle returns the message of a step's question. Only some laws ask for the place of birth.
+// stepTitle returns the message of a step's question. Only some laws ask for the place of birth, and a property may ask for the sex alone.
 func stepTitle(step *guestv1.FormStep) string {
-	places := []string{"birthPlace", "birthProvince", "birthCountry"}
-	if step.GetName() == "birth" && !slices.ContainsFunc(step.GetFields(), func(f *guestv1.FormField) bool { return slices.Contains(places, f.GetName()) }) {
+	asks := func(names ...string) bool {
+		return slices.ContainsFunc(step.GetFields(), func(f *guestv1.FormField) bool { return slices.Contains(names, f.GetName()) })
+	}
+	switch {
+	case step.GetName() != "birth" || asks("birthPlace", "birthProvince", "birthCountry"):
+		return "form." + step.GetName()
+	case asks("birthDate"):
 		return "form.birth.date"
 	}
-	return "form." + step.GetName()
+	return "form.birth.sex"
 }
 
 // sameAddress returns the address of the main guest, for the form of a companion. ok is false if there is none that this session may read.

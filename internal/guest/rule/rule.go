@@ -185,6 +185,9 @@ func Fields(s Settings, g Guest, p Party) []Ask {
 	*at(LastName) = Ask{Field: LastName, Required: true}
 	for _, group := range s.Mandatory {
 		for _, f := range Groups[group] {
+			if f == Kinship && g.Main { // a relation to oneself
+				continue
+			}
 			if a := at(f); a.Field == "" {
 				a.Field, a.Required = f, !optionalInGroup[f]
 			}

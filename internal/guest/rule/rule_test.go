@@ -126,6 +126,17 @@ func TestTheProperty(t *testing.T) {
 	}
 }
 
+// A group with the kinship asks only a companion for it: the main guest has no relation to the main guest.
+func TestAMandatoryGroupAsksNoMainGuestForKinship(t *testing.T) {
+	none, _ := Find("none")
+	s := Settings{Rule: none, Mandatory: []Group{Identity}}
+	for main, want := range map[bool]bool{true: false, false: true} {
+		if got := strings.Contains(asked(Fields(s, Guest{Main: main}, Party{})), "kinship"); got != want {
+			t.Errorf("main guest %t: asked %t", main, got)
+		}
+	}
+}
+
 // A closed list holds neither what the property asks, nor what only decides what the law asks, nor what the guest said before.
 func TestOfficialFormOfAClosedList(t *testing.T) {
 	answers := func(more ...string) Answers {
