@@ -79,7 +79,10 @@ func (c *demoCommand) run(ctx context.Context, std *streams) (err error) {
 	if err != nil {
 		return err
 	}
-	w, err := sandbox.Build(ctx, sandbox.Config{Server: c.config(dir), Dir: dir, Profile: sandbox.LockoutProfile, Play: true, Options: server.Options{Logger: logger, Version: version}})
+	w, err := sandbox.Build(ctx, sandbox.Config{
+		Server: c.config(dir), Dir: dir, Profile: sandbox.LockoutProfile, Play: true, MandatoryGroups: sandbox.DemoGroups,
+		Options: server.Options{Logger: logger, Version: version},
+	})
 	if err != nil && ctx.Err() != nil {
 		return errStopped
 	}

@@ -128,7 +128,8 @@ func (b *browser) forms() (out []pageForm) {
 				if name == "do" {
 					f.does = append(f.does, attribute(c[2], "value"))
 				}
-			case kind == "checkbox" || kind == "radio": // not chosen
+			case kind == "checkbox" || kind == "radio":
+				f.names[attribute(c[2], "id")] = name // not chosen
 			default:
 				f.values.Set(name, attribute(c[2], "value"))
 				f.names[attribute(c[2], "id")] = name
@@ -159,6 +160,19 @@ func (b *browser) heading() string {
 // text returns the text of the page on one line.
 func (b *browser) text() string {
 	return strings.Join(strings.Fields(html.UnescapeString(tagPattern.ReplaceAllString(b.page, " "))), " ")
+}
+
+// askedFor returns the answers whose fields are on the page.
+func (b *browser) askedFor(answers map[string]string) map[string]string {
+	asked := map[string]string{}
+	for _, f := range b.forms() {
+		for id, v := range answers {
+			if f.names[id] != "" {
+				asked[id] = v
+			}
+		}
+	}
+	return asked
 }
 
 // submit sends the first form that has each of these fields, by id, with these answers.

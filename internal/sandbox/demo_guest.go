@@ -21,11 +21,18 @@ const (
 	alanRoom   = "Room 103"
 )
 
+// alanAnswers are Alan's answers by the id of the field, to the form and to what he shares.
+var alanAnswers = map[string]string{
+	"f-firstName": alanFirst, "f-lastName": alanLast, "f-nationality": "GB", "f-sex": "M", "f-email": mailAddress(alanLast), "f-mobile": "+44 20 7946 0103",
+	"s-identity": "yes", "s-contact": "yes",
+}
+
 // guestSteps are the way of a guest who checks in alone.
 func (s *demo) guestSteps() []Step {
 	return []Step{
 		{"Alan books Room 103 and gets a mail with a link", s.awaitInvitation},
 		{"Alan fills in the form on his phone", s.fillForm},
+		{"Alan lets the PMS read who he is and how to reach him", s.share},
 		{"Alan checks in at the kiosk. He has not paid yet", s.stopAtKiosk},
 		{"Alan pays. The PMS checks him in, and the kiosk shows his PIN", s.finishAtKiosk},
 		{"The PIN opens the doors", s.openAlansDoors},
@@ -101,14 +108,36 @@ func (s *demo) fillForm(ctx context.Context) ([]string, error) {
 	if err := phone.open(ctx, phone.links()[form]); err != nil {
 		return nil, err
 	}
-	asked := phone.heading()
-	if err := phone.submit(ctx, map[string]string{"f-firstName": alanFirst, "f-lastName": alanLast}); err != nil {
-		return nil, err
+	var asked []string
+	for !strings.HasSuffix(phone.at.Path, "/form/check") {
+		answers := phone.askedFor(alanAnswers)
+		if len(answers) == 0 || len(asked) > len(alanAnswers) {
+			return nil, fmt.Errorf("the form asks %q, which Alan has no answer to", phone.heading())
+		}
+		asked = append(asked, phone.heading())
+		if err := phone.submit(ctx, answers); err != nil {
+			return nil, err
+		}
 	}
 	if !strings.Contains(phone.text(), alanFirst) {
 		return nil, fmt.Errorf("the page %q does not show the answers", phone.heading())
 	}
-	return []string{fmt.Sprintf("asked: %q. Answered: %s %s", asked, alanFirst, alanLast)}, nil
+	return []string{"asked: " + strings.Join(asked, " ")}, nil
+}
+
+// share allows the PMS to read each group that the page offers.
+func (s *demo) share(ctx context.Context) ([]string, error) {
+	if err := s.phone.open(ctx, s.home+"/form/share"); err != nil {
+		return nil, err
+	}
+	answers := s.phone.askedFor(alanAnswers)
+	if len(answers) != len(DemoGroups) {
+		return nil, fmt.Errorf("the page %q offers %d groups, not %d", s.phone.heading(), len(answers), len(DemoGroups))
+	}
+	if err := s.phone.submit(ctx, answers); err != nil {
+		return nil, err
+	}
+	return []string{"from his check-in until his check-out, and nothing else"}, nil
 }
 
 // stopAtKiosk enrols a tablet, finds the reservation by two facts and checks in until the PMS says that an amount is open.
@@ -214,13 +243,16 @@ func (s *demo) finishAtKiosk(ctx context.Context) ([]string, error) {
 	if n := s.PMS.CheckInCount(alan); n != 1 {
 		return nil, fmt.Errorf("the PMS checked the guest in %d times, not once", n)
 	}
+	if shared := s.PMS.SharedGuest(alan); stringIn(shared, "lastName") != alanLast || stringIn(shared, "mobile") == "" {
+		return nil, fmt.Errorf("the PMS did not get the name and the phone number that the guest shares: %d fields", len(shared))
+	}
 	if err := s.phone.open(ctx, s.home+"/key"); err != nil {
 		return nil, err
 	}
 	if pin := pinOn(s.phone.page); pin != s.pins[alan] {
 		return nil, fmt.Errorf("the phone's page (%s) does not show the PIN of the kiosk", s.phone.heading())
 	}
-	return []string{"the PMS was asked again, then called once to check the guest in, and sent started", "the kiosk and the phone show the same PIN"}, nil
+	return []string{"the PMS was asked again, then called once to check Alan in, and sent started", "the call had his name, citizenship, e-mail address and phone number", "the kiosk and the phone show the same PIN"}, nil
 }
 
 // openAlansDoors types the PIN at the doors, and deletes the kiosk.

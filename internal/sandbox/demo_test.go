@@ -17,7 +17,7 @@ func (l logged) End(outcome []string, err error, _ time.Duration) { l.t.Log(outc
 
 // A guest checks in alone, a desk checks guests in, and each code ends: every step of the demo holds.
 func TestDemo(t *testing.T) {
-	w := build(t, Config{Play: true, WithoutStorage: true})
+	w := build(t, Config{Play: true, MandatoryGroups: DemoGroups, WithoutStorage: true})
 	if err := w.RunDemo(t.Context(), logged{t}); err != nil {
 		t.Fatal(err)
 	}

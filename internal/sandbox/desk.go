@@ -38,11 +38,12 @@ type desk struct {
 	conducts map[string]Conduct // conducts has the conduct of each reservation that is not Normal
 	keys     map[string]string  // keys has the reservation of each idempotency key with which a guest was checked in
 	keyOrder []string
-	checkIns map[string]int // checkIns counts the effects of checkIn per reservation
+	shared   map[string]map[string]any // shared has the main guest in the last checkIn of a reservation
+	checkIns map[string]int            // checkIns counts the effects of checkIn per reservation
 }
 
 func newDesk() desk {
-	return desk{conducts: map[string]Conduct{}, keys: map[string]string{}, checkIns: map[string]int{}}
+	return desk{conducts: map[string]Conduct{}, keys: map[string]string{}, shared: map[string]map[string]any{}, checkIns: map[string]int{}}
 }
 
 // Booking is a reservation as the desk lists it.
@@ -95,6 +96,13 @@ func (p *PMS) SetRoomReady(id string, ready bool) error {
 // SetOwing changes the unpaid amount and sends the update.
 func (p *PMS) SetOwing(ctx context.Context, id string, amount float64) (Answer, error) {
 	return p.Push(ctx, id, map[string]any{"owing": amount, "owingCurrency": "EUR"})
+}
+
+// SharedGuest returns what the service told of the main guest when it checked a reservation in: what the guest shares.
+func (p *PMS) SharedGuest(id string) map[string]any {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.desk.shared[id]
 }
 
 // CheckInCount returns how often checkIn of the service had an effect on a reservation.
@@ -161,7 +169,8 @@ func statusOf(fields map[string]any) map[string]any {
 // second effect.
 func (p *PMS) serveCheckIn(w http.ResponseWriter, r *http.Request, body []byte) {
 	var asked struct {
-		ReservationID string `json:"reservationId"`
+		ReservationID string         `json:"reservationId"`
+		MainCustomer  map[string]any `json:"mainCustomer"`
 	}
 	if err := json.Unmarshal(body, &asked); err != nil {
 		writeJSON(w, http.StatusBadRequest, errorBody("badJson", "the body must be a JSON object with reservationId"))
@@ -191,7 +200,7 @@ func (p *PMS) serveCheckIn(w http.ResponseWriter, r *http.Request, body []byte) 
 		writeJSON(w, http.StatusOK, map[string]any{})
 		return
 	}
-	p.countCheckIn(id)
+	p.countCheckIn(id, asked.MainCustomer)
 	writeJSON(w, http.StatusOK, map[string]any{})
 	if c == NoUpdate {
 		_ = p.mergeReservation(id, map[string]any{"state": "started"})
@@ -268,8 +277,9 @@ func (p *PMS) dropKey(key string) {
 	p.desk.keyOrder = slices.DeleteFunc(p.desk.keyOrder, func(k string) bool { return k == key })
 }
 
-func (p *PMS) countCheckIn(id string) {
+func (p *PMS) countCheckIn(id string, guest map[string]any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.desk.shared[id] = guest
 	p.desk.checkIns[id]++
 }

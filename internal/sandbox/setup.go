@@ -49,7 +49,7 @@ func (w *World) setUp(ctx context.Context, c Config) error {
 	if !c.Play {
 		return nil
 	}
-	if err := w.setUpCheckIn(ctx); err != nil {
+	if err := w.setUpCheckIn(ctx, c.MandatoryGroups); err != nil {
 		return err
 	}
 	return w.openPlay()

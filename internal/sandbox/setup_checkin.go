@@ -16,15 +16,19 @@ const (
 	demoKiosk    = "Lobby"
 )
 
+// DemoGroups are the mandatory groups of the demo property: its PMS wants to know who stays, and how to reach them.
+var DemoGroups = []string{"identity", "contact"}
+
 const houseRules = "Quiet from 22:00 to 7:00. No smoking inside. Check-out is until 11:00."
 
 // setUpCheckIn sets the rules of self check-in, switches invitations on and creates a kiosk.
-func (w *World) setUpCheckIn(ctx context.Context) error {
+func (w *World) setUpCheckIn(ctx context.Context, mandatory []string) error {
 	staff := w.Staff(ctx)
 	rule, rules, phone, email, accent := "none", houseRules, "+351 21 000 0000", "desk@miramar.example", "#0b5d66"
 	address, directions := "Rua do Mar 7, 1100-001 Lisbon", "From the station, follow the tram for two stops. The blue door is ours."
 	settings := &propertyv1.CheckInSettingsChange{
 		Rule: &rule, HouseRules: &rules, DeskPhone: &phone, StaffEmail: &email, Accent: &accent, Address: &address, Directions: &directions,
+		MandatoryGroups: &propertyv1.MandatoryGroups{List: mandatory},
 	}
 	if _, err := propertyv1.NewCheckInServiceClient(w.public).UpdateCheckInSettings(staff, &propertyv1.UpdateCheckInSettingsRequest{Settings: settings}); err != nil {
 		return fmt.Errorf("set the rules of check-in: %w", err)

@@ -71,6 +71,8 @@ type Config struct {
 	WrapDriver func(driver.Driver) driver.Driver
 	// Play sets up self check-in, with a kiosk, and serves the play page.
 	Play bool
+	// MandatoryGroups are the groups of a guest's data that the property marks mandatory, with Play. A guest may share them with the PMS.
+	MandatoryGroups []string
 	// WithoutMail makes the server treat the mailbox as one that no guest reads, like at a property that has not set a mail server yet.
 	WithoutMail bool
 	// PhoneListener, if set, makes the bridge serve phones directly.
