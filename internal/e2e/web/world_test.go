@@ -137,15 +137,15 @@ func (w *world) newInternet() *internet {
 }
 
 // enrol opens the kiosk and enrols it.
-func (w *world) enrol() *browser.Page {
+func (w *world) enrol(options ...browser.Option) *browser.Page {
 	w.t.Helper()
-	return w.enrolAt(w.Base)
+	return w.enrolAt(w.Base, options...)
 }
 
 // enrolAt is enrol for a kiosk that reaches the server at another address.
-func (w *world) enrolAt(base string) *browser.Page {
+func (w *world) enrolAt(base string, options ...browser.Option) *browser.Page {
 	w.t.Helper()
-	k := browser.Open(w.t, browser.WithSize(browser.Kiosk))
+	k := browser.Open(w.t, append(options, browser.WithSize(browser.Kiosk))...)
 	k.Visit(base + "/k/")
 	k.WaitHeading("Set up this tablet")
 	k.Fill("Enrolment code", w.KioskCode())

@@ -57,6 +57,7 @@ type settings struct {
 	still     bool
 	forced    bool
 	scriptOff bool
+	clock     bool
 	tolerated []string
 	sharing   *Page
 }
@@ -212,6 +213,9 @@ func (p *Page) configure(s settings) {
 		{Name: "prefers-reduced-motion", Value: either(s.still, "reduce", "no-preference")},
 		{Name: "forced-colors", Value: either(s.forced, "active", "none")},
 	}})
+	if s.clock {
+		p.addClock()
+	}
 	p.disableScript(s.scriptOff)
 }
 

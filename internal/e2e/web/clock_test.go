@@ -1,0 +1,126 @@
+package web_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"latchkey.dev/internal/test/browser"
+)
+
+const stillOpen = `document.getElementById("still").matches(":modal")`
+
+// atBooking brings a guest at a tablet to the page of the booking.
+func (w *world) atBooking(k *browser.Page) {
+	w.t.Helper()
+	k.Next("Check in", "Find your booking")
+	w.findAt(k, "1001", "Lovelace")
+	k.WaitHeading("Is this your booking?")
+}
+
+// A tablet that nobody touches asks, and then forgets its guest. Margins of some seconds are for a busy machine: the page's time also passes.
+func TestTabletForgetsAGuestWhoLeft(t *testing.T) {
+	w := open(t)
+	w.book("B-1", "1001", "R101", nil)
+	k := w.enrol(browser.WithClock)
+	w.atBooking(k)
+	cookies := k.Cookies()
+	read := func() string {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.Base+"/k/you", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cookies {
+			r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
+		}
+		answer, err := w.HTTP.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if !strings.Contains(read(), "Room 101") {
+		t.Fatal("the cookies of the tablet do not open the stay while the guest is there")
+	}
+
+	k.Pass(75)
+	if k.Holds(stillOpen) {
+		t.Fatal("the tablet asks after 75 s")
+	}
+	k.Pass(15)
+	if !k.Holds(stillOpen) || !k.Holds(`document.getElementById("still").contains(document.activeElement)`) {
+		t.Fatal("after 90 s the tablet does not ask, or the focus is not in its question")
+	}
+	k.Click("Yes, I am here")
+	k.Pass(75)
+	if k.Holds(stillOpen) || k.Heading() != "Is this your booking?" {
+		t.Fatal("the answer does not give the guest 90 s again")
+	}
+	k.Pass(15)
+	if !k.Holds(stillOpen) {
+		t.Fatal("the tablet does not ask a second time")
+	}
+	k.Pass(20)
+	k.WaitHeading("Check in here")
+	w.leavesNothing(k, "Lovelace", "1001", "Room 101")
+	if strings.Contains(read(), "Room 101") {
+		t.Error("the cookies of the last guest still open the stay")
+	}
+	for k.Back() {
+		w.leavesNothing(k, "Lovelace", "1001", "Room 101")
+	}
+}
+
+// The code has 30 s from when it is shown, and again after "More time".
+func TestTabletHidesTheCode(t *testing.T) {
+	w := open(t)
+	w.book("B-1", "1001", "R101", nil)
+	k := w.enrol(browser.WithClock)
+	w.atBooking(k)
+	k.Click("Yes, check in")
+	w.fillAtKiosk(k, "Ada", "Lovelace")
+	walkTo(k, "You are checked in")
+	k.WaitUntil("a code that counts down", `document.querySelector("[data-closes]:not([hidden])") !== null`)
+	pin := w.pinOn(k)
+	for range 2 {
+		k.Pass(18)
+		if w.pinOn(k) != pin {
+			t.Fatal("the code is gone before its 30 s")
+		}
+		k.Click("More time")
+	}
+	k.Pass(30)
+	k.WaitHeading("Check in here")
+	w.leavesNothing(k, "Lovelace", pin, "1001")
+	for k.Back() {
+		w.leavesNothing(k, "Lovelace", pin, "1001")
+	}
+}
+
+// While the PMS is asked, the guest's time does not pass. After a minute without an answer the tablet says so.
+func TestTabletWaitsAMinuteForThePMS(t *testing.T) {
+	script := base()
+	script.asking = make(chan struct{})
+	defer close(script.asking)
+	address := script.serve(t)
+	k := browser.Open(t, browser.WithSize(browser.Kiosk), browser.WithClock)
+	for _, name := range []string{"lk-kiosk", "lk-visit"} {
+		k.SetCookie(address, name, "x")
+	}
+	k.Visit(address + "/k/you")
+	k.Click("Yes, check in")
+	k.WaitUntil("the dialog", `document.getElementById("asking").matches(":modal")`)
+	k.Pass(45)
+	if !k.Holds(`document.getElementById("asking").matches(":modal")`) || !k.Holds(`document.querySelector("#still [data-left]").textContent > 80`) {
+		t.Fatal("the time of the guest passes while the PMS is asked, or the question ends before its minute")
+	}
+	k.WaitText("This can take up to a minute")
+	k.Pass(15)
+	k.WaitHeading("The connection was cut")
+}
