@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -87,15 +86,13 @@ func (s *site) saveLook(x *exchange) error {
 	return x.redirect((&url.URL{Path: path, RawQuery: query}).String())
 }
 
-// typedKey marks the context of a request that shows a page with what was posted.
-type typedKey struct{}
-
-// hasTyped reports whether the page shows what was posted in place of what is stored.
-func (x *exchange) hasTyped() bool { return x.r.Context().Value(typedKey{}) != nil }
+// hasTyped reports whether the page shows what was posted in place of what is stored: only the request of [exchange.typedRequest] reads
+// a page and has a posted form.
+func (x *exchange) hasTyped() bool { return x.r.Method == http.MethodGet && len(x.r.PostForm) > 0 }
 
 // typedRequest is a request for the page of a posted form that shows what was posted. It saves nothing.
 func (x *exchange) typedRequest() *http.Request {
-	r := x.r.Clone(context.WithValue(x.r.Context(), typedKey{}, true))
+	r := x.r.Clone(x.r.Context())
 	r.Method = http.MethodGet
 	_, r.URL.RawQuery, _ = strings.Cut(r.URL.RawQuery, "&")
 	r.PostForm.Del("key")
