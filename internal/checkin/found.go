@@ -12,7 +12,7 @@ import (
 const repeatedNotice = "checkInRepeated"
 
 // foundOften is how often within a day two facts find a stay that is checked in, before staff are notified. A guest who looks once more is
-// told where the code is. A guest who comes again did not get in, or is a stranger.
+// sent to the mail with the code. A guest who comes again did not get in, or is a stranger.
 const foundOften = 2
 
 // Find is [guest.Find]. It also notifies staff of a stay that is found again and again after the PMS checked the guest in.

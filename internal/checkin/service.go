@@ -44,7 +44,7 @@ type View struct {
 }
 
 // NextAsk returns when the service asks or calls the PMS again by itself, or zero. The stored NextAskAt is not the same: it also schedules the
-// evaluation at the departure, which calls nobody.
+// evaluation at the departure, which calls no PMS.
 func (v View) NextAsk() time.Time {
 	if v.Stage != Stopped {
 		return time.Time{}

@@ -34,7 +34,7 @@ type turn struct {
 	users int
 }
 
-// budgetOf names the budget of a session's presses. A link of a mail has its own. Whoever knows two facts can have any number of sessions,
+// budgetOf names the budget of a session's presses. A link of a mail has its own. A stranger who knows two facts can have any number of sessions,
 // so those of one stay share a budget: one for QR codes, and one for kiosks with the phones that took the stay there. So a person from
 // afar spends neither the budget of a guest with a link nor that of a guest at the property.
 func budgetOf(a actor.Actor) string {
@@ -92,7 +92,7 @@ func (t *turns) leave(reservationID string, own *turn) {
 }
 
 // inTurn runs what a press does at the PMS when no other press of the stay does. A press that finds another one under way for too long
-// returns the check-in as it is: its page follows it.
+// returns the check-in unchanged: its page follows it.
 func (s *Service) inTurn(ctx context.Context, k Key, a actor.Actor, do func() (View, error)) (View, error) {
 	if !s.turns.spend(a, s.DB.Clock().Now()) {
 		return View{}, fault.New(fault.Exhausted, fault.TooManyAttempts, "the PMS was asked too often about this stay; try again in a few seconds").Retry(pressEvery)

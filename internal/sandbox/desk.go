@@ -98,7 +98,7 @@ func (p *PMS) SetOwing(ctx context.Context, id string, amount float64) (Answer, 
 	return p.Push(ctx, id, map[string]any{"owing": amount, "owingCurrency": "EUR"})
 }
 
-// SharedGuest returns what the service told of the main guest when it checked a reservation in: what the guest shares.
+// SharedGuest returns the data of the main guest that the service sent when it checked a reservation in.
 func (p *PMS) SharedGuest(id string) map[string]any {
 	p.mu.Lock()
 	defer p.mu.Unlock()

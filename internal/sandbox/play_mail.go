@@ -50,7 +50,7 @@ func (p *play) mails(ctx context.Context) ([]mailRow, error) {
 	return out, nil
 }
 
-// mailRowOf returns the line of a mail, and whether the mailbox shows it: a mail that lost its reason reaches nobody.
+// mailRowOf returns the line of a mail, and whether the mailbox shows it: a mail that lost its reason is not sent.
 func mailRowOf(m *propertyv1.Mail) (row mailRow, shown bool) {
 	row = mailRow{ID: m.GetId(), Kind: cmp.Or(mailKinds[m.GetKind()], m.GetKind()), To: cmp.Or(m.GetMaskedTo(), "a guest without an address")}
 	switch m.GetState() {

@@ -14,7 +14,7 @@ import (
 	_ "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// Whoever sends a wrong value reads in words what is allowed, not a regular expression.
+// The sender of a wrong value reads in words what is allowed, not a regular expression.
 func TestPatternsHaveWords(t *testing.T) {
 	used := map[string]bool{}
 	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {

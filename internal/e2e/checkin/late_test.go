@@ -66,7 +66,7 @@ func (g *guest) awaitsLate() {
 	}
 }
 
-// The PMS checks in and sends no update within a minute. Guest and staff read it. Nobody calls the PMS again, and no code is shown. The update
+// The PMS checks in and sends no update within a minute. Guest and staff read it. The service does not call the PMS again, and no code is shown. The update
 // that comes later gives the code and ends the notice.
 func TestUpdateComesLate(t *testing.T) {
 	clock := &forwardClock{}

@@ -19,7 +19,7 @@ func (w *world) atBooking(k *browser.Page) {
 	k.WaitHeading("Is this your booking?")
 }
 
-// A tablet that nobody touches asks, and then forgets its guest. Margins of some seconds are for a busy machine: the page's time also passes.
+// A tablet that is not touched asks, and then forgets its guest. Margins of some seconds are for a busy machine: the page's time also passes.
 func TestTabletForgetsAGuestWhoLeft(t *testing.T) {
 	w := open(t)
 	w.book("B-1", "1001", "R101", nil)
