@@ -71,6 +71,7 @@ func TestNothingSecretComesOut(t *testing.T) {
 	f.partners()
 	f.stay()
 	f.codes()
+	f.visit()
 	f.guests()
 	f.phones()
 	f.strangers()
