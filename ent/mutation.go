@@ -31703,6 +31703,7 @@ type PhoneMutation struct {
 	id               *string
 	property_id      *string
 	reservation_id   *string
+	session          *string
 	name             *string
 	key              *[]byte
 	key_id           *string
@@ -31892,6 +31893,42 @@ func (m *PhoneMutation) OldReservationID(ctx context.Context) (v string, err err
 // ResetReservationID resets all changes to the "reservation_id" field.
 func (m *PhoneMutation) ResetReservationID() {
 	m.reservation_id = nil
+}
+
+// SetSession sets the "session" field.
+func (m *PhoneMutation) SetSession(s string) {
+	m.session = &s
+}
+
+// Session returns the value of the "session" field in the mutation.
+func (m *PhoneMutation) Session() (r string, exists bool) {
+	v := m.session
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSession returns the old "session" field's value of the Phone entity.
+// If the Phone object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PhoneMutation) OldSession(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSession is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSession requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSession: %w", err)
+	}
+	return oldValue.Session, nil
+}
+
+// ResetSession resets all changes to the "session" field.
+func (m *PhoneMutation) ResetSession() {
+	m.session = nil
 }
 
 // SetName sets the "name" field.
@@ -32262,12 +32299,15 @@ func (m *PhoneMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *PhoneMutation) Fields() []string {
-	fields := make([]string, 0, 10)
+	fields := make([]string, 0, 11)
 	if m.property_id != nil {
 		fields = append(fields, phone.FieldPropertyID)
 	}
 	if m.reservation_id != nil {
 		fields = append(fields, phone.FieldReservationID)
+	}
+	if m.session != nil {
+		fields = append(fields, phone.FieldSession)
 	}
 	if m.name != nil {
 		fields = append(fields, phone.FieldName)
@@ -32305,6 +32345,8 @@ func (m *PhoneMutation) Field(name string) (ent.Value, bool) {
 		return m.PropertyID()
 	case phone.FieldReservationID:
 		return m.ReservationID()
+	case phone.FieldSession:
+		return m.Session()
 	case phone.FieldName:
 		return m.Name()
 	case phone.FieldKey:
@@ -32334,6 +32376,8 @@ func (m *PhoneMutation) OldField(ctx context.Context, name string) (ent.Value, e
 		return m.OldPropertyID(ctx)
 	case phone.FieldReservationID:
 		return m.OldReservationID(ctx)
+	case phone.FieldSession:
+		return m.OldSession(ctx)
 	case phone.FieldName:
 		return m.OldName(ctx)
 	case phone.FieldKey:
@@ -32372,6 +32416,13 @@ func (m *PhoneMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetReservationID(v)
+		return nil
+	case phone.FieldSession:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSession(v)
 		return nil
 	case phone.FieldName:
 		v, ok := value.(string)
@@ -32514,6 +32565,9 @@ func (m *PhoneMutation) ResetField(name string) error {
 	case phone.FieldReservationID:
 		m.ResetReservationID()
 		return nil
+	case phone.FieldSession:
+		m.ResetSession()
+		return nil
 	case phone.FieldName:
 		m.ResetName()
 		return nil
@@ -32598,6 +32652,7 @@ type PhoneLinkMutation struct {
 	id             *string
 	property_id    *string
 	reservation_id *string
+	session        *string
 	mac            *[]byte
 	expires_at     *time.Time
 	used_at        *time.Time
@@ -32782,6 +32837,42 @@ func (m *PhoneLinkMutation) OldReservationID(ctx context.Context) (v string, err
 // ResetReservationID resets all changes to the "reservation_id" field.
 func (m *PhoneLinkMutation) ResetReservationID() {
 	m.reservation_id = nil
+}
+
+// SetSession sets the "session" field.
+func (m *PhoneLinkMutation) SetSession(s string) {
+	m.session = &s
+}
+
+// Session returns the value of the "session" field in the mutation.
+func (m *PhoneLinkMutation) Session() (r string, exists bool) {
+	v := m.session
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSession returns the old "session" field's value of the PhoneLink entity.
+// If the PhoneLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PhoneLinkMutation) OldSession(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSession is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSession requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSession: %w", err)
+	}
+	return oldValue.Session, nil
+}
+
+// ResetSession resets all changes to the "session" field.
+func (m *PhoneLinkMutation) ResetSession() {
+	m.session = nil
 }
 
 // SetMAC sets the "mac" field.
@@ -32975,12 +33066,15 @@ func (m *PhoneLinkMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *PhoneLinkMutation) Fields() []string {
-	fields := make([]string, 0, 6)
+	fields := make([]string, 0, 7)
 	if m.property_id != nil {
 		fields = append(fields, phonelink.FieldPropertyID)
 	}
 	if m.reservation_id != nil {
 		fields = append(fields, phonelink.FieldReservationID)
+	}
+	if m.session != nil {
+		fields = append(fields, phonelink.FieldSession)
 	}
 	if m.mac != nil {
 		fields = append(fields, phonelink.FieldMAC)
@@ -33006,6 +33100,8 @@ func (m *PhoneLinkMutation) Field(name string) (ent.Value, bool) {
 		return m.PropertyID()
 	case phonelink.FieldReservationID:
 		return m.ReservationID()
+	case phonelink.FieldSession:
+		return m.Session()
 	case phonelink.FieldMAC:
 		return m.MAC()
 	case phonelink.FieldExpiresAt:
@@ -33027,6 +33123,8 @@ func (m *PhoneLinkMutation) OldField(ctx context.Context, name string) (ent.Valu
 		return m.OldPropertyID(ctx)
 	case phonelink.FieldReservationID:
 		return m.OldReservationID(ctx)
+	case phonelink.FieldSession:
+		return m.OldSession(ctx)
 	case phonelink.FieldMAC:
 		return m.OldMAC(ctx)
 	case phonelink.FieldExpiresAt:
@@ -33057,6 +33155,13 @@ func (m *PhoneLinkMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetReservationID(v)
+		return nil
+	case phonelink.FieldSession:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSession(v)
 		return nil
 	case phonelink.FieldMAC:
 		v, ok := value.([]byte)
@@ -33149,6 +33254,9 @@ func (m *PhoneLinkMutation) ResetField(name string) error {
 		return nil
 	case phonelink.FieldReservationID:
 		m.ResetReservationID()
+		return nil
+	case phonelink.FieldSession:
+		m.ResetSession()
 		return nil
 	case phonelink.FieldMAC:
 		m.ResetMAC()

@@ -21,6 +21,8 @@ type Phone struct {
 	PropertyID string `json:"property_id,omitempty"`
 	// ReservationID holds the value of the "reservation_id" field.
 	ReservationID string `json:"reservation_id,omitempty"`
+	// The guest's session that enrolled it and with which it ends, or empty.
+	Session string `json:"session,omitempty"`
 	// Name holds the value of the "name" field.
 	Name string `json:"name,omitempty"`
 	// COSE_Key.
@@ -49,7 +51,7 @@ func (*Phone) scanValues(columns []string) ([]any, error) {
 			values[i] = new([]byte)
 		case phone.FieldChallengeAt:
 			values[i] = new(sql.NullInt64)
-		case phone.FieldID, phone.FieldPropertyID, phone.FieldReservationID, phone.FieldName, phone.FieldKeyID, phone.FieldSubject:
+		case phone.FieldID, phone.FieldPropertyID, phone.FieldReservationID, phone.FieldSession, phone.FieldName, phone.FieldKeyID, phone.FieldSubject:
 			values[i] = new(sql.NullString)
 		case phone.FieldTokenExpiresAt, phone.FieldRevokedAt, phone.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
@@ -85,6 +87,12 @@ func (_m *Phone) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field reservation_id", values[i])
 			} else if value.Valid {
 				_m.ReservationID = value.String
+			}
+		case phone.FieldSession:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field session", values[i])
+			} else if value.Valid {
+				_m.Session = value.String
 			}
 		case phone.FieldName:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -177,6 +185,9 @@ func (_m *Phone) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("reservation_id=")
 	builder.WriteString(_m.ReservationID)
+	builder.WriteString(", ")
+	builder.WriteString("session=")
+	builder.WriteString(_m.Session)
 	builder.WriteString(", ")
 	builder.WriteString("name=")
 	builder.WriteString(_m.Name)

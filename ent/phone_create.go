@@ -32,6 +32,20 @@ func (_c *PhoneCreate) SetReservationID(v string) *PhoneCreate {
 	return _c
 }
 
+// SetSession sets the "session" field.
+func (_c *PhoneCreate) SetSession(v string) *PhoneCreate {
+	_c.mutation.SetSession(v)
+	return _c
+}
+
+// SetNillableSession sets the "session" field if the given value is not nil.
+func (_c *PhoneCreate) SetNillableSession(v *string) *PhoneCreate {
+	if v != nil {
+		_c.SetSession(*v)
+	}
+	return _c
+}
+
 // SetName sets the "name" field.
 func (_c *PhoneCreate) SetName(v string) *PhoneCreate {
 	_c.mutation.SetName(v)
@@ -161,6 +175,10 @@ func (_c *PhoneCreate) ExecX(ctx context.Context) {
 
 // defaults sets the default values of the builder before save.
 func (_c *PhoneCreate) defaults() {
+	if _, ok := _c.mutation.Session(); !ok {
+		v := phone.DefaultSession
+		_c.mutation.SetSession(v)
+	}
 	if _, ok := _c.mutation.Name(); !ok {
 		v := phone.DefaultName
 		_c.mutation.SetName(v)
@@ -191,6 +209,14 @@ func (_c *PhoneCreate) check() error {
 	if v, ok := _c.mutation.ReservationID(); ok {
 		if err := phone.ReservationIDValidator(v); err != nil {
 			return &ValidationError{Name: "reservation_id", err: fmt.Errorf(`ent: validator failed for field "Phone.reservation_id": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.Session(); !ok {
+		return &ValidationError{Name: "session", err: errors.New(`ent: missing required field "Phone.session"`)}
+	}
+	if v, ok := _c.mutation.Session(); ok {
+		if err := phone.SessionValidator(v); err != nil {
+			return &ValidationError{Name: "session", err: fmt.Errorf(`ent: validator failed for field "Phone.session": %w`, err)}
 		}
 	}
 	if _, ok := _c.mutation.Name(); !ok {
@@ -273,6 +299,10 @@ func (_c *PhoneCreate) createSpec() (*Phone, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.ReservationID(); ok {
 		_spec.SetField(phone.FieldReservationID, field.TypeString, value)
 		_node.ReservationID = value
+	}
+	if value, ok := _c.mutation.Session(); ok {
+		_spec.SetField(phone.FieldSession, field.TypeString, value)
+		_node.Session = value
 	}
 	if value, ok := _c.mutation.Name(); ok {
 		_spec.SetField(phone.FieldName, field.TypeString, value)

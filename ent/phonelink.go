@@ -21,6 +21,8 @@ type PhoneLink struct {
 	PropertyID string `json:"property_id,omitempty"`
 	// ReservationID holds the value of the "reservation_id" field.
 	ReservationID string `json:"reservation_id,omitempty"`
+	// The guest's session that made the link, or empty: staff did.
+	Session string `json:"session,omitempty"`
 	// Keyed hash. The link itself is shown once and not kept.
 	MAC []byte `json:"mac,omitempty"`
 	// ExpiresAt holds the value of the "expires_at" field.
@@ -39,7 +41,7 @@ func (*PhoneLink) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case phonelink.FieldMAC:
 			values[i] = new([]byte)
-		case phonelink.FieldID, phonelink.FieldPropertyID, phonelink.FieldReservationID:
+		case phonelink.FieldID, phonelink.FieldPropertyID, phonelink.FieldReservationID, phonelink.FieldSession:
 			values[i] = new(sql.NullString)
 		case phonelink.FieldExpiresAt, phonelink.FieldUsedAt, phonelink.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
@@ -75,6 +77,12 @@ func (_m *PhoneLink) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field reservation_id", values[i])
 			} else if value.Valid {
 				_m.ReservationID = value.String
+			}
+		case phonelink.FieldSession:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field session", values[i])
+			} else if value.Valid {
+				_m.Session = value.String
 			}
 		case phonelink.FieldMAC:
 			if value, ok := values[i].(*[]byte); !ok {
@@ -142,6 +150,9 @@ func (_m *PhoneLink) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("reservation_id=")
 	builder.WriteString(_m.ReservationID)
+	builder.WriteString(", ")
+	builder.WriteString("session=")
+	builder.WriteString(_m.Session)
 	builder.WriteString(", ")
 	builder.WriteString("mac=")
 	builder.WriteString(fmt.Sprintf("%v", _m.MAC))

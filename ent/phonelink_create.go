@@ -32,6 +32,20 @@ func (_c *PhoneLinkCreate) SetReservationID(v string) *PhoneLinkCreate {
 	return _c
 }
 
+// SetSession sets the "session" field.
+func (_c *PhoneLinkCreate) SetSession(v string) *PhoneLinkCreate {
+	_c.mutation.SetSession(v)
+	return _c
+}
+
+// SetNillableSession sets the "session" field if the given value is not nil.
+func (_c *PhoneLinkCreate) SetNillableSession(v *string) *PhoneLinkCreate {
+	if v != nil {
+		_c.SetSession(*v)
+	}
+	return _c
+}
+
 // SetMAC sets the "mac" field.
 func (_c *PhoneLinkCreate) SetMAC(v []byte) *PhoneLinkCreate {
 	_c.mutation.SetMAC(v)
@@ -113,6 +127,10 @@ func (_c *PhoneLinkCreate) ExecX(ctx context.Context) {
 
 // defaults sets the default values of the builder before save.
 func (_c *PhoneLinkCreate) defaults() {
+	if _, ok := _c.mutation.Session(); !ok {
+		v := phonelink.DefaultSession
+		_c.mutation.SetSession(v)
+	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		v := phonelink.DefaultCreatedAt()
 		_c.mutation.SetCreatedAt(v)
@@ -135,6 +153,14 @@ func (_c *PhoneLinkCreate) check() error {
 	if v, ok := _c.mutation.ReservationID(); ok {
 		if err := phonelink.ReservationIDValidator(v); err != nil {
 			return &ValidationError{Name: "reservation_id", err: fmt.Errorf(`ent: validator failed for field "PhoneLink.reservation_id": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.Session(); !ok {
+		return &ValidationError{Name: "session", err: errors.New(`ent: missing required field "PhoneLink.session"`)}
+	}
+	if v, ok := _c.mutation.Session(); ok {
+		if err := phonelink.SessionValidator(v); err != nil {
+			return &ValidationError{Name: "session", err: fmt.Errorf(`ent: validator failed for field "PhoneLink.session": %w`, err)}
 		}
 	}
 	if _, ok := _c.mutation.MAC(); !ok {
@@ -193,6 +219,10 @@ func (_c *PhoneLinkCreate) createSpec() (*PhoneLink, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.ReservationID(); ok {
 		_spec.SetField(phonelink.FieldReservationID, field.TypeString, value)
 		_node.ReservationID = value
+	}
+	if value, ok := _c.mutation.Session(); ok {
+		_spec.SetField(phonelink.FieldSession, field.TypeString, value)
+		_node.Session = value
 	}
 	if value, ok := _c.mutation.MAC(); ok {
 		_spec.SetField(phonelink.FieldMAC, field.TypeBytes, value)

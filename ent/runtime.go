@@ -1235,26 +1235,32 @@ func init() {
 	phoneDescReservationID := phoneFields[2].Descriptor()
 	// phone.ReservationIDValidator is a validator for the "reservation_id" field. It is called by the builders before save.
 	phone.ReservationIDValidator = phoneDescReservationID.Validators[0].(func(string) error)
+	// phoneDescSession is the schema descriptor for session field.
+	phoneDescSession := phoneFields[3].Descriptor()
+	// phone.DefaultSession holds the default value on creation for the session field.
+	phone.DefaultSession = phoneDescSession.Default.(string)
+	// phone.SessionValidator is a validator for the "session" field. It is called by the builders before save.
+	phone.SessionValidator = phoneDescSession.Validators[0].(func(string) error)
 	// phoneDescName is the schema descriptor for name field.
-	phoneDescName := phoneFields[3].Descriptor()
+	phoneDescName := phoneFields[4].Descriptor()
 	// phone.DefaultName holds the default value on creation for the name field.
 	phone.DefaultName = phoneDescName.Default.(string)
 	// phone.NameValidator is a validator for the "name" field. It is called by the builders before save.
 	phone.NameValidator = phoneDescName.Validators[0].(func(string) error)
 	// phoneDescKeyID is the schema descriptor for key_id field.
-	phoneDescKeyID := phoneFields[5].Descriptor()
+	phoneDescKeyID := phoneFields[6].Descriptor()
 	// phone.KeyIDValidator is a validator for the "key_id" field. It is called by the builders before save.
 	phone.KeyIDValidator = phoneDescKeyID.Validators[0].(func(string) error)
 	// phoneDescSubject is the schema descriptor for subject field.
-	phoneDescSubject := phoneFields[6].Descriptor()
+	phoneDescSubject := phoneFields[7].Descriptor()
 	// phone.SubjectValidator is a validator for the "subject" field. It is called by the builders before save.
 	phone.SubjectValidator = phoneDescSubject.Validators[0].(func(string) error)
 	// phoneDescChallengeAt is the schema descriptor for challenge_at field.
-	phoneDescChallengeAt := phoneFields[7].Descriptor()
+	phoneDescChallengeAt := phoneFields[8].Descriptor()
 	// phone.DefaultChallengeAt holds the default value on creation for the challenge_at field.
 	phone.DefaultChallengeAt = phoneDescChallengeAt.Default.(int64)
 	// phoneDescCreatedAt is the schema descriptor for created_at field.
-	phoneDescCreatedAt := phoneFields[10].Descriptor()
+	phoneDescCreatedAt := phoneFields[11].Descriptor()
 	// phone.DefaultCreatedAt holds the default value on creation for the created_at field.
 	phone.DefaultCreatedAt = phoneDescCreatedAt.Default.(func() time.Time)
 	// phoneDescID is the schema descriptor for id field.
@@ -1271,8 +1277,14 @@ func init() {
 	phonelinkDescReservationID := phonelinkFields[2].Descriptor()
 	// phonelink.ReservationIDValidator is a validator for the "reservation_id" field. It is called by the builders before save.
 	phonelink.ReservationIDValidator = phonelinkDescReservationID.Validators[0].(func(string) error)
+	// phonelinkDescSession is the schema descriptor for session field.
+	phonelinkDescSession := phonelinkFields[3].Descriptor()
+	// phonelink.DefaultSession holds the default value on creation for the session field.
+	phonelink.DefaultSession = phonelinkDescSession.Default.(string)
+	// phonelink.SessionValidator is a validator for the "session" field. It is called by the builders before save.
+	phonelink.SessionValidator = phonelinkDescSession.Validators[0].(func(string) error)
 	// phonelinkDescCreatedAt is the schema descriptor for created_at field.
-	phonelinkDescCreatedAt := phonelinkFields[6].Descriptor()
+	phonelinkDescCreatedAt := phonelinkFields[7].Descriptor()
 	// phonelink.DefaultCreatedAt holds the default value on creation for the created_at field.
 	phonelink.DefaultCreatedAt = phonelinkDescCreatedAt.Default.(func() time.Time)
 	// phonelinkDescID is the schema descriptor for id field.

@@ -17,6 +17,8 @@ const (
 	FieldPropertyID = "property_id"
 	// FieldReservationID holds the string denoting the reservation_id field in the database.
 	FieldReservationID = "reservation_id"
+	// FieldSession holds the string denoting the session field in the database.
+	FieldSession = "session"
 	// FieldName holds the string denoting the name field in the database.
 	FieldName = "name"
 	// FieldKey holds the string denoting the key field in the database.
@@ -42,6 +44,7 @@ var Columns = []string{
 	FieldID,
 	FieldPropertyID,
 	FieldReservationID,
+	FieldSession,
 	FieldName,
 	FieldKey,
 	FieldKeyID,
@@ -67,6 +70,10 @@ var (
 	PropertyIDValidator func(string) error
 	// ReservationIDValidator is a validator for the "reservation_id" field. It is called by the builders before save.
 	ReservationIDValidator func(string) error
+	// DefaultSession holds the default value on creation for the "session" field.
+	DefaultSession string
+	// SessionValidator is a validator for the "session" field. It is called by the builders before save.
+	SessionValidator func(string) error
 	// DefaultName holds the default value on creation for the "name" field.
 	DefaultName string
 	// NameValidator is a validator for the "name" field. It is called by the builders before save.
@@ -99,6 +106,11 @@ func ByPropertyID(opts ...sql.OrderTermOption) OrderOption {
 // ByReservationID orders the results by the reservation_id field.
 func ByReservationID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldReservationID, opts...).ToFunc()
+}
+
+// BySession orders the results by the session field.
+func BySession(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldSession, opts...).ToFunc()
 }
 
 // ByName orders the results by the name field.

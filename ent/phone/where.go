@@ -74,6 +74,11 @@ func ReservationID(v string) predicate.Phone {
 	return predicate.Phone(sql.FieldEQ(FieldReservationID, v))
 }
 
+// Session applies equality check predicate on the "session" field. It's identical to SessionEQ.
+func Session(v string) predicate.Phone {
+	return predicate.Phone(sql.FieldEQ(FieldSession, v))
+}
+
 // Name applies equality check predicate on the "name" field. It's identical to NameEQ.
 func Name(v string) predicate.Phone {
 	return predicate.Phone(sql.FieldEQ(FieldName, v))
@@ -242,6 +247,71 @@ func ReservationIDEqualFold(v string) predicate.Phone {
 // ReservationIDContainsFold applies the ContainsFold predicate on the "reservation_id" field.
 func ReservationIDContainsFold(v string) predicate.Phone {
 	return predicate.Phone(sql.FieldContainsFold(FieldReservationID, v))
+}
+
+// SessionEQ applies the EQ predicate on the "session" field.
+func SessionEQ(v string) predicate.Phone {
+	return predicate.Phone(sql.FieldEQ(FieldSession, v))
+}
+
+// SessionNEQ applies the NEQ predicate on the "session" field.
+func SessionNEQ(v string) predicate.Phone {
+	return predicate.Phone(sql.FieldNEQ(FieldSession, v))
+}
+
+// SessionIn applies the In predicate on the "session" field.
+func SessionIn(vs ...string) predicate.Phone {
+	return predicate.Phone(sql.FieldIn(FieldSession, vs...))
+}
+
+// SessionNotIn applies the NotIn predicate on the "session" field.
+func SessionNotIn(vs ...string) predicate.Phone {
+	return predicate.Phone(sql.FieldNotIn(FieldSession, vs...))
+}
+
+// SessionGT applies the GT predicate on the "session" field.
+func SessionGT(v string) predicate.Phone {
+	return predicate.Phone(sql.FieldGT(FieldSession, v))
+}
+
+// SessionGTE applies the GTE predicate on the "session" field.
+func SessionGTE(v string) predicate.Phone {
+	return predicate.Phone(sql.FieldGTE(FieldSession, v))
+}
+
+// SessionLT applies the LT predicate on the "session" field.
+func SessionLT(v string) predicate.Phone {
+	return predicate.Phone(sql.FieldLT(FieldSession, v))
+}
+
+// SessionLTE applies the LTE predicate on the "session" field.
+func SessionLTE(v string) predicate.Phone {
+	return predicate.Phone(sql.FieldLTE(FieldSession, v))
+}
+
+// SessionContains applies the Contains predicate on the "session" field.
+func SessionContains(v string) predicate.Phone {
+	return predicate.Phone(sql.FieldContains(FieldSession, v))
+}
+
+// SessionHasPrefix applies the HasPrefix predicate on the "session" field.
+func SessionHasPrefix(v string) predicate.Phone {
+	return predicate.Phone(sql.FieldHasPrefix(FieldSession, v))
+}
+
+// SessionHasSuffix applies the HasSuffix predicate on the "session" field.
+func SessionHasSuffix(v string) predicate.Phone {
+	return predicate.Phone(sql.FieldHasSuffix(FieldSession, v))
+}
+
+// SessionEqualFold applies the EqualFold predicate on the "session" field.
+func SessionEqualFold(v string) predicate.Phone {
+	return predicate.Phone(sql.FieldEqualFold(FieldSession, v))
+}
+
+// SessionContainsFold applies the ContainsFold predicate on the "session" field.
+func SessionContainsFold(v string) predicate.Phone {
+	return predicate.Phone(sql.FieldContainsFold(FieldSession, v))
 }
 
 // NameEQ applies the EQ predicate on the "name" field.

@@ -17,6 +17,8 @@ const (
 	FieldPropertyID = "property_id"
 	// FieldReservationID holds the string denoting the reservation_id field in the database.
 	FieldReservationID = "reservation_id"
+	// FieldSession holds the string denoting the session field in the database.
+	FieldSession = "session"
 	// FieldMAC holds the string denoting the mac field in the database.
 	FieldMAC = "mac"
 	// FieldExpiresAt holds the string denoting the expires_at field in the database.
@@ -34,6 +36,7 @@ var Columns = []string{
 	FieldID,
 	FieldPropertyID,
 	FieldReservationID,
+	FieldSession,
 	FieldMAC,
 	FieldExpiresAt,
 	FieldUsedAt,
@@ -55,6 +58,10 @@ var (
 	PropertyIDValidator func(string) error
 	// ReservationIDValidator is a validator for the "reservation_id" field. It is called by the builders before save.
 	ReservationIDValidator func(string) error
+	// DefaultSession holds the default value on creation for the "session" field.
+	DefaultSession string
+	// SessionValidator is a validator for the "session" field. It is called by the builders before save.
+	SessionValidator func(string) error
 	// DefaultCreatedAt holds the default value on creation for the "created_at" field.
 	DefaultCreatedAt func() time.Time
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
@@ -77,6 +84,11 @@ func ByPropertyID(opts ...sql.OrderTermOption) OrderOption {
 // ByReservationID orders the results by the reservation_id field.
 func ByReservationID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldReservationID, opts...).ToFunc()
+}
+
+// BySession orders the results by the session field.
+func BySession(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldSession, opts...).ToFunc()
 }
 
 // ByExpiresAt orders the results by the expires_at field.

@@ -74,6 +74,11 @@ func ReservationID(v string) predicate.PhoneLink {
 	return predicate.PhoneLink(sql.FieldEQ(FieldReservationID, v))
 }
 
+// Session applies equality check predicate on the "session" field. It's identical to SessionEQ.
+func Session(v string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldEQ(FieldSession, v))
+}
+
 // MAC applies equality check predicate on the "mac" field. It's identical to MACEQ.
 func MAC(v []byte) predicate.PhoneLink {
 	return predicate.PhoneLink(sql.FieldEQ(FieldMAC, v))
@@ -222,6 +227,71 @@ func ReservationIDEqualFold(v string) predicate.PhoneLink {
 // ReservationIDContainsFold applies the ContainsFold predicate on the "reservation_id" field.
 func ReservationIDContainsFold(v string) predicate.PhoneLink {
 	return predicate.PhoneLink(sql.FieldContainsFold(FieldReservationID, v))
+}
+
+// SessionEQ applies the EQ predicate on the "session" field.
+func SessionEQ(v string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldEQ(FieldSession, v))
+}
+
+// SessionNEQ applies the NEQ predicate on the "session" field.
+func SessionNEQ(v string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldNEQ(FieldSession, v))
+}
+
+// SessionIn applies the In predicate on the "session" field.
+func SessionIn(vs ...string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldIn(FieldSession, vs...))
+}
+
+// SessionNotIn applies the NotIn predicate on the "session" field.
+func SessionNotIn(vs ...string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldNotIn(FieldSession, vs...))
+}
+
+// SessionGT applies the GT predicate on the "session" field.
+func SessionGT(v string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldGT(FieldSession, v))
+}
+
+// SessionGTE applies the GTE predicate on the "session" field.
+func SessionGTE(v string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldGTE(FieldSession, v))
+}
+
+// SessionLT applies the LT predicate on the "session" field.
+func SessionLT(v string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldLT(FieldSession, v))
+}
+
+// SessionLTE applies the LTE predicate on the "session" field.
+func SessionLTE(v string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldLTE(FieldSession, v))
+}
+
+// SessionContains applies the Contains predicate on the "session" field.
+func SessionContains(v string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldContains(FieldSession, v))
+}
+
+// SessionHasPrefix applies the HasPrefix predicate on the "session" field.
+func SessionHasPrefix(v string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldHasPrefix(FieldSession, v))
+}
+
+// SessionHasSuffix applies the HasSuffix predicate on the "session" field.
+func SessionHasSuffix(v string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldHasSuffix(FieldSession, v))
+}
+
+// SessionEqualFold applies the EqualFold predicate on the "session" field.
+func SessionEqualFold(v string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldEqualFold(FieldSession, v))
+}
+
+// SessionContainsFold applies the ContainsFold predicate on the "session" field.
+func SessionContainsFold(v string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldContainsFold(FieldSession, v))
 }
 
 // MACEQ applies the EQ predicate on the "mac" field.

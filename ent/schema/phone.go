@@ -18,6 +18,7 @@ func (PhoneLink) Fields() []ent.Field {
 		id(),
 		property(),
 		field.String("reservation_id").MaxRuneLen(40).Immutable(),
+		field.String("session").MaxRuneLen(40).Default("").Immutable().Comment("The guest's session that made the link, or empty: staff did."),
 		field.Bytes("mac").Immutable().Unique().Comment("Keyed hash. The link itself is shown once and not kept."),
 		moment("expires_at"),
 		maybe("used_at"),
@@ -40,6 +41,7 @@ func (Phone) Fields() []ent.Field {
 		id(),
 		property(),
 		field.String("reservation_id").MaxRuneLen(40).Immutable(),
+		field.String("session").MaxRuneLen(40).Default("").Immutable().Comment("The guest's session that enrolled it and with which it ends, or empty."),
 		field.String("name").MaxRuneLen(64).Default(""),
 		field.Bytes("key").Immutable().Comment("COSE_Key."),
 		field.String("key_id").MaxRuneLen(16).Immutable(),
@@ -52,7 +54,7 @@ func (Phone) Fields() []ent.Field {
 }
 
 func (Phone) Indexes() []ent.Index {
-	return []ent.Index{index.Fields("reservation_id"), index.Fields("property_id", "key_id")}
+	return []ent.Index{index.Fields("reservation_id"), index.Fields("property_id", "key_id"), index.Fields("session")}
 }
 
 // KeyStatus is an index of the status list: one for each phone and state of its stay's access.

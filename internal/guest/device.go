@@ -79,7 +79,7 @@ func EndOwnDevice(tx *db.Tx, a actor.Actor, sessionID string) error {
 
 // EndOtherDevices ends the sessions that act for a caller, but not the caller's.
 func EndOtherDevices(tx *db.Tx, a actor.Actor) error {
-	return endSessionsWhere(tx, append(ownDevices(a), guestsession.PropertyID(a.PropertyID), guestsession.IDNEQ(a.ID))...)
+	return endSessions(tx, a.PropertyID, append(ownDevices(a), guestsession.IDNEQ(a.ID))...)
 }
 
 // EndDevice ends one session of a reservation.
@@ -88,12 +88,12 @@ func EndDevice(tx *db.Tx, propertyID, reservationID, sessionID string) error {
 }
 
 func endDevice(tx *db.Tx, propertyID string, which ...predicate.GuestSession) error {
-	n, err := tx.GuestSession.Update().SetRevokedAt(tx.Now()).Where(active(tx, propertyID, which)...).Save(tx.Context())
+	found, err := tx.GuestSession.Query().Where(active(tx, propertyID, which)...).Exist(tx.Context())
 	if err != nil {
-		return fmt.Errorf("end the session of a device: %w", err)
+		return fmt.Errorf("find the session of a device: %w", err)
 	}
-	if n == 0 {
+	if !found {
 		return errDeviceNotFound
 	}
-	return nil
+	return endSessions(tx, propertyID, which...)
 }

@@ -19,7 +19,7 @@ func EndLinksAndSessions(tx *db.Tx, propertyID string, reservationIDs ...string)
 	if err := revokeLinksWhere(tx, guestlink.PropertyID(propertyID), guestlink.ReservationIDIn(reservationIDs...)); err != nil {
 		return err
 	}
-	if err := endSessionsWhere(tx, guestsession.PropertyID(propertyID), guestsession.ReservationIDIn(reservationIDs...)); err != nil {
+	if err := endSessions(tx, propertyID, guestsession.ReservationIDIn(reservationIDs...)); err != nil {
 		return err
 	}
 	return forgetInvitations(tx, propertyID, reservationIDs)
@@ -36,7 +36,7 @@ func EndFormerAddress(tx *db.Tx, propertyID string, presentMAC []byte, reservati
 	if err := revokeLinksWhere(tx, which...); err != nil {
 		return err
 	}
-	err := endSessionsWhere(tx, guestsession.PropertyID(propertyID), guestsession.ReservationIDIn(reservationIDs...), guestsession.GuestID(""), guestsession.Origin(OriginMail))
+	err := endSessions(tx, propertyID, guestsession.ReservationIDIn(reservationIDs...), guestsession.GuestID(""), guestsession.Origin(OriginMail))
 	if err != nil {
 		return err
 	}

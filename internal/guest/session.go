@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/mobilekey"
 )
 
 // Session is a new session with its token, which is not stored.
@@ -91,7 +92,7 @@ func endOldest(tx *db.Tx, s SessionSpec) error {
 	if len(ids) <= maxSessions {
 		return nil
 	}
-	return endSessionsWhere(tx, guestsession.PropertyID(s.PropertyID), guestsession.IDIn(ids[maxSessions:]...))
+	return endSessions(tx, s.PropertyID, guestsession.IDIn(ids[maxSessions:]...))
 }
 
 func sessionMAC(keys *keyring.Ring, token string) []byte { return keys.MAC("guestSession", token) }
@@ -129,26 +130,32 @@ func IsSessionActive(view *db.Tx, propertyID, sessionID string) (bool, error) {
 
 // EndSessions ends one session of a reservation, or all of them if sessionID is empty.
 func EndSessions(tx *db.Tx, propertyID, reservationID, sessionID string) error {
-	which := []predicate.GuestSession{guestsession.PropertyID(propertyID), guestsession.ReservationID(reservationID)}
+	which := []predicate.GuestSession{guestsession.ReservationID(reservationID)}
 	if sessionID != "" {
 		which = append(which, guestsession.ID(sessionID))
 	}
-	return endSessionsWhere(tx, which...)
+	return endSessions(tx, propertyID, which...)
 }
 
 func endSessionsOfGuest(tx *db.Tx, propertyID, guestID string) error {
-	return endSessionsWhere(tx, guestsession.PropertyID(propertyID), guestsession.GuestID(guestID))
+	return endSessions(tx, propertyID, guestsession.GuestID(guestID))
 }
 
 // EndKioskSessions ends the sessions that began at a kiosk.
 func EndKioskSessions(tx *db.Tx, propertyID, kioskID string) error {
-	return endSessionsWhere(tx, guestsession.PropertyID(propertyID), guestsession.Origin(kioskID))
+	return endSessions(tx, propertyID, guestsession.Origin(kioskID))
 }
 
-func endSessionsWhere(tx *db.Tx, which ...predicate.GuestSession) error {
-	err := tx.GuestSession.Update().SetRevokedAt(tx.Now()).Where(append(which, guestsession.RevokedAtIsNil())...).Exec(tx.Context())
+// endSessions ends sessions of a property, and with them the SmartKeys of their browsers.
+func endSessions(tx *db.Tx, propertyID string, which ...predicate.GuestSession) error {
+	which = append(which, guestsession.PropertyID(propertyID), guestsession.RevokedAtIsNil())
+	ids, err := tx.GuestSession.Query().Where(which...).IDs(tx.Context())
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	err = tx.GuestSession.Update().SetRevokedAt(tx.Now()).Where(guestsession.PropertyID(propertyID), guestsession.IDIn(ids...)).Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("end sessions of guests: %w", err)
 	}
-	return nil
+	return mobilekey.RevokeSessions(tx, propertyID, ids...)
 }

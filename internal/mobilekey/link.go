@@ -1,6 +1,7 @@
 package mobilekey
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/rand"
 	"encoding/binary"
@@ -9,6 +10,7 @@ import (
 
 	"latchkey.dev/ent"
 	entphonelink "latchkey.dev/ent/phonelink"
+	"latchkey.dev/ent/predicate"
 	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -36,27 +38,38 @@ type Link struct {
 	Expires time.Time
 }
 
-// CreateLink creates a link with which one phone enrols for a reservation.
-func CreateLink(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string, lifetime time.Duration) (Link, error) {
+// LinkSpec says for whom a link is.
+type LinkSpec struct {
+	PropertyID, ReservationID string
+	Session                   string        // the guest's session whose phone enrols, or empty: staff make the link
+	Lifetime                  time.Duration // 0: a day
+}
+
+// CreateLink creates a link with which one phone enrols for a reservation. A link of a guest's session replaces the session's former
+// unused one.
+func CreateLink(tx *db.Tx, keys *keyring.Ring, spec LinkSpec) (Link, error) {
 	ctx := tx.Context()
-	if err := requireReservation(tx, propertyID, reservationID); err != nil {
+	if err := requireReservation(tx, spec.PropertyID, spec.ReservationID); err != nil {
 		return Link{}, err
 	}
-	if _, err := loadOrCreateIssuer(tx, keys, propertyID); err != nil {
+	if _, err := loadOrCreateIssuer(tx, keys, spec.PropertyID); err != nil {
 		return Link{}, err
 	}
-	open, err := tx.PhoneLink.Query().Where(entphonelink.PropertyID(propertyID), entphonelink.ReservationID(reservationID),
-		entphonelink.UsedAtIsNil(), entphonelink.ExpiresAtGT(tx.Now())).Count(ctx)
+	unused := []predicate.PhoneLink{entphonelink.PropertyID(spec.PropertyID), entphonelink.ReservationID(spec.ReservationID), entphonelink.UsedAtIsNil()}
+	if spec.Session != "" {
+		if _, err := tx.PhoneLink.Delete().Where(append(unused, entphonelink.Session(spec.Session))...).Exec(ctx); err != nil {
+			return Link{}, fmt.Errorf("replace the link of a session: %w", err)
+		}
+	}
+	open, err := tx.PhoneLink.Query().Where(append(unused, entphonelink.ExpiresAtGT(tx.Now()))...).Count(ctx)
 	switch {
 	case err != nil:
 		return Link{}, fmt.Errorf("count the links of a stay: %w", err)
 	case open >= maxOpenLinks:
 		return Link{}, errTooManyLinks
-	case lifetime <= 0:
-		lifetime = linkLifetime
 	}
-	l := Link{Secret: keyring.NewToken(keyring.PhoneLink), Expires: tx.Now().Add(lifetime)}
-	err = tx.PhoneLink.Create().SetID(id.New(id.PhoneLink)).SetPropertyID(propertyID).SetReservationID(reservationID).
+	l := Link{Secret: keyring.NewToken(keyring.PhoneLink), Expires: tx.Now().Add(cmp.Or(spec.Lifetime, linkLifetime))}
+	err = tx.PhoneLink.Create().SetID(id.New(id.PhoneLink)).SetPropertyID(spec.PropertyID).SetReservationID(spec.ReservationID).SetSession(spec.Session).
 		SetMAC(keys.MAC(linkMAC, l.Secret)).SetExpiresAt(l.Expires).SetCreatedAt(tx.Now()).Exec(ctx)
 	if err != nil {
 		return Link{}, fmt.Errorf("store a link: %w", err)

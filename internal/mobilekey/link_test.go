@@ -21,7 +21,7 @@ func (d *fixture) link() string {
 	d.t.Helper()
 	var l mobilekey.Link
 	d.change(func(tx *db.Tx) (err error) {
-		l, err = mobilekey.CreateLink(tx, d.keys, propertyID, "rsv_1", time.Hour)
+		l, err = mobilekey.CreateLink(tx, d.keys, mobilekey.LinkSpec{PropertyID: propertyID, ReservationID: "rsv_1", Lifetime: time.Hour})
 		return err
 	})
 	return l.Secret
@@ -205,7 +205,7 @@ func TestLinksOfAStayAreLimited(t *testing.T) {
 		n := 0
 		for ; err == nil && n < 100; n++ {
 			err = d.db.Write(t.Context(), func(tx *db.Tx) error {
-				_, err := mobilekey.CreateLink(tx, d.keys, propertyID, "rsv_1", 0)
+				_, err := mobilekey.CreateLink(tx, d.keys, mobilekey.LinkSpec{PropertyID: propertyID, ReservationID: "rsv_1"})
 				return err
 			})
 		}

@@ -11,6 +11,7 @@ import (
 	entgrant "latchkey.dev/ent/grant"
 	entkeystatus "latchkey.dev/ent/keystatus"
 	entphone "latchkey.dev/ent/phone"
+	entphonelink "latchkey.dev/ent/phonelink"
 	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/bridge"
@@ -75,7 +76,7 @@ func Enrol(tx *db.Tx, keys *keyring.Ring, secret string, possession []byte, name
 	} else if subject, err = smartkey.NewSubject(rand.Reader); err != nil {
 		return nil, nil, err
 	}
-	p, err := tx.Phone.Create().SetID(id.New(id.Phone)).SetPropertyID(l.PropertyID).SetReservationID(l.ReservationID).SetName(name).
+	p, err := tx.Phone.Create().SetID(id.New(id.Phone)).SetPropertyID(l.PropertyID).SetReservationID(l.ReservationID).SetSession(l.Session).SetName(name).
 		SetKey(key.Encode()).SetKeyID(key.KeyID().String()).SetSubject(subject).SetCreatedAt(tx.Now()).Save(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("store a phone: %w", err)
@@ -369,4 +370,22 @@ func Revoke(tx *db.Tx, keys *keyring.Ring, propertyID, phoneID string) (*ent.Pho
 	}
 	_, err = Reconcile(tx, keys, propertyID, held...)
 	return p, err
+}
+
+// RevokeSessions revokes the phones that sessions of guests enrolled. Their tokens are refused here at once, and by bridges after the next
+// status list.
+func RevokeSessions(tx *db.Tx, propertyID string, sessions ...string) error {
+	n, err := tx.Phone.Update().SetRevokedAt(tx.Now()).
+		Where(entphone.PropertyID(propertyID), entphone.SessionIn(sessions...), entphone.RevokedAtIsNil()).Save(tx.Context())
+	if err != nil {
+		return fmt.Errorf("revoke the phones of sessions: %w", err)
+	}
+	if n > 0 {
+		tx.Notify(access.Changed, propertyID)
+	}
+	_, err = tx.PhoneLink.Delete().Where(entphonelink.PropertyID(propertyID), entphonelink.SessionIn(sessions...), entphonelink.UsedAtIsNil()).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("delete the links of sessions: %w", err)
+	}
+	return nil
 }

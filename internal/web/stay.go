@@ -119,6 +119,7 @@ type stayView struct {
 	Tasks []taskLink
 	Open  int // tasks that can be done and are not
 	Doors keyView
+	openView
 }
 
 func (s *site) showStay(x *exchange) error {
@@ -132,6 +133,7 @@ func (s *site) showStay(x *exchange) error {
 		}
 	}
 	v.Doors.Doors = x.doors()
+	v.openView = x.openView()
 	p.Data = v
 	return x.render(http.StatusOK, "stay", p)
 }

@@ -111,6 +111,7 @@ func (s *site) routes() map[string]handler {
 		"GET /g/stays/{id}/devices":              s.deviceStay(s.showDevices),
 		"POST /g/stays/{id}/devices":             s.deviceStay(s.endDevices),
 		"GET /g/stays/{id}/calendar":             s.deviceStay(s.calendar),
+		"POST /g/stays/{id}/key/link":            s.deviceSession(s.keyLink),
 		"GET /g/{$}":                             s.showFirst,
 		"POST /g/stays/{id}/help":                s.deviceStay(s.help),
 		"POST /g/stays/{id}/end":                 s.deviceStay(s.endSession),

@@ -1413,6 +1413,7 @@ var (
 	PhonesColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "session", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "name", Type: field.TypeString, Size: 64, Default: ""},
 		{Name: "key", Type: field.TypeBytes},
 		{Name: "key_id", Type: field.TypeString, Size: 16},
@@ -1431,7 +1432,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "phones_reservations_reservation",
-				Columns:    []*schema.Column{PhonesColumns[10]},
+				Columns:    []*schema.Column{PhonesColumns[11]},
 				RefColumns: []*schema.Column{ReservationsColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -1440,12 +1441,17 @@ var (
 			{
 				Name:    "phone_reservation_id",
 				Unique:  false,
-				Columns: []*schema.Column{PhonesColumns[10]},
+				Columns: []*schema.Column{PhonesColumns[11]},
 			},
 			{
 				Name:    "phone_property_id_key_id",
 				Unique:  false,
-				Columns: []*schema.Column{PhonesColumns[1], PhonesColumns[4]},
+				Columns: []*schema.Column{PhonesColumns[1], PhonesColumns[5]},
+			},
+			{
+				Name:    "phone_session",
+				Unique:  false,
+				Columns: []*schema.Column{PhonesColumns[2]},
 			},
 		},
 	}
@@ -1453,6 +1459,7 @@ var (
 	PhoneLinksColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "session", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "mac", Type: field.TypeBytes, Unique: true},
 		{Name: "expires_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "used_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -1467,7 +1474,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "phone_links_reservations_reservation",
-				Columns:    []*schema.Column{PhoneLinksColumns[6]},
+				Columns:    []*schema.Column{PhoneLinksColumns[7]},
 				RefColumns: []*schema.Column{ReservationsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -1476,12 +1483,12 @@ var (
 			{
 				Name:    "phonelink_reservation_id",
 				Unique:  false,
-				Columns: []*schema.Column{PhoneLinksColumns[6]},
+				Columns: []*schema.Column{PhoneLinksColumns[7]},
 			},
 			{
 				Name:    "phonelink_expires_at",
 				Unique:  false,
-				Columns: []*schema.Column{PhoneLinksColumns[3]},
+				Columns: []*schema.Column{PhoneLinksColumns[4]},
 			},
 		},
 	}

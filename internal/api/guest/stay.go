@@ -16,6 +16,7 @@ import (
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/mobilekey"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/reservation"
 )
@@ -360,4 +361,22 @@ func (s *Stays) HandOver(ctx context.Context, _ *guestv1.HandOverRequest) (*gues
 		return nil, err
 	}
 	return &guestv1.HandOverResponse{Link: made.Secret, ExpiresAt: timestamppb.New(made.ExpiresAt)}, nil
+}
+
+// CreateSmartKeyLink makes the link with which the caller's browser enrols. Its answer is a secret, so no call is stored by its
+// idempotency key.
+func (s *Stays) CreateSmartKeyLink(ctx context.Context, _ *guestv1.CreateSmartKeyLinkRequest) (*guestv1.CreateSmartKeyLinkResponse, error) {
+	a, err := callerGuest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var made mobilekey.Link
+	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		made, err = guest.CreateKeyLink(tx, s.Keys, a)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &guestv1.CreateSmartKeyLinkResponse{Link: made.Secret, ExpiresAt: timestamppb.New(made.Expires)}, nil
 }

@@ -23,7 +23,9 @@ func NewSmartKeys(d Deps) propertyv1.SmartKeyServiceServer { return &smartKeys{D
 
 func (s *smartKeys) CreateSmartKeyLink(ctx context.Context, r *propertyv1.CreateSmartKeyLinkRequest) (*propertyv1.CreateSmartKeyLinkResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateSmartKeyLinkResponse, error) {
-		l, err := mobilekey.CreateLink(tx, s.Keys, propertyID, r.GetReservationId(), time.Duration(r.GetTtlMinutes())*time.Minute)
+		l, err := mobilekey.CreateLink(tx, s.Keys, mobilekey.LinkSpec{
+			PropertyID: propertyID, ReservationID: r.GetReservationId(), Lifetime: time.Duration(r.GetTtlMinutes()) * time.Minute,
+		})
 		if err != nil {
 			return nil, err
 		}

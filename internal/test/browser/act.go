@@ -114,10 +114,27 @@ func named(ctx context.Context, name string, roles []string) ([]*accessibility.N
 	}), nil
 }
 
+// Hold holds the button with this name with the mouse until the page says a text.
+func (p *Page) Hold(name, until string) {
+	p.t.Helper()
+	x, y := p.centre(p.find(name, pressable))
+	e := input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMousePressed, X: x, Y: y, Button: input.MouseButtonLeft, Buttons: 1, ClickCount: 1}
+	call(p, input.DispatchMouseEvent, e)
+	p.WaitText(until)
+	e.Type, e.Buttons = input.DispatchMouseEventTypeMouseReleased, 0
+	call(p, input.DispatchMouseEvent, e)
+}
+
 // clickNode scrolls to an element and presses its center with the mouse.
 func (p *Page) clickNode(node cdp.BackendNodeID) {
 	p.t.Helper()
-	var x, y float64
+	x, y := p.centre(node)
+	p.do(chromedp.MouseClickXY(x, y))
+}
+
+// centre scrolls to an element and returns its center.
+func (p *Page) centre(node cdp.BackendNodeID) (x, y float64) {
+	p.t.Helper()
 	p.await("element in one place", func(ctx context.Context) (bool, error) {
 		if _, err := chromedp.Call(ctx, dom.ScrollIntoViewIfNeeded, dom.ScrollIntoViewIfNeededParams{BackendNodeID: node}); err != nil {
 			return false, err
@@ -133,7 +150,7 @@ func (p *Page) clickNode(node cdp.BackendNodeID) {
 		x, y = (q[0]+q[2]+q[4]+q[6])/4, (q[1]+q[3]+q[5]+q[7])/4
 		return true, nil
 	})
-	p.do(chromedp.MouseClickXY(x, y))
+	return x, y
 }
 
 // Draw draws a line with the mouse on the element that a selector finds, from point to point. Points are parts of its width and height.

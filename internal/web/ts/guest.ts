@@ -1,3 +1,4 @@
+import { doors } from "./doors";
 import "./drawn";
 import { live } from "./live";
 import { focusFirst } from "./page";
@@ -17,3 +18,5 @@ addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll<HTMLFormElement>("form[data-sent]")) delete form.dataset.sent;
   for (const b of document.querySelectorAll("[aria-disabled]")) b.removeAttribute("aria-disabled");
 });
+
+void doors();

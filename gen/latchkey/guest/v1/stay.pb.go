@@ -200,6 +200,98 @@ func (x *HandOverResponse) GetExpiresAt() *timestamppb.Timestamp {
 	return nil
 }
 
+// CreateSmartKeyLinkRequest has no fields: the session selects the stay.
+type CreateSmartKeyLinkRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateSmartKeyLinkRequest) Reset() {
+	*x = CreateSmartKeyLinkRequest{}
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateSmartKeyLinkRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateSmartKeyLinkRequest) ProtoMessage() {}
+
+func (x *CreateSmartKeyLinkRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateSmartKeyLinkRequest.ProtoReflect.Descriptor instead.
+func (*CreateSmartKeyLinkRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{4}
+}
+
+// CreateSmartKeyLinkResponse has the link.
+type CreateSmartKeyLinkResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The secret of the link, "lkg_...", for SmartKeyService.
+	Link string `protobuf:"bytes,1,opt,name=link,proto3" json:"link,omitempty"`
+	// When the link ends.
+	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateSmartKeyLinkResponse) Reset() {
+	*x = CreateSmartKeyLinkResponse{}
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateSmartKeyLinkResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateSmartKeyLinkResponse) ProtoMessage() {}
+
+func (x *CreateSmartKeyLinkResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateSmartKeyLinkResponse.ProtoReflect.Descriptor instead.
+func (*CreateSmartKeyLinkResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *CreateSmartKeyLinkResponse) GetLink() string {
+	if x != nil {
+		return x.Link
+	}
+	return ""
+}
+
+func (x *CreateSmartKeyLinkResponse) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
+}
+
 // Stay is a reservation as its guests see it.
 type Stay struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -272,7 +364,7 @@ type Stay struct {
 
 func (x *Stay) Reset() {
 	*x = Stay{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[4]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -284,7 +376,7 @@ func (x *Stay) String() string {
 func (*Stay) ProtoMessage() {}
 
 func (x *Stay) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[4]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -297,7 +389,7 @@ func (x *Stay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stay.ProtoReflect.Descriptor instead.
 func (*Stay) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{4}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Stay) GetId() string {
@@ -510,7 +602,7 @@ type StayMail struct {
 
 func (x *StayMail) Reset() {
 	*x = StayMail{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[5]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -522,7 +614,7 @@ func (x *StayMail) String() string {
 func (*StayMail) ProtoMessage() {}
 
 func (x *StayMail) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[5]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -535,7 +627,7 @@ func (x *StayMail) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StayMail.ProtoReflect.Descriptor instead.
 func (*StayMail) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{5}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *StayMail) GetState() string {
@@ -571,7 +663,7 @@ type Disclosure struct {
 
 func (x *Disclosure) Reset() {
 	*x = Disclosure{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[6]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -583,7 +675,7 @@ func (x *Disclosure) String() string {
 func (*Disclosure) ProtoMessage() {}
 
 func (x *Disclosure) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[6]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -596,7 +688,7 @@ func (x *Disclosure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Disclosure.ProtoReflect.Descriptor instead.
 func (*Disclosure) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{6}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Disclosure) GetGuestId() string {
@@ -667,7 +759,7 @@ type StayGuest struct {
 
 func (x *StayGuest) Reset() {
 	*x = StayGuest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[7]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -679,7 +771,7 @@ func (x *StayGuest) String() string {
 func (*StayGuest) ProtoMessage() {}
 
 func (x *StayGuest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[7]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -692,7 +784,7 @@ func (x *StayGuest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StayGuest.ProtoReflect.Descriptor instead.
 func (*StayGuest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{7}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *StayGuest) GetId() string {
@@ -796,7 +888,7 @@ type Task struct {
 
 func (x *Task) Reset() {
 	*x = Task{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[8]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -808,7 +900,7 @@ func (x *Task) String() string {
 func (*Task) ProtoMessage() {}
 
 func (x *Task) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[8]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -821,7 +913,7 @@ func (x *Task) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Task.ProtoReflect.Descriptor instead.
 func (*Task) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{8}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Task) GetKind() string {
@@ -867,7 +959,7 @@ type SharedGroup struct {
 
 func (x *SharedGroup) Reset() {
 	*x = SharedGroup{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -879,7 +971,7 @@ func (x *SharedGroup) String() string {
 func (*SharedGroup) ProtoMessage() {}
 
 func (x *SharedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -892,7 +984,7 @@ func (x *SharedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SharedGroup.ProtoReflect.Descriptor instead.
 func (*SharedGroup) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SharedGroup) GetName() string {
@@ -938,7 +1030,7 @@ type StayDoor struct {
 
 func (x *StayDoor) Reset() {
 	*x = StayDoor{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -950,7 +1042,7 @@ func (x *StayDoor) String() string {
 func (*StayDoor) ProtoMessage() {}
 
 func (x *StayDoor) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -963,7 +1055,7 @@ func (x *StayDoor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StayDoor.ProtoReflect.Descriptor instead.
 func (*StayDoor) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *StayDoor) GetId() string {
@@ -1017,7 +1109,7 @@ type RevealPinRequest struct {
 
 func (x *RevealPinRequest) Reset() {
 	*x = RevealPinRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1029,7 +1121,7 @@ func (x *RevealPinRequest) String() string {
 func (*RevealPinRequest) ProtoMessage() {}
 
 func (x *RevealPinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1042,7 +1134,7 @@ func (x *RevealPinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevealPinRequest.ProtoReflect.Descriptor instead.
 func (*RevealPinRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{13}
 }
 
 // RevealPinResponse answers with the PINs.
@@ -1056,7 +1148,7 @@ type RevealPinResponse struct {
 
 func (x *RevealPinResponse) Reset() {
 	*x = RevealPinResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1068,7 +1160,7 @@ func (x *RevealPinResponse) String() string {
 func (*RevealPinResponse) ProtoMessage() {}
 
 func (x *RevealPinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1081,7 +1173,7 @@ func (x *RevealPinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevealPinResponse.ProtoReflect.Descriptor instead.
 func (*RevealPinResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RevealPinResponse) GetData() *Pins {
@@ -1104,7 +1196,7 @@ type Pins struct {
 
 func (x *Pins) Reset() {
 	*x = Pins{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1116,7 +1208,7 @@ func (x *Pins) String() string {
 func (*Pins) ProtoMessage() {}
 
 func (x *Pins) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1129,7 +1221,7 @@ func (x *Pins) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pins.ProtoReflect.Descriptor instead.
 func (*Pins) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{13}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Pins) GetPin() string {
@@ -1161,7 +1253,7 @@ type GatePin struct {
 
 func (x *GatePin) Reset() {
 	*x = GatePin{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1173,7 +1265,7 @@ func (x *GatePin) String() string {
 func (*GatePin) ProtoMessage() {}
 
 func (x *GatePin) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1186,7 +1278,7 @@ func (x *GatePin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GatePin.ProtoReflect.Descriptor instead.
 func (*GatePin) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{14}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GatePin) GetGateId() string {
@@ -1219,7 +1311,7 @@ type ListDevicesRequest struct {
 
 func (x *ListDevicesRequest) Reset() {
 	*x = ListDevicesRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[15]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1231,7 +1323,7 @@ func (x *ListDevicesRequest) String() string {
 func (*ListDevicesRequest) ProtoMessage() {}
 
 func (x *ListDevicesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[15]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1244,7 +1336,7 @@ func (x *ListDevicesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDevicesRequest.ProtoReflect.Descriptor instead.
 func (*ListDevicesRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{15}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{17}
 }
 
 // ListDevicesResponse answers with the devices.
@@ -1258,7 +1350,7 @@ type ListDevicesResponse struct {
 
 func (x *ListDevicesResponse) Reset() {
 	*x = ListDevicesResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[16]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1270,7 +1362,7 @@ func (x *ListDevicesResponse) String() string {
 func (*ListDevicesResponse) ProtoMessage() {}
 
 func (x *ListDevicesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[16]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1283,7 +1375,7 @@ func (x *ListDevicesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDevicesResponse.ProtoReflect.Descriptor instead.
 func (*ListDevicesResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{16}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListDevicesResponse) GetData() *DeviceList {
@@ -1304,7 +1396,7 @@ type DeviceList struct {
 
 func (x *DeviceList) Reset() {
 	*x = DeviceList{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[17]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1316,7 +1408,7 @@ func (x *DeviceList) String() string {
 func (*DeviceList) ProtoMessage() {}
 
 func (x *DeviceList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[17]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1329,7 +1421,7 @@ func (x *DeviceList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeviceList.ProtoReflect.Descriptor instead.
 func (*DeviceList) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{17}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DeviceList) GetList() []*Device {
@@ -1362,7 +1454,7 @@ type Device struct {
 
 func (x *Device) Reset() {
 	*x = Device{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[18]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1374,7 +1466,7 @@ func (x *Device) String() string {
 func (*Device) ProtoMessage() {}
 
 func (x *Device) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[18]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1387,7 +1479,7 @@ func (x *Device) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Device.ProtoReflect.Descriptor instead.
 func (*Device) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{18}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Device) GetId() string {
@@ -1455,7 +1547,7 @@ type EndSessionRequest struct {
 
 func (x *EndSessionRequest) Reset() {
 	*x = EndSessionRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[19]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1467,7 +1559,7 @@ func (x *EndSessionRequest) String() string {
 func (*EndSessionRequest) ProtoMessage() {}
 
 func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[19]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1480,7 +1572,7 @@ func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionRequest.ProtoReflect.Descriptor instead.
 func (*EndSessionRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{19}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *EndSessionRequest) GetAll() bool {
@@ -1513,7 +1605,7 @@ type EndSessionResponse struct {
 
 func (x *EndSessionResponse) Reset() {
 	*x = EndSessionResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[20]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1525,7 +1617,7 @@ func (x *EndSessionResponse) String() string {
 func (*EndSessionResponse) ProtoMessage() {}
 
 func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[20]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1538,7 +1630,7 @@ func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionResponse.ProtoReflect.Descriptor instead.
 func (*EndSessionResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{20}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{22}
 }
 
 var File_latchkey_guest_v1_stay_proto protoreflect.FileDescriptor
@@ -1551,6 +1643,11 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.StayR\x04data\"\x11\n" +
 	"\x0fHandOverRequest\"f\n" +
 	"\x10HandOverResponse\x12\x17\n" +
+	"\x04link\x18\x01 \x01(\tB\x03\x80\x01\x01R\x04link\x129\n" +
+	"\n" +
+	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\x1b\n" +
+	"\x19CreateSmartKeyLinkRequest\"p\n" +
+	"\x1aCreateSmartKeyLinkResponse\x12\x17\n" +
 	"\x04link\x18\x01 \x01(\tB\x03\x80\x01\x01R\x04link\x129\n" +
 	"\n" +
 	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\xc9\t\n" +
@@ -1661,12 +1758,13 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x03all\x18\x01 \x01(\bB\x06\xbaH\x03\xd8\x01\x01R\x03all\x12\x1e\n" +
 	"\x06others\x18\x02 \x01(\bB\x06\xbaH\x03\xd8\x01\x01R\x06others\x12$\n" +
 	"\tdevice_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18(R\bdeviceId\"\x14\n" +
-	"\x12EndSessionResponse2\xfa\x04\n" +
+	"\x12EndSessionResponse2\x9c\x06\n" +
 	"\vStayService\x12l\n" +
 	"\aGetStay\x12!.latchkey.guest.v1.GetStayRequest\x1a\".latchkey.guest.v1.GetStayResponse\"\x1a\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/guest/stay\x12\x7f\n" +
 	"\tRevealPin\x12#.latchkey.guest.v1.RevealPinRequest\x1a$.latchkey.guest.v1.RevealPinResponse\"'\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/guest/stay:revealPin\x12{\n" +
 	"\vListDevices\x12%.latchkey.guest.v1.ListDevicesRequest\x1a&.latchkey.guest.v1.ListDevicesResponse\"\x1d\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/guest/devices\x12{\n" +
-	"\bHandOver\x12\".latchkey.guest.v1.HandOverRequest\x1a#.latchkey.guest.v1.HandOverResponse\"&\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/guest/stay:handOver\x12\x81\x01\n" +
+	"\bHandOver\x12\".latchkey.guest.v1.HandOverRequest\x1a#.latchkey.guest.v1.HandOverResponse\"&\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/guest/stay:handOver\x12\x9f\x01\n" +
+	"\x12CreateSmartKeyLink\x12,.latchkey.guest.v1.CreateSmartKeyLinkRequest\x1a-.latchkey.guest.v1.CreateSmartKeyLinkResponse\",\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/guest/stay/smartkey-links\x12\x81\x01\n" +
 	"\n" +
 	"EndSession\x12$.latchkey.guest.v1.EndSessionRequest\x1a%.latchkey.guest.v1.EndSessionResponse\"&\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/guest/session:endB,Z*latchkey.dev/gen/latchkey/guest/v1;guestv1b\x06proto3"
 
@@ -1682,73 +1780,78 @@ func file_latchkey_guest_v1_stay_proto_rawDescGZIP() []byte {
 	return file_latchkey_guest_v1_stay_proto_rawDescData
 }
 
-var file_latchkey_guest_v1_stay_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_latchkey_guest_v1_stay_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_latchkey_guest_v1_stay_proto_goTypes = []any{
-	(*GetStayRequest)(nil),        // 0: latchkey.guest.v1.GetStayRequest
-	(*GetStayResponse)(nil),       // 1: latchkey.guest.v1.GetStayResponse
-	(*HandOverRequest)(nil),       // 2: latchkey.guest.v1.HandOverRequest
-	(*HandOverResponse)(nil),      // 3: latchkey.guest.v1.HandOverResponse
-	(*Stay)(nil),                  // 4: latchkey.guest.v1.Stay
-	(*StayMail)(nil),              // 5: latchkey.guest.v1.StayMail
-	(*Disclosure)(nil),            // 6: latchkey.guest.v1.Disclosure
-	(*StayGuest)(nil),             // 7: latchkey.guest.v1.StayGuest
-	(*Task)(nil),                  // 8: latchkey.guest.v1.Task
-	(*SharedGroup)(nil),           // 9: latchkey.guest.v1.SharedGroup
-	(*StayDoor)(nil),              // 10: latchkey.guest.v1.StayDoor
-	(*RevealPinRequest)(nil),      // 11: latchkey.guest.v1.RevealPinRequest
-	(*RevealPinResponse)(nil),     // 12: latchkey.guest.v1.RevealPinResponse
-	(*Pins)(nil),                  // 13: latchkey.guest.v1.Pins
-	(*GatePin)(nil),               // 14: latchkey.guest.v1.GatePin
-	(*ListDevicesRequest)(nil),    // 15: latchkey.guest.v1.ListDevicesRequest
-	(*ListDevicesResponse)(nil),   // 16: latchkey.guest.v1.ListDevicesResponse
-	(*DeviceList)(nil),            // 17: latchkey.guest.v1.DeviceList
-	(*Device)(nil),                // 18: latchkey.guest.v1.Device
-	(*EndSessionRequest)(nil),     // 19: latchkey.guest.v1.EndSessionRequest
-	(*EndSessionResponse)(nil),    // 20: latchkey.guest.v1.EndSessionResponse
-	(*timestamppb.Timestamp)(nil), // 21: google.protobuf.Timestamp
-	(*PropertyFace)(nil),          // 22: latchkey.guest.v1.PropertyFace
-	(*CheckIn)(nil),               // 23: latchkey.guest.v1.CheckIn
+	(*GetStayRequest)(nil),             // 0: latchkey.guest.v1.GetStayRequest
+	(*GetStayResponse)(nil),            // 1: latchkey.guest.v1.GetStayResponse
+	(*HandOverRequest)(nil),            // 2: latchkey.guest.v1.HandOverRequest
+	(*HandOverResponse)(nil),           // 3: latchkey.guest.v1.HandOverResponse
+	(*CreateSmartKeyLinkRequest)(nil),  // 4: latchkey.guest.v1.CreateSmartKeyLinkRequest
+	(*CreateSmartKeyLinkResponse)(nil), // 5: latchkey.guest.v1.CreateSmartKeyLinkResponse
+	(*Stay)(nil),                       // 6: latchkey.guest.v1.Stay
+	(*StayMail)(nil),                   // 7: latchkey.guest.v1.StayMail
+	(*Disclosure)(nil),                 // 8: latchkey.guest.v1.Disclosure
+	(*StayGuest)(nil),                  // 9: latchkey.guest.v1.StayGuest
+	(*Task)(nil),                       // 10: latchkey.guest.v1.Task
+	(*SharedGroup)(nil),                // 11: latchkey.guest.v1.SharedGroup
+	(*StayDoor)(nil),                   // 12: latchkey.guest.v1.StayDoor
+	(*RevealPinRequest)(nil),           // 13: latchkey.guest.v1.RevealPinRequest
+	(*RevealPinResponse)(nil),          // 14: latchkey.guest.v1.RevealPinResponse
+	(*Pins)(nil),                       // 15: latchkey.guest.v1.Pins
+	(*GatePin)(nil),                    // 16: latchkey.guest.v1.GatePin
+	(*ListDevicesRequest)(nil),         // 17: latchkey.guest.v1.ListDevicesRequest
+	(*ListDevicesResponse)(nil),        // 18: latchkey.guest.v1.ListDevicesResponse
+	(*DeviceList)(nil),                 // 19: latchkey.guest.v1.DeviceList
+	(*Device)(nil),                     // 20: latchkey.guest.v1.Device
+	(*EndSessionRequest)(nil),          // 21: latchkey.guest.v1.EndSessionRequest
+	(*EndSessionResponse)(nil),         // 22: latchkey.guest.v1.EndSessionResponse
+	(*timestamppb.Timestamp)(nil),      // 23: google.protobuf.Timestamp
+	(*PropertyFace)(nil),               // 24: latchkey.guest.v1.PropertyFace
+	(*CheckIn)(nil),                    // 25: latchkey.guest.v1.CheckIn
 }
 var file_latchkey_guest_v1_stay_proto_depIdxs = []int32{
-	4,  // 0: latchkey.guest.v1.GetStayResponse.data:type_name -> latchkey.guest.v1.Stay
-	21, // 1: latchkey.guest.v1.HandOverResponse.expires_at:type_name -> google.protobuf.Timestamp
-	22, // 2: latchkey.guest.v1.Stay.property:type_name -> latchkey.guest.v1.PropertyFace
-	21, // 3: latchkey.guest.v1.Stay.from:type_name -> google.protobuf.Timestamp
-	21, // 4: latchkey.guest.v1.Stay.to:type_name -> google.protobuf.Timestamp
-	7,  // 5: latchkey.guest.v1.Stay.guests:type_name -> latchkey.guest.v1.StayGuest
-	8,  // 6: latchkey.guest.v1.Stay.tasks:type_name -> latchkey.guest.v1.Task
-	21, // 7: latchkey.guest.v1.Stay.house_rules_accepted_at:type_name -> google.protobuf.Timestamp
-	9,  // 8: latchkey.guest.v1.Stay.shared:type_name -> latchkey.guest.v1.SharedGroup
-	23, // 9: latchkey.guest.v1.Stay.check_in:type_name -> latchkey.guest.v1.CheckIn
-	10, // 10: latchkey.guest.v1.Stay.doors:type_name -> latchkey.guest.v1.StayDoor
-	5,  // 11: latchkey.guest.v1.Stay.code_mail:type_name -> latchkey.guest.v1.StayMail
-	6,  // 12: latchkey.guest.v1.Stay.disclosures:type_name -> latchkey.guest.v1.Disclosure
-	21, // 13: latchkey.guest.v1.Stay.opens_at:type_name -> google.protobuf.Timestamp
-	21, // 14: latchkey.guest.v1.Disclosure.at:type_name -> google.protobuf.Timestamp
-	21, // 15: latchkey.guest.v1.StayGuest.sharing_set_at:type_name -> google.protobuf.Timestamp
-	21, // 16: latchkey.guest.v1.StayDoor.pin_confirmed_at:type_name -> google.protobuf.Timestamp
-	13, // 17: latchkey.guest.v1.RevealPinResponse.data:type_name -> latchkey.guest.v1.Pins
-	14, // 18: latchkey.guest.v1.Pins.gates:type_name -> latchkey.guest.v1.GatePin
-	17, // 19: latchkey.guest.v1.ListDevicesResponse.data:type_name -> latchkey.guest.v1.DeviceList
-	18, // 20: latchkey.guest.v1.DeviceList.list:type_name -> latchkey.guest.v1.Device
-	21, // 21: latchkey.guest.v1.Device.created_at:type_name -> google.protobuf.Timestamp
-	21, // 22: latchkey.guest.v1.Device.used_at:type_name -> google.protobuf.Timestamp
-	21, // 23: latchkey.guest.v1.Device.expires_at:type_name -> google.protobuf.Timestamp
-	0,  // 24: latchkey.guest.v1.StayService.GetStay:input_type -> latchkey.guest.v1.GetStayRequest
-	11, // 25: latchkey.guest.v1.StayService.RevealPin:input_type -> latchkey.guest.v1.RevealPinRequest
-	15, // 26: latchkey.guest.v1.StayService.ListDevices:input_type -> latchkey.guest.v1.ListDevicesRequest
-	2,  // 27: latchkey.guest.v1.StayService.HandOver:input_type -> latchkey.guest.v1.HandOverRequest
-	19, // 28: latchkey.guest.v1.StayService.EndSession:input_type -> latchkey.guest.v1.EndSessionRequest
-	1,  // 29: latchkey.guest.v1.StayService.GetStay:output_type -> latchkey.guest.v1.GetStayResponse
-	12, // 30: latchkey.guest.v1.StayService.RevealPin:output_type -> latchkey.guest.v1.RevealPinResponse
-	16, // 31: latchkey.guest.v1.StayService.ListDevices:output_type -> latchkey.guest.v1.ListDevicesResponse
-	3,  // 32: latchkey.guest.v1.StayService.HandOver:output_type -> latchkey.guest.v1.HandOverResponse
-	20, // 33: latchkey.guest.v1.StayService.EndSession:output_type -> latchkey.guest.v1.EndSessionResponse
-	29, // [29:34] is the sub-list for method output_type
-	24, // [24:29] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	6,  // 0: latchkey.guest.v1.GetStayResponse.data:type_name -> latchkey.guest.v1.Stay
+	23, // 1: latchkey.guest.v1.HandOverResponse.expires_at:type_name -> google.protobuf.Timestamp
+	23, // 2: latchkey.guest.v1.CreateSmartKeyLinkResponse.expires_at:type_name -> google.protobuf.Timestamp
+	24, // 3: latchkey.guest.v1.Stay.property:type_name -> latchkey.guest.v1.PropertyFace
+	23, // 4: latchkey.guest.v1.Stay.from:type_name -> google.protobuf.Timestamp
+	23, // 5: latchkey.guest.v1.Stay.to:type_name -> google.protobuf.Timestamp
+	9,  // 6: latchkey.guest.v1.Stay.guests:type_name -> latchkey.guest.v1.StayGuest
+	10, // 7: latchkey.guest.v1.Stay.tasks:type_name -> latchkey.guest.v1.Task
+	23, // 8: latchkey.guest.v1.Stay.house_rules_accepted_at:type_name -> google.protobuf.Timestamp
+	11, // 9: latchkey.guest.v1.Stay.shared:type_name -> latchkey.guest.v1.SharedGroup
+	25, // 10: latchkey.guest.v1.Stay.check_in:type_name -> latchkey.guest.v1.CheckIn
+	12, // 11: latchkey.guest.v1.Stay.doors:type_name -> latchkey.guest.v1.StayDoor
+	7,  // 12: latchkey.guest.v1.Stay.code_mail:type_name -> latchkey.guest.v1.StayMail
+	8,  // 13: latchkey.guest.v1.Stay.disclosures:type_name -> latchkey.guest.v1.Disclosure
+	23, // 14: latchkey.guest.v1.Stay.opens_at:type_name -> google.protobuf.Timestamp
+	23, // 15: latchkey.guest.v1.Disclosure.at:type_name -> google.protobuf.Timestamp
+	23, // 16: latchkey.guest.v1.StayGuest.sharing_set_at:type_name -> google.protobuf.Timestamp
+	23, // 17: latchkey.guest.v1.StayDoor.pin_confirmed_at:type_name -> google.protobuf.Timestamp
+	15, // 18: latchkey.guest.v1.RevealPinResponse.data:type_name -> latchkey.guest.v1.Pins
+	16, // 19: latchkey.guest.v1.Pins.gates:type_name -> latchkey.guest.v1.GatePin
+	19, // 20: latchkey.guest.v1.ListDevicesResponse.data:type_name -> latchkey.guest.v1.DeviceList
+	20, // 21: latchkey.guest.v1.DeviceList.list:type_name -> latchkey.guest.v1.Device
+	23, // 22: latchkey.guest.v1.Device.created_at:type_name -> google.protobuf.Timestamp
+	23, // 23: latchkey.guest.v1.Device.used_at:type_name -> google.protobuf.Timestamp
+	23, // 24: latchkey.guest.v1.Device.expires_at:type_name -> google.protobuf.Timestamp
+	0,  // 25: latchkey.guest.v1.StayService.GetStay:input_type -> latchkey.guest.v1.GetStayRequest
+	13, // 26: latchkey.guest.v1.StayService.RevealPin:input_type -> latchkey.guest.v1.RevealPinRequest
+	17, // 27: latchkey.guest.v1.StayService.ListDevices:input_type -> latchkey.guest.v1.ListDevicesRequest
+	2,  // 28: latchkey.guest.v1.StayService.HandOver:input_type -> latchkey.guest.v1.HandOverRequest
+	4,  // 29: latchkey.guest.v1.StayService.CreateSmartKeyLink:input_type -> latchkey.guest.v1.CreateSmartKeyLinkRequest
+	21, // 30: latchkey.guest.v1.StayService.EndSession:input_type -> latchkey.guest.v1.EndSessionRequest
+	1,  // 31: latchkey.guest.v1.StayService.GetStay:output_type -> latchkey.guest.v1.GetStayResponse
+	14, // 32: latchkey.guest.v1.StayService.RevealPin:output_type -> latchkey.guest.v1.RevealPinResponse
+	18, // 33: latchkey.guest.v1.StayService.ListDevices:output_type -> latchkey.guest.v1.ListDevicesResponse
+	3,  // 34: latchkey.guest.v1.StayService.HandOver:output_type -> latchkey.guest.v1.HandOverResponse
+	5,  // 35: latchkey.guest.v1.StayService.CreateSmartKeyLink:output_type -> latchkey.guest.v1.CreateSmartKeyLinkResponse
+	22, // 36: latchkey.guest.v1.StayService.EndSession:output_type -> latchkey.guest.v1.EndSessionResponse
+	31, // [31:37] is the sub-list for method output_type
+	25, // [25:31] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_guest_v1_stay_proto_init() }
@@ -1758,15 +1861,15 @@ func file_latchkey_guest_v1_stay_proto_init() {
 	}
 	file_latchkey_guest_v1_checkin_proto_init()
 	file_latchkey_guest_v1_link_proto_init()
-	file_latchkey_guest_v1_stay_proto_msgTypes[4].OneofWrappers = []any{}
-	file_latchkey_guest_v1_stay_proto_msgTypes[9].OneofWrappers = []any{}
+	file_latchkey_guest_v1_stay_proto_msgTypes[6].OneofWrappers = []any{}
+	file_latchkey_guest_v1_stay_proto_msgTypes[11].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_guest_v1_stay_proto_rawDesc), len(file_latchkey_guest_v1_stay_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   21,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

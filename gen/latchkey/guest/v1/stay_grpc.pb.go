@@ -19,11 +19,12 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	StayService_GetStay_FullMethodName     = "/latchkey.guest.v1.StayService/GetStay"
-	StayService_RevealPin_FullMethodName   = "/latchkey.guest.v1.StayService/RevealPin"
-	StayService_ListDevices_FullMethodName = "/latchkey.guest.v1.StayService/ListDevices"
-	StayService_HandOver_FullMethodName    = "/latchkey.guest.v1.StayService/HandOver"
-	StayService_EndSession_FullMethodName  = "/latchkey.guest.v1.StayService/EndSession"
+	StayService_GetStay_FullMethodName            = "/latchkey.guest.v1.StayService/GetStay"
+	StayService_RevealPin_FullMethodName          = "/latchkey.guest.v1.StayService/RevealPin"
+	StayService_ListDevices_FullMethodName        = "/latchkey.guest.v1.StayService/ListDevices"
+	StayService_HandOver_FullMethodName           = "/latchkey.guest.v1.StayService/HandOver"
+	StayService_CreateSmartKeyLink_FullMethodName = "/latchkey.guest.v1.StayService/CreateSmartKeyLink"
+	StayService_EndSession_FullMethodName         = "/latchkey.guest.v1.StayService/EndSession"
 )
 
 // StayServiceClient is the client API for StayService service.
@@ -43,6 +44,10 @@ type StayServiceClient interface {
 	// link ends after 5 minutes, and binds one device. A further call replaces a link that no device has bound. The phone's session has the rights of a session that
 	// began at a door, and shows the PIN if the kiosk's session checked the guest in.
 	HandOver(ctx context.Context, in *HandOverRequest, opts ...grpc.CallOption) (*HandOverResponse, error)
+	// Makes a link with which the caller's browser or app enrols its SmartKey: see SmartKeyService. The link ends after 10 minutes and serves
+	// one enrolment. A further call replaces a link that was not used. A session gets a SmartKey when it gets the PIN; otherwise the metadata
+	// of the error has the reason under "withheld": see Stay.pin_withheld. The SmartKey ends with the session.
+	CreateSmartKeyLink(ctx context.Context, in *CreateSmartKeyLinkRequest, opts ...grpc.CallOption) (*CreateSmartKeyLinkResponse, error)
 	// Ends the caller's session, or the sessions of other devices.
 	EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error)
 }
@@ -95,6 +100,16 @@ func (c *stayServiceClient) HandOver(ctx context.Context, in *HandOverRequest, o
 	return out, nil
 }
 
+func (c *stayServiceClient) CreateSmartKeyLink(ctx context.Context, in *CreateSmartKeyLinkRequest, opts ...grpc.CallOption) (*CreateSmartKeyLinkResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateSmartKeyLinkResponse)
+	err := c.cc.Invoke(ctx, StayService_CreateSmartKeyLink_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *stayServiceClient) EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(EndSessionResponse)
@@ -122,6 +137,10 @@ type StayServiceServer interface {
 	// link ends after 5 minutes, and binds one device. A further call replaces a link that no device has bound. The phone's session has the rights of a session that
 	// began at a door, and shows the PIN if the kiosk's session checked the guest in.
 	HandOver(context.Context, *HandOverRequest) (*HandOverResponse, error)
+	// Makes a link with which the caller's browser or app enrols its SmartKey: see SmartKeyService. The link ends after 10 minutes and serves
+	// one enrolment. A further call replaces a link that was not used. A session gets a SmartKey when it gets the PIN; otherwise the metadata
+	// of the error has the reason under "withheld": see Stay.pin_withheld. The SmartKey ends with the session.
+	CreateSmartKeyLink(context.Context, *CreateSmartKeyLinkRequest) (*CreateSmartKeyLinkResponse, error)
 	// Ends the caller's session, or the sessions of other devices.
 	EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error)
 	mustEmbedUnimplementedStayServiceServer()
@@ -145,6 +164,9 @@ func (UnimplementedStayServiceServer) ListDevices(context.Context, *ListDevicesR
 }
 func (UnimplementedStayServiceServer) HandOver(context.Context, *HandOverRequest) (*HandOverResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method HandOver not implemented")
+}
+func (UnimplementedStayServiceServer) CreateSmartKeyLink(context.Context, *CreateSmartKeyLinkRequest) (*CreateSmartKeyLinkResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateSmartKeyLink not implemented")
 }
 func (UnimplementedStayServiceServer) EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method EndSession not implemented")
@@ -242,6 +264,24 @@ func _StayService_HandOver_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _StayService_CreateSmartKeyLink_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateSmartKeyLinkRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StayServiceServer).CreateSmartKeyLink(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: StayService_CreateSmartKeyLink_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StayServiceServer).CreateSmartKeyLink(ctx, req.(*CreateSmartKeyLinkRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _StayService_EndSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(EndSessionRequest)
 	if err := dec(in); err != nil {
@@ -282,6 +322,10 @@ var StayService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "HandOver",
 			Handler:    _StayService_HandOver_Handler,
+		},
+		{
+			MethodName: "CreateSmartKeyLink",
+			Handler:    _StayService_CreateSmartKeyLink_Handler,
 		},
 		{
 			MethodName: "EndSession",

@@ -41,6 +41,9 @@ const (
 	StayServiceListDevicesProcedure = "/latchkey.guest.v1.StayService/ListDevices"
 	// StayServiceHandOverProcedure is the fully-qualified name of the StayService's HandOver RPC.
 	StayServiceHandOverProcedure = "/latchkey.guest.v1.StayService/HandOver"
+	// StayServiceCreateSmartKeyLinkProcedure is the fully-qualified name of the StayService's
+	// CreateSmartKeyLink RPC.
+	StayServiceCreateSmartKeyLinkProcedure = "/latchkey.guest.v1.StayService/CreateSmartKeyLink"
 	// StayServiceEndSessionProcedure is the fully-qualified name of the StayService's EndSession RPC.
 	StayServiceEndSessionProcedure = "/latchkey.guest.v1.StayService/EndSession"
 )
@@ -58,6 +61,10 @@ type StayServiceClient interface {
 	// link ends after 5 minutes, and binds one device. A further call replaces a link that no device has bound. The phone's session has the rights of a session that
 	// began at a door, and shows the PIN if the kiosk's session checked the guest in.
 	HandOver(context.Context, *v1.HandOverRequest) (*v1.HandOverResponse, error)
+	// Makes a link with which the caller's browser or app enrols its SmartKey: see SmartKeyService. The link ends after 10 minutes and serves
+	// one enrolment. A further call replaces a link that was not used. A session gets a SmartKey when it gets the PIN; otherwise the metadata
+	// of the error has the reason under "withheld": see Stay.pin_withheld. The SmartKey ends with the session.
+	CreateSmartKeyLink(context.Context, *v1.CreateSmartKeyLinkRequest) (*v1.CreateSmartKeyLinkResponse, error)
 	// Ends the caller's session, or the sessions of other devices.
 	EndSession(context.Context, *v1.EndSessionRequest) (*v1.EndSessionResponse, error)
 }
@@ -97,6 +104,12 @@ func NewStayServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			connect.WithSchema(stayServiceMethods.ByName("HandOver")),
 			connect.WithClientOptions(opts...),
 		),
+		createSmartKeyLink: connect.NewClient[v1.CreateSmartKeyLinkRequest, v1.CreateSmartKeyLinkResponse](
+			httpClient,
+			baseURL+StayServiceCreateSmartKeyLinkProcedure,
+			connect.WithSchema(stayServiceMethods.ByName("CreateSmartKeyLink")),
+			connect.WithClientOptions(opts...),
+		),
 		endSession: connect.NewClient[v1.EndSessionRequest, v1.EndSessionResponse](
 			httpClient,
 			baseURL+StayServiceEndSessionProcedure,
@@ -108,11 +121,12 @@ func NewStayServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 
 // stayServiceClient implements StayServiceClient.
 type stayServiceClient struct {
-	getStay     *connect.Client[v1.GetStayRequest, v1.GetStayResponse]
-	revealPin   *connect.Client[v1.RevealPinRequest, v1.RevealPinResponse]
-	listDevices *connect.Client[v1.ListDevicesRequest, v1.ListDevicesResponse]
-	handOver    *connect.Client[v1.HandOverRequest, v1.HandOverResponse]
-	endSession  *connect.Client[v1.EndSessionRequest, v1.EndSessionResponse]
+	getStay            *connect.Client[v1.GetStayRequest, v1.GetStayResponse]
+	revealPin          *connect.Client[v1.RevealPinRequest, v1.RevealPinResponse]
+	listDevices        *connect.Client[v1.ListDevicesRequest, v1.ListDevicesResponse]
+	handOver           *connect.Client[v1.HandOverRequest, v1.HandOverResponse]
+	createSmartKeyLink *connect.Client[v1.CreateSmartKeyLinkRequest, v1.CreateSmartKeyLinkResponse]
+	endSession         *connect.Client[v1.EndSessionRequest, v1.EndSessionResponse]
 }
 
 // GetStay calls latchkey.guest.v1.StayService.GetStay.
@@ -151,6 +165,15 @@ func (c *stayServiceClient) HandOver(ctx context.Context, req *v1.HandOverReques
 	return nil, err
 }
 
+// CreateSmartKeyLink calls latchkey.guest.v1.StayService.CreateSmartKeyLink.
+func (c *stayServiceClient) CreateSmartKeyLink(ctx context.Context, req *v1.CreateSmartKeyLinkRequest) (*v1.CreateSmartKeyLinkResponse, error) {
+	response, err := c.createSmartKeyLink.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // EndSession calls latchkey.guest.v1.StayService.EndSession.
 func (c *stayServiceClient) EndSession(ctx context.Context, req *v1.EndSessionRequest) (*v1.EndSessionResponse, error) {
 	response, err := c.endSession.CallUnary(ctx, connect.NewRequest(req))
@@ -173,6 +196,10 @@ type StayServiceHandler interface {
 	// link ends after 5 minutes, and binds one device. A further call replaces a link that no device has bound. The phone's session has the rights of a session that
 	// began at a door, and shows the PIN if the kiosk's session checked the guest in.
 	HandOver(context.Context, *v1.HandOverRequest) (*v1.HandOverResponse, error)
+	// Makes a link with which the caller's browser or app enrols its SmartKey: see SmartKeyService. The link ends after 10 minutes and serves
+	// one enrolment. A further call replaces a link that was not used. A session gets a SmartKey when it gets the PIN; otherwise the metadata
+	// of the error has the reason under "withheld": see Stay.pin_withheld. The SmartKey ends with the session.
+	CreateSmartKeyLink(context.Context, *v1.CreateSmartKeyLinkRequest) (*v1.CreateSmartKeyLinkResponse, error)
 	// Ends the caller's session, or the sessions of other devices.
 	EndSession(context.Context, *v1.EndSessionRequest) (*v1.EndSessionResponse, error)
 }
@@ -208,6 +235,12 @@ func NewStayServiceHandler(svc StayServiceHandler, opts ...connect.HandlerOption
 		connect.WithSchema(stayServiceMethods.ByName("HandOver")),
 		connect.WithHandlerOptions(opts...),
 	)
+	stayServiceCreateSmartKeyLinkHandler := connect.NewUnaryHandlerSimple(
+		StayServiceCreateSmartKeyLinkProcedure,
+		svc.CreateSmartKeyLink,
+		connect.WithSchema(stayServiceMethods.ByName("CreateSmartKeyLink")),
+		connect.WithHandlerOptions(opts...),
+	)
 	stayServiceEndSessionHandler := connect.NewUnaryHandlerSimple(
 		StayServiceEndSessionProcedure,
 		svc.EndSession,
@@ -224,6 +257,8 @@ func NewStayServiceHandler(svc StayServiceHandler, opts ...connect.HandlerOption
 			stayServiceListDevicesHandler.ServeHTTP(w, r)
 		case StayServiceHandOverProcedure:
 			stayServiceHandOverHandler.ServeHTTP(w, r)
+		case StayServiceCreateSmartKeyLinkProcedure:
+			stayServiceCreateSmartKeyLinkHandler.ServeHTTP(w, r)
 		case StayServiceEndSessionProcedure:
 			stayServiceEndSessionHandler.ServeHTTP(w, r)
 		default:
@@ -249,6 +284,10 @@ func (UnimplementedStayServiceHandler) ListDevices(context.Context, *v1.ListDevi
 
 func (UnimplementedStayServiceHandler) HandOver(context.Context, *v1.HandOverRequest) (*v1.HandOverResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.StayService.HandOver is not implemented"))
+}
+
+func (UnimplementedStayServiceHandler) CreateSmartKeyLink(context.Context, *v1.CreateSmartKeyLinkRequest) (*v1.CreateSmartKeyLinkResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.StayService.CreateSmartKeyLink is not implemented"))
 }
 
 func (UnimplementedStayServiceHandler) EndSession(context.Context, *v1.EndSessionRequest) (*v1.EndSessionResponse, error) {
