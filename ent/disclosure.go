@@ -28,10 +28,16 @@ type Disclosure struct {
 	IntegrationID string `json:"integration_id,omitempty"`
 	// Groups holds the value of the "groups" field.
 	Groups []string `json:"groups,omitempty"`
-	// checkIn.
+	// checkIn, or read.
 	Why string `json:"why,omitempty"`
 	// Idempotency key of the call. A repeated call with the same groups is recorded once.
 	Call string `json:"call,omitempty"`
+	// Why a read got nothing, or empty.
+	Refused string `json:"refused,omitempty"`
+	// Reads with the same result within an hour.
+	Times int `json:"times,omitempty"`
+	// LastAt holds the value of the "last_at" field.
+	LastAt *time.Time `json:"last_at,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
@@ -44,9 +50,11 @@ func (*Disclosure) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case disclosure.FieldGroups:
 			values[i] = new([]byte)
-		case disclosure.FieldID, disclosure.FieldPropertyID, disclosure.FieldReservationID, disclosure.FieldGuestID, disclosure.FieldIntegrationID, disclosure.FieldWhy, disclosure.FieldCall:
+		case disclosure.FieldTimes:
+			values[i] = new(sql.NullInt64)
+		case disclosure.FieldID, disclosure.FieldPropertyID, disclosure.FieldReservationID, disclosure.FieldGuestID, disclosure.FieldIntegrationID, disclosure.FieldWhy, disclosure.FieldCall, disclosure.FieldRefused:
 			values[i] = new(sql.NullString)
-		case disclosure.FieldCreatedAt:
+		case disclosure.FieldLastAt, disclosure.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -113,6 +121,25 @@ func (_m *Disclosure) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Call = value.String
 			}
+		case disclosure.FieldRefused:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field refused", values[i])
+			} else if value.Valid {
+				_m.Refused = value.String
+			}
+		case disclosure.FieldTimes:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field times", values[i])
+			} else if value.Valid {
+				_m.Times = int(value.Int64)
+			}
+		case disclosure.FieldLastAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field last_at", values[i])
+			} else if value.Valid {
+				_m.LastAt = new(time.Time)
+				*_m.LastAt = value.Time
+			}
 		case disclosure.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field created_at", values[i])
@@ -175,6 +202,17 @@ func (_m *Disclosure) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("call=")
 	builder.WriteString(_m.Call)
+	builder.WriteString(", ")
+	builder.WriteString("refused=")
+	builder.WriteString(_m.Refused)
+	builder.WriteString(", ")
+	builder.WriteString("times=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Times))
+	builder.WriteString(", ")
+	if v := _m.LastAt; v != nil {
+		builder.WriteString("last_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
 	builder.WriteString(", ")
 	builder.WriteString("created_at=")
 	builder.WriteString(_m.CreatedAt.Format(time.ANSIC))

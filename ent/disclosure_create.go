@@ -62,6 +62,48 @@ func (_c *DisclosureCreate) SetCall(v string) *DisclosureCreate {
 	return _c
 }
 
+// SetRefused sets the "refused" field.
+func (_c *DisclosureCreate) SetRefused(v string) *DisclosureCreate {
+	_c.mutation.SetRefused(v)
+	return _c
+}
+
+// SetNillableRefused sets the "refused" field if the given value is not nil.
+func (_c *DisclosureCreate) SetNillableRefused(v *string) *DisclosureCreate {
+	if v != nil {
+		_c.SetRefused(*v)
+	}
+	return _c
+}
+
+// SetTimes sets the "times" field.
+func (_c *DisclosureCreate) SetTimes(v int) *DisclosureCreate {
+	_c.mutation.SetTimes(v)
+	return _c
+}
+
+// SetNillableTimes sets the "times" field if the given value is not nil.
+func (_c *DisclosureCreate) SetNillableTimes(v *int) *DisclosureCreate {
+	if v != nil {
+		_c.SetTimes(*v)
+	}
+	return _c
+}
+
+// SetLastAt sets the "last_at" field.
+func (_c *DisclosureCreate) SetLastAt(v time.Time) *DisclosureCreate {
+	_c.mutation.SetLastAt(v)
+	return _c
+}
+
+// SetNillableLastAt sets the "last_at" field if the given value is not nil.
+func (_c *DisclosureCreate) SetNillableLastAt(v *time.Time) *DisclosureCreate {
+	if v != nil {
+		_c.SetLastAt(*v)
+	}
+	return _c
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (_c *DisclosureCreate) SetCreatedAt(v time.Time) *DisclosureCreate {
 	_c.mutation.SetCreatedAt(v)
@@ -117,6 +159,14 @@ func (_c *DisclosureCreate) ExecX(ctx context.Context) {
 
 // defaults sets the default values of the builder before save.
 func (_c *DisclosureCreate) defaults() {
+	if _, ok := _c.mutation.Refused(); !ok {
+		v := disclosure.DefaultRefused
+		_c.mutation.SetRefused(v)
+	}
+	if _, ok := _c.mutation.Times(); !ok {
+		v := disclosure.DefaultTimes
+		_c.mutation.SetTimes(v)
+	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		v := disclosure.DefaultCreatedAt()
 		_c.mutation.SetCreatedAt(v)
@@ -175,6 +225,17 @@ func (_c *DisclosureCreate) check() error {
 		if err := disclosure.CallValidator(v); err != nil {
 			return &ValidationError{Name: "call", err: fmt.Errorf(`ent: validator failed for field "Disclosure.call": %w`, err)}
 		}
+	}
+	if _, ok := _c.mutation.Refused(); !ok {
+		return &ValidationError{Name: "refused", err: errors.New(`ent: missing required field "Disclosure.refused"`)}
+	}
+	if v, ok := _c.mutation.Refused(); ok {
+		if err := disclosure.RefusedValidator(v); err != nil {
+			return &ValidationError{Name: "refused", err: fmt.Errorf(`ent: validator failed for field "Disclosure.refused": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.Times(); !ok {
+		return &ValidationError{Name: "times", err: errors.New(`ent: missing required field "Disclosure.times"`)}
 	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		return &ValidationError{Name: "created_at", err: errors.New(`ent: missing required field "Disclosure.created_at"`)}
@@ -246,6 +307,18 @@ func (_c *DisclosureCreate) createSpec() (*Disclosure, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Call(); ok {
 		_spec.SetField(disclosure.FieldCall, field.TypeString, value)
 		_node.Call = value
+	}
+	if value, ok := _c.mutation.Refused(); ok {
+		_spec.SetField(disclosure.FieldRefused, field.TypeString, value)
+		_node.Refused = value
+	}
+	if value, ok := _c.mutation.Times(); ok {
+		_spec.SetField(disclosure.FieldTimes, field.TypeInt, value)
+		_node.Times = value
+	}
+	if value, ok := _c.mutation.LastAt(); ok {
+		_spec.SetField(disclosure.FieldLastAt, field.TypeTime, value)
+		_node.LastAt = &value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(disclosure.FieldCreatedAt, field.TypeTime, value)

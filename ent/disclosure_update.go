@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
@@ -25,6 +26,47 @@ type DisclosureUpdate struct {
 // Where appends a list predicates to the DisclosureUpdate builder.
 func (_u *DisclosureUpdate) Where(ps ...predicate.Disclosure) *DisclosureUpdate {
 	_u.mutation.Where(ps...)
+	return _u
+}
+
+// SetTimes sets the "times" field.
+func (_u *DisclosureUpdate) SetTimes(v int) *DisclosureUpdate {
+	_u.mutation.ResetTimes()
+	_u.mutation.SetTimes(v)
+	return _u
+}
+
+// SetNillableTimes sets the "times" field if the given value is not nil.
+func (_u *DisclosureUpdate) SetNillableTimes(v *int) *DisclosureUpdate {
+	if v != nil {
+		_u.SetTimes(*v)
+	}
+	return _u
+}
+
+// AddTimes adds value to the "times" field.
+func (_u *DisclosureUpdate) AddTimes(v int) *DisclosureUpdate {
+	_u.mutation.AddTimes(v)
+	return _u
+}
+
+// SetLastAt sets the "last_at" field.
+func (_u *DisclosureUpdate) SetLastAt(v time.Time) *DisclosureUpdate {
+	_u.mutation.SetLastAt(v)
+	return _u
+}
+
+// SetNillableLastAt sets the "last_at" field if the given value is not nil.
+func (_u *DisclosureUpdate) SetNillableLastAt(v *time.Time) *DisclosureUpdate {
+	if v != nil {
+		_u.SetLastAt(*v)
+	}
+	return _u
+}
+
+// ClearLastAt clears the value of the "last_at" field.
+func (_u *DisclosureUpdate) ClearLastAt() *DisclosureUpdate {
+	_u.mutation.ClearLastAt()
 	return _u
 }
 
@@ -75,6 +117,18 @@ func (_u *DisclosureUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 			}
 		}
 	}
+	if value, ok := _u.mutation.Times(); ok {
+		_spec.SetField(disclosure.FieldTimes, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedTimes(); ok {
+		_spec.AddField(disclosure.FieldTimes, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.LastAt(); ok {
+		_spec.SetField(disclosure.FieldLastAt, field.TypeTime, value)
+	}
+	if _u.mutation.LastAtCleared() {
+		_spec.ClearField(disclosure.FieldLastAt, field.TypeTime)
+	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
@@ -95,6 +149,47 @@ type DisclosureUpdateOne struct {
 	hooks     []Hook
 	mutation  *DisclosureMutation
 	modifiers []func(*sql.UpdateBuilder)
+}
+
+// SetTimes sets the "times" field.
+func (_u *DisclosureUpdateOne) SetTimes(v int) *DisclosureUpdateOne {
+	_u.mutation.ResetTimes()
+	_u.mutation.SetTimes(v)
+	return _u
+}
+
+// SetNillableTimes sets the "times" field if the given value is not nil.
+func (_u *DisclosureUpdateOne) SetNillableTimes(v *int) *DisclosureUpdateOne {
+	if v != nil {
+		_u.SetTimes(*v)
+	}
+	return _u
+}
+
+// AddTimes adds value to the "times" field.
+func (_u *DisclosureUpdateOne) AddTimes(v int) *DisclosureUpdateOne {
+	_u.mutation.AddTimes(v)
+	return _u
+}
+
+// SetLastAt sets the "last_at" field.
+func (_u *DisclosureUpdateOne) SetLastAt(v time.Time) *DisclosureUpdateOne {
+	_u.mutation.SetLastAt(v)
+	return _u
+}
+
+// SetNillableLastAt sets the "last_at" field if the given value is not nil.
+func (_u *DisclosureUpdateOne) SetNillableLastAt(v *time.Time) *DisclosureUpdateOne {
+	if v != nil {
+		_u.SetLastAt(*v)
+	}
+	return _u
+}
+
+// ClearLastAt clears the value of the "last_at" field.
+func (_u *DisclosureUpdateOne) ClearLastAt() *DisclosureUpdateOne {
+	_u.mutation.ClearLastAt()
+	return _u
 }
 
 // Mutation returns the DisclosureMutation object of the builder.
@@ -173,6 +268,18 @@ func (_u *DisclosureUpdateOne) sqlSave(ctx context.Context) (_node *Disclosure, 
 				ps[i](selector)
 			}
 		}
+	}
+	if value, ok := _u.mutation.Times(); ok {
+		_spec.SetField(disclosure.FieldTimes, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedTimes(); ok {
+		_spec.AddField(disclosure.FieldTimes, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.LastAt(); ok {
+		_spec.SetField(disclosure.FieldLastAt, field.TypeTime, value)
+	}
+	if _u.mutation.LastAtCleared() {
+		_spec.ClearField(disclosure.FieldLastAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Disclosure{config: _u.config}

@@ -8648,6 +8648,10 @@ type DisclosureMutation struct {
 	appendgroups   []string
 	why            *string
 	call           *string
+	refused        *string
+	times          *int
+	addtimes       *int
+	last_at        *time.Time
 	created_at     *time.Time
 	clearedFields  map[string]struct{}
 	done           bool
@@ -9026,6 +9030,147 @@ func (m *DisclosureMutation) ResetCall() {
 	m.call = nil
 }
 
+// SetRefused sets the "refused" field.
+func (m *DisclosureMutation) SetRefused(s string) {
+	m.refused = &s
+}
+
+// Refused returns the value of the "refused" field in the mutation.
+func (m *DisclosureMutation) Refused() (r string, exists bool) {
+	v := m.refused
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRefused returns the old "refused" field's value of the Disclosure entity.
+// If the Disclosure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DisclosureMutation) OldRefused(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRefused is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRefused requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRefused: %w", err)
+	}
+	return oldValue.Refused, nil
+}
+
+// ResetRefused resets all changes to the "refused" field.
+func (m *DisclosureMutation) ResetRefused() {
+	m.refused = nil
+}
+
+// SetTimes sets the "times" field.
+func (m *DisclosureMutation) SetTimes(i int) {
+	m.times = &i
+	m.addtimes = nil
+}
+
+// Times returns the value of the "times" field in the mutation.
+func (m *DisclosureMutation) Times() (r int, exists bool) {
+	v := m.times
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTimes returns the old "times" field's value of the Disclosure entity.
+// If the Disclosure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DisclosureMutation) OldTimes(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTimes is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTimes requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTimes: %w", err)
+	}
+	return oldValue.Times, nil
+}
+
+// AddTimes adds i to the "times" field.
+func (m *DisclosureMutation) AddTimes(i int) {
+	if m.addtimes != nil {
+		*m.addtimes += i
+	} else {
+		m.addtimes = &i
+	}
+}
+
+// AddedTimes returns the value that was added to the "times" field in this mutation.
+func (m *DisclosureMutation) AddedTimes() (r int, exists bool) {
+	v := m.addtimes
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetTimes resets all changes to the "times" field.
+func (m *DisclosureMutation) ResetTimes() {
+	m.times = nil
+	m.addtimes = nil
+}
+
+// SetLastAt sets the "last_at" field.
+func (m *DisclosureMutation) SetLastAt(t time.Time) {
+	m.last_at = &t
+}
+
+// LastAt returns the value of the "last_at" field in the mutation.
+func (m *DisclosureMutation) LastAt() (r time.Time, exists bool) {
+	v := m.last_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLastAt returns the old "last_at" field's value of the Disclosure entity.
+// If the Disclosure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DisclosureMutation) OldLastAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLastAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLastAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLastAt: %w", err)
+	}
+	return oldValue.LastAt, nil
+}
+
+// ClearLastAt clears the value of the "last_at" field.
+func (m *DisclosureMutation) ClearLastAt() {
+	m.last_at = nil
+	m.clearedFields[disclosure.FieldLastAt] = struct{}{}
+}
+
+// LastAtCleared returns if the "last_at" field was cleared in this mutation.
+func (m *DisclosureMutation) LastAtCleared() bool {
+	_, ok := m.clearedFields[disclosure.FieldLastAt]
+	return ok
+}
+
+// ResetLastAt resets all changes to the "last_at" field.
+func (m *DisclosureMutation) ResetLastAt() {
+	m.last_at = nil
+	delete(m.clearedFields, disclosure.FieldLastAt)
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (m *DisclosureMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -9096,7 +9241,7 @@ func (m *DisclosureMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *DisclosureMutation) Fields() []string {
-	fields := make([]string, 0, 8)
+	fields := make([]string, 0, 11)
 	if m.property_id != nil {
 		fields = append(fields, disclosure.FieldPropertyID)
 	}
@@ -9117,6 +9262,15 @@ func (m *DisclosureMutation) Fields() []string {
 	}
 	if m.call != nil {
 		fields = append(fields, disclosure.FieldCall)
+	}
+	if m.refused != nil {
+		fields = append(fields, disclosure.FieldRefused)
+	}
+	if m.times != nil {
+		fields = append(fields, disclosure.FieldTimes)
+	}
+	if m.last_at != nil {
+		fields = append(fields, disclosure.FieldLastAt)
 	}
 	if m.created_at != nil {
 		fields = append(fields, disclosure.FieldCreatedAt)
@@ -9143,6 +9297,12 @@ func (m *DisclosureMutation) Field(name string) (ent.Value, bool) {
 		return m.Why()
 	case disclosure.FieldCall:
 		return m.Call()
+	case disclosure.FieldRefused:
+		return m.Refused()
+	case disclosure.FieldTimes:
+		return m.Times()
+	case disclosure.FieldLastAt:
+		return m.LastAt()
 	case disclosure.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -9168,6 +9328,12 @@ func (m *DisclosureMutation) OldField(ctx context.Context, name string) (ent.Val
 		return m.OldWhy(ctx)
 	case disclosure.FieldCall:
 		return m.OldCall(ctx)
+	case disclosure.FieldRefused:
+		return m.OldRefused(ctx)
+	case disclosure.FieldTimes:
+		return m.OldTimes(ctx)
+	case disclosure.FieldLastAt:
+		return m.OldLastAt(ctx)
 	case disclosure.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -9228,6 +9394,27 @@ func (m *DisclosureMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetCall(v)
 		return nil
+	case disclosure.FieldRefused:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRefused(v)
+		return nil
+	case disclosure.FieldTimes:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTimes(v)
+		return nil
+	case disclosure.FieldLastAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLastAt(v)
+		return nil
 	case disclosure.FieldCreatedAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -9242,13 +9429,21 @@ func (m *DisclosureMutation) SetField(name string, value ent.Value) error {
 // AddedFields returns all numeric fields that were incremented/decremented during
 // this mutation.
 func (m *DisclosureMutation) AddedFields() []string {
-	return nil
+	var fields []string
+	if m.addtimes != nil {
+		fields = append(fields, disclosure.FieldTimes)
+	}
+	return fields
 }
 
 // AddedField returns the numeric value that was incremented/decremented on a field
 // with the given name. The second boolean return value indicates that this field
 // was not set, or was not defined in the schema.
 func (m *DisclosureMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case disclosure.FieldTimes:
+		return m.AddedTimes()
+	}
 	return nil, false
 }
 
@@ -9257,6 +9452,13 @@ func (m *DisclosureMutation) AddedField(name string) (ent.Value, bool) {
 // type.
 func (m *DisclosureMutation) AddField(name string, value ent.Value) error {
 	switch name {
+	case disclosure.FieldTimes:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddTimes(v)
+		return nil
 	}
 	return fmt.Errorf("unknown Disclosure numeric field %s", name)
 }
@@ -9264,7 +9466,11 @@ func (m *DisclosureMutation) AddField(name string, value ent.Value) error {
 // ClearedFields returns all nullable fields that were cleared during this
 // mutation.
 func (m *DisclosureMutation) ClearedFields() []string {
-	return nil
+	var fields []string
+	if m.FieldCleared(disclosure.FieldLastAt) {
+		fields = append(fields, disclosure.FieldLastAt)
+	}
+	return fields
 }
 
 // FieldCleared returns a boolean indicating if a field with the given name was
@@ -9277,6 +9483,11 @@ func (m *DisclosureMutation) FieldCleared(name string) bool {
 // ClearField clears the value of the field with the given name. It returns an
 // error if the field is not defined in the schema.
 func (m *DisclosureMutation) ClearField(name string) error {
+	switch name {
+	case disclosure.FieldLastAt:
+		m.ClearLastAt()
+		return nil
+	}
 	return fmt.Errorf("unknown Disclosure nullable field %s", name)
 }
 
@@ -9304,6 +9515,15 @@ func (m *DisclosureMutation) ResetField(name string) error {
 		return nil
 	case disclosure.FieldCall:
 		m.ResetCall()
+		return nil
+	case disclosure.FieldRefused:
+		m.ResetRefused()
+		return nil
+	case disclosure.FieldTimes:
+		m.ResetTimes()
+		return nil
+	case disclosure.FieldLastAt:
+		m.ResetLastAt()
 		return nil
 	case disclosure.FieldCreatedAt:
 		m.ResetCreatedAt()

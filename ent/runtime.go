@@ -413,8 +413,18 @@ func init() {
 	disclosureDescCall := disclosureFields[7].Descriptor()
 	// disclosure.CallValidator is a validator for the "call" field. It is called by the builders before save.
 	disclosure.CallValidator = disclosureDescCall.Validators[0].(func(string) error)
+	// disclosureDescRefused is the schema descriptor for refused field.
+	disclosureDescRefused := disclosureFields[8].Descriptor()
+	// disclosure.DefaultRefused holds the default value on creation for the refused field.
+	disclosure.DefaultRefused = disclosureDescRefused.Default.(string)
+	// disclosure.RefusedValidator is a validator for the "refused" field. It is called by the builders before save.
+	disclosure.RefusedValidator = disclosureDescRefused.Validators[0].(func(string) error)
+	// disclosureDescTimes is the schema descriptor for times field.
+	disclosureDescTimes := disclosureFields[9].Descriptor()
+	// disclosure.DefaultTimes holds the default value on creation for the times field.
+	disclosure.DefaultTimes = disclosureDescTimes.Default.(int)
 	// disclosureDescCreatedAt is the schema descriptor for created_at field.
-	disclosureDescCreatedAt := disclosureFields[8].Descriptor()
+	disclosureDescCreatedAt := disclosureFields[11].Descriptor()
 	// disclosure.DefaultCreatedAt holds the default value on creation for the created_at field.
 	disclosure.DefaultCreatedAt = disclosureDescCreatedAt.Default.(func() time.Time)
 	// disclosureDescID is the schema descriptor for id field.

@@ -27,6 +27,12 @@ const (
 	FieldWhy = "why"
 	// FieldCall holds the string denoting the call field in the database.
 	FieldCall = "call"
+	// FieldRefused holds the string denoting the refused field in the database.
+	FieldRefused = "refused"
+	// FieldTimes holds the string denoting the times field in the database.
+	FieldTimes = "times"
+	// FieldLastAt holds the string denoting the last_at field in the database.
+	FieldLastAt = "last_at"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the disclosure in the database.
@@ -43,6 +49,9 @@ var Columns = []string{
 	FieldGroups,
 	FieldWhy,
 	FieldCall,
+	FieldRefused,
+	FieldTimes,
+	FieldLastAt,
 	FieldCreatedAt,
 }
 
@@ -69,6 +78,12 @@ var (
 	WhyValidator func(string) error
 	// CallValidator is a validator for the "call" field. It is called by the builders before save.
 	CallValidator func(string) error
+	// DefaultRefused holds the default value on creation for the "refused" field.
+	DefaultRefused string
+	// RefusedValidator is a validator for the "refused" field. It is called by the builders before save.
+	RefusedValidator func(string) error
+	// DefaultTimes holds the default value on creation for the "times" field.
+	DefaultTimes int
 	// DefaultCreatedAt holds the default value on creation for the "created_at" field.
 	DefaultCreatedAt func() time.Time
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
@@ -111,6 +126,21 @@ func ByWhy(opts ...sql.OrderTermOption) OrderOption {
 // ByCall orders the results by the call field.
 func ByCall(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldCall, opts...).ToFunc()
+}
+
+// ByRefused orders the results by the refused field.
+func ByRefused(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldRefused, opts...).ToFunc()
+}
+
+// ByTimes orders the results by the times field.
+func ByTimes(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldTimes, opts...).ToFunc()
+}
+
+// ByLastAt orders the results by the last_at field.
+func ByLastAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldLastAt, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

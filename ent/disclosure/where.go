@@ -94,6 +94,21 @@ func Call(v string) predicate.Disclosure {
 	return predicate.Disclosure(sql.FieldEQ(FieldCall, v))
 }
 
+// Refused applies equality check predicate on the "refused" field. It's identical to RefusedEQ.
+func Refused(v string) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldEQ(FieldRefused, v))
+}
+
+// Times applies equality check predicate on the "times" field. It's identical to TimesEQ.
+func Times(v int) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldEQ(FieldTimes, v))
+}
+
+// LastAt applies equality check predicate on the "last_at" field. It's identical to LastAtEQ.
+func LastAt(v time.Time) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldEQ(FieldLastAt, v))
+}
+
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
 func CreatedAt(v time.Time) predicate.Disclosure {
 	return predicate.Disclosure(sql.FieldEQ(FieldCreatedAt, v))
@@ -487,6 +502,161 @@ func CallEqualFold(v string) predicate.Disclosure {
 // CallContainsFold applies the ContainsFold predicate on the "call" field.
 func CallContainsFold(v string) predicate.Disclosure {
 	return predicate.Disclosure(sql.FieldContainsFold(FieldCall, v))
+}
+
+// RefusedEQ applies the EQ predicate on the "refused" field.
+func RefusedEQ(v string) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldEQ(FieldRefused, v))
+}
+
+// RefusedNEQ applies the NEQ predicate on the "refused" field.
+func RefusedNEQ(v string) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldNEQ(FieldRefused, v))
+}
+
+// RefusedIn applies the In predicate on the "refused" field.
+func RefusedIn(vs ...string) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldIn(FieldRefused, vs...))
+}
+
+// RefusedNotIn applies the NotIn predicate on the "refused" field.
+func RefusedNotIn(vs ...string) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldNotIn(FieldRefused, vs...))
+}
+
+// RefusedGT applies the GT predicate on the "refused" field.
+func RefusedGT(v string) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldGT(FieldRefused, v))
+}
+
+// RefusedGTE applies the GTE predicate on the "refused" field.
+func RefusedGTE(v string) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldGTE(FieldRefused, v))
+}
+
+// RefusedLT applies the LT predicate on the "refused" field.
+func RefusedLT(v string) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldLT(FieldRefused, v))
+}
+
+// RefusedLTE applies the LTE predicate on the "refused" field.
+func RefusedLTE(v string) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldLTE(FieldRefused, v))
+}
+
+// RefusedContains applies the Contains predicate on the "refused" field.
+func RefusedContains(v string) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldContains(FieldRefused, v))
+}
+
+// RefusedHasPrefix applies the HasPrefix predicate on the "refused" field.
+func RefusedHasPrefix(v string) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldHasPrefix(FieldRefused, v))
+}
+
+// RefusedHasSuffix applies the HasSuffix predicate on the "refused" field.
+func RefusedHasSuffix(v string) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldHasSuffix(FieldRefused, v))
+}
+
+// RefusedEqualFold applies the EqualFold predicate on the "refused" field.
+func RefusedEqualFold(v string) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldEqualFold(FieldRefused, v))
+}
+
+// RefusedContainsFold applies the ContainsFold predicate on the "refused" field.
+func RefusedContainsFold(v string) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldContainsFold(FieldRefused, v))
+}
+
+// TimesEQ applies the EQ predicate on the "times" field.
+func TimesEQ(v int) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldEQ(FieldTimes, v))
+}
+
+// TimesNEQ applies the NEQ predicate on the "times" field.
+func TimesNEQ(v int) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldNEQ(FieldTimes, v))
+}
+
+// TimesIn applies the In predicate on the "times" field.
+func TimesIn(vs ...int) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldIn(FieldTimes, vs...))
+}
+
+// TimesNotIn applies the NotIn predicate on the "times" field.
+func TimesNotIn(vs ...int) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldNotIn(FieldTimes, vs...))
+}
+
+// TimesGT applies the GT predicate on the "times" field.
+func TimesGT(v int) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldGT(FieldTimes, v))
+}
+
+// TimesGTE applies the GTE predicate on the "times" field.
+func TimesGTE(v int) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldGTE(FieldTimes, v))
+}
+
+// TimesLT applies the LT predicate on the "times" field.
+func TimesLT(v int) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldLT(FieldTimes, v))
+}
+
+// TimesLTE applies the LTE predicate on the "times" field.
+func TimesLTE(v int) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldLTE(FieldTimes, v))
+}
+
+// LastAtEQ applies the EQ predicate on the "last_at" field.
+func LastAtEQ(v time.Time) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldEQ(FieldLastAt, v))
+}
+
+// LastAtNEQ applies the NEQ predicate on the "last_at" field.
+func LastAtNEQ(v time.Time) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldNEQ(FieldLastAt, v))
+}
+
+// LastAtIn applies the In predicate on the "last_at" field.
+func LastAtIn(vs ...time.Time) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldIn(FieldLastAt, vs...))
+}
+
+// LastAtNotIn applies the NotIn predicate on the "last_at" field.
+func LastAtNotIn(vs ...time.Time) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldNotIn(FieldLastAt, vs...))
+}
+
+// LastAtGT applies the GT predicate on the "last_at" field.
+func LastAtGT(v time.Time) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldGT(FieldLastAt, v))
+}
+
+// LastAtGTE applies the GTE predicate on the "last_at" field.
+func LastAtGTE(v time.Time) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldGTE(FieldLastAt, v))
+}
+
+// LastAtLT applies the LT predicate on the "last_at" field.
+func LastAtLT(v time.Time) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldLT(FieldLastAt, v))
+}
+
+// LastAtLTE applies the LTE predicate on the "last_at" field.
+func LastAtLTE(v time.Time) predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldLTE(FieldLastAt, v))
+}
+
+// LastAtIsNil applies the IsNil predicate on the "last_at" field.
+func LastAtIsNil() predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldIsNull(FieldLastAt))
+}
+
+// LastAtNotNil applies the NotNil predicate on the "last_at" field.
+func LastAtNotNil() predicate.Disclosure {
+	return predicate.Disclosure(sql.FieldNotNull(FieldLastAt))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

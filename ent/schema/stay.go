@@ -156,8 +156,11 @@ func (Disclosure) Fields() []ent.Field {
 		field.String("guest_id").MaxRuneLen(40).Immutable(),
 		field.String("integration_id").MaxRuneLen(40).Immutable().Comment("Who got the fields."),
 		field.Strings("groups").Immutable(),
-		field.String("why").MaxRuneLen(16).Immutable().Comment("checkIn."),
+		field.String("why").MaxRuneLen(16).Immutable().Comment("checkIn, or read."),
 		field.String("call").MaxRuneLen(64).Immutable().Comment("Idempotency key of the call. A repeated call with the same groups is recorded once."),
+		field.String("refused").MaxRuneLen(16).Default("").Immutable().Comment("Why a read got nothing, or empty."),
+		field.Int("times").Default(1).Comment("Reads with the same result within an hour."),
+		maybe("last_at"), // of the last of several reads
 		created(),
 	}
 }

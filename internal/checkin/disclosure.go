@@ -25,7 +25,7 @@ func (r *record) disclosure() (Disclosure, []guest.Disclosed) {
 			continue
 		}
 		disclosed = append(disclosed, guest.Disclosed{GuestID: m.Row.ID, Groups: groups})
-		p := personOf(shared)
+		p := PersonOf(shared)
 		if m.Row.Role == guest.Main {
 			d.MainCustomer = &p
 		} else {
@@ -63,8 +63,8 @@ func (s *Service) openBody(ctx context.Context, stay *ent.Stay) (body Disclosure
 	return body, nil
 }
 
-// personOf converts answers to the person of the PMS's contract. Answers without a field in the contract are left out.
-func personOf(a rule.Answers) Person {
+// PersonOf converts answers to the person of the PMS's contract. Answers without a field in the contract are left out.
+func PersonOf(a rule.Answers) Person {
 	p := Person{
 		FirstName: a[rule.FirstName], LastName: a[rule.LastName], SecondLastName: a[rule.SecondLastName], Sex: a[rule.Sex], Kinship: a[rule.Kinship],
 		Email: a[rule.Email], Mobile: a[rule.Mobile], BirthDate: a[rule.BirthDate], BirthPlace: a[rule.BirthPlace], BirthCountry: a[rule.BirthCountry],

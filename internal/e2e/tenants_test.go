@@ -29,6 +29,7 @@ var probes = map[string]string{
 	"latchkey.partner.v1.ReservationService/FindReservation":         `{"pmsId":"SHARED-1","integrationId":"{int}"}`,
 	"latchkey.partner.v1.ReservationService/FindExplanation":         `{"pmsId":"SHARED-1","integrationId":"{int}"}`,
 	"latchkey.partner.v1.ReservationService/ExplainReservation":      `{"id":"{rsv}"}`,
+	"latchkey.partner.v1.ReservationService/ListGuests":              `{"id":"{rsv}"}`,
 	"latchkey.partner.v1.ReservationService/ResetKeyChain":           `{"pmsId":"SHARED-2","reset":"pin"}`,
 	"latchkey.partner.v1.SpaceService/ListSpaces":                    `{"filter":{"parentSpaceId":"{spc dorm}"}}`,
 	"latchkey.property.v1.SpaceService/ListSpaces":                   `{"parentSpaceId":"{spc dorm}","pageSize":1}`,

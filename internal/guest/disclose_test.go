@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest/rule"
 )
 
@@ -57,5 +58,36 @@ func TestDisclose(t *testing.T) {
 	}
 	if got, groups := (Sharing{CheckingIn: true, Decided: true, Shared: []string{"contact"}, Mandatory: []string{"contact"}}).Disclose(); len(got) != 0 || groups != nil {
 		t.Errorf("no answers: %v, %v", got, groups)
+	}
+}
+
+// A partner reads a guest's data while the guest stays, shares them, and the property marks them mandatory. Otherwise it reads nothing,
+// and learns why.
+func TestRead(t *testing.T) {
+	identity := []string{"identity"}
+	for bits := range 32 {
+		is := func(i int) bool { return bits&(1<<i) != 0 }
+		s := Sharing{CheckingIn: is(0), Staying: is(1), Decided: is(2), Answers: rule.Answers{rule.FirstName: "Ana", rule.Email: "ana@example.com"}}
+		if is(3) {
+			s.Shared = identity
+		}
+		if is(4) {
+			s.Mandatory = identity
+		}
+		want := fault.Reason("")
+		switch {
+		case !s.Staying:
+			want = fault.OutsideStay
+		case !s.Decided || !is(3) || !is(4):
+			want = fault.NotShared
+		}
+		answers, groups, refused := s.Read()
+		read := rule.Answers(nil)
+		if want == "" {
+			read = rule.Answers{rule.FirstName: "Ana"}
+		}
+		if refused != want || len(groups) != len(read) || !cmp.Equal(answers, read) {
+			t.Errorf("%+v: %v, %v, %q, want %q", s, answers, groups, refused, want)
+		}
 	}
 }

@@ -11,8 +11,11 @@ import (
 	"latchkey.dev/internal/id"
 )
 
-// WhyCheckIn is why the PMS gets data with a checkIn call.
-const WhyCheckIn = "checkIn"
+// Why the PMS got data: with a checkIn call, or because it read them.
+const (
+	WhyCheckIn = "checkIn"
+	WhyRead    = "read"
+)
 
 // maxDisclosures bounds the disclosures that a guest reads.
 const maxDisclosures = 100

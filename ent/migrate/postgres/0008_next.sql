@@ -1,3 +1,5 @@
+-- modify "disclosures" table
+ALTER TABLE "disclosures" ADD COLUMN "refused" character varying NOT NULL DEFAULT '', ADD COLUMN "times" bigint NOT NULL DEFAULT 1, ADD COLUMN "last_at" timestamptz NULL;
 -- modify "phone_links" table
 ALTER TABLE "phone_links" ADD COLUMN "session" character varying NOT NULL DEFAULT '';
 -- modify "phones" table

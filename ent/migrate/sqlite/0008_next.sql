@@ -28,5 +28,17 @@ CREATE UNIQUE INDEX `phone_links_mac_key` ON `phone_links` (`mac`);
 CREATE INDEX `phonelink_reservation_id` ON `phone_links` (`reservation_id`);
 -- create index "phonelink_expires_at" to table: "phone_links"
 CREATE INDEX `phonelink_expires_at` ON `phone_links` (`expires_at`);
+-- create "new_disclosures" table
+CREATE TABLE `new_disclosures` (`id` text NOT NULL, `property_id` text NOT NULL, `reservation_id` text NOT NULL, `integration_id` text NOT NULL, `groups` json NOT NULL, `why` text NOT NULL, `call` text NOT NULL, `refused` text NOT NULL DEFAULT (''), `times` integer NOT NULL DEFAULT (1), `last_at` datetime NULL, `created_at` datetime NOT NULL, `guest_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `disclosures_guests_guest` FOREIGN KEY (`guest_id`) REFERENCES `guests` (`id`) ON DELETE CASCADE);
+-- copy rows from old table "disclosures" to new temporary table "new_disclosures"
+INSERT INTO `new_disclosures` (`id`, `property_id`, `reservation_id`, `integration_id`, `groups`, `why`, `call`, `created_at`, `guest_id`) SELECT `id`, `property_id`, `reservation_id`, `integration_id`, `groups`, `why`, `call`, `created_at`, `guest_id` FROM `disclosures`;
+-- drop "disclosures" table after copying rows
+DROP TABLE `disclosures`;
+-- rename temporary table "new_disclosures" to "disclosures"
+ALTER TABLE `new_disclosures` RENAME TO `disclosures`;
+-- create index "disclosure_property_id" to table: "disclosures"
+CREATE INDEX `disclosure_property_id` ON `disclosures` (`property_id`);
+-- create index "disclosure_guest_id" to table: "disclosures"
+CREATE INDEX `disclosure_guest_id` ON `disclosures` (`guest_id`);
 -- enable back the enforcement of foreign-keys constraints
 PRAGMA foreign_keys = on;

@@ -344,6 +344,9 @@ var (
 		{Name: "groups", Type: field.TypeJSON},
 		{Name: "why", Type: field.TypeString, Size: 16},
 		{Name: "call", Type: field.TypeString, Size: 64},
+		{Name: "refused", Type: field.TypeString, Size: 16, Default: ""},
+		{Name: "times", Type: field.TypeInt, Default: 1},
+		{Name: "last_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "guest_id", Type: field.TypeString, Size: 40},
 	}
@@ -355,7 +358,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "disclosures_guests_guest",
-				Columns:    []*schema.Column{DisclosuresColumns[8]},
+				Columns:    []*schema.Column{DisclosuresColumns[11]},
 				RefColumns: []*schema.Column{GuestsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -369,7 +372,7 @@ var (
 			{
 				Name:    "disclosure_guest_id",
 				Unique:  false,
-				Columns: []*schema.Column{DisclosuresColumns[8]},
+				Columns: []*schema.Column{DisclosuresColumns[11]},
 			},
 		},
 	}

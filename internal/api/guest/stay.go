@@ -291,12 +291,8 @@ func (s *Stays) addDisclosures(view *db.Tx, a actor.Actor, p *guest.Party, out *
 	if p.Stay.AttemptKey == "" || !p.Trusts(a) {
 		return nil
 	}
-	rows, err := guest.ListDisclosures(view, p, p.Visible(a))
-	for _, d := range rows {
-		out.Disclosures = append(out.Disclosures, &guestv1.Disclosure{
-			GuestId: d.GuestID, PartnerName: out.GetPartnerName(), Groups: d.Groups, Why: d.Why, At: timestamppb.New(d.CreatedAt),
-		})
-	}
+	var err error
+	out.Disclosures, err = disclosures(view, p, a)
 	return err
 }
 

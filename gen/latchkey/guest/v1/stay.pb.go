@@ -653,10 +653,16 @@ type Disclosure struct {
 	PartnerName string `protobuf:"bytes,2,opt,name=partner_name,json=partnerName,proto3" json:"partner_name,omitempty"`
 	// The groups of fields: identity, contact, home, document or birth.
 	Groups []string `protobuf:"bytes,3,rep,name=groups,proto3" json:"groups,omitempty"`
-	// The call to the PMS that contained the fields: checkIn. New ones may be added.
+	// checkIn: a checkIn call contained the fields. read: the PMS asked for them. New ones may be added.
 	Why string `protobuf:"bytes,4,opt,name=why,proto3" json:"why,omitempty"`
-	// When the PMS got the fields.
-	At            *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=at,proto3" json:"at,omitempty"`
+	// When the PMS got the fields, or asked for them.
+	At *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=at,proto3" json:"at,omitempty"`
+	// Why a read got nothing: outsideStay or notShared. Empty: it got the groups.
+	Refused string `protobuf:"bytes,6,opt,name=refused,proto3" json:"refused,omitempty"`
+	// How many reads with this result there were within an hour.
+	Times int32 `protobuf:"varint,7,opt,name=times,proto3" json:"times,omitempty"`
+	// When the last of several reads was.
+	LastAt        *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=last_at,json=lastAt,proto3" json:"last_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -726,6 +732,156 @@ func (x *Disclosure) GetAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Disclosure) GetRefused() string {
+	if x != nil {
+		return x.Refused
+	}
+	return ""
+}
+
+func (x *Disclosure) GetTimes() int32 {
+	if x != nil {
+		return x.Times
+	}
+	return 0
+}
+
+func (x *Disclosure) GetLastAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastAt
+	}
+	return nil
+}
+
+// ListDisclosuresRequest has no fields: the session selects the stay.
+type ListDisclosuresRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDisclosuresRequest) Reset() {
+	*x = ListDisclosuresRequest{}
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDisclosuresRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDisclosuresRequest) ProtoMessage() {}
+
+func (x *ListDisclosuresRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDisclosuresRequest.ProtoReflect.Descriptor instead.
+func (*ListDisclosuresRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{9}
+}
+
+// ListDisclosuresResponse answers with the ledger.
+type ListDisclosuresResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ledger.
+	Data          *DisclosureList `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDisclosuresResponse) Reset() {
+	*x = ListDisclosuresResponse{}
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDisclosuresResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDisclosuresResponse) ProtoMessage() {}
+
+func (x *ListDisclosuresResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDisclosuresResponse.ProtoReflect.Descriptor instead.
+func (*ListDisclosuresResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ListDisclosuresResponse) GetData() *DisclosureList {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// DisclosureList is the ledger of a stay.
+type DisclosureList struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its lines.
+	List          []*Disclosure `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DisclosureList) Reset() {
+	*x = DisclosureList{}
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DisclosureList) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DisclosureList) ProtoMessage() {}
+
+func (x *DisclosureList) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DisclosureList.ProtoReflect.Descriptor instead.
+func (*DisclosureList) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *DisclosureList) GetList() []*Disclosure {
+	if x != nil {
+		return x.List
+	}
+	return nil
+}
+
 // StayGuest is one guest of the party.
 type StayGuest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -759,7 +915,7 @@ type StayGuest struct {
 
 func (x *StayGuest) Reset() {
 	*x = StayGuest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -771,7 +927,7 @@ func (x *StayGuest) String() string {
 func (*StayGuest) ProtoMessage() {}
 
 func (x *StayGuest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -784,7 +940,7 @@ func (x *StayGuest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StayGuest.ProtoReflect.Descriptor instead.
 func (*StayGuest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *StayGuest) GetId() string {
@@ -888,7 +1044,7 @@ type Task struct {
 
 func (x *Task) Reset() {
 	*x = Task{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -900,7 +1056,7 @@ func (x *Task) String() string {
 func (*Task) ProtoMessage() {}
 
 func (x *Task) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -913,7 +1069,7 @@ func (x *Task) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Task.ProtoReflect.Descriptor instead.
 func (*Task) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Task) GetKind() string {
@@ -959,7 +1115,7 @@ type SharedGroup struct {
 
 func (x *SharedGroup) Reset() {
 	*x = SharedGroup{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -971,7 +1127,7 @@ func (x *SharedGroup) String() string {
 func (*SharedGroup) ProtoMessage() {}
 
 func (x *SharedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -984,7 +1140,7 @@ func (x *SharedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SharedGroup.ProtoReflect.Descriptor instead.
 func (*SharedGroup) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SharedGroup) GetName() string {
@@ -1030,7 +1186,7 @@ type StayDoor struct {
 
 func (x *StayDoor) Reset() {
 	*x = StayDoor{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1042,7 +1198,7 @@ func (x *StayDoor) String() string {
 func (*StayDoor) ProtoMessage() {}
 
 func (x *StayDoor) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1055,7 +1211,7 @@ func (x *StayDoor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StayDoor.ProtoReflect.Descriptor instead.
 func (*StayDoor) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *StayDoor) GetId() string {
@@ -1109,7 +1265,7 @@ type RevealPinRequest struct {
 
 func (x *RevealPinRequest) Reset() {
 	*x = RevealPinRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1121,7 +1277,7 @@ func (x *RevealPinRequest) String() string {
 func (*RevealPinRequest) ProtoMessage() {}
 
 func (x *RevealPinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1134,7 +1290,7 @@ func (x *RevealPinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevealPinRequest.ProtoReflect.Descriptor instead.
 func (*RevealPinRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{13}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{16}
 }
 
 // RevealPinResponse answers with the PINs.
@@ -1148,7 +1304,7 @@ type RevealPinResponse struct {
 
 func (x *RevealPinResponse) Reset() {
 	*x = RevealPinResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1160,7 +1316,7 @@ func (x *RevealPinResponse) String() string {
 func (*RevealPinResponse) ProtoMessage() {}
 
 func (x *RevealPinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1173,7 +1329,7 @@ func (x *RevealPinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevealPinResponse.ProtoReflect.Descriptor instead.
 func (*RevealPinResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{14}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RevealPinResponse) GetData() *Pins {
@@ -1196,7 +1352,7 @@ type Pins struct {
 
 func (x *Pins) Reset() {
 	*x = Pins{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[15]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1208,7 +1364,7 @@ func (x *Pins) String() string {
 func (*Pins) ProtoMessage() {}
 
 func (x *Pins) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[15]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1221,7 +1377,7 @@ func (x *Pins) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pins.ProtoReflect.Descriptor instead.
 func (*Pins) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{15}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Pins) GetPin() string {
@@ -1253,7 +1409,7 @@ type GatePin struct {
 
 func (x *GatePin) Reset() {
 	*x = GatePin{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[16]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1265,7 +1421,7 @@ func (x *GatePin) String() string {
 func (*GatePin) ProtoMessage() {}
 
 func (x *GatePin) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[16]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1278,7 +1434,7 @@ func (x *GatePin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GatePin.ProtoReflect.Descriptor instead.
 func (*GatePin) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{16}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GatePin) GetGateId() string {
@@ -1311,7 +1467,7 @@ type ListDevicesRequest struct {
 
 func (x *ListDevicesRequest) Reset() {
 	*x = ListDevicesRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[17]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1323,7 +1479,7 @@ func (x *ListDevicesRequest) String() string {
 func (*ListDevicesRequest) ProtoMessage() {}
 
 func (x *ListDevicesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[17]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1336,7 +1492,7 @@ func (x *ListDevicesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDevicesRequest.ProtoReflect.Descriptor instead.
 func (*ListDevicesRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{17}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{20}
 }
 
 // ListDevicesResponse answers with the devices.
@@ -1350,7 +1506,7 @@ type ListDevicesResponse struct {
 
 func (x *ListDevicesResponse) Reset() {
 	*x = ListDevicesResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[18]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1362,7 +1518,7 @@ func (x *ListDevicesResponse) String() string {
 func (*ListDevicesResponse) ProtoMessage() {}
 
 func (x *ListDevicesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[18]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1375,7 +1531,7 @@ func (x *ListDevicesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDevicesResponse.ProtoReflect.Descriptor instead.
 func (*ListDevicesResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{18}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListDevicesResponse) GetData() *DeviceList {
@@ -1396,7 +1552,7 @@ type DeviceList struct {
 
 func (x *DeviceList) Reset() {
 	*x = DeviceList{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[19]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1408,7 +1564,7 @@ func (x *DeviceList) String() string {
 func (*DeviceList) ProtoMessage() {}
 
 func (x *DeviceList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[19]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1421,7 +1577,7 @@ func (x *DeviceList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeviceList.ProtoReflect.Descriptor instead.
 func (*DeviceList) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{19}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DeviceList) GetList() []*Device {
@@ -1454,7 +1610,7 @@ type Device struct {
 
 func (x *Device) Reset() {
 	*x = Device{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[20]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1466,7 +1622,7 @@ func (x *Device) String() string {
 func (*Device) ProtoMessage() {}
 
 func (x *Device) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[20]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1479,7 +1635,7 @@ func (x *Device) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Device.ProtoReflect.Descriptor instead.
 func (*Device) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{20}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Device) GetId() string {
@@ -1547,7 +1703,7 @@ type EndSessionRequest struct {
 
 func (x *EndSessionRequest) Reset() {
 	*x = EndSessionRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[21]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1559,7 +1715,7 @@ func (x *EndSessionRequest) String() string {
 func (*EndSessionRequest) ProtoMessage() {}
 
 func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[21]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1572,7 +1728,7 @@ func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionRequest.ProtoReflect.Descriptor instead.
 func (*EndSessionRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{21}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *EndSessionRequest) GetAll() bool {
@@ -1605,7 +1761,7 @@ type EndSessionResponse struct {
 
 func (x *EndSessionResponse) Reset() {
 	*x = EndSessionResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[22]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1617,7 +1773,7 @@ func (x *EndSessionResponse) String() string {
 func (*EndSessionResponse) ProtoMessage() {}
 
 func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[22]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1630,7 +1786,7 @@ func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionResponse.ProtoReflect.Descriptor instead.
 func (*EndSessionResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{22}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{25}
 }
 
 var File_latchkey_guest_v1_stay_proto protoreflect.FileDescriptor
@@ -1688,14 +1844,22 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\r_keep_profile\"=\n" +
 	"\bStayMail\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x12\x1b\n" +
-	"\tmasked_to\x18\x02 \x01(\tR\bmaskedTo\"\xa0\x01\n" +
+	"\tmasked_to\x18\x02 \x01(\tR\bmaskedTo\"\x85\x02\n" +
 	"\n" +
 	"Disclosure\x12\x19\n" +
 	"\bguest_id\x18\x01 \x01(\tR\aguestId\x12!\n" +
 	"\fpartner_name\x18\x02 \x01(\tR\vpartnerName\x12\x16\n" +
 	"\x06groups\x18\x03 \x03(\tR\x06groups\x12\x10\n" +
 	"\x03why\x18\x04 \x01(\tR\x03why\x12*\n" +
-	"\x02at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\xf8\x02\n" +
+	"\x02at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x18\n" +
+	"\arefused\x18\x06 \x01(\tR\arefused\x12\x14\n" +
+	"\x05times\x18\a \x01(\x05R\x05times\x123\n" +
+	"\alast_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x06lastAt\"\x18\n" +
+	"\x16ListDisclosuresRequest\"P\n" +
+	"\x17ListDisclosuresResponse\x125\n" +
+	"\x04data\x18\x01 \x01(\v2!.latchkey.guest.v1.DisclosureListR\x04data\"C\n" +
+	"\x0eDisclosureList\x121\n" +
+	"\x04list\x18\x01 \x03(\v2\x1d.latchkey.guest.v1.DisclosureR\x04list\"\xf8\x02\n" +
 	"\tStayGuest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\"\n" +
@@ -1758,13 +1922,14 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x03all\x18\x01 \x01(\bB\x06\xbaH\x03\xd8\x01\x01R\x03all\x12\x1e\n" +
 	"\x06others\x18\x02 \x01(\bB\x06\xbaH\x03\xd8\x01\x01R\x06others\x12$\n" +
 	"\tdevice_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18(R\bdeviceId\"\x14\n" +
-	"\x12EndSessionResponse2\x9c\x06\n" +
+	"\x12EndSessionResponse2\xaa\a\n" +
 	"\vStayService\x12l\n" +
 	"\aGetStay\x12!.latchkey.guest.v1.GetStayRequest\x1a\".latchkey.guest.v1.GetStayResponse\"\x1a\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/guest/stay\x12\x7f\n" +
 	"\tRevealPin\x12#.latchkey.guest.v1.RevealPinRequest\x1a$.latchkey.guest.v1.RevealPinResponse\"'\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/guest/stay:revealPin\x12{\n" +
 	"\vListDevices\x12%.latchkey.guest.v1.ListDevicesRequest\x1a&.latchkey.guest.v1.ListDevicesResponse\"\x1d\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/guest/devices\x12{\n" +
 	"\bHandOver\x12\".latchkey.guest.v1.HandOverRequest\x1a#.latchkey.guest.v1.HandOverResponse\"&\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/guest/stay:handOver\x12\x9f\x01\n" +
-	"\x12CreateSmartKeyLink\x12,.latchkey.guest.v1.CreateSmartKeyLinkRequest\x1a-.latchkey.guest.v1.CreateSmartKeyLinkResponse\",\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/guest/stay/smartkey-links\x12\x81\x01\n" +
+	"\x12CreateSmartKeyLink\x12,.latchkey.guest.v1.CreateSmartKeyLinkRequest\x1a-.latchkey.guest.v1.CreateSmartKeyLinkResponse\",\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/guest/stay/smartkey-links\x12\x8b\x01\n" +
+	"\x0fListDisclosures\x12).latchkey.guest.v1.ListDisclosuresRequest\x1a*.latchkey.guest.v1.ListDisclosuresResponse\"!\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/guest/disclosures\x12\x81\x01\n" +
 	"\n" +
 	"EndSession\x12$.latchkey.guest.v1.EndSessionRequest\x1a%.latchkey.guest.v1.EndSessionResponse\"&\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/guest/session:endB,Z*latchkey.dev/gen/latchkey/guest/v1;guestv1b\x06proto3"
 
@@ -1780,7 +1945,7 @@ func file_latchkey_guest_v1_stay_proto_rawDescGZIP() []byte {
 	return file_latchkey_guest_v1_stay_proto_rawDescData
 }
 
-var file_latchkey_guest_v1_stay_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_latchkey_guest_v1_stay_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_latchkey_guest_v1_stay_proto_goTypes = []any{
 	(*GetStayRequest)(nil),             // 0: latchkey.guest.v1.GetStayRequest
 	(*GetStayResponse)(nil),            // 1: latchkey.guest.v1.GetStayResponse
@@ -1791,67 +1956,75 @@ var file_latchkey_guest_v1_stay_proto_goTypes = []any{
 	(*Stay)(nil),                       // 6: latchkey.guest.v1.Stay
 	(*StayMail)(nil),                   // 7: latchkey.guest.v1.StayMail
 	(*Disclosure)(nil),                 // 8: latchkey.guest.v1.Disclosure
-	(*StayGuest)(nil),                  // 9: latchkey.guest.v1.StayGuest
-	(*Task)(nil),                       // 10: latchkey.guest.v1.Task
-	(*SharedGroup)(nil),                // 11: latchkey.guest.v1.SharedGroup
-	(*StayDoor)(nil),                   // 12: latchkey.guest.v1.StayDoor
-	(*RevealPinRequest)(nil),           // 13: latchkey.guest.v1.RevealPinRequest
-	(*RevealPinResponse)(nil),          // 14: latchkey.guest.v1.RevealPinResponse
-	(*Pins)(nil),                       // 15: latchkey.guest.v1.Pins
-	(*GatePin)(nil),                    // 16: latchkey.guest.v1.GatePin
-	(*ListDevicesRequest)(nil),         // 17: latchkey.guest.v1.ListDevicesRequest
-	(*ListDevicesResponse)(nil),        // 18: latchkey.guest.v1.ListDevicesResponse
-	(*DeviceList)(nil),                 // 19: latchkey.guest.v1.DeviceList
-	(*Device)(nil),                     // 20: latchkey.guest.v1.Device
-	(*EndSessionRequest)(nil),          // 21: latchkey.guest.v1.EndSessionRequest
-	(*EndSessionResponse)(nil),         // 22: latchkey.guest.v1.EndSessionResponse
-	(*timestamppb.Timestamp)(nil),      // 23: google.protobuf.Timestamp
-	(*PropertyFace)(nil),               // 24: latchkey.guest.v1.PropertyFace
-	(*CheckIn)(nil),                    // 25: latchkey.guest.v1.CheckIn
+	(*ListDisclosuresRequest)(nil),     // 9: latchkey.guest.v1.ListDisclosuresRequest
+	(*ListDisclosuresResponse)(nil),    // 10: latchkey.guest.v1.ListDisclosuresResponse
+	(*DisclosureList)(nil),             // 11: latchkey.guest.v1.DisclosureList
+	(*StayGuest)(nil),                  // 12: latchkey.guest.v1.StayGuest
+	(*Task)(nil),                       // 13: latchkey.guest.v1.Task
+	(*SharedGroup)(nil),                // 14: latchkey.guest.v1.SharedGroup
+	(*StayDoor)(nil),                   // 15: latchkey.guest.v1.StayDoor
+	(*RevealPinRequest)(nil),           // 16: latchkey.guest.v1.RevealPinRequest
+	(*RevealPinResponse)(nil),          // 17: latchkey.guest.v1.RevealPinResponse
+	(*Pins)(nil),                       // 18: latchkey.guest.v1.Pins
+	(*GatePin)(nil),                    // 19: latchkey.guest.v1.GatePin
+	(*ListDevicesRequest)(nil),         // 20: latchkey.guest.v1.ListDevicesRequest
+	(*ListDevicesResponse)(nil),        // 21: latchkey.guest.v1.ListDevicesResponse
+	(*DeviceList)(nil),                 // 22: latchkey.guest.v1.DeviceList
+	(*Device)(nil),                     // 23: latchkey.guest.v1.Device
+	(*EndSessionRequest)(nil),          // 24: latchkey.guest.v1.EndSessionRequest
+	(*EndSessionResponse)(nil),         // 25: latchkey.guest.v1.EndSessionResponse
+	(*timestamppb.Timestamp)(nil),      // 26: google.protobuf.Timestamp
+	(*PropertyFace)(nil),               // 27: latchkey.guest.v1.PropertyFace
+	(*CheckIn)(nil),                    // 28: latchkey.guest.v1.CheckIn
 }
 var file_latchkey_guest_v1_stay_proto_depIdxs = []int32{
 	6,  // 0: latchkey.guest.v1.GetStayResponse.data:type_name -> latchkey.guest.v1.Stay
-	23, // 1: latchkey.guest.v1.HandOverResponse.expires_at:type_name -> google.protobuf.Timestamp
-	23, // 2: latchkey.guest.v1.CreateSmartKeyLinkResponse.expires_at:type_name -> google.protobuf.Timestamp
-	24, // 3: latchkey.guest.v1.Stay.property:type_name -> latchkey.guest.v1.PropertyFace
-	23, // 4: latchkey.guest.v1.Stay.from:type_name -> google.protobuf.Timestamp
-	23, // 5: latchkey.guest.v1.Stay.to:type_name -> google.protobuf.Timestamp
-	9,  // 6: latchkey.guest.v1.Stay.guests:type_name -> latchkey.guest.v1.StayGuest
-	10, // 7: latchkey.guest.v1.Stay.tasks:type_name -> latchkey.guest.v1.Task
-	23, // 8: latchkey.guest.v1.Stay.house_rules_accepted_at:type_name -> google.protobuf.Timestamp
-	11, // 9: latchkey.guest.v1.Stay.shared:type_name -> latchkey.guest.v1.SharedGroup
-	25, // 10: latchkey.guest.v1.Stay.check_in:type_name -> latchkey.guest.v1.CheckIn
-	12, // 11: latchkey.guest.v1.Stay.doors:type_name -> latchkey.guest.v1.StayDoor
+	26, // 1: latchkey.guest.v1.HandOverResponse.expires_at:type_name -> google.protobuf.Timestamp
+	26, // 2: latchkey.guest.v1.CreateSmartKeyLinkResponse.expires_at:type_name -> google.protobuf.Timestamp
+	27, // 3: latchkey.guest.v1.Stay.property:type_name -> latchkey.guest.v1.PropertyFace
+	26, // 4: latchkey.guest.v1.Stay.from:type_name -> google.protobuf.Timestamp
+	26, // 5: latchkey.guest.v1.Stay.to:type_name -> google.protobuf.Timestamp
+	12, // 6: latchkey.guest.v1.Stay.guests:type_name -> latchkey.guest.v1.StayGuest
+	13, // 7: latchkey.guest.v1.Stay.tasks:type_name -> latchkey.guest.v1.Task
+	26, // 8: latchkey.guest.v1.Stay.house_rules_accepted_at:type_name -> google.protobuf.Timestamp
+	14, // 9: latchkey.guest.v1.Stay.shared:type_name -> latchkey.guest.v1.SharedGroup
+	28, // 10: latchkey.guest.v1.Stay.check_in:type_name -> latchkey.guest.v1.CheckIn
+	15, // 11: latchkey.guest.v1.Stay.doors:type_name -> latchkey.guest.v1.StayDoor
 	7,  // 12: latchkey.guest.v1.Stay.code_mail:type_name -> latchkey.guest.v1.StayMail
 	8,  // 13: latchkey.guest.v1.Stay.disclosures:type_name -> latchkey.guest.v1.Disclosure
-	23, // 14: latchkey.guest.v1.Stay.opens_at:type_name -> google.protobuf.Timestamp
-	23, // 15: latchkey.guest.v1.Disclosure.at:type_name -> google.protobuf.Timestamp
-	23, // 16: latchkey.guest.v1.StayGuest.sharing_set_at:type_name -> google.protobuf.Timestamp
-	23, // 17: latchkey.guest.v1.StayDoor.pin_confirmed_at:type_name -> google.protobuf.Timestamp
-	15, // 18: latchkey.guest.v1.RevealPinResponse.data:type_name -> latchkey.guest.v1.Pins
-	16, // 19: latchkey.guest.v1.Pins.gates:type_name -> latchkey.guest.v1.GatePin
-	19, // 20: latchkey.guest.v1.ListDevicesResponse.data:type_name -> latchkey.guest.v1.DeviceList
-	20, // 21: latchkey.guest.v1.DeviceList.list:type_name -> latchkey.guest.v1.Device
-	23, // 22: latchkey.guest.v1.Device.created_at:type_name -> google.protobuf.Timestamp
-	23, // 23: latchkey.guest.v1.Device.used_at:type_name -> google.protobuf.Timestamp
-	23, // 24: latchkey.guest.v1.Device.expires_at:type_name -> google.protobuf.Timestamp
-	0,  // 25: latchkey.guest.v1.StayService.GetStay:input_type -> latchkey.guest.v1.GetStayRequest
-	13, // 26: latchkey.guest.v1.StayService.RevealPin:input_type -> latchkey.guest.v1.RevealPinRequest
-	17, // 27: latchkey.guest.v1.StayService.ListDevices:input_type -> latchkey.guest.v1.ListDevicesRequest
-	2,  // 28: latchkey.guest.v1.StayService.HandOver:input_type -> latchkey.guest.v1.HandOverRequest
-	4,  // 29: latchkey.guest.v1.StayService.CreateSmartKeyLink:input_type -> latchkey.guest.v1.CreateSmartKeyLinkRequest
-	21, // 30: latchkey.guest.v1.StayService.EndSession:input_type -> latchkey.guest.v1.EndSessionRequest
-	1,  // 31: latchkey.guest.v1.StayService.GetStay:output_type -> latchkey.guest.v1.GetStayResponse
-	14, // 32: latchkey.guest.v1.StayService.RevealPin:output_type -> latchkey.guest.v1.RevealPinResponse
-	18, // 33: latchkey.guest.v1.StayService.ListDevices:output_type -> latchkey.guest.v1.ListDevicesResponse
-	3,  // 34: latchkey.guest.v1.StayService.HandOver:output_type -> latchkey.guest.v1.HandOverResponse
-	5,  // 35: latchkey.guest.v1.StayService.CreateSmartKeyLink:output_type -> latchkey.guest.v1.CreateSmartKeyLinkResponse
-	22, // 36: latchkey.guest.v1.StayService.EndSession:output_type -> latchkey.guest.v1.EndSessionResponse
-	31, // [31:37] is the sub-list for method output_type
-	25, // [25:31] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	26, // 14: latchkey.guest.v1.Stay.opens_at:type_name -> google.protobuf.Timestamp
+	26, // 15: latchkey.guest.v1.Disclosure.at:type_name -> google.protobuf.Timestamp
+	26, // 16: latchkey.guest.v1.Disclosure.last_at:type_name -> google.protobuf.Timestamp
+	11, // 17: latchkey.guest.v1.ListDisclosuresResponse.data:type_name -> latchkey.guest.v1.DisclosureList
+	8,  // 18: latchkey.guest.v1.DisclosureList.list:type_name -> latchkey.guest.v1.Disclosure
+	26, // 19: latchkey.guest.v1.StayGuest.sharing_set_at:type_name -> google.protobuf.Timestamp
+	26, // 20: latchkey.guest.v1.StayDoor.pin_confirmed_at:type_name -> google.protobuf.Timestamp
+	18, // 21: latchkey.guest.v1.RevealPinResponse.data:type_name -> latchkey.guest.v1.Pins
+	19, // 22: latchkey.guest.v1.Pins.gates:type_name -> latchkey.guest.v1.GatePin
+	22, // 23: latchkey.guest.v1.ListDevicesResponse.data:type_name -> latchkey.guest.v1.DeviceList
+	23, // 24: latchkey.guest.v1.DeviceList.list:type_name -> latchkey.guest.v1.Device
+	26, // 25: latchkey.guest.v1.Device.created_at:type_name -> google.protobuf.Timestamp
+	26, // 26: latchkey.guest.v1.Device.used_at:type_name -> google.protobuf.Timestamp
+	26, // 27: latchkey.guest.v1.Device.expires_at:type_name -> google.protobuf.Timestamp
+	0,  // 28: latchkey.guest.v1.StayService.GetStay:input_type -> latchkey.guest.v1.GetStayRequest
+	16, // 29: latchkey.guest.v1.StayService.RevealPin:input_type -> latchkey.guest.v1.RevealPinRequest
+	20, // 30: latchkey.guest.v1.StayService.ListDevices:input_type -> latchkey.guest.v1.ListDevicesRequest
+	2,  // 31: latchkey.guest.v1.StayService.HandOver:input_type -> latchkey.guest.v1.HandOverRequest
+	4,  // 32: latchkey.guest.v1.StayService.CreateSmartKeyLink:input_type -> latchkey.guest.v1.CreateSmartKeyLinkRequest
+	9,  // 33: latchkey.guest.v1.StayService.ListDisclosures:input_type -> latchkey.guest.v1.ListDisclosuresRequest
+	24, // 34: latchkey.guest.v1.StayService.EndSession:input_type -> latchkey.guest.v1.EndSessionRequest
+	1,  // 35: latchkey.guest.v1.StayService.GetStay:output_type -> latchkey.guest.v1.GetStayResponse
+	17, // 36: latchkey.guest.v1.StayService.RevealPin:output_type -> latchkey.guest.v1.RevealPinResponse
+	21, // 37: latchkey.guest.v1.StayService.ListDevices:output_type -> latchkey.guest.v1.ListDevicesResponse
+	3,  // 38: latchkey.guest.v1.StayService.HandOver:output_type -> latchkey.guest.v1.HandOverResponse
+	5,  // 39: latchkey.guest.v1.StayService.CreateSmartKeyLink:output_type -> latchkey.guest.v1.CreateSmartKeyLinkResponse
+	10, // 40: latchkey.guest.v1.StayService.ListDisclosures:output_type -> latchkey.guest.v1.ListDisclosuresResponse
+	25, // 41: latchkey.guest.v1.StayService.EndSession:output_type -> latchkey.guest.v1.EndSessionResponse
+	35, // [35:42] is the sub-list for method output_type
+	28, // [28:35] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_guest_v1_stay_proto_init() }
@@ -1862,14 +2035,14 @@ func file_latchkey_guest_v1_stay_proto_init() {
 	file_latchkey_guest_v1_checkin_proto_init()
 	file_latchkey_guest_v1_link_proto_init()
 	file_latchkey_guest_v1_stay_proto_msgTypes[6].OneofWrappers = []any{}
-	file_latchkey_guest_v1_stay_proto_msgTypes[11].OneofWrappers = []any{}
+	file_latchkey_guest_v1_stay_proto_msgTypes[14].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_guest_v1_stay_proto_rawDesc), len(file_latchkey_guest_v1_stay_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   23,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -24,6 +24,7 @@ const (
 	StayService_ListDevices_FullMethodName        = "/latchkey.guest.v1.StayService/ListDevices"
 	StayService_HandOver_FullMethodName           = "/latchkey.guest.v1.StayService/HandOver"
 	StayService_CreateSmartKeyLink_FullMethodName = "/latchkey.guest.v1.StayService/CreateSmartKeyLink"
+	StayService_ListDisclosures_FullMethodName    = "/latchkey.guest.v1.StayService/ListDisclosures"
 	StayService_EndSession_FullMethodName         = "/latchkey.guest.v1.StayService/EndSession"
 )
 
@@ -48,6 +49,8 @@ type StayServiceClient interface {
 	// one enrolment. A further call replaces a link that was not used. A session gets a SmartKey when it gets the PIN; otherwise the metadata
 	// of the error has the reason under "withheld": see Stay.pin_withheld. The SmartKey ends with the session.
 	CreateSmartKeyLink(ctx context.Context, in *CreateSmartKeyLinkRequest, opts ...grpc.CallOption) (*CreateSmartKeyLinkResponse, error)
+	// Lists who read the data of the guests that the caller sees, or tried to, the latest first. At most 100.
+	ListDisclosures(ctx context.Context, in *ListDisclosuresRequest, opts ...grpc.CallOption) (*ListDisclosuresResponse, error)
 	// Ends the caller's session, or the sessions of other devices.
 	EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error)
 }
@@ -110,6 +113,16 @@ func (c *stayServiceClient) CreateSmartKeyLink(ctx context.Context, in *CreateSm
 	return out, nil
 }
 
+func (c *stayServiceClient) ListDisclosures(ctx context.Context, in *ListDisclosuresRequest, opts ...grpc.CallOption) (*ListDisclosuresResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListDisclosuresResponse)
+	err := c.cc.Invoke(ctx, StayService_ListDisclosures_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *stayServiceClient) EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(EndSessionResponse)
@@ -141,6 +154,8 @@ type StayServiceServer interface {
 	// one enrolment. A further call replaces a link that was not used. A session gets a SmartKey when it gets the PIN; otherwise the metadata
 	// of the error has the reason under "withheld": see Stay.pin_withheld. The SmartKey ends with the session.
 	CreateSmartKeyLink(context.Context, *CreateSmartKeyLinkRequest) (*CreateSmartKeyLinkResponse, error)
+	// Lists who read the data of the guests that the caller sees, or tried to, the latest first. At most 100.
+	ListDisclosures(context.Context, *ListDisclosuresRequest) (*ListDisclosuresResponse, error)
 	// Ends the caller's session, or the sessions of other devices.
 	EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error)
 	mustEmbedUnimplementedStayServiceServer()
@@ -167,6 +182,9 @@ func (UnimplementedStayServiceServer) HandOver(context.Context, *HandOverRequest
 }
 func (UnimplementedStayServiceServer) CreateSmartKeyLink(context.Context, *CreateSmartKeyLinkRequest) (*CreateSmartKeyLinkResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateSmartKeyLink not implemented")
+}
+func (UnimplementedStayServiceServer) ListDisclosures(context.Context, *ListDisclosuresRequest) (*ListDisclosuresResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListDisclosures not implemented")
 }
 func (UnimplementedStayServiceServer) EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method EndSession not implemented")
@@ -282,6 +300,24 @@ func _StayService_CreateSmartKeyLink_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _StayService_ListDisclosures_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListDisclosuresRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StayServiceServer).ListDisclosures(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: StayService_ListDisclosures_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StayServiceServer).ListDisclosures(ctx, req.(*ListDisclosuresRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _StayService_EndSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(EndSessionRequest)
 	if err := dec(in); err != nil {
@@ -326,6 +362,10 @@ var StayService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CreateSmartKeyLink",
 			Handler:    _StayService_CreateSmartKeyLink_Handler,
+		},
+		{
+			MethodName: "ListDisclosures",
+			Handler:    _StayService_ListDisclosures_Handler,
 		},
 		{
 			MethodName: "EndSession",

@@ -15,6 +15,7 @@ import (
 	structpb "google.golang.org/protobuf/types/known/structpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	v1 "latchkey.dev/gen/latchkey/errors/v1"
+	v11 "latchkey.dev/gen/latchkey/pms/v1"
 	_ "latchkey.dev/gen/latchkey/rpc/v1"
 	reflect "reflect"
 	sync "sync"
@@ -1432,11 +1433,240 @@ func (x *KeyChainReset) GetFailures() []string {
 	return nil
 }
 
+// ListGuestsRequest names the reservation.
+type ListGuestsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListGuestsRequest) Reset() {
+	*x = ListGuestsRequest{}
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListGuestsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListGuestsRequest) ProtoMessage() {}
+
+func (x *ListGuestsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListGuestsRequest.ProtoReflect.Descriptor instead.
+func (*ListGuestsRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ListGuestsRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+// ListGuestsResponse answers with the guests.
+type ListGuestsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The guests.
+	Data          *GuestList `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListGuestsResponse) Reset() {
+	*x = ListGuestsResponse{}
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListGuestsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListGuestsResponse) ProtoMessage() {}
+
+func (x *ListGuestsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListGuestsResponse.ProtoReflect.Descriptor instead.
+func (*ListGuestsResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ListGuestsResponse) GetData() *GuestList {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// GuestList is the party of a stay, as far as it shares its data.
+type GuestList struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The guests, the main guest first.
+	List []*SharedGuest `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
+	// How many there are.
+	Total         int32 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GuestList) Reset() {
+	*x = GuestList{}
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GuestList) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GuestList) ProtoMessage() {}
+
+func (x *GuestList) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GuestList.ProtoReflect.Descriptor instead.
+func (*GuestList) Descriptor() ([]byte, []int) {
+	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *GuestList) GetList() []*SharedGuest {
+	if x != nil {
+		return x.List
+	}
+	return nil
+}
+
+func (x *GuestList) GetTotal() int32 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+// SharedGuest is one guest.
+type SharedGuest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id of the guest.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// main or companion.
+	Role string `protobuf:"bytes,2,opt,name=role,proto3" json:"role,omitempty"`
+	// The groups of fields that may be read: identity, contact, home, document or birth. New ones may be added.
+	Groups []string `protobuf:"bytes,3,rep,name=groups,proto3" json:"groups,omitempty"`
+	// What the guest shares, in the shape of a checkIn call. Absent if nothing may be read.
+	Person *v11.Person `protobuf:"bytes,4,opt,name=person,proto3" json:"person,omitempty"`
+	// Why nothing may be read: notShared, or empty.
+	Withheld      string `protobuf:"bytes,5,opt,name=withheld,proto3" json:"withheld,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SharedGuest) Reset() {
+	*x = SharedGuest{}
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SharedGuest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SharedGuest) ProtoMessage() {}
+
+func (x *SharedGuest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SharedGuest.ProtoReflect.Descriptor instead.
+func (*SharedGuest) Descriptor() ([]byte, []int) {
+	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *SharedGuest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *SharedGuest) GetRole() string {
+	if x != nil {
+		return x.Role
+	}
+	return ""
+}
+
+func (x *SharedGuest) GetGroups() []string {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *SharedGuest) GetPerson() *v11.Person {
+	if x != nil {
+		return x.Person
+	}
+	return nil
+}
+
+func (x *SharedGuest) GetWithheld() string {
+	if x != nil {
+		return x.Withheld
+	}
+	return ""
+}
+
 var File_latchkey_partner_v1_reservation_proto protoreflect.FileDescriptor
 
 const file_latchkey_partner_v1_reservation_proto_rawDesc = "" +
 	"\n" +
-	"%latchkey/partner/v1/reservation.proto\x12\x13latchkey.partner.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1flatchkey/errors/v1/errors.proto\x1a latchkey/partner/v1/access.proto\x1a!latchkey/partner/v1/explain.proto\x1a\x1flatchkey/partner/v1/space.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xd7\f\n" +
+	"%latchkey/partner/v1/reservation.proto\x12\x13latchkey.partner.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1flatchkey/errors/v1/errors.proto\x1a latchkey/partner/v1/access.proto\x1a!latchkey/partner/v1/explain.proto\x1a\x1flatchkey/partner/v1/space.proto\x1a\x19latchkey/pms/v1/pms.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xd7\f\n" +
 	"\vReservation\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
 	"\vproperty_id\x18\x02 \x01(\tR\n" +
@@ -1576,13 +1806,28 @@ const file_latchkey_partner_v1_reservation_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x01(\v2\".latchkey.partner.v1.KeyChainResetR\x04data\"o\n" +
 	"\rKeyChainReset\x12B\n" +
 	"\vreservation\x18\x01 \x01(\v2 .latchkey.partner.v1.ReservationR\vreservation\x12\x1a\n" +
-	"\bfailures\x18\x02 \x03(\tR\bfailures2\x86\v\n" +
+	"\bfailures\x18\x02 \x03(\tR\bfailures\".\n" +
+	"\x11ListGuestsRequest\x12\x19\n" +
+	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"H\n" +
+	"\x12ListGuestsResponse\x122\n" +
+	"\x04data\x18\x01 \x01(\v2\x1e.latchkey.partner.v1.GuestListR\x04data\"W\n" +
+	"\tGuestList\x124\n" +
+	"\x04list\x18\x01 \x03(\v2 .latchkey.partner.v1.SharedGuestR\x04list\x12\x14\n" +
+	"\x05total\x18\x02 \x01(\x05R\x05total\"\x9b\x01\n" +
+	"\vSharedGuest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04role\x18\x02 \x01(\tR\x04role\x12\x16\n" +
+	"\x06groups\x18\x03 \x03(\tR\x06groups\x124\n" +
+	"\x06person\x18\x04 \x01(\v2\x17.latchkey.pms.v1.PersonB\x03\x80\x01\x01R\x06person\x12\x1a\n" +
+	"\bwithheld\x18\x05 \x01(\tR\bwithheld2\x9d\f\n" +
 	"\x12ReservationService\x12\xb3\x01\n" +
 	"\x11UpsertReservation\x12-.latchkey.partner.v1.UpsertReservationRequest\x1a..latchkey.partner.v1.UpsertReservationResponse\"?\xaa\xbc\x18\x16\x12\x12reservations:write \x01\x82\xd3\xe4\x93\x02\x1f:\vreservation2\x10/v1/reservations\x12\xc3\x01\n" +
 	"\x17BatchUpsertReservations\x123.latchkey.partner.v1.BatchUpsertReservationsRequest\x1a4.latchkey.partner.v1.BatchUpsertReservationsResponse\"=\xaa\xbc\x18\x18\x12\x12reservations:write \x01(\x01\x82\xd3\xe4\x93\x02\x1b:\x01*2\x16/v1/reservations/batch\x12\xa0\x01\n" +
 	"\x10ListReservations\x12,.latchkey.partner.v1.ListReservationsRequest\x1a-.latchkey.partner.v1.ListReservationsResponse\"/\xaa\xbc\x18\x13\x12\x11reservations:read\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/reservations\x12\x9f\x01\n" +
 	"\x0eGetReservation\x12*.latchkey.partner.v1.GetReservationRequest\x1a+.latchkey.partner.v1.GetReservationResponse\"4\xaa\xbc\x18\x13\x12\x11reservations:read\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/reservations/{id}\x12\xa2\x01\n" +
-	"\x0fFindReservation\x12+.latchkey.partner.v1.FindReservationRequest\x1a,.latchkey.partner.v1.FindReservationResponse\"4\xaa\xbc\x18\x13\x12\x11reservations:read\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/reservations/find\x12\xb3\x01\n" +
+	"\x0fFindReservation\x12+.latchkey.partner.v1.FindReservationRequest\x1a,.latchkey.partner.v1.FindReservationResponse\"4\xaa\xbc\x18\x13\x12\x11reservations:read\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/reservations/find\x12\x94\x01\n" +
+	"\n" +
+	"ListGuests\x12&.latchkey.partner.v1.ListGuestsRequest\x1a'.latchkey.partner.v1.ListGuestsResponse\"5\xaa\xbc\x18\r\x12\vguests:read\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/reservations/{id}/guests\x12\xb3\x01\n" +
 	"\x12ExplainReservation\x12..latchkey.partner.v1.ExplainReservationRequest\x1a/.latchkey.partner.v1.ExplainReservationResponse\"<\xaa\xbc\x18\x13\x12\x11reservations:read\x82\xd3\xe4\x93\x02\x1f\x12\x1d/v1/reservations/{id}/explain\x12\xa5\x01\n" +
 	"\x0fFindExplanation\x12+.latchkey.partner.v1.FindExplanationRequest\x1a,.latchkey.partner.v1.FindExplanationResponse\"7\xaa\xbc\x18\x13\x12\x11reservations:read\x82\xd3\xe4\x93\x02\x1a\x12\x18/v1/reservations/explain\x12\xab\x01\n" +
 	"\rResetKeyChain\x12).latchkey.partner.v1.ResetKeyChainRequest\x1a*.latchkey.partner.v1.ResetKeyChainResponse\"C\xaa\xbc\x18\x16\x12\x12reservations:write \x01\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/reservations/resetKeyChainB0Z.latchkey.dev/gen/latchkey/partner/v1;partnerv1b\x06proto3"
@@ -1599,7 +1844,7 @@ func file_latchkey_partner_v1_reservation_proto_rawDescGZIP() []byte {
 	return file_latchkey_partner_v1_reservation_proto_rawDescData
 }
 
-var file_latchkey_partner_v1_reservation_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_latchkey_partner_v1_reservation_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_latchkey_partner_v1_reservation_proto_goTypes = []any{
 	(*Reservation)(nil),                     // 0: latchkey.partner.v1.Reservation
 	(*PmsMeta)(nil),                         // 1: latchkey.partner.v1.PmsMeta
@@ -1621,65 +1866,75 @@ var file_latchkey_partner_v1_reservation_proto_goTypes = []any{
 	(*ResetKeyChainRequest)(nil),            // 17: latchkey.partner.v1.ResetKeyChainRequest
 	(*ResetKeyChainResponse)(nil),           // 18: latchkey.partner.v1.ResetKeyChainResponse
 	(*KeyChainReset)(nil),                   // 19: latchkey.partner.v1.KeyChainReset
-	(*timestamppb.Timestamp)(nil),           // 20: google.protobuf.Timestamp
-	(*AccessPlan)(nil),                      // 21: latchkey.partner.v1.AccessPlan
-	(*Space)(nil),                           // 22: latchkey.partner.v1.Space
-	(*fieldmaskpb.FieldMask)(nil),           // 23: google.protobuf.FieldMask
-	(*structpb.Struct)(nil),                 // 24: google.protobuf.Struct
-	(*v1.Error)(nil),                        // 25: latchkey.errors.v1.Error
-	(*ExplainReservationRequest)(nil),       // 26: latchkey.partner.v1.ExplainReservationRequest
-	(*FindExplanationRequest)(nil),          // 27: latchkey.partner.v1.FindExplanationRequest
-	(*ExplainReservationResponse)(nil),      // 28: latchkey.partner.v1.ExplainReservationResponse
-	(*FindExplanationResponse)(nil),         // 29: latchkey.partner.v1.FindExplanationResponse
+	(*ListGuestsRequest)(nil),               // 20: latchkey.partner.v1.ListGuestsRequest
+	(*ListGuestsResponse)(nil),              // 21: latchkey.partner.v1.ListGuestsResponse
+	(*GuestList)(nil),                       // 22: latchkey.partner.v1.GuestList
+	(*SharedGuest)(nil),                     // 23: latchkey.partner.v1.SharedGuest
+	(*timestamppb.Timestamp)(nil),           // 24: google.protobuf.Timestamp
+	(*AccessPlan)(nil),                      // 25: latchkey.partner.v1.AccessPlan
+	(*Space)(nil),                           // 26: latchkey.partner.v1.Space
+	(*fieldmaskpb.FieldMask)(nil),           // 27: google.protobuf.FieldMask
+	(*structpb.Struct)(nil),                 // 28: google.protobuf.Struct
+	(*v1.Error)(nil),                        // 29: latchkey.errors.v1.Error
+	(*v11.Person)(nil),                      // 30: latchkey.pms.v1.Person
+	(*ExplainReservationRequest)(nil),       // 31: latchkey.partner.v1.ExplainReservationRequest
+	(*FindExplanationRequest)(nil),          // 32: latchkey.partner.v1.FindExplanationRequest
+	(*ExplainReservationResponse)(nil),      // 33: latchkey.partner.v1.ExplainReservationResponse
+	(*FindExplanationResponse)(nil),         // 34: latchkey.partner.v1.FindExplanationResponse
 }
 var file_latchkey_partner_v1_reservation_proto_depIdxs = []int32{
 	1,  // 0: latchkey.partner.v1.Reservation.pms_meta:type_name -> latchkey.partner.v1.PmsMeta
 	2,  // 1: latchkey.partner.v1.Reservation.booker:type_name -> latchkey.partner.v1.Booker
-	20, // 2: latchkey.partner.v1.Reservation.created_at:type_name -> google.protobuf.Timestamp
-	20, // 3: latchkey.partner.v1.Reservation.updated_at:type_name -> google.protobuf.Timestamp
-	21, // 4: latchkey.partner.v1.Reservation.access:type_name -> latchkey.partner.v1.AccessPlan
+	24, // 2: latchkey.partner.v1.Reservation.created_at:type_name -> google.protobuf.Timestamp
+	24, // 3: latchkey.partner.v1.Reservation.updated_at:type_name -> google.protobuf.Timestamp
+	25, // 4: latchkey.partner.v1.Reservation.access:type_name -> latchkey.partner.v1.AccessPlan
 	3,  // 5: latchkey.partner.v1.Reservation.gates_pins:type_name -> latchkey.partner.v1.GatePin
-	22, // 6: latchkey.partner.v1.Reservation.space:type_name -> latchkey.partner.v1.Space
-	20, // 7: latchkey.partner.v1.PmsMeta.updated_at:type_name -> google.protobuf.Timestamp
+	26, // 6: latchkey.partner.v1.Reservation.space:type_name -> latchkey.partner.v1.Space
+	24, // 7: latchkey.partner.v1.PmsMeta.updated_at:type_name -> google.protobuf.Timestamp
 	0,  // 8: latchkey.partner.v1.UpsertReservationRequest.reservation:type_name -> latchkey.partner.v1.Reservation
-	23, // 9: latchkey.partner.v1.UpsertReservationRequest.update_mask:type_name -> google.protobuf.FieldMask
+	27, // 9: latchkey.partner.v1.UpsertReservationRequest.update_mask:type_name -> google.protobuf.FieldMask
 	0,  // 10: latchkey.partner.v1.UpsertReservationResponse.data:type_name -> latchkey.partner.v1.Reservation
 	0,  // 11: latchkey.partner.v1.BatchUpsertReservationsRequest.reservations:type_name -> latchkey.partner.v1.Reservation
-	23, // 12: latchkey.partner.v1.BatchUpsertReservationsRequest.update_masks:type_name -> google.protobuf.FieldMask
+	27, // 12: latchkey.partner.v1.BatchUpsertReservationsRequest.update_masks:type_name -> google.protobuf.FieldMask
 	8,  // 13: latchkey.partner.v1.BatchUpsertReservationsResponse.data:type_name -> latchkey.partner.v1.BatchOutcome
 	0,  // 14: latchkey.partner.v1.BatchOutcome.updated_reservations:type_name -> latchkey.partner.v1.Reservation
 	9,  // 15: latchkey.partner.v1.BatchOutcome.failures:type_name -> latchkey.partner.v1.BatchFailure
-	24, // 16: latchkey.partner.v1.BatchFailure.request_data:type_name -> google.protobuf.Struct
-	25, // 17: latchkey.partner.v1.BatchFailure.error:type_name -> latchkey.errors.v1.Error
+	28, // 16: latchkey.partner.v1.BatchFailure.request_data:type_name -> google.protobuf.Struct
+	29, // 17: latchkey.partner.v1.BatchFailure.error:type_name -> latchkey.errors.v1.Error
 	0,  // 18: latchkey.partner.v1.GetReservationResponse.data:type_name -> latchkey.partner.v1.Reservation
 	0,  // 19: latchkey.partner.v1.FindReservationResponse.data:type_name -> latchkey.partner.v1.Reservation
-	20, // 20: latchkey.partner.v1.ListReservationsRequest.updated_since:type_name -> google.protobuf.Timestamp
-	20, // 21: latchkey.partner.v1.ListReservationsRequest.access_updated_since:type_name -> google.protobuf.Timestamp
+	24, // 20: latchkey.partner.v1.ListReservationsRequest.updated_since:type_name -> google.protobuf.Timestamp
+	24, // 21: latchkey.partner.v1.ListReservationsRequest.access_updated_since:type_name -> google.protobuf.Timestamp
 	16, // 22: latchkey.partner.v1.ListReservationsResponse.data:type_name -> latchkey.partner.v1.ReservationList
 	0,  // 23: latchkey.partner.v1.ReservationList.list:type_name -> latchkey.partner.v1.Reservation
 	19, // 24: latchkey.partner.v1.ResetKeyChainResponse.data:type_name -> latchkey.partner.v1.KeyChainReset
 	0,  // 25: latchkey.partner.v1.KeyChainReset.reservation:type_name -> latchkey.partner.v1.Reservation
-	4,  // 26: latchkey.partner.v1.ReservationService.UpsertReservation:input_type -> latchkey.partner.v1.UpsertReservationRequest
-	6,  // 27: latchkey.partner.v1.ReservationService.BatchUpsertReservations:input_type -> latchkey.partner.v1.BatchUpsertReservationsRequest
-	14, // 28: latchkey.partner.v1.ReservationService.ListReservations:input_type -> latchkey.partner.v1.ListReservationsRequest
-	10, // 29: latchkey.partner.v1.ReservationService.GetReservation:input_type -> latchkey.partner.v1.GetReservationRequest
-	12, // 30: latchkey.partner.v1.ReservationService.FindReservation:input_type -> latchkey.partner.v1.FindReservationRequest
-	26, // 31: latchkey.partner.v1.ReservationService.ExplainReservation:input_type -> latchkey.partner.v1.ExplainReservationRequest
-	27, // 32: latchkey.partner.v1.ReservationService.FindExplanation:input_type -> latchkey.partner.v1.FindExplanationRequest
-	17, // 33: latchkey.partner.v1.ReservationService.ResetKeyChain:input_type -> latchkey.partner.v1.ResetKeyChainRequest
-	5,  // 34: latchkey.partner.v1.ReservationService.UpsertReservation:output_type -> latchkey.partner.v1.UpsertReservationResponse
-	7,  // 35: latchkey.partner.v1.ReservationService.BatchUpsertReservations:output_type -> latchkey.partner.v1.BatchUpsertReservationsResponse
-	15, // 36: latchkey.partner.v1.ReservationService.ListReservations:output_type -> latchkey.partner.v1.ListReservationsResponse
-	11, // 37: latchkey.partner.v1.ReservationService.GetReservation:output_type -> latchkey.partner.v1.GetReservationResponse
-	13, // 38: latchkey.partner.v1.ReservationService.FindReservation:output_type -> latchkey.partner.v1.FindReservationResponse
-	28, // 39: latchkey.partner.v1.ReservationService.ExplainReservation:output_type -> latchkey.partner.v1.ExplainReservationResponse
-	29, // 40: latchkey.partner.v1.ReservationService.FindExplanation:output_type -> latchkey.partner.v1.FindExplanationResponse
-	18, // 41: latchkey.partner.v1.ReservationService.ResetKeyChain:output_type -> latchkey.partner.v1.ResetKeyChainResponse
-	34, // [34:42] is the sub-list for method output_type
-	26, // [26:34] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	22, // 26: latchkey.partner.v1.ListGuestsResponse.data:type_name -> latchkey.partner.v1.GuestList
+	23, // 27: latchkey.partner.v1.GuestList.list:type_name -> latchkey.partner.v1.SharedGuest
+	30, // 28: latchkey.partner.v1.SharedGuest.person:type_name -> latchkey.pms.v1.Person
+	4,  // 29: latchkey.partner.v1.ReservationService.UpsertReservation:input_type -> latchkey.partner.v1.UpsertReservationRequest
+	6,  // 30: latchkey.partner.v1.ReservationService.BatchUpsertReservations:input_type -> latchkey.partner.v1.BatchUpsertReservationsRequest
+	14, // 31: latchkey.partner.v1.ReservationService.ListReservations:input_type -> latchkey.partner.v1.ListReservationsRequest
+	10, // 32: latchkey.partner.v1.ReservationService.GetReservation:input_type -> latchkey.partner.v1.GetReservationRequest
+	12, // 33: latchkey.partner.v1.ReservationService.FindReservation:input_type -> latchkey.partner.v1.FindReservationRequest
+	20, // 34: latchkey.partner.v1.ReservationService.ListGuests:input_type -> latchkey.partner.v1.ListGuestsRequest
+	31, // 35: latchkey.partner.v1.ReservationService.ExplainReservation:input_type -> latchkey.partner.v1.ExplainReservationRequest
+	32, // 36: latchkey.partner.v1.ReservationService.FindExplanation:input_type -> latchkey.partner.v1.FindExplanationRequest
+	17, // 37: latchkey.partner.v1.ReservationService.ResetKeyChain:input_type -> latchkey.partner.v1.ResetKeyChainRequest
+	5,  // 38: latchkey.partner.v1.ReservationService.UpsertReservation:output_type -> latchkey.partner.v1.UpsertReservationResponse
+	7,  // 39: latchkey.partner.v1.ReservationService.BatchUpsertReservations:output_type -> latchkey.partner.v1.BatchUpsertReservationsResponse
+	15, // 40: latchkey.partner.v1.ReservationService.ListReservations:output_type -> latchkey.partner.v1.ListReservationsResponse
+	11, // 41: latchkey.partner.v1.ReservationService.GetReservation:output_type -> latchkey.partner.v1.GetReservationResponse
+	13, // 42: latchkey.partner.v1.ReservationService.FindReservation:output_type -> latchkey.partner.v1.FindReservationResponse
+	21, // 43: latchkey.partner.v1.ReservationService.ListGuests:output_type -> latchkey.partner.v1.ListGuestsResponse
+	33, // 44: latchkey.partner.v1.ReservationService.ExplainReservation:output_type -> latchkey.partner.v1.ExplainReservationResponse
+	34, // 45: latchkey.partner.v1.ReservationService.FindExplanation:output_type -> latchkey.partner.v1.FindExplanationResponse
+	18, // 46: latchkey.partner.v1.ReservationService.ResetKeyChain:output_type -> latchkey.partner.v1.ResetKeyChainResponse
+	38, // [38:47] is the sub-list for method output_type
+	29, // [29:38] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_partner_v1_reservation_proto_init() }
@@ -1699,7 +1954,7 @@ func file_latchkey_partner_v1_reservation_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_partner_v1_reservation_proto_rawDesc), len(file_latchkey_partner_v1_reservation_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   20,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -24,6 +24,7 @@ const (
 	ReservationService_ListReservations_FullMethodName        = "/latchkey.partner.v1.ReservationService/ListReservations"
 	ReservationService_GetReservation_FullMethodName          = "/latchkey.partner.v1.ReservationService/GetReservation"
 	ReservationService_FindReservation_FullMethodName         = "/latchkey.partner.v1.ReservationService/FindReservation"
+	ReservationService_ListGuests_FullMethodName              = "/latchkey.partner.v1.ReservationService/ListGuests"
 	ReservationService_ExplainReservation_FullMethodName      = "/latchkey.partner.v1.ReservationService/ExplainReservation"
 	ReservationService_FindExplanation_FullMethodName         = "/latchkey.partner.v1.ReservationService/FindExplanation"
 	ReservationService_ResetKeyChain_FullMethodName           = "/latchkey.partner.v1.ReservationService/ResetKeyChain"
@@ -50,6 +51,11 @@ type ReservationServiceClient interface {
 	// Reads one by the partner's id. 404 reservationNotFound; 403 scopeMissing if extend asks for PINs without pins:read; 409
 	// ambiguous if an api-key finds more than one: send integrationId.
 	FindReservation(ctx context.Context, in *FindReservationRequest, opts ...grpc.CallOption) (*FindReservationResponse, error)
+	// Reads what the guests of a stay share with the PMS. A partner reads a guest's data only while the guest is staying, only if that guest
+	// shared them, and only the fields that the property marks mandatory. 403 outsideStay: the reservation is not started, or is past its end.
+	// 403 notShared: no guest shares one of these fields. Each read is recorded, also a refused one, and the guests see the record. 404
+	// reservationNotFound.
+	ListGuests(ctx context.Context, in *ListGuestsRequest, opts ...grpc.CallOption) (*ListGuestsResponse, error)
 	// Explains why the doors of a stay open or not: each door now, and what happened, from the PMS's update to the keypad. 404
 	// reservationNotFound.
 	ExplainReservation(ctx context.Context, in *ExplainReservationRequest, opts ...grpc.CallOption) (*ExplainReservationResponse, error)
@@ -119,6 +125,16 @@ func (c *reservationServiceClient) FindReservation(ctx context.Context, in *Find
 	return out, nil
 }
 
+func (c *reservationServiceClient) ListGuests(ctx context.Context, in *ListGuestsRequest, opts ...grpc.CallOption) (*ListGuestsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListGuestsResponse)
+	err := c.cc.Invoke(ctx, ReservationService_ListGuests_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *reservationServiceClient) ExplainReservation(ctx context.Context, in *ExplainReservationRequest, opts ...grpc.CallOption) (*ExplainReservationResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ExplainReservationResponse)
@@ -170,6 +186,11 @@ type ReservationServiceServer interface {
 	// Reads one by the partner's id. 404 reservationNotFound; 403 scopeMissing if extend asks for PINs without pins:read; 409
 	// ambiguous if an api-key finds more than one: send integrationId.
 	FindReservation(context.Context, *FindReservationRequest) (*FindReservationResponse, error)
+	// Reads what the guests of a stay share with the PMS. A partner reads a guest's data only while the guest is staying, only if that guest
+	// shared them, and only the fields that the property marks mandatory. 403 outsideStay: the reservation is not started, or is past its end.
+	// 403 notShared: no guest shares one of these fields. Each read is recorded, also a refused one, and the guests see the record. 404
+	// reservationNotFound.
+	ListGuests(context.Context, *ListGuestsRequest) (*ListGuestsResponse, error)
 	// Explains why the doors of a stay open or not: each door now, and what happened, from the PMS's update to the keypad. 404
 	// reservationNotFound.
 	ExplainReservation(context.Context, *ExplainReservationRequest) (*ExplainReservationResponse, error)
@@ -203,6 +224,9 @@ func (UnimplementedReservationServiceServer) GetReservation(context.Context, *Ge
 }
 func (UnimplementedReservationServiceServer) FindReservation(context.Context, *FindReservationRequest) (*FindReservationResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method FindReservation not implemented")
+}
+func (UnimplementedReservationServiceServer) ListGuests(context.Context, *ListGuestsRequest) (*ListGuestsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListGuests not implemented")
 }
 func (UnimplementedReservationServiceServer) ExplainReservation(context.Context, *ExplainReservationRequest) (*ExplainReservationResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ExplainReservation not implemented")
@@ -324,6 +348,24 @@ func _ReservationService_FindReservation_Handler(srv interface{}, ctx context.Co
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ReservationService_ListGuests_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListGuestsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReservationServiceServer).ListGuests(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReservationService_ListGuests_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReservationServiceServer).ListGuests(ctx, req.(*ListGuestsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ReservationService_ExplainReservation_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ExplainReservationRequest)
 	if err := dec(in); err != nil {
@@ -404,6 +446,10 @@ var ReservationService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "FindReservation",
 			Handler:    _ReservationService_FindReservation_Handler,
+		},
+		{
+			MethodName: "ListGuests",
+			Handler:    _ReservationService_ListGuests_Handler,
 		},
 		{
 			MethodName: "ExplainReservation",

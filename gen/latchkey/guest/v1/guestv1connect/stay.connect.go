@@ -44,6 +44,9 @@ const (
 	// StayServiceCreateSmartKeyLinkProcedure is the fully-qualified name of the StayService's
 	// CreateSmartKeyLink RPC.
 	StayServiceCreateSmartKeyLinkProcedure = "/latchkey.guest.v1.StayService/CreateSmartKeyLink"
+	// StayServiceListDisclosuresProcedure is the fully-qualified name of the StayService's
+	// ListDisclosures RPC.
+	StayServiceListDisclosuresProcedure = "/latchkey.guest.v1.StayService/ListDisclosures"
 	// StayServiceEndSessionProcedure is the fully-qualified name of the StayService's EndSession RPC.
 	StayServiceEndSessionProcedure = "/latchkey.guest.v1.StayService/EndSession"
 )
@@ -65,6 +68,8 @@ type StayServiceClient interface {
 	// one enrolment. A further call replaces a link that was not used. A session gets a SmartKey when it gets the PIN; otherwise the metadata
 	// of the error has the reason under "withheld": see Stay.pin_withheld. The SmartKey ends with the session.
 	CreateSmartKeyLink(context.Context, *v1.CreateSmartKeyLinkRequest) (*v1.CreateSmartKeyLinkResponse, error)
+	// Lists who read the data of the guests that the caller sees, or tried to, the latest first. At most 100.
+	ListDisclosures(context.Context, *v1.ListDisclosuresRequest) (*v1.ListDisclosuresResponse, error)
 	// Ends the caller's session, or the sessions of other devices.
 	EndSession(context.Context, *v1.EndSessionRequest) (*v1.EndSessionResponse, error)
 }
@@ -110,6 +115,12 @@ func NewStayServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			connect.WithSchema(stayServiceMethods.ByName("CreateSmartKeyLink")),
 			connect.WithClientOptions(opts...),
 		),
+		listDisclosures: connect.NewClient[v1.ListDisclosuresRequest, v1.ListDisclosuresResponse](
+			httpClient,
+			baseURL+StayServiceListDisclosuresProcedure,
+			connect.WithSchema(stayServiceMethods.ByName("ListDisclosures")),
+			connect.WithClientOptions(opts...),
+		),
 		endSession: connect.NewClient[v1.EndSessionRequest, v1.EndSessionResponse](
 			httpClient,
 			baseURL+StayServiceEndSessionProcedure,
@@ -126,6 +137,7 @@ type stayServiceClient struct {
 	listDevices        *connect.Client[v1.ListDevicesRequest, v1.ListDevicesResponse]
 	handOver           *connect.Client[v1.HandOverRequest, v1.HandOverResponse]
 	createSmartKeyLink *connect.Client[v1.CreateSmartKeyLinkRequest, v1.CreateSmartKeyLinkResponse]
+	listDisclosures    *connect.Client[v1.ListDisclosuresRequest, v1.ListDisclosuresResponse]
 	endSession         *connect.Client[v1.EndSessionRequest, v1.EndSessionResponse]
 }
 
@@ -174,6 +186,15 @@ func (c *stayServiceClient) CreateSmartKeyLink(ctx context.Context, req *v1.Crea
 	return nil, err
 }
 
+// ListDisclosures calls latchkey.guest.v1.StayService.ListDisclosures.
+func (c *stayServiceClient) ListDisclosures(ctx context.Context, req *v1.ListDisclosuresRequest) (*v1.ListDisclosuresResponse, error) {
+	response, err := c.listDisclosures.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // EndSession calls latchkey.guest.v1.StayService.EndSession.
 func (c *stayServiceClient) EndSession(ctx context.Context, req *v1.EndSessionRequest) (*v1.EndSessionResponse, error) {
 	response, err := c.endSession.CallUnary(ctx, connect.NewRequest(req))
@@ -200,6 +221,8 @@ type StayServiceHandler interface {
 	// one enrolment. A further call replaces a link that was not used. A session gets a SmartKey when it gets the PIN; otherwise the metadata
 	// of the error has the reason under "withheld": see Stay.pin_withheld. The SmartKey ends with the session.
 	CreateSmartKeyLink(context.Context, *v1.CreateSmartKeyLinkRequest) (*v1.CreateSmartKeyLinkResponse, error)
+	// Lists who read the data of the guests that the caller sees, or tried to, the latest first. At most 100.
+	ListDisclosures(context.Context, *v1.ListDisclosuresRequest) (*v1.ListDisclosuresResponse, error)
 	// Ends the caller's session, or the sessions of other devices.
 	EndSession(context.Context, *v1.EndSessionRequest) (*v1.EndSessionResponse, error)
 }
@@ -241,6 +264,12 @@ func NewStayServiceHandler(svc StayServiceHandler, opts ...connect.HandlerOption
 		connect.WithSchema(stayServiceMethods.ByName("CreateSmartKeyLink")),
 		connect.WithHandlerOptions(opts...),
 	)
+	stayServiceListDisclosuresHandler := connect.NewUnaryHandlerSimple(
+		StayServiceListDisclosuresProcedure,
+		svc.ListDisclosures,
+		connect.WithSchema(stayServiceMethods.ByName("ListDisclosures")),
+		connect.WithHandlerOptions(opts...),
+	)
 	stayServiceEndSessionHandler := connect.NewUnaryHandlerSimple(
 		StayServiceEndSessionProcedure,
 		svc.EndSession,
@@ -259,6 +288,8 @@ func NewStayServiceHandler(svc StayServiceHandler, opts ...connect.HandlerOption
 			stayServiceHandOverHandler.ServeHTTP(w, r)
 		case StayServiceCreateSmartKeyLinkProcedure:
 			stayServiceCreateSmartKeyLinkHandler.ServeHTTP(w, r)
+		case StayServiceListDisclosuresProcedure:
+			stayServiceListDisclosuresHandler.ServeHTTP(w, r)
 		case StayServiceEndSessionProcedure:
 			stayServiceEndSessionHandler.ServeHTTP(w, r)
 		default:
@@ -288,6 +319,10 @@ func (UnimplementedStayServiceHandler) HandOver(context.Context, *v1.HandOverReq
 
 func (UnimplementedStayServiceHandler) CreateSmartKeyLink(context.Context, *v1.CreateSmartKeyLinkRequest) (*v1.CreateSmartKeyLinkResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.StayService.CreateSmartKeyLink is not implemented"))
+}
+
+func (UnimplementedStayServiceHandler) ListDisclosures(context.Context, *v1.ListDisclosuresRequest) (*v1.ListDisclosuresResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.StayService.ListDisclosures is not implemented"))
 }
 
 func (UnimplementedStayServiceHandler) EndSession(context.Context, *v1.EndSessionRequest) (*v1.EndSessionResponse, error) {

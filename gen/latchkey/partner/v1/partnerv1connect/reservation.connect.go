@@ -48,6 +48,9 @@ const (
 	// ReservationServiceFindReservationProcedure is the fully-qualified name of the
 	// ReservationService's FindReservation RPC.
 	ReservationServiceFindReservationProcedure = "/latchkey.partner.v1.ReservationService/FindReservation"
+	// ReservationServiceListGuestsProcedure is the fully-qualified name of the ReservationService's
+	// ListGuests RPC.
+	ReservationServiceListGuestsProcedure = "/latchkey.partner.v1.ReservationService/ListGuests"
 	// ReservationServiceExplainReservationProcedure is the fully-qualified name of the
 	// ReservationService's ExplainReservation RPC.
 	ReservationServiceExplainReservationProcedure = "/latchkey.partner.v1.ReservationService/ExplainReservation"
@@ -76,6 +79,11 @@ type ReservationServiceClient interface {
 	// Reads one by the partner's id. 404 reservationNotFound; 403 scopeMissing if extend asks for PINs without pins:read; 409
 	// ambiguous if an api-key finds more than one: send integrationId.
 	FindReservation(context.Context, *v1.FindReservationRequest) (*v1.FindReservationResponse, error)
+	// Reads what the guests of a stay share with the PMS. A partner reads a guest's data only while the guest is staying, only if that guest
+	// shared them, and only the fields that the property marks mandatory. 403 outsideStay: the reservation is not started, or is past its end.
+	// 403 notShared: no guest shares one of these fields. Each read is recorded, also a refused one, and the guests see the record. 404
+	// reservationNotFound.
+	ListGuests(context.Context, *v1.ListGuestsRequest) (*v1.ListGuestsResponse, error)
 	// Explains why the doors of a stay open or not: each door now, and what happened, from the PMS's update to the keypad. 404
 	// reservationNotFound.
 	ExplainReservation(context.Context, *v1.ExplainReservationRequest) (*v1.ExplainReservationResponse, error)
@@ -128,6 +136,12 @@ func NewReservationServiceClient(httpClient connect.HTTPClient, baseURL string, 
 			connect.WithSchema(reservationServiceMethods.ByName("FindReservation")),
 			connect.WithClientOptions(opts...),
 		),
+		listGuests: connect.NewClient[v1.ListGuestsRequest, v1.ListGuestsResponse](
+			httpClient,
+			baseURL+ReservationServiceListGuestsProcedure,
+			connect.WithSchema(reservationServiceMethods.ByName("ListGuests")),
+			connect.WithClientOptions(opts...),
+		),
 		explainReservation: connect.NewClient[v1.ExplainReservationRequest, v1.ExplainReservationResponse](
 			httpClient,
 			baseURL+ReservationServiceExplainReservationProcedure,
@@ -156,6 +170,7 @@ type reservationServiceClient struct {
 	listReservations        *connect.Client[v1.ListReservationsRequest, v1.ListReservationsResponse]
 	getReservation          *connect.Client[v1.GetReservationRequest, v1.GetReservationResponse]
 	findReservation         *connect.Client[v1.FindReservationRequest, v1.FindReservationResponse]
+	listGuests              *connect.Client[v1.ListGuestsRequest, v1.ListGuestsResponse]
 	explainReservation      *connect.Client[v1.ExplainReservationRequest, v1.ExplainReservationResponse]
 	findExplanation         *connect.Client[v1.FindExplanationRequest, v1.FindExplanationResponse]
 	resetKeyChain           *connect.Client[v1.ResetKeyChainRequest, v1.ResetKeyChainResponse]
@@ -200,6 +215,15 @@ func (c *reservationServiceClient) GetReservation(ctx context.Context, req *v1.G
 // FindReservation calls latchkey.partner.v1.ReservationService.FindReservation.
 func (c *reservationServiceClient) FindReservation(ctx context.Context, req *v1.FindReservationRequest) (*v1.FindReservationResponse, error) {
 	response, err := c.findReservation.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ListGuests calls latchkey.partner.v1.ReservationService.ListGuests.
+func (c *reservationServiceClient) ListGuests(ctx context.Context, req *v1.ListGuestsRequest) (*v1.ListGuestsResponse, error) {
+	response, err := c.listGuests.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -251,6 +275,11 @@ type ReservationServiceHandler interface {
 	// Reads one by the partner's id. 404 reservationNotFound; 403 scopeMissing if extend asks for PINs without pins:read; 409
 	// ambiguous if an api-key finds more than one: send integrationId.
 	FindReservation(context.Context, *v1.FindReservationRequest) (*v1.FindReservationResponse, error)
+	// Reads what the guests of a stay share with the PMS. A partner reads a guest's data only while the guest is staying, only if that guest
+	// shared them, and only the fields that the property marks mandatory. 403 outsideStay: the reservation is not started, or is past its end.
+	// 403 notShared: no guest shares one of these fields. Each read is recorded, also a refused one, and the guests see the record. 404
+	// reservationNotFound.
+	ListGuests(context.Context, *v1.ListGuestsRequest) (*v1.ListGuestsResponse, error)
 	// Explains why the doors of a stay open or not: each door now, and what happened, from the PMS's update to the keypad. 404
 	// reservationNotFound.
 	ExplainReservation(context.Context, *v1.ExplainReservationRequest) (*v1.ExplainReservationResponse, error)
@@ -299,6 +328,12 @@ func NewReservationServiceHandler(svc ReservationServiceHandler, opts ...connect
 		connect.WithSchema(reservationServiceMethods.ByName("FindReservation")),
 		connect.WithHandlerOptions(opts...),
 	)
+	reservationServiceListGuestsHandler := connect.NewUnaryHandlerSimple(
+		ReservationServiceListGuestsProcedure,
+		svc.ListGuests,
+		connect.WithSchema(reservationServiceMethods.ByName("ListGuests")),
+		connect.WithHandlerOptions(opts...),
+	)
 	reservationServiceExplainReservationHandler := connect.NewUnaryHandlerSimple(
 		ReservationServiceExplainReservationProcedure,
 		svc.ExplainReservation,
@@ -329,6 +364,8 @@ func NewReservationServiceHandler(svc ReservationServiceHandler, opts ...connect
 			reservationServiceGetReservationHandler.ServeHTTP(w, r)
 		case ReservationServiceFindReservationProcedure:
 			reservationServiceFindReservationHandler.ServeHTTP(w, r)
+		case ReservationServiceListGuestsProcedure:
+			reservationServiceListGuestsHandler.ServeHTTP(w, r)
 		case ReservationServiceExplainReservationProcedure:
 			reservationServiceExplainReservationHandler.ServeHTTP(w, r)
 		case ReservationServiceFindExplanationProcedure:
@@ -362,6 +399,10 @@ func (UnimplementedReservationServiceHandler) GetReservation(context.Context, *v
 
 func (UnimplementedReservationServiceHandler) FindReservation(context.Context, *v1.FindReservationRequest) (*v1.FindReservationResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.partner.v1.ReservationService.FindReservation is not implemented"))
+}
+
+func (UnimplementedReservationServiceHandler) ListGuests(context.Context, *v1.ListGuestsRequest) (*v1.ListGuestsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.partner.v1.ReservationService.ListGuests is not implemented"))
 }
 
 func (UnimplementedReservationServiceHandler) ExplainReservation(context.Context, *v1.ExplainReservationRequest) (*v1.ExplainReservationResponse, error) {

@@ -1,0 +1,81 @@
+package partner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	pmsv1 "latchkey.dev/gen/latchkey/pms/v1"
+	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/reservation"
+)
+
+var (
+	errOutsideStay = fault.New(fault.Denied, fault.OutsideStay, "guests' data can be read only while they stay: the reservation is not started, or is past its end")
+	errNotShared   = fault.New(fault.Denied, fault.NotShared, "no guest of this stay shares a field that the property marks mandatory")
+)
+
+// ListGuests returns what the guests of a stay share. The ledger has the read before the answer leaves, also if it is refused.
+func (s *Service) ListGuests(ctx context.Context, req *partnerv1.ListGuestsRequest) (*partnerv1.ListGuestsResponse, error) {
+	a, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var read []guest.Reading
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		row, err := reservation.Get(tx, readScope(a), req.GetId())
+		if err != nil {
+			return err
+		}
+		read, err = guest.ReadGuests(tx, s.Keys, a.PropertyID, row.ID, a.IntegrationID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	is := func(why fault.Reason) func(guest.Reading) bool {
+		return func(r guest.Reading) bool { return r.Refused == why }
+	}
+	switch {
+	case slices.ContainsFunc(read, is("")):
+	case slices.ContainsFunc(read, is(fault.OutsideStay)):
+		return nil, errOutsideStay
+	default:
+		return nil, errNotShared
+	}
+	out := &partnerv1.GuestList{Total: int32(len(read))}
+	for _, r := range read {
+		one := &partnerv1.SharedGuest{Id: r.Member.Row.ID, Role: r.Member.Row.Role, Withheld: string(r.Refused)}
+		for _, g := range r.Groups {
+			one.Groups = append(one.Groups, string(g))
+		}
+		if r.Refused == "" {
+			if one.Person, err = personMessage(r.Answers); err != nil {
+				return nil, err
+			}
+		}
+		out.List = append(out.List, one)
+	}
+	return &partnerv1.ListGuestsResponse{Data: out}, nil
+}
+
+// personMessage converts answers to the shape of a checkIn call. Both have the same JSON.
+func personMessage(a rule.Answers) (*pmsv1.Person, error) {
+	raw, err := json.Marshal(checkin.PersonOf(a))
+	if err != nil {
+		return nil, fmt.Errorf("convert a guest's answers: %w", err)
+	}
+	out := &pmsv1.Person{}
+	if err := protojson.Unmarshal(raw, out); err != nil {
+		return nil, fmt.Errorf("convert a guest's answers: %w", err)
+	}
+	return out, nil
+}
