@@ -76,13 +76,18 @@ func (a *assets) serve(w http.ResponseWriter, r *http.Request) {
 	f.write(w, r)
 }
 
-// serveWorker serves the kiosk's service worker. Its content names the hashed files that it keeps, so that a change of them changes it.
-func (a *assets) serveWorker(w http.ResponseWriter, r *http.Request) {
-	kept := []string{a.URL("kiosk.css"), a.URL("kiosk.js")}
+// serveWorker returns the handler of a service worker. Its content names the hashed files that it keeps, so that a change of them changes it.
+func (a *assets) serveWorker(name string, keeps ...string) http.HandlerFunc {
+	var kept []string
+	for _, k := range keeps {
+		kept = append(kept, a.URL(k))
+	}
 	body := fmt.Appendf(nil, "self.KEPT=%q.split(\" \");\n", strings.Join(kept, " "))
-	body = append(body, a.byName["sw.js"].plain...)
-	w.Header().Set("Cache-Control", "no-cache")
-	newAsset("sw.js", body).write(w, r)
+	worker := newAsset(name, append(body, a.byName[name].plain...))
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-cache")
+		worker.write(w, r)
+	}
 }
 
 func (f *asset) write(w http.ResponseWriter, r *http.Request) {

@@ -118,6 +118,7 @@ func (x *exchange) newPage(face *guestv1.PropertyFace, title string, kv ...any) 
 
 // render answers with a page.
 func (x *exchange) render(status int, name string, p *page) error {
+	p.Gone = p.Gone || status == http.StatusNotFound || status == http.StatusGone
 	var b bytes.Buffer
 	if err := x.site.pages[name].ExecuteTemplate(&b, "layout", p); err != nil {
 		return err

@@ -134,6 +134,7 @@ func (s *site) showStay(x *exchange) error {
 	}
 	v.Doors.Doors = x.doors()
 	v.openView = x.openView()
+	p.Gone = x.flow.Stay.GetCheckIn().GetStage() == "ended"
 	p.Data = v
 	return x.render(http.StatusOK, "stay", p)
 }

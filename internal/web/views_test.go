@@ -34,7 +34,7 @@ func views() map[string][2]any {
 	return map[string][2]any{
 		"problem":   {problemView{Text: "text"}, problemView{}},
 		"link":      {linkView{Link: &guestv1.Link{Property: theProperty, Initial: "A", FromDate: "2026-11-21", ToDate: "2026-13-99"}, Path: "/g/l/x"}, linkView{}},
-		"stay":      {stayView{Tasks: []taskLink{{"you", "todo", "/x"}, {"sharing", "blocked", ""}}, Open: 2, Doors: keyView{Doors: f.stay.GetDoors(), Moving: true}}, stayView{}},
+		"stay":      {stayView{Tasks: []taskLink{{"you", "todo", "/x"}, {"sharing", "blocked", ""}}, Open: 2, Doors: keyView{Doors: f.stay.GetDoors(), Moving: true}, openView: openView{Opens: true, Device: "iPhone", Says: openSentences}}, stayView{}},
 		"step":      {stepView{Guest: f.stay.GetGuests()[0], Step: f.form.GetSteps()[0], Fields: fields, Number: 1, Count: 5, Confirm: true}, stepView{}},
 		"check":     {checkView{Guests: all}, checkView{}},
 		"arrival":   {hours(), []string(nil)},
@@ -46,6 +46,7 @@ func views() map[string][2]any {
 		"help":      {nil, nil},
 		"email":     {"ana@", ""},
 		"forgotten": {nil, nil},
+		"offline":   {nil, nil},
 		"devices":   {devicesView{Devices: f.devices, Others: 2}, devicesView{}},
 		"find":      {findView{Action: "/k/find", Number: `"><b>`, Name: "Silva", NotFound: true, Challenge: "c"}, findView{}},
 		"which":     {findView{Action: "/k/find", Choices: choices}, findView{}},

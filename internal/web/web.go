@@ -72,7 +72,8 @@ func New(api API, o Options) (http.Handler, error) {
 	}
 	s.mux.HandleFunc("GET /static/{name}", files.serve)
 	s.mux.HandleFunc("GET /theme/{name}", serveTheme)
-	s.mux.HandleFunc("GET /k/sw.js", files.serveWorker)
+	s.mux.HandleFunc("GET /k/sw.js", files.serveWorker("sw.js", "kiosk.css", "kiosk.js"))
+	s.mux.HandleFunc("GET /g/sw.js", files.serveWorker("app-sw.js", "guest.css", "guest.js"))
 	s.mux.Handle("/", s.httpHandler(func(x *exchange) error { return x.notFound() }))
 	return s.protect(s.handleLook(s.mux)), nil
 }
@@ -112,6 +113,7 @@ func (s *site) routes() map[string]handler {
 		"POST /g/stays/{id}/devices":             s.deviceStay(s.endDevices),
 		"GET /g/stays/{id}/calendar":             s.deviceStay(s.calendar),
 		"POST /g/stays/{id}/key/link":            s.deviceSession(s.keyLink),
+		"GET /g/offline":                         s.showOffline,
 		"GET /g/{$}":                             s.showFirst,
 		"POST /g/stays/{id}/help":                s.deviceStay(s.help),
 		"POST /g/stays/{id}/end":                 s.deviceStay(s.endSession),

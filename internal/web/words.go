@@ -101,6 +101,9 @@ func (w words) Clock(at *timestamppb.Timestamp) template.HTML {
 // Past reports whether a moment has passed.
 func (p *page) Past(at *timestamppb.Timestamp) bool { return !at.AsTime().After(p.now) }
 
+// Moment is a moment as scripts read it.
+func (w words) Moment(at *timestamppb.Timestamp) string { return at.AsTime().Format(time.RFC3339) }
+
 // Short renders the day of a moment in short, such as "Sat 21 Nov".
 func (w words) Short(at *timestamppb.Timestamp) template.HTML {
 	return timeTag(at, func(t time.Time) string { return w.date("date.short", t) }, w.zone)

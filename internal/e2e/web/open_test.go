@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"strings"
 	"testing"
 
 	"latchkey.dev/internal/test/browser"
@@ -10,19 +11,47 @@ import (
 func TestPhoneOpensTheDoor(t *testing.T) {
 	w := open(t)
 	w.book("B-1", "1001", "R101", nil)
+	net := w.newInternet()
 	p := browser.Open(t, browser.WithSize(browser.Phone))
-	p.Visit(w.link())
+	p.Visit(strings.Replace(w.link(), w.Base, net.base, 1))
 	p.Next("Open my stay", "Your stay")
 	fillName(p, "Ada", "Lovelace")
 	p.Next("Arrival time To do", "When do you arrive?")
 	p.Next("Continue", "Your stay")
 	p.Click("I am here: check in")
 	walkTo(p, "Your code")
-	w.opens("Room 101", w.pinOn(p))
+	pin := w.pinOn(p)
+	w.opens("Room 101", pin)
 	p.Next("Back", "Your stay")
 	p.WaitText("Open with this phone")
 	p.Axe()
 	p.Click("Hold to open Room 101")
 	p.WaitText("Hold the button until it fills.")
 	p.Hold("Hold to open Room 101", "Open. Push the door now.")
+
+	// Without internet the phone shows what it kept.
+	p.WaitUntil("the service worker", `navigator.serviceWorker.controller !== null`)
+	net.cut.Store(true)
+	p.Tolerate("ERR_EMPTY_RESPONSE")
+	p.Hold("Hold to open Room 101", "This phone has no internet. Use your code.")
+	p.Reload()
+	p.WaitHeading("No internet")
+	p.WaitUntil("what the phone kept", `/Kept on this phone at \d/.test(document.body.innerText) && document.body.innerText.includes("Room 101")`)
+	p.Axe()
+	p.Fits()
+	p.Click("Show my code")
+	if kept := w.pinOn(p); kept != pin {
+		t.Errorf("without internet the phone shows %s, not %s", kept, pin)
+	}
+	net.cut.Store(false)
+	p.Next("Try again", "Your stay")
+
+	// A stay that ended leaves nothing on the phone.
+	w.book("B-1", "1001", "R101", map[string]any{"state": "canceled"})
+	p.Tolerate("status of 4")
+	p.Reload()
+	p.WaitUntil("nothing is kept", `indexedDB.databases().then(async (all) => (await Promise.all(all.map((d) => new Promise((done) => {
+		const o = indexedDB.open(d.name);
+		o.onsuccess = () => { const s = o.result.transaction(o.result.objectStoreNames[0]).objectStore(o.result.objectStoreNames[0]).getAllKeys(); s.onsuccess = () => { o.result.close(); done(s.result.filter((k) => k !== "key").length); }; };
+	})))).every((n) => n === 0))`)
 }

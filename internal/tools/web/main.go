@@ -25,7 +25,7 @@ func main() {
 	pages.EntryPoints, pages.EntryNames = []string{"ts/guest.ts", "ts/kiosk.ts", "css/guest.css", "css/kiosk.css"}, "[name]-[hash]"
 	pages.Format, pages.Target = api.FormatESModule, api.ES2022
 	worker := common
-	worker.EntryPoints, worker.EntryNames, worker.Format, worker.Target = []string{"ts/sw.ts"}, "[name]", api.FormatIIFE, api.ES2022
+	worker.EntryPoints, worker.EntryNames, worker.Format, worker.Target = []string{"ts/sw.ts", "ts/app-sw.ts"}, "[name]", api.FormatIIFE, api.ES2022
 	for _, options := range []api.BuildOptions{pages, worker} {
 		if built := api.Build(options); len(built.Errors) > 0 {
 			os.Exit(1)

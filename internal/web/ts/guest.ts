@@ -1,6 +1,7 @@
 import { doors } from "./doors";
 import "./drawn";
 import { live } from "./live";
+import { offline } from "./offline";
 import { focusFirst } from "./page";
 
 focusFirst();
@@ -20,3 +21,4 @@ addEventListener("pageshow", () => {
 });
 
 void doors();
+void offline().catch(() => {}); // a browser that keeps nothing still shows the pages

@@ -33,7 +33,8 @@ self.addEventListener("install", (e: any) => {
 });
 
 self.addEventListener("activate", (e: any) => {
-  e.waitUntil(caches.keys().then((all) => Promise.all(all.filter((k) => k !== shelf).map((k) => caches.delete(k)))).then(() => self.clients.claim()));
+  const former = (k: string) => k.startsWith("latchkey-kiosk ") && k !== shelf;
+  e.waitUntil(caches.keys().then((all) => Promise.all(all.filter(former).map((k) => caches.delete(k)))).then(() => self.clients.claim()));
 });
 
 self.addEventListener("fetch", (e: any) => {

@@ -1,0 +1,38 @@
+// The service worker of guests' phones: it keeps the page for a phone without internet and its files, and no page of a guest.
+export {};
+declare const self: any;
+
+const page = "/g/offline";
+const files: string[] = self.KEPT ?? [];
+const answerSeconds = 10; // a lost internet may answer nothing, not even with an error
+const shelf = "latchkey-guest " + files.join(" ");
+
+async function fetchPage(request: Request): Promise<Response> {
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(), 1000 * answerSeconds);
+  try {
+    return await fetch(request, { signal: limit.signal, cache: "no-store" });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+self.addEventListener("install", (e: any) => {
+  self.skipWaiting();
+  e.waitUntil(caches.open(shelf).then((c) => c.addAll([...files, page])));
+});
+
+self.addEventListener("activate", (e: any) => {
+  const former = (k: string) => k.startsWith("latchkey-guest ") && k !== shelf;
+  e.waitUntil(caches.keys().then((all) => Promise.all(all.filter(former).map((k) => caches.delete(k)))).then(() => self.clients.claim()));
+});
+
+self.addEventListener("fetch", (e: any) => {
+  const url = new URL(e.request.url);
+  if (url.origin !== location.origin) return;
+  if (files.includes(url.pathname)) {
+    e.respondWith(caches.match(e.request).then((kept) => kept ?? fetch(e.request)));
+  } else if (e.request.mode === "navigate" && e.request.method === "GET" && url.pathname.startsWith("/g/")) {
+    e.respondWith(fetchPage(e.request).catch(() => caches.match(page).then((kept) => kept ?? Response.error())));
+  }
+});

@@ -1,0 +1,45 @@
+// The page for a phone without internet, and what pages keep for it.
+import { forget, keep, last, load, type Part } from "./kept";
+import { forget as forgetKey } from "./smartkey/phone";
+import { parse, within, workerURL } from "./page";
+
+const stayOf = (path: string) => path.match(/^\/g\/stays\/([^/]+)/)?.[1];
+
+function show(part: Part, into: HTMLElement): void {
+  const box = into.querySelector<HTMLElement>(`[data-kept="${part.name}"]`);
+  if (!box) return;
+  box.querySelector("[data-part]")!.replaceChildren(...parse(part.html).body.childNodes);
+  const at = box.querySelector<HTMLTimeElement>("[data-at]")!;
+  at.dateTime = new Date(part.at).toISOString();
+  at.textContent = new Date(part.at).toLocaleTimeString(document.documentElement.lang, { hour: "2-digit", minute: "2-digit" });
+  box.hidden = false;
+}
+
+/** Shows what this phone kept, on the page for a phone without internet. */
+async function showKept(into: HTMLElement): Promise<void> {
+  const stay = stayOf(location.pathname) ?? (await last());
+  const parts = stay ? await load(stay).catch(() => []) : [];
+  for (const p of parts) show(p, into);
+  into.querySelector<HTMLElement>("[data-nothing]")!.hidden = parts.length > 0;
+  into.querySelector<HTMLElement>("[data-again]")!.addEventListener("click", () => location.reload());
+  addEventListener("online", () => location.reload());
+}
+
+/** Loads the page of the codes to keep its part, if what is known about them changed. Each load is recorded as a reading of the code. */
+async function keepCode(stay: string, url: string, version: string): Promise<void> {
+  if ((await load(stay)).some((p) => p.name === "code" && p.version === version)) return;
+  const answer = await fetch(url, { signal: within(10) });
+  if (answer.ok && !answer.redirected) await keep(parse(await answer.text()));
+}
+
+/** Keeps what a guest needs without internet. */
+export async function offline(): Promise<void> {
+  const page = document.getElementById("offline");
+  if (page) return showKept(page);
+  const stay = stayOf(location.pathname);
+  if (stay && document.body.dataset.gone !== undefined) return void (await Promise.all([forget(stay), forgetKey(stay)]));
+  await keep(document);
+  const more = document.querySelector<HTMLElement>("[data-keep-also]");
+  if (stay && more) await keepCode(stay, more.dataset.keepAlso!, more.dataset.version!);
+  await navigator.serviceWorker?.register(workerURL("/g/sw.js"), { scope: "/g/" });
+}
