@@ -32132,7 +32132,7 @@ func (m *PhoneMutation) Session() (r string, exists bool) {
 // OldSession returns the old "session" field's value of the Phone entity.
 // If the Phone object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *PhoneMutation) OldSession(ctx context.Context) (v string, err error) {
+func (m *PhoneMutation) OldSession(ctx context.Context) (v *string, err error) {
 	if !m.op.Is(OpUpdateOne) {
 		return v, errors.New("OldSession is only allowed on UpdateOne operations")
 	}
@@ -32146,9 +32146,22 @@ func (m *PhoneMutation) OldSession(ctx context.Context) (v string, err error) {
 	return oldValue.Session, nil
 }
 
+// ClearSession clears the value of the "session" field.
+func (m *PhoneMutation) ClearSession() {
+	m.session = nil
+	m.clearedFields[phone.FieldSession] = struct{}{}
+}
+
+// SessionCleared returns if the "session" field was cleared in this mutation.
+func (m *PhoneMutation) SessionCleared() bool {
+	_, ok := m.clearedFields[phone.FieldSession]
+	return ok
+}
+
 // ResetSession resets all changes to the "session" field.
 func (m *PhoneMutation) ResetSession() {
 	m.session = nil
+	delete(m.clearedFields, phone.FieldSession)
 }
 
 // SetName sets the "name" field.
@@ -32745,6 +32758,9 @@ func (m *PhoneMutation) AddField(name string, value ent.Value) error {
 // mutation.
 func (m *PhoneMutation) ClearedFields() []string {
 	var fields []string
+	if m.FieldCleared(phone.FieldSession) {
+		fields = append(fields, phone.FieldSession)
+	}
 	if m.FieldCleared(phone.FieldTokenExpiresAt) {
 		fields = append(fields, phone.FieldTokenExpiresAt)
 	}
@@ -32765,6 +32781,9 @@ func (m *PhoneMutation) FieldCleared(name string) bool {
 // error if the field is not defined in the schema.
 func (m *PhoneMutation) ClearField(name string) error {
 	switch name {
+	case phone.FieldSession:
+		m.ClearSession()
+		return nil
 	case phone.FieldTokenExpiresAt:
 		m.ClearTokenExpiresAt()
 		return nil
@@ -33076,7 +33095,7 @@ func (m *PhoneLinkMutation) Session() (r string, exists bool) {
 // OldSession returns the old "session" field's value of the PhoneLink entity.
 // If the PhoneLink object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *PhoneLinkMutation) OldSession(ctx context.Context) (v string, err error) {
+func (m *PhoneLinkMutation) OldSession(ctx context.Context) (v *string, err error) {
 	if !m.op.Is(OpUpdateOne) {
 		return v, errors.New("OldSession is only allowed on UpdateOne operations")
 	}
@@ -33090,9 +33109,22 @@ func (m *PhoneLinkMutation) OldSession(ctx context.Context) (v string, err error
 	return oldValue.Session, nil
 }
 
+// ClearSession clears the value of the "session" field.
+func (m *PhoneLinkMutation) ClearSession() {
+	m.session = nil
+	m.clearedFields[phonelink.FieldSession] = struct{}{}
+}
+
+// SessionCleared returns if the "session" field was cleared in this mutation.
+func (m *PhoneLinkMutation) SessionCleared() bool {
+	_, ok := m.clearedFields[phonelink.FieldSession]
+	return ok
+}
+
 // ResetSession resets all changes to the "session" field.
 func (m *PhoneLinkMutation) ResetSession() {
 	m.session = nil
+	delete(m.clearedFields, phonelink.FieldSession)
 }
 
 // SetMAC sets the "mac" field.
@@ -33441,6 +33473,9 @@ func (m *PhoneLinkMutation) AddField(name string, value ent.Value) error {
 // mutation.
 func (m *PhoneLinkMutation) ClearedFields() []string {
 	var fields []string
+	if m.FieldCleared(phonelink.FieldSession) {
+		fields = append(fields, phonelink.FieldSession)
+	}
 	if m.FieldCleared(phonelink.FieldUsedAt) {
 		fields = append(fields, phonelink.FieldUsedAt)
 	}
@@ -33458,6 +33493,9 @@ func (m *PhoneLinkMutation) FieldCleared(name string) bool {
 // error if the field is not defined in the schema.
 func (m *PhoneLinkMutation) ClearField(name string) error {
 	switch name {
+	case phonelink.FieldSession:
+		m.ClearSession()
+		return nil
 	case phonelink.FieldUsedAt:
 		m.ClearUsedAt()
 		return nil

@@ -21,8 +21,8 @@ type Phone struct {
 	PropertyID string `json:"property_id,omitempty"`
 	// ReservationID holds the value of the "reservation_id" field.
 	ReservationID string `json:"reservation_id,omitempty"`
-	// The guest's session that enrolled it and with which it ends, or empty.
-	Session string `json:"session,omitempty"`
+	// The guest's session that enrolled it and with which it ends, or null.
+	Session *string `json:"session,omitempty"`
 	// Name holds the value of the "name" field.
 	Name string `json:"name,omitempty"`
 	// COSE_Key.
@@ -92,7 +92,8 @@ func (_m *Phone) assignValues(columns []string, values []any) error {
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field session", values[i])
 			} else if value.Valid {
-				_m.Session = value.String
+				_m.Session = new(string)
+				*_m.Session = value.String
 			}
 		case phone.FieldName:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -186,8 +187,10 @@ func (_m *Phone) String() string {
 	builder.WriteString("reservation_id=")
 	builder.WriteString(_m.ReservationID)
 	builder.WriteString(", ")
-	builder.WriteString("session=")
-	builder.WriteString(_m.Session)
+	if v := _m.Session; v != nil {
+		builder.WriteString("session=")
+		builder.WriteString(*v)
+	}
 	builder.WriteString(", ")
 	builder.WriteString("name=")
 	builder.WriteString(_m.Name)

@@ -175,10 +175,6 @@ func (_c *PhoneCreate) ExecX(ctx context.Context) {
 
 // defaults sets the default values of the builder before save.
 func (_c *PhoneCreate) defaults() {
-	if _, ok := _c.mutation.Session(); !ok {
-		v := phone.DefaultSession
-		_c.mutation.SetSession(v)
-	}
 	if _, ok := _c.mutation.Name(); !ok {
 		v := phone.DefaultName
 		_c.mutation.SetName(v)
@@ -210,9 +206,6 @@ func (_c *PhoneCreate) check() error {
 		if err := phone.ReservationIDValidator(v); err != nil {
 			return &ValidationError{Name: "reservation_id", err: fmt.Errorf(`ent: validator failed for field "Phone.reservation_id": %w`, err)}
 		}
-	}
-	if _, ok := _c.mutation.Session(); !ok {
-		return &ValidationError{Name: "session", err: errors.New(`ent: missing required field "Phone.session"`)}
 	}
 	if v, ok := _c.mutation.Session(); ok {
 		if err := phone.SessionValidator(v); err != nil {
@@ -302,7 +295,7 @@ func (_c *PhoneCreate) createSpec() (*Phone, *sqlgraph.CreateSpec) {
 	}
 	if value, ok := _c.mutation.Session(); ok {
 		_spec.SetField(phone.FieldSession, field.TypeString, value)
-		_node.Session = value
+		_node.Session = &value
 	}
 	if value, ok := _c.mutation.Name(); ok {
 		_spec.SetField(phone.FieldName, field.TypeString, value)

@@ -164,6 +164,9 @@ func (_u *PhoneUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 			}
 		}
 	}
+	if _u.mutation.SessionCleared() {
+		_spec.ClearField(phone.FieldSession, field.TypeString)
+	}
 	if value, ok := _u.mutation.Name(); ok {
 		_spec.SetField(phone.FieldName, field.TypeString, value)
 	}
@@ -371,6 +374,9 @@ func (_u *PhoneUpdateOne) sqlSave(ctx context.Context) (_node *Phone, err error)
 				ps[i](selector)
 			}
 		}
+	}
+	if _u.mutation.SessionCleared() {
+		_spec.ClearField(phone.FieldSession, field.TypeString)
 	}
 	if value, ok := _u.mutation.Name(); ok {
 		_spec.SetField(phone.FieldName, field.TypeString, value)

@@ -21,8 +21,8 @@ type PhoneLink struct {
 	PropertyID string `json:"property_id,omitempty"`
 	// ReservationID holds the value of the "reservation_id" field.
 	ReservationID string `json:"reservation_id,omitempty"`
-	// The guest's session that made the link, or empty: staff did.
-	Session string `json:"session,omitempty"`
+	// The guest's session that made the link; null: staff did.
+	Session *string `json:"session,omitempty"`
 	// Keyed hash. The link itself is shown once and not kept.
 	MAC []byte `json:"mac,omitempty"`
 	// ExpiresAt holds the value of the "expires_at" field.
@@ -82,7 +82,8 @@ func (_m *PhoneLink) assignValues(columns []string, values []any) error {
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field session", values[i])
 			} else if value.Valid {
-				_m.Session = value.String
+				_m.Session = new(string)
+				*_m.Session = value.String
 			}
 		case phonelink.FieldMAC:
 			if value, ok := values[i].(*[]byte); !ok {
@@ -151,8 +152,10 @@ func (_m *PhoneLink) String() string {
 	builder.WriteString("reservation_id=")
 	builder.WriteString(_m.ReservationID)
 	builder.WriteString(", ")
-	builder.WriteString("session=")
-	builder.WriteString(_m.Session)
+	if v := _m.Session; v != nil {
+		builder.WriteString("session=")
+		builder.WriteString(*v)
+	}
 	builder.WriteString(", ")
 	builder.WriteString("mac=")
 	builder.WriteString(fmt.Sprintf("%v", _m.MAC))

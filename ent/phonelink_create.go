@@ -127,10 +127,6 @@ func (_c *PhoneLinkCreate) ExecX(ctx context.Context) {
 
 // defaults sets the default values of the builder before save.
 func (_c *PhoneLinkCreate) defaults() {
-	if _, ok := _c.mutation.Session(); !ok {
-		v := phonelink.DefaultSession
-		_c.mutation.SetSession(v)
-	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		v := phonelink.DefaultCreatedAt()
 		_c.mutation.SetCreatedAt(v)
@@ -154,9 +150,6 @@ func (_c *PhoneLinkCreate) check() error {
 		if err := phonelink.ReservationIDValidator(v); err != nil {
 			return &ValidationError{Name: "reservation_id", err: fmt.Errorf(`ent: validator failed for field "PhoneLink.reservation_id": %w`, err)}
 		}
-	}
-	if _, ok := _c.mutation.Session(); !ok {
-		return &ValidationError{Name: "session", err: errors.New(`ent: missing required field "PhoneLink.session"`)}
 	}
 	if v, ok := _c.mutation.Session(); ok {
 		if err := phonelink.SessionValidator(v); err != nil {
@@ -222,7 +215,7 @@ func (_c *PhoneLinkCreate) createSpec() (*PhoneLink, *sqlgraph.CreateSpec) {
 	}
 	if value, ok := _c.mutation.Session(); ok {
 		_spec.SetField(phonelink.FieldSession, field.TypeString, value)
-		_node.Session = value
+		_node.Session = &value
 	}
 	if value, ok := _c.mutation.MAC(); ok {
 		_spec.SetField(phonelink.FieldMAC, field.TypeBytes, value)

@@ -110,6 +110,9 @@ func (_u *PhoneLinkUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 			}
 		}
 	}
+	if _u.mutation.SessionCleared() {
+		_spec.ClearField(phonelink.FieldSession, field.TypeString)
+	}
 	if value, ok := _u.mutation.ExpiresAt(); ok {
 		_spec.SetField(phonelink.FieldExpiresAt, field.TypeTime, value)
 	}
@@ -251,6 +254,9 @@ func (_u *PhoneLinkUpdateOne) sqlSave(ctx context.Context) (_node *PhoneLink, er
 				ps[i](selector)
 			}
 		}
+	}
+	if _u.mutation.SessionCleared() {
+		_spec.ClearField(phonelink.FieldSession, field.TypeString)
 	}
 	if value, ok := _u.mutation.ExpiresAt(); ok {
 		_spec.SetField(phonelink.FieldExpiresAt, field.TypeTime, value)

@@ -1247,8 +1247,6 @@ func init() {
 	phone.ReservationIDValidator = phoneDescReservationID.Validators[0].(func(string) error)
 	// phoneDescSession is the schema descriptor for session field.
 	phoneDescSession := phoneFields[3].Descriptor()
-	// phone.DefaultSession holds the default value on creation for the session field.
-	phone.DefaultSession = phoneDescSession.Default.(string)
 	// phone.SessionValidator is a validator for the "session" field. It is called by the builders before save.
 	phone.SessionValidator = phoneDescSession.Validators[0].(func(string) error)
 	// phoneDescName is the schema descriptor for name field.
@@ -1289,8 +1287,6 @@ func init() {
 	phonelink.ReservationIDValidator = phonelinkDescReservationID.Validators[0].(func(string) error)
 	// phonelinkDescSession is the schema descriptor for session field.
 	phonelinkDescSession := phonelinkFields[3].Descriptor()
-	// phonelink.DefaultSession holds the default value on creation for the session field.
-	phonelink.DefaultSession = phonelinkDescSession.Default.(string)
 	// phonelink.SessionValidator is a validator for the "session" field. It is called by the builders before save.
 	phonelink.SessionValidator = phonelinkDescSession.Validators[0].(func(string) error)
 	// phonelinkDescCreatedAt is the schema descriptor for created_at field.

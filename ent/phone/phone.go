@@ -70,8 +70,6 @@ var (
 	PropertyIDValidator func(string) error
 	// ReservationIDValidator is a validator for the "reservation_id" field. It is called by the builders before save.
 	ReservationIDValidator func(string) error
-	// DefaultSession holds the default value on creation for the "session" field.
-	DefaultSession string
 	// SessionValidator is a validator for the "session" field. It is called by the builders before save.
 	SessionValidator func(string) error
 	// DefaultName holds the default value on creation for the "name" field.

@@ -304,6 +304,16 @@ func SessionHasSuffix(v string) predicate.Phone {
 	return predicate.Phone(sql.FieldHasSuffix(FieldSession, v))
 }
 
+// SessionIsNil applies the IsNil predicate on the "session" field.
+func SessionIsNil() predicate.Phone {
+	return predicate.Phone(sql.FieldIsNull(FieldSession))
+}
+
+// SessionNotNil applies the NotNil predicate on the "session" field.
+func SessionNotNil() predicate.Phone {
+	return predicate.Phone(sql.FieldNotNull(FieldSession))
+}
+
 // SessionEqualFold applies the EqualFold predicate on the "session" field.
 func SessionEqualFold(v string) predicate.Phone {
 	return predicate.Phone(sql.FieldEqualFold(FieldSession, v))

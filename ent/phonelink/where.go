@@ -284,6 +284,16 @@ func SessionHasSuffix(v string) predicate.PhoneLink {
 	return predicate.PhoneLink(sql.FieldHasSuffix(FieldSession, v))
 }
 
+// SessionIsNil applies the IsNil predicate on the "session" field.
+func SessionIsNil() predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldIsNull(FieldSession))
+}
+
+// SessionNotNil applies the NotNil predicate on the "session" field.
+func SessionNotNil() predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldNotNull(FieldSession))
+}
+
 // SessionEqualFold applies the EqualFold predicate on the "session" field.
 func SessionEqualFold(v string) predicate.PhoneLink {
 	return predicate.PhoneLink(sql.FieldEqualFold(FieldSession, v))

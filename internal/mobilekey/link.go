@@ -69,7 +69,11 @@ func CreateLink(tx *db.Tx, keys *keyring.Ring, spec LinkSpec) (Link, error) {
 		return Link{}, errTooManyLinks
 	}
 	l := Link{Secret: keyring.NewToken(keyring.PhoneLink), Expires: tx.Now().Add(cmp.Or(spec.Lifetime, linkLifetime))}
-	err = tx.PhoneLink.Create().SetID(id.New(id.PhoneLink)).SetPropertyID(spec.PropertyID).SetReservationID(spec.ReservationID).SetSession(spec.Session).
+	create := tx.PhoneLink.Create()
+	if spec.Session != "" {
+		create.SetSession(spec.Session)
+	}
+	err = create.SetID(id.New(id.PhoneLink)).SetPropertyID(spec.PropertyID).SetReservationID(spec.ReservationID).
 		SetMAC(keys.MAC(linkMAC, l.Secret)).SetExpiresAt(l.Expires).SetCreatedAt(tx.Now()).Exec(ctx)
 	if err != nil {
 		return Link{}, fmt.Errorf("store a link: %w", err)

@@ -76,7 +76,7 @@ func Enrol(tx *db.Tx, keys *keyring.Ring, secret string, possession []byte, name
 	} else if subject, err = smartkey.NewSubject(rand.Reader); err != nil {
 		return nil, nil, err
 	}
-	p, err := tx.Phone.Create().SetID(id.New(id.Phone)).SetPropertyID(l.PropertyID).SetReservationID(l.ReservationID).SetSession(l.Session).SetName(name).
+	p, err := tx.Phone.Create().SetID(id.New(id.Phone)).SetPropertyID(l.PropertyID).SetReservationID(l.ReservationID).SetNillableSession(l.Session).SetName(name).
 		SetKey(key.Encode()).SetKeyID(key.KeyID().String()).SetSubject(subject).SetCreatedAt(tx.Now()).Save(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("store a phone: %w", err)

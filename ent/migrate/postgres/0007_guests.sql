@@ -2,6 +2,12 @@
 ALTER TABLE "conflicts" ADD COLUMN "parameters" jsonb NULL;
 -- modify "integrations" table
 ALTER TABLE "integrations" ADD COLUMN "invitations_at" timestamptz NULL;
+-- modify "phone_links" table
+ALTER TABLE "phone_links" ADD COLUMN "session" character varying NULL;
+-- modify "phones" table
+ALTER TABLE "phones" ADD COLUMN "session" character varying NULL;
+-- create index "phone_session" to table: "phones"
+CREATE INDEX "phone_session" ON "phones" ("session");
 -- create "attempts" table
 CREATE TABLE "attempts" ("id" character varying NOT NULL, "began_at" timestamptz NOT NULL, "last_at" timestamptz NOT NULL, "count" bigint NOT NULL DEFAULT 0, "property_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "attempts_properties_property" FOREIGN KEY ("property_id") REFERENCES "properties" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
 -- create index "attempts_began_at" to table: "attempts"
@@ -31,7 +37,7 @@ CREATE INDEX "guest_reservation_id" ON "guests" ("reservation_id");
 -- create index "guest_reservation_id_law" to table: "guests"
 CREATE INDEX "guest_reservation_id_law" ON "guests" ("reservation_id", "law") WHERE ((erase_at IS NULL) AND ((law)::text <> ''::text));
 -- create "disclosures" table
-CREATE TABLE "disclosures" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "reservation_id" character varying NOT NULL, "integration_id" character varying NOT NULL, "groups" jsonb NOT NULL, "why" character varying NOT NULL, "call" character varying NOT NULL, "created_at" timestamptz NOT NULL, "guest_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "disclosures_guests_guest" FOREIGN KEY ("guest_id") REFERENCES "guests" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
+CREATE TABLE "disclosures" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "reservation_id" character varying NOT NULL, "integration_id" character varying NOT NULL, "groups" jsonb NOT NULL, "why" character varying NOT NULL, "call" character varying NOT NULL, "refused" character varying NOT NULL DEFAULT '', "times" bigint NOT NULL DEFAULT 1, "last_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "guest_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "disclosures_guests_guest" FOREIGN KEY ("guest_id") REFERENCES "guests" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
 -- create index "disclosure_guest_id" to table: "disclosures"
 CREATE INDEX "disclosure_guest_id" ON "disclosures" ("guest_id");
 -- create index "disclosure_property_id" to table: "disclosures"

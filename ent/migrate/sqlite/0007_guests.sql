@@ -2,6 +2,12 @@
 ALTER TABLE `conflicts` ADD COLUMN `parameters` json NULL;
 -- add column "invitations_at" to table: "integrations"
 ALTER TABLE `integrations` ADD COLUMN `invitations_at` datetime NULL;
+-- add column "session" to table: "phones"
+ALTER TABLE `phones` ADD COLUMN `session` text NULL;
+-- create index "phone_session" to table: "phones"
+CREATE INDEX `phone_session` ON `phones` (`session`);
+-- add column "session" to table: "phone_links"
+ALTER TABLE `phone_links` ADD COLUMN `session` text NULL;
 -- add column "canceled_at" to table: "reservations"
 ALTER TABLE `reservations` ADD COLUMN `canceled_at` datetime NULL;
 -- add column "arrived_at" to table: "reservations"
@@ -23,7 +29,7 @@ CREATE TABLE `check_in_settings` (`id` text NOT NULL, `rule` text NOT NULL DEFAU
 -- create index "checkinsettings_property_id" to table: "check_in_settings"
 CREATE INDEX `checkinsettings_property_id` ON `check_in_settings` (`property_id`);
 -- create "disclosures" table
-CREATE TABLE `disclosures` (`id` text NOT NULL, `property_id` text NOT NULL, `reservation_id` text NOT NULL, `integration_id` text NOT NULL, `groups` json NOT NULL, `why` text NOT NULL, `call` text NOT NULL, `created_at` datetime NOT NULL, `guest_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `disclosures_guests_guest` FOREIGN KEY (`guest_id`) REFERENCES `guests` (`id`) ON DELETE CASCADE);
+CREATE TABLE `disclosures` (`id` text NOT NULL, `property_id` text NOT NULL, `reservation_id` text NOT NULL, `integration_id` text NOT NULL, `groups` json NOT NULL, `why` text NOT NULL, `call` text NOT NULL, `refused` text NOT NULL DEFAULT (''), `times` integer NOT NULL DEFAULT (1), `last_at` datetime NULL, `created_at` datetime NOT NULL, `guest_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `disclosures_guests_guest` FOREIGN KEY (`guest_id`) REFERENCES `guests` (`id`) ON DELETE CASCADE);
 -- create index "disclosure_property_id" to table: "disclosures"
 CREATE INDEX `disclosure_property_id` ON `disclosures` (`property_id`);
 -- create index "disclosure_guest_id" to table: "disclosures"

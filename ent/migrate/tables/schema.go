@@ -1416,7 +1416,7 @@ var (
 	PhonesColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
-		{Name: "session", Type: field.TypeString, Size: 40, Default: ""},
+		{Name: "session", Type: field.TypeString, Nullable: true, Size: 40},
 		{Name: "name", Type: field.TypeString, Size: 64, Default: ""},
 		{Name: "key", Type: field.TypeBytes},
 		{Name: "key_id", Type: field.TypeString, Size: 16},
@@ -1462,7 +1462,7 @@ var (
 	PhoneLinksColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
-		{Name: "session", Type: field.TypeString, Size: 40, Default: ""},
+		{Name: "session", Type: field.TypeString, Nullable: true, Size: 40},
 		{Name: "mac", Type: field.TypeBytes, Unique: true},
 		{Name: "expires_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "used_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
