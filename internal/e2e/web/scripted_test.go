@@ -94,6 +94,12 @@ func (c stays) GetStay(context.Context, *guestv1.GetStayRequest, ...grpc.CallOpt
 	return &guestv1.GetStayResponse{Data: c.script.stay}, nil
 }
 
+// CreateSmartKeyLink does not answer while the page is open: the page shows the doors that a SmartKey will open.
+func (c stays) CreateSmartKeyLink(ctx context.Context, _ *guestv1.CreateSmartKeyLinkRequest, _ ...grpc.CallOption) (*guestv1.CreateSmartKeyLinkResponse, error) {
+	<-ctx.Done()
+	return nil, fault.New(fault.Canceled, "", "")
+}
+
 func (c stays) RevealPin(context.Context, *guestv1.RevealPinRequest, ...grpc.CallOption) (*guestv1.RevealPinResponse, error) {
 	return &guestv1.RevealPinResponse{Data: c.script.pins}, c.script.pinFail
 }

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,10 +13,13 @@ import (
 // Screenshot writes a picture of the whole page to the directory of the test's artifacts. "make test-web" keeps it.
 func (p *Page) Screenshot(name string) {
 	p.t.Helper()
-	ctx := p.ctx
-	png, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
-	p.check(err)
-	p.save(name, png)
+	p.await("picture of the page", func(ctx context.Context) (bool, error) { // a page may have no width before its first layout
+		png, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+		if err == nil {
+			p.save(name, png)
+		}
+		return err == nil, err
+	})
 }
 
 func (p *Page) save(name string, png []byte) {

@@ -61,15 +61,15 @@ function line(stay: string, door: Door): HTMLElement {
 export async function doors(): Promise<void> {
   if (!area) return;
   const stay = area.dataset.stay!;
-  const state = area.querySelector<HTMLElement>("[data-state]")!;
+  const [state, list] = [area.querySelector<HTMLElement>("[data-state]")!, area.querySelector("ul")!];
   try {
     const opens = await ready(stay, link, area.dataset.device ?? "");
-    area.querySelector("ul")!.replaceChildren(...opens.map((d) => line(stay, d)));
+    list.replaceChildren(...opens.map((d) => line(stay, d)));
     if (opens.length === 0) say(state, "noDoor");
   } catch (error) {
+    list.replaceChildren();
     say(state, error instanceof CannotKeep ? "cannotKeep" : "notReady");
   }
-  area.hidden = false;
 }
 
 // A guest who forgets the stay on this device forgets its key.
