@@ -49,7 +49,10 @@ func TestPurposes(t *testing.T) {
 func TestTexts(t *testing.T) {
 	var kinds []string
 	for _, s := range rule.Steps {
-		kinds = append(kinds, "form."+string(s), "form."+string(s)+".hint")
+		kinds = append(kinds, "form."+string(s))
+		if s != rule.PropertyStep { // its questions are the property's own
+			kinds = append(kinds, "form."+string(s)+".hint")
+		}
 	}
 	for _, f := range rule.AllFields() {
 		kinds = append(kinds, "field."+string(f))
