@@ -91,7 +91,7 @@ func (p *Page) ShowsInForcedColors() {
 	p.t.Helper()
 	for _, fault := range evaluate[[]string](p, `(() => {
 		const faults = [], name = e => e.outerHTML.slice(0, 100);
-		for (const e of document.querySelectorAll("button:not(.link), .button, input:not([type=hidden], [type=radio], [type=checkbox]), select, textarea, canvas, dialog[open], .card, .note, .errors, .tasks")) {
+		for (const e of document.querySelectorAll("button:not(.link, .hidden), .button, input:not([type=hidden], [type=radio], [type=checkbox]), select, textarea, canvas, dialog[open], .card, .note, .errors, .tasks")) {
 			if (!e.checkVisibility({opacityProperty: true, visibilityProperty: true})) continue;
 			const s = getComputedStyle(e); // its colors are those of the page, not those that the browser shows in their place
 			const edge = ["Top", "Left"].some(side => s["border" + side + "Style"] !== "none" && parseFloat(s["border" + side + "Width"]) > 0);
