@@ -38,12 +38,26 @@ const English = "en"
 
 // plurals return the index of the plural form for a number, by language.
 var plurals = map[string]func(n int) int{
-	English: func(n int) int {
-		if n == 1 {
-			return 0
-		}
-		return 1
-	},
+	English: onlyOne,
+	"de":    onlyOne,
+	"es":    onlyOne,
+	"fr":    zeroAndOne,
+}
+
+// onlyOne has the first form for 1 and the second for every other number.
+func onlyOne(n int) int {
+	if n == 1 {
+		return 0
+	}
+	return 1
+}
+
+// zeroAndOne has the first form for 0 and 1.
+func zeroAndOne(n int) int {
+	if n < 2 {
+		return 0
+	}
+	return 1
 }
 
 //go:embed catalogue/*.txt
@@ -180,7 +194,7 @@ func parameters(text string) []string {
 
 // Reader is the reader of a text.
 type Reader struct {
-	Language string         // Language is English if it is empty or has no catalogue
+	Language string         // Language is a BCP 47 tag; texts that its catalogue lacks are in English
 	Zone     *time.Location // Zone is UTC if nil
 }
 
@@ -189,13 +203,9 @@ func (r Reader) Text(m Message) string {
 	if m.Kind == "" {
 		return ""
 	}
-	language := r.Language
-	text, ok := catalogues()[language][m.Kind]
+	language, text, ok := find(r.Language, m.Kind)
 	if !ok {
-		language = English
-		if text, ok = catalogues()[English][m.Kind]; !ok {
-			return m.Kind
-		}
+		return m.Kind
 	}
 	return strings.TrimSpace(placeholder.ReplaceAllStringFunc(text, func(s string) string {
 		part := placeholder.FindStringSubmatch(s)
@@ -208,6 +218,17 @@ func (r Reader) Text(m Message) string {
 		}
 		return r.format(value, part[2])
 	}))
+}
+
+// find returns the text of a kind in a language, else in the language without its region, such as "de" of "de-AT", else in English.
+func find(language, kind string) (used, text string, ok bool) {
+	base, _, _ := strings.Cut(language, "-")
+	for _, used = range []string{language, base, English} {
+		if text, ok = catalogues()[used][kind]; ok {
+			break
+		}
+	}
+	return used, text, ok
 }
 
 // layouts are the formats of a time.

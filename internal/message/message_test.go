@@ -2,33 +2,116 @@ package message
 
 import (
 	"encoding/json"
+	"path"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// Every language has the kinds of English with the same parameters, so no reader sees a missing text or value.
+// guestFiles are the files of what guests read. A language with texts is offered to guests, so it needs each of them. The texts of the
+// file en.txt are for staff; a language without them renders them in English.
+var guestFiles = []string{"checkin", "countries", "guest", "kiosk", "mail", "web"}
+
+// Every file of a language has the kinds of the English file with the same parameters, so no reader sees a missing text or value.
 func TestLanguagesAreComplete(t *testing.T) {
 	if len(Kinds(English)) < 90 {
 		t.Errorf("English has only %d texts", len(Kinds(English)))
 	}
-	for _, language := range Languages() {
-		if diff := cmp.Diff(Kinds(English), Kinds(language)); diff != "" {
-			t.Errorf("English (-) and %s (+) differ:\n%s", language, diff)
+	groups := fileGroups(t)
+	for language := range groups {
+		for _, name := range guestFiles {
+			if _, ok := groups[language][name]; !ok {
+				t.Errorf("%s has no file %s.%s.txt", language, name, language)
+			}
+		}
+		for name, kinds := range groups[language] {
+			if diff := cmp.Diff(groups[English][name], kinds); diff != "" {
+				t.Errorf("the file %s of English (-) and %s (+) differ:\n%s", name, language, diff)
+			}
 		}
 		if plurals[language] == nil {
-			t.Errorf("%s has no rule for plurals", language)
+			t.Fatalf("%s has no rule for plurals", language)
+		}
+	}
+}
+
+// fileGroups are the kinds of the program's files, each with its parameters, by language and by the name of the file without the language.
+func fileGroups(t *testing.T) map[string]map[string]map[string][]string {
+	names, err := files.ReadDir("catalogue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups := map[string]map[string]map[string][]string{}
+	for _, name := range names {
+		content, err := files.ReadFile(path.Join("catalogue", name.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		group, language, two := strings.Cut(strings.TrimSuffix(name.Name(), ".txt"), ".")
+		if !two {
+			group, language = "", group
+		}
+		one := &set{lines: map[string][]Entry{}, texts: map[string]map[string]string{}}
+		one.add(language, string(content))
+		if len(one.lines[language]) != len(one.texts[language]) {
+			t.Errorf("%s has a kind twice", name.Name())
+		}
+		if groups[language] == nil {
+			groups[language] = map[string]map[string][]string{}
+		}
+		groups[language][group] = map[string][]string{}
+		for kind, text := range one.texts[language] {
+			groups[language][group][kind] = parameters(text)
+		}
+	}
+	return groups
+}
+
+// The formats and plural forms of every text can be read. A plural has as many forms as the language's rule names.
+func TestTextsCanBeRead(t *testing.T) {
+	for _, language := range Languages() {
+		forms := 1
+		for n := range 100 {
+			forms = max(forms, plurals[language](n)+1)
 		}
 		for kind, text := range catalogues()[language] {
 			for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
 				if _, isTime := layouts[m[2]]; !isTime && m[2] != "" && m[2] != "day" && m[2] != "quote" {
 					t.Errorf("%s: %s has the unknown format %q", language, kind, m[2])
 				}
+				if got := strings.Count(m[3], "|"); got != 0 && got != forms {
+					t.Errorf("%s: %s has %d plural forms, want %d", language, kind, got, forms)
+				}
 			}
 			if rest := placeholder.ReplaceAllString(text, ""); text == "" || rest != clean(rest) {
 				t.Errorf("%s: %s has a parameter that cannot be read: %s", language, kind, text)
 			}
+		}
+	}
+}
+
+// German names days as Unicode CLDR does, and its plural has one form for 1.
+func TestGerman(t *testing.T) {
+	r := Reader{Language: "de"}
+	at := time.Date(2026, 11, 21, 23, 30, 0, 0, time.UTC)
+	for kind, want := range map[string]string{
+		"date.day": "Samstag, 21. November", "date.short": "Sa. 21. Nov.", "date.full": "Samstag, 21. November 2026", "date.long": "21. November 2026",
+	} {
+		if got := r.Text(Date(kind, at)); got != want {
+			t.Errorf("%s: %q, want %q", kind, got, want)
+		}
+	}
+	if got := (Reader{Language: "de-AT"}).Text(Message{Kind: "web.back"}); got != "Zurück" {
+		t.Errorf("German of Austria: %q", got)
+	}
+	if got := (Reader{Language: "xx-YY"}).Text(Message{Kind: "web.back"}); got != "Back" {
+		t.Errorf("a language without texts: %q", got)
+	}
+	for n, want := range map[int]string{0: "0 Punkte sind noch offen.", 1: "1 Punkt ist noch offen.", 2: "2 Punkte sind noch offen."} {
+		if got := r.Text(Message{Kind: "web.checkin.todo", Params: Params{"count": n}}); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

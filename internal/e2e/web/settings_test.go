@@ -14,7 +14,7 @@ type setting struct {
 	scriptOff bool
 	forced    bool   // the browser replaces the page's colors
 	spaced    bool   // the reader spaces the text
-	language  string // of a pseudo catalogue
+	language  string // of the catalogue, or a pseudo language
 	kinds     bool   // a test run shows one page of each kind; without it, the full matrix alone has the setting
 }
 
@@ -55,12 +55,14 @@ var (
 		{size: browser.Narrow}, {size: browser.Phone, dark: true}, {size: browser.Tablet, scriptOff: true}, {size: browser.Desktop}, {size: browser.Phone, scriptOff: true},
 		{size: browser.Desktop.Zoom(4), spaced: true, kinds: true}, {size: browser.Phone, forced: true, dark: true, kinds: true},
 		{size: browser.Narrow, language: pseudo.Long}, {size: browser.Narrow, language: pseudo.RightToLeft, kinds: true},
+		{size: browser.Narrow, language: "de", kinds: true},
 		{size: browser.Tablet, language: pseudo.RightToLeft}, {size: browser.Phone, forced: true}, {size: browser.Desktop.Zoom(2)}, {size: browser.Phone, spaced: true},
 	}
 	kioskSettings = []setting{
 		{size: browser.Kiosk}, {size: browser.Tablet}, {size: browser.Narrow},
 		{size: browser.Kiosk.Zoom(4), spaced: true, kinds: true}, {size: browser.Kiosk, forced: true, dark: true},
 		{size: browser.Kiosk, language: pseudo.Long}, {size: browser.Kiosk, language: pseudo.RightToLeft, kinds: true},
+		{size: browser.Kiosk, language: "de", kinds: true},
 		{size: browser.Narrow, language: pseudo.RightToLeft}, {size: browser.Kiosk, forced: true}, {size: browser.Kiosk.Zoom(2)}, {size: browser.Kiosk, spaced: true},
 	}
 )

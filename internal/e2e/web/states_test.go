@@ -220,7 +220,7 @@ func checkStates(t *testing.T, states []state, settings []setting, kinds []strin
 	}
 	for _, m := range matrix(settings) {
 		t.Run(m.String(), func(t *testing.T) {
-			if m.language != "" {
+			if m.language == pseudo.Long || m.language == pseudo.RightToLeft {
 				pseudo.Add(t, m.language)
 			}
 			p := browser.Open(t, m.options()...)
@@ -265,8 +265,11 @@ func (s state) check(t *testing.T, p *browser.Page, m setting, target int) {
 	p.Visit(address + s.path)
 	p.LayoutShift()
 	if m.language != "" && s.path != "/k/closed" {
-		p.WaitUntil("the language", fmt.Sprintf(`document.documentElement.lang === %q && getComputedStyle(document.body).direction === %q`,
-			m.language, map[string]string{pseudo.RightToLeft: "rtl"}[m.language]+map[string]string{pseudo.Long: "ltr"}[m.language]))
+		direction := "ltr"
+		if m.language == pseudo.RightToLeft {
+			direction = "rtl"
+		}
+		p.WaitUntil("the language", fmt.Sprintf(`document.documentElement.lang === %q && getComputedStyle(document.body).direction === %q`, m.language, direction))
 	}
 	if weight := p.Weight(); weight > firstView || weight < 1000 {
 		t.Errorf("%s takes %d bytes over the wire; at most %d", s.path, weight, firstView)
