@@ -1,6 +1,17 @@
 package access
 
-import "slices"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"latchkey.dev/ent"
+	entgrant "latchkey.dev/ent/grant"
+	entpin "latchkey.dev/ent/pin"
+	"latchkey.dev/internal/db"
+)
 
 // StayPINs are the decrypted PINs of a reservation, for callers who may read them.
 type StayPINs struct {
@@ -44,6 +55,26 @@ func RevealPINs(rec Reconciler, propertyID, reservationID string) (StayPINs, err
 	}
 	out.PIN, err = run.pins.decryptAt(own)
 	return out, err
+}
+
+// PINVersion returns a text that changes with each new PIN of a reservation, or "" if the reservation has none.
+func PINVersion(view *db.Tx, propertyID, reservationID string) (string, error) {
+	g, err := view.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.OpenKey(reservationID)).OnlyID(view.Context())
+	if ent.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("find the access of a reservation: %w", err)
+	}
+	ids, err := view.Pin.Query().Where(entpin.PropertyID(propertyID), entpin.GrantID(g), entpin.Retired(false)).Order(entpin.ByID()).IDs(view.Context())
+	if err != nil {
+		return "", fmt.Errorf("list the PINs of a reservation: %w", err)
+	}
+	if len(ids) == 0 {
+		return "", nil
+	}
+	sum := sha256.Sum256([]byte(strings.Join(ids, " ")))
+	return hex.EncodeToString(sum[:8]), nil
 }
 
 func (run *stayRun) addGate(to *StayPINs, d Door) error {

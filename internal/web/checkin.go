@@ -150,6 +150,7 @@ type keyView struct {
 	Doors  []*guestv1.StayDoor
 	Wait   bool   // the access is being planned
 	Moving bool   // the evidence of a door still changes
+	Follow bool   // the page shows PINs, which may change
 	Phone  qrCode // at a kiosk: with which the guest continues on a phone
 }
 
@@ -191,7 +192,7 @@ func (s *site) showKey(x *exchange) error {
 	}
 	pins, err := s.api.Stays.RevealPin(x.callContext(), &guestv1.RevealPinRequest{})
 	if err == nil {
-		v.Pins = pins.GetData()
+		v.Pins, v.Follow = pins.GetData(), !x.flow.Kiosk
 		v.Gates = slices.DeleteFunc(v.Pins.GetGates(), func(g *guestv1.GatePin) bool { return g.GetPin() == v.Pins.GetPin() })
 	} else if f := s.api.Fault(err); f.Kind != fault.Precondition && f.Kind != fault.NotFound && f.Kind != fault.Denied && f.Kind != fault.Exhausted {
 		return err
@@ -212,11 +213,20 @@ func (x *exchange) doors() []*guestv1.StayDoor {
 
 // showDoors shows the doors alone, without their codes.
 func (s *site) showDoors(x *exchange) error {
-	v := keyView{Doors: x.doors(), Wait: x.r.URL.Query().Has("wait")}
+	v := keyView{Doors: x.doors(), Wait: x.r.URL.Query().Has("wait"), Follow: x.r.URL.Query().Has("codes")}
 	if v.Wait && len(v.Doors) > 0 {
 		return x.redirect(x.flow.Key())
 	}
 	return x.keyPage(v)
+}
+
+// Codes changes with each PIN and each door of the stay. A page that shows a PIN then loads itself again.
+func (p *page) Codes() string {
+	version := p.Flow.Stay.GetCodesVersion()
+	for _, d := range p.Flow.Stay.GetDoors() {
+		version += " " + d.GetId()
+	}
+	return version
 }
 
 func (x *exchange) keyPage(v keyView) error {

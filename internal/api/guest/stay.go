@@ -156,6 +156,9 @@ func (s *Stays) addReservation(view *db.Tx, a actor.Actor, p *guest.Party, out *
 	if plan.Window != nil {
 		out.OpensAt = timestamppb.New(plan.Window.From)
 	}
+	if out.CodesVersion, err = access.PINVersion(view, a.PropertyID, p.Reservation.ID); err != nil {
+		return err
+	}
 	for _, d := range plan.Doors {
 		out.Doors = append(out.Doors, &guestv1.StayDoor{Id: d.ID, Name: d.Name, Kind: string(d.Kind), Pin: string(d.PIN), Reason: d.Reason, PinConfirmedAt: convert.Time(d.ConfirmedAt)})
 	}

@@ -20,6 +20,8 @@ export function live(moved: (url: string) => void, lost: () => void): void {
       if (next) return moved(next);
       if (answer.ok) {
         const page = parse(await answer.text());
+        const codes = (of: Document) => of.querySelector<HTMLElement>("[data-codes]")?.dataset.codes;
+        if (codes(page) !== codes(document)) return moved(location.pathname); // this page may show a PIN that no longer works
         for (const { id } of parts()) put(id, page);
       }
     } catch {

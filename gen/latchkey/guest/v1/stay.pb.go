@@ -357,7 +357,10 @@ type Stay struct {
 	KeepProfile *bool `protobuf:"varint,27,opt,name=keep_profile,json=keepProfile,proto3,oneof" json:"keep_profile,omitempty"`
 	// From when the codes open the doors: the moment of the check-in, or the begin of a stay that the PMS started on an earlier day. Absent
 	// before the PMS has checked the guest in.
-	OpensAt       *timestamppb.Timestamp `protobuf:"bytes,28,opt,name=opens_at,json=opensAt,proto3" json:"opens_at,omitempty"`
+	OpensAt *timestamppb.Timestamp `protobuf:"bytes,28,opt,name=opens_at,json=opensAt,proto3" json:"opens_at,omitempty"`
+	// Another text after each change of a PIN of the stay. A page that shows a PIN compares it, and asks for the PIN again. Empty: the stay
+	// has no PIN.
+	CodesVersion  string `protobuf:"bytes,29,opt,name=codes_version,json=codesVersion,proto3" json:"codes_version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -586,6 +589,13 @@ func (x *Stay) GetOpensAt() *timestamppb.Timestamp {
 		return x.OpensAt
 	}
 	return nil
+}
+
+func (x *Stay) GetCodesVersion() string {
+	if x != nil {
+		return x.CodesVersion
+	}
+	return ""
 }
 
 // StayMail is the state of a mail to the guest.
@@ -1806,7 +1816,7 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x1aCreateSmartKeyLinkResponse\x12\x17\n" +
 	"\x04link\x18\x01 \x01(\tB\x03\x80\x01\x01R\x04link\x129\n" +
 	"\n" +
-	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\xc9\t\n" +
+	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\xee\t\n" +
 	"\x04Stay\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12;\n" +
 	"\bproperty\x18\x02 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\bproperty\x12\x16\n" +
@@ -1840,7 +1850,8 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\fpin_withheld\x18\x19 \x01(\tR\vpinWithheld\x12\"\n" +
 	"\rsends_no_mail\x18\x1a \x01(\bR\vsendsNoMail\x12&\n" +
 	"\fkeep_profile\x18\x1b \x01(\bH\x00R\vkeepProfile\x88\x01\x01\x125\n" +
-	"\bopens_at\x18\x1c \x01(\v2\x1a.google.protobuf.TimestampR\aopensAtB\x0f\n" +
+	"\bopens_at\x18\x1c \x01(\v2\x1a.google.protobuf.TimestampR\aopensAt\x12#\n" +
+	"\rcodes_version\x18\x1d \x01(\tR\fcodesVersionB\x0f\n" +
 	"\r_keep_profile\"=\n" +
 	"\bStayMail\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x12\x1b\n" +
