@@ -25,6 +25,7 @@ func TestPhoneOpensTheDoor(t *testing.T) {
 	p.Next("Back", "Your stay")
 	p.WaitText("Open with this phone")
 	p.Axe()
+	p.Wait("#open [data-said]")
 	p.Click("Hold to open Room 101")
 	p.WaitText("Hold the button until it fills.")
 	p.Hold("Hold to open Room 101", "Open. Push the door now.")
