@@ -9,7 +9,7 @@ import (
 // A wrong value is called as it was typed.
 func TestErrorsNameFlagsAndArguments(t *testing.T) {
 	s := newShell(t)
-	s.fails(1, "property create X --time-zone Europe/Lisbon --check-in 25:00", "--check-in must be HH:MM")
+	s.fails(1, "property create X --time-zone Europe/Lisbon --check-in 25:00", "--check-in must be a time HH:MM")
 	s.fails(1, "property create X --time-zone Europe/Lisbon --owing nope", "--owing must be one of block")
 	s.fails(1, "property create '' --time-zone Europe/Lisbon", "<name> is required")
 	s.fails(1, "property create X --time-zone Europe/Lisbon --owing threshold", "--owing-threshold is required if --owing is threshold")
@@ -22,7 +22,7 @@ func TestErrorsNameFlagsAndArguments(t *testing.T) {
 	s.ok("space create 101 --type Room")
 	s.fails(1, "code create X", "--door", "--all-rooms")
 	s.fails(1, "code create X --all-rooms --hours 'mon 8-16'", `--hours "mon 8-16"`, "mon-fri 08:00-16:00")
-	s.fails(1, "code create X --all-rooms --hours 'mon 08:00-25:00'", "--hours must be HH:MM")
+	s.fails(1, "code create X --all-rooms --hours 'mon 08:00-25:00'", "--hours must be a time HH:MM")
 	s.fails(1, "code create X --all-rooms --until 2020-01-01T00:00:00Z", "--until must be after --from")
 	s.fails(1, "code create X --all-rooms --until yesterday", `--until "yesterday"`)
 	s.fails(1, "gate create G --space spc_none", "--space")

@@ -23,7 +23,7 @@ func TestGuestShares(t *testing.T) {
 	p.Next("Open my stay", "Your stay")
 	p.Click("What we share To do")
 	p.WaitHeading("What we share")
-	p.WaitText("The booking system never reads: Your home address · Your travel document · Your birth")
+	p.WaitText("The booking system never reads: Your home address\u00a0· Your travel document\u00a0· Your birth")
 	if p.Has("input:checked") {
 		t.Error("a choice is made before the guest makes it")
 	}

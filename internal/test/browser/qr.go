@@ -57,7 +57,7 @@ func (q qrModules) text() (string, error) {
 			data = append(data, words[i*blocks[0]+block])
 		}
 	}
-	// Four bits of the mode, eight of the length, then the bytes: each stands across two words.
+	// Four bits of the mode, eight of the length, then the bytes: each is split over two words.
 	if mode := data[0] >> 4; mode != 4 {
 		return "", fmt.Errorf("the QR code has the mode %d instead of bytes", mode)
 	}
