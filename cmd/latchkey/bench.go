@@ -18,6 +18,7 @@ type benchCommands struct {
 	Converge convergeBench `cmd:"" help:"Time from the API's answer to a check-in or new dates until the API reports the locks as verified. There is no floor."`
 	Checkin  checkInBench  `cmd:"" name:"checkin" help:"Time from a guest's last press until a page shows the PIN, compared with the commits and round trips that it needs."`
 	Pages    pagesBench    `cmd:"" help:"Time of a guest's page with many guests browsing, compared with a static page."`
+	Hostel   hostelBench   `cmd:"" help:"Time of a guest's page at a hostel of 60 beds on one core, with every app open and guests arriving. There is no floor."`
 	Fleet    fleetBench    `cmd:"" help:"Memory of an idle bridge, and the round trip of an unlock command with all bridges connected, compared with bare gRPC streams."`
 	Part     partCommand   `cmd:"" hidden:"" help:"One process of a benchmark."`
 }
@@ -151,6 +152,29 @@ func (*pagesBench) Help() string {
 
 func (c *pagesBench) Run(ctx context.Context, std *streams) error {
 	r, err := bench.Pages{Guests: c.Guests, Pause: c.Pause, Span: c.Span, Rounds: c.Rounds, Profile: c.Profile}.Run(ctx)
+	return c.print(std.out, r, err)
+}
+
+type hostelBench struct {
+	shown
+	Arrivals int           `default:"40" help:"Guests who check in during the run, at most 60. The other guests have checked in before."`
+	Span     time.Duration `default:"2m" help:"Duration of the run, over which arrivals are spread."`
+	Pause    time.Duration `default:"5s" help:"Time that a guest reads a page."`
+	Profile  string        `type:"path" placeholder:"FILE" help:"Write a CPU profile of the server, with the PMS and the locks."`
+}
+
+func (*hostelBench) Help() string {
+	return `value, p50 and p99 are milliseconds of a page, from the request until its last byte. The server, the PMS, the bridge and the locks run on one core with 1 GB of memory; the guests use the other cores. Linux only.
+
+` + figures
+}
+
+func (c *hostelBench) Run(ctx context.Context, std *streams) error {
+	l, err := launchCommand()
+	if err != nil {
+		return err
+	}
+	r, err := bench.Hostel{Arrivals: c.Arrivals, Span: c.Span, Pause: c.Pause, Profile: c.Profile}.Run(ctx, l)
 	return c.print(std.out, r, err)
 }
 

@@ -44,7 +44,7 @@ func (b CheckIn) Run(ctx context.Context) (_ *Result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, floor.close()) }()
-	w, done, err := newGuestWorld(ctx, dir)
+	w, done, err := newGuestWorld(ctx, dir, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -114,11 +114,7 @@ func (b CheckIn) measure(ctx context.Context, w *sandbox.World, round int) ([]fl
 
 // arrive books a stay for today, finds it by the QR code at the door and answers the question for the name.
 func arrive(ctx context.Context, w *sandbox.World, id string) (*sandbox.Visitor, error) {
-	err := pushReservation(ctx, w, id, map[string]any{
-		"pmsNumber": id, "state": "confirmed", "booker": map[string]any{"lastName": "Lovelace"}, "roomId": "R101", "adultCount": 1,
-		"fromDate": time.Now().Format(time.DateOnly), "toDate": time.Now().AddDate(0, 0, 2).Format(time.DateOnly),
-	})
-	if err != nil {
+	if err := bookTonight(ctx, w, Booking{ID: id, Family: "Lovelace", Room: "R101"}); err != nil {
 		return nil, err
 	}
 	v, err := w.VisitByDoor(ctx, id, "Lovelace")
@@ -126,6 +122,20 @@ func arrive(ctx context.Context, w *sandbox.World, id string) (*sandbox.Visitor,
 		return nil, err
 	}
 	return v, v.Name(ctx, "Ada", "Lovelace")
+}
+
+// Booking is a reservation for two nights, from today on.
+type Booking struct{ ID, Family, Room, Bed string }
+
+func bookTonight(ctx context.Context, w *sandbox.World, b Booking) error {
+	fields := map[string]any{
+		"pmsNumber": b.ID, "state": "confirmed", "booker": map[string]any{"lastName": b.Family}, "roomId": b.Room, "adultCount": 1,
+		"fromDate": time.Now().Format(time.DateOnly), "toDate": time.Now().AddDate(0, 0, 2).Format(time.DateOnly),
+	}
+	if b.Bed != "" {
+		fields["bedId"] = b.Bed
+	}
+	return pushReservation(ctx, w, b.ID, fields)
 }
 
 func pushReservation(ctx context.Context, w *sandbox.World, id string, fields map[string]any) error {
@@ -136,13 +146,13 @@ func pushReservation(ctx context.Context, w *sandbox.World, id string, fields ma
 	return err
 }
 
-// newGuestWorld starts a sandbox in which guests check in alone.
-func newGuestWorld(ctx context.Context, dir string) (_ *sandbox.World, done func() error, err error) {
+// newGuestWorld starts a sandbox in which guests check in alone, with a number of further dorms.
+func newGuestWorld(ctx context.Context, dir string, dorms int) (_ *sandbox.World, done func() error, err error) {
 	o, log, err := serverOptions(dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	w, err := sandbox.Build(ctx, sandbox.Config{Server: serverConfig(dir), Options: o, Dir: dir, WithoutStorage: true, Play: true})
+	w, err := sandbox.Build(ctx, sandbox.Config{Server: serverConfig(dir), Options: o, Dir: dir, WithoutStorage: true, Play: true, Dorms: dorms})
 	if err != nil {
 		return nil, nil, errors.Join(err, log.Close())
 	}

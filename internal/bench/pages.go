@@ -38,7 +38,7 @@ func (b Pages) Run(ctx context.Context) (_ *Result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	w, done, err := newGuestWorld(ctx, dir)
+	w, done, err := newGuestWorld(ctx, dir, 0)
 	if err != nil {
 		return nil, err
 	}

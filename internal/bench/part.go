@@ -77,6 +77,7 @@ func (p *part) stop() error {
 func RunPart(name string, in io.Reader, out io.WriteCloser) (err error) {
 	roles := map[string]func() role{
 		"world":  func() role { return &worldPart{} },
+		"hostel": func() role { return &hostelPart{} },
 		"server": func() role { return &serverPart{} },
 		"bare":   func() role { return &barePart{} },
 	}

@@ -37,6 +37,8 @@ func TestInvalidBenchmarkSettingsAreRefused(t *testing.T) {
 		{"no rounds of check-ins", func() (*Result, error) { return Latency{Samples: 1}.Run(t.Context()) }, "latency: want"},
 		{"no stays", func() (*Result, error) { return Converge{Beside: time.Second}.Run(t.Context()) }, "converge: want"},
 		{"no time between", func() (*Result, error) { return Converge{Stays: 1}.Run(t.Context()) }, "converge: want"},
+		{"no arrivals", func() (*Result, error) { return Hostel{Span: 1, Pause: 1}.Run(t.Context(), self()) }, "hostel: want"},
+		{"more arrivals than beds", func() (*Result, error) { return Hostel{Arrivals: 61, Span: 1, Pause: 1}.Run(t.Context(), self()) }, "hostel: want"},
 		{"few bridges", func() (*Result, error) {
 			return Fleet{Bridges: warmUpBridges, Acts: 1, Rounds: 1}.Run(t.Context(), self())
 		}, "fleet: want"},
@@ -71,6 +73,9 @@ func TestSmallRuns(t *testing.T) {
 		"ingest":        Ingest{Rows: 1000, Span: 200 * time.Millisecond, Rounds: 1, Clients: 4, Profile: profile}.on(t),
 		"ingest --grpc": Ingest{GRPC: true, Span: 200 * time.Millisecond, Rounds: 1, Clients: 4}.on(t),
 		"latency":       func() (*Result, error) { return Latency{Samples: 2, Rounds: 1}.Run(t.Context()) },
+		"hostel": func() (*Result, error) {
+			return Hostel{Arrivals: 2, Span: time.Second, Pause: 500 * time.Millisecond}.Run(t.Context(), self())
+		},
 		"converge": func() (*Result, error) {
 			return Converge{Stays: 2, Beside: time.Second, Profile: "nuki"}.Run(t.Context())
 		},
@@ -85,7 +90,7 @@ func TestSmallRuns(t *testing.T) {
 			if r.Name != name || r.Value <= 0 || r.P50 <= 0 {
 				t.Errorf("%+v", r)
 			}
-			if floor := name != "converge"; floor != (r.Floor > 0) || floor != (r.Ratio > 0) || floor != (r.FloorP50 > 0) {
+			if floor := name != "converge" && name != "hostel"; floor != (r.Floor > 0) || floor != (r.Ratio > 0) || floor != (r.FloorP50 > 0) {
 				t.Errorf("floor %v, ratio %v, p50 %v", r.Floor, r.Ratio, r.FloorP50)
 			}
 		})

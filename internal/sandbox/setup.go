@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"google.golang.org/grpc/metadata"
@@ -35,6 +34,22 @@ func PMSSpaces() []Space {
 	out = append(out, Space{ID: "D4", Type: "Dorm", Name: DormName, IsActive: true})
 	for _, name := range BedNames {
 		out = append(out, Space{ID: "D4-" + name[len(name)-1:], Type: "Bed", Name: name, IsActive: true, ParentID: "D4"})
+	}
+	return out
+}
+
+// bedsPerDorm is the number of beds of a dorm that Config.Dorms adds.
+const bedsPerDorm = 8
+
+// furtherDorms returns n dorms more, from Dorm 5 on.
+func furtherDorms(n int) (out []Space) {
+	for dorm := 5; dorm < 5+n; dorm++ {
+		id := fmt.Sprintf("D%d", dorm)
+		out = append(out, Space{ID: id, Type: "Dorm", Name: fmt.Sprintf("Dorm %d", dorm), IsActive: true})
+		for i := range bedsPerDorm {
+			bed := string(rune('A' + i))
+			out = append(out, Space{ID: id + "-" + bed, Type: "Bed", Name: fmt.Sprintf("Bed %d%s", dorm, bed), IsActive: true, ParentID: id})
+		}
 	}
 	return out
 }
@@ -80,28 +95,15 @@ func (w *World) Staff(ctx context.Context) context.Context {
 func (w *World) createSpaces(ctx context.Context, _ Config) error {
 	ctx = w.Staff(ctx)
 	spaces := propertyv1.NewSpaceServiceClient(w.public)
-	add := func(kind, name, parent string) (string, error) {
-		r := &propertyv1.NewSpace{Type: kind, Name: name, ParentSpaceId: parent}
-		s, err := spaces.CreateSpace(ctx, &propertyv1.CreateSpaceRequest{Space: r})
+	ids := map[string]string{} // by the PMS's id
+	for _, s := range w.layout {
+		r := &propertyv1.NewSpace{Type: s.Type, Name: s.Name, ParentSpaceId: ids[s.ParentID]}
+		created, err := spaces.CreateSpace(ctx, &propertyv1.CreateSpaceRequest{Space: r})
 		if err != nil {
-			return "", fmt.Errorf("create %s: %w", name, err)
+			return fmt.Errorf("create %s: %w", s.Name, err)
 		}
-		w.Spaces[name] = s.GetData().GetId()
-		return s.GetData().GetId(), nil
-	}
-	for _, name := range RoomNames {
-		if _, err := add("Room", name, ""); err != nil {
-			return err
-		}
-	}
-	dorm, err := add("Dorm", DormName, "")
-	if err != nil {
-		return err
-	}
-	for _, name := range BedNames {
-		if _, err := add("Bed", name, dorm); err != nil {
-			return err
-		}
+		ids[s.ID] = created.GetData().GetId()
+		w.Spaces[s.Name] = ids[s.ID]
 	}
 	g, err := propertyv1.NewGateServiceClient(w.public).CreateGate(ctx, &propertyv1.CreateGateRequest{Name: FrontDoor})
 	if err != nil {
@@ -113,7 +115,10 @@ func (w *World) createSpaces(ctx context.Context, _ Config) error {
 
 // createBridge enrols a bridge with a lock for every door and assigns each lock to its door.
 func (w *World) createBridge(ctx context.Context, c Config) error {
-	names := slices.Concat(RoomNames, []string{DormName}, BedNames, []string{FrontDoor})
+	names := []string{FrontDoor}
+	for _, s := range w.layout {
+		names = append(names, s.Name)
+	}
 	if err := w.createLocks(c, names); err != nil {
 		return err
 	}
@@ -182,8 +187,8 @@ func (w *World) mapSpaces(ctx context.Context, _ Config) error {
 	if err != nil {
 		return err
 	}
-	if n := len(m.GetData().GetList()); n != len(PMSSpaces()) {
-		return fmt.Errorf("%d of %d spaces were mapped by name", n, len(PMSSpaces()))
+	if n := len(m.GetData().GetList()); n != len(w.layout) {
+		return fmt.Errorf("%d of %d spaces were mapped by name", n, len(w.layout))
 	}
 	return nil
 }
@@ -231,7 +236,7 @@ func (w *World) AddProperty(ctx context.Context, c Config) (*World, error) {
 		}
 	})
 	w.mu.Unlock()
-	if err := n.openPMSAndKeypads(); err != nil {
+	if err := n.openPMSAndKeypads(c.Dorms); err != nil {
 		return nil, err
 	}
 	if err := n.dialServer(); err != nil {

@@ -19,15 +19,29 @@ type Visitor struct {
 
 // VisitByDoor scans the QR code at the door and finds a reservation by its number and a family name.
 func (w *World) VisitByDoor(ctx context.Context, number, family string) (*Visitor, error) {
-	door, _ := w.kiosk()
-	if door == "" {
+	address := w.DoorAddress()
+	if address == "" {
 		return nil, errors.New("this world has no kiosk: build it with Play")
 	}
+	return VisitByDoor(ctx, address, number, family)
+}
+
+// DoorAddress returns the address in the QR code at the door, or "" without Play.
+func (w *World) DoorAddress() string {
+	door, _ := w.kiosk()
+	if door == "" {
+		return ""
+	}
+	return "http://" + w.Server.HTTPAddr() + "/q/" + door
+}
+
+// VisitByDoor is [World.VisitByDoor] with the address in the QR code.
+func VisitByDoor(ctx context.Context, address, number, family string) (*Visitor, error) {
 	b, err := newBrowser()
 	if err != nil {
 		return nil, err
 	}
-	if err := b.open(ctx, "http://"+w.Server.HTTPAddr()+"/q/"+door); err != nil {
+	if err := b.open(ctx, address); err != nil {
 		return nil, err
 	}
 	if err := b.submit(ctx, map[string]string{"f-number": number, "f-name": family}); err != nil {
@@ -47,6 +61,12 @@ func (w *World) VisitByDoor(ctx context.Context, number, family string) (*Visito
 func (v *Visitor) Open(ctx context.Context, below string) (size int, err error) {
 	err = v.b.open(ctx, v.Home+below)
 	return len(v.b.page), err
+}
+
+// Poll asks for the doors of the stay, as the script of an open page does.
+func (v *Visitor) Poll(ctx context.Context) error {
+	_, err := v.Open(ctx, "/key/doors?codes")
+	return err
 }
 
 // Form opens the first form of the stay.

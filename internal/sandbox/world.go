@@ -31,6 +31,7 @@ type World struct {
 	PropertyID, IntegrationID                    string
 	Spaces                                       map[string]string // Spaces has space ids by name
 	doors                                        map[string]string // doors has the lock's address of each door id
+	layout                                       []Space           // layout has the rooms and beds at the PMS, parents first
 	app                                          string            // app is the PMS's partner app
 
 	log     *slog.Logger
@@ -69,6 +70,8 @@ type Config struct {
 	MaxBridgeRetry time.Duration
 	// WrapDriver, if set, wraps the driver of the virtual locks.
 	WrapDriver func(driver.Driver) driver.Driver
+	// Dorms is the number of further dorms, each with eight beds.
+	Dorms int
 	// Play sets up self check-in, with a kiosk, and serves the play page.
 	Play bool
 	// MandatoryGroups are the groups of a guest's data that the property marks mandatory, with Play. A guest may share them with the PMS.
@@ -93,7 +96,7 @@ func Build(ctx context.Context, c Config) (_ *World, err error) {
 			err = errors.Join(err, w.Close())
 		}
 	}()
-	if err := w.openPMSAndKeypads(); err != nil {
+	if err := w.openPMSAndKeypads(c.Dorms); err != nil {
 		return nil, err
 	}
 	c.Server.Partner.Allow = append(c.Server.Partner.Allow, w.pms.Addr().String())
@@ -112,14 +115,15 @@ func Build(ctx context.Context, c Config) (_ *World, err error) {
 }
 
 // openPMSAndKeypads opens the listeners of the PMS and of the keypads.
-func (w *World) openPMSAndKeypads() (err error) {
+func (w *World) openPMSAndKeypads(dorms int) (err error) {
 	if w.pms, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		return err
 	}
 	if w.keypads, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		return err
 	}
-	w.PMS = NewPMS("pms-secret", PMSSpaces())
+	w.layout = append(PMSSpaces(), furtherDorms(dorms)...)
+	w.PMS = NewPMS("pms-secret", w.layout)
 	w.serveHTTP(w.pms, w.PMS.Handler())
 	w.serveHTTP(w.keypads, http.HandlerFunc(w.servePress))
 	return nil

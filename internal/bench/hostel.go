@@ -1,0 +1,221 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"latchkey.dev/internal/sandbox"
+)
+
+// The beds of the hostel: four in Dorm 4 and eight in each further dorm.
+const (
+	hostelBeds  = 60
+	hostelDorms = 7
+)
+
+// Hostel measures a hostel of 60 beds on the smallest machine: guests arrive while every guest has the app open.
+type Hostel struct {
+	Arrivals int           // Arrivals is the number of guests who check in during the run; the others have checked in before
+	Span     time.Duration // Span is the duration of the run
+	Pause    time.Duration // Pause is the time that a guest reads a page
+	// Profile is the file for a CPU profile of the server, the PMS and the locks; empty: none.
+	Profile string
+}
+
+// follow is the interval at which an open app asks for news.
+const follow = 20 * time.Second
+
+// Run measures the time of a page, from the request until its last byte. There is no floor.
+func (b Hostel) Run(ctx context.Context, l Launch) (_ *Result, err error) {
+	if b.Arrivals < 1 || b.Arrivals > hostelBeds || b.Span <= 0 || b.Pause <= 0 {
+		return nil, fmt.Errorf("hostel: want 1 to %d arrivals, a duration and a pause", hostelBeds)
+	}
+	dir, err := os.MkdirTemp("", "latchkey-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	p, err := l.start(ctx, "hostel")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, p.stop()) }()
+	var door string
+	if err := p.call(ctx, "Start", dir, &door); err != nil {
+		return nil, err
+	}
+	guests, err := b.fill(ctx, p, door)
+	if err != nil {
+		return nil, err
+	}
+	if b.Profile != "" {
+		if err := p.call(ctx, "Profile", b.Profile, &None{}); err != nil {
+			return nil, err
+		}
+	}
+	var before, after Use
+	var peak int64
+	if err := p.call(ctx, "Usage", None{}, &before); err != nil {
+		return nil, err
+	}
+	m, err := b.live(ctx, guests)
+	if err != nil {
+		return nil, err
+	}
+	err = errors.Join(p.call(ctx, "Usage", None{}, &after), p.call(ctx, "Peak", None{}, &peak))
+	if b.Profile != "" {
+		err = errors.Join(err, p.call(ctx, "Profile", "", &None{}))
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Name: "hostel", Unit: "ms", Rounds: 1, Value: quantile(m.pages, 0.99), P50: quantile(m.pages, 0.5), P99: quantile(m.pages, 0.99)}
+	r.note("pages", float64(len(m.pages)), "")
+	r.note("requests of open apps", float64(len(m.polls)), "")
+	r.note("the same, p99", quantile(m.polls, 0.99), "ms")
+	r.note("check-ins, from the last press until the PIN, p50", quantile(m.checkIns, 0.5), "ms")
+	r.note("the same, p99", quantile(m.checkIns, 0.99), "ms")
+	r.note("load of the core", 100*(after.CPU-before.CPU).Seconds()/b.Span.Seconds(), "%")
+	r.atMost("milliseconds of a page, p99", r.Value, 50)
+	r.atMost("MB of memory at most", float64(peak)/(1<<20), smallMemory>>20)
+	r.atLeast("guests who have checked in", float64(len(m.checkIns)), float64(b.Arrivals))
+	return r.finish(), nil
+}
+
+// fill books every bed. Guests who do not arrive during the run check in.
+func (b Hostel) fill(ctx context.Context, p *part, door string) ([]*sandbox.Visitor, error) {
+	guests := make([]*sandbox.Visitor, hostelBeds)
+	for i := range guests {
+		dorm, bed := hostelBed(i)
+		booking := Booking{ID: fmt.Sprintf("H-%d", i), Family: "Lovelace", Room: dorm, Bed: bed}
+		if err := p.call(ctx, "Book", booking, &None{}); err != nil {
+			return nil, err
+		}
+		v, err := sandbox.VisitByDoor(ctx, door, booking.ID, booking.Family)
+		if err != nil {
+			return nil, err
+		}
+		if err := v.Name(ctx, "Ada", booking.Family); err != nil {
+			return nil, err
+		}
+		if i >= b.Arrivals {
+			if _, err := b.checkIn(ctx, v); err != nil {
+				return nil, err
+			}
+		}
+		guests[i] = v
+	}
+	return guests, nil
+}
+
+// hostelBed returns the PMS's ids of a bed's dorm and of the bed, by the number of the bed from 0 on.
+func hostelBed(i int) (dorm, bed string) {
+	number := 4
+	if i >= 4 {
+		number, i = 5+(i-4)/8, (i-4)%8
+	}
+	dorm = fmt.Sprintf("D%d", number)
+	return dorm, fmt.Sprintf("%s-%c", dorm, 'A'+i)
+}
+
+// checkIn goes through the check-in and returns the milliseconds from the last press until a page shows the PIN.
+func (Hostel) checkIn(ctx context.Context, v *sandbox.Visitor) (float64, error) {
+	if err := v.Prepare(ctx); err != nil {
+		return 0, err
+	}
+	pressed := time.Now()
+	_, err := v.Complete(ctx)
+	return milliseconds(time.Since(pressed)), err
+}
+
+// hostelTimes are measured milliseconds.
+type hostelTimes struct{ pages, polls, checkIns []float64 }
+
+// live lets all guests use their apps for the time of the run. Arrivals are spread evenly over it.
+func (b Hostel) live(ctx context.Context, guests []*sandbox.Visitor) (m hostelTimes, errs error) {
+	ctx, cancel := context.WithTimeout(ctx, b.Span+time.Minute)
+	defer cancel()
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	began := time.Now()
+	for i, v := range guests {
+		wg.Go(func() {
+			own, err := b.use(ctx, v, i, began)
+			mu.Lock()
+			defer mu.Unlock()
+			m.pages, m.polls, m.checkIns = append(m.pages, own.pages...), append(m.polls, own.polls...), append(m.checkIns, own.checkIns...)
+			if err != nil {
+				errs = errors.Join(errs, fmt.Errorf("guest %d: %w", i, err))
+			}
+		})
+	}
+	wg.Wait()
+	return m, errs
+}
+
+// use is one guest with the app open. Guests do not start in step.
+func (b Hostel) use(ctx context.Context, v *sandbox.Visitor, i int, began time.Time) (m hostelTimes, err error) {
+	share := func(of time.Duration) time.Duration { return of * time.Duration(i) / hostelBeds }
+	end := began.Add(b.Span)
+	page, poll := began.Add(share(b.Pause)), began.Add(share(follow))
+	arrive := end.Add(time.Hour)
+	if i < b.Arrivals {
+		arrive = began.Add(b.Span * time.Duration(i) / time.Duration(b.Arrivals))
+	}
+	for turn := 0; ; {
+		next := page
+		if poll.Before(next) {
+			next = poll
+		}
+		if arrive.Before(next) {
+			next = arrive
+		}
+		if next.After(end) {
+			return m, nil
+		}
+		if err := sleepUntil(ctx, next); err != nil {
+			return m, err
+		}
+		sent := time.Now()
+		switch {
+		case next.Equal(arrive):
+			arrive = end.Add(time.Hour)
+			var ms float64
+			if ms, err = b.checkIn(ctx, v); err == nil {
+				m.checkIns = append(m.checkIns, ms)
+			}
+		case next.Equal(poll):
+			poll = poll.Add(follow)
+			err = v.Poll(ctx)
+			m.polls = append(m.polls, milliseconds(time.Since(sent)))
+		default:
+			page = page.Add(b.Pause)
+			pages := opened()
+			_, err = v.Open(ctx, pages[(i+turn)%len(pages)])
+			m.pages = append(m.pages, milliseconds(time.Since(sent)))
+			turn++
+		}
+		if err != nil {
+			return m, err
+		}
+	}
+}
+
+// opened returns the pages of the app, below the page of the stay, that a guest opens in turn.
+func opened() []string { return []string{"", "/key", "/people", "/devices"} }
+
+// sleepUntil waits until a time.
+func sleepUntil(ctx context.Context, at time.Time) error {
+	t := time.NewTimer(time.Until(at))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

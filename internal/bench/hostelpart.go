@@ -1,0 +1,68 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"latchkey.dev/internal/sandbox"
+)
+
+// smallMemory is the memory of the smallest machine, in bytes.
+const smallMemory = 1 << 30
+
+// hostelPart runs a sandbox with self check-in and 60 beds on one core. The PMS, the bridge and the locks share the core with the server.
+type hostelPart struct {
+	process
+	world *sandbox.World
+	done  func() error
+}
+
+func (p *hostelPart) methods() methods {
+	return p.process.methods().with(methods{"Start": decodeArgs(p.Start), "Book": decodeArgs(p.Book), "Peak": decodeArgs(p.Peak)})
+}
+
+// Start starts the hostel in a directory and returns the address in the QR code at its door.
+func (p *hostelPart) Start(dir string, door *string) (err error) {
+	if err := useOneCore(); err != nil {
+		return err
+	}
+	debug.SetMemoryLimit(smallMemory)
+	if p.world, p.done, err = newGuestWorld(context.Background(), dir, hostelDorms); err != nil {
+		return err
+	}
+	*door = p.world.DoorAddress()
+	return nil
+}
+
+// Book makes the PMS push a reservation.
+func (p *hostelPart) Book(b Booking, _ *None) error {
+	return bookTonight(context.Background(), p.world, b)
+}
+
+// Peak returns the most memory that the process has had so far, in bytes.
+func (*hostelPart) Peak(_ None, bytes *int64) error {
+	raw, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(raw)) {
+		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kB, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+			*bytes = kB << 10
+			return err
+		}
+	}
+	return errors.New("/proc/self/status has no VmHWM")
+}
+
+// Close stops the sandbox.
+func (p *hostelPart) Close() error {
+	if p.done == nil {
+		return nil
+	}
+	return p.done()
+}

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package bench
+
+import "errors"
+
+func useOneCore() error {
+	return errors.New("hostel: this benchmark needs Linux, which can restrict a program to one core")
+}
