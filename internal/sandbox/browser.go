@@ -116,9 +116,10 @@ func attribute(tag, name string) string {
 	return html.UnescapeString(value)
 }
 
-// forms returns the forms of the page.
+// forms returns the forms of the page's main part. The choices of language and colors are outside it.
 func (b *browser) forms() (out []pageForm) {
-	for _, m := range formPattern.FindAllStringSubmatch(b.page, -1) {
+	_, main, _ := strings.Cut(b.page, "<main")
+	for _, m := range formPattern.FindAllStringSubmatch(main, -1) {
 		f := pageForm{action: cmp.Or(attribute(m[1], "action"), b.at.Path), values: url.Values{}, names: map[string]string{}}
 		for _, c := range controlPattern.FindAllStringSubmatch(m[2], -1) {
 			name, kind := attribute(c[2], "name"), attribute(c[2], "type")
