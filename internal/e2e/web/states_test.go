@@ -247,6 +247,7 @@ func (s state) check(t *testing.T, p *browser.Page, m setting, target int) {
 	}
 	address := script.serve(t)
 	t.Cleanup(func() { p.Visit("about:blank") }) // before the server ends: what the page still waits for is no fault of the next one
+	p.Forget(address)
 	for _, name := range []string{"lk-stay-stay1", "lk-kiosk", "lk-visit"} {
 		p.SetCookie(address, name, "x")
 	}

@@ -220,6 +220,13 @@ func (p *Page) Script(expression string) {
 	evaluate[any](p, `(`+expression+`, true)`)
 }
 
+// Forget removes what the browser has stored for an address: files, workers and data. A test's server may get the port of an earlier one.
+func (p *Page) Forget(address string) {
+	p.t.Helper()
+	call(p, network.ClearBrowserCache, cdp.Empty{})
+	call(p, storage.ClearDataForOrigin, storage.ClearDataForOriginParams{Origin: address, StorageTypes: "all"})
+}
+
 // SetCookie stores a cookie for an address on the page's device.
 func (p *Page) SetCookie(address, name, value string) {
 	p.t.Helper()
