@@ -36376,6 +36376,8 @@ type ReservationMutation struct {
 	source_name             *string
 	channel_manager         *string
 	channel_number          *string
+	folded_number           *string
+	folded_channel_number   *string
 	own_space_id            *string
 	space_key               *string
 	created_at              *time.Time
@@ -37761,6 +37763,104 @@ func (m *ReservationMutation) ResetChannelNumber() {
 	delete(m.clearedFields, reservation.FieldChannelNumber)
 }
 
+// SetFoldedNumber sets the "folded_number" field.
+func (m *ReservationMutation) SetFoldedNumber(s string) {
+	m.folded_number = &s
+}
+
+// FoldedNumber returns the value of the "folded_number" field in the mutation.
+func (m *ReservationMutation) FoldedNumber() (r string, exists bool) {
+	v := m.folded_number
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFoldedNumber returns the old "folded_number" field's value of the Reservation entity.
+// If the Reservation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ReservationMutation) OldFoldedNumber(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFoldedNumber is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFoldedNumber requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFoldedNumber: %w", err)
+	}
+	return oldValue.FoldedNumber, nil
+}
+
+// ClearFoldedNumber clears the value of the "folded_number" field.
+func (m *ReservationMutation) ClearFoldedNumber() {
+	m.folded_number = nil
+	m.clearedFields[reservation.FieldFoldedNumber] = struct{}{}
+}
+
+// FoldedNumberCleared returns if the "folded_number" field was cleared in this mutation.
+func (m *ReservationMutation) FoldedNumberCleared() bool {
+	_, ok := m.clearedFields[reservation.FieldFoldedNumber]
+	return ok
+}
+
+// ResetFoldedNumber resets all changes to the "folded_number" field.
+func (m *ReservationMutation) ResetFoldedNumber() {
+	m.folded_number = nil
+	delete(m.clearedFields, reservation.FieldFoldedNumber)
+}
+
+// SetFoldedChannelNumber sets the "folded_channel_number" field.
+func (m *ReservationMutation) SetFoldedChannelNumber(s string) {
+	m.folded_channel_number = &s
+}
+
+// FoldedChannelNumber returns the value of the "folded_channel_number" field in the mutation.
+func (m *ReservationMutation) FoldedChannelNumber() (r string, exists bool) {
+	v := m.folded_channel_number
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFoldedChannelNumber returns the old "folded_channel_number" field's value of the Reservation entity.
+// If the Reservation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ReservationMutation) OldFoldedChannelNumber(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFoldedChannelNumber is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFoldedChannelNumber requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFoldedChannelNumber: %w", err)
+	}
+	return oldValue.FoldedChannelNumber, nil
+}
+
+// ClearFoldedChannelNumber clears the value of the "folded_channel_number" field.
+func (m *ReservationMutation) ClearFoldedChannelNumber() {
+	m.folded_channel_number = nil
+	m.clearedFields[reservation.FieldFoldedChannelNumber] = struct{}{}
+}
+
+// FoldedChannelNumberCleared returns if the "folded_channel_number" field was cleared in this mutation.
+func (m *ReservationMutation) FoldedChannelNumberCleared() bool {
+	_, ok := m.clearedFields[reservation.FieldFoldedChannelNumber]
+	return ok
+}
+
+// ResetFoldedChannelNumber resets all changes to the "folded_channel_number" field.
+func (m *ReservationMutation) ResetFoldedChannelNumber() {
+	m.folded_channel_number = nil
+	delete(m.clearedFields, reservation.FieldFoldedChannelNumber)
+}
+
 // SetOwnSpaceID sets the "own_space_id" field.
 func (m *ReservationMutation) SetOwnSpaceID(s string) {
 	m.own_space_id = &s
@@ -38001,7 +38101,7 @@ func (m *ReservationMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ReservationMutation) Fields() []string {
-	fields := make([]string, 0, 31)
+	fields := make([]string, 0, 33)
 	if m.property_id != nil {
 		fields = append(fields, reservation.FieldPropertyID)
 	}
@@ -38080,6 +38180,12 @@ func (m *ReservationMutation) Fields() []string {
 	if m.channel_number != nil {
 		fields = append(fields, reservation.FieldChannelNumber)
 	}
+	if m.folded_number != nil {
+		fields = append(fields, reservation.FieldFoldedNumber)
+	}
+	if m.folded_channel_number != nil {
+		fields = append(fields, reservation.FieldFoldedChannelNumber)
+	}
 	if m.own_space_id != nil {
 		fields = append(fields, reservation.FieldOwnSpaceID)
 	}
@@ -38155,6 +38261,10 @@ func (m *ReservationMutation) Field(name string) (ent.Value, bool) {
 		return m.ChannelManager()
 	case reservation.FieldChannelNumber:
 		return m.ChannelNumber()
+	case reservation.FieldFoldedNumber:
+		return m.FoldedNumber()
+	case reservation.FieldFoldedChannelNumber:
+		return m.FoldedChannelNumber()
 	case reservation.FieldOwnSpaceID:
 		return m.OwnSpaceID()
 	case reservation.FieldSpaceKey:
@@ -38226,6 +38336,10 @@ func (m *ReservationMutation) OldField(ctx context.Context, name string) (ent.Va
 		return m.OldChannelManager(ctx)
 	case reservation.FieldChannelNumber:
 		return m.OldChannelNumber(ctx)
+	case reservation.FieldFoldedNumber:
+		return m.OldFoldedNumber(ctx)
+	case reservation.FieldFoldedChannelNumber:
+		return m.OldFoldedChannelNumber(ctx)
 	case reservation.FieldOwnSpaceID:
 		return m.OldOwnSpaceID(ctx)
 	case reservation.FieldSpaceKey:
@@ -38427,6 +38541,20 @@ func (m *ReservationMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetChannelNumber(v)
 		return nil
+	case reservation.FieldFoldedNumber:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFoldedNumber(v)
+		return nil
+	case reservation.FieldFoldedChannelNumber:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFoldedChannelNumber(v)
+		return nil
 	case reservation.FieldOwnSpaceID:
 		v, ok := value.(string)
 		if !ok {
@@ -38597,6 +38725,12 @@ func (m *ReservationMutation) ClearedFields() []string {
 	if m.FieldCleared(reservation.FieldChannelNumber) {
 		fields = append(fields, reservation.FieldChannelNumber)
 	}
+	if m.FieldCleared(reservation.FieldFoldedNumber) {
+		fields = append(fields, reservation.FieldFoldedNumber)
+	}
+	if m.FieldCleared(reservation.FieldFoldedChannelNumber) {
+		fields = append(fields, reservation.FieldFoldedChannelNumber)
+	}
 	if m.FieldCleared(reservation.FieldOwnSpaceID) {
 		fields = append(fields, reservation.FieldOwnSpaceID)
 	}
@@ -38670,6 +38804,12 @@ func (m *ReservationMutation) ClearField(name string) error {
 		return nil
 	case reservation.FieldChannelNumber:
 		m.ClearChannelNumber()
+		return nil
+	case reservation.FieldFoldedNumber:
+		m.ClearFoldedNumber()
+		return nil
+	case reservation.FieldFoldedChannelNumber:
+		m.ClearFoldedChannelNumber()
 		return nil
 	case reservation.FieldOwnSpaceID:
 		m.ClearOwnSpaceID()
@@ -38762,6 +38902,12 @@ func (m *ReservationMutation) ResetField(name string) error {
 		return nil
 	case reservation.FieldChannelNumber:
 		m.ResetChannelNumber()
+		return nil
+	case reservation.FieldFoldedNumber:
+		m.ResetFoldedNumber()
+		return nil
+	case reservation.FieldFoldedChannelNumber:
+		m.ResetFoldedChannelNumber()
 		return nil
 	case reservation.FieldOwnSpaceID:
 		m.ResetOwnSpaceID()

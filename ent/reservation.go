@@ -70,6 +70,10 @@ type Reservation struct {
 	ChannelManager *string `json:"channel_manager,omitempty"`
 	// ChannelNumber holds the value of the "channel_number" field.
 	ChannelNumber *string `json:"channel_number,omitempty"`
+	// FoldedNumber holds the value of the "folded_number" field.
+	FoldedNumber *string `json:"folded_number,omitempty"`
+	// FoldedChannelNumber holds the value of the "folded_channel_number" field.
+	FoldedChannelNumber *string `json:"folded_channel_number,omitempty"`
 	// OwnSpaceID holds the value of the "own_space_id" field.
 	OwnSpaceID *string `json:"own_space_id,omitempty"`
 	// The partner's space that counts: the bed or room, else its parent.
@@ -92,7 +96,7 @@ func (*Reservation) scanValues(columns []string) ([]any, error) {
 			values[i] = new([]byte)
 		case reservation.FieldAdultCount, reservation.FieldChildCount, reservation.FieldPriceMinor, reservation.FieldOwingMinor:
 			values[i] = new(sql.NullInt64)
-		case reservation.FieldID, reservation.FieldPropertyID, reservation.FieldIntegrationID, reservation.FieldPmsID, reservation.FieldPmsGroupID, reservation.FieldPmsSpaceID, reservation.FieldPmsParentSpaceID, reservation.FieldPmsNumber, reservation.FieldState, reservation.FieldFromDate, reservation.FieldToDate, reservation.FieldOwingCurrency, reservation.FieldSourceName, reservation.FieldChannelManager, reservation.FieldChannelNumber, reservation.FieldOwnSpaceID, reservation.FieldSpaceKey:
+		case reservation.FieldID, reservation.FieldPropertyID, reservation.FieldIntegrationID, reservation.FieldPmsID, reservation.FieldPmsGroupID, reservation.FieldPmsSpaceID, reservation.FieldPmsParentSpaceID, reservation.FieldPmsNumber, reservation.FieldState, reservation.FieldFromDate, reservation.FieldToDate, reservation.FieldOwingCurrency, reservation.FieldSourceName, reservation.FieldChannelManager, reservation.FieldChannelNumber, reservation.FieldFoldedNumber, reservation.FieldFoldedChannelNumber, reservation.FieldOwnSpaceID, reservation.FieldSpaceKey:
 			values[i] = new(sql.NullString)
 		case reservation.FieldPmsUpdatedAt, reservation.FieldErasedAt, reservation.FieldCanceledAt, reservation.FieldArrivedAt, reservation.FieldFromAt, reservation.FieldToAt, reservation.FieldCreatedAt, reservation.FieldUpdatedAt, reservation.FieldPlanDueAt:
 			values[i] = new(sql.NullTime)
@@ -292,6 +296,20 @@ func (_m *Reservation) assignValues(columns []string, values []any) error {
 				_m.ChannelNumber = new(string)
 				*_m.ChannelNumber = value.String
 			}
+		case reservation.FieldFoldedNumber:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field folded_number", values[i])
+			} else if value.Valid {
+				_m.FoldedNumber = new(string)
+				*_m.FoldedNumber = value.String
+			}
+		case reservation.FieldFoldedChannelNumber:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field folded_channel_number", values[i])
+			} else if value.Valid {
+				_m.FoldedChannelNumber = new(string)
+				*_m.FoldedChannelNumber = value.String
+			}
 		case reservation.FieldOwnSpaceID:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field own_space_id", values[i])
@@ -469,6 +487,16 @@ func (_m *Reservation) String() string {
 	builder.WriteString(", ")
 	if v := _m.ChannelNumber; v != nil {
 		builder.WriteString("channel_number=")
+		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	if v := _m.FoldedNumber; v != nil {
+		builder.WriteString("folded_number=")
+		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	if v := _m.FoldedChannelNumber; v != nil {
+		builder.WriteString("folded_channel_number=")
 		builder.WriteString(*v)
 	}
 	builder.WriteString(", ")

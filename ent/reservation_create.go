@@ -312,6 +312,34 @@ func (_c *ReservationCreate) SetNillableChannelNumber(v *string) *ReservationCre
 	return _c
 }
 
+// SetFoldedNumber sets the "folded_number" field.
+func (_c *ReservationCreate) SetFoldedNumber(v string) *ReservationCreate {
+	_c.mutation.SetFoldedNumber(v)
+	return _c
+}
+
+// SetNillableFoldedNumber sets the "folded_number" field if the given value is not nil.
+func (_c *ReservationCreate) SetNillableFoldedNumber(v *string) *ReservationCreate {
+	if v != nil {
+		_c.SetFoldedNumber(*v)
+	}
+	return _c
+}
+
+// SetFoldedChannelNumber sets the "folded_channel_number" field.
+func (_c *ReservationCreate) SetFoldedChannelNumber(v string) *ReservationCreate {
+	_c.mutation.SetFoldedChannelNumber(v)
+	return _c
+}
+
+// SetNillableFoldedChannelNumber sets the "folded_channel_number" field if the given value is not nil.
+func (_c *ReservationCreate) SetNillableFoldedChannelNumber(v *string) *ReservationCreate {
+	if v != nil {
+		_c.SetFoldedChannelNumber(*v)
+	}
+	return _c
+}
+
 // SetOwnSpaceID sets the "own_space_id" field.
 func (_c *ReservationCreate) SetOwnSpaceID(v string) *ReservationCreate {
 	_c.mutation.SetOwnSpaceID(v)
@@ -521,6 +549,16 @@ func (_c *ReservationCreate) check() error {
 			return &ValidationError{Name: "channel_number", err: fmt.Errorf(`ent: validator failed for field "Reservation.channel_number": %w`, err)}
 		}
 	}
+	if v, ok := _c.mutation.FoldedNumber(); ok {
+		if err := reservation.FoldedNumberValidator(v); err != nil {
+			return &ValidationError{Name: "folded_number", err: fmt.Errorf(`ent: validator failed for field "Reservation.folded_number": %w`, err)}
+		}
+	}
+	if v, ok := _c.mutation.FoldedChannelNumber(); ok {
+		if err := reservation.FoldedChannelNumberValidator(v); err != nil {
+			return &ValidationError{Name: "folded_channel_number", err: fmt.Errorf(`ent: validator failed for field "Reservation.folded_channel_number": %w`, err)}
+		}
+	}
 	if v, ok := _c.mutation.OwnSpaceID(); ok {
 		if err := reservation.OwnSpaceIDValidator(v); err != nil {
 			return &ValidationError{Name: "own_space_id", err: fmt.Errorf(`ent: validator failed for field "Reservation.own_space_id": %w`, err)}
@@ -683,6 +721,14 @@ func (_c *ReservationCreate) createSpec() (*Reservation, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.ChannelNumber(); ok {
 		_spec.SetField(reservation.FieldChannelNumber, field.TypeString, value)
 		_node.ChannelNumber = &value
+	}
+	if value, ok := _c.mutation.FoldedNumber(); ok {
+		_spec.SetField(reservation.FieldFoldedNumber, field.TypeString, value)
+		_node.FoldedNumber = &value
+	}
+	if value, ok := _c.mutation.FoldedChannelNumber(); ok {
+		_spec.SetField(reservation.FieldFoldedChannelNumber, field.TypeString, value)
+		_node.FoldedChannelNumber = &value
 	}
 	if value, ok := _c.mutation.OwnSpaceID(); ok {
 		_spec.SetField(reservation.FieldOwnSpaceID, field.TypeString, value)

@@ -478,6 +478,46 @@ func (_u *ReservationUpdate) ClearChannelNumber() *ReservationUpdate {
 	return _u
 }
 
+// SetFoldedNumber sets the "folded_number" field.
+func (_u *ReservationUpdate) SetFoldedNumber(v string) *ReservationUpdate {
+	_u.mutation.SetFoldedNumber(v)
+	return _u
+}
+
+// SetNillableFoldedNumber sets the "folded_number" field if the given value is not nil.
+func (_u *ReservationUpdate) SetNillableFoldedNumber(v *string) *ReservationUpdate {
+	if v != nil {
+		_u.SetFoldedNumber(*v)
+	}
+	return _u
+}
+
+// ClearFoldedNumber clears the value of the "folded_number" field.
+func (_u *ReservationUpdate) ClearFoldedNumber() *ReservationUpdate {
+	_u.mutation.ClearFoldedNumber()
+	return _u
+}
+
+// SetFoldedChannelNumber sets the "folded_channel_number" field.
+func (_u *ReservationUpdate) SetFoldedChannelNumber(v string) *ReservationUpdate {
+	_u.mutation.SetFoldedChannelNumber(v)
+	return _u
+}
+
+// SetNillableFoldedChannelNumber sets the "folded_channel_number" field if the given value is not nil.
+func (_u *ReservationUpdate) SetNillableFoldedChannelNumber(v *string) *ReservationUpdate {
+	if v != nil {
+		_u.SetFoldedChannelNumber(*v)
+	}
+	return _u
+}
+
+// ClearFoldedChannelNumber clears the value of the "folded_channel_number" field.
+func (_u *ReservationUpdate) ClearFoldedChannelNumber() *ReservationUpdate {
+	_u.mutation.ClearFoldedChannelNumber()
+	return _u
+}
+
 // SetOwnSpaceID sets the "own_space_id" field.
 func (_u *ReservationUpdate) SetOwnSpaceID(v string) *ReservationUpdate {
 	_u.mutation.SetOwnSpaceID(v)
@@ -633,6 +673,16 @@ func (_u *ReservationUpdate) check() error {
 	if v, ok := _u.mutation.ChannelNumber(); ok {
 		if err := reservation.ChannelNumberValidator(v); err != nil {
 			return &ValidationError{Name: "channel_number", err: fmt.Errorf(`ent: validator failed for field "Reservation.channel_number": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.FoldedNumber(); ok {
+		if err := reservation.FoldedNumberValidator(v); err != nil {
+			return &ValidationError{Name: "folded_number", err: fmt.Errorf(`ent: validator failed for field "Reservation.folded_number": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.FoldedChannelNumber(); ok {
+		if err := reservation.FoldedChannelNumberValidator(v); err != nil {
+			return &ValidationError{Name: "folded_channel_number", err: fmt.Errorf(`ent: validator failed for field "Reservation.folded_channel_number": %w`, err)}
 		}
 	}
 	if v, ok := _u.mutation.OwnSpaceID(); ok {
@@ -805,6 +855,18 @@ func (_u *ReservationUpdate) sqlSave(ctx context.Context) (_node int, err error)
 	}
 	if _u.mutation.ChannelNumberCleared() {
 		_spec.ClearField(reservation.FieldChannelNumber, field.TypeString)
+	}
+	if value, ok := _u.mutation.FoldedNumber(); ok {
+		_spec.SetField(reservation.FieldFoldedNumber, field.TypeString, value)
+	}
+	if _u.mutation.FoldedNumberCleared() {
+		_spec.ClearField(reservation.FieldFoldedNumber, field.TypeString)
+	}
+	if value, ok := _u.mutation.FoldedChannelNumber(); ok {
+		_spec.SetField(reservation.FieldFoldedChannelNumber, field.TypeString, value)
+	}
+	if _u.mutation.FoldedChannelNumberCleared() {
+		_spec.ClearField(reservation.FieldFoldedChannelNumber, field.TypeString)
 	}
 	if value, ok := _u.mutation.OwnSpaceID(); ok {
 		_spec.SetField(reservation.FieldOwnSpaceID, field.TypeString, value)
@@ -1294,6 +1356,46 @@ func (_u *ReservationUpdateOne) ClearChannelNumber() *ReservationUpdateOne {
 	return _u
 }
 
+// SetFoldedNumber sets the "folded_number" field.
+func (_u *ReservationUpdateOne) SetFoldedNumber(v string) *ReservationUpdateOne {
+	_u.mutation.SetFoldedNumber(v)
+	return _u
+}
+
+// SetNillableFoldedNumber sets the "folded_number" field if the given value is not nil.
+func (_u *ReservationUpdateOne) SetNillableFoldedNumber(v *string) *ReservationUpdateOne {
+	if v != nil {
+		_u.SetFoldedNumber(*v)
+	}
+	return _u
+}
+
+// ClearFoldedNumber clears the value of the "folded_number" field.
+func (_u *ReservationUpdateOne) ClearFoldedNumber() *ReservationUpdateOne {
+	_u.mutation.ClearFoldedNumber()
+	return _u
+}
+
+// SetFoldedChannelNumber sets the "folded_channel_number" field.
+func (_u *ReservationUpdateOne) SetFoldedChannelNumber(v string) *ReservationUpdateOne {
+	_u.mutation.SetFoldedChannelNumber(v)
+	return _u
+}
+
+// SetNillableFoldedChannelNumber sets the "folded_channel_number" field if the given value is not nil.
+func (_u *ReservationUpdateOne) SetNillableFoldedChannelNumber(v *string) *ReservationUpdateOne {
+	if v != nil {
+		_u.SetFoldedChannelNumber(*v)
+	}
+	return _u
+}
+
+// ClearFoldedChannelNumber clears the value of the "folded_channel_number" field.
+func (_u *ReservationUpdateOne) ClearFoldedChannelNumber() *ReservationUpdateOne {
+	_u.mutation.ClearFoldedChannelNumber()
+	return _u
+}
+
 // SetOwnSpaceID sets the "own_space_id" field.
 func (_u *ReservationUpdateOne) SetOwnSpaceID(v string) *ReservationUpdateOne {
 	_u.mutation.SetOwnSpaceID(v)
@@ -1462,6 +1564,16 @@ func (_u *ReservationUpdateOne) check() error {
 	if v, ok := _u.mutation.ChannelNumber(); ok {
 		if err := reservation.ChannelNumberValidator(v); err != nil {
 			return &ValidationError{Name: "channel_number", err: fmt.Errorf(`ent: validator failed for field "Reservation.channel_number": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.FoldedNumber(); ok {
+		if err := reservation.FoldedNumberValidator(v); err != nil {
+			return &ValidationError{Name: "folded_number", err: fmt.Errorf(`ent: validator failed for field "Reservation.folded_number": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.FoldedChannelNumber(); ok {
+		if err := reservation.FoldedChannelNumberValidator(v); err != nil {
+			return &ValidationError{Name: "folded_channel_number", err: fmt.Errorf(`ent: validator failed for field "Reservation.folded_channel_number": %w`, err)}
 		}
 	}
 	if v, ok := _u.mutation.OwnSpaceID(); ok {
@@ -1651,6 +1763,18 @@ func (_u *ReservationUpdateOne) sqlSave(ctx context.Context) (_node *Reservation
 	}
 	if _u.mutation.ChannelNumberCleared() {
 		_spec.ClearField(reservation.FieldChannelNumber, field.TypeString)
+	}
+	if value, ok := _u.mutation.FoldedNumber(); ok {
+		_spec.SetField(reservation.FieldFoldedNumber, field.TypeString, value)
+	}
+	if _u.mutation.FoldedNumberCleared() {
+		_spec.ClearField(reservation.FieldFoldedNumber, field.TypeString)
+	}
+	if value, ok := _u.mutation.FoldedChannelNumber(); ok {
+		_spec.SetField(reservation.FieldFoldedChannelNumber, field.TypeString, value)
+	}
+	if _u.mutation.FoldedChannelNumberCleared() {
+		_spec.ClearField(reservation.FieldFoldedChannelNumber, field.TypeString)
 	}
 	if value, ok := _u.mutation.OwnSpaceID(); ok {
 		_spec.SetField(reservation.FieldOwnSpaceID, field.TypeString, value)

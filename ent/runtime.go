@@ -1479,18 +1479,26 @@ func init() {
 	reservationDescChannelNumber := reservationFields[26].Descriptor()
 	// reservation.ChannelNumberValidator is a validator for the "channel_number" field. It is called by the builders before save.
 	reservation.ChannelNumberValidator = reservationDescChannelNumber.Validators[0].(func(string) error)
+	// reservationDescFoldedNumber is the schema descriptor for folded_number field.
+	reservationDescFoldedNumber := reservationFields[27].Descriptor()
+	// reservation.FoldedNumberValidator is a validator for the "folded_number" field. It is called by the builders before save.
+	reservation.FoldedNumberValidator = reservationDescFoldedNumber.Validators[0].(func(string) error)
+	// reservationDescFoldedChannelNumber is the schema descriptor for folded_channel_number field.
+	reservationDescFoldedChannelNumber := reservationFields[28].Descriptor()
+	// reservation.FoldedChannelNumberValidator is a validator for the "folded_channel_number" field. It is called by the builders before save.
+	reservation.FoldedChannelNumberValidator = reservationDescFoldedChannelNumber.Validators[0].(func(string) error)
 	// reservationDescOwnSpaceID is the schema descriptor for own_space_id field.
-	reservationDescOwnSpaceID := reservationFields[27].Descriptor()
+	reservationDescOwnSpaceID := reservationFields[29].Descriptor()
 	// reservation.OwnSpaceIDValidator is a validator for the "own_space_id" field. It is called by the builders before save.
 	reservation.OwnSpaceIDValidator = reservationDescOwnSpaceID.Validators[0].(func(string) error)
 	// reservationDescSpaceKey is the schema descriptor for space_key field.
-	reservationDescSpaceKey := reservationFields[28].Descriptor()
+	reservationDescSpaceKey := reservationFields[30].Descriptor()
 	// reservation.DefaultSpaceKey holds the default value on creation for the space_key field.
 	reservation.DefaultSpaceKey = reservationDescSpaceKey.Default.(string)
 	// reservation.SpaceKeyValidator is a validator for the "space_key" field. It is called by the builders before save.
 	reservation.SpaceKeyValidator = reservationDescSpaceKey.Validators[0].(func(string) error)
 	// reservationDescCreatedAt is the schema descriptor for created_at field.
-	reservationDescCreatedAt := reservationFields[29].Descriptor()
+	reservationDescCreatedAt := reservationFields[31].Descriptor()
 	// reservation.DefaultCreatedAt holds the default value on creation for the created_at field.
 	reservation.DefaultCreatedAt = reservationDescCreatedAt.Default.(func() time.Time)
 	// reservationDescID is the schema descriptor for id field.

@@ -65,6 +65,10 @@ const (
 	FieldChannelManager = "channel_manager"
 	// FieldChannelNumber holds the string denoting the channel_number field in the database.
 	FieldChannelNumber = "channel_number"
+	// FieldFoldedNumber holds the string denoting the folded_number field in the database.
+	FieldFoldedNumber = "folded_number"
+	// FieldFoldedChannelNumber holds the string denoting the folded_channel_number field in the database.
+	FieldFoldedChannelNumber = "folded_channel_number"
 	// FieldOwnSpaceID holds the string denoting the own_space_id field in the database.
 	FieldOwnSpaceID = "own_space_id"
 	// FieldSpaceKey holds the string denoting the space_key field in the database.
@@ -108,6 +112,8 @@ var Columns = []string{
 	FieldSourceName,
 	FieldChannelManager,
 	FieldChannelNumber,
+	FieldFoldedNumber,
+	FieldFoldedChannelNumber,
 	FieldOwnSpaceID,
 	FieldSpaceKey,
 	FieldCreatedAt,
@@ -154,6 +160,10 @@ var (
 	ChannelManagerValidator func(string) error
 	// ChannelNumberValidator is a validator for the "channel_number" field. It is called by the builders before save.
 	ChannelNumberValidator func(string) error
+	// FoldedNumberValidator is a validator for the "folded_number" field. It is called by the builders before save.
+	FoldedNumberValidator func(string) error
+	// FoldedChannelNumberValidator is a validator for the "folded_channel_number" field. It is called by the builders before save.
+	FoldedChannelNumberValidator func(string) error
 	// OwnSpaceIDValidator is a validator for the "own_space_id" field. It is called by the builders before save.
 	OwnSpaceIDValidator func(string) error
 	// DefaultSpaceKey holds the default value on creation for the "space_key" field.
@@ -292,6 +302,16 @@ func ByChannelManager(opts ...sql.OrderTermOption) OrderOption {
 // ByChannelNumber orders the results by the channel_number field.
 func ByChannelNumber(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldChannelNumber, opts...).ToFunc()
+}
+
+// ByFoldedNumber orders the results by the folded_number field.
+func ByFoldedNumber(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldFoldedNumber, opts...).ToFunc()
+}
+
+// ByFoldedChannelNumber orders the results by the folded_channel_number field.
+func ByFoldedChannelNumber(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldFoldedChannelNumber, opts...).ToFunc()
 }
 
 // ByOwnSpaceID orders the results by the own_space_id field.

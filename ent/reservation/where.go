@@ -189,6 +189,16 @@ func ChannelNumber(v string) predicate.Reservation {
 	return predicate.Reservation(sql.FieldEQ(FieldChannelNumber, v))
 }
 
+// FoldedNumber applies equality check predicate on the "folded_number" field. It's identical to FoldedNumberEQ.
+func FoldedNumber(v string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldEQ(FieldFoldedNumber, v))
+}
+
+// FoldedChannelNumber applies equality check predicate on the "folded_channel_number" field. It's identical to FoldedChannelNumberEQ.
+func FoldedChannelNumber(v string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldEQ(FieldFoldedChannelNumber, v))
+}
+
 // OwnSpaceID applies equality check predicate on the "own_space_id" field. It's identical to OwnSpaceIDEQ.
 func OwnSpaceID(v string) predicate.Reservation {
 	return predicate.Reservation(sql.FieldEQ(FieldOwnSpaceID, v))
@@ -1742,6 +1752,156 @@ func ChannelNumberEqualFold(v string) predicate.Reservation {
 // ChannelNumberContainsFold applies the ContainsFold predicate on the "channel_number" field.
 func ChannelNumberContainsFold(v string) predicate.Reservation {
 	return predicate.Reservation(sql.FieldContainsFold(FieldChannelNumber, v))
+}
+
+// FoldedNumberEQ applies the EQ predicate on the "folded_number" field.
+func FoldedNumberEQ(v string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldEQ(FieldFoldedNumber, v))
+}
+
+// FoldedNumberNEQ applies the NEQ predicate on the "folded_number" field.
+func FoldedNumberNEQ(v string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldNEQ(FieldFoldedNumber, v))
+}
+
+// FoldedNumberIn applies the In predicate on the "folded_number" field.
+func FoldedNumberIn(vs ...string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldIn(FieldFoldedNumber, vs...))
+}
+
+// FoldedNumberNotIn applies the NotIn predicate on the "folded_number" field.
+func FoldedNumberNotIn(vs ...string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldNotIn(FieldFoldedNumber, vs...))
+}
+
+// FoldedNumberGT applies the GT predicate on the "folded_number" field.
+func FoldedNumberGT(v string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldGT(FieldFoldedNumber, v))
+}
+
+// FoldedNumberGTE applies the GTE predicate on the "folded_number" field.
+func FoldedNumberGTE(v string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldGTE(FieldFoldedNumber, v))
+}
+
+// FoldedNumberLT applies the LT predicate on the "folded_number" field.
+func FoldedNumberLT(v string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldLT(FieldFoldedNumber, v))
+}
+
+// FoldedNumberLTE applies the LTE predicate on the "folded_number" field.
+func FoldedNumberLTE(v string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldLTE(FieldFoldedNumber, v))
+}
+
+// FoldedNumberContains applies the Contains predicate on the "folded_number" field.
+func FoldedNumberContains(v string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldContains(FieldFoldedNumber, v))
+}
+
+// FoldedNumberHasPrefix applies the HasPrefix predicate on the "folded_number" field.
+func FoldedNumberHasPrefix(v string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldHasPrefix(FieldFoldedNumber, v))
+}
+
+// FoldedNumberHasSuffix applies the HasSuffix predicate on the "folded_number" field.
+func FoldedNumberHasSuffix(v string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldHasSuffix(FieldFoldedNumber, v))
+}
+
+// FoldedNumberIsNil applies the IsNil predicate on the "folded_number" field.
+func FoldedNumberIsNil() predicate.Reservation {
+	return predicate.Reservation(sql.FieldIsNull(FieldFoldedNumber))
+}
+
+// FoldedNumberNotNil applies the NotNil predicate on the "folded_number" field.
+func FoldedNumberNotNil() predicate.Reservation {
+	return predicate.Reservation(sql.FieldNotNull(FieldFoldedNumber))
+}
+
+// FoldedNumberEqualFold applies the EqualFold predicate on the "folded_number" field.
+func FoldedNumberEqualFold(v string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldEqualFold(FieldFoldedNumber, v))
+}
+
+// FoldedNumberContainsFold applies the ContainsFold predicate on the "folded_number" field.
+func FoldedNumberContainsFold(v string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldContainsFold(FieldFoldedNumber, v))
+}
+
+// FoldedChannelNumberEQ applies the EQ predicate on the "folded_channel_number" field.
+func FoldedChannelNumberEQ(v string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldEQ(FieldFoldedChannelNumber, v))
+}
+
+// FoldedChannelNumberNEQ applies the NEQ predicate on the "folded_channel_number" field.
+func FoldedChannelNumberNEQ(v string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldNEQ(FieldFoldedChannelNumber, v))
+}
+
+// FoldedChannelNumberIn applies the In predicate on the "folded_channel_number" field.
+func FoldedChannelNumberIn(vs ...string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldIn(FieldFoldedChannelNumber, vs...))
+}
+
+// FoldedChannelNumberNotIn applies the NotIn predicate on the "folded_channel_number" field.
+func FoldedChannelNumberNotIn(vs ...string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldNotIn(FieldFoldedChannelNumber, vs...))
+}
+
+// FoldedChannelNumberGT applies the GT predicate on the "folded_channel_number" field.
+func FoldedChannelNumberGT(v string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldGT(FieldFoldedChannelNumber, v))
+}
+
+// FoldedChannelNumberGTE applies the GTE predicate on the "folded_channel_number" field.
+func FoldedChannelNumberGTE(v string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldGTE(FieldFoldedChannelNumber, v))
+}
+
+// FoldedChannelNumberLT applies the LT predicate on the "folded_channel_number" field.
+func FoldedChannelNumberLT(v string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldLT(FieldFoldedChannelNumber, v))
+}
+
+// FoldedChannelNumberLTE applies the LTE predicate on the "folded_channel_number" field.
+func FoldedChannelNumberLTE(v string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldLTE(FieldFoldedChannelNumber, v))
+}
+
+// FoldedChannelNumberContains applies the Contains predicate on the "folded_channel_number" field.
+func FoldedChannelNumberContains(v string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldContains(FieldFoldedChannelNumber, v))
+}
+
+// FoldedChannelNumberHasPrefix applies the HasPrefix predicate on the "folded_channel_number" field.
+func FoldedChannelNumberHasPrefix(v string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldHasPrefix(FieldFoldedChannelNumber, v))
+}
+
+// FoldedChannelNumberHasSuffix applies the HasSuffix predicate on the "folded_channel_number" field.
+func FoldedChannelNumberHasSuffix(v string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldHasSuffix(FieldFoldedChannelNumber, v))
+}
+
+// FoldedChannelNumberIsNil applies the IsNil predicate on the "folded_channel_number" field.
+func FoldedChannelNumberIsNil() predicate.Reservation {
+	return predicate.Reservation(sql.FieldIsNull(FieldFoldedChannelNumber))
+}
+
+// FoldedChannelNumberNotNil applies the NotNil predicate on the "folded_channel_number" field.
+func FoldedChannelNumberNotNil() predicate.Reservation {
+	return predicate.Reservation(sql.FieldNotNull(FieldFoldedChannelNumber))
+}
+
+// FoldedChannelNumberEqualFold applies the EqualFold predicate on the "folded_channel_number" field.
+func FoldedChannelNumberEqualFold(v string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldEqualFold(FieldFoldedChannelNumber, v))
+}
+
+// FoldedChannelNumberContainsFold applies the ContainsFold predicate on the "folded_channel_number" field.
+func FoldedChannelNumberContainsFold(v string) predicate.Reservation {
+	return predicate.Reservation(sql.FieldContainsFold(FieldFoldedChannelNumber, v))
 }
 
 // OwnSpaceIDEQ applies the EQ predicate on the "own_space_id" field.

@@ -43,6 +43,8 @@ func (Reservation) Fields() []ent.Field {
 		text("source_name", 255),
 		text("channel_manager", 255),
 		text("channel_number", 255),
+		text("folded_number", 255), // the number without spaces in upper case, if it mixes cases or has spaces
+		text("folded_channel_number", 255),
 		text("own_space_id", 40),
 		field.String("space_key").MaxRuneLen(255).Default("").Comment("The partner's space that counts: the bed or room, else its parent."),
 		created(),
@@ -57,6 +59,8 @@ func (Reservation) Indexes() []ent.Index {
 		index.Fields("from_at", "property_id"),
 		index.Fields("property_id", "pms_number"),
 		index.Fields("property_id", "channel_number").Annotations(entsql.IndexWhere("channel_number IS NOT NULL")),
+		index.Fields("property_id", "folded_number").Annotations(entsql.IndexWhere("folded_number IS NOT NULL")),
+		index.Fields("property_id", "folded_channel_number").Annotations(entsql.IndexWhere("folded_channel_number IS NOT NULL")),
 		index.Fields("integration_id", "pms_group_id").Annotations(entsql.IndexWhere("pms_group_id IS NOT NULL")),
 		index.Fields("plan_due_at").Annotations(entsql.IndexWhere("plan_due_at IS NOT NULL")),
 		index.Fields("canceled_at").Annotations(entsql.IndexWhere("canceled_at IS NOT NULL")),

@@ -16,6 +16,7 @@ import (
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/reservation"
 )
 
 // counter is a stored tally. Its id is a keyed hash of what is counted.
@@ -36,7 +37,7 @@ func (q Search) countersOf(tx *db.Tx, keys *keyring.Ring, numbers []string) ([]c
 		all = append(all, counter{id, tally{limit: l}})
 	}
 	add(atSource, source)
-	add(givenBack, source, foldNumber(q.Number))
+	add(givenBack, source, reservation.FoldNumber(q.Number))
 	for _, number := range numbers {
 		if q.KioskID != "" {
 			add(bookingAtKiosks, number)
@@ -84,14 +85,14 @@ const siteBits = 48
 
 // numbers returns the typed number and the other numbers of the reservations that have it, so that a booking with two numbers has
 // one limit. An unknown number is counted like a known one, so that its limit does not tell which it is. The numbers are at least two, so
-// that an unknown one costs as much work as a booking with two. No typed number has a space after [foldNumber].
+// that an unknown one costs as much work as a booking with two. No typed number has a space after [reservation.FoldNumber].
 func (q Search) numbers(rows []*ent.Reservation) []string {
-	typed := foldNumber(q.Number)
+	typed := reservation.FoldNumber(q.Number)
 	out := []string{typed}
 	for _, row := range rows {
-		out = append(out, foldNumber(row.PmsNumber))
+		out = append(out, reservation.FoldNumber(row.PmsNumber))
 		if row.ChannelNumber != nil {
-			out = append(out, foldNumber(*row.ChannelNumber))
+			out = append(out, reservation.FoldNumber(*row.ChannelNumber))
 		}
 	}
 	slices.Sort(out)

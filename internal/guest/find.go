@@ -148,11 +148,6 @@ func (q Search) begin(tx *db.Tx, keys *keyring.Ring, row *ent.Reservation) (Sess
 	return CreateSession(tx, keys, spec)
 }
 
-// foldNumber returns a number without spaces, in upper case.
-func foldNumber(number string) string {
-	return strings.ToUpper(strings.Join(strings.Fields(number), ""))
-}
-
 // numberSpellings returns how a PMS may write a number that a guest typed.
 func numberSpellings(number string) []string {
 	typed := strings.Join(strings.Fields(number), " ")

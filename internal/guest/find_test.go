@@ -92,6 +92,30 @@ func TestFindByNumberAndName(t *testing.T) {
 	})
 }
 
+// A number that the PMS writes in mixed case or with spaces is found without them, also after the PMS changed it.
+func TestFindByMixedNumber(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		search := func(number string, found bool) {
+			t.Helper()
+			h.clock.Advance(16 * time.Minute)
+			if f, _ := h.find(guest.Search{Number: number, FamilyName: "Silva"}); (f.Session != nil) != found {
+				t.Errorf("%q: %+v", number, f)
+			}
+		}
+		h.book(hotel, "1", "Silva", reservation.Number, "Ab 12-x", reservation.ChannelNumber, "99 qQ")
+		for _, number := range []string{"Ab 12-x", "ab12-X", "AB 12-X", "ab 12-x", "99QQ", "99 qq", "9 9qq"} {
+			search(number, true)
+		}
+		search("Ab 12", false)
+		h.book(hotel, "1", "Silva", reservation.Number, "cD3")
+		search("CD3", true)
+		search("AB12-X", false)
+		h.book(hotel, "1", "Silva", reservation.Number, "CD4")
+		search("cd4", true)
+		search("CD3", false)
+	})
+}
+
 // A wrong name and an unknown number answer alike, and both count.
 func TestWrongAndUnknownAlike(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {

@@ -36,7 +36,10 @@ type match struct {
 // withNumber returns the stays with the typed number.
 func (q Search) withNumber(tx *db.Tx) ([]*ent.Reservation, error) {
 	spellings := numberSpellings(q.Number)
-	rows, err := q.findable(tx).Where(entreservation.Or(entreservation.PmsNumberIn(spellings...), entreservation.ChannelNumberIn(spellings...))).
+	folded := reservation.FoldNumber(q.Number)
+	rows, err := q.findable(tx).Where(entreservation.Or(
+		entreservation.PmsNumberIn(spellings...), entreservation.ChannelNumberIn(spellings...),
+		entreservation.FoldedNumber(folded), entreservation.FoldedChannelNumber(folded))).
 		Order(entreservation.ByID()).Limit(maxSameNumber).All(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("find a stay by its number: %w", err)
@@ -114,7 +117,7 @@ func (q Search) isMeaningless(rows []*ent.Reservation, bookers []reservation.Boo
 
 // isOnlyOfChannel reports whether the typed number is the stay's number of the channel, and not its number of the PMS.
 func (q Search) isOnlyOfChannel(row *ent.Reservation) bool {
-	return foldNumber(row.PmsNumber) != foldNumber(q.Number)
+	return reservation.FoldNumber(row.PmsNumber) != reservation.FoldNumber(q.Number)
 }
 
 // guestsOf returns the guests of some stays who answered. It runs the same query without stays, so that the time does not tell whether a

@@ -25,7 +25,7 @@ var columns = []string{
 	"pms_group_id", "pms_space_id", "pms_parent_space_id", "pms_companion_ids", "pms_updated_at",
 	"booker", "state", "canceled_at", "arrived_at", "from_date", "to_date", "to_at",
 	"adult_count", "child_count", "price_minor", "owing_minor", "owing_currency",
-	"source_name", "channel_manager", "channel_number", "own_space_id", "space_key", "updated_at", "pms_number", "from_at",
+	"source_name", "channel_manager", "channel_number", "folded_number", "folded_channel_number", "own_space_id", "space_key", "updated_at", "pms_number", "from_at",
 }
 
 // indexedColumns is the number of indexed columns at the end of columns.
@@ -69,7 +69,7 @@ func valuesOf(r Record, booker []byte, former *ent.Reservation, now time.Time) (
 		r.GroupID, r.SpaceID, r.ParentID, companions, r.PMSUpdatedAt,
 		booker, string(r.State), canceledSince(former, r.State, now), arrivedSince(former, r.State, now), r.FromDate, r.ToDate, r.To,
 		r.Adults, r.Children, r.Price, r.Owing, r.Currency,
-		r.SourceName, r.ChannelManager, r.ChannelNumber, r.OwnSpaceID, r.SpaceKey(), now, r.Number, r.From,
+		r.SourceName, r.ChannelManager, r.ChannelNumber, folded(&r.Number), folded(r.ChannelNumber), r.OwnSpaceID, r.SpaceKey(), now, r.Number, r.From,
 	}, nil
 }
 
@@ -148,7 +148,7 @@ func (svc Service) loadCurrent(tx *db.Tx, s Scope, pmsID string) (current, error
 		&r.PmsGroupID, &r.PmsSpaceID, &r.PmsParentSpaceID, &companions, &r.PmsUpdatedAt,
 		&r.Booker, &state, &r.CanceledAt, &r.ArrivedAt, &r.FromDate, &r.ToDate, &to,
 		&r.AdultCount, &r.ChildCount, &r.PriceMinor, &r.OwingMinor, &r.OwingCurrency,
-		&r.SourceName, &r.ChannelManager, &r.ChannelNumber, &r.OwnSpaceID, &spaceKey, &updated, &number, &from, &removed)
+		&r.SourceName, &r.ChannelManager, &r.ChannelNumber, &r.FoldedNumber, &r.FoldedChannelNumber, &r.OwnSpaceID, &spaceKey, &updated, &number, &from, &removed)
 	if err == nil && !found {
 		err = fmt.Errorf("no property %s", s.PropertyID)
 	}
@@ -195,6 +195,7 @@ func rowOf(row *ent.Reservation, r Record, booker []byte, now time.Time) *ent.Re
 	out.AdultCount, out.ChildCount = r.Adults, r.Children
 	out.PriceMinor, out.OwingMinor, out.OwingCurrency = r.Price, r.Owing, r.Currency
 	out.SourceName, out.ChannelManager, out.ChannelNumber = r.SourceName, r.ChannelManager, r.ChannelNumber
+	out.FoldedNumber, out.FoldedChannelNumber = folded(&r.Number), folded(r.ChannelNumber)
 	out.OwnSpaceID, out.SpaceKey, out.UpdatedAt, out.ErasedAt = r.OwnSpaceID, r.SpaceKey(), now, r.ErasedAt
 	return &out
 }

@@ -19,13 +19,17 @@ CREATE TABLE "check_in_settings" ("id" character varying NOT NULL, "rule" charac
 -- create index "checkinsettings_property_id" to table: "check_in_settings"
 CREATE INDEX "checkinsettings_property_id" ON "check_in_settings" ("property_id");
 -- modify "reservations" table
-ALTER TABLE "reservations" ADD COLUMN "canceled_at" timestamptz NULL, ADD COLUMN "arrived_at" timestamptz NULL;
+ALTER TABLE "reservations" ADD COLUMN "canceled_at" timestamptz NULL, ADD COLUMN "arrived_at" timestamptz NULL, ADD COLUMN "folded_number" character varying NULL, ADD COLUMN "folded_channel_number" character varying NULL;
 -- create index "reservation_canceled_at" to table: "reservations"
 CREATE INDEX "reservation_canceled_at" ON "reservations" ("canceled_at") WHERE (canceled_at IS NOT NULL);
 -- create index "reservation_integration_id_pms_group_id" to table: "reservations"
 CREATE INDEX "reservation_integration_id_pms_group_id" ON "reservations" ("integration_id", "pms_group_id") WHERE (pms_group_id IS NOT NULL);
 -- create index "reservation_property_id_channel_number" to table: "reservations"
 CREATE INDEX "reservation_property_id_channel_number" ON "reservations" ("property_id", "channel_number") WHERE (channel_number IS NOT NULL);
+-- create index "reservation_property_id_folded_channel_number" to table: "reservations"
+CREATE INDEX "reservation_property_id_folded_channel_number" ON "reservations" ("property_id", "folded_channel_number") WHERE (folded_channel_number IS NOT NULL);
+-- create index "reservation_property_id_folded_number" to table: "reservations"
+CREATE INDEX "reservation_property_id_folded_number" ON "reservations" ("property_id", "folded_number") WHERE (folded_number IS NOT NULL);
 -- create "guests" table
 CREATE TABLE "guests" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "role" character varying NOT NULL, "child" boolean NOT NULL DEFAULT false, "position" bigint NOT NULL DEFAULT 0, "person" bytea NULL, "complete" boolean NOT NULL DEFAULT false, "from_profile" boolean NOT NULL DEFAULT false, "shared_groups" jsonb NULL, "sharing_set_at" timestamptz NULL, "sharing_session" character varying NOT NULL DEFAULT '', "sharing_by" character varying NOT NULL DEFAULT '', "invited_at" timestamptz NULL, "updated_at" timestamptz NULL, "law" character varying NOT NULL DEFAULT '', "erase_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "guests_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE NO ACTION);
 -- create index "guest_erase_at" to table: "guests"

@@ -12,8 +12,16 @@ ALTER TABLE `phone_links` ADD COLUMN `session` text NULL;
 ALTER TABLE `reservations` ADD COLUMN `canceled_at` datetime NULL;
 -- add column "arrived_at" to table: "reservations"
 ALTER TABLE `reservations` ADD COLUMN `arrived_at` datetime NULL;
+-- add column "folded_number" to table: "reservations"
+ALTER TABLE `reservations` ADD COLUMN `folded_number` text NULL;
+-- add column "folded_channel_number" to table: "reservations"
+ALTER TABLE `reservations` ADD COLUMN `folded_channel_number` text NULL;
 -- create index "reservation_property_id_channel_number" to table: "reservations"
 CREATE INDEX `reservation_property_id_channel_number` ON `reservations` (`property_id`, `channel_number`) WHERE channel_number IS NOT NULL;
+-- create index "reservation_property_id_folded_number" to table: "reservations"
+CREATE INDEX `reservation_property_id_folded_number` ON `reservations` (`property_id`, `folded_number`) WHERE folded_number IS NOT NULL;
+-- create index "reservation_property_id_folded_channel_number" to table: "reservations"
+CREATE INDEX `reservation_property_id_folded_channel_number` ON `reservations` (`property_id`, `folded_channel_number`) WHERE folded_channel_number IS NOT NULL;
 -- create index "reservation_integration_id_pms_group_id" to table: "reservations"
 CREATE INDEX `reservation_integration_id_pms_group_id` ON `reservations` (`integration_id`, `pms_group_id`) WHERE pms_group_id IS NOT NULL;
 -- create index "reservation_canceled_at" to table: "reservations"

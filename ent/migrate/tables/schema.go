@@ -1630,6 +1630,8 @@ var (
 		{Name: "source_name", Type: field.TypeString, Nullable: true, Size: 255},
 		{Name: "channel_manager", Type: field.TypeString, Nullable: true, Size: 255},
 		{Name: "channel_number", Type: field.TypeString, Nullable: true, Size: 255},
+		{Name: "folded_number", Type: field.TypeString, Nullable: true, Size: 255},
+		{Name: "folded_channel_number", Type: field.TypeString, Nullable: true, Size: 255},
 		{Name: "own_space_id", Type: field.TypeString, Nullable: true, Size: 40},
 		{Name: "space_key", Type: field.TypeString, Size: 255, Default: ""},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -1645,7 +1647,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "reservations_integrations_integration",
-				Columns:    []*schema.Column{ReservationsColumns[31]},
+				Columns:    []*schema.Column{ReservationsColumns[33]},
 				RefColumns: []*schema.Column{IntegrationsColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -1654,7 +1656,7 @@ var (
 			{
 				Name:    "reservation_integration_id_pms_id",
 				Unique:  true,
-				Columns: []*schema.Column{ReservationsColumns[31], ReservationsColumns[2]},
+				Columns: []*schema.Column{ReservationsColumns[33], ReservationsColumns[2]},
 			},
 			{
 				Name:    "reservation_from_at_property_id",
@@ -1675,9 +1677,25 @@ var (
 				},
 			},
 			{
+				Name:    "reservation_property_id_folded_number",
+				Unique:  false,
+				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[26]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "folded_number IS NOT NULL",
+				},
+			},
+			{
+				Name:    "reservation_property_id_folded_channel_number",
+				Unique:  false,
+				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[27]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "folded_channel_number IS NOT NULL",
+				},
+			},
+			{
 				Name:    "reservation_integration_id_pms_group_id",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[31], ReservationsColumns[3]},
+				Columns: []*schema.Column{ReservationsColumns[33], ReservationsColumns[3]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "pms_group_id IS NOT NULL",
 				},
@@ -1685,7 +1703,7 @@ var (
 			{
 				Name:    "reservation_plan_due_at",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[30]},
+				Columns: []*schema.Column{ReservationsColumns[32]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "plan_due_at IS NOT NULL",
 				},
