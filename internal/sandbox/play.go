@@ -31,6 +31,7 @@ type play struct {
 	faults     map[string]faults // faults has the faults of each lock, by door
 	recipients map[string]string // recipients has the address of each mail
 	opened     string            // opened is the reservation whose controls stay open
+	openedLock string            // openedLock is the door whose lock's controls stay open
 }
 
 // note is a sentence for the reader, and how it is coloured: ok, warn, bad or "".

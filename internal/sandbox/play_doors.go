@@ -32,6 +32,7 @@ type doorView struct {
 	ID, Name   string
 	Kind, Said string
 	Faults     string
+	Open       bool // Open means that the controls of the lock stay open
 	Acts       []act
 }
 
@@ -52,7 +53,7 @@ func (p *play) viewDoors() (out []doorView) {
 	for _, name := range doorNames() {
 		id := p.w.Spaces[name]
 		f, last := p.faults[id], p.presses[id]
-		v := doorView{ID: id, Name: name, Kind: last.Kind, Said: last.Text, Faults: f.String()}
+		v := doorView{ID: id, Name: name, Kind: last.Kind, Said: last.Text, Faults: f.String(), Open: id == p.openedLock}
 		if slices.Contains(BedNames, name) {
 			v.Name = "Locker of " + name
 		}
@@ -130,6 +131,7 @@ func (p *play) changeLock(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.mu.Lock()
+	p.openedLock = id
 	f := p.faults[id]
 	house := p.w.House
 	switch do := r.FormValue("do"); do {

@@ -147,38 +147,11 @@ type keyView struct {
 	Pins   *guestv1.Pins      // nil if they are not shown
 	Gates  []*guestv1.GatePin // gates with a code of their own
 	Shown  bool               // they were shown before or to another session, so that this session does not get them
-	Doors  []*guestv1.StayDoor
+	Doors  []doorState
 	Wait   bool   // the access is being planned
 	Moving bool   // the evidence of a door still changes
 	Follow bool   // the page shows PINs, which may change
 	Phone  qrCode // at a kiosk: with which the guest continues on a phone
-}
-
-// isCodeOnDoor reports whether the code is on the door, as far as the lock can say.
-func isCodeOnDoor(d *guestv1.StayDoor) bool {
-	return d.GetReason() == "" && slices.Contains([]string{"accepted", "verified", "used"}, d.GetPin())
-}
-
-// Unsure returns the doors that the code may not open. They are shown before the code.
-func (v keyView) Unsure() []*guestv1.StayDoor {
-	return slices.DeleteFunc(slices.Clone(v.Doors), isCodeOnDoor)
-}
-
-// Sure returns the other doors.
-func (v keyView) Sure() []*guestv1.StayDoor {
-	return slices.DeleteFunc(slices.Clone(v.Doors), func(d *guestv1.StayDoor) bool { return !isCodeOnDoor(d) })
-}
-
-// Doubtful reports whether the code may not open the room. The page then shows it smaller than this state.
-func (v keyView) Doubtful() bool {
-	return slices.ContainsFunc(v.Unsure(), func(d *guestv1.StayDoor) bool { return d.GetKind() != "gate" })
-}
-
-// Call reports whether the guest should call the property if a door stays shut.
-func (v keyView) Call() bool {
-	return slices.ContainsFunc(v.Unsure(), func(d *guestv1.StayDoor) bool {
-		return d.GetReason() != "" || d.GetPin() == "unconfirmed" || d.GetPin() == "failed"
-	})
 }
 
 // showKey shows the codes and what is known about each door.
@@ -202,13 +175,6 @@ func (s *site) showKey(x *exchange) error {
 		v.Wait = withheld == "noCode" && len(v.Doors) == 0 && x.flow.Stay.GetSpaceName() != ""
 	}
 	return x.keyPage(v)
-}
-
-// doors returns the doors of the stay, without gates that have neither a code nor a problem.
-func (x *exchange) doors() []*guestv1.StayDoor {
-	return slices.DeleteFunc(x.flow.Stay.GetDoors(), func(d *guestv1.StayDoor) bool {
-		return d.GetKind() == "gate" && d.GetPin() == "" && d.GetReason() == ""
-	})
 }
 
 // showDoors shows the doors alone, without their codes.
