@@ -12,11 +12,21 @@ var relays = []string{
 
 // Reaches reports whether an address reaches a guest: it exists, and it is not an agency's.
 func Reaches(address string) bool {
-	name, domain, ok := strings.Cut(strings.ToLower(strings.TrimSpace(address)), "@")
-	return ok && name != "" && domain != "" && !isRelay(domain)
+	name, domain, ok := splitAddress(address)
+	return ok && name != "" && domain != "" && !isRelayDomain(domain)
 }
 
-func isRelay(domain string) bool {
+// IsRelay reports whether an address is one with which an agency hides that of its guest.
+func IsRelay(address string) bool {
+	_, domain, ok := splitAddress(address)
+	return ok && isRelayDomain(domain)
+}
+
+func splitAddress(address string) (name, domain string, ok bool) {
+	return strings.Cut(strings.ToLower(strings.TrimSpace(address)), "@")
+}
+
+func isRelayDomain(domain string) bool {
 	for _, relay := range relays {
 		if domain == relay || strings.HasSuffix(domain, "."+relay) {
 			return true

@@ -35,8 +35,13 @@ type CheckIns struct {
 	GuestAddress func(tx *db.Tx, row *reservation.Row) (string, error)
 }
 
-var errNoGuestAddress = fault.New(fault.Precondition, fault.NoGuestAddress,
-	"no mail address of the guest is known: enter it in the PMS, or let the guest start at the kiosk or by the QR code at the door")
+var (
+	errNoGuestAddress = fault.New(fault.Precondition, fault.NoGuestAddress,
+		"no mail address of the guest is known: enter it in the PMS, or let the guest start at the kiosk or by the QR code at the door")
+	errRelayAddress = fault.New(fault.Precondition, fault.NoGuestAddress,
+		"the booker's mail address is a booking agency's relay, which filters mails and breaks links: enter the guest's own address in the PMS, "+
+			"or let the guest start at the kiosk or by the QR code at the door")
+)
 
 func (s *CheckIns) GetCheckInSettings(ctx context.Context, _ *propertyv1.GetCheckInSettingsRequest) (*propertyv1.GetCheckInSettingsResponse, error) {
 	propertyID, err := callerProperty(ctx)
@@ -289,7 +294,7 @@ func (s *CheckIns) ResendInvitation(ctx context.Context, r *propertyv1.ResendInv
 			return nil, err
 		}
 		if address == "" {
-			return nil, errNoGuestAddress
+			return nil, s.whyNoAddress(ctx, row)
 		}
 		if err := guest.RevokeLinks(tx, propertyID, row.ID, "", true); err != nil {
 			return nil, err
@@ -297,6 +302,18 @@ func (s *CheckIns) ResendInvitation(ctx context.Context, r *propertyv1.ResendInv
 		_, err = s.MailLink(tx, mail.LinkOrder{PropertyID: propertyID, ReservationID: row.ID})
 		return &propertyv1.ResendInvitationResponse{}, err
 	})
+}
+
+// whyNoAddress returns the error for a guest whom no address reaches. Staff who see an address in the PMS read why it does not count.
+func (s *CheckIns) whyNoAddress(ctx context.Context, row *reservation.Row) error {
+	booker, err := reservation.Service{Keys: s.Keys}.Booker(ctx, row)
+	switch {
+	case err != nil:
+		return err
+	case booker.Email != nil && mail.IsRelay(*booker.Email):
+		return errRelayAddress
+	}
+	return errNoGuestAddress
 }
 
 // message converts a check-in with the facts for staff.

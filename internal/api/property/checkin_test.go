@@ -3,6 +3,7 @@ package property
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -150,30 +151,42 @@ func TestOpenUntilDeparture(t *testing.T) {
 	}
 }
 
-// A new link without an address to mail it to is refused, and the former link stays.
+// A new link without an address to mail it to is refused with the reason, and the former link stays.
 func TestResendWithoutAnAddress(t *testing.T) {
 	eachHouse(t, func(a, _ *house) {
-		integrationID := a.integration()
-		a.w.write(t, func(tx *db.Tx) error {
-			return tx.Reservation.Create().SetID("rsv_1").SetPropertyID(a.id).SetIntegrationID(integrationID).SetPmsID("S").SetPmsNumber("1").
-				SetBooker([]byte("sealed")).SetState("confirmed").SetFromAt(tx.Now()).SetToAt(tx.Now().Add(48 * time.Hour)).
-				SetUpdatedAt(tx.Now()).SetCreatedAt(tx.Now()).Exec(tx.Context())
-		})
+		scope := reservation.Scope{PropertyID: a.id, IntegrationID: a.integration()}
+		reserve := func(email string) (id string) {
+			a.w.write(t, func(tx *db.Tx) error {
+				stored, err := reservation.Service{Keys: a.w.deps.Keys}.Upsert(tx, scope, reservation.Patch{
+					reservation.PMSID: "S", reservation.Number: "1", reservation.LastName: "Silva", reservation.Email: email, reservation.State: "confirmed",
+					reservation.From: tx.Now().Format(time.RFC3339), reservation.To: tx.Now().Add(48 * time.Hour).Format(time.RFC3339),
+				}, nil)
+				if err == nil {
+					id = stored.Row.ID
+				}
+				return err
+			})
+			return id
+		}
 		address, ordered := "", 0
 		s := &CheckIns{
 			Deps:         a.w.deps,
 			MailLink:     func(*db.Tx, mail.LinkOrder) (bool, error) { ordered++; return true, nil },
 			GuestAddress: func(*db.Tx, *reservation.Row) (string, error) { return address, nil },
 		}
-		resend := func() error {
-			_, err := s.ResendInvitation(a.ctx, &propertyv1.ResendInvitationRequest{ReservationId: "rsv_1"})
+		resend := func(email string) error {
+			_, err := s.ResendInvitation(a.ctx, &propertyv1.ResendInvitationRequest{ReservationId: reserve(email)})
 			return err
 		}
-		if err := resend(); !fault.Has(err, fault.NoGuestAddress) || ordered != 0 {
-			t.Errorf("without an address: %v, %d mails", err, ordered)
+		for email, want := range map[string]string{
+			"": "no mail address of the guest is known", "ada.123@guest.booking.com": "a booking agency's relay",
+		} {
+			if err := resend(email); !fault.Has(err, fault.NoGuestAddress) || !strings.Contains(err.Error(), want) || ordered != 0 {
+				t.Errorf("with the address %q: %v, %d mails", email, err, ordered)
+			}
 		}
 		address = "ada@example.com"
-		if err := resend(); err != nil || ordered != 1 {
+		if err := resend(address); err != nil || ordered != 1 {
 			t.Errorf("with an address: %v, %d mails", err, ordered)
 		}
 	})
