@@ -2,6 +2,7 @@ package guest
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -48,11 +49,28 @@ func (p *Party) Trusts(a actor.Actor) bool {
 	return a.Origin == OriginMail || state != access.Started && state != access.Processed || isPressedBy(a, p.Stay)
 }
 
+// A session that rests on two facts may name a family in a room for which the PMS sent no number, and a few people more than the PMS
+// named. More than that is a slip, or a stranger who fills the property's list of guests.
+const (
+	alwaysAllowed = 8
+	allowedMore   = 4
+)
+
+// maxParty returns how many people a session that rests on two facts may name. It may always keep the present number.
+func (p *Party) maxParty() int {
+	adults, children := PartySize(nil, p.Reservation)
+	return max(alwaysAllowed, adults+children+allowedMore, p.Adults+p.Children)
+}
+
 // SetParty stores how many people stay, as the guest says, and adds or removes companions.
 func SetParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor, adults, children int) error {
 	p, err := loadOwnParty(tx, keys, a)
 	if err != nil {
 		return err
+	}
+	if limit := p.maxParty(); a.Origin != OriginMail && adults+children > limit {
+		return fault.Fields(fault.Field{Path: "adultCount", Reason: fault.TooMany, Message: fmt.Sprintf(
+			"with childCount, at most %d people can be named without the link of the mail: open that link, or ask the desk", limit)}).Put("limit", strconv.Itoa(limit))
 	}
 	err = tx.Stay.Update().Where(entstay.PropertyID(a.PropertyID), entstay.ID(p.Stay.ID)).
 		SetAdultCount(adults).SetChildCount(children).SetPartySet(true).Exec(tx.Context())

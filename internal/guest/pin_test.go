@@ -2,6 +2,8 @@ package guest_test
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,6 +67,29 @@ func TestTwoFactsLeadToNoCompanionLink(t *testing.T) {
 			if err := h.db.Write(t.Context(), change); !fault.Has(err, fault.MainGuestOnly) {
 				t.Errorf("checked in, %s: %v", what, err)
 			}
+		}
+	})
+}
+
+// A person who knows a number and a name does not fill the property's list of guests. The link of the mail may name any party.
+func TestTwoFactsNameASmallParty(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		for pmsID, c := range map[string]struct{ sent, limit int }{"A": {1, 8}, "B": {7, 11}, "C": {30, 34}} {
+			id := h.book(hotel, pmsID, "Silva", reservation.Adults, c.sent)
+			found, refused := h.find(guest.Search{Number: "N-" + pmsID, FamilyName: "Silva", Address: "192.0.2.1"})
+			h.must(refused)
+			stranger, err := guest.Authenticate(h.db.View(t.Context()), h.keys, found.Session.Token)
+			h.must(err)
+			set := func(a actor.Actor, adults, children int) error {
+				return h.db.Write(t.Context(), func(tx *db.Tx) error { return guest.SetParty(tx, h.keys, a, adults, children) })
+			}
+			h.must(set(stranger, min(c.limit-1, 30), c.limit-min(c.limit-1, 30)))
+			err = set(stranger, min(c.limit, 30), c.limit+1-min(c.limit, 30))
+			if !fault.Has(err, fault.InvalidFields) || !strings.Contains(err.Error(), fmt.Sprintf("at most %d people", c.limit)) {
+				t.Errorf("%d of the PMS, %d people: %v", c.sent, c.limit+1, err)
+			}
+			h.must(set(h.guestOf(id, ""), 30, 30))
+			h.must(set(stranger, 30, 30)) // the number that the guest named
 		}
 	})
 }

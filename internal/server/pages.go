@@ -63,7 +63,7 @@ func pageFault(err error) *fault.Fault {
 	for _, detail := range st.Details() {
 		switch d := detail.(type) {
 		case *errdetails.ErrorInfo:
-			f.Reason = fault.Reason(d.GetReason())
+			f.Reason, f.Meta = fault.Reason(d.GetReason()), d.GetMetadata()
 		case *errdetails.BadRequest:
 			for _, v := range d.GetFieldViolations() {
 				f.Fields = append(f.Fields, fault.Field{Path: v.GetField(), Reason: fault.Reason(v.GetReason()), Message: v.GetDescription()})

@@ -58,6 +58,9 @@ func (f *fakeAPI) SaveStep(ctx context.Context, r *guestv1.SaveStepRequest, _ ..
 }
 
 func (f *fakeAPI) SetParty(ctx context.Context, r *guestv1.SetPartyRequest, _ ...grpc.CallOption) (*guestv1.SetPartyResponse, error) {
+	if r.GetAdultCount() > 8 {
+		return nil, fault.Fields(fault.Field{Path: "adultCount", Reason: fault.TooMany}).Put("limit", "8")
+	}
 	f.stay.AdultCount = r.GetAdultCount()
 	return &guestv1.SetPartyResponse{}, f.call(ctx, staySession)
 }

@@ -41,6 +41,21 @@ func TestWrongAnswersAreKept(t *testing.T) {
 	}
 }
 
+// A guest who names more people than the session may reads the limit, and keeps what was typed.
+func TestPartyThatIsTooLarge(t *testing.T) {
+	b := newFake().client(t)
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	a := b.do(http.MethodPost, "/g/stays/rsv_1/people", form("adults", "9", "children", "1"))
+	if a.status != http.StatusUnprocessableEntity {
+		t.Errorf("status %d", a.status)
+	}
+	for _, want := range []string{"up to 8 people", `id="f-adults-wrong"`, `href="#f-adults"`, `value="9" aria-invalid="true" aria-describedby="f-adults-wrong"`, `name="children" inputmode="numeric" size="3" maxlength="2" value="1"`} {
+		if !strings.Contains(a.body, want) {
+			t.Errorf("the page lacks %s:\n%s", want, a.body)
+		}
+	}
+}
+
 // A field says what the law wants it for. Fields that follow with the same text do not repeat it.
 func TestPurposeOfFields(t *testing.T) {
 	f := newFake()

@@ -302,6 +302,7 @@ func (s *site) saveSharing(x *exchange) error {
 type peopleView struct {
 	Sent string // the guest to whom a link was sent
 	Bad  string // the guest whose address is wrong
+	Most string // how many people may be named, if the guest named more
 }
 
 func (s *site) showPeople(x *exchange) error {
@@ -314,13 +315,22 @@ func (x *exchange) people(status int, v peopleView) error {
 	if v.Bad != "" {
 		p.Wrong = []wrong{{ID: "email-" + v.Bad, Text: p.T("problem.notAnAddress")}}
 	}
+	if v.Most != "" {
+		p.Wrong = []wrong{{ID: "f-adults", Text: p.T("web.people.tooMany", "limit", v.Most)}}
+	}
 	p.Data = v
 	return x.render(status, "people", p)
 }
 
 func (s *site) saveParty(x *exchange) error {
-	if _, err := s.api.Forms.SetParty(x.callContext(), &guestv1.SetPartyRequest{AdultCount: parseCount(x.value("adults")), ChildCount: parseCount(x.value("children"))}); err != nil {
-		return err
+	adults, children := parseCount(x.value("adults")), parseCount(x.value("children"))
+	if _, err := s.api.Forms.SetParty(x.callContext(), &guestv1.SetPartyRequest{AdultCount: adults, ChildCount: children}); err != nil {
+		limit := s.api.Fault(err).Meta["limit"]
+		if limit == "" {
+			return err
+		}
+		x.flow.Stay.AdultCount, x.flow.Stay.ChildCount = adults, children // the page shows what was typed
+		return x.people(http.StatusUnprocessableEntity, peopleView{Most: limit})
 	}
 	return x.redirect(x.flow.Below("people"))
 }

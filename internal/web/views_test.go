@@ -40,7 +40,7 @@ func views() map[string][2]any {
 		"arrival":   {hours(), []string(nil)},
 		"rules":     {nil, nil},
 		"share":     {shareView{Minors: f.stay.GetGuests(), Never: []string{"home"}, Law: newLawView(f.form)}, shareView{}},
-		"people":    {peopleView{Sent: "gst_2", Bad: "gst_2"}, peopleView{}},
+		"people":    {peopleView{Sent: "gst_2", Bad: "gst_2", Most: "8"}, peopleView{}},
 		"stage":     {stageView{CheckIn: &guestv1.CheckIn{Stage: "confirmDetails", AskedAt: f.stay.GetFrom()}, Guests: all}, stageView{}},
 		"key":       {keyView{Pins: f.pins, Doors: statesOf(f.stay.GetDoors()), Moving: true, Phone: qr}, keyView{}},
 		"help":      {nil, nil},
