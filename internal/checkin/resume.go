@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest"
 )
 
 // Due lists check-ins of all properties that must be evaluated without the guest: the PMS has changed the reservation since, or
@@ -46,6 +47,17 @@ func (s *Service) Evaluate(ctx context.Context, k Key) (integrationID string, er
 		return "", err
 	}
 	return v.record.reservation.IntegrationID, nil
+}
+
+// EvaluateChange stores, in the transaction that changes the form, what follows for a check-in that has begun and not ended. It makes no
+// call.
+func (s *Service) EvaluateChange(tx *db.Tx, k Key) error {
+	stay, err := guest.LoadStay(tx, k.PropertyID, k.ReservationID)
+	if err != nil || stay == nil || stay.BeganAt == nil || stay.EndedBy != "" {
+		return err
+	}
+	_, err = s.applyChange(tx, k, func(*db.Tx, *record) error { return nil })
+	return err
 }
 
 func (v View) callIsDue() bool { return v.Do == DoAsk || v.Do == DoCall }

@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
@@ -70,6 +71,9 @@ func (s *Forms) SaveStep(ctx context.Context, r *guestv1.SaveStepRequest) (*gues
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*guestv1.SaveStepResponse, error) {
 		p, err := guest.SaveStep(tx, s.Keys, a, r.GetGuestId(), rule.Step(r.GetStep()), r.GetAnswers())
+		if err == nil {
+			err = s.evaluate(tx, a)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -88,6 +92,12 @@ func (s *Forms) SignForm(ctx context.Context, r *guestv1.SignFormRequest) (*gues
 		m, err := formMessage(p, a, r.GetGuestId(), tx.Now())
 		return &guestv1.SignFormResponse{Data: m}, err
 	})
+}
+
+// evaluate stores what a change of the form means for a check-in that has begun: a stop that the answers cause or end, such as a minor
+// alone, and its notice to staff.
+func (s *Forms) evaluate(tx *db.Tx, a actor.Actor) error {
+	return s.CheckIns.EvaluateChange(tx, checkin.Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID})
 }
 
 func formMessage(p *guest.Party, a actor.Actor, guestID string, now time.Time) (*guestv1.Form, error) {
@@ -175,7 +185,10 @@ func reasonMessage(has *guestv1.FormReason, ask rule.Ask, p *guest.Party) *guest
 // SetParty stores how many people stay.
 func (s *Forms) SetParty(ctx context.Context, r *guestv1.SetPartyRequest) (*guestv1.SetPartyResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetPartyResponse, error) {
-		return &guestv1.SetPartyResponse{}, guest.SetParty(tx, s.Keys, a, int(r.GetAdultCount()), int(r.GetChildCount()))
+		if err := guest.SetParty(tx, s.Keys, a, int(r.GetAdultCount()), int(r.GetChildCount())); err != nil {
+			return nil, err
+		}
+		return &guestv1.SetPartyResponse{}, s.evaluate(tx, a)
 	})
 }
 
@@ -201,7 +214,10 @@ func (s *Forms) InviteCompanion(ctx context.Context, r *guestv1.InviteCompanionR
 // RemoveCompanion deletes a companion with all answers.
 func (s *Forms) RemoveCompanion(ctx context.Context, r *guestv1.RemoveCompanionRequest) (*guestv1.RemoveCompanionResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.RemoveCompanionResponse, error) {
-		return &guestv1.RemoveCompanionResponse{}, guest.RemoveCompanion(tx, s.Keys, a, r.GetGuestId())
+		if err := guest.RemoveCompanion(tx, s.Keys, a, r.GetGuestId()); err != nil {
+			return nil, err
+		}
+		return &guestv1.RemoveCompanionResponse{}, s.evaluate(tx, a)
 	})
 }
 

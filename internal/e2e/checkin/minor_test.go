@@ -75,6 +75,29 @@ func TestMinorAloneGoesToTheDesk(t *testing.T) {
 	}
 }
 
+// A changed date of birth brings and ends the stop and its notice at once, without another press of the guest.
+func TestChangedBirthDateIsEvaluated(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	w.set(map[string]any{"rule": "ES", "identityCheck": "none", "signature": "none"})
+	g := w.bind(w.book("B-1", "1001", "R101"))
+	stay, err := guestv1.NewStayServiceClient(w.Public).GetStay(g.as, &guestv1.GetStayRequest{})
+	w.must(err)
+	id := stay.GetData().GetGuests()[0].GetId()
+	g.answers(id, "1980-05-02")
+	g.press(false)
+	for _, c := range []struct {
+		born string
+		want []string
+	}{{e2etest.LocalDate(-16 * 365), []string{"checkInMinorAlone"}}, {"1980-05-02", nil}} {
+		_, err := guestv1.NewFormServiceClient(w.Public).SaveStep(g.as, &guestv1.SaveStepRequest{GuestId: id, Step: "birth", Answers: map[string]string{"birthDate": c.born}})
+		w.must(err)
+		if got := w.notices(g.stay); !slices.Equal(got, c.want) {
+			t.Errorf("born on %s: staff have the notices %v, want %v", c.born, got, c.want)
+		}
+	}
+}
+
 // answers fills in the form of a guest as the pages ask for it.
 func (g *guest) answers(guestID, birthDate string) {
 	g.w.t.Helper()
