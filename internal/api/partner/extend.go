@@ -1,6 +1,7 @@
 package partner
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -21,9 +22,19 @@ const (
 	extendGates  = "gatePins"
 	extendSpace  = "space"
 	extendAccess = "access"
+	extendGuests = "guests"
 )
 
-// extendedMessage converts a reservation and adds the data that extend requests.
+// answer converts a reservation and adds the data that extend requests, also guests, whose read is recorded.
+func (s *Service) answer(ctx context.Context, tx *db.Tx, a actor.Actor, row *reservation.Row, extend []string) (*partnerv1.Reservation, error) {
+	out, err := s.extendedMessage(tx, a, row, extend)
+	if err == nil && slices.Contains(extend, extendGuests) {
+		err = s.addGuests(ctx, a, out)
+	}
+	return out, err
+}
+
+// extendedMessage converts a reservation and adds the data that extend requests, but guests.
 func (s *Service) extendedMessage(tx *db.Tx, a actor.Actor, row *reservation.Row, extend []string) (*partnerv1.Reservation, error) {
 	property, err := tx.Property.Get(tx.Context(), a.PropertyID)
 	if err != nil {

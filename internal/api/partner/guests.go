@@ -10,6 +10,7 @@ import (
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	pmsv1 "latchkey.dev/gen/latchkey/pms/v1"
+	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -23,33 +24,15 @@ var (
 	errNotShared   = fault.New(fault.Denied, fault.NotShared, "no guest of this stay shares a field that the property marks mandatory")
 )
 
-// ListGuests returns what the guests of a stay share. The ledger has the read before the answer leaves, also if it is refused.
+// ListGuests returns what the guests of a stay share.
 func (s *Service) ListGuests(ctx context.Context, req *partnerv1.ListGuestsRequest) (*partnerv1.ListGuestsResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var read []guest.Reading
-	err = s.DB.Write(ctx, func(tx *db.Tx) error {
-		row, err := reservation.Get(tx, readScope(a), req.GetId())
-		if err != nil {
-			return err
-		}
-		read, err = guest.ReadGuests(tx, s.Keys, a.PropertyID, row.ID, a.IntegrationID)
-		return err
-	})
+	read, err := s.readGuests(ctx, a, req.GetId())
 	if err != nil {
 		return nil, err
-	}
-	is := func(why fault.Reason) func(guest.Reading) bool {
-		return func(r guest.Reading) bool { return r.Refused == why }
-	}
-	switch {
-	case slices.ContainsFunc(read, is("")):
-	case slices.ContainsFunc(read, is(fault.OutsideStay)):
-		return nil, errOutsideStay
-	default:
-		return nil, errNotShared
 	}
 	out := &partnerv1.GuestList{Total: int32(len(read))}
 	for _, r := range read {
@@ -65,6 +48,57 @@ func (s *Service) ListGuests(ctx context.Context, req *partnerv1.ListGuestsReque
 		out.List = append(out.List, one)
 	}
 	return &partnerv1.ListGuestsResponse{Data: out}, nil
+}
+
+// addGuests adds what the guests share to the message of their reservation.
+func (s *Service) addGuests(ctx context.Context, a actor.Actor, out *partnerv1.Reservation) error {
+	if !a.Has(actor.GuestsRead) {
+		return fault.New(fault.Denied, fault.ScopeMissing, "reading guests needs the scope guests:read; the property's owner can grant it").Put("scope", actor.GuestsRead)
+	}
+	read, err := s.readGuests(ctx, a, out.GetId())
+	if err != nil {
+		return err
+	}
+	for _, r := range read {
+		if r.Refused != "" {
+			continue
+		}
+		person, err := personMessage(r.Answers)
+		if err != nil {
+			return err
+		}
+		if r.Member.Row.Role == guest.Main {
+			out.MainCustomer = person
+		} else {
+			out.Companions = append(out.Companions, person)
+		}
+	}
+	return nil
+}
+
+// readGuests reads what the guests of a stay share. The ledger has the read before the answer leaves, also if it is refused.
+func (s *Service) readGuests(ctx context.Context, a actor.Actor, reservationID string) (read []guest.Reading, err error) {
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		row, err := reservation.Get(tx, readScope(a), reservationID)
+		if err != nil {
+			return err
+		}
+		read, err = guest.ReadGuests(tx, s.Keys, a.PropertyID, row.ID, a.IntegrationID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	is := func(why fault.Reason) func(guest.Reading) bool {
+		return func(r guest.Reading) bool { return r.Refused == why }
+	}
+	switch {
+	case slices.ContainsFunc(read, is("")):
+		return read, nil
+	case slices.ContainsFunc(read, is(fault.OutsideStay)):
+		return nil, errOutsideStay
+	}
+	return nil, errNotShared
 }
 
 // personMessage converts answers to the shape of a checkIn call. Both have the same JSON.

@@ -58,7 +58,7 @@ func TestPatchOf(t *testing.T) {
 func TestEveryFieldIsWritableOrReadOnly(t *testing.T) {
 	ours := map[string]bool{
 		"id": true, "property_id": true, "hostel_id": true, "created_at": true, "updated_at": true, "access": true, "stale": true,
-		"pin": true, "gates_pins": true, "space": true,
+		"pin": true, "gates_pins": true, "space": true, "main_customer": true, "companions": true,
 	}
 	seen := 0
 	var walk func(prefix string, d protoreflect.MessageDescriptor)

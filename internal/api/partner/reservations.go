@@ -97,7 +97,7 @@ func (s *Service) GetReservation(ctx context.Context, req *partnerv1.GetReservat
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.extendedMessage(tx, a, row, req.GetExtend())
+	out, err := s.answer(ctx, tx, a, row, req.GetExtend())
 	return &partnerv1.GetReservationResponse{Data: out}, err
 }
 
@@ -116,7 +116,7 @@ func (s *Service) FindReservation(ctx context.Context, req *partnerv1.FindReserv
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.extendedMessage(tx, a, row, req.GetExtend())
+	out, err := s.answer(ctx, tx, a, row, req.GetExtend())
 	return &partnerv1.FindReservationResponse{Data: out}, err
 }
 

@@ -14,8 +14,8 @@ import (
 	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
 	structpb "google.golang.org/protobuf/types/known/structpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
-	v1 "latchkey.dev/gen/latchkey/errors/v1"
-	v11 "latchkey.dev/gen/latchkey/pms/v1"
+	v11 "latchkey.dev/gen/latchkey/errors/v1"
+	v1 "latchkey.dev/gen/latchkey/pms/v1"
 	_ "latchkey.dev/gen/latchkey/rpc/v1"
 	reflect "reflect"
 	sync "sync"
@@ -92,7 +92,11 @@ type Reservation struct {
 	// Answer, with extend=gatePins and the scope pins:read. The PINs of the gates.
 	GatesPins []*GatePin `protobuf:"bytes,28,rep,name=gates_pins,json=gatesPins,proto3" json:"gates_pins,omitempty"`
 	// Answer, with extend=space. The service's space of the stay.
-	Space         *Space `protobuf:"bytes,29,opt,name=space,proto3" json:"space,omitempty"`
+	Space *Space `protobuf:"bytes,29,opt,name=space,proto3" json:"space,omitempty"`
+	// Answer, with extend=guests and the scope guests:read. What the main guest shares; absent if that is nothing.
+	MainCustomer *v1.Person `protobuf:"bytes,30,opt,name=main_customer,json=mainCustomer,proto3" json:"main_customer,omitempty"`
+	// Answer, with extend=guests and the scope guests:read. What each companion shares who shares something.
+	Companions    []*v1.Person `protobuf:"bytes,31,rep,name=companions,proto3" json:"companions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -326,6 +330,20 @@ func (x *Reservation) GetGatesPins() []*GatePin {
 func (x *Reservation) GetSpace() *Space {
 	if x != nil {
 		return x.Space
+	}
+	return nil
+}
+
+func (x *Reservation) GetMainCustomer() *v1.Person {
+	if x != nil {
+		return x.MainCustomer
+	}
+	return nil
+}
+
+func (x *Reservation) GetCompanions() []*v1.Person {
+	if x != nil {
+		return x.Companions
 	}
 	return nil
 }
@@ -823,7 +841,7 @@ type BatchFailure struct {
 	// The item as it was sent.
 	RequestData *structpb.Struct `protobuf:"bytes,1,opt,name=request_data,json=requestData,proto3" json:"request_data,omitempty"`
 	// Why.
-	Error         *v1.Error `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	Error         *v11.Error `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -865,7 +883,7 @@ func (x *BatchFailure) GetRequestData() *structpb.Struct {
 	return nil
 }
 
-func (x *BatchFailure) GetError() *v1.Error {
+func (x *BatchFailure) GetError() *v11.Error {
 	if x != nil {
 		return x.Error
 	}
@@ -877,7 +895,7 @@ type GetReservationRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What to add: pin, gatePins, space, access.
+	// What to add: pin, gatePins, space, access, guests. guests is a read as by ListGuests, with the same refusals, and is recorded.
 	Extend        []string `protobuf:"bytes,2,rep,name=extend,proto3" json:"extend,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -978,7 +996,7 @@ type FindReservationRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// pmsMeta.id.
 	PmsId string `protobuf:"bytes,1,opt,name=pms_id,json=pmsId,proto3" json:"pms_id,omitempty"`
-	// What to add: pin, gatePins, space, access.
+	// What to add: pin, gatePins, space, access, guests. guests is a read as by ListGuests, with the same refusals, and is recorded.
 	Extend []string `protobuf:"bytes,2,rep,name=extend,proto3" json:"extend,omitempty"`
 	// With a property's api-key, if more than one integration uses the same pmsMeta.id.
 	IntegrationId string `protobuf:"bytes,3,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`
@@ -1590,7 +1608,7 @@ type SharedGuest struct {
 	// The groups of fields that may be read: identity, contact, home, document or birth. New ones may be added.
 	Groups []string `protobuf:"bytes,3,rep,name=groups,proto3" json:"groups,omitempty"`
 	// What the guest shares, in the shape of a checkIn call. Absent if nothing may be read.
-	Person *v11.Person `protobuf:"bytes,4,opt,name=person,proto3" json:"person,omitempty"`
+	Person *v1.Person `protobuf:"bytes,4,opt,name=person,proto3" json:"person,omitempty"`
 	// Why nothing may be read: notShared, or empty.
 	Withheld      string `protobuf:"bytes,5,opt,name=withheld,proto3" json:"withheld,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1648,7 +1666,7 @@ func (x *SharedGuest) GetGroups() []string {
 	return nil
 }
 
-func (x *SharedGuest) GetPerson() *v11.Person {
+func (x *SharedGuest) GetPerson() *v1.Person {
 	if x != nil {
 		return x.Person
 	}
@@ -1666,7 +1684,7 @@ var File_latchkey_partner_v1_reservation_proto protoreflect.FileDescriptor
 
 const file_latchkey_partner_v1_reservation_proto_rawDesc = "" +
 	"\n" +
-	"%latchkey/partner/v1/reservation.proto\x12\x13latchkey.partner.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1flatchkey/errors/v1/errors.proto\x1a latchkey/partner/v1/access.proto\x1a!latchkey/partner/v1/explain.proto\x1a\x1flatchkey/partner/v1/space.proto\x1a\x19latchkey/pms/v1/pms.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xd7\f\n" +
+	"%latchkey/partner/v1/reservation.proto\x12\x13latchkey.partner.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1flatchkey/errors/v1/errors.proto\x1a latchkey/partner/v1/access.proto\x1a!latchkey/partner/v1/explain.proto\x1a\x1flatchkey/partner/v1/space.proto\x1a\x19latchkey/pms/v1/pms.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xe0\r\n" +
 	"\vReservation\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
 	"\vproperty_id\x18\x02 \x01(\tR\n" +
@@ -1708,7 +1726,11 @@ const file_latchkey_partner_v1_reservation_proto_rawDesc = "" +
 	"\x03pin\x18\x1b \x01(\tB\x03\x80\x01\x01H\x10R\x03pin\x88\x01\x01\x12F\n" +
 	"\n" +
 	"gates_pins\x18\x1c \x03(\v2\x1c.latchkey.partner.v1.GatePinB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\tgatesPins\x120\n" +
-	"\x05space\x18\x1d \x01(\v2\x1a.latchkey.partner.v1.SpaceR\x05spaceB\a\n" +
+	"\x05space\x18\x1d \x01(\v2\x1a.latchkey.partner.v1.SpaceR\x05space\x12A\n" +
+	"\rmain_customer\x18\x1e \x01(\v2\x17.latchkey.pms.v1.PersonB\x03\x80\x01\x01R\fmainCustomer\x12D\n" +
+	"\n" +
+	"companions\x18\x1f \x03(\v2\x17.latchkey.pms.v1.PersonB\v\xbaH\x05\x92\x01\x02\x10d\x80\x01\x01R\n" +
+	"companionsB\a\n" +
 	"\x05_fromB\x05\n" +
 	"\x03_toB\f\n" +
 	"\n" +
@@ -1769,16 +1791,16 @@ const file_latchkey_partner_v1_reservation_proto_rawDesc = "" +
 	"\bfailures\x18\x02 \x03(\v2!.latchkey.partner.v1.BatchFailureR\bfailures\"{\n" +
 	"\fBatchFailure\x12:\n" +
 	"\frequest_data\x18\x01 \x01(\v2\x17.google.protobuf.StructR\vrequestData\x12/\n" +
-	"\x05error\x18\x02 \x01(\v2\x19.latchkey.errors.v1.ErrorR\x05error\"v\n" +
+	"\x05error\x18\x02 \x01(\v2\x19.latchkey.errors.v1.ErrorR\x05error\"~\n" +
 	"\x15GetReservationRequest\x12\x19\n" +
-	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x12B\n" +
-	"\x06extend\x18\x02 \x03(\tB*\xbaH'\x92\x01$\x10\b\" r\x1eR\x03pinR\bgatePinsR\x05spaceR\x06accessR\x06extend\"N\n" +
+	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x12J\n" +
+	"\x06extend\x18\x02 \x03(\tB2\xbaH/\x92\x01,\x10\b\"(r&R\x03pinR\bgatePinsR\x05spaceR\x06accessR\x06guestsR\x06extend\"N\n" +
 	"\x16GetReservationResponse\x124\n" +
-	"\x04data\x18\x01 \x01(\v2 .latchkey.partner.v1.ReservationR\x04data\"\xaf\x01\n" +
+	"\x04data\x18\x01 \x01(\v2 .latchkey.partner.v1.ReservationR\x04data\"\xb7\x01\n" +
 	"\x16FindReservationRequest\x12!\n" +
 	"\x06pms_id\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\x05pmsId\x12B\n" +
-	"\x06extend\x18\x02 \x03(\tB*\xbaH'\x92\x01$\x10\b\" r\x1eR\x03pinR\bgatePinsR\x05spaceR\x06accessR\x06extend\x12.\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\x05pmsId\x12J\n" +
+	"\x06extend\x18\x02 \x03(\tB2\xbaH/\x92\x01,\x10\b\"(r&R\x03pinR\bgatePinsR\x05spaceR\x06accessR\x06guestsR\x06extend\x12.\n" +
 	"\x0eintegration_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18@R\rintegrationId\"O\n" +
 	"\x17FindReservationResponse\x124\n" +
 	"\x04data\x18\x01 \x01(\v2 .latchkey.partner.v1.ReservationR\x04data\"\x8f\x03\n" +
@@ -1873,10 +1895,10 @@ var file_latchkey_partner_v1_reservation_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil),           // 24: google.protobuf.Timestamp
 	(*AccessPlan)(nil),                      // 25: latchkey.partner.v1.AccessPlan
 	(*Space)(nil),                           // 26: latchkey.partner.v1.Space
-	(*fieldmaskpb.FieldMask)(nil),           // 27: google.protobuf.FieldMask
-	(*structpb.Struct)(nil),                 // 28: google.protobuf.Struct
-	(*v1.Error)(nil),                        // 29: latchkey.errors.v1.Error
-	(*v11.Person)(nil),                      // 30: latchkey.pms.v1.Person
+	(*v1.Person)(nil),                       // 27: latchkey.pms.v1.Person
+	(*fieldmaskpb.FieldMask)(nil),           // 28: google.protobuf.FieldMask
+	(*structpb.Struct)(nil),                 // 29: google.protobuf.Struct
+	(*v11.Error)(nil),                       // 30: latchkey.errors.v1.Error
 	(*ExplainReservationRequest)(nil),       // 31: latchkey.partner.v1.ExplainReservationRequest
 	(*FindExplanationRequest)(nil),          // 32: latchkey.partner.v1.FindExplanationRequest
 	(*ExplainReservationResponse)(nil),      // 33: latchkey.partner.v1.ExplainReservationResponse
@@ -1890,51 +1912,53 @@ var file_latchkey_partner_v1_reservation_proto_depIdxs = []int32{
 	25, // 4: latchkey.partner.v1.Reservation.access:type_name -> latchkey.partner.v1.AccessPlan
 	3,  // 5: latchkey.partner.v1.Reservation.gates_pins:type_name -> latchkey.partner.v1.GatePin
 	26, // 6: latchkey.partner.v1.Reservation.space:type_name -> latchkey.partner.v1.Space
-	24, // 7: latchkey.partner.v1.PmsMeta.updated_at:type_name -> google.protobuf.Timestamp
-	0,  // 8: latchkey.partner.v1.UpsertReservationRequest.reservation:type_name -> latchkey.partner.v1.Reservation
-	27, // 9: latchkey.partner.v1.UpsertReservationRequest.update_mask:type_name -> google.protobuf.FieldMask
-	0,  // 10: latchkey.partner.v1.UpsertReservationResponse.data:type_name -> latchkey.partner.v1.Reservation
-	0,  // 11: latchkey.partner.v1.BatchUpsertReservationsRequest.reservations:type_name -> latchkey.partner.v1.Reservation
-	27, // 12: latchkey.partner.v1.BatchUpsertReservationsRequest.update_masks:type_name -> google.protobuf.FieldMask
-	8,  // 13: latchkey.partner.v1.BatchUpsertReservationsResponse.data:type_name -> latchkey.partner.v1.BatchOutcome
-	0,  // 14: latchkey.partner.v1.BatchOutcome.updated_reservations:type_name -> latchkey.partner.v1.Reservation
-	9,  // 15: latchkey.partner.v1.BatchOutcome.failures:type_name -> latchkey.partner.v1.BatchFailure
-	28, // 16: latchkey.partner.v1.BatchFailure.request_data:type_name -> google.protobuf.Struct
-	29, // 17: latchkey.partner.v1.BatchFailure.error:type_name -> latchkey.errors.v1.Error
-	0,  // 18: latchkey.partner.v1.GetReservationResponse.data:type_name -> latchkey.partner.v1.Reservation
-	0,  // 19: latchkey.partner.v1.FindReservationResponse.data:type_name -> latchkey.partner.v1.Reservation
-	24, // 20: latchkey.partner.v1.ListReservationsRequest.updated_since:type_name -> google.protobuf.Timestamp
-	24, // 21: latchkey.partner.v1.ListReservationsRequest.access_updated_since:type_name -> google.protobuf.Timestamp
-	16, // 22: latchkey.partner.v1.ListReservationsResponse.data:type_name -> latchkey.partner.v1.ReservationList
-	0,  // 23: latchkey.partner.v1.ReservationList.list:type_name -> latchkey.partner.v1.Reservation
-	19, // 24: latchkey.partner.v1.ResetKeyChainResponse.data:type_name -> latchkey.partner.v1.KeyChainReset
-	0,  // 25: latchkey.partner.v1.KeyChainReset.reservation:type_name -> latchkey.partner.v1.Reservation
-	22, // 26: latchkey.partner.v1.ListGuestsResponse.data:type_name -> latchkey.partner.v1.GuestList
-	23, // 27: latchkey.partner.v1.GuestList.list:type_name -> latchkey.partner.v1.SharedGuest
-	30, // 28: latchkey.partner.v1.SharedGuest.person:type_name -> latchkey.pms.v1.Person
-	4,  // 29: latchkey.partner.v1.ReservationService.UpsertReservation:input_type -> latchkey.partner.v1.UpsertReservationRequest
-	6,  // 30: latchkey.partner.v1.ReservationService.BatchUpsertReservations:input_type -> latchkey.partner.v1.BatchUpsertReservationsRequest
-	14, // 31: latchkey.partner.v1.ReservationService.ListReservations:input_type -> latchkey.partner.v1.ListReservationsRequest
-	10, // 32: latchkey.partner.v1.ReservationService.GetReservation:input_type -> latchkey.partner.v1.GetReservationRequest
-	12, // 33: latchkey.partner.v1.ReservationService.FindReservation:input_type -> latchkey.partner.v1.FindReservationRequest
-	20, // 34: latchkey.partner.v1.ReservationService.ListGuests:input_type -> latchkey.partner.v1.ListGuestsRequest
-	31, // 35: latchkey.partner.v1.ReservationService.ExplainReservation:input_type -> latchkey.partner.v1.ExplainReservationRequest
-	32, // 36: latchkey.partner.v1.ReservationService.FindExplanation:input_type -> latchkey.partner.v1.FindExplanationRequest
-	17, // 37: latchkey.partner.v1.ReservationService.ResetKeyChain:input_type -> latchkey.partner.v1.ResetKeyChainRequest
-	5,  // 38: latchkey.partner.v1.ReservationService.UpsertReservation:output_type -> latchkey.partner.v1.UpsertReservationResponse
-	7,  // 39: latchkey.partner.v1.ReservationService.BatchUpsertReservations:output_type -> latchkey.partner.v1.BatchUpsertReservationsResponse
-	15, // 40: latchkey.partner.v1.ReservationService.ListReservations:output_type -> latchkey.partner.v1.ListReservationsResponse
-	11, // 41: latchkey.partner.v1.ReservationService.GetReservation:output_type -> latchkey.partner.v1.GetReservationResponse
-	13, // 42: latchkey.partner.v1.ReservationService.FindReservation:output_type -> latchkey.partner.v1.FindReservationResponse
-	21, // 43: latchkey.partner.v1.ReservationService.ListGuests:output_type -> latchkey.partner.v1.ListGuestsResponse
-	33, // 44: latchkey.partner.v1.ReservationService.ExplainReservation:output_type -> latchkey.partner.v1.ExplainReservationResponse
-	34, // 45: latchkey.partner.v1.ReservationService.FindExplanation:output_type -> latchkey.partner.v1.FindExplanationResponse
-	18, // 46: latchkey.partner.v1.ReservationService.ResetKeyChain:output_type -> latchkey.partner.v1.ResetKeyChainResponse
-	38, // [38:47] is the sub-list for method output_type
-	29, // [29:38] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	27, // 7: latchkey.partner.v1.Reservation.main_customer:type_name -> latchkey.pms.v1.Person
+	27, // 8: latchkey.partner.v1.Reservation.companions:type_name -> latchkey.pms.v1.Person
+	24, // 9: latchkey.partner.v1.PmsMeta.updated_at:type_name -> google.protobuf.Timestamp
+	0,  // 10: latchkey.partner.v1.UpsertReservationRequest.reservation:type_name -> latchkey.partner.v1.Reservation
+	28, // 11: latchkey.partner.v1.UpsertReservationRequest.update_mask:type_name -> google.protobuf.FieldMask
+	0,  // 12: latchkey.partner.v1.UpsertReservationResponse.data:type_name -> latchkey.partner.v1.Reservation
+	0,  // 13: latchkey.partner.v1.BatchUpsertReservationsRequest.reservations:type_name -> latchkey.partner.v1.Reservation
+	28, // 14: latchkey.partner.v1.BatchUpsertReservationsRequest.update_masks:type_name -> google.protobuf.FieldMask
+	8,  // 15: latchkey.partner.v1.BatchUpsertReservationsResponse.data:type_name -> latchkey.partner.v1.BatchOutcome
+	0,  // 16: latchkey.partner.v1.BatchOutcome.updated_reservations:type_name -> latchkey.partner.v1.Reservation
+	9,  // 17: latchkey.partner.v1.BatchOutcome.failures:type_name -> latchkey.partner.v1.BatchFailure
+	29, // 18: latchkey.partner.v1.BatchFailure.request_data:type_name -> google.protobuf.Struct
+	30, // 19: latchkey.partner.v1.BatchFailure.error:type_name -> latchkey.errors.v1.Error
+	0,  // 20: latchkey.partner.v1.GetReservationResponse.data:type_name -> latchkey.partner.v1.Reservation
+	0,  // 21: latchkey.partner.v1.FindReservationResponse.data:type_name -> latchkey.partner.v1.Reservation
+	24, // 22: latchkey.partner.v1.ListReservationsRequest.updated_since:type_name -> google.protobuf.Timestamp
+	24, // 23: latchkey.partner.v1.ListReservationsRequest.access_updated_since:type_name -> google.protobuf.Timestamp
+	16, // 24: latchkey.partner.v1.ListReservationsResponse.data:type_name -> latchkey.partner.v1.ReservationList
+	0,  // 25: latchkey.partner.v1.ReservationList.list:type_name -> latchkey.partner.v1.Reservation
+	19, // 26: latchkey.partner.v1.ResetKeyChainResponse.data:type_name -> latchkey.partner.v1.KeyChainReset
+	0,  // 27: latchkey.partner.v1.KeyChainReset.reservation:type_name -> latchkey.partner.v1.Reservation
+	22, // 28: latchkey.partner.v1.ListGuestsResponse.data:type_name -> latchkey.partner.v1.GuestList
+	23, // 29: latchkey.partner.v1.GuestList.list:type_name -> latchkey.partner.v1.SharedGuest
+	27, // 30: latchkey.partner.v1.SharedGuest.person:type_name -> latchkey.pms.v1.Person
+	4,  // 31: latchkey.partner.v1.ReservationService.UpsertReservation:input_type -> latchkey.partner.v1.UpsertReservationRequest
+	6,  // 32: latchkey.partner.v1.ReservationService.BatchUpsertReservations:input_type -> latchkey.partner.v1.BatchUpsertReservationsRequest
+	14, // 33: latchkey.partner.v1.ReservationService.ListReservations:input_type -> latchkey.partner.v1.ListReservationsRequest
+	10, // 34: latchkey.partner.v1.ReservationService.GetReservation:input_type -> latchkey.partner.v1.GetReservationRequest
+	12, // 35: latchkey.partner.v1.ReservationService.FindReservation:input_type -> latchkey.partner.v1.FindReservationRequest
+	20, // 36: latchkey.partner.v1.ReservationService.ListGuests:input_type -> latchkey.partner.v1.ListGuestsRequest
+	31, // 37: latchkey.partner.v1.ReservationService.ExplainReservation:input_type -> latchkey.partner.v1.ExplainReservationRequest
+	32, // 38: latchkey.partner.v1.ReservationService.FindExplanation:input_type -> latchkey.partner.v1.FindExplanationRequest
+	17, // 39: latchkey.partner.v1.ReservationService.ResetKeyChain:input_type -> latchkey.partner.v1.ResetKeyChainRequest
+	5,  // 40: latchkey.partner.v1.ReservationService.UpsertReservation:output_type -> latchkey.partner.v1.UpsertReservationResponse
+	7,  // 41: latchkey.partner.v1.ReservationService.BatchUpsertReservations:output_type -> latchkey.partner.v1.BatchUpsertReservationsResponse
+	15, // 42: latchkey.partner.v1.ReservationService.ListReservations:output_type -> latchkey.partner.v1.ListReservationsResponse
+	11, // 43: latchkey.partner.v1.ReservationService.GetReservation:output_type -> latchkey.partner.v1.GetReservationResponse
+	13, // 44: latchkey.partner.v1.ReservationService.FindReservation:output_type -> latchkey.partner.v1.FindReservationResponse
+	21, // 45: latchkey.partner.v1.ReservationService.ListGuests:output_type -> latchkey.partner.v1.ListGuestsResponse
+	33, // 46: latchkey.partner.v1.ReservationService.ExplainReservation:output_type -> latchkey.partner.v1.ExplainReservationResponse
+	34, // 47: latchkey.partner.v1.ReservationService.FindExplanation:output_type -> latchkey.partner.v1.FindExplanationResponse
+	18, // 48: latchkey.partner.v1.ReservationService.ResetKeyChain:output_type -> latchkey.partner.v1.ResetKeyChainResponse
+	40, // [40:49] is the sub-list for method output_type
+	31, // [31:40] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_partner_v1_reservation_proto_init() }

@@ -26,6 +26,7 @@
 package pmsv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -921,7 +922,7 @@ var File_latchkey_pms_v1_pms_proto protoreflect.FileDescriptor
 
 const file_latchkey_pms_v1_pms_proto_rawDesc = "" +
 	"\n" +
-	"\x19latchkey/pms/v1/pms.proto\x12\x0flatchkey.pms.v1\"\x12\n" +
+	"\x19latchkey/pms/v1/pms.proto\x12\x0flatchkey.pms.v1\x1a\x1bbuf/validate/validate.proto\"\x12\n" +
 	"\x10GetSpacesRequest\"?\n" +
 	"\x11GetSpacesResponse\x12*\n" +
 	"\x04data\x18\x01 \x03(\v2\x16.latchkey.pms.v1.SpaceR\x04data\"\xd0\x01\n" +
@@ -955,7 +956,7 @@ const file_latchkey_pms_v1_pms_proto_rawDesc = "" +
 	"\x0fCheckInResponse\"=\n" +
 	"\tErrorBody\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage\"\xcf\b\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\"\xd9\b\n" +
 	"\x06Person\x12\"\n" +
 	"\n" +
 	"first_name\x18\x01 \x01(\tH\x00R\tfirstName\x88\x01\x01\x12 \n" +
@@ -977,8 +978,8 @@ const file_latchkey_pms_v1_pms_proto_rawDesc = "" +
 	"\akinship\x18\x0e \x01(\tH\rR\akinship\x88\x01\x01\x12$\n" +
 	"\vbirth_place\x18\x0f \x01(\tH\x0eR\n" +
 	"birthPlace\x88\x01\x01\x12(\n" +
-	"\rbirth_country\x18\x10 \x01(\tH\x0fR\fbirthCountry\x88\x01\x01\x123\n" +
-	"\x15further_nationalities\x18\x11 \x03(\tR\x14furtherNationalities\x123\n" +
+	"\rbirth_country\x18\x10 \x01(\tH\x0fR\fbirthCountry\x88\x01\x01\x12=\n" +
+	"\x15further_nationalities\x18\x11 \x03(\tB\b\xbaH\x05\x92\x01\x02\x10\x14R\x14furtherNationalities\x123\n" +
 	"\x13country_coming_from\x18\x12 \x01(\tH\x10R\x11countryComingFrom\x88\x01\x01\x12A\n" +
 	"\bdocument\x18\x13 \x01(\v2 .latchkey.pms.v1.DocumentDetailsH\x11R\bdocument\x88\x01\x01B\r\n" +
 	"\v_first_nameB\f\n" +

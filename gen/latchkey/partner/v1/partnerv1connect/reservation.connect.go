@@ -74,9 +74,11 @@ type ReservationServiceClient interface {
 	// Lists the integration's reservations in the order of change, the latest last. With accessUpdatedSince, it lists reservations
 	// whose access changed, in the order of those changes.
 	ListReservations(context.Context, *v1.ListReservationsRequest) (*v1.ListReservationsResponse, error)
-	// Reads one by the service's id. 404 reservationNotFound; 403 scopeMissing if extend asks for PINs without pins:read.
+	// Reads one by the service's id. 404 reservationNotFound; 403 scopeMissing if extend asks for PINs without pins:read, or for
+	// guests without guests:read; 403 outsideStay or notShared as ListGuests.
 	GetReservation(context.Context, *v1.GetReservationRequest) (*v1.GetReservationResponse, error)
-	// Reads one by the partner's id. 404 reservationNotFound; 403 scopeMissing if extend asks for PINs without pins:read; 409
+	// Reads one by the partner's id. 404 reservationNotFound; 403 scopeMissing if extend asks for PINs without pins:read, or for
+	// guests without guests:read; 403 outsideStay or notShared as ListGuests; 409
 	// ambiguous if an api-key finds more than one: send integrationId.
 	FindReservation(context.Context, *v1.FindReservationRequest) (*v1.FindReservationResponse, error)
 	// Reads what the guests of a stay share with the PMS. A partner reads a guest's data only while the guest is staying, only if that guest
@@ -270,9 +272,11 @@ type ReservationServiceHandler interface {
 	// Lists the integration's reservations in the order of change, the latest last. With accessUpdatedSince, it lists reservations
 	// whose access changed, in the order of those changes.
 	ListReservations(context.Context, *v1.ListReservationsRequest) (*v1.ListReservationsResponse, error)
-	// Reads one by the service's id. 404 reservationNotFound; 403 scopeMissing if extend asks for PINs without pins:read.
+	// Reads one by the service's id. 404 reservationNotFound; 403 scopeMissing if extend asks for PINs without pins:read, or for
+	// guests without guests:read; 403 outsideStay or notShared as ListGuests.
 	GetReservation(context.Context, *v1.GetReservationRequest) (*v1.GetReservationResponse, error)
-	// Reads one by the partner's id. 404 reservationNotFound; 403 scopeMissing if extend asks for PINs without pins:read; 409
+	// Reads one by the partner's id. 404 reservationNotFound; 403 scopeMissing if extend asks for PINs without pins:read, or for
+	// guests without guests:read; 403 outsideStay or notShared as ListGuests; 409
 	// ambiguous if an api-key finds more than one: send integrationId.
 	FindReservation(context.Context, *v1.FindReservationRequest) (*v1.FindReservationResponse, error)
 	// Reads what the guests of a stay share with the PMS. A partner reads a guest's data only while the guest is staying, only if that guest
