@@ -65,16 +65,16 @@ func RecordDisclosures(tx *db.Tx, reserved *ent.Reservation, why, call string, a
 	return nil
 }
 
-// ListDisclosures returns what the PMS got of some guests of a party, the latest first.
-func ListDisclosures(view *db.Tx, p *Party, of []Member) ([]*ent.Disclosure, error) {
+// ListDisclosures returns what the PMS got of some guests of a party, the latest first, and whether there are older ones.
+func ListDisclosures(view *db.Tx, p *Party, of []Member) (rows []*ent.Disclosure, more bool, err error) {
 	ids := make([]string, len(of))
 	for i, m := range of {
 		ids[i] = m.Row.ID
 	}
-	rows, err := view.Disclosure.Query().Where(entdisclosure.PropertyID(p.Reservation.PropertyID), entdisclosure.ReservationID(p.Reservation.ID),
-		entdisclosure.GuestIDIn(ids...)).Order(ent.Desc(entdisclosure.FieldCreatedAt), ent.Desc(entdisclosure.FieldID)).Limit(maxDisclosures).All(view.Context())
+	rows, err = view.Disclosure.Query().Where(entdisclosure.PropertyID(p.Reservation.PropertyID), entdisclosure.ReservationID(p.Reservation.ID),
+		entdisclosure.GuestIDIn(ids...)).Order(ent.Desc(entdisclosure.FieldCreatedAt), ent.Desc(entdisclosure.FieldID)).Limit(maxDisclosures + 1).All(view.Context())
 	if err != nil {
-		return nil, fmt.Errorf("list the disclosures of a stay: %w", err)
+		return nil, false, fmt.Errorf("list the disclosures of a stay: %w", err)
 	}
-	return rows, nil
+	return rows[:min(len(rows), maxDisclosures)], len(rows) > maxDisclosures, nil
 }

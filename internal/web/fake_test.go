@@ -54,6 +54,7 @@ type fakeAPI struct {
 	ended       int
 	fails       *fault.Fault // with which every call is refused
 	devices     []*guestv1.Device
+	ledger      *guestv1.DisclosureList
 }
 
 type fakeCall struct{ token, key string }
@@ -269,6 +270,10 @@ func (f *fakeAPI) HandOver(ctx context.Context, _ *guestv1.HandOverRequest, _ ..
 
 func (f *fakeAPI) ListDevices(ctx context.Context, _ *guestv1.ListDevicesRequest, _ ...grpc.CallOption) (*guestv1.ListDevicesResponse, error) {
 	return &guestv1.ListDevicesResponse{Data: &guestv1.DeviceList{List: f.devices}}, f.call(ctx, staySession)
+}
+
+func (f *fakeAPI) ListDisclosures(ctx context.Context, _ *guestv1.ListDisclosuresRequest, _ ...grpc.CallOption) (*guestv1.ListDisclosuresResponse, error) {
+	return &guestv1.ListDisclosuresResponse{Data: f.ledger}, f.call(ctx, staySession)
 }
 
 func (f *fakeAPI) EndSession(ctx context.Context, r *guestv1.EndSessionRequest, _ ...grpc.CallOption) (*guestv1.EndSessionResponse, error) {

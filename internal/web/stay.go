@@ -120,6 +120,7 @@ type stayView struct {
 	Open  int // tasks that can be done and are not
 	Doors keyView
 	openView
+	Installs bool // the page says how to install the app
 }
 
 func (s *site) showStay(x *exchange) error {
@@ -134,6 +135,7 @@ func (s *site) showStay(x *exchange) error {
 	}
 	v.Doors.Doors = x.doors()
 	v.openView = x.openView()
+	v.Installs = installs(v.Device)
 	p.Gone = x.flow.Stay.GetCheckIn().GetStage() == "ended"
 	p.Data = v
 	return x.render(http.StatusOK, "stay", p)

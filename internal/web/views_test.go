@@ -48,6 +48,8 @@ func views() map[string][2]any {
 		"forgotten": {nil, nil},
 		"offline":   {nil, nil},
 		"devices":   {devicesView{Devices: f.devices, Others: 2}, devicesView{}},
+		"shut":      {[]shutDoors{{statesOf(f.stay.GetDoors()), []try{tryDigits, tryPhone, tryFromTime}}}, []shutDoors(nil)},
+		"ledger":    {ledgerView{Lines: []ledgerLine{{Disclosure: &guestv1.Disclosure{Why: "read", Groups: []string{"identity"}, At: f.stay.GetFrom(), Times: 3, LastAt: f.stay.GetTo()}}}, Full: true}, ledgerView{Partial: true}},
 		"find":      {findView{Action: "/k/find", Number: `"><b>`, Name: "Silva", NotFound: true, Challenge: "c"}, findView{}},
 		"which":     {findView{Action: "/k/find", Choices: choices}, findView{}},
 		"enrol":     {enrolView{Wrong: true}, enrolView{}},

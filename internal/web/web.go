@@ -51,7 +51,7 @@ type site struct {
 }
 
 // Paths are the patterns of the paths that the pages need.
-var Paths = []string{"/g/", "/k/", "/q/", "/static/", "/theme/"}
+var Paths = []string{"/g/", "/k/", "/q/", "/static/", "/theme/", "/icon/"}
 
 // New returns the handler of the pages.
 func New(api API, o Options) (http.Handler, error) {
@@ -72,6 +72,7 @@ func New(api API, o Options) (http.Handler, error) {
 	}
 	s.mux.HandleFunc("GET /static/{name}", files.serve)
 	s.mux.HandleFunc("GET /theme/{name}", serveTheme)
+	s.mux.HandleFunc("GET /icon/{name}", serveIcon)
 	s.mux.HandleFunc("GET /k/sw.js", files.serveWorker("sw.js", "kiosk.css", "kiosk.js"))
 	s.mux.HandleFunc("GET /g/sw.js", files.serveWorker("app-sw.js", "guest.css", "guest.js"))
 	s.mux.Handle("/", s.httpHandler(func(x *exchange) error { return x.notFound() }))
@@ -109,9 +110,12 @@ func (s *site) routes() map[string]handler {
 		"POST /g/stays/{id}/email":               s.deviceStay(s.saveEmail),
 		"GET /g/stays/{id}/key":                  s.deviceStay(s.showKey),
 		"GET /g/stays/{id}/key/doors":            s.deviceStay(s.showDoors),
+		"GET /g/stays/{id}/key/help":             s.deviceStay(s.showShut),
 		"GET /g/stays/{id}/devices":              s.deviceStay(s.showDevices),
 		"POST /g/stays/{id}/devices":             s.deviceStay(s.endDevices),
+		"GET /g/stays/{id}/ledger":               s.deviceStay(s.showLedger),
 		"GET /g/stays/{id}/calendar":             s.deviceStay(s.calendar),
+		"GET /g/stays/{id}/app.webmanifest":      s.deviceStay(s.serveManifest),
 		"POST /g/stays/{id}/key/link":            s.deviceSession(s.keyLink),
 		"GET /g/offline":                         s.showOffline,
 		"GET /g/{$}":                             s.showFirst,

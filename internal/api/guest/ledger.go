@@ -23,25 +23,24 @@ func (s *Stays) ListDisclosures(ctx context.Context, _ *guestv1.ListDisclosuresR
 	if err != nil {
 		return nil, err
 	}
-	out := &guestv1.DisclosureList{}
-	if p.Trusts(a) {
-		out.List, err = disclosures(s.DB.View(ctx), p, a)
+	out := &guestv1.DisclosureList{Partial: !p.Trusts(a)}
+	if !out.Partial {
+		out.List, out.More, err = disclosures(s.DB.View(ctx), p, a)
 	}
 	return &guestv1.ListDisclosuresResponse{Data: out}, err
 }
 
-func disclosures(view *db.Tx, p *guest.Party, a actor.Actor) ([]*guestv1.Disclosure, error) {
-	rows, err := guest.ListDisclosures(view, p, p.Visible(a))
+func disclosures(view *db.Tx, p *guest.Party, a actor.Actor) (out []*guestv1.Disclosure, more bool, err error) {
+	rows, more, err := guest.ListDisclosures(view, p, p.Visible(a))
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	names := map[string]string{}
-	var out []*guestv1.Disclosure
 	for _, d := range rows {
 		if names[d.IntegrationID] == "" {
 			from, err := partner.Integration(view, a.PropertyID, d.IntegrationID)
 			if err != nil {
-				return nil, err
+				return nil, false, err
 			}
 			names[d.IntegrationID] = from.Name
 		}
@@ -53,5 +52,5 @@ func disclosures(view *db.Tx, p *guest.Party, a actor.Actor) ([]*guestv1.Disclos
 		}
 		out = append(out, line)
 	}
-	return out, nil
+	return out, more, nil
 }

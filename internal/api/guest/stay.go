@@ -295,7 +295,7 @@ func (s *Stays) addDisclosures(view *db.Tx, a actor.Actor, p *guest.Party, out *
 		return nil
 	}
 	var err error
-	out.Disclosures, err = disclosures(view, p, a)
+	out.Disclosures, _, err = disclosures(view, p, a)
 	return err
 }
 

@@ -32,6 +32,7 @@ func TestPhoneOpensTheDoor(t *testing.T) {
 
 	// Without internet the phone shows what it kept.
 	p.WaitUntil("the service worker", `navigator.serviceWorker.controller !== null`)
+	p.Installs()
 	net.cut.Store(true)
 	p.Tolerate("ERR_EMPTY_RESPONSE")
 	p.Hold("Hold to open Room 101", "This phone has no internet. Use your code.")

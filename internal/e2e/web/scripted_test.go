@@ -26,6 +26,7 @@ type scripted struct {
 	pins    *guestv1.Pins
 	choices []*guestv1.Choice
 	devices []*guestv1.Device
+	ledger  *guestv1.DisclosureList
 	fail    error // of writing calls
 	pinFail error
 	asking  chan struct{} // StartCheckIn waits until it is closed; nil: it does not wait
@@ -110,6 +111,10 @@ func (c stays) HandOver(context.Context, *guestv1.HandOverRequest, ...grpc.CallO
 
 func (c stays) ListDevices(context.Context, *guestv1.ListDevicesRequest, ...grpc.CallOption) (*guestv1.ListDevicesResponse, error) {
 	return &guestv1.ListDevicesResponse{Data: &guestv1.DeviceList{List: c.script.devices}}, nil
+}
+
+func (c stays) ListDisclosures(context.Context, *guestv1.ListDisclosuresRequest, ...grpc.CallOption) (*guestv1.ListDisclosuresResponse, error) {
+	return &guestv1.ListDisclosuresResponse{Data: c.script.ledger}, nil
 }
 
 func (c stays) EndSession(context.Context, *guestv1.EndSessionRequest, ...grpc.CallOption) (*guestv1.EndSessionResponse, error) {

@@ -121,6 +121,20 @@ var guestStates = []state{
 		s.pinFail = fault.New(fault.NotFound, "", "")
 	})},
 	{name: "help", path: "/g/stays/stay1", act: press("I would rather be helped", "Staff have been told")},
+	{name: "shut", path: "/g/stays/stay1/key/help", given: started("verified", "")},
+	{name: "shut-offline", path: "/g/stays/stay1/key/help", given: started("failed", "lockOffline")},
+	{name: "shut-jammed", path: "/g/stays/stay1/key/help", given: started("verified", "lockJammed")},
+	{name: "shut-moving", path: "/g/stays/stay1/key/help", given: started("sent", "")},
+	{name: "ledger", path: "/g/stays/stay1/ledger", given: func(s *scripted) {
+		at := s.stay.GetFrom()
+		s.ledger = &guestv1.DisclosureList{List: []*guestv1.Disclosure{
+			{GuestId: "gst_1", Why: "read", Groups: []string{"identity", "contact"}, At: at, Times: 3, LastAt: s.stay.GetTo()},
+			{GuestId: "gst_1", Why: "read", Refused: "outsideStay", At: at, Times: 1},
+			{GuestId: "gst_2", Why: "checkIn", Groups: []string{"identity"}, At: at, Times: 1},
+		}}
+	}},
+	{name: "ledger-none", path: "/g/stays/stay1/ledger"},
+	{name: "ledger-partial", path: "/g/stays/stay1/ledger", given: func(s *scripted) { s.ledger = &guestv1.DisclosureList{Partial: true} }},
 	{name: "devices", path: "/g/stays/stay1/devices"},
 	{name: "devices-one", path: "/g/stays/stay1/devices", given: func(s *scripted) { s.devices = s.devices[:1]; s.devices[0].Kind = "door" }},
 	{name: "look", path: "/g/stays/stay1", act: func(p *browser.Page) {

@@ -42,9 +42,10 @@ func (p *Page) LayoutShift() {
 	defer p.disableScript(true)
 	moved := evaluate[[]string](p, `new Promise(resolve => {
 		const moved = [];
+		const box = (r) => [r.x, r.y, r.width, r.height].map(Math.round).join(" ");
 		new PerformanceObserver(list => {
 			for (const e of list.getEntries().filter(e => e.startTime < `+until+`))
-				moved.push(e.value.toFixed(4) + " " + e.sources.map(s => s.node?.outerHTML?.slice(0, 120) ?? s.node?.textContent?.slice(0, 60) ?? "").join(" | "));
+				moved.push(e.value.toFixed(4) + " " + e.sources.map(s => (s.node?.outerHTML?.slice(0, 120) ?? s.node?.textContent?.slice(0, 60) ?? "") + " from " + box(s.previousRect) + " to " + box(s.currentRect)).join(" | ") + " at " + Math.round(e.startTime) + " ms");
 		}).observe({type: "layout-shift", buffered: true});
 		requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => resolve(moved))));
 	})`)

@@ -227,6 +227,19 @@ func (p *Page) Forget(address string) {
 	call(p, storage.ClearDataForOrigin, storage.ClearDataForOriginParams{Origin: address, StorageTypes: "all"})
 }
 
+// Installs fails the test if the browser cannot install the page as an app. That a test's pages are in a private window does not count.
+func (p *Page) Installs() {
+	p.t.Helper()
+	for _, e := range call(p, page.GetInstallabilityErrors, cdp.Empty{}).InstallabilityErrors {
+		if e.ErrorID != "in-incognito" {
+			p.t.Errorf("%s cannot be installed: %s", p.Address(), e.ErrorID)
+		}
+	}
+	for _, e := range call(p, page.GetAppManifest, page.GetAppManifestParams{}).Errors {
+		p.t.Errorf("%s has a manifest with a fault: %s", p.Address(), e.Message)
+	}
+}
+
 // SetCookie stores a cookie for an address on the page's device.
 func (p *Page) SetCookie(address, name, value string) {
 	p.t.Helper()

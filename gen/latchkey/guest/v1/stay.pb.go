@@ -849,8 +849,12 @@ func (x *ListDisclosuresResponse) GetData() *DisclosureList {
 // DisclosureList is the ledger of a stay.
 type DisclosureList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its lines.
-	List          []*Disclosure `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
+	// Its lines, the latest first: at most 100.
+	List []*Disclosure `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
+	// The session rests on two facts that others may know, so it reads no line. The link of the mail reads all.
+	Partial bool `protobuf:"varint,2,opt,name=partial,proto3" json:"partial,omitempty"`
+	// There are older lines.
+	More          bool `protobuf:"varint,3,opt,name=more,proto3" json:"more,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -890,6 +894,20 @@ func (x *DisclosureList) GetList() []*Disclosure {
 		return x.List
 	}
 	return nil
+}
+
+func (x *DisclosureList) GetPartial() bool {
+	if x != nil {
+		return x.Partial
+	}
+	return false
+}
+
+func (x *DisclosureList) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
 }
 
 // StayGuest is one guest of the party.
@@ -1868,9 +1886,11 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\alast_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x06lastAt\"\x18\n" +
 	"\x16ListDisclosuresRequest\"P\n" +
 	"\x17ListDisclosuresResponse\x125\n" +
-	"\x04data\x18\x01 \x01(\v2!.latchkey.guest.v1.DisclosureListR\x04data\"C\n" +
+	"\x04data\x18\x01 \x01(\v2!.latchkey.guest.v1.DisclosureListR\x04data\"q\n" +
 	"\x0eDisclosureList\x121\n" +
-	"\x04list\x18\x01 \x03(\v2\x1d.latchkey.guest.v1.DisclosureR\x04list\"\xf8\x02\n" +
+	"\x04list\x18\x01 \x03(\v2\x1d.latchkey.guest.v1.DisclosureR\x04list\x12\x18\n" +
+	"\apartial\x18\x02 \x01(\bR\apartial\x12\x12\n" +
+	"\x04more\x18\x03 \x01(\bR\x04more\"\xf8\x02\n" +
 	"\tStayGuest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\"\n" +
