@@ -50,6 +50,12 @@ func storedAnswer(at, about time.Time, status Status, err error, sealed []byte) 
 	return a
 }
 
+// isAfter reports whether an answer is that of a call after a time.
+func isAfter(a schema.StatusAnswer, t time.Time) bool {
+	at, err := time.Parse(time.RFC3339Nano, a.At)
+	return err == nil && at.After(t)
+}
+
 // outcomeOf says what a checkIn call did to its attempt. Without a usable answer the attempt stays open, because its effect is
 // not known: it is repeated under the same key.
 func outcomeOf(err error) AttemptState {

@@ -156,6 +156,7 @@ func TestCrash(t *testing.T) {
 				x.Fatalf("got %v", err)
 			}
 			x.service.Interrupt(nil)
+			x.clock.Advance(30 * time.Second)
 			x.sweep()
 			x.do("afterwards", x.get, checkin.ConfirmDetails)
 		})

@@ -43,6 +43,9 @@ func (s *Service) ask(ctx context.Context, k Key, before View, pressedBy string)
 		if !r.view(now).mayAsk() {
 			return // the PMS changed the reservation, or another guest of the stay was faster
 		}
+		if r.stay.Answer.At != before.record.stay.Answer.At && isAfter(r.stay.Answer, asked) {
+			return // a call that began later has answered meanwhile
+		}
 		r.storeAnswer(storedAnswer(asked, row.UpdatedAt, status, failure, sealed))
 		r.pms = pms
 		if pressedBy != "" {

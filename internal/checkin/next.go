@@ -115,9 +115,18 @@ func retryDelay(calls int) time.Duration {
 	return min(d, maxRetry)
 }
 
+// firstAsk is the step of a check-in without an answer: the press that began it asks. Later without one, it was interrupted by a crash.
+func (f Facts) firstAsk() Step {
+	s := Step{Stage: NotStarted, Do: DoAsk, At: f.BeganAt.Add(callTimeout)}
+	if f.Now.Before(s.At) {
+		s.Do = DoWait
+	}
+	return s
+}
+
 func (f Facts) nextBeforeCall() Step {
 	if f.Answer == nil {
-		return Step{Stage: NotStarted, Do: DoAsk, At: f.Now}
+		return f.firstAsk()
 	}
 	stops := f.stops()
 	s := Step{Stage: f.guestStage(), Stops: stops}

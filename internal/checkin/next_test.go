@@ -72,7 +72,8 @@ func TestNext(t *testing.T) {
 		"begun before the stay was moved": {func(f *Facts) {
 			f.BeganOn, f.Attempt = "2026-11-20", Attempt{Key: key, State: AttemptAccepted, AcceptedAt: noon}
 		}, Step{Stage: NotStarted}},
-		"begun and not asked":      {func(f *Facts) { f.Answer = nil }, Step{Stage: NotStarted, Do: DoAsk, At: noon}},
+		"begun and not asked":      {func(f *Facts) { f.Answer = nil }, Step{Stage: NotStarted, Do: DoAsk, At: noon.Add(-30 * time.Second)}},
+		"just begun":               {func(f *Facts) { f.Answer, f.BeganAt = nil, noon.Add(-10*time.Second) }, Step{Stage: NotStarted, Do: DoWait, At: noon.Add(20 * time.Second)}},
 		"credit":                   {func(f *Facts) { f.Answer.Owing = new(eur(-500)) }, Step{Stage: Ready, CanComplete: true}},
 		"the PMS did not say owed": {func(f *Facts) { f.Answer.Owing = nil }, Step{Stage: Ready, CanComplete: true}},
 

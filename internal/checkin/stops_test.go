@@ -163,6 +163,29 @@ func TestPaymentDuringACall(t *testing.T) {
 	})
 }
 
+// A call that hangs and fails does not replace the answer to a call that began later.
+func TestLateFailureOfACall(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.desk.set(func() {
+			x.desk.status = "fails"
+			x.desk.onAsked = func() {
+				x.desk.set(func() { x.desk.onAsked, x.desk.status = nil, `{"owing":0,"owingCurrency":"EUR","roomReady":true}` })
+				x.clock.Advance(time.Second)
+				x.sweep()
+				if asked, _, _ := x.desk.counts(); asked != 1 {
+					x.Errorf("the PMS was asked %d times while the guest's call waits for it", asked)
+				}
+				x.clock.Advance(30 * time.Second) // as after a crash: another process takes the call for interrupted
+				x.sweep()
+			}
+		})
+		x.do("start", x.start, checkin.ConfirmDetails)
+		if asked, _, _ := x.desk.counts(); asked != 2 {
+			x.Errorf("the PMS was asked %d times, want twice", asked)
+		}
+	})
+}
+
 // The mail about the room is ordered once, also if the PMS fails in between.
 func TestRoomReadyMail(t *testing.T) {
 	each(t, func(x *fixture) {
