@@ -43,6 +43,7 @@ import (
 	"latchkey.dev/ent/mail"
 	"latchkey.dev/ent/mailsettings"
 	"latchkey.dev/ent/mapping"
+	"latchkey.dev/ent/message"
 	"latchkey.dev/ent/node"
 	"latchkey.dev/ent/notice"
 	"latchkey.dev/ent/partnerspace"
@@ -130,6 +131,8 @@ type Client struct {
 	MailSettings *MailSettingsClient
 	// Mapping is the client for interacting with the Mapping builders.
 	Mapping *MappingClient
+	// Message is the client for interacting with the Message builders.
+	Message *MessageClient
 	// Node is the client for interacting with the Node builders.
 	Node *NodeClient
 	// Notice is the client for interacting with the Notice builders.
@@ -207,6 +210,7 @@ func (c *Client) init() {
 	c.Mail = NewMailClient(c.config)
 	c.MailSettings = NewMailSettingsClient(c.config)
 	c.Mapping = NewMappingClient(c.config)
+	c.Message = NewMessageClient(c.config)
 	c.Node = NewNodeClient(c.config)
 	c.Notice = NewNoticeClient(c.config)
 	c.PartnerSpace = NewPartnerSpaceClient(c.config)
@@ -348,6 +352,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Mail:              NewMailClient(cfg),
 		MailSettings:      NewMailSettingsClient(cfg),
 		Mapping:           NewMappingClient(cfg),
+		Message:           NewMessageClient(cfg),
 		Node:              NewNodeClient(cfg),
 		Notice:            NewNoticeClient(cfg),
 		PartnerSpace:      NewPartnerSpaceClient(cfg),
@@ -416,6 +421,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Mail:              NewMailClient(cfg),
 		MailSettings:      NewMailSettingsClient(cfg),
 		Mapping:           NewMappingClient(cfg),
+		Message:           NewMessageClient(cfg),
 		Node:              NewNodeClient(cfg),
 		Notice:            NewNoticeClient(cfg),
 		PartnerSpace:      NewPartnerSpaceClient(cfg),
@@ -467,10 +473,10 @@ func (c *Client) Use(hooks ...Hook) {
 		c.Conflict, c.Disclosure, c.DoorRule, c.Endpoint, c.Event, c.Gate, c.Grant,
 		c.Guesses, c.Guest, c.GuestLink, c.GuestProfile, c.GuestSession, c.Idempotency,
 		c.Integration, c.Invitation, c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus,
-		c.Kiosk, c.Lock, c.Mail, c.MailSettings, c.Mapping, c.Node, c.Notice,
-		c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property, c.PropertyKey,
-		c.RegisterEntry, c.Reservation, c.ReservationChange, c.ReservationName,
-		c.Secret, c.Slot, c.Space, c.Stay, c.Token, c.Tombstone,
+		c.Kiosk, c.Lock, c.Mail, c.MailSettings, c.Mapping, c.Message, c.Node,
+		c.Notice, c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property,
+		c.PropertyKey, c.RegisterEntry, c.Reservation, c.ReservationChange,
+		c.ReservationName, c.Secret, c.Slot, c.Space, c.Stay, c.Token, c.Tombstone,
 	} {
 		n.Use(hooks...)
 	}
@@ -484,10 +490,10 @@ func (c *Client) Intercept(interceptors ...Interceptor) {
 		c.Conflict, c.Disclosure, c.DoorRule, c.Endpoint, c.Event, c.Gate, c.Grant,
 		c.Guesses, c.Guest, c.GuestLink, c.GuestProfile, c.GuestSession, c.Idempotency,
 		c.Integration, c.Invitation, c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus,
-		c.Kiosk, c.Lock, c.Mail, c.MailSettings, c.Mapping, c.Node, c.Notice,
-		c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property, c.PropertyKey,
-		c.RegisterEntry, c.Reservation, c.ReservationChange, c.ReservationName,
-		c.Secret, c.Slot, c.Space, c.Stay, c.Token, c.Tombstone,
+		c.Kiosk, c.Lock, c.Mail, c.MailSettings, c.Mapping, c.Message, c.Node,
+		c.Notice, c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property,
+		c.PropertyKey, c.RegisterEntry, c.Reservation, c.ReservationChange,
+		c.ReservationName, c.Secret, c.Slot, c.Space, c.Stay, c.Token, c.Tombstone,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -558,6 +564,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.MailSettings.mutate(ctx, m)
 	case *MappingMutation:
 		return c.Mapping.mutate(ctx, m)
+	case *MessageMutation:
+		return c.Message.mutate(ctx, m)
 	case *NodeMutation:
 		return c.Node.mutate(ctx, m)
 	case *NoticeMutation:
@@ -4722,6 +4730,139 @@ func (c *MappingClient) mutate(ctx context.Context, m *MappingMutation) (Value, 
 	}
 }
 
+// MessageClient is a client for the Message schema.
+type MessageClient struct {
+	config
+}
+
+// NewMessageClient returns a client for the Message from the given config.
+func NewMessageClient(c config) *MessageClient {
+	return &MessageClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `message.Hooks(f(g(h())))`.
+func (c *MessageClient) Use(hooks ...Hook) {
+	c.hooks.Message = append(c.hooks.Message, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `message.Intercept(f(g(h())))`.
+func (c *MessageClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Message = append(c.inters.Message, interceptors...)
+}
+
+// Create returns a builder for creating a Message entity.
+func (c *MessageClient) Create() *MessageCreate {
+	mutation := newMessageMutation(c.config, OpCreate)
+	return &MessageCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Message entities.
+func (c *MessageClient) CreateBulk(builders ...*MessageCreate) *MessageCreateBulk {
+	return &MessageCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *MessageClient) MapCreateBulk(slice any, setFunc func(*MessageCreate, int)) *MessageCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &MessageCreateBulk{err: fmt.Errorf("calling to MessageClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*MessageCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &MessageCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Message.
+func (c *MessageClient) Update() *MessageUpdate {
+	mutation := newMessageMutation(c.config, OpUpdate)
+	return &MessageUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *MessageClient) UpdateOne(_m *Message) *MessageUpdateOne {
+	mutation := newMessageMutation(c.config, OpUpdateOne, withMessage(_m))
+	return &MessageUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *MessageClient) UpdateOneID(id string) *MessageUpdateOne {
+	mutation := newMessageMutation(c.config, OpUpdateOne, withMessageID(id))
+	return &MessageUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Message.
+func (c *MessageClient) Delete() *MessageDelete {
+	mutation := newMessageMutation(c.config, OpDelete)
+	return &MessageDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *MessageClient) DeleteOne(_m *Message) *MessageDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *MessageClient) DeleteOneID(id string) *MessageDeleteOne {
+	builder := c.Delete().Where(message.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &MessageDeleteOne{builder}
+}
+
+// Query returns a query builder for Message.
+func (c *MessageClient) Query() *MessageQuery {
+	return &MessageQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeMessage},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Message entity by its id.
+func (c *MessageClient) Get(ctx context.Context, id string) (*Message, error) {
+	return c.Query().Where(message.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *MessageClient) GetX(ctx context.Context, id string) *Message {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *MessageClient) Hooks() []Hook {
+	return c.hooks.Message
+}
+
+// Interceptors returns the client interceptors.
+func (c *MessageClient) Interceptors() []Interceptor {
+	return c.inters.Message
+}
+
+func (c *MessageClient) mutate(ctx context.Context, m *MessageMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&MessageCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&MessageUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&MessageUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&MessageDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Message mutation op: %q", m.Op())
+	}
+}
+
 // NodeClient is a client for the Node schema.
 type NodeClient struct {
 	config
@@ -7122,19 +7263,19 @@ type (
 		Act, App, Arrival, Attempts, Bridge, CheckInSettings, Code, Conflict,
 		Disclosure, DoorRule, Endpoint, Event, Gate, Grant, Guesses, Guest, GuestLink,
 		GuestProfile, GuestSession, Idempotency, Integration, Invitation, Issuer,
-		IssuerKey, KeySet, KeyStatus, Kiosk, Lock, Mail, MailSettings, Mapping, Node,
-		Notice, PartnerSpace, Phone, PhoneLink, Pin, Property, PropertyKey,
-		RegisterEntry, Reservation, ReservationChange, ReservationName, Secret, Slot,
-		Space, Stay, Token, Tombstone []ent.Hook
+		IssuerKey, KeySet, KeyStatus, Kiosk, Lock, Mail, MailSettings, Mapping,
+		Message, Node, Notice, PartnerSpace, Phone, PhoneLink, Pin, Property,
+		PropertyKey, RegisterEntry, Reservation, ReservationChange, ReservationName,
+		Secret, Slot, Space, Stay, Token, Tombstone []ent.Hook
 	}
 	inters struct {
 		Act, App, Arrival, Attempts, Bridge, CheckInSettings, Code, Conflict,
 		Disclosure, DoorRule, Endpoint, Event, Gate, Grant, Guesses, Guest, GuestLink,
 		GuestProfile, GuestSession, Idempotency, Integration, Invitation, Issuer,
-		IssuerKey, KeySet, KeyStatus, Kiosk, Lock, Mail, MailSettings, Mapping, Node,
-		Notice, PartnerSpace, Phone, PhoneLink, Pin, Property, PropertyKey,
-		RegisterEntry, Reservation, ReservationChange, ReservationName, Secret, Slot,
-		Space, Stay, Token, Tombstone []ent.Interceptor
+		IssuerKey, KeySet, KeyStatus, Kiosk, Lock, Mail, MailSettings, Mapping,
+		Message, Node, Notice, PartnerSpace, Phone, PhoneLink, Pin, Property,
+		PropertyKey, RegisterEntry, Reservation, ReservationChange, ReservationName,
+		Secret, Slot, Space, Stay, Token, Tombstone []ent.Interceptor
 	}
 )
 

@@ -43,6 +43,7 @@ import (
 	"latchkey.dev/ent/mail"
 	"latchkey.dev/ent/mailsettings"
 	"latchkey.dev/ent/mapping"
+	"latchkey.dev/ent/message"
 	"latchkey.dev/ent/node"
 	"latchkey.dev/ent/notice"
 	"latchkey.dev/ent/partnerspace"
@@ -152,6 +153,7 @@ func checkColumn(t, c string) error {
 			mail.Table:              mail.ValidColumn,
 			mailsettings.Table:      mailsettings.ValidColumn,
 			mapping.Table:           mapping.ValidColumn,
+			message.Table:           message.ValidColumn,
 			node.Table:              node.ValidColumn,
 			notice.Table:            notice.ValidColumn,
 			partnerspace.Table:      partnerspace.ValidColumn,

@@ -36,6 +36,7 @@ import (
 	"latchkey.dev/ent/mail"
 	"latchkey.dev/ent/mailsettings"
 	"latchkey.dev/ent/mapping"
+	"latchkey.dev/ent/message"
 	"latchkey.dev/ent/node"
 	"latchkey.dev/ent/notice"
 	"latchkey.dev/ent/partnerspace"
@@ -1161,6 +1162,42 @@ func init() {
 	mappingDescCreatedAt := mappingFields[7].Descriptor()
 	// mapping.DefaultCreatedAt holds the default value on creation for the created_at field.
 	mapping.DefaultCreatedAt = mappingDescCreatedAt.Default.(func() time.Time)
+	messageFields := schema.Message{}.Fields()
+	_ = messageFields
+	// messageDescPropertyID is the schema descriptor for property_id field.
+	messageDescPropertyID := messageFields[1].Descriptor()
+	// message.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	message.PropertyIDValidator = messageDescPropertyID.Validators[0].(func(string) error)
+	// messageDescReservationID is the schema descriptor for reservation_id field.
+	messageDescReservationID := messageFields[2].Descriptor()
+	// message.ReservationIDValidator is a validator for the "reservation_id" field. It is called by the builders before save.
+	message.ReservationIDValidator = messageDescReservationID.Validators[0].(func(string) error)
+	// messageDescGuestID is the schema descriptor for guest_id field.
+	messageDescGuestID := messageFields[3].Descriptor()
+	// message.GuestIDValidator is a validator for the "guest_id" field. It is called by the builders before save.
+	message.GuestIDValidator = messageDescGuestID.Validators[0].(func(string) error)
+	// messageDescSender is the schema descriptor for sender field.
+	messageDescSender := messageFields[5].Descriptor()
+	// message.SenderValidator is a validator for the "sender" field. It is called by the builders before save.
+	message.SenderValidator = messageDescSender.Validators[0].(func(string) error)
+	// messageDescAuthor is the schema descriptor for author field.
+	messageDescAuthor := messageFields[6].Descriptor()
+	// message.DefaultAuthor holds the default value on creation for the author field.
+	message.DefaultAuthor = messageDescAuthor.Default.(string)
+	// message.AuthorValidator is a validator for the "author" field. It is called by the builders before save.
+	message.AuthorValidator = messageDescAuthor.Validators[0].(func(string) error)
+	// messageDescMailed is the schema descriptor for mailed field.
+	messageDescMailed := messageFields[9].Descriptor()
+	// message.DefaultMailed holds the default value on creation for the mailed field.
+	message.DefaultMailed = messageDescMailed.Default.(bool)
+	// messageDescCreatedAt is the schema descriptor for created_at field.
+	messageDescCreatedAt := messageFields[10].Descriptor()
+	// message.DefaultCreatedAt holds the default value on creation for the created_at field.
+	message.DefaultCreatedAt = messageDescCreatedAt.Default.(func() time.Time)
+	// messageDescID is the schema descriptor for id field.
+	messageDescID := messageFields[0].Descriptor()
+	// message.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	message.IDValidator = messageDescID.Validators[0].(func(string) error)
 	nodeFields := schema.Node{}.Fields()
 	_ = nodeFields
 	// nodeDescCreatedAt is the schema descriptor for created_at field.

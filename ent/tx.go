@@ -76,6 +76,8 @@ type Tx struct {
 	MailSettings *MailSettingsClient
 	// Mapping is the client for interacting with the Mapping builders.
 	Mapping *MappingClient
+	// Message is the client for interacting with the Message builders.
+	Message *MessageClient
 	// Node is the client for interacting with the Node builders.
 	Node *NodeClient
 	// Notice is the client for interacting with the Notice builders.
@@ -274,6 +276,7 @@ func (tx *Tx) init() {
 	tx.Mail = NewMailClient(tx.config)
 	tx.MailSettings = NewMailSettingsClient(tx.config)
 	tx.Mapping = NewMappingClient(tx.config)
+	tx.Message = NewMessageClient(tx.config)
 	tx.Node = NewNodeClient(tx.config)
 	tx.Notice = NewNoticeClient(tx.config)
 	tx.PartnerSpace = NewPartnerSpaceClient(tx.config)

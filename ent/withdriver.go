@@ -41,6 +41,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofMail              MailClient
 		ofMailSettings      MailSettingsClient
 		ofMapping           MappingClient
+		ofMessage           MessageClient
 		ofNode              NodeClient
 		ofNotice            NoticeClient
 		ofPartnerSpace      PartnerSpaceClient
@@ -92,6 +93,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofMail:              MailClient{config: cfg},
 		ofMailSettings:      MailSettingsClient{config: cfg},
 		ofMapping:           MappingClient{config: cfg},
+		ofMessage:           MessageClient{config: cfg},
 		ofNode:              NodeClient{config: cfg},
 		ofNotice:            NoticeClient{config: cfg},
 		ofPartnerSpace:      PartnerSpaceClient{config: cfg},
@@ -142,6 +144,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 	all.Mail = &all.ofMail
 	all.MailSettings = &all.ofMailSettings
 	all.Mapping = &all.ofMapping
+	all.Message = &all.ofMessage
 	all.Node = &all.ofNode
 	all.Notice = &all.ofNotice
 	all.PartnerSpace = &all.ofPartnerSpace

@@ -36,6 +36,7 @@ type commands struct {
 	Checkin     checkInCommands     `cmd:"" group:"property" help:"Self check-in: its rules, and the check-ins of guests."`
 	Kiosk       kioskCommands       `cmd:"" group:"property" help:"Check-in tablets."`
 	Mail        mailCommands        `cmd:"" group:"property" help:"Mails to guests and staff, and the mail server."`
+	Message     messageCommands     `cmd:"" aliases:"messages" group:"property" help:"Messages between guests and staff."`
 	Notice      noticeCommands      `cmd:"" group:"property" help:"Notices: what needs a person's attention."`
 	App         appCommands         `cmd:"" group:"partners" help:"Partner apps: vendors of property management systems."`
 	Integration integrationCommands `cmd:"" group:"partners" help:"Partner apps connected to a property, and their access tokens."`

@@ -99,6 +99,9 @@ type MailSettings func(*sql.Selector)
 // Mapping is the predicate function for mapping builders.
 type Mapping func(*sql.Selector)
 
+// Message is the predicate function for message builders.
+type Message func(*sql.Selector)
+
 // Node is the predicate function for node builders.
 type Node func(*sql.Selector)
 

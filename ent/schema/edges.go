@@ -134,6 +134,9 @@ func (Guest) Edges() []ent.Edge {
 	return ownedBy("reservation", Reservation.Type, "reservation_id", entsql.NoAction)
 }
 
+// A conversation is erased with the guest.
+func (Message) Edges() []ent.Edge { return ownedBy("guest", Guest.Type, "guest_id", entsql.Cascade) }
+
 // A disclosure is erased with the guest.
 func (Disclosure) Edges() []ent.Edge { return ownedBy("guest", Guest.Type, "guest_id", entsql.Cascade) }
 

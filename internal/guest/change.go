@@ -19,6 +19,7 @@ import (
 var (
 	ErrMainGuestOnly = fault.New(fault.Denied, fault.MainGuestOnly, "only the main guest of the stay can do this")
 	errMailOnly      = fault.New(fault.Denied, fault.MainGuestOnly, "companions are invited and removed only on the device that opened the link of the mail")
+	errMailLinkOnly  = fault.New(fault.Denied, fault.MainGuestOnly, "this device found the booking with two facts: use the link of the mail")
 	errCheckedIn     = fault.New(fault.Denied, fault.MainGuestOnly, "the stay is checked in: use the link of the mail, or ask the desk")
 	errOtherAddress  = fault.New(fault.Denied, fault.NotYourAnswer, "this guest has answered on a link that went to another address: remove the guest first, or ask the desk")
 	errMinor         = fault.New(fault.Precondition, fault.MinorNeedsAdult, "a link for a minor is sent only by an adult of the party: fill in the main guest's date of birth first, or fill in the minor's data here")

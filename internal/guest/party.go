@@ -185,6 +185,18 @@ func (p *Party) Visible(a actor.Actor) []Member {
 	return slices.DeleteFunc(slices.Clone(p.Members), func(m Member) bool { return m.Row.ID != a.GuestID })
 }
 
+// Correspondent returns the guest whose conversation with the property a session has: a companion's own, or that of the main guest. A session
+// that rests on two facts, which others may know, has none.
+func (p *Party) Correspondent(a actor.Actor) (guestID string, err error) {
+	switch {
+	case a.GuestID != "":
+		return a.GuestID, nil
+	case !p.Trusts(a):
+		return "", errMailLinkOnly
+	}
+	return p.Members[0].Row.ID, nil
+}
+
 // Member returns a guest whom a session may see and change. Another stay's guest answers like an unknown one.
 func (p *Party) Member(a actor.Actor, guestID string) (Member, error) {
 	for _, m := range p.Visible(a) {

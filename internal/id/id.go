@@ -43,6 +43,7 @@ const (
 	Mail        = "mai"
 	Disclosure  = "dis"
 	Register    = "reg"
+	Message     = "msg"
 )
 
 // length is the length of a ULID as text.

@@ -34,11 +34,12 @@ const (
 	Departure  Kind = "departure"  // the law wants an answer before the guest leaves
 	Companion  Kind = "companion"  // a companion's own link
 	Link       Kind = "link"       // a new link, which a guest or staff asked for
-	Staff      Kind = "staff"      // a check-in that stopped
+	Message    Kind = "message"    // the property's message, which the guest has not read
+	Staff      Kind = "staff"      // what staff must know: a check-in that stopped, a message that was not read
 )
 
 // Kinds are all kinds.
-var Kinds = []Kind{Invitation, Reminder, RoomReady, Key, KeyChanged, Departure, Companion, Link, Staff}
+var Kinds = []Kind{Invitation, Reminder, RoomReady, Key, KeyChanged, Departure, Companion, Link, Message, Staff}
 
 // HasLink reports whether mails of this kind contain a link that signs the guest in.
 func (k Kind) HasLink() bool { return k != Staff && k != Key && k != KeyChanged }

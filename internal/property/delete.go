@@ -14,7 +14,7 @@ import (
 // credentials, so that partners and staff add no rows, and the locks, so that no code is placed. Rows of other tables go with their owners.
 var deleteOrder = []string{
 	"tokens", "slots", "door_rules", "locks", "bridges",
-	"pins", "key_statuses", "codes", "grants", "phones", "mails", "disclosures", "register_entries", "guests", "stays", "reservations", "tombstones", "reservation_changes",
+	"pins", "key_statuses", "codes", "grants", "phones", "mails", "disclosures", "messages", "register_entries", "guests", "stays", "reservations", "tombstones", "reservation_changes",
 	"conflicts", "mappings", "partner_spaces", "endpoints", "integrations", "gates", "spaces",
 	"events", "acts", "notices", "guesses", "issuer_keys", "key_sets",
 	"kiosks", "guest_profiles", "attempts",

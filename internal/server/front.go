@@ -84,6 +84,8 @@ func registerREST(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientCo
 		propertyv1.RegisterGuestRegisterServiceHandlerClient(ctx, mux, propertyv1.NewGuestRegisterServiceClient(conn)),
 		guestv1.RegisterLinkServiceHandlerClient(ctx, mux, guestv1.NewLinkServiceClient(conn)),
 		guestv1.RegisterStayServiceHandlerClient(ctx, mux, guestv1.NewStayServiceClient(conn)),
+		guestv1.RegisterMessageServiceHandlerClient(ctx, mux, guestv1.NewMessageServiceClient(conn)),
+		propertyv1.RegisterMessageServiceHandlerClient(ctx, mux, propertyv1.NewMessageServiceClient(conn)),
 		guestv1.RegisterFormServiceHandlerClient(ctx, mux, guestv1.NewFormServiceClient(conn)),
 		guestv1.RegisterCheckInServiceHandlerClient(ctx, mux, guestv1.NewCheckInServiceClient(conn)),
 		kioskv1.RegisterKioskServiceHandlerClient(ctx, mux, kioskv1.NewKioskServiceClient(conn)),

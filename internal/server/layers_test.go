@@ -25,7 +25,7 @@ var line = []string{
 	"agent", "agent/doorkeeper", "agent/keypad", "agent/driver/sim", "agent/driver/zigbee2mqtt", "agent/driver",
 
 	// The domain.
-	"checkin", "guest", "guest/rule", "guest/drawing", "kiosk", "reservation/readiness", "reservation/explain", "reservation", "mobilekey", "access/code", "access", "access/pin", "lock", "bridge",
+	"checkin", "guest", "guest/rule", "guest/drawing", "kiosk", "conversation", "reservation/readiness", "reservation/explain", "reservation", "mobilekey", "access/code", "access", "access/pin", "lock", "bridge",
 	"space", "partner", "notice", "mail", "property", "event", "lock/slot", "smartkey",
 
 	// The foundation.

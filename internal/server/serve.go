@@ -113,6 +113,7 @@ func (s *Server) stop(window time.Duration) {
 		server.GracefulStop()
 	}
 	all.Go(func() { graceful(s.parts.bridges) })
+	s.parts.feed.Close() // ends the streams of conversations, which would hold up the listeners
 	s.parts.node.Drain(ctx, window)
 	for _, server := range s.parts.http {
 		all.Go(func() {

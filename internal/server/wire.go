@@ -38,6 +38,7 @@ import (
 	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/bridgelink"
 	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/conversation"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
@@ -66,6 +67,7 @@ type parts struct {
 	arrivals     worker.Arrivals
 	announcer    *worker.Announcer
 	smartKeys    *worker.SmartKeys
+	feed         *conversation.Feed // of conversations
 	checkIns     *checkin.Service
 	memory       *idem.Memory
 	chain        *chain.Chain
@@ -110,6 +112,10 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 	s.db.Subscribe(bridge.Changed, p.node.Notify)
 	s.db.Subscribe(event.Appended, p.announcer.Notify)
 	s.db.Subscribe(access.Changed, p.smartKeys.Notify)
+	p.feed = conversation.NewFeed()
+	conversations := worker.Conversations{Bus: s.bus, Feed: p.feed}
+	s.db.Subscribe(conversation.Changed, conversations.Notify)
+	p.background["conversations"] = conversations.Run
 	if err := s.wirePartners(p); err != nil {
 		return nil, err
 	}
@@ -198,7 +204,7 @@ func (s *Server) wireAPI(p *parts) (err error) {
 		return err
 	}
 	p.grpc = grpc.NewServer(s.grpcOptions(p.chain)...)
-	p.local = inproc.New(p.chain.Unary)
+	p.local = inproc.New(p.chain.Unary, p.chain.Stream)
 	p.connect = connectrpc.New(p.chain)
 	p.bridges = grpc.NewServer(bridgelink.ServerOptions(bridgelink.TLSConfig(p.ca, s.clock))...)
 	p.node.Register(p.bridges)
@@ -315,6 +321,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	propertyv1.RegisterMailServiceServer(to, propertyapi.NewMails(deps, propertyapi.Mails{Preview: p.invitations.Preview, Switch: p.invitations.Switch, Test: p.mails.Test, Resend: p.mails.Resend, Listed: p.mailServers.Lists}))
 	propertyv1.RegisterKioskServiceServer(to, staff.Kiosk)
 	propertyv1.RegisterGuestRegisterServiceServer(to, staff.Register)
+	propertyv1.RegisterMessageServiceServer(to, &propertyapi.Messages{Deps: deps, Feed: p.feed})
 	for method, render := range propertyapi.Renderers(deps) {
 		p.memory.Render[method] = render
 	}

@@ -34,6 +34,7 @@ func (s *Server) wireWork(p *parts) {
 		p.invitations.Sweep(),
 		p.mails.Sweep(),
 		p.mails.Departures(),
+		p.mails.Unread(),
 		worker.Plans{Reservations: p.reservations, Log: s.log, Every: s.sweep}.Sweep(),
 		p.smartKeys.Sweep(),
 		worker.CheckIns{Service: p.checkIns, Log: s.log, Every: s.sweep}.Sweep(),

@@ -31,6 +31,7 @@ type fakeAPI struct {
 	guestv1.StayServiceClient
 	guestv1.FormServiceClient
 	guestv1.CheckInServiceClient
+	guestv1.MessageServiceClient
 	kioskv1.KioskServiceClient
 
 	mu          sync.Mutex
@@ -55,6 +56,9 @@ type fakeAPI struct {
 	fails       *fault.Fault // with which every call is refused
 	devices     []*guestv1.Device
 	ledger      *guestv1.DisclosureList
+	messages    []*guestv1.Message
+	readUpTo    int32
+	coming      chan *guestv1.Message // what WatchMessages sends
 }
 
 type fakeCall struct{ token, key string }

@@ -116,9 +116,10 @@ func (x *exchange) stayPage(title string, kv ...any) *page {
 type taskLink struct{ Kind, State, URL string }
 
 type stayView struct {
-	Tasks []taskLink
-	Open  int // tasks that can be done and are not
-	Doors keyView
+	Tasks  []taskLink
+	Open   int // tasks that can be done and are not
+	Unread int // messages of the property
+	Doors  keyView
 	openView
 	Installs bool // the page says how to install the app
 }
@@ -136,6 +137,7 @@ func (s *site) showStay(x *exchange) error {
 	v.Doors.Doors = x.doors()
 	v.openView = x.openView()
 	v.Installs = installs(v.Device)
+	v.Unread = int(x.flow.Stay.GetUnreadMessages())
 	p.Gone = x.flow.Stay.GetCheckIn().GetStage() == "ended"
 	p.Data = v
 	return x.render(http.StatusOK, "stay", p)

@@ -49,6 +49,7 @@ func views() map[string][2]any {
 		"offline":   {nil, nil},
 		"devices":   {devicesView{Devices: f.devices, Others: 2}, devicesView{}},
 		"shut":      {[]shutDoors{{statesOf(f.stay.GetDoors()), []try{tryDigits, tryPhone, tryFromTime}}}, []shutDoors(nil)},
+		"messages":  {messagesView{List: []*guestv1.Message{{Number: 1, Sender: "guest", Text: "Silva", SentAt: f.stay.GetFrom(), ReadAt: f.stay.GetTo()}}, Last: 1, Typed: "Silva"}, messagesView{Closed: true}},
 		"ledger":    {ledgerView{Lines: []ledgerLine{{Disclosure: &guestv1.Disclosure{Why: "read", Groups: []string{"identity"}, At: f.stay.GetFrom(), Times: 3, LastAt: f.stay.GetTo()}}}, Full: true}, ledgerView{Partial: true}},
 		"find":      {findView{Action: "/k/find", Number: `"><b>`, Name: "Silva", NotFound: true, Challenge: "c"}, findView{}},
 		"which":     {findView{Action: "/k/find", Choices: choices}, findView{}},

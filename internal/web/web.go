@@ -22,6 +22,7 @@ type API struct {
 	Stays    guestv1.StayServiceClient
 	Forms    guestv1.FormServiceClient
 	CheckIns guestv1.CheckInServiceClient
+	Messages guestv1.MessageServiceClient
 	Kiosks   kioskv1.KioskServiceClient
 	// As returns the context of a call for a request: with its client's address, a bearer token and an idempotency key. Both may be empty.
 	As func(ctx context.Context, r *http.Request, token, key string) context.Context
@@ -113,6 +114,9 @@ func (s *site) routes() map[string]handler {
 		"GET /g/stays/{id}/key/help":             s.deviceStay(s.showShut),
 		"GET /g/stays/{id}/devices":              s.deviceStay(s.showDevices),
 		"POST /g/stays/{id}/devices":             s.deviceStay(s.endDevices),
+		"GET /g/stays/{id}/messages":             s.deviceStay(s.showMessages),
+		"POST /g/stays/{id}/messages":            s.deviceStay(s.sendMessage),
+		"GET /g/stays/{id}/messages/live":        s.deviceSession(s.followMessages),
 		"GET /g/stays/{id}/ledger":               s.deviceStay(s.showLedger),
 		"GET /g/stays/{id}/calendar":             s.deviceStay(s.calendar),
 		"GET /g/stays/{id}/app.webmanifest":      s.deviceStay(s.serveManifest),

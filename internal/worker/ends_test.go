@@ -45,6 +45,8 @@ var ends = []end{
 	{table: "guests", sweep: "guests of canceled stays", row: dbtest.Values{"reservation_id": theStay}, canceled: true},
 	{table: "disclosures", sweep: "stays", row: dbtest.Values{"reservation_id": theStay}},
 	{table: "disclosures", sweep: "guests of canceled stays", row: dbtest.Values{"reservation_id": theStay}, canceled: true},
+	{table: "messages", sweep: "stays", row: dbtest.Values{"reservation_id": theStay, "created_at": longAgo}},
+	{table: "messages", sweep: "guests of canceled stays", row: dbtest.Values{"reservation_id": theStay, "created_at": longAgo}, canceled: true},
 	{table: "mails", sweep: "stays", row: dbtest.Values{"reservation_id": theStay, "created_at": longAgo}},
 	{table: "mails", sweep: "guests of canceled stays", row: dbtest.Values{"reservation_id": theStay, "created_at": longAgo}, canceled: true},
 	{table: "mails", sweep: "mails without a stay", row: dbtest.Values{"reservation_id": "", "created_at": longAgo}},
@@ -167,14 +169,14 @@ func (e end) insert(t *testing.T, d *db.DB, propertyID string) {
 	if e.row["grant_id"] == theGrant {
 		dbtest.Insert(t, d, "grants", dbtest.Values{"id": own(theGrant), "property_id": propertyID, "reservation_id": own(theStay), "ended_at": longAgo})
 	}
-	if e.table == "disclosures" {
+	if e.table == "disclosures" || e.table == "messages" {
 		dbtest.Insert(t, d, "guests", dbtest.Values{"id": "guest of " + propertyID, "property_id": propertyID, "reservation_id": own(theStay)})
 	}
 	row := dbtest.Values{"property_id": propertyID}
 	for name, v := range e.row {
 		row[name] = own(v)
 	}
-	if e.table == "disclosures" {
+	if e.table == "disclosures" || e.table == "messages" {
 		row["guest_id"] = "guest of " + propertyID
 	}
 	dbtest.Insert(t, d, e.table, row)

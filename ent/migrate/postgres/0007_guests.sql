@@ -108,6 +108,16 @@ CREATE INDEX "mail_property_id_created_at" ON "mails" ("property_id", "created_a
 CREATE INDEX "mail_reservation_id" ON "mails" ("reservation_id");
 -- create index "mails_once_key_key" to table: "mails"
 CREATE UNIQUE INDEX "mails_once_key_key" ON "mails" ("once_key");
+-- create "messages" table
+CREATE TABLE "messages" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "reservation_id" character varying NOT NULL, "number" bigint NOT NULL, "sender" character varying NOT NULL, "author" character varying NOT NULL DEFAULT '', "text" bytea NOT NULL, "read_at" timestamptz NULL, "mailed" boolean NOT NULL DEFAULT false, "created_at" timestamptz NOT NULL, "guest_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "messages_guests_guest" FOREIGN KEY ("guest_id") REFERENCES "guests" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
+-- create index "message_created_at" to table: "messages"
+CREATE INDEX "message_created_at" ON "messages" ("created_at") WHERE ((read_at IS NULL) AND (NOT mailed));
+-- create index "message_guest_id_number" to table: "messages"
+CREATE UNIQUE INDEX "message_guest_id_number" ON "messages" ("guest_id", "number");
+-- create index "message_property_id_created_at" to table: "messages"
+CREATE INDEX "message_property_id_created_at" ON "messages" ("property_id", "created_at");
+-- create index "message_unread" to table: "messages"
+CREATE INDEX "message_unread" ON "messages" ("property_id", "guest_id") WHERE ((read_at IS NULL) AND ((sender)::text = 'guest'::text));
 -- create "register_entries" table
 CREATE TABLE "register_entries" ("id" character varying NOT NULL, "guest_id" character varying NOT NULL, "law" character varying NOT NULL, "arrival_on" character varying NOT NULL, "form" bytea NOT NULL, "erase_at" timestamptz NOT NULL, "created_at" timestamptz NOT NULL, "property_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "register_entries_properties_property" FOREIGN KEY ("property_id") REFERENCES "properties" ("id") ON UPDATE NO ACTION ON DELETE NO ACTION);
 -- create index "register_entries_guest_id_key" to table: "register_entries"

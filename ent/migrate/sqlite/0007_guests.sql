@@ -114,6 +114,16 @@ CREATE INDEX `mail_created_at_id` ON `mails` (`created_at`, `id`) WHERE reservat
 CREATE TABLE `mail_settings` (`id` text NOT NULL, `host` text NOT NULL DEFAULT (''), `port` integer NOT NULL DEFAULT (587), `security` text NOT NULL DEFAULT ('starttls'), `user` text NOT NULL DEFAULT (''), `password` blob NULL, `from_address` text NOT NULL DEFAULT (''), `from_name` text NOT NULL DEFAULT (''), `reply_to` text NOT NULL DEFAULT (''), `created_at` datetime NOT NULL, `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `mail_settings_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE CASCADE);
 -- create index "mailsettings_property_id" to table: "mail_settings"
 CREATE INDEX `mailsettings_property_id` ON `mail_settings` (`property_id`);
+-- create "messages" table
+CREATE TABLE `messages` (`id` text NOT NULL, `property_id` text NOT NULL, `reservation_id` text NOT NULL, `number` integer NOT NULL, `sender` text NOT NULL, `author` text NOT NULL DEFAULT (''), `text` blob NOT NULL, `read_at` datetime NULL, `mailed` bool NOT NULL DEFAULT (false), `created_at` datetime NOT NULL, `guest_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `messages_guests_guest` FOREIGN KEY (`guest_id`) REFERENCES `guests` (`id`) ON DELETE CASCADE);
+-- create index "message_guest_id_number" to table: "messages"
+CREATE UNIQUE INDEX `message_guest_id_number` ON `messages` (`guest_id`, `number`);
+-- create index "message_property_id_created_at" to table: "messages"
+CREATE INDEX `message_property_id_created_at` ON `messages` (`property_id`, `created_at`);
+-- create index "message_unread" to table: "messages"
+CREATE INDEX `message_unread` ON `messages` (`property_id`, `guest_id`) WHERE read_at IS NULL AND sender = 'guest';
+-- create index "message_created_at" to table: "messages"
+CREATE INDEX `message_created_at` ON `messages` (`created_at`) WHERE read_at IS NULL AND NOT mailed;
 -- create "register_entries" table
 CREATE TABLE `register_entries` (`id` text NOT NULL, `guest_id` text NOT NULL, `law` text NOT NULL, `arrival_on` text NOT NULL, `form` blob NOT NULL, `erase_at` datetime NOT NULL, `created_at` datetime NOT NULL, `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `register_entries_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE NO ACTION);
 -- create index "register_entries_guest_id_key" to table: "register_entries"

@@ -1330,6 +1330,62 @@ var (
 			},
 		},
 	}
+	// MessagesColumns holds the columns for the "messages" table.
+	MessagesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "reservation_id", Type: field.TypeString, Size: 40},
+		{Name: "number", Type: field.TypeInt},
+		{Name: "sender", Type: field.TypeString, Size: 16},
+		{Name: "author", Type: field.TypeString, Size: 100, Default: ""},
+		{Name: "text", Type: field.TypeBytes},
+		{Name: "read_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "mailed", Type: field.TypeBool, Default: false},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "guest_id", Type: field.TypeString, Size: 40},
+	}
+	// MessagesTable holds the schema information for the "messages" table.
+	MessagesTable = &schema.Table{
+		Name:       "messages",
+		Columns:    MessagesColumns,
+		PrimaryKey: []*schema.Column{MessagesColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "messages_guests_guest",
+				Columns:    []*schema.Column{MessagesColumns[10]},
+				RefColumns: []*schema.Column{GuestsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "message_guest_id_number",
+				Unique:  true,
+				Columns: []*schema.Column{MessagesColumns[10], MessagesColumns[3]},
+			},
+			{
+				Name:    "message_property_id_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{MessagesColumns[1], MessagesColumns[9]},
+			},
+			{
+				Name:    "message_unread",
+				Unique:  false,
+				Columns: []*schema.Column{MessagesColumns[1], MessagesColumns[10]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "read_at IS NULL AND sender = 'guest'",
+				},
+			},
+			{
+				Name:    "message_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{MessagesColumns[9]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "read_at IS NULL AND NOT mailed",
+				},
+			},
+		},
+	}
 	// NodesColumns holds the columns for the "nodes" table.
 	NodesColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
@@ -2099,6 +2155,7 @@ var (
 		MailsTable,
 		MailSettingsTable,
 		MappingsTable,
+		MessagesTable,
 		NodesTable,
 		NoticesTable,
 		PartnerSpacesTable,
@@ -2243,6 +2300,10 @@ func init() {
 	MappingsTable.ForeignKeys[1].RefTable = SpacesTable
 	MappingsTable.Annotation = &entsql.Annotation{
 		Table: "mappings",
+	}
+	MessagesTable.ForeignKeys[0].RefTable = GuestsTable
+	MessagesTable.Annotation = &entsql.Annotation{
+		Table: "messages",
 	}
 	NodesTable.Annotation = &entsql.Annotation{
 		Table: "nodes",

@@ -12,6 +12,7 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/conversation"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/guest/rule"
@@ -116,6 +117,9 @@ func (s *Stays) stay(view *db.Tx, a actor.Actor, p *guest.Party) (*guestv1.Stay,
 		return nil, err
 	}
 	if err := s.addDisclosures(view, a, p, out); err != nil {
+		return nil, err
+	}
+	if err := addUnread(view, a, p, out); err != nil {
 		return nil, err
 	}
 	v, err := checkin.Of(p, view.Now())
@@ -296,6 +300,17 @@ func (s *Stays) addDisclosures(view *db.Tx, a actor.Actor, p *guest.Party, out *
 	}
 	var err error
 	out.Disclosures, _, err = disclosures(view, p, a)
+	return err
+}
+
+// addUnread adds the number of unread messages, if the session has a conversation.
+func addUnread(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
+	guestID, err := p.Correspondent(a)
+	if err != nil {
+		return nil // the session has none
+	}
+	n, err := conversation.Unread(view, conversation.Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID, GuestID: guestID}, conversation.Guest)
+	out.UnreadMessages = new(int32(n))
 	return err
 }
 

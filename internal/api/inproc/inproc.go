@@ -1,4 +1,4 @@
-// Package inproc connects gRPC clients to services in the same process. A call runs the interceptor and the handler on the caller's
+// Package inproc connects gRPC clients to services in the same process. A unary call runs the interceptor and the handler on the caller's
 // goroutine, without network and without copying messages. Caller and handler share nested messages, so handlers must not keep or change
 // their input.
 package inproc
@@ -20,7 +20,9 @@ import (
 // before the first call.
 type Conn struct {
 	unary    grpc.UnaryServerInterceptor
+	stream   grpc.StreamServerInterceptor
 	methods  map[string]method
+	streams  map[string]streamMethod
 	services []string
 }
 
@@ -29,16 +31,24 @@ type method struct {
 	desc grpc.MethodDesc
 }
 
-// New returns a connection whose calls run through the given interceptor, which may be nil.
-func New(unary grpc.UnaryServerInterceptor) *Conn {
-	return &Conn{unary: unary, methods: map[string]method{}}
+type streamMethod struct {
+	impl any
+	desc grpc.StreamDesc
 }
 
-// RegisterService registers the unary methods of a service. It ignores streams.
+// New returns a connection whose calls run through the given interceptors, which may be nil.
+func New(unary grpc.UnaryServerInterceptor, stream grpc.StreamServerInterceptor) *Conn {
+	return &Conn{unary: unary, stream: stream, methods: map[string]method{}, streams: map[string]streamMethod{}}
+}
+
+// RegisterService registers the methods of a service.
 func (c *Conn) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	c.services = append(c.services, desc.ServiceName)
 	for _, m := range desc.Methods {
 		c.methods[fmt.Sprintf("/%s/%s", desc.ServiceName, m.MethodName)] = method{impl, m}
+	}
+	for _, m := range desc.Streams {
+		c.streams[fmt.Sprintf("/%s/%s", desc.ServiceName, m.StreamName)] = streamMethod{impl, m}
 	}
 }
 
@@ -82,10 +92,6 @@ func (c *Conn) Invoke(ctx context.Context, fullMethod string, args, reply any, o
 		}
 	}
 	return err
-}
-
-func (c *Conn) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
-	return nil, status.Error(codes.Unimplemented, "streams are not served in process")
 }
 
 // moveMessage moves the fields of src to dst, which has the same type. Nested messages are shared, so src must not be used afterwards.

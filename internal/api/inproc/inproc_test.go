@@ -41,7 +41,7 @@ func TestInvoke(t *testing.T) {
 	c := New(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		passed = append(passed, info.FullMethod)
 		return next(ctx, req)
-	})
+	}, nil)
 	partnerv1.RegisterSpaceServiceServer(c, s)
 	ctx := metadata.AppendToOutgoingContext(context.WithValue(t.Context(), mark{}, "x"), "k", "v")
 	var header metadata.MD
@@ -67,7 +67,7 @@ func TestInvoke(t *testing.T) {
 
 func TestInvokeFails(t *testing.T) {
 	s := &service{}
-	c := New(nil)
+	c := New(nil, nil)
 	partnerv1.RegisterSpaceServiceServer(c, s)
 	const list = "/latchkey.partner.v1.SpaceService/ListSpaces"
 	for _, step := range []struct {

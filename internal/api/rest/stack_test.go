@@ -142,7 +142,7 @@ func newStack(t testing.TB, limits chain.Limits) *stack {
 		t.Fatal(err)
 	}
 	s.chain = c
-	conn := inproc.New(c.Unary)
+	conn := inproc.New(c.Unary, c.Stream)
 	reg := c.Registrar(conn)
 	partnerv1.RegisterReservationServiceServer(reg, s.service)
 	partnerv1.RegisterSpaceServiceServer(reg, s.service)

@@ -12,11 +12,14 @@ import (
 	"latchkey.dev/internal/sandbox"
 )
 
+// anyPartner lets the server call the PMSs of several properties of a test.
+func anyPartner(c *sandbox.Config) { c.Server.Partner.Allow = []string{"127.0.0.1"} }
+
 // A partner reads a guest's data while the guest stays, as far as the guest shares them and the property marks them mandatory: the same over
 // REST, gRPC and Connect, as a list of guests and with the reservation. The guest sees each read, also refused ones.
 func TestPartnerReadsGuests(t *testing.T) {
 	t.Parallel()
-	w := open(t, func(c *sandbox.Config) { c.Server.Partner.Allow = []string{"127.0.0.1"} })
+	w := open(t, anyPartner)
 	w.set(map[string]any{"mandatoryGroups": map[string]any{"list": []string{"identity"}}})
 	g := w.bind(w.book("B-1", "1001", "R101"))
 	elsewhere := w.OpenProperty()

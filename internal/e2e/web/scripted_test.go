@@ -3,6 +3,7 @@ package web_test
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -19,17 +20,19 @@ import (
 
 // scripted answers the calls of pages with fixed values, so that a test can show a page in any state.
 type scripted struct {
-	link    *guestv1.Link
-	stay    *guestv1.Stay
-	form    *guestv1.Form
-	kiosk   *kioskv1.Kiosk
-	pins    *guestv1.Pins
-	choices []*guestv1.Choice
-	devices []*guestv1.Device
-	ledger  *guestv1.DisclosureList
-	fail    error // of writing calls
-	pinFail error
-	asking  chan struct{} // StartCheckIn waits until it is closed; nil: it does not wait
+	link        *guestv1.Link
+	stay        *guestv1.Stay
+	form        *guestv1.Form
+	kiosk       *kioskv1.Kiosk
+	pins        *guestv1.Pins
+	choices     []*guestv1.Choice
+	devices     []*guestv1.Device
+	ledger      *guestv1.DisclosureList
+	messages    []*guestv1.Message
+	messageFail error
+	fail        error // of writing calls
+	pinFail     error
+	asking      chan struct{} // StartCheckIn waits until it is closed; nil: it does not wait
 }
 
 // moment is the time of the scripted pages.
@@ -39,7 +42,7 @@ var moment = time.Date(2026, 11, 21, 14, 5, 0, 0, time.UTC)
 func (s *scripted) serve(t *testing.T) string {
 	t.Helper()
 	pages, err := web.New(web.API{
-		Links: links{script: s}, Stays: stays{script: s}, Forms: forms{script: s}, CheckIns: checkIns{script: s}, Kiosks: kiosks{script: s},
+		Links: links{script: s}, Stays: stays{script: s}, Messages: messages{script: s}, Forms: forms{script: s}, CheckIns: checkIns{script: s}, Kiosks: kiosks{script: s},
 		As: func(ctx context.Context, _ *http.Request, _, _ string) context.Context { return ctx },
 		Fault: func(err error) *fault.Fault {
 			var f *fault.Fault
@@ -85,6 +88,32 @@ func (c links) GetDoor(context.Context, *guestv1.GetDoorRequest, ...grpc.CallOpt
 func (c links) FindStay(context.Context, *guestv1.FindStayRequest, ...grpc.CallOption) (*guestv1.FindStayResponse, error) {
 	return &guestv1.FindStayResponse{Data: &guestv1.Found{Choices: c.script.choices}}, c.script.fail
 }
+
+type messages struct {
+	guestv1.MessageServiceClient
+	script *scripted
+}
+
+func (c messages) ListMessages(_ context.Context, r *guestv1.ListMessagesRequest, _ ...grpc.CallOption) (*guestv1.ListMessagesResponse, error) {
+	list := c.script.messages[min(int(r.GetAfter()), len(c.script.messages)):]
+	return &guestv1.ListMessagesResponse{Data: &guestv1.MessageList{List: list}}, c.script.messageFail
+}
+
+func (c messages) ReadMessages(context.Context, *guestv1.ReadMessagesRequest, ...grpc.CallOption) (*guestv1.ReadMessagesResponse, error) {
+	return &guestv1.ReadMessagesResponse{}, nil
+}
+
+// WatchMessages fails: the browser tries again.
+func (c messages) WatchMessages(context.Context, *guestv1.WatchMessagesRequest, ...grpc.CallOption) (grpc.ServerStreamingClient[guestv1.WatchMessagesResponse], error) {
+	return silent{}, nil
+}
+
+// silent is a stream that has ended.
+type silent struct {
+	grpc.ServerStreamingClient[guestv1.WatchMessagesResponse]
+}
+
+func (silent) Recv() (*guestv1.WatchMessagesResponse, error) { return nil, io.EOF }
 
 type stays struct {
 	guestv1.StayServiceClient

@@ -125,6 +125,15 @@ var guestStates = []state{
 	{name: "shut-offline", path: "/g/stays/stay1/key/help", given: started("failed", "lockOffline")},
 	{name: "shut-jammed", path: "/g/stays/stay1/key/help", given: started("verified", "lockJammed")},
 	{name: "shut-moving", path: "/g/stays/stay1/key/help", given: started("sent", "")},
+	{name: "messages", path: "/g/stays/stay1/messages", given: func(s *scripted) {
+		at := s.stay.GetFrom()
+		s.messages = []*guestv1.Message{
+			{Number: 1, Sender: "property", Text: "Welcome to Lisbon.\nWhen do you arrive?", SentAt: at}, {Number: 2, Sender: "guest", Text: "At about nine in the evening. Is somebody there then?", SentAt: at, ReadAt: at},
+			{Number: 3, Sender: "property", Text: "Yes, until ten. " + strings.Repeat("Verylongword", 8), SentAt: at},
+		}
+	}},
+	{name: "messages-none", path: "/g/stays/stay1/messages"},
+	{name: "messages-closed", path: "/g/stays/stay1/messages", given: func(s *scripted) { s.messageFail = fault.New(fault.Denied, fault.MainGuestOnly, "") }},
 	{name: "ledger", path: "/g/stays/stay1/ledger", given: func(s *scripted) {
 		at := s.stay.GetFrom()
 		s.ledger = &guestv1.DisclosureList{List: []*guestv1.Disclosure{

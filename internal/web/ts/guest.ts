@@ -1,5 +1,6 @@
 import { doors } from "./doors";
 import "./drawn";
+import { feed } from "./feed";
 import { live } from "./live";
 import { offline } from "./offline";
 import { focusFirst } from "./page";
@@ -20,5 +21,6 @@ addEventListener("pageshow", () => {
   for (const b of document.querySelectorAll("[aria-disabled]")) b.removeAttribute("aria-disabled");
 });
 
+feed();
 void doors();
 void offline().catch(() => {}); // a browser that keeps nothing still shows the pages

@@ -360,9 +360,11 @@ type Stay struct {
 	OpensAt *timestamppb.Timestamp `protobuf:"bytes,28,opt,name=opens_at,json=opensAt,proto3" json:"opens_at,omitempty"`
 	// Another text after each change of a PIN of the stay. A page that shows a PIN compares it, and asks for the PIN again. Empty: the stay
 	// has no PIN.
-	CodesVersion  string `protobuf:"bytes,29,opt,name=codes_version,json=codesVersion,proto3" json:"codes_version,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	CodesVersion string `protobuf:"bytes,29,opt,name=codes_version,json=codesVersion,proto3" json:"codes_version,omitempty"`
+	// The number of the property's messages that the guest has not read. Absent if the session has no conversation: see MessageService.
+	UnreadMessages *int32 `protobuf:"varint,30,opt,name=unread_messages,json=unreadMessages,proto3,oneof" json:"unread_messages,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Stay) Reset() {
@@ -596,6 +598,13 @@ func (x *Stay) GetCodesVersion() string {
 		return x.CodesVersion
 	}
 	return ""
+}
+
+func (x *Stay) GetUnreadMessages() int32 {
+	if x != nil && x.UnreadMessages != nil {
+		return *x.UnreadMessages
+	}
+	return 0
 }
 
 // StayMail is the state of a mail to the guest.
@@ -1834,7 +1843,8 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x1aCreateSmartKeyLinkResponse\x12\x17\n" +
 	"\x04link\x18\x01 \x01(\tB\x03\x80\x01\x01R\x04link\x129\n" +
 	"\n" +
-	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\xee\t\n" +
+	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\xb0\n" +
+	"\n" +
 	"\x04Stay\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12;\n" +
 	"\bproperty\x18\x02 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\bproperty\x12\x16\n" +
@@ -1869,8 +1879,10 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\rsends_no_mail\x18\x1a \x01(\bR\vsendsNoMail\x12&\n" +
 	"\fkeep_profile\x18\x1b \x01(\bH\x00R\vkeepProfile\x88\x01\x01\x125\n" +
 	"\bopens_at\x18\x1c \x01(\v2\x1a.google.protobuf.TimestampR\aopensAt\x12#\n" +
-	"\rcodes_version\x18\x1d \x01(\tR\fcodesVersionB\x0f\n" +
-	"\r_keep_profile\"=\n" +
+	"\rcodes_version\x18\x1d \x01(\tR\fcodesVersion\x12,\n" +
+	"\x0funread_messages\x18\x1e \x01(\x05H\x01R\x0eunreadMessages\x88\x01\x01B\x0f\n" +
+	"\r_keep_profileB\x12\n" +
+	"\x10_unread_messages\"=\n" +
 	"\bStayMail\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x12\x1b\n" +
 	"\tmasked_to\x18\x02 \x01(\tR\bmaskedTo\"\x85\x02\n" +

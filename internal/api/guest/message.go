@@ -1,0 +1,157 @@
+package guest
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/conversation"
+	"latchkey.dev/internal/credential"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest"
+)
+
+// Messages is the guest's side of a conversation with the property.
+type Messages struct {
+	guestv1.UnimplementedMessageServiceServer
+	Deps
+	Feed *conversation.Feed
+}
+
+const (
+	defaultMessages = 50
+	// watchBeat is the interval in which a stream reads again without a wake-up, which can be lost between nodes, and checks the session.
+	watchBeat = 20 * time.Second
+)
+
+// ListMessages lists the conversation of the caller.
+func (s *Messages) ListMessages(ctx context.Context, r *guestv1.ListMessagesRequest) (*guestv1.ListMessagesResponse, error) {
+	k, err := s.conversation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	size := int(r.GetPageSize())
+	if size == 0 {
+		size = defaultMessages
+	}
+	view := s.DB.View(ctx)
+	list, more, err := conversation.List(view, s.Keys, k, int(r.GetAfter()), size)
+	if err != nil {
+		return nil, err
+	}
+	unread, err := conversation.Unread(view, k, conversation.Guest)
+	if err != nil {
+		return nil, err
+	}
+	out := &guestv1.MessageList{More: more, Unread: int32(unread)}
+	for _, m := range list {
+		out.List = append(out.List, messageMessage(m))
+	}
+	return &guestv1.ListMessagesResponse{Data: out}, nil
+}
+
+// SendMessage sends a message to the property.
+func (s *Messages) SendMessage(ctx context.Context, r *guestv1.SendMessageRequest) (*guestv1.SendMessageResponse, error) {
+	k, err := s.conversation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, _ actor.Actor) (*guestv1.SendMessageResponse, error) {
+		m, err := conversation.Send(tx, s.Keys, conversation.Message{Key: k, Sender: conversation.Guest, Text: r.GetText()})
+		if err != nil {
+			return nil, err
+		}
+		return &guestv1.SendMessageResponse{Data: messageMessage(m)}, nil
+	})
+}
+
+// ReadMessages marks messages of the property as read.
+func (s *Messages) ReadMessages(ctx context.Context, r *guestv1.ReadMessagesRequest) (*guestv1.ReadMessagesResponse, error) {
+	k, err := s.conversation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, _ actor.Actor) (*guestv1.ReadMessagesResponse, error) {
+		return &guestv1.ReadMessagesResponse{}, conversation.Read(tx, k, conversation.Guest, int(r.GetNumber()))
+	})
+}
+
+// WatchMessages sends the messages of the conversation as they come.
+func (s *Messages) WatchMessages(r *guestv1.WatchMessagesRequest, stream grpc.ServerStreamingServer[guestv1.WatchMessagesResponse]) error {
+	ctx := stream.Context()
+	k, err := s.conversation(ctx)
+	if err != nil {
+		return err
+	}
+	watcher := s.Feed.WatchGuest(k.GuestID)
+	defer watcher.Stop()
+	beat := time.NewTicker(watchBeat)
+	defer beat.Stop()
+	for after := int(r.GetAfter()); ; {
+		list, more, err := conversation.List(s.DB.View(ctx), s.Keys, k, after, defaultMessages)
+		if err != nil {
+			return err
+		}
+		for _, m := range list {
+			if err := stream.Send(&guestv1.WatchMessagesResponse{Data: messageMessage(m)}); err != nil {
+				return err
+			}
+			after = m.Number
+		}
+		if more {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.Feed.Closed():
+			return fault.New(fault.Unavailable, "", "the service stops: call again with the last number")
+		case <-watcher.Woken():
+		case <-beat.C:
+			if err := s.checkSession(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// checkSession returns an error if the caller's session has ended.
+func (s *Messages) checkSession(ctx context.Context) error {
+	a, err := callerGuest(ctx)
+	if err != nil {
+		return err
+	}
+	active, err := guest.IsSessionActive(s.DB.View(ctx), a.PropertyID, a.ID)
+	if err == nil && !active {
+		err = credential.Refused()
+	}
+	return err
+}
+
+// conversation returns the conversation of the caller's guest.
+func (s *Messages) conversation(ctx context.Context) (conversation.Key, error) {
+	a, err := callerGuest(ctx)
+	if err != nil {
+		return conversation.Key{}, err
+	}
+	p, err := s.party(ctx, a)
+	if err != nil {
+		return conversation.Key{}, err
+	}
+	guestID, err := p.Correspondent(a)
+	return conversation.Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID, GuestID: guestID}, err
+}
+
+func messageMessage(m conversation.Message) *guestv1.Message {
+	out := &guestv1.Message{Number: int32(m.Number), Sender: string(m.Sender), Text: m.Text, SentAt: timestamppb.New(m.SentAt)}
+	if m.ReadAt != nil {
+		out.ReadAt = convert.Time(*m.ReadAt)
+	}
+	return out
+}

@@ -1,0 +1,113 @@
+package inproc
+
+import (
+	"context"
+	"io"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// NewStream begins a call that answers with a stream of messages. Streams from the client are not served in process. The caller ends the call
+// by ending ctx, as with a network.
+func (c *Conn) NewStream(ctx context.Context, desc *grpc.StreamDesc, fullMethod string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+	m, ok := c.streams[fullMethod]
+	switch {
+	case !ok:
+		return nil, status.Errorf(codes.Unimplemented, "unknown stream %s", fullMethod)
+	case desc.ClientStreams:
+		return nil, status.Error(codes.Unimplemented, "streams from the client are not served in process")
+	}
+	md, _ := metadata.FromOutgoingContext(ctx)
+	if md == nil {
+		md = metadata.MD{}
+	}
+	sts := NewTransport(fullMethod)
+	ctx = metadata.NewIncomingContext(metadata.NewOutgoingContext(ctx, metadata.MD{}), md)
+	return &pipe{
+		ctx: grpc.NewContextWithServerTransportStream(ctx, sts), transport: sts, messages: make(chan any), ended: make(chan struct{}),
+		run: func(p *pipe) error {
+			info := &grpc.StreamServerInfo{FullMethod: fullMethod, IsServerStream: true}
+			if c.stream == nil {
+				return m.desc.Handler(m.impl, serverEnd{p})
+			}
+			return c.stream(m.impl, serverEnd{p}, info, m.desc.Handler)
+		},
+	}, nil
+}
+
+// pipe is both ends of one stream. The handler runs on a goroutine of its own and waits until each message is received.
+type pipe struct {
+	ctx       context.Context
+	transport *Transport
+	run       func(*pipe) error
+	request   any
+	messages  chan any
+	ended     chan struct{} // closed when the handler has returned
+	err       error         // of the handler
+	begun     sync.Once
+}
+
+func (p *pipe) Header() (metadata.MD, error) { return p.transport.Header(), nil }
+func (p *pipe) Trailer() metadata.MD         { return nil }
+func (p *pipe) Context() context.Context     { return p.ctx }
+
+func (p *pipe) SendMsg(m any) error {
+	p.request = m
+	return nil
+}
+
+// CloseSend starts the handler, which has its request now.
+func (p *pipe) CloseSend() error {
+	p.begun.Do(func() {
+		go func() {
+			defer close(p.ended)
+			p.err = p.run(p)
+		}()
+	})
+	return nil
+}
+
+func (p *pipe) RecvMsg(m any) error {
+	select {
+	case got := <-p.messages:
+		return moveMessage(m, got)
+	case <-p.ended:
+	}
+	if p.err == nil {
+		return io.EOF
+	}
+	if _, ok := status.FromError(p.err); !ok {
+		return status.FromContextError(p.err).Err()
+	}
+	return p.err
+}
+
+// serverEnd is the end of the handler.
+type serverEnd struct{ *pipe }
+
+func (s serverEnd) SetHeader(md metadata.MD) error  { return s.transport.SetHeader(md) }
+func (s serverEnd) SendHeader(md metadata.MD) error { return s.transport.SendHeader(md) }
+func (s serverEnd) SetTrailer(md metadata.MD)       { _ = s.transport.SetTrailer(md) }
+
+func (s serverEnd) SendMsg(m any) error {
+	select {
+	case s.messages <- m:
+		return nil
+	case <-s.ctx.Done():
+		return status.FromContextError(s.ctx.Err()).Err()
+	}
+}
+
+// RecvMsg receives the request once.
+func (s serverEnd) RecvMsg(m any) error {
+	if s.request == nil {
+		return io.EOF
+	}
+	request := s.request
+	s.request = nil
+	return moveMessage(m, request)
+}

@@ -1,0 +1,233 @@
+package property
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/conversation"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/reservation"
+)
+
+// Messages is the property's side of the conversations with its guests.
+type Messages struct {
+	propertyv1.UnimplementedMessageServiceServer
+	Deps
+	Feed *conversation.Feed
+}
+
+// watchBeat is the interval in which a stream reads again without a wake-up, which can be lost between nodes.
+const watchBeat = 20 * time.Second
+
+// ListConversations lists conversations, the latest message first.
+func (s *Messages) ListConversations(ctx context.Context, r *propertyv1.ListConversationsRequest) (*propertyv1.ListConversationsResponse, error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r.GetPageToken() != "" && !id.Valid(id.Message, r.GetPageToken()) {
+		return nil, badPageToken()
+	}
+	size := int(r.GetPageSize())
+	if size == 0 {
+		size = defaultPage
+	}
+	view := s.DB.View(ctx)
+	found, next, err := conversation.Find(view, s.Keys, propertyID, conversation.Search{UnreadOnly: r.GetUnreadOnly(), Query: r.GetQuery(), Before: r.GetPageToken(), Limit: size})
+	if err != nil {
+		return nil, err
+	}
+	unread, err := conversation.AllUnread(view, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	list := &propertyv1.ConversationList{NextPageToken: next, Unread: int32(unread)}
+	for _, c := range found {
+		m, err := s.conversationMessage(view, c)
+		if err != nil {
+			return nil, err
+		}
+		list.List = append(list.List, m)
+	}
+	return &propertyv1.ListConversationsResponse{Data: list}, nil
+}
+
+// ListMessages lists the messages of a conversation.
+func (s *Messages) ListMessages(ctx context.Context, r *propertyv1.ListMessagesRequest) (*propertyv1.ListMessagesResponse, error) {
+	view := s.DB.View(ctx)
+	k, err := conversationOf(ctx, view, r.GetGuestId())
+	if err != nil {
+		return nil, err
+	}
+	size := int(r.GetPageSize())
+	if size == 0 {
+		size = defaultPage
+	}
+	list, more, err := conversation.List(view, s.Keys, k, int(r.GetAfter()), size)
+	if err != nil {
+		return nil, err
+	}
+	out := &propertyv1.MessageList{More: more}
+	for _, m := range list {
+		out.List = append(out.List, messageMessage(m))
+	}
+	return &propertyv1.ListMessagesResponse{Data: out}, nil
+}
+
+// SendMessage sends a message to a guest.
+func (s *Messages) SendMessage(ctx context.Context, r *propertyv1.SendMessageRequest) (*propertyv1.SendMessageResponse, error) {
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.SendMessageResponse, error) {
+		k, err := conversationOf(ctx, tx, r.GetGuestId())
+		if err != nil {
+			return nil, err
+		}
+		who, _ := actor.From(ctx)
+		author, err := staffName(tx, who)
+		if err != nil {
+			return nil, err
+		}
+		m, err := conversation.Send(tx, s.Keys, conversation.Message{Key: k, Sender: conversation.Property, Author: author, Text: r.GetText()})
+		if err != nil {
+			return nil, err
+		}
+		return &propertyv1.SendMessageResponse{Data: messageMessage(m)}, nil
+	})
+}
+
+// ReadMessages marks messages of a guest as read.
+func (s *Messages) ReadMessages(ctx context.Context, r *propertyv1.ReadMessagesRequest) (*propertyv1.ReadMessagesResponse, error) {
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.ReadMessagesResponse, error) {
+		k, err := conversationOf(ctx, tx, r.GetGuestId())
+		if err != nil {
+			return nil, err
+		}
+		return &propertyv1.ReadMessagesResponse{}, conversation.Read(tx, k, conversation.Property, int(r.GetNumber()))
+	})
+}
+
+// WatchConversations sends conversations with unread messages, and then those that change.
+func (s *Messages) WatchConversations(_ *propertyv1.WatchConversationsRequest, stream grpc.ServerStreamingServer[propertyv1.WatchConversationsResponse]) error {
+	ctx := stream.Context()
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return err
+	}
+	watcher := s.Feed.WatchProperty(propertyID)
+	defer watcher.Stop()
+	beat := time.NewTicker(watchBeat)
+	defer beat.Stop()
+	if err := s.sendUnread(stream, propertyID); err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.Feed.Closed():
+			return fault.New(fault.Unavailable, "", "the service stops: call again")
+		case <-beat.C: // a wake-up of another node can be lost
+			err = s.sendUnread(stream, propertyID)
+		case <-watcher.Woken():
+			err = s.sendChanged(stream, propertyID, watcher)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Messages) sendChanged(stream grpc.ServerStreamingServer[propertyv1.WatchConversationsResponse], propertyID string, w *conversation.Watcher) error {
+	guests, all := w.Changed()
+	if all {
+		return s.sendUnread(stream, propertyID)
+	}
+	for _, guestID := range guests {
+		view := s.DB.View(stream.Context())
+		c, err := conversation.Summarize(view, s.Keys, propertyID, guestID)
+		if err == nil && c != nil {
+			err = s.sendConversation(stream, view, *c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendUnread sends all conversations with a message that the property has not read.
+func (s *Messages) sendUnread(stream grpc.ServerStreamingServer[propertyv1.WatchConversationsResponse], propertyID string) error {
+	for before := ""; ; {
+		view := s.DB.View(stream.Context())
+		found, next, err := conversation.Find(view, s.Keys, propertyID, conversation.Search{UnreadOnly: true, Before: before, Limit: defaultPage})
+		if err != nil {
+			return err
+		}
+		for _, c := range found {
+			if err := s.sendConversation(stream, view, c); err != nil {
+				return err
+			}
+		}
+		if before = next; before == "" {
+			return nil
+		}
+	}
+}
+
+func (s *Messages) sendConversation(stream grpc.ServerStreamingServer[propertyv1.WatchConversationsResponse], view *db.Tx, c conversation.Summary) error {
+	m, err := s.conversationMessage(view, c)
+	if err != nil {
+		return err
+	}
+	return stream.Send(&propertyv1.WatchConversationsResponse{Data: m})
+}
+
+// conversationOf returns the conversation with a guest of the caller's property.
+func conversationOf(ctx context.Context, view *db.Tx, guestID string) (conversation.Key, error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return conversation.Key{}, err
+	}
+	row, err := guest.Get(view, propertyID, guestID)
+	if err != nil {
+		return conversation.Key{}, err
+	}
+	return conversation.Key{PropertyID: propertyID, ReservationID: row.ReservationID, GuestID: row.ID}, nil
+}
+
+// conversationMessage converts a conversation, with the name of its guest.
+func (s *Messages) conversationMessage(view *db.Tx, c conversation.Summary) (*propertyv1.Conversation, error) {
+	who, err := guest.Introduce(view, s.Keys, c.Last.PropertyID, c.Last.GuestID)
+	if err != nil {
+		return nil, err
+	}
+	place, err := reservation.PlaceOf(view, who.Reservation)
+	if err != nil {
+		return nil, err
+	}
+	out := &propertyv1.Conversation{
+		GuestId: c.Last.GuestID, ReservationId: c.Last.ReservationID, PmsNumber: who.Reservation.PmsNumber, Name: who.Name,
+		Unread: int32(c.Unread), Last: messageMessage(c.Last),
+	}
+	if place.Space != nil {
+		out.SpaceName = place.Space.Name
+	}
+	return out, nil
+}
+
+func messageMessage(m conversation.Message) *propertyv1.Message {
+	out := &propertyv1.Message{Number: int32(m.Number), Sender: string(m.Sender), Author: m.Author, Text: m.Text, SentAt: timestamppb.New(m.SentAt)}
+	if m.ReadAt != nil {
+		out.ReadAt = convert.Time(*m.ReadAt)
+	}
+	return out
+}

@@ -1,0 +1,178 @@
+// Package conversation keeps the messages between guests and their property. Each guest of a stay has one conversation with the property.
+// Its messages are numbered, sealed with the property's key, and deleted with the guest.
+package conversation
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"latchkey.dev/ent"
+	entmessage "latchkey.dev/ent/message"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/keyring"
+)
+
+// Side is one of the two sides of a conversation.
+type Side string
+
+// The sides.
+const (
+	Guest    Side = "guest"
+	Property Side = "property"
+)
+
+func (s Side) other() Side {
+	if s == Guest {
+		return Property
+	}
+	return Guest
+}
+
+// Key names a conversation.
+type Key struct{ PropertyID, ReservationID, GuestID string }
+
+// Message is one message of a conversation.
+type Message struct {
+	Key
+	Number int // the place in the conversation, from 1, without gaps
+	Sender Side
+	Author string // the name of the member of staff who wrote it, or empty
+	Text   string
+	SentAt time.Time
+	ReadAt *time.Time // when the other side read it
+}
+
+// Changed is the topic of conversations with a new message, or one that was read. Its key is that of [Key.Topic].
+const Changed db.Topic = "conversation.changed"
+
+// Topic returns the key of [Changed].
+func (k Key) Topic() string { return k.PropertyID + " " + k.ReservationID + " " + k.GuestID }
+
+// ParseTopic returns the conversation of a key of [Changed].
+func ParseTopic(key string) (k Key, ok bool) {
+	parts := strings.Split(key, " ")
+	if len(parts) != 3 {
+		return Key{}, false
+	}
+	return Key{parts[0], parts[1], parts[2]}, true
+}
+
+// The bounds of a conversation. A guest who reaches the second one is far beyond what staff can answer.
+const (
+	maxInAnHour = 60
+	maxMessages = 2000
+)
+
+// insertMessage stores a message with the next number of its conversation. If two transactions choose the same number, PostgreSQL makes one
+// of them run again.
+const insertMessage = `INSERT INTO messages (id, property_id, reservation_id, guest_id, number, sender, author, text, created_at, mailed)
+	VALUES ($1, $2, $3, $4, (SELECT COALESCE(MAX(number), 0) + 1 FROM messages WHERE property_id = $5 AND guest_id = $6), $7, $8, $9, $10, FALSE)
+	ON CONFLICT (guest_id, number) DO NOTHING`
+
+// Send stores a message. Who sends has read what the other side wrote before.
+func Send(tx *db.Tx, keys *keyring.Ring, m Message) (Message, error) {
+	if m.Text = strings.TrimSpace(m.Text); m.Text == "" {
+		return Message{}, fault.Fields(fault.Field{Path: "text", Reason: fault.Required, Message: "write a text"})
+	}
+	if err := checkBounds(tx, m); err != nil {
+		return Message{}, err
+	}
+	messageID := id.New(id.Message)
+	sealed, err := keys.Seal(tx.Context(), m.PropertyID, purpose(messageID), []byte(m.Text))
+	if err != nil {
+		return Message{}, fmt.Errorf("seal a message: %w", err)
+	}
+	_, err = tx.ExecContext(tx.Context(), insertMessage, messageID, m.PropertyID, m.ReservationID, m.GuestID, m.PropertyID, m.GuestID, string(m.Sender), m.Author, sealed, tx.Now())
+	if err != nil {
+		return Message{}, fmt.Errorf("store a message: %w", err)
+	}
+	row, err := tx.Message.Query().Where(entmessage.PropertyID(m.PropertyID), entmessage.ID(messageID)).Only(tx.Context())
+	if err != nil {
+		return Message{}, fmt.Errorf("load a new message: %w", err)
+	}
+	if err := Read(tx, m.Key, m.Sender, row.Number); err != nil {
+		return Message{}, err
+	}
+	tx.Notify(Changed, m.Topic())
+	m.Number, m.SentAt = row.Number, row.CreatedAt
+	return m, nil
+}
+
+func checkBounds(tx *db.Tx, m Message) error {
+	of := tx.Message.Query().Where(entmessage.PropertyID(m.PropertyID), entmessage.GuestID(m.GuestID))
+	all, err := of.Clone().Count(tx.Context())
+	recent := 0
+	if err == nil {
+		recent, err = of.Where(entmessage.Sender(string(m.Sender)), entmessage.CreatedAtGT(tx.Now().Add(-time.Hour))).Count(tx.Context())
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("count the messages of a conversation: %w", err)
+	case all >= maxMessages:
+		return fault.New(fault.Exhausted, fault.TooMany, "the conversation has %d messages, which is the most: call instead", maxMessages)
+	case recent >= maxInAnHour:
+		return fault.New(fault.Exhausted, fault.TooMany, "%d messages were sent in an hour, which is the most: wait, or call", maxInAnHour).Retry(10 * time.Minute)
+	}
+	return nil
+}
+
+// Read marks the messages that a side received, up to a number, as read.
+func Read(tx *db.Tx, k Key, by Side, number int) error {
+	n, err := tx.Message.Update().Where(entmessage.PropertyID(k.PropertyID), entmessage.GuestID(k.GuestID), entmessage.Sender(string(by.other())),
+		entmessage.NumberLTE(number), entmessage.ReadAtIsNil()).SetReadAt(tx.Now()).Save(tx.Context())
+	if err != nil {
+		return fmt.Errorf("mark messages as read: %w", err)
+	}
+	if n == 0 {
+		return nil
+	}
+	tx.Notify(Changed, k.Topic())
+	if by == Property {
+		return settle(tx, k)
+	}
+	return nil
+}
+
+// List returns messages of a conversation after a number, in their order, at most limit, and whether there are more.
+func List(view *db.Tx, keys *keyring.Ring, k Key, after, limit int) (out []Message, more bool, err error) {
+	rows, err := view.Message.Query().Where(entmessage.PropertyID(k.PropertyID), entmessage.GuestID(k.GuestID), entmessage.NumberGT(after)).
+		Order(entmessage.ByNumber()).Limit(limit + 1).All(view.Context())
+	if err != nil {
+		return nil, false, fmt.Errorf("list the messages of a conversation: %w", err)
+	}
+	for _, row := range rows[:min(len(rows), limit)] {
+		m, err := open(view.Context(), keys, row)
+		if err != nil {
+			return nil, false, err
+		}
+		out = append(out, m)
+	}
+	return out, len(rows) > limit, nil
+}
+
+// Unread returns the number of messages of a conversation that a side received and has not read.
+func Unread(view *db.Tx, k Key, by Side) (int, error) {
+	n, err := view.Message.Query().Where(entmessage.PropertyID(k.PropertyID), entmessage.GuestID(k.GuestID), entmessage.Sender(string(by.other())), entmessage.ReadAtIsNil()).Count(view.Context())
+	if err != nil {
+		return 0, fmt.Errorf("count unread messages: %w", err)
+	}
+	return n, nil
+}
+
+func open(ctx context.Context, keys *keyring.Ring, row *ent.Message) (Message, error) {
+	text, err := keys.Open(ctx, row.PropertyID, purpose(row.ID), row.Text)
+	if err != nil {
+		return Message{}, fmt.Errorf("open a message: %w", err)
+	}
+	return Message{
+		Key: Key{row.PropertyID, row.ReservationID, row.GuestID}, Number: row.Number, Sender: Side(row.Sender), Author: row.Author, Text: string(text),
+		SentAt: row.CreatedAt, ReadAt: row.ReadAt,
+	}, nil
+}
+
+// purpose binds a sealed text to its message.
+func purpose(messageID string) string { return "message/" + messageID }

@@ -1,0 +1,95 @@
+package conversation
+
+import "sync"
+
+// maxChanged bounds the conversations that a watcher of a property is behind with. Beyond it the watcher reads all again.
+const maxChanged = 500
+
+// Feed wakes those who watch conversations. A wake-up carries no message: the watcher reads what is stored.
+type Feed struct {
+	closed   chan struct{}
+	mu       sync.Mutex
+	watchers map[string]map[*Watcher]struct{} // by guest or property
+}
+
+// NewFeed returns a feed without watchers.
+func NewFeed() *Feed {
+	return &Feed{closed: make(chan struct{}), watchers: map[string]map[*Watcher]struct{}{}}
+}
+
+// Close ends all watching, because the service stops. It is called once.
+func (f *Feed) Close() { close(f.closed) }
+
+// Closed is closed when the service stops.
+func (f *Feed) Closed() <-chan struct{} { return f.closed }
+
+// Watcher waits for changes of conversations.
+type Watcher struct {
+	feed    *Feed
+	of      string
+	woken   chan struct{}
+	changed map[string]struct{} // the guests whose conversations changed
+	all     bool                // too many changed to name them
+}
+
+// WatchGuest watches the conversation of a guest. The caller stops the watcher.
+func (f *Feed) WatchGuest(guestID string) *Watcher { return f.watch(guestID) }
+
+// WatchProperty watches all conversations of a property. The caller stops the watcher.
+func (f *Feed) WatchProperty(propertyID string) *Watcher { return f.watch(propertyID) }
+
+func (f *Feed) watch(of string) *Watcher {
+	w := &Watcher{feed: f, of: of, woken: make(chan struct{}, 1), changed: map[string]struct{}{}}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.watchers[of] == nil {
+		f.watchers[of] = map[*Watcher]struct{}{}
+	}
+	f.watchers[of][w] = struct{}{}
+	return w
+}
+
+// Stop ends the watcher.
+func (w *Watcher) Stop() {
+	w.feed.mu.Lock()
+	defer w.feed.mu.Unlock()
+	delete(w.feed.watchers[w.of], w)
+	if len(w.feed.watchers[w.of]) == 0 {
+		delete(w.feed.watchers, w.of)
+	}
+}
+
+// Woken receives a value after a change.
+func (w *Watcher) Woken() <-chan struct{} { return w.woken }
+
+// Changed returns the guests whose conversations have changed since the last call, and whether others may have too.
+func (w *Watcher) Changed() (guests []string, all bool) {
+	w.feed.mu.Lock()
+	defer w.feed.mu.Unlock()
+	for g := range w.changed {
+		guests = append(guests, g)
+	}
+	all = w.all
+	clear(w.changed)
+	w.all = false
+	return guests, all
+}
+
+// Wake wakes the watchers of a conversation and of its property. It does not block.
+func (f *Feed) Wake(k Key) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, of := range []string{k.GuestID, k.PropertyID} {
+		for w := range f.watchers[of] {
+			if len(w.changed) >= maxChanged {
+				w.all = true
+			} else {
+				w.changed[k.GuestID] = struct{}{}
+			}
+			select {
+			case w.woken <- struct{}{}:
+			default:
+			}
+		}
+	}
+}

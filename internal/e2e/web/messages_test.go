@@ -1,0 +1,45 @@
+package web_test
+
+import (
+	"testing"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/test/browser"
+)
+
+// Guest and staff write to each other while the page is open: each message is there without loading the page.
+func TestGuestAndStaffWrite(t *testing.T) {
+	w := open(t)
+	w.book("B-1", "1001", "R101", nil)
+	p := browser.Open(t, browser.WithSize(browser.Phone))
+	p.Visit(w.link())
+	p.Next("Open my stay", "Your stay")
+	p.Next("Messages", "Messages")
+	p.Axe()
+	p.Fill("Your message", "Where can I park?")
+	p.Click("Send")
+	p.Wait("#messages li")
+	api, staff := propertyv1.NewMessageServiceClient(w.Public), w.Staff(t.Context())
+	found, err := api.ListConversations(staff, &propertyv1.ListConversationsRequest{UnreadOnly: true})
+	if err != nil || len(found.GetData().GetList()) != 1 || found.GetData().GetList()[0].GetLast().GetText() != "Where can I park?" {
+		t.Fatalf("staff read %v, %v", found, err)
+	}
+	p.Script("globalThis.sameDocument = true")
+	p.Fill("Your message", "not sent yet")
+	_, err = api.SendMessage(staff, &propertyv1.SendMessageRequest{GuestId: found.GetData().GetList()[0].GetGuestId(), Text: "Behind the house."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.WaitText("Behind the house.")
+	p.WaitText("Read ")
+	if !p.Holds("globalThis.sameDocument === true") || p.Value("Your message") != "not sent yet" {
+		t.Error("the page loaded again, or lost what the guest typed")
+	}
+	p.Axe()
+	p.Fits()
+	p.Screenshot("messages")
+	p.Next("Back", "Your stay")
+	if p.Has(".chip.todo") && p.Holds(`document.body.innerText.includes("1 new")`) {
+		t.Error("a message that the guest has read is new")
+	}
+}

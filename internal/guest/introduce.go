@@ -1,0 +1,64 @@
+package guest
+
+import (
+	"fmt"
+	"strings"
+
+	entguest "latchkey.dev/ent/guest"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/reservation"
+)
+
+// Get returns a guest of a property. A guest of another property answers like an unknown one.
+func Get(view *db.Tx, propertyID, guestID string) (*Row, error) {
+	rows, err := view.Guest.Query().Where(entguest.PropertyID(propertyID), entguest.ID(guestID)).Limit(1).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("find a guest: %w", err)
+	}
+	if len(rows) == 0 {
+		return nil, errGuestNotFound
+	}
+	return rows[0], nil
+}
+
+// InvitedTo returns the address to which a companion's link was mailed, or "".
+func InvitedTo(view *db.Tx, keys *keyring.Ring, g *Row) (string, error) {
+	answered, err := openPerson(view.Context(), keys, g)
+	return answered.InvitedTo, err
+}
+
+// Introduction says who a guest is.
+type Introduction struct {
+	Reservation *reservation.Row
+	Name        string // the guest's, or the booker's as long as the main guest has given none
+}
+
+// Introduce returns who a guest is.
+func Introduce(view *db.Tx, keys *keyring.Ring, propertyID, guestID string) (Introduction, error) {
+	row, err := Get(view, propertyID, guestID)
+	if err != nil {
+		return Introduction{}, err
+	}
+	reserved, err := loadReservation(view, propertyID, row.ReservationID)
+	if err != nil {
+		return Introduction{}, err
+	}
+	answered, err := openPerson(view.Context(), keys, row)
+	if err != nil {
+		return Introduction{}, err
+	}
+	name := strings.TrimSpace(answered.Answers[rule.FirstName] + " " + answered.Answers[rule.LastName])
+	if name == "" && row.Role == Main {
+		booker, err := reservation.Service{Keys: keys}.Booker(view.Context(), reserved)
+		if err != nil {
+			return Introduction{}, err
+		}
+		if booker.FirstName != nil {
+			name = *booker.FirstName + " "
+		}
+		name += booker.LastName
+	}
+	return Introduction{Reservation: reserved, Name: name}, nil
+}

@@ -1,0 +1,40 @@
+package worker
+
+import (
+	"context"
+
+	"latchkey.dev/internal/bus"
+	"latchkey.dev/internal/conversation"
+)
+
+// conversationsSubject is the subject of the message bus on which nodes announce changed conversations.
+const conversationsSubject = "latchkey.conversations"
+
+// Conversations wakes the watchers of a changed conversation on all nodes. A lost wake-up only delays them until they read again.
+type Conversations struct {
+	Bus  *bus.Bus
+	Feed *conversation.Feed
+}
+
+// Notify wakes the watchers of a conversation: see [conversation.Changed]. It does not block.
+func (c Conversations) Notify(key string) {
+	c.wake(key)
+	_ = c.Bus.Publish(conversationsSubject, []byte(key))
+}
+
+func (c Conversations) wake(key string) {
+	if k, ok := conversation.ParseTopic(key); ok {
+		c.Feed.Wake(k)
+	}
+}
+
+// Run receives the announcements of other nodes until ctx ends.
+func (c Conversations) Run(ctx context.Context) error {
+	stop, err := c.Bus.Subscribe(conversationsSubject, func(m bus.Message) { c.wake(string(m.Payload)) })
+	if err != nil {
+		return err
+	}
+	defer stop()
+	<-ctx.Done()
+	return nil
+}

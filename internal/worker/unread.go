@@ -1,0 +1,98 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"latchkey.dev/internal/conversation"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/notice"
+)
+
+const (
+	unreadEvery = time.Minute
+	unreadAfter = 10 * time.Minute // how long a message waits for its reader before a mail says that it is there
+	unreadBatch = 200
+)
+
+// Unread mails those who have not read a message: the guest, or the property's staff, who also get a notice. Only one process of an installation
+// may run it: see [Lease].
+func (m Mails) Unread() Sweep {
+	return Sweep{Name: "unread messages", Every: unreadEvery, Run: func(ctx context.Context, d *db.DB) (failed error) {
+		for ctx.Err() == nil {
+			view := d.View(ctx)
+			waiting, err := conversation.Waiting(view, view.Now().Add(-unreadAfter), unreadBatch)
+			if err != nil {
+				return errors.Join(failed, err)
+			}
+			for _, w := range waiting {
+				if err := d.Write(ctx, func(tx *db.Tx) error { return m.tellOf(tx, w) }); err != nil {
+					return errors.Join(failed, fmt.Errorf("mail the unread messages of %s: %w", w.GuestID, err))
+				}
+			}
+			if len(waiting) < unreadBatch {
+				return failed
+			}
+		}
+		return ctx.Err()
+	}}
+}
+
+// tellOf orders the mail about the unread messages of one side, once for all that are there now.
+func (m Mails) tellOf(tx *db.Tx, w conversation.Unanswered) error {
+	if err := conversation.MarkMailed(tx, w); err != nil {
+		return err
+	}
+	if w.Sender == conversation.Guest {
+		return m.tellStaff(tx, w)
+	}
+	order := mail.Mail{
+		PropertyID: w.PropertyID, Kind: mail.Message, ReservationID: w.ReservationID, OnceKey: fmt.Sprintf("%s/%s/%d", w.GuestID, mail.Message, w.Number),
+	}
+	who, err := guest.Get(tx, w.PropertyID, w.GuestID)
+	if fault.Has(err, fault.GuestNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if who.Role != guest.Main {
+		if order.To, err = guest.InvitedTo(tx, m.Keys, who); err != nil || order.To == "" {
+			return err
+		}
+		order.GuestID = w.GuestID
+	}
+	_, err = mail.Order(tx, m.Keys, m.Jobs, order)
+	return err
+}
+
+// tellStaff adds a notice about a guest's messages, and mails it.
+func (m Mails) tellStaff(tx *db.Tx, w conversation.Unanswered) error {
+	who, err := guest.Introduce(tx, m.Keys, w.PropertyID, w.GuestID)
+	if fault.Has(err, fault.GuestNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	n := notice.Notice{
+		PropertyID: w.PropertyID, Kind: conversation.UnreadNotice, Subject: w.ReservationID, OnceKey: conversation.NoticeKey(w.Key),
+		Params: message.Params{"number": who.Reservation.PmsNumber},
+	}
+	open, err := notice.IsOpen(tx, n.OnceKey)
+	if err != nil || open {
+		return err
+	}
+	if err := notice.Add(tx, n); err != nil {
+		return err
+	}
+	text := notice.Message(n.Kind, n.Params)
+	_, err = mail.Order(tx, m.Keys, m.Jobs, mail.Mail{PropertyID: w.PropertyID, Kind: mail.Staff, ReservationID: w.ReservationID, Params: map[string]string{"kind": text.Kind, "number": who.Reservation.PmsNumber}})
+	return err
+}

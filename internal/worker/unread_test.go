@@ -1,0 +1,88 @@
+package worker
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey.dev/internal/conversation"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/property"
+)
+
+// Who has not read a message for ten minutes gets one mail for all that wait. Staff also get a notice, which ends when they read.
+func TestUnreadMessages(t *testing.T) {
+	eachPost(t, func(p *post) {
+		write(t, p.d, func(tx *db.Tx) error {
+			staff := "desk@example.com"
+			_, err := property.UpdateCheckInSettings(tx, "prp_one", property.CheckInChange{StaffEmail: &staff})
+			return err
+		})
+		stay := p.book("1", "ana@example.com", time.Hour)
+		k := conversation.Key{PropertyID: "prp_one", ReservationID: stay}
+		write(t, p.d, func(tx *db.Tx) error {
+			party, err := guest.LoadParty(tx, p.keys, "prp_one", stay)
+			if err == nil {
+				k.GuestID = party.Members[0].Row.ID
+			}
+			return err
+		})
+		send := func(from conversation.Side) {
+			t.Helper()
+			write(t, p.d, func(tx *db.Tx) error {
+				_, err := conversation.Send(tx, p.keys, conversation.Message{Key: k, Sender: from, Text: "Where is the key?"})
+				return err
+			})
+		}
+		// mails runs the sweep twice and fails the test unless there are so many mails about messages.
+		mails := func(toGuest, toStaff int) {
+			t.Helper()
+			for range 2 {
+				if err := p.mails.Unread().Run(t.Context(), p.d); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := map[string]int{}
+			for _, row := range p.all() {
+				got[row.Kind]++
+			}
+			if got[string(mail.Message)] != toGuest || got[string(mail.Staff)] != toStaff {
+				t.Fatalf("mails %v, want %d to the guest and %d to staff", got, toGuest, toStaff)
+			}
+		}
+		open := func() bool {
+			t.Helper()
+			is, err := notice.IsOpen(p.d.View(t.Context()), conversation.NoticeKey(k))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return is
+		}
+		send(conversation.Guest)
+		send(conversation.Guest)
+		mails(0, 0)
+		p.clock.Advance(unreadAfter + time.Second)
+		mails(0, 1)
+		if !open() {
+			t.Error("staff have no notice")
+		}
+		send(conversation.Property) // who answers has read
+		if open() {
+			t.Error("staff have read, and the notice is open")
+		}
+		p.clock.Advance(unreadAfter + time.Second)
+		mails(1, 1)
+		send(conversation.Property)
+		write(t, p.d, func(tx *db.Tx) error { return conversation.Read(tx, k, conversation.Guest, 4) })
+		p.clock.Advance(unreadAfter + time.Second)
+		mails(1, 1)
+		for _, row := range p.deliver() {
+			if text := p.text(row); row.Kind == string(mail.Message) && (!strings.Contains(text.Subject, "You have a message from") || !strings.Contains(text.Text, "/g/l/") || strings.Contains(text.Text, "key")) {
+				t.Errorf("%s\n%s", text.Subject, text.Text)
+			}
+		}
+	})
+}
