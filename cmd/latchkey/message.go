@@ -65,14 +65,7 @@ func (a guestArgument) find(s *session) (guestID string, err error) {
 	if err != nil {
 		return "", err
 	}
-	answer, err := propertyv1.NewCheckInServiceClient(s.conn).GetCheckIn(s, &propertyv1.GetCheckInRequest{ReservationId: x.GetId()})
-	if err != nil {
-		return "", err
-	}
-	if len(answer.GetData().GetGuests()) == 0 {
-		return "", errors.New("this reservation has no guest")
-	}
-	return answer.GetData().GetGuests()[0].GetId(), nil
+	return x.GetId(), nil // the service takes a reservation for its main guest
 }
 
 type messageShow struct {

@@ -217,12 +217,22 @@ func (s *session) dial() error {
 		return err
 	}
 	s.conn, err = grpc.NewClient(target, grpc.WithTransportCredentials(protection), grpc.WithUserAgent("latchkey/"+version),
-		grpc.WithUnaryInterceptor(s.authorize))
+		grpc.WithUnaryInterceptor(s.authorize), grpc.WithStreamInterceptor(s.authorizeStream))
 	return err
 }
 
-// authorize is an interceptor that adds the token for the called API. Operators on the socket need none.
+// authorize is an interceptor that adds the token for the called API.
 func (s *session) authorize(ctx context.Context, method string, req, answer any, conn *grpc.ClientConn, next grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	return next(s.withToken(ctx, method), method, req, answer, conn, opts...)
+}
+
+// authorizeStream is authorize for streams.
+func (s *session) authorizeStream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, next grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	return next(s.withToken(ctx, method), desc, conn, method, opts...)
+}
+
+// withToken adds the token for the called API. Operators on the socket need none.
+func (s *session) withToken(ctx context.Context, method string) context.Context {
 	token := s.Token
 	if strings.HasPrefix(method, "/latchkey.property.") {
 		token = s.staffToken
@@ -233,7 +243,7 @@ func (s *session) authorize(ctx context.Context, method string, req, answer any,
 	if token != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
 	}
-	return next(ctx, method, req, answer, conn, opts...)
+	return ctx
 }
 
 // tokenMinutes is the lifetime of a staff token, in case its revocation fails.

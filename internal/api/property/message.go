@@ -65,7 +65,7 @@ func (s *Messages) ListConversations(ctx context.Context, r *propertyv1.ListConv
 // ListMessages lists the messages of a conversation.
 func (s *Messages) ListMessages(ctx context.Context, r *propertyv1.ListMessagesRequest) (*propertyv1.ListMessagesResponse, error) {
 	view := s.DB.View(ctx)
-	k, err := conversationOf(ctx, view, r.GetGuestId())
+	k, err := conversationOf(ctx, view, r.GetGuestId(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,10 @@ func (s *Messages) ListMessages(ctx context.Context, r *propertyv1.ListMessagesR
 // SendMessage sends a message to a guest.
 func (s *Messages) SendMessage(ctx context.Context, r *propertyv1.SendMessageRequest) (*propertyv1.SendMessageResponse, error) {
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.SendMessageResponse, error) {
-		k, err := conversationOf(ctx, tx, r.GetGuestId())
+		k, err := conversationOf(ctx, tx, r.GetGuestId(), func(propertyID string) error {
+			_, err := guest.LoadParty(tx, s.Keys, propertyID, r.GetGuestId())
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +110,7 @@ func (s *Messages) SendMessage(ctx context.Context, r *propertyv1.SendMessageReq
 // ReadMessages marks messages of a guest as read.
 func (s *Messages) ReadMessages(ctx context.Context, r *propertyv1.ReadMessagesRequest) (*propertyv1.ReadMessagesResponse, error) {
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.ReadMessagesResponse, error) {
-		k, err := conversationOf(ctx, tx, r.GetGuestId())
+		k, err := conversationOf(ctx, tx, r.GetGuestId(), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -191,17 +194,34 @@ func (s *Messages) sendConversation(stream grpc.ServerStreamingServer[propertyv1
 	return stream.Send(&propertyv1.WatchConversationsResponse{Data: m})
 }
 
-// conversationOf returns the conversation with a guest of the caller's property.
-func conversationOf(ctx context.Context, view *db.Tx, guestID string) (conversation.Key, error) {
+// conversationOf returns the conversation with a guest of the caller's property. The id of a reservation stands for its main guest, whom
+// create stores if none has opened the stay yet.
+func conversationOf(ctx context.Context, tx *db.Tx, named string, create func(propertyID string) error) (conversation.Key, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return conversation.Key{}, err
 	}
-	row, err := guest.Get(view, propertyID, guestID)
-	if err != nil {
+	if !id.Valid(id.Reservation, named) {
+		row, err := guest.Get(tx, propertyID, named)
+		if err != nil {
+			return conversation.Key{}, err
+		}
+		return conversation.Key{PropertyID: propertyID, ReservationID: row.ReservationID, GuestID: row.ID}, nil
+	}
+	if _, err := reservation.Get(tx, reservation.Scope{PropertyID: propertyID}, named); err != nil {
 		return conversation.Key{}, err
 	}
-	return conversation.Key{PropertyID: propertyID, ReservationID: row.ReservationID, GuestID: row.ID}, nil
+	if create != nil {
+		if err := create(propertyID); err != nil {
+			return conversation.Key{}, err
+		}
+	}
+	k := conversation.Key{PropertyID: propertyID, ReservationID: named}
+	all, err := guest.ListGuests(tx, propertyID, named)
+	if err == nil && len(all) > 0 {
+		k.GuestID = all[0].ID
+	}
+	return k, err
 }
 
 // conversationMessage converts a conversation, with the name of its guest.

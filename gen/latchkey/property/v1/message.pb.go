@@ -403,7 +403,7 @@ func (x *ConversationList) GetUnread() int32 {
 // ListMessagesRequest pages.
 type ListMessagesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The guest.
+	// The guest, or the id of a reservation for its main guest.
 	GuestId string `protobuf:"bytes,1,opt,name=guest_id,json=guestId,proto3" json:"guest_id,omitempty"`
 	// Only messages with a larger number.
 	After int32 `protobuf:"varint,2,opt,name=after,proto3" json:"after,omitempty"`
@@ -568,7 +568,7 @@ func (x *MessageList) GetMore() bool {
 // SendMessageRequest has the text.
 type SendMessageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The guest.
+	// The guest, or the id of a reservation for its main guest.
 	GuestId string `protobuf:"bytes,1,opt,name=guest_id,json=guestId,proto3" json:"guest_id,omitempty"`
 	// 1 to 2000 characters.
 	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
@@ -669,7 +669,7 @@ func (x *SendMessageResponse) GetData() *Message {
 // ReadMessagesRequest names the last message that was read.
 type ReadMessagesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The guest.
+	// The guest, or the id of a reservation for its main guest.
 	GuestId string `protobuf:"bytes,1,opt,name=guest_id,json=guestId,proto3" json:"guest_id,omitempty"`
 	// Its number.
 	Number        int32 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
