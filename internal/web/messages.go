@@ -1,11 +1,11 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
@@ -95,7 +95,7 @@ const messageBeat = 20 * time.Second
 
 // followMessages tells an open page of each new message, as server-sent events. The page then loads the messages.
 func (s *site) followMessages(x *exchange) error {
-	after, _ := strconv.ParseInt(firstOf(x.r.Header.Get("Last-Event-ID"), x.r.URL.Query().Get("after")), 10, 32)
+	after, _ := strconv.ParseInt(cmp.Or(x.r.Header.Get("Last-Event-ID"), x.r.URL.Query().Get("after")), 10, 32)
 	stream, err := s.api.Messages.WatchMessages(x.callContext(), &guestv1.WatchMessagesRequest{After: int32(max(after, 0))})
 	if err != nil {
 		return err
@@ -104,12 +104,12 @@ func (s *site) followMessages(x *exchange) error {
 	_ = control.SetWriteDeadline(time.Time{})
 	x.w.Header().Set("Content-Type", "text/event-stream")
 	x.w.Header().Set("X-Accel-Buffering", "no")
-	numbers, ended := make(chan int32), make(chan struct{})
+	numbers, ended := make(chan int32), make(chan error, 1)
 	go func() {
-		defer close(ended)
 		for {
 			got, err := stream.Recv()
 			if err != nil {
+				ended <- err
 				return
 			}
 			select {
@@ -131,21 +131,15 @@ func (s *site) followMessages(x *exchange) error {
 		select {
 		case <-x.r.Context().Done():
 			return nil
-		case <-ended:
-			return nil // the browser comes back, and finds out why
+		case err := <-ended:
+			if f := s.api.Fault(err); f.Kind == fault.Unauthenticated || f.Kind == fault.Denied {
+				_, _ = io.WriteString(x.w, "event: refused\ndata:\n\n") // otherwise the browser would connect again and again
+			}
+			return nil
 		case <-beat.C:
 			event = ": \n\n"
 		case n := <-numbers:
 			event = fmt.Sprintf("id: %d\ndata: %d\n\n", n, n)
 		}
 	}
-}
-
-func firstOf(all ...string) string {
-	for _, s := range all {
-		if strings.TrimSpace(s) != "" {
-			return s
-		}
-	}
-	return ""
 }

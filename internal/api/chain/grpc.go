@@ -20,7 +20,7 @@ const MaxArrival = time.Minute
 // ServerOptions returns the options that make a gRPC server run the chain and enforce its limits.
 func (c *Chain) ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
-		grpc.StreamInterceptor(c.Stream),
+		grpc.StreamInterceptor(c.streamOfGRPC),
 		grpc.InTapHandle(c.limitArrival),
 		// gRPC calls the interceptor only if a handler exists. This one never runs, because the chain refuses unknown methods.
 		grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error {

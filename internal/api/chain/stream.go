@@ -2,16 +2,28 @@ package chain
 
 import (
 	"context"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
+
+	"latchkey.dev/internal/fault"
 )
 
 // Stream runs one streaming call as a grpc.StreamServerInterceptor. It sets no deadline, because the client decides how long a stream
 // lasts. It validates each received message.
 func (c *Chain) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	ctx, call := ss.Context(), From(ss.Context())
+	return c.streamCall(srv, &stream{ServerStream: ss}, info, handler)
+}
+
+// streamOfGRPC is Stream for gRPC's server, whose codec leaves the messages encoded.
+func (c *Chain) streamOfGRPC(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	return c.streamCall(srv, &stream{ServerStream: ss, encoded: true}, info, handler)
+}
+
+func (c *Chain) streamCall(srv any, ss *stream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	ctx, call := ss.ServerStream.Context(), From(ss.ServerStream.Context())
 	if call == nil || call.running {
 		ctx, call = c.Admit(ctx, info.FullMethod, GRPC)
 	}
@@ -27,7 +39,7 @@ func (c *Chain) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInf
 	return failed.Err()
 }
 
-func (c *Chain) runStream(ctx context.Context, call *Call, srv any, ss grpc.ServerStream, handler grpc.StreamHandler) (err error) {
+func (c *Chain) runStream(ctx context.Context, call *Call, srv any, ss *stream, handler grpc.StreamHandler) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = c.panicError(ctx, call, p)
@@ -40,15 +52,48 @@ func (c *Chain) runStream(ctx context.Context, call *Call, srv any, ss grpc.Serv
 		return err
 	}
 	delete(call.header, HeaderRequestID)
-	return handler(srv, &stream{ServerStream: ss, ctx: ctx, chain: c, call: call})
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	go c.recheck(ctx, call, end)
+	ss.ctx, ss.chain, ss.call = ctx, c, call
+	err = handler(srv, ss)
+	if refused, ok := fault.Of(context.Cause(ctx)); ok {
+		return refused
+	}
+	return err
+}
+
+// recheckInterval is the longest time for which a stream continues after its credential has ended.
+const recheckInterval = 20 * time.Second
+
+// recheck ends a stream whose credential was revoked or has expired.
+func (c *Chain) recheck(ctx context.Context, call *Call, end context.CancelCauseFunc) {
+	if call.method.public || call.method.access.GetAnonymous() {
+		return
+	}
+	ticker := time.NewTicker(recheckInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		_, err := c.auth[call.method.area](ctx, call.credentials(ctx))
+		if f, ok := fault.Of(err); ok && f.Kind == fault.Unauthenticated {
+			end(withCredentialHint(f, call.method.area, call.credentials(ctx)))
+			return
+		}
+	}
 }
 
 // stream is a server stream that validates the messages it receives.
 type stream struct {
 	grpc.ServerStream
-	ctx   context.Context // context that the Context method returns
-	chain *Chain
-	call  *Call
+	ctx     context.Context // context that the Context method returns
+	chain   *Chain
+	call    *Call
+	encoded bool // the messages arrive as [encoded]
 }
 
 func (s *stream) Context() context.Context { return s.ctx }
@@ -56,7 +101,7 @@ func (s *stream) Context() context.Context { return s.ctx }
 func (s *stream) RecvMsg(m any) error {
 	msg, ok := m.(proto.Message)
 	defer s.call.releaseMemory()
-	if !ok || s.call.Protocol != GRPC {
+	if !ok || !s.encoded {
 		if err := s.ServerStream.RecvMsg(m); err != nil || !ok {
 			return err
 		}

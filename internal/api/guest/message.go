@@ -11,10 +11,8 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/conversation"
-	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/guest"
 )
 
 // Messages is the guest's side of a conversation with the property.
@@ -26,7 +24,7 @@ type Messages struct {
 
 const (
 	defaultMessages = 50
-	// watchBeat is the interval in which a stream reads again without a wake-up, which can be lost between nodes, and checks the session.
+	// watchBeat is the interval in which a stream reads again without a wake-up, which can be lost between nodes.
 	watchBeat = 20 * time.Second
 )
 
@@ -114,24 +112,8 @@ func (s *Messages) WatchMessages(r *guestv1.WatchMessagesRequest, stream grpc.Se
 			return fault.New(fault.Unavailable, "", "the service stops: call again with the last number")
 		case <-watcher.Woken():
 		case <-beat.C:
-			if err := s.checkSession(ctx); err != nil {
-				return err
-			}
 		}
 	}
-}
-
-// checkSession returns an error if the caller's session has ended.
-func (s *Messages) checkSession(ctx context.Context) error {
-	a, err := callerGuest(ctx)
-	if err != nil {
-		return err
-	}
-	active, err := guest.IsSessionActive(s.DB.View(ctx), a.PropertyID, a.ID)
-	if err == nil && !active {
-		err = credential.Refused()
-	}
-	return err
 }
 
 // conversation returns the conversation of the caller's guest.

@@ -19,6 +19,10 @@ export function feed(): void {
       if (away) void load().catch(() => {}); // whatever came meanwhile
       away = false;
     };
+    source.addEventListener("refused", () => {
+      source?.close();
+      location.reload(); // the page says why
+    });
     source.onerror = () => (away = true);
   };
   document.addEventListener("visibilitychange", () => {
