@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
@@ -186,15 +187,15 @@ func (p *Party) Visible(a actor.Actor) []Member {
 }
 
 // Correspondent returns the guest whose conversation with the property a session has: a companion's own, or that of the main guest. A session
-// that rests on two facts, which others may know, has none.
+// that rests on two facts, which others may know, has none unless it checked the guest in.
 func (p *Party) Correspondent(a actor.Actor) (guestID string, err error) {
 	switch {
 	case a.GuestID != "":
 		return a.GuestID, nil
-	case !p.Trusts(a):
-		return "", errMailLinkOnly
+	case a.Origin == OriginMail, p.Reservation.State == string(access.Started) && isPressedBy(a, p.Stay):
+		return p.Members[0].Row.ID, nil
 	}
-	return p.Members[0].Row.ID, nil
+	return "", errMailLinkOnly
 }
 
 // Member returns a guest whom a session may see and change. Another stay's guest answers like an unknown one.

@@ -116,9 +116,6 @@ func (s *Stays) stay(view *db.Tx, a actor.Actor, p *guest.Party) (*guestv1.Stay,
 	if err := s.addWithheld(view, a, p, out); err != nil {
 		return nil, err
 	}
-	if err := s.addDisclosures(view, a, p, out); err != nil {
-		return nil, err
-	}
 	if err := addUnread(view, a, p, out); err != nil {
 		return nil, err
 	}
@@ -291,16 +288,6 @@ func departureTasks(p *guest.Party, own []guest.Member) []*guestv1.Task {
 	}
 	step, _ := rule.StepOf(own[at].Open[0])
 	return []*guestv1.Task{{Kind: "departure", State: "todo", GuestId: own[at].Row.ID, Step: string(step)}}
-}
-
-// addDisclosures adds what the PMS got of the guests whom a session sees. Before the first checkIn call it got nothing.
-func (s *Stays) addDisclosures(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
-	if p.Stay.AttemptKey == "" || !p.Trusts(a) {
-		return nil
-	}
-	var err error
-	out.Disclosures, _, err = disclosures(view, p, a)
-	return err
 }
 
 // addUnread adds the number of unread messages, if the session has a conversation.

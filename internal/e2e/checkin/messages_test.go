@@ -179,11 +179,15 @@ func TestMessagesArePrivate(t *testing.T) {
 		t.Errorf("a guest watches the property's conversations: %v", err)
 	}
 
+	tablet := e2etest.EnrolTablet(t, w.World, "Messages")
+	early := w.guest(tablet.GuestSession(t, "1001", "Lovelace"))
+	if _, err := own.ListMessages(early.as, &guestv1.ListMessagesRequest{}); status.Code(err) != codes.PermissionDenied {
+		t.Errorf("a person with two facts reads the messages before the check-in: %v", err)
+	}
 	alone := w.bind(w.book("B-2", "1002", "R102"))
 	alone.prepare()
 	alone.press(true)
 	alone.awaits("checkedIn")
-	tablet := e2etest.EnrolTablet(t, w.World, "Messages")
 	stranger := w.guest(tablet.GuestSession(t, "1002", "Lovelace"))
 	if _, err := own.ListMessages(stranger.as, &guestv1.ListMessagesRequest{}); status.Code(err) != codes.PermissionDenied {
 		t.Errorf("a person with two facts reads the messages: %v", err)

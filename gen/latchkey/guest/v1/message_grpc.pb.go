@@ -30,7 +30,7 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // MessageService is the conversation between the guest of the caller's session and the property. Each guest has one of their own. A session
-// that rests on two facts has none: 403 mainGuestOnly.
+// that rests on two facts has none, unless it checked the guest in: 403 mainGuestOnly. A stream ends at the latest 20 seconds after its session.
 type MessageServiceClient interface {
 	// Lists the messages of the conversation after a number, in their order.
 	ListMessages(ctx context.Context, in *ListMessagesRequest, opts ...grpc.CallOption) (*ListMessagesResponse, error)
@@ -105,7 +105,7 @@ type MessageService_WatchMessagesClient = grpc.ServerStreamingClient[WatchMessag
 // for forward compatibility.
 //
 // MessageService is the conversation between the guest of the caller's session and the property. Each guest has one of their own. A session
-// that rests on two facts has none: 403 mainGuestOnly.
+// that rests on two facts has none, unless it checked the guest in: 403 mainGuestOnly. A stream ends at the latest 20 seconds after its session.
 type MessageServiceServer interface {
 	// Lists the messages of the conversation after a number, in their order.
 	ListMessages(context.Context, *ListMessagesRequest) (*ListMessagesResponse, error)

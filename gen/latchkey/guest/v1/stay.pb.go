@@ -340,8 +340,6 @@ type Stay struct {
 	MaskedEmail string `protobuf:"bytes,21,opt,name=masked_email,json=maskedEmail,proto3" json:"masked_email,omitempty"`
 	// The mail with the code. Absent if none was ordered and the property has a mail server.
 	CodeMail *StayMail `protobuf:"bytes,22,opt,name=code_mail,json=codeMail,proto3" json:"code_mail,omitempty"`
-	// What the PMS got of the guests that the caller sees, the latest first. At most 100.
-	Disclosures []*Disclosure `protobuf:"bytes,23,rep,name=disclosures,proto3" json:"disclosures,omitempty"`
 	// No address reaches the guest, and the property has a mail server. SetMailAddress stores one.
 	NeedsMailAddress bool `protobuf:"varint,24,opt,name=needs_mail_address,json=needsMailAddress,proto3" json:"needs_mail_address,omitempty"`
 	// Why RevealPin does not answer with the PIN now. Empty: it does. One of:
@@ -547,13 +545,6 @@ func (x *Stay) GetMaskedEmail() string {
 func (x *Stay) GetCodeMail() *StayMail {
 	if x != nil {
 		return x.CodeMail
-	}
-	return nil
-}
-
-func (x *Stay) GetDisclosures() []*Disclosure {
-	if x != nil {
-		return x.Disclosures
 	}
 	return nil
 }
@@ -1843,8 +1834,7 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x1aCreateSmartKeyLinkResponse\x12\x17\n" +
 	"\x04link\x18\x01 \x01(\tB\x03\x80\x01\x01R\x04link\x129\n" +
 	"\n" +
-	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\xb0\n" +
-	"\n" +
+	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\xf5\t\n" +
 	"\x04Stay\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12;\n" +
 	"\bproperty\x18\x02 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\bproperty\x12\x16\n" +
@@ -1872,8 +1862,7 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x05doors\x18\x13 \x03(\v2\x1b.latchkey.guest.v1.StayDoorR\x05doors\x12\x19\n" +
 	"\bat_kiosk\x18\x14 \x01(\bR\aatKiosk\x12!\n" +
 	"\fmasked_email\x18\x15 \x01(\tR\vmaskedEmail\x128\n" +
-	"\tcode_mail\x18\x16 \x01(\v2\x1b.latchkey.guest.v1.StayMailR\bcodeMail\x12?\n" +
-	"\vdisclosures\x18\x17 \x03(\v2\x1d.latchkey.guest.v1.DisclosureR\vdisclosures\x12,\n" +
+	"\tcode_mail\x18\x16 \x01(\v2\x1b.latchkey.guest.v1.StayMailR\bcodeMail\x12,\n" +
 	"\x12needs_mail_address\x18\x18 \x01(\bR\x10needsMailAddress\x12!\n" +
 	"\fpin_withheld\x18\x19 \x01(\tR\vpinWithheld\x12\"\n" +
 	"\rsends_no_mail\x18\x1a \x01(\bR\vsendsNoMail\x12&\n" +
@@ -1882,7 +1871,7 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\rcodes_version\x18\x1d \x01(\tR\fcodesVersion\x12,\n" +
 	"\x0funread_messages\x18\x1e \x01(\x05H\x01R\x0eunreadMessages\x88\x01\x01B\x0f\n" +
 	"\r_keep_profileB\x12\n" +
-	"\x10_unread_messages\"=\n" +
+	"\x10_unread_messagesJ\x04\b\x17\x10\x18\"=\n" +
 	"\bStayMail\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x12\x1b\n" +
 	"\tmasked_to\x18\x02 \x01(\tR\bmaskedTo\"\x85\x02\n" +
@@ -2034,40 +2023,39 @@ var file_latchkey_guest_v1_stay_proto_depIdxs = []int32{
 	28, // 10: latchkey.guest.v1.Stay.check_in:type_name -> latchkey.guest.v1.CheckIn
 	15, // 11: latchkey.guest.v1.Stay.doors:type_name -> latchkey.guest.v1.StayDoor
 	7,  // 12: latchkey.guest.v1.Stay.code_mail:type_name -> latchkey.guest.v1.StayMail
-	8,  // 13: latchkey.guest.v1.Stay.disclosures:type_name -> latchkey.guest.v1.Disclosure
-	26, // 14: latchkey.guest.v1.Stay.opens_at:type_name -> google.protobuf.Timestamp
-	26, // 15: latchkey.guest.v1.Disclosure.at:type_name -> google.protobuf.Timestamp
-	26, // 16: latchkey.guest.v1.Disclosure.last_at:type_name -> google.protobuf.Timestamp
-	11, // 17: latchkey.guest.v1.ListDisclosuresResponse.data:type_name -> latchkey.guest.v1.DisclosureList
-	8,  // 18: latchkey.guest.v1.DisclosureList.list:type_name -> latchkey.guest.v1.Disclosure
-	26, // 19: latchkey.guest.v1.StayGuest.sharing_set_at:type_name -> google.protobuf.Timestamp
-	26, // 20: latchkey.guest.v1.StayDoor.pin_confirmed_at:type_name -> google.protobuf.Timestamp
-	18, // 21: latchkey.guest.v1.RevealPinResponse.data:type_name -> latchkey.guest.v1.Pins
-	19, // 22: latchkey.guest.v1.Pins.gates:type_name -> latchkey.guest.v1.GatePin
-	22, // 23: latchkey.guest.v1.ListDevicesResponse.data:type_name -> latchkey.guest.v1.DeviceList
-	23, // 24: latchkey.guest.v1.DeviceList.list:type_name -> latchkey.guest.v1.Device
-	26, // 25: latchkey.guest.v1.Device.created_at:type_name -> google.protobuf.Timestamp
-	26, // 26: latchkey.guest.v1.Device.used_at:type_name -> google.protobuf.Timestamp
-	26, // 27: latchkey.guest.v1.Device.expires_at:type_name -> google.protobuf.Timestamp
-	0,  // 28: latchkey.guest.v1.StayService.GetStay:input_type -> latchkey.guest.v1.GetStayRequest
-	16, // 29: latchkey.guest.v1.StayService.RevealPin:input_type -> latchkey.guest.v1.RevealPinRequest
-	20, // 30: latchkey.guest.v1.StayService.ListDevices:input_type -> latchkey.guest.v1.ListDevicesRequest
-	2,  // 31: latchkey.guest.v1.StayService.HandOver:input_type -> latchkey.guest.v1.HandOverRequest
-	4,  // 32: latchkey.guest.v1.StayService.CreateSmartKeyLink:input_type -> latchkey.guest.v1.CreateSmartKeyLinkRequest
-	9,  // 33: latchkey.guest.v1.StayService.ListDisclosures:input_type -> latchkey.guest.v1.ListDisclosuresRequest
-	24, // 34: latchkey.guest.v1.StayService.EndSession:input_type -> latchkey.guest.v1.EndSessionRequest
-	1,  // 35: latchkey.guest.v1.StayService.GetStay:output_type -> latchkey.guest.v1.GetStayResponse
-	17, // 36: latchkey.guest.v1.StayService.RevealPin:output_type -> latchkey.guest.v1.RevealPinResponse
-	21, // 37: latchkey.guest.v1.StayService.ListDevices:output_type -> latchkey.guest.v1.ListDevicesResponse
-	3,  // 38: latchkey.guest.v1.StayService.HandOver:output_type -> latchkey.guest.v1.HandOverResponse
-	5,  // 39: latchkey.guest.v1.StayService.CreateSmartKeyLink:output_type -> latchkey.guest.v1.CreateSmartKeyLinkResponse
-	10, // 40: latchkey.guest.v1.StayService.ListDisclosures:output_type -> latchkey.guest.v1.ListDisclosuresResponse
-	25, // 41: latchkey.guest.v1.StayService.EndSession:output_type -> latchkey.guest.v1.EndSessionResponse
-	35, // [35:42] is the sub-list for method output_type
-	28, // [28:35] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	26, // 13: latchkey.guest.v1.Stay.opens_at:type_name -> google.protobuf.Timestamp
+	26, // 14: latchkey.guest.v1.Disclosure.at:type_name -> google.protobuf.Timestamp
+	26, // 15: latchkey.guest.v1.Disclosure.last_at:type_name -> google.protobuf.Timestamp
+	11, // 16: latchkey.guest.v1.ListDisclosuresResponse.data:type_name -> latchkey.guest.v1.DisclosureList
+	8,  // 17: latchkey.guest.v1.DisclosureList.list:type_name -> latchkey.guest.v1.Disclosure
+	26, // 18: latchkey.guest.v1.StayGuest.sharing_set_at:type_name -> google.protobuf.Timestamp
+	26, // 19: latchkey.guest.v1.StayDoor.pin_confirmed_at:type_name -> google.protobuf.Timestamp
+	18, // 20: latchkey.guest.v1.RevealPinResponse.data:type_name -> latchkey.guest.v1.Pins
+	19, // 21: latchkey.guest.v1.Pins.gates:type_name -> latchkey.guest.v1.GatePin
+	22, // 22: latchkey.guest.v1.ListDevicesResponse.data:type_name -> latchkey.guest.v1.DeviceList
+	23, // 23: latchkey.guest.v1.DeviceList.list:type_name -> latchkey.guest.v1.Device
+	26, // 24: latchkey.guest.v1.Device.created_at:type_name -> google.protobuf.Timestamp
+	26, // 25: latchkey.guest.v1.Device.used_at:type_name -> google.protobuf.Timestamp
+	26, // 26: latchkey.guest.v1.Device.expires_at:type_name -> google.protobuf.Timestamp
+	0,  // 27: latchkey.guest.v1.StayService.GetStay:input_type -> latchkey.guest.v1.GetStayRequest
+	16, // 28: latchkey.guest.v1.StayService.RevealPin:input_type -> latchkey.guest.v1.RevealPinRequest
+	20, // 29: latchkey.guest.v1.StayService.ListDevices:input_type -> latchkey.guest.v1.ListDevicesRequest
+	2,  // 30: latchkey.guest.v1.StayService.HandOver:input_type -> latchkey.guest.v1.HandOverRequest
+	4,  // 31: latchkey.guest.v1.StayService.CreateSmartKeyLink:input_type -> latchkey.guest.v1.CreateSmartKeyLinkRequest
+	9,  // 32: latchkey.guest.v1.StayService.ListDisclosures:input_type -> latchkey.guest.v1.ListDisclosuresRequest
+	24, // 33: latchkey.guest.v1.StayService.EndSession:input_type -> latchkey.guest.v1.EndSessionRequest
+	1,  // 34: latchkey.guest.v1.StayService.GetStay:output_type -> latchkey.guest.v1.GetStayResponse
+	17, // 35: latchkey.guest.v1.StayService.RevealPin:output_type -> latchkey.guest.v1.RevealPinResponse
+	21, // 36: latchkey.guest.v1.StayService.ListDevices:output_type -> latchkey.guest.v1.ListDevicesResponse
+	3,  // 37: latchkey.guest.v1.StayService.HandOver:output_type -> latchkey.guest.v1.HandOverResponse
+	5,  // 38: latchkey.guest.v1.StayService.CreateSmartKeyLink:output_type -> latchkey.guest.v1.CreateSmartKeyLinkResponse
+	10, // 39: latchkey.guest.v1.StayService.ListDisclosures:output_type -> latchkey.guest.v1.ListDisclosuresResponse
+	25, // 40: latchkey.guest.v1.StayService.EndSession:output_type -> latchkey.guest.v1.EndSessionResponse
+	34, // [34:41] is the sub-list for method output_type
+	27, // [27:34] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_guest_v1_stay_proto_init() }
