@@ -104,12 +104,7 @@ func (s *Service) notifyStaff(tx *db.Tx, n notice.Notice, mailed bool) error {
 	if err := notice.Add(tx, n); err != nil || !mailed {
 		return err
 	}
-	text := notice.Message(n.Kind, n.Params)
-	params := map[string]string{"kind": text.Kind}
-	for name, value := range text.Params {
-		params[name] = fmt.Sprint(value)
-	}
-	return s.orderMail(tx, mail.Mail{PropertyID: n.PropertyID, Kind: mail.Staff, ReservationID: n.Subject, Params: params})
+	return s.orderMail(tx, mail.Mail{PropertyID: n.PropertyID, Kind: mail.Staff, ReservationID: n.Subject, Params: mail.StaffParams(notice.Message(n.Kind, n.Params))})
 }
 
 // reasonOf returns the reason of a stop that a kind of notice is about, or "".

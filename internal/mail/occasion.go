@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -176,6 +177,15 @@ func (o Occasion) staffLetter(l Letter, s OccasionStay) Letter {
 func inLine(s string) string { return strings.Join(strings.FieldsFunc(s, isLineEnd), ", ") }
 
 func isLineEnd(r rune) bool { return r == '\n' || r == '\r' }
+
+// StaffParams returns the parameters of a mail to staff with a text: the inverse of [StaffText].
+func StaffParams(text message.Message) map[string]string {
+	params := map[string]string{"kind": text.Kind}
+	for name, value := range text.Params {
+		params[name] = fmt.Sprint(value)
+	}
+	return params
+}
 
 // StaffText returns the message of a mail to staff: the parameter "kind" names a text of the catalogue, and the others are its
 // parameters.

@@ -30,7 +30,7 @@ func TestTriesAt(t *testing.T) {
 			t.Errorf("%q %q: %s, want %s", c.pin, c.reason, got, c.want)
 		}
 		if without := fmt.Sprint(triesAt(d, false)); strings.Contains(without, "phone") {
-			t.Errorf("%q %q: a device without a SmartKey is told to open with it: %s", c.pin, c.reason, without)
+			t.Errorf("%q %q: the page sends a device without a SmartKey to open with it: %s", c.pin, c.reason, without)
 		}
 		for _, try := range triesAt(d, true) {
 			if kind := "web.shut." + string(try); !message.Has(kind) {

@@ -12,6 +12,7 @@ import (
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/jobs"
 	"latchkey.dev/internal/reservation"
@@ -117,16 +118,25 @@ func TestHangingPMSDelaysOnlyItself(t *testing.T) {
 			wait(fronts["int_3"])
 		}
 		at.Advance(time.Second)
+		stored := make(chan struct{}, 1) // the end of a check-in is an event
+		d.Subscribe(event.Appended, func(string) {
+			select {
+			case stored <- struct{}{}:
+			default:
+			}
+		})
 		push("prp_1", "int_1", "hangs11", "started")
-		for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		for ended := false; !ended; {
 			row, err := d.Read().Stay.Query().Where(entstay.PropertyID("prp_1"), entstay.ReservationID(held)).Only(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if row.EndedBy == "pms" {
-				break
+			if ended = row.EndedBy == "pms"; ended {
+				continue
 			}
-			if time.Since(began) > 10*time.Second {
+			select {
+			case <-stored:
+			case <-time.After(10 * time.Second):
 				t.Fatalf("a check-in that the desk completed waits for a hanging PMS; ended by %q", row.EndedBy)
 			}
 		}

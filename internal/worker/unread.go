@@ -17,7 +17,7 @@ import (
 
 const (
 	unreadEvery = time.Minute
-	unreadAfter = 10 * time.Minute // how long a message waits for its reader before a mail says that it is there
+	unreadAfter = 10 * time.Minute // how long a message may be unread before a mail announces it
 	unreadBatch = 200
 )
 
@@ -27,16 +27,16 @@ func (m Mails) Unread() Sweep {
 	return Sweep{Name: "unread messages", Every: unreadEvery, Run: func(ctx context.Context, d *db.DB) (failed error) {
 		for ctx.Err() == nil {
 			view := d.View(ctx)
-			waiting, err := conversation.Waiting(view, view.Now().Add(-unreadAfter), unreadBatch)
+			unread, err := conversation.ListUnread(view, view.Now().Add(-unreadAfter), unreadBatch)
 			if err != nil {
 				return errors.Join(failed, err)
 			}
-			for _, w := range waiting {
-				if err := d.Write(ctx, func(tx *db.Tx) error { return m.tellOf(tx, w) }); err != nil {
+			for _, w := range unread {
+				if err := d.Write(ctx, func(tx *db.Tx) error { return m.announceUnread(tx, w) }); err != nil {
 					return errors.Join(failed, fmt.Errorf("mail the unread messages of %s: %w", w.GuestID, err))
 				}
 			}
-			if len(waiting) < unreadBatch {
+			if len(unread) < unreadBatch {
 				return failed
 			}
 		}
@@ -44,13 +44,13 @@ func (m Mails) Unread() Sweep {
 	}}
 }
 
-// tellOf orders the mail about the unread messages of one side, once for all that are there now.
-func (m Mails) tellOf(tx *db.Tx, w conversation.Unanswered) error {
+// announceUnread orders the mail about the unread messages of one side, once for all that are there now.
+func (m Mails) announceUnread(tx *db.Tx, w conversation.UnreadMessages) error {
 	if err := conversation.MarkMailed(tx, w); err != nil {
 		return err
 	}
 	if w.Sender == conversation.Guest {
-		return m.tellStaff(tx, w)
+		return m.notifyStaffUnread(tx, w)
 	}
 	order := mail.Mail{
 		PropertyID: w.PropertyID, Kind: mail.Message, ReservationID: w.ReservationID, OnceKey: fmt.Sprintf("%s/%s/%d", w.GuestID, mail.Message, w.Number),
@@ -72,8 +72,8 @@ func (m Mails) tellOf(tx *db.Tx, w conversation.Unanswered) error {
 	return err
 }
 
-// tellStaff adds a notice about a guest's messages, and mails it.
-func (m Mails) tellStaff(tx *db.Tx, w conversation.Unanswered) error {
+// notifyStaffUnread adds a notice about a guest's messages, and mails it.
+func (m Mails) notifyStaffUnread(tx *db.Tx, w conversation.UnreadMessages) error {
 	who, err := guest.Introduce(tx, m.Keys, w.PropertyID, w.GuestID)
 	if fault.Has(err, fault.GuestNotFound) {
 		return nil
@@ -92,7 +92,6 @@ func (m Mails) tellStaff(tx *db.Tx, w conversation.Unanswered) error {
 	if err := notice.Add(tx, n); err != nil {
 		return err
 	}
-	text := notice.Message(n.Kind, n.Params)
-	_, err = mail.Order(tx, m.Keys, m.Jobs, mail.Mail{PropertyID: w.PropertyID, Kind: mail.Staff, ReservationID: w.ReservationID, Params: map[string]string{"kind": text.Kind, "number": who.Reservation.PmsNumber}})
+	_, err = mail.Order(tx, m.Keys, m.Jobs, mail.Mail{PropertyID: w.PropertyID, Kind: mail.Staff, ReservationID: w.ReservationID, Params: mail.StaffParams(notice.Message(n.Kind, n.Params))})
 	return err
 }

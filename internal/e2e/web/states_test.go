@@ -128,7 +128,7 @@ var guestStates = []state{
 	{name: "messages", path: "/g/stays/stay1/messages", given: func(s *scripted) {
 		at := s.stay.GetFrom()
 		s.messages = []*guestv1.Message{
-			{Number: 1, Sender: "property", Text: "Welcome to Lisbon.\nWhen do you arrive?", SentAt: at}, {Number: 2, Sender: "guest", Text: "At about nine in the evening. Is somebody there then?", SentAt: at, ReadAt: at},
+			{Number: 1, Sender: "property", Text: "Welcome to Lisbon.\nWhen do you arrive?", SentAt: at}, {Number: 2, Sender: "guest", Text: "At about nine in the evening. Is the desk open then?", SentAt: at, ReadAt: at},
 			{Number: 3, Sender: "property", Text: "Yes, until ten. " + strings.Repeat("Verylongword", 8), SentAt: at},
 		}
 	}},
