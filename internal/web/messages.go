@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -132,6 +133,9 @@ func (s *site) followMessages(x *exchange) error {
 		case <-x.r.Context().Done():
 			return nil
 		case err := <-ended:
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
 			if f := s.api.Fault(err); f.Kind == fault.Unauthenticated || f.Kind == fault.Denied {
 				_, _ = io.WriteString(x.w, "event: refused\ndata:\n\n") // otherwise the browser would connect again and again
 			}

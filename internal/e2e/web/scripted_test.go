@@ -103,17 +103,21 @@ func (c messages) ReadMessages(context.Context, *guestv1.ReadMessagesRequest, ..
 	return &guestv1.ReadMessagesResponse{}, nil
 }
 
-// WatchMessages fails: the browser tries again.
-func (c messages) WatchMessages(context.Context, *guestv1.WatchMessagesRequest, ...grpc.CallOption) (grpc.ServerStreamingClient[guestv1.WatchMessagesResponse], error) {
-	return silent{}, nil
+// WatchMessages has no message until its caller leaves.
+func (c messages) WatchMessages(ctx context.Context, _ *guestv1.WatchMessagesRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[guestv1.WatchMessagesResponse], error) {
+	return silent{ctx: ctx}, nil
 }
 
-// silent is a stream that has ended.
+// silent is a stream without messages.
 type silent struct {
 	grpc.ServerStreamingClient[guestv1.WatchMessagesResponse]
+	ctx context.Context
 }
 
-func (silent) Recv() (*guestv1.WatchMessagesResponse, error) { return nil, io.EOF }
+func (s silent) Recv() (*guestv1.WatchMessagesResponse, error) {
+	<-s.ctx.Done()
+	return nil, io.EOF
+}
 
 type stays struct {
 	guestv1.StayServiceClient
