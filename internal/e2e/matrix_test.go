@@ -146,7 +146,7 @@ var matrix = map[string]rule{
 	"latchkey.guest.v1.LinkService/GetLink":            {"guest", "", `{"link":"lkl_0"}`, notFound},
 	"latchkey.guest.v1.LinkService/BindLink":           {"guest", "", `{"link":"lkl_0"}`, notFound},
 	"latchkey.guest.v1.LinkService/RenewLink":          {"guest", "", `{"link":"lkl_0"}`, ok},
-	"latchkey.guest.v1.LinkService/GetCanceledStay":    {"guest", "", `{"token":"lks_0"}`, notFound},
+	"latchkey.guest.v1.LinkService/GetEndedSession":    {"guest", "", `{"token":"lks_0"}`, notFound},
 	"latchkey.guest.v1.LinkService/GetDoor":            {"guest", "", `{"door":"none"}`, notFound},
 	"latchkey.guest.v1.LinkService/FindStay":           {"guest", "", `{"door":"none","number":"1","familyName":"x"}`, notFound},
 	"latchkey.guest.v1.StayService/GetStay":            {"session", "", `{}`, ok},

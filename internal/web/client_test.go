@@ -48,6 +48,16 @@ func (f *fakeAPI) client(t *testing.T) *client {
 	return &client{t: t, base: server.URL, log: log, http: &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
+// setCookie gives the browser a cookie.
+func (b *client) setCookie(name, value string) {
+	b.t.Helper()
+	at, err := url.Parse(b.base)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.http.Jar.SetCookies(at, []*http.Cookie{{Name: name, Value: value}})
+}
+
 // answer is an answer that was read.
 type answer struct {
 	status int

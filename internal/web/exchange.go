@@ -153,10 +153,12 @@ func (x *exchange) wayOn(status int) (url, label string) {
 		return "/k/", "web.problem.start"
 	case x.flow.Stay != nil:
 		return x.flow.Home(), "web.problem.stay"
+	case status == http.StatusGone && x.r.PathValue("id") == "":
+		return "", "" // a device's session of the same stay has ended, too
 	case status != http.StatusNotFound && (strings.HasPrefix(path, "/g/l/") || strings.HasPrefix(path, "/q/")):
 		return strings.TrimSuffix(path, "/renew"), "web.problem.load"
 	}
-	if id := x.keptStay(); id != "" && id != x.r.PathValue("id") {
+	if id := x.keptStay(x.r.PathValue("id")); id != "" {
 		return "/g/stays/" + id, "web.problem.stay"
 	}
 	return "", ""

@@ -180,11 +180,15 @@ func (f *fakeAPI) RenewLink(ctx context.Context, _ *guestv1.RenewLinkRequest, _ 
 	return &guestv1.RenewLinkResponse{}, f.call(ctx, "")
 }
 
-func (f *fakeAPI) GetCanceledStay(ctx context.Context, r *guestv1.GetCanceledStayRequest, _ ...grpc.CallOption) (*guestv1.GetCanceledStayResponse, error) {
-	if !f.canceled || r.GetToken() != staySession {
-		return nil, fault.New(fault.NotFound, fault.StayNotFound, "no canceled stay")
+func (f *fakeAPI) GetEndedSession(ctx context.Context, r *guestv1.GetEndedSessionRequest, _ ...grpc.CallOption) (*guestv1.GetEndedSessionResponse, error) {
+	if r.GetToken() != staySession || !f.canceled && !f.revoked {
+		return nil, fault.New(fault.NotFound, fault.StayNotFound, "no ended session")
 	}
-	return &guestv1.GetCanceledStayResponse{Data: theProperty}, f.call(ctx, "")
+	out := &guestv1.EndedSession{Property: theProperty, Reason: "accessEnded"}
+	if f.canceled {
+		out.Reason = "canceled"
+	}
+	return &guestv1.GetEndedSessionResponse{Data: out}, f.call(ctx, "")
 }
 
 func (f *fakeAPI) GetDoor(ctx context.Context, r *guestv1.GetDoorRequest, _ ...grpc.CallOption) (*guestv1.GetDoorResponse, error) {

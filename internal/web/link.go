@@ -23,7 +23,7 @@ func (s *site) showLink(x *exchange) error {
 
 func (x *exchange) showLink(link *guestv1.Link, sent bool) error {
 	if link.GetCanceled() {
-		return x.renderCanceled(link.GetProperty())
+		return x.renderGone(link.GetProperty(), "web.canceled")
 	}
 	p := x.newPage(link.GetProperty(), "web.link.title", "property", link.GetProperty().GetName())
 	p.Data = linkView{Link: link, Path: "/g/l/" + x.r.PathValue("secret"), Sent: sent}
@@ -58,7 +58,7 @@ func (s *site) renewLink(x *exchange) error {
 		return err
 	}
 	if found.GetData().GetCanceled() {
-		return x.renderCanceled(found.GetData().GetProperty())
+		return x.renderGone(found.GetData().GetProperty(), "web.canceled")
 	}
 	if _, err := s.api.Links.RenewLink(x.callContext(), &guestv1.RenewLinkRequest{Link: secret}); err != nil {
 		return err

@@ -37,10 +37,10 @@ func (s *site) deviceSession(h handler) handler {
 	}
 }
 
-// renderEnded answers for a session that has ended. The device keeps the token if the PMS canceled the stay, because the token is what shows
-// that the device had the stay: the page says so until the session would have expired. It forgets other tokens.
+// renderEnded answers for a session that has ended. The device keeps the token of a session that was ended before it expired, because the token
+// is what shows that the device had the stay: the page says so until the session would have expired. It forgets other tokens.
 func (x *exchange) renderEnded(id string, refused error) error {
-	found, err := x.site.api.Links.GetCanceledStay(x.callContextOf(""), &guestv1.GetCanceledStayRequest{Token: x.token})
+	found, err := x.site.api.Links.GetEndedSession(x.callContextOf(""), &guestv1.GetEndedSessionRequest{Token: x.token})
 	if err != nil && x.site.api.Fault(err).Kind != fault.NotFound {
 		return err
 	}
@@ -52,15 +52,19 @@ func (x *exchange) renderEnded(id string, refused error) error {
 		return x.redirect("/g/stays/" + id) // a script shows another page only if it is moved there
 	case err != nil:
 		return refused
+	case found.GetData().GetReason() == "canceled":
+		return x.renderGone(found.GetData().GetProperty(), "web.canceled")
 	}
-	return x.renderCanceled(found.GetData())
+	return x.renderGone(found.GetData().GetProperty(), "web.ended")
 }
 
-// renderCanceled says that the PMS canceled the stay, and whom to ask. It shows nothing of the stay.
-func (x *exchange) renderCanceled(face *guestv1.PropertyFace) error {
+// renderGone says why this device does not open the stay any more, and whom to ask. It shows nothing of the stay.
+func (x *exchange) renderGone(face *guestv1.PropertyFace, kind string) error {
 	x.flow.Stay = nil
-	p := x.newPage(face, "web.canceled")
-	p.Data = problemView{Text: p.T("web.canceled.text", "property", face.GetName())}
+	p := x.newPage(face, kind)
+	v := problemView{Text: p.T(kind+".text", "property", face.GetName())}
+	v.URL, v.Label = x.wayOn(http.StatusGone)
+	p.Data = v
 	return x.render(http.StatusGone, "problem", p)
 }
 
@@ -76,16 +80,16 @@ func withStay(h handler) handler {
 
 // showFirst moves to a stay that this device has.
 func (s *site) showFirst(x *exchange) error {
-	if id := x.keptStay(); id != "" {
+	if id := x.keptStay(""); id != "" {
 		return x.redirect("/g/stays/" + id)
 	}
 	return x.notFound()
 }
 
-// keptStay returns the id of a stay that this device has, or "".
-func (x *exchange) keptStay() string {
+// keptStay returns the id of a stay that this device has, other than one, or "".
+func (x *exchange) keptStay(except string) string {
 	for _, c := range x.r.Cookies() {
-		if id, ok := strings.CutPrefix(c.Name, x.cookieName(stayCookie)); ok && cookieID.MatchString(id) {
+		if id, ok := strings.CutPrefix(c.Name, x.cookieName(stayCookie)); ok && cookieID.MatchString(id) && id != except {
 			return id
 		}
 	}

@@ -73,10 +73,10 @@ func (s *Links) canceledLink(view *db.Tx, secret string) (*guestv1.GetLinkRespon
 	return &guestv1.GetLinkResponse{Data: &guestv1.Link{Property: face, Canceled: true}}, nil
 }
 
-// GetCanceledStay returns the property of the session of a canceled stay.
-func (s *Links) GetCanceledStay(ctx context.Context, r *guestv1.GetCanceledStayRequest) (*guestv1.GetCanceledStayResponse, error) {
+// GetEndedSession returns why a session was ended, and its property.
+func (s *Links) GetEndedSession(ctx context.Context, r *guestv1.GetEndedSessionRequest) (*guestv1.GetEndedSessionResponse, error) {
 	view := s.DB.View(ctx)
-	propertyID, err := guest.PropertyOfCanceledStay(view, s.Keys, r.GetToken())
+	propertyID, by, err := guest.PropertyOfEndedSession(view, s.Keys, r.GetToken())
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (s *Links) GetCanceledStay(ctx context.Context, r *guestv1.GetCanceledStayR
 	if err != nil {
 		return nil, err
 	}
-	return &guestv1.GetCanceledStayResponse{Data: face}, nil
+	return &guestv1.GetEndedSessionResponse{Data: &guestv1.EndedSession{Property: face, Reason: string(by)}}, nil
 }
 
 func faceOf(view *db.Tx, propertyID string) (*guestv1.PropertyFace, *time.Location, error) {

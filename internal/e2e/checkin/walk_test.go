@@ -260,12 +260,12 @@ func readsCanceled(phone, tablet *guest, link string) {
 	if _, err := links.BindLink(w.t.Context(), &guestv1.BindLinkRequest{Link: link}); status.Code(err) != codes.NotFound {
 		w.t.Errorf("the link of a canceled stay binds a device: %v", err)
 	}
-	face, err := links.GetCanceledStay(w.t.Context(), &guestv1.GetCanceledStayRequest{Token: phone.token})
+	ended, err := links.GetEndedSession(w.t.Context(), &guestv1.GetEndedSessionRequest{Token: phone.token})
 	w.must(err)
-	if face.GetData().GetName() == "" || face.GetData().GetDeskPhone() == "" {
-		w.t.Errorf("the phone reads %v", face)
+	if face := ended.GetData().GetProperty(); ended.GetData().GetReason() != "canceled" || face.GetName() == "" || face.GetDeskPhone() == "" {
+		w.t.Errorf("the phone reads %v", ended)
 	}
-	if _, err := links.GetCanceledStay(w.t.Context(), &guestv1.GetCanceledStayRequest{Token: tablet.token}); status.Code(err) != codes.NotFound {
+	if _, err := links.GetEndedSession(w.t.Context(), &guestv1.GetEndedSessionRequest{Token: tablet.token}); status.Code(err) != codes.NotFound {
 		w.t.Errorf("the session of a tablet reads what became of the stay: %v", err)
 	}
 	code, page := phone.page("")

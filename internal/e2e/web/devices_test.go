@@ -35,9 +35,10 @@ func TestGuestEndsADevice(t *testing.T) {
 	guest.Screenshot("devices")
 	guest.Click("End access " + offeredName(guest))
 	guest.WaitText("No other device")
-	stranger.Tolerate("status of 404")
+	stranger.Tolerate("status of 410")
 	stranger.Reload()
-	stranger.WaitHeading("This page does not exist")
+	stranger.WaitHeading("This device no longer opens the stay")
+	stranger.Axe()
 	if strings.Contains(stranger.Text(), "Room 101") {
 		t.Errorf("the ended device reads: %s", stranger.Text())
 	}
@@ -47,9 +48,9 @@ func TestGuestEndsADevice(t *testing.T) {
 	guest.Click("End access of all other devices")
 	guest.WaitText("No other device")
 	for _, p := range []*browser.Page{second, third} {
-		p.Tolerate("status of 404")
+		p.Tolerate("status of 410")
 		p.Reload()
-		p.WaitHeading("This page does not exist")
+		p.WaitHeading("This device no longer opens the stay")
 	}
 	guest.Next("Back", "Your stay")
 }

@@ -30,7 +30,8 @@ type scripted struct {
 	ledger      *guestv1.DisclosureList
 	messages    []*guestv1.Message
 	messageFail error
-	fail        error // of writing calls
+	ended       string // why the session was ended; "": it goes on
+	fail        error  // of writing calls
 	pinFail     error
 	asking      chan struct{} // StartCheckIn waits until it is closed; nil: it does not wait
 }
@@ -75,6 +76,10 @@ func (c links) GetLink(context.Context, *guestv1.GetLinkRequest, ...grpc.CallOpt
 		return nil, fault.New(fault.NotFound, "", "")
 	}
 	return &guestv1.GetLinkResponse{Data: c.script.link}, nil
+}
+
+func (c links) GetEndedSession(context.Context, *guestv1.GetEndedSessionRequest, ...grpc.CallOption) (*guestv1.GetEndedSessionResponse, error) {
+	return &guestv1.GetEndedSessionResponse{Data: &guestv1.EndedSession{Property: c.script.link.GetProperty(), Reason: c.script.ended}}, nil
 }
 
 func (c links) RenewLink(context.Context, *guestv1.RenewLinkRequest, ...grpc.CallOption) (*guestv1.RenewLinkResponse, error) {
@@ -125,6 +130,9 @@ type stays struct {
 }
 
 func (c stays) GetStay(context.Context, *guestv1.GetStayRequest, ...grpc.CallOption) (*guestv1.GetStayResponse, error) {
+	if c.script.ended != "" {
+		return nil, fault.New(fault.Unauthenticated, "", "")
+	}
 	return &guestv1.GetStayResponse{Data: c.script.stay}, nil
 }
 

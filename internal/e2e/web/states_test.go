@@ -43,6 +43,7 @@ var guestStates = []state{
 	{name: "link-handed-bound", path: "/g/l/lkl_x", given: func(s *scripted) { s.link.HandedOver, s.link.Bound = true, true }},
 	{name: "link-canceled", path: "/g/l/lkl_x", given: func(s *scripted) { s.link = &guestv1.Link{Property: s.link.Property, Canceled: true} }},
 	{name: "unknown", path: "/g/l/lkl_x", given: func(s *scripted) { s.link = nil }, act: func(p *browser.Page) { p.Tolerate("status of 404") }},
+	{name: "device-ended", path: "/g/stays/stay1", given: func(s *scripted) { s.ended = "accessEnded" }},
 	{name: "stay", path: "/g/stays/stay1"},
 	{name: "stay-long", path: "/g/stays/stay1", given: long},
 	{name: "stay-not-today", path: "/g/stays/stay1", given: both(stage("notToday"), func(s *scripted) {
@@ -277,7 +278,7 @@ func (s state) check(t *testing.T, p *browser.Page, m setting, target int) {
 	if strings.HasPrefix(s.path, "/k/find") && s.act != nil {
 		enrolScripted(p, address, script)
 	}
-	if status := map[string]string{"unknown": "404", "link-canceled": "410"}[s.name]; status != "" {
+	if status := map[string]string{"unknown": "404", "link-canceled": "410", "device-ended": "410"}[s.name]; status != "" {
 		p.Tolerate("status of " + status)
 	}
 	if m.language != "" {

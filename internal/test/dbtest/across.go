@@ -26,7 +26,7 @@ var acrossProperties = map[string]string{
 	"guest.listStays":                     sweep,
 	"guest.LookUpLink":                    secret,
 	"guest.PropertyOfCanceledLink":        secret,
-	"guest.PropertyOfCanceledStay":        secret,
+	"guest.PropertyOfEndedSession":        secret,
 	"access/code.BackupProperties":        sweep,
 	"access/code.ReconcileDue":            sweep,
 	"access.Expire":                       sweep,

@@ -583,8 +583,8 @@ func (*RenewLinkResponse) Descriptor() ([]byte, []int) {
 	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{8}
 }
 
-// GetCanceledStayRequest carries the token of a session.
-type GetCanceledStayRequest struct {
+// GetEndedSessionRequest carries the token of a session.
+type GetEndedSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The token, "lks_...".
 	Token         string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
@@ -592,20 +592,20 @@ type GetCanceledStayRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *GetCanceledStayRequest) Reset() {
-	*x = GetCanceledStayRequest{}
+func (x *GetEndedSessionRequest) Reset() {
+	*x = GetEndedSessionRequest{}
 	mi := &file_latchkey_guest_v1_link_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *GetCanceledStayRequest) String() string {
+func (x *GetEndedSessionRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*GetCanceledStayRequest) ProtoMessage() {}
+func (*GetEndedSessionRequest) ProtoMessage() {}
 
-func (x *GetCanceledStayRequest) ProtoReflect() protoreflect.Message {
+func (x *GetEndedSessionRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_latchkey_guest_v1_link_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -617,41 +617,41 @@ func (x *GetCanceledStayRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use GetCanceledStayRequest.ProtoReflect.Descriptor instead.
-func (*GetCanceledStayRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use GetEndedSessionRequest.ProtoReflect.Descriptor instead.
+func (*GetEndedSessionRequest) Descriptor() ([]byte, []int) {
 	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{9}
 }
 
-func (x *GetCanceledStayRequest) GetToken() string {
+func (x *GetEndedSessionRequest) GetToken() string {
 	if x != nil {
 		return x.Token
 	}
 	return ""
 }
 
-// GetCanceledStayResponse answers with the property.
-type GetCanceledStayResponse struct {
+// GetEndedSessionResponse answers with what became of the session.
+type GetEndedSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The property of the stay.
-	Data          *PropertyFace `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	// What became of it.
+	Data          *EndedSession `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *GetCanceledStayResponse) Reset() {
-	*x = GetCanceledStayResponse{}
+func (x *GetEndedSessionResponse) Reset() {
+	*x = GetEndedSessionResponse{}
 	mi := &file_latchkey_guest_v1_link_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *GetCanceledStayResponse) String() string {
+func (x *GetEndedSessionResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*GetCanceledStayResponse) ProtoMessage() {}
+func (*GetEndedSessionResponse) ProtoMessage() {}
 
-func (x *GetCanceledStayResponse) ProtoReflect() protoreflect.Message {
+func (x *GetEndedSessionResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_latchkey_guest_v1_link_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -663,16 +663,72 @@ func (x *GetCanceledStayResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use GetCanceledStayResponse.ProtoReflect.Descriptor instead.
-func (*GetCanceledStayResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use GetEndedSessionResponse.ProtoReflect.Descriptor instead.
+func (*GetEndedSessionResponse) Descriptor() ([]byte, []int) {
 	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{10}
 }
 
-func (x *GetCanceledStayResponse) GetData() *PropertyFace {
+func (x *GetEndedSessionResponse) GetData() *EndedSession {
 	if x != nil {
 		return x.Data
 	}
 	return nil
+}
+
+// EndedSession is a session that was ended before it expired.
+type EndedSession struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The property of the stay.
+	Property *PropertyFace `protobuf:"bytes,1,opt,name=property,proto3" json:"property,omitempty"`
+	// canceled: the PMS canceled the stay. accessEnded: another device of the guest, the main guest or staff ended the session, or the booker's
+	// address changed. New ones may be added.
+	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndedSession) Reset() {
+	*x = EndedSession{}
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndedSession) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndedSession) ProtoMessage() {}
+
+func (x *EndedSession) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndedSession.ProtoReflect.Descriptor instead.
+func (*EndedSession) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *EndedSession) GetProperty() *PropertyFace {
+	if x != nil {
+		return x.Property
+	}
+	return nil
+}
+
+func (x *EndedSession) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
 }
 
 // GetDoorRequest carries the code of a door's QR code.
@@ -686,7 +742,7 @@ type GetDoorRequest struct {
 
 func (x *GetDoorRequest) Reset() {
 	*x = GetDoorRequest{}
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[11]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -698,7 +754,7 @@ func (x *GetDoorRequest) String() string {
 func (*GetDoorRequest) ProtoMessage() {}
 
 func (x *GetDoorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[11]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -711,7 +767,7 @@ func (x *GetDoorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDoorRequest.ProtoReflect.Descriptor instead.
 func (*GetDoorRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetDoorRequest) GetDoor() string {
@@ -732,7 +788,7 @@ type GetDoorResponse struct {
 
 func (x *GetDoorResponse) Reset() {
 	*x = GetDoorResponse{}
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[12]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -744,7 +800,7 @@ func (x *GetDoorResponse) String() string {
 func (*GetDoorResponse) ProtoMessage() {}
 
 func (x *GetDoorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[12]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -757,7 +813,7 @@ func (x *GetDoorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDoorResponse.ProtoReflect.Descriptor instead.
 func (*GetDoorResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetDoorResponse) GetData() *PropertyFace {
@@ -786,7 +842,7 @@ type FindStayRequest struct {
 
 func (x *FindStayRequest) Reset() {
 	*x = FindStayRequest{}
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[13]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -798,7 +854,7 @@ func (x *FindStayRequest) String() string {
 func (*FindStayRequest) ProtoMessage() {}
 
 func (x *FindStayRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[13]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -811,7 +867,7 @@ func (x *FindStayRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindStayRequest.ProtoReflect.Descriptor instead.
 func (*FindStayRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{13}
+	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *FindStayRequest) GetDoor() string {
@@ -860,7 +916,7 @@ type FindStayResponse struct {
 
 func (x *FindStayResponse) Reset() {
 	*x = FindStayResponse{}
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[14]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -872,7 +928,7 @@ func (x *FindStayResponse) String() string {
 func (*FindStayResponse) ProtoMessage() {}
 
 func (x *FindStayResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[14]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -885,7 +941,7 @@ func (x *FindStayResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindStayResponse.ProtoReflect.Descriptor instead.
 func (*FindStayResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{14}
+	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *FindStayResponse) GetData() *Found {
@@ -908,7 +964,7 @@ type Found struct {
 
 func (x *Found) Reset() {
 	*x = Found{}
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[15]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -920,7 +976,7 @@ func (x *Found) String() string {
 func (*Found) ProtoMessage() {}
 
 func (x *Found) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[15]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -933,7 +989,7 @@ func (x *Found) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Found.ProtoReflect.Descriptor instead.
 func (*Found) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{15}
+	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Found) GetSession() *Session {
@@ -965,7 +1021,7 @@ type Choice struct {
 
 func (x *Choice) Reset() {
 	*x = Choice{}
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[16]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -977,7 +1033,7 @@ func (x *Choice) String() string {
 func (*Choice) ProtoMessage() {}
 
 func (x *Choice) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[16]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -990,7 +1046,7 @@ func (x *Choice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Choice.ProtoReflect.Descriptor instead.
 func (*Choice) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{16}
+	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Choice) GetId() string {
@@ -1058,10 +1114,13 @@ const file_latchkey_guest_v1_link_proto_rawDesc = "" +
 	"\x10RenewLinkRequest\x12 \n" +
 	"\x04link\x18\x01 \x01(\tB\f\xbaH\x06r\x04\x10\x01\x18@\x80\x01\x01R\x04link\"\x13\n" +
 	"\x11RenewLinkResponse\"<\n" +
-	"\x16GetCanceledStayRequest\x12\"\n" +
+	"\x16GetEndedSessionRequest\x12\"\n" +
 	"\x05token\x18\x01 \x01(\tB\f\xbaH\x06r\x04\x10\x01\x18@\x80\x01\x01R\x05token\"N\n" +
-	"\x17GetCanceledStayResponse\x123\n" +
-	"\x04data\x18\x01 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\x04data\"/\n" +
+	"\x17GetEndedSessionResponse\x123\n" +
+	"\x04data\x18\x01 \x01(\v2\x1f.latchkey.guest.v1.EndedSessionR\x04data\"c\n" +
+	"\fEndedSession\x12;\n" +
+	"\bproperty\x18\x01 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\bproperty\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"/\n" +
 	"\x0eGetDoorRequest\x12\x1d\n" +
 	"\x04door\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x04door\"F\n" +
 	"\x0fGetDoorResponse\x123\n" +
@@ -1089,7 +1148,7 @@ const file_latchkey_guest_v1_link_proto_rawDesc = "" +
 	"\aGetLink\x12!.latchkey.guest.v1.GetLinkRequest\x1a\".latchkey.guest.v1.GetLinkResponse\"\x1f\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/guest/link\x12y\n" +
 	"\bBindLink\x12\".latchkey.guest.v1.BindLinkRequest\x1a#.latchkey.guest.v1.BindLinkResponse\"$\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/guest/link:bind\x12}\n" +
 	"\tRenewLink\x12#.latchkey.guest.v1.RenewLinkRequest\x1a$.latchkey.guest.v1.RenewLinkResponse\"%\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/guest/link:renew\x12\x92\x01\n" +
-	"\x0fGetCanceledStay\x12).latchkey.guest.v1.GetCanceledStayRequest\x1a*.latchkey.guest.v1.GetCanceledStayResponse\"(\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/guest/stay:canceled\x12q\n" +
+	"\x0fGetEndedSession\x12).latchkey.guest.v1.GetEndedSessionRequest\x1a*.latchkey.guest.v1.GetEndedSessionResponse\"(\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/guest/session:ended\x12q\n" +
 	"\aGetDoor\x12!.latchkey.guest.v1.GetDoorRequest\x1a\".latchkey.guest.v1.GetDoorResponse\"\x1f\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/guest/door\x12y\n" +
 	"\bFindStay\x12\".latchkey.guest.v1.FindStayRequest\x1a#.latchkey.guest.v1.FindStayResponse\"$\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/guest/stay:findB,Z*latchkey.dev/gen/latchkey/guest/v1;guestv1b\x06proto3"
 
@@ -1105,7 +1164,7 @@ func file_latchkey_guest_v1_link_proto_rawDescGZIP() []byte {
 	return file_latchkey_guest_v1_link_proto_rawDescData
 }
 
-var file_latchkey_guest_v1_link_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_latchkey_guest_v1_link_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_latchkey_guest_v1_link_proto_goTypes = []any{
 	(*GetLinkRequest)(nil),          // 0: latchkey.guest.v1.GetLinkRequest
 	(*GetLinkResponse)(nil),         // 1: latchkey.guest.v1.GetLinkResponse
@@ -1116,43 +1175,45 @@ var file_latchkey_guest_v1_link_proto_goTypes = []any{
 	(*Session)(nil),                 // 6: latchkey.guest.v1.Session
 	(*RenewLinkRequest)(nil),        // 7: latchkey.guest.v1.RenewLinkRequest
 	(*RenewLinkResponse)(nil),       // 8: latchkey.guest.v1.RenewLinkResponse
-	(*GetCanceledStayRequest)(nil),  // 9: latchkey.guest.v1.GetCanceledStayRequest
-	(*GetCanceledStayResponse)(nil), // 10: latchkey.guest.v1.GetCanceledStayResponse
-	(*GetDoorRequest)(nil),          // 11: latchkey.guest.v1.GetDoorRequest
-	(*GetDoorResponse)(nil),         // 12: latchkey.guest.v1.GetDoorResponse
-	(*FindStayRequest)(nil),         // 13: latchkey.guest.v1.FindStayRequest
-	(*FindStayResponse)(nil),        // 14: latchkey.guest.v1.FindStayResponse
-	(*Found)(nil),                   // 15: latchkey.guest.v1.Found
-	(*Choice)(nil),                  // 16: latchkey.guest.v1.Choice
-	(*timestamppb.Timestamp)(nil),   // 17: google.protobuf.Timestamp
+	(*GetEndedSessionRequest)(nil),  // 9: latchkey.guest.v1.GetEndedSessionRequest
+	(*GetEndedSessionResponse)(nil), // 10: latchkey.guest.v1.GetEndedSessionResponse
+	(*EndedSession)(nil),            // 11: latchkey.guest.v1.EndedSession
+	(*GetDoorRequest)(nil),          // 12: latchkey.guest.v1.GetDoorRequest
+	(*GetDoorResponse)(nil),         // 13: latchkey.guest.v1.GetDoorResponse
+	(*FindStayRequest)(nil),         // 14: latchkey.guest.v1.FindStayRequest
+	(*FindStayResponse)(nil),        // 15: latchkey.guest.v1.FindStayResponse
+	(*Found)(nil),                   // 16: latchkey.guest.v1.Found
+	(*Choice)(nil),                  // 17: latchkey.guest.v1.Choice
+	(*timestamppb.Timestamp)(nil),   // 18: google.protobuf.Timestamp
 }
 var file_latchkey_guest_v1_link_proto_depIdxs = []int32{
 	2,  // 0: latchkey.guest.v1.GetLinkResponse.data:type_name -> latchkey.guest.v1.Link
 	3,  // 1: latchkey.guest.v1.Link.property:type_name -> latchkey.guest.v1.PropertyFace
 	6,  // 2: latchkey.guest.v1.BindLinkResponse.data:type_name -> latchkey.guest.v1.Session
-	17, // 3: latchkey.guest.v1.Session.expires_at:type_name -> google.protobuf.Timestamp
-	3,  // 4: latchkey.guest.v1.GetCanceledStayResponse.data:type_name -> latchkey.guest.v1.PropertyFace
-	3,  // 5: latchkey.guest.v1.GetDoorResponse.data:type_name -> latchkey.guest.v1.PropertyFace
-	15, // 6: latchkey.guest.v1.FindStayResponse.data:type_name -> latchkey.guest.v1.Found
-	6,  // 7: latchkey.guest.v1.Found.session:type_name -> latchkey.guest.v1.Session
-	16, // 8: latchkey.guest.v1.Found.choices:type_name -> latchkey.guest.v1.Choice
-	0,  // 9: latchkey.guest.v1.LinkService.GetLink:input_type -> latchkey.guest.v1.GetLinkRequest
-	4,  // 10: latchkey.guest.v1.LinkService.BindLink:input_type -> latchkey.guest.v1.BindLinkRequest
-	7,  // 11: latchkey.guest.v1.LinkService.RenewLink:input_type -> latchkey.guest.v1.RenewLinkRequest
-	9,  // 12: latchkey.guest.v1.LinkService.GetCanceledStay:input_type -> latchkey.guest.v1.GetCanceledStayRequest
-	11, // 13: latchkey.guest.v1.LinkService.GetDoor:input_type -> latchkey.guest.v1.GetDoorRequest
-	13, // 14: latchkey.guest.v1.LinkService.FindStay:input_type -> latchkey.guest.v1.FindStayRequest
-	1,  // 15: latchkey.guest.v1.LinkService.GetLink:output_type -> latchkey.guest.v1.GetLinkResponse
-	5,  // 16: latchkey.guest.v1.LinkService.BindLink:output_type -> latchkey.guest.v1.BindLinkResponse
-	8,  // 17: latchkey.guest.v1.LinkService.RenewLink:output_type -> latchkey.guest.v1.RenewLinkResponse
-	10, // 18: latchkey.guest.v1.LinkService.GetCanceledStay:output_type -> latchkey.guest.v1.GetCanceledStayResponse
-	12, // 19: latchkey.guest.v1.LinkService.GetDoor:output_type -> latchkey.guest.v1.GetDoorResponse
-	14, // 20: latchkey.guest.v1.LinkService.FindStay:output_type -> latchkey.guest.v1.FindStayResponse
-	15, // [15:21] is the sub-list for method output_type
-	9,  // [9:15] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	18, // 3: latchkey.guest.v1.Session.expires_at:type_name -> google.protobuf.Timestamp
+	11, // 4: latchkey.guest.v1.GetEndedSessionResponse.data:type_name -> latchkey.guest.v1.EndedSession
+	3,  // 5: latchkey.guest.v1.EndedSession.property:type_name -> latchkey.guest.v1.PropertyFace
+	3,  // 6: latchkey.guest.v1.GetDoorResponse.data:type_name -> latchkey.guest.v1.PropertyFace
+	16, // 7: latchkey.guest.v1.FindStayResponse.data:type_name -> latchkey.guest.v1.Found
+	6,  // 8: latchkey.guest.v1.Found.session:type_name -> latchkey.guest.v1.Session
+	17, // 9: latchkey.guest.v1.Found.choices:type_name -> latchkey.guest.v1.Choice
+	0,  // 10: latchkey.guest.v1.LinkService.GetLink:input_type -> latchkey.guest.v1.GetLinkRequest
+	4,  // 11: latchkey.guest.v1.LinkService.BindLink:input_type -> latchkey.guest.v1.BindLinkRequest
+	7,  // 12: latchkey.guest.v1.LinkService.RenewLink:input_type -> latchkey.guest.v1.RenewLinkRequest
+	9,  // 13: latchkey.guest.v1.LinkService.GetEndedSession:input_type -> latchkey.guest.v1.GetEndedSessionRequest
+	12, // 14: latchkey.guest.v1.LinkService.GetDoor:input_type -> latchkey.guest.v1.GetDoorRequest
+	14, // 15: latchkey.guest.v1.LinkService.FindStay:input_type -> latchkey.guest.v1.FindStayRequest
+	1,  // 16: latchkey.guest.v1.LinkService.GetLink:output_type -> latchkey.guest.v1.GetLinkResponse
+	5,  // 17: latchkey.guest.v1.LinkService.BindLink:output_type -> latchkey.guest.v1.BindLinkResponse
+	8,  // 18: latchkey.guest.v1.LinkService.RenewLink:output_type -> latchkey.guest.v1.RenewLinkResponse
+	10, // 19: latchkey.guest.v1.LinkService.GetEndedSession:output_type -> latchkey.guest.v1.GetEndedSessionResponse
+	13, // 20: latchkey.guest.v1.LinkService.GetDoor:output_type -> latchkey.guest.v1.GetDoorResponse
+	15, // 21: latchkey.guest.v1.LinkService.FindStay:output_type -> latchkey.guest.v1.FindStayResponse
+	16, // [16:22] is the sub-list for method output_type
+	10, // [10:16] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_guest_v1_link_proto_init() }
@@ -1166,7 +1227,7 @@ func file_latchkey_guest_v1_link_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_guest_v1_link_proto_rawDesc), len(file_latchkey_guest_v1_link_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   17,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

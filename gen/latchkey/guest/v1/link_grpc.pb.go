@@ -22,7 +22,7 @@ const (
 	LinkService_GetLink_FullMethodName         = "/latchkey.guest.v1.LinkService/GetLink"
 	LinkService_BindLink_FullMethodName        = "/latchkey.guest.v1.LinkService/BindLink"
 	LinkService_RenewLink_FullMethodName       = "/latchkey.guest.v1.LinkService/RenewLink"
-	LinkService_GetCanceledStay_FullMethodName = "/latchkey.guest.v1.LinkService/GetCanceledStay"
+	LinkService_GetEndedSession_FullMethodName = "/latchkey.guest.v1.LinkService/GetEndedSession"
 	LinkService_GetDoor_FullMethodName         = "/latchkey.guest.v1.LinkService/GetDoor"
 	LinkService_FindStay_FullMethodName        = "/latchkey.guest.v1.LinkService/FindStay"
 )
@@ -41,9 +41,9 @@ type LinkServiceClient interface {
 	BindLink(ctx context.Context, in *BindLinkRequest, opts ...grpc.CallOption) (*BindLinkResponse, error)
 	// Mails a new link to the address of the old one, which ends. The answer does not depend on whether the link is known.
 	RenewLink(ctx context.Context, in *RenewLinkRequest, opts ...grpc.CallOption) (*RenewLinkResponse, error)
-	// Answers with the property of a stay that the PMS canceled, so that a device whose session ended by that says why, and whom to ask.
-	// Only the token of such a session gets it, until the session would have ended. Others are not found.
-	GetCanceledStay(ctx context.Context, in *GetCanceledStayRequest, opts ...grpc.CallOption) (*GetCanceledStayResponse, error)
+	// Answers with why a session on a guest's own device was ended, and with the property, so that the device says so and whom to ask. Only the
+	// token of such a session gets it, until the session would have expired. Others are not found. It says nothing of the stay.
+	GetEndedSession(ctx context.Context, in *GetEndedSessionRequest, opts ...grpc.CallOption) (*GetEndedSessionResponse, error)
 	// Answers with the property of a door's QR code.
 	GetDoor(ctx context.Context, in *GetDoorRequest, opts ...grpc.CallOption) (*GetDoorResponse, error)
 	// Finds a reservation from a door's QR code by two facts. A wrong name and an unknown number answer alike, with
@@ -90,10 +90,10 @@ func (c *linkServiceClient) RenewLink(ctx context.Context, in *RenewLinkRequest,
 	return out, nil
 }
 
-func (c *linkServiceClient) GetCanceledStay(ctx context.Context, in *GetCanceledStayRequest, opts ...grpc.CallOption) (*GetCanceledStayResponse, error) {
+func (c *linkServiceClient) GetEndedSession(ctx context.Context, in *GetEndedSessionRequest, opts ...grpc.CallOption) (*GetEndedSessionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GetCanceledStayResponse)
-	err := c.cc.Invoke(ctx, LinkService_GetCanceledStay_FullMethodName, in, out, cOpts...)
+	out := new(GetEndedSessionResponse)
+	err := c.cc.Invoke(ctx, LinkService_GetEndedSession_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -134,9 +134,9 @@ type LinkServiceServer interface {
 	BindLink(context.Context, *BindLinkRequest) (*BindLinkResponse, error)
 	// Mails a new link to the address of the old one, which ends. The answer does not depend on whether the link is known.
 	RenewLink(context.Context, *RenewLinkRequest) (*RenewLinkResponse, error)
-	// Answers with the property of a stay that the PMS canceled, so that a device whose session ended by that says why, and whom to ask.
-	// Only the token of such a session gets it, until the session would have ended. Others are not found.
-	GetCanceledStay(context.Context, *GetCanceledStayRequest) (*GetCanceledStayResponse, error)
+	// Answers with why a session on a guest's own device was ended, and with the property, so that the device says so and whom to ask. Only the
+	// token of such a session gets it, until the session would have expired. Others are not found. It says nothing of the stay.
+	GetEndedSession(context.Context, *GetEndedSessionRequest) (*GetEndedSessionResponse, error)
 	// Answers with the property of a door's QR code.
 	GetDoor(context.Context, *GetDoorRequest) (*GetDoorResponse, error)
 	// Finds a reservation from a door's QR code by two facts. A wrong name and an unknown number answer alike, with
@@ -162,8 +162,8 @@ func (UnimplementedLinkServiceServer) BindLink(context.Context, *BindLinkRequest
 func (UnimplementedLinkServiceServer) RenewLink(context.Context, *RenewLinkRequest) (*RenewLinkResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RenewLink not implemented")
 }
-func (UnimplementedLinkServiceServer) GetCanceledStay(context.Context, *GetCanceledStayRequest) (*GetCanceledStayResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method GetCanceledStay not implemented")
+func (UnimplementedLinkServiceServer) GetEndedSession(context.Context, *GetEndedSessionRequest) (*GetEndedSessionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetEndedSession not implemented")
 }
 func (UnimplementedLinkServiceServer) GetDoor(context.Context, *GetDoorRequest) (*GetDoorResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetDoor not implemented")
@@ -246,20 +246,20 @@ func _LinkService_RenewLink_Handler(srv interface{}, ctx context.Context, dec fu
 	return interceptor(ctx, in, info, handler)
 }
 
-func _LinkService_GetCanceledStay_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(GetCanceledStayRequest)
+func _LinkService_GetEndedSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetEndedSessionRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(LinkServiceServer).GetCanceledStay(ctx, in)
+		return srv.(LinkServiceServer).GetEndedSession(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: LinkService_GetCanceledStay_FullMethodName,
+		FullMethod: LinkService_GetEndedSession_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(LinkServiceServer).GetCanceledStay(ctx, req.(*GetCanceledStayRequest))
+		return srv.(LinkServiceServer).GetEndedSession(ctx, req.(*GetEndedSessionRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -320,8 +320,8 @@ var LinkService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _LinkService_RenewLink_Handler,
 		},
 		{
-			MethodName: "GetCanceledStay",
-			Handler:    _LinkService_GetCanceledStay_Handler,
+			MethodName: "GetEndedSession",
+			Handler:    _LinkService_GetEndedSession_Handler,
 		},
 		{
 			MethodName: "GetDoor",

@@ -39,9 +39,9 @@ const (
 	LinkServiceBindLinkProcedure = "/latchkey.guest.v1.LinkService/BindLink"
 	// LinkServiceRenewLinkProcedure is the fully-qualified name of the LinkService's RenewLink RPC.
 	LinkServiceRenewLinkProcedure = "/latchkey.guest.v1.LinkService/RenewLink"
-	// LinkServiceGetCanceledStayProcedure is the fully-qualified name of the LinkService's
-	// GetCanceledStay RPC.
-	LinkServiceGetCanceledStayProcedure = "/latchkey.guest.v1.LinkService/GetCanceledStay"
+	// LinkServiceGetEndedSessionProcedure is the fully-qualified name of the LinkService's
+	// GetEndedSession RPC.
+	LinkServiceGetEndedSessionProcedure = "/latchkey.guest.v1.LinkService/GetEndedSession"
 	// LinkServiceGetDoorProcedure is the fully-qualified name of the LinkService's GetDoor RPC.
 	LinkServiceGetDoorProcedure = "/latchkey.guest.v1.LinkService/GetDoor"
 	// LinkServiceFindStayProcedure is the fully-qualified name of the LinkService's FindStay RPC.
@@ -57,9 +57,9 @@ type LinkServiceClient interface {
 	BindLink(context.Context, *v1.BindLinkRequest) (*v1.BindLinkResponse, error)
 	// Mails a new link to the address of the old one, which ends. The answer does not depend on whether the link is known.
 	RenewLink(context.Context, *v1.RenewLinkRequest) (*v1.RenewLinkResponse, error)
-	// Answers with the property of a stay that the PMS canceled, so that a device whose session ended by that says why, and whom to ask.
-	// Only the token of such a session gets it, until the session would have ended. Others are not found.
-	GetCanceledStay(context.Context, *v1.GetCanceledStayRequest) (*v1.GetCanceledStayResponse, error)
+	// Answers with why a session on a guest's own device was ended, and with the property, so that the device says so and whom to ask. Only the
+	// token of such a session gets it, until the session would have expired. Others are not found. It says nothing of the stay.
+	GetEndedSession(context.Context, *v1.GetEndedSessionRequest) (*v1.GetEndedSessionResponse, error)
 	// Answers with the property of a door's QR code.
 	GetDoor(context.Context, *v1.GetDoorRequest) (*v1.GetDoorResponse, error)
 	// Finds a reservation from a door's QR code by two facts. A wrong name and an unknown number answer alike, with
@@ -97,10 +97,10 @@ func NewLinkServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			connect.WithSchema(linkServiceMethods.ByName("RenewLink")),
 			connect.WithClientOptions(opts...),
 		),
-		getCanceledStay: connect.NewClient[v1.GetCanceledStayRequest, v1.GetCanceledStayResponse](
+		getEndedSession: connect.NewClient[v1.GetEndedSessionRequest, v1.GetEndedSessionResponse](
 			httpClient,
-			baseURL+LinkServiceGetCanceledStayProcedure,
-			connect.WithSchema(linkServiceMethods.ByName("GetCanceledStay")),
+			baseURL+LinkServiceGetEndedSessionProcedure,
+			connect.WithSchema(linkServiceMethods.ByName("GetEndedSession")),
 			connect.WithClientOptions(opts...),
 		),
 		getDoor: connect.NewClient[v1.GetDoorRequest, v1.GetDoorResponse](
@@ -123,7 +123,7 @@ type linkServiceClient struct {
 	getLink         *connect.Client[v1.GetLinkRequest, v1.GetLinkResponse]
 	bindLink        *connect.Client[v1.BindLinkRequest, v1.BindLinkResponse]
 	renewLink       *connect.Client[v1.RenewLinkRequest, v1.RenewLinkResponse]
-	getCanceledStay *connect.Client[v1.GetCanceledStayRequest, v1.GetCanceledStayResponse]
+	getEndedSession *connect.Client[v1.GetEndedSessionRequest, v1.GetEndedSessionResponse]
 	getDoor         *connect.Client[v1.GetDoorRequest, v1.GetDoorResponse]
 	findStay        *connect.Client[v1.FindStayRequest, v1.FindStayResponse]
 }
@@ -155,9 +155,9 @@ func (c *linkServiceClient) RenewLink(ctx context.Context, req *v1.RenewLinkRequ
 	return nil, err
 }
 
-// GetCanceledStay calls latchkey.guest.v1.LinkService.GetCanceledStay.
-func (c *linkServiceClient) GetCanceledStay(ctx context.Context, req *v1.GetCanceledStayRequest) (*v1.GetCanceledStayResponse, error) {
-	response, err := c.getCanceledStay.CallUnary(ctx, connect.NewRequest(req))
+// GetEndedSession calls latchkey.guest.v1.LinkService.GetEndedSession.
+func (c *linkServiceClient) GetEndedSession(ctx context.Context, req *v1.GetEndedSessionRequest) (*v1.GetEndedSessionResponse, error) {
+	response, err := c.getEndedSession.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -191,9 +191,9 @@ type LinkServiceHandler interface {
 	BindLink(context.Context, *v1.BindLinkRequest) (*v1.BindLinkResponse, error)
 	// Mails a new link to the address of the old one, which ends. The answer does not depend on whether the link is known.
 	RenewLink(context.Context, *v1.RenewLinkRequest) (*v1.RenewLinkResponse, error)
-	// Answers with the property of a stay that the PMS canceled, so that a device whose session ended by that says why, and whom to ask.
-	// Only the token of such a session gets it, until the session would have ended. Others are not found.
-	GetCanceledStay(context.Context, *v1.GetCanceledStayRequest) (*v1.GetCanceledStayResponse, error)
+	// Answers with why a session on a guest's own device was ended, and with the property, so that the device says so and whom to ask. Only the
+	// token of such a session gets it, until the session would have expired. Others are not found. It says nothing of the stay.
+	GetEndedSession(context.Context, *v1.GetEndedSessionRequest) (*v1.GetEndedSessionResponse, error)
 	// Answers with the property of a door's QR code.
 	GetDoor(context.Context, *v1.GetDoorRequest) (*v1.GetDoorResponse, error)
 	// Finds a reservation from a door's QR code by two facts. A wrong name and an unknown number answer alike, with
@@ -227,10 +227,10 @@ func NewLinkServiceHandler(svc LinkServiceHandler, opts ...connect.HandlerOption
 		connect.WithSchema(linkServiceMethods.ByName("RenewLink")),
 		connect.WithHandlerOptions(opts...),
 	)
-	linkServiceGetCanceledStayHandler := connect.NewUnaryHandlerSimple(
-		LinkServiceGetCanceledStayProcedure,
-		svc.GetCanceledStay,
-		connect.WithSchema(linkServiceMethods.ByName("GetCanceledStay")),
+	linkServiceGetEndedSessionHandler := connect.NewUnaryHandlerSimple(
+		LinkServiceGetEndedSessionProcedure,
+		svc.GetEndedSession,
+		connect.WithSchema(linkServiceMethods.ByName("GetEndedSession")),
 		connect.WithHandlerOptions(opts...),
 	)
 	linkServiceGetDoorHandler := connect.NewUnaryHandlerSimple(
@@ -253,8 +253,8 @@ func NewLinkServiceHandler(svc LinkServiceHandler, opts ...connect.HandlerOption
 			linkServiceBindLinkHandler.ServeHTTP(w, r)
 		case LinkServiceRenewLinkProcedure:
 			linkServiceRenewLinkHandler.ServeHTTP(w, r)
-		case LinkServiceGetCanceledStayProcedure:
-			linkServiceGetCanceledStayHandler.ServeHTTP(w, r)
+		case LinkServiceGetEndedSessionProcedure:
+			linkServiceGetEndedSessionHandler.ServeHTTP(w, r)
 		case LinkServiceGetDoorProcedure:
 			linkServiceGetDoorHandler.ServeHTTP(w, r)
 		case LinkServiceFindStayProcedure:
@@ -280,8 +280,8 @@ func (UnimplementedLinkServiceHandler) RenewLink(context.Context, *v1.RenewLinkR
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.LinkService.RenewLink is not implemented"))
 }
 
-func (UnimplementedLinkServiceHandler) GetCanceledStay(context.Context, *v1.GetCanceledStayRequest) (*v1.GetCanceledStayResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.LinkService.GetCanceledStay is not implemented"))
+func (UnimplementedLinkServiceHandler) GetEndedSession(context.Context, *v1.GetEndedSessionRequest) (*v1.GetEndedSessionResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.LinkService.GetEndedSession is not implemented"))
 }
 
 func (UnimplementedLinkServiceHandler) GetDoor(context.Context, *v1.GetDoorRequest) (*v1.GetDoorResponse, error) {

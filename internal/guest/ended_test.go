@@ -11,8 +11,8 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// Of a canceled stay, only what the cancelation itself ended names the property: links and phones that were in use until then. A link that
-// was replaced before, a phone that was removed before, and a tablet do not. Nothing does after the stay would have ended.
+// Of a canceled stay, links that were in use until then name the property. A link that was replaced before does not. A phone that was removed
+// before was not ended by the cancelation, and a tablet reads nothing. Nothing does after the stay would have ended.
 func TestWhatACancelationEnded(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
 		stay := func(state string) string { return h.book(hotel, "A", "Silva", reservation.State, state) }
@@ -46,25 +46,28 @@ func TestWhatACancelationEnded(t *testing.T) {
 				}
 			}
 		}
-		sessions := func(what string, want fault.Reason, tokens ...string) {
+		sessions := func(what string, want guest.Ending, tokens ...string) {
 			t.Helper()
 			for _, token := range tokens {
-				if at, err := guest.PropertyOfCanceledStay(h.db.View(t.Context()), h.keys, token); want != "" && !fault.Has(err, want) || want == "" && (err != nil || at != hotel) {
-					t.Errorf("%s: session %.12s is at %q, %v", what, token, at, err)
+				at, by, err := guest.PropertyOfEndedSession(h.db.View(t.Context()), h.keys, token)
+				if by != want || want == "" && !fault.Has(err, fault.StayNotFound) || want != "" && (err != nil || at != hotel) {
+					t.Errorf("%s: session %.12s was ended by %q at %q, %v; want %q", what, token, by, at, err, want)
 				}
 			}
 		}
 		links("before", fault.LinkNotFound, bound, unbound, replaced)
-		sessions("before", fault.StayNotFound, phone, door, tablet)
+		sessions("before", "", phone, door, tablet)
+		sessions("before", guest.EndedByRevocation, removed.Token)
 
 		h.clock.Advance(time.Minute)
 		stay("canceled")
 		ended := func(what string) {
 			t.Helper()
 			links(what, "", bound, unbound)
-			sessions(what, "", phone, door)
+			sessions(what, guest.EndedByCancelation, phone, door)
+			sessions(what, guest.EndedByRevocation, removed.Token)
 			links(what, fault.LinkNotFound, replaced, "", "lkl_0", keyring.NewToken(keyring.GuestLink), phone)
-			sessions(what, fault.StayNotFound, removed.Token, tablet, other.Token, "", "lks_0", keyring.NewToken(keyring.SessionToken), bound)
+			sessions(what, "", tablet, other.Token, "", "lks_0", keyring.NewToken(keyring.SessionToken), bound)
 		}
 		ended("canceled")
 		h.write(func(tx *db.Tx) error { return guest.EndLinksAndSessions(tx, hotel, id) })
@@ -73,11 +76,11 @@ func TestWhatACancelationEnded(t *testing.T) {
 		h.clock.Advance(time.Minute)
 		stay("confirmed")
 		links("reinstated", fault.LinkNotFound, bound, unbound)
-		sessions("reinstated", fault.StayNotFound, phone, door)
+		sessions("reinstated", guest.EndedByRevocation, phone, door, removed.Token)
 		h.clock.Advance(time.Minute)
 		stay("canceled")
 		links("canceled again", fault.LinkNotFound, bound, unbound)
-		sessions("canceled again", fault.StayNotFound, phone, door)
+		sessions("canceled again", guest.EndedByRevocation, phone, door)
 	})
 }
 
@@ -88,11 +91,11 @@ func TestCanceledStayIsForgotten(t *testing.T) {
 		phone := h.bind(link)
 		h.book(hotel, "A", "Silva", reservation.State, "canceled")
 		h.clock.Advance(phone.ExpiresAt.Sub(h.clock.Now()) - time.Second)
-		if _, err := guest.PropertyOfCanceledStay(h.db.View(t.Context()), h.keys, phone.Token); err != nil {
+		if _, _, err := guest.PropertyOfEndedSession(h.db.View(t.Context()), h.keys, phone.Token); err != nil {
 			t.Errorf("before the session would have ended: %v", err)
 		}
 		h.clock.Advance(time.Second)
-		if _, err := guest.PropertyOfCanceledStay(h.db.View(t.Context()), h.keys, phone.Token); !fault.Has(err, fault.StayNotFound) {
+		if _, _, err := guest.PropertyOfEndedSession(h.db.View(t.Context()), h.keys, phone.Token); !fault.Has(err, fault.StayNotFound) {
 			t.Errorf("afterwards: %v", err)
 		}
 		if _, err := guest.PropertyOfCanceledLink(h.db.View(t.Context()), h.keys, link); !fault.Has(err, fault.LinkNotFound) {

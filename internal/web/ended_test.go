@@ -55,20 +55,29 @@ func TestCanceledStay(t *testing.T) {
 	says(b.get("/g/stays/rsv_1"))
 }
 
-// A page that waits for a change does not go on showing a stay whose session has ended: its script is moved to the page that says so.
-func TestEndedSessionMovesTheScript(t *testing.T) {
+// A page that waits for a change does not go on showing a stay whose session has ended: its script is moved to the page that says so. The page
+// says so each time, shows nothing of the stay, and leads to another stay of the device.
+func TestEndedSession(t *testing.T) {
 	f := newFake()
 	b := f.client(t)
 	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
 	f.revoked = true
 	b.headers = map[string]string{"Latchkey-Script": "1"}
-	for range 2 { // the second one is in another window, which no longer has the cookie
+	for range 2 {
 		if a := b.get("/g/stays/rsv_1/checkin"); a.status != http.StatusNoContent || a.header.Get("Latchkey-Location") != "/g/stays/rsv_1" {
 			t.Errorf("a script gets %d, to %q", a.status, a.header.Get("Latchkey-Location"))
 		}
 	}
 	b.headers = nil
-	if a := b.get("/g/stays/rsv_1"); a.status != http.StatusNotFound {
-		t.Errorf("the page answers %d", a.status)
+	for range 2 {
+		a := b.get("/g/stays/rsv_1")
+		a.contains(t, "This device no longer opens the stay", "at Hostel Miramar was ended", "Call +351210000000")
+		if a.status != http.StatusGone || strings.Contains(a.body, "Silva") || strings.Contains(a.body, "Open my stay") || strings.Contains(a.body, "<button>") {
+			t.Errorf("the page answers %d: %s", a.status, plain(a.body))
+		}
+	}
+	b.setCookie("lk-stay-rsv_2", staySession)
+	if a := b.get("/g/stays/rsv_1"); !strings.Contains(a.body, `href="/g/stays/rsv_2"`) {
+		t.Errorf("the page does not lead to the other stay: %s", a.body)
 	}
 }
