@@ -160,11 +160,12 @@ type hostelBench struct {
 	Arrivals int           `default:"40" help:"Guests who check in during the run, at most 60. The other guests have checked in before."`
 	Span     time.Duration `default:"2m" help:"Duration of the run, over which arrivals are spread."`
 	Pause    time.Duration `default:"5s" help:"Time that a guest reads a page."`
+	Write    time.Duration `default:"1m30s" help:"Time between two messages of a guest, at least a minute. The front desk answers each."`
 	Profile  string        `type:"path" placeholder:"FILE" help:"Write a CPU profile of the server, with the PMS and the locks."`
 }
 
 func (*hostelBench) Help() string {
-	return `value, p50 and p99 are milliseconds of a page, from the request until its last byte. The server, the PMS, the bridge and the locks run on one core with 1 GB of memory; the guests use the other cores. Linux only.
+	return `value, p50 and p99 are milliseconds of a page, from the request until its last byte. The server, the PMS, the bridge and the locks run on one core with 1 GB of memory; the guests and the front desk use the other cores. Guests and staff write messages; streams of messages are cut and resumed every 17 seconds. Linux only.
 
 ` + figures
 }
@@ -174,7 +175,7 @@ func (c *hostelBench) Run(ctx context.Context, std *streams) error {
 	if err != nil {
 		return err
 	}
-	r, err := bench.Hostel{Arrivals: c.Arrivals, Span: c.Span, Pause: c.Pause, Profile: c.Profile}.Run(ctx, l)
+	r, err := bench.Hostel{Arrivals: c.Arrivals, Span: c.Span, Pause: c.Pause, Write: c.Write, Profile: c.Profile}.Run(ctx, l)
 	return c.print(std.out, r, err)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ type Hostel struct {
 	Arrivals int           // Arrivals is the number of guests who check in during the run; the others have checked in before
 	Span     time.Duration // Span is the duration of the run
 	Pause    time.Duration // Pause is the time that a guest reads a page
+	Write    time.Duration // Write is the time between two messages of a guest; the front desk answers each
 	// Profile is the file for a CPU profile of the server, the PMS and the locks; empty: none.
 	Profile string
 }
@@ -31,8 +33,8 @@ const follow = 20 * time.Second
 
 // Run measures the time of a page, from the request until its last byte. There is no floor.
 func (b Hostel) Run(ctx context.Context, l Launch) (_ *Result, err error) {
-	if b.Arrivals < 1 || b.Arrivals > hostelBeds || b.Span <= 0 || b.Pause <= 0 {
-		return nil, fmt.Errorf("hostel: want 1 to %d arrivals, a duration and a pause", hostelBeds)
+	if b.Arrivals < 1 || b.Arrivals > hostelBeds || b.Span <= 0 || b.Pause <= 0 || b.Write < time.Minute {
+		return nil, fmt.Errorf("hostel: want 1 to %d arrivals, a duration, a pause, and at least a minute between messages", hostelBeds)
 	}
 	dir, err := os.MkdirTemp("", "latchkey-bench-")
 	if err != nil {
@@ -44,11 +46,16 @@ func (b Hostel) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.stop()) }()
-	var door string
-	if err := p.call(ctx, "Start", dir, &door); err != nil {
+	var w HostelWorld
+	if err := p.call(ctx, "Start", dir, &w); err != nil {
 		return nil, err
 	}
-	guests, err := b.fill(ctx, p, door)
+	desk, err := newFrontDesk(w.GRPC, w.StaffToken)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, desk.close()) }()
+	guests, err := b.fill(ctx, p, w.Door)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +69,7 @@ func (b Hostel) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	if err := p.call(ctx, "Usage", None{}, &before); err != nil {
 		return nil, err
 	}
-	m, err := b.live(ctx, guests)
+	m, err := b.live(ctx, guests, desk)
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +86,14 @@ func (b Hostel) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	r.note("the same, p99", quantile(m.polls, 0.99), "ms")
 	r.note("check-ins, from the last press until the PIN, p50", quantile(m.checkIns, 0.5), "ms")
 	r.note("the same, p99", quantile(m.checkIns, 0.99), "ms")
+	sent, lost, twice := tally(m.chats, desk)
+	r.note("messages of guests and staff", float64(sent), "")
+	r.note("a guest's message, from the press until the page, p99", quantile(m.messages, 0.99), "ms")
 	r.note("load of the core", 100*(after.CPU-before.CPU).Seconds()/b.Span.Seconds(), "%")
 	r.atMost("milliseconds of a page, p99", r.Value, 50)
 	r.atMost("MB of memory at most", float64(peak)/(1<<20), smallMemory>>20)
+	r.atMost("messages that were lost", float64(lost), 0)
+	r.atMost("messages that were received twice", float64(twice), 0)
 	r.atLeast("guests who have checked in", float64(len(m.checkIns)), float64(b.Arrivals))
 	return r.finish(), nil
 }
@@ -132,15 +144,20 @@ func (Hostel) checkIn(ctx context.Context, v *sandbox.Visitor) (float64, error) 
 	return milliseconds(time.Since(pressed)), err
 }
 
-// hostelTimes are measured milliseconds.
-type hostelTimes struct{ pages, polls, checkIns []float64 }
+// hostelTimes are measured milliseconds, and the conversations of the guests who have checked in.
+type hostelTimes struct {
+	pages, polls, checkIns, messages []float64
+	chats                            []*chat
+}
 
 // live lets all guests use their apps for the time of the run. Arrivals are spread evenly over it.
-func (b Hostel) live(ctx context.Context, guests []*sandbox.Visitor) (m hostelTimes, errs error) {
-	ctx, cancel := context.WithTimeout(ctx, b.Span+time.Minute)
+func (b Hostel) live(ctx context.Context, guests []*sandbox.Visitor, desk *frontDesk) (m hostelTimes, errs error) {
+	ctx, cancel := context.WithTimeout(ctx, b.Span+2*time.Minute)
 	defer cancel()
 	var mu sync.Mutex
 	var wg sync.WaitGroup
+	served := make(chan error, 1)
+	go func() { served <- desk.serve(ctx) }()
 	began := time.Now()
 	for i, v := range guests {
 		wg.Go(func() {
@@ -148,13 +165,19 @@ func (b Hostel) live(ctx context.Context, guests []*sandbox.Visitor) (m hostelTi
 			mu.Lock()
 			defer mu.Unlock()
 			m.pages, m.polls, m.checkIns = append(m.pages, own.pages...), append(m.polls, own.polls...), append(m.checkIns, own.checkIns...)
+			m.messages, m.chats = append(m.messages, own.messages...), append(m.chats, own.chats...)
 			if err != nil {
 				errs = errors.Join(errs, fmt.Errorf("guest %d: %w", i, err))
 			}
 		})
 	}
 	wg.Wait()
-	return m, errs
+	errs = errors.Join(errs, settle(ctx, m.chats, time.Minute))
+	cancel()
+	for _, c := range m.chats {
+		errs = errors.Join(errs, <-c.ended)
+	}
+	return m, errors.Join(errs, <-served)
 }
 
 // use is one guest with the app open. Guests do not start in step.
@@ -162,18 +185,16 @@ func (b Hostel) use(ctx context.Context, v *sandbox.Visitor, i int, began time.T
 	share := func(of time.Duration) time.Duration { return of * time.Duration(i) / hostelBeds }
 	end := began.Add(b.Span)
 	page, poll := began.Add(share(b.Pause)), began.Add(share(follow))
-	arrive := end.Add(time.Hour)
+	never := end.Add(time.Hour)
+	arrive, write := never, never
 	if i < b.Arrivals {
 		arrive = began.Add(b.Span * time.Duration(i) / time.Duration(b.Arrivals))
+	} else {
+		m.chats = append(m.chats, startChat(ctx, v, i))
+		write = began.Add(share(b.Write))
 	}
 	for turn := 0; ; {
-		next := page
-		if poll.Before(next) {
-			next = poll
-		}
-		if arrive.Before(next) {
-			next = arrive
-		}
+		next := slices.MinFunc([]time.Time{page, poll, arrive, write}, time.Time.Compare)
 		if next.After(end) {
 			return m, nil
 		}
@@ -183,11 +204,16 @@ func (b Hostel) use(ctx context.Context, v *sandbox.Visitor, i int, began time.T
 		sent := time.Now()
 		switch {
 		case next.Equal(arrive):
-			arrive = end.Add(time.Hour)
+			arrive, write = never, time.Now().Add(b.Pause)
 			var ms float64
 			if ms, err = b.checkIn(ctx, v); err == nil {
 				m.checkIns = append(m.checkIns, ms)
+				m.chats = append(m.chats, startChat(ctx, v, i))
 			}
+		case next.Equal(write):
+			write = write.Add(b.Write)
+			err = m.chats[0].write(ctx)
+			m.messages = append(m.messages, milliseconds(time.Since(sent)))
 		case next.Equal(poll):
 			poll = poll.Add(follow)
 			err = v.Poll(ctx)
@@ -206,7 +232,7 @@ func (b Hostel) use(ctx context.Context, v *sandbox.Visitor, i int, began time.T
 }
 
 // opened returns the pages of the app, below the page of the stay, that a guest opens in turn.
-func opened() []string { return []string{"", "/key", "/people", "/devices"} }
+func opened() []string { return []string{"", "/key", "/people", "/devices", "/messages", "/ledger"} }
 
 // sleepUntil waits until a time.
 func sleepUntil(ctx context.Context, at time.Time) error {

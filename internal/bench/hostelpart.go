@@ -25,8 +25,15 @@ func (p *hostelPart) methods() methods {
 	return p.process.methods().with(methods{"Start": decodeArgs(p.Start), "Book": decodeArgs(p.Book), "Peak": decodeArgs(p.Peak)})
 }
 
-// Start starts the hostel in a directory and returns the address in the QR code at its door.
-func (p *hostelPart) Start(dir string, door *string) (err error) {
+// HostelWorld is where guests and staff of the hostel call.
+type HostelWorld struct {
+	Door       string // the address in the QR code at the door
+	GRPC       string
+	StaffToken string
+}
+
+// Start starts the hostel in a directory.
+func (p *hostelPart) Start(dir string, out *HostelWorld) (err error) {
 	if err := useOneCore(); err != nil {
 		return err
 	}
@@ -34,7 +41,7 @@ func (p *hostelPart) Start(dir string, door *string) (err error) {
 	if p.world, p.done, err = newGuestWorld(context.Background(), dir, hostelDorms); err != nil {
 		return err
 	}
-	*door = p.world.DoorAddress()
+	*out = HostelWorld{Door: p.world.DoorAddress(), GRPC: p.world.Server.GRPCAddr(), StaffToken: p.world.StaffToken}
 	return nil
 }
 

@@ -37,8 +37,10 @@ func TestInvalidBenchmarkSettingsAreRefused(t *testing.T) {
 		{"no rounds of check-ins", func() (*Result, error) { return Latency{Samples: 1}.Run(t.Context()) }, "latency: want"},
 		{"no stays", func() (*Result, error) { return Converge{Beside: time.Second}.Run(t.Context()) }, "converge: want"},
 		{"no time between", func() (*Result, error) { return Converge{Stays: 1}.Run(t.Context()) }, "converge: want"},
-		{"no arrivals", func() (*Result, error) { return Hostel{Span: 1, Pause: 1}.Run(t.Context(), self()) }, "hostel: want"},
-		{"more arrivals than beds", func() (*Result, error) { return Hostel{Arrivals: 61, Span: 1, Pause: 1}.Run(t.Context(), self()) }, "hostel: want"},
+		{"no arrivals", func() (*Result, error) { return Hostel{Span: 1, Pause: 1, Write: time.Minute}.Run(t.Context(), self()) }, "hostel: want"},
+		{"more arrivals than beds", func() (*Result, error) {
+			return Hostel{Arrivals: 61, Span: 1, Pause: 1, Write: time.Minute}.Run(t.Context(), self())
+		}, "hostel: want"},
 		{"few bridges", func() (*Result, error) {
 			return Fleet{Bridges: warmUpBridges, Acts: 1, Rounds: 1}.Run(t.Context(), self())
 		}, "fleet: want"},
@@ -74,7 +76,7 @@ func TestSmallRuns(t *testing.T) {
 		"ingest --grpc": Ingest{GRPC: true, Span: 200 * time.Millisecond, Rounds: 1, Clients: 4}.on(t),
 		"latency":       func() (*Result, error) { return Latency{Samples: 2, Rounds: 1}.Run(t.Context()) },
 		"hostel": func() (*Result, error) {
-			return Hostel{Arrivals: 2, Span: time.Second, Pause: 500 * time.Millisecond}.Run(t.Context(), self())
+			return Hostel{Arrivals: 2, Span: time.Second, Pause: 500 * time.Millisecond, Write: time.Minute}.Run(t.Context(), self())
 		},
 		"converge": func() (*Result, error) {
 			return Converge{Stays: 2, Beside: time.Second, Profile: "nuki"}.Run(t.Context())

@@ -1,16 +1,20 @@
 package sandbox
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // Visitor is a guest with a phone at the pages of the service. It is like a browser without script.
 type Visitor struct {
-	b *browser
+	b    *browser
+	site string // the scheme and host of all pages
 	// Home is the path of the page of the stay.
 	Home string
 	// Question is the path below Home of the first question of the form, once [Visitor.Form] has opened it.
@@ -54,7 +58,7 @@ func VisitByDoor(ctx context.Context, address, number, family string) (*Visitor,
 	if !strings.HasPrefix(home, "/g/stays/") {
 		return nil, fmt.Errorf("the search ends at %s (%s)", home, b.heading())
 	}
-	return &Visitor{b: b, Home: home}, nil
+	return &Visitor{b: b, site: b.at.Scheme + "://" + b.at.Host, Home: home}, nil
 }
 
 // Open opens a page below the page of the stay and returns its size in bytes.
@@ -132,4 +136,43 @@ func (v *Visitor) Complete(ctx context.Context) (pin string, err error) {
 		}
 	}
 	return "", ctx.Err()
+}
+
+// Write sends a message to the property from the page of messages.
+func (v *Visitor) Write(ctx context.Context, text string) error {
+	if _, err := v.Open(ctx, "/messages"); err != nil {
+		return err
+	}
+	return v.b.submit(ctx, map[string]string{"f-text": text})
+}
+
+// Follow receives the numbers of the conversation's messages after a number, as an open page does, until the connection ends. Other methods
+// of the visitor may run at the same time.
+func (v *Visitor) Follow(ctx context.Context, after int32, receive func(number int32)) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, v.site+v.Home+"/messages/live", nil)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Last-Event-ID", strconv.Itoa(int(after)))
+	a, err := (&http.Client{Jar: v.b.client.Jar}).Do(r)
+	if err != nil {
+		return err
+	}
+	defer a.Body.Close()
+	if a.StatusCode != http.StatusOK {
+		return fmt.Errorf("the stream of messages answered %d", a.StatusCode)
+	}
+	lines := bufio.NewScanner(a.Body)
+	for lines.Scan() {
+		text, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		number, err := strconv.ParseInt(text, 10, 32)
+		if err != nil {
+			return fmt.Errorf("the stream of messages sent %q", text)
+		}
+		receive(int32(number))
+	}
+	return lines.Err()
 }

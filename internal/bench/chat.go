@@ -1,0 +1,216 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/sandbox"
+)
+
+// cutStreams is how long a stream of messages lasts before its client cuts it and connects again.
+const cutStreams = 17 * time.Second
+
+// chat is one guest's side of a conversation: the numbers of the messages as the stream of an open page sends them.
+type chat struct {
+	v      *sandbox.Visitor
+	bed    int
+	sent   int // messages by the guest
+	ended  chan error
+	mu     sync.Mutex
+	counts numbering
+}
+
+// numbering counts the gaps and the repetitions in a sequence of numbers that should be 1, 2, 3 and so on.
+type numbering struct {
+	last        int32
+	lost, twice int
+}
+
+func (n *numbering) add(number int32) {
+	switch {
+	case number <= n.last:
+		n.twice++
+		return
+	case number > n.last+1:
+		n.lost += int(number - n.last - 1)
+	}
+	n.last = number
+}
+
+// startChat begins to follow the conversation of a guest who has checked in, until ctx ends. The stream is cut and resumed again and again.
+func startChat(ctx context.Context, v *sandbox.Visitor, bed int) *chat {
+	c := &chat{v: v, bed: bed, ended: make(chan error, 1)}
+	go func() {
+		for ctx.Err() == nil {
+			cut, cancel := context.WithTimeout(ctx, cutStreams)
+			err := v.Follow(cut, c.seen().last, c.receive)
+			cancel()
+			if err != nil && cut.Err() == nil {
+				c.ended <- err
+				return
+			}
+		}
+		c.ended <- nil
+	}()
+	return c
+}
+
+func (c *chat) receive(number int32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts.add(number)
+}
+
+func (c *chat) seen() numbering {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.counts
+}
+
+// guestText is the text of a guest's message. It says which message it is, so that the front desk notices a lost or repeated one.
+const guestText = "Bed %d: question %d"
+
+// write sends the next message of the guest.
+func (c *chat) write(ctx context.Context) error {
+	c.sent++
+	return c.v.Write(ctx, fmt.Sprintf(guestText, c.bed, c.sent))
+}
+
+// frontDesk answers each message of each guest, as staff with a stream of conversations do.
+type frontDesk struct {
+	conn     *grpc.ClientConn
+	messages propertyv1.MessageServiceClient
+	token    string
+
+	mu    sync.Mutex
+	read  map[string]int32   // the number of the last message read, by guest
+	asked map[int]*numbering // the questions received, by bed
+}
+
+func newFrontDesk(address, token string) (*frontDesk, error) {
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return nil, err
+	}
+	return &frontDesk{conn: conn, messages: propertyv1.NewMessageServiceClient(conn), token: token, read: map[string]int32{}, asked: map[int]*numbering{}}, nil
+}
+
+func (d *frontDesk) close() error { return d.conn.Close() }
+
+// serve answers messages until ctx ends. It cuts its stream and opens it again.
+func (d *frontDesk) serve(ctx context.Context) error {
+	ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+d.token)
+	for ctx.Err() == nil {
+		cut, cancel := context.WithTimeout(ctx, cutStreams)
+		err := d.follow(ctx, cut)
+		cancel()
+		if code := status.Code(err); err != nil && cut.Err() == nil && code != codes.DeadlineExceeded && code != codes.Canceled {
+			return fmt.Errorf("front desk: %w", err)
+		}
+	}
+	return nil
+}
+
+// follow answers messages until the stream, which has the context cut, ends.
+func (d *frontDesk) follow(ctx, cut context.Context) error {
+	stream, err := d.messages.WatchConversations(cut, &propertyv1.WatchConversationsRequest{})
+	if err != nil {
+		return err
+	}
+	for {
+		changed, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		if err := d.answer(ctx, changed.GetData().GetGuestId()); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+}
+
+// answer reads the new messages of a guest and answers each question.
+func (d *frontDesk) answer(ctx context.Context, guest string) error {
+	d.mu.Lock()
+	after := d.read[guest]
+	d.mu.Unlock()
+	found, err := d.messages.ListMessages(ctx, &propertyv1.ListMessagesRequest{GuestId: guest, After: after, PageSize: 200})
+	if err != nil {
+		return err
+	}
+	for _, m := range found.GetData().GetList() {
+		d.mu.Lock()
+		d.read[guest] = m.GetNumber()
+		d.mu.Unlock()
+		if m.GetSender() != "guest" {
+			continue
+		}
+		var bed, question int
+		if _, err := fmt.Sscanf(m.GetText(), guestText, &bed, &question); err != nil {
+			return fmt.Errorf("a message is not one of this benchmark: %w", err)
+		}
+		d.count(bed, int32(question))
+		answer := &propertyv1.SendMessageRequest{GuestId: guest, Text: fmt.Sprintf("Answer %d for bed %d", question, bed)}
+		if _, err := d.messages.SendMessage(ctx, answer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *frontDesk) count(bed int, question int32) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.asked[bed] == nil {
+		d.asked[bed] = &numbering{}
+	}
+	d.asked[bed].add(question)
+}
+
+// received returns the questions that the front desk has received from a bed.
+func (d *frontDesk) received(bed int) numbering {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if n := d.asked[bed]; n != nil {
+		return *n
+	}
+	return numbering{}
+}
+
+// settle waits until every question has its answer on the guest's phone, or for at most a time. Each question has one answer, so that a
+// conversation has twice as many messages as questions.
+func settle(ctx context.Context, chats []*chat, most time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	for _, c := range chats {
+		for c.seen().last < int32(2*c.sent) {
+			if err := sleepUntil(ctx, time.Now().Add(50*time.Millisecond)); err != nil {
+				if errors.Is(err, context.DeadlineExceeded) {
+					return nil // what is missing is counted as lost
+				}
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tally sums up the messages of all conversations: those sent, those that a side never received, and those that it received again.
+func tally(chats []*chat, d *frontDesk) (sent, lost, twice int) {
+	for _, c := range chats {
+		phone, desk := c.seen(), d.received(c.bed)
+		sent += 2 * c.sent
+		lost += phone.lost + desk.lost + max(0, 2*c.sent-int(phone.last)) + max(0, c.sent-int(desk.last))
+		twice += phone.twice + desk.twice
+	}
+	return sent, lost, twice
+}
