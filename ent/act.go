@@ -25,7 +25,7 @@ type Act struct {
 	Operation string `json:"operation,omitempty"`
 	// Actor holds the value of the "actor" field.
 	Actor string `json:"actor,omitempty"`
-	// The access of the stay whose phone it was; empty: no phone's.
+	// The grant whose SmartKey opened the door; empty: a person or a program of the property did.
 	GrantID string `json:"grant_id,omitempty"`
 	// stored, claimed, done, failed, expired or unknown.
 	State string `json:"state,omitempty"`

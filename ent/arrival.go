@@ -21,7 +21,7 @@ type Arrival struct {
 	PropertyID string `json:"property_id,omitempty"`
 	// FromAt holds the value of the "from_at" field.
 	FromAt time.Time `json:"from_at,omitempty"`
-	// The last moment that was looked at: minutes before from_at.
+	// The last check that was made: minutes before from_at.
 	Minutes int `json:"minutes,omitempty"`
 	// ready, atRisk or notReady.
 	Verdict string `json:"verdict,omitempty"`

@@ -31,9 +31,9 @@ type Bridge struct {
 	RevokedAt *time.Time `json:"revoked_at,omitempty"`
 	// HpkeKey holds the value of the "hpke_key" field.
 	HpkeKey []byte `json:"hpke_key,omitempty"`
-	// SHA-256 of the public key the certificate was made for.
+	// SHA-256 of the public key of the certificate.
 	CertificateKey []byte `json:"certificate_key,omitempty"`
-	// Like certificate_key, of the one before: good until the bridge was seen with the new one.
+	// certificate_key of the previous certificate, which is good until the bridge first connects with the new one.
 	PreviousKey []byte `json:"previous_key,omitempty"`
 	// CertificateExpiresAt holds the value of the "certificate_expires_at" field.
 	CertificateExpiresAt *time.Time `json:"certificate_expires_at,omitempty"`
@@ -53,11 +53,11 @@ type Bridge struct {
 	LastSeenAt *time.Time `json:"last_seen_at,omitempty"`
 	// ClockOffsetMs holds the value of the "clock_offset_ms" field.
 	ClockOffsetMs int64 `json:"clock_offset_ms,omitempty"`
-	// Events of the bridge are stored up to here.
+	// The number of the last event of the bridge that was stored.
 	EventSequence int64 `json:"event_sequence,omitempty"`
-	// Of the issuer keys that the bridge said it pinned; -1: it knows no SmartKeys.
+	// The version of the issuer keys that the bridge reported as pinned; -1: it does not support SmartKeys.
 	KeySetVersion *int64 `json:"key_set_version,omitempty"`
-	// Of the status list that the bridge said it holds.
+	// The number of the status list that the bridge reported.
 	KeyListNumber int64 `json:"key_list_number,omitempty"`
 	// LinkAt holds the value of the "link_at" field.
 	LinkAt *time.Time `json:"link_at,omitempty"`

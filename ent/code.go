@@ -23,13 +23,13 @@ type Code struct {
 	PropertyID string `json:"property_id,omitempty"`
 	// staff, oneTime or backup.
 	Kind string `json:"kind,omitempty"`
-	// Whose it is, for people.
+	// The name of its holder, for people to read.
 	Holder string `json:"holder,omitempty"`
 	// Of a backup code.
 	LockID string `json:"lock_id,omitempty"`
 	// Spaces and gates.
 	Doors []string `json:"doors,omitempty"`
-	// Every space with a lock, besides doors.
+	// Every space with a lock, in addition to doors.
 	AllRooms bool `json:"all_rooms,omitempty"`
 	// Empty: at any hour.
 	Hours []schema.WeeklyHours `json:"hours,omitempty"`
@@ -37,7 +37,7 @@ type Code struct {
 	NotBefore time.Time `json:"not_before,omitempty"`
 	// NotAfter holds the value of the "not_after" field.
 	NotAfter *time.Time `json:"not_after,omitempty"`
-	// PINs drawn anew because a lock refused one as a duplicate.
+	// New PINs because a lock refused one as a duplicate.
 	Redraws int `json:"redraws,omitempty"`
 	// UsedAt holds the value of the "used_at" field.
 	UsedAt *time.Time `json:"used_at,omitempty"`
@@ -55,7 +55,7 @@ type Code struct {
 	CreatedBy string `json:"created_by,omitempty"`
 	// ReadAt holds the value of the "read_at" field.
 	ReadAt *time.Time `json:"read_at,omitempty"`
-	// Who was last shown its PIN.
+	// Who read its PIN last.
 	ReadBy string `json:"read_by,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`

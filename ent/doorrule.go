@@ -19,9 +19,9 @@ type DoorRule struct {
 	ID string `json:"id,omitempty"`
 	// PropertyID holds the value of the "property_id" field.
 	PropertyID string `json:"property_id,omitempty"`
-	// The least generation of a token that opens it.
+	// Tokens of a lower generation do not open the door.
 	Floor int64 `json:"floor,omitempty"`
-	// How old the status list may be; 0: as old as everywhere.
+	// How old the status list may be; 0: the common limit.
 	ListAgeSeconds int `json:"list_age_seconds,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`

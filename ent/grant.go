@@ -33,7 +33,7 @@ type Grant struct {
 	NotAfter time.Time `json:"not_after,omitempty"`
 	// The PIN for all doors; empty where each has its own.
 	PinID string `json:"pin_id,omitempty"`
-	// PINs drawn anew because a lock refused one as a duplicate.
+	// New PINs because a lock refused one as a duplicate.
 	Redraws int `json:"redraws,omitempty"`
 	// SmartKeys of a lower generation no longer count.
 	KeyGeneration int `json:"key_generation,omitempty"`

@@ -26,27 +26,27 @@ type KeyStatus struct {
 	PhoneID string `json:"phone_id,omitempty"`
 	// GrantID holds the value of the "grant_id" field.
 	GrantID string `json:"grant_id,omitempty"`
-	// The grant's when the index was given: a later one revokes it.
+	// The key generation of the grant when the entry was made: a later generation revokes it.
 	KeyGeneration int `json:"key_generation,omitempty"`
-	// What tokens under this index open, in order.
+	// The locks that tokens of this entry open, in order.
 	LockIds []string `json:"lock_ids,omitempty"`
-	// From when on the phone held a good token without a gap: what it opened before was with others.
+	// Since when the phone has had a valid token without a gap. Earlier openings belong to other entries.
 	Since time.Time `json:"since,omitempty"`
 	// EndsAt holds the value of the "ends_at" field.
 	EndsAt time.Time `json:"ends_at,omitempty"`
 	// RevokedAt holds the value of the "revoked_at" field.
 	RevokedAt *time.Time `json:"revoked_at,omitempty"`
-	// The issuer's when the last token was made.
+	// The generation of the issuer when the last token was made.
 	Generation int64 `json:"generation,omitempty"`
-	// The issuer's when the last token was made: its signer is in it.
+	// The version of the key set when the last token was made. It has the key that signed the token.
 	KeySetVersion int64 `json:"key_set_version,omitempty"`
-	// Of the first list that reaches the index.
+	// The first list that is long enough for this entry.
 	ListNumber int64 `json:"list_number,omitempty"`
-	// Of the first list that revokes it.
+	// The first list that revokes it.
 	RevokedList int64 `json:"revoked_list,omitempty"`
-	// Locks whose bridge found a token under this index good.
+	// Locks whose bridge accepted a token of this entry.
 	CheckedIds []string `json:"checked_ids,omitempty"`
-	// Locks that a token under this index opened.
+	// Locks that a token of this entry opened.
 	OpenedIds    []string `json:"opened_ids,omitempty"`
 	selectValues sql.SelectValues
 }

@@ -24,11 +24,11 @@ type Notice struct {
 	Kind string `json:"kind,omitempty"`
 	// The id it is about.
 	Subject string `json:"subject,omitempty"`
-	// Of its text, which the API renders.
+	// The parameters of its text, which the API renders.
 	Parameters map[string]interface{} `json:"parameters,omitempty"`
-	// Of a notice from before there were parameters, or empty.
+	// The text of a notice that was stored without parameters, or empty.
 	Text string `json:"text,omitempty"`
-	// Told once while it stands.
+	// The notice is created once while its cause lasts.
 	OnceKey *string `json:"once_key,omitempty"`
 	// ReadAt holds the value of the "read_at" field.
 	ReadAt *time.Time `json:"read_at,omitempty"`

@@ -31,7 +31,7 @@ type Phone struct {
 	KeyID string `json:"key_id,omitempty"`
 	// Random, one per stay.
 	Subject string `json:"subject,omitempty"`
-	// Of the last challenge that was answered, in microseconds: none serves twice.
+	// The time of the last challenge that was answered, in microseconds: a challenge is good once.
 	ChallengeAt int64 `json:"challenge_at,omitempty"`
 	// TokenExpiresAt holds the value of the "token_expires_at" field.
 	TokenExpiresAt *time.Time `json:"token_expires_at,omitempty"`

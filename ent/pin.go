@@ -27,7 +27,7 @@ type Pin struct {
 	MAC []byte `json:"mac,omitempty"`
 	// Sealed holds the value of the "sealed" field.
 	Sealed []byte `json:"sealed,omitempty"`
-	// Another was drawn for its doors; reserved until no lock can hold it.
+	// A newer PIN replaced it at its doors; reserved until no lock can hold it.
 	Retired bool `json:"retired,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`

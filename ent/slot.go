@@ -27,11 +27,11 @@ type Slot struct {
 	Number int `json:"number,omitempty"`
 	// Generation holds the value of the "generation" field.
 	Generation int64 `json:"generation,omitempty"`
-	// A code shall sit there.
+	// The lock must hold a code in the slot.
 	Present bool `json:"present,omitempty"`
-	// Whose it is, as long as it is not free.
+	// The grant or code that has the slot; empty: the slot is free.
 	GrantID string `json:"grant_id,omitempty"`
-	// From this generation on nobody else had it: what was typed of these was the grant's.
+	// The first generation of the current grant: a code typed of an older one was another's.
 	Since int64 `json:"since,omitempty"`
 	// PinID holds the value of the "pin_id" field.
 	PinID string `json:"pin_id,omitempty"`
@@ -47,15 +47,15 @@ type Slot struct {
 	NotAfter *time.Time `json:"not_after,omitempty"`
 	// The windows that follow.
 	Later []schema.SlotWindow `json:"later,omitempty"`
-	// The code for one use; empty: it serves on.
+	// The id of a code for one use; empty: the code serves any number of times.
 	Once string `json:"once,omitempty"`
-	// The enrolment of the bridge that a code was handed to and that has not said it is gone.
+	// The enrolment of the bridge that received a code and has not reported its removal.
 	Claimant string `json:"claimant,omitempty"`
 	// An earlier claimant's code may still be there.
 	Inherited bool `json:"inherited,omitempty"`
 	// The lock may still hold the code of an older generation.
 	Former bool `json:"former,omitempty"`
-	// The lock holds a code there that is not ours.
+	// The lock holds a code there that Latchkey did not set.
 	Foreign bool `json:"foreign,omitempty"`
 	// Evidence holds the value of the "evidence" field.
 	Evidence string `json:"evidence,omitempty"`
@@ -71,7 +71,7 @@ type Slot struct {
 	SeenEvidence string `json:"seen_evidence,omitempty"`
 	// SeenResult holds the value of the "seen_result" field.
 	SeenResult string `json:"seen_result,omitempty"`
-	// Of the windows, from 0, the one that the last report spoke of.
+	// The window of the last report, counted from 0.
 	SeenWindow int `json:"seen_window,omitempty"`
 	// SeenUsed holds the value of the "seen_used" field.
 	SeenUsed bool `json:"seen_used,omitempty"`

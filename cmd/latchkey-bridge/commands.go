@@ -16,7 +16,7 @@ type enroll struct {
 	Server    string `arg:"" help:"host:port of the service's gRPC listener."`
 	JoinCode  string `help:"The join code, from latchkey bridge create or latchkey bridge join-code. Better set it in the environment, where other users of this machine cannot see it." env:"LATCHKEY_JOIN_CODE"`
 	Plaintext bool   `help:"Connect without TLS. Only for a service on this machine."`
-	Connect   string `help:"host:port of the bridges' listener, if it is not the one that the service returns."`
+	Connect   string `help:"host:port of the bridges' listener, if it differs from what the service returns."`
 }
 
 var errNoJoinCode = errors.New("a join code is missing. Staff create one for a new bridge with `latchkey bridge create NAME`, for this bridge again " +

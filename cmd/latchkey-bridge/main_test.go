@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Of the service's listeners people type the one that they know from the browser.
+// People type the address of the HTTP listener, which they know from the browser.
 func TestEnrollExplainsAnHTTPListener(t *testing.T) {
 	for what, http2 := range map[string]bool{"HTTP/2": true, "HTTP/1": false} {
 		front := httptest.NewUnstartedServer(http.NotFoundHandler())

@@ -8,7 +8,7 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// Act is an opening: once, before its deadline, or not at all.
+// Act is one unlock command. A lock runs it once before its deadline, or not at all.
 type Act struct{ ent.Schema }
 
 func (Act) Annotations() []schema.Annotation { return table("acts") }
@@ -21,7 +21,7 @@ func (Act) Fields() []ent.Field {
 		field.String("lock_id").MaxRuneLen(40).Immutable(),
 		field.String("operation").MaxRuneLen(16).Immutable(),
 		field.String("actor").MaxRuneLen(64).Immutable(),
-		field.String("grant_id").MaxRuneLen(40).Default("").Immutable().Comment("The access of the stay whose phone it was; empty: no phone's."),
+		field.String("grant_id").MaxRuneLen(40).Default("").Immutable().Comment("The grant whose SmartKey opened the door; empty: a person or a program of the property did."),
 		field.String("state").MaxRuneLen(16).Comment("stored, claimed, done, failed, expired or unknown."),
 		field.String("result").MaxRuneLen(32).Default(""),
 		moment("deadline"),

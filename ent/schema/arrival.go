@@ -8,7 +8,7 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// Arrival is what the look ahead at a stay's beginning found. Its id is the reservation's.
+// Arrival is the result of the last arrival check of a reservation. Both have the same id.
 type Arrival struct{ ent.Schema }
 
 func (Arrival) Annotations() []schema.Annotation { return table("arrivals") }
@@ -18,7 +18,7 @@ func (Arrival) Fields() []ent.Field {
 		id(),
 		property(),
 		moment("from_at"),
-		field.Int("minutes").Comment("The last moment that was looked at: minutes before from_at."),
+		field.Int("minutes").Comment("The last check that was made: minutes before from_at."),
 		field.String("verdict").MaxLen(16).Comment("ready, atRisk or notReady."),
 		moment("judged_at"),
 		maybe("again_at"),

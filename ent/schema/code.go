@@ -8,8 +8,8 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// Code is a code that is no stay's: of staff, for one use, or a lock's backup. Its id stands in slots and pins where that
-// of a grant does.
+// Code is a code that belongs to no stay: of staff, for one use, or the backup code of a lock. Slots and pins have its id in
+// the column grant_id.
 type Code struct{ ent.Schema }
 
 func (Code) Annotations() []schema.Annotation { return table("codes") }
@@ -20,14 +20,14 @@ func (Code) Fields() []ent.Field {
 		id(),
 		property(),
 		field.String("kind").MaxRuneLen(16).Immutable().Comment("staff, oneTime or backup."),
-		field.String("holder").MaxRuneLen(255).Default("").Immutable().Comment("Whose it is, for people."),
+		field.String("holder").MaxRuneLen(255).Default("").Immutable().Comment("The name of its holder, for people to read."),
 		field.String("lock_id").MaxRuneLen(40).Default("").Immutable().Comment("Of a backup code."),
 		field.Strings("doors").Immutable().Comment("Spaces and gates."),
-		field.Bool("all_rooms").Default(false).Immutable().Comment("Every space with a lock, besides doors."),
+		field.Bool("all_rooms").Default(false).Immutable().Comment("Every space with a lock, in addition to doors."),
 		field.JSON("hours", []WeeklyHours{}).Immutable().Comment("Empty: at any hour."),
 		moment("not_before"),
 		maybe("not_after"),
-		field.Int("redraws").Default(0).Comment("PINs drawn anew because a lock refused one as a duplicate."),
+		field.Int("redraws").Default(0).Comment("New PINs because a lock refused one as a duplicate."),
 		maybe("used_at"),
 		maybe("revoked_at"),
 		field.String("end_reason").MaxRuneLen(32).Default(""),
@@ -36,7 +36,7 @@ func (Code) Fields() []ent.Field {
 		maybe("next_at"),
 		field.String("created_by").MaxRuneLen(64).Default("").Immutable(),
 		maybe("read_at"),
-		field.String("read_by").MaxRuneLen(64).Default("").Comment("Who was last shown its PIN."),
+		field.String("read_by").MaxRuneLen(64).Default("").Comment("Who read its PIN last."),
 		created(),
 	}
 }
@@ -52,5 +52,5 @@ func (Code) Indexes() []ent.Index {
 type WeeklyHours struct {
 	Days []int  `json:"days"` // 1 Monday to 7 Sunday
 	From string `json:"from"` // HH:MM
-	To   string `json:"to"`   // HH:MM, 24:00 too; not after From: of the day after
+	To   string `json:"to"`   // HH:MM, up to 24:00; a time not after From is on the next day
 }

@@ -8,7 +8,7 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// Event is something that happened, written with the change itself.
+// Event is something that happened. It is stored in the transaction of the change.
 type Event struct{ ent.Schema }
 
 func (Event) Annotations() []schema.Annotation { return table("events") }

@@ -24,7 +24,7 @@ func (Grant) Fields() []ent.Field {
 		moment("not_before"),
 		moment("not_after"),
 		field.String("pin_id").MaxRuneLen(40).Default("").Comment("The PIN for all doors; empty where each has its own."),
-		field.Int("redraws").Default(0).Comment("PINs drawn anew because a lock refused one as a duplicate."),
+		field.Int("redraws").Default(0).Comment("New PINs because a lock refused one as a duplicate."),
 		field.Int("key_generation").Default(1).Comment("SmartKeys of a lower generation no longer count."),
 		field.Bool("keyed").Default(false).Comment("A phone got a token of it."),
 		maybe("ended_at"),

@@ -7,7 +7,7 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// Issuer is what a property issues SmartKeys with, but for its keys. Its id is the property's.
+// Issuer is the state of a property's issuer of SmartKeys, without its keys. Its id is the property's.
 type Issuer struct{ ent.Schema }
 
 func (Issuer) Annotations() []schema.Annotation { return table("issuers") }
@@ -30,7 +30,7 @@ func (Issuer) Fields() []ent.Field {
 	}
 }
 
-// IssuerKey is one key of an issuer. The private half is sealed, and gone once it has no use.
+// IssuerKey is one key of an issuer. The private half is sealed, and deleted when it is no longer used.
 type IssuerKey struct{ ent.Schema }
 
 func (IssuerKey) Annotations() []schema.Annotation { return table("issuer_keys") }
@@ -50,7 +50,7 @@ func (IssuerKey) Indexes() []ent.Index {
 	return []ent.Index{index.Fields("property_id", "key_id").Unique()}
 }
 
-// KeySet is one version of a property's issuer keys, signed. All are kept: each is needed to check the next.
+// KeySet is one signed version of a property's issuer keys. All versions are kept, because each verifies the next.
 type KeySet struct{ ent.Schema }
 
 func (KeySet) Annotations() []schema.Annotation { return table("key_sets") }

@@ -2,7 +2,7 @@ package schema
 
 import "time"
 
-// LockStatus is how a lock did when it was last heard.
+// LockStatus is what was last reported about a lock.
 type LockStatus struct {
 	Bolt              string     `json:"bolt,omitempty"`
 	Door              string     `json:"door,omitempty"`

@@ -7,7 +7,7 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// Mapping ties one space of a partner to one of ours.
+// Mapping connects a space of a partner to a space of the property.
 type Mapping struct{ ent.Schema }
 
 func (Mapping) Annotations() []schema.Annotation { return table("mappings") }

@@ -11,7 +11,7 @@ import (
 	"entgo.io/ent/schema/field"
 )
 
-// id is the typed, sortable identifier every model but the counters has.
+// id is the typed, sortable identifier of every model except the counters.
 func id() ent.Field {
 	return field.String("id").MaxRuneLen(40).Immutable()
 }
@@ -26,7 +26,7 @@ func moment(name string) ent.Field {
 	return field.Time(name).SchemaType(momentType)
 }
 
-// maybe is a moment that need not have come.
+// maybe is a moment that may be absent.
 func maybe(name string) ent.Field {
 	return field.Time(name).Optional().Nillable().SchemaType(momentType)
 }

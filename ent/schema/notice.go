@@ -7,7 +7,7 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// Notice tells staff what needs a person.
+// Notice is a message to staff about something that a person must do.
 type Notice struct{ ent.Schema }
 
 func (Notice) Annotations() []schema.Annotation { return table("notices") }
@@ -19,9 +19,9 @@ func (Notice) Fields() []ent.Field {
 		property(),
 		field.String("kind").MaxRuneLen(64).Immutable(),
 		field.String("subject").MaxRuneLen(64).Immutable().Comment("The id it is about."),
-		field.JSON("parameters", map[string]any{}).Optional().Comment("Of its text, which the API renders."),
-		field.String("text").MaxRuneLen(1024).Immutable().Comment("Of a notice from before there were parameters, or empty."),
-		field.String("once_key").MaxRuneLen(400).Optional().Nillable().Unique().Comment("Told once while it stands."),
+		field.JSON("parameters", map[string]any{}).Optional().Comment("The parameters of its text, which the API renders."),
+		field.String("text").MaxRuneLen(1024).Immutable().Comment("The text of a notice that was stored without parameters, or empty."),
+		field.String("once_key").MaxRuneLen(400).Optional().Nillable().Unique().Comment("The notice is created once while its cause lasts."),
 		maybe("read_at"),
 		created(),
 	}

@@ -30,7 +30,7 @@ func (PhoneLink) Indexes() []ent.Index {
 	return []ent.Index{index.Fields("reservation_id"), index.Fields("expires_at")}
 }
 
-// Phone is a phone of a stay: a public key and whose it is.
+// Phone is a phone of a stay, with its public key.
 type Phone struct{ ent.Schema }
 
 func (Phone) Annotations() []schema.Annotation { return table("phones") }
@@ -46,7 +46,7 @@ func (Phone) Fields() []ent.Field {
 		field.Bytes("key").Immutable().Comment("COSE_Key."),
 		field.String("key_id").MaxRuneLen(16).Immutable(),
 		field.String("subject").MaxRuneLen(64).Immutable().Comment("Random, one per stay."),
-		field.Int64("challenge_at").Default(0).Comment("Of the last challenge that was answered, in microseconds: none serves twice."),
+		field.Int64("challenge_at").Default(0).Comment("The time of the last challenge that was answered, in microseconds: a challenge is good once."),
 		maybe("token_expires_at"),
 		maybe("revoked_at"),
 		created(),
@@ -57,7 +57,7 @@ func (Phone) Indexes() []ent.Index {
 	return []ent.Index{index.Fields("reservation_id"), index.Fields("property_id", "key_id"), index.Fields("session")}
 }
 
-// KeyStatus is an index of the status list: one for each phone and state of its stay's access.
+// KeyStatus is an entry of the status list. A phone has one for each version of its stay's access.
 type KeyStatus struct{ ent.Schema }
 
 func (KeyStatus) Annotations() []schema.Annotation { return table("key_statuses") }
@@ -70,17 +70,17 @@ func (KeyStatus) Fields() []ent.Field {
 		field.Int64("number").Immutable().Comment("The index."),
 		field.String("phone_id").MaxRuneLen(40).Immutable(),
 		field.String("grant_id").MaxRuneLen(40).Immutable(),
-		field.Int("key_generation").Immutable().Comment("The grant's when the index was given: a later one revokes it."),
-		field.Strings("lock_ids").Comment("What tokens under this index open, in order."),
-		field.Time("since").SchemaType(momentType).Comment("From when on the phone held a good token without a gap: what it opened before was with others."),
+		field.Int("key_generation").Immutable().Comment("The key generation of the grant when the entry was made: a later generation revokes it."),
+		field.Strings("lock_ids").Comment("The locks that tokens of this entry open, in order."),
+		field.Time("since").SchemaType(momentType).Comment("Since when the phone has had a valid token without a gap. Earlier openings belong to other entries."),
 		moment("ends_at"),
 		maybe("revoked_at"),
-		field.Int64("generation").Default(0).Comment("The issuer's when the last token was made."),
-		field.Int64("key_set_version").Default(0).Comment("The issuer's when the last token was made: its signer is in it."),
-		field.Int64("list_number").Default(0).Comment("Of the first list that reaches the index."),
-		field.Int64("revoked_list").Default(0).Comment("Of the first list that revokes it."),
-		field.Strings("checked_ids").Optional().Comment("Locks whose bridge found a token under this index good."),
-		field.Strings("opened_ids").Optional().Comment("Locks that a token under this index opened."),
+		field.Int64("generation").Default(0).Comment("The generation of the issuer when the last token was made."),
+		field.Int64("key_set_version").Default(0).Comment("The version of the key set when the last token was made. It has the key that signed the token."),
+		field.Int64("list_number").Default(0).Comment("The first list that is long enough for this entry."),
+		field.Int64("revoked_list").Default(0).Comment("The first list that revokes it."),
+		field.Strings("checked_ids").Optional().Comment("Locks whose bridge accepted a token of this entry."),
+		field.Strings("opened_ids").Optional().Comment("Locks that a token of this entry opened."),
 	}
 }
 
@@ -90,7 +90,7 @@ func (KeyStatus) Indexes() []ent.Index {
 	}
 }
 
-// DoorRule is what one door asks of SmartKeys beyond what all do. Its id is the lock's.
+// DoorRule is what one door requires of SmartKeys in addition to the common rules. Its id is the lock's.
 type DoorRule struct{ ent.Schema }
 
 func (DoorRule) Annotations() []schema.Annotation { return table("door_rules") }
@@ -100,8 +100,8 @@ func (DoorRule) Fields() []ent.Field {
 
 		id(),
 		property(),
-		field.Int64("floor").Default(0).Comment("The least generation of a token that opens it."),
-		field.Int("list_age_seconds").Default(0).Comment("How old the status list may be; 0: as old as everywhere."),
+		field.Int64("floor").Default(0).Comment("Tokens of a lower generation do not open the door."),
+		field.Int("list_age_seconds").Default(0).Comment("How old the status list may be; 0: the common limit."),
 		created(),
 	}
 }

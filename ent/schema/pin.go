@@ -7,7 +7,8 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// Pin is a live code. The row goes when no lock can hold the code any more, and only then the code may be drawn again.
+// Pin is a code that a lock may hold. The row is deleted when no lock can hold the code any more. Only then can the code be
+// generated again.
 type Pin struct{ ent.Schema }
 
 func (Pin) Annotations() []schema.Annotation { return table("pins") }
@@ -21,7 +22,7 @@ func (Pin) Fields() []ent.Field {
 		field.String("door_id").MaxRuneLen(40).Default("").Immutable().Comment("Empty: for all doors of the grant."),
 		field.Bytes("mac").Immutable().Comment("Keyed hash under the property."),
 		field.Bytes("sealed").Immutable(),
-		field.Bool("retired").Default(false).Comment("Another was drawn for its doors; reserved until no lock can hold it."),
+		field.Bool("retired").Default(false).Comment("A newer PIN replaced it at its doors; reserved until no lock can hold it."),
 		created(),
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// Reservation is one room or bed, booked. It is the PMS's: only what the PMS sends changes it.
+// Reservation is a booking of one room or bed. Only the PMS changes it.
 type Reservation struct{ ent.Schema }
 
 func (Reservation) Annotations() []schema.Annotation { return table("reservations") }

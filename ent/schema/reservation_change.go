@@ -7,9 +7,9 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// ReservationChange is the place of a reservation in lists by time of change. New ones come at the end of this table, where an
-// index of reservations by that time would have each change take an entry out of its midst. One that was left behind, because
-// the reservation has another by now, is skipped and swept.
+// ReservationChange is an entry of the list of reservations by time of change. Each change appends an entry, and lists skip the
+// older entries of a reservation until a sweep deletes them. An index on the time in the table of reservations would cost each
+// change a deletion in the middle of the index.
 type ReservationChange struct{ ent.Schema }
 
 func (ReservationChange) Annotations() []schema.Annotation { return table("reservation_changes") }
@@ -20,13 +20,13 @@ func (ReservationChange) Fields() []ent.Field {
 		property(),
 		field.String("integration_id").MaxRuneLen(40).Immutable(),
 		field.String("reservation_id").MaxRuneLen(40).Immutable(),
-		moment("changed_at"), // the updated_at of then: where the reservation has another, this place was left behind
+		moment("changed_at"), // updated_at of the reservation after the change: if the reservation has another by now, the entry is out of date
 	}
 }
 
 func (ReservationChange) Indexes() []ent.Index {
 	return []ent.Index{
-		// The integration is last so that lists of one pass over the others without a look at the table.
+		// The integration is last, so that a list of one integration skips the others without reading the table.
 		index.Fields("property_id", "changed_at", "reservation_id", "integration_id").Unique().StorageKey("reservationchange_place"),
 	}
 }

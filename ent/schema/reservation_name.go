@@ -7,8 +7,8 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// ReservationName finds the reservations of a booker by name, without holding the name: it is a keyed hash of the beginning
-// of one word of it. It goes with its reservation.
+// ReservationName finds the reservations of a booker by name without storing the name: it is a keyed hash of the beginning of one
+// word of the name. It is deleted with its reservation.
 type ReservationName struct{ ent.Schema }
 
 func (ReservationName) Annotations() []schema.Annotation { return table("reservation_names") }
@@ -23,7 +23,7 @@ func (ReservationName) Fields() []ent.Field {
 }
 
 func (ReservationName) Indexes() []ent.Index {
-	// A token is keyed by its property, so that the index does without the property. Tokens are random: each byte of their index
+	// The key of a token's hash belongs to the property, so the index needs no property. Tokens are random: each byte of their index
 	// is written in a random place.
 	return []ent.Index{index.Fields("token"), index.Fields("reservation_id")}
 }

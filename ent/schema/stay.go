@@ -121,7 +121,7 @@ func (Guest) Indexes() []ent.Index {
 	}
 }
 
-// RegisterEntry is the official form of one guest who stayed, for as long as the law wants it kept. It outlives its reservation.
+// RegisterEntry is the official form of one guest who stayed, kept as long as the law requires. It outlives its reservation.
 type RegisterEntry struct{ ent.Schema }
 
 func (RegisterEntry) Annotations() []schema.Annotation { return table("register_entries") }
@@ -143,7 +143,7 @@ func (RegisterEntry) Indexes() []ent.Index {
 	return []ent.Index{index.Fields("property_id", "arrival_on", "id"), index.Fields("erase_at")}
 }
 
-// Disclosure says that the PMS got groups of fields of one guest. It has no values.
+// Disclosure records that the PMS received groups of fields of one guest. It has no values of these fields.
 type Disclosure struct{ ent.Schema }
 
 func (Disclosure) Annotations() []schema.Annotation { return table("disclosures") }

@@ -2,26 +2,17 @@ package repository_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
-
-var lower = flag.Bool("lower", false, "write the counts that sank to "+languageFile)
-
-// languageFile has a line for each directory whose text still has banned words: their number, which may only sink. A blank line
-// between two of them lets two branches change neighbours.
-const languageFile = "language.txt"
 
 // banned are words and patterns that readers stumble over, with what to write in their place.
 var banned = []struct{ pattern, instead string }{
@@ -160,84 +151,26 @@ func words(name string) []string {
 	return nameWord.FindAllString(strings.ToLower(split), -1)
 }
 
-// The text that a person reads has no more banned words than the list allows, and the list allows no more than there are.
+// Text that a person reads has no banned words.
 func TestPlainLanguage(t *testing.T) {
-	byDirectory := map[string][]finding{}
 	for _, file := range files(t, ".go", ".md", ".proto", ".yml", ".yaml", ".service", ".html", "") {
 		if file == "LICENSE" || strings.HasPrefix(file, "gen/") || strings.HasPrefix(file, "ent/") && !strings.HasPrefix(file, "ent/schema/") {
 			continue
 		}
 		content, err := os.ReadFile(filepath.Join(root, file))
-		if os.IsNotExist(err) {
+		if os.IsNotExist(err) { // removed and not committed
 			continue
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		var found []finding
+		found := inText(file, 1, withoutMarks(content))
 		if filepath.Ext(file) == ".go" {
 			found = inGo(t, file, content)
-		} else {
-			found = inText(file, 1, withoutMarks(content))
 		}
-		if dir := filepath.Dir(file); len(found) > 0 {
-			byDirectory[dir] = append(byDirectory[dir], found...)
+		for _, f := range found {
+			t.Error(f)
 		}
-	}
-	allowed := allowances(t)
-	for _, dir := range slices.Sorted(maps.Keys(byDirectory)) {
-		if found := byDirectory[dir]; len(found) > allowed[dir] {
-			t.Errorf("%s has %d banned words, %d are allowed. Write these plainly:", dir, len(found), allowed[dir])
-			for _, f := range found {
-				t.Log(f)
-			}
-		}
-	}
-	var sank []string
-	for dir, most := range allowed {
-		if now := len(byDirectory[dir]); now < most {
-			sank = append(sank, fmt.Sprintf("%s %d", dir, now))
-			allowed[dir] = now
-		}
-	}
-	if *lower {
-		writeAllowances(t, allowed)
-	} else if slices.Sort(sank); len(sank) > 0 {
-		t.Errorf("fewer banned words than %s allows: run go test ./internal/test/repository -run TestPlainLanguage -lower, or change these lines (drop those of 0):\n%s", languageFile, strings.Join(sank, "\n"))
-	}
-}
-
-func allowances(t *testing.T) map[string]int {
-	t.Helper()
-	content, err := os.ReadFile(languageFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	allowed := map[string]int{}
-	for line := range strings.Lines(string(content)) {
-		if strings.TrimSpace(line) == "" {
-			continue
-		}
-		dir, count, _ := strings.Cut(strings.TrimSpace(line), " ")
-		n, err := strconv.Atoi(count)
-		if err != nil || n < 1 {
-			t.Fatalf("%s: %q is no directory and a number above 0", languageFile, line)
-		}
-		allowed[dir] = n
-	}
-	return allowed
-}
-
-func writeAllowances(t *testing.T, allowed map[string]int) {
-	t.Helper()
-	var lines []string
-	for _, dir := range slices.Sorted(maps.Keys(allowed)) {
-		if allowed[dir] > 0 {
-			lines = append(lines, fmt.Sprintf("%s %d\n", dir, allowed[dir]))
-		}
-	}
-	if err := os.WriteFile(languageFile, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -220,7 +220,7 @@ func TestFailuresInTheLogEndAnOperation(t *testing.T) {
 			if r.log.Has("345678") {
 				t.Error("the PIN in Zigbee2MQTT's log reached ours")
 			}
-			r.until("a lock that is heard is online", func() bool { r.z2m.Report(front, nil); return r.online(l) })
+			r.until("a lock that reports is online", func() bool { r.z2m.Report(front, nil); return r.online(l) })
 		})
 	}
 }
@@ -236,7 +236,7 @@ func TestNoSubscriber(t *testing.T) {
 		}
 	}
 	r.z2m.Connect()
-	r.until("Zigbee2MQTT is back", func() bool { return r.heard(l) && r.online(l) })
+	r.until("Zigbee2MQTT is back", func() bool { return r.reported(l) && r.online(l) })
 	if a := l.Clear(r.within(), 2); a.Result != slot.OK { // whatever was kept for it has arrived by now
 		t.Error(a.Result)
 	}
@@ -267,7 +267,7 @@ func TestBrokerRestart(t *testing.T) {
 	r.broker.Start()
 	r.z2m.Connect()
 	n := len(r.z2m.Commands())
-	r.until("all are back", func() bool { return r.heard(l) && r.online(l) })
+	r.until("all are back", func() bool { return r.reported(l) && r.online(l) })
 	if a := r.set(l, 2, "456789", false); a.Result != slot.OK {
 		t.Error(a.Result)
 	}
@@ -295,7 +295,7 @@ func TestRenamesAreFollowed(t *testing.T) {
 	r := newRig(t, defaultTimings, frontLock())
 	l := r.lock(front)
 	r.z2m.Rename(front, "house/main door")
-	r.until("the new name's topic is heard", func() bool {
+	r.until("the new name's topic is subscribed", func() bool {
 		r.z2m.TypePIN(front, "000000")
 		return r.eventNow().Kind == driver.Denied
 	})

@@ -85,7 +85,7 @@ func (r *rig) lock(address string) *lock {
 	for _, l := range locks {
 		if l.Address() == address {
 			own := l.(*lock)
-			r.until("the lock's topics are subscribed", func() bool { return r.heard(own) })
+			r.until("the lock's topics are subscribed", func() bool { return r.reported(own) })
 			return own
 		}
 	}
@@ -93,8 +93,8 @@ func (r *rig) lock(address string) *lock {
 	return nil
 }
 
-// heard has a lock report something, until the driver hears it.
-func (r *rig) heard(l *lock) bool {
+// reported sends a report of a lock and returns whether the driver has received one.
+func (r *rig) reported(l *lock) bool {
 	r.z2m.Report(l.address, map[string]any{})
 	r.driver.mu.Lock()
 	defer r.driver.mu.Unlock()
@@ -110,7 +110,7 @@ func (r *rig) until(what string, is func() bool) {
 		select {
 		case <-tick.C:
 		case <-end:
-			r.t.Fatalf("waited in vain: %s; log:\n%s", what, r.log)
+			r.t.Fatalf("gave up waiting: %s; log:\n%s", what, r.log)
 		}
 	}
 }
