@@ -78,7 +78,7 @@ func TestEvidence(t *testing.T) {
 	b.shows("/g/stays/rsv_1/key", "Your code works. ")
 	f.start("queued")
 	f.stay.Doors[0].Reason = "lockOffline"
-	b.shows("/g/stays/rsv_1/key", "Your code is not on the door. Staff have been told; call the property.")
+	b.shows("/g/stays/rsv_1/key", "Your code is not on the door. We have notified the staff. Call the property.")
 	f.now = f.stay.GetFrom().AsTime().Add(1)
 	f.start("verified")
 	b.shows("/g/stays/rsv_1/key", "Your code works. ")

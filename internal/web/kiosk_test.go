@@ -163,7 +163,7 @@ func TestClosedKiosk(t *testing.T) {
 	}
 	b.shows("/k/closed", "Check-in here is closed", "+351210000000")
 	b.shows("/k/cut", "Go on with your own phone, or at the desk.")
-	b.do(http.MethodPost, "/k/help", form()).contains(t, "Staff have been told")
+	b.do(http.MethodPost, "/k/help", form()).contains(t, "We have notified the staff")
 	f.fails = fault.New(fault.Unavailable, "", "away")
 	b.shows("/k/", "Check-in here is closed for the moment")
 	b.do(http.MethodPost, "/k/help", form()).contains(t, "The service does not answer just now")

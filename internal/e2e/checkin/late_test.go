@@ -24,7 +24,7 @@ func (c *forwardClock) advance(d time.Duration) { c.offset.Add(int64(d)) }
 // texts of the waiting page.
 const (
 	waitingText = "Your code is being made ready."
-	lateText    = "Your code is taking longer than usual. It appears on this page; a member of staff has been told."
+	lateText    = "Your code is taking longer than usual. It appears on this page. We have notified the staff."
 )
 
 // acceptedWithoutUpdate returns a guest whom the PMS checked in without a change of the reservation.

@@ -16,7 +16,7 @@ func TestTabletAtAPMSThatHangs(t *testing.T) {
 	w.atBooking(k)
 	k.Click("Yes, check in")
 	k.WaitText("Asking the property")
-	k.WaitText("does not answer just now. Your details are saved; a member of staff has been told.")
+	k.WaitText("does not answer just now. Your details are saved. We have notified the staff.")
 	k.Axe()
 	k.Screenshot("hangs")
 	if k.Has(".pin") || w.PMS.CheckInCount("B-1") != 0 {

@@ -121,7 +121,7 @@ var guestStates = []state{
 		s.pins, s.stay.PinWithheld = nil, "noCode"
 		s.pinFail = fault.New(fault.NotFound, "", "")
 	})},
-	{name: "help", path: "/g/stays/stay1", act: press("I would rather be helped", "Staff have been told")},
+	{name: "help", path: "/g/stays/stay1", act: press("I would rather be helped", "We have notified the staff")},
 	{name: "shut", path: "/g/stays/stay1/key/help", given: started("verified", "")},
 	{name: "shut-offline", path: "/g/stays/stay1/key/help", given: started("failed", "lockOffline")},
 	{name: "shut-jammed", path: "/g/stays/stay1/key/help", given: started("verified", "lockJammed")},
@@ -196,7 +196,7 @@ var kioskStates = []state{
 	{name: "late", path: "/k/asking", given: both(stage("waiting"), func(s *scripted) { s.stay.CheckIn.Late = true })},
 	{name: "closed", path: "/k/closed"},
 	{name: "cut", path: "/k/cut"},
-	{name: "help", path: "/k/", act: func(p *browser.Page) { p.Click("Call for help"); p.WaitText("Staff have been told") }},
+	{name: "help", path: "/k/", act: func(p *browser.Page) { p.Click("Call for help"); p.WaitText("We have notified the staff") }},
 	{name: "still", path: "/k/you", act: func(p *browser.Page) { p.Script(`document.getElementById("still").showModal()`) }},
 	{name: "waiting", path: "/k/you", act: func(p *browser.Page) { p.Script(`document.getElementById("asking").showModal()`) }},
 }

@@ -1,4 +1,4 @@
-// The messages of an open page: the service tells of each new one, and the page loads them.
+// The messages of an open page: the service announces each new one, and the page loads them.
 import { parse, put, within } from "./page";
 
 const answerSeconds = 10;

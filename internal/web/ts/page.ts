@@ -21,7 +21,7 @@ export function within(seconds: number): AbortSignal {
   return limit.signal;
 }
 
-/** Each rendering has its own form keys: they are no change that a person sees. */
+/** Compares two elements without the form keys: each rendering has its own, and a person does not see them. */
 function same(a: Element, b: Element): boolean {
   const text = (e: Element) => e.outerHTML.replace(/name="key" value="[^"]*"/g, "");
   return text(a) === text(b);
