@@ -65,8 +65,8 @@ type Bridge struct {
 	UnreachedAt *time.Time `json:"unreached_at,omitempty"`
 	// ReachedAt holds the value of the "reached_at" field.
 	ReachedAt *time.Time `json:"reached_at,omitempty"`
-	// OfflineToldAt holds the value of the "offline_told_at" field.
-	OfflineToldAt *time.Time `json:"offline_told_at,omitempty"`
+	// OfflineNotifiedAt holds the value of the "offline_notified_at" field.
+	OfflineNotifiedAt *time.Time `json:"offline_notified_at,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
@@ -85,7 +85,7 @@ func (*Bridge) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case bridge.FieldID, bridge.FieldPropertyID, bridge.FieldName, bridge.FieldBootID, bridge.FieldSoftware, bridge.FieldNode, bridge.FieldOfflineReason:
 			values[i] = new(sql.NullString)
-		case bridge.FieldJoinExpiresAt, bridge.FieldEnrolledAt, bridge.FieldRevokedAt, bridge.FieldCertificateExpiresAt, bridge.FieldLastSeenAt, bridge.FieldLinkAt, bridge.FieldUnreachedAt, bridge.FieldReachedAt, bridge.FieldOfflineToldAt, bridge.FieldCreatedAt:
+		case bridge.FieldJoinExpiresAt, bridge.FieldEnrolledAt, bridge.FieldRevokedAt, bridge.FieldCertificateExpiresAt, bridge.FieldLastSeenAt, bridge.FieldLinkAt, bridge.FieldUnreachedAt, bridge.FieldReachedAt, bridge.FieldOfflineNotifiedAt, bridge.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -261,12 +261,12 @@ func (_m *Bridge) assignValues(columns []string, values []any) error {
 				_m.ReachedAt = new(time.Time)
 				*_m.ReachedAt = value.Time
 			}
-		case bridge.FieldOfflineToldAt:
+		case bridge.FieldOfflineNotifiedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
-				return fmt.Errorf("unexpected type %T for field offline_told_at", values[i])
+				return fmt.Errorf("unexpected type %T for field offline_notified_at", values[i])
 			} else if value.Valid {
-				_m.OfflineToldAt = new(time.Time)
-				*_m.OfflineToldAt = value.Time
+				_m.OfflineNotifiedAt = new(time.Time)
+				*_m.OfflineNotifiedAt = value.Time
 			}
 		case bridge.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
@@ -402,8 +402,8 @@ func (_m *Bridge) String() string {
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")
-	if v := _m.OfflineToldAt; v != nil {
-		builder.WriteString("offline_told_at=")
+	if v := _m.OfflineNotifiedAt; v != nil {
+		builder.WriteString("offline_notified_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")

@@ -308,16 +308,16 @@ func (_c *BridgeCreate) SetNillableReachedAt(v *time.Time) *BridgeCreate {
 	return _c
 }
 
-// SetOfflineToldAt sets the "offline_told_at" field.
-func (_c *BridgeCreate) SetOfflineToldAt(v time.Time) *BridgeCreate {
-	_c.mutation.SetOfflineToldAt(v)
+// SetOfflineNotifiedAt sets the "offline_notified_at" field.
+func (_c *BridgeCreate) SetOfflineNotifiedAt(v time.Time) *BridgeCreate {
+	_c.mutation.SetOfflineNotifiedAt(v)
 	return _c
 }
 
-// SetNillableOfflineToldAt sets the "offline_told_at" field if the given value is not nil.
-func (_c *BridgeCreate) SetNillableOfflineToldAt(v *time.Time) *BridgeCreate {
+// SetNillableOfflineNotifiedAt sets the "offline_notified_at" field if the given value is not nil.
+func (_c *BridgeCreate) SetNillableOfflineNotifiedAt(v *time.Time) *BridgeCreate {
 	if v != nil {
-		_c.SetOfflineToldAt(*v)
+		_c.SetOfflineNotifiedAt(*v)
 	}
 	return _c
 }
@@ -623,9 +623,9 @@ func (_c *BridgeCreate) createSpec() (*Bridge, *sqlgraph.CreateSpec) {
 		_spec.SetField(bridge.FieldReachedAt, field.TypeTime, value)
 		_node.ReachedAt = &value
 	}
-	if value, ok := _c.mutation.OfflineToldAt(); ok {
-		_spec.SetField(bridge.FieldOfflineToldAt, field.TypeTime, value)
-		_node.OfflineToldAt = &value
+	if value, ok := _c.mutation.OfflineNotifiedAt(); ok {
+		_spec.SetField(bridge.FieldOfflineNotifiedAt, field.TypeTime, value)
+		_node.OfflineNotifiedAt = &value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(bridge.FieldCreatedAt, field.TypeTime, value)

@@ -432,23 +432,23 @@ func (_u *BridgeUpdate) ClearReachedAt() *BridgeUpdate {
 	return _u
 }
 
-// SetOfflineToldAt sets the "offline_told_at" field.
-func (_u *BridgeUpdate) SetOfflineToldAt(v time.Time) *BridgeUpdate {
-	_u.mutation.SetOfflineToldAt(v)
+// SetOfflineNotifiedAt sets the "offline_notified_at" field.
+func (_u *BridgeUpdate) SetOfflineNotifiedAt(v time.Time) *BridgeUpdate {
+	_u.mutation.SetOfflineNotifiedAt(v)
 	return _u
 }
 
-// SetNillableOfflineToldAt sets the "offline_told_at" field if the given value is not nil.
-func (_u *BridgeUpdate) SetNillableOfflineToldAt(v *time.Time) *BridgeUpdate {
+// SetNillableOfflineNotifiedAt sets the "offline_notified_at" field if the given value is not nil.
+func (_u *BridgeUpdate) SetNillableOfflineNotifiedAt(v *time.Time) *BridgeUpdate {
 	if v != nil {
-		_u.SetOfflineToldAt(*v)
+		_u.SetOfflineNotifiedAt(*v)
 	}
 	return _u
 }
 
-// ClearOfflineToldAt clears the value of the "offline_told_at" field.
-func (_u *BridgeUpdate) ClearOfflineToldAt() *BridgeUpdate {
-	_u.mutation.ClearOfflineToldAt()
+// ClearOfflineNotifiedAt clears the value of the "offline_notified_at" field.
+func (_u *BridgeUpdate) ClearOfflineNotifiedAt() *BridgeUpdate {
+	_u.mutation.ClearOfflineNotifiedAt()
 	return _u
 }
 
@@ -655,11 +655,11 @@ func (_u *BridgeUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.ReachedAtCleared() {
 		_spec.ClearField(bridge.FieldReachedAt, field.TypeTime)
 	}
-	if value, ok := _u.mutation.OfflineToldAt(); ok {
-		_spec.SetField(bridge.FieldOfflineToldAt, field.TypeTime, value)
+	if value, ok := _u.mutation.OfflineNotifiedAt(); ok {
+		_spec.SetField(bridge.FieldOfflineNotifiedAt, field.TypeTime, value)
 	}
-	if _u.mutation.OfflineToldAtCleared() {
-		_spec.ClearField(bridge.FieldOfflineToldAt, field.TypeTime)
+	if _u.mutation.OfflineNotifiedAtCleared() {
+		_spec.ClearField(bridge.FieldOfflineNotifiedAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -1086,23 +1086,23 @@ func (_u *BridgeUpdateOne) ClearReachedAt() *BridgeUpdateOne {
 	return _u
 }
 
-// SetOfflineToldAt sets the "offline_told_at" field.
-func (_u *BridgeUpdateOne) SetOfflineToldAt(v time.Time) *BridgeUpdateOne {
-	_u.mutation.SetOfflineToldAt(v)
+// SetOfflineNotifiedAt sets the "offline_notified_at" field.
+func (_u *BridgeUpdateOne) SetOfflineNotifiedAt(v time.Time) *BridgeUpdateOne {
+	_u.mutation.SetOfflineNotifiedAt(v)
 	return _u
 }
 
-// SetNillableOfflineToldAt sets the "offline_told_at" field if the given value is not nil.
-func (_u *BridgeUpdateOne) SetNillableOfflineToldAt(v *time.Time) *BridgeUpdateOne {
+// SetNillableOfflineNotifiedAt sets the "offline_notified_at" field if the given value is not nil.
+func (_u *BridgeUpdateOne) SetNillableOfflineNotifiedAt(v *time.Time) *BridgeUpdateOne {
 	if v != nil {
-		_u.SetOfflineToldAt(*v)
+		_u.SetOfflineNotifiedAt(*v)
 	}
 	return _u
 }
 
-// ClearOfflineToldAt clears the value of the "offline_told_at" field.
-func (_u *BridgeUpdateOne) ClearOfflineToldAt() *BridgeUpdateOne {
-	_u.mutation.ClearOfflineToldAt()
+// ClearOfflineNotifiedAt clears the value of the "offline_notified_at" field.
+func (_u *BridgeUpdateOne) ClearOfflineNotifiedAt() *BridgeUpdateOne {
+	_u.mutation.ClearOfflineNotifiedAt()
 	return _u
 }
 
@@ -1339,11 +1339,11 @@ func (_u *BridgeUpdateOne) sqlSave(ctx context.Context) (_node *Bridge, err erro
 	if _u.mutation.ReachedAtCleared() {
 		_spec.ClearField(bridge.FieldReachedAt, field.TypeTime)
 	}
-	if value, ok := _u.mutation.OfflineToldAt(); ok {
-		_spec.SetField(bridge.FieldOfflineToldAt, field.TypeTime, value)
+	if value, ok := _u.mutation.OfflineNotifiedAt(); ok {
+		_spec.SetField(bridge.FieldOfflineNotifiedAt, field.TypeTime, value)
 	}
-	if _u.mutation.OfflineToldAtCleared() {
-		_spec.ClearField(bridge.FieldOfflineToldAt, field.TypeTime)
+	if _u.mutation.OfflineNotifiedAtCleared() {
+		_spec.ClearField(bridge.FieldOfflineNotifiedAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Bridge{config: _u.config}

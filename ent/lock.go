@@ -48,12 +48,12 @@ type Lock struct {
 	UnreachedAt *time.Time `json:"unreached_at,omitempty"`
 	// ReachedAt holds the value of the "reached_at" field.
 	ReachedAt *time.Time `json:"reached_at,omitempty"`
-	// OfflineToldAt holds the value of the "offline_told_at" field.
-	OfflineToldAt *time.Time `json:"offline_told_at,omitempty"`
-	// BatteryToldAt holds the value of the "battery_told_at" field.
-	BatteryToldAt *time.Time `json:"battery_told_at,omitempty"`
-	// ClockToldAt holds the value of the "clock_told_at" field.
-	ClockToldAt *time.Time `json:"clock_told_at,omitempty"`
+	// OfflineNotifiedAt holds the value of the "offline_notified_at" field.
+	OfflineNotifiedAt *time.Time `json:"offline_notified_at,omitempty"`
+	// BatteryNotifiedAt holds the value of the "battery_notified_at" field.
+	BatteryNotifiedAt *time.Time `json:"battery_notified_at,omitempty"`
+	// ClockNotifiedAt holds the value of the "clock_notified_at" field.
+	ClockNotifiedAt *time.Time `json:"clock_notified_at,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
@@ -72,7 +72,7 @@ func (*Lock) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case lock.FieldID, lock.FieldPropertyID, lock.FieldName, lock.FieldKind, lock.FieldBridgeID, lock.FieldAddress, lock.FieldModel, lock.FieldDoorID:
 			values[i] = new(sql.NullString)
-		case lock.FieldDoorSince, lock.FieldUnreachedAt, lock.FieldReachedAt, lock.FieldOfflineToldAt, lock.FieldBatteryToldAt, lock.FieldClockToldAt, lock.FieldCreatedAt:
+		case lock.FieldDoorSince, lock.FieldUnreachedAt, lock.FieldReachedAt, lock.FieldOfflineNotifiedAt, lock.FieldBatteryNotifiedAt, lock.FieldClockNotifiedAt, lock.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -187,26 +187,26 @@ func (_m *Lock) assignValues(columns []string, values []any) error {
 				_m.ReachedAt = new(time.Time)
 				*_m.ReachedAt = value.Time
 			}
-		case lock.FieldOfflineToldAt:
+		case lock.FieldOfflineNotifiedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
-				return fmt.Errorf("unexpected type %T for field offline_told_at", values[i])
+				return fmt.Errorf("unexpected type %T for field offline_notified_at", values[i])
 			} else if value.Valid {
-				_m.OfflineToldAt = new(time.Time)
-				*_m.OfflineToldAt = value.Time
+				_m.OfflineNotifiedAt = new(time.Time)
+				*_m.OfflineNotifiedAt = value.Time
 			}
-		case lock.FieldBatteryToldAt:
+		case lock.FieldBatteryNotifiedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
-				return fmt.Errorf("unexpected type %T for field battery_told_at", values[i])
+				return fmt.Errorf("unexpected type %T for field battery_notified_at", values[i])
 			} else if value.Valid {
-				_m.BatteryToldAt = new(time.Time)
-				*_m.BatteryToldAt = value.Time
+				_m.BatteryNotifiedAt = new(time.Time)
+				*_m.BatteryNotifiedAt = value.Time
 			}
-		case lock.FieldClockToldAt:
+		case lock.FieldClockNotifiedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
-				return fmt.Errorf("unexpected type %T for field clock_told_at", values[i])
+				return fmt.Errorf("unexpected type %T for field clock_notified_at", values[i])
 			} else if value.Valid {
-				_m.ClockToldAt = new(time.Time)
-				*_m.ClockToldAt = value.Time
+				_m.ClockNotifiedAt = new(time.Time)
+				*_m.ClockNotifiedAt = value.Time
 			}
 		case lock.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
@@ -300,18 +300,18 @@ func (_m *Lock) String() string {
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")
-	if v := _m.OfflineToldAt; v != nil {
-		builder.WriteString("offline_told_at=")
+	if v := _m.OfflineNotifiedAt; v != nil {
+		builder.WriteString("offline_notified_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")
-	if v := _m.BatteryToldAt; v != nil {
-		builder.WriteString("battery_told_at=")
+	if v := _m.BatteryNotifiedAt; v != nil {
+		builder.WriteString("battery_notified_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")
-	if v := _m.ClockToldAt; v != nil {
-		builder.WriteString("clock_told_at=")
+	if v := _m.ClockNotifiedAt; v != nil {
+		builder.WriteString("clock_notified_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")

@@ -170,44 +170,44 @@ func (_c *LockCreate) SetNillableReachedAt(v *time.Time) *LockCreate {
 	return _c
 }
 
-// SetOfflineToldAt sets the "offline_told_at" field.
-func (_c *LockCreate) SetOfflineToldAt(v time.Time) *LockCreate {
-	_c.mutation.SetOfflineToldAt(v)
+// SetOfflineNotifiedAt sets the "offline_notified_at" field.
+func (_c *LockCreate) SetOfflineNotifiedAt(v time.Time) *LockCreate {
+	_c.mutation.SetOfflineNotifiedAt(v)
 	return _c
 }
 
-// SetNillableOfflineToldAt sets the "offline_told_at" field if the given value is not nil.
-func (_c *LockCreate) SetNillableOfflineToldAt(v *time.Time) *LockCreate {
+// SetNillableOfflineNotifiedAt sets the "offline_notified_at" field if the given value is not nil.
+func (_c *LockCreate) SetNillableOfflineNotifiedAt(v *time.Time) *LockCreate {
 	if v != nil {
-		_c.SetOfflineToldAt(*v)
+		_c.SetOfflineNotifiedAt(*v)
 	}
 	return _c
 }
 
-// SetBatteryToldAt sets the "battery_told_at" field.
-func (_c *LockCreate) SetBatteryToldAt(v time.Time) *LockCreate {
-	_c.mutation.SetBatteryToldAt(v)
+// SetBatteryNotifiedAt sets the "battery_notified_at" field.
+func (_c *LockCreate) SetBatteryNotifiedAt(v time.Time) *LockCreate {
+	_c.mutation.SetBatteryNotifiedAt(v)
 	return _c
 }
 
-// SetNillableBatteryToldAt sets the "battery_told_at" field if the given value is not nil.
-func (_c *LockCreate) SetNillableBatteryToldAt(v *time.Time) *LockCreate {
+// SetNillableBatteryNotifiedAt sets the "battery_notified_at" field if the given value is not nil.
+func (_c *LockCreate) SetNillableBatteryNotifiedAt(v *time.Time) *LockCreate {
 	if v != nil {
-		_c.SetBatteryToldAt(*v)
+		_c.SetBatteryNotifiedAt(*v)
 	}
 	return _c
 }
 
-// SetClockToldAt sets the "clock_told_at" field.
-func (_c *LockCreate) SetClockToldAt(v time.Time) *LockCreate {
-	_c.mutation.SetClockToldAt(v)
+// SetClockNotifiedAt sets the "clock_notified_at" field.
+func (_c *LockCreate) SetClockNotifiedAt(v time.Time) *LockCreate {
+	_c.mutation.SetClockNotifiedAt(v)
 	return _c
 }
 
-// SetNillableClockToldAt sets the "clock_told_at" field if the given value is not nil.
-func (_c *LockCreate) SetNillableClockToldAt(v *time.Time) *LockCreate {
+// SetNillableClockNotifiedAt sets the "clock_notified_at" field if the given value is not nil.
+func (_c *LockCreate) SetNillableClockNotifiedAt(v *time.Time) *LockCreate {
 	if v != nil {
-		_c.SetClockToldAt(*v)
+		_c.SetClockNotifiedAt(*v)
 	}
 	return _c
 }
@@ -455,17 +455,17 @@ func (_c *LockCreate) createSpec() (*Lock, *sqlgraph.CreateSpec) {
 		_spec.SetField(lock.FieldReachedAt, field.TypeTime, value)
 		_node.ReachedAt = &value
 	}
-	if value, ok := _c.mutation.OfflineToldAt(); ok {
-		_spec.SetField(lock.FieldOfflineToldAt, field.TypeTime, value)
-		_node.OfflineToldAt = &value
+	if value, ok := _c.mutation.OfflineNotifiedAt(); ok {
+		_spec.SetField(lock.FieldOfflineNotifiedAt, field.TypeTime, value)
+		_node.OfflineNotifiedAt = &value
 	}
-	if value, ok := _c.mutation.BatteryToldAt(); ok {
-		_spec.SetField(lock.FieldBatteryToldAt, field.TypeTime, value)
-		_node.BatteryToldAt = &value
+	if value, ok := _c.mutation.BatteryNotifiedAt(); ok {
+		_spec.SetField(lock.FieldBatteryNotifiedAt, field.TypeTime, value)
+		_node.BatteryNotifiedAt = &value
 	}
-	if value, ok := _c.mutation.ClockToldAt(); ok {
-		_spec.SetField(lock.FieldClockToldAt, field.TypeTime, value)
-		_node.ClockToldAt = &value
+	if value, ok := _c.mutation.ClockNotifiedAt(); ok {
+		_spec.SetField(lock.FieldClockNotifiedAt, field.TypeTime, value)
+		_node.ClockNotifiedAt = &value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(lock.FieldCreatedAt, field.TypeTime, value)

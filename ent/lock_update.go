@@ -216,63 +216,63 @@ func (_u *LockUpdate) ClearReachedAt() *LockUpdate {
 	return _u
 }
 
-// SetOfflineToldAt sets the "offline_told_at" field.
-func (_u *LockUpdate) SetOfflineToldAt(v time.Time) *LockUpdate {
-	_u.mutation.SetOfflineToldAt(v)
+// SetOfflineNotifiedAt sets the "offline_notified_at" field.
+func (_u *LockUpdate) SetOfflineNotifiedAt(v time.Time) *LockUpdate {
+	_u.mutation.SetOfflineNotifiedAt(v)
 	return _u
 }
 
-// SetNillableOfflineToldAt sets the "offline_told_at" field if the given value is not nil.
-func (_u *LockUpdate) SetNillableOfflineToldAt(v *time.Time) *LockUpdate {
+// SetNillableOfflineNotifiedAt sets the "offline_notified_at" field if the given value is not nil.
+func (_u *LockUpdate) SetNillableOfflineNotifiedAt(v *time.Time) *LockUpdate {
 	if v != nil {
-		_u.SetOfflineToldAt(*v)
+		_u.SetOfflineNotifiedAt(*v)
 	}
 	return _u
 }
 
-// ClearOfflineToldAt clears the value of the "offline_told_at" field.
-func (_u *LockUpdate) ClearOfflineToldAt() *LockUpdate {
-	_u.mutation.ClearOfflineToldAt()
+// ClearOfflineNotifiedAt clears the value of the "offline_notified_at" field.
+func (_u *LockUpdate) ClearOfflineNotifiedAt() *LockUpdate {
+	_u.mutation.ClearOfflineNotifiedAt()
 	return _u
 }
 
-// SetBatteryToldAt sets the "battery_told_at" field.
-func (_u *LockUpdate) SetBatteryToldAt(v time.Time) *LockUpdate {
-	_u.mutation.SetBatteryToldAt(v)
+// SetBatteryNotifiedAt sets the "battery_notified_at" field.
+func (_u *LockUpdate) SetBatteryNotifiedAt(v time.Time) *LockUpdate {
+	_u.mutation.SetBatteryNotifiedAt(v)
 	return _u
 }
 
-// SetNillableBatteryToldAt sets the "battery_told_at" field if the given value is not nil.
-func (_u *LockUpdate) SetNillableBatteryToldAt(v *time.Time) *LockUpdate {
+// SetNillableBatteryNotifiedAt sets the "battery_notified_at" field if the given value is not nil.
+func (_u *LockUpdate) SetNillableBatteryNotifiedAt(v *time.Time) *LockUpdate {
 	if v != nil {
-		_u.SetBatteryToldAt(*v)
+		_u.SetBatteryNotifiedAt(*v)
 	}
 	return _u
 }
 
-// ClearBatteryToldAt clears the value of the "battery_told_at" field.
-func (_u *LockUpdate) ClearBatteryToldAt() *LockUpdate {
-	_u.mutation.ClearBatteryToldAt()
+// ClearBatteryNotifiedAt clears the value of the "battery_notified_at" field.
+func (_u *LockUpdate) ClearBatteryNotifiedAt() *LockUpdate {
+	_u.mutation.ClearBatteryNotifiedAt()
 	return _u
 }
 
-// SetClockToldAt sets the "clock_told_at" field.
-func (_u *LockUpdate) SetClockToldAt(v time.Time) *LockUpdate {
-	_u.mutation.SetClockToldAt(v)
+// SetClockNotifiedAt sets the "clock_notified_at" field.
+func (_u *LockUpdate) SetClockNotifiedAt(v time.Time) *LockUpdate {
+	_u.mutation.SetClockNotifiedAt(v)
 	return _u
 }
 
-// SetNillableClockToldAt sets the "clock_told_at" field if the given value is not nil.
-func (_u *LockUpdate) SetNillableClockToldAt(v *time.Time) *LockUpdate {
+// SetNillableClockNotifiedAt sets the "clock_notified_at" field if the given value is not nil.
+func (_u *LockUpdate) SetNillableClockNotifiedAt(v *time.Time) *LockUpdate {
 	if v != nil {
-		_u.SetClockToldAt(*v)
+		_u.SetClockNotifiedAt(*v)
 	}
 	return _u
 }
 
-// ClearClockToldAt clears the value of the "clock_told_at" field.
-func (_u *LockUpdate) ClearClockToldAt() *LockUpdate {
-	_u.mutation.ClearClockToldAt()
+// ClearClockNotifiedAt clears the value of the "clock_notified_at" field.
+func (_u *LockUpdate) ClearClockNotifiedAt() *LockUpdate {
+	_u.mutation.ClearClockNotifiedAt()
 	return _u
 }
 
@@ -399,23 +399,23 @@ func (_u *LockUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.ReachedAtCleared() {
 		_spec.ClearField(lock.FieldReachedAt, field.TypeTime)
 	}
-	if value, ok := _u.mutation.OfflineToldAt(); ok {
-		_spec.SetField(lock.FieldOfflineToldAt, field.TypeTime, value)
+	if value, ok := _u.mutation.OfflineNotifiedAt(); ok {
+		_spec.SetField(lock.FieldOfflineNotifiedAt, field.TypeTime, value)
 	}
-	if _u.mutation.OfflineToldAtCleared() {
-		_spec.ClearField(lock.FieldOfflineToldAt, field.TypeTime)
+	if _u.mutation.OfflineNotifiedAtCleared() {
+		_spec.ClearField(lock.FieldOfflineNotifiedAt, field.TypeTime)
 	}
-	if value, ok := _u.mutation.BatteryToldAt(); ok {
-		_spec.SetField(lock.FieldBatteryToldAt, field.TypeTime, value)
+	if value, ok := _u.mutation.BatteryNotifiedAt(); ok {
+		_spec.SetField(lock.FieldBatteryNotifiedAt, field.TypeTime, value)
 	}
-	if _u.mutation.BatteryToldAtCleared() {
-		_spec.ClearField(lock.FieldBatteryToldAt, field.TypeTime)
+	if _u.mutation.BatteryNotifiedAtCleared() {
+		_spec.ClearField(lock.FieldBatteryNotifiedAt, field.TypeTime)
 	}
-	if value, ok := _u.mutation.ClockToldAt(); ok {
-		_spec.SetField(lock.FieldClockToldAt, field.TypeTime, value)
+	if value, ok := _u.mutation.ClockNotifiedAt(); ok {
+		_spec.SetField(lock.FieldClockNotifiedAt, field.TypeTime, value)
 	}
-	if _u.mutation.ClockToldAtCleared() {
-		_spec.ClearField(lock.FieldClockToldAt, field.TypeTime)
+	if _u.mutation.ClockNotifiedAtCleared() {
+		_spec.ClearField(lock.FieldClockNotifiedAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -624,63 +624,63 @@ func (_u *LockUpdateOne) ClearReachedAt() *LockUpdateOne {
 	return _u
 }
 
-// SetOfflineToldAt sets the "offline_told_at" field.
-func (_u *LockUpdateOne) SetOfflineToldAt(v time.Time) *LockUpdateOne {
-	_u.mutation.SetOfflineToldAt(v)
+// SetOfflineNotifiedAt sets the "offline_notified_at" field.
+func (_u *LockUpdateOne) SetOfflineNotifiedAt(v time.Time) *LockUpdateOne {
+	_u.mutation.SetOfflineNotifiedAt(v)
 	return _u
 }
 
-// SetNillableOfflineToldAt sets the "offline_told_at" field if the given value is not nil.
-func (_u *LockUpdateOne) SetNillableOfflineToldAt(v *time.Time) *LockUpdateOne {
+// SetNillableOfflineNotifiedAt sets the "offline_notified_at" field if the given value is not nil.
+func (_u *LockUpdateOne) SetNillableOfflineNotifiedAt(v *time.Time) *LockUpdateOne {
 	if v != nil {
-		_u.SetOfflineToldAt(*v)
+		_u.SetOfflineNotifiedAt(*v)
 	}
 	return _u
 }
 
-// ClearOfflineToldAt clears the value of the "offline_told_at" field.
-func (_u *LockUpdateOne) ClearOfflineToldAt() *LockUpdateOne {
-	_u.mutation.ClearOfflineToldAt()
+// ClearOfflineNotifiedAt clears the value of the "offline_notified_at" field.
+func (_u *LockUpdateOne) ClearOfflineNotifiedAt() *LockUpdateOne {
+	_u.mutation.ClearOfflineNotifiedAt()
 	return _u
 }
 
-// SetBatteryToldAt sets the "battery_told_at" field.
-func (_u *LockUpdateOne) SetBatteryToldAt(v time.Time) *LockUpdateOne {
-	_u.mutation.SetBatteryToldAt(v)
+// SetBatteryNotifiedAt sets the "battery_notified_at" field.
+func (_u *LockUpdateOne) SetBatteryNotifiedAt(v time.Time) *LockUpdateOne {
+	_u.mutation.SetBatteryNotifiedAt(v)
 	return _u
 }
 
-// SetNillableBatteryToldAt sets the "battery_told_at" field if the given value is not nil.
-func (_u *LockUpdateOne) SetNillableBatteryToldAt(v *time.Time) *LockUpdateOne {
+// SetNillableBatteryNotifiedAt sets the "battery_notified_at" field if the given value is not nil.
+func (_u *LockUpdateOne) SetNillableBatteryNotifiedAt(v *time.Time) *LockUpdateOne {
 	if v != nil {
-		_u.SetBatteryToldAt(*v)
+		_u.SetBatteryNotifiedAt(*v)
 	}
 	return _u
 }
 
-// ClearBatteryToldAt clears the value of the "battery_told_at" field.
-func (_u *LockUpdateOne) ClearBatteryToldAt() *LockUpdateOne {
-	_u.mutation.ClearBatteryToldAt()
+// ClearBatteryNotifiedAt clears the value of the "battery_notified_at" field.
+func (_u *LockUpdateOne) ClearBatteryNotifiedAt() *LockUpdateOne {
+	_u.mutation.ClearBatteryNotifiedAt()
 	return _u
 }
 
-// SetClockToldAt sets the "clock_told_at" field.
-func (_u *LockUpdateOne) SetClockToldAt(v time.Time) *LockUpdateOne {
-	_u.mutation.SetClockToldAt(v)
+// SetClockNotifiedAt sets the "clock_notified_at" field.
+func (_u *LockUpdateOne) SetClockNotifiedAt(v time.Time) *LockUpdateOne {
+	_u.mutation.SetClockNotifiedAt(v)
 	return _u
 }
 
-// SetNillableClockToldAt sets the "clock_told_at" field if the given value is not nil.
-func (_u *LockUpdateOne) SetNillableClockToldAt(v *time.Time) *LockUpdateOne {
+// SetNillableClockNotifiedAt sets the "clock_notified_at" field if the given value is not nil.
+func (_u *LockUpdateOne) SetNillableClockNotifiedAt(v *time.Time) *LockUpdateOne {
 	if v != nil {
-		_u.SetClockToldAt(*v)
+		_u.SetClockNotifiedAt(*v)
 	}
 	return _u
 }
 
-// ClearClockToldAt clears the value of the "clock_told_at" field.
-func (_u *LockUpdateOne) ClearClockToldAt() *LockUpdateOne {
-	_u.mutation.ClearClockToldAt()
+// ClearClockNotifiedAt clears the value of the "clock_notified_at" field.
+func (_u *LockUpdateOne) ClearClockNotifiedAt() *LockUpdateOne {
+	_u.mutation.ClearClockNotifiedAt()
 	return _u
 }
 
@@ -837,23 +837,23 @@ func (_u *LockUpdateOne) sqlSave(ctx context.Context) (_node *Lock, err error) {
 	if _u.mutation.ReachedAtCleared() {
 		_spec.ClearField(lock.FieldReachedAt, field.TypeTime)
 	}
-	if value, ok := _u.mutation.OfflineToldAt(); ok {
-		_spec.SetField(lock.FieldOfflineToldAt, field.TypeTime, value)
+	if value, ok := _u.mutation.OfflineNotifiedAt(); ok {
+		_spec.SetField(lock.FieldOfflineNotifiedAt, field.TypeTime, value)
 	}
-	if _u.mutation.OfflineToldAtCleared() {
-		_spec.ClearField(lock.FieldOfflineToldAt, field.TypeTime)
+	if _u.mutation.OfflineNotifiedAtCleared() {
+		_spec.ClearField(lock.FieldOfflineNotifiedAt, field.TypeTime)
 	}
-	if value, ok := _u.mutation.BatteryToldAt(); ok {
-		_spec.SetField(lock.FieldBatteryToldAt, field.TypeTime, value)
+	if value, ok := _u.mutation.BatteryNotifiedAt(); ok {
+		_spec.SetField(lock.FieldBatteryNotifiedAt, field.TypeTime, value)
 	}
-	if _u.mutation.BatteryToldAtCleared() {
-		_spec.ClearField(lock.FieldBatteryToldAt, field.TypeTime)
+	if _u.mutation.BatteryNotifiedAtCleared() {
+		_spec.ClearField(lock.FieldBatteryNotifiedAt, field.TypeTime)
 	}
-	if value, ok := _u.mutation.ClockToldAt(); ok {
-		_spec.SetField(lock.FieldClockToldAt, field.TypeTime, value)
+	if value, ok := _u.mutation.ClockNotifiedAt(); ok {
+		_spec.SetField(lock.FieldClockNotifiedAt, field.TypeTime, value)
 	}
-	if _u.mutation.ClockToldAtCleared() {
-		_spec.ClearField(lock.FieldClockToldAt, field.TypeTime)
+	if _u.mutation.ClockNotifiedAtCleared() {
+		_spec.ClearField(lock.FieldClockNotifiedAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Lock{config: _u.config}

@@ -2578,7 +2578,7 @@ type BridgeMutation struct {
 	link_at                *time.Time
 	unreached_at           *time.Time
 	reached_at             *time.Time
-	offline_told_at        *time.Time
+	offline_notified_at    *time.Time
 	created_at             *time.Time
 	clearedFields          map[string]struct{}
 	done                   bool
@@ -3824,53 +3824,53 @@ func (m *BridgeMutation) ResetReachedAt() {
 	delete(m.clearedFields, bridge.FieldReachedAt)
 }
 
-// SetOfflineToldAt sets the "offline_told_at" field.
-func (m *BridgeMutation) SetOfflineToldAt(t time.Time) {
-	m.offline_told_at = &t
+// SetOfflineNotifiedAt sets the "offline_notified_at" field.
+func (m *BridgeMutation) SetOfflineNotifiedAt(t time.Time) {
+	m.offline_notified_at = &t
 }
 
-// OfflineToldAt returns the value of the "offline_told_at" field in the mutation.
-func (m *BridgeMutation) OfflineToldAt() (r time.Time, exists bool) {
-	v := m.offline_told_at
+// OfflineNotifiedAt returns the value of the "offline_notified_at" field in the mutation.
+func (m *BridgeMutation) OfflineNotifiedAt() (r time.Time, exists bool) {
+	v := m.offline_notified_at
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldOfflineToldAt returns the old "offline_told_at" field's value of the Bridge entity.
+// OldOfflineNotifiedAt returns the old "offline_notified_at" field's value of the Bridge entity.
 // If the Bridge object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *BridgeMutation) OldOfflineToldAt(ctx context.Context) (v *time.Time, err error) {
+func (m *BridgeMutation) OldOfflineNotifiedAt(ctx context.Context) (v *time.Time, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldOfflineToldAt is only allowed on UpdateOne operations")
+		return v, errors.New("OldOfflineNotifiedAt is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldOfflineToldAt requires an ID field in the mutation")
+		return v, errors.New("OldOfflineNotifiedAt requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldOfflineToldAt: %w", err)
+		return v, fmt.Errorf("querying old value for OldOfflineNotifiedAt: %w", err)
 	}
-	return oldValue.OfflineToldAt, nil
+	return oldValue.OfflineNotifiedAt, nil
 }
 
-// ClearOfflineToldAt clears the value of the "offline_told_at" field.
-func (m *BridgeMutation) ClearOfflineToldAt() {
-	m.offline_told_at = nil
-	m.clearedFields[bridge.FieldOfflineToldAt] = struct{}{}
+// ClearOfflineNotifiedAt clears the value of the "offline_notified_at" field.
+func (m *BridgeMutation) ClearOfflineNotifiedAt() {
+	m.offline_notified_at = nil
+	m.clearedFields[bridge.FieldOfflineNotifiedAt] = struct{}{}
 }
 
-// OfflineToldAtCleared returns if the "offline_told_at" field was cleared in this mutation.
-func (m *BridgeMutation) OfflineToldAtCleared() bool {
-	_, ok := m.clearedFields[bridge.FieldOfflineToldAt]
+// OfflineNotifiedAtCleared returns if the "offline_notified_at" field was cleared in this mutation.
+func (m *BridgeMutation) OfflineNotifiedAtCleared() bool {
+	_, ok := m.clearedFields[bridge.FieldOfflineNotifiedAt]
 	return ok
 }
 
-// ResetOfflineToldAt resets all changes to the "offline_told_at" field.
-func (m *BridgeMutation) ResetOfflineToldAt() {
-	m.offline_told_at = nil
-	delete(m.clearedFields, bridge.FieldOfflineToldAt)
+// ResetOfflineNotifiedAt resets all changes to the "offline_notified_at" field.
+func (m *BridgeMutation) ResetOfflineNotifiedAt() {
+	m.offline_notified_at = nil
+	delete(m.clearedFields, bridge.FieldOfflineNotifiedAt)
 }
 
 // SetCreatedAt sets the "created_at" field.
@@ -4016,8 +4016,8 @@ func (m *BridgeMutation) Fields() []string {
 	if m.reached_at != nil {
 		fields = append(fields, bridge.FieldReachedAt)
 	}
-	if m.offline_told_at != nil {
-		fields = append(fields, bridge.FieldOfflineToldAt)
+	if m.offline_notified_at != nil {
+		fields = append(fields, bridge.FieldOfflineNotifiedAt)
 	}
 	if m.created_at != nil {
 		fields = append(fields, bridge.FieldCreatedAt)
@@ -4078,8 +4078,8 @@ func (m *BridgeMutation) Field(name string) (ent.Value, bool) {
 		return m.UnreachedAt()
 	case bridge.FieldReachedAt:
 		return m.ReachedAt()
-	case bridge.FieldOfflineToldAt:
-		return m.OfflineToldAt()
+	case bridge.FieldOfflineNotifiedAt:
+		return m.OfflineNotifiedAt()
 	case bridge.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -4139,8 +4139,8 @@ func (m *BridgeMutation) OldField(ctx context.Context, name string) (ent.Value, 
 		return m.OldUnreachedAt(ctx)
 	case bridge.FieldReachedAt:
 		return m.OldReachedAt(ctx)
-	case bridge.FieldOfflineToldAt:
-		return m.OldOfflineToldAt(ctx)
+	case bridge.FieldOfflineNotifiedAt:
+		return m.OldOfflineNotifiedAt(ctx)
 	case bridge.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -4320,12 +4320,12 @@ func (m *BridgeMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetReachedAt(v)
 		return nil
-	case bridge.FieldOfflineToldAt:
+	case bridge.FieldOfflineNotifiedAt:
 		v, ok := value.(time.Time)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetOfflineToldAt(v)
+		m.SetOfflineNotifiedAt(v)
 		return nil
 	case bridge.FieldCreatedAt:
 		v, ok := value.(time.Time)
@@ -4466,8 +4466,8 @@ func (m *BridgeMutation) ClearedFields() []string {
 	if m.FieldCleared(bridge.FieldReachedAt) {
 		fields = append(fields, bridge.FieldReachedAt)
 	}
-	if m.FieldCleared(bridge.FieldOfflineToldAt) {
-		fields = append(fields, bridge.FieldOfflineToldAt)
+	if m.FieldCleared(bridge.FieldOfflineNotifiedAt) {
+		fields = append(fields, bridge.FieldOfflineNotifiedAt)
 	}
 	return fields
 }
@@ -4522,8 +4522,8 @@ func (m *BridgeMutation) ClearField(name string) error {
 	case bridge.FieldReachedAt:
 		m.ClearReachedAt()
 		return nil
-	case bridge.FieldOfflineToldAt:
-		m.ClearOfflineToldAt()
+	case bridge.FieldOfflineNotifiedAt:
+		m.ClearOfflineNotifiedAt()
 		return nil
 	}
 	return fmt.Errorf("unknown Bridge nullable field %s", name)
@@ -4605,8 +4605,8 @@ func (m *BridgeMutation) ResetField(name string) error {
 	case bridge.FieldReachedAt:
 		m.ResetReachedAt()
 		return nil
-	case bridge.FieldOfflineToldAt:
-		m.ResetOfflineToldAt()
+	case bridge.FieldOfflineNotifiedAt:
+		m.ResetOfflineNotifiedAt()
 		return nil
 	case bridge.FieldCreatedAt:
 		m.ResetCreatedAt()
@@ -25604,32 +25604,32 @@ func (m *KioskMutation) ResetEdge(name string) error {
 // LockMutation represents an operation that mutates the Lock nodes in the graph.
 type LockMutation struct {
 	config
-	op              Op
-	typ             string
-	id              *string
-	property_id     *string
-	name            *string
-	named           *bool
-	kind            *string
-	bridge_id       *string
-	address         *string
-	model           *string
-	door_id         *string
-	door_since      *time.Time
-	capabilities    *slot.Capabilities
-	status          *schema.LockStatus
-	generation      *int64
-	addgeneration   *int64
-	unreached_at    *time.Time
-	reached_at      *time.Time
-	offline_told_at *time.Time
-	battery_told_at *time.Time
-	clock_told_at   *time.Time
-	created_at      *time.Time
-	clearedFields   map[string]struct{}
-	done            bool
-	oldValue        func(context.Context) (*Lock, error)
-	predicates      []predicate.Lock
+	op                  Op
+	typ                 string
+	id                  *string
+	property_id         *string
+	name                *string
+	named               *bool
+	kind                *string
+	bridge_id           *string
+	address             *string
+	model               *string
+	door_id             *string
+	door_since          *time.Time
+	capabilities        *slot.Capabilities
+	status              *schema.LockStatus
+	generation          *int64
+	addgeneration       *int64
+	unreached_at        *time.Time
+	reached_at          *time.Time
+	offline_notified_at *time.Time
+	battery_notified_at *time.Time
+	clock_notified_at   *time.Time
+	created_at          *time.Time
+	clearedFields       map[string]struct{}
+	done                bool
+	oldValue            func(context.Context) (*Lock, error)
+	predicates          []predicate.Lock
 }
 
 var _ ent.Mutation = (*LockMutation)(nil)
@@ -26312,151 +26312,151 @@ func (m *LockMutation) ResetReachedAt() {
 	delete(m.clearedFields, lock.FieldReachedAt)
 }
 
-// SetOfflineToldAt sets the "offline_told_at" field.
-func (m *LockMutation) SetOfflineToldAt(t time.Time) {
-	m.offline_told_at = &t
+// SetOfflineNotifiedAt sets the "offline_notified_at" field.
+func (m *LockMutation) SetOfflineNotifiedAt(t time.Time) {
+	m.offline_notified_at = &t
 }
 
-// OfflineToldAt returns the value of the "offline_told_at" field in the mutation.
-func (m *LockMutation) OfflineToldAt() (r time.Time, exists bool) {
-	v := m.offline_told_at
+// OfflineNotifiedAt returns the value of the "offline_notified_at" field in the mutation.
+func (m *LockMutation) OfflineNotifiedAt() (r time.Time, exists bool) {
+	v := m.offline_notified_at
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldOfflineToldAt returns the old "offline_told_at" field's value of the Lock entity.
+// OldOfflineNotifiedAt returns the old "offline_notified_at" field's value of the Lock entity.
 // If the Lock object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *LockMutation) OldOfflineToldAt(ctx context.Context) (v *time.Time, err error) {
+func (m *LockMutation) OldOfflineNotifiedAt(ctx context.Context) (v *time.Time, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldOfflineToldAt is only allowed on UpdateOne operations")
+		return v, errors.New("OldOfflineNotifiedAt is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldOfflineToldAt requires an ID field in the mutation")
+		return v, errors.New("OldOfflineNotifiedAt requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldOfflineToldAt: %w", err)
+		return v, fmt.Errorf("querying old value for OldOfflineNotifiedAt: %w", err)
 	}
-	return oldValue.OfflineToldAt, nil
+	return oldValue.OfflineNotifiedAt, nil
 }
 
-// ClearOfflineToldAt clears the value of the "offline_told_at" field.
-func (m *LockMutation) ClearOfflineToldAt() {
-	m.offline_told_at = nil
-	m.clearedFields[lock.FieldOfflineToldAt] = struct{}{}
+// ClearOfflineNotifiedAt clears the value of the "offline_notified_at" field.
+func (m *LockMutation) ClearOfflineNotifiedAt() {
+	m.offline_notified_at = nil
+	m.clearedFields[lock.FieldOfflineNotifiedAt] = struct{}{}
 }
 
-// OfflineToldAtCleared returns if the "offline_told_at" field was cleared in this mutation.
-func (m *LockMutation) OfflineToldAtCleared() bool {
-	_, ok := m.clearedFields[lock.FieldOfflineToldAt]
+// OfflineNotifiedAtCleared returns if the "offline_notified_at" field was cleared in this mutation.
+func (m *LockMutation) OfflineNotifiedAtCleared() bool {
+	_, ok := m.clearedFields[lock.FieldOfflineNotifiedAt]
 	return ok
 }
 
-// ResetOfflineToldAt resets all changes to the "offline_told_at" field.
-func (m *LockMutation) ResetOfflineToldAt() {
-	m.offline_told_at = nil
-	delete(m.clearedFields, lock.FieldOfflineToldAt)
+// ResetOfflineNotifiedAt resets all changes to the "offline_notified_at" field.
+func (m *LockMutation) ResetOfflineNotifiedAt() {
+	m.offline_notified_at = nil
+	delete(m.clearedFields, lock.FieldOfflineNotifiedAt)
 }
 
-// SetBatteryToldAt sets the "battery_told_at" field.
-func (m *LockMutation) SetBatteryToldAt(t time.Time) {
-	m.battery_told_at = &t
+// SetBatteryNotifiedAt sets the "battery_notified_at" field.
+func (m *LockMutation) SetBatteryNotifiedAt(t time.Time) {
+	m.battery_notified_at = &t
 }
 
-// BatteryToldAt returns the value of the "battery_told_at" field in the mutation.
-func (m *LockMutation) BatteryToldAt() (r time.Time, exists bool) {
-	v := m.battery_told_at
+// BatteryNotifiedAt returns the value of the "battery_notified_at" field in the mutation.
+func (m *LockMutation) BatteryNotifiedAt() (r time.Time, exists bool) {
+	v := m.battery_notified_at
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldBatteryToldAt returns the old "battery_told_at" field's value of the Lock entity.
+// OldBatteryNotifiedAt returns the old "battery_notified_at" field's value of the Lock entity.
 // If the Lock object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *LockMutation) OldBatteryToldAt(ctx context.Context) (v *time.Time, err error) {
+func (m *LockMutation) OldBatteryNotifiedAt(ctx context.Context) (v *time.Time, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldBatteryToldAt is only allowed on UpdateOne operations")
+		return v, errors.New("OldBatteryNotifiedAt is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldBatteryToldAt requires an ID field in the mutation")
+		return v, errors.New("OldBatteryNotifiedAt requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldBatteryToldAt: %w", err)
+		return v, fmt.Errorf("querying old value for OldBatteryNotifiedAt: %w", err)
 	}
-	return oldValue.BatteryToldAt, nil
+	return oldValue.BatteryNotifiedAt, nil
 }
 
-// ClearBatteryToldAt clears the value of the "battery_told_at" field.
-func (m *LockMutation) ClearBatteryToldAt() {
-	m.battery_told_at = nil
-	m.clearedFields[lock.FieldBatteryToldAt] = struct{}{}
+// ClearBatteryNotifiedAt clears the value of the "battery_notified_at" field.
+func (m *LockMutation) ClearBatteryNotifiedAt() {
+	m.battery_notified_at = nil
+	m.clearedFields[lock.FieldBatteryNotifiedAt] = struct{}{}
 }
 
-// BatteryToldAtCleared returns if the "battery_told_at" field was cleared in this mutation.
-func (m *LockMutation) BatteryToldAtCleared() bool {
-	_, ok := m.clearedFields[lock.FieldBatteryToldAt]
+// BatteryNotifiedAtCleared returns if the "battery_notified_at" field was cleared in this mutation.
+func (m *LockMutation) BatteryNotifiedAtCleared() bool {
+	_, ok := m.clearedFields[lock.FieldBatteryNotifiedAt]
 	return ok
 }
 
-// ResetBatteryToldAt resets all changes to the "battery_told_at" field.
-func (m *LockMutation) ResetBatteryToldAt() {
-	m.battery_told_at = nil
-	delete(m.clearedFields, lock.FieldBatteryToldAt)
+// ResetBatteryNotifiedAt resets all changes to the "battery_notified_at" field.
+func (m *LockMutation) ResetBatteryNotifiedAt() {
+	m.battery_notified_at = nil
+	delete(m.clearedFields, lock.FieldBatteryNotifiedAt)
 }
 
-// SetClockToldAt sets the "clock_told_at" field.
-func (m *LockMutation) SetClockToldAt(t time.Time) {
-	m.clock_told_at = &t
+// SetClockNotifiedAt sets the "clock_notified_at" field.
+func (m *LockMutation) SetClockNotifiedAt(t time.Time) {
+	m.clock_notified_at = &t
 }
 
-// ClockToldAt returns the value of the "clock_told_at" field in the mutation.
-func (m *LockMutation) ClockToldAt() (r time.Time, exists bool) {
-	v := m.clock_told_at
+// ClockNotifiedAt returns the value of the "clock_notified_at" field in the mutation.
+func (m *LockMutation) ClockNotifiedAt() (r time.Time, exists bool) {
+	v := m.clock_notified_at
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldClockToldAt returns the old "clock_told_at" field's value of the Lock entity.
+// OldClockNotifiedAt returns the old "clock_notified_at" field's value of the Lock entity.
 // If the Lock object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *LockMutation) OldClockToldAt(ctx context.Context) (v *time.Time, err error) {
+func (m *LockMutation) OldClockNotifiedAt(ctx context.Context) (v *time.Time, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldClockToldAt is only allowed on UpdateOne operations")
+		return v, errors.New("OldClockNotifiedAt is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldClockToldAt requires an ID field in the mutation")
+		return v, errors.New("OldClockNotifiedAt requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldClockToldAt: %w", err)
+		return v, fmt.Errorf("querying old value for OldClockNotifiedAt: %w", err)
 	}
-	return oldValue.ClockToldAt, nil
+	return oldValue.ClockNotifiedAt, nil
 }
 
-// ClearClockToldAt clears the value of the "clock_told_at" field.
-func (m *LockMutation) ClearClockToldAt() {
-	m.clock_told_at = nil
-	m.clearedFields[lock.FieldClockToldAt] = struct{}{}
+// ClearClockNotifiedAt clears the value of the "clock_notified_at" field.
+func (m *LockMutation) ClearClockNotifiedAt() {
+	m.clock_notified_at = nil
+	m.clearedFields[lock.FieldClockNotifiedAt] = struct{}{}
 }
 
-// ClockToldAtCleared returns if the "clock_told_at" field was cleared in this mutation.
-func (m *LockMutation) ClockToldAtCleared() bool {
-	_, ok := m.clearedFields[lock.FieldClockToldAt]
+// ClockNotifiedAtCleared returns if the "clock_notified_at" field was cleared in this mutation.
+func (m *LockMutation) ClockNotifiedAtCleared() bool {
+	_, ok := m.clearedFields[lock.FieldClockNotifiedAt]
 	return ok
 }
 
-// ResetClockToldAt resets all changes to the "clock_told_at" field.
-func (m *LockMutation) ResetClockToldAt() {
-	m.clock_told_at = nil
-	delete(m.clearedFields, lock.FieldClockToldAt)
+// ResetClockNotifiedAt resets all changes to the "clock_notified_at" field.
+func (m *LockMutation) ResetClockNotifiedAt() {
+	m.clock_notified_at = nil
+	delete(m.clearedFields, lock.FieldClockNotifiedAt)
 }
 
 // SetCreatedAt sets the "created_at" field.
@@ -26572,14 +26572,14 @@ func (m *LockMutation) Fields() []string {
 	if m.reached_at != nil {
 		fields = append(fields, lock.FieldReachedAt)
 	}
-	if m.offline_told_at != nil {
-		fields = append(fields, lock.FieldOfflineToldAt)
+	if m.offline_notified_at != nil {
+		fields = append(fields, lock.FieldOfflineNotifiedAt)
 	}
-	if m.battery_told_at != nil {
-		fields = append(fields, lock.FieldBatteryToldAt)
+	if m.battery_notified_at != nil {
+		fields = append(fields, lock.FieldBatteryNotifiedAt)
 	}
-	if m.clock_told_at != nil {
-		fields = append(fields, lock.FieldClockToldAt)
+	if m.clock_notified_at != nil {
+		fields = append(fields, lock.FieldClockNotifiedAt)
 	}
 	if m.created_at != nil {
 		fields = append(fields, lock.FieldCreatedAt)
@@ -26620,12 +26620,12 @@ func (m *LockMutation) Field(name string) (ent.Value, bool) {
 		return m.UnreachedAt()
 	case lock.FieldReachedAt:
 		return m.ReachedAt()
-	case lock.FieldOfflineToldAt:
-		return m.OfflineToldAt()
-	case lock.FieldBatteryToldAt:
-		return m.BatteryToldAt()
-	case lock.FieldClockToldAt:
-		return m.ClockToldAt()
+	case lock.FieldOfflineNotifiedAt:
+		return m.OfflineNotifiedAt()
+	case lock.FieldBatteryNotifiedAt:
+		return m.BatteryNotifiedAt()
+	case lock.FieldClockNotifiedAt:
+		return m.ClockNotifiedAt()
 	case lock.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -26665,12 +26665,12 @@ func (m *LockMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldUnreachedAt(ctx)
 	case lock.FieldReachedAt:
 		return m.OldReachedAt(ctx)
-	case lock.FieldOfflineToldAt:
-		return m.OldOfflineToldAt(ctx)
-	case lock.FieldBatteryToldAt:
-		return m.OldBatteryToldAt(ctx)
-	case lock.FieldClockToldAt:
-		return m.OldClockToldAt(ctx)
+	case lock.FieldOfflineNotifiedAt:
+		return m.OldOfflineNotifiedAt(ctx)
+	case lock.FieldBatteryNotifiedAt:
+		return m.OldBatteryNotifiedAt(ctx)
+	case lock.FieldClockNotifiedAt:
+		return m.OldClockNotifiedAt(ctx)
 	case lock.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -26780,26 +26780,26 @@ func (m *LockMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetReachedAt(v)
 		return nil
-	case lock.FieldOfflineToldAt:
+	case lock.FieldOfflineNotifiedAt:
 		v, ok := value.(time.Time)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetOfflineToldAt(v)
+		m.SetOfflineNotifiedAt(v)
 		return nil
-	case lock.FieldBatteryToldAt:
+	case lock.FieldBatteryNotifiedAt:
 		v, ok := value.(time.Time)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetBatteryToldAt(v)
+		m.SetBatteryNotifiedAt(v)
 		return nil
-	case lock.FieldClockToldAt:
+	case lock.FieldClockNotifiedAt:
 		v, ok := value.(time.Time)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetClockToldAt(v)
+		m.SetClockNotifiedAt(v)
 		return nil
 	case lock.FieldCreatedAt:
 		v, ok := value.(time.Time)
@@ -26865,14 +26865,14 @@ func (m *LockMutation) ClearedFields() []string {
 	if m.FieldCleared(lock.FieldReachedAt) {
 		fields = append(fields, lock.FieldReachedAt)
 	}
-	if m.FieldCleared(lock.FieldOfflineToldAt) {
-		fields = append(fields, lock.FieldOfflineToldAt)
+	if m.FieldCleared(lock.FieldOfflineNotifiedAt) {
+		fields = append(fields, lock.FieldOfflineNotifiedAt)
 	}
-	if m.FieldCleared(lock.FieldBatteryToldAt) {
-		fields = append(fields, lock.FieldBatteryToldAt)
+	if m.FieldCleared(lock.FieldBatteryNotifiedAt) {
+		fields = append(fields, lock.FieldBatteryNotifiedAt)
 	}
-	if m.FieldCleared(lock.FieldClockToldAt) {
-		fields = append(fields, lock.FieldClockToldAt)
+	if m.FieldCleared(lock.FieldClockNotifiedAt) {
+		fields = append(fields, lock.FieldClockNotifiedAt)
 	}
 	return fields
 }
@@ -26900,14 +26900,14 @@ func (m *LockMutation) ClearField(name string) error {
 	case lock.FieldReachedAt:
 		m.ClearReachedAt()
 		return nil
-	case lock.FieldOfflineToldAt:
-		m.ClearOfflineToldAt()
+	case lock.FieldOfflineNotifiedAt:
+		m.ClearOfflineNotifiedAt()
 		return nil
-	case lock.FieldBatteryToldAt:
-		m.ClearBatteryToldAt()
+	case lock.FieldBatteryNotifiedAt:
+		m.ClearBatteryNotifiedAt()
 		return nil
-	case lock.FieldClockToldAt:
-		m.ClearClockToldAt()
+	case lock.FieldClockNotifiedAt:
+		m.ClearClockNotifiedAt()
 		return nil
 	}
 	return fmt.Errorf("unknown Lock nullable field %s", name)
@@ -26959,14 +26959,14 @@ func (m *LockMutation) ResetField(name string) error {
 	case lock.FieldReachedAt:
 		m.ResetReachedAt()
 		return nil
-	case lock.FieldOfflineToldAt:
-		m.ResetOfflineToldAt()
+	case lock.FieldOfflineNotifiedAt:
+		m.ResetOfflineNotifiedAt()
 		return nil
-	case lock.FieldBatteryToldAt:
-		m.ResetBatteryToldAt()
+	case lock.FieldBatteryNotifiedAt:
+		m.ResetBatteryNotifiedAt()
 		return nil
-	case lock.FieldClockToldAt:
-		m.ResetClockToldAt()
+	case lock.FieldClockNotifiedAt:
+		m.ResetClockNotifiedAt()
 		return nil
 	case lock.FieldCreatedAt:
 		m.ResetCreatedAt()

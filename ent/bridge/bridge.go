@@ -61,8 +61,8 @@ const (
 	FieldUnreachedAt = "unreached_at"
 	// FieldReachedAt holds the string denoting the reached_at field in the database.
 	FieldReachedAt = "reached_at"
-	// FieldOfflineToldAt holds the string denoting the offline_told_at field in the database.
-	FieldOfflineToldAt = "offline_told_at"
+	// FieldOfflineNotifiedAt holds the string denoting the offline_notified_at field in the database.
+	FieldOfflineNotifiedAt = "offline_notified_at"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the bridge in the database.
@@ -96,7 +96,7 @@ var Columns = []string{
 	FieldLinkAt,
 	FieldUnreachedAt,
 	FieldReachedAt,
-	FieldOfflineToldAt,
+	FieldOfflineNotifiedAt,
 	FieldCreatedAt,
 }
 
@@ -255,9 +255,9 @@ func ByReachedAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldReachedAt, opts...).ToFunc()
 }
 
-// ByOfflineToldAt orders the results by the offline_told_at field.
-func ByOfflineToldAt(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldOfflineToldAt, opts...).ToFunc()
+// ByOfflineNotifiedAt orders the results by the offline_notified_at field.
+func ByOfflineNotifiedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldOfflineNotifiedAt, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

@@ -184,9 +184,9 @@ func ReachedAt(v time.Time) predicate.Bridge {
 	return predicate.Bridge(sql.FieldEQ(FieldReachedAt, v))
 }
 
-// OfflineToldAt applies equality check predicate on the "offline_told_at" field. It's identical to OfflineToldAtEQ.
-func OfflineToldAt(v time.Time) predicate.Bridge {
-	return predicate.Bridge(sql.FieldEQ(FieldOfflineToldAt, v))
+// OfflineNotifiedAt applies equality check predicate on the "offline_notified_at" field. It's identical to OfflineNotifiedAtEQ.
+func OfflineNotifiedAt(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldEQ(FieldOfflineNotifiedAt, v))
 }
 
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
@@ -1404,54 +1404,54 @@ func ReachedAtNotNil() predicate.Bridge {
 	return predicate.Bridge(sql.FieldNotNull(FieldReachedAt))
 }
 
-// OfflineToldAtEQ applies the EQ predicate on the "offline_told_at" field.
-func OfflineToldAtEQ(v time.Time) predicate.Bridge {
-	return predicate.Bridge(sql.FieldEQ(FieldOfflineToldAt, v))
+// OfflineNotifiedAtEQ applies the EQ predicate on the "offline_notified_at" field.
+func OfflineNotifiedAtEQ(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldEQ(FieldOfflineNotifiedAt, v))
 }
 
-// OfflineToldAtNEQ applies the NEQ predicate on the "offline_told_at" field.
-func OfflineToldAtNEQ(v time.Time) predicate.Bridge {
-	return predicate.Bridge(sql.FieldNEQ(FieldOfflineToldAt, v))
+// OfflineNotifiedAtNEQ applies the NEQ predicate on the "offline_notified_at" field.
+func OfflineNotifiedAtNEQ(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldNEQ(FieldOfflineNotifiedAt, v))
 }
 
-// OfflineToldAtIn applies the In predicate on the "offline_told_at" field.
-func OfflineToldAtIn(vs ...time.Time) predicate.Bridge {
-	return predicate.Bridge(sql.FieldIn(FieldOfflineToldAt, vs...))
+// OfflineNotifiedAtIn applies the In predicate on the "offline_notified_at" field.
+func OfflineNotifiedAtIn(vs ...time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldIn(FieldOfflineNotifiedAt, vs...))
 }
 
-// OfflineToldAtNotIn applies the NotIn predicate on the "offline_told_at" field.
-func OfflineToldAtNotIn(vs ...time.Time) predicate.Bridge {
-	return predicate.Bridge(sql.FieldNotIn(FieldOfflineToldAt, vs...))
+// OfflineNotifiedAtNotIn applies the NotIn predicate on the "offline_notified_at" field.
+func OfflineNotifiedAtNotIn(vs ...time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldNotIn(FieldOfflineNotifiedAt, vs...))
 }
 
-// OfflineToldAtGT applies the GT predicate on the "offline_told_at" field.
-func OfflineToldAtGT(v time.Time) predicate.Bridge {
-	return predicate.Bridge(sql.FieldGT(FieldOfflineToldAt, v))
+// OfflineNotifiedAtGT applies the GT predicate on the "offline_notified_at" field.
+func OfflineNotifiedAtGT(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldGT(FieldOfflineNotifiedAt, v))
 }
 
-// OfflineToldAtGTE applies the GTE predicate on the "offline_told_at" field.
-func OfflineToldAtGTE(v time.Time) predicate.Bridge {
-	return predicate.Bridge(sql.FieldGTE(FieldOfflineToldAt, v))
+// OfflineNotifiedAtGTE applies the GTE predicate on the "offline_notified_at" field.
+func OfflineNotifiedAtGTE(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldGTE(FieldOfflineNotifiedAt, v))
 }
 
-// OfflineToldAtLT applies the LT predicate on the "offline_told_at" field.
-func OfflineToldAtLT(v time.Time) predicate.Bridge {
-	return predicate.Bridge(sql.FieldLT(FieldOfflineToldAt, v))
+// OfflineNotifiedAtLT applies the LT predicate on the "offline_notified_at" field.
+func OfflineNotifiedAtLT(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldLT(FieldOfflineNotifiedAt, v))
 }
 
-// OfflineToldAtLTE applies the LTE predicate on the "offline_told_at" field.
-func OfflineToldAtLTE(v time.Time) predicate.Bridge {
-	return predicate.Bridge(sql.FieldLTE(FieldOfflineToldAt, v))
+// OfflineNotifiedAtLTE applies the LTE predicate on the "offline_notified_at" field.
+func OfflineNotifiedAtLTE(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldLTE(FieldOfflineNotifiedAt, v))
 }
 
-// OfflineToldAtIsNil applies the IsNil predicate on the "offline_told_at" field.
-func OfflineToldAtIsNil() predicate.Bridge {
-	return predicate.Bridge(sql.FieldIsNull(FieldOfflineToldAt))
+// OfflineNotifiedAtIsNil applies the IsNil predicate on the "offline_notified_at" field.
+func OfflineNotifiedAtIsNil() predicate.Bridge {
+	return predicate.Bridge(sql.FieldIsNull(FieldOfflineNotifiedAt))
 }
 
-// OfflineToldAtNotNil applies the NotNil predicate on the "offline_told_at" field.
-func OfflineToldAtNotNil() predicate.Bridge {
-	return predicate.Bridge(sql.FieldNotNull(FieldOfflineToldAt))
+// OfflineNotifiedAtNotNil applies the NotNil predicate on the "offline_notified_at" field.
+func OfflineNotifiedAtNotNil() predicate.Bridge {
+	return predicate.Bridge(sql.FieldNotNull(FieldOfflineNotifiedAt))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

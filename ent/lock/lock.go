@@ -41,12 +41,12 @@ const (
 	FieldUnreachedAt = "unreached_at"
 	// FieldReachedAt holds the string denoting the reached_at field in the database.
 	FieldReachedAt = "reached_at"
-	// FieldOfflineToldAt holds the string denoting the offline_told_at field in the database.
-	FieldOfflineToldAt = "offline_told_at"
-	// FieldBatteryToldAt holds the string denoting the battery_told_at field in the database.
-	FieldBatteryToldAt = "battery_told_at"
-	// FieldClockToldAt holds the string denoting the clock_told_at field in the database.
-	FieldClockToldAt = "clock_told_at"
+	// FieldOfflineNotifiedAt holds the string denoting the offline_notified_at field in the database.
+	FieldOfflineNotifiedAt = "offline_notified_at"
+	// FieldBatteryNotifiedAt holds the string denoting the battery_notified_at field in the database.
+	FieldBatteryNotifiedAt = "battery_notified_at"
+	// FieldClockNotifiedAt holds the string denoting the clock_notified_at field in the database.
+	FieldClockNotifiedAt = "clock_notified_at"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the lock in the database.
@@ -70,9 +70,9 @@ var Columns = []string{
 	FieldGeneration,
 	FieldUnreachedAt,
 	FieldReachedAt,
-	FieldOfflineToldAt,
-	FieldBatteryToldAt,
-	FieldClockToldAt,
+	FieldOfflineNotifiedAt,
+	FieldBatteryNotifiedAt,
+	FieldClockNotifiedAt,
 	FieldCreatedAt,
 }
 
@@ -183,19 +183,19 @@ func ByReachedAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldReachedAt, opts...).ToFunc()
 }
 
-// ByOfflineToldAt orders the results by the offline_told_at field.
-func ByOfflineToldAt(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldOfflineToldAt, opts...).ToFunc()
+// ByOfflineNotifiedAt orders the results by the offline_notified_at field.
+func ByOfflineNotifiedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldOfflineNotifiedAt, opts...).ToFunc()
 }
 
-// ByBatteryToldAt orders the results by the battery_told_at field.
-func ByBatteryToldAt(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldBatteryToldAt, opts...).ToFunc()
+// ByBatteryNotifiedAt orders the results by the battery_notified_at field.
+func ByBatteryNotifiedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldBatteryNotifiedAt, opts...).ToFunc()
 }
 
-// ByClockToldAt orders the results by the clock_told_at field.
-func ByClockToldAt(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldClockToldAt, opts...).ToFunc()
+// ByClockNotifiedAt orders the results by the clock_notified_at field.
+func ByClockNotifiedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldClockNotifiedAt, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

@@ -124,19 +124,19 @@ func ReachedAt(v time.Time) predicate.Lock {
 	return predicate.Lock(sql.FieldEQ(FieldReachedAt, v))
 }
 
-// OfflineToldAt applies equality check predicate on the "offline_told_at" field. It's identical to OfflineToldAtEQ.
-func OfflineToldAt(v time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldEQ(FieldOfflineToldAt, v))
+// OfflineNotifiedAt applies equality check predicate on the "offline_notified_at" field. It's identical to OfflineNotifiedAtEQ.
+func OfflineNotifiedAt(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldEQ(FieldOfflineNotifiedAt, v))
 }
 
-// BatteryToldAt applies equality check predicate on the "battery_told_at" field. It's identical to BatteryToldAtEQ.
-func BatteryToldAt(v time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldEQ(FieldBatteryToldAt, v))
+// BatteryNotifiedAt applies equality check predicate on the "battery_notified_at" field. It's identical to BatteryNotifiedAtEQ.
+func BatteryNotifiedAt(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldEQ(FieldBatteryNotifiedAt, v))
 }
 
-// ClockToldAt applies equality check predicate on the "clock_told_at" field. It's identical to ClockToldAtEQ.
-func ClockToldAt(v time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldEQ(FieldClockToldAt, v))
+// ClockNotifiedAt applies equality check predicate on the "clock_notified_at" field. It's identical to ClockNotifiedAtEQ.
+func ClockNotifiedAt(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldEQ(FieldClockNotifiedAt, v))
 }
 
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
@@ -809,154 +809,154 @@ func ReachedAtNotNil() predicate.Lock {
 	return predicate.Lock(sql.FieldNotNull(FieldReachedAt))
 }
 
-// OfflineToldAtEQ applies the EQ predicate on the "offline_told_at" field.
-func OfflineToldAtEQ(v time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldEQ(FieldOfflineToldAt, v))
+// OfflineNotifiedAtEQ applies the EQ predicate on the "offline_notified_at" field.
+func OfflineNotifiedAtEQ(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldEQ(FieldOfflineNotifiedAt, v))
 }
 
-// OfflineToldAtNEQ applies the NEQ predicate on the "offline_told_at" field.
-func OfflineToldAtNEQ(v time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldNEQ(FieldOfflineToldAt, v))
+// OfflineNotifiedAtNEQ applies the NEQ predicate on the "offline_notified_at" field.
+func OfflineNotifiedAtNEQ(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldNEQ(FieldOfflineNotifiedAt, v))
 }
 
-// OfflineToldAtIn applies the In predicate on the "offline_told_at" field.
-func OfflineToldAtIn(vs ...time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldIn(FieldOfflineToldAt, vs...))
+// OfflineNotifiedAtIn applies the In predicate on the "offline_notified_at" field.
+func OfflineNotifiedAtIn(vs ...time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldIn(FieldOfflineNotifiedAt, vs...))
 }
 
-// OfflineToldAtNotIn applies the NotIn predicate on the "offline_told_at" field.
-func OfflineToldAtNotIn(vs ...time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldNotIn(FieldOfflineToldAt, vs...))
+// OfflineNotifiedAtNotIn applies the NotIn predicate on the "offline_notified_at" field.
+func OfflineNotifiedAtNotIn(vs ...time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldNotIn(FieldOfflineNotifiedAt, vs...))
 }
 
-// OfflineToldAtGT applies the GT predicate on the "offline_told_at" field.
-func OfflineToldAtGT(v time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldGT(FieldOfflineToldAt, v))
+// OfflineNotifiedAtGT applies the GT predicate on the "offline_notified_at" field.
+func OfflineNotifiedAtGT(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldGT(FieldOfflineNotifiedAt, v))
 }
 
-// OfflineToldAtGTE applies the GTE predicate on the "offline_told_at" field.
-func OfflineToldAtGTE(v time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldGTE(FieldOfflineToldAt, v))
+// OfflineNotifiedAtGTE applies the GTE predicate on the "offline_notified_at" field.
+func OfflineNotifiedAtGTE(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldGTE(FieldOfflineNotifiedAt, v))
 }
 
-// OfflineToldAtLT applies the LT predicate on the "offline_told_at" field.
-func OfflineToldAtLT(v time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldLT(FieldOfflineToldAt, v))
+// OfflineNotifiedAtLT applies the LT predicate on the "offline_notified_at" field.
+func OfflineNotifiedAtLT(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldLT(FieldOfflineNotifiedAt, v))
 }
 
-// OfflineToldAtLTE applies the LTE predicate on the "offline_told_at" field.
-func OfflineToldAtLTE(v time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldLTE(FieldOfflineToldAt, v))
+// OfflineNotifiedAtLTE applies the LTE predicate on the "offline_notified_at" field.
+func OfflineNotifiedAtLTE(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldLTE(FieldOfflineNotifiedAt, v))
 }
 
-// OfflineToldAtIsNil applies the IsNil predicate on the "offline_told_at" field.
-func OfflineToldAtIsNil() predicate.Lock {
-	return predicate.Lock(sql.FieldIsNull(FieldOfflineToldAt))
+// OfflineNotifiedAtIsNil applies the IsNil predicate on the "offline_notified_at" field.
+func OfflineNotifiedAtIsNil() predicate.Lock {
+	return predicate.Lock(sql.FieldIsNull(FieldOfflineNotifiedAt))
 }
 
-// OfflineToldAtNotNil applies the NotNil predicate on the "offline_told_at" field.
-func OfflineToldAtNotNil() predicate.Lock {
-	return predicate.Lock(sql.FieldNotNull(FieldOfflineToldAt))
+// OfflineNotifiedAtNotNil applies the NotNil predicate on the "offline_notified_at" field.
+func OfflineNotifiedAtNotNil() predicate.Lock {
+	return predicate.Lock(sql.FieldNotNull(FieldOfflineNotifiedAt))
 }
 
-// BatteryToldAtEQ applies the EQ predicate on the "battery_told_at" field.
-func BatteryToldAtEQ(v time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldEQ(FieldBatteryToldAt, v))
+// BatteryNotifiedAtEQ applies the EQ predicate on the "battery_notified_at" field.
+func BatteryNotifiedAtEQ(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldEQ(FieldBatteryNotifiedAt, v))
 }
 
-// BatteryToldAtNEQ applies the NEQ predicate on the "battery_told_at" field.
-func BatteryToldAtNEQ(v time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldNEQ(FieldBatteryToldAt, v))
+// BatteryNotifiedAtNEQ applies the NEQ predicate on the "battery_notified_at" field.
+func BatteryNotifiedAtNEQ(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldNEQ(FieldBatteryNotifiedAt, v))
 }
 
-// BatteryToldAtIn applies the In predicate on the "battery_told_at" field.
-func BatteryToldAtIn(vs ...time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldIn(FieldBatteryToldAt, vs...))
+// BatteryNotifiedAtIn applies the In predicate on the "battery_notified_at" field.
+func BatteryNotifiedAtIn(vs ...time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldIn(FieldBatteryNotifiedAt, vs...))
 }
 
-// BatteryToldAtNotIn applies the NotIn predicate on the "battery_told_at" field.
-func BatteryToldAtNotIn(vs ...time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldNotIn(FieldBatteryToldAt, vs...))
+// BatteryNotifiedAtNotIn applies the NotIn predicate on the "battery_notified_at" field.
+func BatteryNotifiedAtNotIn(vs ...time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldNotIn(FieldBatteryNotifiedAt, vs...))
 }
 
-// BatteryToldAtGT applies the GT predicate on the "battery_told_at" field.
-func BatteryToldAtGT(v time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldGT(FieldBatteryToldAt, v))
+// BatteryNotifiedAtGT applies the GT predicate on the "battery_notified_at" field.
+func BatteryNotifiedAtGT(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldGT(FieldBatteryNotifiedAt, v))
 }
 
-// BatteryToldAtGTE applies the GTE predicate on the "battery_told_at" field.
-func BatteryToldAtGTE(v time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldGTE(FieldBatteryToldAt, v))
+// BatteryNotifiedAtGTE applies the GTE predicate on the "battery_notified_at" field.
+func BatteryNotifiedAtGTE(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldGTE(FieldBatteryNotifiedAt, v))
 }
 
-// BatteryToldAtLT applies the LT predicate on the "battery_told_at" field.
-func BatteryToldAtLT(v time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldLT(FieldBatteryToldAt, v))
+// BatteryNotifiedAtLT applies the LT predicate on the "battery_notified_at" field.
+func BatteryNotifiedAtLT(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldLT(FieldBatteryNotifiedAt, v))
 }
 
-// BatteryToldAtLTE applies the LTE predicate on the "battery_told_at" field.
-func BatteryToldAtLTE(v time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldLTE(FieldBatteryToldAt, v))
+// BatteryNotifiedAtLTE applies the LTE predicate on the "battery_notified_at" field.
+func BatteryNotifiedAtLTE(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldLTE(FieldBatteryNotifiedAt, v))
 }
 
-// BatteryToldAtIsNil applies the IsNil predicate on the "battery_told_at" field.
-func BatteryToldAtIsNil() predicate.Lock {
-	return predicate.Lock(sql.FieldIsNull(FieldBatteryToldAt))
+// BatteryNotifiedAtIsNil applies the IsNil predicate on the "battery_notified_at" field.
+func BatteryNotifiedAtIsNil() predicate.Lock {
+	return predicate.Lock(sql.FieldIsNull(FieldBatteryNotifiedAt))
 }
 
-// BatteryToldAtNotNil applies the NotNil predicate on the "battery_told_at" field.
-func BatteryToldAtNotNil() predicate.Lock {
-	return predicate.Lock(sql.FieldNotNull(FieldBatteryToldAt))
+// BatteryNotifiedAtNotNil applies the NotNil predicate on the "battery_notified_at" field.
+func BatteryNotifiedAtNotNil() predicate.Lock {
+	return predicate.Lock(sql.FieldNotNull(FieldBatteryNotifiedAt))
 }
 
-// ClockToldAtEQ applies the EQ predicate on the "clock_told_at" field.
-func ClockToldAtEQ(v time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldEQ(FieldClockToldAt, v))
+// ClockNotifiedAtEQ applies the EQ predicate on the "clock_notified_at" field.
+func ClockNotifiedAtEQ(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldEQ(FieldClockNotifiedAt, v))
 }
 
-// ClockToldAtNEQ applies the NEQ predicate on the "clock_told_at" field.
-func ClockToldAtNEQ(v time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldNEQ(FieldClockToldAt, v))
+// ClockNotifiedAtNEQ applies the NEQ predicate on the "clock_notified_at" field.
+func ClockNotifiedAtNEQ(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldNEQ(FieldClockNotifiedAt, v))
 }
 
-// ClockToldAtIn applies the In predicate on the "clock_told_at" field.
-func ClockToldAtIn(vs ...time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldIn(FieldClockToldAt, vs...))
+// ClockNotifiedAtIn applies the In predicate on the "clock_notified_at" field.
+func ClockNotifiedAtIn(vs ...time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldIn(FieldClockNotifiedAt, vs...))
 }
 
-// ClockToldAtNotIn applies the NotIn predicate on the "clock_told_at" field.
-func ClockToldAtNotIn(vs ...time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldNotIn(FieldClockToldAt, vs...))
+// ClockNotifiedAtNotIn applies the NotIn predicate on the "clock_notified_at" field.
+func ClockNotifiedAtNotIn(vs ...time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldNotIn(FieldClockNotifiedAt, vs...))
 }
 
-// ClockToldAtGT applies the GT predicate on the "clock_told_at" field.
-func ClockToldAtGT(v time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldGT(FieldClockToldAt, v))
+// ClockNotifiedAtGT applies the GT predicate on the "clock_notified_at" field.
+func ClockNotifiedAtGT(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldGT(FieldClockNotifiedAt, v))
 }
 
-// ClockToldAtGTE applies the GTE predicate on the "clock_told_at" field.
-func ClockToldAtGTE(v time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldGTE(FieldClockToldAt, v))
+// ClockNotifiedAtGTE applies the GTE predicate on the "clock_notified_at" field.
+func ClockNotifiedAtGTE(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldGTE(FieldClockNotifiedAt, v))
 }
 
-// ClockToldAtLT applies the LT predicate on the "clock_told_at" field.
-func ClockToldAtLT(v time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldLT(FieldClockToldAt, v))
+// ClockNotifiedAtLT applies the LT predicate on the "clock_notified_at" field.
+func ClockNotifiedAtLT(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldLT(FieldClockNotifiedAt, v))
 }
 
-// ClockToldAtLTE applies the LTE predicate on the "clock_told_at" field.
-func ClockToldAtLTE(v time.Time) predicate.Lock {
-	return predicate.Lock(sql.FieldLTE(FieldClockToldAt, v))
+// ClockNotifiedAtLTE applies the LTE predicate on the "clock_notified_at" field.
+func ClockNotifiedAtLTE(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldLTE(FieldClockNotifiedAt, v))
 }
 
-// ClockToldAtIsNil applies the IsNil predicate on the "clock_told_at" field.
-func ClockToldAtIsNil() predicate.Lock {
-	return predicate.Lock(sql.FieldIsNull(FieldClockToldAt))
+// ClockNotifiedAtIsNil applies the IsNil predicate on the "clock_notified_at" field.
+func ClockNotifiedAtIsNil() predicate.Lock {
+	return predicate.Lock(sql.FieldIsNull(FieldClockNotifiedAt))
 }
 
-// ClockToldAtNotNil applies the NotNil predicate on the "clock_told_at" field.
-func ClockToldAtNotNil() predicate.Lock {
-	return predicate.Lock(sql.FieldNotNull(FieldClockToldAt))
+// ClockNotifiedAtNotNil applies the NotNil predicate on the "clock_notified_at" field.
+func ClockNotifiedAtNotNil() predicate.Lock {
+	return predicate.Lock(sql.FieldNotNull(FieldClockNotifiedAt))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

@@ -41,7 +41,7 @@ func (Bridge) Fields() []ent.Field {
 		maybe("link_at"),
 		maybe("unreached_at"),
 		maybe("reached_at"),
-		maybe("offline_told_at"),
+		maybe("offline_notified_at"),
 		created(),
 	}
 }

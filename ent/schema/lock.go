@@ -33,9 +33,9 @@ func (Lock) Fields() []ent.Field {
 		field.Int64("generation").Default(0).Comment("The last one drawn for a slot of this lock."),
 		maybe("unreached_at"),
 		maybe("reached_at"),
-		maybe("offline_told_at"),
-		maybe("battery_told_at"),
-		maybe("clock_told_at"),
+		maybe("offline_notified_at"),
+		maybe("battery_notified_at"),
+		maybe("clock_notified_at"),
 		created(),
 	}
 }
@@ -44,6 +44,6 @@ func (Lock) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("property_id", "id"), index.Fields("bridge_id", "address").Unique(),
 		index.Fields("unreached_at").Annotations(entsql.IndexWhere("unreached_at IS NOT NULL")),
-		index.Fields("offline_told_at").Annotations(entsql.IndexWhere("offline_told_at IS NOT NULL")),
+		index.Fields("offline_notified_at").Annotations(entsql.IndexWhere("offline_notified_at IS NOT NULL")),
 	}
 }

@@ -20,7 +20,7 @@ const installedLocksQuery = `WITH doors (id, gate, name, space_ids) AS (
 		UNION ALL SELECT CAST($2 AS VARCHAR(40)), NULL, NULL, NULL
 		UNION ALL SELECT CAST($3 AS VARCHAR(40)), NULL, NULL, NULL)
 	SELECT l.id, l.name, l.named, l.kind, l.bridge_id, l.address, l.model, l.door_id, l.door_since, l.capabilities, l.status, l.generation,
-		l.unreached_at, l.reached_at, l.offline_told_at, l.battery_told_at, l.clock_told_at, l.created_at,
+		l.unreached_at, l.reached_at, l.offline_notified_at, l.battery_notified_at, l.clock_notified_at, l.created_at,
 		b.id, b.online, b.last_seen_at, b.revoked_at, b.key_set_version, b.key_list_number, d.gate, d.name, d.space_ids
 	FROM doors AS d CROSS JOIN locks AS l
 	LEFT JOIN bridges AS b ON b.id = l.bridge_id AND b.property_id = l.property_id
@@ -60,7 +60,7 @@ func scanLock(rows *sql.Rows, propertyID string) (installedLock, error) {
 	var list sql.NullInt64
 	l := f.lock
 	err := rows.Scan(&l.ID, &l.Name, &l.Named, &l.Kind, &l.BridgeID, &l.Address, &l.Model, &l.DoorID, &l.DoorSince, &capabilities, &status, &l.Generation,
-		&l.UnreachedAt, &l.ReachedAt, &l.OfflineToldAt, &l.BatteryToldAt, &l.ClockToldAt, &l.CreatedAt,
+		&l.UnreachedAt, &l.ReachedAt, &l.OfflineNotifiedAt, &l.BatteryNotifiedAt, &l.ClockNotifiedAt, &l.CreatedAt,
 		&bridgeID, &online, &b.link.LastSeenAt, &b.link.RevokedAt, &b.keySetVersion, &list, &gate, &gateName, &spaces)
 	if err != nil {
 		return f, err

@@ -40,19 +40,19 @@ func TestLinkNotifications(t *testing.T) {
 			var notified []string
 			for s := range 2000 {
 				now := time.Unix(int64(s)+1, 0)
-				tell := NoChange
+				notification := NoChange
 				switch events[s] {
 				case "lost":
-					l, tell = l.Lost(now)
+					l, notification = l.Lost(now)
 				case "back":
-					l, tell = l.Restored(now)
+					l, notification = l.Restored(now)
 				default:
 					if s%15 == 0 {
-						l, tell = l.Check(now)
+						l, notification = l.Check(now)
 					}
 				}
-				if tell != NoChange {
-					notified = append(notified, fmt.Sprint(s, map[Notification]string{Down: " trouble", Up: " well"}[tell]))
+				if notification != NoChange {
+					notified = append(notified, fmt.Sprint(s, map[Notification]string{Down: " trouble", Up: " well"}[notification]))
 				}
 			}
 			if got := strings.Join(notified, ","); got != c.want {
@@ -74,8 +74,8 @@ func TestBatteryAndClockNotifications(t *testing.T) {
 	} {
 		notified, n := false, 0
 		for _, p := range c.percents {
-			if tell := BatteryNotification(notified, p); tell != NoChange {
-				notified, n = tell == Down, n+1
+			if notification := BatteryNotification(notified, p); notification != NoChange {
+				notified, n = notification == Down, n+1
 			}
 		}
 		if n != c.want {
@@ -84,8 +84,8 @@ func TestBatteryAndClockNotifications(t *testing.T) {
 	}
 	notified, n := false, 0
 	for _, off := range []time.Duration{0, 59, 61, 59, 61, -70, 31, -30, 61} {
-		if tell := ClockNotification(notified, off*time.Second); tell != NoChange {
-			notified, n = tell == Down, n+1
+		if notification := ClockNotification(notified, off*time.Second); notification != NoChange {
+			notified, n = notification == Down, n+1
 		}
 	}
 	if n != 3 {

@@ -93,7 +93,7 @@ func (c EvidenceChange) repeats(earlier EvidenceChange) bool {
 func isBatteryNewlyLow(lk *ent.Lock, at time.Time) bool {
 	s := lk.Status
 	charged := s.BatteryPercent != nil && *s.BatteryPercent >= batteryOKPercent && s.BatteryObservedAt != nil && s.BatteryObservedAt.After(at)
-	return lk.BatteryToldAt == nil && !charged
+	return lk.BatteryNotifiedAt == nil && !charged
 }
 
 func locksByAddress(tx *db.Tx, br *ent.Bridge, batch []LockEvent) (map[string]*ent.Lock, error) {

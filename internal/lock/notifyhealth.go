@@ -33,18 +33,18 @@ func updateLockLink(tx *db.Tx, lk *ent.Lock, move func(LinkState, time.Time) (Li
 	if lk.DoorID == nil {
 		return nil
 	}
-	was := linkOf(lk.UnreachedAt, lk.ReachedAt, lk.OfflineToldAt)
-	next, tell := move(was, tx.Now())
+	was := linkOf(lk.UnreachedAt, lk.ReachedAt, lk.OfflineNotifiedAt)
+	next, notification := move(was, tx.Now())
 	if next != was {
 		u := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID))
 		setOrClear(next.LostAt, u.SetUnreachedAt, u.ClearUnreachedAt)
 		setOrClear(next.RestoredAt, u.SetReachedAt, u.ClearReachedAt)
-		setOrClear(next.NotifiedAt, u.SetOfflineToldAt, u.ClearOfflineToldAt)
+		setOrClear(next.NotifiedAt, u.SetOfflineNotifiedAt, u.ClearOfflineNotifiedAt)
 		if err := u.Exec(tx.Context()); err != nil {
 			return fmt.Errorf("store the link state of a lock: %w", err)
 		}
 	}
-	switch tell {
+	switch notification {
 	case Down:
 		return event.Append(tx, newLockEvent(lk, event.LockOffline, map[string]any{"reason": reason}))
 	case Up:
@@ -65,19 +65,19 @@ func asInternal(e event.Event) event.Event {
 // updateBridgeLink changes the link state of a bridge by Lost, Restored or Check, and records and notifies the
 // result. It must not be called with a loss when the bridge's node only shuts down.
 func updateBridgeLink(tx *db.Tx, br *ent.Bridge, move func(LinkState, time.Time) (LinkState, Notification), reason string) error {
-	was := linkOf(br.UnreachedAt, br.ReachedAt, br.OfflineToldAt)
-	next, tell := move(was, tx.Now())
+	was := linkOf(br.UnreachedAt, br.ReachedAt, br.OfflineNotifiedAt)
+	next, notification := move(was, tx.Now())
 	if next != was {
 		u := tx.Bridge.UpdateOneID(br.ID).Where(entbridge.PropertyID(br.PropertyID))
 		setOrClear(next.LostAt, u.SetUnreachedAt, u.ClearUnreachedAt)
 		setOrClear(next.RestoredAt, u.SetReachedAt, u.ClearReachedAt)
-		setOrClear(next.NotifiedAt, u.SetOfflineToldAt, u.ClearOfflineToldAt)
+		setOrClear(next.NotifiedAt, u.SetOfflineNotifiedAt, u.ClearOfflineNotifiedAt)
 		if err := u.Exec(tx.Context()); err != nil {
 			return fmt.Errorf("store the link state of a bridge: %w", err)
 		}
 	}
 	e := event.Event{PropertyID: br.PropertyID, Subject: event.Inside(br.ID), Body: map[string]any{"bridgeId": br.ID}}
-	switch tell {
+	switch notification {
 	case Down:
 		e.Kind, e.Body["reason"] = event.BridgeOffline, reason
 	case Up:
@@ -95,14 +95,14 @@ func updateBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if now.BatteryPercent == nil {
 		return nil
 	}
-	switch BatteryNotification(lk.BatteryToldAt != nil, *now.BatteryPercent) {
+	switch BatteryNotification(lk.BatteryNotifiedAt != nil, *now.BatteryPercent) {
 	case Down:
 		return recordBatteryLow(tx, lk, newLockEvent(lk, event.LockBatteryLow, map[string]any{"percent": *now.BatteryPercent}))
 	case Up:
 		if err := notice.Settle(tx, lk.ID+"/batteryLow"); err != nil {
 			return err
 		}
-		if err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).ClearBatteryToldAt().Exec(tx.Context()); err != nil {
+		if err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).ClearBatteryNotifiedAt().Exec(tx.Context()); err != nil {
 			return fmt.Errorf("note the battery of a lock: %w", err)
 		}
 		return event.Append(tx, asInternal(newLockEvent(lk, event.LockBatteryOK, map[string]any{"percent": *now.BatteryPercent})))
@@ -113,12 +113,12 @@ func updateBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 // recordBatteryLow records a low battery, and notifies staff once until the battery is charged again. The low battery
 // comes from the lock's status or from its alarm.
 func recordBatteryLow(tx *db.Tx, lk *ent.Lock, e event.Event) error {
-	err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).SetBatteryToldAt(tx.Now()).Exec(tx.Context())
+	err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).SetBatteryNotifiedAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("note the battery of a lock: %w", err)
 	}
 	at := tx.Now()
-	lk.BatteryToldAt = &at
+	lk.BatteryNotifiedAt = &at
 	if err := event.Append(tx, e); err != nil {
 		return err
 	}
@@ -133,15 +133,15 @@ func updateClock(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if now.ClockOffsetMS == nil {
 		return nil
 	}
-	tell := ClockNotification(lk.ClockToldAt != nil, time.Duration(*now.ClockOffsetMS)*time.Millisecond)
-	if tell == NoChange {
+	notification := ClockNotification(lk.ClockNotifiedAt != nil, time.Duration(*now.ClockOffsetMS)*time.Millisecond)
+	if notification == NoChange {
 		return nil
 	}
 	u, kind := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)), event.LockClockUntrusted
-	if tell == Down {
-		u.SetClockToldAt(tx.Now())
+	if notification == Down {
+		u.SetClockNotifiedAt(tx.Now())
 	} else {
-		u.ClearClockToldAt()
+		u.ClearClockNotifiedAt()
 		kind = event.LockClockOK
 	}
 	if err := u.Exec(tx.Context()); err != nil {

@@ -1,7 +1,17 @@
+-- rename a column from "offline_told_at" to "offline_notified_at"
+ALTER TABLE "bridges" RENAME COLUMN "offline_told_at" TO "offline_notified_at";
 -- modify "conflicts" table
 ALTER TABLE "conflicts" ADD COLUMN "parameters" jsonb NULL;
 -- modify "integrations" table
 ALTER TABLE "integrations" ADD COLUMN "invitations_at" timestamptz NULL;
+-- rename a column from "offline_told_at" to "offline_notified_at"
+ALTER TABLE "locks" RENAME COLUMN "offline_told_at" TO "offline_notified_at";
+-- rename a column from "battery_told_at" to "battery_notified_at"
+ALTER TABLE "locks" RENAME COLUMN "battery_told_at" TO "battery_notified_at";
+-- rename a column from "clock_told_at" to "clock_notified_at"
+ALTER TABLE "locks" RENAME COLUMN "clock_told_at" TO "clock_notified_at";
+-- rename an index from "lock_offline_told_at" to "lock_offline_notified_at"
+ALTER INDEX "lock_offline_told_at" RENAME TO "lock_offline_notified_at";
 -- modify "phone_links" table
 ALTER TABLE "phone_links" ADD COLUMN "session" character varying NULL;
 -- modify "phones" table

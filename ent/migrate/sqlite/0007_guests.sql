@@ -1,7 +1,19 @@
+-- rename a column from "offline_told_at" to "offline_notified_at"
+ALTER TABLE `bridges` RENAME COLUMN `offline_told_at` TO `offline_notified_at`;
 -- add column "parameters" to table: "conflicts"
 ALTER TABLE `conflicts` ADD COLUMN `parameters` json NULL;
 -- add column "invitations_at" to table: "integrations"
 ALTER TABLE `integrations` ADD COLUMN `invitations_at` datetime NULL;
+-- rename a column from "offline_told_at" to "offline_notified_at"
+ALTER TABLE `locks` RENAME COLUMN `offline_told_at` TO `offline_notified_at`;
+-- rename a column from "battery_told_at" to "battery_notified_at"
+ALTER TABLE `locks` RENAME COLUMN `battery_told_at` TO `battery_notified_at`;
+-- rename a column from "clock_told_at" to "clock_notified_at"
+ALTER TABLE `locks` RENAME COLUMN `clock_told_at` TO `clock_notified_at`;
+-- create index "lock_offline_notified_at" to table: "locks"
+CREATE INDEX `lock_offline_notified_at` ON `locks` (`offline_notified_at`) WHERE offline_notified_at IS NOT NULL;
+-- drop index "lock_offline_told_at" from table: "locks"
+DROP INDEX `lock_offline_told_at`;
 -- add column "session" to table: "phones"
 ALTER TABLE `phones` ADD COLUMN `session` text NULL;
 -- create index "phone_session" to table: "phones"

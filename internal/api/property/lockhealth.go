@@ -16,7 +16,7 @@ func healthMessage(row *lock.Row, state lock.State, now time.Time) *propertyv1.L
 	m := &propertyv1.LockStatus{
 		Online: state.Online, Bolt: s.Bolt, Door: s.Door, BatteryObservedAt: convert.At(s.BatteryObservedAt), LastSeenAt: convert.At(s.LastSeenAt),
 		ClockOffsetMs: s.ClockOffsetMS, ClockObservedAt: convert.At(s.ClockObservedAt), Firmware: s.Firmware, KeypadPausedUntil: convert.At(lock.KeypadPausedUntil(s, now)),
-		OfflineSince: convert.At(row.UnreachedAt), BatteryLow: row.BatteryToldAt != nil, ClockUntrusted: row.ClockToldAt != nil, SlotsFree: int32(state.FreeSlots), // a lock has at most 1000 slots
+		OfflineSince: convert.At(row.UnreachedAt), BatteryLow: row.BatteryNotifiedAt != nil, ClockUntrusted: row.ClockNotifiedAt != nil, SlotsFree: int32(state.FreeSlots), // a lock has at most 1000 slots
 	}
 	if !state.Online {
 		m.OfflineReason = convert.Text(state.OfflineReason)

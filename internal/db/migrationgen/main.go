@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	atlas "ariga.io/atlas/sql/migrate"
@@ -119,7 +120,7 @@ func difference(ctx context.Context, engine string, open func() (*sql.DB, error)
 	m, err := schema.NewMigrate(entsql.OpenDB(engine, pool),
 		schema.WithDir(dir), schema.WithMigrationMode(schema.ModeReplay), schema.WithDialect(engine),
 		schema.WithFormatter(&out), schema.WithDropColumn(true), schema.WithDropIndex(true),
-		schema.WithDiffHook(addIndexedColumnsInPlace))
+		schema.WithDiffHook(addIndexedColumnsInPlace), schema.WithDiffHook(rename))
 	if err != nil {
 		return nil, err
 	}
@@ -147,6 +148,44 @@ func addIndexedColumnsInPlace(next schema.Differ) schema.Differ {
 		}
 		return changes, err
 	})
+}
+
+// renamed makes the name of a column, or of its index, of the name that an earlier migration gave it.
+var renamed = strings.NewReplacer("_told_at", "_notified_at")
+
+// rename makes one change of what was dropped under its former name and added under its new one, so that a column keeps its values.
+// Atlas sees two columns only.
+func rename(next schema.Differ) schema.Differ {
+	return schema.DiffFunc(func(current, desired *atlasschema.Schema) ([]atlasschema.Change, error) {
+		changes, err := next.Diff(current, desired)
+		for _, c := range changes {
+			if table, ok := c.(*atlasschema.ModifyTable); ok {
+				table.Changes = joinRenamed(table.Changes)
+			}
+		}
+		return changes, err
+	})
+}
+
+func joinRenamed(changes atlasschema.Changes) (joined atlasschema.Changes) {
+	added := map[atlasschema.Change]bool{}
+	for _, c := range changes {
+		switch dropped := c.(type) {
+		case *atlasschema.DropColumn:
+			if i := changes.IndexAddColumn(renamed.Replace(dropped.C.Name)); i >= 0 {
+				added[changes[i]] = true
+				c = &atlasschema.RenameColumn{From: dropped.C, To: changes[i].(*atlasschema.AddColumn).C}
+			}
+		case *atlasschema.DropIndex:
+			now := renamed.Replace(dropped.I.Name)
+			if i := changes.IndexAddIndex(now); i >= 0 && now != dropped.I.Name {
+				added[changes[i]] = true
+				c = &atlasschema.RenameIndex{From: dropped.I, To: changes[i].(*atlasschema.AddIndex).I}
+			}
+		}
+		joined = append(joined, c)
+	}
+	return slices.DeleteFunc(joined, func(c atlasschema.Change) bool { return added[c] })
 }
 
 // statements collects a plan as text instead of writing files.

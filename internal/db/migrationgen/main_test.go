@@ -52,6 +52,35 @@ func TestNextMigrationHoldsWhatIsMissing(t *testing.T) {
 	}
 }
 
+func TestRenamedColumnsKeepTheirValues(t *testing.T) {
+	dir := t.TempDir()
+	if err := run(t.Context(), dir, "init"); err != nil {
+		t.Fatal(err)
+	}
+	for _, engine := range []string{"sqlite", "postgres"} {
+		init := filepath.Join(dir, engine, "0001_init.sql")
+		text, err := os.ReadFile(init)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(init, []byte(strings.ReplaceAll(string(text), "_notified_at", "_told_at")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := run(t.Context(), dir, "renamed"); err != nil {
+		t.Fatal(err)
+	}
+	for _, engine := range []string{"sqlite", "postgres"} {
+		text, err := os.ReadFile(filepath.Join(dir, engine, "0002_renamed.sql"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(text); strings.Count(got, "RENAME COLUMN") != 4 || strings.Contains(got, "ADD COLUMN") || strings.Contains(got, "DROP TABLE") {
+			t.Errorf("%s: %s", engine, got)
+		}
+	}
+}
+
 func TestBadNames(t *testing.T) {
 	for _, name := range []string{"", "../x", "Upper", "a b", "1x"} {
 		if run(t.Context(), t.TempDir(), name) == nil {
