@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"latchkey.dev/ent"
 	entnotice "latchkey.dev/ent/notice"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock"
@@ -120,33 +119,30 @@ func eventBody(reservationID string, p Plan) map[string]any {
 	return map[string]any{"reservationId": reservationID, "status": string(p.Status), "doors": doors, "reasons": append([]string{}, p.Reasons...)}
 }
 
-// Kinds of notices that are not reasons of an access plan.
-const (
-	shortPIN = "shortPin"
-	codeLate = "codeLate"
-)
-
-// notified are the reasons in a plan of which staff are notified, because a door does not open that should.
-var notified = []string{
-	WindowInFuture, space.SpacesDisagree, SpaceShared, FormerCode, LockJammed, lock.SlotsFull, PINNotPossible, LockRefused, DuplicateOnLock,
-	space.SpaceUnknown, space.SpaceNotMapped, space.RoomNotAssigned, space.SpaceInactive, lock.BridgeRevoked, lock.NoBridge,
+// reasonNotices are the notices about the reasons in a plan for which a door does not open that should.
+var reasonNotices = map[string]notice.Kind{
+	WindowInFuture: notice.WindowInFuture, SpaceShared: notice.SpaceShared, FormerCode: notice.FormerCode, LockJammed: notice.LockJammed,
+	PINNotPossible: notice.PINNotPossible, LockRefused: notice.LockRefused, DuplicateOnLock: notice.DuplicateOnLock,
+	space.SpacesDisagree: notice.SpacesDisagree, space.SpaceUnknown: notice.SpaceUnknown, space.SpaceNotMapped: notice.SpaceNotMapped,
+	space.RoomNotAssigned: notice.RoomNotAssigned, space.SpaceInactive: notice.SpaceInactive,
+	lock.SlotsFull: notice.SlotsFull, lock.BridgeRevoked: notice.BridgeRevoked, lock.NoBridge: notice.NoBridge,
 }
 
 // notify sends the notices of a reservation with access, and clears those whose condition has ended, so that they can
 // be sent again.
 func (run *stayRun) notify(d Delta, p Plan) error {
-	var current []string
+	var current []notice.Kind
 	for _, r := range p.Reasons {
-		if slices.Contains(notified, r) {
-			current = append(current, r)
+		if kind, ok := reasonNotices[r]; ok {
+			current = append(current, kind)
 		}
 	}
 	if d.hasShortPIN() {
-		current = append(current, shortPIN)
+		current = append(current, notice.ShortPIN)
 	}
 	for _, kind := range current {
-		n := notice.Notice{PropertyID: run.PropertyID, Subject: run.reservationID, Kind: kind, OnceKey: onceKey(run.grant, kind)}
-		if kind == LockJammed {
+		n := notice.Notice{PropertyID: run.PropertyID, Subject: run.reservationID, Kind: kind, OnceKey: kind.Key(run.grant.ID)}
+		if kind == notice.LockJammed {
 			n.Params = message.Params{"what": message.Message{Kind: "jammed.stay"}}
 		}
 		if err := notice.Add(run.Tx, n); err != nil {
@@ -159,17 +155,15 @@ func (run *stayRun) notify(d Delta, p Plan) error {
 	return run.clearResolvedNotices(current)
 }
 
-func onceKey(g *ent.Grant, kind string) string { return g.ID + "/" + kind }
-
 // clearResolvedNotices allows notices whose condition has ended to be sent again.
-func (run *stayRun) clearResolvedNotices(current []string) error {
-	keys := []string{onceKey(run.grant, codeLate)}
-	for _, r := range notified {
-		if r == space.SpacesDisagree && run.place.Space != nil && !run.fromPMS {
+func (run *stayRun) clearResolvedNotices(current []notice.Kind) error {
+	keys := []string{notice.CodeLate.Key(run.grant.ID)}
+	for _, kind := range reasonNotices {
+		if kind == notice.SpacesDisagree && run.place.Space != nil && !run.fromPMS {
 			continue // a grant does not store which space the PMS named
 		}
-		if !slices.Contains(current, r) {
-			keys = append(keys, onceKey(run.grant, r))
+		if !slices.Contains(current, kind) {
+			keys = append(keys, kind.Key(run.grant.ID))
 		}
 	}
 	err := run.Tx.Notice.Update().Where(entnotice.PropertyID(run.PropertyID), entnotice.OnceKeyIn(keys...)).ClearOnceKey().Exec(run.Tx.Context())

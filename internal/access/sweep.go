@@ -86,7 +86,7 @@ const lateAfter = 10 * time.Minute
 func (rec Reconciler) notifyLateCodes(limit int) error {
 	ctx, now := rec.Tx.Context(), rec.Tx.Now()
 	notNotified := func(s *sql.Selector) {
-		s.Where(sql.ExprP("NOT EXISTS (SELECT 1 FROM notices AS n WHERE n.once_key = " + s.C(entslot.FieldGrantID) + " || '/" + codeLate + "')"))
+		s.Where(sql.ExprP("NOT EXISTS (SELECT 1 FROM notices AS n WHERE n.once_key = " + s.C(entslot.FieldGrantID) + " || '/" + string(notice.CodeLate) + "')"))
 	}
 	ids, err := rec.Tx.Slot.Query().Where(entslot.Present(true), entslot.ChangedAtLTE(now.Add(-lateAfter)), entslot.NotBeforeLTE(now.Add(-lateAfter)),
 		entslot.EvidenceIn(string(slot.Queued), string(slot.Sent), string(slot.Unconfirmed)), entslot.Not(entslot.GrantIDHasPrefix(id.Code+"_")), predicate.Slot(notNotified)).
@@ -100,7 +100,7 @@ func (rec Reconciler) notifyLateCodes(limit int) error {
 	}
 	for _, g := range grants {
 		err := notice.Add(rec.Tx, notice.Notice{
-			PropertyID: g.PropertyID, Kind: codeLate, Subject: g.ReservationID, OnceKey: onceKey(g, codeLate),
+			PropertyID: g.PropertyID, Kind: notice.CodeLate, Subject: g.ReservationID, OnceKey: notice.CodeLate.Key(g.ID),
 		})
 		if err != nil {
 			return err

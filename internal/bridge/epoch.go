@@ -115,11 +115,11 @@ func updateBootHistory(record, boot string) (next string, back bool) {
 // detectClonedBridge notifies staff if two machines use the same bridge identity, and clears the notice when a third boot id appears.
 // before is the bridge's row before this session.
 func detectClonedBridge(tx *db.Tx, before *ent.Bridge, record string, back bool) error {
-	key := before.ID + "/bridgeDoubled"
+	key := notice.BridgeDoubled.Key(before.ID)
 	switch {
 	case back && before.Online:
 		return notice.Add(tx, notice.Notice{
-			PropertyID: before.PropertyID, Kind: "bridgeDoubled", Subject: before.ID, OnceKey: key,
+			PropertyID: before.PropertyID, Kind: notice.BridgeDoubled, Subject: before.ID, OnceKey: key,
 			Params: message.Params{"bridge": before.Name},
 		})
 	case !back && record != before.BootID: // a boot id that differs from both known ids

@@ -9,8 +9,6 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
-const repeatedNotice = "checkInRepeated"
-
 // foundOften is how often within a day two facts find a stay that is checked in, before staff are notified. A guest who looks once more is
 // sent to the mail with the code. A guest who comes again did not get in, or is a stranger.
 const foundOften = 2
@@ -29,12 +27,12 @@ func (s *Service) countFound(tx *db.Tx, k Key, place string) error {
 		return err
 	}
 	_, err = s.applyChange(tx, k, func(tx *db.Tx, r *record) error {
-		n := r.notice(repeatedNotice, message.Params{"number": r.reservation.PmsNumber, "place": place})
+		n := r.notice(notice.CheckInRepeated, message.Params{"number": r.reservation.PmsNumber, "place": place})
 		open, err := r.openNotices(tx)
 		if err != nil {
 			return err
 		}
-		if slices.Contains(open, repeatedNotice) {
+		if slices.Contains(open, notice.CheckInRepeated) {
 			return notice.Renew(tx, n)
 		}
 		recent, err := isRecent(tx, n, mailInterval)

@@ -17,27 +17,22 @@ import (
 )
 
 // stopNotices are the notices to staff about stops, by reason.
-var stopNotices = map[StopReason]string{
-	StopOwing: "checkInOwing", StopRoomNotReady: "checkInRoomNotReady", StopPartnerError: "checkInPartnerError", StopPartnerUnavailable: "checkInPartnerUnavailable",
-	StopIdentityCheck: "checkInIdentityCheck", StopSignature: "checkInSignature", StopStageRefused: "checkInStageRefused", StopMinorAlone: "checkInMinorAlone",
-	StopCheckInRefused: "checkInRefused", StopAtDesk: "checkInAtDesk", StopNoAnswer: "checkInNoAnswer",
+var stopNotices = map[StopReason]notice.Kind{
+	StopOwing: notice.CheckInOwing, StopRoomNotReady: notice.CheckInRoomNotReady, StopPartnerError: notice.CheckInPartnerError, StopPartnerUnavailable: notice.CheckInPartnerUnavailable,
+	StopIdentityCheck: notice.CheckInIdentityCheck, StopSignature: notice.CheckInSignature, StopStageRefused: notice.CheckInStageRefused, StopMinorAlone: notice.CheckInMinorAlone,
+	StopCheckInRefused: notice.CheckInRefused, StopAtDesk: notice.CheckInAtDesk, StopNoAnswer: notice.CheckInNoAnswer,
 }
-
-const (
-	lateNotice = "checkInLate"
-	helpNotice = "checkInHelp"
-)
 
 // mailInterval is the time in which staff get one mail about a kind of stop of a stay, if the stop comes and goes.
 const mailInterval = time.Hour
 
 // notify adds notices and events about new stops, and settles the open notices of stops that are over.
-func (s *Service) notify(tx *db.Tx, r *record, step Step, open []string) (err error) {
+func (s *Service) notify(tx *db.Tx, r *record, step Step, open []notice.Kind) (err error) {
 	want := r.wantedNotices(step)
 	for _, kind := range open {
 		params, still := want[kind]
 		switch {
-		case kind == repeatedNotice && r.isInHouse(step, tx.Now()):
+		case kind == notice.CheckInRepeated && r.isInHouse(step, tx.Now()):
 			// the next search that finds the stay changes it
 		case still:
 			err = notice.Renew(tx, r.notice(kind, params)) // the amount may have changed
@@ -72,8 +67,8 @@ func (s *Service) notify(tx *db.Tx, r *record, step Step, open []string) (err er
 }
 
 // wantedNotices returns the kinds of notices that follow from a decision, with their parameters.
-func (r *record) wantedNotices(step Step) map[string]message.Params {
-	want := map[string]message.Params{}
+func (r *record) wantedNotices(step Step) map[notice.Kind]message.Params {
+	want := map[notice.Kind]message.Params{}
 	if r.stay.BeganAt == nil {
 		return want
 	}
@@ -81,18 +76,18 @@ func (r *record) wantedNotices(step Step) map[string]message.Params {
 		want[stopNotices[stop.Reason]] = r.stopParams(stop)
 	}
 	if step.Late {
-		want[lateNotice] = r.params()
+		want[notice.CheckInLate] = r.params()
 	}
 	return want
 }
 
 // openNotices returns the kinds of the notices about the check-in that are not settled.
-func (r *record) openNotices(tx *db.Tx) ([]string, error) {
-	keys := []string{r.noticeKey(lateNotice), r.noticeKey(repeatedNotice)}
+func (r *record) openNotices(tx *db.Tx) (open []notice.Kind, err error) {
+	keys := []string{r.noticeKey(notice.CheckInLate), r.noticeKey(notice.CheckInRepeated)}
 	for _, kind := range stopNotices {
 		keys = append(keys, r.noticeKey(kind))
 	}
-	open, err := tx.Notice.Query().Where(entnotice.PropertyID(r.stay.PropertyID), entnotice.OnceKeyIn(keys...)).Select(entnotice.FieldKind).Strings(tx.Context())
+	err = tx.Notice.Query().Where(entnotice.PropertyID(r.stay.PropertyID), entnotice.OnceKeyIn(keys...)).Select(entnotice.FieldKind).Scan(tx.Context(), &open)
 	if err != nil {
 		return nil, fmt.Errorf("look for notices of a check-in: %w", err)
 	}
@@ -104,11 +99,11 @@ func (s *Service) notifyStaff(tx *db.Tx, n notice.Notice, mailed bool) error {
 	if err := notice.Add(tx, n); err != nil || !mailed {
 		return err
 	}
-	return s.orderMail(tx, mail.Mail{PropertyID: n.PropertyID, Kind: mail.Staff, ReservationID: n.Subject, Params: mail.StaffParams(notice.Message(n.Kind, n.Params))})
+	return s.orderMail(tx, mail.Mail{PropertyID: n.PropertyID, Kind: mail.Staff, ReservationID: n.Subject, Params: mail.StaffParams(n.Kind.Message(n.Params))})
 }
 
 // reasonOf returns the reason of a stop that a kind of notice is about, or "".
-func reasonOf(kind string) StopReason {
+func reasonOf(kind notice.Kind) StopReason {
 	for reason, k := range stopNotices {
 		if k == kind {
 			return reason
@@ -119,7 +114,7 @@ func reasonOf(kind string) StopReason {
 
 // isRecent reports whether there is a notice of the same kind about the same stay that is younger than an interval.
 func isRecent(tx *db.Tx, n notice.Notice, interval time.Duration) (bool, error) {
-	recent, err := tx.Notice.Query().Where(entnotice.PropertyID(n.PropertyID), entnotice.Subject(n.Subject), entnotice.Kind(n.Kind),
+	recent, err := tx.Notice.Query().Where(entnotice.PropertyID(n.PropertyID), entnotice.Subject(n.Subject), entnotice.Kind(string(n.Kind)),
 		entnotice.CreatedAtGT(tx.Now().Add(-interval))).Exist(tx.Context())
 	if err != nil {
 		return false, fmt.Errorf("look for notices of a check-in: %w", err)
@@ -128,11 +123,11 @@ func isRecent(tx *db.Tx, n notice.Notice, interval time.Duration) (bool, error) 
 }
 
 // notice returns a notice about the check-in that is open until it is settled.
-func (r *record) notice(kind string, params message.Params) notice.Notice {
+func (r *record) notice(kind notice.Kind, params message.Params) notice.Notice {
 	return notice.Notice{PropertyID: r.stay.PropertyID, Kind: kind, Params: params, Subject: r.stay.ReservationID, OnceKey: r.noticeKey(kind)}
 }
 
-func (r *record) noticeKey(kind string) string { return r.stay.ReservationID + "/" + kind }
+func (r *record) noticeKey(kind notice.Kind) string { return kind.Key(r.stay.ReservationID) }
 
 func (r *record) params() message.Params { return message.Params{"number": r.reservation.PmsNumber} }
 
@@ -172,7 +167,7 @@ func (s *Service) RequestHelp(ctx context.Context, k Key) error {
 		if err != nil {
 			return err
 		}
-		n := r.notice(helpNotice, r.params())
+		n := r.notice(notice.CheckInHelp, r.params())
 		n.OnceKey = "" // each call for help is a notice of its own
 		recent, err := isRecent(tx, n, helpInterval)
 		if err != nil || recent {

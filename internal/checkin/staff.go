@@ -12,7 +12,6 @@ import (
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/message"
-	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/partner"
 )
 
@@ -31,7 +30,7 @@ type StopFacts struct {
 func (s *Service) FactsOf(ctx context.Context, v View, stop Stop) (StopFacts, error) {
 	f := StopFacts{Since: v.BeganAt}
 	if kind := stopNotices[stop.Reason]; !v.BeganAt.IsZero() {
-		f.Text = notice.Message(kind, v.record.stopParams(stop))
+		f.Text = kind.Message(v.record.stopParams(stop))
 	} else {
 		f.Text = stop.Message()
 	}

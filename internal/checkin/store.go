@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/notice"
 )
 
 // write changes a check-in in one transaction. Afterwards it evaluates the check-in again, and stores what follows.
@@ -122,7 +123,7 @@ func (s *Service) storeDecision(tx *db.Tx, r *record) error {
 	}
 	r.stay.NextAskAt = nil
 	switch {
-	case r.isInHouse(step, now) && slices.Contains(open, repeatedNotice):
+	case r.isInHouse(step, now) && slices.Contains(open, notice.CheckInRepeated):
 		r.stay.NextAskAt = &f.Reservation.To
 	case step.Do != DoNothing:
 		r.stay.NextAskAt = &step.At

@@ -9,11 +9,8 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
-// UnreadNotice is the kind of the notice about messages of a guest that staff have not read.
-const UnreadNotice = "messageUnread"
-
 // NoticeKey identifies the notice about a conversation.
-func NoticeKey(k Key) string { return k.GuestID + "/" + UnreadNotice }
+func NoticeKey(k Key) string { return notice.MessageUnread.Key(k.GuestID) }
 
 // UnreadMessages are the messages of one side of a conversation that the other side has not read.
 type UnreadMessages struct {

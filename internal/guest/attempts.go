@@ -142,7 +142,7 @@ func (q Search) recordFailure(tx *db.Tx, counters []counter) error {
 		return err
 	}
 	return notice.Add(tx, notice.Notice{
-		PropertyID: q.PropertyID, Kind: "searchesFailed", Subject: q.KioskID,
+		PropertyID: q.PropertyID, Kind: notice.SearchesFailed, Subject: q.KioskID,
 		Params: message.Params{"place": q.Place, "at": tx.Now(), "number": shownNumber(q.Number)},
 	})
 }

@@ -13,17 +13,14 @@ import (
 	"latchkey.dev/internal/property"
 )
 
-// OfflineNotice is the kind of the notice about a tablet that does not call.
-const OfflineNotice = "kioskOffline"
-
-func offlineKey(kioskID string) string { return kioskID + "/" + OfflineNotice }
+func offlineKey(kioskID string) string { return notice.KioskOffline.Key(kioskID) }
 
 // Key names a kiosk.
 type Key struct{ PropertyID, ID string }
 
 // silent finds the enrolled tablets that have not called for a time, of which no notice is open.
 const silent = `SELECT k.id, k.property_id FROM kiosks AS k WHERE k.id > $1 AND k.enrolled_at IS NOT NULL AND k.seen_at <= $2
-	AND NOT EXISTS (SELECT 1 FROM notices AS n WHERE n.once_key = k.id || '/` + OfflineNotice + `') ORDER BY k.id LIMIT $3`
+	AND NOT EXISTS (SELECT 1 FROM notices AS n WHERE n.once_key = k.id || '/` + string(notice.KioskOffline) + `') ORDER BY k.id LIMIT $3`
 
 // ListSilent lists the offline tablets of all properties for which no notice is open, in the order of their ids and after a cursor.
 func ListSilent(view *db.Tx, after string, limit int) ([]Key, error) {
@@ -61,7 +58,7 @@ func NotifySilent(tx *db.Tx, k Key) error {
 		return nil
 	}
 	return notice.Add(tx, notice.Notice{
-		PropertyID: k.PropertyID, Kind: OfflineNotice, Subject: k.ID, OnceKey: offlineKey(k.ID),
+		PropertyID: k.PropertyID, Kind: notice.KioskOffline, Subject: k.ID, OnceKey: offlineKey(k.ID),
 		Params: message.Params{"kiosk": row.Name, "since": row.SeenAt.In(zone).Format("2006-01-02 15:04")},
 	})
 }

@@ -35,7 +35,7 @@ func TestNoticeOfASilentTablet(t *testing.T) {
 			}
 			all, err := notice.List(h.db.View(t.Context()), hotel, false, 10, "")
 			h.must(err)
-			isOpen, err := notice.IsOpen(h.db.View(t.Context()), row.ID+"/"+kiosk.OfflineNotice)
+			isOpen, err := notice.IsOpen(h.db.View(t.Context()), notice.KioskOffline.Key(row.ID))
 			h.must(err)
 			if len(all) != notices || isOpen != open {
 				t.Errorf("%s: %d notices, open: %t; want %d, %t", when, len(all), isOpen, notices, open)

@@ -25,9 +25,9 @@ func notifyAlarm(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent, at time.
 		if slices.Contains(tamperReasons, h.Reason) {
 			what = h.Reason
 		}
-		n.Kind, n.Params = "lockTampered", message.Params{"lock": lk.Name, "what": message.Message{Kind: "tamper." + what}, "late": late}
+		n.Kind, n.Params = notice.LockTampered, message.Params{"lock": lk.Name, "what": message.Message{Kind: "tamper." + what}, "late": late}
 	case event.LockJammed:
-		n.Kind, n.Params = "lockJammed", message.Params{"what": message.Message{Kind: "jammed.lock", Params: message.Params{"lock": lk.Name, "late": late}}}
+		n.Kind, n.Params = notice.LockJammed, message.Params{"what": message.Message{Kind: "jammed.lock", Params: message.Params{"lock": lk.Name, "late": late}}}
 	default:
 		return nil
 	}

@@ -115,7 +115,7 @@ func appendGuessing(tx *db.Tx, e event.Event, what string, lk *ent.Lock, b Guess
 		return err
 	}
 	return notice.Add(tx, notice.Notice{
-		PropertyID: e.PropertyID, Kind: "guessing", Subject: subject, OnceKey: guessingNoticeKey(subject, at),
+		PropertyID: e.PropertyID, Kind: notice.Guessing, Subject: subject, OnceKey: guessingNoticeKey(subject, at),
 		Params: message.Params{"what": message.Message{Kind: what, Params: message.Params{
 			"lock": lk.Name, "most": b.Limit, "minutes": int(b.Period.Minutes()), "late": lateNote(at, tx.Now()),
 		}}},
@@ -125,7 +125,7 @@ func appendGuessing(tx *db.Tx, e event.Event, what string, lk *ent.Lock, b Guess
 // guessingNoticeKey is the same for all notices about guessing at a lock or property within one hour, so that only
 // one is sent.
 func guessingNoticeKey(subject string, at time.Time) string {
-	return subject + "/guessing/" + at.UTC().Format("2006-01-02T15")
+	return notice.Guessing.Key(subject) + "/" + at.UTC().Format("2006-01-02T15")
 }
 
 // countGuess counts a wrong PIN against the budget of a lock or property, and reports whether the count raises the

@@ -71,6 +71,6 @@ func recordKeypadPause(tx *db.Tx, lk *ent.Lock, h LockEvent) error {
 		what = message.Message{Kind: "guessing.pausedEarlier", Params: message.Params{"lock": lk.Name, "until": until}}
 	}
 	return notice.Renew(tx, notice.Notice{
-		PropertyID: lk.PropertyID, Kind: "guessing", Subject: lk.ID, Params: message.Params{"what": what}, OnceKey: guessingNoticeKey(lk.ID, at),
+		PropertyID: lk.PropertyID, Kind: notice.Guessing, Subject: lk.ID, Params: message.Params{"what": what}, OnceKey: guessingNoticeKey(lk.ID, at),
 	})
 }

@@ -158,7 +158,7 @@ func updateLock(tx *db.Tx, lk *ent.Lock, h LockReport) (*ent.Lock, error) {
 // notifyRefusedPatterns notifies staff that some reported PIN patterns of a lock are not checked, so that the lock
 // may refuse PINs. before is the previous number of such patterns.
 func notifyRefusedPatterns(tx *db.Tx, lk *ent.Lock, before int) error {
-	key, refused := lk.ID+"/pinPatternsRefused", lk.Capabilities.RefusedPatterns
+	key, refused := notice.PINPatternsRefused.Key(lk.ID), lk.Capabilities.RefusedPatterns
 	switch {
 	case refused == before:
 		return nil
@@ -166,7 +166,7 @@ func notifyRefusedPatterns(tx *db.Tx, lk *ent.Lock, before int) error {
 		return notice.Settle(tx, key)
 	}
 	return notice.Add(tx, notice.Notice{
-		PropertyID: lk.PropertyID, Kind: "pinPatternsRefused", Subject: lk.ID, OnceKey: key,
+		PropertyID: lk.PropertyID, Kind: notice.PINPatternsRefused, Subject: lk.ID, OnceKey: key,
 		Params: message.Params{"lock": lk.Name, "refused": refused, "patterns": slot.MaxPatterns, "repeat": slot.MaxRepeat, "instructions": slot.MaxPatternSize},
 	})
 }
@@ -189,7 +189,7 @@ func withCauseSince(reported, stored Status, now time.Time) Status {
 // of an offline cause is resolved when the cause ends, also if the lock stays offline for another cause.
 func notifyStatusChange(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if was := lk.Status.OfflineCause; was != "" && was != now.OfflineCause {
-		if err := notice.Settle(tx, lk.BridgeID+"/"+was); err != nil {
+		if err := notice.Settle(tx, offlineNotices[was].Key(lk.BridgeID)); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 )
@@ -48,7 +49,7 @@ func updateLockLink(tx *db.Tx, lk *ent.Lock, move func(LinkState, time.Time) (Li
 	case Down:
 		return event.Append(tx, newLockEvent(lk, event.LockOffline, map[string]any{"reason": reason}))
 	case Up:
-		if err := notice.Settle(tx, lk.ID+"/lockUnreachable"); err != nil {
+		if err := notice.Settle(tx, notice.LockUnreachable.Key(lk.ID)); err != nil {
 			return err
 		}
 		return event.Append(tx, asInternal(newLockEvent(lk, event.LockOnline, map[string]any{})))
@@ -82,7 +83,7 @@ func updateBridgeLink(tx *db.Tx, br *ent.Bridge, move func(LinkState, time.Time)
 		e.Kind, e.Body["reason"] = event.BridgeOffline, reason
 	case Up:
 		e.Kind = event.BridgeOnline
-		if err := notice.Settle(tx, br.ID+"/bridgeUnreachable"); err != nil {
+		if err := notice.Settle(tx, notice.BridgeUnreachable.Key(br.ID)); err != nil {
 			return err
 		}
 	default:
@@ -99,7 +100,7 @@ func updateBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 	case Down:
 		return recordBatteryLow(tx, lk, newLockEvent(lk, event.LockBatteryLow, map[string]any{"percent": *now.BatteryPercent}))
 	case Up:
-		if err := notice.Settle(tx, lk.ID+"/batteryLow"); err != nil {
+		if err := notice.Settle(tx, notice.BatteryLow.Key(lk.ID)); err != nil {
 			return err
 		}
 		if err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).ClearBatteryNotifiedAt().Exec(tx.Context()); err != nil {
@@ -123,7 +124,7 @@ func recordBatteryLow(tx *db.Tx, lk *ent.Lock, e event.Event) error {
 		return err
 	}
 	return notice.Add(tx, notice.Notice{
-		PropertyID: lk.PropertyID, Kind: "batteryLow", Subject: lk.ID, OnceKey: lk.ID + "/batteryLow",
+		PropertyID: lk.PropertyID, Kind: notice.BatteryLow, Subject: lk.ID, OnceKey: notice.BatteryLow.Key(lk.ID),
 		Params: message.Params{"lock": lk.Name},
 	})
 }
@@ -202,7 +203,7 @@ func notifyLongOffline(tx *db.Tx, br *ent.Bridge) error {
 		return nil
 	}
 	return notice.Add(tx, notice.Notice{
-		PropertyID: br.PropertyID, Kind: "bridgeUnreachable", Subject: br.ID, OnceKey: br.ID + "/bridgeUnreachable",
+		PropertyID: br.PropertyID, Kind: notice.BridgeUnreachable, Subject: br.ID, OnceKey: notice.BridgeUnreachable.Key(br.ID),
 		Params: message.Params{"bridge": br.Name},
 	})
 }
@@ -223,10 +224,13 @@ func checkLockLink(tx *db.Tx, lk *ent.Lock) error {
 		return notifyOfflineCause(tx, lk)
 	}
 	return notice.Add(tx, notice.Notice{
-		PropertyID: lk.PropertyID, Kind: "lockUnreachable", Subject: lk.ID, OnceKey: lk.ID + "/lockUnreachable",
+		PropertyID: lk.PropertyID, Kind: notice.LockUnreachable, Subject: lk.ID, OnceKey: notice.LockUnreachable.Key(lk.ID),
 		Params: message.Params{"lock": lk.Name},
 	})
 }
+
+// offlineNotices are the notices about causes that make all locks of a bridge offline.
+var offlineNotices = map[string]notice.Kind{slot.BrokerUnreachable: notice.BrokerUnreachable, slot.GatewayOffline: notice.GatewayOffline}
 
 // notifyOfflineCause sends staff one notice for all locks that a bridge cannot reach for the same cause, after the
 // cause has lasted for notifyLockAfter. It sends none while the bridge is offline, because the cause may have ended
@@ -239,8 +243,9 @@ func notifyOfflineCause(tx *db.Tx, lk *ent.Lock) error {
 	if err != nil || !bridge.IsOnline(br, tx.Now()) {
 		return err
 	}
+	kind := offlineNotices[lk.Status.OfflineCause]
 	return notice.Add(tx, notice.Notice{
-		PropertyID: lk.PropertyID, Kind: lk.Status.OfflineCause, Subject: br.ID, OnceKey: br.ID + "/" + lk.Status.OfflineCause,
+		PropertyID: lk.PropertyID, Kind: kind, Subject: br.ID, OnceKey: kind.Key(br.ID),
 		Params: message.Params{"bridge": br.Name},
 	})
 }

@@ -50,12 +50,6 @@ func CountInMailbox(view *db.Tx, propertyID string) (int, error) {
 	return n, nil
 }
 
-// NoticeNoServer is the kind of the notice that mails go to the mailbox. A mail server settles it.
-const NoticeNoServer = "mailsNotSent"
-
-// NoServerKey identifies the notice of a property without a mail server.
-func NoServerKey(propertyID string) string { return propertyID + "/" + NoticeNoServer }
-
 // loadSettings returns the mail settings of a property, or nil if it has none.
 func loadSettings(view *db.Tx, propertyID string) (*ent.MailSettings, error) {
 	row, err := view.MailSettings.Query().Where(mailsettings.PropertyID(propertyID), mailsettings.ID(propertyID)).Only(view.Context())

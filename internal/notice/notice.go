@@ -17,7 +17,7 @@ import (
 // Notice informs the staff of a property of something that a person must do.
 type Notice struct {
 	PropertyID string
-	Kind       string         // Kind is in camelCase and has a text in the catalogue
+	Kind       Kind
 	Params     message.Params // Params are the parameters of the text; never a PIN or a token
 	Subject    string         // Subject is the id of the object that the notice is about
 	// OnceKey identifies the problem. Staff are notified once until Settle ends the problem, or until the notice is
@@ -26,14 +26,9 @@ type Notice struct {
 	OnceKey string
 }
 
-// Message returns the text of a kind of notice with its parameters.
-func Message(kind string, params message.Params) message.Message {
-	return message.Message{Kind: "notice." + kind, Params: params}
-}
-
 func Add(tx *db.Tx, n Notice) error {
 	ctx := tx.Context()
-	if err := Message(n.Kind, n.Params).Check(); err != nil {
+	if err := n.Kind.Message(n.Params).Check(); err != nil {
 		return fmt.Errorf("add a notice: %w", err)
 	}
 	if n.OnceKey != "" {
@@ -44,7 +39,7 @@ func Add(tx *db.Tx, n Notice) error {
 	if n.Params == nil {
 		n.Params = message.Params{} // Params must not be nil, because a nil value marks a notice with a stored text
 	}
-	create := tx.Notice.Create().SetID(id.New(id.Notice)).SetPropertyID(n.PropertyID).SetKind(n.Kind).
+	create := tx.Notice.Create().SetID(id.New(id.Notice)).SetPropertyID(n.PropertyID).SetKind(string(n.Kind)).
 		SetSubject(n.Subject).SetParameters(n.Params).SetText("").SetCreatedAt(tx.Now())
 	if n.OnceKey != "" {
 		create.SetOnceKey(n.OnceKey)
@@ -57,7 +52,7 @@ func Add(tx *db.Tx, n Notice) error {
 
 // Renew is like Add, but updates the parameters of a notice that exists already.
 func Renew(tx *db.Tx, n Notice) error {
-	if err := Message(n.Kind, n.Params).Check(); err != nil {
+	if err := n.Kind.Message(n.Params).Check(); err != nil {
 		return fmt.Errorf("add a notice: %w", err)
 	}
 	changed, err := tx.Notice.Update().Where(notice.PropertyID(n.PropertyID), notice.OnceKey(n.OnceKey)).SetParameters(n.Params).Save(tx.Context())
@@ -74,7 +69,7 @@ func Text(n *Row, to message.Reader) string {
 	if n.Parameters == nil {
 		return n.Text
 	}
-	return to.Text(Message(n.Kind, n.Parameters))
+	return to.Text(Kind(n.Kind).Message(n.Parameters))
 }
 
 // IsOpen reports whether staff were notified of a problem that is not resolved.
@@ -112,8 +107,8 @@ func Settle(tx *db.Tx, onceKeys ...string) error {
 }
 
 // SettleAbout settles the notices of one kind about a subject.
-func SettleAbout(tx *db.Tx, propertyID, kind, subject string) error {
-	err := tx.Notice.Update().Where(notice.PropertyID(propertyID), notice.Kind(kind), notice.Subject(subject), notice.OnceKeyNotNil()).ClearOnceKey().Exec(tx.Context())
+func SettleAbout(tx *db.Tx, propertyID string, kind Kind, subject string) error {
+	err := tx.Notice.Update().Where(notice.PropertyID(propertyID), notice.Kind(string(kind)), notice.Subject(subject), notice.OnceKeyNotNil()).ClearOnceKey().Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("settle notices: %w", err)
 	}

@@ -1,10 +1,6 @@
 package notice
 
 import (
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -200,29 +196,4 @@ func TestText(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	})
-}
-
-// Each kind that has a text is the kind of a notice in the code.
-func TestEachKindIsUsed(t *testing.T) {
-	var code strings.Builder
-	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		content, err := os.ReadFile(path)
-		code.Write(content)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for kind := range message.Kinds(message.English) {
-		name, isNotice := strings.CutPrefix(kind, "notice.")
-		if conflict, ok := strings.CutPrefix(name, "mapping"); ok {
-			name = strings.ToLower(conflict[:1]) + conflict[1:]
-		}
-		if isNotice && !strings.Contains(code.String(), strconv.Quote(name)) {
-			t.Errorf("no code adds a notice of the kind %s", name)
-		}
-	}
 }

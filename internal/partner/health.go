@@ -100,7 +100,7 @@ func notifyFailing(tx *db.Tx, row *ent.Endpoint, failure string) error {
 		return err
 	}
 	return notice.Add(tx, notice.Notice{
-		PropertyID: row.PropertyID, Kind: "endpointFailing", Subject: row.IntegrationID,
+		PropertyID: row.PropertyID, Kind: notice.EndpointFailing, Subject: row.IntegrationID,
 		Params:  message.Params{"app": own.Name, "failures": failuresToNotify, "action": row.Action, "problem": text.Truncate(failure, 512)},
 		OnceKey: failingKey(row.IntegrationID, row.Action),
 	})
@@ -111,7 +111,7 @@ func clearFailingNotice(tx *db.Tx, integrationID, action string) error {
 }
 
 func failingKey(integrationID, action string) string {
-	return integrationID + "/endpointFailing/" + action
+	return notice.EndpointFailing.Key(integrationID) + "/" + action
 }
 
 // downFor is how long a failed call proves that an endpoint is down. Check-ins that wait for the PMS call it every 2 minutes.

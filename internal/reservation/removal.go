@@ -155,7 +155,7 @@ func loadRemains(tx *db.Tx, propertyID string, ids []string) (map[string]remains
 }
 
 // blockNotices are the notices for reasons that block a removal until a person acts.
-var blockNotices = map[Block]string{BlockedByAccess: "retentionBlockedByAccess", BlockedByLock: "retentionBlockedByLock"}
+var blockNotices = map[Block]notice.Kind{BlockedByAccess: notice.RetentionBlockedByAccess, BlockedByLock: notice.RetentionBlockedByLock}
 
 // handleBlocked erases the personal data of a blocked reservation if its access has ended, and notifies staff if it
 // stays blocked.
@@ -175,7 +175,7 @@ func (svc Service) handleBlocked(tx *db.Tx, row *ent.Reservation, block Block) e
 	if kind == "" {
 		return nil
 	}
-	return notice.Add(tx, notice.Notice{PropertyID: row.PropertyID, Kind: kind, Subject: row.ID, OnceKey: row.ID + "/" + kind})
+	return notice.Add(tx, notice.Notice{PropertyID: row.PropertyID, Kind: kind, Subject: row.ID, OnceKey: kind.Key(row.ID)})
 }
 
 // settleBlocks settles the notices of a stay about other reasons than present.
@@ -184,7 +184,7 @@ func settleBlocks(tx *db.Tx, reservationID string, present Block) error {
 		if block == present {
 			continue
 		}
-		if err := notice.Settle(tx, reservationID+"/"+kind); err != nil {
+		if err := notice.Settle(tx, kind.Key(reservationID)); err != nil {
 			return err
 		}
 	}

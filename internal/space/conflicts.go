@@ -3,7 +3,6 @@ package space
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
@@ -113,7 +112,7 @@ func settleGroups(tx *db.Tx, s *listingState, out DiffResult) error {
 		if !done[kind] {
 			continue
 		}
-		if err := notice.SettleAbout(tx, s.propertyID, noticeKind(kind), s.integrationID); err != nil {
+		if err := notice.SettleAbout(tx, s.propertyID, noticeKinds[kind], s.integrationID); err != nil {
 			return err
 		}
 	}
@@ -141,7 +140,7 @@ func notifyOpened(tx *db.Tx, rows []*ent.Conflict) error {
 	}
 	first := rows[0]
 	n := notice.Notice{
-		PropertyID: first.PropertyID, Kind: noticeKind(Kind(first.Kind)), Subject: first.ID, Params: noticeParams(rows), OnceKey: *first.OpenKey,
+		PropertyID: first.PropertyID, Kind: noticeKinds[Kind(first.Kind)], Subject: first.ID, Params: noticeParams(rows), OnceKey: *first.OpenKey,
 	}
 	if len(rows) > 1 { // the notice stays open while one of its kind does: see settleGroups
 		n.Subject, n.OnceKey = first.IntegrationID, first.ID+"/several"
@@ -221,8 +220,10 @@ func openKey(integrationID string, f Finding) string {
 	return integrationID + "/" + string(f.Kind) + "/" + f.ExternalID
 }
 
-func noticeKind(k Kind) string {
-	return "mapping" + strings.ToUpper(string(k[:1])) + string(k[1:])
+var noticeKinds = map[Kind]notice.Kind{
+	Missing: notice.MappingMissing, Inactive: notice.MappingInactive, Renamed: notice.MappingRenamed, Retyped: notice.MappingRetyped,
+	NewUnmapped: notice.MappingNewUnmapped, BedWithoutRoom: notice.MappingBedWithoutRoom, DuplicateID: notice.MappingDuplicateID,
+	Unreadable: notice.MappingUnreadable,
 }
 
 // listedInNotice limits the conflicts that a notice describes.

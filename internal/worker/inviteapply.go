@@ -146,14 +146,13 @@ func (v Invitations) order(tx *db.Tx, m mail.Listing, rooms map[string]room) err
 
 // notifyAddresses notifies staff of each reservation without an address that reaches the guest, and closes the notices of the others.
 func notifyAddresses(tx *db.Tx, b booking, d mail.Decision) error {
-	keyOf := func(r room) string { return r.stay.ID + "/noGuestAddress" }
 	missing := map[string]bool{}
 	for _, id := range d.NoAddress {
 		missing[id] = true
 	}
 	keys := make([]string, len(b.rooms))
 	for i, r := range b.rooms {
-		keys[i] = keyOf(r)
+		keys[i] = notice.NoGuestAddress.Key(r.stay.ID)
 	}
 	open, err := notice.OpenOf(tx, b.propertyID(), keys)
 	if err != nil {
@@ -161,11 +160,11 @@ func notifyAddresses(tx *db.Tx, b booking, d mail.Decision) error {
 	}
 	var settled []string
 	for _, r := range b.rooms {
-		switch key := keyOf(r); {
+		switch key := notice.NoGuestAddress.Key(r.stay.ID); {
 		case open[key] && !missing[r.stay.ID]:
 			settled = append(settled, key)
 		case missing[r.stay.ID] && !open[key]:
-			err := notice.Add(tx, notice.Notice{PropertyID: r.stay.PropertyID, Kind: "noGuestAddress", Subject: r.stay.ID, OnceKey: key, Params: message.Params{"number": r.stay.PmsNumber}})
+			err := notice.Add(tx, notice.Notice{PropertyID: r.stay.PropertyID, Kind: notice.NoGuestAddress, Subject: r.stay.ID, OnceKey: key, Params: message.Params{"number": r.stay.PmsNumber}})
 			if err != nil {
 				return err
 			}

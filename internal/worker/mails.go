@@ -143,7 +143,7 @@ func (m Mails) putInMailbox(ctx context.Context, row *mail.Row, r rendered) erro
 		if err := m.storeLinks(tx, row, r); err != nil || m.GuestsReadMailbox {
 			return err
 		}
-		return notice.Add(tx, notice.Notice{PropertyID: row.PropertyID, Kind: mail.NoticeNoServer, OnceKey: mail.NoServerKey(row.PropertyID)})
+		return notice.Add(tx, notice.Notice{PropertyID: row.PropertyID, Kind: notice.MailsNotSent, OnceKey: notice.MailsNotSent.Key(row.PropertyID)})
 	})
 	m.countEnded(row, mail.InBox, moved, err)
 	return err

@@ -105,14 +105,14 @@ func (m Mails) afterProblem(ctx context.Context, row *mail.Row, from mail.State,
 
 // notifyFailure notifies staff of a mail that was given up. The failures of mails about one stay share a notice.
 func (m Mails) notifyFailure(tx *db.Tx, row *mail.Row, why mail.Failure) error {
-	n := notice.Notice{PropertyID: row.PropertyID, Subject: row.ReservationID, Kind: "mailFailed", OnceKey: row.PropertyID + "/mailFailed/" + row.ReservationID}
+	n := notice.Notice{PropertyID: row.PropertyID, Subject: row.ReservationID, Kind: notice.MailFailed, OnceKey: notice.MailFailed.Key(row.PropertyID) + "/" + row.ReservationID}
 	n.Params = message.Params{"problem": mail.FailureText(why)}
 	number, err := stayNumber(tx, row)
 	if err != nil {
 		return err
 	}
 	if number == "" {
-		n.Kind = "mailFailedOther"
+		n.Kind = notice.MailFailedOther
 	} else {
 		n.Params["number"] = number
 	}

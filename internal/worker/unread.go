@@ -82,7 +82,7 @@ func (m Mails) notifyStaffUnread(tx *db.Tx, w conversation.UnreadMessages) error
 		return err
 	}
 	n := notice.Notice{
-		PropertyID: w.PropertyID, Kind: conversation.UnreadNotice, Subject: w.ReservationID, OnceKey: conversation.NoticeKey(w.Key),
+		PropertyID: w.PropertyID, Kind: notice.MessageUnread, Subject: w.ReservationID, OnceKey: conversation.NoticeKey(w.Key),
 		Params: message.Params{"number": who.Reservation.PmsNumber},
 	}
 	open, err := notice.IsOpen(tx, n.OnceKey)
@@ -92,6 +92,6 @@ func (m Mails) notifyStaffUnread(tx *db.Tx, w conversation.UnreadMessages) error
 	if err := notice.Add(tx, n); err != nil {
 		return err
 	}
-	_, err = mail.Order(tx, m.Keys, m.Jobs, mail.Mail{PropertyID: w.PropertyID, Kind: mail.Staff, ReservationID: w.ReservationID, Params: mail.StaffParams(notice.Message(n.Kind, n.Params))})
+	_, err = mail.Order(tx, m.Keys, m.Jobs, mail.Mail{PropertyID: w.PropertyID, Kind: mail.Staff, ReservationID: w.ReservationID, Params: mail.StaffParams(n.Kind.Message(n.Params))})
 	return err
 }

@@ -19,12 +19,12 @@ func notifyPINReplaced(tx *db.Tx, c *ent.Code) error {
 		return err
 	}
 	return notice.Add(tx, notice.Notice{
-		PropertyID: c.PropertyID, Kind: "codeRedrawn", Subject: c.ID, OnceKey: pinReplacedKey(c.ID),
+		PropertyID: c.PropertyID, Kind: notice.CodeRedrawn, Subject: c.ID, OnceKey: pinReplacedKey(c.ID),
 		Params: message.Params{"code": which, "codeId": c.ID},
 	})
 }
 
-func pinReplacedKey(codeID string) string { return codeID + "/codeRedrawn" }
+func pinReplacedKey(codeID string) string { return notice.CodeRedrawn.Key(codeID) }
 
 // describe returns a text that names a code at the start of a sentence.
 func describe(tx *db.Tx, c *ent.Code) (message.Message, error) {
@@ -40,12 +40,12 @@ func describe(tx *db.Tx, c *ent.Code) (message.Message, error) {
 
 // notifyMissing notifies staff once while a lock of the code cannot store the code.
 func notifyMissing(tx *db.Tx, c *ent.Code, missing bool) error {
-	key := c.ID + "/codeNotPlaced"
+	key := notice.CodeNotPlaced.Key(c.ID)
 	if !missing {
 		return notice.Settle(tx, key)
 	}
 	return notice.Add(tx, notice.Notice{
-		PropertyID: c.PropertyID, Kind: "codeNotPlaced", Subject: c.ID, OnceKey: key,
+		PropertyID: c.PropertyID, Kind: notice.CodeNotPlaced, Subject: c.ID, OnceKey: key,
 	})
 }
 
@@ -60,7 +60,7 @@ func notifyBackupUsed(tx *db.Tx, c *ent.Code, lockID string) error {
 		what = "backupCode.ended"
 	}
 	return notice.Add(tx, notice.Notice{
-		PropertyID: c.PropertyID, Kind: "backupCodeUsed", Subject: c.ID, OnceKey: c.ID + "/backupCodeUsed",
+		PropertyID: c.PropertyID, Kind: notice.BackupCodeUsed, Subject: c.ID, OnceKey: notice.BackupCodeUsed.Key(c.ID),
 		Params: message.Params{"what": message.Message{Kind: what, Params: message.Params{"lock": lk.Name}}},
 	})
 }

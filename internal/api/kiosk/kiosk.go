@@ -147,7 +147,7 @@ func (s *Kiosks) RequestHelp(ctx context.Context, _ *kioskv1.RequestHelpRequest)
 			return nil, err
 		}
 		return &kioskv1.RequestHelpResponse{}, notice.Add(tx, notice.Notice{
-			PropertyID: a.PropertyID, Kind: "kioskHelp", Subject: a.ID, Params: message.Params{"kiosk": row.Name},
+			PropertyID: a.PropertyID, Kind: notice.KioskHelp, Subject: a.ID, Params: message.Params{"kiosk": row.Name},
 			// A guest who presses again within the same minute is the same guest.
 			OnceKey: a.ID + "/help/" + tx.Now().UTC().Format("2006-01-02T15:04"),
 		})

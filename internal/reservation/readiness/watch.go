@@ -149,9 +149,9 @@ func (v Verdict) listed() (texts []message.Message) {
 	return texts
 }
 
-var noticeKinds = map[Status]string{AtRisk: "arrivalAtRisk", NotReady: "arrivalNotReady"}
+var noticeKinds = map[Status]notice.Kind{AtRisk: notice.ArrivalAtRisk, NotReady: notice.ArrivalNotReady}
 
-func onceKey(reservationID string, w Status) string { return reservationID + "/" + noticeKinds[w] }
+func onceKey(reservationID string, w Status) string { return noticeKinds[w].Key(reservationID) }
 
 // resolveNotices resolves the notices of an arrival except those of its current status.
 func resolveNotices(tx *db.Tx, reservationID string, current Status) error {

@@ -1,0 +1,175 @@
+package notice
+
+import "latchkey.dev/internal/message"
+
+// Kind is what a notice is about, in camelCase. The API shows kinds, so none is renamed.
+type Kind string
+
+// Locks and bridges.
+const (
+	BatteryLow         Kind = "batteryLow"
+	BridgeDoubled      Kind = "bridgeDoubled" // two machines run as one bridge
+	BridgeUnreachable  Kind = "bridgeUnreachable"
+	BrokerUnreachable  Kind = "brokerUnreachable"
+	GatewayOffline     Kind = "gatewayOffline"
+	LockUnreachable    Kind = "lockUnreachable"
+	LockTampered       Kind = "lockTampered"
+	LockJammed         Kind = "lockJammed"
+	Guessing           Kind = "guessing" // wrong PINs were typed
+	PINPatternsRefused Kind = "pinPatternsRefused"
+)
+
+// Staff, one-time and backup codes.
+const (
+	CodeRedrawn    Kind = "codeRedrawn" // a PIN was replaced after staff had read it
+	CodeNotPlaced  Kind = "codeNotPlaced"
+	BackupCodeUsed Kind = "backupCodeUsed"
+)
+
+// The access of a stay.
+const (
+	CodeLate                 Kind = "codeLate" // a lock has not confirmed a code for long
+	ShortPIN                 Kind = "shortPin"
+	WindowInFuture           Kind = "windowInFuture"
+	SpacesDisagree           Kind = "spacesDisagree"
+	SpaceShared              Kind = "spaceShared"
+	FormerCode               Kind = "formerCode"
+	SlotsFull                Kind = "slotsFull"
+	PINNotPossible           Kind = "pinNotPossible"
+	LockRefused              Kind = "lockRefused"
+	DuplicateOnLock          Kind = "duplicateOnLock"
+	SpaceUnknown             Kind = "spaceUnknown"
+	SpaceNotMapped           Kind = "spaceNotMapped"
+	RoomNotAssigned          Kind = "roomNotAssigned"
+	SpaceInactive            Kind = "spaceInactive"
+	BridgeRevoked            Kind = "bridgeRevoked"
+	NoBridge                 Kind = "noBridge"
+	ArrivalAtRisk            Kind = "arrivalAtRisk"
+	ArrivalNotReady          Kind = "arrivalNotReady"
+	RetentionBlockedByAccess Kind = "retentionBlockedByAccess"
+	RetentionBlockedByLock   Kind = "retentionBlockedByLock"
+)
+
+// The endpoints of a PMS, and the mapping of its spaces.
+const (
+	EndpointFailing       Kind = "endpointFailing"
+	MappingMissing        Kind = "mappingMissing"
+	MappingInactive       Kind = "mappingInactive"
+	MappingRenamed        Kind = "mappingRenamed"
+	MappingRetyped        Kind = "mappingRetyped"
+	MappingNewUnmapped    Kind = "mappingNewUnmapped"
+	MappingBedWithoutRoom Kind = "mappingBedWithoutRoom"
+	MappingDuplicateID    Kind = "mappingDuplicateId"
+	MappingUnreadable     Kind = "mappingUnreadable"
+)
+
+// The check-in of guests.
+const (
+	CheckInOwing              Kind = "checkInOwing"
+	CheckInRoomNotReady       Kind = "checkInRoomNotReady"
+	CheckInPartnerError       Kind = "checkInPartnerError"
+	CheckInPartnerUnavailable Kind = "checkInPartnerUnavailable"
+	CheckInIdentityCheck      Kind = "checkInIdentityCheck"
+	CheckInSignature          Kind = "checkInSignature"
+	CheckInStageRefused       Kind = "checkInStageRefused"
+	CheckInMinorAlone         Kind = "checkInMinorAlone"
+	CheckInRefused            Kind = "checkInRefused"
+	CheckInAtDesk             Kind = "checkInAtDesk"
+	CheckInNoAnswer           Kind = "checkInNoAnswer"
+	CheckInLate               Kind = "checkInLate"     // the PMS has not sent the stay as started
+	CheckInRepeated           Kind = "checkInRepeated" // a stay that is checked in is found again and again
+	CheckInHelp               Kind = "checkInHelp"
+	KioskHelp                 Kind = "kioskHelp"
+	KioskOffline              Kind = "kioskOffline"
+	SearchesFailed            Kind = "searchesFailed"
+)
+
+// Messages and mails.
+const (
+	MessageUnread   Kind = "messageUnread"
+	MailFailed      Kind = "mailFailed"
+	MailFailedOther Kind = "mailFailedOther" // a mail that is not about a booking
+	MailsNotSent    Kind = "mailsNotSent"    // no mail server is set
+	NoGuestAddress  Kind = "noGuestAddress"
+)
+
+// Kinds are all kinds, each with the parameters of its text in alphabetical order.
+var Kinds = map[Kind][]string{
+	BatteryLow:         {"lock"},
+	BridgeDoubled:      {"bridge"},
+	BridgeUnreachable:  {"bridge"},
+	BrokerUnreachable:  {"bridge"},
+	GatewayOffline:     {"bridge"},
+	LockUnreachable:    {"lock"},
+	LockTampered:       {"late", "lock", "what"},
+	LockJammed:         {"what"},
+	Guessing:           {"what"},
+	PINPatternsRefused: {"instructions", "lock", "patterns", "refused", "repeat"},
+
+	CodeRedrawn:    {"code", "codeId"},
+	CodeNotPlaced:  nil,
+	BackupCodeUsed: {"what"},
+
+	CodeLate:                 nil,
+	ShortPIN:                 nil,
+	WindowInFuture:           nil,
+	SpacesDisagree:           nil,
+	SpaceShared:              nil,
+	FormerCode:               nil,
+	SlotsFull:                nil,
+	PINNotPossible:           nil,
+	LockRefused:              nil,
+	DuplicateOnLock:          nil,
+	SpaceUnknown:             nil,
+	SpaceNotMapped:           nil,
+	RoomNotAssigned:          nil,
+	SpaceInactive:            nil,
+	BridgeRevoked:            nil,
+	NoBridge:                 nil,
+	ArrivalAtRisk:            {"fixes", "from", "number"},
+	ArrivalNotReady:          {"fixes", "from", "number"},
+	RetentionBlockedByAccess: nil,
+	RetentionBlockedByLock:   nil,
+
+	EndpointFailing:       {"action", "app", "failures", "problem"},
+	MappingMissing:        {"affected", "conflicts"},
+	MappingInactive:       {"affected", "conflicts"},
+	MappingRenamed:        {"affected", "conflicts"},
+	MappingRetyped:        {"affected", "conflicts"},
+	MappingNewUnmapped:    {"affected", "conflicts"},
+	MappingBedWithoutRoom: {"affected", "conflicts"},
+	MappingDuplicateID:    {"affected", "conflicts"},
+	MappingUnreadable:     {"affected", "conflicts"},
+
+	CheckInOwing:              {"amount", "number"},
+	CheckInRoomNotReady:       {"number"},
+	CheckInPartnerError:       {"number", "status"},
+	CheckInPartnerUnavailable: {"number"},
+	CheckInIdentityCheck:      {"number"},
+	CheckInSignature:          {"number"},
+	CheckInStageRefused:       {"number"},
+	CheckInMinorAlone:         {"number"},
+	CheckInRefused:            {"number", "status"},
+	CheckInAtDesk:             {"number"},
+	CheckInNoAnswer:           {"number"},
+	CheckInLate:               {"number"},
+	CheckInRepeated:           {"number", "place"},
+	CheckInHelp:               {"number"},
+	KioskHelp:                 {"kiosk"},
+	KioskOffline:              {"kiosk", "since"},
+	SearchesFailed:            {"at", "number", "place"},
+
+	MessageUnread:   {"number"},
+	MailFailed:      {"number", "problem"},
+	MailFailedOther: {"problem"},
+	MailsNotSent:    nil,
+	NoGuestAddress:  {"number"},
+}
+
+// Message returns the text of a kind of notice with its parameters.
+func (k Kind) Message(params message.Params) message.Message {
+	return message.Message{Kind: "notice." + string(k), Params: params}
+}
+
+// Key returns the [Notice.OnceKey] of a problem that a subject has at most once.
+func (k Kind) Key(subject string) string { return subject + "/" + string(k) }
