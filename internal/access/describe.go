@@ -42,6 +42,14 @@ const (
 	ClockUntrusted      = "clockUntrusted"
 )
 
+// Reasons are all reasons of access plans.
+var Reasons = []string{
+	NotCheckedIn, WindowInFuture, WindowPast, CheckedOut, ReservationCanceled, NotFirm, NoLock, MovingOut, SpaceShared, FormerCode, OwnPIN,
+	PINNotPossible, DuplicateOnLock, LockRefused, LockJammed, ClockUntrusted,
+	space.RoomNotAssigned, space.SpaceUnknown, space.SpaceNotMapped, space.SpacesDisagree, space.BedNotAssigned, space.SpaceInactive,
+	lock.NoBridge, lock.BridgeRevoked, lock.LockOffline, lock.SlotsFull,
+}
+
 // Plan says for each door whether it opens, and why not.
 type Plan struct {
 	Status  Status

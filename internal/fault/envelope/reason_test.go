@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	errorsv1 "latchkey.dev/gen/latchkey/errors/v1"
+	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/fault"
 )
 
@@ -35,6 +36,22 @@ func TestReasonsAreThoseOfTheProto(t *testing.T) {
 	slices.Sort(ours)
 	if diff := cmp.Diff(proto, ours); diff != "" {
 		t.Errorf("proto (-) and the packages (+) differ:\n%s", diff)
+	}
+}
+
+// The list of the reasons of access plans has each reason that the packages define.
+func TestReasonsOfPlansAreListed(t *testing.T) {
+	var defined []string
+	for _, path := range []string{"space/resolve.go", "lock/health.go", "access/describe.go"} {
+		file, err := parser.ParseFile(token.NewFileSet(), "../../"+path, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defined = append(defined, reasonsIn(t, file)...)
+	}
+	slices.Sort(defined)
+	if diff := cmp.Diff(defined, slices.Sorted(slices.Values(access.Reasons))); diff != "" {
+		t.Errorf("the packages (-) and access.Reasons (+) differ:\n%s", diff)
 	}
 }
 

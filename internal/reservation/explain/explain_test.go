@@ -202,7 +202,7 @@ func TestVerdicts(t *testing.T) {
 	}{
 		{"verified", stay(), Opens, ""},
 		{"verified, and the lock is offline", with(func(_ *Facts, _ *access.PlannedDoor, d *Door) { d.Online = false }), Opens, ""},
-		{"verified, and jammed", with(func(_ *Facts, _ *access.PlannedDoor, d *Door) { d.Jammed = true }), Uncertain, LockJammed},
+		{"verified, and jammed", with(func(_ *Facts, _ *access.PlannedDoor, d *Door) { d.Jammed = true }), Uncertain, access.LockJammed},
 		{"accepted by a lock that can be read", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN = slot.Accepted }), Uncertain, NotReadBack},
 		{"accepted by a lock that cannot", with(func(_ *Facts, p *access.PlannedDoor, d *Door) { p.PIN, d.ReadBack = slot.Accepted, false }), Opens, ""},
 		{"unconfirmed", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN = slot.Unconfirmed }), Uncertain, Unconfirmed},
@@ -258,22 +258,30 @@ func TestSentenceOfTheStay(t *testing.T) {
 	}
 }
 
-// Every reason that a plan can give has its words.
+// Each reason has texts for the guest and for staff, and each text has a reason.
 func TestEveryReasonHasTexts(t *testing.T) {
-	for _, r := range []string{
-		access.NoLock, space.SpaceInactive, space.SpaceUnknown, space.SpaceNotMapped, space.RoomNotAssigned, access.NotCheckedIn, access.NotFirm,
-		access.CheckedOut, access.ReservationCanceled, access.WindowPast, access.WindowInFuture, lock.LockOffline, lock.NoBridge, lock.BridgeRevoked,
-		lock.SlotsFull, access.PINNotPossible, access.DuplicateOnLock, access.LockRefused, access.ClockUntrusted, access.MovingOut,
-	} {
-		if textOf(r).Kind == "" || adviceOn(r).Kind == "" {
-			t.Errorf("%s has no text", r)
+	onlyStaff := []string{access.SpaceShared, space.SpacesDisagree, space.BedNotAssigned} // these do not close a door
+	var want []string
+	for _, r := range slices.Concat(Reasons, []string{"other"}) {
+		want = append(want, r+".staff")
+		if !slices.Contains(onlyStaff, r) {
+			want = append(want, r)
 		}
 	}
-	for _, r := range []string{access.SpaceShared, space.SpacesDisagree, space.BedNotAssigned} { // these do not close a door
-		if adviceOn(r).Kind == "" {
-			t.Errorf("%s has no text", r)
+	slices.Sort(want)
+	for _, language := range []string{"en", "de", "es", "fr"} {
+		var got []string
+		for _, e := range message.List(language, "reason.") {
+			got = append(got, e.Kind)
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: the texts of the reasons (-) and of the catalogue (+) differ:\n%s", language, diff)
 		}
 	}
+}
+
+func TestEvidenceHasSteps(t *testing.T) {
 	var kinds []string
 	for _, s := range Explain(stay(evidence(1, room, slot.Removing), evidence(2, room, slot.Failed), evidence(3, room, slot.Unconfirmed))).Steps {
 		kinds = append(kinds, s.Kind)

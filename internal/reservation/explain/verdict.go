@@ -2,6 +2,7 @@ package explain
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"latchkey.dev/internal/access"
@@ -26,8 +27,10 @@ const (
 	OnItsWay    = "onItsWay"    // the code has not reached the lock yet
 	Unconfirmed = "unconfirmed" // the code was sent to the lock, and the lock did not answer
 	NotReadBack = "notReadBack" // the lock accepted the code, and the bridge has not read the code back yet
-	LockJammed  = access.LockJammed
 )
+
+// Reasons are all reasons of verdicts and steps.
+var Reasons = slices.Concat(access.Reasons, []string{OnItsWay, Unconfirmed, NotReadBack})
 
 // Verdict is the answer for one door of the stay.
 type Verdict struct {
@@ -67,7 +70,7 @@ func (f Facts) outcome(d access.PlannedDoor) (Outcome, string) {
 	}
 	word, reason := f.byEvidence(d)
 	if word != DoesNotOpen && f.Doors[d.ID].Jammed {
-		return Uncertain, LockJammed
+		return Uncertain, access.LockJammed
 	}
 	if word == Opens && f.Plan.Window.From.After(f.Now) {
 		return OpensAt, access.WindowInFuture
