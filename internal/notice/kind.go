@@ -171,5 +171,5 @@ func (k Kind) Message(params message.Params) message.Message {
 	return message.Message{Kind: "notice." + string(k), Params: params}
 }
 
-// Key returns the [Notice.OnceKey] of a problem that a subject has at most once.
+// Key returns the OnceKey of a problem that a subject has at most once.
 func (k Kind) Key(subject string) string { return subject + "/" + string(k) }
