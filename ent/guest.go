@@ -50,6 +50,8 @@ type Guest struct {
 	Law string `json:"law,omitempty"`
 	// When the answers of the official form are erased. It is set after the departure.
 	EraseAt *time.Time `json:"erase_at,omitempty"`
+	// The BCP 47 tag of the language that the guest reads; empty: not known.
+	Language string `json:"language,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
@@ -66,7 +68,7 @@ func (*Guest) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullBool)
 		case guest.FieldPosition:
 			values[i] = new(sql.NullInt64)
-		case guest.FieldID, guest.FieldPropertyID, guest.FieldReservationID, guest.FieldRole, guest.FieldSharingSession, guest.FieldSharingBy, guest.FieldLaw:
+		case guest.FieldID, guest.FieldPropertyID, guest.FieldReservationID, guest.FieldRole, guest.FieldSharingSession, guest.FieldSharingBy, guest.FieldLaw, guest.FieldLanguage:
 			values[i] = new(sql.NullString)
 		case guest.FieldSharingSetAt, guest.FieldInvitedAt, guest.FieldUpdatedAt, guest.FieldEraseAt, guest.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
@@ -193,6 +195,12 @@ func (_m *Guest) assignValues(columns []string, values []any) error {
 				_m.EraseAt = new(time.Time)
 				*_m.EraseAt = value.Time
 			}
+		case guest.FieldLanguage:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field language", values[i])
+			} else if value.Valid {
+				_m.Language = value.String
+			}
 		case guest.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field created_at", values[i])
@@ -290,6 +298,9 @@ func (_m *Guest) String() string {
 		builder.WriteString("erase_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
+	builder.WriteString(", ")
+	builder.WriteString("language=")
+	builder.WriteString(_m.Language)
 	builder.WriteString(", ")
 	builder.WriteString("created_at=")
 	builder.WriteString(_m.CreatedAt.Format(time.ANSIC))

@@ -204,6 +204,20 @@ func (_c *GuestCreate) SetNillableEraseAt(v *time.Time) *GuestCreate {
 	return _c
 }
 
+// SetLanguage sets the "language" field.
+func (_c *GuestCreate) SetLanguage(v string) *GuestCreate {
+	_c.mutation.SetLanguage(v)
+	return _c
+}
+
+// SetNillableLanguage sets the "language" field if the given value is not nil.
+func (_c *GuestCreate) SetNillableLanguage(v *string) *GuestCreate {
+	if v != nil {
+		_c.SetLanguage(*v)
+	}
+	return _c
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (_c *GuestCreate) SetCreatedAt(v time.Time) *GuestCreate {
 	_c.mutation.SetCreatedAt(v)
@@ -287,6 +301,10 @@ func (_c *GuestCreate) defaults() {
 		v := guest.DefaultLaw
 		_c.mutation.SetLaw(v)
 	}
+	if _, ok := _c.mutation.Language(); !ok {
+		v := guest.DefaultLanguage
+		_c.mutation.SetLanguage(v)
+	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		v := guest.DefaultCreatedAt()
 		_c.mutation.SetCreatedAt(v)
@@ -353,6 +371,14 @@ func (_c *GuestCreate) check() error {
 	if v, ok := _c.mutation.Law(); ok {
 		if err := guest.LawValidator(v); err != nil {
 			return &ValidationError{Name: "law", err: fmt.Errorf(`ent: validator failed for field "Guest.law": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.Language(); !ok {
+		return &ValidationError{Name: "language", err: errors.New(`ent: missing required field "Guest.language"`)}
+	}
+	if v, ok := _c.mutation.Language(); ok {
+		if err := guest.LanguageValidator(v); err != nil {
+			return &ValidationError{Name: "language", err: fmt.Errorf(`ent: validator failed for field "Guest.language": %w`, err)}
 		}
 	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
@@ -461,6 +487,10 @@ func (_c *GuestCreate) createSpec() (*Guest, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.EraseAt(); ok {
 		_spec.SetField(guest.FieldEraseAt, field.TypeTime, value)
 		_node.EraseAt = &value
+	}
+	if value, ok := _c.mutation.Language(); ok {
+		_spec.SetField(guest.FieldLanguage, field.TypeString, value)
+		_node.Language = value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(guest.FieldCreatedAt, field.TypeTime, value)

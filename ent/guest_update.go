@@ -245,6 +245,20 @@ func (_u *GuestUpdate) ClearEraseAt() *GuestUpdate {
 	return _u
 }
 
+// SetLanguage sets the "language" field.
+func (_u *GuestUpdate) SetLanguage(v string) *GuestUpdate {
+	_u.mutation.SetLanguage(v)
+	return _u
+}
+
+// SetNillableLanguage sets the "language" field if the given value is not nil.
+func (_u *GuestUpdate) SetNillableLanguage(v *string) *GuestUpdate {
+	if v != nil {
+		_u.SetLanguage(*v)
+	}
+	return _u
+}
+
 // Mutation returns the GuestMutation object of the builder.
 func (_u *GuestUpdate) Mutation() *GuestMutation {
 	return _u.mutation
@@ -292,6 +306,11 @@ func (_u *GuestUpdate) check() error {
 	if v, ok := _u.mutation.Law(); ok {
 		if err := guest.LawValidator(v); err != nil {
 			return &ValidationError{Name: "law", err: fmt.Errorf(`ent: validator failed for field "Guest.law": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Language(); ok {
+		if err := guest.LanguageValidator(v); err != nil {
+			return &ValidationError{Name: "language", err: fmt.Errorf(`ent: validator failed for field "Guest.language": %w`, err)}
 		}
 	}
 	return nil
@@ -379,6 +398,9 @@ func (_u *GuestUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.EraseAtCleared() {
 		_spec.ClearField(guest.FieldEraseAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.Language(); ok {
+		_spec.SetField(guest.FieldLanguage, field.TypeString, value)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -617,6 +639,20 @@ func (_u *GuestUpdateOne) ClearEraseAt() *GuestUpdateOne {
 	return _u
 }
 
+// SetLanguage sets the "language" field.
+func (_u *GuestUpdateOne) SetLanguage(v string) *GuestUpdateOne {
+	_u.mutation.SetLanguage(v)
+	return _u
+}
+
+// SetNillableLanguage sets the "language" field if the given value is not nil.
+func (_u *GuestUpdateOne) SetNillableLanguage(v *string) *GuestUpdateOne {
+	if v != nil {
+		_u.SetLanguage(*v)
+	}
+	return _u
+}
+
 // Mutation returns the GuestMutation object of the builder.
 func (_u *GuestUpdateOne) Mutation() *GuestMutation {
 	return _u.mutation
@@ -677,6 +713,11 @@ func (_u *GuestUpdateOne) check() error {
 	if v, ok := _u.mutation.Law(); ok {
 		if err := guest.LawValidator(v); err != nil {
 			return &ValidationError{Name: "law", err: fmt.Errorf(`ent: validator failed for field "Guest.law": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Language(); ok {
+		if err := guest.LanguageValidator(v); err != nil {
+			return &ValidationError{Name: "language", err: fmt.Errorf(`ent: validator failed for field "Guest.language": %w`, err)}
 		}
 	}
 	return nil
@@ -781,6 +822,9 @@ func (_u *GuestUpdateOne) sqlSave(ctx context.Context) (_node *Guest, err error)
 	}
 	if _u.mutation.EraseAtCleared() {
 		_spec.ClearField(guest.FieldEraseAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.Language(); ok {
+		_spec.SetField(guest.FieldLanguage, field.TypeString, value)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Guest{config: _u.config}

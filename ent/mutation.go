@@ -14521,6 +14521,7 @@ type GuestMutation struct {
 	updated_at          *time.Time
 	law                 *string
 	erase_at            *time.Time
+	language            *string
 	created_at          *time.Time
 	clearedFields       map[string]struct{}
 	done                bool
@@ -15322,6 +15323,42 @@ func (m *GuestMutation) ResetEraseAt() {
 	delete(m.clearedFields, guest.FieldEraseAt)
 }
 
+// SetLanguage sets the "language" field.
+func (m *GuestMutation) SetLanguage(s string) {
+	m.language = &s
+}
+
+// Language returns the value of the "language" field in the mutation.
+func (m *GuestMutation) Language() (r string, exists bool) {
+	v := m.language
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLanguage returns the old "language" field's value of the Guest entity.
+// If the Guest object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestMutation) OldLanguage(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLanguage is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLanguage requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLanguage: %w", err)
+	}
+	return oldValue.Language, nil
+}
+
+// ResetLanguage resets all changes to the "language" field.
+func (m *GuestMutation) ResetLanguage() {
+	m.language = nil
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (m *GuestMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -15392,7 +15429,7 @@ func (m *GuestMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *GuestMutation) Fields() []string {
-	fields := make([]string, 0, 17)
+	fields := make([]string, 0, 18)
 	if m.property_id != nil {
 		fields = append(fields, guest.FieldPropertyID)
 	}
@@ -15441,6 +15478,9 @@ func (m *GuestMutation) Fields() []string {
 	if m.erase_at != nil {
 		fields = append(fields, guest.FieldEraseAt)
 	}
+	if m.language != nil {
+		fields = append(fields, guest.FieldLanguage)
+	}
 	if m.created_at != nil {
 		fields = append(fields, guest.FieldCreatedAt)
 	}
@@ -15484,6 +15524,8 @@ func (m *GuestMutation) Field(name string) (ent.Value, bool) {
 		return m.Law()
 	case guest.FieldEraseAt:
 		return m.EraseAt()
+	case guest.FieldLanguage:
+		return m.Language()
 	case guest.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -15527,6 +15569,8 @@ func (m *GuestMutation) OldField(ctx context.Context, name string) (ent.Value, e
 		return m.OldLaw(ctx)
 	case guest.FieldEraseAt:
 		return m.OldEraseAt(ctx)
+	case guest.FieldLanguage:
+		return m.OldLanguage(ctx)
 	case guest.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -15649,6 +15693,13 @@ func (m *GuestMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetEraseAt(v)
+		return nil
+	case guest.FieldLanguage:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLanguage(v)
 		return nil
 	case guest.FieldCreatedAt:
 		v, ok := value.(time.Time)
@@ -15807,6 +15858,9 @@ func (m *GuestMutation) ResetField(name string) error {
 		return nil
 	case guest.FieldEraseAt:
 		m.ResetEraseAt()
+		return nil
+	case guest.FieldLanguage:
+		m.ResetLanguage()
 		return nil
 	case guest.FieldCreatedAt:
 		m.ResetCreatedAt()

@@ -668,8 +668,14 @@ func init() {
 	guest.DefaultLaw = guestDescLaw.Default.(string)
 	// guest.LawValidator is a validator for the "law" field. It is called by the builders before save.
 	guest.LawValidator = guestDescLaw.Validators[0].(func(string) error)
+	// guestDescLanguage is the schema descriptor for language field.
+	guestDescLanguage := guestFields[17].Descriptor()
+	// guest.DefaultLanguage holds the default value on creation for the language field.
+	guest.DefaultLanguage = guestDescLanguage.Default.(string)
+	// guest.LanguageValidator is a validator for the "language" field. It is called by the builders before save.
+	guest.LanguageValidator = guestDescLanguage.Validators[0].(func(string) error)
 	// guestDescCreatedAt is the schema descriptor for created_at field.
-	guestDescCreatedAt := guestFields[17].Descriptor()
+	guestDescCreatedAt := guestFields[18].Descriptor()
 	// guest.DefaultCreatedAt holds the default value on creation for the created_at field.
 	guest.DefaultCreatedAt = guestDescCreatedAt.Default.(func() time.Time)
 	// guestDescID is the schema descriptor for id field.

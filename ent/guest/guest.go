@@ -45,6 +45,8 @@ const (
 	FieldLaw = "law"
 	// FieldEraseAt holds the string denoting the erase_at field in the database.
 	FieldEraseAt = "erase_at"
+	// FieldLanguage holds the string denoting the language field in the database.
+	FieldLanguage = "language"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the guest in the database.
@@ -70,6 +72,7 @@ var Columns = []string{
 	FieldUpdatedAt,
 	FieldLaw,
 	FieldEraseAt,
+	FieldLanguage,
 	FieldCreatedAt,
 }
 
@@ -110,6 +113,10 @@ var (
 	DefaultLaw string
 	// LawValidator is a validator for the "law" field. It is called by the builders before save.
 	LawValidator func(string) error
+	// DefaultLanguage holds the default value on creation for the "language" field.
+	DefaultLanguage string
+	// LanguageValidator is a validator for the "language" field. It is called by the builders before save.
+	LanguageValidator func(string) error
 	// DefaultCreatedAt holds the default value on creation for the "created_at" field.
 	DefaultCreatedAt func() time.Time
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
@@ -192,6 +199,11 @@ func ByLaw(opts ...sql.OrderTermOption) OrderOption {
 // ByEraseAt orders the results by the erase_at field.
 func ByEraseAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldEraseAt, opts...).ToFunc()
+}
+
+// ByLanguage orders the results by the language field.
+func ByLanguage(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldLanguage, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

@@ -139,6 +139,11 @@ func EraseAt(v time.Time) predicate.Guest {
 	return predicate.Guest(sql.FieldEQ(FieldEraseAt, v))
 }
 
+// Language applies equality check predicate on the "language" field. It's identical to LanguageEQ.
+func Language(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldEQ(FieldLanguage, v))
+}
+
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
 func CreatedAt(v time.Time) predicate.Guest {
 	return predicate.Guest(sql.FieldEQ(FieldCreatedAt, v))
@@ -862,6 +867,71 @@ func EraseAtIsNil() predicate.Guest {
 // EraseAtNotNil applies the NotNil predicate on the "erase_at" field.
 func EraseAtNotNil() predicate.Guest {
 	return predicate.Guest(sql.FieldNotNull(FieldEraseAt))
+}
+
+// LanguageEQ applies the EQ predicate on the "language" field.
+func LanguageEQ(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldEQ(FieldLanguage, v))
+}
+
+// LanguageNEQ applies the NEQ predicate on the "language" field.
+func LanguageNEQ(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldNEQ(FieldLanguage, v))
+}
+
+// LanguageIn applies the In predicate on the "language" field.
+func LanguageIn(vs ...string) predicate.Guest {
+	return predicate.Guest(sql.FieldIn(FieldLanguage, vs...))
+}
+
+// LanguageNotIn applies the NotIn predicate on the "language" field.
+func LanguageNotIn(vs ...string) predicate.Guest {
+	return predicate.Guest(sql.FieldNotIn(FieldLanguage, vs...))
+}
+
+// LanguageGT applies the GT predicate on the "language" field.
+func LanguageGT(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldGT(FieldLanguage, v))
+}
+
+// LanguageGTE applies the GTE predicate on the "language" field.
+func LanguageGTE(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldGTE(FieldLanguage, v))
+}
+
+// LanguageLT applies the LT predicate on the "language" field.
+func LanguageLT(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldLT(FieldLanguage, v))
+}
+
+// LanguageLTE applies the LTE predicate on the "language" field.
+func LanguageLTE(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldLTE(FieldLanguage, v))
+}
+
+// LanguageContains applies the Contains predicate on the "language" field.
+func LanguageContains(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldContains(FieldLanguage, v))
+}
+
+// LanguageHasPrefix applies the HasPrefix predicate on the "language" field.
+func LanguageHasPrefix(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldHasPrefix(FieldLanguage, v))
+}
+
+// LanguageHasSuffix applies the HasSuffix predicate on the "language" field.
+func LanguageHasSuffix(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldHasSuffix(FieldLanguage, v))
+}
+
+// LanguageEqualFold applies the EqualFold predicate on the "language" field.
+func LanguageEqualFold(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldEqualFold(FieldLanguage, v))
+}
+
+// LanguageContainsFold applies the ContainsFold predicate on the "language" field.
+func LanguageContainsFold(v string) predicate.Guest {
+	return predicate.Guest(sql.FieldContainsFold(FieldLanguage, v))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

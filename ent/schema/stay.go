@@ -109,6 +109,7 @@ func (Guest) Fields() []ent.Field {
 		maybe("updated_at"),
 		field.String("law").MaxRuneLen(8).Default("").Comment("The country rule under which the answers were last saved; empty: none that names a retention."),
 		field.Time("erase_at").Optional().Nillable().SchemaType(momentType).Comment("When the answers of the official form are erased. It is set after the departure."),
+		field.String("language").MaxRuneLen(35).Default("").Comment("The BCP 47 tag of the language that the guest reads; empty: not known."),
 		created(),
 	}
 }

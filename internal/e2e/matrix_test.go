@@ -159,6 +159,7 @@ var matrix = map[string]rule{
 	"latchkey.guest.v1.MessageService/WatchMessages":   {"session", "", `{}`, codes.PermissionDenied},
 	"latchkey.guest.v1.StayService/ListDisclosures":    {"session", "", `{}`, ok},
 	"latchkey.guest.v1.StayService/CreateSmartKeyLink": {"session", "", `{}`, codes.PermissionDenied},
+	"latchkey.guest.v1.StayService/SetLanguage":        {"session", "", `{"language":"xx"}`, invalid},
 	"latchkey.guest.v1.StayService/EndSession":         {"session", "", untouched, invalid},
 	"latchkey.guest.v1.FormService/GetForm":            {"session", "", `{"guestId":"gst_0"}`, notFound},
 	"latchkey.guest.v1.FormService/ListForms":          {"session", "", `{}`, ok},

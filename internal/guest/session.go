@@ -20,6 +20,7 @@ import (
 // Session is a new session with its token, which is not stored.
 type Session struct {
 	ID, Token, PropertyID, ReservationID string
+	GuestID                              string // of a companion; empty: the session acts for the whole party
 	ExpiresAt                            time.Time
 }
 
@@ -42,7 +43,7 @@ type SessionSpec struct {
 // CreateSession creates a session. The caller has checked the guest's proof.
 func CreateSession(tx *db.Tx, keys *keyring.Ring, s SessionSpec) (Session, error) {
 	out := Session{
-		ID: id.New(id.Session), Token: keyring.NewToken(keyring.SessionToken), PropertyID: s.PropertyID, ReservationID: s.ReservationID,
+		ID: id.New(id.Session), Token: keyring.NewToken(keyring.SessionToken), PropertyID: s.PropertyID, ReservationID: s.ReservationID, GuestID: s.GuestID,
 		ExpiresAt: tx.Now().Add(s.TTL),
 	}
 	err := tx.GuestSession.Create().SetID(out.ID).SetPropertyID(s.PropertyID).SetReservationID(s.ReservationID).SetGuestID(s.GuestID).

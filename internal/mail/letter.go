@@ -17,6 +17,7 @@ import (
 type Letter struct {
 	Property   string
 	Language   string // a BCP 47 tag
+	Direction  string // ltr or rtl
 	Accent     string // #RRGGBB; empty: the default
 	Subject    string
 	Paragraphs []string
@@ -35,8 +36,9 @@ type Button struct{ Label, URL string }
 // Code is a PIN with its heading.
 type Code struct{ Label, Digits string }
 
-// Grouped returns the digits in groups.
-func (c Code) Grouped() string { return strings.Join(text.Groups(c.Digits), " ") }
+// Grouped returns the digits in groups. The space between them does not break, so that the groups keep their order in a text from right to
+// left.
+func (c Code) Grouped() string { return strings.Join(text.Groups(c.Digits), "\u00a0") }
 
 // Text is what a recipient reads.
 type Text struct {

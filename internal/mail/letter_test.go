@@ -30,7 +30,7 @@ func TestLetters(t *testing.T) {
 		if strings.Contains(text.HTML, "<Miramar>") {
 			t.Errorf("%s: the HTML has an unescaped name", kind)
 		}
-		if has := strings.Contains(text.Text, "480 271") && strings.Contains(text.HTML, "480 271") && strings.Contains(text.Text, "12 34"); has != kind.HasPIN() {
+		if has := strings.Contains(text.Text, "480\u00a0271") && strings.Contains(text.HTML, "480\u00a0271") && strings.Contains(text.Text, "12\u00a034"); has != kind.HasPIN() {
 			t.Errorf("%s: has the PIN: %v", kind, has)
 		}
 		if has := strings.Contains(text.Text, "/g/l/secret") && strings.Contains(text.HTML, `href="https://stay.example/g/l/secret"`); has != kind.HasLink() && kind != Staff {

@@ -43,7 +43,7 @@ type DoorCode struct{ Door, Digits string }
 
 // Letter puts an occasion into words.
 func (o Occasion) Letter() Letter {
-	l := Letter{Property: o.Property, Language: o.language(), Accent: o.Accent}
+	l := Letter{Property: o.Property, Language: o.language(), Direction: message.Direction(o.language()), Accent: o.Accent}
 	if len(o.Stays) == 0 {
 		o.Stays = []OccasionStay{{}}
 	}

@@ -216,9 +216,16 @@ func (r Reader) Text(m Message) string {
 		if part[3] != "" {
 			return plural(language, number(value), strings.Split(part[3][1:], "|"))
 		}
-		return r.format(value, part[2])
+		formatted := r.format(value, part[2])
+		if _, isText := value.(string); isText && Direction(language) == RightToLeft {
+			return isolate(formatted)
+		}
+		return formatted
 	}))
 }
+
+// isolate keeps the direction of a name or a phone number within a text of the other direction.
+func isolate(s string) string { return "\u2068" + s + "\u2069" }
 
 // find returns the text of a kind in a language, else in the language without its region, such as "de" of "de-AT", else in English.
 func find(language, kind string) (used, text string, ok bool) {

@@ -119,7 +119,7 @@ func (x *exchange) doStep(do string) (*guestv1.CheckIn, error) {
 	api := x.site.api
 	switch do {
 	case "start":
-		a, err := api.CheckIns.StartCheckIn(x.callContext(), &guestv1.StartCheckInRequest{})
+		a, err := api.CheckIns.StartCheckIn(x.callContext(), &guestv1.StartCheckInRequest{Language: x.language()})
 		return a.GetData(), err
 	case "again":
 		a, err := api.CheckIns.AskAgain(x.callContext(), &guestv1.AskAgainRequest{})

@@ -52,6 +52,7 @@ type fakeAPI struct {
 	choices     []*guestv1.Choice
 	kiosk       *kioskv1.Kiosk
 	helped      int
+	language    string // of the guest
 	ended       int
 	fails       *fault.Fault // with which every call is refused
 	devices     []*guestv1.Device
@@ -172,7 +173,7 @@ func (f *fakeAPI) BindLink(ctx context.Context, r *guestv1.BindLinkRequest, _ ..
 	if r.GetLink() != linkSecret || f.bound || f.canceled {
 		return nil, unknown()
 	}
-	f.bound = true
+	f.bound, f.language = true, r.GetLanguage()
 	return &guestv1.BindLinkResponse{Data: f.session()}, f.call(ctx, "")
 }
 
@@ -284,6 +285,11 @@ func (f *fakeAPI) ListDisclosures(ctx context.Context, _ *guestv1.ListDisclosure
 	return &guestv1.ListDisclosuresResponse{Data: f.ledger}, f.call(ctx, staySession)
 }
 
+func (f *fakeAPI) SetLanguage(ctx context.Context, r *guestv1.SetLanguageRequest, _ ...grpc.CallOption) (*guestv1.SetLanguageResponse, error) {
+	f.language = r.GetLanguage()
+	return &guestv1.SetLanguageResponse{}, f.call(ctx, staySession)
+}
+
 func (f *fakeAPI) EndSession(ctx context.Context, r *guestv1.EndSessionRequest, _ ...grpc.CallOption) (*guestv1.EndSessionResponse, error) {
 	if r.GetDeviceId() == "" && !r.GetOthers() {
 		f.ended++
@@ -303,7 +309,8 @@ func (f *fakeAPI) GetCheckIn(ctx context.Context, _ *guestv1.GetCheckInRequest, 
 	return &guestv1.GetCheckInResponse{Data: f.stay.GetCheckIn()}, f.call(ctx, staySession)
 }
 
-func (f *fakeAPI) StartCheckIn(ctx context.Context, _ *guestv1.StartCheckInRequest, _ ...grpc.CallOption) (*guestv1.StartCheckInResponse, error) {
+func (f *fakeAPI) StartCheckIn(ctx context.Context, r *guestv1.StartCheckInRequest, _ ...grpc.CallOption) (*guestv1.StartCheckInResponse, error) {
+	f.language = r.GetLanguage()
 	f.stay.CheckIn.Stage = "confirmDetails"
 	return &guestv1.StartCheckInResponse{Data: f.stay.GetCheckIn()}, f.call(ctx, staySession)
 }

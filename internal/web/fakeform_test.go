@@ -48,6 +48,7 @@ func (f *fakeAPI) SaveStep(ctx context.Context, r *guestv1.SaveStepRequest, _ ..
 	if err := f.once(ctx, r); err != nil {
 		return nil, err
 	}
+	f.language = r.GetLanguage()
 	if wrong := f.wrong; len(wrong) > 0 {
 		f.wrong = nil
 		return nil, fault.Fields(wrong...)

@@ -2,6 +2,7 @@ package web
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/text/language"
@@ -41,11 +42,22 @@ func (l languages) words(chosen, accept string, face *guestv1.PropertyFace) word
 		w.Lang = chosen
 		return w
 	}
-	wanted, _, _ := language.ParseAcceptLanguage(accept)
-	if _, i, sure := l.matcher.Match(append(wanted, language.Make(face.GetLanguage()))...); sure != language.No {
-		w.Lang = l.names[i]
+	if matched := l.match(accept, face.GetLanguage()); matched != "" {
+		w.Lang = matched
 	}
 	return w
+}
+
+// match returns the first language with texts among those of a header Accept-Language and more tags, or "".
+func (l languages) match(accept string, more ...string) string {
+	wanted, _, _ := language.ParseAcceptLanguage(accept)
+	for _, tag := range more {
+		wanted = append(wanted, language.Make(tag))
+	}
+	if _, i, sure := l.matcher.Match(wanted...); sure != language.No {
+		return l.names[i]
+	}
+	return ""
 }
 
 // words returns the words for the exchange's page.
@@ -57,16 +69,37 @@ func (x *exchange) words(face *guestv1.PropertyFace) words {
 	return x.site.languages.words(chosen, x.r.Header.Get("Accept-Language"), face)
 }
 
-// rightToLeft are the scripts that are written from right to left.
-var rightToLeft = []string{"Arab", "Hebr", "Thaa", "Syrc", "Nkoo", "Adlm", "Rohg"}
-
-// Dir is the direction of the language's script.
-func (w words) Dir() string {
-	if script, _ := language.Make(w.Lang).Script(); slices.Contains(rightToLeft, script.String()) {
-		return "rtl"
+// language returns the language that the guest reads: the choice, else the first of the browser's languages that has texts. It returns "" if
+// neither names one. A tablet's browser says nothing about its guest.
+func (x *exchange) language() string {
+	if chosen := x.cookie(languageCookie); slices.Contains(x.site.languages.names, chosen) {
+		return chosen
 	}
-	return "ltr"
+	if x.flow.Kiosk {
+		return ""
+	}
+	return x.site.languages.match(x.r.Header.Get("Accept-Language"))
 }
+
+// saveLanguage stores the choice with the stay of the page, so that mails follow it. The choice holds for pages also if that fails.
+func (x *exchange) saveLanguage(language string) {
+	token := x.cookie(visitCookie)
+	if id, ok := strings.CutPrefix(x.r.URL.Path, "/g/stays/"); ok {
+		id, _, _ = strings.Cut(id, "/")
+		token = x.cookie(stayCookie + id)
+	} else if !strings.HasPrefix(x.r.URL.Path, "/k/") {
+		return
+	}
+	if token == "" {
+		return
+	}
+	if _, err := x.site.api.Stays.SetLanguage(x.callContextOf(token), &guestv1.SetLanguageRequest{Language: language}); err != nil {
+		x.site.log.InfoContext(x.r.Context(), "a guest's language was not stored", "error", err)
+	}
+}
+
+// Dir is the direction in which the language is written.
+func (w words) Dir() string { return message.Direction(w.Lang) }
 
 // LanguageName is a language's name in that language.
 func (w words) LanguageName(language string) string {

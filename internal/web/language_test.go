@@ -139,3 +139,28 @@ func TestPseudoLanguages(t *testing.T) {
 		}
 	}
 }
+
+// Mails follow the language that the guest reads: pages send the choice, or else the browser's language, with what the guest does.
+func TestLanguageOfMails(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	want := func(what, want string) {
+		t.Helper()
+		if f.language != want {
+			t.Errorf("%s: %q, want %q", what, f.language, want)
+		}
+		f.language = "none"
+	}
+	b.headers = map[string]string{"Accept-Language": "de-CH, en;q=0.5"}
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	want("a bound link", "de")
+	b.moves("/g/stays/rsv_1?look", url.Values{"lang": {"fr"}}, "/g/stays/rsv_1")
+	want("a choice", "fr")
+	b.do(http.MethodPost, "/g/stays/rsv_1/form/gst_1/name", form("key", pageKey, "firstName", "Ana", "lastName", "Silva"))
+	want("answers", "fr")
+	b.moves("/q/door_1?look", url.Values{"lang": {"es"}}, "/q/door_1")
+	want("a page without a session", "none")
+	b.headers["Accept-Language"] = "ja"
+	b.moves("/g/stays/rsv_1?look", url.Values{"lang": {"tlh"}}, "/g/stays/rsv_1")
+	want("a language without texts", "none")
+}

@@ -36,7 +36,7 @@ func (s *site) bindLink(x *exchange) error {
 	if x.key() == "" {
 		return s.showLink(x)
 	}
-	bound, err := s.api.Links.BindLink(x.callContext(), &guestv1.BindLinkRequest{Link: x.r.PathValue("secret"), Device: deviceOf(x.r.UserAgent())})
+	bound, err := s.api.Links.BindLink(x.callContext(), &guestv1.BindLinkRequest{Link: x.r.PathValue("secret"), Device: deviceOf(x.r.UserAgent()), Language: x.language()})
 	if err != nil {
 		// Another device may have bound it meanwhile, or the stay was canceled: its page says so.
 		if again, e := s.api.Links.GetLink(x.callContext(), &guestv1.GetLinkRequest{Link: x.r.PathValue("secret")}); e == nil && (again.GetData().GetBound() || again.GetData().GetCanceled()) {

@@ -76,6 +76,7 @@ func (s *site) saveLook(x *exchange) error {
 			until = time.Time{} // for this guest; the start page ends it
 		}
 		x.setCookie(languageCookie, lang, until)
+		x.saveLanguage(lang)
 		replaceCookie(typed, x.cookieName(languageCookie), lang)
 	}
 	if x.key() != "" {

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,12 +115,16 @@ func (m Mails) render(ctx context.Context, row *mail.Row) (rendered, error) {
 	if err != nil {
 		zone = time.UTC // an unknown time zone must not hold back mails
 	}
+	language, err := languageOf(view, row, look)
+	if err != nil {
+		return rendered{}, err
+	}
 	to, err := mail.Recipient(view, m.Keys, row)
 	if err != nil {
 		return rendered{}, err
 	}
 	r := &renderer{Mails: m, view: view, row: row, property: in, to: to, out: rendered{property: in.Name}, occasion: mail.Occasion{
-		Kind: mail.Kind(row.Kind), Reader: message.Reader{Language: look.Language, Zone: zone}, Property: in.Name, Accent: look.Accent,
+		Kind: mail.Kind(row.Kind), Reader: message.Reader{Language: language, Zone: zone}, Property: in.Name, Accent: look.Accent,
 		DeskPhone: look.DeskPhone, Address: look.Address, Directions: look.Directions, Now: view.Now(),
 	}}
 	if row.ReservationID != "" {
@@ -132,6 +137,15 @@ func (m Mails) render(ctx context.Context, row *mail.Row) (rendered, error) {
 	}
 	r.out.text, err = mail.Compose(r.to, r.occasion.Letter())
 	return r.out, err
+}
+
+// languageOf returns the language of a mail: that of the guest who gets it, or the property's if it is not known. Staff read the property's.
+func languageOf(view *db.Tx, row *mail.Row, look *property.CheckInSettings) (string, error) {
+	if row.ReservationID == "" || mail.Kind(row.Kind) == mail.Staff {
+		return look.Language, nil
+	}
+	language, err := guest.LanguageOf(view, row.PropertyID, row.ReservationID, row.GuestID)
+	return cmp.Or(language, look.Language), err
 }
 
 // addStay adds a stay to the mail: its dates, its room, and links or PINs.

@@ -642,6 +642,7 @@ var (
 		{Name: "updated_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "law", Type: field.TypeString, Size: 8, Default: ""},
 		{Name: "erase_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "language", Type: field.TypeString, Size: 35, Default: ""},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "reservation_id", Type: field.TypeString, Size: 40},
 	}
@@ -653,7 +654,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "guests_reservations_reservation",
-				Columns:    []*schema.Column{GuestsColumns[17]},
+				Columns:    []*schema.Column{GuestsColumns[18]},
 				RefColumns: []*schema.Column{ReservationsColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -662,7 +663,7 @@ var (
 			{
 				Name:    "guest_reservation_id",
 				Unique:  false,
-				Columns: []*schema.Column{GuestsColumns[17]},
+				Columns: []*schema.Column{GuestsColumns[18]},
 			},
 			{
 				Name:    "guest_property_id",
@@ -672,7 +673,7 @@ var (
 			{
 				Name:    "guest_reservation_id_law",
 				Unique:  false,
-				Columns: []*schema.Column{GuestsColumns[17], GuestsColumns[14]},
+				Columns: []*schema.Column{GuestsColumns[18], GuestsColumns[14]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "erase_at IS NULL AND law <> ''",
 				},

@@ -9,6 +9,8 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/money"
 )
@@ -32,8 +34,16 @@ func (s *CheckIns) GetCheckIn(ctx context.Context, _ *guestv1.GetCheckInRequest)
 	return &guestv1.GetCheckInResponse{Data: m}, err
 }
 
-func (s *CheckIns) StartCheckIn(ctx context.Context, _ *guestv1.StartCheckInRequest) (*guestv1.StartCheckInResponse, error) {
-	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) { return s.Service.Start(ctx, a) })
+func (s *CheckIns) StartCheckIn(ctx context.Context, r *guestv1.StartCheckInRequest) (*guestv1.StartCheckInResponse, error) {
+	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) {
+		if language := r.GetLanguage(); language != "" {
+			err := s.DB.Write(ctx, func(tx *db.Tx) error { return guest.ChooseLanguage(tx, s.Keys, a, language) })
+			if err != nil {
+				return checkin.View{}, err
+			}
+		}
+		return s.Service.Start(ctx, a)
+	})
 	return &guestv1.StartCheckInResponse{Data: m}, err
 }
 

@@ -30,6 +30,13 @@ func (s *Stays) ListDevices(ctx context.Context, _ *guestv1.ListDevicesRequest) 
 	return &guestv1.ListDevicesResponse{Data: out}, nil
 }
 
+// SetLanguage stores the language that the caller reads.
+func (s *Stays) SetLanguage(ctx context.Context, r *guestv1.SetLanguageRequest) (*guestv1.SetLanguageResponse, error) {
+	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetLanguageResponse, error) {
+		return &guestv1.SetLanguageResponse{}, guest.ChooseLanguage(tx, s.Keys, a, r.GetLanguage())
+	})
+}
+
 // EndSession ends the caller's session, or sessions of other devices.
 func (s *Stays) EndSession(ctx context.Context, r *guestv1.EndSessionRequest) (*guestv1.EndSessionResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.EndSessionResponse, error) {

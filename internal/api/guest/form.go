@@ -72,6 +72,9 @@ func (s *Forms) SaveStep(ctx context.Context, r *guestv1.SaveStepRequest) (*gues
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*guestv1.SaveStepResponse, error) {
 		p, err := guest.SaveStep(tx, s.Keys, a, r.GetGuestId(), rule.Step(r.GetStep()), r.GetAnswers())
 		if err == nil {
+			err = guest.SetLanguage(tx, a.PropertyID, a.ReservationID, a.GuestID, r.GetLanguage())
+		}
+		if err == nil {
 			err = s.evaluate(tx, a)
 		}
 		if err != nil {

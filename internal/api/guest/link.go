@@ -112,8 +112,10 @@ func firstLetter(name string) string {
 func (s *Links) BindLink(ctx context.Context, r *guestv1.BindLinkRequest) (*guestv1.BindLinkResponse, error) {
 	var made guest.Session
 	err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
-		made, err = guest.BindLink(tx, s.Keys, r.GetLink(), r.GetDevice())
-		return err
+		if made, err = guest.BindLink(tx, s.Keys, r.GetLink(), r.GetDevice()); err != nil {
+			return err
+		}
+		return guest.SetLanguage(tx, made.PropertyID, made.ReservationID, made.GuestID, r.GetLanguage())
 	})
 	if err != nil {
 		return nil, err

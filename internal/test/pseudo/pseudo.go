@@ -22,6 +22,8 @@ var letters = map[string][]rune{
 	RightToLeft: []rune("ابجدهفغحيكقلمنعوصرسشتثطخظز"),
 }
 
+var directions = map[string]string{Long: message.LeftToRight, RightToLeft: message.RightToLeft}
+
 // longWord is how many letters a word of Long has before a space remains after it.
 const longWord = 14
 
@@ -38,6 +40,7 @@ func Add(t testing.TB, language string) {
 	for _, e := range message.List(message.English, "") {
 		content.WriteString(e.Kind + " = " + Text(language, e.Text) + "\n")
 	}
+	content.WriteString("language.direction = " + directions[language] + "\n")
 	t.Cleanup(message.Add(language, content.String()))
 }
 

@@ -7,6 +7,7 @@
 package guestv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -320,7 +321,9 @@ func (x *GetCheckInResponse) GetData() *CheckIn {
 
 // StartCheckInRequest has no fields.
 type StartCheckInRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The language that the guest reads, for mails to the guest: see SetLanguageRequest. Empty: it does not change.
+	Language      string `protobuf:"bytes,1,opt,name=language,proto3" json:"language,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -353,6 +356,13 @@ func (x *StartCheckInRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use StartCheckInRequest.ProtoReflect.Descriptor instead.
 func (*StartCheckInRequest) Descriptor() ([]byte, []int) {
 	return file_latchkey_guest_v1_checkin_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *StartCheckInRequest) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
 }
 
 // StartCheckInResponse answers with the check-in.
@@ -728,7 +738,7 @@ var File_latchkey_guest_v1_checkin_proto protoreflect.FileDescriptor
 
 const file_latchkey_guest_v1_checkin_proto_rawDesc = "" +
 	"\n" +
-	"\x1flatchkey/guest/v1/checkin.proto\x12\x11latchkey.guest.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\x8e\x03\n" +
+	"\x1flatchkey/guest/v1/checkin.proto\x12\x11latchkey.guest.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\x8e\x03\n" +
 	"\aCheckIn\x12\x14\n" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x124\n" +
 	"\x05stops\x18\x02 \x03(\v2\x1e.latchkey.guest.v1.CheckInStopR\x05stops\x125\n" +
@@ -749,8 +759,9 @@ const file_latchkey_guest_v1_checkin_proto_rawDesc = "" +
 	"\x06mailed\x18\x06 \x01(\bR\x06mailed\"\x13\n" +
 	"\x11GetCheckInRequest\"D\n" +
 	"\x12GetCheckInResponse\x12.\n" +
-	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.guest.v1.CheckInR\x04data\"\x15\n" +
-	"\x13StartCheckInRequest\"F\n" +
+	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.guest.v1.CheckInR\x04data\":\n" +
+	"\x13StartCheckInRequest\x12#\n" +
+	"\blanguage\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18#R\blanguage\"F\n" +
 	"\x14StartCheckInResponse\x12.\n" +
 	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.guest.v1.CheckInR\x04data\"\x11\n" +
 	"\x0fAskAgainRequest\"B\n" +

@@ -341,7 +341,9 @@ type BindLinkRequest struct {
 	// The secret of the link.
 	Link string `protobuf:"bytes,1,opt,name=link,proto3" json:"link,omitempty"`
 	// What the device is, as it says itself, for the guest and staff. Empty: unknown.
-	Device        string `protobuf:"bytes,2,opt,name=device,proto3" json:"device,omitempty"`
+	Device string `protobuf:"bytes,2,opt,name=device,proto3" json:"device,omitempty"`
+	// The language that the guest reads, for mails to the guest: see SetLanguageRequest. Empty: it does not change.
+	Language      string `protobuf:"bytes,3,opt,name=language,proto3" json:"language,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -386,6 +388,13 @@ func (x *BindLinkRequest) GetLink() string {
 func (x *BindLinkRequest) GetDevice() string {
 	if x != nil {
 		return x.Device
+	}
+	return ""
+}
+
+func (x *BindLinkRequest) GetLanguage() string {
+	if x != nil {
+		return x.Language
 	}
 	return ""
 }
@@ -1100,10 +1109,11 @@ const file_latchkey_guest_v1_link_proto_rawDesc = "" +
 	"\aaddress\x18\a \x01(\tR\aaddress\x12\x1e\n" +
 	"\n" +
 	"directions\x18\b \x01(\tR\n" +
-	"directions\"\x80\x01\n" +
+	"directions\"\xa5\x01\n" +
 	"\x0fBindLinkRequest\x12 \n" +
 	"\x04link\x18\x01 \x01(\tB\f\xbaH\x06r\x04\x10\x01\x18@\x80\x01\x01R\x04link\x12K\n" +
-	"\x06device\x18\x02 \x01(\tB3\xbaH0r.R\x00R\x06iPhoneR\x04iPadR\aAndroidR\aWindowsR\x03MacR\x05LinuxR\x06device\"B\n" +
+	"\x06device\x18\x02 \x01(\tB3\xbaH0r.R\x00R\x06iPhoneR\x04iPadR\aAndroidR\aWindowsR\x03MacR\x05LinuxR\x06device\x12#\n" +
+	"\blanguage\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18#R\blanguage\"B\n" +
 	"\x10BindLinkResponse\x12.\n" +
 	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.guest.v1.SessionR\x04data\"x\n" +
 	"\aSession\x12\x19\n" +

@@ -25,6 +25,90 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// SetLanguageRequest has the language.
+type SetLanguageRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The BCP 47 tag of a language in which this service has texts, such as de. A region does not matter: de-AT is de. Another language is
+	// refused with the list of those that exist.
+	Language      string `protobuf:"bytes,1,opt,name=language,proto3" json:"language,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetLanguageRequest) Reset() {
+	*x = SetLanguageRequest{}
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetLanguageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetLanguageRequest) ProtoMessage() {}
+
+func (x *SetLanguageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetLanguageRequest.ProtoReflect.Descriptor instead.
+func (*SetLanguageRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *SetLanguageRequest) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+// SetLanguageResponse has no fields.
+type SetLanguageResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetLanguageResponse) Reset() {
+	*x = SetLanguageResponse{}
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetLanguageResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetLanguageResponse) ProtoMessage() {}
+
+func (x *SetLanguageResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetLanguageResponse.ProtoReflect.Descriptor instead.
+func (*SetLanguageResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{1}
+}
+
 // GetStayRequest has no fields: the session selects the stay.
 type GetStayRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -34,7 +118,7 @@ type GetStayRequest struct {
 
 func (x *GetStayRequest) Reset() {
 	*x = GetStayRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[0]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46,7 +130,7 @@ func (x *GetStayRequest) String() string {
 func (*GetStayRequest) ProtoMessage() {}
 
 func (x *GetStayRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[0]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -59,7 +143,7 @@ func (x *GetStayRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStayRequest.ProtoReflect.Descriptor instead.
 func (*GetStayRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{0}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{2}
 }
 
 // GetStayResponse answers with the stay.
@@ -73,7 +157,7 @@ type GetStayResponse struct {
 
 func (x *GetStayResponse) Reset() {
 	*x = GetStayResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[1]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -85,7 +169,7 @@ func (x *GetStayResponse) String() string {
 func (*GetStayResponse) ProtoMessage() {}
 
 func (x *GetStayResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[1]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -98,7 +182,7 @@ func (x *GetStayResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStayResponse.ProtoReflect.Descriptor instead.
 func (*GetStayResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{1}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *GetStayResponse) GetData() *Stay {
@@ -117,7 +201,7 @@ type HandOverRequest struct {
 
 func (x *HandOverRequest) Reset() {
 	*x = HandOverRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[2]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -129,7 +213,7 @@ func (x *HandOverRequest) String() string {
 func (*HandOverRequest) ProtoMessage() {}
 
 func (x *HandOverRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[2]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -142,7 +226,7 @@ func (x *HandOverRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HandOverRequest.ProtoReflect.Descriptor instead.
 func (*HandOverRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{2}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{4}
 }
 
 // HandOverResponse has the link.
@@ -158,7 +242,7 @@ type HandOverResponse struct {
 
 func (x *HandOverResponse) Reset() {
 	*x = HandOverResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[3]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -170,7 +254,7 @@ func (x *HandOverResponse) String() string {
 func (*HandOverResponse) ProtoMessage() {}
 
 func (x *HandOverResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[3]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -183,7 +267,7 @@ func (x *HandOverResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HandOverResponse.ProtoReflect.Descriptor instead.
 func (*HandOverResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{3}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *HandOverResponse) GetLink() string {
@@ -209,7 +293,7 @@ type CreateSmartKeyLinkRequest struct {
 
 func (x *CreateSmartKeyLinkRequest) Reset() {
 	*x = CreateSmartKeyLinkRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[4]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -221,7 +305,7 @@ func (x *CreateSmartKeyLinkRequest) String() string {
 func (*CreateSmartKeyLinkRequest) ProtoMessage() {}
 
 func (x *CreateSmartKeyLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[4]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -234,7 +318,7 @@ func (x *CreateSmartKeyLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSmartKeyLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateSmartKeyLinkRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{4}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{6}
 }
 
 // CreateSmartKeyLinkResponse has the link.
@@ -250,7 +334,7 @@ type CreateSmartKeyLinkResponse struct {
 
 func (x *CreateSmartKeyLinkResponse) Reset() {
 	*x = CreateSmartKeyLinkResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[5]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -262,7 +346,7 @@ func (x *CreateSmartKeyLinkResponse) String() string {
 func (*CreateSmartKeyLinkResponse) ProtoMessage() {}
 
 func (x *CreateSmartKeyLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[5]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -275,7 +359,7 @@ func (x *CreateSmartKeyLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSmartKeyLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateSmartKeyLinkResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{5}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CreateSmartKeyLinkResponse) GetLink() string {
@@ -367,7 +451,7 @@ type Stay struct {
 
 func (x *Stay) Reset() {
 	*x = Stay{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[6]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -379,7 +463,7 @@ func (x *Stay) String() string {
 func (*Stay) ProtoMessage() {}
 
 func (x *Stay) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[6]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -392,7 +476,7 @@ func (x *Stay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stay.ProtoReflect.Descriptor instead.
 func (*Stay) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{6}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Stay) GetId() string {
@@ -612,7 +696,7 @@ type StayMail struct {
 
 func (x *StayMail) Reset() {
 	*x = StayMail{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[7]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -624,7 +708,7 @@ func (x *StayMail) String() string {
 func (*StayMail) ProtoMessage() {}
 
 func (x *StayMail) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[7]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -637,7 +721,7 @@ func (x *StayMail) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StayMail.ProtoReflect.Descriptor instead.
 func (*StayMail) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{7}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *StayMail) GetState() string {
@@ -679,7 +763,7 @@ type Disclosure struct {
 
 func (x *Disclosure) Reset() {
 	*x = Disclosure{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[8]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -691,7 +775,7 @@ func (x *Disclosure) String() string {
 func (*Disclosure) ProtoMessage() {}
 
 func (x *Disclosure) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[8]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -704,7 +788,7 @@ func (x *Disclosure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Disclosure.ProtoReflect.Descriptor instead.
 func (*Disclosure) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{8}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Disclosure) GetGuestId() string {
@@ -772,7 +856,7 @@ type ListDisclosuresRequest struct {
 
 func (x *ListDisclosuresRequest) Reset() {
 	*x = ListDisclosuresRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -784,7 +868,7 @@ func (x *ListDisclosuresRequest) String() string {
 func (*ListDisclosuresRequest) ProtoMessage() {}
 
 func (x *ListDisclosuresRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -797,7 +881,7 @@ func (x *ListDisclosuresRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDisclosuresRequest.ProtoReflect.Descriptor instead.
 func (*ListDisclosuresRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{11}
 }
 
 // ListDisclosuresResponse answers with the ledger.
@@ -811,7 +895,7 @@ type ListDisclosuresResponse struct {
 
 func (x *ListDisclosuresResponse) Reset() {
 	*x = ListDisclosuresResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -823,7 +907,7 @@ func (x *ListDisclosuresResponse) String() string {
 func (*ListDisclosuresResponse) ProtoMessage() {}
 
 func (x *ListDisclosuresResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -836,7 +920,7 @@ func (x *ListDisclosuresResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDisclosuresResponse.ProtoReflect.Descriptor instead.
 func (*ListDisclosuresResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListDisclosuresResponse) GetData() *DisclosureList {
@@ -861,7 +945,7 @@ type DisclosureList struct {
 
 func (x *DisclosureList) Reset() {
 	*x = DisclosureList{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -873,7 +957,7 @@ func (x *DisclosureList) String() string {
 func (*DisclosureList) ProtoMessage() {}
 
 func (x *DisclosureList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -886,7 +970,7 @@ func (x *DisclosureList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisclosureList.ProtoReflect.Descriptor instead.
 func (*DisclosureList) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DisclosureList) GetList() []*Disclosure {
@@ -943,7 +1027,7 @@ type StayGuest struct {
 
 func (x *StayGuest) Reset() {
 	*x = StayGuest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -955,7 +1039,7 @@ func (x *StayGuest) String() string {
 func (*StayGuest) ProtoMessage() {}
 
 func (x *StayGuest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -968,7 +1052,7 @@ func (x *StayGuest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StayGuest.ProtoReflect.Descriptor instead.
 func (*StayGuest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *StayGuest) GetId() string {
@@ -1072,7 +1156,7 @@ type Task struct {
 
 func (x *Task) Reset() {
 	*x = Task{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1084,7 +1168,7 @@ func (x *Task) String() string {
 func (*Task) ProtoMessage() {}
 
 func (x *Task) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1097,7 +1181,7 @@ func (x *Task) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Task.ProtoReflect.Descriptor instead.
 func (*Task) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{13}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Task) GetKind() string {
@@ -1143,7 +1227,7 @@ type SharedGroup struct {
 
 func (x *SharedGroup) Reset() {
 	*x = SharedGroup{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1155,7 +1239,7 @@ func (x *SharedGroup) String() string {
 func (*SharedGroup) ProtoMessage() {}
 
 func (x *SharedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1168,7 +1252,7 @@ func (x *SharedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SharedGroup.ProtoReflect.Descriptor instead.
 func (*SharedGroup) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{14}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SharedGroup) GetName() string {
@@ -1214,7 +1298,7 @@ type StayDoor struct {
 
 func (x *StayDoor) Reset() {
 	*x = StayDoor{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[15]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1226,7 +1310,7 @@ func (x *StayDoor) String() string {
 func (*StayDoor) ProtoMessage() {}
 
 func (x *StayDoor) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[15]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1239,7 +1323,7 @@ func (x *StayDoor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StayDoor.ProtoReflect.Descriptor instead.
 func (*StayDoor) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{15}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *StayDoor) GetId() string {
@@ -1293,7 +1377,7 @@ type RevealPinRequest struct {
 
 func (x *RevealPinRequest) Reset() {
 	*x = RevealPinRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[16]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1305,7 +1389,7 @@ func (x *RevealPinRequest) String() string {
 func (*RevealPinRequest) ProtoMessage() {}
 
 func (x *RevealPinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[16]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1318,7 +1402,7 @@ func (x *RevealPinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevealPinRequest.ProtoReflect.Descriptor instead.
 func (*RevealPinRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{16}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{18}
 }
 
 // RevealPinResponse answers with the PINs.
@@ -1332,7 +1416,7 @@ type RevealPinResponse struct {
 
 func (x *RevealPinResponse) Reset() {
 	*x = RevealPinResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[17]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1344,7 +1428,7 @@ func (x *RevealPinResponse) String() string {
 func (*RevealPinResponse) ProtoMessage() {}
 
 func (x *RevealPinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[17]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1357,7 +1441,7 @@ func (x *RevealPinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevealPinResponse.ProtoReflect.Descriptor instead.
 func (*RevealPinResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{17}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RevealPinResponse) GetData() *Pins {
@@ -1380,7 +1464,7 @@ type Pins struct {
 
 func (x *Pins) Reset() {
 	*x = Pins{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[18]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1392,7 +1476,7 @@ func (x *Pins) String() string {
 func (*Pins) ProtoMessage() {}
 
 func (x *Pins) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[18]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1405,7 +1489,7 @@ func (x *Pins) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pins.ProtoReflect.Descriptor instead.
 func (*Pins) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{18}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Pins) GetPin() string {
@@ -1437,7 +1521,7 @@ type GatePin struct {
 
 func (x *GatePin) Reset() {
 	*x = GatePin{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[19]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1449,7 +1533,7 @@ func (x *GatePin) String() string {
 func (*GatePin) ProtoMessage() {}
 
 func (x *GatePin) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[19]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1462,7 +1546,7 @@ func (x *GatePin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GatePin.ProtoReflect.Descriptor instead.
 func (*GatePin) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{19}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GatePin) GetGateId() string {
@@ -1495,7 +1579,7 @@ type ListDevicesRequest struct {
 
 func (x *ListDevicesRequest) Reset() {
 	*x = ListDevicesRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[20]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1507,7 +1591,7 @@ func (x *ListDevicesRequest) String() string {
 func (*ListDevicesRequest) ProtoMessage() {}
 
 func (x *ListDevicesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[20]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1520,7 +1604,7 @@ func (x *ListDevicesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDevicesRequest.ProtoReflect.Descriptor instead.
 func (*ListDevicesRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{20}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{22}
 }
 
 // ListDevicesResponse answers with the devices.
@@ -1534,7 +1618,7 @@ type ListDevicesResponse struct {
 
 func (x *ListDevicesResponse) Reset() {
 	*x = ListDevicesResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[21]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1546,7 +1630,7 @@ func (x *ListDevicesResponse) String() string {
 func (*ListDevicesResponse) ProtoMessage() {}
 
 func (x *ListDevicesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[21]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1559,7 +1643,7 @@ func (x *ListDevicesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDevicesResponse.ProtoReflect.Descriptor instead.
 func (*ListDevicesResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{21}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListDevicesResponse) GetData() *DeviceList {
@@ -1580,7 +1664,7 @@ type DeviceList struct {
 
 func (x *DeviceList) Reset() {
 	*x = DeviceList{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[22]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1592,7 +1676,7 @@ func (x *DeviceList) String() string {
 func (*DeviceList) ProtoMessage() {}
 
 func (x *DeviceList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[22]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1605,7 +1689,7 @@ func (x *DeviceList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeviceList.ProtoReflect.Descriptor instead.
 func (*DeviceList) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{22}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DeviceList) GetList() []*Device {
@@ -1638,7 +1722,7 @@ type Device struct {
 
 func (x *Device) Reset() {
 	*x = Device{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[23]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1650,7 +1734,7 @@ func (x *Device) String() string {
 func (*Device) ProtoMessage() {}
 
 func (x *Device) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[23]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1663,7 +1747,7 @@ func (x *Device) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Device.ProtoReflect.Descriptor instead.
 func (*Device) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{23}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Device) GetId() string {
@@ -1731,7 +1815,7 @@ type EndSessionRequest struct {
 
 func (x *EndSessionRequest) Reset() {
 	*x = EndSessionRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[24]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1743,7 +1827,7 @@ func (x *EndSessionRequest) String() string {
 func (*EndSessionRequest) ProtoMessage() {}
 
 func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[24]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1756,7 +1840,7 @@ func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionRequest.ProtoReflect.Descriptor instead.
 func (*EndSessionRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{24}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *EndSessionRequest) GetAll() bool {
@@ -1789,7 +1873,7 @@ type EndSessionResponse struct {
 
 func (x *EndSessionResponse) Reset() {
 	*x = EndSessionResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[25]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1801,7 +1885,7 @@ func (x *EndSessionResponse) String() string {
 func (*EndSessionResponse) ProtoMessage() {}
 
 func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[25]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1814,14 +1898,17 @@ func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionResponse.ProtoReflect.Descriptor instead.
 func (*EndSessionResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{25}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{27}
 }
 
 var File_latchkey_guest_v1_stay_proto protoreflect.FileDescriptor
 
 const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\n" +
-	"\x1clatchkey/guest/v1/stay.proto\x12\x11latchkey.guest.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1flatchkey/guest/v1/checkin.proto\x1a\x1clatchkey/guest/v1/link.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\x10\n" +
+	"\x1clatchkey/guest/v1/stay.proto\x12\x11latchkey.guest.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1flatchkey/guest/v1/checkin.proto\x1a\x1clatchkey/guest/v1/link.proto\x1a\x1clatchkey/rpc/v1/access.proto\";\n" +
+	"\x12SetLanguageRequest\x12%\n" +
+	"\blanguage\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18#R\blanguage\"\x15\n" +
+	"\x13SetLanguageResponse\"\x10\n" +
 	"\x0eGetStayRequest\">\n" +
 	"\x0fGetStayResponse\x12+\n" +
 	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.StayR\x04data\"\x11\n" +
@@ -1954,14 +2041,15 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x03all\x18\x01 \x01(\bB\x06\xbaH\x03\xd8\x01\x01R\x03all\x12\x1e\n" +
 	"\x06others\x18\x02 \x01(\bB\x06\xbaH\x03\xd8\x01\x01R\x06others\x12$\n" +
 	"\tdevice_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18(R\bdeviceId\"\x14\n" +
-	"\x12EndSessionResponse2\xaa\a\n" +
+	"\x12EndSessionResponse2\xb6\b\n" +
 	"\vStayService\x12l\n" +
 	"\aGetStay\x12!.latchkey.guest.v1.GetStayRequest\x1a\".latchkey.guest.v1.GetStayResponse\"\x1a\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/guest/stay\x12\x7f\n" +
 	"\tRevealPin\x12#.latchkey.guest.v1.RevealPinRequest\x1a$.latchkey.guest.v1.RevealPinResponse\"'\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/guest/stay:revealPin\x12{\n" +
 	"\vListDevices\x12%.latchkey.guest.v1.ListDevicesRequest\x1a&.latchkey.guest.v1.ListDevicesResponse\"\x1d\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/guest/devices\x12{\n" +
 	"\bHandOver\x12\".latchkey.guest.v1.HandOverRequest\x1a#.latchkey.guest.v1.HandOverResponse\"&\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/guest/stay:handOver\x12\x9f\x01\n" +
 	"\x12CreateSmartKeyLink\x12,.latchkey.guest.v1.CreateSmartKeyLinkRequest\x1a-.latchkey.guest.v1.CreateSmartKeyLinkResponse\",\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/guest/stay/smartkey-links\x12\x8b\x01\n" +
-	"\x0fListDisclosures\x12).latchkey.guest.v1.ListDisclosuresRequest\x1a*.latchkey.guest.v1.ListDisclosuresResponse\"!\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/guest/disclosures\x12\x81\x01\n" +
+	"\x0fListDisclosures\x12).latchkey.guest.v1.ListDisclosuresRequest\x1a*.latchkey.guest.v1.ListDisclosuresResponse\"!\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/guest/disclosures\x12\x89\x01\n" +
+	"\vSetLanguage\x12%.latchkey.guest.v1.SetLanguageRequest\x1a&.latchkey.guest.v1.SetLanguageResponse\"+\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/v1/guest/stay:setLanguage\x12\x81\x01\n" +
 	"\n" +
 	"EndSession\x12$.latchkey.guest.v1.EndSessionRequest\x1a%.latchkey.guest.v1.EndSessionResponse\"&\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/guest/session:endB,Z*latchkey.dev/gen/latchkey/guest/v1;guestv1b\x06proto3"
 
@@ -1977,82 +2065,86 @@ func file_latchkey_guest_v1_stay_proto_rawDescGZIP() []byte {
 	return file_latchkey_guest_v1_stay_proto_rawDescData
 }
 
-var file_latchkey_guest_v1_stay_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_latchkey_guest_v1_stay_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_latchkey_guest_v1_stay_proto_goTypes = []any{
-	(*GetStayRequest)(nil),             // 0: latchkey.guest.v1.GetStayRequest
-	(*GetStayResponse)(nil),            // 1: latchkey.guest.v1.GetStayResponse
-	(*HandOverRequest)(nil),            // 2: latchkey.guest.v1.HandOverRequest
-	(*HandOverResponse)(nil),           // 3: latchkey.guest.v1.HandOverResponse
-	(*CreateSmartKeyLinkRequest)(nil),  // 4: latchkey.guest.v1.CreateSmartKeyLinkRequest
-	(*CreateSmartKeyLinkResponse)(nil), // 5: latchkey.guest.v1.CreateSmartKeyLinkResponse
-	(*Stay)(nil),                       // 6: latchkey.guest.v1.Stay
-	(*StayMail)(nil),                   // 7: latchkey.guest.v1.StayMail
-	(*Disclosure)(nil),                 // 8: latchkey.guest.v1.Disclosure
-	(*ListDisclosuresRequest)(nil),     // 9: latchkey.guest.v1.ListDisclosuresRequest
-	(*ListDisclosuresResponse)(nil),    // 10: latchkey.guest.v1.ListDisclosuresResponse
-	(*DisclosureList)(nil),             // 11: latchkey.guest.v1.DisclosureList
-	(*StayGuest)(nil),                  // 12: latchkey.guest.v1.StayGuest
-	(*Task)(nil),                       // 13: latchkey.guest.v1.Task
-	(*SharedGroup)(nil),                // 14: latchkey.guest.v1.SharedGroup
-	(*StayDoor)(nil),                   // 15: latchkey.guest.v1.StayDoor
-	(*RevealPinRequest)(nil),           // 16: latchkey.guest.v1.RevealPinRequest
-	(*RevealPinResponse)(nil),          // 17: latchkey.guest.v1.RevealPinResponse
-	(*Pins)(nil),                       // 18: latchkey.guest.v1.Pins
-	(*GatePin)(nil),                    // 19: latchkey.guest.v1.GatePin
-	(*ListDevicesRequest)(nil),         // 20: latchkey.guest.v1.ListDevicesRequest
-	(*ListDevicesResponse)(nil),        // 21: latchkey.guest.v1.ListDevicesResponse
-	(*DeviceList)(nil),                 // 22: latchkey.guest.v1.DeviceList
-	(*Device)(nil),                     // 23: latchkey.guest.v1.Device
-	(*EndSessionRequest)(nil),          // 24: latchkey.guest.v1.EndSessionRequest
-	(*EndSessionResponse)(nil),         // 25: latchkey.guest.v1.EndSessionResponse
-	(*timestamppb.Timestamp)(nil),      // 26: google.protobuf.Timestamp
-	(*PropertyFace)(nil),               // 27: latchkey.guest.v1.PropertyFace
-	(*CheckIn)(nil),                    // 28: latchkey.guest.v1.CheckIn
+	(*SetLanguageRequest)(nil),         // 0: latchkey.guest.v1.SetLanguageRequest
+	(*SetLanguageResponse)(nil),        // 1: latchkey.guest.v1.SetLanguageResponse
+	(*GetStayRequest)(nil),             // 2: latchkey.guest.v1.GetStayRequest
+	(*GetStayResponse)(nil),            // 3: latchkey.guest.v1.GetStayResponse
+	(*HandOverRequest)(nil),            // 4: latchkey.guest.v1.HandOverRequest
+	(*HandOverResponse)(nil),           // 5: latchkey.guest.v1.HandOverResponse
+	(*CreateSmartKeyLinkRequest)(nil),  // 6: latchkey.guest.v1.CreateSmartKeyLinkRequest
+	(*CreateSmartKeyLinkResponse)(nil), // 7: latchkey.guest.v1.CreateSmartKeyLinkResponse
+	(*Stay)(nil),                       // 8: latchkey.guest.v1.Stay
+	(*StayMail)(nil),                   // 9: latchkey.guest.v1.StayMail
+	(*Disclosure)(nil),                 // 10: latchkey.guest.v1.Disclosure
+	(*ListDisclosuresRequest)(nil),     // 11: latchkey.guest.v1.ListDisclosuresRequest
+	(*ListDisclosuresResponse)(nil),    // 12: latchkey.guest.v1.ListDisclosuresResponse
+	(*DisclosureList)(nil),             // 13: latchkey.guest.v1.DisclosureList
+	(*StayGuest)(nil),                  // 14: latchkey.guest.v1.StayGuest
+	(*Task)(nil),                       // 15: latchkey.guest.v1.Task
+	(*SharedGroup)(nil),                // 16: latchkey.guest.v1.SharedGroup
+	(*StayDoor)(nil),                   // 17: latchkey.guest.v1.StayDoor
+	(*RevealPinRequest)(nil),           // 18: latchkey.guest.v1.RevealPinRequest
+	(*RevealPinResponse)(nil),          // 19: latchkey.guest.v1.RevealPinResponse
+	(*Pins)(nil),                       // 20: latchkey.guest.v1.Pins
+	(*GatePin)(nil),                    // 21: latchkey.guest.v1.GatePin
+	(*ListDevicesRequest)(nil),         // 22: latchkey.guest.v1.ListDevicesRequest
+	(*ListDevicesResponse)(nil),        // 23: latchkey.guest.v1.ListDevicesResponse
+	(*DeviceList)(nil),                 // 24: latchkey.guest.v1.DeviceList
+	(*Device)(nil),                     // 25: latchkey.guest.v1.Device
+	(*EndSessionRequest)(nil),          // 26: latchkey.guest.v1.EndSessionRequest
+	(*EndSessionResponse)(nil),         // 27: latchkey.guest.v1.EndSessionResponse
+	(*timestamppb.Timestamp)(nil),      // 28: google.protobuf.Timestamp
+	(*PropertyFace)(nil),               // 29: latchkey.guest.v1.PropertyFace
+	(*CheckIn)(nil),                    // 30: latchkey.guest.v1.CheckIn
 }
 var file_latchkey_guest_v1_stay_proto_depIdxs = []int32{
-	6,  // 0: latchkey.guest.v1.GetStayResponse.data:type_name -> latchkey.guest.v1.Stay
-	26, // 1: latchkey.guest.v1.HandOverResponse.expires_at:type_name -> google.protobuf.Timestamp
-	26, // 2: latchkey.guest.v1.CreateSmartKeyLinkResponse.expires_at:type_name -> google.protobuf.Timestamp
-	27, // 3: latchkey.guest.v1.Stay.property:type_name -> latchkey.guest.v1.PropertyFace
-	26, // 4: latchkey.guest.v1.Stay.from:type_name -> google.protobuf.Timestamp
-	26, // 5: latchkey.guest.v1.Stay.to:type_name -> google.protobuf.Timestamp
-	12, // 6: latchkey.guest.v1.Stay.guests:type_name -> latchkey.guest.v1.StayGuest
-	13, // 7: latchkey.guest.v1.Stay.tasks:type_name -> latchkey.guest.v1.Task
-	26, // 8: latchkey.guest.v1.Stay.house_rules_accepted_at:type_name -> google.protobuf.Timestamp
-	14, // 9: latchkey.guest.v1.Stay.shared:type_name -> latchkey.guest.v1.SharedGroup
-	28, // 10: latchkey.guest.v1.Stay.check_in:type_name -> latchkey.guest.v1.CheckIn
-	15, // 11: latchkey.guest.v1.Stay.doors:type_name -> latchkey.guest.v1.StayDoor
-	7,  // 12: latchkey.guest.v1.Stay.code_mail:type_name -> latchkey.guest.v1.StayMail
-	26, // 13: latchkey.guest.v1.Stay.opens_at:type_name -> google.protobuf.Timestamp
-	26, // 14: latchkey.guest.v1.Disclosure.at:type_name -> google.protobuf.Timestamp
-	26, // 15: latchkey.guest.v1.Disclosure.last_at:type_name -> google.protobuf.Timestamp
-	11, // 16: latchkey.guest.v1.ListDisclosuresResponse.data:type_name -> latchkey.guest.v1.DisclosureList
-	8,  // 17: latchkey.guest.v1.DisclosureList.list:type_name -> latchkey.guest.v1.Disclosure
-	26, // 18: latchkey.guest.v1.StayGuest.sharing_set_at:type_name -> google.protobuf.Timestamp
-	26, // 19: latchkey.guest.v1.StayDoor.pin_confirmed_at:type_name -> google.protobuf.Timestamp
-	18, // 20: latchkey.guest.v1.RevealPinResponse.data:type_name -> latchkey.guest.v1.Pins
-	19, // 21: latchkey.guest.v1.Pins.gates:type_name -> latchkey.guest.v1.GatePin
-	22, // 22: latchkey.guest.v1.ListDevicesResponse.data:type_name -> latchkey.guest.v1.DeviceList
-	23, // 23: latchkey.guest.v1.DeviceList.list:type_name -> latchkey.guest.v1.Device
-	26, // 24: latchkey.guest.v1.Device.created_at:type_name -> google.protobuf.Timestamp
-	26, // 25: latchkey.guest.v1.Device.used_at:type_name -> google.protobuf.Timestamp
-	26, // 26: latchkey.guest.v1.Device.expires_at:type_name -> google.protobuf.Timestamp
-	0,  // 27: latchkey.guest.v1.StayService.GetStay:input_type -> latchkey.guest.v1.GetStayRequest
-	16, // 28: latchkey.guest.v1.StayService.RevealPin:input_type -> latchkey.guest.v1.RevealPinRequest
-	20, // 29: latchkey.guest.v1.StayService.ListDevices:input_type -> latchkey.guest.v1.ListDevicesRequest
-	2,  // 30: latchkey.guest.v1.StayService.HandOver:input_type -> latchkey.guest.v1.HandOverRequest
-	4,  // 31: latchkey.guest.v1.StayService.CreateSmartKeyLink:input_type -> latchkey.guest.v1.CreateSmartKeyLinkRequest
-	9,  // 32: latchkey.guest.v1.StayService.ListDisclosures:input_type -> latchkey.guest.v1.ListDisclosuresRequest
-	24, // 33: latchkey.guest.v1.StayService.EndSession:input_type -> latchkey.guest.v1.EndSessionRequest
-	1,  // 34: latchkey.guest.v1.StayService.GetStay:output_type -> latchkey.guest.v1.GetStayResponse
-	17, // 35: latchkey.guest.v1.StayService.RevealPin:output_type -> latchkey.guest.v1.RevealPinResponse
-	21, // 36: latchkey.guest.v1.StayService.ListDevices:output_type -> latchkey.guest.v1.ListDevicesResponse
-	3,  // 37: latchkey.guest.v1.StayService.HandOver:output_type -> latchkey.guest.v1.HandOverResponse
-	5,  // 38: latchkey.guest.v1.StayService.CreateSmartKeyLink:output_type -> latchkey.guest.v1.CreateSmartKeyLinkResponse
-	10, // 39: latchkey.guest.v1.StayService.ListDisclosures:output_type -> latchkey.guest.v1.ListDisclosuresResponse
-	25, // 40: latchkey.guest.v1.StayService.EndSession:output_type -> latchkey.guest.v1.EndSessionResponse
-	34, // [34:41] is the sub-list for method output_type
-	27, // [27:34] is the sub-list for method input_type
+	8,  // 0: latchkey.guest.v1.GetStayResponse.data:type_name -> latchkey.guest.v1.Stay
+	28, // 1: latchkey.guest.v1.HandOverResponse.expires_at:type_name -> google.protobuf.Timestamp
+	28, // 2: latchkey.guest.v1.CreateSmartKeyLinkResponse.expires_at:type_name -> google.protobuf.Timestamp
+	29, // 3: latchkey.guest.v1.Stay.property:type_name -> latchkey.guest.v1.PropertyFace
+	28, // 4: latchkey.guest.v1.Stay.from:type_name -> google.protobuf.Timestamp
+	28, // 5: latchkey.guest.v1.Stay.to:type_name -> google.protobuf.Timestamp
+	14, // 6: latchkey.guest.v1.Stay.guests:type_name -> latchkey.guest.v1.StayGuest
+	15, // 7: latchkey.guest.v1.Stay.tasks:type_name -> latchkey.guest.v1.Task
+	28, // 8: latchkey.guest.v1.Stay.house_rules_accepted_at:type_name -> google.protobuf.Timestamp
+	16, // 9: latchkey.guest.v1.Stay.shared:type_name -> latchkey.guest.v1.SharedGroup
+	30, // 10: latchkey.guest.v1.Stay.check_in:type_name -> latchkey.guest.v1.CheckIn
+	17, // 11: latchkey.guest.v1.Stay.doors:type_name -> latchkey.guest.v1.StayDoor
+	9,  // 12: latchkey.guest.v1.Stay.code_mail:type_name -> latchkey.guest.v1.StayMail
+	28, // 13: latchkey.guest.v1.Stay.opens_at:type_name -> google.protobuf.Timestamp
+	28, // 14: latchkey.guest.v1.Disclosure.at:type_name -> google.protobuf.Timestamp
+	28, // 15: latchkey.guest.v1.Disclosure.last_at:type_name -> google.protobuf.Timestamp
+	13, // 16: latchkey.guest.v1.ListDisclosuresResponse.data:type_name -> latchkey.guest.v1.DisclosureList
+	10, // 17: latchkey.guest.v1.DisclosureList.list:type_name -> latchkey.guest.v1.Disclosure
+	28, // 18: latchkey.guest.v1.StayGuest.sharing_set_at:type_name -> google.protobuf.Timestamp
+	28, // 19: latchkey.guest.v1.StayDoor.pin_confirmed_at:type_name -> google.protobuf.Timestamp
+	20, // 20: latchkey.guest.v1.RevealPinResponse.data:type_name -> latchkey.guest.v1.Pins
+	21, // 21: latchkey.guest.v1.Pins.gates:type_name -> latchkey.guest.v1.GatePin
+	24, // 22: latchkey.guest.v1.ListDevicesResponse.data:type_name -> latchkey.guest.v1.DeviceList
+	25, // 23: latchkey.guest.v1.DeviceList.list:type_name -> latchkey.guest.v1.Device
+	28, // 24: latchkey.guest.v1.Device.created_at:type_name -> google.protobuf.Timestamp
+	28, // 25: latchkey.guest.v1.Device.used_at:type_name -> google.protobuf.Timestamp
+	28, // 26: latchkey.guest.v1.Device.expires_at:type_name -> google.protobuf.Timestamp
+	2,  // 27: latchkey.guest.v1.StayService.GetStay:input_type -> latchkey.guest.v1.GetStayRequest
+	18, // 28: latchkey.guest.v1.StayService.RevealPin:input_type -> latchkey.guest.v1.RevealPinRequest
+	22, // 29: latchkey.guest.v1.StayService.ListDevices:input_type -> latchkey.guest.v1.ListDevicesRequest
+	4,  // 30: latchkey.guest.v1.StayService.HandOver:input_type -> latchkey.guest.v1.HandOverRequest
+	6,  // 31: latchkey.guest.v1.StayService.CreateSmartKeyLink:input_type -> latchkey.guest.v1.CreateSmartKeyLinkRequest
+	11, // 32: latchkey.guest.v1.StayService.ListDisclosures:input_type -> latchkey.guest.v1.ListDisclosuresRequest
+	0,  // 33: latchkey.guest.v1.StayService.SetLanguage:input_type -> latchkey.guest.v1.SetLanguageRequest
+	26, // 34: latchkey.guest.v1.StayService.EndSession:input_type -> latchkey.guest.v1.EndSessionRequest
+	3,  // 35: latchkey.guest.v1.StayService.GetStay:output_type -> latchkey.guest.v1.GetStayResponse
+	19, // 36: latchkey.guest.v1.StayService.RevealPin:output_type -> latchkey.guest.v1.RevealPinResponse
+	23, // 37: latchkey.guest.v1.StayService.ListDevices:output_type -> latchkey.guest.v1.ListDevicesResponse
+	5,  // 38: latchkey.guest.v1.StayService.HandOver:output_type -> latchkey.guest.v1.HandOverResponse
+	7,  // 39: latchkey.guest.v1.StayService.CreateSmartKeyLink:output_type -> latchkey.guest.v1.CreateSmartKeyLinkResponse
+	12, // 40: latchkey.guest.v1.StayService.ListDisclosures:output_type -> latchkey.guest.v1.ListDisclosuresResponse
+	1,  // 41: latchkey.guest.v1.StayService.SetLanguage:output_type -> latchkey.guest.v1.SetLanguageResponse
+	27, // 42: latchkey.guest.v1.StayService.EndSession:output_type -> latchkey.guest.v1.EndSessionResponse
+	35, // [35:43] is the sub-list for method output_type
+	27, // [27:35] is the sub-list for method input_type
 	27, // [27:27] is the sub-list for extension type_name
 	27, // [27:27] is the sub-list for extension extendee
 	0,  // [0:27] is the sub-list for field type_name
@@ -2065,15 +2157,15 @@ func file_latchkey_guest_v1_stay_proto_init() {
 	}
 	file_latchkey_guest_v1_checkin_proto_init()
 	file_latchkey_guest_v1_link_proto_init()
-	file_latchkey_guest_v1_stay_proto_msgTypes[6].OneofWrappers = []any{}
-	file_latchkey_guest_v1_stay_proto_msgTypes[14].OneofWrappers = []any{}
+	file_latchkey_guest_v1_stay_proto_msgTypes[8].OneofWrappers = []any{}
+	file_latchkey_guest_v1_stay_proto_msgTypes[16].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_guest_v1_stay_proto_rawDesc), len(file_latchkey_guest_v1_stay_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -25,6 +25,7 @@ const (
 	StayService_HandOver_FullMethodName           = "/latchkey.guest.v1.StayService/HandOver"
 	StayService_CreateSmartKeyLink_FullMethodName = "/latchkey.guest.v1.StayService/CreateSmartKeyLink"
 	StayService_ListDisclosures_FullMethodName    = "/latchkey.guest.v1.StayService/ListDisclosures"
+	StayService_SetLanguage_FullMethodName        = "/latchkey.guest.v1.StayService/SetLanguage"
 	StayService_EndSession_FullMethodName         = "/latchkey.guest.v1.StayService/EndSession"
 )
 
@@ -51,6 +52,8 @@ type StayServiceClient interface {
 	CreateSmartKeyLink(ctx context.Context, in *CreateSmartKeyLinkRequest, opts ...grpc.CallOption) (*CreateSmartKeyLinkResponse, error)
 	// Lists who read the data of the guests that the caller sees, or tried to, the latest first. At most 100.
 	ListDisclosures(ctx context.Context, in *ListDisclosuresRequest, opts ...grpc.CallOption) (*ListDisclosuresResponse, error)
+	// Stores the language that the caller reads. Mails to the caller then use it in place of the property's language.
+	SetLanguage(ctx context.Context, in *SetLanguageRequest, opts ...grpc.CallOption) (*SetLanguageResponse, error)
 	// Ends the caller's session, or the sessions of other devices.
 	EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error)
 }
@@ -123,6 +126,16 @@ func (c *stayServiceClient) ListDisclosures(ctx context.Context, in *ListDisclos
 	return out, nil
 }
 
+func (c *stayServiceClient) SetLanguage(ctx context.Context, in *SetLanguageRequest, opts ...grpc.CallOption) (*SetLanguageResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetLanguageResponse)
+	err := c.cc.Invoke(ctx, StayService_SetLanguage_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *stayServiceClient) EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(EndSessionResponse)
@@ -156,6 +169,8 @@ type StayServiceServer interface {
 	CreateSmartKeyLink(context.Context, *CreateSmartKeyLinkRequest) (*CreateSmartKeyLinkResponse, error)
 	// Lists who read the data of the guests that the caller sees, or tried to, the latest first. At most 100.
 	ListDisclosures(context.Context, *ListDisclosuresRequest) (*ListDisclosuresResponse, error)
+	// Stores the language that the caller reads. Mails to the caller then use it in place of the property's language.
+	SetLanguage(context.Context, *SetLanguageRequest) (*SetLanguageResponse, error)
 	// Ends the caller's session, or the sessions of other devices.
 	EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error)
 	mustEmbedUnimplementedStayServiceServer()
@@ -185,6 +200,9 @@ func (UnimplementedStayServiceServer) CreateSmartKeyLink(context.Context, *Creat
 }
 func (UnimplementedStayServiceServer) ListDisclosures(context.Context, *ListDisclosuresRequest) (*ListDisclosuresResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListDisclosures not implemented")
+}
+func (UnimplementedStayServiceServer) SetLanguage(context.Context, *SetLanguageRequest) (*SetLanguageResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetLanguage not implemented")
 }
 func (UnimplementedStayServiceServer) EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method EndSession not implemented")
@@ -318,6 +336,24 @@ func _StayService_ListDisclosures_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _StayService_SetLanguage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetLanguageRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StayServiceServer).SetLanguage(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: StayService_SetLanguage_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StayServiceServer).SetLanguage(ctx, req.(*SetLanguageRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _StayService_EndSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(EndSessionRequest)
 	if err := dec(in); err != nil {
@@ -366,6 +402,10 @@ var StayService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListDisclosures",
 			Handler:    _StayService_ListDisclosures_Handler,
+		},
+		{
+			MethodName: "SetLanguage",
+			Handler:    _StayService_SetLanguage_Handler,
 		},
 		{
 			MethodName: "EndSession",

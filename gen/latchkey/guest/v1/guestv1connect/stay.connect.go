@@ -47,6 +47,8 @@ const (
 	// StayServiceListDisclosuresProcedure is the fully-qualified name of the StayService's
 	// ListDisclosures RPC.
 	StayServiceListDisclosuresProcedure = "/latchkey.guest.v1.StayService/ListDisclosures"
+	// StayServiceSetLanguageProcedure is the fully-qualified name of the StayService's SetLanguage RPC.
+	StayServiceSetLanguageProcedure = "/latchkey.guest.v1.StayService/SetLanguage"
 	// StayServiceEndSessionProcedure is the fully-qualified name of the StayService's EndSession RPC.
 	StayServiceEndSessionProcedure = "/latchkey.guest.v1.StayService/EndSession"
 )
@@ -70,6 +72,8 @@ type StayServiceClient interface {
 	CreateSmartKeyLink(context.Context, *v1.CreateSmartKeyLinkRequest) (*v1.CreateSmartKeyLinkResponse, error)
 	// Lists who read the data of the guests that the caller sees, or tried to, the latest first. At most 100.
 	ListDisclosures(context.Context, *v1.ListDisclosuresRequest) (*v1.ListDisclosuresResponse, error)
+	// Stores the language that the caller reads. Mails to the caller then use it in place of the property's language.
+	SetLanguage(context.Context, *v1.SetLanguageRequest) (*v1.SetLanguageResponse, error)
 	// Ends the caller's session, or the sessions of other devices.
 	EndSession(context.Context, *v1.EndSessionRequest) (*v1.EndSessionResponse, error)
 }
@@ -121,6 +125,12 @@ func NewStayServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			connect.WithSchema(stayServiceMethods.ByName("ListDisclosures")),
 			connect.WithClientOptions(opts...),
 		),
+		setLanguage: connect.NewClient[v1.SetLanguageRequest, v1.SetLanguageResponse](
+			httpClient,
+			baseURL+StayServiceSetLanguageProcedure,
+			connect.WithSchema(stayServiceMethods.ByName("SetLanguage")),
+			connect.WithClientOptions(opts...),
+		),
 		endSession: connect.NewClient[v1.EndSessionRequest, v1.EndSessionResponse](
 			httpClient,
 			baseURL+StayServiceEndSessionProcedure,
@@ -138,6 +148,7 @@ type stayServiceClient struct {
 	handOver           *connect.Client[v1.HandOverRequest, v1.HandOverResponse]
 	createSmartKeyLink *connect.Client[v1.CreateSmartKeyLinkRequest, v1.CreateSmartKeyLinkResponse]
 	listDisclosures    *connect.Client[v1.ListDisclosuresRequest, v1.ListDisclosuresResponse]
+	setLanguage        *connect.Client[v1.SetLanguageRequest, v1.SetLanguageResponse]
 	endSession         *connect.Client[v1.EndSessionRequest, v1.EndSessionResponse]
 }
 
@@ -195,6 +206,15 @@ func (c *stayServiceClient) ListDisclosures(ctx context.Context, req *v1.ListDis
 	return nil, err
 }
 
+// SetLanguage calls latchkey.guest.v1.StayService.SetLanguage.
+func (c *stayServiceClient) SetLanguage(ctx context.Context, req *v1.SetLanguageRequest) (*v1.SetLanguageResponse, error) {
+	response, err := c.setLanguage.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // EndSession calls latchkey.guest.v1.StayService.EndSession.
 func (c *stayServiceClient) EndSession(ctx context.Context, req *v1.EndSessionRequest) (*v1.EndSessionResponse, error) {
 	response, err := c.endSession.CallUnary(ctx, connect.NewRequest(req))
@@ -223,6 +243,8 @@ type StayServiceHandler interface {
 	CreateSmartKeyLink(context.Context, *v1.CreateSmartKeyLinkRequest) (*v1.CreateSmartKeyLinkResponse, error)
 	// Lists who read the data of the guests that the caller sees, or tried to, the latest first. At most 100.
 	ListDisclosures(context.Context, *v1.ListDisclosuresRequest) (*v1.ListDisclosuresResponse, error)
+	// Stores the language that the caller reads. Mails to the caller then use it in place of the property's language.
+	SetLanguage(context.Context, *v1.SetLanguageRequest) (*v1.SetLanguageResponse, error)
 	// Ends the caller's session, or the sessions of other devices.
 	EndSession(context.Context, *v1.EndSessionRequest) (*v1.EndSessionResponse, error)
 }
@@ -270,6 +292,12 @@ func NewStayServiceHandler(svc StayServiceHandler, opts ...connect.HandlerOption
 		connect.WithSchema(stayServiceMethods.ByName("ListDisclosures")),
 		connect.WithHandlerOptions(opts...),
 	)
+	stayServiceSetLanguageHandler := connect.NewUnaryHandlerSimple(
+		StayServiceSetLanguageProcedure,
+		svc.SetLanguage,
+		connect.WithSchema(stayServiceMethods.ByName("SetLanguage")),
+		connect.WithHandlerOptions(opts...),
+	)
 	stayServiceEndSessionHandler := connect.NewUnaryHandlerSimple(
 		StayServiceEndSessionProcedure,
 		svc.EndSession,
@@ -290,6 +318,8 @@ func NewStayServiceHandler(svc StayServiceHandler, opts ...connect.HandlerOption
 			stayServiceCreateSmartKeyLinkHandler.ServeHTTP(w, r)
 		case StayServiceListDisclosuresProcedure:
 			stayServiceListDisclosuresHandler.ServeHTTP(w, r)
+		case StayServiceSetLanguageProcedure:
+			stayServiceSetLanguageHandler.ServeHTTP(w, r)
 		case StayServiceEndSessionProcedure:
 			stayServiceEndSessionHandler.ServeHTTP(w, r)
 		default:
@@ -323,6 +353,10 @@ func (UnimplementedStayServiceHandler) CreateSmartKeyLink(context.Context, *v1.C
 
 func (UnimplementedStayServiceHandler) ListDisclosures(context.Context, *v1.ListDisclosuresRequest) (*v1.ListDisclosuresResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.StayService.ListDisclosures is not implemented"))
+}
+
+func (UnimplementedStayServiceHandler) SetLanguage(context.Context, *v1.SetLanguageRequest) (*v1.SetLanguageResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.StayService.SetLanguage is not implemented"))
 }
 
 func (UnimplementedStayServiceHandler) EndSession(context.Context, *v1.EndSessionRequest) (*v1.EndSessionResponse, error) {

@@ -1,0 +1,62 @@
+package guest
+
+import (
+	"fmt"
+	"strings"
+
+	entguest "latchkey.dev/ent/guest"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/message"
+)
+
+// ChooseLanguage stores the language that the guest of a session reads. A session that may not change the stay changes nothing.
+func ChooseLanguage(tx *db.Tx, keys *keyring.Ring, a actor.Actor, language string) error {
+	if _, err := loadTrustedParty(tx, keys, a); err != nil {
+		return err
+	}
+	return SetLanguage(tx, a.PropertyID, a.ReservationID, a.GuestID, language)
+}
+
+// SetLanguage stores the language that a guest of a stored party reads: a companion, or the main guest if guestID is empty. Mails to the
+// guest use it. An empty language changes nothing.
+func SetLanguage(tx *db.Tx, propertyID, reservationID, guestID, language string) error {
+	if language == "" {
+		return nil
+	}
+	known, ok := message.Find(language)
+	if !ok {
+		return fault.Fields(fault.Field{Path: "language", Reason: fault.WrongValue, Message: "has no texts: send one of " + strings.Join(message.Languages(), ", ")})
+	}
+	change := tx.Guest.Update().SetLanguage(known).
+		Where(entguest.PropertyID(propertyID), entguest.ReservationID(reservationID), entguest.LanguageNEQ(known))
+	if guestID == "" {
+		change.Where(entguest.Role(Main))
+	} else {
+		change.Where(entguest.ID(guestID))
+	}
+	if err := change.Exec(tx.Context()); err != nil {
+		return fmt.Errorf("store the language of a guest: %w", err)
+	}
+	return nil
+}
+
+// LanguageOf returns the language that a guest reads: a companion, or the main guest if guestID is empty. A companion whose language is not
+// known has that of the main guest. It returns "" if none is known.
+func LanguageOf(view *db.Tx, propertyID, reservationID, guestID string) (language string, err error) {
+	guests, err := ListGuests(view, propertyID, reservationID)
+	if err != nil {
+		return "", err
+	}
+	for _, g := range guests {
+		if g.ID == guestID && g.Language != "" {
+			return g.Language, nil
+		}
+		if g.Role == Main {
+			language = g.Language
+		}
+	}
+	return language, nil
+}
