@@ -23,6 +23,7 @@ import (
 	"latchkey.dev/ent/disclosure"
 	"latchkey.dev/ent/doorrule"
 	"latchkey.dev/ent/endpoint"
+	"latchkey.dev/ent/erasure"
 	"latchkey.dev/ent/event"
 	"latchkey.dev/ent/gate"
 	"latchkey.dev/ent/grant"
@@ -91,6 +92,8 @@ type Client struct {
 	DoorRule *DoorRuleClient
 	// Endpoint is the client for interacting with the Endpoint builders.
 	Endpoint *EndpointClient
+	// Erasure is the client for interacting with the Erasure builders.
+	Erasure *ErasureClient
 	// Event is the client for interacting with the Event builders.
 	Event *EventClient
 	// Gate is the client for interacting with the Gate builders.
@@ -190,6 +193,7 @@ func (c *Client) init() {
 	c.Disclosure = NewDisclosureClient(c.config)
 	c.DoorRule = NewDoorRuleClient(c.config)
 	c.Endpoint = NewEndpointClient(c.config)
+	c.Erasure = NewErasureClient(c.config)
 	c.Event = NewEventClient(c.config)
 	c.Gate = NewGateClient(c.config)
 	c.Grant = NewGrantClient(c.config)
@@ -332,6 +336,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Disclosure:        NewDisclosureClient(cfg),
 		DoorRule:          NewDoorRuleClient(cfg),
 		Endpoint:          NewEndpointClient(cfg),
+		Erasure:           NewErasureClient(cfg),
 		Event:             NewEventClient(cfg),
 		Gate:              NewGateClient(cfg),
 		Grant:             NewGrantClient(cfg),
@@ -401,6 +406,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Disclosure:        NewDisclosureClient(cfg),
 		DoorRule:          NewDoorRuleClient(cfg),
 		Endpoint:          NewEndpointClient(cfg),
+		Erasure:           NewErasureClient(cfg),
 		Event:             NewEventClient(cfg),
 		Gate:              NewGateClient(cfg),
 		Grant:             NewGrantClient(cfg),
@@ -470,11 +476,11 @@ func (c *Client) Close() error {
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
 		c.Act, c.App, c.Arrival, c.Attempts, c.Bridge, c.CheckInSettings, c.Code,
-		c.Conflict, c.Disclosure, c.DoorRule, c.Endpoint, c.Event, c.Gate, c.Grant,
-		c.Guesses, c.Guest, c.GuestLink, c.GuestProfile, c.GuestSession, c.Idempotency,
-		c.Integration, c.Invitation, c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus,
-		c.Kiosk, c.Lock, c.Mail, c.MailSettings, c.Mapping, c.Message, c.Node,
-		c.Notice, c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property,
+		c.Conflict, c.Disclosure, c.DoorRule, c.Endpoint, c.Erasure, c.Event, c.Gate,
+		c.Grant, c.Guesses, c.Guest, c.GuestLink, c.GuestProfile, c.GuestSession,
+		c.Idempotency, c.Integration, c.Invitation, c.Issuer, c.IssuerKey, c.KeySet,
+		c.KeyStatus, c.Kiosk, c.Lock, c.Mail, c.MailSettings, c.Mapping, c.Message,
+		c.Node, c.Notice, c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property,
 		c.PropertyKey, c.RegisterEntry, c.Reservation, c.ReservationChange,
 		c.ReservationName, c.Secret, c.Slot, c.Space, c.Stay, c.Token, c.Tombstone,
 	} {
@@ -487,11 +493,11 @@ func (c *Client) Use(hooks ...Hook) {
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
 		c.Act, c.App, c.Arrival, c.Attempts, c.Bridge, c.CheckInSettings, c.Code,
-		c.Conflict, c.Disclosure, c.DoorRule, c.Endpoint, c.Event, c.Gate, c.Grant,
-		c.Guesses, c.Guest, c.GuestLink, c.GuestProfile, c.GuestSession, c.Idempotency,
-		c.Integration, c.Invitation, c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus,
-		c.Kiosk, c.Lock, c.Mail, c.MailSettings, c.Mapping, c.Message, c.Node,
-		c.Notice, c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property,
+		c.Conflict, c.Disclosure, c.DoorRule, c.Endpoint, c.Erasure, c.Event, c.Gate,
+		c.Grant, c.Guesses, c.Guest, c.GuestLink, c.GuestProfile, c.GuestSession,
+		c.Idempotency, c.Integration, c.Invitation, c.Issuer, c.IssuerKey, c.KeySet,
+		c.KeyStatus, c.Kiosk, c.Lock, c.Mail, c.MailSettings, c.Mapping, c.Message,
+		c.Node, c.Notice, c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property,
 		c.PropertyKey, c.RegisterEntry, c.Reservation, c.ReservationChange,
 		c.ReservationName, c.Secret, c.Slot, c.Space, c.Stay, c.Token, c.Tombstone,
 	} {
@@ -524,6 +530,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.DoorRule.mutate(ctx, m)
 	case *EndpointMutation:
 		return c.Endpoint.mutate(ctx, m)
+	case *ErasureMutation:
+		return c.Erasure.mutate(ctx, m)
 	case *EventMutation:
 		return c.Event.mutate(ctx, m)
 	case *GateMutation:
@@ -2067,6 +2075,139 @@ func (c *EndpointClient) mutate(ctx context.Context, m *EndpointMutation) (Value
 		return (&EndpointDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Endpoint mutation op: %q", m.Op())
+	}
+}
+
+// ErasureClient is a client for the Erasure schema.
+type ErasureClient struct {
+	config
+}
+
+// NewErasureClient returns a client for the Erasure from the given config.
+func NewErasureClient(c config) *ErasureClient {
+	return &ErasureClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `erasure.Hooks(f(g(h())))`.
+func (c *ErasureClient) Use(hooks ...Hook) {
+	c.hooks.Erasure = append(c.hooks.Erasure, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `erasure.Intercept(f(g(h())))`.
+func (c *ErasureClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Erasure = append(c.inters.Erasure, interceptors...)
+}
+
+// Create returns a builder for creating a Erasure entity.
+func (c *ErasureClient) Create() *ErasureCreate {
+	mutation := newErasureMutation(c.config, OpCreate)
+	return &ErasureCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Erasure entities.
+func (c *ErasureClient) CreateBulk(builders ...*ErasureCreate) *ErasureCreateBulk {
+	return &ErasureCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *ErasureClient) MapCreateBulk(slice any, setFunc func(*ErasureCreate, int)) *ErasureCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &ErasureCreateBulk{err: fmt.Errorf("calling to ErasureClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*ErasureCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &ErasureCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Erasure.
+func (c *ErasureClient) Update() *ErasureUpdate {
+	mutation := newErasureMutation(c.config, OpUpdate)
+	return &ErasureUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *ErasureClient) UpdateOne(_m *Erasure) *ErasureUpdateOne {
+	mutation := newErasureMutation(c.config, OpUpdateOne, withErasure(_m))
+	return &ErasureUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *ErasureClient) UpdateOneID(id string) *ErasureUpdateOne {
+	mutation := newErasureMutation(c.config, OpUpdateOne, withErasureID(id))
+	return &ErasureUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Erasure.
+func (c *ErasureClient) Delete() *ErasureDelete {
+	mutation := newErasureMutation(c.config, OpDelete)
+	return &ErasureDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *ErasureClient) DeleteOne(_m *Erasure) *ErasureDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *ErasureClient) DeleteOneID(id string) *ErasureDeleteOne {
+	builder := c.Delete().Where(erasure.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &ErasureDeleteOne{builder}
+}
+
+// Query returns a query builder for Erasure.
+func (c *ErasureClient) Query() *ErasureQuery {
+	return &ErasureQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeErasure},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Erasure entity by its id.
+func (c *ErasureClient) Get(ctx context.Context, id string) (*Erasure, error) {
+	return c.Query().Where(erasure.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *ErasureClient) GetX(ctx context.Context, id string) *Erasure {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *ErasureClient) Hooks() []Hook {
+	return c.hooks.Erasure
+}
+
+// Interceptors returns the client interceptors.
+func (c *ErasureClient) Interceptors() []Interceptor {
+	return c.inters.Erasure
+}
+
+func (c *ErasureClient) mutate(ctx context.Context, m *ErasureMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&ErasureCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&ErasureUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&ErasureUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&ErasureDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Erasure mutation op: %q", m.Op())
 	}
 }
 
@@ -7261,18 +7402,18 @@ func (c *TombstoneClient) mutate(ctx context.Context, m *TombstoneMutation) (Val
 type (
 	hooks struct {
 		Act, App, Arrival, Attempts, Bridge, CheckInSettings, Code, Conflict,
-		Disclosure, DoorRule, Endpoint, Event, Gate, Grant, Guesses, Guest, GuestLink,
-		GuestProfile, GuestSession, Idempotency, Integration, Invitation, Issuer,
-		IssuerKey, KeySet, KeyStatus, Kiosk, Lock, Mail, MailSettings, Mapping,
+		Disclosure, DoorRule, Endpoint, Erasure, Event, Gate, Grant, Guesses, Guest,
+		GuestLink, GuestProfile, GuestSession, Idempotency, Integration, Invitation,
+		Issuer, IssuerKey, KeySet, KeyStatus, Kiosk, Lock, Mail, MailSettings, Mapping,
 		Message, Node, Notice, PartnerSpace, Phone, PhoneLink, Pin, Property,
 		PropertyKey, RegisterEntry, Reservation, ReservationChange, ReservationName,
 		Secret, Slot, Space, Stay, Token, Tombstone []ent.Hook
 	}
 	inters struct {
 		Act, App, Arrival, Attempts, Bridge, CheckInSettings, Code, Conflict,
-		Disclosure, DoorRule, Endpoint, Event, Gate, Grant, Guesses, Guest, GuestLink,
-		GuestProfile, GuestSession, Idempotency, Integration, Invitation, Issuer,
-		IssuerKey, KeySet, KeyStatus, Kiosk, Lock, Mail, MailSettings, Mapping,
+		Disclosure, DoorRule, Endpoint, Erasure, Event, Gate, Grant, Guesses, Guest,
+		GuestLink, GuestProfile, GuestSession, Idempotency, Integration, Invitation,
+		Issuer, IssuerKey, KeySet, KeyStatus, Kiosk, Lock, Mail, MailSettings, Mapping,
 		Message, Node, Notice, PartnerSpace, Phone, PhoneLink, Pin, Property,
 		PropertyKey, RegisterEntry, Reservation, ReservationChange, ReservationName,
 		Secret, Slot, Space, Stay, Token, Tombstone []ent.Interceptor

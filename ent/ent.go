@@ -23,6 +23,7 @@ import (
 	"latchkey.dev/ent/disclosure"
 	"latchkey.dev/ent/doorrule"
 	"latchkey.dev/ent/endpoint"
+	"latchkey.dev/ent/erasure"
 	"latchkey.dev/ent/event"
 	"latchkey.dev/ent/gate"
 	"latchkey.dev/ent/grant"
@@ -133,6 +134,7 @@ func checkColumn(t, c string) error {
 			disclosure.Table:        disclosure.ValidColumn,
 			doorrule.Table:          doorrule.ValidColumn,
 			endpoint.Table:          endpoint.ValidColumn,
+			erasure.Table:           erasure.ValidColumn,
 			event.Table:             event.ValidColumn,
 			gate.Table:              gate.ValidColumn,
 			grant.Table:             grant.ValidColumn,

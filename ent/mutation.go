@@ -22,6 +22,7 @@ import (
 	"latchkey.dev/ent/disclosure"
 	"latchkey.dev/ent/doorrule"
 	"latchkey.dev/ent/endpoint"
+	"latchkey.dev/ent/erasure"
 	"latchkey.dev/ent/event"
 	"latchkey.dev/ent/gate"
 	"latchkey.dev/ent/grant"
@@ -86,6 +87,7 @@ const (
 	TypeDisclosure        = "Disclosure"
 	TypeDoorRule          = "DoorRule"
 	TypeEndpoint          = "Endpoint"
+	TypeErasure           = "Erasure"
 	TypeEvent             = "Event"
 	TypeGate              = "Gate"
 	TypeGrant             = "Grant"
@@ -11146,6 +11148,938 @@ func (m *EndpointMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *EndpointMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Endpoint edge %s", name)
+}
+
+// ErasureMutation represents an operation that mutates the Erasure nodes in the graph.
+type ErasureMutation struct {
+	config
+	op             Op
+	typ            string
+	id             *string
+	property_id    *string
+	reservation_id *string
+	guest_id       *string
+	requested_by   *string
+	mac            *[]byte
+	mail_id        *string
+	confirmed_at   *time.Time
+	finished_at    *time.Time
+	law            *string
+	kept_until     *time.Time
+	created_at     *time.Time
+	clearedFields  map[string]struct{}
+	done           bool
+	oldValue       func(context.Context) (*Erasure, error)
+	predicates     []predicate.Erasure
+}
+
+var _ ent.Mutation = (*ErasureMutation)(nil)
+
+// erasureOption allows management of the mutation configuration using functional options.
+type erasureOption func(*ErasureMutation)
+
+// newErasureMutation creates new mutation for the Erasure entity.
+func newErasureMutation(c config, op Op, opts ...erasureOption) *ErasureMutation {
+	m := &ErasureMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeErasure,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withErasureID sets the ID field of the mutation.
+func withErasureID(id string) erasureOption {
+	return func(m *ErasureMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Erasure
+		)
+		m.oldValue = func(ctx context.Context) (*Erasure, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Erasure.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withErasure sets the old Erasure of the mutation.
+func withErasure(node *Erasure) erasureOption {
+	return func(m *ErasureMutation) {
+		m.oldValue = func(context.Context) (*Erasure, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m ErasureMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m ErasureMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Erasure entities.
+func (m *ErasureMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *ErasureMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *ErasureMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Erasure.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *ErasureMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *ErasureMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the Erasure entity.
+// If the Erasure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ErasureMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *ErasureMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetReservationID sets the "reservation_id" field.
+func (m *ErasureMutation) SetReservationID(s string) {
+	m.reservation_id = &s
+}
+
+// ReservationID returns the value of the "reservation_id" field in the mutation.
+func (m *ErasureMutation) ReservationID() (r string, exists bool) {
+	v := m.reservation_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReservationID returns the old "reservation_id" field's value of the Erasure entity.
+// If the Erasure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ErasureMutation) OldReservationID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReservationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReservationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReservationID: %w", err)
+	}
+	return oldValue.ReservationID, nil
+}
+
+// ResetReservationID resets all changes to the "reservation_id" field.
+func (m *ErasureMutation) ResetReservationID() {
+	m.reservation_id = nil
+}
+
+// SetGuestID sets the "guest_id" field.
+func (m *ErasureMutation) SetGuestID(s string) {
+	m.guest_id = &s
+}
+
+// GuestID returns the value of the "guest_id" field in the mutation.
+func (m *ErasureMutation) GuestID() (r string, exists bool) {
+	v := m.guest_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGuestID returns the old "guest_id" field's value of the Erasure entity.
+// If the Erasure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ErasureMutation) OldGuestID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGuestID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGuestID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGuestID: %w", err)
+	}
+	return oldValue.GuestID, nil
+}
+
+// ResetGuestID resets all changes to the "guest_id" field.
+func (m *ErasureMutation) ResetGuestID() {
+	m.guest_id = nil
+}
+
+// SetRequestedBy sets the "requested_by" field.
+func (m *ErasureMutation) SetRequestedBy(s string) {
+	m.requested_by = &s
+}
+
+// RequestedBy returns the value of the "requested_by" field in the mutation.
+func (m *ErasureMutation) RequestedBy() (r string, exists bool) {
+	v := m.requested_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRequestedBy returns the old "requested_by" field's value of the Erasure entity.
+// If the Erasure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ErasureMutation) OldRequestedBy(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRequestedBy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRequestedBy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRequestedBy: %w", err)
+	}
+	return oldValue.RequestedBy, nil
+}
+
+// ResetRequestedBy resets all changes to the "requested_by" field.
+func (m *ErasureMutation) ResetRequestedBy() {
+	m.requested_by = nil
+}
+
+// SetMAC sets the "mac" field.
+func (m *ErasureMutation) SetMAC(b []byte) {
+	m.mac = &b
+}
+
+// MAC returns the value of the "mac" field in the mutation.
+func (m *ErasureMutation) MAC() (r []byte, exists bool) {
+	v := m.mac
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMAC returns the old "mac" field's value of the Erasure entity.
+// If the Erasure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ErasureMutation) OldMAC(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMAC is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMAC requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMAC: %w", err)
+	}
+	return oldValue.MAC, nil
+}
+
+// ResetMAC resets all changes to the "mac" field.
+func (m *ErasureMutation) ResetMAC() {
+	m.mac = nil
+}
+
+// SetMailID sets the "mail_id" field.
+func (m *ErasureMutation) SetMailID(s string) {
+	m.mail_id = &s
+}
+
+// MailID returns the value of the "mail_id" field in the mutation.
+func (m *ErasureMutation) MailID() (r string, exists bool) {
+	v := m.mail_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMailID returns the old "mail_id" field's value of the Erasure entity.
+// If the Erasure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ErasureMutation) OldMailID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMailID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMailID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMailID: %w", err)
+	}
+	return oldValue.MailID, nil
+}
+
+// ResetMailID resets all changes to the "mail_id" field.
+func (m *ErasureMutation) ResetMailID() {
+	m.mail_id = nil
+}
+
+// SetConfirmedAt sets the "confirmed_at" field.
+func (m *ErasureMutation) SetConfirmedAt(t time.Time) {
+	m.confirmed_at = &t
+}
+
+// ConfirmedAt returns the value of the "confirmed_at" field in the mutation.
+func (m *ErasureMutation) ConfirmedAt() (r time.Time, exists bool) {
+	v := m.confirmed_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldConfirmedAt returns the old "confirmed_at" field's value of the Erasure entity.
+// If the Erasure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ErasureMutation) OldConfirmedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldConfirmedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldConfirmedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldConfirmedAt: %w", err)
+	}
+	return oldValue.ConfirmedAt, nil
+}
+
+// ClearConfirmedAt clears the value of the "confirmed_at" field.
+func (m *ErasureMutation) ClearConfirmedAt() {
+	m.confirmed_at = nil
+	m.clearedFields[erasure.FieldConfirmedAt] = struct{}{}
+}
+
+// ConfirmedAtCleared returns if the "confirmed_at" field was cleared in this mutation.
+func (m *ErasureMutation) ConfirmedAtCleared() bool {
+	_, ok := m.clearedFields[erasure.FieldConfirmedAt]
+	return ok
+}
+
+// ResetConfirmedAt resets all changes to the "confirmed_at" field.
+func (m *ErasureMutation) ResetConfirmedAt() {
+	m.confirmed_at = nil
+	delete(m.clearedFields, erasure.FieldConfirmedAt)
+}
+
+// SetFinishedAt sets the "finished_at" field.
+func (m *ErasureMutation) SetFinishedAt(t time.Time) {
+	m.finished_at = &t
+}
+
+// FinishedAt returns the value of the "finished_at" field in the mutation.
+func (m *ErasureMutation) FinishedAt() (r time.Time, exists bool) {
+	v := m.finished_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFinishedAt returns the old "finished_at" field's value of the Erasure entity.
+// If the Erasure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ErasureMutation) OldFinishedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFinishedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFinishedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFinishedAt: %w", err)
+	}
+	return oldValue.FinishedAt, nil
+}
+
+// ClearFinishedAt clears the value of the "finished_at" field.
+func (m *ErasureMutation) ClearFinishedAt() {
+	m.finished_at = nil
+	m.clearedFields[erasure.FieldFinishedAt] = struct{}{}
+}
+
+// FinishedAtCleared returns if the "finished_at" field was cleared in this mutation.
+func (m *ErasureMutation) FinishedAtCleared() bool {
+	_, ok := m.clearedFields[erasure.FieldFinishedAt]
+	return ok
+}
+
+// ResetFinishedAt resets all changes to the "finished_at" field.
+func (m *ErasureMutation) ResetFinishedAt() {
+	m.finished_at = nil
+	delete(m.clearedFields, erasure.FieldFinishedAt)
+}
+
+// SetLaw sets the "law" field.
+func (m *ErasureMutation) SetLaw(s string) {
+	m.law = &s
+}
+
+// Law returns the value of the "law" field in the mutation.
+func (m *ErasureMutation) Law() (r string, exists bool) {
+	v := m.law
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLaw returns the old "law" field's value of the Erasure entity.
+// If the Erasure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ErasureMutation) OldLaw(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLaw is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLaw requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLaw: %w", err)
+	}
+	return oldValue.Law, nil
+}
+
+// ResetLaw resets all changes to the "law" field.
+func (m *ErasureMutation) ResetLaw() {
+	m.law = nil
+}
+
+// SetKeptUntil sets the "kept_until" field.
+func (m *ErasureMutation) SetKeptUntil(t time.Time) {
+	m.kept_until = &t
+}
+
+// KeptUntil returns the value of the "kept_until" field in the mutation.
+func (m *ErasureMutation) KeptUntil() (r time.Time, exists bool) {
+	v := m.kept_until
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKeptUntil returns the old "kept_until" field's value of the Erasure entity.
+// If the Erasure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ErasureMutation) OldKeptUntil(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKeptUntil is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKeptUntil requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKeptUntil: %w", err)
+	}
+	return oldValue.KeptUntil, nil
+}
+
+// ClearKeptUntil clears the value of the "kept_until" field.
+func (m *ErasureMutation) ClearKeptUntil() {
+	m.kept_until = nil
+	m.clearedFields[erasure.FieldKeptUntil] = struct{}{}
+}
+
+// KeptUntilCleared returns if the "kept_until" field was cleared in this mutation.
+func (m *ErasureMutation) KeptUntilCleared() bool {
+	_, ok := m.clearedFields[erasure.FieldKeptUntil]
+	return ok
+}
+
+// ResetKeptUntil resets all changes to the "kept_until" field.
+func (m *ErasureMutation) ResetKeptUntil() {
+	m.kept_until = nil
+	delete(m.clearedFields, erasure.FieldKeptUntil)
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *ErasureMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *ErasureMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the Erasure entity.
+// If the Erasure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ErasureMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *ErasureMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the ErasureMutation builder.
+func (m *ErasureMutation) Where(ps ...predicate.Erasure) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the ErasureMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *ErasureMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Erasure, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *ErasureMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *ErasureMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Erasure).
+func (m *ErasureMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *ErasureMutation) Fields() []string {
+	fields := make([]string, 0, 11)
+	if m.property_id != nil {
+		fields = append(fields, erasure.FieldPropertyID)
+	}
+	if m.reservation_id != nil {
+		fields = append(fields, erasure.FieldReservationID)
+	}
+	if m.guest_id != nil {
+		fields = append(fields, erasure.FieldGuestID)
+	}
+	if m.requested_by != nil {
+		fields = append(fields, erasure.FieldRequestedBy)
+	}
+	if m.mac != nil {
+		fields = append(fields, erasure.FieldMAC)
+	}
+	if m.mail_id != nil {
+		fields = append(fields, erasure.FieldMailID)
+	}
+	if m.confirmed_at != nil {
+		fields = append(fields, erasure.FieldConfirmedAt)
+	}
+	if m.finished_at != nil {
+		fields = append(fields, erasure.FieldFinishedAt)
+	}
+	if m.law != nil {
+		fields = append(fields, erasure.FieldLaw)
+	}
+	if m.kept_until != nil {
+		fields = append(fields, erasure.FieldKeptUntil)
+	}
+	if m.created_at != nil {
+		fields = append(fields, erasure.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *ErasureMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case erasure.FieldPropertyID:
+		return m.PropertyID()
+	case erasure.FieldReservationID:
+		return m.ReservationID()
+	case erasure.FieldGuestID:
+		return m.GuestID()
+	case erasure.FieldRequestedBy:
+		return m.RequestedBy()
+	case erasure.FieldMAC:
+		return m.MAC()
+	case erasure.FieldMailID:
+		return m.MailID()
+	case erasure.FieldConfirmedAt:
+		return m.ConfirmedAt()
+	case erasure.FieldFinishedAt:
+		return m.FinishedAt()
+	case erasure.FieldLaw:
+		return m.Law()
+	case erasure.FieldKeptUntil:
+		return m.KeptUntil()
+	case erasure.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *ErasureMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case erasure.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case erasure.FieldReservationID:
+		return m.OldReservationID(ctx)
+	case erasure.FieldGuestID:
+		return m.OldGuestID(ctx)
+	case erasure.FieldRequestedBy:
+		return m.OldRequestedBy(ctx)
+	case erasure.FieldMAC:
+		return m.OldMAC(ctx)
+	case erasure.FieldMailID:
+		return m.OldMailID(ctx)
+	case erasure.FieldConfirmedAt:
+		return m.OldConfirmedAt(ctx)
+	case erasure.FieldFinishedAt:
+		return m.OldFinishedAt(ctx)
+	case erasure.FieldLaw:
+		return m.OldLaw(ctx)
+	case erasure.FieldKeptUntil:
+		return m.OldKeptUntil(ctx)
+	case erasure.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown Erasure field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ErasureMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case erasure.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case erasure.FieldReservationID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReservationID(v)
+		return nil
+	case erasure.FieldGuestID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGuestID(v)
+		return nil
+	case erasure.FieldRequestedBy:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRequestedBy(v)
+		return nil
+	case erasure.FieldMAC:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetMAC(v)
+		return nil
+	case erasure.FieldMailID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetMailID(v)
+		return nil
+	case erasure.FieldConfirmedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetConfirmedAt(v)
+		return nil
+	case erasure.FieldFinishedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFinishedAt(v)
+		return nil
+	case erasure.FieldLaw:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLaw(v)
+		return nil
+	case erasure.FieldKeptUntil:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKeptUntil(v)
+		return nil
+	case erasure.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Erasure field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *ErasureMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *ErasureMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ErasureMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown Erasure numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *ErasureMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(erasure.FieldConfirmedAt) {
+		fields = append(fields, erasure.FieldConfirmedAt)
+	}
+	if m.FieldCleared(erasure.FieldFinishedAt) {
+		fields = append(fields, erasure.FieldFinishedAt)
+	}
+	if m.FieldCleared(erasure.FieldKeptUntil) {
+		fields = append(fields, erasure.FieldKeptUntil)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *ErasureMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *ErasureMutation) ClearField(name string) error {
+	switch name {
+	case erasure.FieldConfirmedAt:
+		m.ClearConfirmedAt()
+		return nil
+	case erasure.FieldFinishedAt:
+		m.ClearFinishedAt()
+		return nil
+	case erasure.FieldKeptUntil:
+		m.ClearKeptUntil()
+		return nil
+	}
+	return fmt.Errorf("unknown Erasure nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *ErasureMutation) ResetField(name string) error {
+	switch name {
+	case erasure.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case erasure.FieldReservationID:
+		m.ResetReservationID()
+		return nil
+	case erasure.FieldGuestID:
+		m.ResetGuestID()
+		return nil
+	case erasure.FieldRequestedBy:
+		m.ResetRequestedBy()
+		return nil
+	case erasure.FieldMAC:
+		m.ResetMAC()
+		return nil
+	case erasure.FieldMailID:
+		m.ResetMailID()
+		return nil
+	case erasure.FieldConfirmedAt:
+		m.ResetConfirmedAt()
+		return nil
+	case erasure.FieldFinishedAt:
+		m.ResetFinishedAt()
+		return nil
+	case erasure.FieldLaw:
+		m.ResetLaw()
+		return nil
+	case erasure.FieldKeptUntil:
+		m.ResetKeptUntil()
+		return nil
+	case erasure.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Erasure field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *ErasureMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *ErasureMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *ErasureMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *ErasureMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *ErasureMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *ErasureMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *ErasureMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Erasure unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *ErasureMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Erasure edge %s", name)
 }
 
 // EventMutation represents an operation that mutates the Event nodes in the graph.

@@ -16,6 +16,7 @@ import (
 	"latchkey.dev/ent/disclosure"
 	"latchkey.dev/ent/doorrule"
 	"latchkey.dev/ent/endpoint"
+	"latchkey.dev/ent/erasure"
 	"latchkey.dev/ent/event"
 	"latchkey.dev/ent/gate"
 	"latchkey.dev/ent/grant"
@@ -498,6 +499,46 @@ func init() {
 	endpointDescID := endpointFields[0].Descriptor()
 	// endpoint.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	endpoint.IDValidator = endpointDescID.Validators[0].(func(string) error)
+	erasureFields := schema.Erasure{}.Fields()
+	_ = erasureFields
+	// erasureDescPropertyID is the schema descriptor for property_id field.
+	erasureDescPropertyID := erasureFields[1].Descriptor()
+	// erasure.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	erasure.PropertyIDValidator = erasureDescPropertyID.Validators[0].(func(string) error)
+	// erasureDescReservationID is the schema descriptor for reservation_id field.
+	erasureDescReservationID := erasureFields[2].Descriptor()
+	// erasure.ReservationIDValidator is a validator for the "reservation_id" field. It is called by the builders before save.
+	erasure.ReservationIDValidator = erasureDescReservationID.Validators[0].(func(string) error)
+	// erasureDescGuestID is the schema descriptor for guest_id field.
+	erasureDescGuestID := erasureFields[3].Descriptor()
+	// erasure.DefaultGuestID holds the default value on creation for the guest_id field.
+	erasure.DefaultGuestID = erasureDescGuestID.Default.(string)
+	// erasure.GuestIDValidator is a validator for the "guest_id" field. It is called by the builders before save.
+	erasure.GuestIDValidator = erasureDescGuestID.Validators[0].(func(string) error)
+	// erasureDescRequestedBy is the schema descriptor for requested_by field.
+	erasureDescRequestedBy := erasureFields[4].Descriptor()
+	// erasure.RequestedByValidator is a validator for the "requested_by" field. It is called by the builders before save.
+	erasure.RequestedByValidator = erasureDescRequestedBy.Validators[0].(func(string) error)
+	// erasureDescMailID is the schema descriptor for mail_id field.
+	erasureDescMailID := erasureFields[6].Descriptor()
+	// erasure.DefaultMailID holds the default value on creation for the mail_id field.
+	erasure.DefaultMailID = erasureDescMailID.Default.(string)
+	// erasure.MailIDValidator is a validator for the "mail_id" field. It is called by the builders before save.
+	erasure.MailIDValidator = erasureDescMailID.Validators[0].(func(string) error)
+	// erasureDescLaw is the schema descriptor for law field.
+	erasureDescLaw := erasureFields[9].Descriptor()
+	// erasure.DefaultLaw holds the default value on creation for the law field.
+	erasure.DefaultLaw = erasureDescLaw.Default.(string)
+	// erasure.LawValidator is a validator for the "law" field. It is called by the builders before save.
+	erasure.LawValidator = erasureDescLaw.Validators[0].(func(string) error)
+	// erasureDescCreatedAt is the schema descriptor for created_at field.
+	erasureDescCreatedAt := erasureFields[11].Descriptor()
+	// erasure.DefaultCreatedAt holds the default value on creation for the created_at field.
+	erasure.DefaultCreatedAt = erasureDescCreatedAt.Default.(func() time.Time)
+	// erasureDescID is the schema descriptor for id field.
+	erasureDescID := erasureFields[0].Descriptor()
+	// erasure.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	erasure.IDValidator = erasureDescID.Validators[0].(func(string) error)
 	eventFields := schema.Event{}.Fields()
 	_ = eventFields
 	// eventDescPropertyID is the schema descriptor for property_id field.

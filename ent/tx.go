@@ -36,6 +36,8 @@ type Tx struct {
 	DoorRule *DoorRuleClient
 	// Endpoint is the client for interacting with the Endpoint builders.
 	Endpoint *EndpointClient
+	// Erasure is the client for interacting with the Erasure builders.
+	Erasure *ErasureClient
 	// Event is the client for interacting with the Event builders.
 	Event *EventClient
 	// Gate is the client for interacting with the Gate builders.
@@ -256,6 +258,7 @@ func (tx *Tx) init() {
 	tx.Disclosure = NewDisclosureClient(tx.config)
 	tx.DoorRule = NewDoorRuleClient(tx.config)
 	tx.Endpoint = NewEndpointClient(tx.config)
+	tx.Erasure = NewErasureClient(tx.config)
 	tx.Event = NewEventClient(tx.config)
 	tx.Gate = NewGateClient(tx.config)
 	tx.Grant = NewGrantClient(tx.config)

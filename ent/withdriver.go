@@ -21,6 +21,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofDisclosure        DisclosureClient
 		ofDoorRule          DoorRuleClient
 		ofEndpoint          EndpointClient
+		ofErasure           ErasureClient
 		ofEvent             EventClient
 		ofGate              GateClient
 		ofGrant             GrantClient
@@ -73,6 +74,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofDisclosure:        DisclosureClient{config: cfg},
 		ofDoorRule:          DoorRuleClient{config: cfg},
 		ofEndpoint:          EndpointClient{config: cfg},
+		ofErasure:           ErasureClient{config: cfg},
 		ofEvent:             EventClient{config: cfg},
 		ofGate:              GateClient{config: cfg},
 		ofGrant:             GrantClient{config: cfg},
@@ -124,6 +126,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 	all.Disclosure = &all.ofDisclosure
 	all.DoorRule = &all.ofDoorRule
 	all.Endpoint = &all.ofEndpoint
+	all.Erasure = &all.ofErasure
 	all.Event = &all.ofEvent
 	all.Gate = &all.ofGate
 	all.Grant = &all.ofGrant

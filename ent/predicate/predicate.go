@@ -39,6 +39,9 @@ type DoorRule func(*sql.Selector)
 // Endpoint is the predicate function for endpoint builders.
 type Endpoint func(*sql.Selector)
 
+// Erasure is the predicate function for erasure builders.
+type Erasure func(*sql.Selector)
+
 // Event is the predicate function for event builders.
 type Event func(*sql.Selector)
 

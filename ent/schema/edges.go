@@ -157,6 +157,11 @@ func (RegisterEntry) Edges() []ent.Edge {
 	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
 }
 
+// An erasure outlives its reservation.
+func (Erasure) Edges() []ent.Edge {
+	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
+}
+
 func (Kiosk) Edges() []ent.Edge {
 	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
 }

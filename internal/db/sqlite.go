@@ -49,7 +49,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (*sqlite, error) {
 		return nil, err
 	}
 	changes := newChanges()
-	writer, err := openPool(ctx, path, 1, url.Values{"_txlock": {"immediate"}, "_foreign_keys": {"1"}, "_cache_size": {strconv.Itoa(-writerCache)}}, changes)
+	writer, err := openPool(ctx, path, 1, url.Values{"_txlock": {"immediate"}, "_foreign_keys": {"1"}, "_secure_delete": {"true"}, "_cache_size": {strconv.Itoa(-writerCache)}}, changes)
 	if err != nil {
 		return nil, err
 	}

@@ -138,7 +138,7 @@ func ensureParty(tx *db.Tx, reserved *ent.Reservation) ([]*ent.Guest, error) {
 	return ensureGuests(tx, reserved, stay)
 }
 
-// ensureGuests is ensureParty for a stay that is stored.
+// ensureGuests is ensureParty for a stay that is stored. A stay whose data were erased gets no guests again.
 func ensureGuests(tx *db.Tx, reserved *ent.Reservation, stay *ent.Stay) ([]*ent.Guest, error) {
 	guests, err := ListGuests(tx, reserved.PropertyID, reserved.ID)
 	if err != nil {
@@ -146,7 +146,7 @@ func ensureGuests(tx *db.Tx, reserved *ent.Reservation, stay *ent.Stay) ([]*ent.
 	}
 	adults, children := PartySize(stay, reserved)
 	c := changeParty(guests, adults, children)
-	if c.isEmpty() {
+	if c.isEmpty() || reserved.ErasedAt != nil {
 		return guests, nil
 	}
 	if err := c.store(tx, reserved, guests); err != nil {

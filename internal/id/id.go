@@ -44,6 +44,7 @@ const (
 	Disclosure  = "dis"
 	Register    = "reg"
 	Message     = "msg"
+	Erasure     = "ers"
 )
 
 // length is the length of a ULID as text.

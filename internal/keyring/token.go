@@ -23,10 +23,11 @@ const (
 	GuestLink     Kind = "lkl_" // link that is mailed to a guest
 	SessionToken  Kind = "lks_" // session token of a guest's device
 	KioskToken    Kind = "lkt_" // token of a check-in tablet
+	Receipt       Kind = "lkr_" // receipt of a guest's request to erase data
 )
 
 // Kinds lists all kinds.
-var Kinds = []Kind{ClientToken, AccessToken, APIKey, OperatorToken, StaffToken, JoinCode, PhoneLink, GuestLink, SessionToken, KioskToken}
+var Kinds = []Kind{ClientToken, AccessToken, APIKey, OperatorToken, StaffToken, JoinCode, PhoneLink, GuestLink, SessionToken, KioskToken, Receipt}
 
 const (
 	prefixChars   = 4

@@ -17,6 +17,7 @@ func TestLetters(t *testing.T) {
 			Stays: []OccasionStay{{Number: "8790", Room: "Room 204", From: at, To: at.Add(44 * time.Hour), Link: "https://stay.example/g/l/secret"}},
 			Codes: []DoorCode{{Digits: "480271"}, {Door: "Gate", Digits: "1234"}}, Confirmed: true,
 			Stop: message.Message{Kind: "late", Params: message.Params{"at": at}},
+			Erasure: ErasureFacts{DueAt: at, Law: "DE", KeptLast: at, Link: "https://stay.example/g/erasure/receipt"},
 		}
 		text, err := Compose("ana@example.com", o.Letter())
 		if err != nil {
@@ -35,6 +36,9 @@ func TestLetters(t *testing.T) {
 		}
 		if has := strings.Contains(text.Text, "/g/l/secret") && strings.Contains(text.HTML, `href="https://stay.example/g/l/secret"`); has != kind.HasLink() && kind != Staff {
 			t.Errorf("%s: has the link: %v", kind, has)
+		}
+		if has := strings.Contains(text.Text, "Germany") && strings.Contains(text.HTML, `href="https://stay.example/g/erasure/receipt"`); has != (kind == Erasure) {
+			t.Errorf("%s: says what the law keeps: %v", kind, has)
 		}
 	}
 }

@@ -35,14 +35,15 @@ const (
 	Companion  Kind = "companion"  // a companion's own link
 	Link       Kind = "link"       // a new link, which a guest or staff asked for
 	Message    Kind = "message"    // the property's message, which the guest has not read
+	Erasure    Kind = "erasure"    // the guest's data will be erased
 	Staff      Kind = "staff"      // what staff must know: a check-in that stopped, a message that was not read
 )
 
 // Kinds are all kinds.
-var Kinds = []Kind{Invitation, Reminder, RoomReady, Key, KeyChanged, Departure, Companion, Link, Message, Staff}
+var Kinds = []Kind{Invitation, Reminder, RoomReady, Key, KeyChanged, Departure, Companion, Link, Message, Erasure, Staff}
 
 // HasLink reports whether mails of this kind contain a link that signs the guest in.
-func (k Kind) HasLink() bool { return k != Staff && k != Key && k != KeyChanged }
+func (k Kind) HasLink() bool { return k != Staff && k != Key && k != KeyChanged && k != Erasure }
 
 // HasPIN reports whether mails of this kind contain the stay's PIN.
 func (k Kind) HasPIN() bool { return k == Key || k == KeyChanged }

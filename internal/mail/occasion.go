@@ -26,6 +26,8 @@ type Occasion struct {
 	// OpensAt is from when the codes open the doors. The PMS may check a guest in before the stay begins.
 	OpensAt time.Time
 	Now     time.Time
+	// Erasure is what a mail about an erasure says.
+	Erasure ErasureFacts
 	// Stop is the message of a mail to staff.
 	Stop message.Message
 }
@@ -36,6 +38,14 @@ type OccasionStay struct {
 	Room     string
 	From, To time.Time
 	Link     string
+}
+
+// ErasureFacts is what is known about an erasure.
+type ErasureFacts struct {
+	DueAt    time.Time
+	Law      string    // the country whose law makes the property keep official forms, or empty
+	KeptLast time.Time // a moment of the last day on which they are kept
+	Link     string    // the page that shows how far the erasure is
 }
 
 // DoorCode is a PIN. Door is empty for the room's.
@@ -58,10 +68,11 @@ func (o Occasion) Letter() Letter {
 	} else {
 		l.Paragraphs = append(l.Paragraphs, o.common("helloNameless", nil))
 	}
-	params["from"] = first.From
+	params["from"], params["due"] = first.From, o.Erasure.DueAt
 	l.Paragraphs = append(l.Paragraphs, o.text("text", params))
 	l.Facts = o.facts(first)
 	o.addCodes(&l)
+	o.addErasure(&l)
 	o.addButtons(&l)
 	o.addClosing(&l)
 	return l
@@ -127,6 +138,19 @@ func (o Occasion) addCodes(l *Letter) {
 	} else {
 		l.Closing = append(l.Closing, o.common("helpDesk", nil))
 	}
+}
+
+// addErasure adds what the law keeps of an erased stay, and the link to the page that shows how far the erasure is.
+func (o Occasion) addErasure(l *Letter) {
+	if o.Kind != Erasure {
+		return
+	}
+	if o.Erasure.Law != "" {
+		country := message.Message{Kind: "country." + o.Erasure.Law}
+		l.Paragraphs = append(l.Paragraphs, o.text("kept", message.Params{"country": country, "last": o.Erasure.KeptLast}))
+	}
+	l.Paragraphs = append(l.Paragraphs, o.text("pms", nil))
+	l.Buttons = append(l.Buttons, Button{o.text("button", nil), o.Erasure.Link})
 }
 
 // addButtons adds a link for each stay.

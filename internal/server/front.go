@@ -85,6 +85,8 @@ func registerREST(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientCo
 		guestv1.RegisterLinkServiceHandlerClient(ctx, mux, guestv1.NewLinkServiceClient(conn)),
 		guestv1.RegisterStayServiceHandlerClient(ctx, mux, guestv1.NewStayServiceClient(conn)),
 		guestv1.RegisterMessageServiceHandlerClient(ctx, mux, guestv1.NewMessageServiceClient(conn)),
+		guestv1.RegisterPrivacyServiceHandlerClient(ctx, mux, guestv1.NewPrivacyServiceClient(conn)),
+		propertyv1.RegisterPrivacyServiceHandlerClient(ctx, mux, propertyv1.NewPrivacyServiceClient(conn)),
 		propertyv1.RegisterMessageServiceHandlerClient(ctx, mux, propertyv1.NewMessageServiceClient(conn)),
 		guestv1.RegisterFormServiceHandlerClient(ctx, mux, guestv1.NewFormServiceClient(conn)),
 		guestv1.RegisterCheckInServiceHandlerClient(ctx, mux, guestv1.NewCheckInServiceClient(conn)),

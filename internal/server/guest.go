@@ -23,6 +23,7 @@ func (s *Server) registerGuest(p *parts, to grpc.ServiceRegistrar) {
 	guestv1.RegisterStayServiceServer(to, &guestapi.Stays{Deps: deps})
 	guestv1.RegisterFormServiceServer(to, &guestapi.Forms{Deps: deps})
 	guestv1.RegisterMessageServiceServer(to, &guestapi.Messages{Deps: deps, Feed: p.feed})
+	guestv1.RegisterPrivacyServiceServer(to, &guestapi.Privacy{Deps: deps})
 	kioskv1.RegisterKioskServiceServer(to, &kioskapi.Kiosks{DB: s.db, Memory: p.memory, Keys: s.keys, CheckIns: p.checkIns, Closed: checkInClosed})
 }
 

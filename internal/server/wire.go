@@ -321,6 +321,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	propertyv1.RegisterMailServiceServer(to, propertyapi.NewMails(deps, propertyapi.Mails{Preview: p.invitations.Preview, Switch: p.invitations.Switch, Test: p.mails.Test, Resend: p.mails.Resend, Listed: p.mailServers.Lists}))
 	propertyv1.RegisterKioskServiceServer(to, staff.Kiosk)
 	propertyv1.RegisterGuestRegisterServiceServer(to, staff.Register)
+	propertyv1.RegisterPrivacyServiceServer(to, staff.Privacy)
 	propertyv1.RegisterMessageServiceServer(to, &propertyapi.Messages{Deps: deps, Feed: p.feed})
 	for method, render := range propertyapi.Renderers(deps) {
 		p.memory.Render[method] = render

@@ -35,6 +35,7 @@ func (s *Server) wireWork(p *parts) {
 		p.mails.Sweep(),
 		p.mails.Departures(),
 		p.mails.Unread(),
+		worker.Erasures{Mails: p.mails, Log: s.log, Every: s.sweep}.Sweep(),
 		worker.Plans{Reservations: p.reservations, Log: s.log, Every: s.sweep}.Sweep(),
 		p.smartKeys.Sweep(),
 		worker.CheckIns{Service: p.checkIns, Log: s.log, Every: s.sweep}.Sweep(),

@@ -56,6 +56,7 @@ var ends = []end{
 	{table: "attempts", sweep: "guests' links and sessions", row: dbtest.Values{"began_at": longAgo, "last_at": longAgo}},
 	{table: "guest_profiles", sweep: "guests' profiles", row: dbtest.Values{"updated_at": longAgo}},
 	{table: "register_entries", sweep: "guest register", row: dbtest.Values{"erase_at": longAgo}},
+	{table: "erasures", sweep: "proofs of erasures", row: dbtest.Values{"finished_at": longAgo}},
 	{table: "arrivals", sweep: "stays", row: dbtest.Values{"id": theStay}},
 	{table: "grants", sweep: "stays", row: dbtest.Values{"reservation_id": theStay, "ended_at": longAgo}},
 	{table: "pins", sweep: "stays", row: dbtest.Values{"grant_id": theGrant}},

@@ -180,8 +180,11 @@ func (r *renderer) addStay() error {
 			return err
 		}
 	}
-	if r.occasion.Kind.HasPIN() {
+	switch {
+	case r.occasion.Kind.HasPIN():
 		return r.addCodes(stay)
+	case r.occasion.Kind == mail.Erasure:
+		return r.addErasure()
 	}
 	return nil
 }
@@ -189,7 +192,7 @@ func (r *renderer) addStay() error {
 // isPointless reports whether the mail has lost its reason since it was ordered.
 func (r *renderer) isPointless(stay *ent.Reservation) (bool, error) {
 	kind := r.occasion.Kind
-	if kind != mail.Staff && !listsRooms(kind) && hasEnded(stay, kind, r.view.Now()) {
+	if kind != mail.Staff && kind != mail.Erasure && !listsRooms(kind) && hasEnded(stay, kind, r.view.Now()) {
 		return true, nil
 	}
 	if kind != mail.Departure {

@@ -70,6 +70,7 @@ func (m Maintenance) Sweeps() []Sweep {
 		m.deletion("mails without a stay", m.KeepEvents, mail.DeleteWithoutStay),
 		m.deletion("guests' profiles", profileRetention, guest.DeleteUnusedProfiles),
 		m.deletion("guests' links and sessions", guestRetention, guest.DeleteExpired),
+		m.deletion("proofs of erasures", 0, guest.DeleteErasures),
 		m.deletion("tombstones", reservation.TombstoneRetention, reservation.DeleteTombstones),
 	}
 }

@@ -56,6 +56,16 @@ CREATE TABLE "disclosures" ("id" character varying NOT NULL, "property_id" chara
 CREATE INDEX "disclosure_guest_id" ON "disclosures" ("guest_id");
 -- create index "disclosure_property_id" to table: "disclosures"
 CREATE INDEX "disclosure_property_id" ON "disclosures" ("property_id");
+-- create "erasures" table
+CREATE TABLE "erasures" ("id" character varying NOT NULL, "reservation_id" character varying NOT NULL, "guest_id" character varying NOT NULL DEFAULT '', "requested_by" character varying NOT NULL, "mac" bytea NOT NULL, "mail_id" character varying NOT NULL DEFAULT '', "confirmed_at" timestamptz NULL, "finished_at" timestamptz NULL, "law" character varying NOT NULL DEFAULT '', "kept_until" timestamptz NULL, "created_at" timestamptz NOT NULL, "property_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "erasures_properties_property" FOREIGN KEY ("property_id") REFERENCES "properties" ("id") ON UPDATE NO ACTION ON DELETE NO ACTION);
+-- create index "erasure_finished_at" to table: "erasures"
+CREATE INDEX "erasure_finished_at" ON "erasures" ("finished_at");
+-- create index "erasure_property_id_id" to table: "erasures"
+CREATE INDEX "erasure_property_id_id" ON "erasures" ("property_id", "id");
+-- create index "erasure_reservation_id_guest_id" to table: "erasures"
+CREATE UNIQUE INDEX "erasure_reservation_id_guest_id" ON "erasures" ("reservation_id", "guest_id") WHERE (finished_at IS NULL);
+-- create index "erasures_mac_key" to table: "erasures"
+CREATE UNIQUE INDEX "erasures_mac_key" ON "erasures" ("mac");
 -- create "guest_links" table
 CREATE TABLE "guest_links" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "guest_id" character varying NOT NULL DEFAULT '', "mac" bytea NOT NULL, "address_mac" bytea NULL, "handed_by" character varying NOT NULL DEFAULT '', "expires_at" timestamptz NOT NULL, "bound_at" timestamptz NULL, "revoked_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "guest_links_reservations_reservation" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
 -- create index "guest_links_mac_key" to table: "guest_links"

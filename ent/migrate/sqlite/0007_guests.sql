@@ -64,6 +64,16 @@ CREATE INDEX `guest_property_id` ON `guests` (`property_id`);
 CREATE INDEX `guest_reservation_id_law` ON `guests` (`reservation_id`, `law`) WHERE erase_at IS NULL AND law <> '';
 -- create index "guest_erase_at" to table: "guests"
 CREATE INDEX `guest_erase_at` ON `guests` (`erase_at`) WHERE erase_at IS NOT NULL;
+-- create "erasures" table
+CREATE TABLE `erasures` (`id` text NOT NULL, `reservation_id` text NOT NULL, `guest_id` text NOT NULL DEFAULT (''), `requested_by` text NOT NULL, `mac` blob NOT NULL, `mail_id` text NOT NULL DEFAULT (''), `confirmed_at` datetime NULL, `finished_at` datetime NULL, `law` text NOT NULL DEFAULT (''), `kept_until` datetime NULL, `created_at` datetime NOT NULL, `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `erasures_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE NO ACTION);
+-- create index "erasures_mac_key" to table: "erasures"
+CREATE UNIQUE INDEX `erasures_mac_key` ON `erasures` (`mac`);
+-- create index "erasure_property_id_id" to table: "erasures"
+CREATE INDEX `erasure_property_id_id` ON `erasures` (`property_id`, `id`);
+-- create index "erasure_reservation_id_guest_id" to table: "erasures"
+CREATE UNIQUE INDEX `erasure_reservation_id_guest_id` ON `erasures` (`reservation_id`, `guest_id`) WHERE finished_at IS NULL;
+-- create index "erasure_finished_at" to table: "erasures"
+CREATE INDEX `erasure_finished_at` ON `erasures` (`finished_at`);
 -- create "guest_links" table
 CREATE TABLE `guest_links` (`id` text NOT NULL, `property_id` text NOT NULL, `guest_id` text NOT NULL DEFAULT (''), `mac` blob NOT NULL, `address_mac` blob NULL, `handed_by` text NOT NULL DEFAULT (''), `expires_at` datetime NOT NULL, `bound_at` datetime NULL, `revoked_at` datetime NULL, `created_at` datetime NOT NULL, `reservation_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `guest_links_reservations_reservation` FOREIGN KEY (`reservation_id`) REFERENCES `reservations` (`id`) ON DELETE CASCADE);
 -- create index "guest_links_mac_key" to table: "guest_links"

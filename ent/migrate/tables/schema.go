@@ -434,6 +434,55 @@ var (
 			},
 		},
 	}
+	// ErasuresColumns holds the columns for the "erasures" table.
+	ErasuresColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "reservation_id", Type: field.TypeString, Size: 40},
+		{Name: "guest_id", Type: field.TypeString, Size: 40, Default: ""},
+		{Name: "requested_by", Type: field.TypeString, Size: 100},
+		{Name: "mac", Type: field.TypeBytes, Unique: true},
+		{Name: "mail_id", Type: field.TypeString, Size: 40, Default: ""},
+		{Name: "confirmed_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "finished_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "law", Type: field.TypeString, Size: 8, Default: ""},
+		{Name: "kept_until", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+	}
+	// ErasuresTable holds the schema information for the "erasures" table.
+	ErasuresTable = &schema.Table{
+		Name:       "erasures",
+		Columns:    ErasuresColumns,
+		PrimaryKey: []*schema.Column{ErasuresColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "erasures_properties_property",
+				Columns:    []*schema.Column{ErasuresColumns[11]},
+				RefColumns: []*schema.Column{PropertiesColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "erasure_property_id_id",
+				Unique:  false,
+				Columns: []*schema.Column{ErasuresColumns[11], ErasuresColumns[0]},
+			},
+			{
+				Name:    "erasure_reservation_id_guest_id",
+				Unique:  true,
+				Columns: []*schema.Column{ErasuresColumns[1], ErasuresColumns[2]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "finished_at IS NULL",
+				},
+			},
+			{
+				Name:    "erasure_finished_at",
+				Unique:  false,
+				Columns: []*schema.Column{ErasuresColumns[7]},
+			},
+		},
+	}
 	// EventsColumns holds the columns for the "events" table.
 	EventsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeInt64, Increment: true},
@@ -2135,6 +2184,7 @@ var (
 		DisclosuresTable,
 		DoorRulesTable,
 		EndpointsTable,
+		ErasuresTable,
 		EventsTable,
 		EventCursorsTable,
 		GatesTable,
@@ -2218,6 +2268,10 @@ func init() {
 	EndpointsTable.ForeignKeys[0].RefTable = IntegrationsTable
 	EndpointsTable.Annotation = &entsql.Annotation{
 		Table: "endpoints",
+	}
+	ErasuresTable.ForeignKeys[0].RefTable = PropertiesTable
+	ErasuresTable.Annotation = &entsql.Annotation{
+		Table: "erasures",
 	}
 	EventsTable.Annotation = &entsql.Annotation{
 		Table: "events",

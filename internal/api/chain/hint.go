@@ -13,6 +13,7 @@ var tokenNames = map[keyring.Kind]string{
 	keyring.OperatorToken: "an operator's token (lko_...)", keyring.StaffToken: "a staff token (lkp_...)",
 	keyring.JoinCode: "a bridge's join code (lkj_...)", keyring.PhoneLink: "a phone's link (lkg_...)",
 	keyring.GuestLink: "the link of a mail (lkl_...)", keyring.SessionToken: "a guest's session (lks_...)", keyring.KioskToken: "a kiosk's token (lkt_...)",
+	keyring.Receipt: "the receipt of an erasure (lkr_...)",
 }
 
 // areaCredentials describes, for each API area, which kind of token callers need and how they send it.

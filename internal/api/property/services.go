@@ -70,6 +70,7 @@ type Services struct {
 	Reservation propertyv1.ReservationServiceServer
 	Kiosk       propertyv1.KioskServiceServer
 	Register    propertyv1.GuestRegisterServiceServer
+	Privacy     propertyv1.PrivacyServiceServer
 }
 
 func New(d Deps) *Services {
@@ -87,6 +88,7 @@ func New(d Deps) *Services {
 		Reservation: &reservations{Deps: d},
 		Kiosk:       &kiosks{Deps: d},
 		Register:    &register{Deps: d},
+		Privacy:     &privacy{Deps: d},
 	}
 }
 

@@ -276,6 +276,8 @@ const (
 	Reason_REASON_NO_UNANSWERED_CALL Reason = 153
 	// 409. No mail address is known that reaches the guest: the PMS sent none, or the relay address of a booking site.
 	Reason_REASON_NO_GUEST_ADDRESS Reason = 155
+	// 409. No erasure of the guest's data is pending: none was requested, or it is done.
+	Reason_REASON_ERASURE_NOT_PENDING Reason = 157
 )
 
 // Enum value maps for Reason.
@@ -403,6 +405,7 @@ var (
 		154: "REASON_NOT_YOUR_ANSWER",
 		153: "REASON_NO_UNANSWERED_CALL",
 		155: "REASON_NO_GUEST_ADDRESS",
+		157: "REASON_ERASURE_NOT_PENDING",
 	}
 	Reason_value = map[string]int32{
 		"REASON_UNSPECIFIED":               0,
@@ -527,6 +530,7 @@ var (
 		"REASON_NOT_YOUR_ANSWER":           154,
 		"REASON_NO_UNANSWERED_CALL":        153,
 		"REASON_NO_GUEST_ADDRESS":          155,
+		"REASON_ERASURE_NOT_PENDING":       157,
 	}
 )
 
@@ -670,7 +674,7 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
 	"\adetails\x18\x06 \x03(\v2\x14.google.protobuf.AnyR\adetails\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId*\xc4\x19\n" +
+	"request_id\x18\a \x01(\tR\trequestId*\xe5\x19\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_INVALID_FIELDS\x10\x01\x12\x13\n" +
@@ -794,7 +798,8 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x14REASON_BAD_CHARACTER\x10\x94\x01\x12\x1b\n" +
 	"\x16REASON_NOT_YOUR_ANSWER\x10\x9a\x01\x12\x1e\n" +
 	"\x19REASON_NO_UNANSWERED_CALL\x10\x99\x01\x12\x1c\n" +
-	"\x17REASON_NO_GUEST_ADDRESS\x10\x9b\x01B.Z,latchkey.dev/gen/latchkey/errors/v1;errorsv1b\x06proto3"
+	"\x17REASON_NO_GUEST_ADDRESS\x10\x9b\x01\x12\x1f\n" +
+	"\x1aREASON_ERASURE_NOT_PENDING\x10\x9d\x01B.Z,latchkey.dev/gen/latchkey/errors/v1;errorsv1b\x06proto3"
 
 var (
 	file_latchkey_errors_v1_errors_proto_rawDescOnce sync.Once

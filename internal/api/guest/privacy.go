@@ -1,0 +1,66 @@
+package guest
+
+import (
+	"context"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest"
+)
+
+// Privacy implements PrivacyService.
+type Privacy struct {
+	guestv1.UnimplementedPrivacyServiceServer
+	Deps
+}
+
+// GetErasure returns how far the erasure of the caller's data is.
+func (s *Privacy) GetErasure(ctx context.Context, _ *guestv1.GetErasureRequest) (*guestv1.GetErasureResponse, error) {
+	a, err := callerGuest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.party(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	e, err := guest.ErasureOf(s.DB.View(ctx), p, a)
+	if err != nil {
+		return nil, err
+	}
+	return &guestv1.GetErasureResponse{Data: convert.Erasure(e, e.Receipt(s.Keys))}, nil
+}
+
+// RequestErasure requests the erasure of the caller's data.
+func (s *Privacy) RequestErasure(ctx context.Context, _ *guestv1.RequestErasureRequest) (*guestv1.RequestErasureResponse, error) {
+	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.RequestErasureResponse, error) {
+		e, err := guest.RequestErasure(tx, s.Keys, a)
+		if err != nil {
+			return nil, err
+		}
+		return &guestv1.RequestErasureResponse{Data: convert.Erasure(e, e.Receipt(s.Keys))}, nil
+	})
+}
+
+// WithdrawErasure withdraws the caller's request.
+func (s *Privacy) WithdrawErasure(ctx context.Context, _ *guestv1.WithdrawErasureRequest) (*guestv1.WithdrawErasureResponse, error) {
+	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.WithdrawErasureResponse, error) {
+		return &guestv1.WithdrawErasureResponse{}, guest.WithdrawErasure(tx, a)
+	})
+}
+
+// GetErasureReceipt returns how far the erasure with a receipt is.
+func (s *Privacy) GetErasureReceipt(ctx context.Context, r *guestv1.GetErasureReceiptRequest) (*guestv1.GetErasureReceiptResponse, error) {
+	view := s.DB.View(ctx)
+	e, err := guest.FindReceipt(view, s.Keys, r.GetReceipt())
+	if err != nil {
+		return nil, err
+	}
+	face, _, err := faceOf(view, e.Row.PropertyID)
+	if err != nil {
+		return nil, err
+	}
+	return &guestv1.GetErasureReceiptResponse{Property: face, Data: convert.Erasure(e, r.GetReceipt())}, nil
+}

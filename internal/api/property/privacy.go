@@ -1,0 +1,68 @@
+package property
+
+import (
+	"context"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/id"
+)
+
+type privacy struct {
+	propertyv1.UnimplementedPrivacyServiceServer
+	Deps
+}
+
+// RequestErasure requests the erasure of the data of a guest, as the guest asked the property.
+func (s *privacy) RequestErasure(ctx context.Context, r *propertyv1.RequestErasureRequest) (*propertyv1.RequestErasureResponse, error) {
+	who, _ := actor.From(ctx)
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RequestErasureResponse, error) {
+		by, err := staffName(tx, who)
+		if err != nil {
+			return nil, err
+		}
+		e, err := guest.RequestErasureFor(tx, s.Keys, propertyID, r.GetReservationId(), r.GetGuestId(), by)
+		if err != nil {
+			return nil, err
+		}
+		return &propertyv1.RequestErasureResponse{Data: erasureItem(e)}, nil
+	})
+}
+
+// ListErasures lists the erasures of the property.
+func (s *privacy) ListErasures(ctx context.Context, r *propertyv1.ListErasuresRequest) (*propertyv1.ListErasuresResponse, error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r.GetPageToken() != "" && !id.Valid(id.Erasure, r.GetPageToken()) {
+		return nil, badPageToken()
+	}
+	size := int(r.GetPageSize())
+	if size == 0 {
+		size = defaultPage
+	}
+	found, err := guest.ListErasures(s.DB.View(ctx), s.Keys, propertyID, guest.ErasurePage{PendingOnly: r.GetPendingOnly(), After: r.GetPageToken(), Limit: size + 1})
+	if err != nil {
+		return nil, err
+	}
+	list := &propertyv1.ErasureList{}
+	if len(found) > size {
+		found = found[:size]
+		list.NextPageToken = found[size-1].Row.ID
+	}
+	for _, e := range found {
+		list.List = append(list.List, erasureItem(e))
+	}
+	return &propertyv1.ListErasuresResponse{Data: list}, nil
+}
+
+// erasureItem converts an erasure. The receipt is the guest's.
+func erasureItem(e guest.Erasure) *propertyv1.ErasureItem {
+	return &propertyv1.ErasureItem{
+		Id: e.Row.ID, ReservationId: e.Row.ReservationID, GuestId: e.GuestID, RequestedBy: e.Row.RequestedBy, Erasure: convert.Erasure(e, ""),
+	}
+}

@@ -1,0 +1,152 @@
+package guest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"latchkey.dev/ent"
+	enterasure "latchkey.dev/ent/erasure"
+	"latchkey.dev/ent/guestlink"
+	"latchkey.dev/ent/guestsession"
+	"latchkey.dev/ent/invitation"
+	entmail "latchkey.dev/ent/mail"
+	entnotice "latchkey.dev/ent/notice"
+	entphone "latchkey.dev/ent/phone"
+	entstay "latchkey.dev/ent/stay"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/reservation"
+)
+
+// Erase erases the data of a request whose time has come, all in this transaction: a server that is killed has erased everything or nothing.
+// The official forms of guests who arrived go to the guest register first. It reports whether the erasure is done: the stay may have been
+// prolonged.
+func Erase(tx *db.Tx, keys *keyring.Ring, row *ErasureRow) (done bool, err error) {
+	p, _, err := ViewParty(tx, keys, row.PropertyID, row.ReservationID)
+	if fault.Has(err, fault.ReservationNotFound) { // it was removed with all its data
+		return true, finishErasure(tx, row, "", nil)
+	}
+	if err != nil {
+		return false, err
+	}
+	if p.planErasure(row.CreatedAt, tx.Now()).From.After(tx.Now()) {
+		return false, nil
+	}
+	kept := p.erasure(row, row.GuestID, tx.Now())
+	for _, f := range p.officialForms() {
+		if covers(row.GuestID, f.guest) && f.guest.Row.EraseAt == nil {
+			if err := p.storeEntry(tx, keys, f); err != nil {
+				return false, err
+			}
+		}
+	}
+	if row.GuestID != "" {
+		err = p.eraseCompanion(tx, row.GuestID)
+	} else {
+		err = p.eraseAll(tx, keys)
+	}
+	if err != nil {
+		return false, err
+	}
+	if kept.Law == "" {
+		return true, finishErasure(tx, row, "", nil)
+	}
+	return true, finishErasure(tx, row, kept.Law, new(kept.KeptUntil.UTC()))
+}
+
+func finishErasure(tx *db.Tx, row *ErasureRow, law string, keptUntil *time.Time) error {
+	err := tx.Erasure.Update().Where(enterasure.PropertyID(row.PropertyID), enterasure.ID(row.ID)).
+		SetFinishedAt(tx.Now()).SetMailID("").SetLaw(law).SetNillableKeptUntil(keptUntil).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("record that an erasure is done: %w", err)
+	}
+	return nil
+}
+
+// eraseAll erases what is stored about a party and its booker. What is left of the reservation are its dates, its rooms and the PMS's ids.
+func (p *Party) eraseAll(tx *db.Tx, keys *keyring.Ring) error {
+	if p.Stay == nil {
+		p.Stay = &ent.Stay{}
+	}
+	if err := p.deleteProfile(tx, keys); err != nil {
+		return err
+	}
+	propertyID, reservationID := p.Reservation.PropertyID, p.Reservation.ID
+	if err := EndLinksAndSessions(tx, propertyID, reservationID); err != nil {
+		return err
+	}
+	if err := deleteGuests(tx, propertyID, p.rows()...); err != nil {
+		return err
+	}
+	err := execAll(tx,
+		tx.Stay.Delete().Where(entstay.PropertyID(propertyID), entstay.ReservationID(reservationID)),
+		tx.Mail.Delete().Where(entmail.PropertyID(propertyID), entmail.ReservationID(reservationID)),
+		tx.GuestLink.Delete().Where(guestlink.PropertyID(propertyID), guestlink.ReservationID(reservationID)),
+		tx.GuestSession.Delete().Where(guestsession.PropertyID(propertyID), guestsession.ReservationID(reservationID)),
+		tx.Notice.Delete().Where(entnotice.PropertyID(propertyID), entnotice.Subject(reservationID)),
+	)
+	if err != nil {
+		return err
+	}
+	err = tx.Invitation.Update().Where(invitation.PropertyID(propertyID), invitation.ReservationID(reservationID)).ClearAddressMAC().Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("erase the address of an invitation: %w", err)
+	}
+	return reservation.Service{Keys: keys}.EraseBooker(tx, p.Reservation)
+}
+
+// eraseCompanion erases what is stored about one companion. The party keeps its size, so that a guest without data takes the place.
+func (p *Party) eraseCompanion(tx *db.Tx, guestID string) error {
+	propertyID := p.Reservation.PropertyID
+	for _, m := range p.Members {
+		if m.Row.ID != guestID {
+			continue
+		}
+		if err := nameNoPhones(tx, propertyID, guestID); err != nil {
+			return err
+		}
+		if err := deleteGuest(tx, m); err != nil {
+			return err
+		}
+	}
+	return execAll(tx,
+		tx.Mail.Delete().Where(entmail.PropertyID(propertyID), entmail.ReservationID(p.Reservation.ID), entmail.GuestID(guestID)),
+		tx.GuestLink.Delete().Where(guestlink.PropertyID(propertyID), guestlink.ReservationID(p.Reservation.ID), guestlink.GuestID(guestID)),
+		tx.GuestSession.Delete().Where(guestsession.PropertyID(propertyID), guestsession.ReservationID(p.Reservation.ID), guestsession.GuestID(guestID)),
+		tx.Notice.Delete().Where(entnotice.PropertyID(propertyID), entnotice.Subject(p.Reservation.ID), entnotice.OnceKeyHasPrefix(guestID+"/")),
+	)
+}
+
+// nameNoPhones erases the names of the phones that a companion enrolled.
+func nameNoPhones(tx *db.Tx, propertyID, guestID string) error {
+	sessions, err := tx.GuestSession.Query().Where(guestsession.PropertyID(propertyID), guestsession.GuestID(guestID)).IDs(tx.Context())
+	if err == nil && len(sessions) > 0 {
+		err = tx.Phone.Update().Where(entphone.PropertyID(propertyID), entphone.SessionIn(sessions...)).SetName("").Exec(tx.Context())
+	}
+	if err != nil {
+		return fmt.Errorf("erase the names of a companion's phones: %w", err)
+	}
+	return nil
+}
+
+func (p *Party) rows() []*ent.Guest {
+	rows := make([]*ent.Guest, len(p.Members))
+	for i, m := range p.Members {
+		rows[i] = m.Row
+	}
+	return rows
+}
+
+// execAll runs deletions one after another.
+func execAll(tx *db.Tx, all ...interface {
+	Exec(ctx context.Context) (int, error)
+}) error {
+	for _, one := range all {
+		if _, err := one.Exec(tx.Context()); err != nil {
+			return fmt.Errorf("erase what a guest left: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,386 @@
+package guest
+
+import (
+	"fmt"
+	"time"
+
+	"entgo.io/ent/dialect/sql"
+
+	"latchkey.dev/ent"
+	enterasure "latchkey.dev/ent/erasure"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/property"
+)
+
+// An erasure is requested by the guest, or by staff for the guest. A sweep confirms it by mail and does it: see [Erase].
+
+const (
+	// erasureWithin is how long after the request, or after the end of the stay, data are erased at the latest.
+	erasureWithin = 24 * time.Hour
+	// erasureAlert is how long after that time begins staff are notified of an erasure that is not done.
+	erasureAlert = 20 * time.Hour
+	// erasureRetention is how long the proof of an erasure is kept.
+	erasureRetention = 3 * 365 * 24 * time.Hour
+)
+
+// ByTheGuest is the requester of an erasure who is not staff. Staff are recorded by name.
+const ByTheGuest = "guest"
+
+var (
+	errNotPending      = fault.New(fault.Precondition, fault.ErasureNotPending, "no erasure is pending for this guest")
+	errReceiptNotFound = fault.New(fault.NotFound, fault.NotFoundReason, "the receipt is unknown: it is mistyped, or the proof of the erasure has expired")
+)
+
+// ErasureRow is an erasure as stored.
+type ErasureRow = ent.Erasure
+
+// ErasureFacts is what decides when data are erased.
+type ErasureFacts struct {
+	RequestedAt time.Time
+	Started     bool      // the PMS says that the guests are in house
+	CheckingIn  bool      // a checkIn call waits for its effect
+	End         time.Time // the end of the stay with its late check-out
+	Now         time.Time
+}
+
+// ErasurePlan is when data are erased.
+type ErasurePlan struct {
+	From      time.Time // the 24 hours begin
+	AfterStay bool      // because the stay ends then
+}
+
+// DueAt is when the data are erased at the latest.
+func (p ErasurePlan) DueAt() time.Time { return p.From.Add(erasureWithin) }
+
+// PlanErasure decides when data are erased. A guest in house needs the key and the way to the desk, and the law wants their answers.
+//
+//	the guests                                        the 24 hours begin
+//	have not checked in, canceled, or checked out     at the request
+//	are in house, or the PMS is checking them in      at the end of the stay
+//	are past the end of their stay                    at the request, or at the end if that was later
+func PlanErasure(f ErasureFacts) ErasurePlan {
+	if !f.Started && !f.CheckingIn || !f.End.After(f.RequestedAt) {
+		return ErasurePlan{From: f.RequestedAt}
+	}
+	return ErasurePlan{From: f.End, AfterStay: f.Now.Before(f.End)}
+}
+
+// planErasure plans the erasure of a party's data that was requested at a time.
+func (p *Party) planErasure(requestedAt, now time.Time) ErasurePlan {
+	return planErasure(p.Reservation, p.Property, p.Stay, requestedAt, now)
+}
+
+// planErasure is the function of the party without its answers. stay may be nil.
+func planErasure(reserved *ent.Reservation, in *ent.Property, stay *ent.Stay, requestedAt, now time.Time) ErasurePlan {
+	f := ErasureFacts{
+		RequestedAt: requestedAt, Started: access.State(reserved.State) == access.Started, Now: now,
+		End: reserved.ToAt.Add(time.Duration(in.LateOutMinutes) * time.Minute),
+	}
+	if stay != nil && stay.EndedAt == nil {
+		f.CheckingIn = stay.AttemptState == "calling" || stay.AttemptState == "accepted"
+	}
+	return PlanErasure(f)
+}
+
+// LateErasure returns by when an erasure must be done, and whether that is so soon that staff must know. It reads no answers: they may be why
+// the erasure fails.
+func LateErasure(view *db.Tx, row *ErasureRow) (dueAt time.Time, late bool, err error) {
+	reserved, err := loadReservation(view, row.PropertyID, row.ReservationID)
+	if err != nil {
+		return time.Time{}, false, ignoreRemoved(err)
+	}
+	in, err := property.Get(view, row.PropertyID)
+	if err != nil {
+		return time.Time{}, false, err
+	}
+	stay, err := LoadStay(view, row.PropertyID, row.ReservationID)
+	if err != nil {
+		return time.Time{}, false, err
+	}
+	plan := planErasure(reserved, in, stay, row.CreatedAt, view.Now())
+	return plan.DueAt(), !view.Now().Before(plan.From.Add(erasureAlert)), nil
+}
+
+// Erasure is how far an erasure is.
+type Erasure struct {
+	Row       *ErasureRow // nil: none was requested
+	GuestID   string      // a companion; empty: the whole party and the booker
+	DueAt     time.Time   // zero after it is done
+	AfterStay bool
+	Law       string    // the country rule under which official forms are kept, or empty
+	KeptUntil time.Time // when the last of them is erased, or zero
+	Zone      *time.Location
+}
+
+// KeptOn returns the last day on which official forms are kept, YYYY-MM-DD in the property's zone, or "".
+func (e Erasure) KeptOn() string {
+	if e.KeptUntil.IsZero() {
+		return ""
+	}
+	return e.KeptUntil.In(e.Zone).Add(-time.Nanosecond).Format(time.DateOnly)
+}
+
+// Receipt returns the secret that shows how far the erasure is, or "".
+func (e Erasure) Receipt(keys *keyring.Ring) string {
+	if e.Row == nil {
+		return ""
+	}
+	return receiptOf(keys, e.Row.ID)
+}
+
+func receiptOf(keys *keyring.Ring, erasureID string) string {
+	return keys.DeriveToken(keyring.Receipt, erasureID)
+}
+
+func receiptMAC(keys *keyring.Ring, receipt string) []byte { return keys.MAC("erasureReceipt", receipt) }
+
+// covers reports whether an erasure of a companion, or of the whole party if guestID is empty, covers a guest.
+func covers(guestID string, m Member) bool { return guestID == "" || m.Row.ID == guestID }
+
+// keptForms returns the country rule that makes the property keep official forms after an erasure, and until when.
+func (p *Party) keptForms(guestID string) (law string, until time.Time) {
+	for _, f := range p.officialForms() {
+		if covers(guestID, f.guest) && f.inRegister && len(f.answers) > 0 && f.eraseAt.After(until) {
+			law, until = f.law.Name, f.eraseAt
+		}
+	}
+	return law, until
+}
+
+// mayErase returns whose data a session may erase and export: a companion their own, and the main guest with the link of the mail those of the
+// whole party. A person who knows two facts may be a stranger.
+func mayErase(a actor.Actor) (guestID string, err error) {
+	if a.Origin != OriginMail {
+		return "", errMailLinkOnly
+	}
+	return a.GuestID, nil
+}
+
+// ErasureOf returns how far the erasure of a session's data is, or what a request would do.
+func ErasureOf(view *db.Tx, p *Party, a actor.Actor) (Erasure, error) {
+	guestID, err := mayErase(a)
+	if err != nil {
+		return Erasure{}, err
+	}
+	row, err := pendingErasure(view, a.PropertyID, a.ReservationID, guestID)
+	if err != nil {
+		return Erasure{}, err
+	}
+	return p.erasure(row, guestID, view.Now()), nil
+}
+
+// erasure describes an erasure that is not done.
+func (p *Party) erasure(row *ErasureRow, guestID string, now time.Time) Erasure {
+	requestedAt := now
+	if row != nil {
+		requestedAt = row.CreatedAt
+	}
+	plan := p.planErasure(requestedAt, now)
+	e := Erasure{Row: row, GuestID: guestID, DueAt: plan.DueAt(), AfterStay: plan.AfterStay, Zone: p.arrival.Location()}
+	e.Law, e.KeptUntil = p.keptForms(guestID)
+	return e
+}
+
+// pendingErasure returns the erasure of a stay that is not done, or nil.
+func pendingErasure(view *db.Tx, propertyID, reservationID, guestID string) (*ErasureRow, error) {
+	row, err := view.Erasure.Query().Where(enterasure.PropertyID(propertyID), enterasure.ReservationID(reservationID),
+		enterasure.GuestID(guestID), enterasure.FinishedAtIsNil()).Only(view.Context())
+	if ent.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find an erasure: %w", err)
+	}
+	return row, nil
+}
+
+// PendingErasure returns an erasure of a property that is not done, or nil.
+func PendingErasure(view *db.Tx, propertyID, erasureID string) (*ErasureRow, error) {
+	row, err := view.Erasure.Query().Where(enterasure.PropertyID(propertyID), enterasure.ID(erasureID), enterasure.FinishedAtIsNil()).Only(view.Context())
+	if ent.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load an erasure: %w", err)
+	}
+	return row, nil
+}
+
+// ErasureOfMail returns the erasure that a mail confirms, or nil if it is done or was withdrawn.
+func ErasureOfMail(view *db.Tx, keys *keyring.Ring, propertyID, reservationID, mailID string) (*Erasure, error) {
+	row, err := view.Erasure.Query().Where(enterasure.PropertyID(propertyID), enterasure.ReservationID(reservationID), enterasure.MailID(mailID),
+		enterasure.FinishedAtIsNil()).Only(view.Context())
+	if ent.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the erasure of a mail: %w", err)
+	}
+	e, err := DescribeErasure(view, keys, row)
+	return &e, err
+}
+
+// RequestErasure requests the erasure of a session's data. A repeated request changes nothing.
+func RequestErasure(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (Erasure, error) {
+	guestID, err := mayErase(a)
+	if err != nil {
+		return Erasure{}, err
+	}
+	return RequestErasureFor(tx, keys, a.PropertyID, a.ReservationID, guestID, ByTheGuest)
+}
+
+// RequestErasureFor requests the erasure of the data of a companion, or of a whole party if guestID is empty. by is who requests it.
+func RequestErasureFor(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID, guestID, by string) (Erasure, error) {
+	p, _, err := ViewParty(tx, keys, propertyID, reservationID)
+	if err != nil {
+		return Erasure{}, err
+	}
+	if guestID != "" && !p.hasCompanion(guestID) {
+		return Erasure{}, errGuestNotFound
+	}
+	row, err := pendingErasure(tx, propertyID, reservationID, guestID)
+	if err == nil && row == nil {
+		erasureID := id.New(id.Erasure)
+		row, err = tx.Erasure.Create().SetID(erasureID).SetPropertyID(propertyID).SetReservationID(reservationID).SetGuestID(guestID).SetRequestedBy(by).
+			SetMAC(receiptMAC(keys, receiptOf(keys, erasureID))).SetCreatedAt(tx.Now()).Save(tx.Context())
+	}
+	if err != nil {
+		return Erasure{}, fmt.Errorf("request an erasure: %w", err)
+	}
+	return p.erasure(row, guestID, tx.Now()), nil
+}
+
+func (p *Party) hasCompanion(guestID string) bool {
+	for _, m := range p.Members {
+		if m.Row.ID == guestID {
+			return m.Row.Role == Companion
+		}
+	}
+	return false
+}
+
+// WithdrawErasure withdraws the request of a session's guest.
+func WithdrawErasure(tx *db.Tx, a actor.Actor) error {
+	guestID, err := mayErase(a)
+	if err != nil {
+		return err
+	}
+	n, err := tx.Erasure.Delete().Where(enterasure.PropertyID(a.PropertyID), enterasure.ReservationID(a.ReservationID), enterasure.GuestID(guestID),
+		enterasure.FinishedAtIsNil()).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("withdraw an erasure: %w", err)
+	}
+	if n == 0 {
+		return errNotPending
+	}
+	return nil
+}
+
+// FindReceipt returns how far the erasure with a receipt is.
+func FindReceipt(view *db.Tx, keys *keyring.Ring, receipt string) (Erasure, error) {
+	if !keyring.IsToken(receipt, keyring.Receipt) {
+		return Erasure{}, errReceiptNotFound
+	}
+	row, err := view.Erasure.Query().Where(enterasure.MAC(receiptMAC(keys, receipt))).Only(view.Context())
+	if ent.IsNotFound(err) {
+		return Erasure{}, errReceiptNotFound
+	}
+	if err != nil {
+		return Erasure{}, fmt.Errorf("find the receipt of an erasure: %w", err)
+	}
+	return DescribeErasure(view, keys, row)
+}
+
+// DescribeErasure returns how far a stored erasure is.
+func DescribeErasure(view *db.Tx, keys *keyring.Ring, row *ErasureRow) (Erasure, error) {
+	if row.FinishedAt == nil {
+		p, _, err := ViewParty(view, keys, row.PropertyID, row.ReservationID)
+		if err == nil {
+			return p.erasure(row, row.GuestID, view.Now()), nil
+		}
+		if !fault.Has(err, fault.ReservationNotFound) {
+			return Erasure{}, err
+		}
+	}
+	in, err := property.Get(view, row.PropertyID)
+	if err != nil {
+		return Erasure{}, err
+	}
+	e := Erasure{Row: row, GuestID: row.GuestID, Law: row.Law}
+	if row.KeptUntil != nil {
+		e.KeptUntil = *row.KeptUntil
+	}
+	if row.FinishedAt == nil { // the stay was removed; the sweep finishes the erasure
+		e.DueAt = row.CreatedAt.Add(erasureWithin)
+	}
+	e.Zone, err = clock.Zone(in.TimeZone)
+	return e, err
+}
+
+// ErasurePage selects erasures of a property.
+type ErasurePage struct {
+	PendingOnly bool
+	After       string // the id of the last erasure of the former page
+	Limit       int
+}
+
+// ListErasures returns erasures of a property, the latest request first.
+func ListErasures(view *db.Tx, keys *keyring.Ring, propertyID string, page ErasurePage) ([]Erasure, error) {
+	q := view.Erasure.Query().Where(enterasure.PropertyID(propertyID))
+	if page.PendingOnly {
+		q.Where(enterasure.FinishedAtIsNil())
+	}
+	if page.After != "" {
+		q.Where(enterasure.IDLT(page.After))
+	}
+	rows, err := q.Order(enterasure.ByID(sql.OrderDesc())).Limit(page.Limit).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list erasures: %w", err)
+	}
+	out := make([]Erasure, len(rows))
+	for i, row := range rows {
+		if out[i], err = DescribeErasure(view, keys, row); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// ListPendingErasures returns erasures of all properties that are not done, by id and after a cursor.
+func ListPendingErasures(view *db.Tx, after string, limit int) ([]*ErasureRow, error) {
+	rows, err := view.Erasure.Query().Where(enterasure.FinishedAtIsNil(), enterasure.IDGT(after)).Order(enterasure.ByID()).Limit(limit).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list pending erasures: %w", err)
+	}
+	return rows, nil
+}
+
+// ConfirmErasure records the mail that confirms an erasure, or that no address is known for one.
+func ConfirmErasure(tx *db.Tx, row *ErasureRow, mailID string) error {
+	err := tx.Erasure.Update().Where(enterasure.PropertyID(row.PropertyID), enterasure.ID(row.ID)).SetMailID(mailID).SetConfirmedAt(tx.Now()).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("record the mail about an erasure: %w", err)
+	}
+	return nil
+}
+
+// DeleteErasures deletes proofs of erasures that were done before a time and whose official forms are erased, at most limit, and returns
+// their number.
+func DeleteErasures(tx *db.Tx, before time.Time, limit int) (int, error) {
+	done := before.Add(-erasureRetention)
+	ids, err := tx.Erasure.Query().Where(enterasure.FinishedAtLT(done), enterasure.Or(enterasure.KeptUntilIsNil(), enterasure.KeptUntilLT(before))).
+		Limit(limit).IDs(tx.Context())
+	if err == nil {
+		_, err = tx.Erasure.Delete().Where(enterasure.IDIn(ids...)).Exec(tx.Context())
+	}
+	if err != nil {
+		return 0, fmt.Errorf("delete old erasures: %w", err)
+	}
+	return len(ids), nil
+}

@@ -1,0 +1,205 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/notice"
+)
+
+// Erasures confirms requests to erase data by mail, and erases the data when their time has come.
+type Erasures struct {
+	Mails
+	Log   *slog.Logger
+	Every time.Duration // Every is the interval between sweeps; 0 means a minute
+}
+
+const (
+	erasureBatch = 100
+	// confirmationPatience is how long an erasure waits for the mail that confirms it: the address is erased too.
+	confirmationPatience = time.Hour
+)
+
+// Sweep confirms and does the erasures that are due. Each is one transaction, and one that was interrupted is found again. Only one process of
+// an installation may run it: see [Lease].
+func (e Erasures) Sweep() Sweep {
+	return Sweep{Name: "erasures", Every: cmp.Or(e.Every, time.Minute), Run: e.run}
+}
+
+func (e Erasures) run(ctx context.Context, d *db.DB) (failed error) {
+	e.DB = d
+	erased := 0
+	for after := ""; ; {
+		due, err := guest.ListPendingErasures(d.View(ctx), after, erasureBatch)
+		if err != nil {
+			return errors.Join(failed, err)
+		}
+		for _, row := range due {
+			after = row.ID
+			done := false
+			err := d.Write(ctx, func(tx *db.Tx) (err error) {
+				done, err = e.advance(tx, row)
+				return err
+			})
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil {
+				failed = errors.Join(failed, fmt.Errorf("erasure %s: %w", row.ID, err))
+			}
+			if done {
+				erased++
+				continue
+			}
+			if err := d.Write(ctx, func(tx *db.Tx) error { return e.notifyLate(tx, row) }); err != nil {
+				failed = errors.Join(failed, err)
+			}
+		}
+		if len(due) < erasureBatch {
+			break
+		}
+	}
+	if erased == 0 {
+		return failed
+	}
+	e.Log.Info("data of guests were erased on request", "erasures", erased)
+	return errors.Join(failed, d.Scrub(ctx))
+}
+
+// advance takes the next step of an erasure: it orders the mail that confirms it, or erases the data.
+func (e Erasures) advance(tx *db.Tx, listed *guest.ErasureRow) (done bool, err error) {
+	row, err := guest.PendingErasure(tx, listed.PropertyID, listed.ID)
+	if err != nil || row == nil { // it was withdrawn
+		return false, err
+	}
+	if row.ConfirmedAt == nil {
+		return false, e.confirm(tx, row)
+	}
+	waiting, err := e.awaitsMail(tx, row)
+	if err != nil || waiting {
+		return false, err
+	}
+	if row.GuestID == "" {
+		if err := e.unlistUnsent(tx, row); err != nil {
+			return false, err
+		}
+	}
+	done, err = guest.Erase(tx, e.Keys, row)
+	if err != nil || !done {
+		return false, err
+	}
+	return true, notice.Settle(tx, lateKey(row))
+}
+
+// confirm orders the mail that confirms an erasure, if an address of the guest is known.
+func (e Erasures) confirm(tx *db.Tx, row *guest.ErasureRow) error {
+	to, err := e.addressOf(tx, row)
+	if err != nil {
+		return err
+	}
+	mailID := ""
+	if to != "" {
+		mailID, err = mail.Order(tx, e.Keys, e.Jobs, mail.Mail{
+			PropertyID: row.PropertyID, Kind: mail.Erasure, ReservationID: row.ReservationID, GuestID: row.GuestID, To: to, OnceKey: row.ID,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return guest.ConfirmErasure(tx, row, mailID)
+}
+
+// addressOf returns the address of the guest whose data are erased, or "".
+func (e Erasures) addressOf(tx *db.Tx, row *guest.ErasureRow) (string, error) {
+	if row.GuestID != "" {
+		g, err := guest.Get(tx, row.PropertyID, row.GuestID)
+		if fault.Has(err, fault.GuestNotFound) {
+			return "", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		return guest.InvitedTo(tx, e.Keys, g)
+	}
+	p, _, err := guest.ViewParty(tx, e.Keys, row.PropertyID, row.ReservationID)
+	if fault.Has(err, fault.ReservationNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return e.Address(tx, p)
+}
+
+// awaitsMail reports whether the mail that confirms an erasure is still on its way.
+func (e Erasures) awaitsMail(tx *db.Tx, row *guest.ErasureRow) (bool, error) {
+	if row.MailID == "" || tx.Now().Sub(*row.ConfirmedAt) >= confirmationPatience {
+		return false, nil
+	}
+	sent, err := mail.Get(tx, row.PropertyID, row.MailID)
+	if fault.Has(err, fault.NotFoundReason) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return mail.State(sent.State) == mail.Waiting || mail.State(sent.State) == mail.Sending, nil
+}
+
+// unlistUnsent makes the other rooms that an unsent mail of a stay lists be mailed again: the mail is erased.
+func (e Erasures) unlistUnsent(tx *db.Tx, row *guest.ErasureRow) error {
+	for _, state := range []mail.State{mail.Waiting, mail.Sending} {
+		unsent, err := mail.List(tx, row.PropertyID, mail.Filter{ReservationID: row.ReservationID, State: string(state), Limit: erasureBatch})
+		if err != nil {
+			return err
+		}
+		for _, m := range unsent {
+			if err := unlist(tx, m, []string{row.ReservationID}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func lateKey(row *guest.ErasureRow) string { return row.ID + "/erasureLate" }
+
+// notifyLate notifies staff of an erasure that is not done and nearly late.
+func (e Erasures) notifyLate(tx *db.Tx, row *guest.ErasureRow) error {
+	dueAt, late, err := guest.LateErasure(tx, row)
+	if err != nil || !late {
+		return err
+	}
+	number, err := stayNumber(tx, &mail.Row{PropertyID: row.PropertyID, ReservationID: row.ReservationID})
+	if err != nil {
+		return err
+	}
+	return notice.Add(tx, notice.Notice{
+		PropertyID: row.PropertyID, Kind: "erasureLate", Subject: row.ReservationID, OnceKey: lateKey(row), Params: message.Params{"number": number, "due": dueAt},
+	})
+}
+
+// addErasure adds what a mail about an erasure says. A request that was withdrawn is not confirmed.
+func (r *renderer) addErasure() error {
+	e, err := guest.ErasureOfMail(r.view, r.Keys, r.row.PropertyID, r.row.ReservationID, r.row.ID)
+	if err != nil {
+		return err
+	}
+	if e == nil {
+		r.out.canceled = true
+		return nil
+	}
+	r.occasion.Erasure = mail.ErasureFacts{
+		DueAt: e.DueAt, Law: e.Law, KeptLast: e.KeptUntil.Add(-time.Nanosecond), Link: r.BaseURL() + "/g/erasure/" + e.Receipt(r.Keys),
+	}
+	return nil
+}
