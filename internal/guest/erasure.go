@@ -138,7 +138,9 @@ func receiptOf(keys *keyring.Ring, erasureID string) string {
 	return keys.DeriveToken(keyring.Receipt, erasureID)
 }
 
-func receiptMAC(keys *keyring.Ring, receipt string) []byte { return keys.MAC("erasureReceipt", receipt) }
+func receiptMAC(keys *keyring.Ring, receipt string) []byte {
+	return keys.MAC("erasureReceipt", receipt)
+}
 
 // covers reports whether an erasure of a companion, or of the whole party if guestID is empty, covers a guest.
 func covers(guestID string, m Member) bool { return guestID == "" || m.Row.ID == guestID }

@@ -87,6 +87,7 @@ const (
 // Messages and mails.
 const (
 	MessageUnread   Kind = "messageUnread"
+	ErasureLate     Kind = "erasureLate"
 	MailFailed      Kind = "mailFailed"
 	MailFailedOther Kind = "mailFailedOther" // a mail that is not about a booking
 	MailsNotSent    Kind = "mailsNotSent"    // no mail server is set
@@ -160,6 +161,7 @@ var Kinds = map[Kind][]string{
 	SearchesFailed:            {"at", "number", "place"},
 
 	MessageUnread:   {"number"},
+	ErasureLate:     {"due", "number"},
 	MailFailed:      {"number", "problem"},
 	MailFailedOther: {"problem"},
 	MailsNotSent:    nil,

@@ -26,6 +26,7 @@ func (s *Server) webHandler(p *parts) (http.Handler, error) {
 		Links: guestv1.NewLinkServiceClient(p.local), Stays: guestv1.NewStayServiceClient(p.local), Forms: guestv1.NewFormServiceClient(p.local),
 		CheckIns: guestv1.NewCheckInServiceClient(p.local), Kiosks: kioskv1.NewKioskServiceClient(p.local),
 		Messages: guestv1.NewMessageServiceClient(p.local),
+		Privacy:  guestv1.NewPrivacyServiceClient(p.local),
 		As:       pageContext, Fault: pageFault,
 	}, web.Options{Logger: s.log, Secure: s.isSecure, Now: s.clock.Now})
 }

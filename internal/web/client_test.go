@@ -28,7 +28,7 @@ type client struct {
 
 func (f *fakeAPI) handler(t *testing.T, log io.Writer) http.Handler {
 	t.Helper()
-	h, err := New(API{Links: fakeLinks{f}, Stays: f, Messages: f, Forms: f, CheckIns: f, Kiosks: fakeKiosks{f}, As: fakeAs, Fault: fakeFault},
+	h, err := New(API{Links: fakeLinks{f}, Stays: f, Messages: f, Privacy: f, Forms: f, CheckIns: f, Kiosks: fakeKiosks{f}, As: fakeAs, Fault: fakeFault},
 		Options{Logger: slog.New(slog.NewTextHandler(log, nil)), Secure: func(r *http.Request) bool { return r.TLS != nil }, Now: func() time.Time { return f.now }})
 	if err != nil {
 		t.Fatal(err)

@@ -32,6 +32,7 @@ type fakeAPI struct {
 	guestv1.FormServiceClient
 	guestv1.CheckInServiceClient
 	guestv1.MessageServiceClient
+	guestv1.PrivacyServiceClient
 	kioskv1.KioskServiceClient
 
 	mu          sync.Mutex
@@ -59,6 +60,7 @@ type fakeAPI struct {
 	ledger      *guestv1.DisclosureList
 	messages    []*guestv1.Message
 	readUpTo    int32
+	erasure     *guestv1.Erasure      // the erasure of the guest's data; nil: the session may not erase
 	coming      chan *guestv1.Message // what WatchMessages sends
 }
 

@@ -50,6 +50,8 @@ func views() map[string][2]any {
 		"devices":   {devicesView{Devices: f.devices, Others: 2}, devicesView{}},
 		"shut":      {[]shutDoors{{statesOf(f.stay.GetDoors()), []try{tryDigits, tryPhone, tryFromTime}}}, []shutDoors(nil)},
 		"messages":  {messagesView{List: []*guestv1.Message{{Number: 1, Sender: "guest", Text: "Silva", SentAt: f.stay.GetFrom(), ReadAt: f.stay.GetTo()}}, Last: 1, Typed: "Silva"}, messagesView{Closed: true}},
+		"data":      {dataView{Erasure: &guestv1.Erasure{State: "requested", RequestedAt: f.stay.GetFrom(), DueAt: f.stay.GetTo(), Law: "DE", KeptUntil: "2027-11-23", Receipt: "lkr_1"}}, dataView{Partial: true}},
+		"erasure":   {&guestv1.Erasure{State: "done", WholeParty: true, FinishedAt: f.stay.GetTo(), Law: "DE", KeptUntil: "2027-11-23"}, &guestv1.Erasure{}},
 		"ledger":    {ledgerView{Lines: []ledgerLine{{Disclosure: &guestv1.Disclosure{Why: "read", Groups: []string{"identity"}, At: f.stay.GetFrom(), Times: 3, LastAt: f.stay.GetTo()}}}, Full: true}, ledgerView{Partial: true}},
 		"find":      {findView{Action: "/k/find", Number: `"><b>`, Name: "Silva", NotFound: true, Challenge: "c"}, findView{}},
 		"which":     {findView{Action: "/k/find", Choices: choices}, findView{}},

@@ -23,6 +23,7 @@ type API struct {
 	Forms    guestv1.FormServiceClient
 	CheckIns guestv1.CheckInServiceClient
 	Messages guestv1.MessageServiceClient
+	Privacy  guestv1.PrivacyServiceClient
 	Kiosks   kioskv1.KioskServiceClient
 	// As returns the context of a call for a request: with its client's address, a bearer token and an idempotency key. Both may be empty.
 	As func(ctx context.Context, r *http.Request, token, key string) context.Context
@@ -118,6 +119,9 @@ func (s *site) routes() map[string]handler {
 		"POST /g/stays/{id}/messages":            s.deviceStay(s.sendMessage),
 		"GET /g/stays/{id}/messages/live":        s.deviceSession(s.followMessages),
 		"GET /g/stays/{id}/ledger":               s.deviceStay(s.showLedger),
+		"GET /g/stays/{id}/data":                 s.deviceStay(s.showData),
+		"POST /g/stays/{id}/data":                s.deviceStay(s.changeData),
+		"GET /g/erasure/{receipt}":               s.showErasure,
 		"GET /g/stays/{id}/calendar":             s.deviceStay(s.calendar),
 		"GET /g/stays/{id}/app.webmanifest":      s.deviceStay(s.serveManifest),
 		"POST /g/stays/{id}/key/link":            s.deviceSession(s.keyLink),

@@ -171,7 +171,7 @@ func (e Erasures) unlistUnsent(tx *db.Tx, row *guest.ErasureRow) error {
 	return nil
 }
 
-func lateKey(row *guest.ErasureRow) string { return row.ID + "/erasureLate" }
+func lateKey(row *guest.ErasureRow) string { return notice.ErasureLate.Key(row.ID) }
 
 // notifyLate notifies staff of an erasure that is not done and nearly late.
 func (e Erasures) notifyLate(tx *db.Tx, row *guest.ErasureRow) error {
@@ -184,7 +184,7 @@ func (e Erasures) notifyLate(tx *db.Tx, row *guest.ErasureRow) error {
 		return err
 	}
 	return notice.Add(tx, notice.Notice{
-		PropertyID: row.PropertyID, Kind: "erasureLate", Subject: row.ReservationID, OnceKey: lateKey(row), Params: message.Params{"number": number, "due": dueAt},
+		PropertyID: row.PropertyID, Kind: notice.ErasureLate, Subject: row.ReservationID, OnceKey: lateKey(row), Params: message.Params{"number": number, "due": dueAt},
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/reservation"
 )
 
@@ -126,7 +127,7 @@ func TestErasureThatFails(t *testing.T) {
 		}
 		late := func() (n int) {
 			for _, row := range p.notices() {
-				if row.Kind == "erasureLate" && row.Parameters["number"] == "N1" {
+				if row.Kind == string(notice.ErasureLate) && row.Parameters["number"] == "N1" {
 					n++
 				}
 			}

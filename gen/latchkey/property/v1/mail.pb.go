@@ -597,7 +597,7 @@ type Mail struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// invitation, reminder, roomReady, key, keyChanged, departure, companion, link or staff.
+	// invitation, reminder, roomReady, key, keyChanged, departure, companion, link, message, erasure or staff.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The reservation, or empty.
 	ReservationId string `protobuf:"bytes,3,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
