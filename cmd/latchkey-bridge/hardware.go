@@ -122,7 +122,7 @@ func (s *simulation) openDriver(ctx context.Context, dir string, log *slog.Logge
 	}
 	if s.House != "" {
 		if len(s.Locks) > 0 || s.Keypads != "" || s.Script != "" {
-			return nil, nil, errors.New("--sim-house takes no other --sim flag: the locks are in the other process")
+			return nil, nil, errors.New("--sim-site takes no other --sim flag: the locks are in the other process")
 		}
 		return sim.Dial(s.House), func() error { return nil }, nil
 	}
@@ -130,11 +130,11 @@ func (s *simulation) openDriver(ctx context.Context, dir string, log *slog.Logge
 	for address, profile := range s.Locks {
 		config.Locks = append(config.Locks, sim.Spec{Address: address, Profile: profile, Latency: s.Latency})
 	}
-	house, err := sim.NewHouse(config)
+	site, err := sim.NewSite(config)
 	if err != nil {
 		return nil, nil, err
 	}
-	closers := []func() error{house.Close}
+	closers := []func() error{site.Close}
 	closeAll := func() (err error) {
 		for _, c := range closers {
 			err = errors.Join(err, c())
@@ -142,23 +142,23 @@ func (s *simulation) openDriver(ctx context.Context, dir string, log *slog.Logge
 		return err
 	}
 	if s.Script != "" {
-		stop, err := s.playScript(ctx, house, log)
+		stop, err := s.playScript(ctx, site, log)
 		if err != nil {
 			return nil, nil, errors.Join(err, closeAll())
 		}
 		closers = append([]func() error{stop}, closers...)
 	}
 	if s.Keypads != "" {
-		stop, err := s.serveKeypads(ctx, house, log)
+		stop, err := s.serveKeypads(ctx, site, log)
 		if err != nil {
 			return nil, nil, errors.Join(err, closeAll())
 		}
 		closers = append([]func() error{stop}, closers...)
 	}
-	return house.Driver(), closeAll, nil
+	return site.Driver(), closeAll, nil
 }
 
-func (s *simulation) playScript(ctx context.Context, house *sim.House, log *slog.Logger) (stop func() error, err error) {
+func (s *simulation) playScript(ctx context.Context, site *sim.Site, log *slog.Logger) (stop func() error, err error) {
 	f, err := os.Open(s.Script)
 	if err != nil {
 		return nil, fmt.Errorf("the script: %w", err)
@@ -171,19 +171,19 @@ func (s *simulation) playScript(ctx context.Context, house *sim.House, log *slog
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := house.Play(ctx, moves); err != nil && ctx.Err() == nil {
+		if err := site.Play(ctx, moves); err != nil && ctx.Err() == nil {
 			log.Error("script", "error", err)
 		}
 	}()
 	return func() error { cancel(); <-done; return nil }, nil
 }
 
-func (s *simulation) serveKeypads(ctx context.Context, house *sim.House, log *slog.Logger) (stop func() error, err error) {
+func (s *simulation) serveKeypads(ctx context.Context, site *sim.Site, log *slog.Logger) (stop func() error, err error) {
 	lis, err := new(net.ListenConfig).Listen(ctx, "tcp", s.Keypads)
 	if err != nil {
 		return nil, fmt.Errorf("keypads: %w", err)
 	}
-	srv := &http.Server{Handler: sim.Keypads(house), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second}
+	srv := &http.Server{Handler: sim.Keypads(site), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -50,18 +50,18 @@ func AccessibleDoors(tx *db.Tx, g *ent.Grant) ([]DoorAccess, error) {
 
 // retainedDoors lists the doors that a grant keeps while its reservation has no space: the doors with a desired code.
 func (run *stayRun) retainedDoors() ([]DoorAccess, error) {
-	if err := run.LoadHeld(); err != nil {
+	if err := run.LoadCodes(); err != nil {
 		return nil, err
 	}
 	if err := run.markTakenOver(); err != nil {
 		return nil, err
 	}
-	names, err := run.formerDoors(heldCodes(run.held), nil)
+	names, err := run.formerDoors(slotCodes(run.codes), nil)
 	if err != nil {
 		return nil, err
 	}
 	var out []DoorAccess
-	for _, h := range run.held {
+	for _, h := range run.codes {
 		l := run.locks[h.LockID].lock
 		if !h.Present || h.LockMoved || h.TakenOver || l == nil {
 			continue

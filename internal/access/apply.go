@@ -18,7 +18,7 @@ func (run *Run) Apply() error {
 			return err
 		}
 	}
-	steps := Reconcile(Task{Right: run.Right, Placed: !run.Unplaced, Doors: run.doors, Held: heldCodes(run.held), PINAt: run.pins.pinIDAt})
+	steps := Reconcile(Task{Right: run.Right, Placed: !run.Unplaced, Doors: run.doors, Codes: slotCodes(run.codes), PINAt: run.pins.pinIDAt})
 	for _, s := range steps {
 		if err := run.execute(s); err != nil && !errors.Is(err, lock.ErrSlotsFull) {
 			return err
@@ -32,9 +32,9 @@ func (run *Run) execute(s Step) error {
 	case Put:
 		return run.putCode(s.DoorID)
 	case Change:
-		return run.changeCode(s.DoorID, slotByID(run.held, s.SlotID))
+		return run.changeCode(s.DoorID, slotByID(run.codes, s.SlotID))
 	}
-	return run.clearCode(slotByID(run.held, s.SlotID))
+	return run.clearCode(slotByID(run.codes, s.SlotID))
 }
 
 // assignFreedSlots gives slots to waiting reservations that this run freed immediately, because their codes had not
@@ -74,7 +74,7 @@ func (run *Run) putCode(doorID string) error {
 	if err != nil {
 		return err
 	}
-	run.held = append(run.held, newInstalledSlot(row, at, run.Tx.Now()))
+	run.codes = append(run.codes, newInstalledSlot(row, at, run.Tx.Now()))
 	return nil
 }
 
@@ -129,8 +129,8 @@ func (run *Run) lockOf(h *installedSlot) (*ent.Lock, error) {
 
 // RefreshEvidence updates the evidence of slots whose time windows begin or end without a report.
 func (run *Run) RefreshEvidence() error {
-	for i := range run.held {
-		h := &run.held[i]
+	for i := range run.codes {
+		h := &run.codes[i]
 		if !h.Present {
 			continue
 		}
@@ -149,13 +149,13 @@ func (run *Run) RefreshEvidence() error {
 
 // IsRemoved reports whether no lock holds a code of the holder.
 func (run *Run) IsRemoved() bool {
-	return !slices.ContainsFunc(run.held, func(h installedSlot) bool { return h.Present || h.Evidence != slot.Removed })
+	return !slices.ContainsFunc(run.codes, func(h installedSlot) bool { return h.Present || h.Evidence != slot.Removed })
 }
 
 // MissesDoor reports whether the holder has no slot on a lock of one of its doors.
 func (run *Run) MissesDoor() bool {
 	return slices.ContainsFunc(run.doors, func(d Door) bool {
-		return d.takesCode() && !slices.ContainsFunc(run.held, func(h installedSlot) bool {
+		return d.takesCode() && !slices.ContainsFunc(run.codes, func(h installedSlot) bool {
 			return h.Present && h.LockID == d.Lock.ID && !h.holdsForeignCode() && h.Result != string(slot.Unsupported)
 		})
 	})

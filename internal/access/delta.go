@@ -16,7 +16,7 @@ type Snapshot struct {
 	Redraws  int
 	Released bool // Released means that no lock holds a code
 	PINs     []PIN
-	Held     []Held
+	Codes    []SlotCode
 }
 
 // PIN describes a PIN without its digits.
@@ -62,8 +62,8 @@ func Diff(before, after Snapshot, r Report) Delta {
 			d.NewPINs = append(d.NewPINs, p)
 		}
 	}
-	for _, h := range after.Held {
-		was := heldBySlot(before.Held, h.SlotID)
+	for _, h := range after.Codes {
+		was := codeBySlot(before.Codes, h.SlotID)
 		switch {
 		case h.Generation == was.Generation:
 		case h.Present && was.Present:
@@ -74,18 +74,18 @@ func Diff(before, after Snapshot, r Report) Delta {
 			d.Removed = append(d.Removed, h.DoorID)
 		}
 	}
-	d.HadCode = slices.ContainsFunc(before.Held, func(h Held) bool { return h.Present })
+	d.HadCode = slices.ContainsFunc(before.Codes, func(h SlotCode) bool { return h.Present })
 	return d
 }
 
-// heldBySlot returns the code of a slot, or the zero value.
-func heldBySlot(held []Held, slotID string) Held {
-	for _, h := range held {
+// codeBySlot returns the code of a slot, or the zero value.
+func codeBySlot(codes []SlotCode, slotID string) SlotCode {
+	for _, h := range codes {
 		if h.SlotID == slotID {
 			return h
 		}
 	}
-	return Held{}
+	return SlotCode{}
 }
 
 // changesSlots reports whether the run changed the desired state of a slot.

@@ -19,10 +19,10 @@ func TestDiff(t *testing.T) {
 		}
 		return s
 	}
-	held := func(generation int64, desired bool) Held {
-		return but(code("a", slot.Sent), func(h *Held) { h.Generation, h.Present = generation, desired })
+	held := func(generation int64, desired bool) SlotCode {
+		return but(code("a", slot.Sent), func(h *SlotCode) { h.Generation, h.Present = generation, desired })
 	}
-	with := func(h ...Held) Snapshot { return live(func(s *Snapshot) { s.Held = h }) }
+	with := func(h ...SlotCode) Snapshot { return live(func(s *Snapshot) { s.Codes = h }) }
 	for _, c := range []struct {
 		name          string
 		before, after Snapshot
@@ -31,14 +31,14 @@ func TestDiff(t *testing.T) {
 	}{
 		{"nothing", with(held(1, true)), with(held(1, true)), Report{}, Delta{HadCode: true}},
 		{"a report alone", with(held(1, true)), with(held(1, true)), Report{Refused: true}, Delta{HadCode: true, Report: Report{Refused: true}}},
-		{"check-in", none, live(func(s *Snapshot) { s.Held, s.PINs = []Held{held(1, true)}, []PIN{{"p", 6}} }), Report{},
+		{"check-in", none, live(func(s *Snapshot) { s.Codes, s.PINs = []SlotCode{held(1, true)}, []PIN{{"p", 6}} }), Report{},
 			Delta{Opened: true, NewPINs: []PIN{{"p", 6}}, Added: []string{"a"}}},
 		{"reopened", ended, live(nil), Report{}, Delta{Opened: true}},
 		{"another grant", live(func(s *Snapshot) { s.ID, s.Released = "old", true }), live(nil), Report{}, Delta{Opened: true}},
-		{"ended", with(held(1, true)), Snapshot{ID: "g", Held: []Held{held(2, false)}}, Report{}, Delta{HadCode: true, Removed: []string{"a"}}},
-		{"released", Snapshot{ID: "g", Held: []Held{held(2, false)}}, Snapshot{ID: "g", Released: true, Held: []Held{held(2, false)}}, Report{}, Delta{Released: true}},
+		{"ended", with(held(1, true)), Snapshot{ID: "g", Codes: []SlotCode{held(2, false)}}, Report{}, Delta{HadCode: true, Removed: []string{"a"}}},
+		{"released", Snapshot{ID: "g", Codes: []SlotCode{held(2, false)}}, Snapshot{ID: "g", Released: true, Codes: []SlotCode{held(2, false)}}, Report{}, Delta{Released: true}},
 		{"moved", live(nil), live(func(s *Snapshot) { s.SpaceID = "b" }), Report{}, Delta{Moved: true}},
-		{"other dates", with(held(1, true)), live(func(s *Snapshot) { s.Window.To = s.Window.To.Add(1); s.Held = []Held{held(2, true)} }), Report{},
+		{"other dates", with(held(1, true)), live(func(s *Snapshot) { s.Window.To = s.Window.To.Add(1); s.Codes = []SlotCode{held(2, true)} }), Report{},
 			Delta{Redated: true, HadCode: true, Updated: []string{"a"}}},
 		{"a PIN replaced", live(func(s *Snapshot) { s.PINs = []PIN{{"p", 0}} }), live(func(s *Snapshot) { s.Redraws, s.PINs = 1, []PIN{{"q", 4}} }), Report{},
 			Delta{Redrawn: true, NewPINs: []PIN{{"q", 4}}}},

@@ -65,7 +65,7 @@ type PlannedDoor struct {
 	SmartKey       slot.Evidence
 	Reason         string
 	Left           bool      // Left means that the reservation may not open the door, but has or had a code or SmartKey there
-	MayBeInstalled bool      // see [Held]
+	MayBeInstalled bool      // see [SlotCode]
 	ConfirmedAt    time.Time // ConfirmedAt is when the lock confirmed that it holds the PIN, or zero
 	former         bool      // former means that a code from before the last change may open the door
 	stuck          bool      // stuck means that a former code stays, because the lock is unreachable or jammed, or refused the new code
@@ -92,8 +92,8 @@ type Facts struct {
 	Doubt    string // Doubt is why the reservation may mean another space
 	Unplaced string // Unplaced is why the reservation has no space, or that the space is inactive
 	Doors    []Door
-	Held     []Held             // Held are the codes of the grant after the steps
-	Older    []Held             // Older are the codes of earlier grants of the reservation
+	Codes    []SlotCode         // Codes are the codes of the grant after the steps
+	Older    []SlotCode         // Older are the codes of earlier grants of the reservation
 	Opened   time.Time          // Opened is when the grant was created
 	OwnPIN   map[string]bool    // OwnPIN are the doors with a separate PIN
 	NoPIN    map[string]bool    // NoPIN are the doors whose lock accepts no PIN that the rules allow
@@ -131,7 +131,7 @@ func Describe(f Facts) Plan {
 	return p
 }
 
-func (f Facts) allHeld() []Held { return slices.Concat(f.Held, f.Older) }
+func (f Facts) allCodes() []SlotCode { return slices.Concat(f.Codes, f.Older) }
 
 // describeDoor describes a door of the reservation's space.
 func (f Facts) describeDoor(d Door) PlannedDoor {
@@ -148,7 +148,7 @@ func (f Facts) describeDoor(d Door) PlannedDoor {
 	} else {
 		f.describeClosed(&out, d)
 	}
-	for _, h := range f.allHeld() {
+	for _, h := range f.allCodes() {
 		if h.currentDoorID() == d.ID && h.Evidence != slot.Removed && h.SlotID != own.SlotID {
 			out.former = true
 			out.stuck = out.stuck || h.Unreachable != "" || out.PIN == slot.Failed
@@ -184,7 +184,7 @@ func (f Facts) describeClosed(out *PlannedDoor, d Door) {
 }
 
 // describeOpen describes a door with a lock that the guest may open.
-func (f Facts) describeOpen(out *PlannedDoor, d Door, h Held, has bool) {
+func (f Facts) describeOpen(out *PlannedDoor, d Door, h SlotCode, has bool) {
 	out.SmartKey = f.keyOpen(d)
 	switch {
 	case !has && f.NoPIN[d.ID]:
@@ -203,7 +203,7 @@ func (f Facts) describeOpen(out *PlannedDoor, d Door, h Held, has bool) {
 
 // isChanging reports whether a lock has not confirmed a change yet. A code that waits in its bridge for the start of
 // its window does not count.
-func (f Facts) isChanging(h Held) bool {
+func (f Facts) isChanging(h SlotCode) bool {
 	if isInstalled(h.Evidence) || h.Evidence == slot.Failed {
 		return false
 	}
@@ -214,18 +214,18 @@ func (f Facts) isChanging(h Held) bool {
 }
 
 // currentCode returns the desired code of a door on its present lock.
-func (f Facts) currentCode(d Door) (Held, bool) {
-	for _, h := range f.Held {
+func (f Facts) currentCode(d Door) (SlotCode, bool) {
+	for _, h := range f.Codes {
 		if f.Right.Open && h.Present && d.takesCode() && h.DoorID == d.ID && h.LockID == d.Lock.ID {
 			return h, true
 		}
 	}
-	return Held{}, false
+	return SlotCode{}, false
 }
 
 // likeliestCode returns the code that most likely opens a door: a desired code, else one that is not yet removed.
-func (f Facts) likeliestCode(doorID string) (worst Held, found bool) {
-	rank := func(h Held) int {
+func (f Facts) likeliestCode(doorID string) (worst SlotCode, found bool) {
+	rank := func(h SlotCode) int {
 		switch {
 		case h.Present:
 			return 2
@@ -236,7 +236,7 @@ func (f Facts) likeliestCode(doorID string) (worst Held, found bool) {
 		}
 		return -1
 	}
-	for _, h := range f.allHeld() {
+	for _, h := range f.allCodes() {
 		if h.currentDoorID() == doorID && (!found || rank(h) > rank(worst)) {
 			worst, found = h, true
 		}
@@ -245,7 +245,7 @@ func (f Facts) likeliestCode(doorID string) (worst Held, found bool) {
 }
 
 // doorReason returns why a desired code does not open the door yet, or opens it only under a condition.
-func (f Facts) doorReason(d Door, h Held) string {
+func (f Facts) doorReason(d Door, h SlotCode) string {
 	switch {
 	case h.Evidence == slot.Failed:
 		return refusalReason(h.Result)
@@ -279,7 +279,7 @@ func refusalReason(result string) string {
 // open. For an ended reservation it includes doors whose codes are removed.
 func (f Facts) formerDoors() []PlannedDoor {
 	var ids []string
-	for _, h := range f.allHeld() {
+	for _, h := range f.allCodes() {
 		if !f.Right.Open || h.Evidence != slot.Removed {
 			ids = append(ids, h.currentDoorID())
 		}
@@ -342,7 +342,7 @@ func (f Facts) status(p Plan) Status {
 	switch {
 	case !f.Right.Open && !f.Had:
 		return StatusNone
-	case !f.Right.Open && (moving || slices.ContainsFunc(f.allHeld(), func(h Held) bool { return h.Evidence != slot.Removed })):
+	case !f.Right.Open && (moving || slices.ContainsFunc(f.allCodes(), func(h SlotCode) bool { return h.Evidence != slot.Removed })):
 		return StatusRemoving
 	case !f.Right.Open:
 		return StatusRemoved

@@ -20,16 +20,18 @@ func TestDescribe(t *testing.T) {
 	off.Inactive = true
 	offline := func(d Door) Door { d.Lock.Online = false; return d }
 	revoked := func(d Door) Door { d.Lock.Bridge = lock.BridgeRevoked; return d }
-	answered := func(e slot.Evidence, r slot.Result) Held {
-		return but(code("a", e), func(h *Held) { h.Result = string(r) })
+	answered := func(e slot.Evidence, r slot.Result) SlotCode {
+		return but(code("a", e), func(h *SlotCode) { h.Result = string(r) })
 	}
-	gone := func(h Held, e slot.Evidence) Held { return but(h, func(h *Held) { h.Present, h.Evidence = false, e }) }
+	gone := func(h SlotCode, e slot.Evidence) SlotCode {
+		return but(h, func(h *SlotCode) { h.Present, h.Evidence = false, e })
+	}
 	jammed := func(d Door) Door { d.Lock.Jammed = true; return d }
-	changed := func(e slot.Evidence) Held { return but(code("a", e), func(h *Held) { h.Rewritten = true }) }
-	former := func(e slot.Evidence) Held { return but(changed(e), func(h *Held) { h.Former = true }) }
-	away := func(h Held) Held { h.Unreachable = lock.LockOffline; return h }
-	earlier := func(door string) Held {
-		return but(gone(code(door, ""), slot.Removing), func(h *Held) { h.SlotID = "s0" })
+	changed := func(e slot.Evidence) SlotCode { return but(code("a", e), func(h *SlotCode) { h.Rewritten = true }) }
+	former := func(e slot.Evidence) SlotCode { return but(changed(e), func(h *SlotCode) { h.Former = true }) }
+	away := func(h SlotCode) SlotCode { h.Unreachable = lock.LockOffline; return h }
+	earlier := func(door string) SlotCode {
+		return but(gone(code(door, ""), slot.Removing), func(h *SlotCode) { h.SlotID = "s0" })
 	}
 	relocked := room("a")
 	relocked.Lock.ID = "l-second"
@@ -47,111 +49,111 @@ func TestDescribe(t *testing.T) {
 		{"confirmed, no room", Facts{Right: confirmed, Unplaced: space.RoomNotAssigned}, StatusNone, nil, []string{space.RoomNotAssigned, NotCheckedIn}},
 		{"not firm", Facts{Right: Right{Reason: NotFirm}, Doors: []Door{room("a")}}, StatusNone, []string{"a none none notFirm"}, []string{NotFirm}},
 
-		{"issued", Facts{Right: allowed, Doors: []Door{room("a"), gateAt("g")}, Held: []Held{code("a", slot.Queued), code("g", slot.Verified)}, Had: true}, StatusIssued,
+		{"issued", Facts{Right: allowed, Doors: []Door{room("a"), gateAt("g")}, Codes: []SlotCode{code("a", slot.Queued), code("g", slot.Verified)}, Had: true}, StatusIssued,
 			[]string{"a queued planned ", "g verified planned "}, nil},
-		{"known to open", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{changed(slot.Used)}}, StatusIssued, []string{"a used planned "}, nil},
-		{"on its way for the first time", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Sent)}}, StatusIssued, []string{"a sent planned "}, nil},
-		{"dates moving", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{changed(slot.Sent)}}, StatusUpdating, []string{"a sent planned "}, nil},
-		{"dates moving, and the former code may open", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{former(slot.Unconfirmed)}}, StatusUpdating, []string{"a unconfirmed planned "}, nil},
-		{"a door that was put in later", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{but(code("a", slot.Sent), func(h *Held) { h.Changed = present.From.Add(1) })}, Opened: present.From}, StatusUpdating, []string{"a sent planned "}, nil},
-		{"a change that the lock refused", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{changed(slot.Failed)}}, StatusFailed, []string{"a failed planned lockRefused"}, []string{LockRefused}},
-		{"a change that the lock refused, and the former code may open", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{former(slot.Failed)}}, StatusFailed,
+		{"known to open", Facts{Right: allowed, Doors: []Door{room("a")}, Codes: []SlotCode{changed(slot.Used)}}, StatusIssued, []string{"a used planned "}, nil},
+		{"on its way for the first time", Facts{Right: allowed, Doors: []Door{room("a")}, Codes: []SlotCode{code("a", slot.Sent)}}, StatusIssued, []string{"a sent planned "}, nil},
+		{"dates moving", Facts{Right: allowed, Doors: []Door{room("a")}, Codes: []SlotCode{changed(slot.Sent)}}, StatusUpdating, []string{"a sent planned "}, nil},
+		{"dates moving, and the former code may open", Facts{Right: allowed, Doors: []Door{room("a")}, Codes: []SlotCode{former(slot.Unconfirmed)}}, StatusUpdating, []string{"a unconfirmed planned "}, nil},
+		{"a door that was put in later", Facts{Right: allowed, Doors: []Door{room("a")}, Codes: []SlotCode{but(code("a", slot.Sent), func(h *SlotCode) { h.Changed = present.From.Add(1) })}, Opened: present.From}, StatusUpdating, []string{"a sent planned "}, nil},
+		{"a change that the lock refused", Facts{Right: allowed, Doors: []Door{room("a")}, Codes: []SlotCode{changed(slot.Failed)}}, StatusFailed, []string{"a failed planned lockRefused"}, []string{LockRefused}},
+		{"a change that the lock refused, and the former code may open", Facts{Right: allowed, Doors: []Door{room("a")}, Codes: []SlotCode{former(slot.Failed)}}, StatusFailed,
 			[]string{"a failed planned lockRefused"}, []string{LockRefused, FormerCode}},
-		{"held back after a change, where it waits for its window", Facts{Right: future, Doors: []Door{room("a")}, Held: []Held{changed(slot.Sent)}}, StatusIssued,
+		{"held back after a change, where it waits for its window", Facts{Right: future, Doors: []Door{room("a")}, Codes: []SlotCode{changed(slot.Sent)}}, StatusIssued,
 			[]string{"a sent planned windowInFuture"}, []string{WindowInFuture}},
-		{"held back, and what was there may open", Facts{Right: future, Doors: []Door{room("a")}, Held: []Held{former(slot.Sent)}}, StatusUpdating,
+		{"held back, and what was there may open", Facts{Right: future, Doors: []Door{room("a")}, Codes: []SlotCode{former(slot.Sent)}}, StatusUpdating,
 			[]string{"a sent planned windowInFuture"}, []string{WindowInFuture}},
-		{"held back", Facts{Right: future, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Sent)}}, StatusIssued, []string{"a sent planned windowInFuture"}, []string{WindowInFuture}},
-		{"shared", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Verified)}, Shared: true}, StatusIssued, []string{"a verified planned "}, []string{SpaceShared}},
-		{"a lock that is away", Facts{Right: allowed, Doors: []Door{offline(room("a"))}, Held: []Held{code("a", slot.Queued)}}, StatusIssued,
+		{"held back", Facts{Right: future, Doors: []Door{room("a")}, Codes: []SlotCode{code("a", slot.Sent)}}, StatusIssued, []string{"a sent planned windowInFuture"}, []string{WindowInFuture}},
+		{"shared", Facts{Right: allowed, Doors: []Door{room("a")}, Codes: []SlotCode{code("a", slot.Verified)}, Shared: true}, StatusIssued, []string{"a verified planned "}, []string{SpaceShared}},
+		{"a lock that is away", Facts{Right: allowed, Doors: []Door{offline(room("a"))}, Codes: []SlotCode{code("a", slot.Queued)}}, StatusIssued,
 			[]string{"a queued planned lockOffline"}, []string{lock.LockOffline}},
-		{"a lock that is away, after a change of what it never got", Facts{Right: allowed, Doors: []Door{offline(room("a"))}, Held: []Held{changed(slot.Queued)}}, StatusUpdating,
+		{"a lock that is away, after a change of what it never got", Facts{Right: allowed, Doors: []Door{offline(room("a"))}, Codes: []SlotCode{changed(slot.Queued)}}, StatusUpdating,
 			[]string{"a queued planned lockOffline"}, []string{lock.LockOffline}},
-		{"a lock that is away, and may hold the former code", Facts{Right: allowed, Doors: []Door{offline(room("a"))}, Held: []Held{former(slot.Sent)}}, StatusUpdating,
+		{"a lock that is away, and may hold the former code", Facts{Right: allowed, Doors: []Door{offline(room("a"))}, Codes: []SlotCode{former(slot.Sent)}}, StatusUpdating,
 			[]string{"a sent planned lockOffline"}, []string{lock.LockOffline, FormerCode}},
-		{"a lock that is away, and may hold the code of an earlier grant", Facts{Right: allowed, Doors: []Door{offline(room("a"))}, Held: []Held{code("a", slot.Queued)}, Older: []Held{away(earlier("a"))}}, StatusUpdating,
+		{"a lock that is away, and may hold the code of an earlier grant", Facts{Right: allowed, Doors: []Door{offline(room("a"))}, Codes: []SlotCode{code("a", slot.Queued)}, Older: []SlotCode{away(earlier("a"))}}, StatusUpdating,
 			[]string{"a queued planned lockOffline"}, []string{lock.LockOffline, FormerCode}},
-		{"an earlier grant's code is on its way out", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Verified)}, Older: []Held{earlier("a")}}, StatusUpdating, []string{"a verified planned "}, nil},
-		{"full of an earlier grant's code", Facts{Right: allowed, Doors: []Door{room("a")}, Older: []Held{earlier("a")}}, StatusFailed, []string{"a failed planned slotsFull"}, []string{lock.SlotsFull, FormerCode}},
-		{"an earlier grant's door cannot be reached", Facts{Right: allowed, Doors: []Door{room("new")}, Held: []Held{code("new", slot.Verified)}, Older: []Held{away(earlier("old"))}, Names: map[string]Door{"old": room("Old")}}, StatusUpdating,
+		{"an earlier grant's code is on its way out", Facts{Right: allowed, Doors: []Door{room("a")}, Codes: []SlotCode{code("a", slot.Verified)}, Older: []SlotCode{earlier("a")}}, StatusUpdating, []string{"a verified planned "}, nil},
+		{"full of an earlier grant's code", Facts{Right: allowed, Doors: []Door{room("a")}, Older: []SlotCode{earlier("a")}}, StatusFailed, []string{"a failed planned slotsFull"}, []string{lock.SlotsFull, FormerCode}},
+		{"an earlier grant's door cannot be reached", Facts{Right: allowed, Doors: []Door{room("new")}, Codes: []SlotCode{code("new", slot.Verified)}, Older: []SlotCode{away(earlier("old"))}, Names: map[string]Door{"old": room("Old")}}, StatusUpdating,
 			[]string{"new verified planned ", "Old removing removed lockOffline"}, []string{lock.LockOffline, FormerCode}},
-		{"an earlier grant's door is known to be closed", Facts{Right: allowed, Doors: []Door{room("new")}, Held: []Held{code("new", slot.Verified)}, Older: []Held{gone(code("old", ""), slot.Removed)}}, StatusIssued,
+		{"an earlier grant's door is known to be closed", Facts{Right: allowed, Doors: []Door{room("new")}, Codes: []SlotCode{code("new", slot.Verified)}, Older: []SlotCode{gone(code("old", ""), slot.Removed)}}, StatusIssued,
 			[]string{"new verified planned "}, nil},
-		{"no door of its own, and an earlier grant's opens", Facts{Right: allowed, Doors: []Door{bare}, Had: true, Older: []Held{earlier("g")}, Names: map[string]Door{"g": gateAt("G")}}, StatusRemoving,
+		{"no door of its own, and an earlier grant's opens", Facts{Right: allowed, Doors: []Door{bare}, Had: true, Older: []SlotCode{earlier("g")}, Names: map[string]Door{"g": gateAt("G")}}, StatusRemoving,
 			[]string{"bare none none noLock", "G removing removed "}, []string{NoLock}},
-		{"away, but it has the code", Facts{Right: allowed, Doors: []Door{offline(room("a"))}, Held: []Held{code("a", slot.Verified)}}, StatusIssued, []string{"a verified planned "}, nil},
-		{"a revoked bridge", Facts{Right: allowed, Doors: []Door{revoked(room("a"))}, Held: []Held{code("a", slot.Queued)}}, StatusFailed,
+		{"away, but it has the code", Facts{Right: allowed, Doors: []Door{offline(room("a"))}, Codes: []SlotCode{code("a", slot.Verified)}}, StatusIssued, []string{"a verified planned "}, nil},
+		{"a revoked bridge", Facts{Right: allowed, Doors: []Door{revoked(room("a"))}, Codes: []SlotCode{code("a", slot.Queued)}}, StatusFailed,
 			[]string{"a queued planned bridgeRevoked"}, []string{lock.BridgeRevoked}},
-		{"a PIN of its own", Facts{Right: allowed, Doors: []Door{room("a"), gateAt("g")}, Held: []Held{code("a", slot.Verified), code("g", slot.Verified)}, OwnPIN: map[string]bool{"g": true}},
+		{"a PIN of its own", Facts{Right: allowed, Doors: []Door{room("a"), gateAt("g")}, Codes: []SlotCode{code("a", slot.Verified), code("g", slot.Verified)}, OwnPIN: map[string]bool{"g": true}},
 			StatusIssued, []string{"a verified planned ", "g verified planned ownPin"}, []string{OwnPIN}},
-		{"an untrusted clock", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{answered(slot.Accepted, slot.ClockUntrusted)}}, StatusIssued,
+		{"an untrusted clock", Facts{Right: allowed, Doors: []Door{room("a")}, Codes: []SlotCode{answered(slot.Accepted, slot.ClockUntrusted)}}, StatusIssued,
 			[]string{"a accepted planned clockUntrusted"}, []string{ClockUntrusted}},
 
-		{"jammed", Facts{Right: allowed, Doors: []Door{jammed(room("a")), gateAt("g")}, Held: []Held{code("a", slot.Verified), code("g", slot.Verified)}}, StatusPartial,
+		{"jammed", Facts{Right: allowed, Doors: []Door{jammed(room("a")), gateAt("g")}, Codes: []SlotCode{code("a", slot.Verified), code("g", slot.Verified)}}, StatusPartial,
 			[]string{"a verified planned lockJammed", "g verified planned "}, []string{LockJammed}},
-		{"jammed, and the code is on its way", Facts{Right: allowed, Doors: []Door{jammed(room("a"))}, Held: []Held{code("a", slot.Sent)}}, StatusFailed,
+		{"jammed, and the code is on its way", Facts{Right: allowed, Doors: []Door{jammed(room("a"))}, Codes: []SlotCode{code("a", slot.Sent)}}, StatusFailed,
 			[]string{"a sent planned lockJammed"}, []string{LockJammed}},
-		{"jammed, and the former code may open once it is free", Facts{Right: allowed, Doors: []Door{jammed(room("a"))}, Held: []Held{former(slot.Unconfirmed)}}, StatusFailed,
+		{"jammed, and the former code may open once it is free", Facts{Right: allowed, Doors: []Door{jammed(room("a"))}, Codes: []SlotCode{former(slot.Unconfirmed)}}, StatusFailed,
 			[]string{"a unconfirmed planned lockJammed"}, []string{LockJammed, FormerCode}},
-		{"jammed, and an earlier grant's code may open once it is free", Facts{Right: allowed, Doors: []Door{jammed(room("a"))}, Held: []Held{code("a", slot.Sent)}, Older: []Held{earlier("a")}}, StatusFailed,
+		{"jammed, and an earlier grant's code may open once it is free", Facts{Right: allowed, Doors: []Door{jammed(room("a"))}, Codes: []SlotCode{code("a", slot.Sent)}, Older: []SlotCode{earlier("a")}}, StatusFailed,
 			[]string{"a sent planned lockJammed"}, []string{LockJammed, FormerCode}},
 		{"full", Facts{Right: allowed, Doors: []Door{room("a")}}, StatusFailed, []string{"a failed planned slotsFull"}, []string{lock.SlotsFull}},
-		{"the lock says it is full", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{answered(slot.Failed, slot.SlotsFull)}}, StatusFailed,
+		{"the lock says it is full", Facts{Right: allowed, Doors: []Door{room("a")}, Codes: []SlotCode{answered(slot.Failed, slot.SlotsFull)}}, StatusFailed,
 			[]string{"a failed planned slotsFull"}, []string{lock.SlotsFull}},
-		{"full again after it was cleared", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{gone(code("a", ""), slot.Removed)}}, StatusFailed,
+		{"full again after it was cleared", Facts{Right: allowed, Doors: []Door{room("a")}, Codes: []SlotCode{gone(code("a", ""), slot.Removed)}}, StatusFailed,
 			[]string{"a failed planned slotsFull"}, []string{lock.SlotsFull}},
-		{"a duplicate", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{answered(slot.Failed, slot.Duplicate)}}, StatusFailed,
+		{"a duplicate", Facts{Right: allowed, Doors: []Door{room("a")}, Codes: []SlotCode{answered(slot.Failed, slot.Duplicate)}}, StatusFailed,
 			[]string{"a failed planned duplicateOnLock"}, []string{DuplicateOnLock}},
-		{"refused", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{answered(slot.Failed, slot.InvalidFormat)}}, StatusFailed,
+		{"refused", Facts{Right: allowed, Doors: []Door{room("a")}, Codes: []SlotCode{answered(slot.Failed, slot.InvalidFormat)}}, StatusFailed,
 			[]string{"a failed planned lockRefused"}, []string{LockRefused}},
 		{"no PIN", Facts{Right: allowed, Doors: []Door{room("a")}, NoPIN: map[string]bool{"a": true}}, StatusFailed, []string{"a failed planned pinNotPossible"}, []string{PINNotPossible}},
-		{"only the gate", Facts{Right: allowed, Doors: []Door{room("a"), gateAt("g")}, Held: []Held{code("g", slot.Verified)}}, StatusPartial,
+		{"only the gate", Facts{Right: allowed, Doors: []Door{room("a"), gateAt("g")}, Codes: []SlotCode{code("g", slot.Verified)}}, StatusPartial,
 			[]string{"a failed planned slotsFull", "g verified planned "}, []string{lock.SlotsFull}},
-		{"gates alone, as the property wishes", Facts{Right: allowed, Doors: []Door{bare, gateAt("g")}, Held: []Held{code("g", slot.Verified)}}, StatusIssued,
+		{"gates alone, as the property wishes", Facts{Right: allowed, Doors: []Door{bare, gateAt("g")}, Codes: []SlotCode{code("g", slot.Verified)}}, StatusIssued,
 			[]string{"bare none none noLock", "g verified planned "}, []string{NoLock}},
 		{"no lock", Facts{Right: allowed, Doors: []Door{bare}, Had: true}, StatusNone, []string{"bare none none noLock"}, []string{NoLock}},
 		{"switched off", Facts{Right: allowed, Unplaced: space.SpaceInactive, Doors: []Door{off}, Had: true}, StatusFailed, []string{"a none none spaceInactive"}, []string{space.SpaceInactive}},
-		{"switched off, and the code is there still", Facts{Right: allowed, Unplaced: space.SpaceInactive, Doors: []Door{off}, Had: true, Held: []Held{gone(code("a", ""), slot.Removing)}}, StatusFailed,
+		{"switched off, and the code is there still", Facts{Right: allowed, Unplaced: space.SpaceInactive, Doors: []Door{off}, Had: true, Codes: []SlotCode{gone(code("a", ""), slot.Removing)}}, StatusFailed,
 			[]string{"a removing none spaceInactive"}, []string{space.SpaceInactive}},
-		{"switched off, and the code is gone", Facts{Right: allowed, Unplaced: space.SpaceInactive, Doors: []Door{off}, Had: true, Held: []Held{gone(code("a", ""), slot.Removed)}}, StatusFailed,
+		{"switched off, and the code is gone", Facts{Right: allowed, Unplaced: space.SpaceInactive, Doors: []Door{off}, Had: true, Codes: []SlotCode{gone(code("a", ""), slot.Removed)}}, StatusFailed,
 			[]string{"a removed none spaceInactive"}, []string{space.SpaceInactive}},
-		{"the lock was taken off, with the code", Facts{Right: allowed, Doors: []Door{bare}, Had: true, Held: []Held{gone(code("bare", ""), slot.Removing)}}, StatusRemoving,
+		{"the lock was taken off, with the code", Facts{Right: allowed, Doors: []Door{bare}, Had: true, Codes: []SlotCode{gone(code("bare", ""), slot.Removing)}}, StatusRemoving,
 			[]string{"bare removing none noLock"}, []string{NoLock}},
-		{"the lock was taken off, and the code is gone", Facts{Right: allowed, Doors: []Door{bare}, Had: true, Held: []Held{gone(code("bare", ""), slot.Removed)}}, StatusNone,
+		{"the lock was taken off, and the code is gone", Facts{Right: allowed, Doors: []Door{bare}, Had: true, Codes: []SlotCode{gone(code("bare", ""), slot.Removed)}}, StatusNone,
 			[]string{"bare removed none noLock"}, []string{NoLock}},
-		{"the lock was put on another door, with the code", Facts{Right: allowed, Doors: []Door{bare}, Had: true, Held: []Held{but(gone(code("bare", ""), slot.Removing), func(h *Held) { h.LockDoorID = "b" })}, Names: map[string]Door{"b": room("B")}}, StatusRemoving,
+		{"the lock was put on another door, with the code", Facts{Right: allowed, Doors: []Door{bare}, Had: true, Codes: []SlotCode{but(gone(code("bare", ""), slot.Removing), func(h *SlotCode) { h.LockDoorID = "b" })}, Names: map[string]Door{"b": room("B")}}, StatusRemoving,
 			[]string{"bare none none noLock", "B removing removed "}, []string{NoLock}},
 		{"unknown space", Facts{Right: allowed, Unplaced: space.SpaceUnknown, Had: true}, StatusNone, nil, []string{space.SpaceUnknown}},
 
-		{"moving", Facts{Right: allowed, Doors: []Door{room("new")}, Held: []Held{code("old", slot.Verified), code("new", slot.Queued)}, Had: true, Names: map[string]Door{"old": room("Old")}}, StatusUpdating,
+		{"moving", Facts{Right: allowed, Doors: []Door{room("new")}, Codes: []SlotCode{code("old", slot.Verified), code("new", slot.Queued)}, Had: true, Names: map[string]Door{"old": room("Old")}}, StatusUpdating,
 			[]string{"new queued planned ", "Old verified removed movingOut"}, []string{MovingOut}},
-		{"moving, the old one on its way out", Facts{Right: allowed, Doors: []Door{room("new")}, Held: []Held{gone(code("old", ""), slot.Removing), code("new", slot.Verified)}, Had: true, Names: map[string]Door{"old": room("Old")}},
+		{"moving, the old one on its way out", Facts{Right: allowed, Doors: []Door{room("new")}, Codes: []SlotCode{gone(code("old", ""), slot.Removing), code("new", slot.Verified)}, Had: true, Names: map[string]Door{"old": room("Old")}},
 			StatusUpdating, []string{"new verified planned ", "Old removing removed "}, nil},
-		{"moved", Facts{Right: allowed, Doors: []Door{room("new")}, Held: []Held{gone(code("old", ""), slot.Removed), code("new", slot.Verified)}, Had: true}, StatusIssued,
+		{"moved", Facts{Right: allowed, Doors: []Door{room("new")}, Codes: []SlotCode{gone(code("old", ""), slot.Removed), code("new", slot.Verified)}, Had: true}, StatusIssued,
 			[]string{"new verified planned "}, nil},
-		{"a new lock on the door, full", Facts{Right: allowed, Doors: []Door{relocked}, Held: []Held{code("a", slot.Verified)}, Had: true}, StatusFailed,
+		{"a new lock on the door, full", Facts{Right: allowed, Doors: []Door{relocked}, Codes: []SlotCode{code("a", slot.Verified)}, Had: true}, StatusFailed,
 			[]string{"a failed planned slotsFull"}, []string{lock.SlotsFull, FormerCode}},
-		{"two locks, the new one counts", Facts{Right: allowed, Doors: []Door{relocked}, Had: true, Held: []Held{gone(code("a", ""), slot.Removing),
-			but(code("a", slot.Sent), func(h *Held) { h.LockID, h.SlotID = "l-second", "s2" })}}, StatusUpdating, []string{"a sent planned "}, nil},
-		{"two locks, the old one is known to be empty", Facts{Right: allowed, Doors: []Door{relocked}, Had: true, Held: []Held{gone(code("a", ""), slot.Removed),
-			but(code("a", slot.Sent), func(h *Held) { h.LockID, h.SlotID = "l-second", "s2" })}}, StatusIssued, []string{"a sent planned "}, nil},
+		{"two locks, the new one counts", Facts{Right: allowed, Doors: []Door{relocked}, Had: true, Codes: []SlotCode{gone(code("a", ""), slot.Removing),
+			but(code("a", slot.Sent), func(h *SlotCode) { h.LockID, h.SlotID = "l-second", "s2" })}}, StatusUpdating, []string{"a sent planned "}, nil},
+		{"two locks, the old one is known to be empty", Facts{Right: allowed, Doors: []Door{relocked}, Had: true, Codes: []SlotCode{gone(code("a", ""), slot.Removed),
+			but(code("a", slot.Sent), func(h *SlotCode) { h.LockID, h.SlotID = "l-second", "s2" })}}, StatusIssued, []string{"a sent planned "}, nil},
 
-		{"being removed", Facts{Right: ended, Doors: []Door{room("a")}, Held: []Held{gone(code("a", ""), slot.Removing)}, Had: true}, StatusRemoving,
+		{"being removed", Facts{Right: ended, Doors: []Door{room("a")}, Codes: []SlotCode{gone(code("a", ""), slot.Removing)}, Had: true}, StatusRemoving,
 			[]string{"a removing removed checkedOut"}, []string{CheckedOut}},
-		{"over and not swept yet", Facts{Right: Right{Reason: WindowPast}, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Verified)}, Had: true}, StatusRemoving,
+		{"over and not swept yet", Facts{Right: Right{Reason: WindowPast}, Doors: []Door{room("a")}, Codes: []SlotCode{code("a", slot.Verified)}, Had: true}, StatusRemoving,
 			[]string{"a verified removed windowPast"}, []string{WindowPast}},
-		{"removed", Facts{Right: ended, Doors: []Door{room("a")}, Held: []Held{gone(code("a", ""), slot.Removed)}, Had: true}, StatusRemoved,
+		{"removed", Facts{Right: ended, Doors: []Door{room("a")}, Codes: []SlotCode{gone(code("a", ""), slot.Removed)}, Had: true}, StatusRemoved,
 			[]string{"a removed removed checkedOut"}, []string{CheckedOut}},
-		{"taken back", Facts{Right: confirmed, Doors: []Door{room("a")}, Held: []Held{gone(code("a", ""), slot.Removing)}, Had: true}, StatusRemoving,
+		{"taken back", Facts{Right: confirmed, Doors: []Door{room("a")}, Codes: []SlotCode{gone(code("a", ""), slot.Removing)}, Had: true}, StatusRemoving,
 			[]string{"a removing removed notCheckedIn"}, []string{NotCheckedIn}},
 		{"removed, its slot another's by now", Facts{Right: ended, Doors: []Door{room("a")}, Had: true}, StatusRemoved,
 			[]string{"a none none checkedOut"}, []string{CheckedOut}},
-		{"an earlier grant is still on a lock", Facts{Right: ended, Doors: []Door{room("a")}, Had: true, Held: []Held{
-			gone(code("a", ""), slot.Removed), but(gone(code("a", ""), slot.Removing), func(h *Held) { h.SlotID = "s0" })}}, StatusRemoving,
+		{"an earlier grant is still on a lock", Facts{Right: ended, Doors: []Door{room("a")}, Had: true, Codes: []SlotCode{
+			gone(code("a", ""), slot.Removed), but(gone(code("a", ""), slot.Removing), func(h *SlotCode) { h.SlotID = "s0" })}}, StatusRemoving,
 			[]string{"a removing removed checkedOut"}, []string{CheckedOut}},
-		{"over, and a lock cannot be reached", Facts{Right: ended, Doors: []Door{room("a")}, Held: []Held{away(gone(code("a", ""), slot.Removing))}, Had: true}, StatusRemoving,
+		{"over, and a lock cannot be reached", Facts{Right: ended, Doors: []Door{room("a")}, Codes: []SlotCode{away(gone(code("a", ""), slot.Removing))}, Had: true}, StatusRemoving,
 			[]string{"a removing removed lockOffline"}, []string{CheckedOut, lock.LockOffline, FormerCode}},
-		{"over, and an earlier grant's door cannot be reached", Facts{Right: ended, Doors: []Door{room("a")}, Had: true, Held: []Held{gone(code("a", ""), slot.Removed)}, Older: []Held{away(earlier("old"))}, Names: map[string]Door{"old": room("Old")}}, StatusRemoving,
+		{"over, and an earlier grant's door cannot be reached", Facts{Right: ended, Doors: []Door{room("a")}, Had: true, Codes: []SlotCode{gone(code("a", ""), slot.Removed)}, Older: []SlotCode{away(earlier("old"))}, Names: map[string]Door{"old": room("Old")}}, StatusRemoving,
 			[]string{"a removed removed checkedOut", "Old removing removed lockOffline"}, []string{CheckedOut, lock.LockOffline, FormerCode}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -186,7 +188,7 @@ func TestConfirmedAt(t *testing.T) {
 		if isInstalled(evidence) {
 			want = at
 		}
-		plan := Describe(Facts{Right: Right{Open: true, Window: present}, Doors: []Door{room("a")}, Held: []Held{o.Held}})
+		plan := Describe(Facts{Right: Right{Open: true, Window: present}, Doors: []Door{room("a")}, Codes: []SlotCode{o.SlotCode}})
 		if got := plan.Doors[0]; got.PIN != evidence || !got.ConfirmedAt.Equal(want) {
 			t.Errorf("%s: %s at %s, want %s", evidence, got.PIN, got.ConfirmedAt, want)
 		}

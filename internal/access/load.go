@@ -134,7 +134,7 @@ func (run *stayRun) loadFacts() (Facts, error) {
 	if run.isNew() {
 		return facts, nil
 	}
-	return facts, run.LoadHeld()
+	return facts, run.LoadCodes()
 }
 
 // setDoors sets the doors that the holder may open, and copies their locks, because the cache shares them.
@@ -157,16 +157,16 @@ func (run *Run) SetDoors(locks []*ent.Lock) {
 	run.setDoors(doors, found)
 }
 
-func (run *Run) LoadHeld() error {
+func (run *Run) LoadCodes() error {
 	rows, err := lock.SlotsOfGrant(run.Tx, run.PropertyID, run.ID)
 	if err == nil {
-		run.held, err = run.heldOf(rows)
+		run.codes, err = run.codesOf(rows)
 	}
-	run.before.Held = heldCodes(run.held)
+	run.before.Codes = slotCodes(run.codes)
 	return err
 }
 
-func (run *Run) heldOf(rows []*ent.Slot) ([]installedSlot, error) {
+func (run *Run) codesOf(rows []*ent.Slot) ([]installedSlot, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
@@ -218,7 +218,7 @@ func (run *Run) loadLocks(ids []string) error {
 // markTakenOver marks codes on private doors that another reservation now has.
 func (run *Run) markTakenOver() error {
 	var leaving []string
-	for _, h := range run.held {
+	for _, h := range run.codes {
 		if h.Present && doorByID(run.doors, h.DoorID).ID == "" {
 			leaving = append(leaving, h.DoorID)
 		}
@@ -245,24 +245,24 @@ func (run *Run) markTakenOver() error {
 	if err != nil {
 		return fmt.Errorf("load the spaces a stay leaves: %w", err)
 	}
-	for i, h := range run.held {
-		run.held[i].TakenOver = slices.Contains(taken, h.DoorID)
+	for i, h := range run.codes {
+		run.codes[i].TakenOver = slices.Contains(taken, h.DoorID)
 	}
 	return nil
 }
 
 // describe loads what else the plan depends on, and returns the plan.
 func (run *stayRun) describe(f Facts) (Plan, error) {
-	f.Held, f.Opened = heldCodes(run.held), run.grant.CreatedAt
-	older, err := run.heldByOlderGrants()
+	f.Codes, f.Opened = slotCodes(run.codes), run.grant.CreatedAt
+	older, err := run.codesOfOlderGrants()
 	if err != nil {
 		return Plan{}, err
 	}
-	f.Older = heldCodes(older)
+	f.Older = slotCodes(older)
 	if f.Tokens, f.KeyDoors, err = run.loadTokens(); err != nil {
 		return Plan{}, err
 	}
-	if f.Names, err = run.formerDoors(f.allHeld(), slices.Collect(maps.Values(f.KeyDoors))); err != nil {
+	if f.Names, err = run.formerDoors(f.allCodes(), slices.Collect(maps.Values(f.KeyDoors))); err != nil {
 		return Plan{}, err
 	}
 	if run.pins != nil {
@@ -277,7 +277,7 @@ func (run *stayRun) describe(f Facts) (Plan, error) {
 	return Describe(f), nil
 }
 
-func (run *stayRun) heldByOlderGrants() ([]installedSlot, error) {
+func (run *stayRun) codesOfOlderGrants() ([]installedSlot, error) {
 	if len(run.olderGrants) == 0 {
 		return nil, nil
 	}
@@ -289,7 +289,7 @@ func (run *stayRun) heldByOlderGrants() ([]installedSlot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the codes of earlier grants: %w", err)
 	}
-	return run.heldOf(rows)
+	return run.codesOf(rows)
 }
 
 // sharesSpace reports whether another reservation has the same private space at the same time.
@@ -318,7 +318,7 @@ func (run *stayRun) departingGrants() ([]*ent.Grant, error) {
 }
 
 // formerDoors loads doors that the reservation no longer has, by id: the doors of held codes, and others.
-func (run *stayRun) formerDoors(held []Held, others []string) (map[string]Door, error) {
+func (run *stayRun) formerDoors(held []SlotCode, others []string) (map[string]Door, error) {
 	ids := others
 	for _, h := range held {
 		ids = append(ids, h.DoorID, h.currentDoorID())

@@ -21,8 +21,8 @@ type pinSet struct {
 	Reconciler
 	propertyID, holderID string
 	length               int // length is the number of digits in the property's settings; 0: see pinLength
-	// drawer generates PINs inside the transaction, because only the stored row reserves a PIN. Its work is bounded.
-	drawer     pin.Drawer
+	// generator generates PINs inside the transaction, because only the stored row reserves a PIN. Its work is bounded.
+	generator  pin.Generator
 	shared     *ent.Pin
 	perDoor    map[string]*ent.Pin
 	digits     map[string]string // digits has the digits of each PIN, by id
@@ -69,7 +69,7 @@ func (run *Run) EnsurePINs() error {
 	if err := run.loadPINs(); err != nil {
 		return err
 	}
-	for _, h := range run.held {
+	for _, h := range run.codes {
 		p := run.pins.pinAt(h.DoorID)
 		if run.Redraws >= maxRedraws || !h.Present || p == nil || h.PIN != p.ID || h.Evidence != slot.Failed || h.Result != string(slot.Duplicate) {
 			continue
@@ -166,7 +166,7 @@ func (c *pinSet) generate(doorID string, doors []Door) (*ent.Pin, error) {
 		rules[i] = d.Lock.PIN
 	}
 	p := &ent.Pin{ID: id.New("pin"), PropertyID: c.propertyID, GrantID: c.holderID, DoorID: doorID, CreatedAt: c.Tx.Now()}
-	code, err := c.drawer.Draw(pinLength(c.length, doors), rules, func(code string) (bool, error) { return c.reserve(p, code) })
+	code, err := c.generator.Generate(pinLength(c.length, doors), rules, func(code string) (bool, error) { return c.reserve(p, code) })
 	if errors.Is(err, pin.ErrImpossible) || errors.Is(err, pin.ErrTaken) {
 		return nil, errNoPIN
 	}
@@ -275,7 +275,7 @@ func (run *Run) ReleaseRetiredPINs() error {
 	if run.pins == nil || !run.pins.hasRetired {
 		return nil
 	}
-	for _, h := range run.held {
+	for _, h := range run.codes {
 		if h.Present && !h.isProven() || !h.Present && h.Evidence != slot.Removed {
 			return nil
 		}

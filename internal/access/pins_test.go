@@ -25,7 +25,7 @@ func TestPINLength(t *testing.T) {
 			for _, d := range c.doors {
 				rules = append(rules, d.Lock.PIN)
 			}
-			drawn, err := new(pin.Drawer).Draw(pinLength(c.setting, c.doors), rules, func(string) (bool, error) { return false, nil })
+			drawn, err := new(pin.Generator).Generate(pinLength(c.setting, c.doors), rules, func(string) (bool, error) { return false, nil })
 			if err != nil || len(drawn) != c.want {
 				t.Errorf("a PIN of %d digits, want %d: %v", len(drawn), c.want, err)
 			}

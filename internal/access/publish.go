@@ -23,7 +23,7 @@ func (run *stayRun) publish(p Plan) error {
 		if err := run.notify(d, p); err != nil {
 			return err
 		}
-	} else if d.Released && len(run.held) > 0 {
+	} else if d.Released && len(run.codes) > 0 {
 		if err := run.reconcileOpenGrants(); err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (run *stayRun) appendEvents(d Delta, p Plan) error {
 	e.Kind = d.eventOfStay(p, run.unplaced != "")
 	if !isLive(run.grant) {
 		e.Kind = ""
-		if d.Released && len(run.held) > 0 && len(run.olderGrants) == 0 {
+		if d.Released && len(run.codes) > 0 && len(run.olderGrants) == 0 {
 			e.Kind = event.AccessRemoved
 		}
 	}

@@ -54,8 +54,8 @@ func (l *Lock) unreachable() string {
 // not matter: the desired code waits for the next bridge.
 func (d Door) takesCode() bool { return d.Lock != nil && !d.Inactive }
 
-// Held is a code of the holder on a lock: desired, or being removed.
-type Held struct {
+// SlotCode is a code of the holder on a lock: desired, or being removed.
+type SlotCode struct {
 	SlotID      string
 	LockID      string
 	DoorID      string
@@ -81,7 +81,7 @@ type Held struct {
 }
 
 // currentDoorID returns the door that the code opens, also if the lock was moved.
-func (h Held) currentDoorID() string {
+func (h SlotCode) currentDoorID() string {
 	if h.LockDoorID == "" || h.Evidence == slot.Removed {
 		return h.DoorID
 	}
@@ -89,7 +89,7 @@ func (h Held) currentDoorID() string {
 }
 
 // mayStillOpen reports whether the lock may hold a code that is not desired.
-func (h Held) mayStillOpen() bool { return !h.Present && h.Evidence != slot.Removed }
+func (h SlotCode) mayStillOpen() bool { return !h.Present && h.Evidence != slot.Removed }
 
 // isInstalled reports whether the evidence proves that the lock holds the code.
 func isInstalled(e slot.Evidence) bool {
@@ -97,7 +97,7 @@ func isInstalled(e slot.Evidence) bool {
 }
 
 // isProven reports whether the code is installed, by the best proof that its lock can give.
-func (h Held) isProven() bool {
+func (h SlotCode) isProven() bool {
 	switch h.Evidence {
 	case slot.Verified, slot.Used:
 		return true
@@ -108,7 +108,7 @@ func (h Held) isProven() bool {
 }
 
 // holdsForeignCode reports whether the slot holds a code that Latchkey did not set. Such a slot is never used.
-func (h Held) holdsForeignCode() bool {
+func (h SlotCode) holdsForeignCode() bool {
 	return h.Evidence == slot.Failed && h.Result == string(slot.Occupied)
 }
 
@@ -132,7 +132,7 @@ type Task struct {
 	Right  Right
 	Placed bool // Placed means that the reservation has a space at the property
 	Doors  []Door
-	Held   []Held
+	Codes  []SlotCode
 	// PINAt returns the id of the PIN for a door. It returns "" if none is possible; then the door's code is removed.
 	PINAt func(doorID string) string
 }
@@ -151,7 +151,7 @@ func Reconcile(t Task) []Step {
 		if !t.Right.Open || !d.takesCode() {
 			continue
 		}
-		h, ok := t.heldAt(d)
+		h, ok := t.codeAt(d)
 		if !ok {
 			steps = append(steps, Step{Action: Put, DoorID: d.ID})
 			arrived = arrived && d.Kind == Gate
@@ -165,7 +165,7 @@ func Reconcile(t Task) []Step {
 		}
 		arrived = arrived && (d.Kind == Gate || h.isProven())
 	}
-	for _, h := range t.Held {
+	for _, h := range t.Codes {
 		stays := t.Right.Open && !arrived && !h.TakenOver && !h.LockMoved && !h.holdsForeignCode()
 		switch {
 		case !h.Present || kept[h.SlotID]:
@@ -178,26 +178,26 @@ func Reconcile(t Task) []Step {
 	return steps
 }
 
-// heldAt returns the code on a door's current lock. A code that is being removed is restored rather than set again,
+// codeAt returns the code on a door's current lock. A code that is being removed is restored rather than set again,
 // because a lock refuses the same PIN twice.
-func (t Task) heldAt(d Door) (Held, bool) {
-	var back *Held
-	for i, h := range t.Held {
+func (t Task) codeAt(d Door) (SlotCode, bool) {
+	var back *SlotCode
+	for i, h := range t.Codes {
 		switch {
 		case h.LockID != d.Lock.ID || h.DoorID != d.ID || h.holdsForeignCode():
 		case h.Present:
 			return h, true
 		case h.Evidence != slot.Removed:
-			back = &t.Held[i]
+			back = &t.Codes[i]
 		}
 	}
 	if back == nil {
-		return Held{}, false
+		return SlotCode{}, false
 	}
 	return *back, true
 }
 
-func (t Task) isOutdated(h Held) bool {
+func (t Task) isOutdated(h SlotCode) bool {
 	return !h.Present || !h.Window.Same(t.Right.Window) || h.Later != t.Right.Later || h.PIN != t.PINAt(h.DoorID)
 }
 

@@ -27,11 +27,11 @@ func room(id string) Door   { return aDoor(id, Room) }
 func gateAt(id string) Door { return aDoor(id, Gate) }
 
 // code is a desired code on the lock of a door.
-func code(door string, e slot.Evidence) Held {
-	return Held{SlotID: "s-" + door, LockID: "l-" + door, DoorID: door, Present: true, Window: present, PIN: "pin", Evidence: e, ReadBack: true}
+func code(door string, e slot.Evidence) SlotCode {
+	return SlotCode{SlotID: "s-" + door, LockID: "l-" + door, DoorID: door, Present: true, Window: present, PIN: "pin", Evidence: e, ReadBack: true}
 }
 
-func but(h Held, f func(*Held)) Held { f(&h); return h }
+func but(h SlotCode, f func(*SlotCode)) SlotCode { f(&h); return h }
 
 func TestReconcile(t *testing.T) {
 	bare := Door{ID: "bare", Kind: Room}
@@ -41,68 +41,68 @@ func TestReconcile(t *testing.T) {
 	revoked.Lock.Bridge = lock.BridgeRevoked
 	relocked := room("old")
 	relocked.Lock.ID = "l-second"
-	taken := func(h *Held) { h.TakenOver = true }
-	blind := func(h *Held) { h.ReadBack = false }
-	outdated := func(h *Held) { h.Window = former }
-	leaving := func(h *Held) { h.Present = false }
+	taken := func(h *SlotCode) { h.TakenOver = true }
+	blind := func(h *SlotCode) { h.ReadBack = false }
+	outdated := func(h *SlotCode) { h.Window = former }
+	leaving := func(h *SlotCode) { h.Present = false }
 	for _, c := range []struct {
 		name     string
 		right    Right
 		unplaced bool
 		doors    []Door
-		held     []Held
+		held     []SlotCode
 		want     []Step
 	}{
 		{"issue", allowed, false, []Door{room("a"), gateAt("g")}, nil, []Step{{Put, "a", ""}, {Put, "g", ""}}},
-		{"as desired", allowed, false, []Door{room("a")}, []Held{code("a", slot.Queued)}, nil},
+		{"as desired", allowed, false, []Door{room("a")}, []SlotCode{code("a", slot.Queued)}, nil},
 		{"nothing to open", allowed, false, []Door{bare}, nil, nil},
 		{"a space that is switched off", allowed, false, []Door{off}, nil, nil},
 		{"a revoked bridge may be enrolled anew", allowed, false, []Door{revoked}, nil, []Step{{Put, "new", ""}}},
-		{"dates moved", allowed, false, []Door{room("a"), gateAt("g")}, []Held{but(code("a", slot.Verified), outdated), but(code("g", slot.Used), outdated)},
+		{"dates moved", allowed, false, []Door{room("a"), gateAt("g")}, []SlotCode{but(code("a", slot.Verified), outdated), but(code("g", slot.Used), outdated)},
 			[]Step{{Change, "a", "s-a"}, {Change, "g", "s-g"}}},
-		{"another PIN", allowed, false, []Door{room("a")}, []Held{but(code("a", slot.Failed), func(h *Held) { h.PIN = "refused" })}, []Step{{Change, "a", "s-a"}}},
-		{"ended", Right{}, false, []Door{room("a")}, []Held{code("a", slot.Verified), but(code("b", slot.Removing), leaving)}, []Step{{Clear, "a", "s-a"}}},
+		{"another PIN", allowed, false, []Door{room("a")}, []SlotCode{but(code("a", slot.Failed), func(h *SlotCode) { h.PIN = "refused" })}, []Step{{Change, "a", "s-a"}}},
+		{"ended", Right{}, false, []Door{room("a")}, []SlotCode{code("a", slot.Verified), but(code("b", slot.Removing), leaving)}, []Step{{Clear, "a", "s-a"}}},
 		{"never opened", Right{}, false, []Door{room("a")}, nil, nil},
 
-		{"a move makes first", allowed, false, []Door{room("new")}, []Held{code("old", slot.Verified)}, []Step{{Put, "new", ""}}},
-		{"and waits", allowed, false, []Door{room("new")}, []Held{code("old", slot.Verified), code("new", slot.Sent)}, nil},
-		{"however long", allowed, false, []Door{room("new")}, []Held{code("old", slot.Verified), code("new", slot.Unconfirmed)}, nil},
-		{"also for a refusal", allowed, false, []Door{room("new")}, []Held{code("old", slot.Verified), code("new", slot.Failed)}, nil},
-		{"accepted is not verified", allowed, false, []Door{room("new")}, []Held{code("old", slot.Verified), code("new", slot.Accepted)}, nil},
-		{"but is all that some locks can say", allowed, false, []Door{room("new")}, []Held{code("old", slot.Verified), but(code("new", slot.Accepted), blind)},
+		{"a move makes first", allowed, false, []Door{room("new")}, []SlotCode{code("old", slot.Verified)}, []Step{{Put, "new", ""}}},
+		{"and waits", allowed, false, []Door{room("new")}, []SlotCode{code("old", slot.Verified), code("new", slot.Sent)}, nil},
+		{"however long", allowed, false, []Door{room("new")}, []SlotCode{code("old", slot.Verified), code("new", slot.Unconfirmed)}, nil},
+		{"also for a refusal", allowed, false, []Door{room("new")}, []SlotCode{code("old", slot.Verified), code("new", slot.Failed)}, nil},
+		{"accepted is not verified", allowed, false, []Door{room("new")}, []SlotCode{code("old", slot.Verified), code("new", slot.Accepted)}, nil},
+		{"but is all that some locks can say", allowed, false, []Door{room("new")}, []SlotCode{code("old", slot.Verified), but(code("new", slot.Accepted), blind)},
 			[]Step{{Clear, "old", "s-old"}}},
-		{"verified breaks", allowed, false, []Door{room("new")}, []Held{code("old", slot.Verified), code("new", slot.Verified)}, []Step{{Clear, "old", "s-old"}}},
-		{"used breaks", allowed, false, []Door{room("new")}, []Held{code("old", slot.Verified), code("new", slot.Used)}, []Step{{Clear, "old", "s-old"}}},
-		{"every new door counts", allowed, false, []Door{room("dorm"), aDoor("bed", Bed)}, []Held{code("old", slot.Verified), code("dorm", slot.Verified), code("bed", slot.Sent)}, nil},
-		{"a new gate does not", allowed, false, []Door{room("new"), gateAt("g")}, []Held{code("old", slot.Verified), code("new", slot.Verified)},
+		{"verified breaks", allowed, false, []Door{room("new")}, []SlotCode{code("old", slot.Verified), code("new", slot.Verified)}, []Step{{Clear, "old", "s-old"}}},
+		{"used breaks", allowed, false, []Door{room("new")}, []SlotCode{code("old", slot.Verified), code("new", slot.Used)}, []Step{{Clear, "old", "s-old"}}},
+		{"every new door counts", allowed, false, []Door{room("dorm"), aDoor("bed", Bed)}, []SlotCode{code("old", slot.Verified), code("dorm", slot.Verified), code("bed", slot.Sent)}, nil},
+		{"a new gate does not", allowed, false, []Door{room("new"), gateAt("g")}, []SlotCode{code("old", slot.Verified), code("new", slot.Verified)},
 			[]Step{{Put, "g", ""}, {Clear, "old", "s-old"}}},
-		{"a door given to another goes at once", allowed, false, []Door{room("new")}, []Held{but(code("old", slot.Verified), taken)},
+		{"a door given to another goes at once", allowed, false, []Door{room("new")}, []SlotCode{but(code("old", slot.Verified), taken)},
 			[]Step{{Put, "new", ""}, {Clear, "old", "s-old"}}},
 		{"the gate of a place that is left stays with it", allowed, false, []Door{room("new"), gateAt("g")},
-			[]Held{code("old", slot.Verified), code("g", slot.Verified), code("g-old", slot.Verified), code("new", slot.Queued)}, nil},
+			[]SlotCode{code("old", slot.Verified), code("g", slot.Verified), code("g-old", slot.Verified), code("new", slot.Queued)}, nil},
 		{"and goes with it", allowed, false, []Door{room("new"), gateAt("g")},
-			[]Held{code("old", slot.Verified), code("g", slot.Verified), code("g-old", slot.Verified), code("new", slot.Verified)},
+			[]SlotCode{code("old", slot.Verified), code("g", slot.Verified), code("g-old", slot.Verified), code("new", slot.Verified)},
 			[]Step{{Clear, "old", "s-old"}, {Clear, "g-old", "s-g-old"}}},
-		{"a gate that no longer lets in goes at once", allowed, false, []Door{room("a")}, []Held{code("a", slot.Verified), code("g", slot.Verified)}, []Step{{Clear, "g", "s-g"}}},
-		{"to a room without a lock waits for nothing", allowed, false, []Door{bare}, []Held{code("old", slot.Verified)}, []Step{{Clear, "old", "s-old"}}},
-		{"to a space that leads nowhere waits for a mapping", allowed, true, nil, []Held{code("old", slot.Verified)}, nil},
-		{"unless another has the door", allowed, true, nil, []Held{but(code("old", slot.Verified), taken)}, []Step{{Clear, "old", "s-old"}}},
-		{"what waits follows the dates", allowed, true, nil, []Held{but(code("old", slot.Verified), outdated)}, []Step{{Change, "old", "s-old"}}},
-		{"what waits ends with the stay", Right{}, true, nil, []Held{code("old", slot.Verified)}, []Step{{Clear, "old", "s-old"}}},
-		{"a full lock keeps the old door", allowed, false, []Door{room("new")}, []Held{code("old", slot.Verified)}, []Step{{Put, "new", ""}}},
-		{"back again takes it as it is", allowed, false, []Door{room("old")}, []Held{code("old", slot.Verified), code("new", slot.Sent)}, []Step{{Clear, "new", "s-new"}}},
-		{"back again takes a removal back", allowed, false, []Door{room("old")}, []Held{but(code("old", slot.Removing), leaving), code("new", slot.Verified)},
+		{"a gate that no longer lets in goes at once", allowed, false, []Door{room("a")}, []SlotCode{code("a", slot.Verified), code("g", slot.Verified)}, []Step{{Clear, "g", "s-g"}}},
+		{"to a room without a lock waits for nothing", allowed, false, []Door{bare}, []SlotCode{code("old", slot.Verified)}, []Step{{Clear, "old", "s-old"}}},
+		{"to a space that leads nowhere waits for a mapping", allowed, true, nil, []SlotCode{code("old", slot.Verified)}, nil},
+		{"unless another has the door", allowed, true, nil, []SlotCode{but(code("old", slot.Verified), taken)}, []Step{{Clear, "old", "s-old"}}},
+		{"what waits follows the dates", allowed, true, nil, []SlotCode{but(code("old", slot.Verified), outdated)}, []Step{{Change, "old", "s-old"}}},
+		{"what waits ends with the stay", Right{}, true, nil, []SlotCode{code("old", slot.Verified)}, []Step{{Clear, "old", "s-old"}}},
+		{"a full lock keeps the old door", allowed, false, []Door{room("new")}, []SlotCode{code("old", slot.Verified)}, []Step{{Put, "new", ""}}},
+		{"back again takes it as it is", allowed, false, []Door{room("old")}, []SlotCode{code("old", slot.Verified), code("new", slot.Sent)}, []Step{{Clear, "new", "s-new"}}},
+		{"back again takes a removal back", allowed, false, []Door{room("old")}, []SlotCode{but(code("old", slot.Removing), leaving), code("new", slot.Verified)},
 			[]Step{{Change, "old", "s-old"}}},
-		{"what is gone is put anew", allowed, false, []Door{room("old")}, []Held{but(code("old", slot.Removed), leaving)}, []Step{{Put, "old", ""}}},
+		{"what is gone is put anew", allowed, false, []Door{room("old")}, []SlotCode{but(code("old", slot.Removed), leaving)}, []Step{{Put, "old", ""}}},
 
-		{"another lock on the door", allowed, false, []Door{relocked}, []Held{code("old", slot.Verified)}, []Step{{Put, "old", ""}}},
-		{"the lock is elsewhere by now", allowed, false, []Door{relocked}, []Held{but(code("old", slot.Verified), func(h *Held) { h.LockMoved = true })},
+		{"another lock on the door", allowed, false, []Door{relocked}, []SlotCode{code("old", slot.Verified)}, []Step{{Put, "old", ""}}},
+		{"the lock is elsewhere by now", allowed, false, []Door{relocked}, []SlotCode{but(code("old", slot.Verified), func(h *SlotCode) { h.LockMoved = true })},
 			[]Step{{Put, "old", ""}, {Clear, "old", "s-old"}}},
 		{"a slot that holds another's code is left for a fresh one", allowed, false, []Door{room("a")},
-			[]Held{but(code("a", slot.Failed), func(h *Held) { h.Result = string(slot.Occupied) })}, []Step{{Put, "a", ""}, {Clear, "a", "s-a"}}},
+			[]SlotCode{but(code("a", slot.Failed), func(h *SlotCode) { h.Result = string(slot.Occupied) })}, []Step{{Put, "a", ""}, {Clear, "a", "s-a"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := Reconcile(Task{Right: c.right, Placed: !c.unplaced, Doors: c.doors, Held: c.held, PINAt: func(string) string { return "pin" }})
+			got := Reconcile(Task{Right: c.right, Placed: !c.unplaced, Doors: c.doors, Codes: c.held, PINAt: func(string) string { return "pin" }})
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)
 			}
@@ -111,7 +111,7 @@ func TestReconcile(t *testing.T) {
 }
 
 func TestReconcileWithoutAPIN(t *testing.T) {
-	got := Reconcile(Task{Right: allowed, Placed: true, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Verified)}, PINAt: func(string) string { return "" }})
+	got := Reconcile(Task{Right: allowed, Placed: true, Doors: []Door{room("a")}, Codes: []SlotCode{code("a", slot.Verified)}, PINAt: func(string) string { return "" }})
 	if d := cmp.Diff([]Step{{Change, "a", "s-a"}}, got); d != "" {
 		t.Error("what may not be there any more stays: " + d)
 	}
@@ -119,13 +119,13 @@ func TestReconcileWithoutAPIN(t *testing.T) {
 
 // world is what Reconcile's steps act on: codes on locks that answer when and how they like.
 type world struct {
-	held []Held
+	held []SlotCode
 	next int
 }
 
 func (w *world) take(t *rapid.T, task Task, steps []Step) {
 	for _, s := range steps {
-		i := slices.IndexFunc(w.held, func(h Held) bool { return h.SlotID == s.SlotID })
+		i := slices.IndexFunc(w.held, func(h SlotCode) bool { return h.SlotID == s.SlotID })
 		switch s.Action {
 		case Put:
 			if rapid.IntRange(0, 4).Draw(t, "full") == 0 {
@@ -133,7 +133,7 @@ func (w *world) take(t *rapid.T, task Task, steps []Step) {
 			}
 			w.next++
 			d := doorByID(task.Doors, s.DoorID)
-			w.held = append(w.held, Held{SlotID: "s" + string(rune('A'+w.next)), LockID: d.Lock.ID, DoorID: s.DoorID, Present: true,
+			w.held = append(w.held, SlotCode{SlotID: "s" + string(rune('A'+w.next)), LockID: d.Lock.ID, DoorID: s.DoorID, Present: true,
 				Window: task.Right.Window, PIN: "pin", Evidence: slot.Queued, ReadBack: d.Lock.ReadBack})
 		case Change:
 			w.held[i].Present, w.held[i].Window, w.held[i].PIN, w.held[i].Evidence = true, task.Right.Window, "pin", slot.Queued
@@ -145,7 +145,7 @@ func (w *world) take(t *rapid.T, task Task, steps []Step) {
 
 // answer has every lock do what is wanted.
 func (w *world) answer() {
-	w.held = slices.DeleteFunc(w.held, func(h Held) bool { return !h.Present })
+	w.held = slices.DeleteFunc(w.held, func(h SlotCode) bool { return !h.Present })
 	for i := range w.held {
 		w.held[i].Evidence = slot.Verified
 	}
@@ -167,10 +167,10 @@ func TestReconcileProperties(t *testing.T) {
 				task.Placed, task.Doors = false, nil
 			}
 			opened := func() bool {
-				return slices.ContainsFunc(w.held, func(h Held) bool { return h.Present && h.DoorID[0] != 'g' })
+				return slices.ContainsFunc(w.held, func(h SlotCode) bool { return h.Present && h.DoorID[0] != 'g' })
 			}
 			had := opened()
-			task.Held = w.held
+			task.Codes = w.held
 			w.take(t, task, Reconcile(task))
 			if had && !opened() {
 				t.Fatalf("a move took the last door away: %+v", w.held)
@@ -183,7 +183,7 @@ func TestReconcileProperties(t *testing.T) {
 		}
 		for range 60 { // a put may meet a full lock several times
 			w.answer()
-			task.Held = w.held
+			task.Codes = w.held
 			steps := Reconcile(task)
 			if len(steps) == 0 {
 				break

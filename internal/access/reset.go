@@ -29,12 +29,12 @@ func RevealPINs(rec Reconciler, propertyID, reservationID string) (StayPINs, err
 	if err != nil || run == nil {
 		return StayPINs{}, err
 	}
-	left, err := run.formerDoors(heldCodes(run.held), nil)
+	left, err := run.formerDoors(slotCodes(run.codes), nil)
 	if err != nil {
 		return StayPINs{}, err
 	}
 	out, own := StayPINs{}, run.mainDoor()
-	for _, h := range run.held {
+	for _, h := range run.codes {
 		d := doorByID(run.doors, h.DoorID)
 		if d.ID == "" {
 			d = left[h.DoorID] // the old door opens until the new door is proven to open

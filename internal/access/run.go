@@ -38,7 +38,7 @@ type Run struct {
 	before Snapshot
 	doors  []Door
 	locks  map[string]installedLock // locks has the locks of the doors and of the held codes, by id
-	held   []installedSlot
+	codes  []installedSlot
 	pins   *pinSet
 	freed  map[string]int // freed counts the slots of each lock that the run freed and for which no evidence will arrive
 }
@@ -138,6 +138,6 @@ func (run *stayRun) reconcile() (Plan, error) {
 // delta returns what the run has changed so far.
 func (run *stayRun) delta() Delta {
 	after := snapshotOf(run.grant)
-	after.Held, after.PINs = heldCodes(run.held), run.pins.inUse()
+	after.Codes, after.PINs = slotCodes(run.codes), run.pins.inUse()
 	return Diff(run.before, after, run.report)
 }

@@ -69,8 +69,8 @@ func (f Facts) tokensAt(d Door) []Token {
 func (f Facts) remainingKeysAt(doorID string) slot.Evidence {
 	var tokens []Token
 	for lockID, at := range f.Tokens {
-		held := func(h Held) bool { return h.LockID == lockID && h.currentDoorID() == doorID }
-		if f.KeyDoors[lockID] == doorID || slices.ContainsFunc(f.allHeld(), held) {
+		held := func(h SlotCode) bool { return h.LockID == lockID && h.currentDoorID() == doorID }
+		if f.KeyDoors[lockID] == doorID || slices.ContainsFunc(f.allCodes(), held) {
 			tokens = append(tokens, at...)
 		}
 	}

@@ -57,27 +57,27 @@ func TestDescribeSmartKeys(t *testing.T) {
 		facts Facts
 		want  slot.Evidence
 	}{
-		{"open", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Verified)}, Tokens: at("a", live)}, slot.Used},
+		{"open", Facts{Right: allowed, Doors: []Door{room("a")}, Codes: []SlotCode{code("a", slot.Verified)}, Tokens: at("a", live)}, slot.Used},
 		{"open without a PIN", Facts{Right: allowed, Doors: []Door{room("a")}, Tokens: at("a", live)}, slot.Used},
 		{"another door's", Facts{Right: allowed, Doors: []Door{room("a")}, Tokens: at("b", live)}, slot.Planned},
 		{"a lock that takes none", Facts{Right: allowed, Doors: []Door{mute}}, None},
 		{"a lock that takes none, before", Facts{Right: confirmed, Doors: []Door{mute}}, None},
-		{"a lock that takes none, after", Facts{Right: over, Doors: []Door{mute}, Held: []Held{code("a", slot.Removing)}}, None},
+		{"a lock that takes none, after", Facts{Right: over, Doors: []Door{mute}, Codes: []SlotCode{code("a", slot.Removing)}}, None},
 		{"a bridge that was revoked", Facts{Right: allowed, Doors: []Door{cut}, Tokens: at("a", live)}, slot.Planned},
 		{"a door that is switched off", Facts{Right: allowed, Doors: []Door{off}, Tokens: at("a", lives)}, slot.Removing},
 		{"before check-in", Facts{Right: confirmed, Doors: []Door{room("a")}}, slot.Planned},
 		{"check-in taken back", Facts{Right: confirmed, Doors: []Door{room("a")}, Tokens: at("a", lives)}, slot.Removing},
 		{"check-in taken back, and the bridge knows", Facts{Right: confirmed, Doors: []Door{room("a")}, Tokens: at("a", gone)}, slot.Planned},
-		{"checked out", Facts{Right: over, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Removed)}, Tokens: at("a", gone, lives)}, slot.Removing},
-		{"checked out, and the bridge knows", Facts{Right: over, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Removing)}, Tokens: at("a", gone)}, slot.Removed},
+		{"checked out", Facts{Right: over, Doors: []Door{room("a")}, Codes: []SlotCode{code("a", slot.Removed)}, Tokens: at("a", gone, lives)}, slot.Removing},
+		{"checked out, and the bridge knows", Facts{Right: over, Doors: []Door{room("a")}, Codes: []SlotCode{code("a", slot.Removing)}, Tokens: at("a", gone)}, slot.Removed},
 		{"checked out, without a PIN", Facts{Right: over, Doors: []Door{room("a")}, Tokens: at("a", gone)}, slot.Removed},
 		{"a door that was left, and only its SmartKey may open", Facts{Right: allowed, Doors: []Door{room("b")}, Tokens: at("a", lives), KeyDoors: map[string]string{"l-a": "a"}}, slot.Removing},
 		{"a door of a stay that is over, and only its SmartKey may open", Facts{Right: over, Had: true, Doors: []Door{room("b")}, Tokens: at("a", lives), KeyDoors: map[string]string{"l-a": "a"}}, slot.Removing},
-		{"a door that is left", Facts{Right: allowed, Doors: []Door{room("b")}, Held: []Held{code("a", slot.Verified)}, Tokens: at("a", lives)}, slot.Removing},
-		{"a door that is left, and the bridge knows", Facts{Right: allowed, Doors: []Door{room("b")}, Held: []Held{code("a", slot.Verified)}, Tokens: at("a", gone)}, slot.Removed},
-		{"a door that is kept without a place", Facts{Right: allowed, Held: []Held{code("a", slot.Verified)}, Names: kept(room("a")), Tokens: at("a", live)}, slot.Used},
-		{"a door that is kept, and no phone", Facts{Right: allowed, Held: []Held{code("a", slot.Verified)}, Names: kept(room("a"))}, slot.Planned},
-		{"a door that is kept, and takes none", Facts{Right: allowed, Held: []Held{code("a", slot.Verified)}, Names: kept(mute)}, None},
+		{"a door that is left", Facts{Right: allowed, Doors: []Door{room("b")}, Codes: []SlotCode{code("a", slot.Verified)}, Tokens: at("a", lives)}, slot.Removing},
+		{"a door that is left, and the bridge knows", Facts{Right: allowed, Doors: []Door{room("b")}, Codes: []SlotCode{code("a", slot.Verified)}, Tokens: at("a", gone)}, slot.Removed},
+		{"a door that is kept without a place", Facts{Right: allowed, Codes: []SlotCode{code("a", slot.Verified)}, Names: kept(room("a")), Tokens: at("a", live)}, slot.Used},
+		{"a door that is kept, and no phone", Facts{Right: allowed, Codes: []SlotCode{code("a", slot.Verified)}, Names: kept(room("a"))}, slot.Planned},
+		{"a door that is kept, and takes none", Facts{Right: allowed, Codes: []SlotCode{code("a", slot.Verified)}, Names: kept(mute)}, None},
 	} {
 		doors := Describe(tc.facts).Doors
 		if len(doors) == 0 || doors[len(doors)-1].SmartKey != tc.want {
@@ -118,19 +118,19 @@ func TestBridgeConfirmed(t *testing.T) {
 // TestStaleSmartKeyIsAPendingChange: while a bridge may accept a SmartKey from before a change, or from before the end, the
 // status says so.
 func TestStaleSmartKeyIsAPendingChange(t *testing.T) {
-	verified := []Held{code("a", slot.Verified)}
-	gone := []Held{but(code("a", slot.Removed), func(h *Held) { h.Present = false })}
+	verified := []SlotCode{code("a", slot.Verified)}
+	gone := []SlotCode{but(code("a", slot.Removed), func(h *SlotCode) { h.Present = false })}
 	tokens := func(t Token) map[string][]Token { return map[string][]Token{"l-a": {t}} }
 	for _, tc := range []struct {
 		what  string
 		facts Facts
 		want  Status
 	}{
-		{"a good one", Facts{Right: allowed, Held: verified, Tokens: tokens(Token{Valid: true})}, StatusIssued},
-		{"one from before the change", Facts{Right: allowed, Held: verified, Tokens: tokens(Token{Stale: true})}, StatusUpdating},
-		{"the bridge refuses it", Facts{Right: allowed, Held: verified, Tokens: tokens(Token{Stale: true, Gone: true})}, StatusIssued},
-		{"checked out", Facts{Right: Right{Reason: CheckedOut}, Had: true, Held: gone, Tokens: tokens(Token{Stale: true})}, StatusRemoving},
-		{"checked out, and the bridge refuses it", Facts{Right: Right{Reason: CheckedOut}, Had: true, Held: gone, Tokens: tokens(Token{Stale: true, Gone: true})}, StatusRemoved},
+		{"a good one", Facts{Right: allowed, Codes: verified, Tokens: tokens(Token{Valid: true})}, StatusIssued},
+		{"one from before the change", Facts{Right: allowed, Codes: verified, Tokens: tokens(Token{Stale: true})}, StatusUpdating},
+		{"the bridge refuses it", Facts{Right: allowed, Codes: verified, Tokens: tokens(Token{Stale: true, Gone: true})}, StatusIssued},
+		{"checked out", Facts{Right: Right{Reason: CheckedOut}, Had: true, Codes: gone, Tokens: tokens(Token{Stale: true})}, StatusRemoving},
+		{"checked out, and the bridge refuses it", Facts{Right: Right{Reason: CheckedOut}, Had: true, Codes: gone, Tokens: tokens(Token{Stale: true, Gone: true})}, StatusRemoved},
 	} {
 		tc.facts.Doors = []Door{room("a")}
 		if got := Describe(tc.facts).Status; got != tc.want {

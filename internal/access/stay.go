@@ -23,7 +23,7 @@ const (
 	Canceled  State = "canceled"
 )
 
-func (s State) Known() bool {
+func (s State) Valid() bool {
 	switch s {
 	case Enquired, Requested, Optional, Confirmed, Started, Processed, Canceled:
 		return true

@@ -50,7 +50,7 @@ type Bridge struct {
 	workers    map[string]*lockWorker
 	outbox     *outbox
 	commands   *commandRunner
-	doorkeeper *doorkeeper.Keeper
+	doorkeeper *doorkeeper.Verifier
 	refusals   refusals
 	timings    linkTimings
 	events     chan struct{} // signal that the journal has new entries

@@ -32,7 +32,7 @@ func TestManualChangeIsJournaledInTheWriteThatStoresIt(t *testing.T) {
 		s.want("front", 1, stay("345678", 0, 100*time.Hour))
 		s.pass(20 * time.Second)
 		before, was := s.writes(), len(s.journal())
-		if err := s.house.Program("front", 1, ""); err != nil {
+		if err := s.locks.Program("front", 1, ""); err != nil {
 			t.Fatal(err)
 		}
 		s.pass(1500 * time.Millisecond) // read, and being set again

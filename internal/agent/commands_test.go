@@ -27,7 +27,7 @@ func TestCommandIsExecutedOnce(t *testing.T) {
 		if rec := s.act("act_1", "front", time.Second); rec.Outcome != outcomeDone {
 			t.Errorf("after a restart: %+v", rec)
 		}
-		if n := s.house.UnlockCount("front"); n != 1 {
+		if n := s.locks.UnlockCount("front"); n != 1 {
 			t.Errorf("opened %d times, want once", n)
 		}
 	})
@@ -44,7 +44,7 @@ func TestCommandWithLostEndIsUnknownAndNotRepeated(t *testing.T) {
 		if rec := s.act("act_1", "front", time.Second); rec.Outcome != outcomeUnknown {
 			t.Errorf("%+v", rec)
 		}
-		if n := s.house.UnlockCount("front"); n != 0 {
+		if n := s.locks.UnlockCount("front"); n != 0 {
 			t.Errorf("opened %d times", n)
 		}
 	})
@@ -66,7 +66,7 @@ func TestCommandIsNotExecutedAfterItsDeadline(t *testing.T) {
 		if rec := s.act("act_3", "front", 500*time.Millisecond); rec.Outcome != outcomeUnknown || rec.Result != string(slot.Timeout) {
 			t.Errorf("with an answer too late: %+v", rec)
 		}
-		if n := s.house.UnlockCount("front"); n != 0 {
+		if n := s.locks.UnlockCount("front"); n != 0 {
 			t.Errorf("opened %d times", n)
 		}
 		if rec := s.act("act_4", "front", 5*time.Second); rec.Outcome != outcomeDone {
@@ -81,7 +81,7 @@ func TestInvalidCommandsFail(t *testing.T) {
 		if rec := s.act("act_1", "nowhere", time.Second); rec.Outcome != outcomeFailed || rec.Result != string(slot.Unsupported) {
 			t.Errorf("unknown lock: %+v", rec)
 		}
-		s.house.SetJammed("front", true)
+		s.locks.SetJammed("front", true)
 		if rec := s.act("act_2", "front", time.Second); rec.Outcome != outcomeFailed || rec.Result != string(slot.Jammed) {
 			t.Errorf("jammed: %+v", rec)
 		}
@@ -99,14 +99,14 @@ func TestJammedBoltIsRecordedBeforeTheNextStatus(t *testing.T) {
 				t.Errorf("%s: the bolt is said to be %s, want %s", what, st.Bolt, want)
 			}
 		}
-		s.house.SetJammed("front", true)
+		s.locks.SetJammed("front", true)
 		bolt("an event", "jammed")
 		st := s.bridge.outbox.lastStatus("front")
 		st.Bolt = "locked"
 		s.bridge.outbox.setStatus("front", st, false) // as if the event had been lost
 		s.act("act_1", "front", time.Second)
 		bolt("a refused opening", "jammed")
-		s.house.SetJammed("front", false)
+		s.locks.SetJammed("front", false)
 		s.pass(2 * statusEvery)
 		bolt("a look once it moves", "locked")
 	})

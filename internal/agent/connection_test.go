@@ -198,7 +198,7 @@ func TestSettingsAreStored(t *testing.T) {
 		t.Errorf("before the first run: %s, %v", raw, err)
 	}
 	for _, settings := range []string{`{"driver":"a"}`, `{"driver":"b"}`, ""} {
-		c := Config{Dir: r.dir, Driver: r.house.Driver(), Log: slog.New(slog.DiscardHandler)}
+		c := Config{Dir: r.dir, Driver: r.locks.Driver(), Log: slog.New(slog.DiscardHandler)}
 		if settings != "" {
 			c.Settings = []byte(settings)
 		}

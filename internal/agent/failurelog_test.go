@@ -37,7 +37,7 @@ func TestUnreachableLockIsLoggedOnce(t *testing.T) {
 		s.bridge, s.cancel, s.done = b, cancel, make(chan error, 1)
 		go func() { s.done <- b.runLocks(ctx) }()
 
-		s.house.SetOffline("front", true)
+		s.locks.SetOffline("front", true)
 		s.want("front", 1, slot.Desired{Intent: slot.Present, PIN: "345671"})
 		s.pass(12 * time.Hour)
 		if all := lines(); len(all) != 1 || !strings.Contains(all[0], "result=lockOffline") {
@@ -46,7 +46,7 @@ func TestUnreachableLockIsLoggedOnce(t *testing.T) {
 		if h := b.lockHealth("front", ""); h.FailedTries < 100 || h.FailingSince.IsZero() {
 			t.Errorf("%d failed tries since %v", h.FailedTries, h.FailingSince)
 		}
-		s.house.SetOffline("front", false)
+		s.locks.SetOffline("front", false)
 		s.pass(time.Hour)
 		if all := lines(); len(all) != 2 || !strings.Contains(all[1], "succeeds again") || !strings.Contains(all[1], "was=lockOffline failed_tries=") {
 			t.Errorf("when it is back:\n%s", strings.Join(all, ""))

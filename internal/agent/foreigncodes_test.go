@@ -27,14 +27,14 @@ func TestForeignCodesAreFoundAndNotChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave}, sim.Spec{Address: "blind", Profile: sim.TTLock})
 		for _, at := range []string{"front", "blind"} {
-			if err := s.house.ProgramSilently(at, 5, "864209"); err != nil {
+			if err := s.locks.ProgramSilently(at, 5, "864209"); err != nil {
 				t.Fatal(err)
 			}
 		}
 		s.bridge.outbox.open()
 		s.want("front", 1, slot.Desired{Intent: slot.Present, PIN: "345671"})
 		s.pass(time.Minute)
-		writes := s.house.WriteCount("front")
+		writes := s.locks.WriteCount("front")
 		s.pass(searchInterval * 3)
 		if got := s.foreign("front"); len(got) == 0 || len(got) > 3 {
 			t.Errorf("in three pauses %d slots were read: %v", len(got), got)
@@ -57,14 +57,14 @@ func TestForeignCodesAreFoundAndNotChanged(t *testing.T) {
 		if other := s.foreign("blind"); other != nil {
 			t.Errorf("of a lock that cannot be read: %v", other)
 		}
-		if n := s.house.WriteCount("front") - writes; n != 0 || !s.opens("front", "864209") {
+		if n := s.locks.WriteCount("front") - writes; n != 0 || !s.opens("front", "864209") {
 			t.Errorf("what was found was touched by %d operations", n)
 		}
 		s.bridge.outbox.open()
 		if again := s.foreign("front"); len(again) != slots-1 || !again[5] || again[6] {
 			t.Errorf("the next session is told %v, want all %d slots, 5 occupied", again, slots-1)
 		}
-		if err := s.house.ProgramSilently("front", 5, ""); err != nil {
+		if err := s.locks.ProgramSilently("front", 5, ""); err != nil {
 			t.Fatal(err)
 		}
 		s.pass(searchRoundInterval + searchInterval*time.Duration(slots))
@@ -89,7 +89,7 @@ func TestForeignCodesAreReported(t *testing.T) {
 			name: "seen empty between two sessions",
 			then: func(s *site, round func()) {
 				s.bridge.outbox.close()
-				_ = s.house.ProgramSilently("front", 5, "")
+				_ = s.locks.ProgramSilently("front", 5, "")
 				round()
 			},
 			want: map[uint32]bool{5: false},
@@ -97,7 +97,7 @@ func TestForeignCodesAreReported(t *testing.T) {
 		{
 			name: "seen empty, and the word is lost with its session",
 			then: func(s *site, round func()) {
-				_ = s.house.ProgramSilently("front", 5, "")
+				_ = s.locks.ProgramSilently("front", 5, "")
 				round()
 				s.foreign("front")
 				s.bridge.outbox.close()
@@ -107,7 +107,7 @@ func TestForeignCodesAreReported(t *testing.T) {
 		{
 			name: "the slot was ours since, and is free again",
 			then: func(s *site, _ func()) {
-				_ = s.house.ProgramSilently("front", 5, "")
+				_ = s.locks.ProgramSilently("front", 5, "")
 				s.want("front", 5, slot.Desired{Intent: slot.Present, PIN: "456782"})
 				s.pass(time.Minute)
 				s.want("front", 5, gone)
@@ -118,13 +118,13 @@ func TestForeignCodesAreReported(t *testing.T) {
 		{
 			name: "the slot was ours since, and holds another's code again",
 			then: func(s *site, round func()) {
-				_ = s.house.ProgramSilently("front", 5, "")
+				_ = s.locks.ProgramSilently("front", 5, "")
 				s.want("front", 5, slot.Desired{Intent: slot.Present, PIN: "456782"})
 				s.pass(time.Minute)
 				s.want("front", 5, gone)
 				s.pass(time.Minute)
 				s.foreign("front")
-				_ = s.house.ProgramSilently("front", 5, "864209")
+				_ = s.locks.ProgramSilently("front", 5, "864209")
 				round()
 				if got := s.foreign("front"); !got[5] {
 					s.t.Errorf("the session is told %v", got)
@@ -136,7 +136,7 @@ func TestForeignCodesAreReported(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
-				_ = s.house.ProgramSilently("front", 5, "864209")
+				_ = s.locks.ProgramSilently("front", 5, "864209")
 				round := func() {
 					s.pass(searchRoundInterval + searchInterval*time.Duration(s.bridge.workers["front"].lock.Capabilities().Slots+2))
 				}

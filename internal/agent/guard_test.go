@@ -30,7 +30,7 @@ func guardedSite(t *testing.T, profile string) *site {
 func (s *site) guess(n int) (read int) {
 	s.t.Helper()
 	for range n {
-		p, err := s.house.Press("front", wrongOne)
+		p, err := s.locks.Press("front", wrongOne)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -123,10 +123,10 @@ func TestPauseIsRetriedForItsRemainingTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := guardedSite(t, sim.Pausable)
 		s.guess(9)
-		s.house.SetOffline("front", true)
+		s.locks.SetOffline("front", true)
 		s.guess(1)
 		s.pass(time.Second)
-		s.house.SetOffline("front", false)
+		s.locks.SetOffline("front", false)
 		s.pass(3 * time.Second)
 		if s.opens("front", rightPIN) {
 			t.Error("the pause was not asked for again")
@@ -158,7 +158,7 @@ func TestLockoutIsSetAndReadBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := guardedSite(t, profile)
 				shown := func() slot.Lockout { _, st := s.bridge.outbox.helloState("front"); return st.guard.Lockout }
-				if got := s.house.Lockout("front"); got != slot.DesiredLockout || shown() != got {
+				if got := s.locks.Lockout("front"); got != slot.DesiredLockout || shown() != got {
 					t.Fatalf("the lock keeps %+v, the bridge says %+v", got, shown())
 				}
 				if read := s.guess(40); read != slot.DesiredLockout.Attempts {
@@ -172,27 +172,27 @@ func TestLockoutIsSetAndReadBack(t *testing.T) {
 					t.Error("the right PIN does not open after the lockout")
 				}
 
-				if err := s.house.SetLockoutByHand("front", slot.Lockout{}); err != nil {
+				if err := s.locks.SetLockoutByHand("front", slot.Lockout{}); err != nil {
 					t.Fatal(err)
 				}
 				s.pass(lockoutCheckEvery)
-				if got := s.house.Lockout("front"); got != slot.DesiredLockout {
+				if got := s.locks.Lockout("front"); got != slot.DesiredLockout {
 					t.Errorf("a lockout that was changed at the lock is not set again: %+v", got)
 				}
 
 				s.kill()
-				if err := s.house.SetLockoutByHand("front", slot.Lockout{}); err != nil {
+				if err := s.locks.SetLockoutByHand("front", slot.Lockout{}); err != nil {
 					t.Fatal(err)
 				}
 				s.start()
 				s.pass(time.Hour)
-				if got := s.house.Lockout("front"); got != (slot.Lockout{}) {
+				if got := s.locks.Lockout("front"); got != (slot.Lockout{}) {
 					t.Error("a restart woke a lock whose lockout was read lately")
 				}
 				s.pass(lockoutCheckEvery)
 
 				s.kill()
-				s.house.SetOffline("front", true)
+				s.locks.SetOffline("front", true)
 				s.start()
 				s.pass(time.Hour)
 				if shown() != slot.DesiredLockout {
@@ -213,7 +213,7 @@ func TestManyLocksOfOneRadioGetTheirLockouts(t *testing.T) {
 		s := newSite(t, specs...)
 		s.pass(2 * time.Hour)
 		for _, spec := range specs {
-			if got := s.house.Lockout(spec.Address); got != slot.DesiredLockout {
+			if got := s.locks.Lockout(spec.Address); got != slot.DesiredLockout {
 				t.Errorf("lock %s keeps %+v", spec.Address, got)
 			}
 		}

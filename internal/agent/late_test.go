@@ -81,7 +81,7 @@ func TestCallThatWaitedTooLongForTheRadioIsNotMade(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSite(t,
 					sim.Spec{Address: "a", Profile: sim.TTLock, Radio: "one"}, sim.Spec{Address: "b", Profile: sim.TTLock, Radio: "one"})
-				d := &stubborn{Driver: s.house.Driver(), slow: "a", takes: tt.takes, sets: map[string]int{}}
+				d := &stubborn{Driver: s.locks.Driver(), slow: "a", takes: tt.takes, sets: map[string]int{}}
 				s.restartWith(d)
 				s.pass(time.Minute)
 				s.want("a", 1, stay("345678", 0, time.Hour))
@@ -103,7 +103,7 @@ func TestCallThatWaitedTooLongForTheRadioIsNotMade(t *testing.T) {
 func TestCommandThatGetsTheRadioAtItsDeadlineIsNotExecuted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock})
-		d := &stubborn{Driver: s.house.Driver(), sets: map[string]int{}}
+		d := &stubborn{Driver: s.locks.Driver(), sets: map[string]int{}}
 		s.restartWith(d)
 		s.pass(time.Minute)
 		radio := s.bridge.workers["front"].radio
@@ -147,7 +147,7 @@ func TestSlightlyDriftedLockClosesInTimeWithoutItsBridge(t *testing.T) {
 				if !s.opens("front", "345678") {
 					t.Fatal("does not open during the stay")
 				}
-				s.house.SetDrift("front", drift+more)
+				s.locks.SetDrift("front", drift+more)
 				s.pass(time.Hour) // it was seen, and is too little to set the windows again
 				s.kill()
 				s.pass(time.Until(to.Add(-30 * time.Second)))

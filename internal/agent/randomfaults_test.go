@@ -34,7 +34,7 @@ func week(t *testing.T, profile string, seed uint64) {
 	})
 	began := time.Now()
 	played := make(chan error, 1)
-	go func() { played <- s.house.Play(t.Context(), script) }()
+	go func() { played <- s.locks.Play(t.Context(), script) }()
 	rng := rand.New(rand.NewPCG(seed, 3))
 	want := map[uint32]slot.PIN{}
 	for i := range 120 {
@@ -61,7 +61,7 @@ func week(t *testing.T, profile string, seed uint64) {
 	}
 	s.truthfulBut(want, nil)
 	got := map[uint32]slot.PIN{}
-	for _, c := range s.house.Slots("front") {
+	for _, c := range s.locks.Slots("front") {
 		got[c.Slot] = c.PIN
 	}
 	if !cmp.Equal(want, got) {
@@ -91,7 +91,7 @@ func (s *site) truthfulBut(want map[uint32]slot.PIN, but map[uint32]bool) {
 	s.t.Helper()
 	synctest.Wait()
 	in := map[uint32]slot.PIN{}
-	for _, c := range s.house.Slots("front") {
+	for _, c := range s.locks.Slots("front") {
 		in[c.Slot] = c.PIN
 	}
 	for n, gen := range s.gen {

@@ -40,7 +40,7 @@ func (o storedOp) toOp() slot.Op {
 type storedSlot struct {
 	Number           uint32        `json:"number"`
 	Desired          storedDesired `json:"desired"`
-	Held             storedHeld    `json:"held,omitzero"`
+	Content          storedContent `json:"held,omitzero"`
 	Observed         slot.Observed `json:"observed,omitzero"`
 	Refusal          slot.Result   `json:"refused,omitempty"`
 	RefusedRule      string        `json:"rule,omitempty"`
@@ -63,12 +63,12 @@ type storedDesired struct {
 	PIN          string      `json:"pin,omitempty"`
 	NotBefore    time.Time   `json:"notBefore,omitzero"`
 	NotAfter     time.Time   `json:"notAfter,omitzero"`
-	MayHoldOurs  bool        `json:"claimed,omitempty"`
+	MayHoldOwn   bool        `json:"claimed,omitempty"`
 	LaterWindows []byte      `json:"later,omitempty"` // LaterWindows is an encoded slot.Windows
 	OneTimeID    string      `json:"once,omitempty"`
 }
 
-type storedHeld struct {
+type storedContent struct {
 	Kind      slot.ContentKind `json:"is,omitempty"`
 	PIN       string           `json:"pin,omitempty"`
 	NotBefore time.Time        `json:"notBefore,omitzero"`
@@ -80,8 +80,8 @@ func storeSlot(s slot.Slot) storedSlot {
 	d, h := s.Desired, s.Content
 	return storedSlot{
 		Number:   s.Number,
-		Desired:  storedDesired{d.Generation, d.Intent, string(d.PIN), d.NotBefore, d.NotAfter, d.MayHoldOurs, []byte(d.LaterWindows), d.OneTimeID},
-		Held:     storedHeld{h.Kind, string(h.PIN), h.NotBefore, h.NotAfter, h.Evidence},
+		Desired:  storedDesired{d.Generation, d.Intent, string(d.PIN), d.NotBefore, d.NotAfter, d.MayHoldOwn, []byte(d.LaterWindows), d.OneTimeID},
+		Content:  storedContent{h.Kind, string(h.PIN), h.NotBefore, h.NotAfter, h.Evidence},
 		Observed: s.Observed, Refusal: s.Refusal, RefusedRule: s.RefusedRule, LastResult: s.LastResult, Attempts: s.Attempts,
 		RetryAt: s.RetryAt, NextReadAt: s.NextReadAt, ClearedOnce: s.ClearedOnce, TimesOvertaken: s.TimesOvertaken, ReadSinceChange: s.ReadSinceChange, UsedOneTimeID: s.UsedOneTimeID,
 		ChangedInFlight: s.ChangedInFlight, ManualChanges: s.ManualChanges, OldestGeneration: s.OldestGeneration,
@@ -89,11 +89,11 @@ func storeSlot(s slot.Slot) storedSlot {
 }
 
 func (s storedSlot) toSlot() slot.Slot {
-	d, h := s.Desired, s.Held
+	d, h := s.Desired, s.Content
 	return slot.Slot{
 		Number: s.Number,
 		Desired: slot.Desired{Generation: d.Generation, Intent: d.Intent, PIN: slot.PIN(d.PIN),
-			NotBefore: d.NotBefore, NotAfter: d.NotAfter, MayHoldOurs: d.MayHoldOurs, LaterWindows: slot.Windows(d.LaterWindows), OneTimeID: d.OneTimeID},
+			NotBefore: d.NotBefore, NotAfter: d.NotAfter, MayHoldOwn: d.MayHoldOwn, LaterWindows: slot.Windows(d.LaterWindows), OneTimeID: d.OneTimeID},
 		Content:  slot.Content{Kind: h.Kind, PIN: slot.PIN(h.PIN), NotBefore: h.NotBefore, NotAfter: h.NotAfter, Evidence: h.Evidence},
 		Observed: s.Observed, Refusal: s.Refusal, RefusedRule: s.RefusedRule, LastResult: s.LastResult, Attempts: s.Attempts,
 		RetryAt: s.RetryAt, NextReadAt: s.NextReadAt, ClearedOnce: s.ClearedOnce, TimesOvertaken: s.TimesOvertaken, ReadSinceChange: s.ReadSinceChange, UsedOneTimeID: s.UsedOneTimeID,

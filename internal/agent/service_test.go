@@ -261,11 +261,11 @@ func (k *talk) gone() {
 	}
 }
 
-// rig is an enrolled bridge with a house, linked to a played service.
+// rig is an enrolled bridge with simulated locks, linked to a played service.
 type rig struct {
 	t       *testing.T
 	service *service
-	house   *sim.House
+	locks   *sim.Site
 	dir     string
 	hpke    []byte
 	pace    linkTimings
@@ -284,24 +284,24 @@ func newRig(t *testing.T) *rig {
 func enrolledRig(t *testing.T, s *service) *rig {
 	t.Helper()
 	spec := sim.Spec{Address: "front", Profile: sim.ZWave, Lifetime: 20 * time.Millisecond}
-	house, err := sim.NewHouse(sim.Config{Locks: []sim.Spec{spec}, Seed: 1})
+	locks, err := sim.NewSite(sim.Config{Locks: []sim.Spec{spec}, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, service: s, house: house, dir: filepath.Join(t.TempDir(), "bridge"), stop: func() {}}
+	r := &rig{t: t, service: s, locks: locks, dir: filepath.Join(t.TempDir(), "bridge"), stop: func() {}}
 	r.pace = linkTimings{firstRetry: time.Millisecond, maxRetry: 20 * time.Millisecond, revokedRetry: 40 * time.Millisecond, healthy: time.Minute, silence: defaultTimings.silence}
 	if _, err := Enroll(t.Context(), Enrolment{Dir: r.dir, Address: s.public, JoinCode: s.joinCode(), Plaintext: true}); err != nil {
 		t.Fatal(err)
 	}
 	r.hpke = <-s.enrolled
-	t.Cleanup(func() { r.stop(); _ = house.Close() })
+	t.Cleanup(func() { r.stop(); _ = locks.Close() })
 	return r
 }
 
 func (r *rig) start() {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	b, err := New(ctx, Config{Dir: r.dir, Driver: r.house.Driver(), Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Software: "test/1"})
+	b, err := New(ctx, Config{Dir: r.dir, Driver: r.locks.Driver(), Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Software: "test/1"})
 	if err != nil {
 		r.t.Fatal(err)
 	}

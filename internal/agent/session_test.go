@@ -30,10 +30,10 @@ func TestSessionFromHelloToVerified(t *testing.T) {
 	k.snapshot(6, "front", r.desired("front", 2, 1, "666666")) // an old epoch
 	k.snapshot(7, "front", r.desired("front", 1, 1, "048151"))
 	k.observedAs(1, 1, "verified")
-	if p, err := r.house.Press("front", "048151"); err != nil || !p.Opened {
+	if p, err := r.locks.Press("front", "048151"); err != nil || !p.Opened {
 		t.Errorf("the code does not open: %+v %v", p, err)
 	}
-	if p, err := r.house.Press("front", "666666"); err != nil || p.Opened {
+	if p, err := r.locks.Press("front", "666666"); err != nil || p.Opened {
 		t.Errorf("a code of an old epoch opens: %v", err)
 	}
 	if r.bridge.Epoch() != 7 || r.bridge.ID() != "brg_1" {
@@ -71,8 +71,8 @@ func TestUndecryptablePINIsReportedAsFailed(t *testing.T) {
 	d.Generation = 5 // sealed for another generation
 	k.snapshot(1, "front", d)
 	o := k.observedAs(1, 5, "failed")
-	if o.GetResult() != "invalidFormat" || len(r.house.Slots("front")) != 0 {
-		t.Errorf("%v; %d codes on the lock", o, len(r.house.Slots("front")))
+	if o.GetResult() != "invalidFormat" || len(r.locks.Slots("front")) != 0 {
+		t.Errorf("%v; %d codes on the lock", o, len(r.locks.Slots("front")))
 	}
 }
 
@@ -84,7 +84,7 @@ func TestEventsAreSentInOrderUntilAcknowledged(t *testing.T) {
 	r := newRig(t)
 	k := r.service.next()
 	for range 3 {
-		if _, err := r.house.Press("front", "999999"); err != nil {
+		if _, err := r.locks.Press("front", "999999"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -108,7 +108,7 @@ func TestEventsAreSentInOrderUntilAcknowledged(t *testing.T) {
 		t.Errorf("goes on with %d, want what is not acknowledged", first.GetSequence())
 	}
 	k.send(2, &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_EventAck{EventAck: &lockv1.EventAck{Sequence: 3}}})
-	if _, err := r.house.Press("front", "999999"); err != nil {
+	if _, err := r.locks.Press("front", "999999"); err != nil {
 		t.Fatal(err)
 	}
 	next := until(k, func(m *lockv1.ConnectRequest) (uint64, bool) {
@@ -129,7 +129,7 @@ func TestTooHighAcknowledgementLosesNoEvent(t *testing.T) {
 	k := r.service.next()
 	k.welcome(1, 0)
 	for want := uint64(1); want <= 2; want++ {
-		if _, err := r.house.Press("front", "999999"); err != nil {
+		if _, err := r.locks.Press("front", "999999"); err != nil {
 			t.Fatal(err)
 		}
 		if got := until(k, batch).GetEvents()[0].GetSequence(); got != want {
@@ -163,7 +163,7 @@ func TestCommandOverTheLink(t *testing.T) {
 	if a := until(k, report); a.GetId() != "act_2" || a.GetOutcome() != "expired" {
 		t.Errorf("too late: %v", a)
 	}
-	if n := r.house.UnlockCount("front"); n != 1 {
+	if n := r.locks.UnlockCount("front"); n != 1 {
 		t.Errorf("opened %d times, want once", n)
 	}
 	k.end <- nil
@@ -178,7 +178,7 @@ func TestOfflineLockIsReported(t *testing.T) {
 	r := newRig(t)
 	k := r.service.next()
 	k.welcome(1, 0)
-	r.house.SetOffline("front", true)
+	r.locks.SetOffline("front", true)
 	k.snapshot(1, "front", r.desired("front", 1, 1, "048151"))
 	online := func(want bool) {
 		until(k, func(m *lockv1.ConnectRequest) (bool, bool) {
@@ -187,7 +187,7 @@ func TestOfflineLockIsReported(t *testing.T) {
 		})
 	}
 	online(false)
-	r.house.SetOffline("front", false)
+	r.locks.SetOffline("front", false)
 	k.send(1, &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_LockDelta{LockDelta: &lockv1.LockDelta{
 		Address: "front", Slots: []*lockv1.DesiredSlot{r.desired("front", 1, 2, "048152")}}}})
 	online(true)

@@ -14,12 +14,12 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// site is a bridge at work without a service, in a house that outlives it. Everything runs in a
+// site is a bridge at work without a service, at locks that outlive it. Everything runs in a
 // synctest bubble: time passes when the test waits.
 type site struct {
 	t      *testing.T
 	dir    string
-	house  *sim.House
+	locks  *sim.Site
 	drv    driver.Driver
 	bridge *Bridge
 	cancel context.CancelFunc
@@ -29,11 +29,11 @@ type site struct {
 
 func newSite(t *testing.T, specs ...sim.Spec) *site {
 	t.Helper()
-	house, err := sim.NewHouse(sim.Config{Locks: specs, Seed: 1})
+	locks, err := sim.NewSite(sim.Config{Locks: specs, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{t: t, dir: t.TempDir(), house: house, drv: house.Driver(), gen: map[uint32]uint64{}}
+	s := &site{t: t, dir: t.TempDir(), locks: locks, drv: locks.Driver(), gen: map[uint32]uint64{}}
 	st, err := openStore(s.dir)
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func newSite(t *testing.T, specs ...sim.Spec) *site {
 		t.Fatal(err)
 	}
 	s.start()
-	t.Cleanup(func() { s.kill(); _ = house.Close() })
+	t.Cleanup(func() { s.kill(); _ = locks.Close() })
 	return s
 }
 
@@ -90,7 +90,7 @@ func (s *site) pass(d time.Duration) {
 
 func (s *site) opens(address string, pin slot.PIN) bool {
 	s.t.Helper()
-	p, err := s.house.Press(address, pin)
+	p, err := s.locks.Press(address, pin)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ const smartKeys = "smartkey"
 
 // newDoorkeeper creates the verifier of SmartKeys with the stored issuer keys and status list, or at first with the keys from the
 // enrolment.
-func (b *Bridge) newDoorkeeper() (*doorkeeper.Keeper, error) {
+func (b *Bridge) newDoorkeeper() (*doorkeeper.Verifier, error) {
 	held, err := b.store.readKeyState()
 	if err != nil {
 		return nil, err

@@ -115,11 +115,11 @@ func TestPhoneOpensWithoutTheService(t *testing.T) {
 	r.stop()
 	r.start() // the service's next session is never welcomed
 	n := near(t, r.bridge)
-	if a := n.use(p, front, smartkey.Unlock, nil); a.Reason != smartkey.OK || r.house.UnlockCount("front") != 1 {
-		t.Errorf("the service is away: %+v, opened %d times", a, r.house.UnlockCount("front"))
+	if a := n.use(p, front, smartkey.Unlock, nil); a.Reason != smartkey.OK || r.locks.UnlockCount("front") != 1 {
+		t.Errorf("the service is away: %+v, opened %d times", a, r.locks.UnlockCount("front"))
 	}
-	if a := n.use(p, front, smartkey.Check, nil); a.Reason != smartkey.OK || r.house.UnlockCount("front") != 1 {
-		t.Errorf("a check: %+v, opened %d times", a, r.house.UnlockCount("front"))
+	if a := n.use(p, front, smartkey.Check, nil); a.Reason != smartkey.OK || r.locks.UnlockCount("front") != 1 {
+		t.Errorf("a check: %+v, opened %d times", a, r.locks.UnlockCount("front"))
 	}
 	give(9)
 	if a := n.use(p, front, smartkey.Unlock, nil); a.Reason != smartkey.Revoked {
@@ -131,7 +131,7 @@ func TestPhoneOpensWithoutTheService(t *testing.T) {
 		t.Errorf("a token that the list it brings revokes: %+v", a)
 	}
 	give(2)
-	r.house.SetJammed("front", true)
+	r.locks.SetJammed("front", true)
 	if a := n.use(p, front, smartkey.Unlock, nil); a.Reason != smartkey.LockFailed {
 		t.Errorf("the lock jams: %+v", a)
 	}

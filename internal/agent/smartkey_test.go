@@ -63,7 +63,7 @@ func TestOnlySignedSmartKeysOpen(t *testing.T) {
 			if tc.change != nil {
 				tc.change(&pr)
 			}
-			opened := r.house.UnlockCount("front")
+			opened := r.locks.UnlockCount("front")
 			got := c.carry("front", operationSmartKeyUnlock, encoded(t, pr))
 			want := outcomeFailed
 			if tc.reason == smartkey.OK {
@@ -72,7 +72,7 @@ func TestOnlySignedSmartKeysOpen(t *testing.T) {
 			if got.GetSmartkeyReason() != string(tc.reason) || got.GetOutcome() != want {
 				t.Errorf("%s, %s; want %s, %s", got.GetSmartkeyReason(), got.GetOutcome(), tc.reason, want)
 			}
-			if moved := r.house.UnlockCount("front") - opened; (moved == 1) != (tc.reason == smartkey.OK) {
+			if moved := r.locks.UnlockCount("front") - opened; (moved == 1) != (tc.reason == smartkey.OK) {
 				t.Errorf("opened %d times", moved)
 			}
 			if again := c.carry("front", operationSmartKeyUnlock, encoded(t, pr)); tc.reason == smartkey.OK && again.GetSmartkeyReason() != string(smartkey.Replayed) {
@@ -112,11 +112,11 @@ func TestPresentationCannotBeUsedAtAnotherDoor(t *testing.T) {
 	if got := c.carry("front", operationSmartKeyUnlock, nil).GetSmartkeyReason(); got != string(smartkey.Malformed) {
 		t.Errorf("without a presentation: %s", got)
 	}
-	if n := r.house.UnlockCount("front"); n != 0 {
+	if n := r.locks.UnlockCount("front"); n != 0 {
 		t.Errorf("opened %d times", n)
 	}
-	if got := use("front", operationSmartKeyCheck, smartkey.Check); got != string(smartkey.OK) || r.house.UnlockCount("front") != 0 {
-		t.Errorf("a check: %s, opened %d times", got, r.house.UnlockCount("front"))
+	if got := use("front", operationSmartKeyCheck, smartkey.Check); got != string(smartkey.OK) || r.locks.UnlockCount("front") != 0 {
+		t.Errorf("a check: %s, opened %d times", got, r.locks.UnlockCount("front"))
 	}
 	// A nonce does not outlive the process that drew it.
 	pr, err := p.Present(c.greeting(), front, smartkey.Unlock, time.Now())
@@ -282,7 +282,7 @@ func BenchmarkPresentation(b *testing.B) {
 			if err := st.updateKeyState(func(h *doorkeeper.Stored) { h.KeySet, h.List = m.raw, m.list(0) }); err != nil {
 				b.Fatal(err)
 			}
-			begin := func() *doorkeeper.Keeper {
+			begin := func() *doorkeeper.Verifier {
 				held, err := st.readKeyState()
 				if err != nil {
 					b.Fatal(err)

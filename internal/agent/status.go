@@ -77,10 +77,10 @@ func (b *Bridge) onStatus(l driver.Lock, was, now driver.Status) {
 	if was.Online && !now.Online {
 		o.offlineAt = b.clock.Now()
 	}
-	switch older, back := slotsToRead(was, now, b.clock.Now().Sub(o.offlineAt)); {
-	case back && older == 0:
+	switch older, cameOnline := slotsToRead(was, now, b.clock.Now().Sub(o.offlineAt)); {
+	case cameOnline && older == 0:
 		signal(o.reconnected)
-	case back:
+	case cameOnline:
 		signal(o.sessionOpened)
 	}
 	if isBatteryLow(now) && !isBatteryLow(was) {
@@ -93,11 +93,11 @@ func (b *Bridge) onStatus(l driver.Lock, was, now driver.Status) {
 // slotsToRead reports whether a lock has come back online, and how old the last read of a slot must be for it to be read again. While the
 // lock itself was offline, any slot may have been changed. After a short loss of only the driver's connection, recently read slots are not
 // read again, to save battery.
-func slotsToRead(was, now driver.Status, away time.Duration) (older time.Duration, back bool) {
+func slotsToRead(was, now driver.Status, offlineFor time.Duration) (older time.Duration, cameOnline bool) {
 	switch {
 	case was.Online || !now.Online:
 		return 0, false
-	case was.OfflineCause != "" && away < statusEvery:
+	case was.OfflineCause != "" && offlineFor < statusEvery:
 		return recentlyRead, true
 	}
 	return 0, true

@@ -65,7 +65,7 @@ func TestJamDuringAStatusReadIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
 		s.kill()
-		slow := slowStatus{s.house.Driver(), make(chan driver.Status)}
+		slow := slowStatus{s.locks.Driver(), make(chan driver.Status)}
 		s.drv = slow
 		s.start()
 		s.pass(10 * time.Second)

@@ -37,8 +37,8 @@ func TestStoreKeepsALockAcrossRestarts(t *testing.T) {
 			{Number: 1, Desired: slot.Desired{Generation: 3, Intent: slot.Absent}},
 			{
 				Number:   2,
-				Desired:  slot.Desired{Generation: 7, Intent: slot.Present, PIN: "048151", NotBefore: noon, NotAfter: noon.Add(time.Hour), MayHoldOurs: true},
-				Content:  slot.Content{Kind: slot.Ours, PIN: "031337", NotBefore: noon, NotAfter: noon.Add(time.Hour), Evidence: slot.Verified},
+				Desired:  slot.Desired{Generation: 7, Intent: slot.Present, PIN: "048151", NotBefore: noon, NotAfter: noon.Add(time.Hour), MayHoldOwn: true},
+				Content:  slot.Content{Kind: slot.Own, PIN: "031337", NotBefore: noon, NotAfter: noon.Add(time.Hour), Evidence: slot.Verified},
 				Observed: slot.Observed{Generation: 6, Present: true, Evidence: slot.Verified, Result: slot.Busy, Rule: "x", At: noon},
 				Refusal:  slot.Duplicate, RefusedRule: "prefix", LastResult: slot.Timeout, Attempts: 3, RetryAt: noon, NextReadAt: noon, ClearedOnce: true, TimesOvertaken: 2,
 			},

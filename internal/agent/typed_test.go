@@ -17,12 +17,12 @@ func TestOpeningDuringARemovalBelongsToItsCode(t *testing.T) {
 		s.pass(time.Minute)
 		s.want("a", 1, stay("345678", 0, time.Hour))
 		s.pass(time.Minute)
-		s.house.SetOffline("a", true)
+		s.locks.SetOffline("a", true)
 		gone := slot.Desired{Generation: 2, Intent: slot.Absent}
 		s.want("a", 1, gone)
 		s.pass(time.Minute)
 		s.opens("a", "345678")
-		s.restartWith(s.house.Driver())
+		s.restartWith(s.locks.Driver())
 		s.opens("a", "345678")
 		s.pass(time.Second)
 		var got []uint64
@@ -43,7 +43,7 @@ func TestGenerationAtATime(t *testing.T) {
 	state := func(generation uint64) slot.Lock {
 		l := slot.Lock{Slots: []slot.Slot{{Number: 1}}}
 		if generation > 0 {
-			l.Slots[0].Content, l.Slots[0].OldestGeneration = slot.Content{Kind: slot.Ours}, generation
+			l.Slots[0].Content, l.Slots[0].OldestGeneration = slot.Content{Kind: slot.Own}, generation
 		}
 		return l
 	}

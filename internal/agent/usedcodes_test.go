@@ -27,17 +27,17 @@ func TestOneTimeCodeEndsWithoutTheService(t *testing.T) {
 		{name: "nothing else happens", then: func(*site) {}},
 		{name: "the power goes at once", then: func(s *site) { s.kill(); s.start() }},
 		{name: "the power goes before the other lock is rid of it", then: func(s *site) {
-			s.house.SetOffline("back", true)
+			s.locks.SetOffline("back", true)
 			s.pass(time.Second)
 			s.kill()
 			s.start()
 			s.pass(time.Minute)
-			s.house.SetOffline("back", false)
+			s.locks.SetOffline("back", false)
 		}},
 		{name: "the lock is out of reach for a day", then: func(s *site) {
-			s.house.SetOffline("front", true)
+			s.locks.SetOffline("front", true)
 			s.pass(24 * time.Hour)
-			s.house.SetOffline("front", false)
+			s.locks.SetOffline("front", false)
 		}},
 		{name: "it is wanted again under another generation", then: func(s *site) {
 			s.want("front", 1, plumber)
@@ -191,13 +191,13 @@ func TestUsedCodeIsSetOnNoOtherLock(t *testing.T) {
 		},
 		{
 			name:   "its dates change while the other lock is out of reach",
-			before: func(s *site) { s.want("back", 1, plumber); s.pass(time.Minute); s.house.SetOffline("back", true) },
+			before: func(s *site) { s.want("back", 1, plumber); s.pass(time.Minute); s.locks.SetOffline("back", true) },
 			then: func(s *site) {
 				changed := plumber
 				changed.NotAfter = time.Now().Add(time.Hour)
 				s.want("back", 1, changed)
 				s.pass(time.Minute)
-				s.house.SetOffline("back", false)
+				s.locks.SetOffline("back", false)
 			},
 		},
 		{
@@ -205,7 +205,7 @@ func TestUsedCodeIsSetOnNoOtherLock(t *testing.T) {
 			before: func(*site) {},
 			then: func(s *site) {
 				claimed := plumber
-				claimed.MayHoldOurs = true
+				claimed.MayHoldOwn = true
 				s.want("back", 1, claimed)
 			},
 		},
@@ -237,7 +237,7 @@ func TestUsedCodeIsSetOnNoOtherLock(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := newSite(t, sim.Spec{Address: "front", Profile: profile}, sim.Spec{Address: "back", Profile: profile})
 					s.kill()
-					count := &setter{Driver: s.house.Driver(), sets: map[string]int{}}
+					count := &setter{Driver: s.locks.Driver(), sets: map[string]int{}}
 					s.drv = count
 					s.start()
 					s.want("front", 1, plumber)
@@ -275,7 +275,7 @@ func TestUseIsKnownBeforeItIsStored(t *testing.T) {
 	}
 	defer func() { _ = b.Close() }()
 	o := b.workers["front"]
-	o.state.Slots = []slot.Slot{{Number: 1, Desired: plumber, Content: slot.Content{Kind: slot.Ours, PIN: plumber.PIN, Evidence: slot.Accepted}}}
+	o.state.Slots = []slot.Slot{{Number: 1, Desired: plumber, Content: slot.Content{Kind: slot.Own, PIN: plumber.PIN, Evidence: slot.Accepted}}}
 	o.timer = time.NewTimer(never)
 	disk, err := b.store.db.Begin(true) // nothing can be stored meanwhile
 	if err != nil {
@@ -308,7 +308,7 @@ func TestUsedCodeThatWaitsForTheRadioIsNotSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock}, sim.Spec{Address: "back", Profile: sim.TTLock})
 		s.kill()
-		count := &setter{Driver: s.house.Driver(), sets: map[string]int{}}
+		count := &setter{Driver: s.locks.Driver(), sets: map[string]int{}}
 		s.drv = count
 		s.start()
 		s.want("front", 1, plumber)

@@ -40,7 +40,7 @@ func TestWrongLockClockOpensNothingOutsideTheWindow(t *testing.T) {
 					for _, near := range []time.Duration{-3 * time.Hour, -10 * time.Minute, -time.Minute, -time.Second, slack + time.Second, time.Hour} {
 						look(from.Add(near))
 					}
-					s.house.SetDrift("front", drift+7*time.Minute) // it is set at the lock
+					s.locks.SetDrift("front", drift+7*time.Minute) // it is set at the lock
 					s.pass(2 * time.Minute)                        // and it is seen
 					s.kill()
 					s.start()
@@ -58,12 +58,12 @@ func TestSlotIsReadWhenTheLockReconnects(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
 		s.want("front", 1, stay("345678", 0, 100*time.Hour))
 		s.pass(2 * time.Minute)
-		s.house.SetOffline("front", true)
+		s.locks.SetOffline("front", true)
 		s.pass(2 * time.Minute)
-		if err := s.house.Reset("front", false); err != nil { // taken apart for its batteries
+		if err := s.locks.Reset("front", false); err != nil { // taken apart for its batteries
 			t.Fatal(err)
 		}
-		s.house.SetOffline("front", false)
+		s.locks.SetOffline("front", false)
 		s.pass(2 * time.Minute)
 		if !s.opens("front", "345678") {
 			t.Error("a lock that lost its codes while it was away did not get them again")
@@ -77,7 +77,7 @@ func TestSlotsAreReadOncePerSessionNotPerReconnect(t *testing.T) {
 		s.want("front", 1, stay("345678", 0, 100*time.Hour))
 		s.pass(2 * time.Hour)
 		s.kill()
-		c := &reads{Driver: s.house.Driver()}
+		c := &reads{Driver: s.locks.Driver()}
 		s.drv = c
 		s.start()
 		s.pass(time.Minute)
@@ -133,7 +133,7 @@ func TestUnreadableLockIsRetriedLessAndLess(t *testing.T) {
 		s.want("front", 1, stay("345678", 0, 1000*time.Hour))
 		s.pass(time.Minute)
 		s.kill()
-		c := &reads{Driver: s.house.Driver()}
+		c := &reads{Driver: s.locks.Driver()}
 		c.deaf.Store(true)
 		s.drv = c
 		s.start()
@@ -142,9 +142,9 @@ func TestUnreadableLockIsRetriedLessAndLess(t *testing.T) {
 			t.Errorf("asked %d times in 100 hours", n)
 		}
 		c.deaf.Store(false)
-		s.house.SetOffline("front", true)
+		s.locks.SetOffline("front", true)
 		s.pass(2 * time.Minute)
-		s.house.SetOffline("front", false)
+		s.locks.SetOffline("front", false)
 		n := c.n.Load()
 		s.pass(2 * time.Minute)
 		if c.n.Load() == n {
@@ -158,13 +158,13 @@ func TestUnconfirmingLockIsRetriedLessAndLess(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock})
 		s.pass(10 * time.Second)
 		for range 1000 {
-			if err := s.house.Inject("front", sim.Fault{Kind: sim.Unconfirmed}); err != nil {
+			if err := s.locks.Inject("front", sim.Fault{Kind: sim.Unconfirmed}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		s.want("front", 1, stay("345678", 0, 1000*time.Hour))
 		s.pass(24 * time.Hour)
-		if n := s.house.WriteCount("front"); n > 70 {
+		if n := s.locks.WriteCount("front"); n > 70 {
 			t.Errorf("%d writes in a day to a lock that confirms none", n)
 		}
 		if o := s.observed("front", 1); o.Evidence != slot.Unconfirmed || o.Result != slot.NotConfirmed {
@@ -177,10 +177,10 @@ func TestLowBatteryIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave, Battery: 60})
 		for _, percent := range []uint32{40, 20, 19, 15} {
-			s.house.SetBattery("front", percent)
+			s.locks.SetBattery("front", percent)
 			s.pass(2 * time.Minute)
 		}
-		s.house.SetBattery("front", 100)
+		s.locks.SetBattery("front", 100)
 		s.pass(2 * time.Minute)
 		if got := s.journal(); len(got) != 1 || got[0].Kind != driver.BatteryLow {
 			t.Errorf("journal %+v", got)
@@ -195,7 +195,7 @@ func TestAllSlotsAreReadAfterAReset(t *testing.T) {
 			s.want("front", n+1, stay(slot.PIN(fmt.Sprintf("34567%d", n)), 0, 100*time.Hour))
 		}
 		s.pass(time.Minute)
-		if err := s.house.Reset("front", true); err != nil {
+		if err := s.locks.Reset("front", true); err != nil {
 			t.Fatal(err)
 		}
 		s.pass(10 * time.Second)
@@ -229,7 +229,7 @@ func TestRunEndsWhenTheListOfLocksChanges(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
 		s.kill()
 		changes := make(chan struct{}, 1)
-		s.drv = pairing{s.house.Driver(), changes}
+		s.drv = pairing{s.locks.Driver(), changes}
 		s.start()
 		changes <- struct{}{}
 		if err := <-s.done; err != ErrLocksChanged {

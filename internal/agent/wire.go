@@ -88,7 +88,7 @@ func foreignSlots(address string, slots map[uint32]bool) *lockv1.UnmanagedSlots 
 // service gets an error result.
 func decodeDesiredSlot(pins *pinseal.Opener, address string, d *lockv1.DesiredSlot) (slot.Desired, error) {
 	out := slot.Desired{
-		Generation: d.GetGeneration(), Intent: slot.Absent, MayHoldOurs: d.GetClaimed(),
+		Generation: d.GetGeneration(), Intent: slot.Absent, MayHoldOwn: d.GetClaimed(),
 		NotBefore: timeOf(d.GetNotBefore()), NotAfter: timeOf(d.GetNotAfter()),
 	}
 	if !d.GetPresent() {

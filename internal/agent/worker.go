@@ -135,7 +135,7 @@ func (w *lockWorker) onAnswer(state slot.Lock, ev slot.Event) slot.Event {
 		w.read[op.Slot] = w.bridge.clock.Now()
 	}
 	s, _ := state.Slot(op.Slot)
-	ev.RetryAfter = max(ev.RetryAfter, w.backoff.delay(op, ev.Result, s.Content.Kind == slot.Ours))
+	ev.RetryAfter = max(ev.RetryAfter, w.backoff.delay(op, ev.Result, s.Content.Kind == slot.Own))
 	return ev
 }
 
@@ -144,7 +144,7 @@ func (w *lockWorker) slotsToVerify(older time.Duration) (events []slot.Event) {
 	now := w.bridge.clock.Now()
 	for _, s := range w.state.Slots {
 		at, ok := w.read[s.Number]
-		if s.Content.Kind == slot.Ours && (!ok || now.Sub(at) >= older) {
+		if s.Content.Kind == slot.Own && (!ok || now.Sub(at) >= older) {
 			events = append(events, slot.Event{Kind: slot.ReadRequested, Slot: s.Number})
 		}
 	}
@@ -154,7 +154,7 @@ func (w *lockWorker) slotsToVerify(older time.Duration) (events []slot.Event) {
 // alteredEvents returns a ChangedAtLock event for each slot that holds a code or is being set.
 func (w *lockWorker) alteredEvents() (events []slot.Event) {
 	for _, s := range w.state.Slots {
-		if s.Content.Kind == slot.Ours || s.Number == w.state.Op.Slot && w.state.Op.Kind == slot.OpSet {
+		if s.Content.Kind == slot.Own || s.Number == w.state.Op.Slot && w.state.Op.Kind == slot.OpSet {
 			events = append(events, slot.Event{Kind: slot.ChangedAtLock, Slot: s.Number})
 		}
 	}

@@ -79,7 +79,7 @@ func TestBridgeEnforcesWindowsWithoutTheService(t *testing.T) {
 					t.Error("does not open up to the end of its window")
 				}
 				s.pass(3 * time.Second)
-				if s.opens("front", "345678") || len(s.house.Slots("front")) != 0 {
+				if s.opens("front", "345678") || len(s.locks.Slots("front")) != 0 {
 					t.Error("is there after its window")
 				}
 			})
@@ -91,7 +91,7 @@ func TestLateOperationRestoresNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock})
 		s.pass(10 * time.Second)
-		if err := s.house.Inject("front", sim.Fault{Kind: sim.Late, After: 1900 * time.Millisecond}); err != nil {
+		if err := s.locks.Inject("front", sim.Fault{Kind: sim.Late, After: 1900 * time.Millisecond}); err != nil {
 			t.Fatal(err)
 		}
 		s.want("front", 1, stay("345678", 0, time.Hour))
@@ -101,12 +101,12 @@ func TestLateOperationRestoresNothing(t *testing.T) {
 		s.want("front", 1, gone)
 		for range 60 {
 			s.pass(time.Second)
-			if o := s.observed("front", 1); o.Generation == 2 && o.Evidence.Confirmed() && len(s.house.Slots("front")) != 0 {
+			if o := s.observed("front", 1); o.Generation == 2 && o.Evidence.Confirmed() && len(s.locks.Slots("front")) != 0 {
 				t.Fatal("reported as removed while it is there")
 			}
 		}
-		if o := s.observed("front", 1); o.Generation != 2 || o.Present || !o.Evidence.Confirmed() || len(s.house.Slots("front")) != 0 {
-			t.Errorf("after a minute: observed %+v, %d codes on the lock", o, len(s.house.Slots("front")))
+		if o := s.observed("front", 1); o.Generation != 2 || o.Present || !o.Evidence.Confirmed() || len(s.locks.Slots("front")) != 0 {
+			t.Errorf("after a minute: observed %+v, %d codes on the lock", o, len(s.locks.Slots("front")))
 		}
 	})
 }
@@ -126,7 +126,7 @@ func converge(t *testing.T, seed uint64) {
 	profile := profiles[seed%4]
 	rng := rand.New(rand.NewPCG(seed, 7))
 	s := newSite(t, sim.Spec{Address: "front", Profile: profile, Latency: 100 * time.Millisecond})
-	s.house.SetOdds(sim.Odds{Lost: 0.1, LostAck: 0.1, Late: 0.15, Busy: 0.1, Offline: 0.1})
+	s.locks.SetOdds(sim.Odds{Lost: 0.1, LostAck: 0.1, Late: 0.15, Busy: 0.1, Offline: 0.1})
 	want := map[uint32]slot.PIN{}
 	for i := range 80 {
 		n := 1 + rng.Uint32N(4)
@@ -145,11 +145,11 @@ func converge(t *testing.T, seed uint64) {
 		s.pass(time.Duration(rng.Int64N(int64(6 * time.Second))))
 		s.truthful("front", want)
 	}
-	s.house.SetOdds(sim.Odds{})
+	s.locks.SetOdds(sim.Odds{})
 	s.pass(15 * time.Minute)
 	s.truthful("front", want)
 	got := map[uint32]slot.PIN{}
-	for _, c := range s.house.Slots("front") {
+	for _, c := range s.locks.Slots("front") {
 		got[c.Slot] = c.PIN
 	}
 	if !cmp.Equal(want, got) {
@@ -167,7 +167,7 @@ func (s *site) truthful(address string, want map[uint32]slot.PIN) {
 	s.t.Helper()
 	synctest.Wait()
 	in := map[uint32]slot.PIN{}
-	for _, c := range s.house.Slots(address) {
+	for _, c := range s.locks.Slots(address) {
 		in[c.Slot] = c.PIN
 	}
 	for n, gen := range s.gen {
@@ -187,7 +187,7 @@ func TestLocksOfOneRadioAreCalledOneAtATime(t *testing.T) {
 			}
 			s := newSite(t, specs...)
 			s.kill()
-			c := &crowd{Driver: s.house.Driver()}
+			c := &crowd{Driver: s.locks.Driver()}
 			s.drv = c
 			s.start()
 			s.pass(10 * time.Second)
@@ -212,7 +212,7 @@ func TestManuallyChangedSlotIsSetAgainAndReported(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
 		s.want("front", 1, stay("345678", 0, 100*time.Hour))
 		s.pass(10 * time.Second)
-		if err := s.house.Program("front", 1, ""); err != nil {
+		if err := s.locks.Program("front", 1, ""); err != nil {
 			t.Fatal(err)
 		}
 		s.pass(time.Second)
@@ -228,9 +228,9 @@ func TestManuallyChangedSlotIsSetAgainAndReported(t *testing.T) {
 
 // A lock that cannot be read reports that a code was changed, or was reset: what it holds is not known, and set again.
 func TestCodeChangedAtABlindLockIsSetAgain(t *testing.T) {
-	for name, change := range map[string]func(h *sim.House) error{
-		"one slot": func(h *sim.House) error { return h.Program("front", 1, "") },
-		"a reset":  func(h *sim.House) error { return h.Reset("front", true) },
+	for name, change := range map[string]func(h *sim.Site) error{
+		"one slot": func(h *sim.Site) error { return h.Program("front", 1, "") },
+		"a reset":  func(h *sim.Site) error { return h.Reset("front", true) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -238,7 +238,7 @@ func TestCodeChangedAtABlindLockIsSetAgain(t *testing.T) {
 				s.want("front", 1, stay("345678", 0, 100*time.Hour))
 				s.pass(20 * time.Second)
 				before := len(s.journal())
-				if err := change(s.house); err != nil {
+				if err := change(s.locks); err != nil {
 					t.Fatal(err)
 				}
 				s.pass(time.Second / 2)
@@ -264,12 +264,12 @@ func TestReconnectedLockKeepsItsCodes(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock})
 		s.want("front", 1, stay("345678", 0, 100*time.Hour))
 		s.pass(20 * time.Second)
-		writes := s.house.WriteCount("front")
+		writes := s.locks.WriteCount("front")
 		signal(s.bridge.workers["front"].reconnected)
 		signal(s.bridge.workers["front"].sessionOpened)
 		s.pass(time.Minute)
-		if o := s.observed("front", 1); o.Evidence != slot.Accepted || s.house.WriteCount("front") != writes {
-			t.Errorf("%+v, %d writes more", o, s.house.WriteCount("front")-writes)
+		if o := s.observed("front", 1); o.Evidence != slot.Accepted || s.locks.WriteCount("front") != writes {
+			t.Errorf("%+v, %d writes more", o, s.locks.WriteCount("front")-writes)
 		}
 	})
 }
@@ -278,7 +278,7 @@ func TestForeignCodeIsNotChanged(t *testing.T) {
 	for _, profile := range []string{sim.ZWave, sim.Matter} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newSite(t, sim.Spec{Address: "front", Profile: profile})
-			if err := s.house.Program("front", 1, "777777"); err != nil {
+			if err := s.locks.Program("front", 1, "777777"); err != nil {
 				t.Fatal(err)
 			}
 			s.want("front", 1, stay("345678", 0, time.Hour))
@@ -301,12 +301,12 @@ func TestDuplicateIsFinal(t *testing.T) {
 		s.want("front", 1, stay("345678", 0, time.Hour))
 		s.want("front", 2, stay("345678", 0, time.Hour))
 		s.pass(time.Minute)
-		writes := s.house.WriteCount("front")
+		writes := s.locks.WriteCount("front")
 		s.pass(time.Hour / 2)
 		if o := s.observed("front", 2); o.Evidence != slot.Failed || o.Result != slot.Duplicate {
 			t.Errorf("observed %+v", o)
 		}
-		if n := s.house.WriteCount("front"); n != writes {
+		if n := s.locks.WriteCount("front"); n != writes {
 			t.Errorf("%d more writes of a refused code", n-writes)
 		}
 	})
@@ -355,7 +355,7 @@ func TestWriteWronglyReportedAsDuplicateIsCleanedUp(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := newSite(t, sim.Spec{Address: "front", Profile: profile})
 					s.pass(10 * time.Second)
-					if err := s.house.Inject("front", sim.Fault{Kind: kind}); err != nil {
+					if err := s.locks.Inject("front", sim.Fault{Kind: kind}); err != nil {
 						t.Fatal(err)
 					}
 					s.want("front", 1, stay("345678", 0, time.Hour))
@@ -365,8 +365,8 @@ func TestWriteWronglyReportedAsDuplicateIsCleanedUp(t *testing.T) {
 					}
 					s.want("front", 1, gone)
 					s.pass(10 * time.Minute)
-					if o := s.observed("front", 1); o.Present || !o.Evidence.Confirmed() || len(s.house.Slots("front")) != 0 {
-						t.Errorf("observed %+v, %d codes on the lock", o, len(s.house.Slots("front")))
+					if o := s.observed("front", 1); o.Present || !o.Evidence.Confirmed() || len(s.locks.Slots("front")) != 0 {
+						t.Errorf("observed %+v, %d codes on the lock", o, len(s.locks.Slots("front")))
 					}
 				})
 			})

@@ -186,9 +186,9 @@ func (d *frontDesk) received(bed int) numbering {
 	return numbering{}
 }
 
-// settle waits until every question has its answer on the guest's phone, or for at most a time. Each question has one answer, so that a
+// waitForAnswers waits until every question has its answer on the guest's phone, or for at most a time. Each question has one answer, so that a
 // conversation has twice as many messages as questions.
-func settle(ctx context.Context, chats []*chat, most time.Duration) error {
+func waitForAnswers(ctx context.Context, chats []*chat, most time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	for _, c := range chats {

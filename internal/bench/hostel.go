@@ -172,7 +172,7 @@ func (b Hostel) live(ctx context.Context, guests []*sandbox.Visitor, desk *front
 		})
 	}
 	wg.Wait()
-	errs = errors.Join(errs, settle(ctx, m.chats, time.Minute))
+	errs = errors.Join(errs, waitForAnswers(ctx, m.chats, time.Minute))
 	cancel()
 	for _, c := range m.chats {
 		errs = errors.Join(errs, <-c.ended)

@@ -81,7 +81,7 @@ func TestEnrolRefusesInvalidRequestsAndKeys(t *testing.T) {
 
 func TestCertificateNamesPropertyAndBridgeAndExpires(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
-		want := "latchkey://property/" + s.house + "/bridge/" + s.bridge.ID
+		want := "latchkey://property/" + s.propertyID + "/bridge/" + s.bridge.ID
 		if got := s.cert.URIs[0].String(); got != want {
 			t.Errorf("the certificate names %s, want %s", got, want)
 		}
@@ -102,7 +102,7 @@ func TestCertificateNamesPropertyAndBridgeAndExpires(t *testing.T) {
 			if expired != c.expired || (err != nil) != c.bad {
 				t.Errorf("%s: expired %v, error %v", c.name, expired, err)
 			}
-			if err == nil && (who.BridgeID != s.bridge.ID || who.PropertyID != s.house) {
+			if err == nil && (who.BridgeID != s.bridge.ID || who.PropertyID != s.propertyID) {
 				t.Errorf("%s: names %v", c.name, who)
 			}
 		}

@@ -100,9 +100,9 @@ func CurrentEpoch(tx *db.Tx, bridgeID string) (epoch int64, revoked bool, err er
 // maxBootID is the maximum length of a stored boot id in bytes.
 const maxBootID = 31
 
-// updateBootHistory adds the boot id of a new session to the record, which holds the current boot id, a space and the previous one. back is
+// updateBootHistory adds the boot id of a new session to the record, which holds the current boot id, a space and the previous one. returned is
 // true if boot equals the previous id, which means that two machines share one identity.
-func updateBootHistory(record, boot string) (next string, back bool) {
+func updateBootHistory(record, boot string) (next string, returned bool) {
 	boot = strings.ReplaceAll(boot, " ", "_")
 	boot = boot[:min(len(boot), maxBootID)]
 	present, before, _ := strings.Cut(record, " ")
@@ -114,16 +114,16 @@ func updateBootHistory(record, boot string) (next string, back bool) {
 
 // detectClonedBridge notifies staff if two machines use the same bridge identity, and clears the notice when a third boot id appears.
 // before is the bridge's row before this session.
-func detectClonedBridge(tx *db.Tx, before *ent.Bridge, record string, back bool) error {
+func detectClonedBridge(tx *db.Tx, before *ent.Bridge, record string, returned bool) error {
 	key := notice.BridgeDoubled.Key(before.ID)
 	switch {
-	case back && before.Online:
+	case returned && before.Online:
 		return notice.Add(tx, notice.Notice{
 			PropertyID: before.PropertyID, Kind: notice.BridgeDoubled, Subject: before.ID, OnceKey: key,
 			Params: message.Params{"bridge": before.Name},
 		})
-	case !back && record != before.BootID: // a boot id that differs from both known ids
-		return notice.Settle(tx, key)
+	case !returned && record != before.BootID: // a boot id that differs from both known ids
+		return notice.Resolve(tx, key)
 	}
 	return nil
 }

@@ -25,14 +25,14 @@ var start = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
 // site is one property with an enrolled bridge.
 type site struct {
-	t      *testing.T
-	db     *db.DB
-	clock  *clock.Fixed
-	keys   *keyring.Ring
-	ca     *bridge.CA
-	house  string
-	bridge *ent.Bridge
-	cert   *x509.Certificate
+	t          *testing.T
+	db         *db.DB
+	clock      *clock.Fixed
+	keys       *keyring.Ring
+	ca         *bridge.CA
+	propertyID string
+	bridge     *ent.Bridge
+	cert       *x509.Certificate
 }
 
 // each runs f on every database, at a site whose bridge is enrolled.
@@ -41,9 +41,9 @@ func each(t *testing.T, f func(t *testing.T, s *site)) {
 	c := clock.At(start)
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		c.Set(start)
-		s := &site{t: t, db: d, clock: c, house: "prp_one"}
-		dbtest.Insert(t, d, "properties", dbtest.Values{"id": s.house})
-		s.keys = dbtest.Keys(t, d, s.house)
+		s := &site{t: t, db: d, clock: c, propertyID: "prp_one"}
+		dbtest.Insert(t, d, "properties", dbtest.Values{"id": s.propertyID})
+		s.keys = dbtest.Keys(t, d, s.propertyID)
 		s.change(func(tx *db.Tx) (err error) {
 			s.ca, err = bridge.LoadOrCreateCA(tx, s.keys)
 			return err
@@ -73,7 +73,7 @@ func (s *site) code(name string) (*ent.Bridge, string) {
 	var br *ent.Bridge
 	var code string
 	s.change(func(tx *db.Tx) (err error) {
-		br, code, err = bridge.Create(tx, s.keys, s.ca, s.house, name)
+		br, code, err = bridge.Create(tx, s.keys, s.ca, s.propertyID, name)
 		return err
 	})
 	return br, code

@@ -51,7 +51,9 @@ func BenchmarkIdleSession(b *testing.B) {
 		for i, br := range bridges {
 			q := &quiet{ctx: ctx, hello: make(chan *lockv1.ConnectRequest, 1), welcome: make(chan struct{})}
 			q.hello <- br.hello()
-			go func() { ended <- newSession(n, q).run(bridge.Identity{PropertyID: s.house, BridgeID: br.id}, shown[i]) }()
+			go func() {
+				ended <- newSession(n, q).run(bridge.Identity{PropertyID: s.propertyID, BridgeID: br.id}, shown[i])
+			}()
 			<-q.welcome
 		}
 		b.ReportMetric(float64(inUse()-before)/many, "B/session")

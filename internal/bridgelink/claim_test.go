@@ -16,7 +16,7 @@ func TestCommandQueuedTwiceIsSentOnce(t *testing.T) {
 		lockID := b.lock("front").ID
 		var stored lock.UnlockCommand
 		s.write(n, func(tx *db.Tx) (err error) {
-			stored, err = lock.StoreCommand(tx, n.Self(), s.house, lockID, "staff:x", time.Now().Add(5*time.Second))
+			stored, err = lock.StoreCommand(tx, n.Self(), s.propertyID, lockID, "staff:x", time.Now().Add(5*time.Second))
 			return err
 		})
 		replies := make(chan ending, 4)

@@ -18,7 +18,7 @@ import (
 func (s *site) unlock(n *Node, lockID string, within time.Duration) (lock.Outcome, error) {
 	var o lock.UnlockCommand
 	err := s.db.Write(context.Background(), func(tx *db.Tx) (err error) {
-		o, err = lock.StoreCommand(tx, lock.Node{}, s.house, lockID, "staff:x", time.Now().Add(within))
+		o, err = lock.StoreCommand(tx, lock.Node{}, s.propertyID, lockID, "staff:x", time.Now().Add(within))
 		return err
 	})
 	if err != nil {
@@ -169,7 +169,7 @@ func TestCommandWithoutReportIsUnknownUntilALateReport(t *testing.T) {
 	b.connect(address)
 	b.acted(a.Id, lock.CommandDone)
 	s.until("the act is done", func() bool {
-		out, err := lock.GetCommand(s.db.View(t.Context()), s.house, a.Id)
+		out, err := lock.GetCommand(s.db.View(t.Context()), s.propertyID, a.Id)
 		return err == nil && out.State == lock.CommandDone
 	})
 }
@@ -212,7 +212,7 @@ func TestCommandPastItsDeadlineIsNeverSent(t *testing.T) {
 	b.connect(address)
 	var stored lock.UnlockCommand
 	s.change(func(tx *db.Tx) (err error) {
-		stored, err = lock.StoreCommand(tx, lock.Node{}, s.house, b.lock("front").ID, "staff:x", time.Now().Add(time.Millisecond))
+		stored, err = lock.StoreCommand(tx, lock.Node{}, s.propertyID, b.lock("front").ID, "staff:x", time.Now().Add(time.Millisecond))
 		return err
 	})
 	s.until("the deadline is over", func() bool { return time.Now().After(stored.Deadline) })
@@ -281,7 +281,7 @@ func TestCommandIsClaimedInTheTransactionThatStoresIt(t *testing.T) {
 		lockID := b.lock("front").ID
 		store := func() (o lock.UnlockCommand) {
 			s.write(n, func(tx *db.Tx) (err error) {
-				o, err = lock.StoreCommand(tx, n.Self(), s.house, lockID, "staff:x", time.Now().Add(5*time.Second))
+				o, err = lock.StoreCommand(tx, n.Self(), s.propertyID, lockID, "staff:x", time.Now().Add(5*time.Second))
 				return err
 			})
 			if o.Epoch == 0 {
@@ -290,7 +290,7 @@ func TestCommandIsClaimedInTheTransactionThatStoresIt(t *testing.T) {
 			return o
 		}
 		state := func(o lock.UnlockCommand) string {
-			out, err := lock.GetCommand(s.db.View(t.Context()), s.house, o.ActID)
+			out, err := lock.GetCommand(s.db.View(t.Context()), s.propertyID, o.ActID)
 			s.must(err)
 			return out.State
 		}
@@ -327,7 +327,7 @@ func TestQueuedCommandsPastTheirDeadlineAreRefused(t *testing.T) {
 		var stored []lock.UnlockCommand
 		for range 14 {
 			s.write(here, func(tx *db.Tx) error {
-				o, err := lock.StoreCommand(tx, here.Self(), s.house, lockID, "staff:x", time.Now().Add(time.Millisecond))
+				o, err := lock.StoreCommand(tx, here.Self(), s.propertyID, lockID, "staff:x", time.Now().Add(time.Millisecond))
 				stored = append(stored, o)
 				return err
 			})
@@ -337,7 +337,7 @@ func TestQueuedCommandsPastTheirDeadlineAreRefused(t *testing.T) {
 			from := here
 			if i%2 == 1 {
 				from, o.Epoch = there, 0
-				s.must(s.db.Write(t.Context(), func(tx *db.Tx) error { return lock.ReleaseCommand(tx, s.house, o.ActID) }))
+				s.must(s.db.Write(t.Context(), func(tx *db.Tx) error { return lock.ReleaseCommand(tx, s.propertyID, o.ActID) }))
 			}
 			if _, err := from.SendCommand(t.Context(), o); !fault.Has(err, fault.DeadlineExceeded) {
 				t.Errorf("act %d: %v", i, err)

@@ -44,13 +44,13 @@ const patience = 20 * time.Second // how long a test waits for what has to come
 
 // site is everything a bridge connects to, with one node or more.
 type site struct {
-	t     testing.TB
-	db    *db.DB
-	bus   *bus.Bus
-	keys  *keyring.Ring
-	ca    *bridge.CA
-	house string
-	pace  timings
+	t          testing.TB
+	db         *db.DB
+	bus        *bus.Bus
+	keys       *keyring.Ring
+	ca         *bridge.CA
+	propertyID string
+	pace       timings
 	// opening bounds the sessions that a node opens at once; zero: the usual bounds.
 	opening limits
 
@@ -65,9 +65,9 @@ const learnedTopic db.Topic = "test.learned"
 
 func newSite(t testing.TB, engine string) *site {
 	t.Helper()
-	s := &site{t: t, db: dbtest.Open(t, engine), house: "prp_one", pace: defaultTimings, learned: make(chan lock.EvidenceChange, 100)}
-	dbtest.Insert(t, s.db, "properties", dbtest.Values{"id": s.house})
-	s.keys = dbtest.Keys(t, s.db, s.house)
+	s := &site{t: t, db: dbtest.Open(t, engine), propertyID: "prp_one", pace: defaultTimings, learned: make(chan lock.EvidenceChange, 100)}
+	dbtest.Insert(t, s.db, "properties", dbtest.Values{"id": s.propertyID})
+	s.keys = dbtest.Keys(t, s.db, s.propertyID)
 	var err error
 	s.bus, err = bus.Open(t.Context(), bus.Config{})
 	s.must(err)
@@ -187,7 +187,7 @@ func (s *site) enrol(addresses ...string) *device {
 	s.must(err)
 	b := &device{s: s, seal: private, boot: "boot"}
 	s.change(func(tx *db.Tx) error {
-		_, code, err := bridge.Create(tx, s.keys, s.ca, s.house, "cellar")
+		_, code, err := bridge.Create(tx, s.keys, s.ca, s.propertyID, "cellar")
 		if err != nil {
 			return err
 		}
@@ -336,7 +336,7 @@ func (b *device) report(address string, slots ...*lockv1.DesiredSlot) {
 // lock is the service's row of one of the bridge's locks.
 func (b *device) lock(address string) *ent.Lock {
 	b.s.t.Helper()
-	locks, _, err := lock.List(b.s.db.View(context.Background()), b.s.house, lock.ListFilter{}, 0, 1000)
+	locks, _, err := lock.List(b.s.db.View(context.Background()), b.s.propertyID, lock.ListFilter{}, 0, 1000)
 	b.s.must(err)
 	for _, lk := range locks {
 		if lk.BridgeID == b.id && lk.Address == address {
@@ -350,7 +350,7 @@ func (b *device) lock(address string) *ent.Lock {
 // row is the bridge's row.
 func (b *device) row() *ent.Bridge {
 	b.s.t.Helper()
-	br, err := bridge.Get(b.s.db.View(context.Background()), b.s.house, b.id)
+	br, err := bridge.Get(b.s.db.View(context.Background()), b.s.propertyID, b.id)
 	b.s.must(err)
 	return br
 }

@@ -98,7 +98,7 @@ func TestCommandToAnotherNodeIsRefusedAtOnceWithoutTheBus(t *testing.T) {
 	lockID := a.bridge.lock("front").ID
 	store := func() (o lock.UnlockCommand, err error) {
 		err = a.db.Write(t.Context(), func(tx *db.Tx) (err error) {
-			o, err = lock.StoreCommand(tx, a.here.Self(), a.house, lockID, "staff:x", time.Now().Add(10*time.Second))
+			o, err = lock.StoreCommand(tx, a.here.Self(), a.propertyID, lockID, "staff:x", time.Now().Add(10*time.Second))
 			return err
 		})
 		return o, err
@@ -125,7 +125,7 @@ func TestCommandToAnotherNodeIsRefusedAtOnceWithoutTheBus(t *testing.T) {
 	if len(rows) != 1 || rows[0].State != lock.CommandExpired {
 		t.Errorf("acts: %v", rows)
 	}
-	if _, err := a.here.Greet(t.Context(), a.house, "nod_there", a.bridge.id); !fault.Has(err, fault.NodeUnreachable) {
+	if _, err := a.here.Greet(t.Context(), a.propertyID, "nod_there", a.bridge.id); !fault.Has(err, fault.NodeUnreachable) {
 		t.Errorf("a greeting: %v", err)
 	}
 	// The bridge's own node needs no bus.

@@ -73,7 +73,7 @@ func TestCommandFollowsADrainedBridge(t *testing.T) {
 		lockID := b.lock("front").ID
 		var claimed lock.UnlockCommand // for the session that ends before it can send it
 		s.write(here, func(tx *db.Tx) (err error) {
-			claimed, err = lock.StoreCommand(tx, here.Self(), s.house, lockID, "staff:x", time.Now().Add(5*time.Second))
+			claimed, err = lock.StoreCommand(tx, here.Self(), s.propertyID, lockID, "staff:x", time.Now().Add(5*time.Second))
 			return err
 		})
 		s.draining(here, 0)
@@ -150,7 +150,7 @@ type welcomed struct {
 func (s *site) greeting(n *Node, node, bridgeID string) <-chan welcomed {
 	done := make(chan welcomed, 1)
 	go func() {
-		raw, err := n.Greet(context.Background(), s.house, node, bridgeID)
+		raw, err := n.Greet(context.Background(), s.propertyID, node, bridgeID)
 		done <- welcomed{raw, err}
 	}()
 	return done

@@ -195,7 +195,7 @@ func TestRevocationEndsTheSession(t *testing.T) {
 				n = nil
 			}
 			s.write(n, func(tx *db.Tx) error {
-				_, err := bridge.Revoke(tx, s.house, b.id, lock.MarkLinksLost)
+				_, err := bridge.Revoke(tx, s.propertyID, b.id, lock.MarkLinksLost)
 				return err
 			})
 			if why, err := b.end(); why != "revoked" || status.Code(err) != codes.PermissionDenied {
@@ -227,7 +227,7 @@ func TestDeletionEndsTheSession(t *testing.T) {
 			}
 			s.write(n, func(tx *db.Tx) error {
 				for _, table := range []string{"slots", "locks", "bridges"} {
-					if _, err := tx.ExecContext(tx.Context(), "DELETE FROM "+table+" WHERE property_id = $1", s.house); err != nil {
+					if _, err := tx.ExecContext(tx.Context(), "DELETE FROM "+table+" WHERE property_id = $1", s.propertyID); err != nil {
 						return err
 					}
 				}
@@ -355,7 +355,7 @@ func TestNewLockIsStoredAndSynced(t *testing.T) {
 		t.Fatalf("got %v, want the new lock", snap)
 	}
 	lk := b.lock("attic")
-	if lk.Model != "sim lock" || lk.PropertyID != s.house {
+	if lk.Model != "sim lock" || lk.PropertyID != s.propertyID {
 		t.Errorf("the lock is %+v", lk)
 	}
 	s.put(n, lk, "grt_a", "123456")

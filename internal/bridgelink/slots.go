@@ -61,7 +61,7 @@ func (s *session) loadDesired(sentUpTo map[string]int64) ([]lock.DesiredSlot, er
 		return nil, err
 	}
 	for _, w := range desired {
-		if !w.NeedsMark {
+		if !w.NeedsMarkSent {
 			continue
 		}
 		read := desired
@@ -137,7 +137,7 @@ func (s *session) sealSlot(w lock.DesiredSlot, address string) *lockv1.DesiredSl
 		later[i] = &lockv1.SlotWindow{NotBefore: timestamp(w.From), NotAfter: timestamp(w.To)}
 	}
 	return &lockv1.DesiredSlot{
-		Slot: w.Number, Generation: d.Generation, Present: d.Intent == slot.Present, Claimed: d.MayHoldOurs,
+		Slot: w.Number, Generation: d.Generation, Present: d.Intent == slot.Present, Claimed: d.MayHoldOwn,
 		SealedPin: sealed, NotBefore: timestamp(d.NotBefore), NotAfter: timestamp(d.NotAfter), Later: later, Once: d.OneTimeID,
 	}
 }

@@ -54,7 +54,7 @@ func TestReportedKeyStateIsStored(t *testing.T) {
 // A bridge reports, in Hello and later, a list that the service never made. It is sent one with a higher number.
 func TestListNewerThanPublishedIsOutnumbered(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
-		s.change(func(tx *db.Tx) error { return mobilekey.EnsureIssuer(tx, s.keys, s.house) })
+		s.change(func(tx *db.Tx) error { return mobilekey.EnsureIssuer(tx, s.keys, s.propertyID) })
 		_, address := s.node("nod_a")
 		b := s.enrol("front")
 		b.open(address)
@@ -63,9 +63,9 @@ func TestListNewerThanPublishedIsOutnumbered(t *testing.T) {
 		h.Capabilities, h.SmartkeyKeySetVersion, h.SmartkeyListNumber = []string{smartKeys}, 1, 600
 		b.send(hello)
 		b.epoch = b.next().GetWelcome().GetEpoch()
-		p, err := mobilekey.PublishedSince(s.db.View(t.Context()), s.house, 0, 0)
+		p, err := mobilekey.PublishedSince(s.db.View(t.Context()), s.propertyID, 0, 0)
 		s.must(err)
-		keys, err := smartkey.PinKeySet(p.KeySets[0], s.house)
+		keys, err := smartkey.PinKeySet(p.KeySets[0], s.propertyID)
 		s.must(err)
 		awaitStatusList := func(number uint64) {
 			for {
@@ -91,9 +91,9 @@ func TestListNewerThanPublishedIsOutnumbered(t *testing.T) {
 // before.
 func TestDifferentListWithTheSameNumberIsOutnumbered(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
-		s.change(func(tx *db.Tx) error { return mobilekey.EnsureIssuer(tx, s.keys, s.house) })
+		s.change(func(tx *db.Tx) error { return mobilekey.EnsureIssuer(tx, s.keys, s.propertyID) })
 		published := func() mobilekey.Published {
-			p, err := mobilekey.PublishedSince(s.db.View(t.Context()), s.house, 0, 0)
+			p, err := mobilekey.PublishedSince(s.db.View(t.Context()), s.propertyID, 0, 0)
 			s.must(err)
 			return p
 		}

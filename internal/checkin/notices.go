@@ -26,9 +26,9 @@ var stopNotices = map[StopReason]notice.Kind{
 // mailInterval is the time in which staff get one mail about a kind of stop of a stay, if the stop comes and goes.
 const mailInterval = time.Hour
 
-// notify adds notices and events about new stops, and settles the open notices of stops that are over.
+// notify adds notices and events about new stops, and resolves the open notices of stops that are over.
 func (s *Service) notify(tx *db.Tx, r *record, step Step, open []notice.Kind) (err error) {
-	want := r.wantedNotices(step)
+	want := r.neededNotices(step)
 	for _, kind := range open {
 		params, still := want[kind]
 		switch {
@@ -39,7 +39,7 @@ func (s *Service) notify(tx *db.Tx, r *record, step Step, open []notice.Kind) (e
 		case kind == stopNotices[StopNoAnswer] && step.Stage == Calling:
 			// the answer to the repeated call decides
 		default:
-			err = notice.Settle(tx, r.noticeKey(kind))
+			err = notice.Resolve(tx, r.noticeKey(kind))
 		}
 		if err != nil {
 			return err
@@ -66,8 +66,8 @@ func (s *Service) notify(tx *db.Tx, r *record, step Step, open []notice.Kind) (e
 	return nil
 }
 
-// wantedNotices returns the kinds of notices that follow from a decision, with their parameters.
-func (r *record) wantedNotices(step Step) map[notice.Kind]message.Params {
+// neededNotices returns the kinds of notices that follow from a decision, with their parameters.
+func (r *record) neededNotices(step Step) map[notice.Kind]message.Params {
 	want := map[notice.Kind]message.Params{}
 	if r.stay.BeganAt == nil {
 		return want
@@ -81,7 +81,7 @@ func (r *record) wantedNotices(step Step) map[notice.Kind]message.Params {
 	return want
 }
 
-// openNotices returns the kinds of the notices about the check-in that are not settled.
+// openNotices returns the kinds of the notices about the check-in that are not resolved.
 func (r *record) openNotices(tx *db.Tx) (open []notice.Kind, err error) {
 	keys := []string{r.noticeKey(notice.CheckInLate), r.noticeKey(notice.CheckInRepeated)}
 	for _, kind := range stopNotices {
@@ -122,7 +122,7 @@ func isRecent(tx *db.Tx, n notice.Notice, interval time.Duration) (bool, error) 
 	return recent, nil
 }
 
-// notice returns a notice about the check-in that is open until it is settled.
+// notice returns a notice about the check-in that is open until it is resolved.
 func (r *record) notice(kind notice.Kind, params message.Params) notice.Notice {
 	return notice.Notice{PropertyID: r.stay.PropertyID, Kind: kind, Params: params, Subject: r.stay.ReservationID, OnceKey: r.noticeKey(kind)}
 }

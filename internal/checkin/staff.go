@@ -68,7 +68,7 @@ func (s *Service) ClearStage(tx *db.Tx, k Key, stage Stage, by, refused string) 
 			Stage: string(stage), By: by, At: tx.Now().Format(time.RFC3339), Refused: refused,
 		})
 		return event.Append(tx, event.Event{
-			PropertyID: k.PropertyID, Subject: event.Inside(k.ReservationID), Kind: event.StageCleared,
+			PropertyID: k.PropertyID, Subject: event.InternalSubject(k.ReservationID), Kind: event.StageCleared,
 			Body: map[string]any{"reservationId": k.ReservationID, "stage": string(stage), "by": by, "refused": refused != ""},
 		})
 	})
@@ -90,7 +90,7 @@ func (s *Service) EndCall(tx *db.Tx, k Key, by string) (View, error) {
 		}
 		body := map[string]any{"reservationId": k.ReservationID, "by": by, "key": r.stay.AttemptKey, "calls": r.stay.Attempts}
 		r.forgetAttempt()
-		return event.Append(tx, event.Event{PropertyID: k.PropertyID, Subject: event.Inside(k.ReservationID), Kind: event.CallEnded, Body: body})
+		return event.Append(tx, event.Event{PropertyID: k.PropertyID, Subject: event.InternalSubject(k.ReservationID), Kind: event.CallEnded, Body: body})
 	})
 }
 
@@ -101,7 +101,7 @@ func (s *Service) ReadGuests(tx *db.Tx, k Key, by string) (View, error) {
 		return View{}, err
 	}
 	return r.view(tx.Now()), event.Append(tx, event.Event{
-		PropertyID: k.PropertyID, Subject: event.Inside(k.ReservationID), Kind: event.GuestsRead,
+		PropertyID: k.PropertyID, Subject: event.InternalSubject(k.ReservationID), Kind: event.GuestsRead,
 		Body: map[string]any{"reservationId": k.ReservationID, "by": by},
 	})
 }

@@ -132,7 +132,7 @@ func Read(tx *db.Tx, k Key, by Side, number int) error {
 	}
 	tx.Notify(Changed, k.Topic())
 	if by == Property {
-		return settle(tx, k)
+		return resolveNotice(tx, k)
 	}
 	return nil
 }

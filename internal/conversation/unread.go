@@ -44,5 +44,5 @@ func MarkMailed(tx *db.Tx, u UnreadMessages) error {
 	return nil
 }
 
-// settle ends the notice about the messages of a guest, which staff have read.
-func settle(tx *db.Tx, k Key) error { return notice.Settle(tx, NoticeKey(k)) }
+// resolveNotice ends the notice about the messages of a guest, which staff have read.
+func resolveNotice(tx *db.Tx, k Key) error { return notice.Resolve(tx, NoticeKey(k)) }

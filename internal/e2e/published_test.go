@@ -11,8 +11,8 @@ import (
 	"latchkey.dev/internal/e2e/e2etest"
 )
 
-// house fills the ids of the demo property into a text.
-func house(w *e2etest.World, text string) string {
+// fillIDs fills the ids of the demo property into a text.
+func fillIDs(w *e2etest.World, text string) string {
 	for name, v := range w.Spaces {
 		text = strings.ReplaceAll(text, "{"+name+"}", v)
 	}
@@ -125,12 +125,12 @@ func TestPublishedSamples(t *testing.T) {
 			w := e2etest.Open(t)
 			s := speaks(w)
 			for i, one := range samples {
-				in := house(w, one.in)
+				in := fillIDs(w, one.in)
 				raw, reason := one.call(s)(t, in)
 				if reason != one.reason {
 					t.Errorf("sample %d %s: refused with %q; want %q", i, in, reason, one.reason)
 				} else if reason == "" {
-					shaped(t, in, raw, house(w, one.out))
+					shaped(t, in, raw, fillIDs(w, one.out))
 				}
 			}
 		})
@@ -140,14 +140,14 @@ func TestPublishedSamples(t *testing.T) {
 // What only JSON can say: a field named twice over, null, and a request that repeats a body word by word.
 func TestPublishedBatch(t *testing.T) {
 	w := e2etest.Open(t)
-	o, err := w.Do(t.Context(), w.Partner(), "PATCH", "/v1/reservations/batch", house(w, `{"reservations":[
+	o, err := w.Do(t.Context(), w.Partner(), "PATCH", "/v1/reservations/batch", fillIDs(w, `{"reservations":[
 		{"pmsMeta":{"id":"DAY","spaceId":"D4-A"},"pmsNumber":"10018","booker":{"lastName":"Byron"},"state":"started","fromDate":"{today}","toDate":"{later}"},
 		{"pmsMeta":{"id":"BAD"},"pmsNumber":7,"state":"gone","from":"soon","extra":{"kept":[1,null]}},
 		{"pmsMeta":{"id":"TWO","spaceId":"R102"},"pmsNumber":"10019","booker":{"lastName":"Hopper"},"state":"enquired","fromDate":"2190-01-01","toDate":"2190-01-02"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	shaped(t, "batch", o.Raw, house(w, `{"data":{"updatedReservations":[{`+byDay+`,`+issuedBed+`,"gatesPins":[],"companions":[]},
+	shaped(t, "batch", o.Raw, fillIDs(w, `{"data":{"updatedReservations":[{`+byDay+`,`+issuedBed+`,"gatesPins":[],"companions":[]},
 		{`+ours+`,"pmsMeta":{"id":"TWO","spaceId":"R102","companionIds":[]},"pmsNumber":"10019","booker":{"lastName":"Hopper"},"state":"enquired",
 		 "from":"2190-01-01T15:00:00Z","to":"2190-01-02T11:00:00Z","fromDate":"2190-01-01","toDate":"2190-01-02","bedId":"R102","gatesPins":[],"companions":[],
 		 "access":{"status":"none","doors":[
@@ -174,16 +174,16 @@ func TestFirstRegistrationShowsTheSigningSecretOnce(t *testing.T) {
 		}
 	}
 	// The secret is the integration's: it was shown when the world was set up, and is not shown again.
-	o, err := w.Do(t.Context(), own, "PATCH", "/v1/endpoints", house(w, `{"action":"getSpaces","url":"{pms}/spaces","method":"GET","token":"pms-secret"}`))
+	o, err := w.Do(t.Context(), own, "PATCH", "/v1/endpoints", fillIDs(w, `{"action":"getSpaces","url":"{pms}/spaces","method":"GET","token":"pms-secret"}`))
 	if err != nil || !o.OK() || strings.Contains(string(o.Raw), "signingSecret") {
 		t.Error(o, err, string(o.Raw))
 	}
 	other := e2etest.ConnectApp(t, w, "Second PMS")
-	o, err = w.Do(t.Context(), other, "PATCH", "/v1/endpoints", house(w, `{"action":"getSpaces","url":"{pms}/spaces","method":"GET","token":"pms-secret"}`))
+	o, err = w.Do(t.Context(), other, "PATCH", "/v1/endpoints", fillIDs(w, `{"action":"getSpaces","url":"{pms}/spaces","method":"GET","token":"pms-secret"}`))
 	if err != nil || !o.OK() {
 		t.Fatal(o, err)
 	}
-	shaped(t, "first registration", o.Raw, house(w, `{"signingSecret":"<secret>","data":{"action":"getSpaces","url":"{pms}/spaces","method":"GET","token":"pms-secret",
+	shaped(t, "first registration", o.Raw, fillIDs(w, `{"signingSecret":"<secret>","data":{"action":"getSpaces","url":"{pms}/spaces","method":"GET","token":"pms-secret",
 		"integrationId":"<int>","tokenIn":"query","health":{"state":"unknown","consecutiveFailures":0}}}`))
 }
 
@@ -206,7 +206,7 @@ func TestMergeOverJSON(t *testing.T) {
 		{`{"parentSpaceId":"{Room 102}"}`, map[string]any{"parentSpaceId": w.Spaces["Room 102"], "pmsMeta.spaceId": nil, "pmsMeta.parentSpaceId": nil}},
 	} {
 		var change map[string]any
-		if err := json.Unmarshal([]byte(house(w, step.change)), &change); err != nil {
+		if err := json.Unmarshal([]byte(fillIDs(w, step.change)), &change); err != nil {
 			t.Fatal(err)
 		}
 		send := map[string]any{"pmsMeta": map[string]any{"id": "M"}}

@@ -37,7 +37,7 @@ var Kinds = []Kind{
 }
 
 // Internal kinds record steps inside the service. They serve to explain a reservation and are not delivered to
-// webhooks. Their subject is [Inside] of an id, so that the sequence numbers of subjects that partners see have no
+// webhooks. Their subject is [InternalSubject] of an id, so that the sequence numbers of subjects that partners see have no
 // gaps.
 const (
 	ReservationChanged Kind = "reservation.changed" // the PMS changed a reservation in a way that affects access
@@ -76,5 +76,5 @@ var internal = []Kind{
 // Internal reports whether webhooks do not deliver this kind: its events count as delivered from the beginning.
 func (k Kind) Internal() bool { return slices.Contains(internal, k) }
 
-// Inside returns the subject of internal events about the object with an id.
-func Inside(id string) string { return "in:" + id }
+// InternalSubject returns the subject of internal events about the object with an id.
+func InternalSubject(id string) string { return "in:" + id }

@@ -147,8 +147,8 @@ func (q Search) recordFailure(tx *db.Tx, counters []counter) error {
 	})
 }
 
-// giveBack subtracts what failed at the source for this number before the search found the stay.
-func (q Search) giveBack(tx *db.Tx, counters []counter) error {
+// refund subtracts what failed at the source for this number before the search found the stay.
+func (q Search) refund(tx *db.Tx, counters []counter) error {
 	source, returned := &counters[0], &counters[1]
 	if returned.count == 0 {
 		return nil

@@ -126,7 +126,7 @@ func Find(tx *db.Tx, keys *keyring.Ring, q Search, m Matches) (found Found, refu
 		}
 		s, err := q.begin(tx, keys, row)
 		if err == nil {
-			err = q.giveBack(tx, counters)
+			err = q.refund(tx, counters)
 		}
 		return Found{Session: &s, CheckedIn: row.State == string(access.Started)}, nil, err
 	}

@@ -89,7 +89,7 @@ func ReadRegister(tx *db.Tx, keys *keyring.Ring, propertyID string, r RegisterRa
 		}
 	}
 	return page, event.Append(tx, event.Event{
-		PropertyID: propertyID, Subject: event.Inside(propertyID), Kind: event.RegisterRead,
+		PropertyID: propertyID, Subject: event.InternalSubject(propertyID), Kind: event.RegisterRead,
 		Body: map[string]any{"by": by, "reason": reason, "firstArrivalOn": r.First, "lastArrivalOn": r.Last, "entries": len(page.Entries)},
 	})
 }

@@ -114,7 +114,7 @@ func RevealPINs(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (access.StayPINs, 
 		}
 	}
 	return pins, event.Append(tx, event.Event{
-		PropertyID: a.PropertyID, Subject: event.Inside(a.ReservationID), Kind: event.PINShown,
+		PropertyID: a.PropertyID, Subject: event.InternalSubject(a.ReservationID), Kind: event.PINShown,
 		Body: map[string]any{"reservationId": a.ReservationID, "origin": a.Origin, "session": a.ID},
 	})
 }

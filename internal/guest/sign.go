@@ -30,19 +30,19 @@ type SignatureState string
 
 // The states of a signature.
 const (
-	NotWanted      SignatureState = ""           // the property wants none of this guest on a screen
-	SignIncomplete SignatureState = "incomplete" // required answers are missing
-	SignLater      SignatureState = "later"      // the law wants it on the day of arrival
-	SignAtDesk     SignatureState = "atDesk"     // the session may not see all that is signed
-	SignOpen       SignatureState = "open"       // the guest can sign now
-	Signed         SignatureState = "signed"
+	SignatureNotNeeded SignatureState = ""           // the property wants none of this guest on a screen
+	SignIncomplete     SignatureState = "incomplete" // required answers are missing
+	SignLater          SignatureState = "later"      // the law wants it on the day of arrival
+	SignAtDesk         SignatureState = "atDesk"     // the session may not see all that is signed
+	SignOpen           SignatureState = "open"       // the guest can sign now
+	Signed             SignatureState = "signed"
 )
 
 var signRefusals = map[SignatureState]string{
-	NotWanted:      "the property wants no signature of this guest on a screen",
-	SignIncomplete: "answers are missing: complete the form, then sign",
-	SignLater:      "the law wants the signature on the day of arrival: sign then",
-	SignAtDesk:     "some answers were given on another device and are not shown here: sign on that device, or at the desk",
+	SignatureNotNeeded: "the property wants no signature of this guest on a screen",
+	SignIncomplete:     "answers are missing: complete the form, then sign",
+	SignLater:          "the law wants the signature on the day of arrival: sign then",
+	SignAtDesk:         "some answers were given on another device and are not shown here: sign on that device, or at the desk",
 }
 
 // Signature is the signature of a guest as a session sees it.
@@ -124,7 +124,7 @@ func (p *Party) signatureState(f Form, now time.Time) SignatureState {
 	m := f.Member
 	switch {
 	case p.Settings.Signature != Drawn || !p.signs(m):
-		return NotWanted
+		return SignatureNotNeeded
 	case !m.SignedAt.IsZero():
 		return Signed
 	case len(m.Missing) > 0:

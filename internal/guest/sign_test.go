@@ -138,7 +138,7 @@ func TestSignatureOnArrival(t *testing.T) {
 		a, main := h.guestOf(id, ""), h.party(id).Members[0].Row.ID
 		h.must(h.save(a, main, rule.NameStep, "firstName", "Ana", "lastName", "Silva"))
 		h.must(h.save(a, main, rule.CitizenshipStep, "nationality", "FR"))
-		if s := h.signature(a, main); s.State != guest.NotWanted || h.party(id).NeedsSignature() {
+		if s := h.signature(a, main); s.State != guest.SignatureNotNeeded || h.party(id).NeedsSignature() {
 			t.Errorf("a French citizen: %+v", s)
 		}
 		h.must(h.save(a, main, rule.CitizenshipStep, "nationality", "PT"))
@@ -164,7 +164,7 @@ func TestSignatureOfTheMainGuestOnly(t *testing.T) {
 		})
 		id := h.book(hotel, "A", "Silva", reservation.Adults, 2)
 		a, p := h.guestOf(id, ""), h.party(id)
-		if s := h.signature(a, p.Members[1].Row.ID); s.State != guest.NotWanted {
+		if s := h.signature(a, p.Members[1].Row.ID); s.State != guest.SignatureNotNeeded {
 			t.Errorf("the companion: %+v", s)
 		}
 		h.must(h.save(a, p.Members[0].Row.ID, rule.NameStep, "firstName", "Ana", "lastName", "Silva"))
@@ -187,7 +187,7 @@ func TestSignatureThatOnlyThePropertyWants(t *testing.T) {
 		if s := h.signature(a, p.Members[0].Row.ID); s.State != guest.SignIncomplete {
 			t.Errorf("the adult: %+v", s)
 		}
-		if s := h.signature(a, p.Members[1].Row.ID); s.State != guest.NotWanted {
+		if s := h.signature(a, p.Members[1].Row.ID); s.State != guest.SignatureNotNeeded {
 			t.Errorf("the child: %+v", s)
 		}
 	})

@@ -22,8 +22,8 @@ func (ReadSpaces) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{MaxAttempts: 6, UniqueOpts: unique()}
 }
 
-// Again implements [Repeatable].
-func (a ReadSpaces) Again() river.JobArgs {
+// Next implements [Repeatable].
+func (a ReadSpaces) Next() river.JobArgs {
 	a.Round++
 	return a
 }
@@ -50,8 +50,8 @@ func (CompleteDays) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{MaxAttempts: 100, UniqueOpts: unique()}
 }
 
-// Again implements [Repeatable].
-func (a CompleteDays) Again() river.JobArgs {
+// Next implements [Repeatable].
+func (a CompleteDays) Next() river.JobArgs {
 	a.Round++
 	return a
 }

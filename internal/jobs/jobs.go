@@ -63,8 +63,8 @@ func Open(d *db.DB, log *slog.Logger) (*Queue, error) {
 // running job may have missed the new data.
 type Repeatable interface {
 	river.JobArgs
-	// Again returns the arguments of the next job. They must differ from those of all jobs before it.
-	Again() river.JobArgs
+	// Next returns the arguments of the next job. They must differ from those of all jobs before it.
+	Next() river.JobArgs
 }
 
 // Insert stores a job in the transaction; it can start after the commit. It does not store a job that already waits.
@@ -85,7 +85,7 @@ func (q *Queue) insert(tx *db.Tx, args river.JobArgs, o *river.InsertOpts) error
 		if !ok {
 			break
 		}
-		args = r.Again()
+		args = r.Next()
 		stored, err = q.inserter.InsertTx(tx.Context(), tx.SQL(), args, o)
 	}
 	if err != nil {

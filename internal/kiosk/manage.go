@@ -115,7 +115,7 @@ func Reset(tx *db.Tx, keys *keyring.Ring, propertyID, kioskID string) (*ent.Kios
 	if err != nil {
 		return nil, Code{}, fmt.Errorf("reset a kiosk: %w", err)
 	}
-	if err := notice.Settle(tx, offlineKey(kioskID)); err != nil {
+	if err := notice.Resolve(tx, offlineKey(kioskID)); err != nil {
 		return nil, Code{}, err
 	}
 	row, err := Get(tx, propertyID, kioskID)
@@ -131,7 +131,7 @@ func Delete(tx *db.Tx, propertyID, kioskID string) error {
 	if n == 0 {
 		return errNotFound
 	}
-	return notice.Settle(tx, offlineKey(kioskID))
+	return notice.Resolve(tx, offlineKey(kioskID))
 }
 
 // Enrol turns a code into the tablet's token. publicKey is the tablet's key, P-256, as SubjectPublicKeyInfo.
@@ -181,7 +181,7 @@ func MarkSeen(tx *db.Tx, propertyID, kioskID string) error {
 	if err != nil {
 		return fmt.Errorf("store the last call of a kiosk: %w", err)
 	}
-	return notice.Settle(tx, offlineKey(kioskID))
+	return notice.Resolve(tx, offlineKey(kioskID))
 }
 
 // StateOf returns the health of a kiosk: notEnrolled, online or offline.

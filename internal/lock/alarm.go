@@ -18,7 +18,7 @@ var tamperReasons = []string{"slotChanged", "factoryReset", "master_code_changed
 // notifyAlarm notifies staff that a person should check the door, at most once a day for each lock and reason.
 func notifyAlarm(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent, at time.Time) error {
 	n := notice.Notice{PropertyID: lk.PropertyID, Subject: lk.ID}
-	late := lateNote(at, tx.Now())
+	late := lateness(at, tx.Now())
 	switch kind {
 	case event.LockTampered:
 		what := "other"
@@ -38,8 +38,8 @@ func notifyAlarm(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent, at time.
 // lateAfter is the delay after which an event counts as reported late. A connected bridge reports within seconds.
 const lateAfter = 10 * time.Minute
 
-// lateNote returns a sentence with the time of the event if it was reported late, else nil.
-func lateNote(at, now time.Time) any {
+// lateness returns a sentence with the time of the event if it was reported late, else nil.
+func lateness(at, now time.Time) any {
 	if now.Sub(at) < lateAfter {
 		return nil
 	}

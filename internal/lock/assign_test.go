@@ -135,7 +135,7 @@ func TestRemovalNeedsTheBestProofOfTheLock(t *testing.T) {
 				row := s.clear(lk, s.mustPut(lk, "grt_a", "123456"))
 				s.report(row, c.evidence)
 				s.evidence(row.ID, c.want)
-				states, err := lock.LoadStates(s.db.View(t.Context()), s.clock.Now(), s.house, []*ent.Lock{lk})
+				states, err := lock.LoadStates(s.db.View(t.Context()), s.clock.Now(), s.propertyID, []*ent.Lock{lk})
 				s.must(err)
 				wantFree := 2
 				if c.want == slot.Removed {

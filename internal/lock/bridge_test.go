@@ -16,7 +16,7 @@ func TestRevokedBridgeIsRefusedUntilEnrolledAgain(t *testing.T) {
 		var woken []string
 		s.db.Subscribe(bridge.Changed, func(key string) { woken = append(woken, key) })
 		s.change(func(tx *db.Tx) error {
-			_, err := bridge.Revoke(tx, s.house, s.bridge.ID, lock.MarkLinksLost)
+			_, err := bridge.Revoke(tx, s.propertyID, s.bridge.ID, lock.MarkLinksLost)
 			return err
 		})
 		if len(woken) != 1 || woken[0] != s.bridge.ID {
@@ -34,7 +34,7 @@ func TestRevokedBridgeIsRefusedUntilEnrolledAgain(t *testing.T) {
 		}
 		var code string
 		s.change(func(tx *db.Tx) (err error) {
-			_, code, err = bridge.ReplaceJoinCode(tx, s.keys, s.ca, s.house, s.bridge.ID)
+			_, code, err = bridge.ReplaceJoinCode(tx, s.keys, s.ca, s.propertyID, s.bridge.ID)
 			return err
 		})
 		e, err := s.apply(code)
@@ -54,14 +54,14 @@ func TestMarkingABridgeOfflineRecordsOneLoss(t *testing.T) {
 	for name, take := range map[string]func(s *site){
 		"revoked": func(s *site) {
 			s.change(func(tx *db.Tx) error {
-				_, err := bridge.Revoke(tx, s.house, s.bridge.ID, lock.MarkLinksLost)
+				_, err := bridge.Revoke(tx, s.propertyID, s.bridge.ID, lock.MarkLinksLost)
 				return err
 			})
 		},
 		"enrolled again": func(s *site) {
 			var code string
 			s.change(func(tx *db.Tx) (err error) {
-				_, code, err = bridge.ReplaceJoinCode(tx, s.keys, s.ca, s.house, s.bridge.ID)
+				_, code, err = bridge.ReplaceJoinCode(tx, s.keys, s.ca, s.propertyID, s.bridge.ID)
 				return err
 			})
 			_, err := s.apply(code)
@@ -75,7 +75,7 @@ func TestMarkingABridgeOfflineRecordsOneLoss(t *testing.T) {
 					s.change(func(tx *db.Tx) error { return tx.Lock.UpdateOneID(lk.ID).SetDoorID("spc_1").Exec(tx.Context()) })
 					since := func(what string, want time.Time) {
 						t.Helper()
-						br, err := bridge.Get(s.db.View(t.Context()), s.house, s.bridge.ID)
+						br, err := bridge.Get(s.db.View(t.Context()), s.propertyID, s.bridge.ID)
 						s.must(err)
 						if br.Online || br.LinkAt == nil || !br.LinkAt.Equal(want) {
 							t.Errorf("%s: online %v, since %v, want %v", what, br.Online, br.LinkAt, want)

@@ -13,7 +13,7 @@ import (
 
 func (s *site) store(lk *ent.Lock) (o lock.UnlockCommand, err error) {
 	err = s.db.Write(s.t.Context(), func(tx *db.Tx) error {
-		o, err = lock.StoreCommand(tx, lock.Node{}, s.house, lk.ID, "staff:x", time.Now().Add(5*time.Second))
+		o, err = lock.StoreCommand(tx, lock.Node{}, s.propertyID, lk.ID, "staff:x", time.Now().Add(5*time.Second))
 		return err
 	})
 	return o, err
@@ -127,7 +127,7 @@ func TestAbandonedCommandsEnd(t *testing.T) {
 		s.clock.Advance(time.Minute)
 		s.change(lock.EndAbandonedCommands)
 		for id, want := range map[string]string{stored.ActID: lock.CommandExpired, claimed.ActID: lock.CommandUnknown} {
-			out, err := lock.GetCommand(s.db.View(t.Context()), s.house, id)
+			out, err := lock.GetCommand(s.db.View(t.Context()), s.propertyID, id)
 			s.must(err)
 			if out.State != want {
 				t.Errorf("an abandoned command is %q, want %q", out.State, want)
@@ -142,7 +142,7 @@ func TestCommandHasTheRemainingTimeOfItsCall(t *testing.T) {
 		lk := s.door()
 		store := func(until time.Time) (o lock.UnlockCommand, err error) {
 			err = s.db.Write(t.Context(), func(tx *db.Tx) error {
-				o, err = lock.StoreCommand(tx, lock.Node{}, s.house, lk.ID, "staff:x", until)
+				o, err = lock.StoreCommand(tx, lock.Node{}, s.propertyID, lk.ID, "staff:x", until)
 				return err
 			})
 			return o, err

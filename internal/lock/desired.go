@@ -18,12 +18,12 @@ import (
 
 // DesiredSlot is the desired state of one slot in the form that is sent to its bridge.
 type DesiredSlot struct {
-	LockID      string
-	Number      uint32
-	Generation  int64
-	NeedsMark   bool // NeedsMark means that MarkSent must be called before the state is sent
-	mayHoldOurs bool
-	row         *ent.Slot
+	LockID        string
+	Number        uint32
+	Generation    int64
+	NeedsMarkSent bool // NeedsMarkSent means that MarkSent must be called before the state is sent
+	mayHoldOwn    bool
+	row           *ent.Slot
 }
 
 // DesiredSlots loads the slots to send to a bridge, removals first. marks has the last sent generation for each lock:
@@ -33,7 +33,7 @@ func DesiredSlots(tx *db.Tx, s *Session, marks map[string]int64) ([]DesiredSlot,
 	for lockID, mark := range marks {
 		above = append(above, entslot.And(entslot.LockID(lockID), entslot.GenerationGT(mark)))
 	}
-	var wishes []DesiredSlot
+	var desired []DesiredSlot
 	for chunk := range slices.Chunk(above, chunkSize/4) {
 		rows, err := tx.Slot.Query().Where(entslot.PropertyID(s.PropertyID), entslot.Or(chunk...)).All(tx.Context())
 		if err != nil {
@@ -41,11 +41,11 @@ func DesiredSlots(tx *db.Tx, s *Session, marks map[string]int64) ([]DesiredSlot,
 		}
 		for _, row := range rows {
 			if concernsBridge(row) {
-				wishes = append(wishes, s.desiredSlot(row))
+				desired = append(desired, s.desiredSlot(row))
 			}
 		}
 	}
-	slices.SortFunc(wishes, func(a, b DesiredSlot) int {
+	slices.SortFunc(desired, func(a, b DesiredSlot) int {
 		if a.row.Present != b.row.Present {
 			if a.row.Present {
 				return 1
@@ -54,14 +54,14 @@ func DesiredSlots(tx *db.Tx, s *Session, marks map[string]int64) ([]DesiredSlot,
 		}
 		return cmp.Or(cmp.Compare(a.LockID, b.LockID), cmp.Compare(a.Number, b.Number))
 	})
-	return wishes, nil
+	return desired, nil
 }
 
 func (s *Session) desiredSlot(row *ent.Slot) DesiredSlot {
 	next, d := s.markSent(row)
 	return DesiredSlot{
-		LockID: row.LockID, Number: uint32(row.Number), Generation: row.Generation, mayHoldOurs: d.MayHoldOurs, row: row,
-		NeedsMark: next.SentTo != row.Claimant || next.SentToOther != row.Inherited,
+		LockID: row.LockID, Number: uint32(row.Number), Generation: row.Generation, mayHoldOwn: d.MayHoldOwn, row: row,
+		NeedsMarkSent: next.SentTo != row.Claimant || next.SentToOther != row.Inherited,
 	}
 }
 
@@ -73,13 +73,13 @@ func (s *Session) markSent(row *ent.Slot) (slot.ServerSlot, slot.Desired) {
 
 // MarkSent records that codes are about to be sent to a bridge: afterwards only the lock can prove that a code is
 // gone. MarkSent omits a slot that has changed since it was loaded, because that change notifies the bridge again.
-func MarkSent(tx *db.Tx, s *Session, wishes []DesiredSlot) ([]DesiredSlot, error) {
+func MarkSent(tx *db.Tx, s *Session, desired []DesiredSlot) ([]DesiredSlot, error) {
 	if _, err := bridge.InSession(tx, s.BridgeID, s.Epoch); err != nil {
 		return nil, err
 	}
-	out := make([]DesiredSlot, 0, len(wishes))
-	for _, w := range wishes {
-		if !w.NeedsMark {
+	out := make([]DesiredSlot, 0, len(desired))
+	for _, w := range desired {
+		if !w.NeedsMarkSent {
 			out = append(out, w)
 			continue
 		}
@@ -100,7 +100,7 @@ func MarkSent(tx *db.Tx, s *Session, wishes []DesiredSlot) ([]DesiredSlot, error
 // Desired converts the slot for package slot and decrypts its PIN.
 func (w DesiredSlot) Desired(ctx context.Context, keys *keyring.Ring) (slot.Desired, error) {
 	d := slot.Desired{
-		Generation: uint64(w.row.Generation), Intent: intentOf(w.row), MayHoldOurs: w.mayHoldOurs, NotBefore: valueOrZero(w.row.NotBefore), NotAfter: valueOrZero(w.row.NotAfter),
+		Generation: uint64(w.row.Generation), Intent: intentOf(w.row), MayHoldOwn: w.mayHoldOwn, NotBefore: valueOrZero(w.row.NotBefore), NotAfter: valueOrZero(w.row.NotAfter),
 	}
 	if d.Intent != slot.Present {
 		return d, nil

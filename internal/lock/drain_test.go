@@ -58,12 +58,12 @@ func TestReleasedCommandIsClaimedOnceByAnotherSession(t *testing.T) {
 		if err := s.claim(s.bridge.ID, s.epoch, o.ActID); err == nil {
 			t.Error("another property released the command")
 		}
-		give(s.house, o.ActID)
+		give(s.propertyID, o.ActID)
 		s.must(s.claim(s.bridge.ID, s.epoch, o.ActID))
 		if _, err := s.end(s.bridge.ID, o.ActID, lock.CommandDone); err != nil {
 			t.Error(err)
 		}
-		give(s.house, o.ActID)
+		give(s.propertyID, o.ActID)
 		if err := s.claim(s.bridge.ID, s.epoch, o.ActID); err == nil {
 			t.Error("a command that was done is claimed again")
 		}

@@ -20,7 +20,7 @@ func TestSupersededSessionClaimsNothing(t *testing.T) {
 		s.clock.Advance(time.Second) // an enrolment is named after its time
 		var code string
 		s.change(func(tx *db.Tx) (err error) {
-			_, code, err = bridge.ReplaceJoinCode(tx, s.keys, s.ca, s.house, s.bridge.ID)
+			_, code, err = bridge.ReplaceJoinCode(tx, s.keys, s.ca, s.propertyID, s.bridge.ID)
 			return err
 		})
 		e, err := s.apply(code) // a slot of the former enrolment has to be claimed
@@ -30,7 +30,7 @@ func TestSupersededSessionClaimsNothing(t *testing.T) {
 		old := s.connect("front")
 		wishes, err := lock.DesiredSlots(s.db.View(t.Context()), old, map[string]int64{lk.ID: 0})
 		s.must(err)
-		if len(wishes) != 1 || !wishes[0].NeedsMark {
+		if len(wishes) != 1 || !wishes[0].NeedsMarkSent {
 			t.Fatalf("wishes %+v, want one to claim", wishes)
 		}
 		s.connect("front")
@@ -78,7 +78,7 @@ func TestSessionsOpenedAtOnceHaveDifferentEpochs(t *testing.T) {
 			}
 			epochs[open.Epoch] = true
 		}
-		br, err := bridge.Get(s.db.View(t.Context()), s.house, s.bridge.ID)
+		br, err := bridge.Get(s.db.View(t.Context()), s.propertyID, s.bridge.ID)
 		s.must(err)
 		if want := first.Epoch + int64(len(epochs)); len(epochs) == 0 || br.Epoch != want || !epochs[want] {
 			t.Errorf("epoch %d after %d and the sessions %v", br.Epoch, first.Epoch, epochs)

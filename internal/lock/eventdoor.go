@@ -34,7 +34,7 @@ func moveLock(tx *db.Tx, lk *ent.Lock, doorID string) (*ent.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = event.Append(tx, event.Event{PropertyID: lk.PropertyID, Subject: event.Inside(lk.ID), Kind: event.LockMoved, Body: body})
+	err = event.Append(tx, event.Event{PropertyID: lk.PropertyID, Subject: event.InternalSubject(lk.ID), Kind: event.LockMoved, Body: body})
 	return moved, err
 }
 
@@ -43,7 +43,7 @@ func doorAt(tx *db.Tx, lk doorOf, at time.Time) (string, error) {
 	if lk.since == nil || !at.Before(*lk.since) {
 		return valueOrZero(lk.doorID), nil
 	}
-	next, err := tx.Event.Query().Where(entevent.PropertyID(lk.propertyID), entevent.Subject(event.Inside(lk.lockID)),
+	next, err := tx.Event.Query().Where(entevent.PropertyID(lk.propertyID), entevent.Subject(event.InternalSubject(lk.lockID)),
 		entevent.Kind(string(event.LockMoved)), entevent.OccurredAtGT(at)).Order(entevent.BySubjectSequence()).First(tx.Context())
 	if ent.IsNotFound(err) { // the record of the move was deleted with other old events
 		return "", nil

@@ -27,16 +27,16 @@ var start = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
 // site is one property with an enrolled bridge.
 type site struct {
-	t      *testing.T
-	db     *db.DB
-	clock  *clock.Fixed
-	keys   *keyring.Ring
-	ca     *bridge.CA
-	house  string
-	bridge *ent.Bridge
-	cert   *x509.Certificate
-	caps   slot.Capabilities
-	epoch  int64
+	t          *testing.T
+	db         *db.DB
+	clock      *clock.Fixed
+	keys       *keyring.Ring
+	ca         *bridge.CA
+	propertyID string
+	bridge     *ent.Bridge
+	cert       *x509.Certificate
+	caps       slot.Capabilities
+	epoch      int64
 }
 
 // each runs f on every database, at a site whose bridge is enrolled and drives nothing yet.
@@ -45,11 +45,11 @@ func each(t *testing.T, f func(t *testing.T, s *site)) {
 	c := clock.At(start)
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		c.Set(start)
-		s := &site{t: t, db: d, clock: c, house: "prp_one", caps: slot.Capabilities{
+		s := &site{t: t, db: d, clock: c, propertyID: "prp_one", caps: slot.Capabilities{
 			PINMin: 4, PINMax: 8, Slots: 3, ReadBack: true, RemoteUnlock: true, Readable: slot.ReadableMasked, Schedule: slot.ScheduleNone,
 		}}
-		dbtest.Insert(t, d, "properties", dbtest.Values{"id": s.house})
-		s.keys = dbtest.Keys(t, d, s.house)
+		dbtest.Insert(t, d, "properties", dbtest.Values{"id": s.propertyID})
+		s.keys = dbtest.Keys(t, d, s.propertyID)
 		s.change(func(tx *db.Tx) (err error) {
 			s.ca, err = bridge.LoadOrCreateCA(tx, s.keys)
 			return err
@@ -76,7 +76,7 @@ func (s *site) code(name string) (*ent.Bridge, string) {
 	var br *ent.Bridge
 	var code string
 	s.change(func(tx *db.Tx) (err error) {
-		br, code, err = bridge.Create(tx, s.keys, s.ca, s.house, name)
+		br, code, err = bridge.Create(tx, s.keys, s.ca, s.propertyID, name)
 		return err
 	})
 	return br, code
@@ -150,7 +150,7 @@ func (s *site) greet(cert *x509.Certificate, hello bridge.Hello, reports ...lock
 func (s *site) door() *ent.Lock {
 	s.t.Helper()
 	open := s.connect("front")
-	lk, err := lock.Get(s.db.View(s.t.Context()), s.house, open.Locks[0].ID)
+	lk, err := lock.Get(s.db.View(s.t.Context()), s.propertyID, open.Locks[0].ID)
 	s.must(err)
 	return lk
 }

@@ -103,7 +103,7 @@ func recordFailedAttempt(tx *db.Tx, lk *ent.Lock, at time.Time) error {
 		return err
 	}
 	e := event.Event{
-		PropertyID: lk.PropertyID, Subject: event.Inside(lk.PropertyID), Kind: event.GuessesAtSite, OccurredAt: at,
+		PropertyID: lk.PropertyID, Subject: event.InternalSubject(lk.PropertyID), Kind: event.GuessesAtSite, OccurredAt: at,
 		Body: map[string]any{"most": SiteBudget.Limit, "minutes": int(SiteBudget.Period.Minutes()), "lockId": lk.ID},
 	}
 	return appendGuessing(tx, e, "guessing.property", lk, SiteBudget, lk.PropertyID, at)
@@ -117,7 +117,7 @@ func appendGuessing(tx *db.Tx, e event.Event, what string, lk *ent.Lock, b Guess
 	return notice.Add(tx, notice.Notice{
 		PropertyID: e.PropertyID, Kind: notice.Guessing, Subject: subject, OnceKey: guessingNoticeKey(subject, at),
 		Params: message.Params{"what": message.Message{Kind: what, Params: message.Params{
-			"lock": lk.Name, "most": b.Limit, "minutes": int(b.Period.Minutes()), "late": lateNote(at, tx.Now()),
+			"lock": lk.Name, "most": b.Limit, "minutes": int(b.Period.Minutes()), "late": lateness(at, tx.Now()),
 		}}},
 	})
 }

@@ -79,20 +79,20 @@ func TestGuessingAtKeypadsReachesStaff(t *testing.T) {
 		guess(lock.LockBudget.Limit-2, "wrongPin")
 		guess(1, "smartkey:badSignature")
 		guess(1, "smartkey:cloned")
-		if got := notified(lk.ID) + notified(s.house); got != 0 {
+		if got := notified(lk.ID) + notified(s.propertyID); got != 0 {
 			t.Errorf("%d notices within the budget", got)
 		}
 		guess(10, "wrongPin")
-		if a, b := notified(lk.ID), notified(s.house); a != 1 || b != 0 {
+		if a, b := notified(lk.ID), notified(s.propertyID); a != 1 || b != 0 {
 			t.Errorf("%d notices of the lock and %d of the site, want 1 and 0", a, b)
 		}
 		guess(50, "wrongPin")
-		if a, b := notified(lk.ID), notified(s.house); a != 1 || b != 1 {
+		if a, b := notified(lk.ID), notified(s.propertyID); a != 1 || b != 1 {
 			t.Errorf("%d notices of the lock and %d of the site, want one each", a, b)
 		}
 		s.clock.Advance(-30 * 24 * time.Hour) // it had been that far ahead
 		guess(60, "wrongPin")
-		if a, b := notified(lk.ID), notified(s.house); a != 2 || b != 2 {
+		if a, b := notified(lk.ID), notified(s.propertyID); a != 2 || b != 2 {
 			t.Errorf("after the clock was set right, %d notices of the lock and %d of the site, want two each", a, b)
 		}
 		if a, b := len(s.events("lock.guessBudgetSpent")), len(s.events("site.guessBudgetSpent")); a != 2 || b != 2 {

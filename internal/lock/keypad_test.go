@@ -112,7 +112,7 @@ func TestTheNoticeOfAPauseThatIsReportedLateIsInThePast(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		s.change(func(tx *db.Tx) error {
-			return tx.Property.UpdateOneID(s.house).SetTimeZone("Europe/Lisbon").Exec(tx.Context())
+			return tx.Property.UpdateOneID(s.propertyID).SetTimeZone("Europe/Lisbon").Exec(tx.Context())
 		})
 		s.clock.Advance(48 * time.Hour)
 		s.change(func(tx *db.Tx) error {
@@ -133,7 +133,7 @@ func TestAPauseIsStoredAlthoughTheTimeZoneCannotBeLoaded(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.door()
 		s.change(func(tx *db.Tx) error {
-			return tx.Property.UpdateOneID(s.house).SetTimeZone("Europe/Atlantis").Exec(tx.Context())
+			return tx.Property.UpdateOneID(s.propertyID).SetTimeZone("Europe/Atlantis").Exec(tx.Context())
 		})
 		s.change(func(tx *db.Tx) error {
 			_, _, err := lock.StoreEvents(tx, s.bridge.ID, s.epoch, []lock.LockEvent{{

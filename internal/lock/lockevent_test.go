@@ -103,7 +103,7 @@ func TestEachGenerationBelongsToItsGrant(t *testing.T) {
 		}
 		s.clock.Advance(time.Hour)
 		s.change(func(tx *db.Tx) error {
-			if err := event.Append(tx, event.Event{PropertyID: s.house, Subject: event.Inside(row.ID), Kind: event.SlotReassigned}); err != nil {
+			if err := event.Append(tx, event.Event{PropertyID: s.propertyID, Subject: event.InternalSubject(row.ID), Kind: event.SlotReassigned}); err != nil {
 				return err
 			}
 			_, err := event.Forget(tx, tx.Now(), 0, 1000)
@@ -121,7 +121,7 @@ func TestAOneTimeCodeIsUsedAtOneDoor(t *testing.T) {
 		open := s.connect("front", "back")
 		at := map[string]*ent.Slot{}
 		for _, l := range open.Locks {
-			lk, err := lock.Get(s.db.View(t.Context()), s.house, l.ID)
+			lk, err := lock.Get(s.db.View(t.Context()), s.propertyID, l.ID)
 			s.must(err)
 			s.change(func(tx *db.Tx) (err error) {
 				p := s.placeOf("cod_a", "123456")
@@ -158,14 +158,14 @@ func TestEventsNameTheDoorOfTheirTime(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		for _, door := range []string{"spc_1", "spc_2"} {
 			s.change(func(tx *db.Tx) error {
-				return tx.Space.Create().SetID(door).SetPropertyID(s.house).SetName(door).SetType("Room").SetIsPrivate(true).Exec(tx.Context())
+				return tx.Space.Create().SetID(door).SetPropertyID(s.propertyID).SetName(door).SetType("Room").SetIsPrivate(true).Exec(tx.Context())
 			})
 		}
 		lk := s.door()
 		hangs := func(minute int, door string) {
 			s.clock.Set(start.Add(time.Duration(minute) * time.Minute))
 			s.change(func(tx *db.Tx) error {
-				_, err := lock.AssignDoor(tx, s.house, lk.ID, door)
+				_, err := lock.AssignDoor(tx, s.propertyID, lk.ID, door)
 				return err
 			})
 		}
@@ -224,20 +224,20 @@ func TestTheDoorOfBeforeAForgottenMoveIsUnknown(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		for _, door := range []string{"spc_1", "spc_2"} {
 			s.change(func(tx *db.Tx) error {
-				return tx.Space.Create().SetID(door).SetPropertyID(s.house).SetName(door).SetType("Room").SetIsPrivate(true).Exec(tx.Context())
+				return tx.Space.Create().SetID(door).SetPropertyID(s.propertyID).SetName(door).SetType("Room").SetIsPrivate(true).Exec(tx.Context())
 			})
 		}
 		lk := s.door()
 		for _, door := range []string{"spc_1", "", "spc_2"} {
 			s.clock.Advance(time.Hour)
 			s.change(func(tx *db.Tx) error {
-				_, err := lock.AssignDoor(tx, s.house, lk.ID, door)
+				_, err := lock.AssignDoor(tx, s.propertyID, lk.ID, door)
 				return err
 			})
 		}
 		s.clock.Advance(time.Hour)
 		s.change(func(tx *db.Tx) error {
-			if err := event.Append(tx, event.Event{PropertyID: s.house, Subject: event.Inside(lk.ID), Kind: event.LockOnline}); err != nil {
+			if err := event.Append(tx, event.Event{PropertyID: s.propertyID, Subject: event.InternalSubject(lk.ID), Kind: event.LockOnline}); err != nil {
 				return err
 			}
 			_, err := event.Forget(tx, tx.Now(), 0, 1000)
@@ -268,7 +268,7 @@ func TestAnOpeningOfAGrantManyGrantsAgo(t *testing.T) {
 		row := s.mustPut(lk, "gra_now", "123456")
 		s.change(func(tx *db.Tx) error {
 			for n := range 100 {
-				err := event.Append(tx, event.Event{PropertyID: s.house, Subject: event.Inside(row.ID), Kind: event.SlotReassigned,
+				err := event.Append(tx, event.Event{PropertyID: s.propertyID, Subject: event.InternalSubject(row.ID), Kind: event.SlotReassigned,
 					Body: map[string]any{"lockId": lk.ID, "doorId": "spc_1", "grantId": fmt.Sprintf("gra_%d", n), "since": 10 * n, "until": 10*n + 5}})
 				if err != nil {
 					return err

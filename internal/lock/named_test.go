@@ -25,7 +25,7 @@ func (s *site) hear(h lock.LockReport) *ent.Lock {
 		}
 		return err
 	})
-	lk, err := lock.Get(s.db.View(s.t.Context()), s.house, id)
+	lk, err := lock.Get(s.db.View(s.t.Context()), s.propertyID, id)
 	s.must(err)
 	return lk
 }
@@ -44,7 +44,7 @@ func TestALockHasTheNameOfItsBridgeUntilStaffRenameIt(t *testing.T) {
 		if lk.Name != "room 102" {
 			t.Errorf("after a report without a name: %q", lk.Name)
 		}
-		s.change(func(tx *db.Tx) error { _, err := lock.Rename(tx, s.house, lk.ID, "Suite"); return err })
+		s.change(func(tx *db.Tx) error { _, err := lock.Rename(tx, s.propertyID, lk.ID, "Suite"); return err })
 		if lk := s.hear(lock.LockReport{Name: "room 103"}); lk.Name != "Suite" {
 			t.Errorf("the bridge replaced the name that staff gave with %q", lk.Name)
 		}
@@ -56,7 +56,7 @@ func TestDiscoveredLockHasTheNameOfItsBridge(t *testing.T) {
 		hello := bridge.Hello{Node: "nod_a", BootID: "boot", Clock: s.clock.Now()}
 		open, err := s.greet(s.cert, hello, lock.LockReport{Address: "0x1", Name: "room 101", Capabilities: &s.caps})
 		s.must(err)
-		lk, err := lock.Get(s.db.View(t.Context()), s.house, open.Locks[0].ID)
+		lk, err := lock.Get(s.db.View(t.Context()), s.propertyID, open.Locks[0].ID)
 		s.must(err)
 		if lk.Name != "room 101" {
 			t.Errorf("%q", lk.Name)
@@ -72,7 +72,7 @@ func TestABridgeWithoutItsBrokerIsReportedAsThat(t *testing.T) {
 		for _, cause := range []string{slot.BrokerUnreachable, slot.GatewayOffline} {
 			s.connect("front")
 			lk = s.hear(lock.LockReport{Status: &lock.Status{OfflineCause: cause}})
-			states, err := lock.LoadStates(s.db.View(t.Context()), s.clock.Now(), s.house, []*ent.Lock{lk})
+			states, err := lock.LoadStates(s.db.View(t.Context()), s.clock.Now(), s.propertyID, []*ent.Lock{lk})
 			s.must(err)
 			if st := states[lk.ID]; st.Online || st.OfflineReason != cause {
 				t.Errorf("%s: %+v", cause, st)
@@ -98,7 +98,7 @@ func TestABridgeWithoutItsBrokerIsReportedAsThat(t *testing.T) {
 }
 
 // A lock does not answer. Then Zigbee2MQTT is away at its bridge: staff are notified when that lasts for 15 minutes, not
-// because the lock was offline for longer. The notice is settled when Zigbee2MQTT is back, though the lock is not.
+// because the lock was offline for longer. The notice is resolved when Zigbee2MQTT is back, though the lock is not.
 func TestTheAgeOfAnOfflineCauseCounts(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()

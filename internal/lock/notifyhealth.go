@@ -49,7 +49,7 @@ func updateLockLink(tx *db.Tx, lk *ent.Lock, move func(LinkState, time.Time) (Li
 	case Down:
 		return event.Append(tx, newLockEvent(lk, event.LockOffline, map[string]any{"reason": reason}))
 	case Up:
-		if err := notice.Settle(tx, notice.LockUnreachable.Key(lk.ID)); err != nil {
+		if err := notice.Resolve(tx, notice.LockUnreachable.Key(lk.ID)); err != nil {
 			return err
 		}
 		return event.Append(tx, asInternal(newLockEvent(lk, event.LockOnline, map[string]any{})))
@@ -59,7 +59,7 @@ func updateLockLink(tx *db.Tx, lk *ent.Lock, move func(LinkState, time.Time) (Li
 
 // asInternal marks an event of a lock so that it is not delivered to webhooks.
 func asInternal(e event.Event) event.Event {
-	e.Subject = event.Inside(e.Subject)
+	e.Subject = event.InternalSubject(e.Subject)
 	return e
 }
 
@@ -77,13 +77,13 @@ func updateBridgeLink(tx *db.Tx, br *ent.Bridge, move func(LinkState, time.Time)
 			return fmt.Errorf("store the link state of a bridge: %w", err)
 		}
 	}
-	e := event.Event{PropertyID: br.PropertyID, Subject: event.Inside(br.ID), Body: map[string]any{"bridgeId": br.ID}}
+	e := event.Event{PropertyID: br.PropertyID, Subject: event.InternalSubject(br.ID), Body: map[string]any{"bridgeId": br.ID}}
 	switch notification {
 	case Down:
 		e.Kind, e.Body["reason"] = event.BridgeOffline, reason
 	case Up:
 		e.Kind = event.BridgeOnline
-		if err := notice.Settle(tx, notice.BridgeUnreachable.Key(br.ID)); err != nil {
+		if err := notice.Resolve(tx, notice.BridgeUnreachable.Key(br.ID)); err != nil {
 			return err
 		}
 	default:
@@ -100,7 +100,7 @@ func updateBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 	case Down:
 		return recordBatteryLow(tx, lk, newLockEvent(lk, event.LockBatteryLow, map[string]any{"percent": *now.BatteryPercent}))
 	case Up:
-		if err := notice.Settle(tx, notice.BatteryLow.Key(lk.ID)); err != nil {
+		if err := notice.Resolve(tx, notice.BatteryLow.Key(lk.ID)); err != nil {
 			return err
 		}
 		if err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).ClearBatteryNotifiedAt().Exec(tx.Context()); err != nil {

@@ -132,7 +132,7 @@ func appendEvidenceChange(tx *db.Tx, lk *ent.Lock, l EvidenceChange, at time.Tim
 		at = s.ChangedAt // the bridge's clock is slow: evidence cannot be older than the desired code
 	}
 	return event.Append(tx, event.Event{
-		PropertyID: s.PropertyID, Subject: event.Inside(s.LockID), Kind: event.CredentialChanged, GrantID: s.GrantID, Body: body, OccurredAt: at,
+		PropertyID: s.PropertyID, Subject: event.InternalSubject(s.LockID), Kind: event.CredentialChanged, GrantID: s.GrantID, Body: body, OccurredAt: at,
 	})
 }
 

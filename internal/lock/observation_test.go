@@ -68,14 +68,14 @@ func TestForeignCodeIsKeptAndItsSlotNotUsed(t *testing.T) {
 	})
 }
 
-func TestAReenrolledBridgeLearnsThatASlotMayHoldOurs(t *testing.T) {
+func TestAReenrolledBridgeLearnsThatASlotMayHoldOwn(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		s.mustPut(lk, "grt_a", "123456")
 		var code string
 		s.clock.Advance(1e9)
 		s.change(func(tx *db.Tx) (err error) {
-			_, code, err = bridge.ReplaceJoinCode(tx, s.keys, s.ca, s.house, s.bridge.ID)
+			_, code, err = bridge.ReplaceJoinCode(tx, s.keys, s.ca, s.propertyID, s.bridge.ID)
 			return err
 		})
 		e, err := s.apply(code)
@@ -84,7 +84,7 @@ func TestAReenrolledBridgeLearnsThatASlotMayHoldOurs(t *testing.T) {
 		open := s.connect("front")
 		wishes, err := lock.DesiredSlots(s.db.View(t.Context()), open, map[string]int64{lk.ID: 0})
 		s.must(err)
-		if len(wishes) != 1 || !wishes[0].NeedsMark {
+		if len(wishes) != 1 || !wishes[0].NeedsMarkSent {
 			t.Fatalf("wishes %+v, want one to claim", wishes)
 		}
 		s.change(func(tx *db.Tx) (err error) {
@@ -93,12 +93,12 @@ func TestAReenrolledBridgeLearnsThatASlotMayHoldOurs(t *testing.T) {
 		})
 		d, err := wishes[0].Desired(t.Context(), s.keys)
 		s.must(err)
-		if !d.MayHoldOurs || d.Intent != slot.Present || string(d.PIN) != "123456" || wishes[0].NeedsMark {
-			t.Errorf("desired %v claimed %v", d, d.MayHoldOurs)
+		if !d.MayHoldOwn || d.Intent != slot.Present || string(d.PIN) != "123456" || wishes[0].NeedsMarkSent {
+			t.Errorf("desired %v claimed %v", d, d.MayHoldOwn)
 		}
 		again, err := lock.DesiredSlots(s.db.View(t.Context()), open, map[string]int64{lk.ID: 0})
 		s.must(err)
-		if again[0].NeedsMark {
+		if again[0].NeedsMarkSent {
 			t.Error("the claim was not stored")
 		}
 	})
@@ -115,7 +115,7 @@ func TestABridgeLearnsOfCodesThatItReportedBefore(t *testing.T) {
 			s.must(err)
 			d, err := wishes[0].Desired(t.Context(), s.keys)
 			s.must(err)
-			return d.MayHoldOurs
+			return d.MayHoldOwn
 		}
 		if claimed() {
 			t.Error("before it reported anything")
@@ -123,7 +123,7 @@ func TestABridgeLearnsOfCodesThatItReportedBefore(t *testing.T) {
 		s.reportAs(row, slot.Observed{Generation: uint64(row.Generation), Present: true, Evidence: slot.Verified})
 		row = s.clear(lk, row)
 		if !claimed() {
-			t.Error("MayHoldOurs is missing in the removal of a code that it reported")
+			t.Error("MayHoldOwn is missing in the removal of a code that it reported")
 		}
 		s.reportAs(row, slot.Observed{Generation: uint64(row.Generation), Evidence: slot.Verified})
 		if claimed() {

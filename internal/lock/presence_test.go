@@ -12,7 +12,7 @@ import (
 
 func (s *site) bridgeRow() *ent.Bridge {
 	s.t.Helper()
-	br, err := bridge.Get(s.db.View(s.t.Context()), s.house, s.bridge.ID)
+	br, err := bridge.Get(s.db.View(s.t.Context()), s.propertyID, s.bridge.ID)
 	s.must(err)
 	return br
 }
@@ -61,11 +61,11 @@ func TestAHeartbeatRestoresALostBridge(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		s.change(func(tx *db.Tx) error {
-			gate := tx.Gate.Create().SetID("gat_1").SetPropertyID(s.house).SetName("gate").SetSpaceIds([]string{})
+			gate := tx.Gate.Create().SetID("gat_1").SetPropertyID(s.propertyID).SetName("gate").SetSpaceIds([]string{})
 			if err := gate.Exec(tx.Context()); err != nil {
 				return err
 			}
-			_, err := lock.AssignDoor(tx, s.house, lk.ID, "gat_1")
+			_, err := lock.AssignDoor(tx, s.propertyID, lk.ID, "gat_1")
 			return err
 		})
 		s.lose()
@@ -111,7 +111,7 @@ func TestAHeartbeatRestoresNoRevokedBridge(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.door()
 		s.change(func(tx *db.Tx) error {
-			_, err := bridge.Revoke(tx, s.house, s.bridge.ID, lock.MarkLinksLost)
+			_, err := bridge.Revoke(tx, s.propertyID, s.bridge.ID, lock.MarkLinksLost)
 			return err
 		})
 		s.touch("nod_a", s.epoch)

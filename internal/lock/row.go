@@ -67,7 +67,7 @@ func serverSlotOf(s *ent.Slot, lk *ent.Lock) slot.ServerSlot {
 	return slot.ServerSlot{
 		Desired: slot.Desired{
 			Generation: uint64(s.Generation), Intent: intentOf(s),
-			NotBefore: valueOrZero(s.NotBefore), NotAfter: valueOrZero(s.NotAfter), LaterWindows: packedLaterWindows(s), OneTimeID: s.Once, MayHoldOurs: s.Inherited,
+			NotBefore: valueOrZero(s.NotBefore), NotAfter: valueOrZero(s.NotAfter), LaterWindows: packedLaterWindows(s), OneTimeID: s.Once, MayHoldOwn: s.Inherited,
 		},
 		Observed:       observedOf(s),
 		Grant:          grant,

@@ -72,7 +72,7 @@ func TestOlderEpochHasNoEffect(t *testing.T) {
 			}
 		}
 		s.change(func(tx *db.Tx) error { return lock.CloseSession(tx, s.bridge.ID, old, bridge.Disconnected) })
-		br, err := bridge.Get(s.db.View(t.Context()), s.house, s.bridge.ID)
+		br, err := bridge.Get(s.db.View(t.Context()), s.propertyID, s.bridge.ID)
 		s.must(err)
 		if !br.Online {
 			t.Error("the older session's end marked the newer offline")
@@ -84,13 +84,13 @@ func TestOlderEpochHasNoEffect(t *testing.T) {
 func TestLocksAreDiscoveredUnderTheBridgesPropertyAndGoOffline(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.connect("front", "back")
-		locks, _, err := lock.List(s.db.View(t.Context()), s.house, lock.ListFilter{}, 0, 1000)
+		locks, _, err := lock.List(s.db.View(t.Context()), s.propertyID, lock.ListFilter{}, 0, 1000)
 		s.must(err)
-		if len(locks) != 2 || locks[0].PropertyID != s.house || locks[0].Capabilities.Slots != 3 {
+		if len(locks) != 2 || locks[0].PropertyID != s.propertyID || locks[0].Capabilities.Slots != 3 {
 			t.Fatalf("locks: %v", locks)
 		}
 		states := func() map[string]lock.State {
-			st, err := lock.LoadStates(s.db.View(t.Context()), s.clock.Now(), s.house, locks)
+			st, err := lock.LoadStates(s.db.View(t.Context()), s.clock.Now(), s.propertyID, locks)
 			s.must(err)
 			return st
 		}
@@ -98,7 +98,7 @@ func TestLocksAreDiscoveredUnderTheBridgesPropertyAndGoOffline(t *testing.T) {
 			t.Errorf("states %v, want both online", st)
 		}
 		s.connect("front")
-		locks, _, err = lock.List(s.db.View(t.Context()), s.house, lock.ListFilter{}, 0, 1000)
+		locks, _, err = lock.List(s.db.View(t.Context()), s.propertyID, lock.ListFilter{}, 0, 1000)
 		s.must(err)
 		if st := states(); !st[locks[0].ID].Online || st[locks[1].ID].Online {
 			t.Errorf("states %v, want the lock that was not named offline", st)
@@ -108,7 +108,7 @@ func TestLocksAreDiscoveredUnderTheBridgesPropertyAndGoOffline(t *testing.T) {
 			t.Error("a lock is online whose bridge sent no heartbeat for a minute")
 		}
 		s.change(lock.MarkSilentBridgesOffline)
-		br, err := bridge.Get(s.db.View(t.Context()), s.house, s.bridge.ID)
+		br, err := bridge.Get(s.db.View(t.Context()), s.propertyID, s.bridge.ID)
 		s.must(err)
 		if br.Online || br.OfflineReason != string(bridge.NodeLost) {
 			t.Errorf("online %v, reason %q", br.Online, br.OfflineReason)
@@ -137,11 +137,11 @@ func TestDoorHasOneLock(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		open := s.connect("front", "back")
 		s.change(func(tx *db.Tx) error {
-			return tx.Gate.Create().SetID("gat_1").SetPropertyID(s.house).SetName("gate").SetSpaceIds([]string{}).Exec(tx.Context())
+			return tx.Gate.Create().SetID("gat_1").SetPropertyID(s.propertyID).SetName("gate").SetSpaceIds([]string{}).Exec(tx.Context())
 		})
 		assign := func(lockID, door string) error {
 			return s.db.Write(t.Context(), func(tx *db.Tx) error {
-				_, err := lock.AssignDoor(tx, s.house, lockID, door)
+				_, err := lock.AssignDoor(tx, s.propertyID, lockID, door)
 				return err
 			})
 		}
@@ -153,7 +153,7 @@ func TestDoorHasOneLock(t *testing.T) {
 		if err := assign(open.Locks[1].ID, "gat_2"); !fault.Has(err, fault.SpaceNotFound) {
 			t.Errorf("a door that is not there: %v", err)
 		}
-		at, err := lock.LocksByDoor(s.db.View(t.Context()), s.house, []string{"gat_1", "gat_2"})
+		at, err := lock.LocksByDoor(s.db.View(t.Context()), s.propertyID, []string{"gat_1", "gat_2"})
 		s.must(err)
 		if len(at) != 1 || at["gat_1"].ID != open.Locks[0].ID {
 			t.Errorf("locks at doors: %v", at)
@@ -165,7 +165,7 @@ func TestDoorHasOneLock(t *testing.T) {
 
 func (s *site) events(kind string) []*ent.Event {
 	s.t.Helper()
-	rows, err := s.db.Read().Event.Query().Where(entevent.PropertyID(s.house), entevent.Kind(kind)).Order(entevent.ByID()).All(s.t.Context())
+	rows, err := s.db.Read().Event.Query().Where(entevent.PropertyID(s.propertyID), entevent.Kind(kind)).Order(entevent.ByID()).All(s.t.Context())
 	s.must(err)
 	return rows
 }

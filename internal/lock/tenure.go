@@ -27,7 +27,7 @@ func recordTenure(tx *db.Tx, was, row *ent.Slot) error {
 		return nil
 	}
 	return event.Append(tx, event.Event{
-		PropertyID: row.PropertyID, Subject: event.Inside(row.ID), Kind: event.SlotReassigned,
+		PropertyID: row.PropertyID, Subject: event.InternalSubject(row.ID), Kind: event.SlotReassigned,
 		Body: map[string]any{"lockId": row.LockID, "doorId": was.DoorID, "grantId": was.GrantID, "since": was.Since, "until": row.Since - 1},
 	})
 }
@@ -39,7 +39,7 @@ const formerTenurePage = 20
 // generation, or if the record was deleted with other old events.
 func formerTenure(tx *db.Tx, row *ent.Slot, generation int64) (tenure, bool, error) {
 	for before := int64(math.MaxInt64); ; {
-		events, err := tx.Event.Query().Where(entevent.PropertyID(row.PropertyID), entevent.Subject(event.Inside(row.ID)),
+		events, err := tx.Event.Query().Where(entevent.PropertyID(row.PropertyID), entevent.Subject(event.InternalSubject(row.ID)),
 			entevent.Kind(string(event.SlotReassigned)), entevent.SubjectSequenceLT(before)).
 			Order(entevent.BySubjectSequence(sql.OrderDesc())).Limit(formerTenurePage).All(tx.Context())
 		if err != nil {

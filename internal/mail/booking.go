@@ -32,10 +32,10 @@ type Decision struct {
 }
 
 const (
-	// settleAfter is how long a group must be unchanged before its bookers are invited: the PMS sends its rooms one after another.
-	settleAfter = 90 * time.Second
-	// settleAtMost is the longest wait of a due invitation in a group that keeps changing.
-	settleAtMost = 10 * time.Minute
+	// quietTime is how long a group must be unchanged before its bookers are invited: the PMS sends its rooms one after another.
+	quietTime = 90 * time.Second
+	// maxQuietWait is the longest wait of a due invitation in a group that keeps changing.
+	maxQuietWait = 10 * time.Minute
 )
 
 // MaxLinks is the most rooms that one mail lists. A booker of more gets several mails: mail programs cut off long ones.
@@ -44,9 +44,9 @@ const MaxLinks = 50
 // Decide decides about all rooms of a booking. grouped means that the PMS may send more rooms of it.
 func Decide(rooms []Room, grouped bool, when Schedule, now time.Time) Decision {
 	var d Decision
-	settled := now
+	complete := now
 	if grouped {
-		settled = settledAt(rooms)
+		complete = completeAt(rooms)
 	}
 	due := map[Due]map[string]bool{DueInvitation: {}, DueReminder: {}} // the addresses with a mail that may be sent now
 	current, kinds := make([]Room, len(rooms)), make([]Due, len(rooms))
@@ -62,7 +62,7 @@ func Decide(rooms []Room, grouped bool, when Schedule, now time.Time) Decision {
 		case DueReminder:
 			due[kind][r.Address] = true
 		case DueInvitation:
-			if !r.waitsUntil(settled, now).After(now) {
+			if !r.waitsUntil(complete, now).After(now) {
 				due[kind][r.Address] = true
 			}
 		}
@@ -75,16 +75,16 @@ func Decide(rooms []Room, grouped bool, when Schedule, now time.Time) Decision {
 			d.addRoom(Reminder, r)
 		case kinds[i] == DueInvitation:
 			d.Waiting = append(d.Waiting, r.ID)
-			d.decideAgainAt(r.waitsUntil(settled, now))
+			d.decideAgainAt(r.waitsUntil(complete, now))
 		}
 	}
 	return d
 }
 
-// settledAt returns when a group counts as complete.
-func settledAt(rooms []Room) (at time.Time) {
+// completeAt returns when a group counts as complete.
+func completeAt(rooms []Room) (at time.Time) {
 	for _, r := range rooms {
-		if end := r.Changed.Add(settleAfter); end.After(at) {
+		if end := r.Changed.Add(quietTime); end.After(at) {
 			at = end
 		}
 	}
@@ -92,15 +92,15 @@ func settledAt(rooms []Room) (at time.Time) {
 }
 
 // waitsUntil returns when the due invitation of a room may be sent.
-func (r Room) waitsUntil(settled, now time.Time) time.Time {
+func (r Room) waitsUntil(complete, now time.Time) time.Time {
 	since := r.DueSince
 	if since.IsZero() {
 		since = now
 	}
-	if limit := since.Add(settleAtMost); limit.Before(settled) {
+	if limit := since.Add(maxQuietWait); limit.Before(complete) {
 		return limit
 	}
-	return settled
+	return complete
 }
 
 // withoutFormer returns the room without an invitation that no longer counts.

@@ -19,7 +19,7 @@ const (
 	NoMail      Delivery = ""        // no mail was ordered
 	OnItsWay    Delivery = "waiting" // it will be sent, or it is sent now
 	Delivered   Delivery = "sent"    // the mail server took it, or it is in a mailbox that guests read
-	Held        Delivery = "held"    // it stays in the property's mailbox, which no guest reads
+	InMailbox   Delivery = "held"    // it stays in the property's mailbox, which no guest reads
 	Undelivered Delivery = "failed"
 )
 
@@ -54,7 +54,7 @@ func OutletOf(view *db.Tx, propertyID string, open bool) (Outlet, error) {
 func DeliveryOf(s State, o Outlet) Delivery {
 	switch {
 	case s == InBox && o != ToOpenMailbox, s == Waiting && !o.Reaches():
-		return Held
+		return InMailbox
 	}
 	switch s {
 	case Waiting, Sending:

@@ -9,8 +9,8 @@ func TestDelivery(t *testing.T) {
 		outlet Outlet
 		want   Delivery
 	}{
-		{Waiting, ToServer, OnItsWay}, {Waiting, ToOpenMailbox, OnItsWay}, {Waiting, ToMailbox, Held},
-		{InBox, ToServer, Held}, {InBox, ToOpenMailbox, Delivered}, {InBox, ToMailbox, Held},
+		{Waiting, ToServer, OnItsWay}, {Waiting, ToOpenMailbox, OnItsWay}, {Waiting, ToMailbox, InMailbox},
+		{InBox, ToServer, InMailbox}, {InBox, ToOpenMailbox, Delivered}, {InBox, ToMailbox, InMailbox},
 		{Sending, ToServer, OnItsWay}, {Sending, ToMailbox, OnItsWay},
 		{Sent, ToServer, Delivered}, {Sent, ToMailbox, Delivered},
 		{Failed, ToServer, Undelivered}, {Bounced, ToMailbox, Undelivered}, {Canceled, ToServer, NoMail},

@@ -94,23 +94,23 @@ func OpenOf(tx *db.Tx, propertyID string, onceKeys []string) (map[string]bool, e
 	return open, nil
 }
 
-// Settle ends problems. If one occurs again, staff are notified again.
-func Settle(tx *db.Tx, onceKeys ...string) error {
+// Resolve ends problems. If one occurs again, staff are notified again.
+func Resolve(tx *db.Tx, onceKeys ...string) error {
 	if len(onceKeys) == 0 {
 		return nil
 	}
 	err := tx.Notice.Update().Where(notice.OnceKeyIn(onceKeys...)).ClearOnceKey().Exec(tx.Context())
 	if err != nil {
-		return fmt.Errorf("settle a notice: %w", err)
+		return fmt.Errorf("resolve a notice: %w", err)
 	}
 	return nil
 }
 
-// SettleAbout settles the notices of one kind about a subject.
-func SettleAbout(tx *db.Tx, propertyID string, kind Kind, subject string) error {
+// ResolveAbout resolves the notices of one kind about a subject.
+func ResolveAbout(tx *db.Tx, propertyID string, kind Kind, subject string) error {
 	err := tx.Notice.Update().Where(notice.PropertyID(propertyID), notice.Kind(string(kind)), notice.Subject(subject), notice.OnceKeyNotNil()).ClearOnceKey().Exec(tx.Context())
 	if err != nil {
-		return fmt.Errorf("settle notices: %w", err)
+		return fmt.Errorf("resolve notices: %w", err)
 	}
 	return nil
 }

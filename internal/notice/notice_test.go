@@ -73,7 +73,7 @@ func TestProblemIsNotifiedOnce(t *testing.T) {
 			return err
 		})
 		tell("read, but it stands")
-		write(t, d, func(tx *db.Tx) error { return Settle(tx, p+"/k") })
+		write(t, d, func(tx *db.Tx) error { return Resolve(tx, p+"/k") })
 		tell("came back")
 		if diff := cmp.Diff([]string{"came back", "first"}, texts(p, false)); diff != "" {
 			t.Error(diff)
@@ -96,7 +96,7 @@ func TestOldNoticesAreDeleted(t *testing.T) {
 					return err
 				}
 			}
-			if err := Settle(tx, p+"/stood"); err != nil {
+			if err := Resolve(tx, p+"/stood"); err != nil {
 				return err
 			}
 			for _, step := range []struct {

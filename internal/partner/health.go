@@ -107,7 +107,7 @@ func notifyFailing(tx *db.Tx, row *ent.Endpoint, failure string) error {
 }
 
 func clearFailingNotice(tx *db.Tx, integrationID, action string) error {
-	return notice.Settle(tx, failingKey(integrationID, action))
+	return notice.Resolve(tx, failingKey(integrationID, action))
 }
 
 func failingKey(integrationID, action string) string {

@@ -22,7 +22,7 @@ func appendChangedEvent(tx *db.Tx, row *ent.Reservation, held *Record, merged Re
 		body["stateBefore"] = string(held.State)
 	}
 	return event.Append(tx, event.Event{
-		PropertyID: row.PropertyID, Subject: event.Inside(row.ID), Kind: event.ReservationChanged, Body: body,
+		PropertyID: row.PropertyID, Subject: event.InternalSubject(row.ID), Kind: event.ReservationChanged, Body: body,
 	})
 }
 

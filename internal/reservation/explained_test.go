@@ -55,7 +55,7 @@ func (h *testProperty) linked(name, door string, kind event.Kind) {
 	h.t.Helper()
 	subject := h.at("lck-" + name)
 	if kind.Internal() {
-		subject = event.Inside(subject)
+		subject = event.InternalSubject(subject)
 	}
 	h.write(func(tx *db.Tx) error {
 		return event.Append(tx, event.Event{PropertyID: h.id, Subject: subject, Kind: kind,

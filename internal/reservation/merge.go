@@ -139,7 +139,7 @@ func (m *merge) state() {
 	switch {
 	case m.out.State == "":
 		m.addWrong(State, fault.Required, "is required: one of "+states)
-	case !m.out.State.Known():
+	case !m.out.State.Valid():
 		m.addWrong(State, fault.WrongValue, "must be one of "+states)
 	}
 }

@@ -123,8 +123,8 @@ func loadRemains(tx *db.Tx, propertyID string, ids []string) (map[string]remains
 		}
 	}
 	for _, id := range ids {
-		stayOf[id], stayOf[event.Inside(id)] = id, id
-		subjects = append(subjects, id, event.Inside(id))
+		stayOf[id], stayOf[event.InternalSubject(id)] = id, id
+		subjects = append(subjects, id, event.InternalSubject(id))
 	}
 	recent := entevent.CreatedAtGT(tx.Now().Add(-recentEvents))
 	setRecent := func(r *remains) { r.recentEvent = true }
@@ -168,7 +168,7 @@ func (svc Service) handleBlocked(tx *db.Tx, row *ent.Reservation, block Block) e
 	if !retentionOver(row.ToAt, tx.Now(), svc.Keep+blockNotice) {
 		return nil
 	}
-	if err := settleBlocks(tx, row.ID, block); err != nil {
+	if err := resolveBlockNotices(tx, row.ID, block); err != nil {
 		return err
 	}
 	kind := blockNotices[block]
@@ -178,13 +178,13 @@ func (svc Service) handleBlocked(tx *db.Tx, row *ent.Reservation, block Block) e
 	return notice.Add(tx, notice.Notice{PropertyID: row.PropertyID, Kind: kind, Subject: row.ID, OnceKey: kind.Key(row.ID)})
 }
 
-// settleBlocks settles the notices of a stay about other reasons than present.
-func settleBlocks(tx *db.Tx, reservationID string, present Block) error {
+// resolveBlockNotices resolves the notices of a stay about other reasons than present.
+func resolveBlockNotices(tx *db.Tx, reservationID string, present Block) error {
 	for block, kind := range blockNotices {
 		if block == present {
 			continue
 		}
-		if err := notice.Settle(tx, kind.Key(reservationID)); err != nil {
+		if err := notice.Resolve(tx, kind.Key(reservationID)); err != nil {
 			return err
 		}
 	}
@@ -238,7 +238,7 @@ func (svc Service) removeAll(tx *db.Tx, propertyID string, rows []*ent.Reservati
 		mac := svc.tombstoneMAC(Scope{PropertyID: propertyID, IntegrationID: row.IntegrationID}, row.PmsID)
 		tombstones[i] = tx.Tombstone.Create().SetPropertyID(propertyID).SetMAC(mac).SetPmsUpdatedAt(at).SetCreatedAt(tx.Now())
 		ids, changed = append(ids, row.ID), append(changed, row.UpdatedAt)
-		subjects = append(subjects, row.ID, event.Inside(row.ID))
+		subjects = append(subjects, row.ID, event.InternalSubject(row.ID))
 	}
 	if err := event.Delete(tx, propertyID, subjects, grantIDs); err != nil {
 		return err

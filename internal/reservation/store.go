@@ -248,7 +248,7 @@ func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent
 		}
 	}
 	if due := svc.Keep + blockNotice; retentionOver(held.To, tx.Now(), due) && !retentionOver(r.To, tx.Now(), due) {
-		if err := settleBlocks(tx, row.ID, ""); err != nil {
+		if err := resolveBlockNotices(tx, row.ID, ""); err != nil {
 			return nil, err
 		}
 	}

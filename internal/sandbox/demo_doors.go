@@ -127,7 +127,7 @@ func (s *demo) awaitPlan(ctx context.Context, id, status, evidence string) (a An
 
 // awaitEmptyLock waits until a lock has no code.
 func (s *demo) awaitEmptyLock(ctx context.Context, door string) error {
-	return s.Await(ctx, door+" has no code", func(context.Context) (bool, error) { return len(s.House.Slots(s.doors[s.Spaces[door]])) == 0, nil })
+	return s.Await(ctx, door+" has no code", func(context.Context) (bool, error) { return len(s.Site.Slots(s.doors[s.Spaces[door]])) == 0, nil })
 }
 
 // callOK calls the service and returns an error for every status except 200.

@@ -20,7 +20,7 @@ func (w *World) PMSURL() string { return "http://" + w.pms.Addr().String() }
 
 // TypePIN types a PIN at a door's keypad.
 func (w *World) TypePIN(_ context.Context, doorID, pin string) (sim.Press, error) {
-	return w.House.Press(w.doors[doorID], slot.PIN(pin))
+	return w.Site.Press(w.doors[doorID], slot.PIN(pin))
 }
 
 // servePress serves the keypads: POST /doors/{doorId}/press with {"pin": "..."} answers {"opened", "reason"}.
@@ -43,7 +43,7 @@ func (w *World) servePress(rw http.ResponseWriter, r *http.Request) {
 		writeJSON(rw, http.StatusBadRequest, errorBody("badJson", `the body must be {"pin": "..."}, with the PIN as a string`))
 		return
 	}
-	p, err := w.House.Press(address, slot.PIN(in.PIN))
+	p, err := w.Site.Press(address, slot.PIN(in.PIN))
 	if err != nil {
 		writeJSON(rw, http.StatusNotFound, errorBody("lockNotFound", err.Error()))
 		return

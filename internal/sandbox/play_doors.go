@@ -106,7 +106,7 @@ func (p *play) typePIN(rw http.ResponseWriter, r *http.Request) {
 	pin := strings.ReplaceAll(r.FormValue("pin"), " ", "")
 	n := note{"bad", "Type a PIN first."}
 	if pin != "" {
-		press, err := p.w.House.Press(address, slot.PIN(pin))
+		press, err := p.w.Site.Press(address, slot.PIN(pin))
 		if n = pressNote(press, p.clock(time.Now())); err != nil {
 			n = note{"bad", err.Error()}
 		}
@@ -133,24 +133,24 @@ func (p *play) changeLock(rw http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	p.openedLock = id
 	f := p.faults[id]
-	house := p.w.House
+	site := p.w.Site
 	switch do := r.FormValue("do"); do {
 	case "offline", "online":
 		f.offline = do == "offline"
-		house.SetOffline(address, f.offline)
+		site.SetOffline(address, f.offline)
 	case "jam", "free":
 		f.jammed = do == "jam"
-		house.SetJammed(address, f.jammed)
+		site.SetJammed(address, f.jammed)
 	case "drain", "charge":
 		f.lowBattery = do == "drain"
 		percent := uint32(fullBattery)
 		if f.lowBattery {
 			percent = lowBattery
 		}
-		house.SetBattery(address, percent)
+		site.SetBattery(address, percent)
 	case "late":
 		// The operation gets no answer, and takes effect at the end of its lifetime.
-		if err := house.Inject(address, sim.Fault{Kind: sim.Late, After: operationLifetime}); err != nil {
+		if err := site.Inject(address, sim.Fault{Kind: sim.Late, After: operationLifetime}); err != nil {
 			p.presses[id] = note{"bad", err.Error()}
 			break
 		}

@@ -71,7 +71,7 @@ func TestPlayPage(t *testing.T) {
 	err := w.Await(t.Context(), "the PIN is on the lock of Room 103", func(ctx context.Context) (bool, error) {
 		a, err := w.PMS.Do(ctx, "GET", "/v1/reservations/find?pmsId=B-2004&extend=pin,access", nil)
 		pin = stringIn(a.Data(), "pin")
-		return err == nil && pin != "" && len(w.House.Slots("Room 103")) > 0, err
+		return err == nil && pin != "" && len(w.Site.Slots("Room 103")) > 0, err
 	})
 	if err != nil {
 		t.Fatal(err)

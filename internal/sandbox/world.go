@@ -25,7 +25,7 @@ import (
 type World struct {
 	Server *server.Server
 	PMS    *PMS
-	House  *sim.House
+	Site   *sim.Site
 
 	ClientToken, AccessToken, APIKey, StaffToken string
 	PropertyID, IntegrationID                    string
@@ -200,11 +200,11 @@ func (w *World) createLocks(c Config, addresses []string) (err error) {
 	for i, a := range addresses {
 		specs[i] = sim.Spec{Address: a, Profile: profile, Latency: c.Latency, Battery: 90, Lifetime: operationLifetime}
 	}
-	house := sim.Config{Locks: specs, StorageFile: filepath.Join(c.Dir, "locks.json")}
+	locks := sim.Config{Locks: specs, StorageFile: filepath.Join(c.Dir, "locks.json")}
 	if c.WithoutStorage {
-		house.StorageFile = ""
+		locks.StorageFile = ""
 	}
-	w.House, err = sim.NewHouse(house)
+	w.Site, err = sim.NewSite(locks)
 	return err
 }
 
@@ -222,7 +222,7 @@ func (w *World) runBridge(ctx context.Context, c Config, code string) error {
 	if _, err := agent.Enroll(ctx, e); err != nil {
 		return fmt.Errorf("enrol the bridge: %w", err)
 	}
-	d := w.House.Driver()
+	d := w.Site.Driver()
 	if c.WrapDriver != nil {
 		d = c.WrapDriver(d)
 	}
@@ -258,8 +258,8 @@ func (w *World) Close() (err error) {
 	if w.agent != nil {
 		err = errors.Join(err, w.agent.Close())
 	}
-	if w.House != nil {
-		err = errors.Join(err, w.House.Close())
+	if w.Site != nil {
+		err = errors.Join(err, w.Site.Close())
 	}
 	if w.Server != nil {
 		err = errors.Join(err, w.Server.Close())

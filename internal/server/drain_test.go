@@ -21,8 +21,8 @@ import (
 	"latchkey.dev/internal/server"
 )
 
-// house is a property on a node, and what its owner asks of it.
-type house struct {
+// tenant is a property on a node, and what its owner asks of it.
+type tenant struct {
 	*node
 	bridges propertyv1.BridgeServiceClient
 	locks   propertyv1.LockServiceClient
@@ -39,7 +39,7 @@ func connect(t *testing.T, address string) *grpc.ClientConn {
 	return conn
 }
 
-func houseOf(t *testing.T, n *node) *house {
+func tenantOf(t *testing.T, n *node) *tenant {
 	t.Helper()
 	admin, public := connect(t, "unix:"+n.SocketPath()), connect(t, n.GRPCAddr())
 	name, zone := "Hostel", "Europe/Lisbon"
@@ -51,14 +51,14 @@ func houseOf(t *testing.T, n *node) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &house{
+	return &tenant{
 		node: n, bridges: propertyv1.NewBridgeServiceClient(public), locks: propertyv1.NewLockServiceClient(public),
 		owner: metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+token.GetToken()),
 	}
 }
 
 // add runs a bridge with one lock until the test ends.
-func (h *house) add(t *testing.T, name string) {
+func (h *tenant) add(t *testing.T, name string) {
 	t.Helper()
 	made, err := h.bridges.CreateBridge(h.owner, &propertyv1.CreateBridgeRequest{Name: name})
 	if err != nil {
@@ -69,7 +69,7 @@ func (h *house) add(t *testing.T, name string) {
 	if _, err := agent.Enroll(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
-	locks, err := sim.NewHouse(sim.Config{Locks: []sim.Spec{{Address: name, Profile: sim.ZWave, Battery: 90}}})
+	locks, err := sim.NewSite(sim.Config{Locks: []sim.Spec{{Address: name, Profile: sim.ZWave, Battery: 90}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func (h *house) add(t *testing.T, name string) {
 }
 
 // online waits until so many bridges are, and lists them.
-func (h *house) online(t *testing.T, count int) map[string]bool {
+func (h *tenant) online(t *testing.T, count int) map[string]bool {
 	t.Helper()
 	tick, late := time.NewTicker(20*time.Millisecond), time.After(30*time.Second)
 	defer tick.Stop()
@@ -121,7 +121,7 @@ func (h *house) online(t *testing.T, count int) map[string]bool {
 func TestDrainClosesTheBridgesListenerAndKeepsThoseWhoseTurnHasNotCome(t *testing.T) {
 	c := settings(t, "")
 	c.Drain = time.Minute
-	h := houseOf(t, open(t, c, server.Options{}))
+	h := tenantOf(t, open(t, c, server.Options{}))
 	h.add(t, "Cellar")
 	h.add(t, "Shed")
 	h.online(t, 2)

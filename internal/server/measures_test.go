@@ -58,7 +58,7 @@ func TestEachFigureOfTheAlertsExists(t *testing.T) {
 // One node tells the figures of the installation, and each query runs on both databases.
 func TestFiguresOfTheInstallation(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
-		h := houseOf(t, open(t, settings(t, url), server.Options{}))
+		h := tenantOf(t, open(t, settings(t, url), server.Options{}))
 		eventually(t, "the node holds the lease and tells", func() bool {
 			_, text := get(t, "http://"+h.OpsAddr()+"/metrics")
 			return strings.Contains(text, "latchkey_lease_held 1") && strings.Contains(text, "\nlatchkey_installation_events_waiting ") && strings.Contains(text, "latchkey_ready 1")

@@ -149,7 +149,7 @@ func TestTwoNodes(t *testing.T) {
 	if state := in.unlock(t, in.Server, "Room 101"); state != "opened" {
 		t.Errorf("unlock asked for at the other node: %s", state)
 	}
-	if n := in.House.UnlockCount("Room 101"); n != 1 {
+	if n := in.Site.UnlockCount("Room 101"); n != 1 {
 		t.Errorf("opened %d times", n)
 	}
 	if state := in.unlock(t, in.b.Server, "Room 102"); state != "opened" {

@@ -233,7 +233,7 @@ func (in *trio) lost(t *testing.T) int {
 func TestTrioDatabaseHangs(t *testing.T) {
 	in := newTrio(t, nil)
 	in.opens(t, in.Server, "Room 101")
-	opened := in.House.UnlockCount("Room 101")
+	opened := in.Site.UnlockCount("Room 101")
 	for _, w := range in.ways {
 		w.freeze()
 	}
@@ -270,7 +270,7 @@ func TestTrioDatabaseHangs(t *testing.T) {
 	for _, s := range []*server.Server{in.Server, in.b.Server, in.c.Server} {
 		in.says(t, s, http.StatusOK, "ready", "")
 	}
-	if n := in.House.UnlockCount("Room 101"); n != opened {
+	if n := in.Site.UnlockCount("Room 101"); n != opened {
 		t.Errorf("%d doors opened that were asked for before", n-opened)
 	}
 	for _, s := range []*server.Server{in.c.Server, in.Server, in.b.Server} {
@@ -320,12 +320,12 @@ func TestTrioNATSIsAway(t *testing.T) {
 	for _, s := range []*server.Server{in.Server, in.b.Server, in.c.Server} {
 		in.says(t, s, http.StatusOK, "degraded: ", "NATS")
 	}
-	opened := in.House.UnlockCount("Room 101")
+	opened := in.Site.UnlockCount("Room 101")
 	_, err := in.try(t, in.Server, "Room 101")
 	if status.Code(err).String() != "Unavailable" || !strings.Contains(err.Error(), "another node") {
 		t.Errorf("an opening across nodes: %v", err)
 	}
-	if result, err := in.try(t, in.b.Server, "Room 101"); err != nil || result != "opened" || in.House.UnlockCount("Room 101") != opened+1 {
+	if result, err := in.try(t, in.b.Server, "Room 101"); err != nil || result != "opened" || in.Site.UnlockCount("Room 101") != opened+1 {
 		t.Errorf("an opening by the bridge's own node: %s, %v", result, err)
 	}
 	in.nats.Kill()

@@ -20,12 +20,12 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// site is the real bridge at work in a house, with the played service at the end of its link. It runs
+// site is the real bridge at work in a site, with the played service at the end of its link. It runs
 // in a synctest bubble: time passes when the test waits.
 type site struct {
 	t       *testing.T
 	service *service
-	house   *sim.House
+	locks   *sim.Site
 	dir     string
 	bridge  *agent.Bridge
 	cancel  context.CancelFunc
@@ -35,11 +35,11 @@ type site struct {
 
 func newSite(t *testing.T, specs []sim.Spec) *site {
 	t.Helper()
-	house, err := sim.NewHouse(sim.Config{Locks: specs, Seed: 1})
+	locks, err := sim.NewSite(sim.Config{Locks: specs, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{t: t, service: newService(t), house: house, dir: t.TempDir()}
+	s := &site{t: t, service: newService(t), locks: locks, dir: t.TempDir()}
 	_, err = agent.Enroll(t.Context(), agent.Enrolment{
 		Dir: s.dir, Address: "127.0.0.1:1", JoinCode: s.service.joinCode(), Plaintext: true,
 		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return s.service.doors.DialContext(ctx) })},
@@ -48,7 +48,7 @@ func newSite(t *testing.T, specs []sim.Spec) *site {
 		t.Fatal(err)
 	}
 	s.start()
-	t.Cleanup(func() { s.kill(); _ = house.Close() })
+	t.Cleanup(func() { s.kill(); _ = locks.Close() })
 	return s
 }
 
@@ -61,7 +61,7 @@ func (s *site) start() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	b, err := agent.New(ctx, agent.Config{
-		Dir: s.dir, Driver: s.house.Driver(), Log: slog.New(slog.NewTextHandler(s.t.Output(), nil)), Software: "test/1",
+		Dir: s.dir, Driver: s.locks.Driver(), Log: slog.New(slog.NewTextHandler(s.t.Output(), nil)), Software: "test/1",
 		DialOptions: []grpc.DialOption{grpc.WithContextDialer(s.service.dial)},
 	})
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *site) pass(d time.Duration) {
 // opens types a PIN and remembers what the keypad said.
 func (s *site) opens(address string, pin slot.PIN) bool {
 	s.t.Helper()
-	p, err := s.house.Press(address, pin)
+	p, err := s.locks.Press(address, pin)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ type guest struct {
 }
 
 var guests = []guest{
-	{1, "345671", -2, 30},  // in the house
+	{1, "345671", -2, 30},  // in the site
 	{2, "345672", 20, 60},  // arrives and leaves while the network is away
 	{3, "345673", 70, 100}, // arrives then, leaves later
 	{4, "345674", -2, 50},  // is revoked just before
@@ -153,7 +153,7 @@ func TestThreeDaysOffline(t *testing.T) {
 			}
 		}
 		s.pass(time.Until(cut) - time.Second)
-		s.house.SetOffline(away, true)
+		s.locks.SetOffline(away, true)
 		for _, l := range specs {
 			s.service.want(l.Address, 4, "grant 4", slot.Desired{Intent: slot.Absent})
 		}
@@ -173,7 +173,7 @@ func TestThreeDaysOffline(t *testing.T) {
 				s.pass(time.Until(hours(n)))
 			}
 			if hour == 0 { // it was out of reach when its guest was to lose access
-				s.house.SetOffline(away, false)
+				s.locks.SetOffline(away, false)
 			}
 		}
 		writes := s.meanwhile(specs, hours)
@@ -236,7 +236,7 @@ func (s *site) meanwhile(specs []sim.Spec, hours func(int) time.Time) map[string
 		}
 		s.service.want(l.Address, 6, "grant 6", slot.Desired{Intent: slot.Present, PIN: "345676", NotBefore: hours(71), NotAfter: hours(90)})
 		s.service.want(l.Address, 2, "grant 2", slot.Desired{Intent: slot.Absent}) // gone already: nothing to do
-		writes[l.Address] = s.house.WriteCount(l.Address)
+		writes[l.Address] = s.locks.WriteCount(l.Address)
 	}
 	return writes
 }
@@ -253,7 +253,7 @@ func (s *site) back(specs []sim.Spec, writes map[string]int) {
 	}
 	s.pass(5 * time.Minute)
 	for _, l := range specs {
-		if n := s.house.WriteCount(l.Address) - writes[l.Address]; n != 2 {
+		if n := s.locks.WriteCount(l.Address) - writes[l.Address]; n != 2 {
 			s.t.Errorf("%s: %d operations after the outage, want one for each of two changed slots", l.Address, n)
 		}
 		best := slot.Accepted

@@ -213,7 +213,7 @@ func (s *service) say(m *lockv1.ConnectResponse) error {
 func (s *service) desired(address string, n uint32) *lockv1.DesiredSlot {
 	var d slot.Desired
 	*s.slots[address][n], d = slot.MarkSent(*s.slots[address][n], "brg_1/1")
-	out := &lockv1.DesiredSlot{Slot: n, Generation: d.Generation, Present: d.Intent == slot.Present, Claimed: d.MayHoldOurs}
+	out := &lockv1.DesiredSlot{Slot: n, Generation: d.Generation, Present: d.Intent == slot.Present, Claimed: d.MayHoldOwn}
 	if !out.Present {
 		return out
 	}

@@ -70,7 +70,7 @@ func TestWeeklyHoursForThreeDaysOffline(t *testing.T) {
 		}
 		writes := map[string]int{}
 		for _, l := range specs {
-			writes[l.Address] = s.house.WriteCount(l.Address)
+			writes[l.Address] = s.locks.WriteCount(l.Address)
 		}
 		wishes() // sent again meanwhile
 		s.service.setCut(false)
@@ -83,7 +83,7 @@ func TestWeeklyHoursForThreeDaysOffline(t *testing.T) {
 			if got := s.service.status(l.Address, 1); got != best {
 				t.Errorf("%s: within the hours it is called %s, want %s", l.Address, got, best)
 			}
-			if n := s.house.WriteCount(l.Address) - writes[l.Address]; n != 0 {
+			if n := s.locks.WriteCount(l.Address) - writes[l.Address]; n != 0 {
 				t.Errorf("%s: %d operations for windows that are as they were", l.Address, n)
 			}
 		}
@@ -153,14 +153,14 @@ func TestNewHoursDoNotConfirmTheOldCode(t *testing.T) {
 		wishes()
 		s.pass(time.Until(day.Add(-2 * time.Hour)))
 		called("within the hours", slot.Accepted, slot.Verified)
-		s.house.SetOdds(sim.Odds{Busy: 1})
+		s.locks.SetOdds(sim.Odds{Busy: 1})
 		s.pass(time.Until(day.Add(-time.Minute)))
 		called("after the hours", slot.Removing)
 		s.pass(2 * time.Minute)
 		wishes()
 		s.pass(time.Minute)
 		called("handed anew", slot.Removing)
-		s.house.SetOdds(sim.Odds{})
+		s.locks.SetOdds(sim.Odds{})
 		s.pass(10 * time.Minute)
 		called("once the lock is back", slot.Sent, slot.Accepted, slot.Verified)
 		for _, l := range specs {

@@ -96,11 +96,11 @@ func (m Mappings) storeConflicts(tx *db.Tx, s *listingState, out DiffResult) err
 			return err
 		}
 	}
-	return settleGroups(tx, s, out)
+	return resolveGroupNotices(tx, s, out)
 }
 
-// settleGroups settles the notices about several conflicts of a kind when the last conflict of this kind closes.
-func settleGroups(tx *db.Tx, s *listingState, out DiffResult) error {
+// resolveGroupNotices resolves the notices about several conflicts of a kind when the last conflict of this kind closes.
+func resolveGroupNotices(tx *db.Tx, s *listingState, out DiffResult) error {
 	done := map[Kind]bool{}
 	for _, f := range out.Closed {
 		done[f.Kind] = true
@@ -112,7 +112,7 @@ func settleGroups(tx *db.Tx, s *listingState, out DiffResult) error {
 		if !done[kind] {
 			continue
 		}
-		if err := notice.SettleAbout(tx, s.propertyID, noticeKinds[kind], s.integrationID); err != nil {
+		if err := notice.ResolveAbout(tx, s.propertyID, noticeKinds[kind], s.integrationID); err != nil {
 			return err
 		}
 	}
@@ -142,7 +142,7 @@ func notifyOpened(tx *db.Tx, rows []*ent.Conflict) error {
 	n := notice.Notice{
 		PropertyID: first.PropertyID, Kind: noticeKinds[Kind(first.Kind)], Subject: first.ID, Params: noticeParams(rows), OnceKey: *first.OpenKey,
 	}
-	if len(rows) > 1 { // the notice stays open while one of its kind does: see settleGroups
+	if len(rows) > 1 { // the notice stays open while one of its kind does: see resolveGroupNotices
 		n.Subject, n.OnceKey = first.IntegrationID, first.ID+"/several"
 	}
 	return notice.Add(tx, n)
@@ -174,7 +174,7 @@ func (m Mappings) closeConflict(tx *db.Tx, row *ent.Conflict) error {
 	if err := tx.Conflict.UpdateOneID(row.ID).SetClosedAt(tx.Now()).ClearOpenKey().Exec(tx.Context()); err != nil {
 		return fmt.Errorf("store a conflict: %w", err)
 	}
-	if err := notice.Settle(tx, key); err != nil {
+	if err := notice.Resolve(tx, key); err != nil {
 		return err
 	}
 	return appendEvent(tx, event.ConflictClosed, row)

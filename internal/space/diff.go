@@ -44,8 +44,8 @@ type Mapped struct {
 	Type       string
 }
 
-// Known is the stored state before a reading of the PMS's spaces.
-type Known struct {
+// Stored is the stored state before a reading of the PMS's spaces.
+type Stored struct {
 	Listing  []Listed  // Listing is the last successful reading
 	Gone     []Listed  // Gone are spaces that were listed before, but not in the last successful reading
 	Mappings []Mapped  // Mappings are the mappings of the integration
@@ -72,7 +72,7 @@ type DiffResult struct {
 
 // Diff compares a reading of the PMS's spaces with the previous reading and with the mappings. A failed or empty
 // reading only increments the count of failures and, at the limit, opens one conflict.
-func Diff(known Known, reading Reading, o Options) DiffResult {
+func Diff(known Stored, reading Reading, o Options) DiffResult {
 	if problem := reading.rejectReason(len(known.Listing) > 0); problem.Kind != "" {
 		return rejectReading(known, problem, cmp.Or(o.UnreadableAfter, unreadableAfter))
 	}
@@ -102,7 +102,7 @@ func Diff(known Known, reading Reading, o Options) DiffResult {
 }
 
 // Review recomputes the conflicts after a mapping changed, without a new reading.
-func Review(known Known) DiffResult {
+func Review(known Stored) DiffResult {
 	listing := indexByID(known.Listing)
 	findings := mappingConflicts(listing, known.Mappings)
 	findings = append(findings, newUnmappedSpaces(listing, known, func(string) bool { return false })...)
@@ -117,7 +117,7 @@ func Review(known Known) DiffResult {
 	return out
 }
 
-func rejectReading(known Known, problem message.Message, limit int) DiffResult {
+func rejectReading(known Stored, problem message.Message, limit int) DiffResult {
 	out := DiffResult{Failed: message.Reader{}.Text(problem), Failures: known.Failures + 1}
 	findings := slices.DeleteFunc(slices.Clone(known.Open), func(f Finding) bool { return f.Kind == Unreadable })
 	if out.Failures >= limit || len(findings) < len(known.Open) {
@@ -184,7 +184,7 @@ func bedsWithoutRoom(listing map[string]Listed) []Finding {
 }
 
 // newUnmappedSpaces returns active spaces without a mapping that have just appeared or whose conflict is already open.
-func newUnmappedSpaces(listing map[string]Listed, known Known, appeared func(id string) bool) []Finding {
+func newUnmappedSpaces(listing map[string]Listed, known Stored, appeared func(id string) bool) []Finding {
 	mapped, open := make(map[string]bool, len(known.Mappings)), make(map[string]bool)
 	for _, m := range known.Mappings {
 		mapped[m.ExternalID] = true

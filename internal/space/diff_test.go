@@ -50,7 +50,7 @@ func TestDiff(t *testing.T) {
 	dorm := Listed{ExternalID: "d", Type: Dorm, Name: "Dorm", IsActive: true}
 	open := func(k Kind, id string) []Finding { return []Finding{{Kind: k, ExternalID: id}} }
 	tests := map[string]struct {
-		known     Known
+		known     Stored
 		reading   []Listed
 		opened    []string
 		closed    []string
@@ -62,68 +62,68 @@ func TestDiff(t *testing.T) {
 			reading: list(a, b), upsert: list(a, b),
 		},
 		"nothing changed": {
-			known: Known{Listing: list(a, b), Mappings: []Mapped{mappedTo(a)}}, reading: list(b, a),
+			known: Stored{Listing: list(a, b), Mappings: []Mapped{mappedTo(a)}}, reading: list(b, a),
 		},
 		"a mapped space is gone": {
-			known: Known{Listing: list(a, b), Mappings: []Mapped{mappedTo(a)}}, reading: list(b),
+			known: Stored{Listing: list(a, b), Mappings: []Mapped{mappedTo(a)}}, reading: list(b),
 			opened: []string{"missing 1"}, gone: []string{"1"},
 		},
 		"an unmapped space is gone": {
-			known: Known{Listing: list(a, b)}, reading: list(b), gone: []string{"1"},
+			known: Stored{Listing: list(a, b)}, reading: list(b), gone: []string{"1"},
 		},
 		"still gone": {
-			known:   Known{Listing: list(b), Gone: list(a), Mappings: []Mapped{mappedTo(a)}, Open: open(Missing, "1")},
+			known:   Stored{Listing: list(b), Gone: list(a), Mappings: []Mapped{mappedTo(a)}, Open: open(Missing, "1")},
 			reading: list(b), stillOpen: []string{"missing 1"},
 		},
 		"back again": {
-			known:   Known{Listing: list(b), Gone: list(a), Mappings: []Mapped{mappedTo(a)}, Open: open(Missing, "1")},
+			known:   Stored{Listing: list(b), Gone: list(a), Mappings: []Mapped{mappedTo(a)}, Open: open(Missing, "1")},
 			reading: list(a, b), closed: []string{"missing 1"}, upsert: list(a),
 		},
 		"switched off": {
-			known: Known{Listing: list(a), Mappings: []Mapped{mappedTo(a)}}, reading: list(off(a)),
+			known: Stored{Listing: list(a), Mappings: []Mapped{mappedTo(a)}}, reading: list(off(a)),
 			opened: []string{"inactive 1"}, upsert: list(off(a)),
 		},
 		"an unmapped one switched off is no conflict": {
-			known: Known{Listing: list(a)}, reading: list(off(a)), upsert: list(off(a)),
+			known: Stored{Listing: list(a)}, reading: list(off(a)), upsert: list(off(a)),
 		},
 		"switched on again": {
-			known:   Known{Listing: list(off(a)), Mappings: []Mapped{mappedTo(a)}, Open: open(Inactive, "1")},
+			known:   Stored{Listing: list(off(a)), Mappings: []Mapped{mappedTo(a)}, Open: open(Inactive, "1")},
 			reading: list(a), closed: []string{"inactive 1"}, upsert: list(a),
 		},
 		"renamed": {
-			known: Known{Listing: list(a), Mappings: []Mapped{mappedTo(a)}}, reading: list(room("1", "201")),
+			known: Stored{Listing: list(a), Mappings: []Mapped{mappedTo(a)}}, reading: list(room("1", "201")),
 			opened: []string{"renamed 1"}, upsert: list(room("1", "201")),
 		},
 		"white space is no new name": {
-			known: Known{Listing: list(room("1", "Blue room")), Mappings: []Mapped{mappedTo(room("1", "Blue room"))}}, reading: list(room("1", "Blue  room")),
+			known: Stored{Listing: list(room("1", "Blue room")), Mappings: []Mapped{mappedTo(room("1", "Blue room"))}}, reading: list(room("1", "Blue  room")),
 			upsert: list(room("1", "Blue  room")),
 		},
 		"retyped": {
-			known: Known{Listing: list(a), Mappings: []Mapped{mappedTo(a)}}, reading: list(Listed{ExternalID: "1", Type: Dorm, Name: "101", IsActive: true}),
+			known: Stored{Listing: list(a), Mappings: []Mapped{mappedTo(a)}}, reading: list(Listed{ExternalID: "1", Type: Dorm, Name: "101", IsActive: true}),
 			opened: []string{"retyped 1"}, upsert: list(Listed{ExternalID: "1", Type: Dorm, Name: "101", IsActive: true}),
 		},
 		"several at once": {
-			known: Known{Listing: list(a), Mappings: []Mapped{mappedTo(a)}}, reading: list(off(Listed{ExternalID: "1", Type: Dorm, Name: "x"})),
+			known: Stored{Listing: list(a), Mappings: []Mapped{mappedTo(a)}}, reading: list(off(Listed{ExternalID: "1", Type: Dorm, Name: "x"})),
 			opened: []string{"inactive 1", "renamed 1", "retyped 1"}, upsert: list(off(Listed{ExternalID: "1", Type: Dorm, Name: "x"})),
 		},
 		"a new one": {
-			known: Known{Listing: list(a), Mappings: []Mapped{mappedTo(a)}}, reading: list(a, b),
+			known: Stored{Listing: list(a), Mappings: []Mapped{mappedTo(a)}}, reading: list(a, b),
 			opened: []string{"newUnmapped 2"}, upsert: list(b),
 		},
 		"a new one, inactive": {
-			known: Known{Listing: list(a)}, reading: list(a, off(b)), upsert: list(off(b)),
+			known: Stored{Listing: list(a)}, reading: list(a, off(b)), upsert: list(off(b)),
 		},
 		"an inactive one comes into use": {
-			known: Known{Listing: list(a, off(b))}, reading: list(a, b), opened: []string{"newUnmapped 2"}, upsert: list(b),
+			known: Stored{Listing: list(a, off(b))}, reading: list(a, b), opened: []string{"newUnmapped 2"}, upsert: list(b),
 		},
 		"long known and unmapped stays quiet": {
-			known: Known{Listing: list(a, b)}, reading: list(a, b),
+			known: Stored{Listing: list(a, b)}, reading: list(a, b),
 		},
 		"still new": {
-			known: Known{Listing: list(a, b), Open: open(NewUnmapped, "2")}, reading: list(a, b), stillOpen: []string{"newUnmapped 2"},
+			known: Stored{Listing: list(a, b), Open: open(NewUnmapped, "2")}, reading: list(a, b), stillOpen: []string{"newUnmapped 2"},
 		},
 		"new and gone again": {
-			known: Known{Listing: list(a, b), Open: open(NewUnmapped, "2")}, reading: list(a), closed: []string{"newUnmapped 2"}, gone: []string{"2"},
+			known: Stored{Listing: list(a, b), Open: open(NewUnmapped, "2")}, reading: list(a), closed: []string{"newUnmapped 2"}, gone: []string{"2"},
 		},
 		"beds without parents where no bed has one": {
 			reading: list(dorm, bed("x", "1", ""), bed("y", "2", "")), upsert: list(dorm, bed("x", "1", ""), bed("y", "2", "")),
@@ -141,22 +141,22 @@ func TestDiff(t *testing.T) {
 			opened: []string{"bedWithoutRoom x"},
 		},
 		"the room of a bed appears": {
-			known:   Known{Listing: list(bed("y", "2", "d")), Open: open(BedWithoutRoom, "y"), Mappings: []Mapped{mappedTo(dorm)}},
+			known:   Stored{Listing: list(bed("y", "2", "d")), Open: open(BedWithoutRoom, "y"), Mappings: []Mapped{mappedTo(dorm)}},
 			reading: list(dorm, bed("y", "2", "d")), upsert: list(dorm), closed: []string{"bedWithoutRoom y"},
 		},
 		"listed twice keeps what was known": {
-			known:   Known{Listing: list(a), Mappings: []Mapped{mappedTo(a)}},
+			known:   Stored{Listing: list(a), Mappings: []Mapped{mappedTo(a)}},
 			reading: list(room("1", "x"), room("1", "y")), opened: []string{"duplicateId 1"},
 		},
 		"listed twice at the first sight keeps the first": {
-			known: Known{Listing: list(a)}, reading: list(a, c, room("3", "y"), c),
+			known: Stored{Listing: list(a)}, reading: list(a, c, room("3", "y"), c),
 			opened: []string{"duplicateId 3", "newUnmapped 3"}, upsert: list(c),
 		},
 		"listed once again": {
-			known: Known{Listing: list(a), Open: open(DuplicateID, "1")}, reading: list(a), closed: []string{"duplicateId 1"},
+			known: Stored{Listing: list(a), Open: open(DuplicateID, "1")}, reading: list(a), closed: []string{"duplicateId 1"},
 		},
 		"readable again": {
-			known: Known{Listing: list(a), Open: open(Unreadable, ""), Failures: 7}, reading: list(a), closed: []string{"unreadable"},
+			known: Stored{Listing: list(a), Open: open(Unreadable, ""), Failures: 7}, reading: list(a), closed: []string{"unreadable"},
 		},
 		"an empty property stays empty": {},
 	}
@@ -181,7 +181,7 @@ func TestDiff(t *testing.T) {
 
 func TestDiffFailedReading(t *testing.T) {
 	a := room("1", "101")
-	known := Known{Listing: list(a), Mappings: []Mapped{mappedTo(a)}, Open: []Finding{{Kind: Renamed, ExternalID: "1"}}}
+	known := Stored{Listing: list(a), Mappings: []Mapped{mappedTo(a)}, Open: []Finding{{Kind: Renamed, ExternalID: "1"}}}
 	refused := errors.New("status 500")
 	tests := map[string]struct {
 		reading   Reading
@@ -229,7 +229,7 @@ func TestDiffFailedReading(t *testing.T) {
 func TestReview(t *testing.T) {
 	a, b := room("1", "101"), room("2", "102")
 	open := []Finding{{Kind: Renamed, ExternalID: "1"}, {Kind: NewUnmapped, ExternalID: "2"}, {Kind: DuplicateID, ExternalID: "9"}, {Kind: Unreadable}}
-	out := Review(Known{Listing: list(a, b), Open: open, Failures: 4, Mappings: []Mapped{mappedTo(a), mappedTo(b)}})
+	out := Review(Stored{Listing: list(a, b), Open: open, Failures: 4, Mappings: []Mapped{mappedTo(a), mappedTo(b)}})
 	if d := cmp.Diff([]string{"newUnmapped 2", "renamed 1"}, keys(out.Closed)); d != "" {
 		t.Errorf("closed (-want +got):\n%s", d)
 	}
@@ -239,7 +239,7 @@ func TestReview(t *testing.T) {
 	if out.Failures != 4 || len(out.Opened) != 0 {
 		t.Errorf("Failures %d, opened %v", out.Failures, out.Opened)
 	}
-	gone := Review(Known{Listing: list(b), Gone: list(a), Mappings: []Mapped{mappedTo(a)}})
+	gone := Review(Stored{Listing: list(b), Gone: list(a), Mappings: []Mapped{mappedTo(a)}})
 	if d := cmp.Diff([]string{"missing 1"}, keys(gone.Opened)); d != "" {
 		t.Errorf("opened (-want +got):\n%s", d)
 	}
@@ -257,7 +257,7 @@ func TestDiffIsIdempotent(t *testing.T) {
 		}), 1, 7).Draw(t, "listing")
 	})
 	rapid.Check(t, func(t *rapid.T) {
-		known := Known{Listing: dedupe(listing.Draw(t, "before"))}
+		known := Stored{Listing: dedupe(listing.Draw(t, "before"))}
 		for i, s := range known.Listing {
 			if i%2 == 0 {
 				known.Mappings = append(known.Mappings, mappedTo(s))
@@ -284,7 +284,7 @@ func dedupe(spaces []Listed) []Listed {
 }
 
 // after applies an outcome as the shell does.
-func after(known Known, out DiffResult) Known {
+func after(known Stored, out DiffResult) Stored {
 	listing, gone := indexByID(known.Listing), indexByID(known.Gone)
 	for _, s := range out.Upsert {
 		listing[s.ExternalID] = s
@@ -317,7 +317,7 @@ func TestClip(t *testing.T) {
 }
 
 func BenchmarkDiff(b *testing.B) {
-	var k Known
+	var k Stored
 	for i := range 1000 {
 		s := room(fmt.Sprint(i), fmt.Sprint(i))
 		k.Listing, k.Mappings = append(k.Listing, s), append(k.Mappings, mappedTo(s))

@@ -106,8 +106,8 @@ func loadListing(tx *db.Tx, propertyID, integrationID string) (*listingState, er
 	return s, nil
 }
 
-func (s *listingState) toKnown() Known {
-	k := Known{Failures: s.failures}
+func (s *listingState) toKnown() Stored {
+	k := Stored{Failures: s.failures}
 	for _, row := range s.rows {
 		if row.GoneAt == nil {
 			k.Listing = append(k.Listing, listedOf(row))

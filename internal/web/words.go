@@ -31,19 +31,19 @@ func (w words) T(kind string, kv ...any) template.HTML {
 		name, _ := kv[i].(string)
 		params[name] = kv[i+1]
 		if h, ok := kv[i+1].(template.HTML); ok {
-			params[name] = mark(len(kept))
+			params[name] = placeholder(len(kept))
 			kept = append(kept, h)
 		}
 	}
 	text := template.HTMLEscapeString(w.text(kind, params))
 	for i, h := range kept {
-		text = strings.ReplaceAll(text, mark(i), string(h))
+		text = strings.ReplaceAll(text, placeholder(i), string(h))
 	}
 	return template.HTML(text)
 }
 
-// mark stands for a parameter that is HTML while the text is escaped. It is made of private characters.
-func mark(i int) string { return fmt.Sprintf("\uE000%d\uE001", i) }
+// placeholder stands for a parameter that is HTML while the text is escaped. It is made of private characters.
+func placeholder(i int) string { return fmt.Sprintf("\uE000%d\uE001", i) }
 
 // Has reports whether a message has a text.
 func (w words) Has(kind string) bool { return message.Has(kind) }

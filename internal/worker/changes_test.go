@@ -38,7 +38,7 @@ func TestSweepsToCover(t *testing.T) {
 
 func TestSweepOfChanges(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		house(t, d)
+		insertProperty(t, d)
 		at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 		// change stores a change of a reservation at a minute.
 		change := func(reservationID string, minute int) {

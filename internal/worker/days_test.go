@@ -27,7 +27,7 @@ func TestDatesAreRecomputed(t *testing.T) {
 	}
 	later := at.Add(-time.Hour)
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		house(t, d)
+		insertProperty(t, d)
 		write(t, d, func(tx *db.Tx) error {
 			if err := tx.Property.UpdateOneID("prp_one").SetTimeZone("UTC").SetCheckInTime("16:00").SetCheckOutTime("20:00").Exec(tx.Context()); err != nil {
 				return err

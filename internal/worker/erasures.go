@@ -97,7 +97,7 @@ func (e Erasures) advance(tx *db.Tx, listed *guest.ErasureRow) (done bool, err e
 	if err != nil || !done {
 		return false, err
 	}
-	return true, notice.Settle(tx, lateKey(row))
+	return true, notice.Resolve(tx, lateKey(row))
 }
 
 // confirm orders the mail that confirms an erasure, if an address of the guest is known.

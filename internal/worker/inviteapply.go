@@ -158,11 +158,11 @@ func notifyAddresses(tx *db.Tx, b booking, d mail.Decision) error {
 	if err != nil {
 		return err
 	}
-	var settled []string
+	var resolved []string
 	for _, r := range b.rooms {
 		switch key := notice.NoGuestAddress.Key(r.stay.ID); {
 		case open[key] && !missing[r.stay.ID]:
-			settled = append(settled, key)
+			resolved = append(resolved, key)
 		case missing[r.stay.ID] && !open[key]:
 			err := notice.Add(tx, notice.Notice{PropertyID: r.stay.PropertyID, Kind: notice.NoGuestAddress, Subject: r.stay.ID, OnceKey: key, Params: message.Params{"number": r.stay.PmsNumber}})
 			if err != nil {
@@ -170,5 +170,5 @@ func notifyAddresses(tx *db.Tx, b booking, d mail.Decision) error {
 			}
 		}
 	}
-	return notice.Settle(tx, settled...)
+	return notice.Resolve(tx, resolved...)
 }

@@ -18,7 +18,7 @@ import (
 // A worker that is stopped, or a stay that cannot be planned, leaves the others to be planned.
 func TestDuePlansAreMade(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		house(t, d)
+		insertProperty(t, d)
 		keys := dbtest.Keys(t, d)
 		now := time.Now().UTC()
 		write(t, d, func(tx *db.Tx) error {

@@ -60,7 +60,7 @@ func waiting(t *testing.T, d *db.DB) (n int) {
 // A change during a reading causes another reading.
 func TestRequestDuringAReadingIsReadAgain(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		house(t, d)
+		insertProperty(t, d)
 		var under atomic.Int32
 		entered, answer := make(chan struct{}), make(chan struct{})
 		r := readings(t, &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(ctx context.Context, _ partner.Endpoint, _ []string, _ bool) ([]space.Listed, error) {
@@ -91,7 +91,7 @@ func TestRequestDuringAReadingIsReadAgain(t *testing.T) {
 func TestMinimumIntervalOfReadings(t *testing.T) {
 	at := clock.At(time.Now())
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		house(t, d)
+		insertProperty(t, d)
 		read := make(chan struct{}, 10)
 		r := readings(t, &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(context.Context, partner.Endpoint, []string, bool) ([]space.Listed, error) {
 			read <- struct{}{}
@@ -115,7 +115,7 @@ func TestMinimumIntervalOfReadings(t *testing.T) {
 
 func TestNothingToRead(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		house(t, d)
+		insertProperty(t, d)
 		q, err := jobs.Open(d, quiet)
 		if err != nil {
 			t.Fatal(err)
@@ -130,7 +130,7 @@ func TestNothingToRead(t *testing.T) {
 // A partner that hangs does not delay the readings of others.
 func TestSlowPartnerDoesNotDelayOthers(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
-	house(t, d)
+	insertProperty(t, d)
 	dbtest.Insert(t, d, "integrations", dbtest.Values{"id": "int_slow", "property_id": "prp_one", "app_id": "app_slow"})
 	write(t, d, func(tx *db.Tx) error {
 		return tx.Endpoint.Create().SetID("end_slow").SetPropertyID("prp_one").SetIntegrationID("int_slow").SetAction(partner.GetSpaces).
@@ -161,7 +161,7 @@ func (everyone) Endpoint(_ *db.Tx, propertyID, integrationID, action string) (pa
 func TestPeriodicReadings(t *testing.T) {
 	at := clock.At(time.Now())
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		house(t, d)
+		insertProperty(t, d)
 		read := make(chan struct{}, 10)
 		r := readings(t, &Spaces{DB: d, Directory: directory{}, Log: quiet, Clock: at, Fetch: func(context.Context, partner.Endpoint, []string, bool) ([]space.Listed, error) {
 			read <- struct{}{}
@@ -198,7 +198,7 @@ func TestPeriodicReadings(t *testing.T) {
 // A partner that has not stored the signing secret answers 401. The reading is retried until it succeeds once.
 func TestUnauthorizedEndpointIsRetried(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
-	house(t, d)
+	insertProperty(t, d)
 	refused := fault.New(fault.Precondition, fault.PartnerError, "HTTP 401").Put(checkin.MetaStatus, "401")
 	var err error = refused
 	s := &Spaces{DB: d, Directory: rowHealth{}, Log: quiet, Fetch: func(context.Context, partner.Endpoint, []string, bool) ([]space.Listed, error) {
@@ -252,7 +252,7 @@ func (r rowHealth) Endpoint(tx *db.Tx, propertyID, integrationID, action string)
 // The first reading is delayed, and skipped if another reading has succeeded in the meantime.
 func TestFirstReadingIsDelayed(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
-	house(t, d)
+	insertProperty(t, d)
 	calls := 0
 	s := &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(context.Context, partner.Endpoint, []string, bool) ([]space.Listed, error) {
 		calls++

@@ -17,7 +17,7 @@ import (
 func TestRetentionContinues(t *testing.T) {
 	const stays = 5*retentionBatch + 5
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		house(t, d)
+		insertProperty(t, d)
 		ended := time.Now().UTC().Add(-60 * 24 * time.Hour).Truncate(time.Microsecond)
 		write(t, d, func(tx *db.Tx) error {
 			for i := range stays {

@@ -29,7 +29,7 @@ func (directory) SigningSecrets(*db.Tx, string, string) ([]string, error) {
 	return []string{"whsec_x"}, nil
 }
 
-func house(t *testing.T, d *db.DB) {
+func insertProperty(t *testing.T, d *db.DB) {
 	t.Helper()
 	write(t, d, func(tx *db.Tx) error {
 		if err := tx.Property.Create().SetID("prp_one").SetName("House").SetTimeZone("UTC").Exec(tx.Context()); err != nil {
@@ -47,7 +47,7 @@ var listing = []space.Listed{{ExternalID: "r", Type: space.Room, Name: "101", Is
 
 func TestReadSpaces(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		house(t, d)
+		insertProperty(t, d)
 		var failure error
 		replanned := 0
 		s := &Spaces{
@@ -101,7 +101,7 @@ func TestReadSpaces(t *testing.T) {
 // A listing that is suddenly empty is reported as a failure of the partner.
 func TestAnEmptyListingIsAFailure(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
-	house(t, d)
+	insertProperty(t, d)
 	answers := [][]space.Listed{listing, {}}
 	s := &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(context.Context, partner.Endpoint, []string, bool) ([]space.Listed, error) {
 		next := answers[0]
@@ -120,7 +120,7 @@ func TestAnEmptyListingIsAFailure(t *testing.T) {
 // ReadNow calls the partner even if a concurrent reading found the breaker open.
 func TestReadNowCallsDespiteOpenBreaker(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
-	house(t, d)
+	insertProperty(t, d)
 	entered, answer := make(chan struct{}), make(chan struct{})
 	s := &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(_ context.Context, _ partner.Endpoint, _ []string, urgent bool) ([]space.Listed, error) {
 		if urgent {
@@ -143,7 +143,7 @@ func TestReadNowCallsDespiteOpenBreaker(t *testing.T) {
 
 func TestReadSpacesTogether(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
-	house(t, d)
+	insertProperty(t, d)
 	calls, entered, answer := 0, make(chan struct{}), make(chan struct{})
 	s := &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(context.Context, partner.Endpoint, []string, bool) ([]space.Listed, error) {
 		calls++
@@ -172,7 +172,7 @@ func TestReadSpacesTogether(t *testing.T) {
 
 func TestReadSpacesStops(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
-	house(t, d)
+	insertProperty(t, d)
 	entered := make(chan struct{})
 	s := &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(ctx context.Context, _ partner.Endpoint, _ []string, _ bool) ([]space.Listed, error) {
 		close(entered)

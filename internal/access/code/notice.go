@@ -42,7 +42,7 @@ func describe(tx *db.Tx, c *ent.Code) (message.Message, error) {
 func notifyMissing(tx *db.Tx, c *ent.Code, missing bool) error {
 	key := notice.CodeNotPlaced.Key(c.ID)
 	if !missing {
-		return notice.Settle(tx, key)
+		return notice.Resolve(tx, key)
 	}
 	return notice.Add(tx, notice.Notice{
 		PropertyID: c.PropertyID, Kind: notice.CodeNotPlaced, Subject: c.ID, OnceKey: key,

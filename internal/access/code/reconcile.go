@@ -40,7 +40,7 @@ func Reconcile(rec access.Reconciler, c *ent.Code) (*ent.Code, error) {
 		}
 		run.SetDoors(locks)
 	}
-	if err := run.LoadHeld(); err != nil {
+	if err := run.LoadCodes(); err != nil {
 		return nil, err
 	}
 	if err := ensurePINs(run, c); err != nil {

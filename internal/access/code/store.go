@@ -171,7 +171,7 @@ func Reveal(rec access.Reconciler, c *ent.Code, by string) (shared string, own m
 	if err := rec.Tx.Code.UpdateOne(c).SetReadAt(rec.Tx.Now()).SetReadBy(by).Exec(rec.Tx.Context()); err != nil {
 		return "", nil, fmt.Errorf("record who read a code: %w", err)
 	}
-	if err := notice.Settle(rec.Tx, pinReplacedKey(c.ID)); err != nil {
+	if err := notice.Resolve(rec.Tx, pinReplacedKey(c.ID)); err != nil {
 		return "", nil, err
 	}
 	return shared, own, appendEvent(rec.Tx, c, event.CodeRead, map[string]any{"by": by})
@@ -186,5 +186,5 @@ func eventOf(c *ent.Code, kind event.Kind, body map[string]any) event.Event {
 	if c.LockID != "" {
 		body["lockId"] = c.LockID
 	}
-	return event.Event{PropertyID: c.PropertyID, Subject: event.Inside(c.ID), Kind: kind, Body: body}
+	return event.Event{PropertyID: c.PropertyID, Subject: event.InternalSubject(c.ID), Kind: kind, Body: body}
 }

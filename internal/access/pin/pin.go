@@ -49,24 +49,24 @@ const (
 	samples = 32
 	// maxCommon bounds the size of all patterns that one PIN is checked against.
 	maxCommon = 2048
-	// maxEffort bounds the steps of all PINs that one Drawer generates, about 30 ms. One attempt against 50 locks of
+	// maxEffort bounds the steps of all PINs that one Generator generates, about 30 ms. One attempt against 50 locks of
 	// different models, with patterns of 40 instructions each, takes 15,000 steps.
 	maxEffort = 4_000_000
-	// drawing is the cost of generating one random character, in steps of matching.
-	drawing = 64
+	// characterCost is the cost of generating one random character, in steps of matching.
+	characterCost = 64
 )
 
-// Drawer generates the PINs for the doors of one reservation or code. They share one limit of computation, because
+// Generator generates the PINs for the doors of one reservation or code. They share one limit of computation, because
 // they are generated inside a transaction. The zero value is ready to use.
-type Drawer struct {
+type Generator struct {
 	Source io.Reader // Source is crypto/rand if nil
 	effort int       // effort counts the steps so far
 }
 
-// Draw returns a random PIN of the desired length, or of the nearest length that the rules allow, that is neither
+// Generate returns a random PIN of the desired length, or of the nearest length that the rules allow, that is neither
 // weak nor taken. If no PIN satisfies all locks, it satisfies as many as possible, in order; if all such PINs are
 // taken, it satisfies the first lock.
-func (d *Drawer) Draw(length int, locks []Rules, taken func(string) (bool, error)) (string, error) {
+func (d *Generator) Generate(length int, locks []Rules, taken func(string) (bool, error)) (string, error) {
 	all := anyPIN()
 	for _, r := range locks {
 		if next, ok := all.and(r); ok {
@@ -78,7 +78,7 @@ func (d *Drawer) Draw(length int, locks []Rules, taken func(string) (bool, error
 	}
 	p, err := "", ErrImpossible
 	if all.alphabet != "" {
-		p, err = d.drawFrom(all, length, taken)
+		p, err = d.generateFrom(all, length, taken)
 	}
 	switch {
 	case len(locks) < 2:
@@ -92,11 +92,11 @@ func (d *Drawer) Draw(length int, locks []Rules, taken func(string) (bool, error
 	if err != nil {
 		return "", err
 	}
-	return d.drawFrom(most, length, taken)
+	return d.generateFrom(most, length, taken)
 }
 
-// drawFrom returns a random PIN that satisfies c and is not taken.
-func (d *Drawer) drawFrom(c combined, length int, taken func(string) (bool, error)) (string, error) {
+// generateFrom returns a random PIN that satisfies c and is not taken.
+func (d *Generator) generateFrom(c combined, length int, taken func(string) (bool, error)) (string, error) {
 	fits := false
 	for n := 0; n < attempts && d.effort < maxEffort; n++ {
 		p, err := d.random(c, length)
@@ -119,7 +119,7 @@ func (d *Drawer) drawFrom(c combined, length int, taken func(string) (bool, erro
 
 // satisfiable combines the rules of as many locks as possible. It tries each lock once, against sample PINs that
 // satisfy the locks before it, and omits a lock that accepts none of them.
-func (d *Drawer) satisfiable(length int, locks []Rules) (combined, error) {
+func (d *Generator) satisfiable(length int, locks []Rules) (combined, error) {
 	set, possible := anyPIN(), []string(nil)
 	for _, r := range locks {
 		next, ok := set.and(r)
@@ -147,7 +147,7 @@ func (d *Drawer) satisfiable(length int, locks []Rules) (combined, error) {
 }
 
 // sample returns a few random PINs that satisfy c.
-func (d *Drawer) sample(c combined, length int) ([]string, error) {
+func (d *Generator) sample(c combined, length int) ([]string, error) {
 	var out []string
 	for n := 0; n < attempts && len(out) < samples && d.effort < maxEffort; n++ {
 		p, err := d.random(c, length)
@@ -221,7 +221,7 @@ func intersect(a, b string) string {
 func (c combined) length(wanted int) int { return min(max(wanted, c.min), c.max) }
 
 // allows reports whether a PIN is strong enough and satisfies c.
-func (d *Drawer) allows(c combined, p string) bool {
+func (d *Generator) allows(c combined, p string) bool {
 	d.effort += c.size * (len(p) + 1)
 	return !Weak(p) && c.permits(p)
 }
@@ -232,18 +232,18 @@ func (c combined) permits(p string) bool {
 }
 
 // random returns a random PIN with the alphabet and length of c.
-func (d *Drawer) random(c combined, length int) (string, error) {
+func (d *Generator) random(c combined, length int) (string, error) {
 	source := d.Source
 	if source == nil {
 		source = rand.Reader
 	}
 	size := big.NewInt(int64(len(c.alphabet)))
 	b := make([]byte, c.length(length))
-	d.effort += drawing * len(b)
+	d.effort += characterCost * len(b)
 	for i := range b {
 		k, err := rand.Int(source, size)
 		if err != nil {
-			return "", fmt.Errorf("draw a PIN: %w", err)
+			return "", fmt.Errorf("generate a PIN: %w", err)
 		}
 		b[i] = c.alphabet[k.Int64()]
 	}

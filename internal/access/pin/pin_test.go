@@ -46,7 +46,7 @@ func TestDrawSatisfiesEveryLock(t *testing.T) {
 	zwave := Rules{Min: 4, Max: 10}
 	odd := Rules{Min: 4, Max: 8, Forbidden: forbid(`^[0-4]`)}
 	rapid.Check(t, func(t *rapid.T) {
-		p, err := new(Drawer).Draw(rapid.IntRange(4, 8).Draw(t, "length"), []Rules{nuki, zwave, odd}, free)
+		p, err := new(Generator).Generate(rapid.IntRange(4, 8).Draw(t, "length"), []Rules{nuki, zwave, odd}, free)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func TestDrawLength(t *testing.T) {
 		{6, []Rules{{Min: 7, Max: 9}}, 7},
 		{8, []Rules{{Min: 4, Max: 10}}, 8},
 	} {
-		p, err := new(Drawer).Draw(c.want, c.rules, free)
+		p, err := new(Generator).Generate(c.want, c.rules, free)
 		if err != nil || len(p) != c.got {
 			t.Errorf("Draw(%d, %+v) = %d characters, %v; want %d", c.want, c.rules, len(p), err, c.got)
 		}
@@ -83,7 +83,7 @@ func TestDrawKeepsLeadingZeros(t *testing.T) {
 	source := rand.NewChaCha8([32]byte{1})
 	zero := 0
 	for range 300 {
-		p, err := (&Drawer{Source: source}).Draw(6, nil, free)
+		p, err := (&Generator{Source: source}).Generate(6, nil, free)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,19 +100,19 @@ func TestDrawKeepsLeadingZeros(t *testing.T) {
 }
 
 func TestDrawRefuses(t *testing.T) {
-	if _, err := new(Drawer).Draw(6, []Rules{{Min: 8, Max: 4}}, free); !errors.Is(err, ErrImpossible) {
+	if _, err := new(Generator).Generate(6, []Rules{{Min: 8, Max: 4}}, free); !errors.Is(err, ErrImpossible) {
 		t.Errorf("a lock that takes no length: %v", err)
 	}
-	if _, err := new(Drawer).Draw(6, []Rules{{Alphabet: "ABC"}}, free); !errors.Is(err, ErrImpossible) {
+	if _, err := new(Generator).Generate(6, []Rules{{Alphabet: "ABC"}}, free); !errors.Is(err, ErrImpossible) {
 		t.Errorf("a lock without digits: %v", err)
 	}
-	if _, err := new(Drawer).Draw(6, []Rules{{Forbidden: forbid(".")}}, free); !errors.Is(err, ErrImpossible) {
+	if _, err := new(Generator).Generate(6, []Rules{{Forbidden: forbid(".")}}, free); !errors.Is(err, ErrImpossible) {
 		t.Errorf("a lock that forbids everything: %v", err)
 	}
-	if _, err := new(Drawer).Draw(6, []Rules{{Unusable: true}}, free); !errors.Is(err, ErrImpossible) {
+	if _, err := new(Generator).Generate(6, []Rules{{Unusable: true}}, free); !errors.Is(err, ErrImpossible) {
 		t.Errorf("a lock whose rule cannot be read: %v", err)
 	}
-	if _, err := new(Drawer).Draw(6, nil, func(string) (bool, error) { return true, nil }); !errors.Is(err, ErrTaken) {
+	if _, err := new(Generator).Generate(6, nil, func(string) (bool, error) { return true, nil }); !errors.Is(err, ErrTaken) {
 		t.Errorf("a property without a free code: %v", err)
 	}
 }
@@ -121,7 +121,7 @@ func TestDrawIsEven(t *testing.T) {
 	var seen [10]int
 	const n = 3000
 	for range n {
-		p, err := new(Drawer).Draw(6, nil, free)
+		p, err := new(Generator).Generate(6, nil, free)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func TestDrawSatisfiesAsManyLocksAsPossible(t *testing.T) {
 		"a costly one is not alone":   {[]Rules{a, {Min: 7}}, []bool{true, true}},
 		"a prefix that forbids every": {[]Rules{a, {Prefixes: []string{""}}, {Min: 7}}, []bool{true, false, true}},
 	} {
-		p, err := new(Drawer).Draw(6, c.locks, free)
+		p, err := new(Generator).Generate(6, c.locks, free)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -173,7 +173,7 @@ func TestDrawSatisfiesAsManyLocksAsPossible(t *testing.T) {
 			t.Errorf("%s: %q satisfies %v, want %v", name, p, got, c.fits)
 		}
 	}
-	if _, err := new(Drawer).Draw(6, []Rules{{Forbidden: forbid(".")}, {Unusable: true}}, free); !errors.Is(err, ErrImpossible) {
+	if _, err := new(Generator).Generate(6, []Rules{{Forbidden: forbid(".")}, {Unusable: true}}, free); !errors.Is(err, ErrImpossible) {
 		t.Errorf("no lock takes a PIN: %v", err)
 	}
 }
@@ -181,7 +181,7 @@ func TestDrawSatisfiesAsManyLocksAsPossible(t *testing.T) {
 // Where all PINs that several locks share are taken, the first lock gets one of its own length.
 func TestDrawForTheFirstLockWhereCommonPINsAreTaken(t *testing.T) {
 	short := func(p string) (bool, error) { return len(p) < 6, nil }
-	p, err := new(Drawer).Draw(6, []Rules{{Min: 4, Max: 8}, {Min: 4, Max: 4}}, short)
+	p, err := new(Generator).Generate(6, []Rules{{Min: 4, Max: 8}, {Min: 4, Max: 4}}, short)
 	if err != nil || len(p) != 6 {
 		t.Errorf("%q, %v", p, err)
 	}
@@ -190,18 +190,18 @@ func TestDrawForTheFirstLockWhereCommonPINsAreTaken(t *testing.T) {
 // One Drawer computes within one bound, whatever the locks say and however many doors it serves.
 func TestDrawIsBounded(t *testing.T) {
 	matched := 0
-	d := new(Drawer)
+	d := new(Generator)
 	locks := make([]Rules, 300)
 	for i := range locks {
 		for n := range 8 {
 			locks[i].Forbidden = append(locks[i].Forbidden, counting{strconv.Itoa(8*i + n), &matched, n == 7})
 		}
 	}
-	if _, err := d.Draw(6, locks, free); !errors.Is(err, ErrImpossible) {
+	if _, err := d.Generate(6, locks, free); !errors.Is(err, ErrImpossible) {
 		t.Errorf("drawn: %v", err)
 	}
 	for _, l := range locks {
-		if _, err := d.Draw(6, []Rules{l}, free); !errors.Is(err, ErrImpossible) {
+		if _, err := d.Generate(6, []Rules{l}, free); !errors.Is(err, ErrImpossible) {
 			t.Errorf("drawn: %v", err)
 		}
 	}

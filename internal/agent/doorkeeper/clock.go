@@ -86,7 +86,7 @@ func (t *timekeeper) clock(wall time.Time) smartkey.Clock {
 }
 
 // ObserveTime records how far the bridge's clock is ahead of the service's clock.
-func (k *Keeper) ObserveTime(skew time.Duration) {
+func (k *Verifier) ObserveTime(skew time.Duration) {
 	a, note := k.time.observe(k.cfg.Now(), skew)
 	if !note {
 		return

@@ -23,7 +23,7 @@ type Stored struct {
 	Anchor Anchor                   `json:"anchor,omitzero"`
 }
 
-// Config configures a Keeper: the bridge, its doors and its stored data.
+// Config configures a Verifier: the bridge, its doors and its stored data.
 type Config struct {
 	Property, Site, Bridge string
 	Doors                  []string // Doors are the addresses of locks that can be opened remotely
@@ -33,8 +33,8 @@ type Config struct {
 	Log                    *slog.Logger
 }
 
-// Keeper verifies SmartKeys for the doors of one bridge. It verifies one at a time, so that a nonce cannot be used twice.
-type Keeper struct {
+// Verifier verifies SmartKeys for the doors of one bridge. It verifies one at a time, so that a nonce cannot be used twice.
+type Verifier struct {
 	cfg     Config
 	started time.Time // start of the process, for monotonic times
 	time    timekeeper
@@ -44,8 +44,8 @@ type Keeper struct {
 	nonces smartkey.Nonces
 }
 
-func New(cfg Config) (*Keeper, error) {
-	k := &Keeper{cfg: cfg, started: time.Now(), time: timekeeper{kernel: kernelClock, machine: machineClock, anchor: cfg.Stored.Anchor}}
+func New(cfg Config) (*Verifier, error) {
+	k := &Verifier{cfg: cfg, started: time.Now(), time: timekeeper{kernel: kernelClock, machine: machineClock, anchor: cfg.Stored.Anchor}}
 	k.trust = smartkey.Trust{Bridge: cfg.Bridge, Site: cfg.Site, Doors: map[smartkey.Door]smartkey.DoorRule{}}
 	for _, address := range cfg.Doors {
 		k.trust.Doors[k.Door(address)] = doorRule(cfg.Stored.Rules[address])
@@ -64,7 +64,7 @@ func New(cfg Config) (*Keeper, error) {
 }
 
 // Door returns the door id of the lock at an address, as SmartKeys contain it.
-func (k *Keeper) Door(address string) smartkey.Door { return smartkey.DoorID(k.cfg.Bridge, address) }
+func (k *Verifier) Door(address string) smartkey.Door { return smartkey.DoorID(k.cfg.Bridge, address) }
 
 // doorRule returns the rule of a door that accepts status lists of at most maxListAge. 0, or more than the default, means the default.
 func doorRule(maxListAge time.Duration) smartkey.DoorRule {
@@ -75,7 +75,7 @@ func doorRule(maxListAge time.Duration) smartkey.DoorRule {
 }
 
 // Greet issues a greeting with a new nonce for a phone.
-func (k *Keeper) Greet() (smartkey.Greeting, error) {
+func (k *Verifier) Greet() (smartkey.Greeting, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	nonce, err := k.nonces.Issue(rand.Reader, time.Since(k.started))
@@ -86,7 +86,7 @@ func (k *Keeper) Greet() (smartkey.Greeting, error) {
 
 // Verify verifies a phone's presentation for an operation at a door. It first stores newer issuer keys or status lists that the
 // presentation carries.
-func (k *Keeper) Verify(p smartkey.Presentation, door smartkey.Door, op smartkey.Operation) smartkey.Verdict {
+func (k *Verifier) Verify(p smartkey.Presentation, door smartkey.Door, op smartkey.Operation) smartkey.Verdict {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(p.KeySets) > 0 || len(p.List) > 0 {
@@ -101,11 +101,11 @@ func (k *Keeper) Verify(p smartkey.Presentation, door smartkey.Door, op smartkey
 }
 
 // Until returns the time until which a lock may carry out the operation that a verdict allows.
-func (k *Keeper) Until(v smartkey.Verdict) time.Time { return k.started.Add(v.Until) }
+func (k *Verifier) Until(v smartkey.Verdict) time.Time { return k.started.Add(v.Until) }
 
 // adopt stores newer issuer keys or a newer status list, and then uses them. If storing fails, they are not used, because a version must
 // not decrease after a restart.
-func (k *Keeper) adopt(next smartkey.Trust) {
+func (k *Verifier) adopt(next smartkey.Trust) {
 	keys, list := next.Keys.Version() != k.trust.Keys.Version(), next.List.Number() != k.trust.List.Number() || next.List.IssuedAt() != k.trust.List.IssuedAt()
 	if !keys && !list {
 		return
@@ -127,7 +127,7 @@ func (k *Keeper) adopt(next smartkey.Trust) {
 
 // UpdateKeySets applies issuer key sets from the service. The first key set ever is accepted; each later one must be signed by its
 // predecessor.
-func (k *Keeper) UpdateKeySets(sets [][]byte) State {
+func (k *Verifier) UpdateKeySets(sets [][]byte) State {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	next := k.trust
@@ -148,7 +148,7 @@ func (k *Keeper) UpdateKeySets(sets [][]byte) State {
 }
 
 // UpdateList applies a newer status list from the service.
-func (k *Keeper) UpdateList(raw []byte) State {
+func (k *Verifier) UpdateList(raw []byte) State {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	next := k.trust
@@ -166,7 +166,7 @@ type State struct {
 	Refused                   smartkey.Reason // Refused is why the last update was refused; empty: it was accepted
 }
 
-func (k *Keeper) state(refused error) State {
+func (k *Verifier) state(refused error) State {
 	s := State{KeySetVersion: k.trust.Keys.Version(), ListNumber: k.trust.List.Number()}
 	if refused != nil {
 		s.Refused = smartkey.ReasonOf(refused)
@@ -176,7 +176,7 @@ func (k *Keeper) state(refused error) State {
 }
 
 // UpdateRules sets the maximum age of the status list by lock address. Doors without a rule get the default.
-func (k *Keeper) UpdateRules(ages map[string]time.Duration) error {
+func (k *Verifier) UpdateRules(ages map[string]time.Duration) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	named, doors := map[string]time.Duration{}, map[smartkey.Door]smartkey.DoorRule{}
@@ -200,7 +200,7 @@ func (k *Keeper) UpdateRules(ages map[string]time.Duration) error {
 }
 
 // Versions returns the versions of issuer keys and status list that the bridge reports in Hello.
-func (k *Keeper) Versions() (version, list uint64, digest []byte) {
+func (k *Verifier) Versions() (version, list uint64, digest []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.trust.List.Number() > 0 {

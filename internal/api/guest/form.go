@@ -142,7 +142,7 @@ func formMessage(p *guest.Party, a actor.Actor, guestID string, now time.Time) (
 
 // signatureMessage converts the signature of a guest. It returns nil if none is wanted.
 func signatureMessage(s guest.Signature) *guestv1.FormSignature {
-	if s.State == guest.NotWanted {
+	if s.State == guest.SignatureNotNeeded {
 		return nil
 	}
 	m := &guestv1.FormSignature{State: string(s.State), Shown: s.Shown, SignedAt: convert.Time(s.At)}

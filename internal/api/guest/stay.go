@@ -204,7 +204,7 @@ func (s *Stays) addMails(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv
 	}
 	row, err := mail.Latest(view, a.PropertyID, a.ReservationID, "", mail.Key, mail.KeyChanged)
 	if err == nil && row == nil && !outlet.Reaches() {
-		out.CodeMail = &guestv1.StayMail{State: string(mail.Held)}
+		out.CodeMail = &guestv1.StayMail{State: string(mail.InMailbox)}
 	}
 	if err != nil || row == nil {
 		return err

@@ -22,8 +22,8 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// Keep is how long the answer for an idempotency key is stored.
-const Keep = 7 * 24 * time.Hour
+// AnswerTTL is how long the answer for an idempotency key is stored.
+const AnswerTTL = 7 * 24 * time.Hour
 
 // Renderer adds current PINs and tokens to a stored answer, because secrets are not stored in answers.
 type Renderer func(ctx context.Context, answer proto.Message) error
@@ -93,7 +93,7 @@ func (m *Memory) newClaim(ctx context.Context, req any, method string) (*claim, 
 		return nil, nil, fmt.Errorf("hash a request: %w", err)
 	}
 	// The hash includes unknown fields and invalid values, which the message does not contain.
-	raw = append(raw, chain.ReportOf(ctx).Beyond()...)
+	raw = append(raw, chain.ReportOf(ctx).IncompleteBody()...)
 	plain := sha256.Sum256(raw)
 	c := &claim{
 		AnswerKey: db.AnswerKey{Holder: a.Subject(), PropertyID: a.PropertyID, Method: method, Key: key},
@@ -182,7 +182,7 @@ func (m *Memory) storeAnswer(tx *db.Tx, c *claim, answer proto.Message) error {
 	if err != nil {
 		return err
 	}
-	err = tx.StoreAnswer(c.AnswerKey, db.Answer{RequestHash: c.hash, Sealed: kept}, Keep)
+	err = tx.StoreAnswer(c.AnswerKey, db.Answer{RequestHash: c.hash, Sealed: kept}, AnswerTTL)
 	if errors.Is(err, db.ErrAnswerExists) {
 		return inFlightError()
 	}

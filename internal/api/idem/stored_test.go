@@ -86,7 +86,7 @@ func TestAnswersExpireAfterSevenDays(t *testing.T) {
 		if _, err := d.call(ctx, upsert, request("1")); err != nil {
 			t.Fatal(err)
 		}
-		d.clock.Advance(idem.Keep - time.Second)
+		d.clock.Advance(idem.AnswerTTL - time.Second)
 		if a, err := d.call(ctx, upsert, request("1")); err != nil || a.GetData().GetId() != "effect-1" {
 			t.Errorf("on the seventh day %v, %v", a, err)
 		}

@@ -132,9 +132,9 @@ func (r *Report) item(path string) *item {
 	return nil
 }
 
-// Beyond returns the raw body if it contains anything that its message cannot represent: unknown names, values of a wrong type, duplicate
+// IncompleteBody returns the raw body if it contains anything that its message cannot represent: unknown names, values of a wrong type, duplicate
 // names. The body is in canonical form if possible. Otherwise Beyond returns nil, because message and mask are complete.
-func (r *Report) Beyond() []byte {
+func (r *Report) IncompleteBody() []byte {
 	if r == nil || !r.hasExtras {
 		return nil
 	}

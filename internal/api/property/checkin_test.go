@@ -21,7 +21,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-func (h *house) changeCheckIn(c *propertyv1.CheckInSettingsChange) (*propertyv1.CheckInSettings, error) {
+func (h *tenant) changeCheckIn(c *propertyv1.CheckInSettingsChange) (*propertyv1.CheckInSettings, error) {
 	h.Helper()
 	r, err := (&CheckIns{Deps: h.w.deps}).UpdateCheckInSettings(h.ctx, &propertyv1.UpdateCheckInSettingsRequest{Settings: c})
 	return r.GetData(), err
@@ -41,7 +41,7 @@ func wrongFields(err error) map[string]fault.Reason {
 
 // A signature that does not count by the law is refused, whichever of both settings changes.
 func TestSignatureOfTheRule(t *testing.T) {
-	eachHouse(t, func(a, _ *house) {
+	eachTenant(t, func(a, _ *tenant) {
 		drawn := ptr("drawn")
 		refused := map[string]fault.Reason{"settings.signature": fault.Conflicting}
 		_, err := a.changeCheckIn(&propertyv1.CheckInSettingsChange{Rule: ptr("DE"), Signature: drawn})
@@ -59,7 +59,7 @@ func TestSignatureOfTheRule(t *testing.T) {
 
 // Fewer guests than the law asks are refused, whichever of both settings changes. A new rule alone brings the guests that it asks.
 func TestGuestsWhoFillInByLaw(t *testing.T) {
-	eachHouse(t, func(a, _ *house) {
+	eachTenant(t, func(a, _ *tenant) {
 		refused := map[string]fault.Reason{"settings.whoFills": fault.Conflicting}
 		change := func(rule, who string) (*propertyv1.CheckInSettings, error) {
 			c := &propertyv1.CheckInSettingsChange{}
@@ -93,7 +93,7 @@ func TestGuestsWhoFillInByLaw(t *testing.T) {
 }
 
 func TestOftenCountries(t *testing.T) {
-	eachHouse(t, func(a, _ *house) {
+	eachTenant(t, func(a, _ *tenant) {
 		change := func(codes ...string) (*propertyv1.CheckInSettings, error) {
 			return a.changeCheckIn(&propertyv1.CheckInSettingsChange{OftenCountries: &propertyv1.OftenCountries{List: codes}})
 		}
@@ -107,7 +107,7 @@ func TestOftenCountries(t *testing.T) {
 }
 
 func TestOwnQuestions(t *testing.T) {
-	eachHouse(t, func(a, _ *house) {
+	eachTenant(t, func(a, _ *tenant) {
 		_, err := a.changeCheckIn(&propertyv1.CheckInSettingsChange{
 			Rule: ptr("XX"), StaffEmail: ptr("nowhere"), Fields: &propertyv1.OwnFields{List: []*propertyv1.OwnField{
 				{Name: "plate", Label: "Number plate"}, {Name: "PLATE", Label: " "}, {Name: "birthdate", Label: "When?"}, {Name: "documentNumber", Label: "Which?"},
@@ -130,7 +130,7 @@ func TestOwnQuestions(t *testing.T) {
 
 // The rules say what the settings take over with them.
 func TestRulesOfCountries(t *testing.T) {
-	eachHouse(t, func(a, _ *house) {
+	eachTenant(t, func(a, _ *tenant) {
 		rules := must((&CheckIns{Deps: a.w.deps}).ListCheckInRules(a.ctx, &propertyv1.ListCheckInRulesRequest{}))(t).GetData().GetList()
 		for _, r := range rules {
 			s := must(a.changeCheckIn(&propertyv1.CheckInSettingsChange{Rule: &r.Name}))(t)
@@ -153,7 +153,7 @@ func TestOpenUntilDeparture(t *testing.T) {
 
 // A new link without an address to mail it to is refused with the reason, and the former link stays.
 func TestResendWithoutAnAddress(t *testing.T) {
-	eachHouse(t, func(a, _ *house) {
+	eachTenant(t, func(a, _ *tenant) {
 		scope := reservation.Scope{PropertyID: a.id, IntegrationID: a.integration()}
 		reserve := func(email string) (id string) {
 			a.w.write(t, func(tx *db.Tx) error {

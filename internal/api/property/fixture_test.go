@@ -24,8 +24,8 @@ import (
 	"latchkey.dev/internal/test/dbtest"
 )
 
-// house is a property with its services, called by its owner.
-type house struct {
+// tenant is a property with its services, called by its owner.
+type tenant struct {
 	*testing.T
 	*Services
 	ctx context.Context
@@ -47,12 +47,12 @@ type world struct {
 	app       string
 }
 
-// eachHouse runs f on every database with two properties of one installation.
-func eachHouse(t *testing.T, f func(a, b *house)) {
+// eachTenant runs f on every database with two properties of one installation.
+func eachTenant(t *testing.T, f func(a, b *tenant)) {
 	c := clock.At(time.Now().Truncate(time.Second))
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d, c)
-		f(w.house(t, "A"), w.house(t, "B"))
+		f(w.tenant(t, "A"), w.tenant(t, "B"))
 	}, dbtest.Clock(c))
 }
 
@@ -100,7 +100,7 @@ func (w *world) write(t *testing.T, f func(tx *db.Tx) error) {
 	}
 }
 
-func (w *world) house(t *testing.T, name string) *house {
+func (w *world) tenant(t *testing.T, name string) *tenant {
 	t.Helper()
 	propertyID, err := property.NewID(t.Context(), w.deps.Keys)
 	if err != nil {
@@ -112,27 +112,27 @@ func (w *world) house(t *testing.T, name string) *house {
 		return err
 	})
 	ctx := actor.With(t.Context(), actor.Actor{Kind: actor.Staff, ID: "tok_" + name, PropertyID: propertyID, Role: credential.RoleOwner, TokenID: "tok_" + name})
-	return &house{T: t, Services: w.services, ctx: ctx, id: propertyID, w: w}
+	return &tenant{T: t, Services: w.services, ctx: ctx, id: propertyID, w: w}
 }
 
 // room makes a room and returns its id.
-func (h *house) room(name string) string {
+func (h *tenant) room(name string) string {
 	h.Helper()
 	return must(h.Space.CreateSpace(h.ctx, &propertyv1.CreateSpaceRequest{Space: &propertyv1.NewSpace{Type: "Room", Name: name}}))(h.T).GetData().GetId()
 }
 
-func (h *house) gate(name string, spaces ...string) string {
+func (h *tenant) gate(name string, spaces ...string) string {
 	h.Helper()
 	return must(h.Gate.CreateGate(h.ctx, &propertyv1.CreateGateRequest{Name: name, SpaceIds: spaces}))(h.T).GetData().GetId()
 }
 
-func (h *house) integration() string {
+func (h *tenant) integration() string {
 	h.Helper()
 	return must(h.Integration.ConnectApp(h.ctx, &propertyv1.ConnectAppRequest{AppId: h.w.app}))(h.T).GetData().GetId()
 }
 
 // listed stores a reading of getSpaces with some rooms.
-func (h *house) listed(integrationID string, names ...string) {
+func (h *tenant) listed(integrationID string, names ...string) {
 	h.Helper()
 	var all []space.Listed
 	for _, n := range names {
@@ -145,7 +145,7 @@ func (h *house) listed(integrationID string, names ...string) {
 }
 
 // lock makes a bridge that is connected, with a lock.
-func (h *house) lock(name string) (bridgeID, lockID string) {
+func (h *tenant) lock(name string) (bridgeID, lockID string) {
 	h.Helper()
 	bridgeID = must(h.Bridge.CreateBridge(h.ctx, &propertyv1.CreateBridgeRequest{Name: "Bridge of " + name}))(h.T).GetData().GetId()
 	lockID = id.New(id.Lock)

@@ -13,7 +13,7 @@ import (
 )
 
 func TestAssignLockReplansBothDoors(t *testing.T) {
-	eachHouse(t, func(a, _ *house) {
+	eachTenant(t, func(a, _ *tenant) {
 		r1, r2 := a.room("101"), a.room("102")
 		floor, entrance := a.gate("Floor", r2), a.gate("Entrance")
 		dorm := must(a.Space.CreateSpace(a.ctx, &propertyv1.CreateSpaceRequest{Space: &propertyv1.NewSpace{Type: "Dorm", Name: "D4"}}))(t).GetData().GetId()
@@ -58,7 +58,7 @@ func TestAssignLockReplansBothDoors(t *testing.T) {
 }
 
 func TestUnlockReturnsTheResult(t *testing.T) {
-	eachHouse(t, func(a, _ *house) {
+	eachTenant(t, func(a, _ *tenant) {
 		_, lk := a.lock("L1")
 		ended := a.w.clock.Now().Add(time.Second)
 		for _, c := range []struct{ state, word, result, reason string }{
@@ -90,7 +90,7 @@ func TestUnlockReturnsTheResult(t *testing.T) {
 }
 
 func TestRepeatedUnlockReturnsTheKnownResult(t *testing.T) {
-	eachHouse(t, func(a, _ *house) {
+	eachTenant(t, func(a, _ *tenant) {
 		bridge, lk := a.lock("L1")
 		a.w.act = func(o lock.UnlockCommand) (lock.Outcome, error) {
 			return lock.Outcome{ActID: o.ActID, LockID: lk, State: lock.CommandUnknown}, nil
@@ -113,7 +113,7 @@ func TestRepeatedUnlockReturnsTheKnownResult(t *testing.T) {
 
 // An unlock that is refused before it is stored is counted here; the bridge's session counts the others.
 func TestUnlockOfOfflineBridgeIsCounted(t *testing.T) {
-	eachHouse(t, func(a, _ *house) {
+	eachTenant(t, func(a, _ *tenant) {
 		_, lk := a.lock("L1")
 		a.w.act = func(lock.UnlockCommand) (lock.Outcome, error) { return lock.Outcome{}, lock.ErrBridgeOffline }
 		refused(a.Lock.UnlockLock(a.ctx, &propertyv1.UnlockLockRequest{Id: lk}))(t, "refused by the session", fault.BridgeOffline)
@@ -129,7 +129,7 @@ func TestUnlockOfOfflineBridgeIsCounted(t *testing.T) {
 }
 
 func TestLocksAndBridgesAreListed(t *testing.T) {
-	eachHouse(t, func(a, _ *house) {
+	eachTenant(t, func(a, _ *tenant) {
 		b1, l1 := a.lock("L1")
 		_, l2 := a.lock("L2")
 		r1 := a.room("101")

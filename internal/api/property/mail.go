@@ -160,7 +160,7 @@ func (s *mails) UpdateMailSettings(ctx context.Context, r *propertyv1.UpdateMail
 			return nil, Under("settings", err)
 		}
 		if row.Host != "" {
-			if err := notice.Settle(tx, notice.MailsNotSent.Key(propertyID)); err != nil {
+			if err := notice.Resolve(tx, notice.MailsNotSent.Key(propertyID)); err != nil {
 				return nil, err
 			}
 		}

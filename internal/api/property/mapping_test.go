@@ -13,7 +13,7 @@ import (
 )
 
 // mapped shows the mapping of an integration as "external=own" by name, sorted.
-func (h *house) mapped(integrationID string) []string {
+func (h *tenant) mapped(integrationID string) []string {
 	h.Helper()
 	list := must(h.Mapping.ListPartnerSpaces(h.ctx, &propertyv1.ListPartnerSpacesRequest{IntegrationId: integrationID}))(h.T).GetData().GetList()
 	var pairs []string
@@ -27,7 +27,7 @@ func (h *house) mapped(integrationID string) []string {
 }
 
 func TestSuggestionsAreShownAndApplied(t *testing.T) {
-	eachHouse(t, func(a, _ *house) {
+	eachTenant(t, func(a, _ *tenant) {
 		r101 := a.room("101")
 		a.room("102")
 		in := a.integration()
@@ -52,7 +52,7 @@ func TestSuggestionsAreShownAndApplied(t *testing.T) {
 }
 
 func TestBatchOfMappings(t *testing.T) {
-	eachHouse(t, func(a, _ *house) {
+	eachTenant(t, func(a, _ *tenant) {
 		r1, r2 := a.room("101"), a.room("102")
 		in := a.integration()
 		a.listed(in, "1", "2", "3")
@@ -90,7 +90,7 @@ func TestBatchOfMappings(t *testing.T) {
 }
 
 func TestMappingReplansWhatItTouches(t *testing.T) {
-	eachHouse(t, func(a, _ *house) {
+	eachTenant(t, func(a, _ *tenant) {
 		r1 := a.room("101")
 		in := a.integration()
 		a.listed(in, "1")
@@ -113,7 +113,7 @@ func TestMappingReplansWhatItTouches(t *testing.T) {
 }
 
 func TestConflictsAndReadings(t *testing.T) {
-	eachHouse(t, func(a, _ *house) {
+	eachTenant(t, func(a, _ *tenant) {
 		r1 := a.room("1")
 		in := a.integration()
 		a.listed(in, "1", "2")
@@ -140,7 +140,7 @@ func TestConflictsAndReadings(t *testing.T) {
 }
 
 func TestAccessTokenIsShownOnce(t *testing.T) {
-	eachHouse(t, func(a, b *house) {
+	eachTenant(t, func(a, b *tenant) {
 		connected := must(a.Integration.ConnectApp(a.ctx, &propertyv1.ConnectAppRequest{AppId: a.w.app}))(t)
 		in, first := connected.GetData().GetId(), connected.GetAccessToken()
 		if tokens := connected.GetData().GetAccessTokens(); len(tokens) != 1 || !strings.HasPrefix(first, tokens[0].GetHint()) || len(tokens[0].GetHint()) > 10 {
@@ -177,7 +177,7 @@ func TestAccessTokenIsShownOnce(t *testing.T) {
 }
 
 func TestAPIKey(t *testing.T) {
-	eachHouse(t, func(a, b *house) {
+	eachTenant(t, func(a, b *tenant) {
 		refused(a.APIKey.GetApiKey(a.ctx, &propertyv1.GetApiKeyRequest{}))(t, "none", fault.TokenNotFound)
 		key := must(a.APIKey.CreateApiKey(a.ctx, &propertyv1.CreateApiKeyRequest{}))(t).GetApiKey()
 		refused(a.APIKey.CreateApiKey(a.ctx, &propertyv1.CreateApiKeyRequest{}))(t, "second", fault.AlreadyExists)

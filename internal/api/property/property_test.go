@@ -20,7 +20,7 @@ import (
 
 // The test covers every method of every service by reflection, including new ones.
 func TestOnlyStaffMayCall(t *testing.T) {
-	eachHouse(t, func(a, _ *house) {
+	eachTenant(t, func(a, _ *tenant) {
 		strangers := map[string]context.Context{
 			"nobody":         a.Context(),
 			"an operator":    actor.With(a.Context(), actor.Actor{Kind: actor.Operator, ID: "socket"}),
@@ -52,7 +52,7 @@ func TestOnlyStaffMayCall(t *testing.T) {
 }
 
 func TestOtherPropertiesAreInvisible(t *testing.T) {
-	eachHouse(t, func(a, b *house) {
+	eachTenant(t, func(a, b *tenant) {
 		room, gate, integration := a.room("101"), a.gate("Main"), a.integration()
 		bridge, lk := a.lock("L1")
 		a.listed(integration, "101")
@@ -110,7 +110,7 @@ func TestOtherPropertiesAreInvisible(t *testing.T) {
 func ptr[T any](v T) *T { return &v }
 
 func TestPropertySettings(t *testing.T) {
-	eachHouse(t, func(a, _ *house) {
+	eachTenant(t, func(a, _ *tenant) {
 		late, zone := int32(45), "Mars/Olympus"
 		p := must(a.Property.UpdateProperty(a.ctx, &propertyv1.UpdatePropertyRequest{Settings: &propertyv1.PropertySettings{LateOutMinutes: &late}}))(t).GetData()
 		if p.GetLateOutMinutes() != 45 || p.GetName() != "A" {
@@ -135,7 +135,7 @@ func TestPropertySettings(t *testing.T) {
 }
 
 func TestBatchOfSpacesIsAllOrNone(t *testing.T) {
-	eachHouse(t, func(a, _ *house) {
+	eachTenant(t, func(a, _ *tenant) {
 		batch := func(dorm string) ([]*propertyv1.Space, error) {
 			answer, err := a.Space.BatchCreateSpaces(a.ctx, &propertyv1.BatchCreateSpacesRequest{Spaces: []*propertyv1.NewSpace{
 				{Type: "Dorm", Name: "Dorm A", Floor: "1"}, {Type: "Bed", Name: "1", ParentName: "Dorm A"}, {Type: "Bed", Name: "2", ParentName: dorm},
@@ -169,7 +169,7 @@ func TestBatchOfSpacesIsAllOrNone(t *testing.T) {
 }
 
 func TestSpacesPage(t *testing.T) {
-	eachHouse(t, func(a, _ *house) {
+	eachTenant(t, func(a, _ *tenant) {
 		for i := range 5 {
 			a.room(fmt.Sprint(101 + i))
 		}
@@ -194,7 +194,7 @@ func TestSpacesPage(t *testing.T) {
 }
 
 func TestGateReplansItsSpaces(t *testing.T) {
-	eachHouse(t, func(a, _ *house) {
+	eachTenant(t, func(a, _ *tenant) {
 		r1, r2 := a.room("101"), a.room("102")
 		gate := a.gate("Floor 1", r1)
 		a.w.takeReplanned()
@@ -214,7 +214,7 @@ func TestGateReplansItsSpaces(t *testing.T) {
 }
 
 func TestNotices(t *testing.T) {
-	eachHouse(t, func(a, _ *house) {
+	eachTenant(t, func(a, _ *tenant) {
 		for i := range 3 {
 			a.w.write(t, func(tx *db.Tx) error {
 				return notice.Add(tx, notice.Notice{PropertyID: a.id, Kind: "batteryLow", Subject: "s", Params: message.Params{"lock": fmt.Sprint(i)}, OnceKey: fmt.Sprint(a.id, i)})

@@ -181,7 +181,7 @@ func (f *flows) pin(id, door, old string) string {
 
 func (f *flows) press(door, pin string) bool {
 	f.t.Helper()
-	p, err := f.House.Press(door, slot.PIN(pin))
+	p, err := f.Site.Press(door, slot.PIN(pin))
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func (f *flows) stay() {
 	push("K1", guest())
 	old := f.pin("K1", "Room 101", "")
 	for _, fault := range []sim.FaultKind{sim.Duplicate, sim.Jammed, sim.LostAck, sim.Occupied} {
-		if err := f.House.Inject("Room 102", sim.Fault{Kind: fault}); err != nil {
+		if err := f.Site.Inject("Room 102", sim.Fault{Kind: fault}); err != nil {
 			f.t.Fatal(err)
 		}
 	}
@@ -211,7 +211,7 @@ func (f *flows) stay() {
 	f.Await("the old PIN is gone", func(context.Context) (bool, error) { return !f.press("Room 102", old), nil })
 	fresh := f.pin("K1", "Room 102", old)
 	f.press("Room 103", fresh) // a stranger's door
-	if err := f.House.Program("Room 103", 9, slot.PIN(fresh)); err != nil {
+	if err := f.Site.Program("Room 103", 9, slot.PIN(fresh)); err != nil {
 		f.t.Fatal(err)
 	}
 	f.call(f.Owner(), "GET", "/v1/reservations/"+id+"/explain", nil)

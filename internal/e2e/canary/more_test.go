@@ -111,12 +111,12 @@ func (f *flows) unlocks() {
 		f.t.Fatal(err)
 	}
 	for i, l := range locks.GetData().GetList()[:3] {
-		f.House.SetJammed(l.GetAddress(), i == 1)
-		f.House.SetOffline(l.GetAddress(), i == 2)
+		f.Site.SetJammed(l.GetAddress(), i == 1)
+		f.Site.SetOffline(l.GetAddress(), i == 2)
 		f.call(f.Owner(), "POST", "/v1/property/locks/"+l.GetId()+":unlock", map[string]any{})
-		f.House.SetJammed(l.GetAddress(), false)
-		f.House.SetOffline(l.GetAddress(), false)
-		if err := f.House.Inject(l.GetAddress(), sim.Fault{Kind: sim.Unconfirmed}); err != nil {
+		f.Site.SetJammed(l.GetAddress(), false)
+		f.Site.SetOffline(l.GetAddress(), false)
+		if err := f.Site.Inject(l.GetAddress(), sim.Fault{Kind: sim.Unconfirmed}); err != nil {
 			f.t.Fatal(err)
 		}
 	}

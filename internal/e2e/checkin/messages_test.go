@@ -22,7 +22,7 @@ func TestMessages(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	g := w.bind(w.book("B-1", "1001", "R101"))
-	own, house := guestv1.NewMessageServiceClient(w.Public), propertyv1.NewMessageServiceClient(w.Public)
+	own, desk := guestv1.NewMessageServiceClient(w.Public), propertyv1.NewMessageServiceClient(w.Public)
 	staff := w.Staff(t.Context())
 	write := func(text string) {
 		t.Helper()
@@ -30,7 +30,7 @@ func TestMessages(t *testing.T) {
 		w.must(err)
 	}
 	write("Is there parking?")
-	watch, err := house.WatchConversations(staff, &propertyv1.WatchConversationsRequest{})
+	watch, err := desk.WatchConversations(staff, &propertyv1.WatchConversationsRequest{})
 	w.must(err)
 	hears := func(unread int32, text string) *propertyv1.Conversation {
 		t.Helper()
@@ -101,7 +101,7 @@ func TestMessages(t *testing.T) {
 	}
 	_, err = own.ReadMessages(g.as, &guestv1.ReadMessagesRequest{Number: 4})
 	w.must(err)
-	found, err := house.ListConversations(staff, &propertyv1.ListConversationsRequest{Query: "BEHIND the house"})
+	found, err := desk.ListConversations(staff, &propertyv1.ListConversationsRequest{Query: "BEHIND the house"})
 	w.must(err)
 	if list := found.GetData().GetList(); len(list) != 1 || list[0].GetLast().GetReadAt() == nil {
 		t.Errorf("staff find %v", list)
@@ -127,7 +127,7 @@ func TestMessagesArePrivate(t *testing.T) {
 	t.Parallel()
 	w := open(t, anyPartner)
 	g := w.bind(w.book("B-1", "1001", "R101"))
-	own, house := guestv1.NewMessageServiceClient(w.Public), propertyv1.NewMessageServiceClient(w.Public)
+	own, desk := guestv1.NewMessageServiceClient(w.Public), propertyv1.NewMessageServiceClient(w.Public)
 	_, err := own.SendMessage(g.as, &guestv1.SendMessageRequest{Text: "Is there parking?"})
 	w.must(err)
 	forms := guestv1.NewFormServiceClient(w.Public)
@@ -145,17 +145,17 @@ func TestMessagesArePrivate(t *testing.T) {
 	}
 	_, err = own.SendMessage(companion.as, &guestv1.SendMessageRequest{Text: "I come later."})
 	w.must(err)
-	all, err := house.ListConversations(w.Staff(t.Context()), &propertyv1.ListConversationsRequest{UnreadOnly: true})
+	all, err := desk.ListConversations(w.Staff(t.Context()), &propertyv1.ListConversationsRequest{UnreadOnly: true})
 	w.must(err)
 	if all.GetData().GetUnread() != 2 || len(all.GetData().GetList()) != 2 {
 		t.Errorf("staff have %v", all)
 	}
 	other := w.OpenProperty()
 	guestID := stay.GetData().GetGuests()[0].GetId()
-	if _, err := house.ListMessages(other.Staff(t.Context()), &propertyv1.ListMessagesRequest{GuestId: guestID}); status.Code(err) != codes.NotFound {
+	if _, err := desk.ListMessages(other.Staff(t.Context()), &propertyv1.ListMessagesRequest{GuestId: guestID}); status.Code(err) != codes.NotFound {
 		t.Errorf("staff of another property read a conversation: %v", err)
 	}
-	if found, err := house.ListConversations(other.Staff(t.Context()), &propertyv1.ListConversationsRequest{}); err != nil || len(found.GetData().GetList()) != 0 {
+	if found, err := desk.ListConversations(other.Staff(t.Context()), &propertyv1.ListConversationsRequest{}); err != nil || len(found.GetData().GetList()) != 0 {
 		t.Errorf("staff of another property have %v, %v", found, err)
 	}
 
@@ -171,7 +171,7 @@ func TestMessagesArePrivate(t *testing.T) {
 			t.Errorf("%s watches a guest's messages: %v", name, err)
 		}
 	}
-	stream, err := house.WatchConversations(g.as, &propertyv1.WatchConversationsRequest{})
+	stream, err := desk.WatchConversations(g.as, &propertyv1.WatchConversationsRequest{})
 	if err == nil {
 		_, err = stream.Recv()
 	}

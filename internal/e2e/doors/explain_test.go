@@ -76,14 +76,14 @@ func TestAStayIsExplained(t *testing.T) {
 			t.Errorf("before the check-in: %+v", x)
 		}
 
-		w.House.SetOffline("Room 101", true)
+		w.Site.SetOffline("Room 101", true)
 		g.push(state("started"))
 		pin := g.pin()
 		w.Await("the lock is said to be away", func(context.Context) (bool, error) {
 			x := explains(t, w, w.Partner(), path)
 			return x.doors["Room 101"] == "doesNotOpen" && x.why["Room 101"] == "lockOffline" && x.doors[front] == "opens", fmt.Errorf("%s", x.raw)
 		})
-		w.House.SetOffline("Room 101", false)
+		w.Site.SetOffline("Room 101", false)
 		g.settles("issued")
 		g.opens(pin, "Room 101", front)
 		w.Await("the opening is reported", func(context.Context) (bool, error) {

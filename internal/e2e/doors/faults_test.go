@@ -159,7 +159,7 @@ func TestABridgeThatIsAway(t *testing.T) {
 	g.opens(g.pin(), "Room 101", front)
 	stay.settles("removed")
 	stay.opens(pin)
-	if o := unlock(); !o.OK() || o.Data()["result"] != "opened" || w.House.UnlockCount(one.GetAddress()) != 1 {
-		t.Errorf("unlock with the bridge back: %v %s; %d openings", o, o.Raw, w.House.UnlockCount(one.GetAddress()))
+	if o := unlock(); !o.OK() || o.Data()["result"] != "opened" || w.Site.UnlockCount(one.GetAddress()) != 1 {
+		t.Errorf("unlock with the bridge back: %v %s; %d openings", o, o.Raw, w.Site.UnlockCount(one.GetAddress()))
 	}
 }

@@ -35,7 +35,7 @@ func lockAt(ctx context.Context, t *testing.T, w *e2etest.World, door string) *p
 func TestForeignCodeIsNotTouched(t *testing.T) {
 	both(t, func(t *testing.T, w *e2etest.World) {
 		const theirs = "864209"
-		if err := w.House.Program("Room 101", 1, slot.PIN(theirs)); err != nil {
+		if err := w.Site.Program("Room 101", 1, slot.PIN(theirs)); err != nil {
 			t.Fatal(err)
 		}
 		before := lockAt(t.Context(), t, w, "Room 101").GetData().GetStatus().GetSlotsFree()
@@ -82,12 +82,12 @@ func TestLockHealthIsReported(t *testing.T) {
 	seen("the lock is there", func(s *propertyv1.LockStatus) bool {
 		return s.GetOnline() && s.OfflineReason == nil && s.GetSlotsFree() > 0 && s.GetBatteryObservedAt() != nil
 	})
-	w.House.SetOffline("Room 101", true)
+	w.Site.SetOffline("Room 101", true)
 	arrives(t, w, "S", room("R101"))
 	seen("the lock is away", func(s *propertyv1.LockStatus) bool {
 		return !s.GetOnline() && s.GetOfflineReason() == "lockOffline" && s.GetOfflineSince() != nil
 	})
-	w.House.SetOffline("Room 101", false)
+	w.Site.SetOffline("Room 101", false)
 	seen("the lock is back", func(s *propertyv1.LockStatus) bool { return s.GetOnline() && s.OfflineReason == nil })
 	for range 12 {
 		types(t, w, "Room 101", "000111")

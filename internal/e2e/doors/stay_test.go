@@ -47,12 +47,12 @@ func TestAStayFromBookingToCheckOut(t *testing.T) {
 		}
 		g.opens(pin, "Room 101", front)
 
-		writes := w.House.WriteCount("Room 101")
+		writes := w.Site.WriteCount("Room 101")
 		g.push(map[string]any{"booker": map[string]any{"email": "ada@example.com"}, "owing": 12, "owingCurrency": "EUR", "adultCount": 2})
 		other := arrives(t, w, "OTHER", room("R101"))
 		other.settles("issued")
 		// The lock has worked off what came after the change that concerns no lock.
-		if now := w.House.WriteCount("Room 101"); now != writes+1 || g.pin() != pin {
+		if now := w.Site.WriteCount("Room 101"); now != writes+1 || g.pin() != pin {
 			t.Errorf("a change that concerns no lock wrote to it: %d writes, then %d", writes, now)
 		}
 		other.leaves()
@@ -94,7 +94,7 @@ func TestStatesWithoutAccess(t *testing.T) {
 				t.Errorf("%s: reasons %v; want %s", step.state, p.reasons, step.reason)
 			}
 			g.opens(pin)
-			if n := len(w.House.Slots("Room 101")) + len(w.House.Slots(front)); n != 0 {
+			if n := len(w.Site.Slots("Room 101")) + len(w.Site.Slots(front)); n != 0 {
 				t.Errorf("%s: %d codes are left in the locks", step.state, n)
 			}
 		}
@@ -114,12 +114,12 @@ func TestADormBedOpensItsLockerTheDormAndTheGate(t *testing.T) {
 		a.opens(first, "Bed A", sandbox.DormName, front)
 		b.opens(second, "Bed B", sandbox.DormName, front)
 		// Another bed of the same dorm: the dorm and the gate do not change.
-		writes := w.House.WriteCount(sandbox.DormName)
+		writes := w.Site.WriteCount(sandbox.DormName)
 		b.push(map[string]any{"bedId": "D4-C"})
 		b.settles("issued")
-		w.Await("the old locker is empty", func(context.Context) (bool, error) { return len(w.House.Slots("Bed B")) == 0, nil })
+		w.Await("the old locker is empty", func(context.Context) (bool, error) { return len(w.Site.Slots("Bed B")) == 0, nil })
 		b.opens(second, "Bed C", sandbox.DormName, front)
-		if now := w.House.WriteCount(sandbox.DormName); now != writes {
+		if now := w.Site.WriteCount(sandbox.DormName); now != writes {
 			t.Errorf("the dorm's lock was written to %d times for a change of beds", now-writes)
 		}
 		a.leaves()
@@ -134,7 +134,7 @@ func TestRoomMoveOpensNewDoorFirst(t *testing.T) {
 		g.settles("issued")
 		pin := g.pin()
 		// The new lock does not answer at first.
-		if err := w.House.Inject("Room 102", sim.Fault{Kind: sim.Lost}, sim.Fault{Kind: sim.Busy, After: 300 * time.Millisecond}); err != nil {
+		if err := w.Site.Inject("Room 102", sim.Fault{Kind: sim.Lost}, sim.Fault{Kind: sim.Busy, After: 300 * time.Millisecond}); err != nil {
 			t.Fatal(err)
 		}
 		if p := g.push(room("R102")); p.status != "updating" || p.why["Room 101"] != "movingOut" {
@@ -207,7 +207,7 @@ func TestGatesAlone(t *testing.T) {
 			t.Error("the gate stays shut")
 		}
 		alone(false)
-		w.Await("the gate is shut", func(context.Context) (bool, error) { return len(w.House.Slots(front)) == 0, nil })
+		w.Await("the gate is shut", func(context.Context) (bool, error) { return len(w.Site.Slots(front)) == 0, nil })
 		if types(t, w, front, pin) {
 			t.Error("the gate opens still")
 		}
@@ -225,7 +225,7 @@ func TestASwapOfRoomsLocksTheOldDoorsAtOnce(t *testing.T) {
 		a.settles("issued")
 		b.settles("issued")
 		for door := range map[string]bool{"Room 101": true, "Room 102": true} {
-			w.Await("one code is in "+door, func(context.Context) (bool, error) { return len(w.House.Slots(door)) == 1, nil })
+			w.Await("one code is in "+door, func(context.Context) (bool, error) { return len(w.Site.Slots(door)) == 1, nil })
 		}
 		a.opens(first, "Room 102", front)
 		b.opens(second, "Room 101", front)
@@ -334,7 +334,7 @@ func TestSpaceMappedLater(t *testing.T) {
 		must(err)
 		g.settles("issued")
 		pin := g.pin()
-		if p, err := w.House.Press("Room 103", slot.PIN(pin)); err != nil || !p.Opened {
+		if p, err := w.Site.Press("Room 103", slot.PIN(pin)); err != nil || !p.Opened {
 			t.Errorf("the tower's lock: %+v %v", p, err)
 		}
 		if !types(t, w, front, pin) {

@@ -108,7 +108,7 @@ func TestAHalfOpenLink(t *testing.T) {
 		t.Error("nothing vanished")
 	}
 	w.Await("the bridge is back", func(context.Context) (bool, error) { return state() == "online", nil })
-	if o := unlock(t.Context()); !o.OK() || w.House.UnlockCount(door.GetAddress()) != 1 {
-		t.Errorf("with the link back: %v; the door was opened %d times, by one unlock that was to", o, w.House.UnlockCount(door.GetAddress()))
+	if o := unlock(t.Context()); !o.OK() || w.Site.UnlockCount(door.GetAddress()) != 1 {
+		t.Errorf("with the link back: %v; the door was opened %d times, by one unlock that was to", o, w.Site.UnlockCount(door.GetAddress()))
 	}
 }

@@ -144,10 +144,10 @@ func (w *world) createDoors(dir, grpcAddr string, locks []sim.Spec) {
 func (w *world) runBridge(e agent.Enrolment, locks []sim.Spec) {
 	_, err := agent.Enroll(w.t.Context(), e)
 	w.must(err)
-	house, err := sim.NewHouse(sim.Config{Locks: locks})
+	site, err := sim.NewSite(sim.Config{Locks: locks})
 	w.must(err)
 	b, err := agent.New(w.t.Context(), agent.Config{
-		Dir: e.Dir, Driver: house.Driver(), Log: slog.New(slog.DiscardHandler), Software: e.Software, Retry: 100 * time.Millisecond,
+		Dir: e.Dir, Driver: site.Driver(), Log: slog.New(slog.DiscardHandler), Software: e.Software, Retry: 100 * time.Millisecond,
 	})
 	w.must(err)
 	ctx, stop := context.WithCancel(context.WithoutCancel(w.t.Context()))
@@ -156,7 +156,7 @@ func (w *world) runBridge(e agent.Enrolment, locks []sim.Spec) {
 	w.t.Cleanup(func() {
 		stop()
 		<-done
-		if err := errors.Join(b.Close(), house.Close()); err != nil {
+		if err := errors.Join(b.Close(), site.Close()); err != nil {
 			w.t.Error(err)
 		}
 	})

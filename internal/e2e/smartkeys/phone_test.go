@@ -181,13 +181,13 @@ func TestAPhoneOpensItsDoors(t *testing.T) {
 		l := link(t, w, id)
 		p.enrol(l)
 		room := p.door("Room 101")
-		opened := w.House.UnlockCount("Room 101")
+		opened := w.Site.UnlockCount("Room 101")
 		p.wants("check", p.use(room, smartkey.Check), smartkey.OK, "checked")
-		if n := w.House.UnlockCount("Room 101"); n != opened {
+		if n := w.Site.UnlockCount("Room 101"); n != opened {
 			t.Error("a check moved the lock")
 		}
 		p.wants("open", p.use(room, smartkey.Unlock), smartkey.OK, "opened")
-		if n := w.House.UnlockCount("Room 101"); n != opened+1 {
+		if n := w.Site.UnlockCount("Room 101"); n != opened+1 {
 			t.Errorf("the lock was opened %d times", n-opened)
 		}
 		// The same presentation again: the nonce is spent.
@@ -197,7 +197,7 @@ func TestAPhoneOpensItsDoors(t *testing.T) {
 		}
 		p.wants("open", p.send(pr), smartkey.OK, "opened")
 		p.wants("again", p.send(pr), smartkey.Replayed, "refused")
-		if n := w.House.UnlockCount("Room 101"); n != opened+2 {
+		if n := w.Site.UnlockCount("Room 101"); n != opened+2 {
 			t.Errorf("the lock was opened %d times", n-opened)
 		}
 		// Another phone that copied the token.

@@ -32,7 +32,7 @@ type hotelDoor struct {
 // site is a bridge with its locks. A proxy disturbs its network.
 type site struct {
 	name   string
-	locks  *sim.House
+	locks  *sim.Site
 	link   *e2etest.Proxy
 	bridge *program.Process
 
@@ -193,7 +193,7 @@ func (w *world) startSite(i int, plot []lockSpec, grpcAddr, bridgeAddr string) {
 		w.byAddress[l.address] = st
 	}
 	var err error
-	s.locks, err = sim.NewHouse(c)
+	s.locks, err = sim.NewSite(c)
 	w.failOnError(err)
 	w.t.Cleanup(func() { _ = s.locks.Close() })
 	handler, err := sim.Serve(recordingDriver{s.locks.Driver(), w, s})

@@ -30,11 +30,11 @@ type Rule struct {
 	family      family      // companions whom the form of the main guest covers as members of the family
 	groupsOver  int         // the leader of a larger party fills in one form for all; 0: each guest has a form of their own
 	signs       []condition // a guest for whom one of them holds signs; empty: the law names no signer
-	wants       []want
+	wants       []requirement
 }
 
-// want is one field of a law.
-type want struct {
+// requirement is one field of a law.
+type requirement struct {
 	field    Field
 	when     condition
 	optional bool
@@ -165,15 +165,15 @@ func (r *Rule) On(day time.Time) *Rule {
 	return inForce
 }
 
-func every(when condition, fields ...Field) []want {
-	out := make([]want, len(fields))
+func every(when condition, fields ...Field) []requirement {
+	out := make([]requirement, len(fields))
 	for i, f := range fields {
-		out[i] = want{field: f, when: when}
+		out[i] = requirement{field: f, when: when}
 	}
 	return out
 }
 
-func optional(when condition, fields ...Field) []want {
+func optional(when condition, fields ...Field) []requirement {
 	out := every(when, fields...)
 	for i := range out {
 		out[i].optional = true
@@ -182,7 +182,7 @@ func optional(when condition, fields ...Field) []want {
 }
 
 // byDeparture returns fields that the law wants at the departure at the latest, so that they do not hold a check-in back.
-func byDeparture(when condition, fields ...Field) []want {
+func byDeparture(when condition, fields ...Field) []requirement {
 	out := optional(when, fields...)
 	for i := range out {
 		out[i].later = true
@@ -191,7 +191,7 @@ func byDeparture(when condition, fields ...Field) []want {
 }
 
 // deciding returns fields whose answers decide what the law asks, and which are not on its form.
-func deciding(when condition, fields ...Field) []want {
+func deciding(when condition, fields ...Field) []requirement {
 	out := every(when, fields...)
 	for i := range out {
 		out[i].decides = true

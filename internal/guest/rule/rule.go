@@ -220,7 +220,7 @@ func Fields(s Settings, g Guest, p Party) []Ask {
 }
 
 // answeredInstead reports whether the guest answered the other field, where one of two is enough.
-func answeredInstead(w want, a Answers) bool { return w.or != "" && a[w.or] != "" }
+func answeredInstead(w requirement, a Answers) bool { return w.or != "" && a[w.or] != "" }
 
 // Missing returns the required fields without an answer.
 func Missing(s Settings, g Guest, p Party) []Field {
@@ -248,7 +248,7 @@ func Open(s Settings, g Guest, p Party) []Field {
 func AskLater() []string {
 	var out []string
 	for _, r := range Rules {
-		if slices.ContainsFunc(r.wants, func(w want) bool { return w.later }) {
+		if slices.ContainsFunc(r.wants, func(w requirement) bool { return w.later }) {
 			out = append(out, r.Name)
 		}
 	}

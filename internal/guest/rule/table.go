@@ -53,7 +53,7 @@ var Rules = []Rule{
 			every(adult, DocumentType, DocumentNumber), optional(adult, SupportNumber),
 			// The Spanish identity card has two family names and a support number; the card of foreign residents has a support number.
 			every(adult|citizen|hasIDCard, SecondLastName, SupportNumber), every(adult|hasPermit, SupportNumber),
-			[]want{{field: Email, when: adult, or: Mobile}, {field: Mobile, when: adult, or: Email}},
+			[]requirement{{field: Email, when: adult, or: Mobile}, {field: Mobile, when: adult, or: Email}},
 			every(minor|companion, Kinship),
 		),
 	},

@@ -63,23 +63,23 @@ func TestOccupiedCountsForTheNextGeneration(t *testing.T) {
 }
 
 // A bridge that was restored from an old copy of its store has no record of codes that it reported.
-func TestABridgeWithoutARecordFollowsMayHoldOurs(t *testing.T) {
+func TestABridgeWithoutARecordFollowsMayHoldOwn(t *testing.T) {
 	b := newBench(t, realLock())
-	b.send(Event{Kind: DesiredChanged, Slot: 1, Desired: Desired{Generation: 2, Intent: Absent, MayHoldOurs: true}})
+	b.send(Event{Kind: DesiredChanged, Slot: 1, Desired: Desired{Generation: 2, Intent: Absent, MayHoldOwn: true}})
 	b.inFlight(OpClear, 1)
 }
 
 // A bridge with a record knows better than the server what it wrote.
-func TestABridgeWithARecordIgnoresMayHoldOurs(t *testing.T) {
+func TestABridgeWithARecordIgnoresMayHoldOwn(t *testing.T) {
 	caps := realLock()
 	caps.ReadBack, caps.Readable = true, ReadableMasked
 	b := newBench(t, caps)
 	b.desire(1, always)
 	b.answer(LockOffline) // not read yet
 	b.pass(10 * time.Second)
-	b.send(Event{Kind: DesiredChanged, Slot: 1, Desired: Desired{Generation: 1, Intent: Present, PIN: "0451", MayHoldOurs: true}})
+	b.send(Event{Kind: DesiredChanged, Slot: 1, Desired: Desired{Generation: 1, Intent: Present, PIN: "0451", MayHoldOwn: true}})
 	b.inFlight(OpRead, 1)
-	b.send(Event{Kind: DesiredChanged, Slot: 1, Desired: Desired{Generation: 2, Intent: Present, PIN: "0451", MayHoldOurs: true}})
+	b.send(Event{Kind: DesiredChanged, Slot: 1, Desired: Desired{Generation: 2, Intent: Present, PIN: "0451", MayHoldOwn: true}})
 	b.read(true, "")
 	b.observed(1, false, Failed, Occupied)
 }
@@ -88,7 +88,7 @@ func TestReplacementBridgeRemovesThePreviousCode(t *testing.T) {
 	caps := realLock()
 	caps.ReadBack, caps.Readable = true, ReadableMasked
 	b := newBench(t, caps)
-	b.desire(1, Desired{Intent: Absent, MayHoldOurs: true})
+	b.desire(1, Desired{Intent: Absent, MayHoldOwn: true})
 	b.inFlight(OpClear, 1)
 }
 

@@ -101,7 +101,7 @@ func (e *encoder) desired(d Desired) {
 		e.at(w.From, w.To)
 	}
 	e.num(uint64(d.LaterWindows.Len()))
-	e.flag(d.MayHoldOurs, d.OneTimeID != "")
+	e.flag(d.MayHoldOwn, d.OneTimeID != "")
 }
 
 //go:norace

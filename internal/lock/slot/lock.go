@@ -12,7 +12,7 @@ type ContentKind uint8
 const (
 	Unknown ContentKind = iota // this bridge has neither read nor written the slot
 	Empty
-	Ours      // the slot holds exactly Content.PIN with the window of Content
+	Own       // the slot holds exactly Content.PIN with the window of Content
 	Uncertain // the slot holds a Latchkey credential or nothing, because an operation may have taken effect
 	Foreign   // the slot holds a credential that Latchkey did not set, and that the bridge never changes
 )
@@ -108,7 +108,7 @@ func (l Lock) TypedGeneration(number uint32) uint64 {
 	switch o := s.Observed; {
 	case o.Present && (o.Evidence.Confirmed() || o.Window > 0):
 		return o.Generation
-	case s.Content.Kind == Ours, s.Content.Kind == Uncertain, writing:
+	case s.Content.Kind == Own, s.Content.Kind == Uncertain, writing:
 		return s.OldestGeneration
 	}
 	return 0

@@ -79,13 +79,13 @@ func (m *machine) setNativeWindow(t *target, w Window) {
 // isMet reports whether the bridge believes that the slot holds the target.
 func (t target) isMet(s *Slot) bool {
 	if t.present {
-		return s.Content.Kind == Ours && s.Content.PIN == t.pin && s.Content.NotBefore.Equal(t.notBefore) && s.Content.NotAfter.Equal(t.notAfter)
+		return s.Content.Kind == Own && s.Content.PIN == t.pin && s.Content.NotBefore.Equal(t.notBefore) && s.Content.NotAfter.Equal(t.notAfter)
 	}
 	switch s.Content.Kind {
 	case Empty, Foreign:
 		return true
 	case Unknown:
-		return !s.Desired.MayHoldOurs
+		return !s.Desired.MayHoldOwn
 	}
 	return false
 }
@@ -137,7 +137,7 @@ func (m *machine) observe(s *Slot) Observed {
 		o.Evidence, o.Result = Unconfirmed, s.LastResult
 	default:
 		o.Evidence, o.Result = Sent, s.LastResult
-		o.Present = t.waiting && s.Content.Kind == Ours // the credential is left from the previous window, perhaps of an older generation
+		o.Present = t.waiting && s.Content.Kind == Own // the credential is left from the previous window, perhaps of an older generation
 	}
 	o.Cleared = !o.Evidence.Confirmed() && m.cleared(s)
 	return o
@@ -153,7 +153,7 @@ func (m *machine) cleared(s *Slot) bool {
 	case Empty:
 		return s.Content.Evidence == Verified || !m.lock.Caps.ReadBack
 	case Unknown:
-		return !s.Desired.MayHoldOurs
+		return !s.Desired.MayHoldOwn
 	}
 	return s.Content.Kind == Foreign
 }
@@ -231,11 +231,11 @@ func (m *machine) nextOp(s *Slot) (Op, priority, bool) {
 	if m.rules.enforces(removalsFirst) && !m.closesWindow(s, t) {
 		k.class = 1
 	}
-	onlyForeign := s.Content.Kind == Empty || (s.Content.Kind == Unknown && !s.Desired.MayHoldOurs)
+	onlyForeign := s.Content.Kind == Empty || (s.Content.Kind == Unknown && !s.Desired.MayHoldOwn)
 	if onlyForeign && !s.ReadSinceChange && m.lock.Caps.ReadBack && m.rules.enforces(readBeforeWrite) { // read the slot first, otherwise the write would overwrite a foreign credential
 		return Op{Kind: OpRead}, k, true
 	}
-	replace := s.Content.Kind == Ours || s.Content.Kind == Uncertain || (s.Content.Kind == Unknown && s.Desired.MayHoldOurs) || !m.rules.enforces(replaceFlag)
+	replace := s.Content.Kind == Own || s.Content.Kind == Uncertain || (s.Content.Kind == Unknown && s.Desired.MayHoldOwn) || !m.rules.enforces(replaceFlag)
 	return Op{Kind: OpSet, PIN: t.pin, NotBefore: t.notBefore, NotAfter: t.notAfter, Replace: replace}, k, true
 }
 
@@ -245,7 +245,7 @@ func (m *machine) closesWindow(s *Slot, t target) bool {
 	if !t.present || !m.ev.At.Before(t.due) || t.isMet(s) {
 		return false
 	}
-	return s.Content.Kind == Ours || (s.Content.Kind == Uncertain && t.window > 0)
+	return s.Content.Kind == Own || (s.Content.Kind == Uncertain && t.window > 0)
 }
 
 // scheduleWake asks for TimePassed at the next time at which the record changes without another event.

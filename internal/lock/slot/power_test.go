@@ -134,7 +134,7 @@ func (c *scenario) started(w world, op Op) world {
 		w.fail(3, "a code for one use is set again after its use")
 	}
 	_, window, _ := s.Desired.windowFrom(w.now(atLock), time.Duration(c.margin)*unit)
-	fresh := c.tells && (s.Content.Kind == Empty || s.Content.Kind == Unknown && !s.Desired.MayHoldOurs)
+	fresh := c.tells && (s.Content.Kind == Empty || s.Content.Kind == Unknown && !s.Desired.MayHoldOwn)
 	w.air = append(w.orphan().air, flight{op: op, fresh: fresh, opens: window.From, ends: window.To})
 	return w
 }

@@ -93,7 +93,7 @@ func falseConvergence(c *scenario, w *world, i int) string {
 			return "called removed and is on the lock"
 		}
 	case Sent:
-		if b, _ := w.peers[atLock].lock.Slot(uint32(i + 1)); c.direct && w.session == 1+atLock && in.ours() && b.Content.Kind == Ours {
+		if b, _ := w.peers[atLock].lock.Slot(uint32(i + 1)); c.direct && w.session == 1+atLock && in.ours() && b.Content.Kind == Own {
 			if _, window, _ := s.Desired.windowFrom(epoch0, 0); epoch0.Before(window.From) && c.caps.Schedule != ScheduleWindow {
 				return "called sent, and an older window's code is on the lock"
 			}

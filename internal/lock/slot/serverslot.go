@@ -45,7 +45,7 @@ func assignWith(s ServerSlot, grant string, d Desired, rule rules) (ServerSlot, 
 		s.Desired.Generation = 0
 	}
 	d.Generation = s.Desired.Generation + 1
-	d.MayHoldOurs = false
+	d.MayHoldOwn = false
 	if d.Intent != Present {
 		d.Intent, d.PIN = Absent, ""
 	}
@@ -59,7 +59,7 @@ func (s ServerSlot) mayBeOnLock() bool { return s.SentTo != "" || s.SentToOther 
 
 // MarkSent marks the desired state as sent to a bridge. bridge is its enrolment, because a bridge that lost its store
 // must enrol again. MarkSent returns the record to store before the message is sent, and the desired state for the
-// message. It sets MayHoldOurs also if the bridge has reported the credential before: such a bridge, if it has no
+// message. It sets MayHoldOwn also if the bridge has reported the credential before: such a bridge, if it has no
 // record now, was started from an old copy of its store.
 func MarkSent(s ServerSlot, bridge string) (ServerSlot, Desired) {
 	return markSentWith(s, bridge, production)
@@ -74,7 +74,7 @@ func markSentWith(s ServerSlot, bridge string, rule rules) (ServerSlot, Desired)
 		s.SentTo = bridge
 	}
 	d := s.Desired
-	d.MayHoldOurs = s.SentToOther || reported
+	d.MayHoldOwn = s.SentToOther || reported
 	return s, d
 }
 

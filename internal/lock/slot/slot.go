@@ -76,10 +76,10 @@ type Desired struct {
 	// OneTimeID identifies a one-time code on all locks that have it. It is empty for a reusable code. A bridge that
 	// sees a one-time code used removes it from all of its locks without the server.
 	OneTimeID string
-	// MayHoldOurs warns a bridge that has no record of the slot: the slot may hold a Latchkey credential, because
+	// MayHoldOwn warns a bridge that has no record of the slot: the slot may hold a Latchkey credential, because
 	// another bridge got one, or because this bridge reported one before it was started from an old copy of its
 	// store. A bridge with a record trusts the record.
-	MayHoldOurs bool
+	MayHoldOwn bool
 }
 
 // String omits the PIN.

@@ -19,7 +19,7 @@ func TestPINIsNeverPrinted(t *testing.T) {
 	const pin = "048151"
 	d := Desired{Generation: 1, Intent: Present, PIN: pin}
 	op := Op{Kind: OpSet, PIN: pin}
-	l := Lock{Op: op, Slots: []Slot{{Number: 1, Desired: d, Content: Content{Kind: Ours, PIN: pin}}}}
+	l := Lock{Op: op, Slots: []Slot{{Number: 1, Desired: d, Content: Content{Kind: Own, PIN: pin}}}}
 	var out bytes.Buffer
 	for _, v := range []any{PIN(pin), d, &d, op, l, []Desired{d}, map[string]PIN{"a": pin}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
@@ -143,8 +143,8 @@ func TestMarkSentDisclosesAFormerBridge(t *testing.T) {
 		want   bool
 	}{{"brg_1", false}, {"brg_1", false}, {"brg_2", true}, {"brg_2", true}} {
 		var d Desired
-		if s, d = MarkSent(s, step.bridge); d.MayHoldOurs != step.want {
-			t.Errorf("to %s: claimed %v, want %v", step.bridge, d.MayHoldOurs, step.want)
+		if s, d = MarkSent(s, step.bridge); d.MayHoldOwn != step.want {
+			t.Errorf("to %s: claimed %v, want %v", step.bridge, d.MayHoldOwn, step.want)
 		}
 	}
 }
@@ -156,8 +156,8 @@ func TestMarkSentDisclosesEarlierReports(t *testing.T) {
 	claimed := func(want bool) {
 		t.Helper()
 		var d Desired
-		if s, d = MarkSent(s, "brg_1"); d.MayHoldOurs != want {
-			t.Errorf("claimed %v, want %v", d.MayHoldOurs, want)
+		if s, d = MarkSent(s, "brg_1"); d.MayHoldOwn != want {
+			t.Errorf("claimed %v, want %v", d.MayHoldOwn, want)
 		}
 	}
 	claimed(false)
@@ -219,7 +219,7 @@ func TestApplyReportOfAForeignCode(t *testing.T) {
 	s, _ = ApplyReport(s, 1, Report{1, Observed{Generation: 1, Evidence: Failed, Result: Occupied}})
 	s, _ = Assign(s, "grt_1", Desired{Intent: Absent})
 	s, d := MarkSent(s, "brg_2")
-	if d.MayHoldOurs {
+	if d.MayHoldOwn {
 		t.Error("a foreign slot is claimed")
 	}
 	s, _ = ApplyReport(s, 1, Report{1, Observed{Generation: 2, Evidence: Verified}})

@@ -65,10 +65,10 @@ func (m *machine) setDesired() {
 		return
 	}
 	if s.Desired.Generation > 0 && m.rules.enforces(ownStoreTrusted) {
-		d.MayHoldOurs = d.MayHoldOurs && s.Desired.MayHoldOurs
+		d.MayHoldOwn = d.MayHoldOwn && s.Desired.MayHoldOwn
 	}
 	if d.Generation == s.Desired.Generation {
-		s.Desired.MayHoldOurs = d.MayHoldOurs
+		s.Desired.MayHoldOwn = d.MayHoldOwn
 		return
 	}
 	s.Desired = d
@@ -104,7 +104,7 @@ func (m *machine) changedAtLock() {
 	if op := m.lock.Op; op.Slot == s.Number && op.Kind == OpSet && m.rules.enforces(changeInFlightDoubt) {
 		s.ChangedInFlight = true // the answer does not say whether the write took effect before or after the change
 	}
-	if s.Content.Kind != Ours || !m.rules.enforces(changeDoubt) {
+	if s.Content.Kind != Own || !m.rules.enforces(changeDoubt) {
 		return
 	}
 	m.reportDrift(s)
@@ -131,7 +131,7 @@ func (m *machine) recordUse() {
 		return
 	}
 	s := &m.lock.Slots[i]
-	there := s.Content.Kind == Ours || s.Content.Kind == Uncertain || (m.lock.Op.Kind == OpSet && m.lock.Op.Slot == s.Number)
+	there := s.Content.Kind == Own || s.Content.Kind == Uncertain || (m.lock.Op.Kind == OpSet && m.lock.Op.Slot == s.Number)
 	if s.Desired.OneTimeID != "" && there {
 		s.UsedOneTimeID = s.Desired.OneTimeID
 	}
@@ -232,7 +232,7 @@ func (m *machine) succeeded(s *Slot, op Op) {
 	s.Content, s.OldestGeneration = Content{Kind: Empty, Evidence: Accepted}, 0
 	if op.Kind == OpSet {
 		s.OldestGeneration = op.Generation
-		s.Content = Content{Kind: Ours, PIN: op.PIN, NotBefore: op.NotBefore, NotAfter: op.NotAfter, Evidence: Accepted}
+		s.Content = Content{Kind: Own, PIN: op.PIN, NotBefore: op.NotBefore, NotAfter: op.NotAfter, Evidence: Accepted}
 	}
 	s.LastResult, s.Attempts, s.RetryAt, s.NextReadAt = "", 0, time.Time{}, time.Time{}
 	if m.lock.Caps.ReadBack {
@@ -246,7 +246,7 @@ func (m *machine) succeeded(s *Slot, op Op) {
 // rejected applies the lock's answer that the operation did not take effect and never will.
 func (m *machine) rejected(s *Slot, op Op) {
 	code := m.ev.Result
-	doubtful := op.Replace && s.Content.Kind != Ours
+	doubtful := op.Replace && s.Content.Kind != Own
 	switch {
 	case op.Kind == OpSet && (code == Duplicate || code == Occupied) && doubtful && !s.ClearedOnce:
 		// The lock may compare the PIN with an earlier attempt of this bridge: clear the slot, then set it.
@@ -289,24 +289,24 @@ func (m *machine) applyReading(s *Slot) {
 		}
 	}()
 	switch {
-	case was.Kind == Ours && !m.rules.enforces(readingTrusted):
+	case was.Kind == Own && !m.rules.enforces(readingTrusted):
 		s.Content.Evidence = Verified
-	case !m.ev.Present && was.Kind == Ours:
+	case !m.ev.Present && was.Kind == Own:
 		s.Content = Content{Kind: Empty, Evidence: Verified}
 		m.reportDrift(s)
 	case !m.ev.Present:
 		s.Content = Content{Kind: Empty, Evidence: Verified}
 	case was.Kind == Unknown:
 		s.Content = Content{Kind: Foreign, Evidence: Verified}
-		if s.Desired.MayHoldOurs {
+		if s.Desired.MayHoldOwn {
 			s.Content = Content{Kind: Uncertain}
 		}
-	case was.Kind == Ours && (m.ev.PIN == "" || m.ev.PIN == was.PIN):
+	case was.Kind == Own && (m.ev.PIN == "" || m.ev.PIN == was.PIN):
 		s.Content.Evidence = Verified
 		if m.rules.readEvery > 0 {
 			s.NextReadAt = m.ev.At.Add(m.rules.readEvery)
 		}
-	case was.Kind == Ours:
+	case was.Kind == Own:
 		s.Content = Content{Kind: Uncertain}
 		m.reportDrift(s)
 	case was.Kind == Empty && was.Evidence == Accepted: // the lock acknowledged the removal but did not remove the credential

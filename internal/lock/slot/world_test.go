@@ -203,7 +203,7 @@ func (c *scenario) hold(w *world, i int) {
 	w.srv[i] = ServerSlot{Desired: d, Observed: o, Grant: "a", SentTo: "c", ReadBack: c.caps.ReadBack}
 	w.session = 1 + atLock
 	w.peers[atLock].lock.Slots = append(w.peers[atLock].lock.Slots,
-		Slot{Number: uint32(i + 1), Desired: d, Content: Content{Kind: Ours, PIN: d.PIN, Evidence: evidence}, Observed: o})
+		Slot{Number: uint32(i + 1), Desired: d, Content: Content{Kind: Own, PIN: d.PIN, Evidence: evidence}, Observed: o})
 }
 
 // adder takes one transition; a fault may happen but liveness must not need it.

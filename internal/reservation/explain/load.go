@@ -148,7 +148,7 @@ func (l *loader) doors() error {
 }
 
 func (l *loader) stay() error {
-	for _, subject := range []string{l.row.ID, event.Inside(l.row.ID)} {
+	for _, subject := range []string{l.row.ID, event.InternalSubject(l.row.ID)} {
 		err := l.loadLatest(maxEvents, entevent.BySubjectSequence(sql.OrderDesc()), entevent.Subject(subject))
 		if err != nil {
 			return err
@@ -177,7 +177,7 @@ func (l *loader) grantIDs() []string {
 // kept only as such a last event.
 func (l *loader) findForgotten() error {
 	swept := false
-	for _, subject := range []string{l.row.ID, event.Inside(l.row.ID)} {
+	for _, subject := range []string{l.row.ID, event.InternalSubject(l.row.ID)} {
 		first, err := l.sequenceOfFirst(subject, entevent.BySubjectSequence())
 		if err != nil {
 			return err

@@ -41,8 +41,8 @@ func (l *loader) locks() error {
 			where   predicate.Event
 		}{
 			{lockID, maxLossesOfLock, event.LockOffline, entevent.And(during, entevent.GrantIDIsNil())},
-			{event.Inside(lockID), maxLossesOfLock, event.LockOnline, entevent.And(during, entevent.GrantIDIsNil())},
-			{event.Inside(lockID), mostPauses, event.KeypadPaused, pausedBetween(first, last)},
+			{event.InternalSubject(lockID), maxLossesOfLock, event.LockOnline, entevent.And(during, entevent.GrantIDIsNil())},
+			{event.InternalSubject(lockID), mostPauses, event.KeypadPaused, pausedBetween(first, last)},
 			{lockID, maxVisitors, event.DoorDenied, entevent.And(during, l.byOthers())},
 			{lockID, maxVisitors, event.DoorOpened, entevent.And(during, l.byOthers(), byStaff)},
 		} {

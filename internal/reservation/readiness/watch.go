@@ -159,7 +159,7 @@ func resolveNotices(tx *db.Tx, reservationID string, current Status) error {
 		if w == current {
 			continue
 		}
-		if err := notice.Settle(tx, onceKey(reservationID, w)); err != nil {
+		if err := notice.Resolve(tx, onceKey(reservationID, w)); err != nil {
 			return err
 		}
 	}

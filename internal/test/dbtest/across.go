@@ -86,7 +86,7 @@ var acrossProperties = map[string]string{
 	"space.ForgetConflicts":               sweep,
 	"notice.Forget":                       sweep,
 	"notice.IsOpen":                       onceKey,
-	"notice.Settle":                       onceKey,
+	"notice.Resolve":                      onceKey,
 	"credential.Find":                     secret,
 	"credential.List":                     "the operator's tokens belong to no property",
 	"credential.Revoke":                   "the operator's tokens belong to no property",

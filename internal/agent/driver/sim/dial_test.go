@@ -13,10 +13,10 @@ import (
 	"latchkey.dev/internal/test/drivertest"
 )
 
-// served is a house whose locks are reached over HTTP.
-func served(t *testing.T, c Config) (*House, driver.Driver, driver.Lock) {
+// served is a site whose locks are reached over HTTP.
+func served(t *testing.T, c Config) (*Site, driver.Driver, driver.Lock) {
 	t.Helper()
-	h, _ := house(t, c)
+	h, _ := site(t, c)
 	handler, err := Serve(h.Driver())
 	if err != nil {
 		t.Fatal(err)

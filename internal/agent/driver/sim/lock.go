@@ -14,9 +14,9 @@ type code struct {
 	notAfter  time.Time
 }
 
-// lock is a simulated lock. Its house's mutex guards it.
+// lock is a simulated lock. Its site's mutex guards it.
 type lock struct {
-	house      *House
+	site       *Site
 	spec       Spec
 	profile    Profile
 	caps       slot.Capabilities
@@ -37,8 +37,8 @@ const (
 	minPercentToWrite = 5
 )
 
-func newLock(h *House, s Spec, p Profile) *lock {
-	l := &lock{house: h, spec: s, profile: p, caps: p.Capabilities, slots: map[uint32]code{}, battery: s.Battery, lastSeen: h.clock.Now()}
+func newLock(h *Site, s Spec, p Profile) *lock {
+	l := &lock{site: h, spec: s, profile: p, caps: p.Capabilities, slots: map[uint32]code{}, battery: s.Battery, lastSeen: h.clock.Now()}
 	if s.Battery == 0 {
 		l.battery = 100
 	}
@@ -61,7 +61,7 @@ func (l *lock) setSlot(number uint32, c code) {
 	} else {
 		l.slots[number] = c
 	}
-	l.house.saveSlots()
+	l.site.saveSlots()
 }
 
 func (l *lock) isReachable() bool { return !l.offline && l.battery >= minPercentToWork }
@@ -73,17 +73,17 @@ func (l *lock) typePIN(pin slot.PIN) Press {
 	if l.jammed {
 		return Press{Reason: "jammed"}
 	}
-	if !l.keypad.acceptsPINs(l.house.clock.Now()) {
+	if !l.keypad.acceptsPINs(l.site.clock.Now()) {
 		return Press{Reason: keypadPaused}
 	}
 	p := l.findPIN(pin)
-	l.keypad.recordPIN(p, l.house.clock.Now())
+	l.keypad.recordPIN(p, l.site.clock.Now())
 	return p
 }
 
 // findPIN returns how the lock reacts to a PIN: it opens for a stored code within its validity window.
 func (l *lock) findPIN(pin slot.PIN) Press {
-	now := l.house.clock.Now().Add(l.spec.Drift)
+	now := l.site.clock.Now().Add(l.spec.Drift)
 	p := Press{Reason: driver.WrongPIN}
 	for n, c := range l.slots {
 		if c.pin != pin {
@@ -126,20 +126,20 @@ func (l *lock) checkSetting(s driver.Setting) driver.Answer {
 	return driver.Answer{Result: slot.OK}
 }
 
-// houseDriver is a bridge's driver of the simulated locks.
-type houseDriver struct{ house *House }
+// siteDriver is a bridge's driver of the simulated locks.
+type siteDriver struct{ site *Site }
 
-func (v houseDriver) Locks(context.Context) ([]driver.Lock, error) {
+func (v siteDriver) Locks(context.Context) ([]driver.Lock, error) {
 	var out []driver.Lock
-	for _, a := range v.house.Addresses() {
-		out = append(out, lockHandle{v.house.locks[a]})
+	for _, a := range v.site.Addresses() {
+		out = append(out, lockHandle{v.site.locks[a]})
 	}
 	return out, nil
 }
 
-func (v houseDriver) Events() <-chan driver.Event { return v.house.events }
+func (v siteDriver) Events() <-chan driver.Event { return v.site.events }
 
-func (v houseDriver) Close() error { return nil }
+func (v siteDriver) Close() error { return nil }
 
 // lockHandle is the driver's interface to a simulated lock. Its calls are subject to latency and faults.
 type lockHandle struct{ lock *lock }
@@ -232,16 +232,16 @@ func (s lockHandle) PauseKeypad(ctx context.Context, d time.Duration) driver.Ans
 		if ctx.Err() != nil {
 			return driver.Answer{Result: slot.Timeout}
 		}
-		s.lock.keypad.closedUntil = s.lock.house.clock.Now().Add(d)
+		s.lock.keypad.closedUntil = s.lock.site.clock.Now().Add(d)
 		return driver.Answer{Result: slot.OK}
 	})
 }
 
 func (s lockHandle) Status(context.Context) (driver.Status, error) {
 	l := s.lock
-	l.house.mu.Lock()
-	defer l.house.mu.Unlock()
-	now := l.house.clock.Now()
+	l.site.mu.Lock()
+	defer l.site.mu.Unlock()
+	now := l.site.clock.Now()
 	if l.isReachable() {
 		l.lastSeen = now
 	}

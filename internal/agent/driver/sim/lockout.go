@@ -10,7 +10,7 @@ import (
 // keypadPaused is the reason why a keypad refuses all PINs: the lock's own lockout, or a pause that the bridge set.
 const keypadPaused = "keypadPaused"
 
-// keypad simulates a lock's protection against wrong PINs. Its house's mutex guards it.
+// keypad simulates a lock's protection against wrong PINs. Its site's mutex guards it.
 type keypad struct {
 	lockout     slot.Lockout
 	wrong       int // number of wrong PINs in a row
@@ -34,12 +34,12 @@ func (k *keypad) recordPIN(p Press, now time.Time) {
 }
 
 // Lockout returns the lockout setting of a lock.
-func (h *House) Lockout(address string) (out slot.Lockout) {
+func (h *Site) Lockout(address string) (out slot.Lockout) {
 	_ = h.withLock(address, func(l *lock) { out = l.keypad.lockout })
 	return out
 }
 
 // SetLockoutByHand changes a lock's lockout setting at the lock itself, without the bridge.
-func (h *House) SetLockoutByHand(address string, to slot.Lockout) error {
+func (h *Site) SetLockoutByHand(address string, to slot.Lockout) error {
 	return h.withLock(address, func(l *lock) { l.keypad.lockout = to })
 }

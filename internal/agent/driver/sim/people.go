@@ -9,7 +9,7 @@ import (
 )
 
 // Program sets a code at the lock itself, without the bridge. An empty PIN clears the slot. The lock reports the change to the driver.
-func (h *House) Program(address string, number uint32, pin slot.PIN) error {
+func (h *Site) Program(address string, number uint32, pin slot.PIN) error {
 	return h.withLock(address, func(l *lock) {
 		l.setSlot(number, code{pin: pin})
 		h.emit(driver.Event{Address: address, Kind: driver.SlotChanged, Slot: number, At: h.clock.Now()})
@@ -17,12 +17,12 @@ func (h *House) Program(address string, number uint32, pin slot.PIN) error {
 }
 
 // ProgramSilently does the same as Program for a lock that does not report the change.
-func (h *House) ProgramSilently(address string, number uint32, pin slot.PIN) error {
+func (h *Site) ProgramSilently(address string, number uint32, pin slot.PIN) error {
 	return h.withLock(address, func(l *lock) { l.setSlot(number, code{pin: pin}) })
 }
 
 // Reset resets a lock to factory settings by hand, which deletes all codes. reported says whether the lock reports the reset.
-func (h *House) Reset(address string, reported bool) error {
+func (h *Site) Reset(address string, reported bool) error {
 	return h.withLock(address, func(l *lock) {
 		clear(l.slots)
 		h.saveSlots()
@@ -34,7 +34,7 @@ func (h *House) Reset(address string, reported bool) error {
 }
 
 // SetJammed jams or frees a lock's bolt.
-func (h *House) SetJammed(address string, jammed bool) {
+func (h *Site) SetJammed(address string, jammed bool) {
 	_ = h.withLock(address, func(l *lock) {
 		if jammed && !l.jammed {
 			h.emit(driver.Event{Address: address, Kind: driver.Jammed, At: h.clock.Now()})
@@ -44,33 +44,33 @@ func (h *House) SetJammed(address string, jammed bool) {
 }
 
 // SetOffline disconnects a lock from its radio or reconnects it.
-func (h *House) SetOffline(address string, offline bool) {
+func (h *Site) SetOffline(address string, offline bool) {
 	_ = h.withLock(address, func(l *lock) { l.offline = offline })
 }
 
 // SetBattery sets a lock's charge in percent. An empty lock does not work.
-func (h *House) SetBattery(address string, percent uint32) {
+func (h *Site) SetBattery(address string, percent uint32) {
 	_ = h.withLock(address, func(l *lock) { l.battery = percent })
 }
 
 // SetDrift sets how far a lock's clock is ahead of the real time.
-func (h *House) SetDrift(address string, ahead time.Duration) {
+func (h *Site) SetDrift(address string, ahead time.Duration) {
 	_ = h.withLock(address, func(l *lock) { l.spec.Drift = ahead })
 }
 
-func (h *House) withLock(address string, do func(*lock)) error {
+func (h *Site) withLock(address string, do func(*lock)) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l, ok := h.locks[address]
 	if !ok {
-		return fmt.Errorf("no lock %q in this house", address)
+		return fmt.Errorf("no lock %q in this site", address)
 	}
 	do(l)
 	return nil
 }
 
 // RepairAll makes every lock reachable, free, charged and correct in time, and removes pending faults. It does not change slots.
-func (h *House) RepairAll() {
+func (h *Site) RepairAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.odds = Odds{}

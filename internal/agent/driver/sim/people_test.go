@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestFaultsOfALock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, l := house(t, Config{Locks: []Spec{{Address: "front", Profile: TTLock, Capacity: 2}}})
+		h, l := site(t, Config{Locks: []Spec{{Address: "front", Profile: TTLock, Capacity: 2}}})
 		from := time.Now().Add(-time.Hour)
 		set := func(n uint32, pin slot.PIN) slot.Result {
 			return l.Set(t.Context(), driver.Setting{Slot: n, PIN: pin, NotBefore: from, NotAfter: from.Add(2 * time.Hour)}).Result
@@ -70,7 +70,7 @@ func TestFaultsOfALock(t *testing.T) {
 }
 
 func TestEventsOfLocks(t *testing.T) {
-	h, _ := house(t, Config{Locks: one(ZWave)})
+	h, _ := site(t, Config{Locks: one(ZWave)})
 	for _, err := range []error{h.Program("front", 3, "777777"), h.ProgramSilently("front", 4, "888888"), h.Reset("front", true)} {
 		if err != nil {
 			t.Error(err)
@@ -118,7 +118,7 @@ func TestScripts(t *testing.T) {
 func TestScriptIsReproducible(t *testing.T) {
 	play := func(seed uint64) (out []slot.Result) {
 		synctest.Test(t, func(t *testing.T) {
-			h, l := house(t, Config{Locks: one(ZWave), Seed: seed})
+			h, l := site(t, Config{Locks: one(ZWave), Seed: seed})
 			done := make(chan error, 1)
 			go func() { done <- h.Play(t.Context(), RandomScript(seed, []string{"front"}, 200, time.Hour)) }()
 			for range 300 {
@@ -146,7 +146,7 @@ func TestScriptIsReproducible(t *testing.T) {
 }
 
 func TestInvalidScriptFails(t *testing.T) {
-	h, _ := house(t, Config{Locks: one(ZWave)})
+	h, _ := site(t, Config{Locks: one(ZWave)})
 	for _, m := range []Move{{Lock: "nowhere", Deed: Jams}, {Lock: "front", Deed: "sings"}, {Lock: "nowhere", Deed: Fails}} {
 		if err := h.Play(t.Context(), []Move{m}); err == nil {
 			t.Errorf("%+v was played", m)

@@ -37,25 +37,25 @@ type Fault struct {
 }
 
 // Inject adds faults for the next writes (not reads) of a lock, in order.
-func (h *House) Inject(address string, faults ...Fault) error {
+func (h *Site) Inject(address string, faults ...Fault) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l, ok := h.locks[address]
 	if !ok {
-		return fmt.Errorf("no lock %q in this house", address)
+		return fmt.Errorf("no lock %q in this site", address)
 	}
 	l.nextFaults = append(l.nextFaults, faults...)
 	return nil
 }
 
 // UnlockCount returns how often a lock was opened remotely.
-func (h *House) UnlockCount(address string) (n int) {
+func (h *Site) UnlockCount(address string) (n int) {
 	_ = h.withLock(address, func(l *lock) { n = l.unlocks })
 	return n
 }
 
 // SetOdds changes the probabilities of random faults.
-func (h *House) SetOdds(o Odds) {
+func (h *Site) SetOdds(o Odds) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.odds = o
@@ -75,7 +75,7 @@ func (l *lock) runOperation(ctx context.Context, faulty bool, effect func() driv
 	if !clock.Sleep(ctx, l.spec.Latency) {
 		return driver.Answer{Result: slot.Timeout}
 	}
-	h := l.house
+	h := l.site
 	h.mu.Lock()
 	if !l.isReachable() {
 		h.mu.Unlock()
@@ -93,27 +93,27 @@ func (l *lock) runOperation(ctx context.Context, faulty bool, effect func() driv
 	return a
 }
 
-// nextFault returns the next injected fault, or a random fault, or none. The caller holds the house's mutex.
+// nextFault returns the next injected fault, or a random fault, or none. The caller holds the site's mutex.
 func (l *lock) nextFault() Fault {
 	if len(l.nextFaults) > 0 {
 		f := l.nextFaults[0]
 		l.nextFaults = l.nextFaults[1:]
 		return f
 	}
-	odds, draw := l.house.odds, l.house.rng.Float64()
+	odds, draw := l.site.odds, l.site.rng.Float64()
 	for _, c := range []struct {
 		kind FaultKind
 		odds float64
 	}{{Lost, odds.Lost}, {LostAck, odds.LostAck}, {Late, odds.Late}, {Busy, odds.Busy}, {Offline, odds.Offline}} {
 		if draw < c.odds {
-			return Fault{Kind: c.kind, After: time.Duration(l.house.rng.Int64N(int64(l.caps.Lifetime())))}
+			return Fault{Kind: c.kind, After: time.Duration(l.site.rng.Int64N(int64(l.caps.Lifetime())))}
 		}
 		draw -= c.odds
 	}
 	return Fault{}
 }
 
-// applyFault runs an operation with a fault. If hang is true, the answer must wait until the call's deadline. The caller holds the house's
+// applyFault runs an operation with a fault. If hang is true, the answer must wait until the call's deadline. The caller holds the site's
 // mutex.
 func (l *lock) applyFault(f Fault, effect func() driver.Answer) (a driver.Answer, hang bool) {
 	switch f.Kind {
@@ -129,7 +129,7 @@ func (l *lock) applyFault(f Fault, effect func() driver.Answer) (a driver.Answer
 		effect()
 		return driver.Answer{Result: slot.Timeout}, true
 	case Late:
-		l.house.runLater(min(f.After, l.caps.Lifetime()-l.spec.Latency-lateMargin), effect)
+		l.site.runLater(min(f.After, l.caps.Lifetime()-l.spec.Latency-lateMargin), effect)
 		return driver.Answer{Result: slot.Timeout}, false
 	case Offline:
 		return driver.Answer{Result: slot.LockOffline}, false
@@ -158,7 +158,7 @@ func (l *lock) applyFault(f Fault, effect func() driver.Answer) (a driver.Answer
 const lateMargin = 50 * time.Millisecond
 
 // runLater runs the effect of an operation after a delay. The caller holds h.mu.
-func (h *House) runLater(after time.Duration, effect func() driver.Answer) {
+func (h *Site) runLater(after time.Duration, effect func() driver.Answer) {
 	if h.closed {
 		return
 	}

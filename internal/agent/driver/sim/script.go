@@ -70,7 +70,7 @@ func ReadScript(r io.Reader) ([]Move, error) {
 }
 
 // Play runs a fault script until its end, until ctx ends, or until a move is invalid.
-func (h *House) Play(ctx context.Context, script []Move) error {
+func (h *Site) Play(ctx context.Context, script []Move) error {
 	began := time.Now()
 	for i, m := range slices.SortedStableFunc(slices.Values(script), func(a, b Move) int { return int(a.At - b.At) }) {
 		if !clock.Sleep(ctx, time.Duration(m.At)-time.Since(began)) {
@@ -83,7 +83,7 @@ func (h *House) Play(ctx context.Context, script []Move) error {
 	return nil
 }
 
-func (h *House) applyMove(m Move) error {
+func (h *Site) applyMove(m Move) error {
 	switch m.Deed {
 	case Fails:
 		return h.Inject(m.Lock, Fault{m.Fault, time.Duration(m.After)})

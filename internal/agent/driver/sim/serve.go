@@ -120,7 +120,7 @@ const maxPress = 1 << 10
 
 // Keypads serves the keypads of simulated locks: POST /{address} with {"pin": "..."} answers a Press. It is for tests on loopback, because
 // any client can guess PINs.
-func Keypads(h *House) http.Handler {
+func Keypads(h *Site) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{address}", func(w http.ResponseWriter, r *http.Request) {
 		var in struct {

@@ -18,9 +18,9 @@ import (
 	"latchkey.dev/internal/test/drivertest"
 )
 
-func house(t *testing.T, c Config) (*House, driver.Lock) {
+func site(t *testing.T, c Config) (*Site, driver.Lock) {
 	t.Helper()
-	h, err := NewHouse(c)
+	h, err := NewSite(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestConformance(t *testing.T) {
 		t.Run(profile, func(t *testing.T) {
 			drivertest.Run(t, func(t *testing.T) drivertest.Bench {
 				now := clock.At(time.Now())
-				h, l := house(t, Config{Locks: one(profile), Clock: now})
+				h, l := site(t, Config{Locks: one(profile), Clock: now})
 				return drivertest.Bench{Lock: l, AdvanceTime: func(d time.Duration) { now.Advance(d) }, TypePIN: func(pin slot.PIN) bool {
 					p, err := h.Press("front", pin)
 					if err != nil {
@@ -76,7 +76,7 @@ func TestFaults(t *testing.T) {
 		{Fault{Kind: ClockUntrusted}, slot.ClockUntrusted, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			h, l := house(t, Config{Locks: one(ZWave)})
+			h, l := site(t, Config{Locks: one(ZWave)})
 			if err := h.Inject("front", tt.fault); err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +106,7 @@ func TestFaults(t *testing.T) {
 
 func TestSeedIsReproducible(t *testing.T) {
 	play := func(seed uint64) (out []slot.Result) {
-		_, l := house(t, Config{Locks: one(TTLock), Seed: seed, Odds: Odds{Lost: 0.2, LostAck: 0.2, Busy: 0.2, Offline: 0.2}})
+		_, l := site(t, Config{Locks: one(TTLock), Seed: seed, Odds: Odds{Lost: 0.2, LostAck: 0.2, Busy: 0.2, Offline: 0.2}})
 		for range 60 {
 			out = append(out, l.Clear(t.Context(), 1).Result)
 		}
@@ -123,11 +123,11 @@ func TestSeedIsReproducible(t *testing.T) {
 func TestMemoryOutlivesTheHouse(t *testing.T) {
 	c := Config{Locks: one(Nuki), StorageFile: filepath.Join(t.TempDir(), "locks.json")}
 	from := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	h, l := house(t, c)
+	h, l := site(t, c)
 	if a := l.Set(t.Context(), driver.Setting{Slot: 9, PIN: "345678", NotBefore: from, NotAfter: from.Add(time.Hour)}); a.Result != slot.OK {
 		t.Fatal(a.Result)
 	}
-	again, _ := house(t, c)
+	again, _ := site(t, c)
 	if diff := cmp.Diff(h.Slots("front"), again.Slots("front")); diff != "" || len(again.Slots("front")) != 1 {
 		t.Error(diff)
 	}
@@ -139,14 +139,14 @@ func TestInvalidHouseIsRefused(t *testing.T) {
 		"no address":  {{Profile: ZWave}},
 		"one address": {{Address: "front", Profile: ZWave}, {Address: "front", Profile: Nuki}},
 	} {
-		if _, err := NewHouse(Config{Locks: specs}); err == nil {
+		if _, err := NewSite(Config{Locks: specs}); err == nil {
 			t.Errorf("%s: was built", name)
 		}
 	}
 }
 
 func TestPressesAreReported(t *testing.T) {
-	h, _ := house(t, Config{Locks: one(ZWave)})
+	h, _ := site(t, Config{Locks: one(ZWave)})
 	for range maxEvents + 5 { // without a reader the oldest events are dropped, and no keypad hangs
 		if _, err := h.Press("front", "999999"); err != nil {
 			t.Fatal(err)
@@ -161,7 +161,7 @@ func TestPressesAreReported(t *testing.T) {
 }
 
 func TestKeypads(t *testing.T) {
-	h, l := house(t, Config{Locks: one(ZWave)})
+	h, l := site(t, Config{Locks: one(ZWave)})
 	if a := l.Set(t.Context(), driver.Setting{Slot: 1, PIN: "048151"}); a.Result != slot.OK {
 		t.Fatal(a.Result)
 	}

@@ -60,8 +60,8 @@ type Odds struct {
 // maxEvents bounds the events stored while no bridge reads them. The oldest events are dropped first, as in a real lock's log.
 const maxEvents = 1024
 
-// House is a set of simulated locks. It outlives the bridges that drive them.
-type House struct {
+// Site is a set of simulated locks. It outlives the bridges that drive them.
+type Site struct {
 	mu          sync.Mutex
 	clock       clock.Clock
 	rng         *rand.Rand
@@ -73,12 +73,12 @@ type House struct {
 	closed      bool
 }
 
-// NewHouse creates simulated locks and loads their slots from Config.StorageFile.
-func NewHouse(c Config) (*House, error) {
+// NewSite creates simulated locks and loads their slots from Config.StorageFile.
+func NewSite(c Config) (*Site, error) {
 	if c.Clock == nil {
 		c.Clock = clock.System
 	}
-	h := &House{
+	h := &Site{
 		clock: c.Clock, rng: rand.New(rand.NewPCG(c.Seed, c.Seed^0x9e3779b97f4a7c15)), odds: c.Odds,
 		locks: map[string]*lock{}, storageFile: c.StorageFile,
 		events: make(chan driver.Event, maxEvents), late: map[*time.Timer]struct{}{},
@@ -98,10 +98,10 @@ func NewHouse(c Config) (*House, error) {
 }
 
 // Driver returns a driver of the simulated locks for a bridge. Closing the driver does not affect the locks.
-func (h *House) Driver() driver.Driver { return houseDriver{h} }
+func (h *Site) Driver() driver.Driver { return siteDriver{h} }
 
 // Close cancels the pending effects of delayed operations.
-func (h *House) Close() error {
+func (h *Site) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.closed = true
@@ -113,7 +113,7 @@ func (h *House) Close() error {
 }
 
 // Addresses returns the addresses of the locks, sorted.
-func (h *House) Addresses() []string {
+func (h *Site) Addresses() []string {
 	out := make([]string, 0, len(h.locks))
 	for a := range h.locks {
 		out = append(out, a)
@@ -130,12 +130,12 @@ type Press struct {
 }
 
 // Press types a PIN at a lock's keypad. The lock emits an event as a real lock does.
-func (h *House) Press(address string, pin slot.PIN) (Press, error) {
+func (h *Site) Press(address string, pin slot.PIN) (Press, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l, ok := h.locks[address]
 	if !ok {
-		return Press{}, fmt.Errorf("no lock %q in this house", address)
+		return Press{}, fmt.Errorf("no lock %q in this site", address)
 	}
 	p := l.typePIN(pin)
 	if p.Reason == keypadPaused { // a paused keypad does not read PINs, so it emits no event
@@ -158,7 +158,7 @@ type SlotContent struct {
 }
 
 // Slots returns the occupied slots of a lock, sorted by slot number.
-func (h *House) Slots(address string) []SlotContent {
+func (h *Site) Slots(address string) []SlotContent {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l, ok := h.locks[address]
@@ -174,13 +174,13 @@ func (h *House) Slots(address string) []SlotContent {
 }
 
 // WriteCount returns how many set and clear operations have reached a lock.
-func (h *House) WriteCount(address string) (n int) {
+func (h *Site) WriteCount(address string) (n int) {
 	_ = h.withLock(address, func(l *lock) { n = l.writes })
 	return n
 }
 
 // emit sends an event to the driver's channel. It drops the oldest event if the channel is full. The caller holds h.mu.
-func (h *House) emit(e driver.Event) {
+func (h *Site) emit(e driver.Event) {
 	for {
 		select {
 		case h.events <- e:
@@ -203,7 +203,7 @@ type storedCode struct {
 	NotAfter  time.Time `json:"notAfter,omitzero"`
 }
 
-func (h *House) loadSlots() error {
+func (h *Site) loadSlots() error {
 	if h.storageFile == "" {
 		return nil
 	}
@@ -228,7 +228,7 @@ func (h *House) loadSlots() error {
 
 // saveSlots writes all slots to the storage file, which simulates the flash memory of the locks. A failed write is retried at the next
 // change. The caller holds h.mu.
-func (h *House) saveSlots() {
+func (h *Site) saveSlots() {
 	if h.storageFile == "" {
 		return
 	}

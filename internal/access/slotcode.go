@@ -11,7 +11,7 @@ import (
 
 // installedSlot is a code on a lock with its slot's row.
 type installedSlot struct {
-	Held
+	SlotCode
 	row *ent.Slot
 }
 
@@ -36,7 +36,7 @@ func (o *installedSlot) set(s *ent.Slot) {
 }
 
 // setLock sets on which door the slot's lock is now, and whether it can be reached.
-func (h *Held) setLock(f installedLock, now time.Time) {
+func (h *SlotCode) setLock(f installedLock, now time.Time) {
 	h.LockDoorID, h.LockMoved = h.DoorID, true
 	if f.lock == nil {
 		h.Unreachable = lock.NoBridge
@@ -56,15 +56,15 @@ func timeOrZero(t *time.Time) time.Time {
 	return *t
 }
 
-func heldCodes(held []installedSlot) []Held {
-	out := make([]Held, len(held))
-	for i, h := range held {
-		out[i] = h.Held
+func slotCodes(codes []installedSlot) []SlotCode {
+	out := make([]SlotCode, len(codes))
+	for i, h := range codes {
+		out[i] = h.SlotCode
 	}
 	return out
 }
 
-func slotByID(held []installedSlot, slotID string) *installedSlot {
-	i := slices.IndexFunc(held, func(h installedSlot) bool { return h.SlotID == slotID })
-	return &held[i]
+func slotByID(codes []installedSlot, slotID string) *installedSlot {
+	i := slices.IndexFunc(codes, func(h installedSlot) bool { return h.SlotID == slotID })
+	return &codes[i]
 }
