@@ -64,6 +64,7 @@ func (Reservation) Indexes() []ent.Index {
 		index.Fields("integration_id", "pms_group_id").Annotations(entsql.IndexWhere("pms_group_id IS NOT NULL")),
 		index.Fields("plan_due_at").Annotations(entsql.IndexWhere("plan_due_at IS NOT NULL")),
 		index.Fields("canceled_at").Annotations(entsql.IndexWhere("canceled_at IS NOT NULL")),
+		index.Fields("property_id", "to_at").Annotations(entsql.IndexWhere("state = 'started' OR state = 'processed'")), // departures
 		index.Fields("property_id", "state").Annotations(entsql.IndexWhere("state = 'started'")),
 	}
 }

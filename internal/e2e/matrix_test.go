@@ -92,6 +92,7 @@ var matrix = map[string]rule{
 	"latchkey.property.v1.ReservationService/ExplainReservation":  {"property", "viewer", `{"id":"rsv_0"}`, notFound},
 	"latchkey.property.v1.ReservationService/ListReservations":    {"property", "viewer", `{}`, ok},
 	"latchkey.property.v1.ReservationService/ListArrivals":        {"property", "viewer", `{}`, ok},
+	"latchkey.property.v1.DayService/ListDay":                     {"property", "viewer", `{}`, ok},
 	"latchkey.property.v1.CodeService/CreateCode":                 {"property", "operator", `{}`, invalid},
 	"latchkey.property.v1.CodeService/ListCodes":                  {"property", "viewer", `{}`, ok},
 	"latchkey.property.v1.CodeService/GetCode":                    {"property", "viewer", `{"id":"cod_0"}`, notFound},

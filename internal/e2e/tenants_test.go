@@ -64,6 +64,7 @@ var probes = map[string]string{
 	"latchkey.property.v1.ReservationService/ExplainReservation":     `{"id":"{rsv}"}`,
 	"latchkey.property.v1.ReservationService/ListReservations":       `{"spaceId":"{spc}","date":"2026-11-22","pageSize":1}`,
 	"latchkey.property.v1.ReservationService/ListArrivals":           `{"pageSize":1}`,
+	"latchkey.property.v1.DayService/ListDay":                        `{"tab":"inHouse","date":"2026-11-22","pageSize":1}`,
 	"latchkey.property.v1.CodeService/CreateCode":                    `{"kind":"oneTime","holder":"x","doorIds":["{spc}"],"notAfter":"2099-01-01T00:00:00Z"}`,
 	"latchkey.property.v1.CodeService/ListCodes":                     `{"lockId":"{lck}","pageSize":1}`,
 	"latchkey.property.v1.CodeService/GetCode":                       `{"id":"{cod}"}`,

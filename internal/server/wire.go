@@ -327,6 +327,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 		p.memory.Render[method] = render
 	}
 	maps.Copy(p.memory.Bare, propertyapi.Bare())
+	propertyv1.RegisterDayServiceServer(to, &propertyapi.Days{Deps: deps, CheckIns: p.checkIns})
 	propertyv1.RegisterCheckInServiceServer(to, &propertyapi.CheckIns{Deps: deps, Service: p.checkIns, MailLink: p.mails.OrderLink, GuestAddress: p.mails.GuestAddress})
 	s.registerSmartKeys(p, to, deps)
 	operators := adminapi.New(adminapi.Deps{DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Stays: stays})

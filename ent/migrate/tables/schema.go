@@ -1823,6 +1823,14 @@ var (
 				},
 			},
 			{
+				Name:    "reservation_property_id_to_at",
+				Unique:  false,
+				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[17]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "state = 'started' OR state = 'processed'",
+				},
+			},
+			{
 				Name:    "reservation_property_id_state",
 				Unique:  false,
 				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[11]},

@@ -11,6 +11,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/reservation/explain"
 	"latchkey.dev/internal/reservation/readiness"
@@ -72,11 +73,13 @@ func (s *reservations) ListArrivals(ctx context.Context, r *propertyv1.ListArriv
 	if err != nil {
 		return nil, err
 	}
-	q := readiness.Query{Day: r.GetDate(), Size: int(r.GetPageSize()), Token: r.GetPageToken()}
-	if q.Size == 0 {
-		q.Size = defaultPage
+	view := s.DB.View(ctx)
+	row, err := property.Get(view, propertyID)
+	if err != nil {
+		return nil, err
 	}
-	arrivals, next, err := readiness.List(s.DB.View(ctx), s.reservations(), propertyID, q)
+	q := reservation.DayQuery{Day: r.GetDate(), Tab: reservation.Arrivals, Size: cmp.Or(int(r.GetPageSize()), defaultPage), Token: r.GetPageToken()}
+	arrivals, next, err := readiness.List(view, s.reservations(), row, q)
 	if err != nil {
 		return nil, err
 	}
@@ -108,14 +111,19 @@ func arrivalMessage(a readiness.Arrival, b reservation.Booker) *propertyv1.Arriv
 	for _, d := range a.Plan.Doors {
 		out.Doors = append(out.Doors, d.Name)
 	}
-	for _, f := range a.Fixes {
-		out.Fixes = append(out.Fixes, &propertyv1.ArrivalFix{
-			Reason: f.Reason, Severity: string(f.Severity), DoorId: convert.Text(f.DoorID), DoorName: convert.Text(f.Door), Text: message.Reader{}.Text(f.Message()), Parameters: convert.Struct(f.Params),
-		})
-	}
+	out.Fixes = arrivalFixes(a.Fixes)
 	if a.CheckedAt > 0 {
 		minutes := int32(a.CheckedAt) // minutes before arrival: 1440, 120 or 15
 		out.LookedAtMinutes = &minutes
+	}
+	return out
+}
+
+func arrivalFixes(fixes []readiness.Fix) (out []*propertyv1.ArrivalFix) {
+	for _, f := range fixes {
+		out = append(out, &propertyv1.ArrivalFix{
+			Reason: f.Reason, Severity: string(f.Severity), DoorId: convert.Text(f.DoorID), DoorName: convert.Text(f.Door), Text: message.Reader{}.Text(f.Message()), Parameters: convert.Struct(f.Params),
+		})
 	}
 	return out
 }

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+type todayCommand struct {
+	remote `embed:""`
+
+	Tab  string `arg:"" optional:"" default:"arrivals" enum:"arrivals,inHouse,departures" help:"The list: arrivals, inHouse or departures."`
+	Date string `placeholder:"YYYY-MM-DD" help:"The day, in the property's time zone. Left out: today."`
+}
+
+func (todayCommand) Help() string {
+	return `Lists who arrives, who is in house or who leaves, with the numbers of all three lists, whether the doors will open, and where each check-in is. Examples:
+  latchkey today
+  latchkey today departures
+  latchkey today inHouse --date 2026-07-01`
+}
+
+func (c *todayCommand) Run(ctx context.Context, io *streams) error {
+	return c.asStaff(ctx, io, func(s *session) error {
+		var day *propertyv1.DayList
+		list, err := allPages(func(token string) (*propertyv1.DayList, error) {
+			answer, err := propertyv1.NewDayServiceClient(s.conn).ListDay(s, &propertyv1.ListDayRequest{Tab: c.Tab, Date: c.Date, PageSize: 100, PageToken: token})
+			day = answer.GetData()
+			return day, err
+		})
+		if err != nil {
+			return err
+		}
+		zone, err := s.loadZone()
+		if err != nil {
+			return err
+		}
+		all := &propertyv1.DayList{Date: day.GetDate(), List: list, Counts: day.GetCounts()}
+		return s.printAnswer(&propertyv1.ListDayResponse{Data: all}, nil, func() { s.printDay(zone, all) })
+	})
+}
+
+// printDay prints the numbers of a day and a row for each stay of the list.
+func (s *session) printDay(zone *time.Location, day *propertyv1.DayList) {
+	n := day.GetCounts()
+	s.say("%s: %d arrivals, %d left; %d in house; %d departures, %d left. Times in %s\n",
+		day.GetDate(), n.GetArrivals(), n.GetArrivalsLeft(), n.GetInHouse(), n.GetDepartures(), n.GetDeparturesLeft(), zone)
+	moment := func(t time.Time) string { return t.In(zone).Format("2 Jan 15:04") }
+	var rows [][]string
+	for _, stay := range day.GetList() {
+		words, _ := readinessText(stay.GetVerdict())
+		checkIn := stay.GetCheckIn().GetStage()
+		if stops := stay.GetCheckIn().GetStops(); len(stops) > 0 {
+			checkIn += ": " + strings.Join(stops, ", ")
+		}
+		rows = append(rows, []string{
+			dash(stay.GetGuestName()), dash(stay.GetSpaceName()), moment(stay.GetFrom().AsTime()), moment(stay.GetTo().AsTime()), dash(words), checkIn, stay.GetPmsNumber(),
+		})
+	}
+	s.printTable("No stay is in this list.", []string{"guest", "room", "from", "to", "readiness", "check-in", "number"}, rows)
+}

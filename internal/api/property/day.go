@@ -1,0 +1,98 @@
+package property
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/property"
+	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/reservation/readiness"
+)
+
+// Days implements DayService: a day at the front desk.
+type Days struct {
+	propertyv1.UnimplementedDayServiceServer
+	Deps
+	CheckIns *checkin.Service
+}
+
+// ListDay lists a page of a list of a day.
+func (s *Days) ListDay(ctx context.Context, r *propertyv1.ListDayRequest) (answer *propertyv1.ListDayResponse, err error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q := reservation.DayQuery{
+		Day: r.GetDate(), Tab: reservation.Tab(cmp.Or(r.GetTab(), string(reservation.Arrivals))), Size: cmp.Or(int(r.GetPageSize()), defaultPage), Token: r.GetPageToken(),
+	}
+	err = s.DB.ViewShared(ctx, func(view *db.Tx) error {
+		list, err := s.listDay(view, propertyID, q)
+		answer = &propertyv1.ListDayResponse{Data: list}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+func (s *Days) listDay(view *db.Tx, propertyID string, q reservation.DayQuery) (*propertyv1.DayList, error) {
+	svc := reservation.Service{Keys: s.Keys}
+	row, err := property.Get(view, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	stays, next, err := readiness.List(view, svc, row, q)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]*reservation.Row, len(stays))
+	for i, stay := range stays {
+		rows[i] = stay.Row
+	}
+	briefs, err := s.CheckIns.Briefs(view, row, rows)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := reservation.CountDay(view, row, q.Day)
+	if err != nil {
+		return nil, err
+	}
+	list := &propertyv1.DayList{Date: counts.Day, NextPageToken: next, Counts: &propertyv1.DayCounts{
+		Arrivals: int32(counts.Arrivals), ArrivalsLeft: int32(counts.ArrivalsLeft), InHouse: int32(counts.InHouse),
+		Departures: int32(counts.Departures), DeparturesLeft: int32(counts.DeparturesLeft),
+	}}
+	for i, stay := range stays {
+		booker, err := svc.Booker(view.Context(), stay.Row)
+		if err != nil {
+			return nil, err
+		}
+		list.List = append(list.List, dayStay(stay, booker, briefs[i], q.Tab))
+	}
+	return list, nil
+}
+
+func dayStay(a readiness.Arrival, booker reservation.Booker, b checkin.Brief, tab reservation.Tab) *propertyv1.DayStay {
+	out := &propertyv1.DayStay{
+		ReservationId: a.Row.ID, PmsNumber: a.Row.PmsNumber, GuestName: strings.TrimSpace(deref(booker.FirstName) + " " + booker.LastName),
+		SpaceName: convert.Text(cmp.Or(a.Space, a.Row.SpaceKey)), State: a.Row.State, From: timestamppb.New(a.Row.FromAt), To: timestamppb.New(a.Row.ToAt),
+		CheckIn: &propertyv1.DayCheckIn{Stage: string(b.Stage), FormComplete: b.FormComplete, ArrivalTime: b.ArrivalTime, BeganAt: convert.Time(b.BeganAt)},
+	}
+	for _, d := range a.Plan.Doors {
+		out.Doors = append(out.Doors, d.Name)
+	}
+	for _, stop := range b.Stops {
+		out.CheckIn.Stops = append(out.CheckIn.Stops, string(stop))
+	}
+	if tab != reservation.Departures {
+		out.Verdict, out.Fixes = string(a.Status), arrivalFixes(a.Fixes)
+	}
+	return out
+}

@@ -1,0 +1,73 @@
+package checkin
+
+import (
+	"fmt"
+	"time"
+
+	"latchkey.dev/ent"
+	entstay "latchkey.dev/ent/stay"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+)
+
+// Brief is where a check-in is, in short.
+type Brief struct {
+	Stage        Stage
+	Stops        []StopReason
+	FormComplete bool      // FormComplete means that no required answer of the guests is missing
+	ArrivalTime  string    // ArrivalTime is HH:MM as the guests said, or empty
+	BeganAt      time.Time // BeganAt is when the guest began at the property, or zero
+}
+
+// Briefs returns the check-ins of reservations of one property, in their order. Only check-ins under way are read in full, so that a list
+// of a day needs few statements.
+func (s *Service) Briefs(view *db.Tx, property *ent.Property, rows []*ent.Reservation) ([]Brief, error) {
+	zone, err := clock.Zone(property.TimeZone)
+	if err != nil {
+		return nil, fmt.Errorf("property %s: %w", property.ID, err)
+	}
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = row.ID
+	}
+	found, err := view.Stay.Query().Where(entstay.PropertyID(property.ID), entstay.ReservationIDIn(ids...)).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("load the check-ins of a list: %w", err)
+	}
+	stays := map[string]*ent.Stay{}
+	for _, stay := range found {
+		stays[stay.ReservationID] = stay
+	}
+	out := make([]Brief, len(rows))
+	for i, row := range rows {
+		if out[i], err = s.brief(view, row, stays[row.ID], zone); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// brief returns one check-in. stay is what is stored about it, or nil.
+func (s *Service) brief(view *db.Tx, row *ent.Reservation, stay *ent.Stay, zone *time.Location) (Brief, error) {
+	now := view.Now()
+	f := Facts{Now: now, Reservation: ReservationFacts{
+		State: row.State, Today: now.In(zone).Format(time.DateOnly), ArrivalOn: row.FromAt.In(zone).Format(time.DateOnly), To: row.ToAt,
+	}}
+	step := Next(f)
+	var b Brief
+	if stay != nil {
+		b = Brief{FormComplete: stay.FormCompletedAt != nil, ArrivalTime: stay.ArrivalTime, BeganAt: timeOrZero(stay.BeganAt)}
+		if step.Stage == NotStarted && stay.BeganAt != nil {
+			r, err := s.load(view, Key{row.PropertyID, row.ID})
+			if err != nil {
+				return b, err
+			}
+			step = Next(r.facts(now))
+		}
+	}
+	b.Stage = step.Stage
+	for _, stop := range step.Stops {
+		b.Stops = append(b.Stops, stop.Reason)
+	}
+	return b, nil
+}

@@ -1,0 +1,137 @@
+package reservation
+
+import (
+	"fmt"
+	"time"
+
+	"entgo.io/ent/dialect/sql"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/predicate"
+	entreservation "latchkey.dev/ent/reservation"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+)
+
+// Tab is one list of a day at the front desk. The values are those of the API.
+type Tab string
+
+const (
+	Arrivals   Tab = "arrivals"   // stays that begin on the day
+	InHouse    Tab = "inHouse"    // stays that include the day; today: guests who are checked in
+	Departures Tab = "departures" // stays that end on the day, of guests who have checked in
+)
+
+// DayQuery selects a page of a list of a day. Day is YYYY-MM-DD in the property's time zone, or empty for today.
+type DayQuery struct {
+	Day   string
+	Tab   Tab
+	Size  int
+	Token string
+}
+
+// span is one day at a property.
+type span struct {
+	begins, ends time.Time
+	today        bool
+}
+
+func daySpan(property *ent.Property, day string, now time.Time) (s span, err error) {
+	s.begins, s.ends, err = Day(property, day, now)
+	s.today = !now.Before(s.begins) && now.Before(s.ends)
+	return s, err
+}
+
+// The states are literals, because the partial indexes of reservations serve only statements that name them.
+var (
+	isStarted = literal("state = 'started'")
+	hasStayed = literal("(state = 'started' OR state = 'processed')")
+)
+
+func literal(condition string) predicate.Reservation {
+	return func(s *sql.Selector) { s.Where(sql.ExprP(condition)) }
+}
+
+// conditions returns what a stay of a list fulfills.
+func (s span) conditions(tab Tab) []predicate.Reservation {
+	switch {
+	case tab == InHouse && s.today:
+		return []predicate.Reservation{isStarted, entreservation.FromAtLT(s.ends)}
+	case tab == InHouse:
+		return []predicate.Reservation{entreservation.StateIn(string(access.Confirmed), string(access.Started), string(access.Processed)),
+			entreservation.FromAtLT(s.ends), entreservation.FromAtGTE(s.begins.AddDate(0, 0, -longestStay)), entreservation.ToAtGT(s.begins)}
+	case tab == Departures:
+		return []predicate.Reservation{hasStayed, entreservation.ToAtGTE(s.begins), entreservation.ToAtLT(s.ends)}
+	}
+	return []predicate.Reservation{entreservation.StateIn(Arriving...), entreservation.FromAtGTE(s.begins), entreservation.FromAtLT(s.ends)}
+}
+
+// ListDay returns a page of a list of a day, and the token of the next page. Departures are ordered by their end, other stays by their
+// beginning.
+func ListDay(view *db.Tx, property *ent.Property, q DayQuery) (rows []*ent.Reservation, next string, err error) {
+	day, err := daySpan(property, q.Day, view.Now())
+	if err != nil {
+		return nil, "", err
+	}
+	column, moment := entreservation.FieldFromAt, func(row *ent.Reservation) time.Time { return row.FromAt }
+	if q.Tab == Departures {
+		column, moment = entreservation.FieldToAt, func(row *ent.Reservation) time.Time { return row.ToAt }
+	}
+	where := append(day.conditions(q.Tab), entreservation.PropertyID(property.ID))
+	if q.Token != "" {
+		at, after, err := ParsePageToken(q.Token)
+		if err != nil {
+			return nil, "", err
+		}
+		where = append(where, entreservation.Or(sql.FieldGT(column, at), entreservation.And(sql.FieldEQ(column, at), entreservation.IDGT(after))))
+	}
+	rows, err = view.Reservation.Query().Where(where...).Order(sql.OrderByField(column).ToFunc(), entreservation.ByID()).Limit(q.Size + 1).All(view.Context())
+	if err != nil {
+		return nil, "", fmt.Errorf("list the %s of a day: %w", q.Tab, err)
+	}
+	if len(rows) > q.Size {
+		rows = rows[:q.Size]
+		next = PageToken(moment(rows[q.Size-1]), rows[q.Size-1].ID)
+	}
+	return rows, next, nil
+}
+
+// DayCounts are the numbers of a day.
+type DayCounts struct {
+	Day                        string // YYYY-MM-DD in the property's time zone
+	Arrivals, ArrivalsLeft     int
+	InHouse                    int
+	Departures, DeparturesLeft int
+}
+
+// CountDay counts the stays of a day.
+func CountDay(view *db.Tx, property *ent.Property, text string) (c DayCounts, err error) {
+	day, err := daySpan(property, text, view.Now())
+	if err != nil {
+		return c, err
+	}
+	zone, err := clock.Zone(property.TimeZone)
+	if err != nil {
+		return c, fmt.Errorf("property %s: %w", property.ID, err)
+	}
+	c.Day = day.begins.In(zone).Format(time.DateOnly)
+	for _, n := range []struct {
+		into *int
+		tab  Tab
+		left access.State // only stays in this state; empty: all
+	}{
+		{&c.Arrivals, Arrivals, ""}, {&c.ArrivalsLeft, Arrivals, access.Confirmed},
+		{&c.InHouse, InHouse, ""},
+		{&c.Departures, Departures, ""}, {&c.DeparturesLeft, Departures, access.Started},
+	} {
+		where := append(day.conditions(n.tab), entreservation.PropertyID(property.ID))
+		if n.left != "" {
+			where = append(where, entreservation.State(string(n.left)))
+		}
+		if *n.into, err = view.Reservation.Query().Where(where...).Count(view.Context()); err != nil {
+			return c, fmt.Errorf("count the %s of a day: %w", n.tab, err)
+		}
+	}
+	return c, nil
+}

@@ -1,0 +1,116 @@
+package reservation_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/property"
+	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/test/dbtest"
+)
+
+// tab lists the PMS's ids of a list of a day, in pages.
+func (h *testProperty) tab(day string, tab reservation.Tab, size int) string {
+	h.t.Helper()
+	view := h.db.View(h.ctx())
+	row, err := property.Get(view, h.id)
+	h.must(err)
+	var ids []string
+	for q := (reservation.DayQuery{Day: day, Tab: tab, Size: size}); ; {
+		rows, next, err := reservation.ListDay(view, row, q)
+		h.must(err)
+		for _, r := range rows {
+			ids = append(ids, r.PmsID)
+		}
+		if q.Token = next; next == "" {
+			return strings.Join(ids, " ")
+		}
+	}
+}
+
+// inOrder sorts the words of a text.
+func inOrder(text string) string {
+	words := strings.Fields(text)
+	slices.Sort(words)
+	return strings.Join(words, " ")
+}
+
+func (h *testProperty) stay(id, from, to, state string) {
+	h.t.Helper()
+	h.put(with(booking(id, "r1"), reservation.From, "2026-11-"+from+":00+01:00", reservation.To, "2026-11-"+to+":00+01:00", reservation.State, state))
+}
+
+func TestTabsOfADay(t *testing.T) {
+	neighbours(t, func(t *testing.T, h, other *testProperty) {
+		h.stay("late", "18T15:00", "20T11:00", "started") // should have left yesterday
+		h.stay("left", "18T15:00", "21T11:00", "started")
+		h.put(state("left", "processed"))
+		h.stay("leaves", "18T16:00", "21T10:00", "started")
+		h.stay("stays", "19T15:00", "24T11:00", "started")
+		h.stay("came", "21T08:00", "23T11:00", "started")
+		h.stay("comes", "21T15:00", "23T11:00", "confirmed")
+		h.stay("gone", "21T15:00", "23T11:00", "canceled")
+		h.stay("noShow", "20T15:00", "21T11:00", "confirmed")
+		h.stay("early", "22T15:00", "23T11:00", "started") // an upgrade of dates: checked in, and of a later day
+		other.stay("X", "21T15:00", "23T11:00", "confirmed")
+		for _, tt := range []struct {
+			day  string
+			tab  reservation.Tab
+			want string
+		}{
+			{"", reservation.Arrivals, "came comes"},
+			{"2026-11-21", reservation.Arrivals, "came comes"},
+			{"", reservation.InHouse, "late leaves stays came"},
+			{"", reservation.Departures, "leaves left"},
+			{"2026-11-20", reservation.InHouse, "late left leaves stays noShow"},
+			{"2026-11-22", reservation.InHouse, "stays came comes early"},
+			{"2026-11-23", reservation.Departures, "came early"},
+			{"2026-11-25", reservation.Departures, ""},
+		} {
+			for _, size := range []int{1, 2, 50} {
+				got := h.tab(tt.day, tt.tab, size)
+				if tt.day == "2026-11-23" { // both end at the same moment: the id decides
+					got = inOrder(got)
+				}
+				if got != tt.want {
+					t.Errorf("%s of %q in pages of %d: %q, want %q", tt.tab, tt.day, size, got, tt.want)
+				}
+			}
+		}
+		row, err := property.Get(h.db.View(h.ctx()), h.id)
+		h.must(err)
+		counts, err := reservation.CountDay(h.db.View(h.ctx()), row, "")
+		h.must(err)
+		want := reservation.DayCounts{Day: "2026-11-21", Arrivals: 2, ArrivalsLeft: 1, InHouse: 4, Departures: 2, DeparturesLeft: 1}
+		same(t, "the numbers", fmt.Sprint(want), fmt.Sprint(counts))
+		_, _, err = reservation.ListDay(h.db.View(h.ctx()), row, reservation.DayQuery{Day: "21.11.", Size: 1})
+		refuse(t, err, fault.InvalidFields)
+	})
+}
+
+// The lists of the current day are read from indexes: no statement reads all reservations.
+func TestTabsUseIndexes(t *testing.T) {
+	each(t, func(t *testing.T, h *testProperty) {
+		h.put(booking("A", "r1"))
+		view := h.db.View(h.ctx())
+		row, err := property.Get(view, h.id)
+		h.must(err)
+		statements := dbtest.Statements(t, nil, func() {
+			for _, tab := range []reservation.Tab{reservation.Arrivals, reservation.InHouse, reservation.Departures} {
+				_, _, err := reservation.ListDay(view, row, reservation.DayQuery{Tab: tab, Size: 10})
+				h.must(err)
+			}
+			_, err := reservation.CountDay(view, row, "")
+			h.must(err)
+		})
+		if len(statements) < 8 {
+			t.Fatalf("%d statements were seen", len(statements))
+		}
+		for _, scan := range dbtest.FullScans(t, h.db, []string{"reservations"}, statements) {
+			t.Error(scan)
+		}
+	})
+}
