@@ -7,10 +7,10 @@ import (
 	"net/http"
 )
 
-// showOffline is the page for a phone without internet. The service worker keeps it; its script adds what the phone kept of the stay.
+// showOffline is the page for a phone that does not reach the server. The service worker keeps it; its script adds what the phone kept of the stay.
 func (s *site) showOffline(x *exchange) error {
 	p := x.newPage(nil, "web.offline.title")
-	p.LookURL = ""
+	p.LookURL, p.Stored = "", true
 	return x.render(http.StatusOK, "offline", p)
 }
 

@@ -22,8 +22,8 @@ type openSentence struct{ Kind, Tone string }
 // openSentences are the results of docs/smartkey.md, section 21, and the refusals that a guest can do something about.
 var openSentences = []openSentence{
 	{"press", ""}, {"sending", ""}, {"opened", "ok"}, {"refused", "bad"}, {"refused.notYetValid", "bad"}, {"refused.staleList", "bad"}, {"refused.clockUntrusted", "bad"},
-	{"refused.revoked", "bad"}, {"failed", "bad"}, {"expired", "warn"}, {"unknown", "warn"}, {"offline", "warn"}, {"unreachable", "warn"}, {"slow", "warn"},
-	{"ended", "bad"}, {"cannotKeep", ""}, {"notReady", ""}, {"noDoor", ""},
+	{"refused.revoked", "bad"}, {"failed", "bad"}, {"expired", "warn"}, {"unknown", "warn"}, {"offline", "warn"}, {"away", "warn"}, {"unreachable", "warn"}, {"slow", "warn"},
+	{"ended", "bad"}, {"cannotKeep.insecure", ""}, {"cannotKeep.unable", ""}, {"cannotKeep.storage", ""}, {"notReady", ""}, {"noDoor", ""},
 }
 
 func (x *exchange) openView() openView {

@@ -25,6 +25,7 @@ type page struct {
 	Wrong    []wrong // the error summary
 	Back     string  // the page before, or ""
 	Refresh  int     // seconds until the script loads the page again; 0: never
+	Stored   bool    // a phone keeps the page to show it later
 	Gone     bool    // the stay is over for this device: it forgets what it kept
 	Idle     string  // at a kiosk: guest, code, start, closed or cut (see ts/kiosk.ts)
 	Key      string  // the idempotency key of the page's forms

@@ -125,6 +125,7 @@ type stayView struct {
 	Unread int // messages of the property
 	Doors  keyView
 	openView
+	Rules    bool // the page leads to the house rules: no task does, or the guest has accepted them
 	Installs bool // the page says how to install the app
 }
 
@@ -138,6 +139,9 @@ func (s *site) showStay(x *exchange) error {
 			v.Open++
 		}
 	}
+	v.Rules = x.flow.Stay.GetHouseRules() != "" && !slices.ContainsFunc(x.flow.Stay.GetTasks(), func(t *guestv1.Task) bool {
+		return t.GetKind() == "houseRules" && t.GetState() != "done"
+	})
 	v.Doors.Doors = x.doors()
 	v.openView = x.openView()
 	v.Installs = installs(v.Device)
@@ -393,8 +397,10 @@ func (s *site) endSession(x *exchange) error {
 		return err
 	}
 	x.dropCookie(stayCookie + x.flow.Stay.GetId())
-	x.w.Header().Set("Clear-Site-Data", `"cache", "storage"`)
+	x.w.Header().Set("Clear-Site-Data", `"cache"`) // not the storage: it holds the keys of other stays
 	face := x.flow.Stay.GetProperty()
 	x.flow.Stay = nil // the page offers nothing that needs the session
-	return x.render(http.StatusOK, "forgotten", x.newPage(face, "web.forgotten.title"))
+	p := x.newPage(face, "web.forgotten.title")
+	p.Gone = true // its script forgets what the device kept of this stay
+	return x.render(http.StatusOK, "forgotten", p)
 }

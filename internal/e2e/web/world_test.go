@@ -102,6 +102,7 @@ type internet struct {
 	base string
 	cut  atomic.Bool // cut means that each request ends at once
 	lost atomic.Bool // lost means that requests get no answer, and no error either
+	away atomic.Bool // away means that a proxy answers that it does not reach the server
 }
 
 // newInternet starts a way to the server.
@@ -125,6 +126,10 @@ func (w *world) newInternet() *internet {
 		}
 		if way.cut.Load() || way.lost.Load() {
 			panic(http.ErrAbortHandler)
+		}
+		if way.away.Load() {
+			http.Error(rw, "bad gateway", http.StatusBadGateway)
+			return
 		}
 		proxy.ServeHTTP(rw, r)
 	}))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
+	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
 
@@ -58,6 +60,7 @@ type settings struct {
 	forced    bool
 	scriptOff bool
 	clock     bool
+	scripts   []string // run in each document before its own
 	tolerated []string
 	sharing   *Page
 }
@@ -79,6 +82,11 @@ func ForcedColors(c *settings) { c.forced = true }
 
 // WithoutScript disables JavaScript.
 func WithoutScript(c *settings) { c.scriptOff = true }
+
+// WithScript runs a script in each document before a script of the document runs, such as one that makes the browser a worse one.
+func WithScript(source string) Option {
+	return func(c *settings) { c.scripts = append(c.scripts, source) }
+}
 
 // Tolerate names a part of a console message that does not fail the test.
 func Tolerate(message string) Option {
@@ -214,7 +222,10 @@ func (p *Page) configure(s settings) {
 		{Name: "forced-colors", Value: either(s.forced, "active", "none")},
 	}})
 	if s.clock {
-		p.addClock()
+		s.scripts = append(s.scripts, strings.TrimSpace(clock))
+	}
+	for _, source := range s.scripts {
+		call(p, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: source})
 	}
 	p.disableScript(s.scriptOff)
 }

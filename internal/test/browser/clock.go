@@ -1,11 +1,6 @@
 package browser
 
-import (
-	"fmt"
-	"strings"
-
-	cdppage "github.com/chromedp/cdproto/page"
-)
+import "fmt"
 
 // clock keeps the timers of a page's scripts, so that Pass can bring them forward. They also run at their own time: a page goes on as
 // it always does. The service worker has a clock of its own.
@@ -47,10 +42,4 @@ func WithClock(c *settings) { c.clock = true }
 func (p *Page) Pass(seconds int) {
 	p.t.Helper()
 	p.Script(fmt.Sprintf("passTime(%d)", 1000*seconds))
-}
-
-// addClock gives each document of the page its clock before a script of the document runs.
-func (p *Page) addClock() {
-	p.t.Helper()
-	call(p, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: strings.TrimSpace(clock)})
 }

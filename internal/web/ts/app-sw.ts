@@ -1,4 +1,4 @@
-// The service worker of guests' phones: it keeps the page for a phone without internet and its files, and no page of a guest.
+// The service worker of guests' phones: it keeps the page for a phone that does not reach the server, its files, and no page of a guest.
 export {};
 declare const self: any;
 
@@ -6,6 +6,8 @@ const page = "/g/offline";
 const files: string[] = self.KEPT ?? [];
 const answerSeconds = 10; // a lost internet may answer nothing, not even with an error
 const shelf = "latchkey-guest " + files.join(" ");
+
+const away = [502, 503, 504]; // a proxy does not reach the server, or the server has no database
 
 async function fetchPage(request: Request): Promise<Response> {
   const limit = new AbortController();
@@ -33,6 +35,7 @@ self.addEventListener("fetch", (e: any) => {
   if (files.includes(url.pathname)) {
     e.respondWith(caches.match(e.request).then((kept) => kept ?? fetch(e.request)));
   } else if (e.request.mode === "navigate" && e.request.method === "GET" && url.pathname.startsWith("/g/")) {
-    e.respondWith(fetchPage(e.request).catch(() => caches.match(page).then((kept) => kept ?? Response.error())));
+    const kept = (instead: Response) => caches.match(page).then((found) => found ?? instead);
+    e.respondWith(fetchPage(e.request).then((answer) => (away.includes(answer.status) ? kept(answer) : answer), () => kept(Response.error())));
   }
 });

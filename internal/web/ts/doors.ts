@@ -1,5 +1,5 @@
 // Opening doors with this browser's SmartKey.
-import { CannotKeep, forget, open, ready, type Door } from "./smartkey/phone";
+import { CannotKeep, open, ready, type Door } from "./smartkey/phone";
 import { within } from "./page";
 
 const holdMillis = 600; // a pocket or a slip of the finger opens nothing
@@ -68,12 +68,6 @@ export async function doors(): Promise<void> {
     if (opens.length === 0) say(state, "noDoor");
   } catch (error) {
     list.replaceChildren();
-    say(state, error instanceof CannotKeep ? "cannotKeep" : "notReady");
+    say(state, error instanceof CannotKeep ? `cannotKeep.${error.cause}` : "notReady");
   }
 }
-
-// A guest who forgets the stay on this device forgets its key.
-document.addEventListener("submit", (e) => {
-  const of = (e.target as HTMLElement).dataset.forget;
-  if (of) void forget(of);
-});

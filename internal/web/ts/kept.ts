@@ -1,5 +1,6 @@
 // What a phone keeps of a stay for when it has no internet: parts of pages as the guest saw them, sealed with a key that cannot be read out
 // of the browser. They end with the stay.
+import { ahead, now } from "./time";
 import { vault } from "./vault";
 
 interface Kept {
@@ -11,8 +12,9 @@ interface Kept {
 export interface Part {
   name: string;
   html: string;
-  at: number; // when the page was loaded
+  at: number; // when the page was loaded, by the server's clock
   until: number; // when the stay ends
+  ahead: number; // how far the server's clock was ahead of this phone's then
   version: string; // of what is known about it
 }
 
@@ -34,13 +36,16 @@ async function seal(stay: string, parts: Part[]): Promise<void> {
   await store.put("stay " + stay, { sealed, iv } satisfies Kept);
 }
 
+/** A part has ended when the phone's clock says so both without a correction and with the one of then: the clock may be right by now. */
+const hasEnded = (p: Part) => p.until <= Date.now() + Math.min(0, p.ahead ?? 0);
+
 /** Returns the parts of a stay that have not ended, the latest of each name. */
 export async function load(stay: string): Promise<Part[]> {
   const kept = await store.get<Kept>("stay " + stay);
   if (!kept) return [];
   const plain = await crypto.subtle.decrypt({ name: algorithm, iv: kept.iv, additionalData: new TextEncoder().encode(stay) }, await sealingKey(), kept.sealed);
   const parts = JSON.parse(new TextDecoder().decode(plain)) as Part[];
-  const alive = parts.filter((p) => p.until > Date.now());
+  const alive = parts.filter((p) => !hasEnded(p));
   if (alive.length === 0) await forget(stay);
   return alive;
 }
@@ -65,7 +70,7 @@ export async function keep(page: Document): Promise<void> {
   const parts = [...page.querySelectorAll<HTMLElement>("[data-keep]")];
   if (parts.length === 0) return;
   const stay = parts[0].dataset.stay!;
-  const fresh = parts.map((p): Part => ({ name: p.dataset.keep!, html: readable(p), at: Date.now(), until: Date.parse(p.dataset.until!), version: p.dataset.version ?? "" }));
+  const fresh = parts.map((p): Part => ({ name: p.dataset.keep!, html: readable(p), at: now(), until: Date.parse(p.dataset.until!), ahead, version: p.dataset.version ?? "" }));
   const former = await load(stay).catch(() => []);
   await seal(stay, [...former.filter((f) => !fresh.some((p) => p.name === f.name)), ...fresh]);
   await store.put("last", stay);

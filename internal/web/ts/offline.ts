@@ -1,4 +1,4 @@
-// The page for a phone without internet, and what pages keep for it.
+// The page for a phone that does not reach the server, and what pages keep for it.
 import { forget, keep, last, load, type Part } from "./kept";
 import { forget as forgetKey } from "./smartkey/phone";
 import { parse, within, workerURL } from "./page";
@@ -11,12 +11,16 @@ function show(part: Part, into: HTMLElement): void {
   box.querySelector("[data-part]")!.replaceChildren(...parse(part.html).body.childNodes);
   const at = box.querySelector<HTMLTimeElement>("[data-at]")!;
   at.dateTime = new Date(part.at).toISOString();
-  at.textContent = new Date(part.at).toLocaleTimeString(document.documentElement.lang, { hour: "2-digit", minute: "2-digit" });
+  const today = new Date(part.at).toDateString() === new Date().toDateString();
+  at.textContent = new Date(part.at).toLocaleString(document.documentElement.lang, { weekday: today ? undefined : "long", hour: "2-digit", minute: "2-digit" });
   box.hidden = false;
 }
 
-/** Shows what this phone kept, on the page for a phone without internet. */
+/** Shows what this phone kept, on the page for a phone that does not reach the server. */
 async function showKept(into: HTMLElement): Promise<void> {
+  // A browser knows when it has no network. With one, the internet, a proxy or the server may be what does not answer.
+  const cut = into.querySelector<HTMLTemplateElement>("template[data-cut]")!.content.textContent!;
+  if (!navigator.onLine) document.title = into.querySelector("h1")!.textContent = cut;
   const stay = stayOf(location.pathname) ?? (await last());
   const parts = stay ? await load(stay).catch(() => []) : [];
   for (const p of parts) show(p, into);

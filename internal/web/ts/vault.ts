@@ -5,23 +5,41 @@ export interface Vault {
   remove(key: string): Promise<void>;
 }
 
+const answerSeconds = 6; // some versions of Safari get stuck and answer nothing, not even with an error
+
+/** Fails if the browser's database does not answer in time. */
+function limited<T>(work: (failed: (why: unknown) => void, done: (value: T) => void) => void): Promise<T> {
+  return new Promise((done, failed) => {
+    const timer = setTimeout(() => failed(new Error("the browser's database does not answer")), 1000 * answerSeconds);
+    work((why) => (clearTimeout(timer), failed(why)), (value) => (clearTimeout(timer), done(value)));
+  });
+}
+
 /** Opens a database with one store. Some browsers refuse it: in a private window, or in Lockdown Mode. */
 export function vault(database: string, store: string): Vault {
-  const open = (): Promise<IDBDatabase> =>
-    new Promise((done, failed) => {
+  const open = () =>
+    limited<IDBDatabase>((failed, done) => {
       const request = indexedDB.open(database, 1);
       request.onupgradeneeded = () => request.result.createObjectStore(store);
-      request.onsuccess = () => done(request.result);
+      request.onsuccess = () => {
+        request.result.onversionchange = () => request.result.close(); // else it would block another page that deletes or changes it
+        done(request.result);
+      };
       request.onerror = () => failed(request.error);
+      request.onblocked = () => failed(new Error("another page keeps the browser's database"));
     });
   const run = async <T>(mode: IDBTransactionMode, act: (s: IDBObjectStore) => IDBRequest<T>): Promise<T> => {
     const db = await open();
-    return new Promise((done, failed) => {
-      const t = db.transaction(store, mode);
-      const request = act(t.objectStore(store));
-      t.oncomplete = () => (db.close(), done(request.result));
-      t.onerror = t.onabort = () => (db.close(), failed(t.error));
-    });
+    try {
+      return await limited<T>((failed, done) => {
+        const t = db.transaction(store, mode);
+        const request = act(t.objectStore(store));
+        t.oncomplete = () => done(request.result);
+        t.onerror = t.onabort = () => failed(t.error);
+      });
+    } finally {
+      db.close();
+    }
   };
   return {
     get: (key) => run("readonly", (s) => s.get(key)),

@@ -1,6 +1,7 @@
 // The SmartKey of one stay in this browser: it enrols, renews and opens doors over the server. docs/smartkey.md, sections 13 and 21.
 import { vault } from "../vault";
 import { within } from "../page";
+import { now } from "../time";
 import { operation, purpose, readGreeting, signPossession, signPresentation } from "./documents";
 
 /** A token and what it opens, as the server answers. Bytes are in base64. */
@@ -24,11 +25,18 @@ interface Held {
   key?: Key;
 }
 
-/** What became of an opening. offline: this phone has no internet. unreachable: the door's bridge has none. */
-export type Result = "opened" | "refused" | "failed" | "expired" | "unknown" | "offline" | "unreachable" | "slow" | "ended";
+/** What became of an opening. offline: this phone has no internet. away: the server does not answer. unreachable: the door's bridge does not. */
+export type Result = "opened" | "refused" | "failed" | "expired" | "unknown" | "offline" | "away" | "unreachable" | "slow" | "ended";
+
+/** Why a browser keeps no key. insecure: the page came without TLS. unable: it cannot sign. storage: it stores no keys, as in a private window. */
+export type Cause = "insecure" | "unable" | "storage";
 
 /** This browser keeps no key. The stay's PIN works without one. */
-export class CannotKeep extends Error {}
+export class CannotKeep extends Error {
+  constructor(readonly cause: Cause) {
+    super(cause);
+  }
+}
 
 class Refused extends Error {
   constructor(readonly status: number, readonly reason: string) {
@@ -54,6 +62,8 @@ async function call<T>(name: string, request: object): Promise<T> {
 
 /** Makes a key and checks that the browser kept it: some lose keys without an error. */
 async function makeKey(stay: string): Promise<CryptoKeyPair> {
+  if (!isSecureContext) throw new CannotKeep("insecure");
+  if (!crypto.subtle) throw new CannotKeep("unable");
   try {
     const keys = (await crypto.subtle.generateKey(curve, false, ["sign", "verify"])) as CryptoKeyPair;
     await held.put(stay, { keys, phoneId: "" } satisfies Held);
@@ -62,7 +72,7 @@ async function makeKey(stay: string): Promise<CryptoKeyPair> {
   } catch {
     // DataCloneError in Lockdown Mode and in private windows of some browsers
   }
-  throw new CannotKeep();
+  throw new CannotKeep("storage");
 }
 
 async function enrol(stay: string, link: () => Promise<string>, name: string): Promise<Held> {
@@ -71,21 +81,22 @@ async function enrol(stay: string, link: () => Promise<string>, name: string): P
   const asked = await call<{ propertyId: string; challenge: string }>("enrolment", { link: secret });
   const possession = await signPossession(keys, asked.propertyId, bytes(asked.challenge), purpose.enrol);
   const { phoneId, key } = await call<{ phoneId: string; key?: Key }>("phones", { link: secret, possession: text(possession), name });
-  const now = { keys, phoneId, key };
-  await held.put(stay, now);
-  return now;
+  const has = { keys, phoneId, key };
+  await held.put(stay, has);
+  void navigator.storage?.persist?.().catch(() => {}); // else some browsers delete the key when they need room
+  return has;
 }
 
 async function renew(stay: string, has: Held): Promise<Held> {
   const asked = await call<{ propertyId: string; challenge: string }>("challenge", { phoneId: has.phoneId });
   const possession = await signPossession(has.keys, asked.propertyId, bytes(asked.challenge), purpose.renew);
   const { key } = await call<{ key: Key }>("renewal", { phoneId: has.phoneId, possession: text(possession) });
-  const now = { ...has, key };
-  await held.put(stay, now);
-  return now;
+  const renewed = { ...has, key };
+  await held.put(stay, renewed);
+  return renewed;
 }
 
-const isDue = (key?: Key) => !key || Date.now() >= Date.parse(key.renewAfter);
+const isDue = (key?: Key) => !key || now() >= Date.parse(key.renewAfter);
 
 /** Returns the doors that this browser opens. It enrols if it must, and renews the token if it is time. */
 export async function ready(stay: string, link: () => Promise<string>, name: string): Promise<Door[]> {
@@ -140,7 +151,7 @@ export async function open(stay: string, door: string): Promise<Opening> {
 }
 
 function resultOf(error: unknown): Result {
-  if (!(error instanceof Refused)) return "offline";
+  if (!(error instanceof Refused)) return navigator.onLine ? "away" : "offline";
   if (error.status === 503) return "unreachable";
   if (error.status === 504) return "expired";
   if (error.status === 429) return "slow";

@@ -1,0 +1,109 @@
+package web_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"latchkey.dev/internal/test/browser"
+)
+
+// clockOff is a script that sets the clock of a phone wrong by some days.
+func clockOff(days int) browser.Option {
+	return browser.WithScript(fmt.Sprintf(`{
+		const Right = Date, off = %d * 24 * 3600 * 1000;
+		window.Date = class extends Right {
+			constructor(...given) { given.length ? super(...given) : super(Right.now() + off); }
+			static now() { return Right.now() + off; }
+		};
+	}`, days))
+}
+
+// keptPhone opens the stay of a guest who is checked in on a phone, and waits until the phone keeps what it shows without internet.
+func (w *world) keptPhone(options ...browser.Option) (*browser.Page, *internet) {
+	w.t.Helper()
+	w.book("B-1", "1001", "R101", nil)
+	link := w.link()
+	w.book("B-1", "1001", "R101", map[string]any{"state": "started"})
+	net := w.newInternet()
+	p := browser.Open(w.t, append(options, browser.WithSize(browser.Phone))...)
+	p.Visit(strings.Replace(link, w.Base, net.base, 1))
+	p.Next("Open my stay", "Your stay")
+	p.Wait("#open [data-said]")
+	p.WaitUntil("the service worker", `navigator.serviceWorker.controller !== null`)
+	return p, net
+}
+
+const showsKept = `/Kept on this phone at .*\d/.test(document.body.innerText) && document.body.innerText.includes("Room 101")`
+
+// A phone whose clock is days off keeps the stay until it ends, shows it with the time at which it was kept, and does not renew its key at each visit.
+func TestPhoneWithAWrongClock(t *testing.T) {
+	for _, days := range []int{3, -3} {
+		t.Run(fmt.Sprint(days, " days"), func(t *testing.T) {
+			w := open(t)
+			p, net := w.keptPhone(clockOff(days), browser.WithScript(`{
+				const fetched = window.fetch;
+				window.renewals = 0;
+				window.fetch = (to, ...more) => { if (String(to).endsWith("/renewal")) renewals++; return fetched(to, ...more); };
+			}`))
+			p.Reload()
+			p.Wait("#open [data-said]")
+			if !p.Holds(`renewals === 0`) {
+				t.Error("the phone renews a key that is fresh")
+			}
+			p.Hold("Hold to open Room 101", "Open. Push the door now.")
+			net.cut.Store(true)
+			p.Tolerate("ERR_EMPTY_RESPONSE")
+			p.Reload()
+			p.WaitHeading("Your stay cannot be reached")
+			p.WaitUntil("what the phone kept", showsKept)
+			p.Click("Show my code")
+			w.pinOn(p)
+		})
+	}
+}
+
+// While a proxy does not reach the server, the phone shows what it kept, and goes on when the server is back. Only a browser without a network
+// says that the internet is missing.
+func TestServerAway(t *testing.T) {
+	w := open(t)
+	p, net := w.keptPhone()
+	net.away.Store(true)
+	p.Tolerate("status of 502")
+	p.Hold("Hold to open Room 101", "The service cannot be reached. Use your code.")
+	p.Reload()
+	p.WaitHeading("Your stay cannot be reached")
+	p.WaitUntil("what the phone kept", showsKept)
+	p.Axe()
+	p.Fits()
+	p.Screenshot("away")
+	p.Click("Show my code")
+	w.pinOn(p)
+	net.away.Store(false)
+	p.Next("Try again", "Your stay")
+
+	cut := browser.Open(t, browser.SameDevice(p), browser.WithSize(browser.Phone), browser.WithScript(`Object.defineProperty(Navigator.prototype, "onLine", { value: false });`))
+	net.away.Store(true)
+	cut.Tolerate("status of 502")
+	cut.Visit(p.Address())
+	cut.WaitHeading("No internet")
+	cut.WaitUntil("what the phone kept", showsKept)
+}
+
+// The house rules are among what a phone shows without internet, and stay within reach after the guest accepted them.
+func TestHouseRulesStayWithinReach(t *testing.T) {
+	w := open(t)
+	p, net := w.keptPhone()
+	p.Next("House rules To do", "House rules")
+	p.Next("I accept the house rules", "Your stay")
+	p.Next("House rules", "House rules")
+	p.WaitText("You accepted these rules")
+	p.Next("Continue", "Your stay")
+	net.cut.Store(true)
+	p.Tolerate("ERR_EMPTY_RESPONSE")
+	p.Reload()
+	p.WaitHeading("Your stay cannot be reached")
+	p.WaitUntil("what the phone kept", showsKept)
+	p.Click("House rules")
+	p.WaitUntil("the rules", `[...document.querySelectorAll("details[open] p")].some((p) => p.innerText.length > 10)`)
+}
