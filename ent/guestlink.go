@@ -23,11 +23,11 @@ type GuestLink struct {
 	ReservationID string `json:"reservation_id,omitempty"`
 	// Of a companion; empty: the booker's link.
 	GuestID string `json:"guest_id,omitempty"`
-	// Keyed hash. The link itself is only in the mail.
+	// Keyed hash. The link itself is not stored.
 	MAC []byte `json:"mac,omitempty"`
-	// Keyed hash of the address it went to.
+	// Keyed hash of the address it went to; empty: it was not mailed.
 	AddressMAC []byte `json:"address_mac,omitempty"`
-	// The session at a kiosk that handed the stay to a phone; empty: the link of a mail.
+	// The session that made the link, at a kiosk or on another device of the guest; empty: the link was mailed, or shown to the main guest for a companion.
 	HandedBy string `json:"handed_by,omitempty"`
 	// ExpiresAt holds the value of the "expires_at" field.
 	ExpiresAt time.Time `json:"expires_at,omitempty"`

@@ -27,7 +27,7 @@ type GuestSession struct {
 	Origin string `json:"origin,omitempty"`
 	// Keyed hash of the token.
 	MAC []byte `json:"mac,omitempty"`
-	// The session at a kiosk that handed the stay to this phone, or empty. It has its right to the PIN.
+	// The session that handed the stay to this device, at a kiosk or on another device of the guest, or empty. It has its right to the PIN.
 	HandedBy string `json:"handed_by,omitempty"`
 	// PinShown holds the value of the "pin_shown" field.
 	PinShown bool `json:"pin_shown,omitempty"`

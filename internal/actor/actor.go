@@ -53,7 +53,7 @@ type Actor struct {
 	ReservationID string    // of a guest's session
 	GuestID       string    // of a companion's session; empty: the session acts for the whole party
 	Origin        string    // of a guest's session: OriginMail, OriginDoor, or the id of a kiosk
-	HandedBy      string    // of a phone that took the stay from a kiosk: the session at the kiosk
+	HandedBy      string    // of a device that took the stay from another session: that session
 	UsedAt        time.Time // of a guest's session: its last use, as stored
 	For           string    // the operator, as a subject, whose command a staff token was made for
 }

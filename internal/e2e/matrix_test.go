@@ -163,6 +163,8 @@ var matrix = map[string]rule{
 	"latchkey.guest.v1.PrivacyService/WithdrawErasure":   {"session", "", `{}`, codes.PermissionDenied},
 	"latchkey.guest.v1.PrivacyService/GetErasureReceipt": {"guest", "", `{"receipt":"lkr_0"}`, notFound},
 	"latchkey.guest.v1.StayService/ListDisclosures":      {"session", "", `{}`, ok},
+	"latchkey.guest.v1.StayService/CreateDeviceLink":     {"session", "", `{}`, codes.PermissionDenied},
+	"latchkey.guest.v1.StayService/ListGroup":            {"session", "", `{}`, codes.PermissionDenied},
 	"latchkey.guest.v1.StayService/CreateSmartKeyLink":   {"session", "", `{}`, codes.PermissionDenied},
 	"latchkey.guest.v1.StayService/SetLanguage":          {"session", "", `{"language":"xx"}`, invalid},
 	"latchkey.guest.v1.StayService/EndSession":           {"session", "", untouched, invalid},

@@ -21,7 +21,7 @@ var (
 	errMailOnly      = fault.New(fault.Denied, fault.MainGuestOnly, "companions are invited and removed only on the device that opened the link of the mail")
 	errMailLinkOnly  = fault.New(fault.Denied, fault.MainGuestOnly, "this device found the booking with two facts: use the link of the mail")
 	errCheckedIn     = fault.New(fault.Denied, fault.MainGuestOnly, "the stay is checked in: use the link of the mail, or ask the desk")
-	errOtherAddress  = fault.New(fault.Denied, fault.NotYourAnswer, "this guest has answered on a link that went to another address: remove the guest first, or ask the desk")
+	errOtherAddress  = fault.New(fault.Denied, fault.NotYourAnswer, "this guest has answered on a link of their own that went to another address, or was passed on: remove the guest first, or ask the desk")
 	errMinor         = fault.New(fault.Precondition, fault.MinorNeedsAdult, "a link for a minor is sent only by an adult of the party: fill in the main guest's date of birth first, or fill in the minor's data here")
 )
 
@@ -126,8 +126,8 @@ func deleteGuest(tx *db.Tx, m Member) error {
 	return deleteGuests(tx, m.Row.PropertyID, m.Row)
 }
 
-// InviteCompanion stores the address of a companion, to which the caller mails a link. The former link of the companion ends. A minor's
-// link needs a main guest who is an adult.
+// InviteCompanion stores the address of a companion, to which the caller mails a link; "" if the main guest passes one on: see
+// [CreateCompanionLink]. The former link of the companion ends. A minor's link needs a main guest who is an adult.
 func InviteCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, address string) error {
 	p, m, err := loadCompanion(tx, keys, a, guestID)
 	if err != nil {
@@ -136,8 +136,8 @@ func InviteCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, addr
 	if p.IsMinor(m) && (p.IsMinor(p.Members[0]) || p.Members[0].Answers[rule.BirthDate] == "" && p.Members[0].Row.Child) {
 		return errMinor
 	}
-	if m.hasActed() && !strings.EqualFold(m.invitedTo, address) {
-		return errOtherAddress // a reader of that address could read, change and share the companion's answers
+	if m.hasActed() && (address == "" || !strings.EqualFold(m.invitedTo, address)) {
+		return errOtherAddress // who reads that address, or passes the link on, could read, change and share the companion's answers
 	}
 	if err := RevokeLinks(tx, a.PropertyID, a.ReservationID, guestID, false); err != nil {
 		return err
@@ -152,6 +152,18 @@ func InviteCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, addr
 		return fmt.Errorf("store the invitation of a companion: %w", err)
 	}
 	return nil
+}
+
+// CreateCompanionLink makes the link of a companion that the main guest passes on. It works as long as a mailed one.
+func CreateCompanionLink(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string) (NewLink, error) {
+	if err := InviteCompanion(tx, keys, a, guestID, ""); err != nil {
+		return NewLink{}, err
+	}
+	reserved, err := loadReservation(tx, a.PropertyID, a.ReservationID)
+	if err != nil {
+		return NewLink{}, err
+	}
+	return createLink(tx, keys, a, guestID, "", reserved.ToAt.Add(keepAfterStay))
 }
 
 // SetArrival stores the hour of arrival, HH:MM; empty: not known.

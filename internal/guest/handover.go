@@ -16,62 +16,90 @@ import (
 // handOverTTL is how long the link from a kiosk to a phone works.
 const handOverTTL = 5 * time.Minute
 
+// deviceLinkTTL is how long the link from a guest's device to a further one works.
+const deviceLinkTTL = 15 * time.Minute
+
 var (
 	errKioskOnly  = fault.New(fault.Denied, fault.MainGuestOnly, "only a session at a kiosk hands the stay to a phone; other devices open the link of the mail")
 	errHandedOver = fault.New(fault.Precondition, fault.LinkBound, "a phone has the stay already: use it, or the link of the mail")
 )
 
-// HandOver is a link from a kiosk to the guest's phone. Its secret is not stored.
-type HandOver struct {
+// NewLink is a link whose secret the caller gets and which is not mailed. The secret is not stored.
+type NewLink struct {
 	Secret    string
 	ExpiresAt time.Time
 }
 
-// CreateHandOver creates the link with which a guest at a kiosk continues on a phone. It replaces the former link of the session. A
-// session hands its stay to one phone, and only before it has shown the PIN: a copied cookie of a kiosk is then worth nothing.
-func CreateHandOver(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (HandOver, error) {
-	if a.Origin == OriginMail || a.Origin == OriginDoor {
-		return HandOver{}, errKioskOnly
-	}
-	if _, err := loadOwnParty(tx, keys, a); err != nil {
-		return HandOver{}, err
-	}
-	shown, err := tx.GuestSession.Query().Where(guestsession.PropertyID(a.PropertyID), guestsession.ID(a.ID), guestsession.PinShown(true)).Exist(tx.Context())
+// createLink stores a link for a guest of a stay; guestID is "" for the main guest. handedBy is the session that makes it for its own guest, or "".
+func createLink(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, handedBy string, ends time.Time) (NewLink, error) {
+	out := NewLink{Secret: keyring.NewToken(keyring.GuestLink), ExpiresAt: ends}
+	err := tx.GuestLink.Create().SetID(id.New(id.GuestLink)).SetPropertyID(a.PropertyID).SetReservationID(a.ReservationID).SetGuestID(guestID).
+		SetMAC(linkMAC(keys, out.Secret)).SetHandedBy(handedBy).SetExpiresAt(ends).SetCreatedAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
-		return HandOver{}, fmt.Errorf("load a guest's session: %w", err)
-	}
-	if shown {
-		return HandOver{}, ShownBefore.err()
-	}
-	taken, err := tx.GuestLink.Query().Where(guestlink.PropertyID(a.PropertyID), guestlink.ReservationID(a.ReservationID),
-		guestlink.HandedBy(a.ID), guestlink.BoundAtNotNil()).Exist(tx.Context())
-	if err != nil {
-		return HandOver{}, fmt.Errorf("find the link from a kiosk to a phone: %w", err)
-	}
-	if taken {
-		return HandOver{}, errHandedOver
-	}
-	_, err = tx.GuestLink.Delete().Where(guestlink.PropertyID(a.PropertyID), guestlink.ReservationID(a.ReservationID),
-		guestlink.HandedBy(a.ID)).Exec(tx.Context())
-	if err != nil {
-		return HandOver{}, fmt.Errorf("delete the former link from a kiosk to a phone: %w", err)
-	}
-	out := HandOver{Secret: keyring.NewToken(keyring.GuestLink), ExpiresAt: tx.Now().Add(handOverTTL)}
-	err = tx.GuestLink.Create().SetID(id.New(id.GuestLink)).SetPropertyID(a.PropertyID).SetReservationID(a.ReservationID).
-		SetMAC(linkMAC(keys, out.Secret)).SetHandedBy(a.ID).SetExpiresAt(out.ExpiresAt).SetCreatedAt(tx.Now()).Exec(tx.Context())
-	if err != nil {
-		return HandOver{}, fmt.Errorf("store the link from a kiosk to a phone: %w", err)
+		return NewLink{}, fmt.Errorf("store a guest's link: %w", err)
 	}
 	return out, nil
 }
 
+// deleteUnboundLinks deletes the links that a session made and no device has bound.
+func deleteUnboundLinks(tx *db.Tx, a actor.Actor) error {
+	_, err := tx.GuestLink.Delete().Where(guestlink.PropertyID(a.PropertyID), guestlink.ReservationID(a.ReservationID),
+		guestlink.HandedBy(a.ID), guestlink.BoundAtIsNil()).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("delete the former link of a session: %w", err)
+	}
+	return nil
+}
+
+// CreateDeviceLink creates the link with which a guest opens the stay on a further device. It replaces the former link of the session. The
+// new session is listed among the guest's devices, and ends like them if the booker's address changes.
+func CreateDeviceLink(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (NewLink, error) {
+	if a.Origin != OriginMail {
+		return NewLink{}, errMailLinkOnly
+	}
+	if err := deleteUnboundLinks(tx, a); err != nil {
+		return NewLink{}, err
+	}
+	return createLink(tx, keys, a, a.GuestID, a.ID, tx.Now().Add(deviceLinkTTL))
+}
+
+// CreateHandOver creates the link with which a guest at a kiosk continues on a phone. It replaces the former link of the session. A
+// session hands its stay to one phone, and only before it has shown the PIN: a copied cookie of a kiosk is then worth nothing.
+func CreateHandOver(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (NewLink, error) {
+	if a.Origin == OriginMail || a.Origin == OriginDoor {
+		return NewLink{}, errKioskOnly
+	}
+	if _, err := loadOwnParty(tx, keys, a); err != nil {
+		return NewLink{}, err
+	}
+	shown, err := tx.GuestSession.Query().Where(guestsession.PropertyID(a.PropertyID), guestsession.ID(a.ID), guestsession.PinShown(true)).Exist(tx.Context())
+	if err != nil {
+		return NewLink{}, fmt.Errorf("load a guest's session: %w", err)
+	}
+	if shown {
+		return NewLink{}, ShownBefore.err()
+	}
+	taken, err := tx.GuestLink.Query().Where(guestlink.PropertyID(a.PropertyID), guestlink.ReservationID(a.ReservationID),
+		guestlink.HandedBy(a.ID), guestlink.BoundAtNotNil()).Exist(tx.Context())
+	if err != nil {
+		return NewLink{}, fmt.Errorf("find the link from a kiosk to a phone: %w", err)
+	}
+	if taken {
+		return NewLink{}, errHandedOver
+	}
+	if err := deleteUnboundLinks(tx, a); err != nil {
+		return NewLink{}, err
+	}
+	return createLink(tx, keys, a, "", a.ID, tx.Now().Add(handOverTTL))
+}
+
 // session returns the session that the device gets when it binds the link. A phone that took the stay from a kiosk knows no more than two
-// facts, so its session is that of a door. It has the right of the kiosk's session to the PIN.
+// facts, so its session is that of a door. It has the right of the kiosk's session to the PIN. A further device of a guest has the guest's rights.
 func (l Link) session(now time.Time, device string) SessionSpec {
 	s := SessionSpec{PropertyID: l.Row.PropertyID, ReservationID: l.Row.ReservationID, GuestID: l.Row.GuestID, Origin: OriginMail, Device: device,
-		TTL: l.Reservation.ToAt.Add(keepAfterStay).Sub(now)}
-	if l.Row.HandedBy != "" {
-		s.Origin, s.TTL, s.HandedBy = OriginDoor, doorSession, l.Row.HandedBy
+		HandedBy: l.Row.HandedBy, TTL: l.Reservation.ToAt.Add(keepAfterStay).Sub(now)}
+	if l.Source == FromKiosk {
+		s.Origin, s.TTL = OriginDoor, doorSession
 	}
 	return s
 }

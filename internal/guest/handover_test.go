@@ -30,7 +30,7 @@ func (h *fixture) byTwoFacts(address string) actor.Actor {
 	return h.authenticate(found.Session.Token)
 }
 
-func (h *fixture) handOver(a actor.Actor) (made guest.HandOver) {
+func (h *fixture) handOver(a actor.Actor) (made guest.NewLink) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) (err error) { made, err = guest.CreateHandOver(tx, h.keys, a); return err })
 	return made

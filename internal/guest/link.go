@@ -8,6 +8,7 @@ import (
 	"latchkey.dev/ent"
 	entguest "latchkey.dev/ent/guest"
 	"latchkey.dev/ent/guestlink"
+	"latchkey.dev/ent/guestsession"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -45,6 +46,39 @@ func loadReservation(tx *db.Tx, propertyID, reservationID string) (*ent.Reservat
 type Link struct {
 	Row         *ent.GuestLink
 	Reservation *ent.Reservation
+	Source      Source
+}
+
+// Source is where a link comes from.
+type Source string
+
+const (
+	FromMail      Source = "mail"
+	FromKiosk     Source = "kiosk"
+	FromDevice    Source = "device"    // another device of the guest
+	FromMainGuest Source = "mainGuest" // shown to the main guest for a companion
+)
+
+// sourceOf returns where a link comes from. A link from a device ends with the session of the device: it is not found then.
+func sourceOf(view *db.Tx, row *ent.GuestLink) (Source, error) {
+	switch {
+	case row.HandedBy == "" && row.AddressMAC == nil:
+		return FromMainGuest, nil
+	case row.HandedBy == "":
+		return FromMail, nil
+	}
+	from, err := view.GuestSession.Query().Where(guestsession.PropertyID(row.PropertyID), guestsession.ID(row.HandedBy)).Only(view.Context())
+	switch {
+	case ent.IsNotFound(err):
+		return FromKiosk, nil
+	case err != nil:
+		return "", fmt.Errorf("find the session that made a link: %w", err)
+	case from.Origin != OriginMail:
+		return FromKiosk, nil
+	case from.RevokedAt != nil || !view.Now().Before(from.ExpiresAt):
+		return "", errLinkNotFound
+	}
+	return FromDevice, nil
 }
 
 // LookUpLink returns the valid link with a secret and changes nothing, because mail scanners open links.
@@ -72,7 +106,11 @@ func LookUpLink(view *db.Tx, keys *keyring.Ring, secret string) (Link, error) {
 	if reserved.State == string(access.Canceled) || reserved.ErasedAt != nil {
 		return Link{}, errLinkNotFound
 	}
-	return Link{row, reserved}, nil
+	source, err := sourceOf(view, row)
+	if err != nil {
+		return Link{}, err
+	}
+	return Link{row, reserved, source}, nil
 }
 
 // BindLink binds a link to the caller's device and returns the device's session. device is what the device says it is. A link binds one device.

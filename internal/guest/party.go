@@ -94,20 +94,23 @@ func ViewParty(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string
 
 // partyOf adds the property, its settings and the answers to a stay and its guests.
 func partyOf(view *db.Tx, keys *keyring.Ring, reserved *ent.Reservation, stay *ent.Stay, guests []*ent.Guest) (*Party, error) {
-	p := &Party{Reservation: reserved, Stay: stay, keys: keys}
-	var err error
-	if p.Property, err = property.Get(view, reserved.PropertyID); err != nil {
-		return nil, err
-	}
-	zone, err := clock.Zone(p.Property.TimeZone)
+	house, err := property.Get(view, reserved.PropertyID)
 	if err != nil {
 		return nil, err
 	}
-	p.arrival = reserved.FromAt.In(zone)
-	if p.Settings, err = property.GetCheckInSettings(view, reserved.PropertyID); err != nil {
+	settings, err := property.GetCheckInSettings(view, reserved.PropertyID)
+	if err != nil {
 		return nil, err
 	}
-	p.Rules = ruleSettings(p.Settings)
+	return newParty(view, keys, house, settings, reserved, stay, guests)
+}
+
+func newParty(view *db.Tx, keys *keyring.Ring, house *ent.Property, settings *Settings, reserved *ent.Reservation, stay *ent.Stay, guests []*ent.Guest) (*Party, error) {
+	zone, err := clock.Zone(house.TimeZone)
+	if err != nil {
+		return nil, err
+	}
+	p := &Party{Reservation: reserved, Property: house, Stay: stay, Settings: settings, Rules: ruleSettings(settings), arrival: reserved.FromAt.In(zone), keys: keys}
 	p.Adults, p.Children = PartySize(stay, reserved)
 	for _, g := range guests {
 		answered, err := openPerson(view.Context(), keys, g)

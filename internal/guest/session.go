@@ -36,7 +36,7 @@ type SessionSpec struct {
 	GuestID                   string // of a companion; empty: the session acts for the whole party
 	Origin                    string // mail, door, or the id of a kiosk
 	Device                    string // what the device says it is, or ""
-	HandedBy                  string // the session at a kiosk that handed the stay to this phone, or empty
+	HandedBy                  string // the session that handed the stay to this device, or empty
 	TTL                       time.Duration
 }
 

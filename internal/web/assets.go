@@ -123,11 +123,11 @@ func acceptsGzip(r *http.Request) bool {
 var zippers = sync.Pool{New: func() any { z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed); return z }}
 
 // mayCompress reports whether a page may be compressed. The size of a compressed page tells a listener whether texts in it are alike (BREACH):
-// a site that makes the guest's browser load pages with texts of its choice could guess a secret in them. So the page with the PINs is never
-// compressed, and no page is that another site makes the browser load. The key of a form is another in each answer.
+// a site that makes the guest's browser load pages with texts of its choice could guess a secret in them. So the pages with the PINs
+// and with a new link are never compressed, and no page is that another site makes the browser load. The key of a form is another in each answer.
 func mayCompress(r *http.Request, page string) bool {
 	from := r.Header.Get("Sec-Fetch-Site") // empty: an old browser, or no TLS
-	return page != "key" && (from == "" || from == "same-origin" || from == "none") && acceptsGzip(r)
+	return page != "key" && page != "newlink" && (from == "" || from == "same-origin" || from == "none") && acceptsGzip(r)
 }
 
 // write writes a page.

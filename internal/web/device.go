@@ -37,17 +37,21 @@ func (s *site) showDevices(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	v := devicesView{Devices: found.GetData().GetList()}
-	for _, d := range v.Devices {
+	p := x.stayPage("web.devices.title")
+	p.Data = newDevicesView(found.GetData().GetList())
+	return x.render(http.StatusOK, "devices", p)
+}
+
+func newDevicesView(list []*guestv1.Device) devicesView {
+	v := devicesView{Devices: list}
+	for _, d := range list {
 		if !d.GetCurrent() {
 			v.Others++
 		} else {
-			v.Partial = d.GetKind() != "mail"
+			v.Partial = d.GetKind() != "mail" && d.GetKind() != "device"
 		}
 	}
-	p := x.stayPage("web.devices.title")
-	p.Data = v
-	return x.render(http.StatusOK, "devices", p)
+	return v
 }
 
 // endDevices ends one other device of the guest, or all others. A device that has ended meanwhile needs nothing more.

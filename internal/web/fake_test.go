@@ -279,6 +279,17 @@ func (f *fakeAPI) HandOver(ctx context.Context, _ *guestv1.HandOverRequest, _ ..
 	return &guestv1.HandOverResponse{Link: "lkl_handed"}, f.call(ctx, staySession)
 }
 
+func (f *fakeAPI) CreateDeviceLink(ctx context.Context, _ *guestv1.CreateDeviceLinkRequest, _ ...grpc.CallOption) (*guestv1.CreateDeviceLinkResponse, error) {
+	f.handed++
+	return &guestv1.CreateDeviceLinkResponse{Link: "lkl_device", ExpiresAt: f.stay.GetTo()}, f.call(ctx, staySession)
+}
+
+func (f *fakeAPI) ListGroup(ctx context.Context, _ *guestv1.ListGroupRequest, _ ...grpc.CallOption) (*guestv1.ListGroupResponse, error) {
+	return &guestv1.ListGroupResponse{Data: &guestv1.Group{List: []*guestv1.GroupRoom{
+		{SpaceName: "Room 204", FromDate: "2026-11-21", State: "ready", Complete: 2, Guests: 2, Own: true}, {FromDate: "2026-11-22", State: "todo", Guests: 3},
+	}}}, f.call(ctx, staySession)
+}
+
 func (f *fakeAPI) ListDevices(ctx context.Context, _ *guestv1.ListDevicesRequest, _ ...grpc.CallOption) (*guestv1.ListDevicesResponse, error) {
 	return &guestv1.ListDevicesResponse{Data: &guestv1.DeviceList{List: f.devices}}, f.call(ctx, staySession)
 }

@@ -170,9 +170,7 @@ func TestReady(t *testing.T) {
 		task.State = "done"
 	}
 	b := f.client(t)
-	if a := b.get("/g/"); a.status != http.StatusNotFound {
-		t.Errorf("a device without a stay: status %d", a.status)
-	}
+	b.shows("/g/", "Open your stay", "No stay is open on this device.", "The QR code at the entrance.")
 	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
 	if a := b.get("/g/"); a.moved != "/g/stays/rsv_1" {
 		t.Errorf("moved to %q", a.moved)

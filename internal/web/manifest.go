@@ -79,6 +79,5 @@ func (p *page) Manifest() string {
 // TouchIcon returns the icon for the home screen of iOS.
 func (p *page) TouchIcon() string { return iconURL(p.Property.GetAccent(), touchIcon) }
 
-// installs reports whether the page of the stay says how to install the app. On iOS an installed app has cookies of its own, so it would not
-// know the stay.
-func installs(device string) bool { return device != "iPhone" && device != "iPad" }
+// isApple reports whether an installed app has cookies of its own on a device, so that it needs a link of its own to know the stay.
+func isApple(device string) bool { return device == "iPhone" || device == "iPad" }

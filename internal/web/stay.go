@@ -78,14 +78,6 @@ func withStay(h handler) handler {
 	}
 }
 
-// showFirst moves to a stay that this device has.
-func (s *site) showFirst(x *exchange) error {
-	if id := x.keptStay(""); id != "" {
-		return x.redirect("/g/stays/" + id)
-	}
-	return x.notFound()
-}
-
 // keptStay returns the id of a stay that this device has, other than one, or "".
 func (x *exchange) keptStay(except string) string {
 	for _, c := range x.r.Cookies() {
@@ -125,8 +117,8 @@ type stayView struct {
 	Unread int // messages of the property
 	Doors  keyView
 	openView
-	Rules    bool // the page leads to the house rules: no task does, or the guest has accepted them
-	Installs bool // the page says how to install the app
+	Rules bool // the page leads to the house rules: no task does, or the guest has accepted them
+	Apple bool // an app on the home screen needs a link of its own
 }
 
 func (s *site) showStay(x *exchange) error {
@@ -144,7 +136,7 @@ func (s *site) showStay(x *exchange) error {
 	})
 	v.Doors.Doors = x.doors()
 	v.openView = x.openView()
-	v.Installs = installs(v.Device)
+	v.Apple = isApple(v.Device)
 	v.Unread = int(x.flow.Stay.GetUnreadMessages())
 	p.Gone = x.flow.Stay.GetCheckIn().GetStage() == "ended"
 	p.Data = v
@@ -362,16 +354,22 @@ func parseCount(text string) int32 {
 	return n
 }
 
-// changePerson invites a companion by mail, or removes one.
+// changePerson invites a companion by mail or with a link that the main guest passes on, or removes one.
 func (s *site) changePerson(x *exchange) error {
-	id := x.r.PathValue("guest")
+	id, email := x.r.PathValue("guest"), x.value("email")
 	if x.value("do") == "remove" {
 		if _, err := s.api.Forms.RemoveCompanion(x.callContext(), &guestv1.RemoveCompanionRequest{GuestId: id}); err != nil {
 			return err
 		}
 		return x.redirect(x.flow.Below("people"))
 	}
-	_, err := s.api.Forms.InviteCompanion(x.callContext(), &guestv1.InviteCompanionRequest{GuestId: id, Email: x.value("email")})
+	if x.value("do") == "show" {
+		return s.inviteByLink(x, id)
+	}
+	if email == "" {
+		return x.people(http.StatusUnprocessableEntity, peopleView{Bad: id}) // the API would answer with a link
+	}
+	_, err := s.api.Forms.InviteCompanion(x.callContext(), &guestv1.InviteCompanionRequest{GuestId: id, Email: email})
 	if err != nil && s.api.Fault(err).Kind == fault.Invalid {
 		return x.people(http.StatusUnprocessableEntity, peopleView{Bad: id})
 	}

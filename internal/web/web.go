@@ -113,6 +113,9 @@ func (s *site) routes() map[string]handler {
 		"GET /g/stays/{id}/key":                  s.deviceStay(s.showKey),
 		"GET /g/stays/{id}/key/doors":            s.deviceStay(s.showDoors),
 		"GET /g/stays/{id}/key/help":             s.deviceStay(s.showShut),
+		"GET /g/stays/{id}/group":                s.deviceStay(s.showGroup),
+		"GET /g/stays/{id}/devices/another":      s.deviceStay(s.showAnother),
+		"POST /g/stays/{id}/devices/another":     s.deviceStay(s.makeDeviceLink),
 		"GET /g/stays/{id}/devices":              s.deviceStay(s.showDevices),
 		"POST /g/stays/{id}/devices":             s.deviceStay(s.endDevices),
 		"GET /g/stays/{id}/messages":             s.deviceStay(s.showMessages),
@@ -127,6 +130,7 @@ func (s *site) routes() map[string]handler {
 		"POST /g/stays/{id}/key/link":            s.deviceSession(s.keyLink),
 		"GET /g/offline":                         s.showOffline,
 		"GET /g/{$}":                             s.showFirst,
+		"POST /g/{$}":                            s.openPasted,
 		"POST /g/stays/{id}/help":                s.deviceStay(s.help),
 		"POST /g/stays/{id}/end":                 s.deviceStay(s.endSession),
 

@@ -36,7 +36,10 @@ func FoundStay(f guest.Found) *guestv1.Found {
 // GuestDevice converts a session without its credential.
 func GuestDevice(row *guest.Device) *guestv1.Device {
 	kind := row.Origin
-	if kind != guest.OriginMail && kind != guest.OriginDoor {
+	switch {
+	case kind == guest.OriginMail && row.HandedBy != "":
+		kind = "device"
+	case kind != guest.OriginMail && kind != guest.OriginDoor:
 		kind = "kiosk"
 	}
 	return &guestv1.Device{

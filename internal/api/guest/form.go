@@ -197,9 +197,16 @@ func (s *Forms) SetParty(ctx context.Context, r *guestv1.SetPartyRequest) (*gues
 
 var errInvitedJustNow = fault.New(fault.Exhausted, fault.TooManyAttempts, "this guest was mailed a link less than a minute ago; try again in a minute").Retry(time.Minute)
 
-// InviteCompanion mails a link to a companion.
+// InviteCompanion mails a link to a companion, or answers with it.
 func (s *Forms) InviteCompanion(ctx context.Context, r *guestv1.InviteCompanionRequest) (*guestv1.InviteCompanionResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.InviteCompanionResponse, error) {
+		if r.GetEmail() == "" {
+			made, err := guest.CreateCompanionLink(tx, s.Keys, a, r.GetGuestId())
+			if err != nil {
+				return nil, err
+			}
+			return &guestv1.InviteCompanionResponse{Link: made.Secret, ExpiresAt: timestamppb.New(made.ExpiresAt)}, nil
+		}
 		err := guest.InviteCompanion(tx, s.Keys, a, r.GetGuestId(), r.GetEmail())
 		if err != nil || s.MailLink == nil {
 			return &guestv1.InviteCompanionResponse{}, err

@@ -44,7 +44,7 @@ func (s *Links) GetLink(ctx context.Context, r *guestv1.GetLinkRequest) (*guestv
 		return nil, err
 	}
 	out := &guestv1.Link{
-		Property: face, Bound: l.Row.BoundAt != nil, HandedOver: l.Row.HandedBy != "",
+		Property: face, Bound: l.Row.BoundAt != nil, HandedOver: l.Source == guest.FromKiosk, Source: string(l.Source),
 		SendsNoMail: !outlet.Reaches(),
 		FromDate:    l.Reservation.FromAt.In(zone).Format(time.DateOnly), ToDate: l.Reservation.ToAt.In(zone).Format(time.DateOnly),
 	}

@@ -119,6 +119,11 @@ func (s *Stays) stay(view *db.Tx, a actor.Actor, p *guest.Party) (*guestv1.Stay,
 	if err := addUnread(view, a, p, out); err != nil {
 		return nil, err
 	}
+	rooms, err := p.CountGroup(view, a)
+	if err != nil {
+		return nil, err
+	}
+	out.GroupRooms = int32(rooms)
 	v, err := checkin.Of(p, view.Now())
 	if err != nil {
 		return nil, err
@@ -353,7 +358,7 @@ func (s *Stays) HandOver(ctx context.Context, _ *guestv1.HandOverRequest) (*gues
 	if err != nil {
 		return nil, err
 	}
-	var made guest.HandOver
+	var made guest.NewLink
 	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
 		made, err = guest.CreateHandOver(tx, s.Keys, a)
 		return err
@@ -362,6 +367,42 @@ func (s *Stays) HandOver(ctx context.Context, _ *guestv1.HandOverRequest) (*gues
 		return nil, err
 	}
 	return &guestv1.HandOverResponse{Link: made.Secret, ExpiresAt: timestamppb.New(made.ExpiresAt)}, nil
+}
+
+// CreateDeviceLink makes the link to a further device of the guest. Its answer is a secret, so no call is stored by its idempotency key.
+func (s *Stays) CreateDeviceLink(ctx context.Context, _ *guestv1.CreateDeviceLinkRequest) (*guestv1.CreateDeviceLinkResponse, error) {
+	a, err := callerGuest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var made guest.NewLink
+	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		made, err = guest.CreateDeviceLink(tx, s.Keys, a)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &guestv1.CreateDeviceLinkResponse{Link: made.Secret, ExpiresAt: timestamppb.New(made.ExpiresAt)}, nil
+}
+
+// ListGroup returns how far the rooms of the caller's group are.
+func (s *Stays) ListGroup(ctx context.Context, _ *guestv1.ListGroupRequest) (*guestv1.ListGroupResponse, error) {
+	a, err := callerGuest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rooms, more, err := guest.ListGroup(s.DB.View(ctx), s.Keys, a)
+	if err != nil {
+		return nil, err
+	}
+	out := &guestv1.Group{More: more}
+	for _, r := range rooms {
+		out.List = append(out.List, &guestv1.GroupRoom{
+			SpaceName: r.SpaceName, ParentSpaceName: r.ParentName, FromDate: r.FromDate, State: string(r.State), Complete: int32(r.Complete), Guests: int32(r.Guests), Own: r.Own,
+		})
+	}
+	return &guestv1.ListGroupResponse{Data: out}, nil
 }
 
 // CreateSmartKeyLink makes the link with which the caller's browser enrols. Its answer is a secret, so no call is stored by its

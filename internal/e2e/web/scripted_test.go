@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	kioskv1 "latchkey.dev/gen/latchkey/kiosk/v1"
@@ -150,6 +151,18 @@ func (c stays) HandOver(context.Context, *guestv1.HandOverRequest, ...grpc.CallO
 	return &guestv1.HandOverResponse{Link: "lkl_ABCDEFGHIJKLMNOPQRSTUVWXYZ"}, c.script.pinFail
 }
 
+func (c stays) CreateDeviceLink(context.Context, *guestv1.CreateDeviceLinkRequest, ...grpc.CallOption) (*guestv1.CreateDeviceLinkResponse, error) {
+	return &guestv1.CreateDeviceLinkResponse{Link: "lkl_ABCDEFGHIJKLMNOPQRSTUVWXYZ", ExpiresAt: timestamppb.New(moment)}, nil
+}
+
+func (c stays) ListGroup(context.Context, *guestv1.ListGroupRequest, ...grpc.CallOption) (*guestv1.ListGroupResponse, error) {
+	return &guestv1.ListGroupResponse{Data: &guestv1.Group{List: []*guestv1.GroupRoom{
+		{SpaceName: "Bed 1", ParentSpaceName: "Room 204", FromDate: "2026-11-21", State: "checkedIn", Complete: 2, Guests: 2, Own: true},
+		{SpaceName: longRoom[:40], FromDate: "2026-11-21", State: "ready", Complete: 1, Guests: 1},
+		{FromDate: "2026-11-22", State: "todo", Complete: 1, Guests: 3}, {SpaceName: "Room 101", FromDate: "2026-11-20", State: "ended", Complete: 2, Guests: 2},
+	}}}, nil
+}
+
 func (c stays) ListDevices(context.Context, *guestv1.ListDevicesRequest, ...grpc.CallOption) (*guestv1.ListDevicesResponse, error) {
 	return &guestv1.ListDevicesResponse{Data: &guestv1.DeviceList{List: c.script.devices}}, nil
 }
@@ -187,7 +200,7 @@ func (c forms) SetMailAddress(context.Context, *guestv1.SetMailAddressRequest, .
 }
 
 func (c forms) InviteCompanion(context.Context, *guestv1.InviteCompanionRequest, ...grpc.CallOption) (*guestv1.InviteCompanionResponse, error) {
-	return &guestv1.InviteCompanionResponse{}, c.script.fail
+	return &guestv1.InviteCompanionResponse{Link: "lkl_ABCDEFGHIJKLMNOPQRSTUVWXYZ", ExpiresAt: timestamppb.New(moment)}, c.script.fail
 }
 
 type checkIns struct {

@@ -147,6 +147,24 @@ var guestStates = []state{
 	{name: "ledger-partial", path: "/g/stays/stay1/ledger", given: func(s *scripted) { s.ledger = &guestv1.DisclosureList{Partial: true} }},
 	{name: "devices", path: "/g/stays/stay1/devices"},
 	{name: "devices-one", path: "/g/stays/stay1/devices", given: func(s *scripted) { s.devices = s.devices[:1]; s.devices[0].Kind = "door" }},
+	{name: "another", path: "/g/stays/stay1/devices/another"},
+	{name: "another-partial", path: "/g/stays/stay1/devices/another", given: func(s *scripted) { s.devices = s.devices[:1]; s.devices[0].Kind = "door" }},
+	{name: "another-made", path: "/g/stays/stay1/devices/another", act: func(p *browser.Page) { p.Click("Make a link"); p.WaitText("It works once") }},
+	{name: "people-passed", path: "/g/stays/stay1/people", act: func(p *browser.Page) {
+		p.Next("Show a link to pass on Tomás", "A link for this guest")
+	}},
+	{name: "people-no-mail", path: "/g/stays/stay1/people", given: func(s *scripted) { s.stay.SendsNoMail = true }},
+	{name: "link-device", path: "/g/l/lkl_x", given: func(s *scripted) { s.link.Source = "device" }},
+	{name: "link-device-bound", path: "/g/l/lkl_x", given: func(s *scripted) { s.link.Source, s.link.Bound = "device", true }},
+	{name: "link-passed-bound", path: "/g/l/lkl_x", given: func(s *scripted) { s.link.Source, s.link.Bound = "mainGuest", true }},
+	{name: "group", path: "/g/stays/stay1/group"},
+	{name: "first", path: "/g/"},
+	{name: "first-wrong", path: "/g/", act: func(p *browser.Page) {
+		p.Tolerate("status of 422")
+		p.Fill("Paste a link of your stay", "https://example.com/")
+		p.Click("Open my stay")
+		p.WaitText("not a link of a stay")
+	}},
 	{name: "look", path: "/g/stays/stay1", act: func(p *browser.Page) {
 		p.Click("Light or dark")
 		p.Wait(".look[open]")
@@ -273,7 +291,9 @@ func (s state) check(t *testing.T, p *browser.Page, m setting, target int) {
 	t.Cleanup(func() { p.Visit("about:blank") }) // before the server ends: what the page still waits for is no fault of the next one
 	p.Forget(address)
 	for _, name := range []string{"lk-stay-stay1", "lk-kiosk", "lk-visit"} {
-		p.SetCookie(address, name, "x")
+		if s.path != "/g/" { // a device without a stay
+			p.SetCookie(address, name, "x")
+		}
 	}
 	if strings.HasPrefix(s.path, "/k/find") && s.act != nil {
 		enrolScripted(p, address, script)

@@ -527,7 +527,7 @@ type InviteCompanionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A companion of the stay.
 	GuestId string `protobuf:"bytes,1,opt,name=guest_id,json=guestId,proto3" json:"guest_id,omitempty"`
-	// The address to which the link is mailed.
+	// The address to which the link is mailed. Empty: none is mailed, and the answer has the link.
 	Email         string `protobuf:"bytes,2,opt,name=email,proto3" json:"email,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -577,9 +577,13 @@ func (x *InviteCompanionRequest) GetEmail() string {
 	return ""
 }
 
-// InviteCompanionResponse has no fields.
+// InviteCompanionResponse has the link if none was mailed.
 type InviteCompanionResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The secret of the link, "lkl_...", for LinkService. Empty: it was mailed.
+	Link string `protobuf:"bytes,1,opt,name=link,proto3" json:"link,omitempty"`
+	// When the link ends. Absent: it was mailed.
+	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -612,6 +616,20 @@ func (x *InviteCompanionResponse) ProtoReflect() protoreflect.Message {
 // Deprecated: Use InviteCompanionResponse.ProtoReflect.Descriptor instead.
 func (*InviteCompanionResponse) Descriptor() ([]byte, []int) {
 	return file_latchkey_guest_v1_form_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *InviteCompanionResponse) GetLink() string {
+	if x != nil {
+		return x.Link
+	}
+	return ""
+}
+
+func (x *InviteCompanionResponse) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
 }
 
 // RemoveCompanionRequest names the companion.
@@ -1144,11 +1162,15 @@ const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"adultCount\x12*\n" +
 	"\vchild_count\x18\x02 \x01(\x05B\t\xbaH\x06\x1a\x04\x18\x1e(\x00R\n" +
 	"childCount\"\x12\n" +
-	"\x10SetPartyResponse\"c\n" +
+	"\x10SetPartyResponse\"f\n" +
 	"\x16InviteCompanionRequest\x12$\n" +
-	"\bguest_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\aguestId\x12#\n" +
-	"\x05email\x18\x02 \x01(\tB\r\xbaH\ar\x05\x18\xff\x01`\x01\x80\x01\x01R\x05email\"\x19\n" +
-	"\x17InviteCompanionResponse\">\n" +
+	"\bguest_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\aguestId\x12&\n" +
+	"\x05email\x18\x02 \x01(\tB\x10\xbaH\n" +
+	"\xd8\x01\x01r\x05\x18\xff\x01`\x01\x80\x01\x01R\x05email\"m\n" +
+	"\x17InviteCompanionResponse\x12\x17\n" +
+	"\x04link\x18\x01 \x01(\tB\x03\x80\x01\x01R\x04link\x129\n" +
+	"\n" +
+	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\">\n" +
 	"\x16RemoveCompanionRequest\x12$\n" +
 	"\bguest_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\aguestId\"\x19\n" +
 	"\x17RemoveCompanionResponse\"R\n" +
@@ -1233,35 +1255,36 @@ var file_latchkey_guest_v1_form_proto_depIdxs = []int32{
 	23, // 2: latchkey.guest.v1.SaveStepRequest.answers:type_name -> latchkey.guest.v1.SaveStepRequest.AnswersEntry
 	24, // 3: latchkey.guest.v1.SaveStepResponse.data:type_name -> latchkey.guest.v1.Form
 	24, // 4: latchkey.guest.v1.SignFormResponse.data:type_name -> latchkey.guest.v1.Form
-	25, // 5: latchkey.guest.v1.AcceptHouseRulesResponse.accepted_at:type_name -> google.protobuf.Timestamp
-	21, // 6: latchkey.guest.v1.SetSharingRequest.minors:type_name -> latchkey.guest.v1.MinorSharing
-	0,  // 7: latchkey.guest.v1.FormService.GetForm:input_type -> latchkey.guest.v1.GetFormRequest
-	2,  // 8: latchkey.guest.v1.FormService.ListForms:input_type -> latchkey.guest.v1.ListFormsRequest
-	4,  // 9: latchkey.guest.v1.FormService.SaveStep:input_type -> latchkey.guest.v1.SaveStepRequest
-	6,  // 10: latchkey.guest.v1.FormService.SignForm:input_type -> latchkey.guest.v1.SignFormRequest
-	8,  // 11: latchkey.guest.v1.FormService.SetParty:input_type -> latchkey.guest.v1.SetPartyRequest
-	10, // 12: latchkey.guest.v1.FormService.InviteCompanion:input_type -> latchkey.guest.v1.InviteCompanionRequest
-	12, // 13: latchkey.guest.v1.FormService.RemoveCompanion:input_type -> latchkey.guest.v1.RemoveCompanionRequest
-	14, // 14: latchkey.guest.v1.FormService.SetArrival:input_type -> latchkey.guest.v1.SetArrivalRequest
-	16, // 15: latchkey.guest.v1.FormService.SetMailAddress:input_type -> latchkey.guest.v1.SetMailAddressRequest
-	18, // 16: latchkey.guest.v1.FormService.AcceptHouseRules:input_type -> latchkey.guest.v1.AcceptHouseRulesRequest
-	20, // 17: latchkey.guest.v1.FormService.SetSharing:input_type -> latchkey.guest.v1.SetSharingRequest
-	1,  // 18: latchkey.guest.v1.FormService.GetForm:output_type -> latchkey.guest.v1.GetFormResponse
-	3,  // 19: latchkey.guest.v1.FormService.ListForms:output_type -> latchkey.guest.v1.ListFormsResponse
-	5,  // 20: latchkey.guest.v1.FormService.SaveStep:output_type -> latchkey.guest.v1.SaveStepResponse
-	7,  // 21: latchkey.guest.v1.FormService.SignForm:output_type -> latchkey.guest.v1.SignFormResponse
-	9,  // 22: latchkey.guest.v1.FormService.SetParty:output_type -> latchkey.guest.v1.SetPartyResponse
-	11, // 23: latchkey.guest.v1.FormService.InviteCompanion:output_type -> latchkey.guest.v1.InviteCompanionResponse
-	13, // 24: latchkey.guest.v1.FormService.RemoveCompanion:output_type -> latchkey.guest.v1.RemoveCompanionResponse
-	15, // 25: latchkey.guest.v1.FormService.SetArrival:output_type -> latchkey.guest.v1.SetArrivalResponse
-	17, // 26: latchkey.guest.v1.FormService.SetMailAddress:output_type -> latchkey.guest.v1.SetMailAddressResponse
-	19, // 27: latchkey.guest.v1.FormService.AcceptHouseRules:output_type -> latchkey.guest.v1.AcceptHouseRulesResponse
-	22, // 28: latchkey.guest.v1.FormService.SetSharing:output_type -> latchkey.guest.v1.SetSharingResponse
-	18, // [18:29] is the sub-list for method output_type
-	7,  // [7:18] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	25, // 5: latchkey.guest.v1.InviteCompanionResponse.expires_at:type_name -> google.protobuf.Timestamp
+	25, // 6: latchkey.guest.v1.AcceptHouseRulesResponse.accepted_at:type_name -> google.protobuf.Timestamp
+	21, // 7: latchkey.guest.v1.SetSharingRequest.minors:type_name -> latchkey.guest.v1.MinorSharing
+	0,  // 8: latchkey.guest.v1.FormService.GetForm:input_type -> latchkey.guest.v1.GetFormRequest
+	2,  // 9: latchkey.guest.v1.FormService.ListForms:input_type -> latchkey.guest.v1.ListFormsRequest
+	4,  // 10: latchkey.guest.v1.FormService.SaveStep:input_type -> latchkey.guest.v1.SaveStepRequest
+	6,  // 11: latchkey.guest.v1.FormService.SignForm:input_type -> latchkey.guest.v1.SignFormRequest
+	8,  // 12: latchkey.guest.v1.FormService.SetParty:input_type -> latchkey.guest.v1.SetPartyRequest
+	10, // 13: latchkey.guest.v1.FormService.InviteCompanion:input_type -> latchkey.guest.v1.InviteCompanionRequest
+	12, // 14: latchkey.guest.v1.FormService.RemoveCompanion:input_type -> latchkey.guest.v1.RemoveCompanionRequest
+	14, // 15: latchkey.guest.v1.FormService.SetArrival:input_type -> latchkey.guest.v1.SetArrivalRequest
+	16, // 16: latchkey.guest.v1.FormService.SetMailAddress:input_type -> latchkey.guest.v1.SetMailAddressRequest
+	18, // 17: latchkey.guest.v1.FormService.AcceptHouseRules:input_type -> latchkey.guest.v1.AcceptHouseRulesRequest
+	20, // 18: latchkey.guest.v1.FormService.SetSharing:input_type -> latchkey.guest.v1.SetSharingRequest
+	1,  // 19: latchkey.guest.v1.FormService.GetForm:output_type -> latchkey.guest.v1.GetFormResponse
+	3,  // 20: latchkey.guest.v1.FormService.ListForms:output_type -> latchkey.guest.v1.ListFormsResponse
+	5,  // 21: latchkey.guest.v1.FormService.SaveStep:output_type -> latchkey.guest.v1.SaveStepResponse
+	7,  // 22: latchkey.guest.v1.FormService.SignForm:output_type -> latchkey.guest.v1.SignFormResponse
+	9,  // 23: latchkey.guest.v1.FormService.SetParty:output_type -> latchkey.guest.v1.SetPartyResponse
+	11, // 24: latchkey.guest.v1.FormService.InviteCompanion:output_type -> latchkey.guest.v1.InviteCompanionResponse
+	13, // 25: latchkey.guest.v1.FormService.RemoveCompanion:output_type -> latchkey.guest.v1.RemoveCompanionResponse
+	15, // 26: latchkey.guest.v1.FormService.SetArrival:output_type -> latchkey.guest.v1.SetArrivalResponse
+	17, // 27: latchkey.guest.v1.FormService.SetMailAddress:output_type -> latchkey.guest.v1.SetMailAddressResponse
+	19, // 28: latchkey.guest.v1.FormService.AcceptHouseRules:output_type -> latchkey.guest.v1.AcceptHouseRulesResponse
+	22, // 29: latchkey.guest.v1.FormService.SetSharing:output_type -> latchkey.guest.v1.SetSharingResponse
+	19, // [19:30] is the sub-list for method output_type
+	8,  // [8:19] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_guest_v1_form_proto_init() }

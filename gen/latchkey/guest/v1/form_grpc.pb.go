@@ -50,7 +50,8 @@ type FormServiceClient interface {
 	SignForm(ctx context.Context, in *SignFormRequest, opts ...grpc.CallOption) (*SignFormResponse, error)
 	// Says how many people stay. Companions are added or removed to match; one with answers is never removed.
 	SetParty(ctx context.Context, in *SetPartyRequest, opts ...grpc.CallOption) (*SetPartyResponse, error)
-	// Mails a link of its own to a companion, who then fills in their own data. A minor gets none without an adult.
+	// Mails a link of its own to a companion, who then fills in their own data. A minor gets none without an adult. Without an address the answer
+	// has the link, which the main guest passes on. A companion who has answered on a link of their own gets none that way: see notYourAnswer.
 	InviteCompanion(ctx context.Context, in *InviteCompanionRequest, opts ...grpc.CallOption) (*InviteCompanionResponse, error)
 	// Removes a companion with all their answers.
 	RemoveCompanion(ctx context.Context, in *RemoveCompanionRequest, opts ...grpc.CallOption) (*RemoveCompanionResponse, error)
@@ -202,7 +203,8 @@ type FormServiceServer interface {
 	SignForm(context.Context, *SignFormRequest) (*SignFormResponse, error)
 	// Says how many people stay. Companions are added or removed to match; one with answers is never removed.
 	SetParty(context.Context, *SetPartyRequest) (*SetPartyResponse, error)
-	// Mails a link of its own to a companion, who then fills in their own data. A minor gets none without an adult.
+	// Mails a link of its own to a companion, who then fills in their own data. A minor gets none without an adult. Without an address the answer
+	// has the link, which the main guest passes on. A companion who has answered on a link of their own gets none that way: see notYourAnswer.
 	InviteCompanion(context.Context, *InviteCompanionRequest) (*InviteCompanionResponse, error)
 	// Removes a companion with all their answers.
 	RemoveCompanion(context.Context, *RemoveCompanionRequest) (*RemoveCompanionResponse, error)

@@ -135,7 +135,10 @@ type Link struct {
 	// The property has no mail server, so no new link reaches the guest now.
 	SendsNoMail bool `protobuf:"varint,7,opt,name=sends_no_mail,json=sendsNoMail,proto3" json:"sends_no_mail,omitempty"`
 	// The PMS canceled the stay. Only the property is set besides.
-	Canceled      bool `protobuf:"varint,8,opt,name=canceled,proto3" json:"canceled,omitempty"`
+	Canceled bool `protobuf:"varint,8,opt,name=canceled,proto3" json:"canceled,omitempty"`
+	// Where the link comes from: mail, kiosk, device (another device of the guest) or mainGuest (shown to the main guest for a companion). Only
+	// RenewLink of a mailed link mails a new one. New ones may be added.
+	Source        string `protobuf:"bytes,9,opt,name=source,proto3" json:"source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -224,6 +227,13 @@ func (x *Link) GetCanceled() bool {
 		return x.Canceled
 	}
 	return false
+}
+
+func (x *Link) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
 }
 
 // PropertyFace is what guests see of a property.
@@ -1087,7 +1097,7 @@ const file_latchkey_guest_v1_link_proto_rawDesc = "" +
 	"\x0eGetLinkRequest\x12 \n" +
 	"\x04link\x18\x01 \x01(\tB\f\xbaH\x06r\x04\x10\x01\x18@\x80\x01\x01R\x04link\">\n" +
 	"\x0fGetLinkResponse\x12+\n" +
-	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.LinkR\x04data\"\x8a\x02\n" +
+	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.LinkR\x04data\"\xa2\x02\n" +
 	"\x04Link\x12;\n" +
 	"\bproperty\x18\x01 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\bproperty\x12\x18\n" +
 	"\ainitial\x18\x02 \x01(\tR\ainitial\x12\x1b\n" +
@@ -1097,7 +1107,8 @@ const file_latchkey_guest_v1_link_proto_rawDesc = "" +
 	"\vhanded_over\x18\x06 \x01(\bR\n" +
 	"handedOver\x12\"\n" +
 	"\rsends_no_mail\x18\a \x01(\bR\vsendsNoMail\x12\x1a\n" +
-	"\bcanceled\x18\b \x01(\bR\bcanceled\"\xdc\x01\n" +
+	"\bcanceled\x18\b \x01(\bR\bcanceled\x12\x16\n" +
+	"\x06source\x18\t \x01(\tR\x06source\"\xdc\x01\n" +
 	"\fPropertyFace\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1b\n" +

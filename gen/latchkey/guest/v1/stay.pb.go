@@ -284,6 +284,336 @@ func (x *HandOverResponse) GetExpiresAt() *timestamppb.Timestamp {
 	return nil
 }
 
+// CreateDeviceLinkRequest has no fields: the session selects the stay.
+type CreateDeviceLinkRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateDeviceLinkRequest) Reset() {
+	*x = CreateDeviceLinkRequest{}
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateDeviceLinkRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateDeviceLinkRequest) ProtoMessage() {}
+
+func (x *CreateDeviceLinkRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateDeviceLinkRequest.ProtoReflect.Descriptor instead.
+func (*CreateDeviceLinkRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{6}
+}
+
+// CreateDeviceLinkResponse has the link.
+type CreateDeviceLinkResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The secret of the link, "lkl_...", for LinkService.
+	Link string `protobuf:"bytes,1,opt,name=link,proto3" json:"link,omitempty"`
+	// When the link ends.
+	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateDeviceLinkResponse) Reset() {
+	*x = CreateDeviceLinkResponse{}
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateDeviceLinkResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateDeviceLinkResponse) ProtoMessage() {}
+
+func (x *CreateDeviceLinkResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateDeviceLinkResponse.ProtoReflect.Descriptor instead.
+func (*CreateDeviceLinkResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *CreateDeviceLinkResponse) GetLink() string {
+	if x != nil {
+		return x.Link
+	}
+	return ""
+}
+
+func (x *CreateDeviceLinkResponse) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
+}
+
+// ListGroupRequest has no fields: the session selects the stay.
+type ListGroupRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListGroupRequest) Reset() {
+	*x = ListGroupRequest{}
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListGroupRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListGroupRequest) ProtoMessage() {}
+
+func (x *ListGroupRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListGroupRequest.ProtoReflect.Descriptor instead.
+func (*ListGroupRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{8}
+}
+
+// ListGroupResponse answers with the group.
+type ListGroupResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The group.
+	Data          *Group `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListGroupResponse) Reset() {
+	*x = ListGroupResponse{}
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListGroupResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListGroupResponse) ProtoMessage() {}
+
+func (x *ListGroupResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListGroupResponse.ProtoReflect.Descriptor instead.
+func (*ListGroupResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ListGroupResponse) GetData() *Group {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// Group is the rooms that one booker booked together.
+type Group struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The rooms, the first arrival first. The caller's own is always among them.
+	List []*GroupRoom `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
+	// There are more rooms.
+	More          bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Group) Reset() {
+	*x = Group{}
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Group) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Group) ProtoMessage() {}
+
+func (x *Group) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Group.ProtoReflect.Descriptor instead.
+func (*Group) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Group) GetList() []*GroupRoom {
+	if x != nil {
+		return x.List
+	}
+	return nil
+}
+
+func (x *Group) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
+// GroupRoom is how far one room of a group is.
+type GroupRoom struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the room or bed, or empty if none is assigned.
+	SpaceName string `protobuf:"bytes,1,opt,name=space_name,json=spaceName,proto3" json:"space_name,omitempty"`
+	// The name of the bed's room, or empty.
+	ParentSpaceName string `protobuf:"bytes,2,opt,name=parent_space_name,json=parentSpaceName,proto3" json:"parent_space_name,omitempty"`
+	// The first day of the stay, YYYY-MM-DD in the property's zone.
+	FromDate string `protobuf:"bytes,3,opt,name=from_date,json=fromDate,proto3" json:"from_date,omitempty"`
+	// todo: required details are missing. ready: none is. checkedIn: the PMS has started the stay. ended: it is over.
+	State string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
+	// How many guests of the party need to give nothing more.
+	Complete int32 `protobuf:"varint,5,opt,name=complete,proto3" json:"complete,omitempty"`
+	// How many guests the party has.
+	Guests int32 `protobuf:"varint,6,opt,name=guests,proto3" json:"guests,omitempty"`
+	// The caller's own room.
+	Own           bool `protobuf:"varint,7,opt,name=own,proto3" json:"own,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GroupRoom) Reset() {
+	*x = GroupRoom{}
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GroupRoom) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GroupRoom) ProtoMessage() {}
+
+func (x *GroupRoom) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GroupRoom.ProtoReflect.Descriptor instead.
+func (*GroupRoom) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *GroupRoom) GetSpaceName() string {
+	if x != nil {
+		return x.SpaceName
+	}
+	return ""
+}
+
+func (x *GroupRoom) GetParentSpaceName() string {
+	if x != nil {
+		return x.ParentSpaceName
+	}
+	return ""
+}
+
+func (x *GroupRoom) GetFromDate() string {
+	if x != nil {
+		return x.FromDate
+	}
+	return ""
+}
+
+func (x *GroupRoom) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *GroupRoom) GetComplete() int32 {
+	if x != nil {
+		return x.Complete
+	}
+	return 0
+}
+
+func (x *GroupRoom) GetGuests() int32 {
+	if x != nil {
+		return x.Guests
+	}
+	return 0
+}
+
+func (x *GroupRoom) GetOwn() bool {
+	if x != nil {
+		return x.Own
+	}
+	return false
+}
+
 // CreateSmartKeyLinkRequest has no fields: the session selects the stay.
 type CreateSmartKeyLinkRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -293,7 +623,7 @@ type CreateSmartKeyLinkRequest struct {
 
 func (x *CreateSmartKeyLinkRequest) Reset() {
 	*x = CreateSmartKeyLinkRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[6]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -305,7 +635,7 @@ func (x *CreateSmartKeyLinkRequest) String() string {
 func (*CreateSmartKeyLinkRequest) ProtoMessage() {}
 
 func (x *CreateSmartKeyLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[6]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -318,7 +648,7 @@ func (x *CreateSmartKeyLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSmartKeyLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateSmartKeyLinkRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{6}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{12}
 }
 
 // CreateSmartKeyLinkResponse has the link.
@@ -334,7 +664,7 @@ type CreateSmartKeyLinkResponse struct {
 
 func (x *CreateSmartKeyLinkResponse) Reset() {
 	*x = CreateSmartKeyLinkResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[7]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -346,7 +676,7 @@ func (x *CreateSmartKeyLinkResponse) String() string {
 func (*CreateSmartKeyLinkResponse) ProtoMessage() {}
 
 func (x *CreateSmartKeyLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[7]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -359,7 +689,7 @@ func (x *CreateSmartKeyLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSmartKeyLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateSmartKeyLinkResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{7}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CreateSmartKeyLinkResponse) GetLink() string {
@@ -445,13 +775,15 @@ type Stay struct {
 	CodesVersion string `protobuf:"bytes,29,opt,name=codes_version,json=codesVersion,proto3" json:"codes_version,omitempty"`
 	// The number of the property's messages that the guest has not read. Absent if the session has no conversation: see MessageService.
 	UnreadMessages *int32 `protobuf:"varint,30,opt,name=unread_messages,json=unreadMessages,proto3,oneof" json:"unread_messages,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// How many rooms the caller's group has, with this one: see ListGroup. 0: the session does not read it, or there is no other room.
+	GroupRooms    int32 `protobuf:"varint,31,opt,name=group_rooms,json=groupRooms,proto3" json:"group_rooms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Stay) Reset() {
 	*x = Stay{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[8]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -463,7 +795,7 @@ func (x *Stay) String() string {
 func (*Stay) ProtoMessage() {}
 
 func (x *Stay) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[8]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -476,7 +808,7 @@ func (x *Stay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stay.ProtoReflect.Descriptor instead.
 func (*Stay) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{8}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Stay) GetId() string {
@@ -682,6 +1014,13 @@ func (x *Stay) GetUnreadMessages() int32 {
 	return 0
 }
 
+func (x *Stay) GetGroupRooms() int32 {
+	if x != nil {
+		return x.GroupRooms
+	}
+	return 0
+}
+
 // StayMail is the state of a mail to the guest.
 type StayMail struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -696,7 +1035,7 @@ type StayMail struct {
 
 func (x *StayMail) Reset() {
 	*x = StayMail{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -708,7 +1047,7 @@ func (x *StayMail) String() string {
 func (*StayMail) ProtoMessage() {}
 
 func (x *StayMail) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[9]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -721,7 +1060,7 @@ func (x *StayMail) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StayMail.ProtoReflect.Descriptor instead.
 func (*StayMail) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *StayMail) GetState() string {
@@ -763,7 +1102,7 @@ type Disclosure struct {
 
 func (x *Disclosure) Reset() {
 	*x = Disclosure{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -775,7 +1114,7 @@ func (x *Disclosure) String() string {
 func (*Disclosure) ProtoMessage() {}
 
 func (x *Disclosure) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[10]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -788,7 +1127,7 @@ func (x *Disclosure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Disclosure.ProtoReflect.Descriptor instead.
 func (*Disclosure) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Disclosure) GetGuestId() string {
@@ -856,7 +1195,7 @@ type ListDisclosuresRequest struct {
 
 func (x *ListDisclosuresRequest) Reset() {
 	*x = ListDisclosuresRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -868,7 +1207,7 @@ func (x *ListDisclosuresRequest) String() string {
 func (*ListDisclosuresRequest) ProtoMessage() {}
 
 func (x *ListDisclosuresRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[11]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -881,7 +1220,7 @@ func (x *ListDisclosuresRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDisclosuresRequest.ProtoReflect.Descriptor instead.
 func (*ListDisclosuresRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{17}
 }
 
 // ListDisclosuresResponse answers with the ledger.
@@ -895,7 +1234,7 @@ type ListDisclosuresResponse struct {
 
 func (x *ListDisclosuresResponse) Reset() {
 	*x = ListDisclosuresResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -907,7 +1246,7 @@ func (x *ListDisclosuresResponse) String() string {
 func (*ListDisclosuresResponse) ProtoMessage() {}
 
 func (x *ListDisclosuresResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[12]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -920,7 +1259,7 @@ func (x *ListDisclosuresResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDisclosuresResponse.ProtoReflect.Descriptor instead.
 func (*ListDisclosuresResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListDisclosuresResponse) GetData() *DisclosureList {
@@ -945,7 +1284,7 @@ type DisclosureList struct {
 
 func (x *DisclosureList) Reset() {
 	*x = DisclosureList{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -957,7 +1296,7 @@ func (x *DisclosureList) String() string {
 func (*DisclosureList) ProtoMessage() {}
 
 func (x *DisclosureList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[13]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -970,7 +1309,7 @@ func (x *DisclosureList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisclosureList.ProtoReflect.Descriptor instead.
 func (*DisclosureList) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{13}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DisclosureList) GetList() []*Disclosure {
@@ -1027,7 +1366,7 @@ type StayGuest struct {
 
 func (x *StayGuest) Reset() {
 	*x = StayGuest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1039,7 +1378,7 @@ func (x *StayGuest) String() string {
 func (*StayGuest) ProtoMessage() {}
 
 func (x *StayGuest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[14]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1052,7 +1391,7 @@ func (x *StayGuest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StayGuest.ProtoReflect.Descriptor instead.
 func (*StayGuest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{14}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *StayGuest) GetId() string {
@@ -1156,7 +1495,7 @@ type Task struct {
 
 func (x *Task) Reset() {
 	*x = Task{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[15]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1168,7 +1507,7 @@ func (x *Task) String() string {
 func (*Task) ProtoMessage() {}
 
 func (x *Task) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[15]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1181,7 +1520,7 @@ func (x *Task) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Task.ProtoReflect.Descriptor instead.
 func (*Task) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{15}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Task) GetKind() string {
@@ -1227,7 +1566,7 @@ type SharedGroup struct {
 
 func (x *SharedGroup) Reset() {
 	*x = SharedGroup{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[16]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1239,7 +1578,7 @@ func (x *SharedGroup) String() string {
 func (*SharedGroup) ProtoMessage() {}
 
 func (x *SharedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[16]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1252,7 +1591,7 @@ func (x *SharedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SharedGroup.ProtoReflect.Descriptor instead.
 func (*SharedGroup) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{16}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SharedGroup) GetName() string {
@@ -1298,7 +1637,7 @@ type StayDoor struct {
 
 func (x *StayDoor) Reset() {
 	*x = StayDoor{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[17]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1310,7 +1649,7 @@ func (x *StayDoor) String() string {
 func (*StayDoor) ProtoMessage() {}
 
 func (x *StayDoor) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[17]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1323,7 +1662,7 @@ func (x *StayDoor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StayDoor.ProtoReflect.Descriptor instead.
 func (*StayDoor) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{17}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *StayDoor) GetId() string {
@@ -1377,7 +1716,7 @@ type RevealPinRequest struct {
 
 func (x *RevealPinRequest) Reset() {
 	*x = RevealPinRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[18]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1389,7 +1728,7 @@ func (x *RevealPinRequest) String() string {
 func (*RevealPinRequest) ProtoMessage() {}
 
 func (x *RevealPinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[18]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1402,7 +1741,7 @@ func (x *RevealPinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevealPinRequest.ProtoReflect.Descriptor instead.
 func (*RevealPinRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{18}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{24}
 }
 
 // RevealPinResponse answers with the PINs.
@@ -1416,7 +1755,7 @@ type RevealPinResponse struct {
 
 func (x *RevealPinResponse) Reset() {
 	*x = RevealPinResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[19]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1428,7 +1767,7 @@ func (x *RevealPinResponse) String() string {
 func (*RevealPinResponse) ProtoMessage() {}
 
 func (x *RevealPinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[19]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1441,7 +1780,7 @@ func (x *RevealPinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevealPinResponse.ProtoReflect.Descriptor instead.
 func (*RevealPinResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{19}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RevealPinResponse) GetData() *Pins {
@@ -1464,7 +1803,7 @@ type Pins struct {
 
 func (x *Pins) Reset() {
 	*x = Pins{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[20]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1476,7 +1815,7 @@ func (x *Pins) String() string {
 func (*Pins) ProtoMessage() {}
 
 func (x *Pins) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[20]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1489,7 +1828,7 @@ func (x *Pins) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pins.ProtoReflect.Descriptor instead.
 func (*Pins) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{20}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Pins) GetPin() string {
@@ -1521,7 +1860,7 @@ type GatePin struct {
 
 func (x *GatePin) Reset() {
 	*x = GatePin{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[21]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1533,7 +1872,7 @@ func (x *GatePin) String() string {
 func (*GatePin) ProtoMessage() {}
 
 func (x *GatePin) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[21]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1546,7 +1885,7 @@ func (x *GatePin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GatePin.ProtoReflect.Descriptor instead.
 func (*GatePin) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{21}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *GatePin) GetGateId() string {
@@ -1579,7 +1918,7 @@ type ListDevicesRequest struct {
 
 func (x *ListDevicesRequest) Reset() {
 	*x = ListDevicesRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[22]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1591,7 +1930,7 @@ func (x *ListDevicesRequest) String() string {
 func (*ListDevicesRequest) ProtoMessage() {}
 
 func (x *ListDevicesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[22]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1604,7 +1943,7 @@ func (x *ListDevicesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDevicesRequest.ProtoReflect.Descriptor instead.
 func (*ListDevicesRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{22}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{28}
 }
 
 // ListDevicesResponse answers with the devices.
@@ -1618,7 +1957,7 @@ type ListDevicesResponse struct {
 
 func (x *ListDevicesResponse) Reset() {
 	*x = ListDevicesResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[23]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1630,7 +1969,7 @@ func (x *ListDevicesResponse) String() string {
 func (*ListDevicesResponse) ProtoMessage() {}
 
 func (x *ListDevicesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[23]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1643,7 +1982,7 @@ func (x *ListDevicesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDevicesResponse.ProtoReflect.Descriptor instead.
 func (*ListDevicesResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{23}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListDevicesResponse) GetData() *DeviceList {
@@ -1664,7 +2003,7 @@ type DeviceList struct {
 
 func (x *DeviceList) Reset() {
 	*x = DeviceList{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[24]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1676,7 +2015,7 @@ func (x *DeviceList) String() string {
 func (*DeviceList) ProtoMessage() {}
 
 func (x *DeviceList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[24]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1689,7 +2028,7 @@ func (x *DeviceList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeviceList.ProtoReflect.Descriptor instead.
 func (*DeviceList) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{24}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *DeviceList) GetList() []*Device {
@@ -1704,7 +2043,7 @@ type Device struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id of the session.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// How it began: mail (the link of a mail), door (a QR code) or kiosk.
+	// How it began: mail (the link of a mail), device (the link of another device), door (a QR code) or kiosk.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// iPhone, iPad, Android, Windows, Mac or Linux, as the device said, or empty. New ones may be added.
 	Device string `protobuf:"bytes,3,opt,name=device,proto3" json:"device,omitempty"`
@@ -1722,7 +2061,7 @@ type Device struct {
 
 func (x *Device) Reset() {
 	*x = Device{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[25]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1734,7 +2073,7 @@ func (x *Device) String() string {
 func (*Device) ProtoMessage() {}
 
 func (x *Device) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[25]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1747,7 +2086,7 @@ func (x *Device) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Device.ProtoReflect.Descriptor instead.
 func (*Device) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{25}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Device) GetId() string {
@@ -1815,7 +2154,7 @@ type EndSessionRequest struct {
 
 func (x *EndSessionRequest) Reset() {
 	*x = EndSessionRequest{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[26]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1827,7 +2166,7 @@ func (x *EndSessionRequest) String() string {
 func (*EndSessionRequest) ProtoMessage() {}
 
 func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[26]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1840,7 +2179,7 @@ func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionRequest.ProtoReflect.Descriptor instead.
 func (*EndSessionRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{26}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *EndSessionRequest) GetAll() bool {
@@ -1873,7 +2212,7 @@ type EndSessionResponse struct {
 
 func (x *EndSessionResponse) Reset() {
 	*x = EndSessionResponse{}
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[27]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1885,7 +2224,7 @@ func (x *EndSessionResponse) String() string {
 func (*EndSessionResponse) ProtoMessage() {}
 
 func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[27]
+	mi := &file_latchkey_guest_v1_stay_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1898,7 +2237,7 @@ func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionResponse.ProtoReflect.Descriptor instead.
 func (*EndSessionResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{27}
+	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{33}
 }
 
 var File_latchkey_guest_v1_stay_proto protoreflect.FileDescriptor
@@ -1916,12 +2255,33 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x10HandOverResponse\x12\x17\n" +
 	"\x04link\x18\x01 \x01(\tB\x03\x80\x01\x01R\x04link\x129\n" +
 	"\n" +
-	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\x1b\n" +
+	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\x19\n" +
+	"\x17CreateDeviceLinkRequest\"n\n" +
+	"\x18CreateDeviceLinkResponse\x12\x17\n" +
+	"\x04link\x18\x01 \x01(\tB\x03\x80\x01\x01R\x04link\x129\n" +
+	"\n" +
+	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\x12\n" +
+	"\x10ListGroupRequest\"A\n" +
+	"\x11ListGroupResponse\x12,\n" +
+	"\x04data\x18\x01 \x01(\v2\x18.latchkey.guest.v1.GroupR\x04data\"M\n" +
+	"\x05Group\x120\n" +
+	"\x04list\x18\x01 \x03(\v2\x1c.latchkey.guest.v1.GroupRoomR\x04list\x12\x12\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\"\xcf\x01\n" +
+	"\tGroupRoom\x12\x1d\n" +
+	"\n" +
+	"space_name\x18\x01 \x01(\tR\tspaceName\x12*\n" +
+	"\x11parent_space_name\x18\x02 \x01(\tR\x0fparentSpaceName\x12\x1b\n" +
+	"\tfrom_date\x18\x03 \x01(\tR\bfromDate\x12\x14\n" +
+	"\x05state\x18\x04 \x01(\tR\x05state\x12\x1a\n" +
+	"\bcomplete\x18\x05 \x01(\x05R\bcomplete\x12\x16\n" +
+	"\x06guests\x18\x06 \x01(\x05R\x06guests\x12\x10\n" +
+	"\x03own\x18\a \x01(\bR\x03own\"\x1b\n" +
 	"\x19CreateSmartKeyLinkRequest\"p\n" +
 	"\x1aCreateSmartKeyLinkResponse\x12\x17\n" +
 	"\x04link\x18\x01 \x01(\tB\x03\x80\x01\x01R\x04link\x129\n" +
 	"\n" +
-	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\xf5\t\n" +
+	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\x96\n" +
+	"\n" +
 	"\x04Stay\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12;\n" +
 	"\bproperty\x18\x02 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\bproperty\x12\x16\n" +
@@ -1956,7 +2316,9 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\fkeep_profile\x18\x1b \x01(\bH\x00R\vkeepProfile\x88\x01\x01\x125\n" +
 	"\bopens_at\x18\x1c \x01(\v2\x1a.google.protobuf.TimestampR\aopensAt\x12#\n" +
 	"\rcodes_version\x18\x1d \x01(\tR\fcodesVersion\x12,\n" +
-	"\x0funread_messages\x18\x1e \x01(\x05H\x01R\x0eunreadMessages\x88\x01\x01B\x0f\n" +
+	"\x0funread_messages\x18\x1e \x01(\x05H\x01R\x0eunreadMessages\x88\x01\x01\x12\x1f\n" +
+	"\vgroup_rooms\x18\x1f \x01(\x05R\n" +
+	"groupRoomsB\x0f\n" +
 	"\r_keep_profileB\x12\n" +
 	"\x10_unread_messagesJ\x04\b\x17\x10\x18\"=\n" +
 	"\bStayMail\x12\x14\n" +
@@ -2041,12 +2403,15 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x03all\x18\x01 \x01(\bB\x06\xbaH\x03\xd8\x01\x01R\x03all\x12\x1e\n" +
 	"\x06others\x18\x02 \x01(\bB\x06\xbaH\x03\xd8\x01\x01R\x06others\x12$\n" +
 	"\tdevice_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18(R\bdeviceId\"\x14\n" +
-	"\x12EndSessionResponse2\xb6\b\n" +
+	"\x12EndSessionResponse2\xca\n" +
+	"\n" +
 	"\vStayService\x12l\n" +
 	"\aGetStay\x12!.latchkey.guest.v1.GetStayRequest\x1a\".latchkey.guest.v1.GetStayResponse\"\x1a\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/guest/stay\x12\x7f\n" +
 	"\tRevealPin\x12#.latchkey.guest.v1.RevealPinRequest\x1a$.latchkey.guest.v1.RevealPinResponse\"'\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/guest/stay:revealPin\x12{\n" +
 	"\vListDevices\x12%.latchkey.guest.v1.ListDevicesRequest\x1a&.latchkey.guest.v1.ListDevicesResponse\"\x1d\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/guest/devices\x12{\n" +
-	"\bHandOver\x12\".latchkey.guest.v1.HandOverRequest\x1a#.latchkey.guest.v1.HandOverResponse\"&\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/guest/stay:handOver\x12\x9f\x01\n" +
+	"\bHandOver\x12\".latchkey.guest.v1.HandOverRequest\x1a#.latchkey.guest.v1.HandOverResponse\"&\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/guest/stay:handOver\x12\x97\x01\n" +
+	"\x10CreateDeviceLink\x12*.latchkey.guest.v1.CreateDeviceLinkRequest\x1a+.latchkey.guest.v1.CreateDeviceLinkResponse\"*\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/v1/guest/stay/device-links\x12x\n" +
+	"\tListGroup\x12#.latchkey.guest.v1.ListGroupRequest\x1a$.latchkey.guest.v1.ListGroupResponse\" \xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/guest/stay/group\x12\x9f\x01\n" +
 	"\x12CreateSmartKeyLink\x12,.latchkey.guest.v1.CreateSmartKeyLinkRequest\x1a-.latchkey.guest.v1.CreateSmartKeyLinkResponse\",\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/guest/stay/smartkey-links\x12\x8b\x01\n" +
 	"\x0fListDisclosures\x12).latchkey.guest.v1.ListDisclosuresRequest\x1a*.latchkey.guest.v1.ListDisclosuresResponse\"!\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/guest/disclosures\x12\x89\x01\n" +
 	"\vSetLanguage\x12%.latchkey.guest.v1.SetLanguageRequest\x1a&.latchkey.guest.v1.SetLanguageResponse\"+\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/v1/guest/stay:setLanguage\x12\x81\x01\n" +
@@ -2065,7 +2430,7 @@ func file_latchkey_guest_v1_stay_proto_rawDescGZIP() []byte {
 	return file_latchkey_guest_v1_stay_proto_rawDescData
 }
 
-var file_latchkey_guest_v1_stay_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_latchkey_guest_v1_stay_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_latchkey_guest_v1_stay_proto_goTypes = []any{
 	(*SetLanguageRequest)(nil),         // 0: latchkey.guest.v1.SetLanguageRequest
 	(*SetLanguageResponse)(nil),        // 1: latchkey.guest.v1.SetLanguageResponse
@@ -2073,81 +2438,94 @@ var file_latchkey_guest_v1_stay_proto_goTypes = []any{
 	(*GetStayResponse)(nil),            // 3: latchkey.guest.v1.GetStayResponse
 	(*HandOverRequest)(nil),            // 4: latchkey.guest.v1.HandOverRequest
 	(*HandOverResponse)(nil),           // 5: latchkey.guest.v1.HandOverResponse
-	(*CreateSmartKeyLinkRequest)(nil),  // 6: latchkey.guest.v1.CreateSmartKeyLinkRequest
-	(*CreateSmartKeyLinkResponse)(nil), // 7: latchkey.guest.v1.CreateSmartKeyLinkResponse
-	(*Stay)(nil),                       // 8: latchkey.guest.v1.Stay
-	(*StayMail)(nil),                   // 9: latchkey.guest.v1.StayMail
-	(*Disclosure)(nil),                 // 10: latchkey.guest.v1.Disclosure
-	(*ListDisclosuresRequest)(nil),     // 11: latchkey.guest.v1.ListDisclosuresRequest
-	(*ListDisclosuresResponse)(nil),    // 12: latchkey.guest.v1.ListDisclosuresResponse
-	(*DisclosureList)(nil),             // 13: latchkey.guest.v1.DisclosureList
-	(*StayGuest)(nil),                  // 14: latchkey.guest.v1.StayGuest
-	(*Task)(nil),                       // 15: latchkey.guest.v1.Task
-	(*SharedGroup)(nil),                // 16: latchkey.guest.v1.SharedGroup
-	(*StayDoor)(nil),                   // 17: latchkey.guest.v1.StayDoor
-	(*RevealPinRequest)(nil),           // 18: latchkey.guest.v1.RevealPinRequest
-	(*RevealPinResponse)(nil),          // 19: latchkey.guest.v1.RevealPinResponse
-	(*Pins)(nil),                       // 20: latchkey.guest.v1.Pins
-	(*GatePin)(nil),                    // 21: latchkey.guest.v1.GatePin
-	(*ListDevicesRequest)(nil),         // 22: latchkey.guest.v1.ListDevicesRequest
-	(*ListDevicesResponse)(nil),        // 23: latchkey.guest.v1.ListDevicesResponse
-	(*DeviceList)(nil),                 // 24: latchkey.guest.v1.DeviceList
-	(*Device)(nil),                     // 25: latchkey.guest.v1.Device
-	(*EndSessionRequest)(nil),          // 26: latchkey.guest.v1.EndSessionRequest
-	(*EndSessionResponse)(nil),         // 27: latchkey.guest.v1.EndSessionResponse
-	(*timestamppb.Timestamp)(nil),      // 28: google.protobuf.Timestamp
-	(*PropertyFace)(nil),               // 29: latchkey.guest.v1.PropertyFace
-	(*CheckIn)(nil),                    // 30: latchkey.guest.v1.CheckIn
+	(*CreateDeviceLinkRequest)(nil),    // 6: latchkey.guest.v1.CreateDeviceLinkRequest
+	(*CreateDeviceLinkResponse)(nil),   // 7: latchkey.guest.v1.CreateDeviceLinkResponse
+	(*ListGroupRequest)(nil),           // 8: latchkey.guest.v1.ListGroupRequest
+	(*ListGroupResponse)(nil),          // 9: latchkey.guest.v1.ListGroupResponse
+	(*Group)(nil),                      // 10: latchkey.guest.v1.Group
+	(*GroupRoom)(nil),                  // 11: latchkey.guest.v1.GroupRoom
+	(*CreateSmartKeyLinkRequest)(nil),  // 12: latchkey.guest.v1.CreateSmartKeyLinkRequest
+	(*CreateSmartKeyLinkResponse)(nil), // 13: latchkey.guest.v1.CreateSmartKeyLinkResponse
+	(*Stay)(nil),                       // 14: latchkey.guest.v1.Stay
+	(*StayMail)(nil),                   // 15: latchkey.guest.v1.StayMail
+	(*Disclosure)(nil),                 // 16: latchkey.guest.v1.Disclosure
+	(*ListDisclosuresRequest)(nil),     // 17: latchkey.guest.v1.ListDisclosuresRequest
+	(*ListDisclosuresResponse)(nil),    // 18: latchkey.guest.v1.ListDisclosuresResponse
+	(*DisclosureList)(nil),             // 19: latchkey.guest.v1.DisclosureList
+	(*StayGuest)(nil),                  // 20: latchkey.guest.v1.StayGuest
+	(*Task)(nil),                       // 21: latchkey.guest.v1.Task
+	(*SharedGroup)(nil),                // 22: latchkey.guest.v1.SharedGroup
+	(*StayDoor)(nil),                   // 23: latchkey.guest.v1.StayDoor
+	(*RevealPinRequest)(nil),           // 24: latchkey.guest.v1.RevealPinRequest
+	(*RevealPinResponse)(nil),          // 25: latchkey.guest.v1.RevealPinResponse
+	(*Pins)(nil),                       // 26: latchkey.guest.v1.Pins
+	(*GatePin)(nil),                    // 27: latchkey.guest.v1.GatePin
+	(*ListDevicesRequest)(nil),         // 28: latchkey.guest.v1.ListDevicesRequest
+	(*ListDevicesResponse)(nil),        // 29: latchkey.guest.v1.ListDevicesResponse
+	(*DeviceList)(nil),                 // 30: latchkey.guest.v1.DeviceList
+	(*Device)(nil),                     // 31: latchkey.guest.v1.Device
+	(*EndSessionRequest)(nil),          // 32: latchkey.guest.v1.EndSessionRequest
+	(*EndSessionResponse)(nil),         // 33: latchkey.guest.v1.EndSessionResponse
+	(*timestamppb.Timestamp)(nil),      // 34: google.protobuf.Timestamp
+	(*PropertyFace)(nil),               // 35: latchkey.guest.v1.PropertyFace
+	(*CheckIn)(nil),                    // 36: latchkey.guest.v1.CheckIn
 }
 var file_latchkey_guest_v1_stay_proto_depIdxs = []int32{
-	8,  // 0: latchkey.guest.v1.GetStayResponse.data:type_name -> latchkey.guest.v1.Stay
-	28, // 1: latchkey.guest.v1.HandOverResponse.expires_at:type_name -> google.protobuf.Timestamp
-	28, // 2: latchkey.guest.v1.CreateSmartKeyLinkResponse.expires_at:type_name -> google.protobuf.Timestamp
-	29, // 3: latchkey.guest.v1.Stay.property:type_name -> latchkey.guest.v1.PropertyFace
-	28, // 4: latchkey.guest.v1.Stay.from:type_name -> google.protobuf.Timestamp
-	28, // 5: latchkey.guest.v1.Stay.to:type_name -> google.protobuf.Timestamp
-	14, // 6: latchkey.guest.v1.Stay.guests:type_name -> latchkey.guest.v1.StayGuest
-	15, // 7: latchkey.guest.v1.Stay.tasks:type_name -> latchkey.guest.v1.Task
-	28, // 8: latchkey.guest.v1.Stay.house_rules_accepted_at:type_name -> google.protobuf.Timestamp
-	16, // 9: latchkey.guest.v1.Stay.shared:type_name -> latchkey.guest.v1.SharedGroup
-	30, // 10: latchkey.guest.v1.Stay.check_in:type_name -> latchkey.guest.v1.CheckIn
-	17, // 11: latchkey.guest.v1.Stay.doors:type_name -> latchkey.guest.v1.StayDoor
-	9,  // 12: latchkey.guest.v1.Stay.code_mail:type_name -> latchkey.guest.v1.StayMail
-	28, // 13: latchkey.guest.v1.Stay.opens_at:type_name -> google.protobuf.Timestamp
-	28, // 14: latchkey.guest.v1.Disclosure.at:type_name -> google.protobuf.Timestamp
-	28, // 15: latchkey.guest.v1.Disclosure.last_at:type_name -> google.protobuf.Timestamp
-	13, // 16: latchkey.guest.v1.ListDisclosuresResponse.data:type_name -> latchkey.guest.v1.DisclosureList
-	10, // 17: latchkey.guest.v1.DisclosureList.list:type_name -> latchkey.guest.v1.Disclosure
-	28, // 18: latchkey.guest.v1.StayGuest.sharing_set_at:type_name -> google.protobuf.Timestamp
-	28, // 19: latchkey.guest.v1.StayDoor.pin_confirmed_at:type_name -> google.protobuf.Timestamp
-	20, // 20: latchkey.guest.v1.RevealPinResponse.data:type_name -> latchkey.guest.v1.Pins
-	21, // 21: latchkey.guest.v1.Pins.gates:type_name -> latchkey.guest.v1.GatePin
-	24, // 22: latchkey.guest.v1.ListDevicesResponse.data:type_name -> latchkey.guest.v1.DeviceList
-	25, // 23: latchkey.guest.v1.DeviceList.list:type_name -> latchkey.guest.v1.Device
-	28, // 24: latchkey.guest.v1.Device.created_at:type_name -> google.protobuf.Timestamp
-	28, // 25: latchkey.guest.v1.Device.used_at:type_name -> google.protobuf.Timestamp
-	28, // 26: latchkey.guest.v1.Device.expires_at:type_name -> google.protobuf.Timestamp
-	2,  // 27: latchkey.guest.v1.StayService.GetStay:input_type -> latchkey.guest.v1.GetStayRequest
-	18, // 28: latchkey.guest.v1.StayService.RevealPin:input_type -> latchkey.guest.v1.RevealPinRequest
-	22, // 29: latchkey.guest.v1.StayService.ListDevices:input_type -> latchkey.guest.v1.ListDevicesRequest
-	4,  // 30: latchkey.guest.v1.StayService.HandOver:input_type -> latchkey.guest.v1.HandOverRequest
-	6,  // 31: latchkey.guest.v1.StayService.CreateSmartKeyLink:input_type -> latchkey.guest.v1.CreateSmartKeyLinkRequest
-	11, // 32: latchkey.guest.v1.StayService.ListDisclosures:input_type -> latchkey.guest.v1.ListDisclosuresRequest
-	0,  // 33: latchkey.guest.v1.StayService.SetLanguage:input_type -> latchkey.guest.v1.SetLanguageRequest
-	26, // 34: latchkey.guest.v1.StayService.EndSession:input_type -> latchkey.guest.v1.EndSessionRequest
-	3,  // 35: latchkey.guest.v1.StayService.GetStay:output_type -> latchkey.guest.v1.GetStayResponse
-	19, // 36: latchkey.guest.v1.StayService.RevealPin:output_type -> latchkey.guest.v1.RevealPinResponse
-	23, // 37: latchkey.guest.v1.StayService.ListDevices:output_type -> latchkey.guest.v1.ListDevicesResponse
-	5,  // 38: latchkey.guest.v1.StayService.HandOver:output_type -> latchkey.guest.v1.HandOverResponse
-	7,  // 39: latchkey.guest.v1.StayService.CreateSmartKeyLink:output_type -> latchkey.guest.v1.CreateSmartKeyLinkResponse
-	12, // 40: latchkey.guest.v1.StayService.ListDisclosures:output_type -> latchkey.guest.v1.ListDisclosuresResponse
-	1,  // 41: latchkey.guest.v1.StayService.SetLanguage:output_type -> latchkey.guest.v1.SetLanguageResponse
-	27, // 42: latchkey.guest.v1.StayService.EndSession:output_type -> latchkey.guest.v1.EndSessionResponse
-	35, // [35:43] is the sub-list for method output_type
-	27, // [27:35] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	14, // 0: latchkey.guest.v1.GetStayResponse.data:type_name -> latchkey.guest.v1.Stay
+	34, // 1: latchkey.guest.v1.HandOverResponse.expires_at:type_name -> google.protobuf.Timestamp
+	34, // 2: latchkey.guest.v1.CreateDeviceLinkResponse.expires_at:type_name -> google.protobuf.Timestamp
+	10, // 3: latchkey.guest.v1.ListGroupResponse.data:type_name -> latchkey.guest.v1.Group
+	11, // 4: latchkey.guest.v1.Group.list:type_name -> latchkey.guest.v1.GroupRoom
+	34, // 5: latchkey.guest.v1.CreateSmartKeyLinkResponse.expires_at:type_name -> google.protobuf.Timestamp
+	35, // 6: latchkey.guest.v1.Stay.property:type_name -> latchkey.guest.v1.PropertyFace
+	34, // 7: latchkey.guest.v1.Stay.from:type_name -> google.protobuf.Timestamp
+	34, // 8: latchkey.guest.v1.Stay.to:type_name -> google.protobuf.Timestamp
+	20, // 9: latchkey.guest.v1.Stay.guests:type_name -> latchkey.guest.v1.StayGuest
+	21, // 10: latchkey.guest.v1.Stay.tasks:type_name -> latchkey.guest.v1.Task
+	34, // 11: latchkey.guest.v1.Stay.house_rules_accepted_at:type_name -> google.protobuf.Timestamp
+	22, // 12: latchkey.guest.v1.Stay.shared:type_name -> latchkey.guest.v1.SharedGroup
+	36, // 13: latchkey.guest.v1.Stay.check_in:type_name -> latchkey.guest.v1.CheckIn
+	23, // 14: latchkey.guest.v1.Stay.doors:type_name -> latchkey.guest.v1.StayDoor
+	15, // 15: latchkey.guest.v1.Stay.code_mail:type_name -> latchkey.guest.v1.StayMail
+	34, // 16: latchkey.guest.v1.Stay.opens_at:type_name -> google.protobuf.Timestamp
+	34, // 17: latchkey.guest.v1.Disclosure.at:type_name -> google.protobuf.Timestamp
+	34, // 18: latchkey.guest.v1.Disclosure.last_at:type_name -> google.protobuf.Timestamp
+	19, // 19: latchkey.guest.v1.ListDisclosuresResponse.data:type_name -> latchkey.guest.v1.DisclosureList
+	16, // 20: latchkey.guest.v1.DisclosureList.list:type_name -> latchkey.guest.v1.Disclosure
+	34, // 21: latchkey.guest.v1.StayGuest.sharing_set_at:type_name -> google.protobuf.Timestamp
+	34, // 22: latchkey.guest.v1.StayDoor.pin_confirmed_at:type_name -> google.protobuf.Timestamp
+	26, // 23: latchkey.guest.v1.RevealPinResponse.data:type_name -> latchkey.guest.v1.Pins
+	27, // 24: latchkey.guest.v1.Pins.gates:type_name -> latchkey.guest.v1.GatePin
+	30, // 25: latchkey.guest.v1.ListDevicesResponse.data:type_name -> latchkey.guest.v1.DeviceList
+	31, // 26: latchkey.guest.v1.DeviceList.list:type_name -> latchkey.guest.v1.Device
+	34, // 27: latchkey.guest.v1.Device.created_at:type_name -> google.protobuf.Timestamp
+	34, // 28: latchkey.guest.v1.Device.used_at:type_name -> google.protobuf.Timestamp
+	34, // 29: latchkey.guest.v1.Device.expires_at:type_name -> google.protobuf.Timestamp
+	2,  // 30: latchkey.guest.v1.StayService.GetStay:input_type -> latchkey.guest.v1.GetStayRequest
+	24, // 31: latchkey.guest.v1.StayService.RevealPin:input_type -> latchkey.guest.v1.RevealPinRequest
+	28, // 32: latchkey.guest.v1.StayService.ListDevices:input_type -> latchkey.guest.v1.ListDevicesRequest
+	4,  // 33: latchkey.guest.v1.StayService.HandOver:input_type -> latchkey.guest.v1.HandOverRequest
+	6,  // 34: latchkey.guest.v1.StayService.CreateDeviceLink:input_type -> latchkey.guest.v1.CreateDeviceLinkRequest
+	8,  // 35: latchkey.guest.v1.StayService.ListGroup:input_type -> latchkey.guest.v1.ListGroupRequest
+	12, // 36: latchkey.guest.v1.StayService.CreateSmartKeyLink:input_type -> latchkey.guest.v1.CreateSmartKeyLinkRequest
+	17, // 37: latchkey.guest.v1.StayService.ListDisclosures:input_type -> latchkey.guest.v1.ListDisclosuresRequest
+	0,  // 38: latchkey.guest.v1.StayService.SetLanguage:input_type -> latchkey.guest.v1.SetLanguageRequest
+	32, // 39: latchkey.guest.v1.StayService.EndSession:input_type -> latchkey.guest.v1.EndSessionRequest
+	3,  // 40: latchkey.guest.v1.StayService.GetStay:output_type -> latchkey.guest.v1.GetStayResponse
+	25, // 41: latchkey.guest.v1.StayService.RevealPin:output_type -> latchkey.guest.v1.RevealPinResponse
+	29, // 42: latchkey.guest.v1.StayService.ListDevices:output_type -> latchkey.guest.v1.ListDevicesResponse
+	5,  // 43: latchkey.guest.v1.StayService.HandOver:output_type -> latchkey.guest.v1.HandOverResponse
+	7,  // 44: latchkey.guest.v1.StayService.CreateDeviceLink:output_type -> latchkey.guest.v1.CreateDeviceLinkResponse
+	9,  // 45: latchkey.guest.v1.StayService.ListGroup:output_type -> latchkey.guest.v1.ListGroupResponse
+	13, // 46: latchkey.guest.v1.StayService.CreateSmartKeyLink:output_type -> latchkey.guest.v1.CreateSmartKeyLinkResponse
+	18, // 47: latchkey.guest.v1.StayService.ListDisclosures:output_type -> latchkey.guest.v1.ListDisclosuresResponse
+	1,  // 48: latchkey.guest.v1.StayService.SetLanguage:output_type -> latchkey.guest.v1.SetLanguageResponse
+	33, // 49: latchkey.guest.v1.StayService.EndSession:output_type -> latchkey.guest.v1.EndSessionResponse
+	40, // [40:50] is the sub-list for method output_type
+	30, // [30:40] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_guest_v1_stay_proto_init() }
@@ -2157,15 +2535,15 @@ func file_latchkey_guest_v1_stay_proto_init() {
 	}
 	file_latchkey_guest_v1_checkin_proto_init()
 	file_latchkey_guest_v1_link_proto_init()
-	file_latchkey_guest_v1_stay_proto_msgTypes[8].OneofWrappers = []any{}
-	file_latchkey_guest_v1_stay_proto_msgTypes[16].OneofWrappers = []any{}
+	file_latchkey_guest_v1_stay_proto_msgTypes[14].OneofWrappers = []any{}
+	file_latchkey_guest_v1_stay_proto_msgTypes[22].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_guest_v1_stay_proto_rawDesc), len(file_latchkey_guest_v1_stay_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   28,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -23,6 +23,8 @@ const (
 	StayService_RevealPin_FullMethodName          = "/latchkey.guest.v1.StayService/RevealPin"
 	StayService_ListDevices_FullMethodName        = "/latchkey.guest.v1.StayService/ListDevices"
 	StayService_HandOver_FullMethodName           = "/latchkey.guest.v1.StayService/HandOver"
+	StayService_CreateDeviceLink_FullMethodName   = "/latchkey.guest.v1.StayService/CreateDeviceLink"
+	StayService_ListGroup_FullMethodName          = "/latchkey.guest.v1.StayService/ListGroup"
 	StayService_CreateSmartKeyLink_FullMethodName = "/latchkey.guest.v1.StayService/CreateSmartKeyLink"
 	StayService_ListDisclosures_FullMethodName    = "/latchkey.guest.v1.StayService/ListDisclosures"
 	StayService_SetLanguage_FullMethodName        = "/latchkey.guest.v1.StayService/SetLanguage"
@@ -46,6 +48,13 @@ type StayServiceClient interface {
 	// link ends after 5 minutes, and binds one device. A further call replaces a link that no device has bound. The phone's session has the rights of a session that
 	// began at a door, and shows the PIN if the kiosk's session checked the guest in.
 	HandOver(ctx context.Context, in *HandOverRequest, opts ...grpc.CallOption) (*HandOverResponse, error)
+	// Makes a link with which the caller opens the stay on a further device of their own, such as the app on the home screen of an iPhone, which
+	// shares nothing with the browser. Only a session of a mailed link or of such a device can do this. The link ends after 15 minutes, or with
+	// the caller's session, and binds one device, which gets the caller's rights. A further call replaces a link that no device has bound.
+	CreateDeviceLink(ctx context.Context, in *CreateDeviceLinkRequest, opts ...grpc.CallOption) (*CreateDeviceLinkResponse, error)
+	// Lists how far the rooms of the caller's group are: the reservations with the same group of the PMS and the same booker's address. It has no
+	// names of guests, no codes and no links. Only the main guest by a mailed link can read it. At most 100.
+	ListGroup(ctx context.Context, in *ListGroupRequest, opts ...grpc.CallOption) (*ListGroupResponse, error)
 	// Makes a link with which the caller's browser or app enrols its SmartKey: see SmartKeyService. The link ends after 10 minutes and serves
 	// one enrolment. A further call replaces a link that was not used. A session gets a SmartKey when it gets the PIN; otherwise the metadata
 	// of the error has the reason under "withheld": see Stay.pin_withheld. The SmartKey ends with the session.
@@ -100,6 +109,26 @@ func (c *stayServiceClient) HandOver(ctx context.Context, in *HandOverRequest, o
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(HandOverResponse)
 	err := c.cc.Invoke(ctx, StayService_HandOver_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *stayServiceClient) CreateDeviceLink(ctx context.Context, in *CreateDeviceLinkRequest, opts ...grpc.CallOption) (*CreateDeviceLinkResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateDeviceLinkResponse)
+	err := c.cc.Invoke(ctx, StayService_CreateDeviceLink_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *stayServiceClient) ListGroup(ctx context.Context, in *ListGroupRequest, opts ...grpc.CallOption) (*ListGroupResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListGroupResponse)
+	err := c.cc.Invoke(ctx, StayService_ListGroup_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -163,6 +192,13 @@ type StayServiceServer interface {
 	// link ends after 5 minutes, and binds one device. A further call replaces a link that no device has bound. The phone's session has the rights of a session that
 	// began at a door, and shows the PIN if the kiosk's session checked the guest in.
 	HandOver(context.Context, *HandOverRequest) (*HandOverResponse, error)
+	// Makes a link with which the caller opens the stay on a further device of their own, such as the app on the home screen of an iPhone, which
+	// shares nothing with the browser. Only a session of a mailed link or of such a device can do this. The link ends after 15 minutes, or with
+	// the caller's session, and binds one device, which gets the caller's rights. A further call replaces a link that no device has bound.
+	CreateDeviceLink(context.Context, *CreateDeviceLinkRequest) (*CreateDeviceLinkResponse, error)
+	// Lists how far the rooms of the caller's group are: the reservations with the same group of the PMS and the same booker's address. It has no
+	// names of guests, no codes and no links. Only the main guest by a mailed link can read it. At most 100.
+	ListGroup(context.Context, *ListGroupRequest) (*ListGroupResponse, error)
 	// Makes a link with which the caller's browser or app enrols its SmartKey: see SmartKeyService. The link ends after 10 minutes and serves
 	// one enrolment. A further call replaces a link that was not used. A session gets a SmartKey when it gets the PIN; otherwise the metadata
 	// of the error has the reason under "withheld": see Stay.pin_withheld. The SmartKey ends with the session.
@@ -194,6 +230,12 @@ func (UnimplementedStayServiceServer) ListDevices(context.Context, *ListDevicesR
 }
 func (UnimplementedStayServiceServer) HandOver(context.Context, *HandOverRequest) (*HandOverResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method HandOver not implemented")
+}
+func (UnimplementedStayServiceServer) CreateDeviceLink(context.Context, *CreateDeviceLinkRequest) (*CreateDeviceLinkResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateDeviceLink not implemented")
+}
+func (UnimplementedStayServiceServer) ListGroup(context.Context, *ListGroupRequest) (*ListGroupResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListGroup not implemented")
 }
 func (UnimplementedStayServiceServer) CreateSmartKeyLink(context.Context, *CreateSmartKeyLinkRequest) (*CreateSmartKeyLinkResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateSmartKeyLink not implemented")
@@ -300,6 +342,42 @@ func _StayService_HandOver_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _StayService_CreateDeviceLink_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateDeviceLinkRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StayServiceServer).CreateDeviceLink(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: StayService_CreateDeviceLink_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StayServiceServer).CreateDeviceLink(ctx, req.(*CreateDeviceLinkRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _StayService_ListGroup_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListGroupRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StayServiceServer).ListGroup(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: StayService_ListGroup_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StayServiceServer).ListGroup(ctx, req.(*ListGroupRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _StayService_CreateSmartKeyLink_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CreateSmartKeyLinkRequest)
 	if err := dec(in); err != nil {
@@ -394,6 +472,14 @@ var StayService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "HandOver",
 			Handler:    _StayService_HandOver_Handler,
+		},
+		{
+			MethodName: "CreateDeviceLink",
+			Handler:    _StayService_CreateDeviceLink_Handler,
+		},
+		{
+			MethodName: "ListGroup",
+			Handler:    _StayService_ListGroup_Handler,
 		},
 		{
 			MethodName: "CreateSmartKeyLink",

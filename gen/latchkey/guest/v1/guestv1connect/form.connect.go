@@ -75,7 +75,8 @@ type FormServiceClient interface {
 	SignForm(context.Context, *v1.SignFormRequest) (*v1.SignFormResponse, error)
 	// Says how many people stay. Companions are added or removed to match; one with answers is never removed.
 	SetParty(context.Context, *v1.SetPartyRequest) (*v1.SetPartyResponse, error)
-	// Mails a link of its own to a companion, who then fills in their own data. A minor gets none without an adult.
+	// Mails a link of its own to a companion, who then fills in their own data. A minor gets none without an adult. Without an address the answer
+	// has the link, which the main guest passes on. A companion who has answered on a link of their own gets none that way: see notYourAnswer.
 	InviteCompanion(context.Context, *v1.InviteCompanionRequest) (*v1.InviteCompanionResponse, error)
 	// Removes a companion with all their answers.
 	RemoveCompanion(context.Context, *v1.RemoveCompanionRequest) (*v1.RemoveCompanionResponse, error)
@@ -299,7 +300,8 @@ type FormServiceHandler interface {
 	SignForm(context.Context, *v1.SignFormRequest) (*v1.SignFormResponse, error)
 	// Says how many people stay. Companions are added or removed to match; one with answers is never removed.
 	SetParty(context.Context, *v1.SetPartyRequest) (*v1.SetPartyResponse, error)
-	// Mails a link of its own to a companion, who then fills in their own data. A minor gets none without an adult.
+	// Mails a link of its own to a companion, who then fills in their own data. A minor gets none without an adult. Without an address the answer
+	// has the link, which the main guest passes on. A companion who has answered on a link of their own gets none that way: see notYourAnswer.
 	InviteCompanion(context.Context, *v1.InviteCompanionRequest) (*v1.InviteCompanionResponse, error)
 	// Removes a companion with all their answers.
 	RemoveCompanion(context.Context, *v1.RemoveCompanionRequest) (*v1.RemoveCompanionResponse, error)

@@ -41,6 +41,11 @@ const (
 	StayServiceListDevicesProcedure = "/latchkey.guest.v1.StayService/ListDevices"
 	// StayServiceHandOverProcedure is the fully-qualified name of the StayService's HandOver RPC.
 	StayServiceHandOverProcedure = "/latchkey.guest.v1.StayService/HandOver"
+	// StayServiceCreateDeviceLinkProcedure is the fully-qualified name of the StayService's
+	// CreateDeviceLink RPC.
+	StayServiceCreateDeviceLinkProcedure = "/latchkey.guest.v1.StayService/CreateDeviceLink"
+	// StayServiceListGroupProcedure is the fully-qualified name of the StayService's ListGroup RPC.
+	StayServiceListGroupProcedure = "/latchkey.guest.v1.StayService/ListGroup"
 	// StayServiceCreateSmartKeyLinkProcedure is the fully-qualified name of the StayService's
 	// CreateSmartKeyLink RPC.
 	StayServiceCreateSmartKeyLinkProcedure = "/latchkey.guest.v1.StayService/CreateSmartKeyLink"
@@ -66,6 +71,13 @@ type StayServiceClient interface {
 	// link ends after 5 minutes, and binds one device. A further call replaces a link that no device has bound. The phone's session has the rights of a session that
 	// began at a door, and shows the PIN if the kiosk's session checked the guest in.
 	HandOver(context.Context, *v1.HandOverRequest) (*v1.HandOverResponse, error)
+	// Makes a link with which the caller opens the stay on a further device of their own, such as the app on the home screen of an iPhone, which
+	// shares nothing with the browser. Only a session of a mailed link or of such a device can do this. The link ends after 15 minutes, or with
+	// the caller's session, and binds one device, which gets the caller's rights. A further call replaces a link that no device has bound.
+	CreateDeviceLink(context.Context, *v1.CreateDeviceLinkRequest) (*v1.CreateDeviceLinkResponse, error)
+	// Lists how far the rooms of the caller's group are: the reservations with the same group of the PMS and the same booker's address. It has no
+	// names of guests, no codes and no links. Only the main guest by a mailed link can read it. At most 100.
+	ListGroup(context.Context, *v1.ListGroupRequest) (*v1.ListGroupResponse, error)
 	// Makes a link with which the caller's browser or app enrols its SmartKey: see SmartKeyService. The link ends after 10 minutes and serves
 	// one enrolment. A further call replaces a link that was not used. A session gets a SmartKey when it gets the PIN; otherwise the metadata
 	// of the error has the reason under "withheld": see Stay.pin_withheld. The SmartKey ends with the session.
@@ -113,6 +125,18 @@ func NewStayServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			connect.WithSchema(stayServiceMethods.ByName("HandOver")),
 			connect.WithClientOptions(opts...),
 		),
+		createDeviceLink: connect.NewClient[v1.CreateDeviceLinkRequest, v1.CreateDeviceLinkResponse](
+			httpClient,
+			baseURL+StayServiceCreateDeviceLinkProcedure,
+			connect.WithSchema(stayServiceMethods.ByName("CreateDeviceLink")),
+			connect.WithClientOptions(opts...),
+		),
+		listGroup: connect.NewClient[v1.ListGroupRequest, v1.ListGroupResponse](
+			httpClient,
+			baseURL+StayServiceListGroupProcedure,
+			connect.WithSchema(stayServiceMethods.ByName("ListGroup")),
+			connect.WithClientOptions(opts...),
+		),
 		createSmartKeyLink: connect.NewClient[v1.CreateSmartKeyLinkRequest, v1.CreateSmartKeyLinkResponse](
 			httpClient,
 			baseURL+StayServiceCreateSmartKeyLinkProcedure,
@@ -146,6 +170,8 @@ type stayServiceClient struct {
 	revealPin          *connect.Client[v1.RevealPinRequest, v1.RevealPinResponse]
 	listDevices        *connect.Client[v1.ListDevicesRequest, v1.ListDevicesResponse]
 	handOver           *connect.Client[v1.HandOverRequest, v1.HandOverResponse]
+	createDeviceLink   *connect.Client[v1.CreateDeviceLinkRequest, v1.CreateDeviceLinkResponse]
+	listGroup          *connect.Client[v1.ListGroupRequest, v1.ListGroupResponse]
 	createSmartKeyLink *connect.Client[v1.CreateSmartKeyLinkRequest, v1.CreateSmartKeyLinkResponse]
 	listDisclosures    *connect.Client[v1.ListDisclosuresRequest, v1.ListDisclosuresResponse]
 	setLanguage        *connect.Client[v1.SetLanguageRequest, v1.SetLanguageResponse]
@@ -182,6 +208,24 @@ func (c *stayServiceClient) ListDevices(ctx context.Context, req *v1.ListDevices
 // HandOver calls latchkey.guest.v1.StayService.HandOver.
 func (c *stayServiceClient) HandOver(ctx context.Context, req *v1.HandOverRequest) (*v1.HandOverResponse, error) {
 	response, err := c.handOver.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// CreateDeviceLink calls latchkey.guest.v1.StayService.CreateDeviceLink.
+func (c *stayServiceClient) CreateDeviceLink(ctx context.Context, req *v1.CreateDeviceLinkRequest) (*v1.CreateDeviceLinkResponse, error) {
+	response, err := c.createDeviceLink.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ListGroup calls latchkey.guest.v1.StayService.ListGroup.
+func (c *stayServiceClient) ListGroup(ctx context.Context, req *v1.ListGroupRequest) (*v1.ListGroupResponse, error) {
+	response, err := c.listGroup.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -237,6 +281,13 @@ type StayServiceHandler interface {
 	// link ends after 5 minutes, and binds one device. A further call replaces a link that no device has bound. The phone's session has the rights of a session that
 	// began at a door, and shows the PIN if the kiosk's session checked the guest in.
 	HandOver(context.Context, *v1.HandOverRequest) (*v1.HandOverResponse, error)
+	// Makes a link with which the caller opens the stay on a further device of their own, such as the app on the home screen of an iPhone, which
+	// shares nothing with the browser. Only a session of a mailed link or of such a device can do this. The link ends after 15 minutes, or with
+	// the caller's session, and binds one device, which gets the caller's rights. A further call replaces a link that no device has bound.
+	CreateDeviceLink(context.Context, *v1.CreateDeviceLinkRequest) (*v1.CreateDeviceLinkResponse, error)
+	// Lists how far the rooms of the caller's group are: the reservations with the same group of the PMS and the same booker's address. It has no
+	// names of guests, no codes and no links. Only the main guest by a mailed link can read it. At most 100.
+	ListGroup(context.Context, *v1.ListGroupRequest) (*v1.ListGroupResponse, error)
 	// Makes a link with which the caller's browser or app enrols its SmartKey: see SmartKeyService. The link ends after 10 minutes and serves
 	// one enrolment. A further call replaces a link that was not used. A session gets a SmartKey when it gets the PIN; otherwise the metadata
 	// of the error has the reason under "withheld": see Stay.pin_withheld. The SmartKey ends with the session.
@@ -280,6 +331,18 @@ func NewStayServiceHandler(svc StayServiceHandler, opts ...connect.HandlerOption
 		connect.WithSchema(stayServiceMethods.ByName("HandOver")),
 		connect.WithHandlerOptions(opts...),
 	)
+	stayServiceCreateDeviceLinkHandler := connect.NewUnaryHandlerSimple(
+		StayServiceCreateDeviceLinkProcedure,
+		svc.CreateDeviceLink,
+		connect.WithSchema(stayServiceMethods.ByName("CreateDeviceLink")),
+		connect.WithHandlerOptions(opts...),
+	)
+	stayServiceListGroupHandler := connect.NewUnaryHandlerSimple(
+		StayServiceListGroupProcedure,
+		svc.ListGroup,
+		connect.WithSchema(stayServiceMethods.ByName("ListGroup")),
+		connect.WithHandlerOptions(opts...),
+	)
 	stayServiceCreateSmartKeyLinkHandler := connect.NewUnaryHandlerSimple(
 		StayServiceCreateSmartKeyLinkProcedure,
 		svc.CreateSmartKeyLink,
@@ -314,6 +377,10 @@ func NewStayServiceHandler(svc StayServiceHandler, opts ...connect.HandlerOption
 			stayServiceListDevicesHandler.ServeHTTP(w, r)
 		case StayServiceHandOverProcedure:
 			stayServiceHandOverHandler.ServeHTTP(w, r)
+		case StayServiceCreateDeviceLinkProcedure:
+			stayServiceCreateDeviceLinkHandler.ServeHTTP(w, r)
+		case StayServiceListGroupProcedure:
+			stayServiceListGroupHandler.ServeHTTP(w, r)
 		case StayServiceCreateSmartKeyLinkProcedure:
 			stayServiceCreateSmartKeyLinkHandler.ServeHTTP(w, r)
 		case StayServiceListDisclosuresProcedure:
@@ -345,6 +412,14 @@ func (UnimplementedStayServiceHandler) ListDevices(context.Context, *v1.ListDevi
 
 func (UnimplementedStayServiceHandler) HandOver(context.Context, *v1.HandOverRequest) (*v1.HandOverResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.StayService.HandOver is not implemented"))
+}
+
+func (UnimplementedStayServiceHandler) CreateDeviceLink(context.Context, *v1.CreateDeviceLinkRequest) (*v1.CreateDeviceLinkResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.StayService.CreateDeviceLink is not implemented"))
+}
+
+func (UnimplementedStayServiceHandler) ListGroup(context.Context, *v1.ListGroupRequest) (*v1.ListGroupResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.StayService.ListGroup is not implemented"))
 }
 
 func (UnimplementedStayServiceHandler) CreateSmartKeyLink(context.Context, *v1.CreateSmartKeyLinkRequest) (*v1.CreateSmartKeyLinkResponse, error) {

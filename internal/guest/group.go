@@ -1,0 +1,222 @@
+package guest
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"latchkey.dev/ent"
+	entguest "latchkey.dev/ent/guest"
+	entreservation "latchkey.dev/ent/reservation"
+	entstay "latchkey.dev/ent/stay"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/property"
+	"latchkey.dev/internal/reservation"
+)
+
+// maxGroupRooms bounds the rooms of a group that its booker reads, and maxGroupRead the reservations of the PMS's group among which they are.
+const (
+	maxGroupRooms = 100
+	maxGroupRead  = 1000
+)
+
+// RoomState is how far a room of a group is.
+type RoomState string
+
+const (
+	RoomToDo      RoomState = "todo"
+	RoomReady     RoomState = "ready"
+	RoomCheckedIn RoomState = "checkedIn"
+	RoomEnded     RoomState = "ended"
+)
+
+// GroupRoom is one room of a group, without anything about its guests but their number.
+type GroupRoom struct {
+	SpaceName, ParentName string
+	FromDate              string
+	State                 RoomState
+	Complete, Guests      int
+	Own                   bool
+}
+
+// booking says to which booker's group a reservation belongs.
+type booking struct {
+	PropertyID, IntegrationID, GroupID string
+	Address                            []byte // the keyed hash of the booker's; nil: there is none
+	Shown                              bool   // the reservation is neither canceled nor erased
+}
+
+// isTogether decides whether the booker of one reservation reads how far another is.
+//
+//	the other reservation                              is read
+//	same property, PMS, group and booker's address     yes
+//	is canceled or erased                              no
+//	another property, PMS or group, or none            no
+//	another address, or none                           no
+func (b booking) isTogether(other booking) bool {
+	return b.PropertyID == other.PropertyID && b.IntegrationID == other.IntegrationID && b.GroupID != "" && b.GroupID == other.GroupID &&
+		len(b.Address) > 0 && bytes.Equal(b.Address, other.Address) && other.Shown
+}
+
+// mayReadGroup decides whether a session reads the group: that of the main guest by a mailed link. Two facts may be known to others, and a
+// companion is a guest of one room.
+func mayReadGroup(a actor.Actor) bool {
+	return a.Kind == actor.Guest && a.GuestID == "" && a.Origin == OriginMail
+}
+
+func bookingOf(view *db.Tx, keys *keyring.Ring, r *ent.Reservation) (booking, error) {
+	b := booking{PropertyID: r.PropertyID, IntegrationID: r.IntegrationID, Shown: r.State != string(access.Canceled) && r.ErasedAt == nil}
+	if r.PmsGroupID != nil {
+		b.GroupID = *r.PmsGroupID
+	}
+	if b.GroupID == "" || !b.Shown {
+		return b, nil
+	}
+	booker, err := reservation.Service{Keys: keys}.Booker(view.Context(), r)
+	if err == nil && booker.Email != nil && *booker.Email != "" {
+		b.Address = AddressMAC(keys, r.PropertyID, *booker.Email)
+	}
+	return b, err
+}
+
+// groupOf returns the reservations that the booker of a reservation booked together, by arrival. The reservation itself is always among them.
+func groupOf(view *db.Tx, keys *keyring.Ring, own *ent.Reservation) ([]*ent.Reservation, error) {
+	booked, err := bookingOf(view, keys, own)
+	if err != nil || len(booked.Address) == 0 {
+		return []*ent.Reservation{own}, err
+	}
+	rows, err := view.Reservation.Query().Where(entreservation.PropertyID(own.PropertyID), entreservation.IntegrationID(own.IntegrationID),
+		entreservation.PmsGroupID(booked.GroupID)).Order(entreservation.ByFromAt(), entreservation.ByPmsNumber(), entreservation.ByID()).
+		Limit(maxGroupRead).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("load the group of a reservation: %w", err)
+	}
+	together, found := []*ent.Reservation(nil), false
+	for _, row := range rows {
+		other, err := bookingOf(view, keys, row)
+		if err != nil {
+			return nil, err
+		}
+		if booked.isTogether(other) {
+			together, found = append(together, row), found || row.ID == own.ID
+		}
+	}
+	if !found {
+		together = append([]*ent.Reservation{own}, together...)
+	}
+	return together, nil
+}
+
+// CountGroup returns how many rooms the group of a session has, or 0 if the session does not read it or there is no other room.
+func (p *Party) CountGroup(view *db.Tx, a actor.Actor) (int, error) {
+	if !mayReadGroup(a) || p.Reservation.PmsGroupID == nil {
+		return 0, nil
+	}
+	rooms, err := groupOf(view, p.keys, p.Reservation)
+	if len(rooms) < 2 {
+		return 0, err
+	}
+	return len(rooms), err
+}
+
+// ListGroup returns how far the rooms of a session's group are, and whether there are more.
+func ListGroup(view *db.Tx, keys *keyring.Ring, a actor.Actor) (rooms []GroupRoom, more bool, err error) {
+	switch {
+	case a.GuestID != "":
+		return nil, false, ErrMainGuestOnly
+	case !mayReadGroup(a):
+		return nil, false, errMailLinkOnly
+	}
+	own, err := loadReservation(view, a.PropertyID, a.ReservationID)
+	if err != nil {
+		return nil, false, err
+	}
+	rows, err := groupOf(view, keys, own)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(rows) > maxGroupRooms {
+		rows, more = rows[:maxGroupRooms], true
+	}
+	parties, err := viewParties(view, keys, a.PropertyID, rows)
+	if err != nil {
+		return nil, false, err
+	}
+	places, err := reservation.PlacesOf(view, rows)
+	if err != nil {
+		return nil, false, err
+	}
+	for i, p := range parties {
+		room := p.groupRoom()
+		room.Own = rows[i].ID == own.ID
+		if places[i].Space != nil {
+			room.SpaceName = places[i].Space.Name
+		}
+		if places[i].Parent != nil {
+			room.ParentName = places[i].Parent.Name
+		}
+		rooms = append(rooms, room)
+	}
+	return rooms, more, nil
+}
+
+// groupRoom returns how far a party is. Guests who are not stored yet have given nothing.
+func (p *Party) groupRoom() GroupRoom {
+	r := GroupRoom{FromDate: p.arrival.Format(time.DateOnly), Guests: max(p.Adults+p.Children, len(p.Members)), State: RoomToDo}
+	r.Complete = len(p.Members) - len(p.Incomplete())
+	switch access.State(p.Reservation.State) {
+	case access.Started:
+		r.State = RoomCheckedIn
+	case access.Processed:
+		r.State = RoomEnded
+	default:
+		if r.Complete == r.Guests {
+			r.State = RoomReady
+		}
+	}
+	return r
+}
+
+// viewParties returns the stored parties of reservations of one property. The number of its queries does not depend on how many
+// there are.
+func viewParties(view *db.Tx, keys *keyring.Ring, propertyID string, rows []*ent.Reservation) ([]*Party, error) {
+	house, err := property.Get(view, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := property.GetCheckInSettings(view, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = row.ID
+	}
+	stays, err := view.Stay.Query().Where(entstay.PropertyID(propertyID), entstay.ReservationIDIn(ids...)).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("load the stays of a group: %w", err)
+	}
+	stayOf := map[string]*ent.Stay{}
+	for _, s := range stays {
+		stayOf[s.ReservationID] = s
+	}
+	guests, err := view.Guest.Query().Where(entguest.PropertyID(propertyID), entguest.ReservationIDIn(ids...)).
+		Order(ent.Asc(entguest.FieldPosition, entguest.FieldID)).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("load the guests of a group: %w", err)
+	}
+	guestsOf := map[string][]*ent.Guest{}
+	for _, g := range guests {
+		guestsOf[g.ReservationID] = append(guestsOf[g.ReservationID], g)
+	}
+	parties := make([]*Party, len(rows))
+	for i, row := range rows {
+		if parties[i], err = newParty(view, keys, house, settings, row, stayOf[row.ID], guestsOf[row.ID]); err != nil {
+			return nil, err
+		}
+	}
+	return parties, nil
+}
