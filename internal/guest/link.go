@@ -167,7 +167,7 @@ func RenewLink(tx *db.Tx, keys *keyring.Ring, secret string) (*Renewal, error) {
 		return nil, err
 	}
 	address, err := l.address(tx, keys)
-	if err != nil || address == "" || !hmac.Equal(AddressMAC(keys, l.Row.PropertyID, address), l.Row.AddressMAC) {
+	if err != nil || address == "" {
 		return nil, err
 	}
 	err = tx.GuestLink.Update().SetRevokedAt(tx.Now()).
@@ -178,22 +178,40 @@ func RenewLink(tx *db.Tx, keys *keyring.Ring, secret string) (*Renewal, error) {
 	return &Renewal{l.Row.PropertyID, l.Row.ReservationID, l.Row.GuestID, address, l.Row.ID}, nil
 }
 
-// address returns the present address of the guest whom a link is for.
+// address returns the address to which a link was mailed, if it is still one of the guest's, or "".
 func (l Link) address(tx *db.Tx, keys *keyring.Ring) (string, error) {
+	known, err := l.addresses(tx, keys)
+	if err != nil {
+		return "", err
+	}
+	for _, address := range known {
+		if address != "" && hmac.Equal(AddressMAC(keys, l.Row.PropertyID, address), l.Row.AddressMAC) {
+			return address, nil
+		}
+	}
+	return "", nil
+}
+
+// addresses returns the present addresses of the guest whom a link is for. A mail with a code may have gone to one that the guest gave.
+func (l Link) addresses(tx *db.Tx, keys *keyring.Ring) ([]string, error) {
 	if l.Row.GuestID == "" {
 		booker, err := reservation.Service{Keys: keys}.Booker(tx.Context(), l.Reservation)
-		if err != nil || booker.Email == nil {
-			return "", err
+		if err != nil {
+			return nil, err
 		}
-		return *booker.Email, nil
+		given, err := TrustedAddresses(tx, keys, l.Row.PropertyID, l.Row.ReservationID)
+		if booker.Email != nil {
+			given = append(given, *booker.Email)
+		}
+		return given, err
 	}
 	g, err := tx.Guest.Query().Where(entguest.PropertyID(l.Row.PropertyID), entguest.ID(l.Row.GuestID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
-		return "", nil
+		return nil, nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("load a guest: %w", err)
+		return nil, fmt.Errorf("load a guest: %w", err)
 	}
 	p, err := openPerson(tx.Context(), keys, g)
-	return p.InvitedTo, err
+	return []string{p.InvitedTo}, err
 }

@@ -5,6 +5,7 @@ import (
 
 	"latchkey.dev/ent"
 	entguest "latchkey.dev/ent/guest"
+	"latchkey.dev/ent/guestlink"
 	"latchkey.dev/ent/guestsession"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
@@ -25,6 +26,11 @@ func SetMailAddress(tx *db.Tx, keys *keyring.Ring, a actor.Actor, address string
 		return err
 	}
 	m := p.Members[0]
+	if former := m.mailTo; former != nil && former.Address != address {
+		if err := endGivenAddress(tx, keys, a, former.Address); err != nil {
+			return err
+		}
+	}
 	m.mailTo = &mailTo{Address: address, By: a.ID}
 	sealed, err := sealPerson(tx.Context(), keys, m.Row, m.person())
 	if err != nil {
@@ -35,6 +41,20 @@ func SetMailAddress(tx *db.Tx, keys *keyring.Ring, a actor.Actor, address string
 		return fmt.Errorf("store a guest's mail address: %w", err)
 	}
 	return nil
+}
+
+// endGivenAddress ends the links that were mailed to an address which a guest gave and has now replaced, and the devices of mailed links
+// except the caller's: it may have been mistyped.
+func endGivenAddress(tx *db.Tx, keys *keyring.Ring, a actor.Actor, former string) error {
+	n, err := tx.GuestLink.Update().SetRevokedAt(tx.Now()).Where(guestlink.PropertyID(a.PropertyID), guestlink.ReservationID(a.ReservationID),
+		guestlink.GuestID(""), guestlink.AddressMAC(AddressMAC(keys, a.PropertyID, former)), guestlink.RevokedAtIsNil()).Save(tx.Context())
+	if err != nil {
+		return fmt.Errorf("revoke the links of an address that a guest replaced: %w", err)
+	}
+	if n == 0 {
+		return nil
+	}
+	return endSessions(tx, a.PropertyID, guestsession.ReservationID(a.ReservationID), guestsession.GuestID(""), guestsession.Origin(OriginMail), guestsession.IDNEQ(a.ID))
 }
 
 // GivenAddresses returns the addresses that the guests of the party gave, the most important first.

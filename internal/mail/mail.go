@@ -43,7 +43,7 @@ const (
 var Kinds = []Kind{Invitation, Reminder, RoomReady, Key, KeyChanged, Departure, Companion, Link, Message, Erasure, Staff}
 
 // HasLink reports whether mails of this kind contain a link that signs the guest in.
-func (k Kind) HasLink() bool { return k != Staff && k != Key && k != KeyChanged && k != Erasure }
+func (k Kind) HasLink() bool { return k != Staff && k != Erasure }
 
 // HasPIN reports whether mails of this kind contain the stay's PIN.
 func (k Kind) HasPIN() bool { return k == Key || k == KeyChanged }

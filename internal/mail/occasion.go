@@ -168,6 +168,9 @@ func (o Occasion) addButtons(l *Letter) {
 		}
 		l.Buttons = append(l.Buttons, Button{label, s.Link})
 	}
+	if len(l.Buttons) > 0 && o.Kind.HasPIN() {
+		l.Closing = append(l.Closing, o.common("codePage", nil))
+	}
 	if len(l.Buttons) > 0 {
 		l.Closing = append(l.Closing, o.common("linkPrivate", nil))
 	}

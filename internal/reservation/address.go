@@ -7,6 +7,7 @@ import (
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/guestlink"
 	"latchkey.dev/ent/guestsession"
+	"latchkey.dev/ent/invitation"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
@@ -47,6 +48,23 @@ func (svc Service) endFormerAddress(tx *db.Tx, row *ent.Reservation, before, aft
 		guestsession.Origin(actor.OriginMail), guestsession.RevokedAtIsNil()).Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("end the devices of a booker's former address: %w", err)
+	}
+	return markMoved(tx, row)
+}
+
+// movedMAC is a hash that no address has.
+var movedMAC = []byte{0}
+
+// markMoved makes the booker of a reservation one whose address changed, whatever it is at the next sweep of invitations, so that the present
+// address gets a link. A stay that began as started has no row of an invitation yet.
+func markMoved(tx *db.Tx, row *ent.Reservation) error {
+	n, err := tx.Invitation.Update().Where(invitation.PropertyID(row.PropertyID), invitation.ID(row.ID)).SetAddressMAC(movedMAC).SetNextAt(tx.Now()).Save(tx.Context())
+	if err == nil && n == 0 {
+		err = tx.Invitation.Create().SetID(row.ID).SetPropertyID(row.PropertyID).SetReservationID(row.ID).SetSeenAt(row.CreatedAt).SetAddressMAC(movedMAC).
+			SetNextAt(tx.Now()).SetCreatedAt(tx.Now()).Exec(tx.Context())
+	}
+	if err != nil {
+		return fmt.Errorf("record that a booker's address changed: %w", err)
 	}
 	return nil
 }

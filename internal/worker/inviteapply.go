@@ -39,6 +39,11 @@ func (v Invitations) apply(tx *db.Tx, b booking, d mail.Decision) error {
 			return err
 		}
 	}
+	for _, id := range d.Moved {
+		if err := v.orderKeyAgain(tx, rooms[id]); err != nil {
+			return err
+		}
+	}
 	for _, m := range d.Mails {
 		if err := v.order(tx, m, rooms); err != nil {
 			return err

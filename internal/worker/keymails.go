@@ -87,6 +87,20 @@ func (m Mails) mayMail(tx *db.Tx, row *ent.Reservation) (bool, error) {
 	return on, nil
 }
 
+// revokeFormerKeys ends the links of earlier mails with a code of the stay that no device uses: only the newest works.
+func (m Mails) revokeFormerKeys(tx *db.Tx, row *mail.Row) error {
+	former, err := tx.Mail.Query().Where(entmail.PropertyID(row.PropertyID), entmail.ReservationID(row.ReservationID),
+		entmail.KindIn(string(mail.Key), string(mail.KeyChanged)), entmail.IDLT(row.ID)).IDs(tx.Context())
+	if err != nil || len(former) == 0 {
+		return err
+	}
+	secrets := make([]string, len(former))
+	for i, mailID := range former {
+		secrets[i] = mail.LinkSecret(m.Keys, mailID, row.ReservationID)
+	}
+	return guest.RevokeMailedLinks(tx, m.Keys, row.PropertyID, secrets)
+}
+
 // GuestAddress returns the booker's address if it reaches the guest, else one that the main guest gave. The booker's comes first, because
 // a person who only knows a number and a name can fill in the form at a kiosk. If mails to all of them bounced, it returns the first one.
 // It returns "" if there is none.
@@ -145,6 +159,20 @@ func (m Mails) Address(view *db.Tx, p *guest.Party) (string, error) {
 // Outlet returns where the mails of a property go.
 func (m Mails) Outlet(view *db.Tx, propertyID string) (mail.Outlet, error) {
 	return mail.OutletOf(view, propertyID, m.GuestsReadMailbox)
+}
+
+// orderKeyAgain orders the mail with the code of a started stay for the booker's present address, whose former one lost its link. A mail
+// that waits goes to the present address anyway.
+func (v Invitations) orderKeyAgain(tx *db.Tx, r room) error {
+	if r.stay.State != string(access.Started) || !r.stay.ToAt.After(tx.Now()) || !mail.Reaches(r.address) {
+		return nil
+	}
+	former, err := mail.Latest(tx, r.stay.PropertyID, r.stay.ID, "", mail.Key, mail.KeyChanged)
+	if err != nil || former == nil || former.State == string(mail.Waiting) {
+		return err
+	}
+	_, err = mail.Order(tx, v.Keys, v.Jobs, mail.Mail{PropertyID: r.stay.PropertyID, Kind: mail.Key, ReservationID: r.stay.ID})
+	return err
 }
 
 // keyPrint returns a keyed hash of the PIN and the room of a stay, or "" if it has no PIN.

@@ -50,6 +50,11 @@ func (m Mails) storeLinks(tx *db.Tx, row *mail.Row, r rendered) error {
 			return err
 		}
 	}
+	if mail.Kind(row.Kind).HasPIN() {
+		if err := m.revokeFormerKeys(tx, row); err != nil {
+			return err
+		}
+	}
 	return unlist(tx, row, r.listed)
 }
 
