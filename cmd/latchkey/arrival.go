@@ -86,7 +86,7 @@ func (s *session) printArrivals(zone *time.Location, none string, list []*proper
 	var rows [][]string
 	for _, a := range list {
 		words, _ := readinessText(a.GetVerdict())
-		row := []string{dash(a.GetGuestName()), dash(a.GetSpaceName()), a.GetFrom().AsTime().In(zone).Format("15:04"), words, a.GetPmsNumber()}
+		row := []string{dash(a.GetGuestName()), dash(a.GetSpaceName()), a.GetFrom().AsTime().In(zone).Format("15:04"), dash(a.GetArrivalTime()), words, a.GetPmsNumber()}
 		if len(a.GetFixes()) == 0 {
 			rows = append(rows, row)
 		}
@@ -99,7 +99,7 @@ func (s *session) printArrivals(zone *time.Location, none string, list []*proper
 			row = make([]string, len(row))
 		}
 	}
-	s.printTable(none, []string{"guest", "room", "time", "readiness", "number", "why"}, rows)
+	s.printTable(none, []string{"guest", "room", "from", "arrives", "readiness", "number", "why"}, rows)
 	if slices.ContainsFunc(list, func(a *propertyv1.Arrival) bool { return a.GetVerdict() != "ready" }) {
 		s.printNextSteps("latchkey reservation explain NUMBER    shows what happened, and what to do")
 	}

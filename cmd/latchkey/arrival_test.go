@@ -36,7 +36,7 @@ func TestArrivalsWorstFirst(t *testing.T) {
 	list := worstFirst([]*propertyv1.Arrival{
 		{GuestName: "Ready", Verdict: "ready", From: at(9), SpaceName: room("101"), PmsNumber: "1"},
 		{GuestName: "Later", Verdict: "notReady", From: at(18), SpaceName: room("102"), PmsNumber: "2"},
-		{GuestName: "Risk", Verdict: "atRisk", From: at(15), SpaceName: room("12"), PmsNumber: "3", Fixes: []*propertyv1.ArrivalFix{{Text: "Charge it."}, {Text: "Map it."}}},
+		{GuestName: "Risk", Verdict: "atRisk", From: at(15), SpaceName: room("12"), PmsNumber: "3", ArrivalTime: room("22:30"), Fixes: []*propertyv1.ArrivalFix{{Text: "Charge it."}, {Text: "Map it."}}},
 		{GuestName: "Risk too", Verdict: "atRisk", From: at(15), SpaceName: room("2"), PmsNumber: "4"},
 		{GuestName: "Sooner", Verdict: "notReady", From: at(12), PmsNumber: "5", Fixes: []*propertyv1.ArrivalFix{{Text: "Assign a room.", DoorName: room("103")}}},
 	})
@@ -45,13 +45,13 @@ func TestArrivalsWorstFirst(t *testing.T) {
 	s.printArrivals(time.UTC, "", list)
 	want := `Wednesday, 1 July 2026, times in UTC
 
-GUEST     ROOM  TIME   READINESS  NUMBER  WHY
-Sooner    -     12:00  not ready  5       103: Assign a room.
-Later     102   18:00  not ready  2
-Risk too  2     15:00  at risk    4
-Risk      12    15:00  at risk    3       Charge it.
-                                          Map it.
-Ready     101   09:00  ready      1
+GUEST     ROOM  FROM   ARRIVES  READINESS  NUMBER  WHY
+Sooner    -     12:00  -        not ready  5       103: Assign a room.
+Later     102   18:00  -        not ready  2
+Risk too  2     15:00  -        at risk    4
+Risk      12    15:00  22:30    at risk    3       Charge it.
+                                                   Map it.
+Ready     101   09:00  -        ready      1
 
 Next:
   latchkey reservation explain NUMBER    shows what happened, and what to do

@@ -39,7 +39,8 @@ func (c *checkInShow) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 func (s *session) printCheckIn(c *propertyv1.StaffCheckIn) {
-	s.printFacts("stage", c.GetStage(), "began", formatTime(c.GetBeganAt()), "PMS asked", formatTime(c.GetAskedAt()),
+	s.printFacts("stage", c.GetStage(), "guest arrives at", c.GetArrivalTime(), "house rules accepted", formatTime(c.GetHouseRulesAcceptedAt()),
+		"began", formatTime(c.GetBeganAt()), "PMS asked", formatTime(c.GetAskedAt()),
 		"asked again", formatTime(c.GetNextAskAt()), "accepted", formatTime(c.GetAcceptedAt()))
 	for _, stop := range c.GetStops() {
 		s.say("%s", stop.GetText())

@@ -9,6 +9,7 @@ import (
 
 	"latchkey.dev/ent"
 	entguest "latchkey.dev/ent/guest"
+	entstay "latchkey.dev/ent/stay"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/id"
@@ -53,6 +54,20 @@ func LoadStay(tx *db.Tx, propertyID, reservationID string) (*ent.Stay, error) {
 		return nil, nil
 	}
 	return rows[0], nil
+}
+
+// ArrivalTimes returns when the guests of reservations say they arrive, HH:MM, by reservation. It lacks those who have not said it.
+func ArrivalTimes(view *db.Tx, propertyID string, reservationIDs []string) (map[string]string, error) {
+	rows, err := view.Stay.Query().Where(entstay.PropertyID(propertyID), entstay.ReservationIDIn(reservationIDs...), entstay.ArrivalTimeNEQ("")).
+		Select(entstay.FieldReservationID, entstay.FieldArrivalTime).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("load the hours of arrival: %w", err)
+	}
+	hours := make(map[string]string, len(rows))
+	for _, row := range rows {
+		hours[row.ReservationID] = row.ArrivalTime
+	}
+	return hours, nil
 }
 
 // PartySize returns the adults and children of a stay: as the guest says, else as the PMS says, else one adult.

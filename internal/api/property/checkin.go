@@ -321,6 +321,7 @@ func (s *CheckIns) message(ctx context.Context, v checkin.View) (*propertyv1.Sta
 	m := &propertyv1.StaffCheckIn{
 		Stage: string(v.Stage), BeganBy: v.Row.BeganBy, BeganAt: convert.At(v.Row.BeganAt), NextAskAt: convert.Time(v.NextAsk()),
 		AttemptKey: v.Attempt.Key, Attempts: int32(v.Attempt.Calls), AcceptedAt: convert.Time(v.Attempt.AcceptedAt),
+		ArrivalTime: v.Row.ArrivalTime, HouseRulesAcceptedAt: convert.At(v.Row.HouseRulesAcceptedAt),
 	}
 	if v.Answer != nil {
 		m.AskedAt = timestamppb.New(v.Answer.At)

@@ -10,6 +10,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
@@ -83,6 +84,14 @@ func (s *reservations) ListArrivals(ctx context.Context, r *propertyv1.ListArriv
 	if err != nil {
 		return nil, err
 	}
+	ids := make([]string, len(arrivals))
+	for i, a := range arrivals {
+		ids[i] = a.Row.ID
+	}
+	hours, err := guest.ArrivalTimes(s.DB.View(ctx), propertyID, ids)
+	if err != nil {
+		return nil, err
+	}
 	list := &propertyv1.ArrivalList{NextPageToken: next}
 	slices.SortStableFunc(arrivals, func(a, b readiness.Arrival) int { return b.Status.Rank() - a.Status.Rank() })
 	for _, a := range arrivals {
@@ -90,7 +99,9 @@ func (s *reservations) ListArrivals(ctx context.Context, r *propertyv1.ListArriv
 		if err != nil {
 			return nil, err
 		}
-		list.List = append(list.List, arrivalMessage(a, booker))
+		m := arrivalMessage(a, booker)
+		m.ArrivalTime = convert.Text(hours[a.Row.ID])
+		list.List = append(list.List, m)
 	}
 	return &propertyv1.ListArrivalsResponse{Data: list}, nil
 }

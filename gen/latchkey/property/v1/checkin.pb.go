@@ -147,9 +147,13 @@ type StaffCheckIn struct {
 	// Stages that were cleared.
 	Cleared []*ClearedStage `protobuf:"bytes,13,rep,name=cleared,proto3" json:"cleared,omitempty"`
 	// The guests, without their data.
-	Guests        []*StaffGuest `protobuf:"bytes,14,rep,name=guests,proto3" json:"guests,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Guests []*StaffGuest `protobuf:"bytes,14,rep,name=guests,proto3" json:"guests,omitempty"`
+	// When the guest says they arrive, HH:MM in the property's time zone, or empty: not known.
+	ArrivalTime string `protobuf:"bytes,15,opt,name=arrival_time,json=arrivalTime,proto3" json:"arrival_time,omitempty"`
+	// When the guest accepted the house rules. Absent: not yet, or the property has none.
+	HouseRulesAcceptedAt *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=house_rules_accepted_at,json=houseRulesAcceptedAt,proto3" json:"house_rules_accepted_at,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *StaffCheckIn) Reset() {
@@ -276,6 +280,20 @@ func (x *StaffCheckIn) GetCleared() []*ClearedStage {
 func (x *StaffCheckIn) GetGuests() []*StaffGuest {
 	if x != nil {
 		return x.Guests
+	}
+	return nil
+}
+
+func (x *StaffCheckIn) GetArrivalTime() string {
+	if x != nil {
+		return x.ArrivalTime
+	}
+	return ""
+}
+
+func (x *StaffCheckIn) GetHouseRulesAcceptedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.HouseRulesAcceptedAt
 	}
 	return nil
 }
@@ -856,7 +874,7 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\x11GetCheckInRequest\x120\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\"L\n" +
 	"\x12GetCheckInResponse\x126\n" +
-	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.StaffCheckInR\x04data\"\x82\x05\n" +
+	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.StaffCheckInR\x04data\"\xf8\x05\n" +
 	"\fStaffCheckIn\x12\x14\n" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x125\n" +
 	"\x05stops\x18\x02 \x03(\v2\x1f.latchkey.property.v1.StaffStopR\x05stops\x12\x19\n" +
@@ -875,7 +893,9 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\vaccepted_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"acceptedAt\x12<\n" +
 	"\acleared\x18\r \x03(\v2\".latchkey.property.v1.ClearedStageR\acleared\x128\n" +
-	"\x06guests\x18\x0e \x03(\v2 .latchkey.property.v1.StaffGuestR\x06guestsB\r\n" +
+	"\x06guests\x18\x0e \x03(\v2 .latchkey.property.v1.StaffGuestR\x06guests\x12!\n" +
+	"\farrival_time\x18\x0f \x01(\tR\varrivalTime\x12Q\n" +
+	"\x17house_rules_accepted_at\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\x14houseRulesAcceptedAtB\r\n" +
 	"\v_room_ready\"\xdb\x02\n" +
 	"\tStaffStop\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x12\n" +
@@ -982,41 +1002,42 @@ var file_latchkey_property_v1_checkin_proto_depIdxs = []int32{
 	13, // 5: latchkey.property.v1.StaffCheckIn.accepted_at:type_name -> google.protobuf.Timestamp
 	4,  // 6: latchkey.property.v1.StaffCheckIn.cleared:type_name -> latchkey.property.v1.ClearedStage
 	14, // 7: latchkey.property.v1.StaffCheckIn.guests:type_name -> latchkey.property.v1.StaffGuest
-	13, // 8: latchkey.property.v1.StaffStop.since:type_name -> google.protobuf.Timestamp
-	13, // 9: latchkey.property.v1.StaffStop.last_answered_at:type_name -> google.protobuf.Timestamp
-	13, // 10: latchkey.property.v1.ClearedStage.at:type_name -> google.protobuf.Timestamp
-	2,  // 11: latchkey.property.v1.ClearStageResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
-	2,  // 12: latchkey.property.v1.AskAgainResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
-	2,  // 13: latchkey.property.v1.EndCallResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
-	15, // 14: latchkey.property.v1.CheckInService.GetCheckInSettings:input_type -> latchkey.property.v1.GetCheckInSettingsRequest
-	16, // 15: latchkey.property.v1.CheckInService.UpdateCheckInSettings:input_type -> latchkey.property.v1.UpdateCheckInSettingsRequest
-	17, // 16: latchkey.property.v1.CheckInService.ListCheckInRules:input_type -> latchkey.property.v1.ListCheckInRulesRequest
-	0,  // 17: latchkey.property.v1.CheckInService.GetCheckIn:input_type -> latchkey.property.v1.GetCheckInRequest
-	5,  // 18: latchkey.property.v1.CheckInService.ClearStage:input_type -> latchkey.property.v1.ClearStageRequest
-	7,  // 19: latchkey.property.v1.CheckInService.AskAgain:input_type -> latchkey.property.v1.AskAgainRequest
-	9,  // 20: latchkey.property.v1.CheckInService.EndCall:input_type -> latchkey.property.v1.EndCallRequest
-	11, // 21: latchkey.property.v1.CheckInService.ResendInvitation:input_type -> latchkey.property.v1.ResendInvitationRequest
-	18, // 22: latchkey.property.v1.CheckInService.ListGuests:input_type -> latchkey.property.v1.ListGuestsRequest
-	19, // 23: latchkey.property.v1.CheckInService.ListDevices:input_type -> latchkey.property.v1.ListDevicesRequest
-	20, // 24: latchkey.property.v1.CheckInService.EndDevice:input_type -> latchkey.property.v1.EndDeviceRequest
-	21, // 25: latchkey.property.v1.CheckInService.GetSignature:input_type -> latchkey.property.v1.GetSignatureRequest
-	22, // 26: latchkey.property.v1.CheckInService.GetCheckInSettings:output_type -> latchkey.property.v1.GetCheckInSettingsResponse
-	23, // 27: latchkey.property.v1.CheckInService.UpdateCheckInSettings:output_type -> latchkey.property.v1.UpdateCheckInSettingsResponse
-	24, // 28: latchkey.property.v1.CheckInService.ListCheckInRules:output_type -> latchkey.property.v1.ListCheckInRulesResponse
-	1,  // 29: latchkey.property.v1.CheckInService.GetCheckIn:output_type -> latchkey.property.v1.GetCheckInResponse
-	6,  // 30: latchkey.property.v1.CheckInService.ClearStage:output_type -> latchkey.property.v1.ClearStageResponse
-	8,  // 31: latchkey.property.v1.CheckInService.AskAgain:output_type -> latchkey.property.v1.AskAgainResponse
-	10, // 32: latchkey.property.v1.CheckInService.EndCall:output_type -> latchkey.property.v1.EndCallResponse
-	12, // 33: latchkey.property.v1.CheckInService.ResendInvitation:output_type -> latchkey.property.v1.ResendInvitationResponse
-	25, // 34: latchkey.property.v1.CheckInService.ListGuests:output_type -> latchkey.property.v1.ListGuestsResponse
-	26, // 35: latchkey.property.v1.CheckInService.ListDevices:output_type -> latchkey.property.v1.ListDevicesResponse
-	27, // 36: latchkey.property.v1.CheckInService.EndDevice:output_type -> latchkey.property.v1.EndDeviceResponse
-	28, // 37: latchkey.property.v1.CheckInService.GetSignature:output_type -> latchkey.property.v1.GetSignatureResponse
-	26, // [26:38] is the sub-list for method output_type
-	14, // [14:26] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	13, // 8: latchkey.property.v1.StaffCheckIn.house_rules_accepted_at:type_name -> google.protobuf.Timestamp
+	13, // 9: latchkey.property.v1.StaffStop.since:type_name -> google.protobuf.Timestamp
+	13, // 10: latchkey.property.v1.StaffStop.last_answered_at:type_name -> google.protobuf.Timestamp
+	13, // 11: latchkey.property.v1.ClearedStage.at:type_name -> google.protobuf.Timestamp
+	2,  // 12: latchkey.property.v1.ClearStageResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	2,  // 13: latchkey.property.v1.AskAgainResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	2,  // 14: latchkey.property.v1.EndCallResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	15, // 15: latchkey.property.v1.CheckInService.GetCheckInSettings:input_type -> latchkey.property.v1.GetCheckInSettingsRequest
+	16, // 16: latchkey.property.v1.CheckInService.UpdateCheckInSettings:input_type -> latchkey.property.v1.UpdateCheckInSettingsRequest
+	17, // 17: latchkey.property.v1.CheckInService.ListCheckInRules:input_type -> latchkey.property.v1.ListCheckInRulesRequest
+	0,  // 18: latchkey.property.v1.CheckInService.GetCheckIn:input_type -> latchkey.property.v1.GetCheckInRequest
+	5,  // 19: latchkey.property.v1.CheckInService.ClearStage:input_type -> latchkey.property.v1.ClearStageRequest
+	7,  // 20: latchkey.property.v1.CheckInService.AskAgain:input_type -> latchkey.property.v1.AskAgainRequest
+	9,  // 21: latchkey.property.v1.CheckInService.EndCall:input_type -> latchkey.property.v1.EndCallRequest
+	11, // 22: latchkey.property.v1.CheckInService.ResendInvitation:input_type -> latchkey.property.v1.ResendInvitationRequest
+	18, // 23: latchkey.property.v1.CheckInService.ListGuests:input_type -> latchkey.property.v1.ListGuestsRequest
+	19, // 24: latchkey.property.v1.CheckInService.ListDevices:input_type -> latchkey.property.v1.ListDevicesRequest
+	20, // 25: latchkey.property.v1.CheckInService.EndDevice:input_type -> latchkey.property.v1.EndDeviceRequest
+	21, // 26: latchkey.property.v1.CheckInService.GetSignature:input_type -> latchkey.property.v1.GetSignatureRequest
+	22, // 27: latchkey.property.v1.CheckInService.GetCheckInSettings:output_type -> latchkey.property.v1.GetCheckInSettingsResponse
+	23, // 28: latchkey.property.v1.CheckInService.UpdateCheckInSettings:output_type -> latchkey.property.v1.UpdateCheckInSettingsResponse
+	24, // 29: latchkey.property.v1.CheckInService.ListCheckInRules:output_type -> latchkey.property.v1.ListCheckInRulesResponse
+	1,  // 30: latchkey.property.v1.CheckInService.GetCheckIn:output_type -> latchkey.property.v1.GetCheckInResponse
+	6,  // 31: latchkey.property.v1.CheckInService.ClearStage:output_type -> latchkey.property.v1.ClearStageResponse
+	8,  // 32: latchkey.property.v1.CheckInService.AskAgain:output_type -> latchkey.property.v1.AskAgainResponse
+	10, // 33: latchkey.property.v1.CheckInService.EndCall:output_type -> latchkey.property.v1.EndCallResponse
+	12, // 34: latchkey.property.v1.CheckInService.ResendInvitation:output_type -> latchkey.property.v1.ResendInvitationResponse
+	25, // 35: latchkey.property.v1.CheckInService.ListGuests:output_type -> latchkey.property.v1.ListGuestsResponse
+	26, // 36: latchkey.property.v1.CheckInService.ListDevices:output_type -> latchkey.property.v1.ListDevicesResponse
+	27, // 37: latchkey.property.v1.CheckInService.EndDevice:output_type -> latchkey.property.v1.EndDeviceResponse
+	28, // 38: latchkey.property.v1.CheckInService.GetSignature:output_type -> latchkey.property.v1.GetSignatureResponse
+	27, // [27:39] is the sub-list for method output_type
+	15, // [15:27] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_checkin_proto_init() }

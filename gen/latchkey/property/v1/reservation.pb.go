@@ -637,7 +637,9 @@ type Arrival struct {
 	// The guest who booked.
 	GuestName string `protobuf:"bytes,9,opt,name=guest_name,json=guestName,proto3" json:"guest_name,omitempty"`
 	// The name of the space of the stay. If the PMS's room is not mapped: the PMS's id of the room.
-	SpaceName     *string `protobuf:"bytes,10,opt,name=space_name,json=spaceName,proto3,oneof" json:"space_name,omitempty"`
+	SpaceName *string `protobuf:"bytes,10,opt,name=space_name,json=spaceName,proto3,oneof" json:"space_name,omitempty"`
+	// When the guest says they arrive, HH:MM in the property's time zone. Absent: the guest has not said it.
+	ArrivalTime   *string `protobuf:"bytes,11,opt,name=arrival_time,json=arrivalTime,proto3,oneof" json:"arrival_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -738,6 +740,13 @@ func (x *Arrival) GetGuestName() string {
 func (x *Arrival) GetSpaceName() string {
 	if x != nil && x.SpaceName != nil {
 		return *x.SpaceName
+	}
+	return ""
+}
+
+func (x *Arrival) GetArrivalTime() string {
+	if x != nil && x.ArrivalTime != nil {
+		return *x.ArrivalTime
 	}
 	return ""
 }
@@ -886,7 +895,7 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.ArrivalListR\x04data\"h\n" +
 	"\vArrivalList\x121\n" +
 	"\x04list\x18\x01 \x03(\v2\x1d.latchkey.property.v1.ArrivalR\x04list\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x96\x03\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xcf\x03\n" +
 	"\aArrival\x12%\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tR\rreservationId\x12\x1d\n" +
 	"\n" +
@@ -901,9 +910,11 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"guest_name\x18\t \x01(\tR\tguestName\x12\"\n" +
 	"\n" +
 	"space_name\x18\n" +
-	" \x01(\tH\x01R\tspaceName\x88\x01\x01B\x14\n" +
+	" \x01(\tH\x01R\tspaceName\x88\x01\x01\x12&\n" +
+	"\farrival_time\x18\v \x01(\tH\x02R\varrivalTime\x88\x01\x01B\x14\n" +
 	"\x12_looked_at_minutesB\r\n" +
-	"\v_space_name\"\xe7\x01\n" +
+	"\v_space_nameB\x0f\n" +
+	"\r_arrival_time\"\xe7\x01\n" +
 	"\n" +
 	"ArrivalFix\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x1a\n" +
