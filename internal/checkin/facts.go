@@ -140,11 +140,22 @@ type Policy struct {
 
 // Blocks reports whether an amount holds the check-in back.
 func (p Policy) Blocks(owing money.Amount) bool {
-	switch {
-	case owing.Minor <= 0, p.Owing == OwingAllowed:
-		return false
-	case p.Owing == OwingThreshold:
-		return owing.Minor > p.Threshold
+	return p.rule() != OwingAllowed && owing.Minor > p.Limit(owing.Currency).Minor
+}
+
+// Limit returns the largest amount that does not hold the check-in back, unless the rule allows every amount.
+func (p Policy) Limit(currency string) money.Amount {
+	limit := money.Amount{Currency: currency}
+	if p.rule() == OwingThreshold {
+		limit.Minor = max(0, p.Threshold)
 	}
-	return true
+	return limit
+}
+
+// rule returns the rule, which is [OwingBlocks] if it is unknown.
+func (p Policy) rule() OwingRule {
+	if p.Owing == OwingAllowed || p.Owing == OwingThreshold {
+		return p.Owing
+	}
+	return OwingBlocks
 }

@@ -62,6 +62,10 @@ func newRecord(party *guest.Party, complete bool) (*record, error) {
 	return r, nil
 }
 
+func (r *record) policy() Policy {
+	return Policy{Owing: OwingRule(r.Property.OwingPolicy), Threshold: r.Property.OwingThresholdMinor}
+}
+
 // facts returns what decides about the check-in at a moment.
 func (r *record) facts(now time.Time) Facts {
 	f := Facts{
@@ -73,7 +77,7 @@ func (r *record) facts(now time.Time) Facts {
 		Party: r.party(),
 		Rules: Rules{
 			IdentityCheck: r.Settings.IdentityCheck, Signature: r.Settings.Signature, HouseRules: r.Settings.HouseRules != "",
-			Policy: Policy{Owing: OwingRule(r.Property.OwingPolicy), Threshold: r.Property.OwingThresholdMinor},
+			Policy: r.policy(),
 		},
 		Answer:             answerOf(r.stay.Answer),
 		Attempt:            r.attempt(),

@@ -137,6 +137,7 @@ func (r *record) stopParams(stop Stop) message.Params {
 	switch stop.Reason {
 	case StopOwing:
 		p["amount"] = stop.Owing.String()
+		p["limit"] = r.policy().Limit(stop.Owing.Currency).String()
 	case StopPartnerError:
 		p["status"] = strconv.Itoa(r.stay.Answer.Status)
 	case StopCheckInRefused:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"latchkey.dev/ent/schema"
@@ -24,6 +25,8 @@ type StopFacts struct {
 	Endpoint                      string    // Endpoint is the endpoint of the PMS that is the reason, or empty
 	Call                          string    // Call is the webhook-id of the call to it, or empty
 	LastAnsweredAt                time.Time // LastAnsweredAt is when getCheckInStatus last answered without an error, or zero
+	OwingPolicy                   OwingRule // OwingPolicy is the property's rule behind [StopOwing], or empty
+	OwingLimit                    string    // OwingLimit is the largest amount that the rule lets pass, such as "20.00", or empty
 }
 
 // FactsOf returns what staff see of a stop of a check-in.
@@ -33,6 +36,10 @@ func (s *Service) FactsOf(ctx context.Context, v View, stop Stop) (StopFacts, er
 		f.Text = kind.Message(v.record.stopParams(stop))
 	} else {
 		f.Text = stop.Message()
+	}
+	if stop.Reason == StopOwing {
+		f.OwingPolicy = v.Rules.Policy.rule()
+		f.OwingLimit, _, _ = strings.Cut(v.Rules.Policy.Limit(stop.Owing.Currency).String(), " ")
 	}
 	var answer schema.StatusAnswer
 	switch {

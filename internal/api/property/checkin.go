@@ -356,7 +356,7 @@ func staffStop(reason checkin.StopReason, facts checkin.StopFacts) *propertyv1.S
 	return &propertyv1.StaffStop{
 		Reason: string(reason), Text: message.Reader{}.Text(facts.Text), PartnerReason: facts.PartnerReason, PartnerMessage: facts.PartnerMessage,
 		PartnerStatus: int32(facts.Status), Since: convert.Time(facts.Since), Endpoint: facts.Endpoint, CallId: facts.Call,
-		LastAnsweredAt: convert.Time(facts.LastAnsweredAt),
+		LastAnsweredAt: convert.Time(facts.LastAnsweredAt), OwingPolicy: string(facts.OwingPolicy), OwingLimit: facts.OwingLimit,
 	}
 }
 

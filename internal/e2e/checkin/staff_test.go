@@ -1,6 +1,8 @@
 package checkin
 
 import (
+	"net/http"
+	"strings"
 	"testing"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
@@ -36,5 +38,43 @@ func TestStaffReadArrivalAndHouseRules(t *testing.T) {
 		if is := a.GetArrivalTime(); (a.GetReservationId() == g.stay) != (is == "22:00") {
 			t.Errorf("booking %s arrives at %q", a.GetPmsNumber(), is)
 		}
+	}
+}
+
+// Staff read at an open amount how much is owed, what the settings allow, and the booking's number.
+func TestStaffReadWhyAnAmountStops(t *testing.T) {
+	for _, c := range []struct {
+		policy        string
+		threshold     int
+		limit, notice string
+	}{
+		{"block", 0, "0.00", "more than 0.00 EUR stops"},
+		{"threshold", 2000, "20.00", "more than 20.00 EUR stops"},
+	} {
+		t.Run(c.policy, func(t *testing.T) {
+			t.Parallel()
+			w := open(t)
+			o, err := w.Do(t.Context(), w.Owner(), http.MethodPatch, "/v1/property", map[string]any{"settings": map[string]any{"owingPolicy": c.policy, "owingThresholdMinor": c.threshold}})
+			if err != nil || !o.OK() {
+				t.Fatal(o, err)
+			}
+			g := w.bind(w.book("B-1", "1001", "R101"))
+			_, err = w.PMS.SetOwing(t.Context(), "B-1", 84)
+			w.must(err)
+			g.press(false)
+			shown := g.staffView()
+			if len(shown.GetStops()) != 1 {
+				t.Fatalf("stops: %v", shown.GetStops())
+			}
+			stop := shown.GetStops()[0]
+			if shown.GetOwing() != "84.00" || stop.GetOwingPolicy() != c.policy || stop.GetOwingLimit() != c.limit {
+				t.Errorf("owing %s, policy %s, limit %s", shown.GetOwing(), stop.GetOwingPolicy(), stop.GetOwingLimit())
+			}
+			for _, part := range []string{"booking 1001", "84.00 EUR is owed", c.notice} {
+				if !strings.Contains(stop.GetText(), part) {
+					t.Errorf("staff do not read %q: %s", part, stop.GetText())
+				}
+			}
+		})
 	}
 }

@@ -319,8 +319,12 @@ type StaffStop struct {
 	CallId string `protobuf:"bytes,8,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
 	// When getCheckInStatus last answered without an error. Absent: never since the guest began.
 	LastAnsweredAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=last_answered_at,json=lastAnsweredAt,proto3" json:"last_answered_at,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Of the reason owing: what the property's settings say about an amount owed, block or threshold. Otherwise empty.
+	OwingPolicy string `protobuf:"bytes,10,opt,name=owing_policy,json=owingPolicy,proto3" json:"owing_policy,omitempty"`
+	// Of the reason owing: the largest amount that does not stop the check-in, such as "20.00". The currency is that of the amount owed.
+	OwingLimit    string `protobuf:"bytes,11,opt,name=owing_limit,json=owingLimit,proto3" json:"owing_limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StaffStop) Reset() {
@@ -414,6 +418,20 @@ func (x *StaffStop) GetLastAnsweredAt() *timestamppb.Timestamp {
 		return x.LastAnsweredAt
 	}
 	return nil
+}
+
+func (x *StaffStop) GetOwingPolicy() string {
+	if x != nil {
+		return x.OwingPolicy
+	}
+	return ""
+}
+
+func (x *StaffStop) GetOwingLimit() string {
+	if x != nil {
+		return x.OwingLimit
+	}
+	return ""
 }
 
 // ClearedStage is a stage that was cleared.
@@ -896,7 +914,7 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\x06guests\x18\x0e \x03(\v2 .latchkey.property.v1.StaffGuestR\x06guests\x12!\n" +
 	"\farrival_time\x18\x0f \x01(\tR\varrivalTime\x12Q\n" +
 	"\x17house_rules_accepted_at\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\x14houseRulesAcceptedAtB\r\n" +
-	"\v_room_ready\"\xdb\x02\n" +
+	"\v_room_ready\"\x9f\x03\n" +
 	"\tStaffStop\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12%\n" +
@@ -906,7 +924,11 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\x05since\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x1a\n" +
 	"\bendpoint\x18\a \x01(\tR\bendpoint\x12\x17\n" +
 	"\acall_id\x18\b \x01(\tR\x06callId\x12D\n" +
-	"\x10last_answered_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x0elastAnsweredAt\"z\n" +
+	"\x10last_answered_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x0elastAnsweredAt\x12!\n" +
+	"\fowing_policy\x18\n" +
+	" \x01(\tR\vowingPolicy\x12\x1f\n" +
+	"\vowing_limit\x18\v \x01(\tR\n" +
+	"owingLimit\"z\n" +
 	"\fClearedStage\x12\x14\n" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x0e\n" +
 	"\x02by\x18\x02 \x01(\tR\x02by\x12*\n" +
