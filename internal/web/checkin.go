@@ -70,7 +70,7 @@ func (x *exchange) stage(status int, c *guestv1.CheckIn) error {
 	default:
 		p.Refresh = 30 // staff act
 	}
-	p.Data = v
+	p.Data, p.OnPhone = v, v.Retry || c.GetStage() == "waiting"
 	return x.render(status, "stage", p)
 }
 

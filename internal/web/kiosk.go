@@ -239,7 +239,7 @@ func (s *site) kioskHelp(x *exchange) error {
 func (s *site) showPhone(x *exchange) error {
 	p := x.stayPage("web.phone.title")
 	p.Back = x.flow.stagePage(x.flow.Stay.GetCheckIn())
-	p.Data = x.phoneQR()
+	p.Data, p.OnPhone = x.phoneQR(), true
 	return x.render(http.StatusOK, "phone", p)
 }
 

@@ -88,7 +88,29 @@ func TestKioskFlow(t *testing.T) {
 	b.checkSecrets()
 }
 
-// A guest whose check-in stops can wait for it on a phone, but not for a stop that only the desk ends.
+// Every screen with a stay leads to the guest's own phone, once: by a button where waiting on the phone helps, otherwise in the foot.
+func TestScreensOfferThePhone(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	b.enrol()
+	b.moves("/k/find", form(facts("8790", "Silva")...), "/k/you")
+	offers := func(path, stage string, want int) {
+		t.Helper()
+		f.stay.CheckIn = &guestv1.CheckIn{Stage: stage}
+		if page := b.get(path); strings.Count(page.body, `href="/k/phone"`) != want {
+			t.Errorf("%s at %s: offers the phone %d times, want %d", path, stage, strings.Count(page.body, `href="/k/phone"`), want)
+		}
+	}
+	offers("/k/you", "start", 1)
+	offers("/k/form/2.name", "details", 1)
+	offers("/k/confirm", "confirmDetails", 1)
+	offers("/k/asking", "waiting", 1)
+	offers("/k/phone", "waiting", 0)
+	offers("/k/code", "checkedIn", 0)
+	offers("/k/", "start", 0)
+}
+
+// A stop that the desk ends has the phone in the foot only.
 func TestStopOffersThePhone(t *testing.T) {
 	f := newFake()
 	b := f.client(t)
@@ -99,8 +121,9 @@ func TestStopOffersThePhone(t *testing.T) {
 		retry  bool
 	}{{"roomNotReady", true}, {"stageRefused", false}} {
 		f.stay.CheckIn = &guestv1.CheckIn{Stage: "stopped", Stops: []*guestv1.CheckInStop{{Reason: c.reason, Retry: c.retry}}}
-		if page := b.get("/k/stop"); strings.Contains(page.body, `href="/k/phone"`) != c.retry {
-			t.Errorf("%s: offers the phone: %v\n%s", c.reason, !c.retry, plain(page.body))
+		page := b.get("/k/stop")
+		if button := strings.Contains(page.body, `class="button second" href="/k/phone"`); button != c.retry || strings.Count(page.body, `href="/k/phone"`) != 1 {
+			t.Errorf("%s: a button leads to the phone: %v\n%s", c.reason, button, plain(page.body))
 		}
 	}
 }

@@ -34,6 +34,7 @@ type page struct {
 	LookURL  string // where the page sends the choice of its look, or ""
 	Keeps    bool   // the page has a form with answers, which it shows again after a choice of its look
 	Called   bool   // staff have been called, so that the page does not offer it
+	OnPhone  bool   // the page itself leads to the guest's phone, or is about it
 	Data     any
 
 	Languages []string // those that have texts
@@ -64,6 +65,12 @@ func (p *page) Name(name string) string { return p.prefix + name }
 
 // File returns the URL of a file of static.
 func (p *page) File(name string) string { return p.files.URL(name) }
+
+// OffersPhone reports whether the foot of the page leads to the guest's own phone: at a kiosk, until the code is shown.
+func (p *page) OffersPhone() bool {
+	stage := p.Flow.Stay.GetCheckIn().GetStage()
+	return p.Kiosk && p.Flow.Stay != nil && !p.OnPhone && stage != "checkedIn" && stage != "ended"
+}
 
 // Now returns when the page was rendered.
 func (p *page) Now() *timestamppb.Timestamp { return timestamppb.New(p.now) }
