@@ -17,13 +17,13 @@ const (
 )
 
 // A cancelation ended a link or a session that was valid then and has not expired since. A link that was replaced before is a stranger to the
-// stay. A tablet in the lobby tells its next guest nothing.
+// stay. A tablet gets no other reason than a cancelation. It forgets its guest's session at its start page, so it tells the next guest nothing.
 const (
 	isCanceled       = `(r.state = 'canceled' AND (t.revoked_at IS NULL OR t.revoked_at >= r.canceled_at))`
 	ofStay           = ` AS t JOIN reservations AS r ON r.id = t.reservation_id AND r.property_id = t.property_id WHERE t.mac = $1 AND t.expires_at > $2 AND r.erased_at IS NULL`
 	findCanceledLink = `SELECT t.property_id FROM guest_links` + ofStay + ` AND ` + isCanceled
 	findEndedSession = `SELECT t.property_id, CASE WHEN ` + isCanceled + ` THEN 'canceled' ELSE 'accessEnded' END FROM guest_sessions` + ofStay + `
-	AND (r.state = 'canceled' OR t.revoked_at IS NOT NULL) AND t.origin IN ('mail', 'door')`
+	AND (r.state = 'canceled' OR t.revoked_at IS NOT NULL) AND (t.origin IN ('mail', 'door') OR ` + isCanceled + `)`
 )
 
 var errNotEnded = fault.New(fault.NotFound, fault.StayNotFound, "the token is unknown or expired, or its session has not ended")
@@ -43,8 +43,7 @@ func PropertyOfCanceledLink(view *db.Tx, keys *keyring.Ring, secret string) (pro
 	return propertyID, nil
 }
 
-// PropertyOfEndedSession returns the property of a session on a guest's own device that was ended, and by what. Sessions that go on or have
-// expired are not found.
+// PropertyOfEndedSession returns the property of a session that was ended, and by what. Sessions that go on or have expired are not found.
 func PropertyOfEndedSession(view *db.Tx, keys *keyring.Ring, token string) (propertyID string, by Ending, err error) {
 	if !keyring.IsToken(token, keyring.SessionToken) {
 		return "", "", errNotEnded

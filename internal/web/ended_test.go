@@ -81,3 +81,41 @@ func TestEndedSession(t *testing.T) {
 		t.Errorf("the page does not lead to the other stay: %s", a.body)
 	}
 }
+
+// The guest at a tablet whose stay is canceled in the middle reads it, with nothing of the stay. The next guest reads nothing of it.
+func TestCanceledAtTheTablet(t *testing.T) {
+	for name, step := range map[string]func(b *client) answer{
+		"a page":  func(b *client) answer { return b.get("/k/confirm") },
+		"a press": func(b *client) answer { return b.do(http.MethodPost, "/k/confirm", form("do", "complete")) },
+		"a script": func(b *client) answer {
+			b.headers = map[string]string{"Latchkey-Script": "1"}
+			defer func() { b.headers = nil }()
+			a := b.get("/k/asking")
+			a.moved = a.header.Get("Latchkey-Location")
+			return a
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake()
+			b := f.client(t)
+			b.enrol()
+			b.moves("/k/find", form(facts("8790", "Silva")...), "/k/you")
+			f.canceled = true
+			if a := step(b); a.moved != "/k/canceled" || !strings.Contains(strings.Join(a.header.Values("Set-Cookie"), "\n"), visitCookie+"=;") {
+				t.Fatalf("moves to %q with the cookies %q", a.moved, a.header.Values("Set-Cookie"))
+			}
+			page := b.shows("/k/canceled", "This booking is canceled", "This booking at Hostel Miramar was canceled", "+351210000000")
+			for _, private := range []string{"Ana", "Silva", "8790", "21 November", "rsv_1", "204"} {
+				if strings.Contains(page.body, private) {
+					t.Errorf("the page shows %q: %s", private, plain(page.body))
+				}
+			}
+			if a := b.get("/k/confirm"); a.moved != "/k/" {
+				t.Errorf("the next request moves to %q", a.moved)
+			}
+			if next := b.get("/k/"); strings.Contains(plain(next.body), "canceled") {
+				t.Errorf("the next guest reads it: %s", plain(next.body))
+			}
+		})
+	}
+}

@@ -129,7 +129,7 @@ func (f *fakeAPI) call(ctx context.Context, token string) error {
 	if f.fails != nil {
 		return f.fails
 	}
-	if token != "" && (c.token != token || f.canceled || f.revoked) {
+	if token != "" && (c.token != token || token == staySession && (f.canceled || f.revoked)) {
 		return fault.New(fault.Unauthenticated, "", "wrong token")
 	}
 	if c.key != "" {

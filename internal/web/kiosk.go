@@ -30,8 +30,39 @@ func (s *site) tabletSession(h handler) handler {
 		if x.token = x.cookie(visitCookie); x.token == "" {
 			return x.redirect("/k/")
 		}
-		return h(x)
+		err := h(x)
+		if err == nil || s.api.Fault(err).Kind != fault.Unauthenticated {
+			return err
+		}
+		return x.endCanceledVisit(err)
 	})
+}
+
+// endCanceledVisit moves the guest whose stay the PMS canceled to a page that says so. The tablet forgets the session first, so the next
+// guest does not read it.
+func (x *exchange) endCanceledVisit(refused error) error {
+	ended, err := x.site.api.Links.GetEndedSession(x.callContextOf(""), &guestv1.GetEndedSessionRequest{Token: x.token})
+	switch {
+	case err != nil && x.site.api.Fault(err).Kind != fault.NotFound:
+		return err
+	case err != nil, ended.GetData().GetReason() != "canceled":
+		return refused
+	}
+	x.forgetVisit()
+	return x.redirect("/k/canceled")
+}
+
+// showCanceled says that a stay was canceled, and shows nothing of it.
+func (s *site) showCanceled(x *exchange) error {
+	k, err := x.kiosk()
+	if err != nil {
+		return err
+	}
+	p := x.newPage(k.GetProperty(), "web.canceled")
+	v := problemView{Text: p.T("web.canceled.text", "property", k.GetProperty().GetName())}
+	v.URL, v.Label = x.wayOn(http.StatusOK)
+	p.Data = v
+	return x.render(http.StatusOK, "problem", p)
 }
 
 type enrolView struct{ Wrong bool }
@@ -129,6 +160,10 @@ func (x *exchange) endGuestSession() {
 	}
 	// A session that cannot be ended now ends by itself.
 	_, _ = x.site.api.Stays.EndSession(x.callContextOf(token), &guestv1.EndSessionRequest{})
+	x.forgetVisit()
+}
+
+func (x *exchange) forgetVisit() {
 	x.dropCookie(visitCookie)
 	x.w.Header().Set("Clear-Site-Data", `"cache"`)
 }

@@ -142,6 +142,7 @@ func (s *site) routes() map[string]handler {
 		"GET /k/{$}":          s.tablet(s.showKiosk),
 		"GET /k/closed":       s.showClosed,
 		"GET /k/cut":          s.showCut,
+		"GET /k/canceled":     s.tablet(s.showCanceled),
 		"GET /k/find":         s.tablet(s.showFind),
 		"POST /k/find":        s.tablet(s.findAtKiosk),
 		"GET /k/which":        s.tablet(s.showFind),

@@ -42,3 +42,26 @@ func TestGuestReadsThatTheBookingIsCanceled(t *testing.T) {
 		}
 	}
 }
+
+// The PMS cancels the stay while its guest waits at the tablet. The guest reads it, with nothing of the stay, and the next guest does not.
+func TestGuestAtTheTabletReadsThatTheBookingIsCanceled(t *testing.T) {
+	w := open(t)
+	w.book("B-1", "1001", "R101", nil)
+	w.PMS.SetCheckInConduct("B-1", sandbox.NoUpdate)
+	k := w.enrol()
+	k.Next("Check in", "Find your booking")
+	w.findAt(k, "1001", "Lovelace")
+	k.WaitHeading("Is this your booking?")
+	k.Click("Yes, check in")
+	w.fillAtKiosk(k, "Ada", "Lovelace")
+	walkTo(k, "You are checked in")
+	if _, err := w.PMS.Push(t.Context(), "B-1", map[string]any{"state": "canceled"}); err != nil {
+		t.Fatal(err)
+	}
+	k.WaitHeading("This booking is canceled")
+	k.WaitText("+351 21 000 0000")
+	k.Axe()
+	w.leavesNothing(k, "Lovelace", "Room 101", "1001")
+	k.Next("Go to the start page", "Check in here")
+	w.leavesNothing(k, "Lovelace", "canceled", "1001")
+}
