@@ -1,6 +1,9 @@
 package mail
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Room is a reservation of a booking, and how far its invitation is. A booking is one reservation, or the reservations of a group.
 type Room struct {
@@ -36,6 +39,8 @@ const (
 	quietTime = 90 * time.Second
 	// maxQuietWait is the longest wait of a due invitation in a group that keeps changing.
 	maxQuietWait = 10 * time.Minute
+	// quietToday replaces quietTime if a room's day of arrival has come: the guest may be on the way.
+	quietToday = 5 * time.Second
 )
 
 // MaxLinks is the most rooms that one mail lists. A booker of more gets several mails: mail programs cut off long ones.
@@ -46,7 +51,7 @@ func Decide(rooms []Room, grouped bool, when Schedule, now time.Time) Decision {
 	var d Decision
 	complete := now
 	if grouped {
-		complete = completeAt(rooms)
+		complete = completeAt(rooms, when, now)
 	}
 	due := map[Due]map[string]bool{DueInvitation: {}, DueReminder: {}} // the addresses with a mail that may be sent now
 	current, kinds := make([]Room, len(rooms)), make([]Due, len(rooms))
@@ -82,9 +87,13 @@ func Decide(rooms []Room, grouped bool, when Schedule, now time.Time) Decision {
 }
 
 // completeAt returns when a group counts as complete.
-func completeAt(rooms []Room) (at time.Time) {
+func completeAt(rooms []Room, when Schedule, now time.Time) (at time.Time) {
+	quiet := quietTime
+	if slices.ContainsFunc(rooms, func(r Room) bool { return r.mayBeInvited(when, now) && !now.Before(daysBefore(r.From, 0, when.Zone)) }) {
+		quiet = quietToday
+	}
 	for _, r := range rooms {
-		if end := r.Changed.Add(quietTime); end.After(at) {
+		if end := r.Changed.Add(quiet); end.After(at) {
 			at = end
 		}
 	}
