@@ -16,6 +16,8 @@ type checkInCommands struct {
 	Ask      checkInAsk      `cmd:"" help:"Ask the PMS again at once, or repeat a checkIn call without an answer."`
 	EndCall  checkInEndCall  `cmd:"" name:"end-call" help:"End a checkIn call without an answer, if the PMS shows that the guest is not checked in."`
 	Resend   checkInResend   `cmd:"" help:"Mail the booker a new link."`
+	Guests   checkInGuests   `cmd:"" help:"Show the guests of a reservation with their data. The read is recorded."`
+	Sign     checkInSign     `cmd:"" name:"signature" help:"Write the signature that a guest drew on a screen as an SVG image. The read is recorded."`
 	Devices  checkInDevices  `cmd:"" help:"List the devices that act for the guests of a reservation."`
 	EndDev   checkInEndDev   `cmd:"" name:"end-device" help:"End the session of one device at once, such as of a lost phone."`
 	Settings checkInSettings `cmd:"" help:"Show or change the rules of self check-in."`
@@ -25,6 +27,11 @@ type checkInCommands struct {
 
 type checkInShow struct {
 	ID string `arg:"" name:"reservation" help:"The reservation's number or id, or the booker's name."`
+}
+
+func (checkInShow) Help() string {
+	return `Example:
+  latchkey checkin show 4711`
 }
 
 func (c *checkInShow) Run(ctx context.Context, r *remote, io *streams) error {
@@ -92,6 +99,12 @@ type checkInAsk struct {
 	ID string `arg:"" name:"reservation" help:"The reservation's number or id, or the booker's name."`
 }
 
+func (checkInAsk) Help() string {
+	return `Examples:
+  latchkey checkin ask 4711
+  latchkey checkin ask Lovelace`
+}
+
 func (c *checkInAsk) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -109,7 +122,8 @@ type checkInEndCall struct {
 
 func (checkInEndCall) Help() string {
 	return `Look at the PMS first. If the guest is checked in there, do not end the call: let the PMS send the reservation as started. If the
-guest is not checked in, end the call; the guest's next press makes another call under a new idempotency key.`
+guest is not checked in, end the call; the guest's next press makes another call under a new idempotency key. Example:
+  latchkey checkin end-call 4711`
 }
 
 func (c *checkInEndCall) Run(ctx context.Context, r *remote, io *streams) error {
@@ -127,6 +141,11 @@ type checkInResend struct {
 	ID string `arg:"" name:"reservation" help:"The reservation's number or id, or the booker's name."`
 }
 
+func (checkInResend) Help() string {
+	return `Only the newest link works, except on a device that opened an earlier one. Example:
+  latchkey checkin resend 4711`
+}
+
 func (c *checkInResend) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -140,6 +159,11 @@ func (c *checkInResend) Run(ctx context.Context, r *remote, io *streams) error {
 
 type checkInDevices struct {
 	ID string `arg:"" name:"reservation" help:"The reservation's number or id, or the booker's name."`
+}
+
+func (checkInDevices) Help() string {
+	return `Example:
+  latchkey checkin devices 4711`
 }
 
 func (c *checkInDevices) Run(ctx context.Context, r *remote, io *streams) error {
@@ -253,6 +277,12 @@ func inOneLine(text string) string {
 }
 
 type checkInRules struct{}
+
+func (checkInRules) Help() string {
+	return `Choose one with: latchkey checkin settings --rule PT. Examples:
+  latchkey checkin rules
+  latchkey checkin rules --json`
+}
 
 func (*checkInRules) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {

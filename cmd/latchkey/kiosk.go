@@ -46,6 +46,11 @@ func (s *session) printKioskCode(k *propertyv1.Kiosk, code string, until *timest
 
 type kioskList struct{}
 
+func (kioskList) Help() string {
+	return `Example:
+  latchkey kiosk list`
+}
+
 func (*kioskList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewKioskServiceClient(s.conn).ListKiosks(s, &propertyv1.ListKiosksRequest{})
@@ -63,6 +68,11 @@ type kioskReset struct {
 	ID string `arg:"" name:"kiosk" help:"The kiosk's name or id (ksk_...)."`
 }
 
+func (kioskReset) Help() string {
+	return `The tablet must be enrolled again, with the new code. Example:
+  latchkey kiosk reset Lobby`
+}
+
 func (c *kioskReset) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aKiosk, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewKioskServiceClient(s.conn).ResetKiosk(s, &propertyv1.ResetKioskRequest{Id: c.ID})
@@ -72,6 +82,11 @@ func (c *kioskReset) Run(ctx context.Context, r *remote, io *streams) error {
 
 type kioskDelete struct {
 	ID string `arg:"" name:"kiosk" help:"The kiosk's name or id (ksk_...)."`
+}
+
+func (kioskDelete) Help() string {
+	return `Example:
+  latchkey kiosk delete Lobby`
 }
 
 func (c *kioskDelete) Run(ctx context.Context, r *remote, io *streams) error {

@@ -26,6 +26,12 @@ type mailList struct {
 	Limit       int32  `default:"50" help:"At most this many, up to 200."`
 }
 
+func (mailList) Help() string {
+	return `Examples:
+  latchkey mail list
+  latchkey mail list --state bounced`
+}
+
 func (c *mailList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		ask := &propertyv1.ListMailsRequest{State: c.State, PageSize: c.Limit}
@@ -55,6 +61,11 @@ type mailShow struct {
 	ID string `arg:"" name:"mail" help:"The id of a mail (mai_...)."`
 }
 
+func (mailShow) Help() string {
+	return `Example:
+  latchkey mail show mai_01JD3Q`
+}
+
 func (c *mailShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewMailServiceClient(s.conn).GetMail(s, &propertyv1.GetMailRequest{Id: c.ID})
@@ -71,6 +82,11 @@ func (c *mailShow) Run(ctx context.Context, r *remote, io *streams) error {
 
 type mailResend struct {
 	ID string `arg:"" name:"mail" help:"The id of a mail (mai_...)."`
+}
+
+func (mailResend) Help() string {
+	return `Example:
+  latchkey mail resend mai_01JD3Q`
 }
 
 func (c *mailResend) Run(ctx context.Context, r *remote, io *streams) error {
@@ -145,6 +161,11 @@ type mailTest struct {
 	To string `arg:"" name:"address" help:"The recipient."`
 }
 
+func (mailTest) Help() string {
+	return `Example:
+  latchkey mail test you@example.com`
+}
+
 func (c *mailTest) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewMailServiceClient(s.conn).SendTestMail(s, &propertyv1.SendTestMailRequest{To: c.To})
@@ -167,6 +188,12 @@ type mailInvite struct {
 	ID  string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
 	On  bool   `xor:"switch" help:"Switch the invitations on. Those that are due now are sent at once."`
 	Off bool   `xor:"switch" help:"Switch the invitations off."`
+}
+
+func (mailInvite) Help() string {
+	return `Examples:
+  latchkey mail invite INTEGRATION
+  latchkey mail invite INTEGRATION --on`
 }
 
 func (c *mailInvite) Run(ctx context.Context, r *remote, io *streams) error {
