@@ -12,12 +12,13 @@ var english = message.Reader{Language: message.English}
 func Explanation(e explain.Explanation) *partnerv1.Explanation {
 	out := &partnerv1.Explanation{
 		ReservationId: e.ReservationID, State: string(e.State), Truncated: e.Truncated, Forgotten: e.Forgotten, AsOf: Time(e.AsOf),
-		Sentence: english.Text(e.Text), Advice: english.Text(e.Advice), CompleteAfter: Time(e.CompleteAfter),
+		Reason: e.Reason, Sentence: english.Text(e.Text), Advice: english.Text(e.Advice), CompleteAfter: Time(e.CompleteAfter),
 	}
 	for _, d := range e.Doors {
 		out.Doors = append(out.Doors, &partnerv1.ExplainedDoor{
 			DoorId: d.DoorID, Name: d.Name, Kind: string(d.Kind), Verdict: string(d.Outcome), OpensAt: Time(d.At),
 			Evidence: string(d.Evidence), Reason: d.Reason, Sentence: english.Text(d.Text), StaffSentence: english.Text(explain.ForStaff(d.Text)), Advice: english.Text(d.Advice),
+			Parameters: Struct(d.Text.Params),
 		})
 	}
 	for _, s := range e.Steps {

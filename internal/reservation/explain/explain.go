@@ -85,6 +85,7 @@ type Explanation struct {
 	Forgotten     bool
 	AsOf          time.Time
 	CompleteAfter time.Time // CompleteAfter is the time after which no step of a truncated timeline is missing; zero if unknown
+	Reason        string    // Reason limits the access of the whole stay; Text and Advice are about it
 	Text, Advice  message.Message
 }
 
@@ -123,7 +124,7 @@ func Explain(f Facts) Explanation {
 	}
 	for _, r := range f.Plan.Reasons {
 		if slices.Contains(wholeStay, r) {
-			e.Text, e.Advice = textOf(r), adviceOn(r)
+			e.Reason, e.Text, e.Advice = r, textOf(r), adviceOn(r)
 			break
 		}
 	}

@@ -250,10 +250,10 @@ func TestVerdicts(t *testing.T) {
 func TestSentenceOfTheStay(t *testing.T) {
 	f := stay()
 	f.Plan = access.Plan{Reasons: []string{space.SpaceNotMapped}}
-	if e := Explain(f); text(e.Text) == "" || text(e.Advice) == "" || len(e.Doors) != 0 {
+	if e := Explain(f); e.Reason != space.SpaceNotMapped || text(e.Text) == "" || text(e.Advice) == "" || len(e.Doors) != 0 {
 		t.Errorf("%+v", e)
 	}
-	if e := Explain(stay()); text(e.Text) != "" || text(e.Advice) != "" {
+	if e := Explain(stay()); e.Reason != "" || text(e.Text) != "" || text(e.Advice) != "" {
 		t.Errorf("nothing stands in the way, and %+v", e)
 	}
 }

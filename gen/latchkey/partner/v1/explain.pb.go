@@ -49,6 +49,9 @@ type Explanation struct {
 	Forgotten bool `protobuf:"varint,9,opt,name=forgotten,proto3" json:"forgotten,omitempty"`
 	// If truncated: the steps after this time are complete, and earlier ones may be missing. Absent: the time is not known.
 	CompleteAfter *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=complete_after,json=completeAfter,proto3" json:"complete_after,omitempty"`
+	// The reason that sentence and advice are about: a camelCase word. They have no parameters. Empty: nothing limits the access of
+	// the whole stay.
+	Reason        string `protobuf:"bytes,11,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -153,6 +156,13 @@ func (x *Explanation) GetCompleteAfter() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Explanation) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // ExplainedDoor is one door of a stay, now.
 type ExplainedDoor struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -176,6 +186,9 @@ type ExplainedDoor struct {
 	Advice string `protobuf:"bytes,9,opt,name=advice,proto3" json:"advice,omitempty"`
 	// The verdict in words for staff.
 	StaffSentence string `protobuf:"bytes,10,opt,name=staff_sentence,json=staffSentence,proto3" json:"staff_sentence,omitempty"`
+	// The parameters of the sentences, by name; the kind of the sentences is the verdict. A parameter that is a text of its own has
+	// its kind and parameters. The kind of the advice is the reason, and it has no parameters.
+	Parameters    *structpb.Struct `protobuf:"bytes,11,opt,name=parameters,proto3" json:"parameters,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -278,6 +291,13 @@ func (x *ExplainedDoor) GetStaffSentence() string {
 		return x.StaffSentence
 	}
 	return ""
+}
+
+func (x *ExplainedDoor) GetParameters() *structpb.Struct {
+	if x != nil {
+		return x.Parameters
+	}
+	return nil
 }
 
 // ExplainedStep is one thing that happened.
@@ -604,7 +624,7 @@ var File_latchkey_partner_v1_explain_proto protoreflect.FileDescriptor
 
 const file_latchkey_partner_v1_explain_proto_rawDesc = "" +
 	"\n" +
-	"!latchkey/partner/v1/explain.proto\x12\x13latchkey.partner.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa2\x03\n" +
+	"!latchkey/partner/v1/explain.proto\x12\x13latchkey.partner.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xba\x03\n" +
 	"\vExplanation\x12%\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tR\rreservationId\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x128\n" +
@@ -616,7 +636,8 @@ const file_latchkey_partner_v1_explain_proto_rawDesc = "" +
 	"\x06advice\x18\b \x01(\tR\x06advice\x12\x1c\n" +
 	"\tforgotten\x18\t \x01(\bR\tforgotten\x12A\n" +
 	"\x0ecomplete_after\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.TimestampR\rcompleteAfter\"\xb0\x02\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\rcompleteAfter\x12\x16\n" +
+	"\x06reason\x18\v \x01(\tR\x06reason\"\xe9\x02\n" +
 	"\rExplainedDoor\x12\x17\n" +
 	"\adoor_id\x18\x01 \x01(\tR\x06doorId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -628,7 +649,10 @@ const file_latchkey_partner_v1_explain_proto_rawDesc = "" +
 	"\bsentence\x18\b \x01(\tR\bsentence\x12\x16\n" +
 	"\x06advice\x18\t \x01(\tR\x06advice\x12%\n" +
 	"\x0estaff_sentence\x18\n" +
-	" \x01(\tR\rstaffSentence\"\x91\x03\n" +
+	" \x01(\tR\rstaffSentence\x127\n" +
+	"\n" +
+	"parameters\x18\v \x01(\v2\x17.google.protobuf.StructR\n" +
+	"parameters\"\x91\x03\n" +
 	"\rExplainedStep\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
 	"\x05actor\x18\x02 \x01(\tR\x05actor\x12\x12\n" +
@@ -685,20 +709,21 @@ var file_latchkey_partner_v1_explain_proto_goTypes = []any{
 	(*structpb.Struct)(nil),            // 8: google.protobuf.Struct
 }
 var file_latchkey_partner_v1_explain_proto_depIdxs = []int32{
-	1, // 0: latchkey.partner.v1.Explanation.doors:type_name -> latchkey.partner.v1.ExplainedDoor
-	2, // 1: latchkey.partner.v1.Explanation.steps:type_name -> latchkey.partner.v1.ExplainedStep
-	7, // 2: latchkey.partner.v1.Explanation.as_of:type_name -> google.protobuf.Timestamp
-	7, // 3: latchkey.partner.v1.Explanation.complete_after:type_name -> google.protobuf.Timestamp
-	7, // 4: latchkey.partner.v1.ExplainedDoor.opens_at:type_name -> google.protobuf.Timestamp
-	7, // 5: latchkey.partner.v1.ExplainedStep.at:type_name -> google.protobuf.Timestamp
-	8, // 6: latchkey.partner.v1.ExplainedStep.parameters:type_name -> google.protobuf.Struct
-	0, // 7: latchkey.partner.v1.FindExplanationResponse.data:type_name -> latchkey.partner.v1.Explanation
-	0, // 8: latchkey.partner.v1.ExplainReservationResponse.data:type_name -> latchkey.partner.v1.Explanation
-	9, // [9:9] is the sub-list for method output_type
-	9, // [9:9] is the sub-list for method input_type
-	9, // [9:9] is the sub-list for extension type_name
-	9, // [9:9] is the sub-list for extension extendee
-	0, // [0:9] is the sub-list for field type_name
+	1,  // 0: latchkey.partner.v1.Explanation.doors:type_name -> latchkey.partner.v1.ExplainedDoor
+	2,  // 1: latchkey.partner.v1.Explanation.steps:type_name -> latchkey.partner.v1.ExplainedStep
+	7,  // 2: latchkey.partner.v1.Explanation.as_of:type_name -> google.protobuf.Timestamp
+	7,  // 3: latchkey.partner.v1.Explanation.complete_after:type_name -> google.protobuf.Timestamp
+	7,  // 4: latchkey.partner.v1.ExplainedDoor.opens_at:type_name -> google.protobuf.Timestamp
+	8,  // 5: latchkey.partner.v1.ExplainedDoor.parameters:type_name -> google.protobuf.Struct
+	7,  // 6: latchkey.partner.v1.ExplainedStep.at:type_name -> google.protobuf.Timestamp
+	8,  // 7: latchkey.partner.v1.ExplainedStep.parameters:type_name -> google.protobuf.Struct
+	0,  // 8: latchkey.partner.v1.FindExplanationResponse.data:type_name -> latchkey.partner.v1.Explanation
+	0,  // 9: latchkey.partner.v1.ExplainReservationResponse.data:type_name -> latchkey.partner.v1.Explanation
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_partner_v1_explain_proto_init() }
