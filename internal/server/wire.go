@@ -254,14 +254,14 @@ func (p *parts) staticValidation() map[string]func(proto.Message) []fault.Field 
 }
 
 // inner returns the interceptor closest to the handlers. It traces each call and answers repeated calls with an Idempotency-Key.
-func (s *Server) inner(p *parts) grpc.UnaryServerInterceptor {
-	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+func (s *Server) inner(p *parts) chain.Interceptor {
+	return func(ctx context.Context, call *chain.Call, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		if s.around != nil {
 			handler := next
 			next = func(ctx context.Context, req any) (any, error) { return s.around(ctx, req, info, handler) }
 		}
 		ctx, end := s.span(ctx, info.FullMethod, attribute.String("rpc.system", "grpc"))
-		answer, err := p.memory.Unary(ctx, req, info, next)
+		answer, err := p.memory.Unary(ctx, call, req, info, next)
 		end(err)
 		return answer, err
 	}

@@ -139,7 +139,7 @@ func TestIdempotencyKeys(t *testing.T) {
 	call := func(keys ...string) (got string, err error) {
 		ctx := metadata.NewIncomingContext(t.Context(), metadata.MD{"access-token": {"at"}, "idempotency-key": keys})
 		_, err = c.Unary(ctx, &partnerv1.UpsertReservationRequest{}, &grpc.UnaryServerInfo{FullMethod: upsert}, func(ctx context.Context, _ any) (any, error) {
-			got = chain.IdempotencyKey(ctx)
+			got = chain.From(ctx).IdempotencyKey()
 			return &partnerv1.UpsertReservationResponse{}, nil
 		})
 		return got, err

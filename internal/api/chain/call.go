@@ -110,14 +110,11 @@ func Until(ctx context.Context, limit time.Duration) time.Time {
 	return until
 }
 
-func IdempotencyKey(ctx context.Context) string {
-	if call := From(ctx); call != nil {
-		return call.idempotencyKey
-	}
-	return ""
-}
+// IdempotencyKey returns the Idempotency-Key of a call that changes something, or "".
+func (call *Call) IdempotencyKey() string { return call.idempotencyKey }
 
-// ReportOf returns what the JSON reader found in the request of a call; nil for a protobuf request.
+// ReportOf returns what the JSON reader found in the request of a call; nil for a protobuf request. Only handlers that validate a field
+// themselves (Config.Own) need it: gRPC calls them with a context and the message, so the context is its only way to them.
 func ReportOf(ctx context.Context) *jsonpb.Report {
 	if call := From(ctx); call != nil {
 		return call.Report
@@ -125,9 +122,14 @@ func ReportOf(ctx context.Context) *jsonpb.Report {
 	return nil
 }
 
-// WithCall returns a context with a call that did not run through a chain. It is for tests of handlers.
-func WithCall(ctx context.Context, idempotencyKey string, r *jsonpb.Report) context.Context {
-	return context.WithValue(ctx, callKey{}, &Call{idempotencyKey: idempotencyKey, Report: r, started: time.Now()})
+// NewCall returns a call that did not run through a chain. It is for tests of handlers and interceptors.
+func NewCall(idempotencyKey string, r *jsonpb.Report) *Call {
+	return &Call{idempotencyKey: idempotencyKey, Report: r, started: time.Now()}
+}
+
+// With returns a context of the call.
+func (call *Call) With(ctx context.Context) context.Context {
+	return context.WithValue(ctx, callKey{}, call)
 }
 
 // NewRequestID returns the caller's request id if it is valid, otherwise a new one.

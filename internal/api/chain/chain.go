@@ -34,6 +34,9 @@ const (
 // authenticator and refuses the credentials of other areas.
 type Authenticator func(ctx context.Context, c Credentials) (actor.Actor, error)
 
+// Interceptor is a grpc.UnaryServerInterceptor that also gets the call.
+type Interceptor func(ctx context.Context, call *Call, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error)
+
 // Config configures a chain. Logger and Registerer are required.
 type Config struct {
 	Logger     *slog.Logger
@@ -54,8 +57,8 @@ type Config struct {
 	Exact []string
 	// Explain converts a storage error without a fault to a fault; optional.
 	Explain func(error) error
-	// Inner is an interceptor that runs after the chain, directly before unary handlers; optional.
-	Inner grpc.UnaryServerInterceptor
+	// Inner runs after the chain, directly before unary handlers; optional.
+	Inner Interceptor
 	// TrustedProxies are the proxies whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
 	// Deadline is the time limit of a unary call; zero: DefaultDeadline.
@@ -75,7 +78,7 @@ type Chain struct {
 	static         map[string]func(proto.Message) []fault.Field
 	strictPackages []string
 	explainStorage func(error) error
-	inner          grpc.UnaryServerInterceptor
+	inner          Interceptor
 	proxies        []netip.Prefix
 	deadline       time.Duration
 	maxArrival     time.Duration // time limit for receiving the message of a unary gRPC call

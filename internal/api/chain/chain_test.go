@@ -286,7 +286,7 @@ func TestHandlersSeeTheCallAndNoCredential(t *testing.T) {
 	var limited bool
 	s.seen = func(ctx context.Context) {
 		md, _ = metadata.FromIncomingContext(ctx)
-		id, key = chain.From(ctx).RequestID, chain.IdempotencyKey(ctx)
+		id, key = chain.From(ctx).RequestID, chain.From(ctx).IdempotencyKey()
 		who, _ = actor.From(ctx)
 		_, limited = ctx.Deadline()
 	}

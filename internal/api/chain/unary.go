@@ -54,7 +54,7 @@ func (c *Chain) runUnary(ctx context.Context, call *Call, req any, info *grpc.Un
 		return nil, err // the caller has disconnected or its deadline has passed: do not start the handler
 	}
 	if c.inner != nil {
-		return c.inner(ctx, req, info, handler)
+		return c.inner(ctx, call, req, info, handler)
 	}
 	return handler(ctx, req)
 }

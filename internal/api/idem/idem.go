@@ -51,9 +51,9 @@ type claim struct {
 
 type claimKey struct{}
 
-// Unary is the gRPC interceptor that answers repeated calls. It runs after authentication and validation.
-func (m *Memory) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	c, answer, err := m.newClaim(ctx, req, info.FullMethod)
+// Unary is the [chain.Interceptor] that answers repeated calls. It runs after authentication and validation.
+func (m *Memory) Unary(ctx context.Context, call *chain.Call, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	c, answer, err := m.newClaim(ctx, call, req, info.FullMethod)
 	if err != nil || c == nil {
 		if err != nil {
 			return nil, err
@@ -75,8 +75,8 @@ func (m *Memory) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 }
 
 // newClaim returns the claim of a mutating call with an idempotency key, otherwise nil.
-func (m *Memory) newClaim(ctx context.Context, req any, method string) (*claim, proto.Message, error) {
-	key := chain.IdempotencyKey(ctx)
+func (m *Memory) newClaim(ctx context.Context, call *chain.Call, req any, method string) (*claim, proto.Message, error) {
+	key := call.IdempotencyKey()
 	if key == "" {
 		return nil, nil, nil
 	}
@@ -93,7 +93,7 @@ func (m *Memory) newClaim(ctx context.Context, req any, method string) (*claim, 
 		return nil, nil, fmt.Errorf("hash a request: %w", err)
 	}
 	// The hash includes unknown fields and invalid values, which the message does not contain.
-	raw = append(raw, chain.ReportOf(ctx).IncompleteBody()...)
+	raw = append(raw, call.Report.IncompleteBody()...)
 	plain := sha256.Sum256(raw)
 	c := &claim{
 		AnswerKey: db.AnswerKey{Holder: a.Subject(), PropertyID: a.PropertyID, Method: method, Key: key},

@@ -61,9 +61,17 @@ func each(t *testing.T, f func(t *testing.T, d *service)) {
 func as(ctx context.Context, a actor.Actor, key string) context.Context {
 	ctx = actor.With(ctx, a)
 	if key != "" {
-		ctx = chain.WithCall(ctx, key, nil)
+		ctx = chain.NewCall(key, nil).With(ctx)
 	}
 	return ctx
+}
+
+// callOf returns the call of a context. Its key is empty if the context has none.
+func callOf(ctx context.Context) *chain.Call {
+	if call := chain.From(ctx); call != nil {
+		return call
+	}
+	return chain.NewCall("", nil)
 }
 
 func integration(id string) actor.Actor {
@@ -76,7 +84,7 @@ func request(number string) *partnerv1.UpsertReservationRequest {
 
 // call runs a call through the memory to a handler that stores a row.
 func (d *service) call(ctx context.Context, method string, req proto.Message) (*partnerv1.UpsertReservationResponse, error) {
-	out, err := d.memory.Unary(ctx, req, &grpc.UnaryServerInfo{FullMethod: method}, func(ctx context.Context, _ any) (any, error) {
+	out, err := d.memory.Unary(ctx, callOf(ctx), req, &grpc.UnaryServerInfo{FullMethod: method}, func(ctx context.Context, _ any) (any, error) {
 		if d.entered != nil {
 			d.entered <- struct{}{}
 			<-d.hold
@@ -207,7 +215,7 @@ func TestReadsIgnoreTheKey(t *testing.T) {
 	each(t, func(t *testing.T, d *service) {
 		ctx := as(t.Context(), integration("int_1"), "k1")
 		for range 2 {
-			if _, err := d.memory.Unary(ctx, &partnerv1.GetReservationRequest{Id: "rsv_1"}, &grpc.UnaryServerInfo{FullMethod: read},
+			if _, err := d.memory.Unary(ctx, callOf(ctx), &partnerv1.GetReservationRequest{Id: "rsv_1"}, &grpc.UnaryServerInfo{FullMethod: read},
 				func(context.Context, any) (any, error) { d.effects.Add(1); return nil, nil }); err != nil {
 				t.Fatal(err)
 			}
@@ -223,7 +231,7 @@ func TestAFailedChangeLeavesTheKeyFree(t *testing.T) {
 	each(t, func(t *testing.T, d *service) {
 		ctx := as(t.Context(), integration("int_1"), "k1")
 		away := errors.New("away")
-		_, err := d.memory.Unary(ctx, request("1"), &grpc.UnaryServerInfo{FullMethod: upsert}, func(ctx context.Context, _ any) (any, error) {
+		_, err := d.memory.Unary(ctx, callOf(ctx), request("1"), &grpc.UnaryServerInfo{FullMethod: upsert}, func(ctx context.Context, _ any) (any, error) {
 			return idem.Write(ctx, d.memory, func(tx *db.Tx) (*partnerv1.UpsertReservationResponse, error) {
 				_, err := d.effect(tx)
 				return nil, errors.Join(err, away)
@@ -240,7 +248,8 @@ func TestAFailedChangeLeavesTheKeyFree(t *testing.T) {
 		}
 		func() {
 			defer func() { _ = recover() }()
-			_, _ = d.memory.Unary(as(t.Context(), integration("int_1"), "k2"), request("1"), &grpc.UnaryServerInfo{FullMethod: upsert},
+			ctx := as(t.Context(), integration("int_1"), "k2")
+			_, _ = d.memory.Unary(ctx, callOf(ctx), request("1"), &grpc.UnaryServerInfo{FullMethod: upsert},
 				func(context.Context, any) (any, error) { panic("in a handler") })
 		}()
 		if _, err := d.call(as(t.Context(), integration("int_1"), "k2"), upsert, request("1")); err != nil {
@@ -277,7 +286,7 @@ func TestResetIsASeparateMethod(t *testing.T) {
 		if _, err := d.call(ctx, upsert, request("1")); err != nil {
 			t.Fatal(err)
 		}
-		_, err := d.memory.Unary(ctx, &partnerv1.ResetKeyChainRequest{PmsId: "A"}, &grpc.UnaryServerInfo{FullMethod: reset}, func(ctx context.Context, _ any) (any, error) {
+		_, err := d.memory.Unary(ctx, callOf(ctx), &partnerv1.ResetKeyChainRequest{PmsId: "A"}, &grpc.UnaryServerInfo{FullMethod: reset}, func(ctx context.Context, _ any) (any, error) {
 			return idem.Write(ctx, d.memory, func(*db.Tx) (*partnerv1.ResetKeyChainResponse, error) {
 				return &partnerv1.ResetKeyChainResponse{}, nil
 			})
@@ -294,7 +303,7 @@ func TestUnknownFieldsArePartOfTheRequest(t *testing.T) {
 		send := func(raw string) error {
 			msg, report := &partnerv1.UpsertReservationRequest{}, &jsonpb.Report{}
 			jsonpb.Decode([]byte(raw), msg.ProtoReflect(), report)
-			_, err := d.call(chain.WithCall(as(t.Context(), integration("int_1"), ""), "k1", report), upsert, msg)
+			_, err := d.call(chain.NewCall("k1", report).With(as(t.Context(), integration("int_1"), "")), upsert, msg)
 			return err
 		}
 		if err := send(`{"reservation": {"pmsNumber": "1", "room": "A", "adultCount": "two"}}`); err != nil {

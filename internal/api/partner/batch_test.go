@@ -174,7 +174,7 @@ func TestBatchMasksCountInJSON(t *testing.T) {
 			{"pmsMeta": {"id": "A"}, "pmsNumber": "new", "state": "canceled", "booker": {"lastName": "Other"}},
 			{"pmsMeta": {"id": "A"}, "adultCount": null}
 		], "updateMasks": ["pmsNumber,booker.firstName", ""]}`), req.ProtoReflect(), report)
-		out, err := s.BatchUpsertReservations(chain.WithCall(ctx, "", report), req)
+		out, err := s.BatchUpsertReservations(chain.NewCall("", report).With(ctx), req)
 		if err != nil || len(out.GetData().GetUpdatedReservations()) != 2 {
 			t.Fatal(out, err)
 		}

@@ -49,7 +49,7 @@ func (d *service) note(ctx context.Context, call string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.calls = append(d.calls, call)
-	d.key = chain.IdempotencyKey(ctx)
+	d.key = chain.From(ctx).IdempotencyKey()
 	if d.panics {
 		panic("secret of the house")
 	}
