@@ -67,12 +67,6 @@ const (
 	maxMessages = 2000
 )
 
-// insertMessage stores a message with the next number of its conversation. If two transactions choose the same number, PostgreSQL makes one
-// of them run again.
-const insertMessage = `INSERT INTO messages (id, property_id, reservation_id, guest_id, number, sender, author, text, created_at, mailed)
-	VALUES ($1, $2, $3, $4, (SELECT COALESCE(MAX(number), 0) + 1 FROM messages WHERE property_id = $5 AND guest_id = $6), $7, $8, $9, $10, FALSE)
-	ON CONFLICT (guest_id, number) DO NOTHING`
-
 // Send stores a message. Who sends has read what the other side wrote before.
 func Send(tx *db.Tx, keys *keyring.Ring, m Message) (Message, error) {
 	if m.Text = strings.TrimSpace(m.Text); m.Text == "" {
@@ -86,13 +80,9 @@ func Send(tx *db.Tx, keys *keyring.Ring, m Message) (Message, error) {
 	if err != nil {
 		return Message{}, fmt.Errorf("seal a message: %w", err)
 	}
-	_, err = tx.ExecContext(tx.Context(), insertMessage, messageID, m.PropertyID, m.ReservationID, m.GuestID, m.PropertyID, m.GuestID, string(m.Sender), m.Author, sealed, tx.Now())
+	row, err := storeMessage(tx, messageID, m, sealed)
 	if err != nil {
-		return Message{}, fmt.Errorf("store a message: %w", err)
-	}
-	row, err := tx.Message.Query().Where(entmessage.PropertyID(m.PropertyID), entmessage.ID(messageID)).Only(tx.Context())
-	if err != nil {
-		return Message{}, fmt.Errorf("load a new message: %w", err)
+		return Message{}, err
 	}
 	if err := Read(tx, m.Key, m.Sender, row.Number); err != nil {
 		return Message{}, err

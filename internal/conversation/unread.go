@@ -2,7 +2,6 @@ package conversation
 
 import (
 	"fmt"
-	"time"
 
 	entmessage "latchkey.dev/ent/message"
 	"latchkey.dev/internal/db"
@@ -17,21 +16,6 @@ type UnreadMessages struct {
 	Key
 	Sender Side
 	Number int // of the last one
-}
-
-// findUnread finds messages before a time that were not read and not announced by a mail.
-const findUnread = `SELECT property_id, reservation_id, guest_id, sender, MAX(number) FROM messages
-	WHERE read_at IS NULL AND NOT mailed AND created_at <= $1 GROUP BY property_id, reservation_id, guest_id, sender ORDER BY MIN(created_at) LIMIT $2`
-
-// ListUnread returns the conversations of all properties with a message from before a time that was not read and not mailed.
-func ListUnread(view *db.Tx, before time.Time, limit int) ([]UnreadMessages, error) {
-	out, err := db.ReadList(view, func(u *UnreadMessages) []any {
-		return []any{&u.PropertyID, &u.ReservationID, &u.GuestID, &u.Sender, &u.Number}
-	}, findUnread, before, limit)
-	if err != nil {
-		return nil, fmt.Errorf("find unread messages: %w", err)
-	}
-	return out, nil
 }
 
 // MarkMailed records that a mail announces the messages of one side, up to the last one.

@@ -32,6 +32,7 @@ var kinds = map[Kind]struct {
 	draw keyring.Kind
 	most int
 }{
+
 	Client:   {keyring.ClientToken, 10},
 	Access:   {keyring.AccessToken, 10},
 	APIKey:   {keyring.APIKey, 10},
@@ -170,27 +171,6 @@ func Revoke(tx *db.Tx, tokenID string, which ...predicate.Token) (*ent.Token, er
 func List(tx *db.Tx, now time.Time, which ...predicate.Token) ([]*ent.Token, error) {
 	return tx.Token.Query().Where(which...).Where(isValid(now)).Order(token.ByCreatedAt(), token.ByID()).Limit(2000).All(tx.Context())
 }
-
-// Find returns the valid token of a kind with this secret, without its hint and creation time. For anything else it
-// returns [Refused].
-func Find(view *db.Tx, keys *keyring.Ring, k Kind, secret string) (*ent.Token, error) {
-	if !keyring.IsToken(secret, kinds[k].draw) {
-		return nil, Refused()
-	}
-	t := &ent.Token{Kind: string(k)}
-	found, err := view.ReadOne(findQuery, []any{computeMAC(keys, k, secret), t.Kind, view.Now()},
-		&t.ID, &t.PropertyID, &t.IntegrationID, &t.AppID, &t.Role, &t.Name, &t.ExpiresAt)
-	if err != nil {
-		return nil, fmt.Errorf("find a credential: %w", err)
-	}
-	if !found {
-		return nil, Refused()
-	}
-	return t, nil
-}
-
-const findQuery = `SELECT id, coalesce(property_id, ''), coalesce(integration_id, ''), coalesce(app_id, ''), role, name, expires_at FROM tokens
-	WHERE mac = $1 AND kind = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)`
 
 // Sweep deletes tokens that ended before a time, at most a given number, and returns how many. Staff tokens live for
 // minutes, so many of them accumulate.

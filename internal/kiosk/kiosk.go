@@ -2,8 +2,6 @@
 package kiosk
 
 import (
-	"fmt"
-
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
@@ -17,14 +15,12 @@ func Authenticate(view *db.Tx, keys *keyring.Ring, token string) (actor.Actor, e
 	if !keyring.IsToken(token, keyring.KioskToken) {
 		return actor.Actor{}, credential.Refused()
 	}
-	a := actor.Actor{Kind: actor.Kiosk}
-	found, err := view.ReadOne(`SELECT id, property_id FROM kiosks WHERE mac = $1`, []any{tokenMAC(keys, token)}, &a.ID, &a.PropertyID)
+	k, found, err := findByMAC(view, tokenMAC(keys, token))
 	if err != nil {
-		return actor.Actor{}, fmt.Errorf("find a kiosk: %w", err)
+		return actor.Actor{}, err
 	}
 	if !found {
 		return actor.Actor{}, credential.Refused()
 	}
-	a.TokenID = a.ID
-	return a, nil
+	return actor.Actor{Kind: actor.Kiosk, ID: k.ID, PropertyID: k.PropertyID, TokenID: k.ID}, nil
 }

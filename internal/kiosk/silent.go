@@ -1,7 +1,6 @@
 package kiosk
 
 import (
-	"fmt"
 	"time"
 
 	"latchkey.dev/ent"
@@ -17,19 +16,6 @@ func offlineKey(kioskID string) string { return notice.KioskOffline.Key(kioskID)
 
 // Key names a kiosk.
 type Key struct{ PropertyID, ID string }
-
-// silent finds the enrolled tablets that have not called for a time, of which no notice is open.
-const silent = `SELECT k.id, k.property_id FROM kiosks AS k WHERE k.id > $1 AND k.enrolled_at IS NOT NULL AND k.seen_at <= $2
-	AND NOT EXISTS (SELECT 1 FROM notices AS n WHERE n.once_key = k.id || '/` + string(notice.KioskOffline) + `') ORDER BY k.id LIMIT $3`
-
-// ListSilent lists the offline tablets of all properties for which no notice is open, in the order of their ids and after a cursor.
-func ListSilent(view *db.Tx, after string, limit int) ([]Key, error) {
-	list, err := db.ReadList(view, func(k *Key) []any { return []any{&k.ID, &k.PropertyID} }, silent, after, view.Now().Add(-offlineAfter), limit)
-	if err != nil {
-		return nil, fmt.Errorf("list kiosks that do not call: %w", err)
-	}
-	return list, nil
-}
 
 // NotifySilent notifies staff of a tablet that has not called for the time in the settings, in the hours in which guests check in.
 // The notice is open until the tablet calls again, or is reset or deleted.

@@ -84,25 +84,6 @@ func Latest(view *db.Tx, propertyID, reservationID, guestID string, kinds ...Kin
 	return row, nil
 }
 
-// latestLinks has the latest mail with a link to each companion of a stay.
-const latestLinks = `SELECT m.guest_id, m.state FROM mails AS m WHERE m.property_id = $1 AND m.id IN (
-	SELECT MAX(l.id) FROM mails AS l WHERE l.property_id = $1 AND l.reservation_id = $2 AND l.guest_id <> '' AND l.kind = 'companion' AND l.state <> 'canceled'
-	GROUP BY l.guest_id)`
-
-// LatestLinks returns the state of the latest mail with a link to each companion of a stay, by the companion's id.
-func LatestLinks(view *db.Tx, propertyID, reservationID string) (map[string]State, error) {
-	type link struct{ guestID, state string }
-	links, err := db.ReadList(view, func(l *link) []any { return []any{&l.guestID, &l.state} }, latestLinks, propertyID, reservationID)
-	if err != nil {
-		return nil, fmt.Errorf("find the latest links to companions: %w", err)
-	}
-	states := make(map[string]State, len(links))
-	for _, l := range links {
-		states[l.guestID] = State(l.state)
-	}
-	return states, nil
-}
-
 // HasBounced reports whether the latest mail to an address bounced. addressMAC is the keyed hash of the address.
 func HasBounced(view *db.Tx, propertyID string, addressMAC []byte) (bool, error) {
 	row, err := view.Mail.Query().Where(entmail.PropertyID(propertyID), entmail.AddressMAC(addressMAC), entmail.StateIn(string(Sent), string(Bounced))).

@@ -8,6 +8,7 @@ import (
 	entmail "latchkey.dev/ent/mail"
 	"latchkey.dev/ent/mailsettings"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/jobs"
 	"latchkey.dev/internal/keyring"
 )
 
@@ -68,4 +69,35 @@ type Look = ent.CheckInSettings
 // LinkSecret returns the secret of the link to a reservation in a mail. A retry of the mail has the same link.
 func LinkSecret(keys *keyring.Ring, mailID, reservationID string) string {
 	return keys.DeriveToken(keyring.GuestLink, mailID, reservationID)
+}
+
+// latestLinks has the latest mail with a link to each companion of a stay.
+const latestLinks = `SELECT m.guest_id, m.state FROM mails AS m WHERE m.property_id = $1 AND m.id IN (
+	SELECT MAX(l.id) FROM mails AS l WHERE l.property_id = $1 AND l.reservation_id = $2 AND l.guest_id <> '' AND l.kind = 'companion' AND l.state <> 'canceled'
+	GROUP BY l.guest_id)`
+
+// LatestLinks returns the state of the latest mail with a link to each companion of a stay, by the companion's id.
+func LatestLinks(view *db.Tx, propertyID, reservationID string) (map[string]State, error) {
+	type link struct{ guestID, state string }
+	links, err := db.ReadList(view, func(l *link) []any { return []any{&l.guestID, &l.state} }, latestLinks, propertyID, reservationID)
+	if err != nil {
+		return nil, fmt.Errorf("find the latest links to companions: %w", err)
+	}
+	states := make(map[string]State, len(links))
+	for _, l := range links {
+		states[l.guestID] = State(l.state)
+	}
+	return states, nil
+}
+
+// selectUnfinished finds mails that were not ended, by age.
+const selectUnfinished = `SELECT id, property_id FROM mails WHERE (state = 'waiting' OR state = 'sending') AND created_at < $1 AND created_at >= $2 ORDER BY created_at LIMIT $3`
+
+// ListUnfinished returns the jobs of at most limit mails that were ordered in a period and have not ended.
+func ListUnfinished(view *db.Tx, from, until time.Time, limit int) ([]jobs.SendMail, error) {
+	list, err := db.ReadList(view, func(k *jobs.SendMail) []any { return []any{&k.MailID, &k.PropertyID} }, selectUnfinished, until, from, limit)
+	if err != nil {
+		return nil, fmt.Errorf("find unfinished mails: %w", err)
+	}
+	return list, nil
 }

@@ -93,7 +93,7 @@ func (r *Registry) authenticateApp(ctx context.Context, client, access string) (
 	return a, until, err
 }
 
-func (r *Registry) actorOfToken(ctx context.Context, t *ent.Token) (actor.Actor, error) {
+func (r *Registry) actorOfToken(ctx context.Context, t *credential.Found) (actor.Actor, error) {
 	row, err := r.db.Read().Integration.Query().
 		Where(integrationIs(t.PropertyID, t.IntegrationID), integration.DisabledAtIsNil()).Only(ctx)
 	if ent.IsNotFound(err) {

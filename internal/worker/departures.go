@@ -21,10 +21,6 @@ const (
 	departureBatch  = 200
 )
 
-// findDepartures finds the stays under a rule that end soon, by the id of the reservation.
-const findDepartures = `SELECT r.property_id, r.id FROM check_in_settings AS s JOIN reservations AS r ON r.property_id = s.property_id
-	WHERE s.rule = $1 AND r.state = 'started' AND r.to_at > $2 AND r.to_at <= $3 AND r.id > $4 ORDER BY r.id LIMIT $5`
-
 // Departures mails guests who are about to leave without an answer that the law wants at the departure at the latest. Only one process
 // of an installation may run it: see [Lease].
 func (m Mails) Departures() Sweep {
@@ -39,10 +35,9 @@ func (m Mails) Departures() Sweep {
 func (m Mails) remindDepartures(ctx context.Context, d *db.DB, law string) (failed error) {
 	for after := ""; ctx.Err() == nil; {
 		now := d.View(ctx).Now()
-		stays, err := db.ReadList(d.View(ctx), func(k *guest.StayKey) []any { return []any{&k.PropertyID, &k.ReservationID} },
-			findDepartures, law, now, now.Add(departureNotice), after, departureBatch)
+		stays, err := listDepartures(d.View(ctx), law, now, now.Add(departureNotice), after)
 		if err != nil {
-			return errors.Join(failed, fmt.Errorf("find stays that end soon: %w", err))
+			return errors.Join(failed, err)
 		}
 		for _, k := range stays {
 			if err := m.remindDeparture(ctx, d, k); err != nil {

@@ -33,28 +33,6 @@ const (
 	invitationBatch = 100
 )
 
-// A row of invitations is added when the arrival of a reservation comes within the horizon, and evaluated when next_at comes or the
-// reservation changes. So no sweep reads reservations that are far away, past or unchanged.
-const (
-	insertInvitations = `INSERT INTO invitations (id, property_id, reservation_id, seen_at, next_at, created_at)
-		SELECT r.id, r.property_id, r.id, r.created_at, $1, $2 FROM `
-	isInvited   = `JOIN integrations AS g ON g.id = r.integration_id AND g.property_id = r.property_id AND g.invitations_at IS NOT NULL`
-	enqueueNear = insertInvitations + `reservations AS r ` + isInvited + ` WHERE r.from_at > $3 AND r.from_at <= $4 AND r.state = 'confirmed'
-		AND NOT EXISTS (SELECT 1 FROM invitations AS i WHERE i.id = r.id) ORDER BY r.from_at LIMIT $5 ON CONFLICT (id) DO NOTHING`
-	changedSince = `reservation_changes AS c JOIN reservations AS r ON r.id = c.reservation_id AND r.property_id = c.property_id `
-	// enqueueMoved adds rows of changed reservations, such as those that were booked or moved to a near day.
-	enqueueMoved = insertInvitations + changedSince + isInvited + ` WHERE c.id > $3 AND c.id <= $4 AND r.updated_at = c.changed_at
-		AND r.from_at > $5 AND r.from_at <= $6 ON CONFLICT (id) DO NOTHING`
-	// enqueueChanged makes the rows of changed reservations due, also while the invitations of their integration are off: links at a former
-	// address end.
-	enqueueChanged = `UPDATE invitations SET next_at = $1 WHERE id IN (SELECT r.id FROM ` + changedSince + `WHERE c.id > $2 AND c.id <= $3)
-		AND NOT EXISTS (SELECT 1 FROM reservations AS r WHERE r.id = invitations.id AND r.updated_at = invitations.seen_at)`
-	// findMissed finds the reservations that changed while no process swept.
-	findMissed = `SELECT i.id FROM invitations AS i JOIN reservations AS r ON r.id = i.id
-		WHERE i.id > $1 AND r.updated_at <> i.seen_at AND i.next_at IS NULL ORDER BY i.id LIMIT $2`
-	newestSwitch = `SELECT MAX(invitations_at) FROM integrations`
-)
-
 // progress is how far the sweeps of a process have come.
 type progress struct {
 	begun    bool

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"strings"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/invitation"
@@ -97,23 +96,6 @@ func (b booking) storeEvaluation(tx *db.Tx, d mail.Decision) error {
 		return fmt.Errorf("store the evaluation of a booking: %w", err)
 	}
 	return nil
-}
-
-// storeSeenBegin begins the statement that stores which versions of reservations were evaluated.
-const storeSeenBegin = `UPDATE invitations SET seen_at = r.updated_at FROM reservations AS r
-	WHERE r.id = invitations.reservation_id AND r.property_id = invitations.property_id AND invitations.property_id = $1 AND invitations.id IN (`
-
-// storeSeen stores that the present versions of reservations were evaluated.
-func (b booking) storeSeen(tx *db.Tx, ids []string) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	args, holders := []any{b.propertyID()}, make([]string, len(ids))
-	for i, id := range ids {
-		args, holders[i] = append(args, id), fmt.Sprintf("$%d", i+2)
-	}
-	_, err := tx.ExecContext(tx.Context(), storeSeenBegin+strings.Join(holders, ", ")+")", args...)
-	return err
 }
 
 // update changes the rows of reservations by one statement.

@@ -20,9 +20,6 @@ const (
 	mailGrace = 2 * time.Hour
 )
 
-// findUnfinished finds mails that were not ended, by age.
-const findUnfinished = `SELECT id, property_id FROM mails WHERE (state = 'waiting' OR state = 'sending') AND created_at < $1 AND created_at >= $2 ORDER BY created_at LIMIT $3`
-
 // Sweep makes sure that every mail ends: a mail whose job is lost or has used up its attempts gets another job, and after a day it
 // fails, so that staff see it. Only one process of an installation may run it: see [Lease].
 func (m Mails) Sweep() Sweep {
@@ -34,7 +31,7 @@ func (m Mails) Sweep() Sweep {
 		m.DB = d
 		now := d.View(ctx).Now()
 		tooOld := now.Add(-mail.GiveUpAfter - mailGrace)
-		old, err := unfinishedMails(d.View(ctx), time.Time{}, tooOld)
+		old, err := mail.ListUnfinished(d.View(ctx), time.Time{}, tooOld, mailSweepBatch)
 		if err != nil {
 			return err
 		}
@@ -42,7 +39,7 @@ func (m Mails) Sweep() Sweep {
 		for _, k := range old {
 			failed = errors.Join(failed, m.giveUp(ctx, k))
 		}
-		young, err := unfinishedMails(d.View(ctx), tooOld, now.Add(-mailPatience))
+		young, err := mail.ListUnfinished(d.View(ctx), tooOld, now.Add(-mailPatience), mailSweepBatch)
 		if err != nil || len(young) == 0 {
 			return errors.Join(failed, err)
 		}
@@ -56,15 +53,6 @@ func (m Mails) Sweep() Sweep {
 		})
 		return errors.Join(failed, err)
 	}}
-}
-
-// unfinishedMails returns the jobs of mails that were ordered in a period and have not ended.
-func unfinishedMails(view *db.Tx, from, until time.Time) ([]jobs.SendMail, error) {
-	list, err := db.ReadList(view, func(k *jobs.SendMail) []any { return []any{&k.MailID, &k.PropertyID} }, findUnfinished, until, from, mailSweepBatch)
-	if err != nil {
-		return nil, fmt.Errorf("find unfinished mails: %w", err)
-	}
-	return list, nil
 }
 
 // giveUp ends a mail whose job did not end it.

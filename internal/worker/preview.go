@@ -116,12 +116,5 @@ func (v Invitations) Switch(tx *db.Tx, propertyID, integrationID string, on bool
 	if err := update.Exec(tx.Context()); err != nil {
 		return fmt.Errorf("switch invitations: %w", err)
 	}
-	_, err = tx.ExecContext(tx.Context(), reevaluate, tx.Now(), propertyID, integrationID, propertyID)
-	if err != nil {
-		return fmt.Errorf("evaluate invitations again: %w", err)
-	}
-	return nil
+	return reevaluate(tx, propertyID, integrationID)
 }
-
-const reevaluate = `UPDATE invitations SET next_at = $1 WHERE property_id = $2
-	AND reservation_id IN (SELECT id FROM reservations WHERE integration_id = $3 AND property_id = $4)`

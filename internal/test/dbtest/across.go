@@ -13,7 +13,7 @@ const (
 // add one.
 var acrossProperties = map[string]string{
 	"guest.Authenticate":                  secret,
-	"kiosk.Authenticate":                  secret,
+	"kiosk.findByMAC":                     secret,
 	"checkin.keysOf":                      sweep,
 	"checkin.EraseCanceled":               sweep,
 	"mail.DeleteWithoutStay":              sweep,
@@ -95,7 +95,7 @@ var acrossProperties = map[string]string{
 	"worker.enqueueInvitations":           sweep,
 	"worker.enqueueArrivals":              sweep,
 	"worker.enqueueMissed":                sweep,
-	"worker.unfinishedMails":              sweep,
+	"mail.ListUnfinished":                 sweep,
 	"worker.deleteExpiredAnswers":         sweep,
 
 	"api/idem.(*Memory).loadAnswer":  secret,
