@@ -34,10 +34,12 @@ func (Gate) Edges() []ent.Edge {
 	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
 }
 
+// The id of a counter is a lock or the property itself, and one column cannot refer to two tables.
 func (Guesses) Edges() []ent.Edge {
 	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
 }
 
+// The subject of a notice is an object of any kind: a stay, a lock, a bridge, an integration or a tablet.
 func (Notice) Edges() []ent.Edge {
 	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
 }
@@ -166,6 +168,7 @@ func (Kiosk) Edges() []ent.Edge {
 	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
 }
 
+// The id of a counter is a keyed hash of a source or of a number, which may belong to no stay.
 func (Attempts) Edges() []ent.Edge {
 	return ownedBy("property", Property.Type, "property_id", entsql.Cascade)
 }
@@ -182,6 +185,7 @@ func (Invitation) Edges() []ent.Edge {
 	return ownedBy("reservation", Reservation.Type, "reservation_id", entsql.Cascade)
 }
 
+// A mail to staff may be about no stay, and one about a booking names only the first of its stays.
 func (Mail) Edges() []ent.Edge {
 	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
 }

@@ -3,6 +3,7 @@ package property_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -140,6 +141,50 @@ func TestDeleteTakesAllRowsOfOneProperty(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// The jobs of the property go, whatever their state, except those that run: their worker ends them, and finds no row to work on.
+func TestDeleteTakesTheJobsOfOneProperty(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		for _, id := range []string{gone, stays} {
+			for _, state := range []string{"available", "scheduled", "retryable", "running"} {
+				insertJob(t, d, id, state)
+			}
+		}
+		if err := property.DeleteUnindexed(t.Context(), d, gone); err != nil {
+			t.Fatal(err)
+		}
+		var left []string
+		rows, err := d.Read().QueryContext(t.Context(), "SELECT args ->> 'propertyId', CAST(state AS text) FROM river_job ORDER BY id")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			var id, state string
+			if err := rows.Scan(&id, &state); err != nil {
+				t.Fatal(err)
+			}
+			left = append(left, id+" "+state)
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{gone + " running", stays + " available", stays + " scheduled", stays + " retryable", stays + " running"}
+		if !slices.Equal(left, want) {
+			t.Errorf("left %q, want %q", left, want)
+		}
+	})
+}
+
+func insertJob(t *testing.T, d *db.DB, propertyID, state string) {
+	t.Helper()
+	statement := fmt.Sprintf(`INSERT INTO river_job (kind, args, max_attempts, state) VALUES ('test', '{"propertyId": %q}', 3, '%s')`, propertyID, state)
+	if err := d.Write(t.Context(), func(tx *db.Tx) error {
+		_, err := tx.ExecContext(tx.Context(), statement)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Each statement reads only its range of ids, however large the table is.
