@@ -161,6 +161,7 @@ var matrix = map[string]rule{
 	"latchkey.guest.v1.PrivacyService/GetErasure":        {"session", "", `{}`, codes.PermissionDenied},
 	"latchkey.guest.v1.PrivacyService/RequestErasure":    {"session", "", `{}`, codes.PermissionDenied},
 	"latchkey.guest.v1.PrivacyService/WithdrawErasure":   {"session", "", `{}`, codes.PermissionDenied},
+	"latchkey.guest.v1.PrivacyService/ExportData":        {"session", "", `{}`, codes.PermissionDenied},
 	"latchkey.guest.v1.PrivacyService/GetErasureReceipt": {"guest", "", `{"receipt":"lkr_0"}`, notFound},
 	"latchkey.guest.v1.StayService/ListDisclosures":      {"session", "", `{}`, ok},
 	"latchkey.guest.v1.StayService/CreateDeviceLink":     {"session", "", `{}`, codes.PermissionDenied},
@@ -205,6 +206,7 @@ var matrix = map[string]rule{
 	"latchkey.property.v1.CheckInService/ListGuests":            {"property", "operator", `{"reservationId":"rsv_0"}`, notFound},
 
 	"latchkey.property.v1.PrivacyService/RequestErasure":        {"property", "owner", `{"reservationId":"rsv_0"}`, notFound},
+	"latchkey.property.v1.PrivacyService/ExportGuestData":       {"property", "owner", `{"reservationId":"rsv_0"}`, notFound},
 	"latchkey.property.v1.PrivacyService/ListErasures":          {"property", "owner", `{}`, ok},
 	"latchkey.property.v1.GuestRegisterService/InspectRegister": {"property", "owner", `{"firstArrivalOn":"2026-01-01","lastArrivalOn":"2026-12-31","reason":"inspection"}`, ok},
 

@@ -195,6 +195,8 @@ func (p *Party) Correspondent(a actor.Actor) (guestID string, err error) {
 	switch {
 	case a.GuestID != "":
 		return a.GuestID, nil
+	case len(p.Members) == 0:
+		return "", errGuestNotFound
 	case a.Origin == OriginMail, p.Reservation.State == string(access.Started) && isPressedBy(a, p.Stay):
 		return p.Members[0].Row.ID, nil
 	}

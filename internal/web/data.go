@@ -3,6 +3,8 @@ package web
 import (
 	"net/http"
 
+	"google.golang.org/protobuf/encoding/protojson"
+
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/fault"
 )
@@ -38,6 +40,22 @@ func (x *exchange) dataPage(status int, v dataView, wrongs ...wrong) error {
 	p := x.stayPage("web.data.title")
 	p.Data, p.Wrong = v, wrongs
 	return x.render(status, "data", p)
+}
+
+// downloadData sends the guest a copy of their data as a file.
+func (s *site) downloadData(x *exchange) error {
+	found, err := s.api.Privacy.ExportData(x.callContext(), &guestv1.ExportDataRequest{})
+	if err != nil {
+		return err
+	}
+	file, err := protojson.MarshalOptions{Multiline: true}.Marshal(found.GetData())
+	if err != nil {
+		return err
+	}
+	x.w.Header().Set("Content-Type", "application/json")
+	x.w.Header().Set("Content-Disposition", `attachment; filename="my-data.json"`)
+	_, err = x.w.Write(file)
+	return err
 }
 
 // changeData requests the erasure of the guest's data, or withdraws the request. The receipt's page goes on after the session has ended.

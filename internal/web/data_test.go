@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
@@ -24,6 +25,13 @@ func (f *fakeAPI) GetErasure(ctx context.Context, _ *guestv1.GetErasureRequest, 
 		return nil, fault.New(fault.Denied, fault.MainGuestOnly, "two facts")
 	}
 	return &guestv1.GetErasureResponse{Data: f.erasure}, nil
+}
+
+func (f *fakeAPI) ExportData(ctx context.Context, _ *guestv1.ExportDataRequest, _ ...grpc.CallOption) (*guestv1.ExportDataResponse, error) {
+	if err := f.call(ctx, staySession); err != nil {
+		return nil, err
+	}
+	return &guestv1.ExportDataResponse{Data: &guestv1.DataExport{PropertyName: "Hostel Miramar", Guests: []*guestv1.ExportedGuest{{Person: &guestv1.Person{FirstName: "Ana"}}}}}, nil
 }
 
 func (f *fakeAPI) RequestErasure(ctx context.Context, _ *guestv1.RequestErasureRequest, _ ...grpc.CallOption) (*guestv1.RequestErasureResponse, error) {
@@ -81,6 +89,30 @@ func TestErasureOnThePage(t *testing.T) {
 	}
 	if a := stranger.get("/g/erasure/lkr_other"); a.status != http.StatusNotFound {
 		t.Errorf("another receipt: %d", a.status)
+	}
+}
+
+// The copy of the data is a file, which only the guest's device gets and no cache keeps.
+func TestCopyOfTheData(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	f.erasure = &guestv1.Erasure{State: "none", WholeParty: true}
+	if !strings.Contains(b.shows("/g/stays/rsv_1/data", "A copy of my data").body, `href="/g/stays/rsv_1/data/file"`) {
+		t.Error("the page has no link to the file")
+	}
+	file := b.get("/g/stays/rsv_1/data/file")
+	var copied guestv1.DataExport
+	if err := protojson.Unmarshal([]byte(file.body), &copied); err != nil || copied.GetGuests()[0].GetPerson().GetFirstName() != "Ana" {
+		t.Errorf("the file is %s: %v", file.body, err)
+	}
+	for name, want := range map[string]string{"Content-Type": "application/json", "Content-Disposition": `attachment; filename="my-data.json"`, "Cache-Control": "no-store"} {
+		if got := file.header.Get(name); got != want {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+	if a := f.client(t).get("/g/stays/rsv_1/data/file"); a.status != http.StatusNotFound {
+		t.Errorf("another device: %d", a.status)
 	}
 }
 

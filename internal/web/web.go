@@ -124,6 +124,7 @@ func (s *site) routes() map[string]handler {
 		"GET /g/stays/{id}/ledger":               s.deviceStay(s.showLedger),
 		"GET /g/stays/{id}/data":                 s.deviceStay(s.showData),
 		"POST /g/stays/{id}/data":                s.deviceStay(s.changeData),
+		"GET /g/stays/{id}/data/file":            s.deviceSession(s.downloadData),
 		"GET /g/erasure/{receipt}":               s.showErasure,
 		"GET /g/stays/{id}/calendar":             s.deviceStay(s.calendar),
 		"GET /g/stays/{id}/app.webmanifest":      s.deviceStay(s.serveManifest),

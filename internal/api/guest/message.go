@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/actor"
@@ -49,7 +48,7 @@ func (s *Messages) ListMessages(ctx context.Context, r *guestv1.ListMessagesRequ
 	}
 	out := &guestv1.MessageList{More: more, Unread: int32(unread)}
 	for _, m := range list {
-		out.List = append(out.List, messageMessage(m))
+		out.List = append(out.List, convert.Message(m))
 	}
 	return &guestv1.ListMessagesResponse{Data: out}, nil
 }
@@ -65,7 +64,7 @@ func (s *Messages) SendMessage(ctx context.Context, r *guestv1.SendMessageReques
 		if err != nil {
 			return nil, err
 		}
-		return &guestv1.SendMessageResponse{Data: messageMessage(m)}, nil
+		return &guestv1.SendMessageResponse{Data: convert.Message(m)}, nil
 	})
 }
 
@@ -97,7 +96,7 @@ func (s *Messages) WatchMessages(r *guestv1.WatchMessagesRequest, stream grpc.Se
 			return err
 		}
 		for _, m := range list {
-			if err := stream.Send(&guestv1.WatchMessagesResponse{Data: messageMessage(m)}); err != nil {
+			if err := stream.Send(&guestv1.WatchMessagesResponse{Data: convert.Message(m)}); err != nil {
 				return err
 			}
 			after = m.Number
@@ -128,12 +127,4 @@ func (s *Messages) conversation(ctx context.Context) (conversation.Key, error) {
 	}
 	guestID, err := p.Correspondent(a)
 	return conversation.Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID, GuestID: guestID}, err
-}
-
-func messageMessage(m conversation.Message) *guestv1.Message {
-	out := &guestv1.Message{Number: int32(m.Number), Sender: string(m.Sender), Text: m.Text, SentAt: timestamppb.New(m.SentAt)}
-	if m.ReadAt != nil {
-		out.ReadAt = convert.Time(*m.ReadAt)
-	}
-	return out
 }

@@ -51,6 +51,23 @@ func (s *Privacy) WithdrawErasure(ctx context.Context, _ *guestv1.WithdrawErasur
 	})
 }
 
+// ExportData returns a copy of the caller's data.
+func (s *Privacy) ExportData(ctx context.Context, _ *guestv1.ExportDataRequest) (*guestv1.ExportDataResponse, error) {
+	a, err := callerGuest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.party(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	out, err := convert.Export(s.DB.View(ctx), s.Keys, p, a)
+	if err != nil {
+		return nil, err
+	}
+	return &guestv1.ExportDataResponse{Data: out}, nil
+}
+
 // GetErasureReceipt returns how far the erasure with a receipt is.
 func (s *Privacy) GetErasureReceipt(ctx context.Context, r *guestv1.GetErasureReceiptRequest) (*guestv1.GetErasureReceiptResponse, error) {
 	view := s.DB.View(ctx)

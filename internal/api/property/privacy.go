@@ -7,6 +7,7 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/id"
 )
@@ -29,6 +30,37 @@ func (s *privacy) RequestErasure(ctx context.Context, r *propertyv1.RequestErasu
 			return nil, err
 		}
 		return &propertyv1.RequestErasureResponse{Data: erasureItem(e)}, nil
+	})
+}
+
+// ExportGuestData returns the copy that a guest gets of their data, and records that a member of staff read it.
+func (s *privacy) ExportGuestData(ctx context.Context, r *propertyv1.ExportGuestDataRequest) (*propertyv1.ExportGuestDataResponse, error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	who, _ := actor.From(ctx)
+	out := &propertyv1.ExportGuestDataResponse{}
+	return out, s.DB.Write(ctx, func(tx *db.Tx) error {
+		by, err := staffName(tx, who)
+		if err != nil {
+			return err
+		}
+		p, _, err := guest.ViewParty(tx, s.Keys, propertyID, r.GetReservationId())
+		if err != nil {
+			return err
+		}
+		as, err := guest.AsGuest(p, r.GetGuestId())
+		if err != nil {
+			return err
+		}
+		if out.Data, err = convert.Export(tx, s.Keys, p, as); err != nil {
+			return err
+		}
+		return event.Append(tx, event.Event{
+			PropertyID: propertyID, Subject: event.Inside(r.GetReservationId()), Kind: event.GuestsRead,
+			Body: map[string]any{"reservationId": r.GetReservationId(), "by": by},
+		})
 	})
 }
 

@@ -49,7 +49,7 @@ func TestNothingOfACheckInIsReadable(t *testing.T) {
 			c.Play = true
 			c.Options.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		}), t}
-		secrets := w.checkInWithCanaries()
+		secrets, _ := w.checkInWithCanaries()
 		found := map[string]string{"the log": log.String()}
 		d, err := db.Open(t.Context(), db.Config{URL: url})
 		w.must(err)
@@ -79,8 +79,8 @@ func TestNothingOfACheckInIsReadable(t *testing.T) {
 	})
 }
 
-// checkInWithCanaries walks the whole way of a guest and returns the values that must not be readable, by what they are.
-func (w *world) checkInWithCanaries() map[string]string {
+// checkInWithCanaries walks the whole way of a guest and returns the values that must not be readable, by what they are, and the guest.
+func (w *world) checkInWithCanaries() (map[string]string, *guest) {
 	w.t.Helper()
 	secrets := map[string]string{
 		"the booker's first name": "Vornamenkanaria", "the booker's last name": "Nachnamenkanaria", "the booker's address": bookerEmail,
@@ -153,7 +153,7 @@ func (w *world) checkInWithCanaries() map[string]string {
 	}
 	secrets["the PIN"] = pin
 	w.awaitKeyMail()
-	return secrets
+	return secrets, g
 }
 
 // awaitKeyMail waits for the mail with the PIN, so that its job and its text are stored.

@@ -488,7 +488,7 @@ var File_latchkey_guest_v1_privacy_proto protoreflect.FileDescriptor
 
 const file_latchkey_guest_v1_privacy_proto_rawDesc = "" +
 	"\n" +
-	"\x1flatchkey/guest/v1/privacy.proto\x12\x11latchkey.guest.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/guest/v1/link.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xde\x02\n" +
+	"\x1flatchkey/guest/v1/privacy.proto\x12\x11latchkey.guest.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1elatchkey/guest/v1/export.proto\x1a\x1clatchkey/guest/v1/link.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xde\x02\n" +
 	"\aErasure\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x12\x1f\n" +
 	"\vwhole_party\x18\x02 \x01(\bR\n" +
@@ -515,12 +515,14 @@ const file_latchkey_guest_v1_privacy_proto_rawDesc = "" +
 	"\areceipt\x18\x01 \x01(\tB\f\xbaH\x06r\x04\x10\x01\x18@\x80\x01\x01R\areceipt\"\x88\x01\n" +
 	"\x19GetErasureReceiptResponse\x12;\n" +
 	"\bproperty\x18\x01 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\bproperty\x12.\n" +
-	"\x04data\x18\x02 \x01(\v2\x1a.latchkey.guest.v1.ErasureR\x04data2\xca\x04\n" +
+	"\x04data\x18\x02 \x01(\v2\x1a.latchkey.guest.v1.ErasureR\x04data2\xc1\x05\n" +
 	"\x0ePrivacyService\x12x\n" +
 	"\n" +
 	"GetErasure\x12$.latchkey.guest.v1.GetErasureRequest\x1a%.latchkey.guest.v1.GetErasureResponse\"\x1d\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/guest/erasure\x12\x89\x01\n" +
 	"\x0eRequestErasure\x12(.latchkey.guest.v1.RequestErasureRequest\x1a).latchkey.guest.v1.RequestErasureResponse\"\"\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/guest/erasure\x12\x95\x01\n" +
-	"\x0fWithdrawErasure\x12).latchkey.guest.v1.WithdrawErasureRequest\x1a*.latchkey.guest.v1.WithdrawErasureResponse\"+\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/v1/guest/erasure:withdraw\x12\x99\x01\n" +
+	"\x0fWithdrawErasure\x12).latchkey.guest.v1.WithdrawErasureRequest\x1a*.latchkey.guest.v1.WithdrawErasureResponse\"+\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/v1/guest/erasure:withdraw\x12u\n" +
+	"\n" +
+	"ExportData\x12$.latchkey.guest.v1.ExportDataRequest\x1a%.latchkey.guest.v1.ExportDataResponse\"\x1a\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/guest/data\x12\x99\x01\n" +
 	"\x11GetErasureReceipt\x12+.latchkey.guest.v1.GetErasureReceiptRequest\x1a,.latchkey.guest.v1.GetErasureReceiptResponse\")\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/guest/erasureReceiptB,Z*latchkey.dev/gen/latchkey/guest/v1;guestv1b\x06proto3"
 
 var (
@@ -548,6 +550,8 @@ var file_latchkey_guest_v1_privacy_proto_goTypes = []any{
 	(*GetErasureReceiptResponse)(nil), // 8: latchkey.guest.v1.GetErasureReceiptResponse
 	(*timestamppb.Timestamp)(nil),     // 9: google.protobuf.Timestamp
 	(*PropertyFace)(nil),              // 10: latchkey.guest.v1.PropertyFace
+	(*ExportDataRequest)(nil),         // 11: latchkey.guest.v1.ExportDataRequest
+	(*ExportDataResponse)(nil),        // 12: latchkey.guest.v1.ExportDataResponse
 }
 var file_latchkey_guest_v1_privacy_proto_depIdxs = []int32{
 	9,  // 0: latchkey.guest.v1.Erasure.requested_at:type_name -> google.protobuf.Timestamp
@@ -560,13 +564,15 @@ var file_latchkey_guest_v1_privacy_proto_depIdxs = []int32{
 	1,  // 7: latchkey.guest.v1.PrivacyService.GetErasure:input_type -> latchkey.guest.v1.GetErasureRequest
 	3,  // 8: latchkey.guest.v1.PrivacyService.RequestErasure:input_type -> latchkey.guest.v1.RequestErasureRequest
 	5,  // 9: latchkey.guest.v1.PrivacyService.WithdrawErasure:input_type -> latchkey.guest.v1.WithdrawErasureRequest
-	7,  // 10: latchkey.guest.v1.PrivacyService.GetErasureReceipt:input_type -> latchkey.guest.v1.GetErasureReceiptRequest
-	2,  // 11: latchkey.guest.v1.PrivacyService.GetErasure:output_type -> latchkey.guest.v1.GetErasureResponse
-	4,  // 12: latchkey.guest.v1.PrivacyService.RequestErasure:output_type -> latchkey.guest.v1.RequestErasureResponse
-	6,  // 13: latchkey.guest.v1.PrivacyService.WithdrawErasure:output_type -> latchkey.guest.v1.WithdrawErasureResponse
-	8,  // 14: latchkey.guest.v1.PrivacyService.GetErasureReceipt:output_type -> latchkey.guest.v1.GetErasureReceiptResponse
-	11, // [11:15] is the sub-list for method output_type
-	7,  // [7:11] is the sub-list for method input_type
+	11, // 10: latchkey.guest.v1.PrivacyService.ExportData:input_type -> latchkey.guest.v1.ExportDataRequest
+	7,  // 11: latchkey.guest.v1.PrivacyService.GetErasureReceipt:input_type -> latchkey.guest.v1.GetErasureReceiptRequest
+	2,  // 12: latchkey.guest.v1.PrivacyService.GetErasure:output_type -> latchkey.guest.v1.GetErasureResponse
+	4,  // 13: latchkey.guest.v1.PrivacyService.RequestErasure:output_type -> latchkey.guest.v1.RequestErasureResponse
+	6,  // 14: latchkey.guest.v1.PrivacyService.WithdrawErasure:output_type -> latchkey.guest.v1.WithdrawErasureResponse
+	12, // 15: latchkey.guest.v1.PrivacyService.ExportData:output_type -> latchkey.guest.v1.ExportDataResponse
+	8,  // 16: latchkey.guest.v1.PrivacyService.GetErasureReceipt:output_type -> latchkey.guest.v1.GetErasureReceiptResponse
+	12, // [12:17] is the sub-list for method output_type
+	7,  // [7:12] is the sub-list for method input_type
 	7,  // [7:7] is the sub-list for extension type_name
 	7,  // [7:7] is the sub-list for extension extendee
 	0,  // [0:7] is the sub-list for field type_name
@@ -577,6 +583,7 @@ func file_latchkey_guest_v1_privacy_proto_init() {
 	if File_latchkey_guest_v1_privacy_proto != nil {
 		return
 	}
+	file_latchkey_guest_v1_export_proto_init()
 	file_latchkey_guest_v1_link_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{

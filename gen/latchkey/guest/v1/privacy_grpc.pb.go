@@ -22,6 +22,7 @@ const (
 	PrivacyService_GetErasure_FullMethodName        = "/latchkey.guest.v1.PrivacyService/GetErasure"
 	PrivacyService_RequestErasure_FullMethodName    = "/latchkey.guest.v1.PrivacyService/RequestErasure"
 	PrivacyService_WithdrawErasure_FullMethodName   = "/latchkey.guest.v1.PrivacyService/WithdrawErasure"
+	PrivacyService_ExportData_FullMethodName        = "/latchkey.guest.v1.PrivacyService/ExportData"
 	PrivacyService_GetErasureReceipt_FullMethodName = "/latchkey.guest.v1.PrivacyService/GetErasureReceipt"
 )
 
@@ -40,6 +41,8 @@ type PrivacyServiceClient interface {
 	RequestErasure(ctx context.Context, in *RequestErasureRequest, opts ...grpc.CallOption) (*RequestErasureResponse, error)
 	// Withdraws the caller's request. 409 erasureNotPending if there is none, or if it is done.
 	WithdrawErasure(ctx context.Context, in *WithdrawErasureRequest, opts ...grpc.CallOption) (*WithdrawErasureResponse, error)
+	// Answers with a copy of what the property holds of the caller, for programs and people.
+	ExportData(ctx context.Context, in *ExportDataRequest, opts ...grpc.CallOption) (*ExportDataResponse, error)
 	// Says how far the erasure with a receipt is, also after the guest's sessions have ended. 404 notFound.
 	GetErasureReceipt(ctx context.Context, in *GetErasureReceiptRequest, opts ...grpc.CallOption) (*GetErasureReceiptResponse, error)
 }
@@ -82,6 +85,16 @@ func (c *privacyServiceClient) WithdrawErasure(ctx context.Context, in *Withdraw
 	return out, nil
 }
 
+func (c *privacyServiceClient) ExportData(ctx context.Context, in *ExportDataRequest, opts ...grpc.CallOption) (*ExportDataResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ExportDataResponse)
+	err := c.cc.Invoke(ctx, PrivacyService_ExportData_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *privacyServiceClient) GetErasureReceipt(ctx context.Context, in *GetErasureReceiptRequest, opts ...grpc.CallOption) (*GetErasureReceiptResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetErasureReceiptResponse)
@@ -107,6 +120,8 @@ type PrivacyServiceServer interface {
 	RequestErasure(context.Context, *RequestErasureRequest) (*RequestErasureResponse, error)
 	// Withdraws the caller's request. 409 erasureNotPending if there is none, or if it is done.
 	WithdrawErasure(context.Context, *WithdrawErasureRequest) (*WithdrawErasureResponse, error)
+	// Answers with a copy of what the property holds of the caller, for programs and people.
+	ExportData(context.Context, *ExportDataRequest) (*ExportDataResponse, error)
 	// Says how far the erasure with a receipt is, also after the guest's sessions have ended. 404 notFound.
 	GetErasureReceipt(context.Context, *GetErasureReceiptRequest) (*GetErasureReceiptResponse, error)
 	mustEmbedUnimplementedPrivacyServiceServer()
@@ -127,6 +142,9 @@ func (UnimplementedPrivacyServiceServer) RequestErasure(context.Context, *Reques
 }
 func (UnimplementedPrivacyServiceServer) WithdrawErasure(context.Context, *WithdrawErasureRequest) (*WithdrawErasureResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method WithdrawErasure not implemented")
+}
+func (UnimplementedPrivacyServiceServer) ExportData(context.Context, *ExportDataRequest) (*ExportDataResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ExportData not implemented")
 }
 func (UnimplementedPrivacyServiceServer) GetErasureReceipt(context.Context, *GetErasureReceiptRequest) (*GetErasureReceiptResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetErasureReceipt not implemented")
@@ -206,6 +224,24 @@ func _PrivacyService_WithdrawErasure_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PrivacyService_ExportData_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ExportDataRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PrivacyServiceServer).ExportData(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PrivacyService_ExportData_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PrivacyServiceServer).ExportData(ctx, req.(*ExportDataRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _PrivacyService_GetErasureReceipt_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetErasureReceiptRequest)
 	if err := dec(in); err != nil {
@@ -242,6 +278,10 @@ var PrivacyService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "WithdrawErasure",
 			Handler:    _PrivacyService_WithdrawErasure_Handler,
+		},
+		{
+			MethodName: "ExportData",
+			Handler:    _PrivacyService_ExportData_Handler,
 		},
 		{
 			MethodName: "GetErasureReceipt",

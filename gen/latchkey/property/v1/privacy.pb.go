@@ -208,6 +208,107 @@ func (x *ErasureItem) GetErasure() *v1.Erasure {
 	return nil
 }
 
+// ExportGuestDataRequest names the guest.
+type ExportGuestDataRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id.
+	ReservationId string `protobuf:"bytes,1,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
+	// A companion of the stay. Empty: the main guest.
+	GuestId       string `protobuf:"bytes,2,opt,name=guest_id,json=guestId,proto3" json:"guest_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportGuestDataRequest) Reset() {
+	*x = ExportGuestDataRequest{}
+	mi := &file_latchkey_property_v1_privacy_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportGuestDataRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportGuestDataRequest) ProtoMessage() {}
+
+func (x *ExportGuestDataRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_privacy_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportGuestDataRequest.ProtoReflect.Descriptor instead.
+func (*ExportGuestDataRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_privacy_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ExportGuestDataRequest) GetReservationId() string {
+	if x != nil {
+		return x.ReservationId
+	}
+	return ""
+}
+
+func (x *ExportGuestDataRequest) GetGuestId() string {
+	if x != nil {
+		return x.GuestId
+	}
+	return ""
+}
+
+// ExportGuestDataResponse answers with the copy.
+type ExportGuestDataResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The copy.
+	Data          *v1.DataExport `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportGuestDataResponse) Reset() {
+	*x = ExportGuestDataResponse{}
+	mi := &file_latchkey_property_v1_privacy_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportGuestDataResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportGuestDataResponse) ProtoMessage() {}
+
+func (x *ExportGuestDataResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_privacy_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportGuestDataResponse.ProtoReflect.Descriptor instead.
+func (*ExportGuestDataResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_privacy_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ExportGuestDataResponse) GetData() *v1.DataExport {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
 // ListErasuresRequest pages.
 type ListErasuresRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -223,7 +324,7 @@ type ListErasuresRequest struct {
 
 func (x *ListErasuresRequest) Reset() {
 	*x = ListErasuresRequest{}
-	mi := &file_latchkey_property_v1_privacy_proto_msgTypes[3]
+	mi := &file_latchkey_property_v1_privacy_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -235,7 +336,7 @@ func (x *ListErasuresRequest) String() string {
 func (*ListErasuresRequest) ProtoMessage() {}
 
 func (x *ListErasuresRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_privacy_proto_msgTypes[3]
+	mi := &file_latchkey_property_v1_privacy_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -248,7 +349,7 @@ func (x *ListErasuresRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListErasuresRequest.ProtoReflect.Descriptor instead.
 func (*ListErasuresRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_privacy_proto_rawDescGZIP(), []int{3}
+	return file_latchkey_property_v1_privacy_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ListErasuresRequest) GetPendingOnly() bool {
@@ -283,7 +384,7 @@ type ListErasuresResponse struct {
 
 func (x *ListErasuresResponse) Reset() {
 	*x = ListErasuresResponse{}
-	mi := &file_latchkey_property_v1_privacy_proto_msgTypes[4]
+	mi := &file_latchkey_property_v1_privacy_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -295,7 +396,7 @@ func (x *ListErasuresResponse) String() string {
 func (*ListErasuresResponse) ProtoMessage() {}
 
 func (x *ListErasuresResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_privacy_proto_msgTypes[4]
+	mi := &file_latchkey_property_v1_privacy_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -308,7 +409,7 @@ func (x *ListErasuresResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListErasuresResponse.ProtoReflect.Descriptor instead.
 func (*ListErasuresResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_privacy_proto_rawDescGZIP(), []int{4}
+	return file_latchkey_property_v1_privacy_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListErasuresResponse) GetData() *ErasureList {
@@ -331,7 +432,7 @@ type ErasureList struct {
 
 func (x *ErasureList) Reset() {
 	*x = ErasureList{}
-	mi := &file_latchkey_property_v1_privacy_proto_msgTypes[5]
+	mi := &file_latchkey_property_v1_privacy_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -343,7 +444,7 @@ func (x *ErasureList) String() string {
 func (*ErasureList) ProtoMessage() {}
 
 func (x *ErasureList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_privacy_proto_msgTypes[5]
+	mi := &file_latchkey_property_v1_privacy_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -356,7 +457,7 @@ func (x *ErasureList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ErasureList.ProtoReflect.Descriptor instead.
 func (*ErasureList) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_privacy_proto_rawDescGZIP(), []int{5}
+	return file_latchkey_property_v1_privacy_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ErasureList) GetList() []*ErasureItem {
@@ -377,7 +478,7 @@ var File_latchkey_property_v1_privacy_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_privacy_proto_rawDesc = "" +
 	"\n" +
-	"\"latchkey/property/v1/privacy.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1flatchkey/guest/v1/privacy.proto\x1a\x1clatchkey/rpc/v1/access.proto\"m\n" +
+	"\"latchkey/property/v1/privacy.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1elatchkey/guest/v1/export.proto\x1a\x1flatchkey/guest/v1/privacy.proto\x1a\x1clatchkey/rpc/v1/access.proto\"m\n" +
 	"\x15RequestErasureRequest\x120\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\x12\"\n" +
 	"\bguest_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18(R\aguestId\"O\n" +
@@ -388,7 +489,12 @@ const file_latchkey_property_v1_privacy_proto_rawDesc = "" +
 	"\x0ereservation_id\x18\x02 \x01(\tR\rreservationId\x12\x19\n" +
 	"\bguest_id\x18\x03 \x01(\tR\aguestId\x12!\n" +
 	"\frequested_by\x18\x04 \x01(\tR\vrequestedBy\x124\n" +
-	"\aerasure\x18\x05 \x01(\v2\x1a.latchkey.guest.v1.ErasureR\aerasure\"\x8a\x01\n" +
+	"\aerasure\x18\x05 \x01(\v2\x1a.latchkey.guest.v1.ErasureR\aerasure\"n\n" +
+	"\x16ExportGuestDataRequest\x120\n" +
+	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\x12\"\n" +
+	"\bguest_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18(R\aguestId\"L\n" +
+	"\x17ExportGuestDataResponse\x121\n" +
+	"\x04data\x18\x01 \x01(\v2\x1d.latchkey.guest.v1.DataExportR\x04data\"\x8a\x01\n" +
 	"\x13ListErasuresRequest\x12!\n" +
 	"\fpending_only\x18\x01 \x01(\bR\vpendingOnly\x12'\n" +
 	"\tpage_size\x18\x02 \x01(\x05B\n" +
@@ -399,9 +505,10 @@ const file_latchkey_property_v1_privacy_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.ErasureListR\x04data\"l\n" +
 	"\vErasureList\x125\n" +
 	"\x04list\x18\x01 \x03(\v2!.latchkey.property.v1.ErasureItemR\x04list\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xbf\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xf4\x03\n" +
 	"\x0ePrivacyService\x12\x9a\x01\n" +
-	"\x0eRequestErasure\x12+.latchkey.property.v1.RequestErasureRequest\x1a,.latchkey.property.v1.RequestErasureResponse\"-\xaa\xbc\x18\t\x1a\x05owner \x01\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/property/erasures\x12\x8f\x01\n" +
+	"\x0eRequestErasure\x12+.latchkey.property.v1.RequestErasureRequest\x1a,.latchkey.property.v1.RequestErasureResponse\"-\xaa\xbc\x18\t\x1a\x05owner \x01\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/property/erasures\x12\xb2\x01\n" +
+	"\x0fExportGuestData\x12,.latchkey.property.v1.ExportGuestDataRequest\x1a-.latchkey.property.v1.ExportGuestDataResponse\"B\xaa\xbc\x18\a\x1a\x05owner\x82\xd3\xe4\x93\x021\x12//v1/property/reservations/{reservation_id}/data\x12\x8f\x01\n" +
 	"\fListErasures\x12).latchkey.property.v1.ListErasuresRequest\x1a*.latchkey.property.v1.ListErasuresResponse\"(\xaa\xbc\x18\a\x1a\x05owner\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/property/erasuresB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
@@ -416,30 +523,36 @@ func file_latchkey_property_v1_privacy_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_privacy_proto_rawDescData
 }
 
-var file_latchkey_property_v1_privacy_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_latchkey_property_v1_privacy_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_latchkey_property_v1_privacy_proto_goTypes = []any{
-	(*RequestErasureRequest)(nil),  // 0: latchkey.property.v1.RequestErasureRequest
-	(*RequestErasureResponse)(nil), // 1: latchkey.property.v1.RequestErasureResponse
-	(*ErasureItem)(nil),            // 2: latchkey.property.v1.ErasureItem
-	(*ListErasuresRequest)(nil),    // 3: latchkey.property.v1.ListErasuresRequest
-	(*ListErasuresResponse)(nil),   // 4: latchkey.property.v1.ListErasuresResponse
-	(*ErasureList)(nil),            // 5: latchkey.property.v1.ErasureList
-	(*v1.Erasure)(nil),             // 6: latchkey.guest.v1.Erasure
+	(*RequestErasureRequest)(nil),   // 0: latchkey.property.v1.RequestErasureRequest
+	(*RequestErasureResponse)(nil),  // 1: latchkey.property.v1.RequestErasureResponse
+	(*ErasureItem)(nil),             // 2: latchkey.property.v1.ErasureItem
+	(*ExportGuestDataRequest)(nil),  // 3: latchkey.property.v1.ExportGuestDataRequest
+	(*ExportGuestDataResponse)(nil), // 4: latchkey.property.v1.ExportGuestDataResponse
+	(*ListErasuresRequest)(nil),     // 5: latchkey.property.v1.ListErasuresRequest
+	(*ListErasuresResponse)(nil),    // 6: latchkey.property.v1.ListErasuresResponse
+	(*ErasureList)(nil),             // 7: latchkey.property.v1.ErasureList
+	(*v1.Erasure)(nil),              // 8: latchkey.guest.v1.Erasure
+	(*v1.DataExport)(nil),           // 9: latchkey.guest.v1.DataExport
 }
 var file_latchkey_property_v1_privacy_proto_depIdxs = []int32{
 	2, // 0: latchkey.property.v1.RequestErasureResponse.data:type_name -> latchkey.property.v1.ErasureItem
-	6, // 1: latchkey.property.v1.ErasureItem.erasure:type_name -> latchkey.guest.v1.Erasure
-	5, // 2: latchkey.property.v1.ListErasuresResponse.data:type_name -> latchkey.property.v1.ErasureList
-	2, // 3: latchkey.property.v1.ErasureList.list:type_name -> latchkey.property.v1.ErasureItem
-	0, // 4: latchkey.property.v1.PrivacyService.RequestErasure:input_type -> latchkey.property.v1.RequestErasureRequest
-	3, // 5: latchkey.property.v1.PrivacyService.ListErasures:input_type -> latchkey.property.v1.ListErasuresRequest
-	1, // 6: latchkey.property.v1.PrivacyService.RequestErasure:output_type -> latchkey.property.v1.RequestErasureResponse
-	4, // 7: latchkey.property.v1.PrivacyService.ListErasures:output_type -> latchkey.property.v1.ListErasuresResponse
-	6, // [6:8] is the sub-list for method output_type
-	4, // [4:6] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	8, // 1: latchkey.property.v1.ErasureItem.erasure:type_name -> latchkey.guest.v1.Erasure
+	9, // 2: latchkey.property.v1.ExportGuestDataResponse.data:type_name -> latchkey.guest.v1.DataExport
+	7, // 3: latchkey.property.v1.ListErasuresResponse.data:type_name -> latchkey.property.v1.ErasureList
+	2, // 4: latchkey.property.v1.ErasureList.list:type_name -> latchkey.property.v1.ErasureItem
+	0, // 5: latchkey.property.v1.PrivacyService.RequestErasure:input_type -> latchkey.property.v1.RequestErasureRequest
+	3, // 6: latchkey.property.v1.PrivacyService.ExportGuestData:input_type -> latchkey.property.v1.ExportGuestDataRequest
+	5, // 7: latchkey.property.v1.PrivacyService.ListErasures:input_type -> latchkey.property.v1.ListErasuresRequest
+	1, // 8: latchkey.property.v1.PrivacyService.RequestErasure:output_type -> latchkey.property.v1.RequestErasureResponse
+	4, // 9: latchkey.property.v1.PrivacyService.ExportGuestData:output_type -> latchkey.property.v1.ExportGuestDataResponse
+	6, // 10: latchkey.property.v1.PrivacyService.ListErasures:output_type -> latchkey.property.v1.ListErasuresResponse
+	8, // [8:11] is the sub-list for method output_type
+	5, // [5:8] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_privacy_proto_init() }
@@ -453,7 +566,7 @@ func file_latchkey_property_v1_privacy_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_privacy_proto_rawDesc), len(file_latchkey_property_v1_privacy_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

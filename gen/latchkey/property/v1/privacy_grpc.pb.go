@@ -19,8 +19,9 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	PrivacyService_RequestErasure_FullMethodName = "/latchkey.property.v1.PrivacyService/RequestErasure"
-	PrivacyService_ListErasures_FullMethodName   = "/latchkey.property.v1.PrivacyService/ListErasures"
+	PrivacyService_RequestErasure_FullMethodName  = "/latchkey.property.v1.PrivacyService/RequestErasure"
+	PrivacyService_ExportGuestData_FullMethodName = "/latchkey.property.v1.PrivacyService/ExportGuestData"
+	PrivacyService_ListErasures_FullMethodName    = "/latchkey.property.v1.PrivacyService/ListErasures"
 )
 
 // PrivacyServiceClient is the client API for PrivacyService service.
@@ -32,6 +33,9 @@ type PrivacyServiceClient interface {
 	// Requests the erasure of the data of a guest, or of a whole party with the booker, as the guest's own request does. It is also possible for a
 	// canceled stay. 404 reservationNotFound or guestNotFound.
 	RequestErasure(ctx context.Context, in *RequestErasureRequest, opts ...grpc.CallOption) (*RequestErasureResponse, error)
+	// Answers with the copy that a guest gets of their data, for a guest who asks staff for it. The read is recorded with the caller's name.
+	// 404 reservationNotFound or guestNotFound.
+	ExportGuestData(ctx context.Context, in *ExportGuestDataRequest, opts ...grpc.CallOption) (*ExportGuestDataResponse, error)
 	// Lists the erasures, the latest request first. Each is the proof that data were erased, and is kept for three years, and for as long as a law
 	// keeps official forms.
 	ListErasures(ctx context.Context, in *ListErasuresRequest, opts ...grpc.CallOption) (*ListErasuresResponse, error)
@@ -49,6 +53,16 @@ func (c *privacyServiceClient) RequestErasure(ctx context.Context, in *RequestEr
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(RequestErasureResponse)
 	err := c.cc.Invoke(ctx, PrivacyService_RequestErasure_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *privacyServiceClient) ExportGuestData(ctx context.Context, in *ExportGuestDataRequest, opts ...grpc.CallOption) (*ExportGuestDataResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ExportGuestDataResponse)
+	err := c.cc.Invoke(ctx, PrivacyService_ExportGuestData_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +88,9 @@ type PrivacyServiceServer interface {
 	// Requests the erasure of the data of a guest, or of a whole party with the booker, as the guest's own request does. It is also possible for a
 	// canceled stay. 404 reservationNotFound or guestNotFound.
 	RequestErasure(context.Context, *RequestErasureRequest) (*RequestErasureResponse, error)
+	// Answers with the copy that a guest gets of their data, for a guest who asks staff for it. The read is recorded with the caller's name.
+	// 404 reservationNotFound or guestNotFound.
+	ExportGuestData(context.Context, *ExportGuestDataRequest) (*ExportGuestDataResponse, error)
 	// Lists the erasures, the latest request first. Each is the proof that data were erased, and is kept for three years, and for as long as a law
 	// keeps official forms.
 	ListErasures(context.Context, *ListErasuresRequest) (*ListErasuresResponse, error)
@@ -89,6 +106,9 @@ type UnimplementedPrivacyServiceServer struct{}
 
 func (UnimplementedPrivacyServiceServer) RequestErasure(context.Context, *RequestErasureRequest) (*RequestErasureResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RequestErasure not implemented")
+}
+func (UnimplementedPrivacyServiceServer) ExportGuestData(context.Context, *ExportGuestDataRequest) (*ExportGuestDataResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ExportGuestData not implemented")
 }
 func (UnimplementedPrivacyServiceServer) ListErasures(context.Context, *ListErasuresRequest) (*ListErasuresResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListErasures not implemented")
@@ -132,6 +152,24 @@ func _PrivacyService_RequestErasure_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PrivacyService_ExportGuestData_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ExportGuestDataRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PrivacyServiceServer).ExportGuestData(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PrivacyService_ExportGuestData_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PrivacyServiceServer).ExportGuestData(ctx, req.(*ExportGuestDataRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _PrivacyService_ListErasures_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListErasuresRequest)
 	if err := dec(in); err != nil {
@@ -160,6 +198,10 @@ var PrivacyService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RequestErasure",
 			Handler:    _PrivacyService_RequestErasure_Handler,
+		},
+		{
+			MethodName: "ExportGuestData",
+			Handler:    _PrivacyService_ExportGuestData_Handler,
 		},
 		{
 			MethodName: "ListErasures",

@@ -42,6 +42,9 @@ const (
 	// PrivacyServiceWithdrawErasureProcedure is the fully-qualified name of the PrivacyService's
 	// WithdrawErasure RPC.
 	PrivacyServiceWithdrawErasureProcedure = "/latchkey.guest.v1.PrivacyService/WithdrawErasure"
+	// PrivacyServiceExportDataProcedure is the fully-qualified name of the PrivacyService's ExportData
+	// RPC.
+	PrivacyServiceExportDataProcedure = "/latchkey.guest.v1.PrivacyService/ExportData"
 	// PrivacyServiceGetErasureReceiptProcedure is the fully-qualified name of the PrivacyService's
 	// GetErasureReceipt RPC.
 	PrivacyServiceGetErasureReceiptProcedure = "/latchkey.guest.v1.PrivacyService/GetErasureReceipt"
@@ -57,6 +60,8 @@ type PrivacyServiceClient interface {
 	RequestErasure(context.Context, *v1.RequestErasureRequest) (*v1.RequestErasureResponse, error)
 	// Withdraws the caller's request. 409 erasureNotPending if there is none, or if it is done.
 	WithdrawErasure(context.Context, *v1.WithdrawErasureRequest) (*v1.WithdrawErasureResponse, error)
+	// Answers with a copy of what the property holds of the caller, for programs and people.
+	ExportData(context.Context, *v1.ExportDataRequest) (*v1.ExportDataResponse, error)
 	// Says how far the erasure with a receipt is, also after the guest's sessions have ended. 404 notFound.
 	GetErasureReceipt(context.Context, *v1.GetErasureReceiptRequest) (*v1.GetErasureReceiptResponse, error)
 }
@@ -90,6 +95,12 @@ func NewPrivacyServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithSchema(privacyServiceMethods.ByName("WithdrawErasure")),
 			connect.WithClientOptions(opts...),
 		),
+		exportData: connect.NewClient[v1.ExportDataRequest, v1.ExportDataResponse](
+			httpClient,
+			baseURL+PrivacyServiceExportDataProcedure,
+			connect.WithSchema(privacyServiceMethods.ByName("ExportData")),
+			connect.WithClientOptions(opts...),
+		),
 		getErasureReceipt: connect.NewClient[v1.GetErasureReceiptRequest, v1.GetErasureReceiptResponse](
 			httpClient,
 			baseURL+PrivacyServiceGetErasureReceiptProcedure,
@@ -104,6 +115,7 @@ type privacyServiceClient struct {
 	getErasure        *connect.Client[v1.GetErasureRequest, v1.GetErasureResponse]
 	requestErasure    *connect.Client[v1.RequestErasureRequest, v1.RequestErasureResponse]
 	withdrawErasure   *connect.Client[v1.WithdrawErasureRequest, v1.WithdrawErasureResponse]
+	exportData        *connect.Client[v1.ExportDataRequest, v1.ExportDataResponse]
 	getErasureReceipt *connect.Client[v1.GetErasureReceiptRequest, v1.GetErasureReceiptResponse]
 }
 
@@ -134,6 +146,15 @@ func (c *privacyServiceClient) WithdrawErasure(ctx context.Context, req *v1.With
 	return nil, err
 }
 
+// ExportData calls latchkey.guest.v1.PrivacyService.ExportData.
+func (c *privacyServiceClient) ExportData(ctx context.Context, req *v1.ExportDataRequest) (*v1.ExportDataResponse, error) {
+	response, err := c.exportData.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // GetErasureReceipt calls latchkey.guest.v1.PrivacyService.GetErasureReceipt.
 func (c *privacyServiceClient) GetErasureReceipt(ctx context.Context, req *v1.GetErasureReceiptRequest) (*v1.GetErasureReceiptResponse, error) {
 	response, err := c.getErasureReceipt.CallUnary(ctx, connect.NewRequest(req))
@@ -153,6 +174,8 @@ type PrivacyServiceHandler interface {
 	RequestErasure(context.Context, *v1.RequestErasureRequest) (*v1.RequestErasureResponse, error)
 	// Withdraws the caller's request. 409 erasureNotPending if there is none, or if it is done.
 	WithdrawErasure(context.Context, *v1.WithdrawErasureRequest) (*v1.WithdrawErasureResponse, error)
+	// Answers with a copy of what the property holds of the caller, for programs and people.
+	ExportData(context.Context, *v1.ExportDataRequest) (*v1.ExportDataResponse, error)
 	// Says how far the erasure with a receipt is, also after the guest's sessions have ended. 404 notFound.
 	GetErasureReceipt(context.Context, *v1.GetErasureReceiptRequest) (*v1.GetErasureReceiptResponse, error)
 }
@@ -182,6 +205,12 @@ func NewPrivacyServiceHandler(svc PrivacyServiceHandler, opts ...connect.Handler
 		connect.WithSchema(privacyServiceMethods.ByName("WithdrawErasure")),
 		connect.WithHandlerOptions(opts...),
 	)
+	privacyServiceExportDataHandler := connect.NewUnaryHandlerSimple(
+		PrivacyServiceExportDataProcedure,
+		svc.ExportData,
+		connect.WithSchema(privacyServiceMethods.ByName("ExportData")),
+		connect.WithHandlerOptions(opts...),
+	)
 	privacyServiceGetErasureReceiptHandler := connect.NewUnaryHandlerSimple(
 		PrivacyServiceGetErasureReceiptProcedure,
 		svc.GetErasureReceipt,
@@ -196,6 +225,8 @@ func NewPrivacyServiceHandler(svc PrivacyServiceHandler, opts ...connect.Handler
 			privacyServiceRequestErasureHandler.ServeHTTP(w, r)
 		case PrivacyServiceWithdrawErasureProcedure:
 			privacyServiceWithdrawErasureHandler.ServeHTTP(w, r)
+		case PrivacyServiceExportDataProcedure:
+			privacyServiceExportDataHandler.ServeHTTP(w, r)
 		case PrivacyServiceGetErasureReceiptProcedure:
 			privacyServiceGetErasureReceiptHandler.ServeHTTP(w, r)
 		default:
@@ -217,6 +248,10 @@ func (UnimplementedPrivacyServiceHandler) RequestErasure(context.Context, *v1.Re
 
 func (UnimplementedPrivacyServiceHandler) WithdrawErasure(context.Context, *v1.WithdrawErasureRequest) (*v1.WithdrawErasureResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.PrivacyService.WithdrawErasure is not implemented"))
+}
+
+func (UnimplementedPrivacyServiceHandler) ExportData(context.Context, *v1.ExportDataRequest) (*v1.ExportDataResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.PrivacyService.ExportData is not implemented"))
 }
 
 func (UnimplementedPrivacyServiceHandler) GetErasureReceipt(context.Context, *v1.GetErasureReceiptRequest) (*v1.GetErasureReceiptResponse, error) {

@@ -36,6 +36,9 @@ const (
 	// PrivacyServiceRequestErasureProcedure is the fully-qualified name of the PrivacyService's
 	// RequestErasure RPC.
 	PrivacyServiceRequestErasureProcedure = "/latchkey.property.v1.PrivacyService/RequestErasure"
+	// PrivacyServiceExportGuestDataProcedure is the fully-qualified name of the PrivacyService's
+	// ExportGuestData RPC.
+	PrivacyServiceExportGuestDataProcedure = "/latchkey.property.v1.PrivacyService/ExportGuestData"
 	// PrivacyServiceListErasuresProcedure is the fully-qualified name of the PrivacyService's
 	// ListErasures RPC.
 	PrivacyServiceListErasuresProcedure = "/latchkey.property.v1.PrivacyService/ListErasures"
@@ -46,6 +49,9 @@ type PrivacyServiceClient interface {
 	// Requests the erasure of the data of a guest, or of a whole party with the booker, as the guest's own request does. It is also possible for a
 	// canceled stay. 404 reservationNotFound or guestNotFound.
 	RequestErasure(context.Context, *v1.RequestErasureRequest) (*v1.RequestErasureResponse, error)
+	// Answers with the copy that a guest gets of their data, for a guest who asks staff for it. The read is recorded with the caller's name.
+	// 404 reservationNotFound or guestNotFound.
+	ExportGuestData(context.Context, *v1.ExportGuestDataRequest) (*v1.ExportGuestDataResponse, error)
 	// Lists the erasures, the latest request first. Each is the proof that data were erased, and is kept for three years, and for as long as a law
 	// keeps official forms.
 	ListErasures(context.Context, *v1.ListErasuresRequest) (*v1.ListErasuresResponse, error)
@@ -68,6 +74,12 @@ func NewPrivacyServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithSchema(privacyServiceMethods.ByName("RequestErasure")),
 			connect.WithClientOptions(opts...),
 		),
+		exportGuestData: connect.NewClient[v1.ExportGuestDataRequest, v1.ExportGuestDataResponse](
+			httpClient,
+			baseURL+PrivacyServiceExportGuestDataProcedure,
+			connect.WithSchema(privacyServiceMethods.ByName("ExportGuestData")),
+			connect.WithClientOptions(opts...),
+		),
 		listErasures: connect.NewClient[v1.ListErasuresRequest, v1.ListErasuresResponse](
 			httpClient,
 			baseURL+PrivacyServiceListErasuresProcedure,
@@ -79,13 +91,23 @@ func NewPrivacyServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 
 // privacyServiceClient implements PrivacyServiceClient.
 type privacyServiceClient struct {
-	requestErasure *connect.Client[v1.RequestErasureRequest, v1.RequestErasureResponse]
-	listErasures   *connect.Client[v1.ListErasuresRequest, v1.ListErasuresResponse]
+	requestErasure  *connect.Client[v1.RequestErasureRequest, v1.RequestErasureResponse]
+	exportGuestData *connect.Client[v1.ExportGuestDataRequest, v1.ExportGuestDataResponse]
+	listErasures    *connect.Client[v1.ListErasuresRequest, v1.ListErasuresResponse]
 }
 
 // RequestErasure calls latchkey.property.v1.PrivacyService.RequestErasure.
 func (c *privacyServiceClient) RequestErasure(ctx context.Context, req *v1.RequestErasureRequest) (*v1.RequestErasureResponse, error) {
 	response, err := c.requestErasure.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ExportGuestData calls latchkey.property.v1.PrivacyService.ExportGuestData.
+func (c *privacyServiceClient) ExportGuestData(ctx context.Context, req *v1.ExportGuestDataRequest) (*v1.ExportGuestDataResponse, error) {
+	response, err := c.exportGuestData.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -106,6 +128,9 @@ type PrivacyServiceHandler interface {
 	// Requests the erasure of the data of a guest, or of a whole party with the booker, as the guest's own request does. It is also possible for a
 	// canceled stay. 404 reservationNotFound or guestNotFound.
 	RequestErasure(context.Context, *v1.RequestErasureRequest) (*v1.RequestErasureResponse, error)
+	// Answers with the copy that a guest gets of their data, for a guest who asks staff for it. The read is recorded with the caller's name.
+	// 404 reservationNotFound or guestNotFound.
+	ExportGuestData(context.Context, *v1.ExportGuestDataRequest) (*v1.ExportGuestDataResponse, error)
 	// Lists the erasures, the latest request first. Each is the proof that data were erased, and is kept for three years, and for as long as a law
 	// keeps official forms.
 	ListErasures(context.Context, *v1.ListErasuresRequest) (*v1.ListErasuresResponse, error)
@@ -124,6 +149,12 @@ func NewPrivacyServiceHandler(svc PrivacyServiceHandler, opts ...connect.Handler
 		connect.WithSchema(privacyServiceMethods.ByName("RequestErasure")),
 		connect.WithHandlerOptions(opts...),
 	)
+	privacyServiceExportGuestDataHandler := connect.NewUnaryHandlerSimple(
+		PrivacyServiceExportGuestDataProcedure,
+		svc.ExportGuestData,
+		connect.WithSchema(privacyServiceMethods.ByName("ExportGuestData")),
+		connect.WithHandlerOptions(opts...),
+	)
 	privacyServiceListErasuresHandler := connect.NewUnaryHandlerSimple(
 		PrivacyServiceListErasuresProcedure,
 		svc.ListErasures,
@@ -134,6 +165,8 @@ func NewPrivacyServiceHandler(svc PrivacyServiceHandler, opts ...connect.Handler
 		switch r.URL.Path {
 		case PrivacyServiceRequestErasureProcedure:
 			privacyServiceRequestErasureHandler.ServeHTTP(w, r)
+		case PrivacyServiceExportGuestDataProcedure:
+			privacyServiceExportGuestDataHandler.ServeHTTP(w, r)
 		case PrivacyServiceListErasuresProcedure:
 			privacyServiceListErasuresHandler.ServeHTTP(w, r)
 		default:
@@ -147,6 +180,10 @@ type UnimplementedPrivacyServiceHandler struct{}
 
 func (UnimplementedPrivacyServiceHandler) RequestErasure(context.Context, *v1.RequestErasureRequest) (*v1.RequestErasureResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.PrivacyService.RequestErasure is not implemented"))
+}
+
+func (UnimplementedPrivacyServiceHandler) ExportGuestData(context.Context, *v1.ExportGuestDataRequest) (*v1.ExportGuestDataResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.PrivacyService.ExportGuestData is not implemented"))
 }
 
 func (UnimplementedPrivacyServiceHandler) ListErasures(context.Context, *v1.ListErasuresRequest) (*v1.ListErasuresResponse, error) {

@@ -1,0 +1,41 @@
+package access
+
+import (
+	"fmt"
+	"time"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+)
+
+// Opening is a door that opened, or refused to, for a stay.
+type Opening struct {
+	At       time.Time
+	Opened   bool
+	LockName string
+}
+
+// listOpenings repeats the property in each table, and begins with the few grants of a reservation.
+const listOpenings = `SELECT e.occurred_at, e.kind, COALESCE(l.name, '') FROM grants AS g
+	JOIN events AS e ON e.grant_id = g.id AND e.property_id = g.property_id
+	LEFT JOIN locks AS l ON l.id = e.subject AND l.property_id = e.property_id
+	WHERE g.property_id = $1 AND g.reservation_id = $2 AND e.kind IN ($3, $4) ORDER BY e.id DESC LIMIT $5`
+
+// ListOpenings returns when doors opened, or refused to, for a stay, the latest first.
+func ListOpenings(view *db.Tx, propertyID, reservationID string, limit int) ([]Opening, error) {
+	list, err := db.ReadList(view, func(o *struct {
+		Opening
+		kind event.Kind
+	}) []any {
+		return []any{&o.At, &o.kind, &o.LockName}
+	}, listOpenings, propertyID, reservationID, string(event.DoorOpened), string(event.DoorDenied), limit)
+	if err != nil {
+		return nil, fmt.Errorf("list the openings of a stay: %w", err)
+	}
+	out := make([]Opening, len(list))
+	for i, o := range list {
+		out[i] = o.Opening
+		out[i].Opened = o.kind == event.DoorOpened
+	}
+	return out, nil
+}

@@ -1,0 +1,227 @@
+package convert
+
+import (
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/conversation"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/mobilekey"
+	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/reservation"
+)
+
+// export collects the copy of one guest's data.
+type export struct {
+	view *db.Tx
+	keys *keyring.Ring
+	p    *guest.Party
+	a    actor.Actor // a is the session of the guest, or the caller that guest.AsGuest returned for staff
+	out  *guestv1.DataExport
+}
+
+// exportLimits of what has no bound of its own.
+const (
+	exportPage     = 200
+	exportOpenings = 1000
+)
+
+// Export returns a copy of what a property holds of the guest of a session.
+func Export(view *db.Tx, keys *keyring.Ring, p *guest.Party, a actor.Actor) (*guestv1.DataExport, error) {
+	if err := guest.MayExport(a); err != nil {
+		return nil, err
+	}
+	x := &export{view: view, keys: keys, p: p, a: a, out: &guestv1.DataExport{MadeAt: timestamppb.New(view.Now()), PropertyName: p.Property.Name}}
+	steps := []func() error{x.addStay, x.addGuests, x.addMessages, x.addDisclosures, x.addMails, x.addDevices}
+	if a.GuestID == "" {
+		steps = append(steps, x.addPhones, x.addOpenings, x.addProfile)
+	}
+	for _, add := range steps {
+		if err := add(); err != nil {
+			return nil, err
+		}
+	}
+	return x.out, nil
+}
+
+func (x *export) addStay() error {
+	r, stay := x.p.Reservation, x.p.Stay
+	out := &guestv1.ExportedStay{
+		Id: r.ID, PmsNumber: r.PmsNumber, State: r.State, From: timestamppb.New(r.FromAt), To: timestamppb.New(r.ToAt),
+		AdultCount: int32(x.p.Adults), ChildCount: int32(x.p.Children), SourceName: value(r.SourceName), ChannelNumber: value(r.ChannelNumber),
+	}
+	if stay != nil {
+		out.ArrivalTime, out.HouseRulesAcceptedAt = stay.ArrivalTime, At(stay.HouseRulesAcceptedAt)
+	}
+	x.out.Stay = out
+	if x.a.GuestID != "" {
+		return nil
+	}
+	b, err := reservation.Service{Keys: x.keys}.Booker(x.view.Context(), r)
+	out.Booker = &guestv1.ExportedBooker{FirstName: value(b.FirstName), LastName: b.LastName, Email: value(b.Email), Mobile: value(b.Mobile)}
+	return err
+}
+
+// addGuests adds the guests with the answers that the session sees.
+func (x *export) addGuests() error {
+	for _, m := range x.p.Visible(x.a) {
+		seen, err := x.p.VisibleAnswers(x.a, m)
+		if err != nil {
+			return err
+		}
+		g := &guestv1.ExportedGuest{Id: m.Row.ID, Role: m.Row.Role, Child: m.Row.Child, Person: Person(seen), Language: m.Row.Language}
+		if x.p.HasDecided(m) {
+			g.SharedGroups, g.SharingSetAt = m.Row.SharedGroups, At(m.Row.SharingSetAt)
+		}
+		if g.InvitedTo, err = guest.InvitedTo(x.view, x.keys, m.Row); err != nil {
+			return err
+		}
+		x.out.Guests = append(x.out.Guests, g)
+		if !guest.ActsAs(x.a, m.Row) {
+			continue
+		}
+		svg, at, err := x.p.DrawnSignature(m.Row.ID)
+		if err != nil && !fault.Has(err, fault.NotSigned) {
+			return err
+		}
+		g.SignatureSvg, g.SignedAt = svg, Time(at)
+		form, err := guest.RegisteredForm(x.view, x.keys, m.Row)
+		if err != nil {
+			return err
+		}
+		if form != nil {
+			x.out.Forms = append(x.out.Forms, &guestv1.ExportedForm{
+				Law: form.Law, ArrivalOn: form.ArrivalOn, DepartureOn: form.DepartureOn, Person: Person(form.Answers), EraseAt: Time(form.EraseAt),
+			})
+		}
+	}
+	return nil
+}
+
+func (x *export) addMessages() error {
+	guestID, err := x.p.Correspondent(x.a)
+	if err != nil {
+		return err
+	}
+	k := conversation.Key{PropertyID: x.a.PropertyID, ReservationID: x.a.ReservationID, GuestID: guestID}
+	for after, more := 0, true; more; {
+		var list []conversation.Message
+		if list, more, err = conversation.List(x.view, x.keys, k, after, exportPage); err != nil {
+			return err
+		}
+		for _, m := range list {
+			x.out.Messages = append(x.out.Messages, Message(m))
+			after = m.Number
+		}
+	}
+	return nil
+}
+
+func (x *export) addDisclosures() error {
+	list, _, err := Disclosures(x.view, x.p, x.a)
+	x.out.Disclosures = list
+	return err
+}
+
+func (x *export) addMails() error {
+	for after := ""; ; {
+		list, err := mail.List(x.view, x.a.PropertyID, mail.Filter{ReservationID: x.a.ReservationID, After: after, Limit: exportPage})
+		if err != nil {
+			return err
+		}
+		for _, row := range list {
+			after = row.ID
+			if row.GuestID != x.a.GuestID || mail.Kind(row.Kind) == mail.Staff {
+				continue
+			}
+			to, err := mail.Recipient(x.view, x.keys, row)
+			if err != nil {
+				return err
+			}
+			x.out.Mails = append(x.out.Mails, &guestv1.ExportedMail{Kind: row.Kind, To: to, State: row.State, OrderedAt: timestamppb.New(row.CreatedAt), SentAt: At(row.SentAt)})
+		}
+		if len(list) < exportPage {
+			return nil
+		}
+	}
+}
+
+func (x *export) addDevices() error {
+	list, err := guest.ListOwnDevices(x.view, x.a)
+	for _, d := range list {
+		x.out.Devices = append(x.out.Devices, GuestDevice(d))
+	}
+	return err
+}
+
+func (x *export) addPhones() error {
+	list, err := mobilekey.List(x.view, x.a.PropertyID, x.a.ReservationID)
+	for _, p := range list {
+		x.out.Phones = append(x.out.Phones, &guestv1.ExportedPhone{Id: p.ID, Name: p.Name, CreatedAt: timestamppb.New(p.CreatedAt), RevokedAt: At(p.RevokedAt)})
+	}
+	return err
+}
+
+func (x *export) addOpenings() error {
+	list, err := access.ListOpenings(x.view, x.a.PropertyID, x.a.ReservationID, exportOpenings)
+	for _, o := range list {
+		x.out.Openings = append(x.out.Openings, &guestv1.ExportedOpening{At: timestamppb.New(o.At), Opened: o.Opened, LockName: o.LockName})
+	}
+	return err
+}
+
+func (x *export) addProfile() error {
+	answers, at, err := x.p.KeptProfile(x.view, x.keys)
+	if err == nil && answers != nil {
+		x.out.Profile = &guestv1.KeptProfile{Person: Person(answers), UpdatedAt: timestamppb.New(at)}
+	}
+	return err
+}
+
+func value(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// Message converts a message of a conversation as the guest sees it.
+func Message(m conversation.Message) *guestv1.Message {
+	out := &guestv1.Message{Number: int32(m.Number), Sender: string(m.Sender), Text: m.Text, SentAt: timestamppb.New(m.SentAt)}
+	if m.ReadAt != nil {
+		out.ReadAt = Time(*m.ReadAt)
+	}
+	return out
+}
+
+// Disclosures returns who got data of the guests whom a session sees, the latest first, and whether there are older lines.
+func Disclosures(view *db.Tx, p *guest.Party, a actor.Actor) (out []*guestv1.Disclosure, more bool, err error) {
+	rows, more, err := guest.ListDisclosures(view, p, p.Visible(a))
+	if err != nil {
+		return nil, false, err
+	}
+	names := map[string]string{}
+	for _, d := range rows {
+		if names[d.IntegrationID] == "" {
+			from, err := partner.Integration(view, a.PropertyID, d.IntegrationID)
+			if err != nil {
+				return nil, false, err
+			}
+			names[d.IntegrationID] = from.Name
+		}
+		line := &guestv1.Disclosure{
+			GuestId: d.GuestID, PartnerName: names[d.IntegrationID], Groups: d.Groups, Why: d.Why, At: timestamppb.New(d.CreatedAt), Refused: d.Refused, Times: int32(d.Times),
+		}
+		if d.LastAt != nil {
+			line.LastAt = Time(*d.LastAt)
+		}
+		out = append(out, line)
+	}
+	return out, more, nil
+}

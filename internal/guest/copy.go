@@ -1,0 +1,84 @@
+package guest
+
+import (
+	"fmt"
+	"time"
+
+	"latchkey.dev/ent"
+	entprofile "latchkey.dev/ent/guestprofile"
+	entregister "latchkey.dev/ent/registerentry"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/keyring"
+)
+
+// The functions of this file collect what a guest gets as a copy of their data.
+
+// VisibleAnswers returns the answers of a guest that a session sees.
+func (p *Party) VisibleAnswers(a actor.Actor, m Member) (rule.Answers, error) {
+	form, err := p.FormOf(a, m.Row.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := rule.Answers{}
+	for field := range m.Answers {
+		if value, withheld := form.Value(field); !withheld {
+			out[field] = value
+		}
+	}
+	return out, nil
+}
+
+// MayExport returns why a session gets no copy of its guest's data, or nil: the rule is that of an erasure.
+func MayExport(a actor.Actor) error {
+	_, err := mayErase(a)
+	return err
+}
+
+// ActsAs reports whether a session is that of a guest, and not of the main guest for a companion.
+func ActsAs(a actor.Actor, g *Row) bool { return callerOf(a, g) == theGuest }
+
+// AsGuest returns a caller with the rights of the main guest, or of a companion. Staff use it to make the copy that the guest would get.
+func AsGuest(p *Party, guestID string) (actor.Actor, error) {
+	if guestID != "" && !p.hasCompanion(guestID) {
+		return actor.Actor{}, errGuestNotFound
+	}
+	r := p.Reservation
+	return actor.Actor{Kind: actor.Guest, ID: "staff", PropertyID: r.PropertyID, ReservationID: r.ID, GuestID: guestID, Origin: OriginMail}, nil
+}
+
+// RegisteredForm returns the official form of a guest that is in the guest register, or nil.
+func RegisteredForm(view *db.Tx, keys *keyring.Ring, g *Row) (*Entry, error) {
+	row, err := view.RegisterEntry.Query().Where(entregister.PropertyID(g.PropertyID), entregister.GuestID(g.ID)).Only(view.Context())
+	if ent.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the official form of a guest: %w", err)
+	}
+	e, err := openEntry(view, keys, row)
+	return &e, err
+}
+
+// KeptProfile returns what the property keeps of the main guest for the next stay, and when it was last saved or offered; nil: nothing.
+func (p *Party) KeptProfile(view *db.Tx, keys *keyring.Ring) (rule.Answers, time.Time, error) {
+	ids := make([]string, 0, 2)
+	present, err := p.presentProfileID(view.Context(), keys)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	if ids = append(ids, present); p.Stay != nil {
+		ids = append(ids, p.Stay.ProfileID)
+	}
+	kept, err := view.GuestProfile.Query().Where(entprofile.PropertyID(p.Reservation.PropertyID), entprofile.IDIn(ids...)).
+		Order(ent.Desc(entprofile.FieldUpdatedAt)).Limit(1).All(view.Context())
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("load a guest's profile: %w", err)
+	}
+	if len(kept) == 0 {
+		return nil, time.Time{}, nil
+	}
+	answers, err := openProfile(view.Context(), keys, kept[0])
+	return answers, kept[0].UpdatedAt, err
+}
