@@ -37,6 +37,7 @@ type commands struct {
 	Checkin     checkInCommands     `cmd:"" group:"property" help:"Self check-in: its rules, and the check-ins of guests."`
 	Kiosk       kioskCommands       `cmd:"" group:"property" help:"Check-in tablets."`
 	Mail        mailCommands        `cmd:"" group:"property" help:"Mails to guests and staff, and the mail server."`
+	Guest       guestCommands       `cmd:"" aliases:"guests" group:"property" help:"The data of guests: erase them, or make a copy."`
 	Message     messageCommands     `cmd:"" aliases:"messages" group:"property" help:"Messages between guests and staff."`
 	Notice      noticeCommands      `cmd:"" group:"property" help:"Notices: what needs a person's attention."`
 	App         appCommands         `cmd:"" group:"partners" help:"Partner apps: vendors of property management systems."`

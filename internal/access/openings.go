@@ -15,12 +15,6 @@ type Opening struct {
 	LockName string
 }
 
-// listOpenings repeats the property in each table, and begins with the few grants of a reservation.
-const listOpenings = `SELECT e.occurred_at, e.kind, COALESCE(l.name, '') FROM grants AS g
-	JOIN events AS e ON e.grant_id = g.id AND e.property_id = g.property_id
-	LEFT JOIN locks AS l ON l.id = e.subject AND l.property_id = e.property_id
-	WHERE g.property_id = $1 AND g.reservation_id = $2 AND e.kind IN ($3, $4) ORDER BY e.id DESC LIMIT $5`
-
 // ListOpenings returns when doors opened, or refused to, for a stay, the latest first.
 func ListOpenings(view *db.Tx, propertyID, reservationID string, limit int) ([]Opening, error) {
 	list, err := db.ReadList(view, func(o *struct {

@@ -58,7 +58,7 @@ func (s *privacy) ExportGuestData(ctx context.Context, r *propertyv1.ExportGuest
 			return err
 		}
 		return event.Append(tx, event.Event{
-			PropertyID: propertyID, Subject: event.Inside(r.GetReservationId()), Kind: event.GuestsRead,
+			PropertyID: propertyID, Subject: event.InternalSubject(r.GetReservationId()), Kind: event.GuestsRead,
 			Body: map[string]any{"reservationId": r.GetReservationId(), "by": by},
 		})
 	})

@@ -30,6 +30,7 @@ type scripted struct {
 	devices     []*guestv1.Device
 	ledger      *guestv1.DisclosureList
 	messages    []*guestv1.Message
+	erasure     *guestv1.Erasure // nil: the session may not erase
 	messageFail error
 	ended       string // why the session was ended; "": it goes on
 	fail        error  // of writing calls
@@ -44,7 +45,7 @@ var moment = time.Date(2026, 11, 21, 14, 5, 0, 0, time.UTC)
 func (s *scripted) serve(t *testing.T) string {
 	t.Helper()
 	pages, err := web.New(web.API{
-		Links: links{script: s}, Stays: stays{script: s}, Messages: messages{script: s}, Forms: forms{script: s}, CheckIns: checkIns{script: s}, Kiosks: kiosks{script: s},
+		Links: links{script: s}, Stays: stays{script: s}, Messages: messages{script: s}, Privacy: privacy{script: s}, Forms: forms{script: s}, CheckIns: checkIns{script: s}, Kiosks: kiosks{script: s},
 		As: func(ctx context.Context, _ *http.Request, _, _ string) context.Context { return ctx },
 		Fault: func(err error) *fault.Fault {
 			var f *fault.Fault

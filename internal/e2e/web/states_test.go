@@ -145,6 +145,17 @@ var guestStates = []state{
 	}},
 	{name: "ledger-none", path: "/g/stays/stay1/ledger"},
 	{name: "ledger-partial", path: "/g/stays/stay1/ledger", given: func(s *scripted) { s.ledger = &guestv1.DisclosureList{Partial: true} }},
+	{name: "data", path: "/g/stays/stay1/data", given: erasing("none", false, true)},
+	{name: "data-in-house", path: "/g/stays/stay1/data", given: erasing("none", true, false)},
+	{name: "data-unsure", path: "/g/stays/stay1/data", given: erasing("none", false, true), act: func(p *browser.Page) {
+		p.Tolerate("status of 422")
+		p.Click("Erase my data")
+		p.WaitText("Tick this if you want your data erased")
+	}},
+	{name: "data-requested", path: "/g/stays/stay1/data", given: erasing("requested", true, true)},
+	{name: "data-partial", path: "/g/stays/stay1/data"},
+	{name: "erasure-requested", path: "/g/erasure/lkr_x", given: erasing("requested", false, true)},
+	{name: "erasure-done", path: "/g/erasure/lkr_x", given: erasing("done", false, true)},
 	{name: "devices", path: "/g/stays/stay1/devices"},
 	{name: "devices-one", path: "/g/stays/stay1/devices", given: func(s *scripted) { s.devices = s.devices[:1]; s.devices[0].Kind = "door" }},
 	{name: "another", path: "/g/stays/stay1/devices/another"},

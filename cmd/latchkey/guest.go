@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+type guestCommands struct {
+	remote `embed:""`
+
+	Erase    guestErase    `cmd:"" help:"Have the data of a guest erased, as the guest asked you."`
+	Erasures guestErasures `cmd:"" help:"List the requests to erase data, and which are done."`
+	Export   guestExport   `cmd:"" help:"Print the copy of their data that a guest asked you for. The read is recorded."`
+}
+
+type guestErase struct {
+	ID    string `arg:"" name:"reservation" help:"The reservation's number or id, or the booker's name."`
+	Guest string `placeholder:"ID" help:"A companion's id. Default: everyone on the reservation, and the booker."`
+	Yes   bool   `required:"" help:"Confirm it. Erased data cannot be restored."`
+}
+
+func (guestErase) Help() string {
+	return `The data are erased within 24 hours. While guests are in house, these begin at the end of the stay. Official forms go to the guest register until the
+day that the law names. The guest gets a mail. The PMS has a copy of its own: erase it there too.
+
+Example:
+  latchkey guest erase 4711 --yes`
+}
+
+func (c *guestErase) Run(ctx context.Context, r *remote, out *streams) error {
+	return r.asStaff(ctx, out, func(s *session) error {
+		x, err := s.findReservation(c.ID)
+		if err != nil {
+			return err
+		}
+		answer, err := propertyv1.NewPrivacyServiceClient(s.conn).RequestErasure(s, &propertyv1.RequestErasureRequest{ReservationId: x.GetId(), GuestId: c.Guest})
+		return s.printAnswer(answer, err, func() {
+			e := answer.GetData().GetErasure()
+			s.say("Requested. The data are erased by %s at the latest.", formatTime(e.GetDueAt()))
+			if e.GetLaw() != "" {
+				s.say("The law (%s) keeps the official form until %s, in the guest register.", e.GetLaw(), e.GetKeptUntil())
+			}
+		})
+	})
+}
+
+type guestErasures struct {
+	Pending bool `help:"Only those that are not done."`
+}
+
+func (guestErasures) Help() string {
+	return `Each is the proof that data were erased. Save the list before you restore a backup, and request again what was erased since the backup.
+
+Example:
+  latchkey guest erasures --pending`
+}
+
+func (c *guestErasures) Run(ctx context.Context, r *remote, out *streams) error {
+	return r.asStaff(ctx, out, func(s *session) error {
+		all, err := allPages(func(token string) (*propertyv1.ErasureList, error) {
+			answer, err := propertyv1.NewPrivacyServiceClient(s.conn).ListErasures(s, &propertyv1.ListErasuresRequest{PendingOnly: c.Pending, PageSize: 200, PageToken: token})
+			return answer.GetData(), err
+		})
+		return s.printAnswer(&propertyv1.ListErasuresResponse{Data: &propertyv1.ErasureList{List: all}}, err, func() {
+			var rows [][]string
+			for _, item := range all {
+				rows = append(rows, append([]string{item.GetReservationId(), item.GetGuestId(), item.GetRequestedBy()}, erasureColumns(item.GetErasure())...))
+			}
+			s.printTable("No erasure was requested.", []string{"reservation", "companion", "by", "state", "requested", "due", "done", "law keeps"}, rows)
+		})
+	})
+}
+
+func erasureColumns(e *guestv1.Erasure) []string {
+	kept := ""
+	if e.GetLaw() != "" {
+		kept = e.GetLaw() + " until " + e.GetKeptUntil()
+	}
+	return []string{e.GetState(), formatTime(e.GetRequestedAt()), formatTime(e.GetDueAt()), formatTime(e.GetFinishedAt()), kept}
+}
+
+type guestExport struct {
+	ID    string `arg:"" name:"reservation" help:"The reservation's number or id, or the booker's name."`
+	Guest string `placeholder:"ID" help:"A companion's id. Default: the main guest."`
+}
+
+func (guestExport) Help() string {
+	return `The copy is JSON: answers, messages, mails, devices, SmartKeys, openings, disclosures, official forms and the kept profile. It has no PIN and no link.
+
+Example:
+  latchkey guest export 4711 > copy.json`
+}
+
+func (c *guestExport) Run(ctx context.Context, r *remote, out *streams) error {
+	return r.asStaff(ctx, out, func(s *session) error {
+		x, err := s.findReservation(c.ID)
+		if err != nil {
+			return err
+		}
+		answer, err := propertyv1.NewPrivacyServiceClient(s.conn).ExportGuestData(s, &propertyv1.ExportGuestDataRequest{ReservationId: x.GetId(), GuestId: c.Guest})
+		if err != nil {
+			return err
+		}
+		file, err := protojson.MarshalOptions{Multiline: true}.Marshal(answer.GetData())
+		if err != nil {
+			return fmt.Errorf("write the copy: %w", err)
+		}
+		s.say("%s", file)
+		return nil
+	})
+}
