@@ -46,8 +46,12 @@ func (x *exchange) qrOf(path string) qrCode {
 	if x.site.secure(x.r) {
 		scheme = "https://"
 	}
-	link := scheme + x.r.Host + path
-	code, err := qr.Encode(link, qr.M, qr.Auto)
+	return drawQR(scheme+x.r.Host+path, qr.M, qr.Auto)
+}
+
+// drawQR returns the code of a text, or none if the text is too long for one.
+func drawQR(text string, level qr.ErrorCorrectionLevel, mode qr.Encoding) qrCode {
+	code, err := qr.Encode(text, level, mode)
 	if err != nil {
 		return qrCode{}
 	}
@@ -60,5 +64,5 @@ func (x *exchange) qrOf(path string) qrCode {
 			}
 		}
 	}
-	return qrCode{Link: link, Size: size + 2*quiet, Path: template.HTMLAttr(`d="` + d.String() + `"`)}
+	return qrCode{Link: text, Size: size + 2*quiet, Path: template.HTMLAttr(`d="` + d.String() + `"`)}
 }

@@ -169,6 +169,12 @@ var guestStates = []state{
 	{name: "link-device-bound", path: "/g/l/lkl_x", given: func(s *scripted) { s.link.Source, s.link.Bound = "device", true }},
 	{name: "link-passed-bound", path: "/g/l/lkl_x", given: func(s *scripted) { s.link.Source, s.link.Bound = "mainGuest", true }},
 	{name: "group", path: "/g/stays/stay1/group"},
+	{name: "greeted-none", path: "/g/k"},
+	{name: "greeted-no-key", path: "/g/k#ogFhYQJQAAAAAAAAAAAAAAAAAAAAAA", act: func(p *browser.Page) {
+		if !p.Holds(`matchMedia("(scripting: none)").matches`) {
+			p.WaitText("This browser has no key for this door.")
+		}
+	}},
 	{name: "first", path: "/g/"},
 	{name: "first-wrong", path: "/g/", act: func(p *browser.Page) {
 		p.Tolerate("status of 422")

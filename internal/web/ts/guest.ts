@@ -1,6 +1,7 @@
 import { doors } from "./doors";
 import "./drawn";
 import { feed } from "./feed";
+import { greeted } from "./greeted";
 import { live } from "./live";
 import { offline } from "./offline";
 import { focusFirst } from "./page";
@@ -23,4 +24,5 @@ addEventListener("pageshow", () => {
 
 feed();
 void doors();
+void greeted();
 void offline().catch(() => {}); // a browser that keeps nothing still shows the pages

@@ -3,6 +3,7 @@ export interface Vault {
   get<T>(key: string): Promise<T | undefined>;
   put(key: string, value: unknown): Promise<void>;
   remove(key: string): Promise<void>;
+  keys(): Promise<string[]>;
 }
 
 const answerSeconds = 6; // some versions of Safari get stuck and answer nothing, not even with an error
@@ -45,5 +46,6 @@ export function vault(database: string, store: string): Vault {
     get: (key) => run("readonly", (s) => s.get(key)),
     put: async (key, value) => void (await run("readwrite", (s) => s.put(value, key))),
     remove: async (key) => void (await run("readwrite", (s) => s.delete(key))),
+    keys: async () => (await run("readonly", (s) => s.getAllKeys())) as string[],
   };
 }

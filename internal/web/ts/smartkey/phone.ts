@@ -2,7 +2,7 @@
 import { vault } from "../vault";
 import { within } from "../page";
 import { now } from "../time";
-import { operation, purpose, readGreeting, signPossession, signPresentation } from "./documents";
+import { operation, purpose, readGreeting, signPossession, signPresentation, type Greeting } from "./documents";
 
 /** A token and what it opens, as the server answers. Bytes are in base64. */
 interface Key {
@@ -16,6 +16,7 @@ export interface Door {
   door: string;
   name: string;
   kind: string;
+  bridgeId: string;
 }
 
 /** What this browser keeps of a stay's SmartKey. */
@@ -156,6 +157,23 @@ function resultOf(error: unknown): Result {
   if (error.status === 504) return "expired";
   if (error.status === 429) return "slow";
   return "ended";
+}
+
+/** A door that a SmartKey of this browser opens. */
+export interface KeptDoor extends Door {
+  stay: string;
+}
+
+/** Returns the doors of one bridge that this browser opens, of all its stays. */
+export async function doorsOf(bridge: string): Promise<KeptDoor[]> {
+  const all = await Promise.all((await held.keys()).map(async (stay) => ({ stay, has: await held.get<Held>(stay) })));
+  return all.flatMap(({ stay, has }) => (has?.key?.doors ?? []).filter((d) => d.bridgeId === bridge).map((d) => ({ ...d, stay })));
+}
+
+/** Answers a greeting for a door that the guest chose. */
+export async function answer(door: KeptDoor, greeting: Greeting): Promise<Uint8Array<ArrayBuffer>> {
+  const has = (await held.get<Held>(door.stay))!;
+  return signPresentation(has.keys, bytes(has.key!.token), greeting, bytes(door.door), operation.unlock);
 }
 
 /** Forgets the key of a stay. */
