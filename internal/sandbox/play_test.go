@@ -82,6 +82,10 @@ func TestPlayPage(t *testing.T) {
 	post(t, w, door+"/lock", "Lock: jammed", "do", "jam")
 	post(t, w, door, "The bolt is jammed", "pin", pin)
 	post(t, w, door+"/lock", "Lock: offline, jammed", "do", "offline")
+	post(t, w, door+"/lock", "Lock: offline, jammed, battery 8 %", "do", "drain")
+	post(t, w, door+"/lock", "Lock: offline, jammed", "do", "charge")
+	post(t, w, door+"/lock", "Lock: jammed", "do", "online")
+	post(t, w, door+"/lock", "gets no answer and lands late", "do", "late")
 }
 
 // The page shows the enrolment code only until a tablet has used it.
