@@ -37,6 +37,7 @@ type remote struct {
 	Property  string `group:"connection" short:"p" placeholder:"NAME" env:"LATCHKEY_PROPERTY" help:"The property, by name or id, if there are several."`
 	CA        string `group:"connection" name:"ca" type:"existingfile" placeholder:"FILE" env:"LATCHKEY_CA" help:"Certificates to trust for --server (PEM), instead of the system's. With this flag, loopback addresses use TLS, too."`
 	Plaintext bool   `group:"connection" help:"Connect to --server without TLS. Loopback addresses do not need this flag."`
+	AnswersIn string `group:"connection" placeholder:"LANGUAGE" env:"LATCHKEY_ANSWERS_IN" help:"Language of notices, explanations and other texts of the server, such as de. Default: English."`
 	JSON      bool   `group:"connection" name:"json" help:"Print the server's answer as JSON."`
 
 	// typed are the flags for server and property that the user typed, to repeat in suggested commands.
@@ -239,6 +240,9 @@ func (s *session) withToken(ctx context.Context, method string) context.Context 
 		if s.socketProperty != "" {
 			ctx = metadata.AppendToOutgoingContext(ctx, "latchkey-property", s.socketProperty)
 		}
+	}
+	if s.AnswersIn != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "accept-language", s.AnswersIn)
 	}
 	if token != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)

@@ -40,7 +40,7 @@ func TestAlarmsNotifyStaffOnceADay(t *testing.T) {
 		if tampered, jammed := notified("lockTampered"), notified("lockJammed"); tampered != 3 || jammed != 1 {
 			t.Errorf("%d and %d notices, want 3 and 1", tampered, jammed)
 		}
-		if texts := s.texts("lockJammed"); !strings.Contains(texts, "on 2026-11-18 00:00;") {
+		if texts := s.texts("lockJammed"); !strings.Contains(texts, "on 18 Nov 2026, 00:00;") {
 			t.Errorf("what was three days ago is reported without its time: %s", texts)
 		}
 		happen("jammed", "again", s.clock.Now())

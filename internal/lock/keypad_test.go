@@ -122,7 +122,7 @@ func TestTheNoticeOfAPauseThatIsReportedLateIsInThePast(t *testing.T) {
 			return err
 		})
 		text := notice.Text(s.db.Read().Notice.Query().Where(entnotice.Kind("guessing"), entnotice.Subject(lk.ID)).OnlyX(t.Context()), message.Reader{})
-		if !strings.Contains(text, "was paused until 2026-11-21 09:00:15") || strings.Contains(text, "is paused") || strings.Contains(text, "are being typed") {
+		if !strings.Contains(text, "was paused until 21 Nov 2026, 09:00:15") || strings.Contains(text, "is paused") || strings.Contains(text, "are being typed") {
 			t.Errorf("text %q", text)
 		}
 	})

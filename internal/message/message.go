@@ -1,10 +1,11 @@
 // Package message renders texts. Domain code produces a kind and parameters; the edge turns them into a sentence in the language
 // and time zone of the reader.
 //
-// Each language has files in catalogue/ that end in its tag, such as guest.en.txt. A line is "kind = text". The text contains parameters in braces: {lock} is the value,
-// {lock:quote} is in quotation marks, {from:time} is date and time, {from:moment}
-// has seconds, {from:clock} is the time of day with seconds, {from:day} is the day in words, {from:hour} is the time of day, and
-// {minutes|# minute|# minutes} is the plural form for a number, with # for the number. A value may be a message or a list of messages.
+// Each language has files in catalogue/ that end in its tag, such as guest.en.txt. A line is "kind = text". The text contains parameters in
+// braces: {lock} is the value, {lock:quote} is in quotation marks, {from:time} is date and time, {from:moment} has seconds, {from:clock} is
+// the time of day with seconds, {from:day} is the day in words, {from:hour} is the time of day, and {minutes|# minute|# minutes} is the
+// plural form for a number, with # for the number. A value may be a message or a list of messages. The texts language.self,
+// language.direction and language.plurals are the name of the language, ltr or rtl, and its plural forms. docs/translating.md has the rest.
 package message
 
 import (
@@ -12,8 +13,8 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"maps"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -21,6 +22,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/text/language"
 )
 
 // Message is a text as data. The zero Message renders as nothing.
@@ -36,30 +39,6 @@ type Params = map[string]any
 // English is the language of the API, and the language of texts that another language lacks.
 const English = "en"
 
-// plurals return the index of the plural form for a number, by language.
-var plurals = map[string]func(n int) int{
-	English: onlyOne,
-	"de":    onlyOne,
-	"es":    onlyOne,
-	"fr":    zeroAndOne,
-}
-
-// onlyOne has the first form for 1 and the second for every other number.
-func onlyOne(n int) int {
-	if n == 1 {
-		return 0
-	}
-	return 1
-}
-
-// zeroAndOne has the first form for 0 and 1.
-func zeroAndOne(n int) int {
-	if n < 2 {
-		return 0
-	}
-	return 1
-}
-
 //go:embed catalogue/*.txt
 var files embed.FS
 
@@ -70,34 +49,69 @@ type Entry struct{ Kind, Text string }
 type set struct {
 	lines map[string][]Entry // of each language in the order of its files
 	texts map[string]map[string]string
+	// plurals are the forms of each language that names them in a way that can be read.
+	plurals map[string]plurals
+	// matcher returns the languages, sorted, with their matcher.
+	matcher func() ([]string, language.Matcher)
 }
 
-// loaded is the set of the program's files, unless Add changed it.
+// loaded is the set of the program's files, unless AddFiles changed it.
 var loaded atomic.Pointer[set]
 
 var embedded = sync.OnceValue(func() *set {
-	all := &set{lines: map[string][]Entry{}, texts: map[string]map[string]string{}}
-	names, _ := files.ReadDir("catalogue")
-	for _, name := range names {
-		content, _ := files.ReadFile(path.Join("catalogue", name.Name()))
-		language := strings.TrimSuffix(name.Name(), ".txt")
-		all.add(language[strings.LastIndex(language, ".")+1:], string(content))
-	}
-	return all
+	catalogue, _ := fs.Sub(files, "catalogue")
+	return new(set).with(catalogue)
 })
 
-func (s *set) add(language, content string) {
-	if s.texts[language] == nil {
-		s.texts[language] = map[string]string{}
+// with returns the set with the texts of more files.
+func (s *set) with(catalogue fs.FS) *set {
+	out := &set{lines: map[string][]Entry{}, texts: map[string]map[string]string{}, plurals: map[string]plurals{}}
+	maps.Copy(out.lines, s.lines)
+	maps.Copy(out.texts, s.texts)
+	maps.Copy(out.plurals, s.plurals)
+	names, _ := fs.Glob(catalogue, "*.txt")
+	for _, name := range names {
+		content, _ := fs.ReadFile(catalogue, name)
+		out.add(languageOf(name), string(content))
 	}
+	out.matcher = sync.OnceValues(func() ([]string, language.Matcher) {
+		names := slices.Sorted(maps.Keys(out.texts))
+		tags := make([]language.Tag, len(names))
+		for i, name := range names {
+			tags[i] = language.Make(name)
+		}
+		return names, language.NewMatcher(tags)
+	})
+	return out
+}
+
+// languageOf returns the language of a file, such as "de" of guest.de.txt.
+func languageOf(name string) string {
+	name = strings.TrimSuffix(name, ".txt")
+	return name[strings.LastIndex(name, ".")+1:]
+}
+
+func (s *set) add(language, content string) {
+	texts := maps.Clone(s.texts[language])
+	if texts == nil {
+		texts = map[string]string{}
+	}
+	lines := slices.Clone(s.lines[language])
 	for line := range strings.Lines(content) {
 		kind, text, ok := strings.Cut(strings.TrimSpace(line), " = ")
 		if ok && !strings.HasPrefix(kind, "#") {
-			s.lines[language] = append(s.lines[language], Entry{kind, text})
-			s.texts[language][kind] = text
+			lines = append(lines, Entry{kind, text})
+			texts[kind] = text
 		}
 	}
+	s.lines[language], s.texts[language] = lines, texts
+	if rule, err := parsePlurals(texts[pluralsKind]); err == nil {
+		s.plurals[language] = rule
+	}
 }
+
+// pluralsKind is the kind of the text that has the plural forms of a language.
+const pluralsKind = "language.plurals"
 
 func current() *set {
 	if s := loaded.Load(); s != nil {
@@ -110,12 +124,10 @@ func lines() map[string][]Entry { return current().lines }
 
 func catalogues() map[string]map[string]string { return current().texts }
 
-// Add adds a language from the content of a catalogue file, until remove is called. Tests of languages that the product lacks use it.
-func Add(language, content string) (remove func()) {
+// AddFiles adds languages from files like those of the catalogue, until remove is called. Tests of languages that the product lacks use it.
+func AddFiles(catalogue fs.FS) (remove func()) {
 	before := current()
-	after := &set{lines: maps.Clone(before.lines), texts: maps.Clone(before.texts)}
-	after.add(language, content)
-	loaded.Store(after)
+	loaded.Store(before.with(catalogue))
 	return func() { loaded.Store(before) }
 }
 
@@ -239,7 +251,10 @@ func find(language, kind string) (used, text string, ok bool) {
 }
 
 // layouts are the formats of a time.
-var layouts = map[string]string{"time": "2006-01-02 15:04", "moment": time.DateTime, "clock": time.TimeOnly, "hour": "15:04"}
+var layouts = map[string]string{"clock": time.TimeOnly, "hour": "15:04"}
+
+// dates are the kinds of the texts of the other formats of a time.
+var dates = map[string]string{"time": "date.time", "moment": "date.moment", "day": "date.full"}
 
 // maxQuoted bounds the characters of a name in a text.
 const maxQuoted = 64
@@ -283,18 +298,20 @@ func (r Reader) formatTime(at time.Time, format string) string {
 	if zone == nil {
 		zone = time.UTC
 	}
-	if at = at.In(zone); format == "day" {
-		return r.Text(Date("date.full", at))
+	at = at.In(zone)
+	if kind := dates[format]; kind != "" {
+		return r.Text(Date(kind, at))
 	}
 	return at.Format(layouts[format])
 }
 
-// Date is the message of a day. Its kind has any of the parameters day, month, mon, year, weekday and wd.
+// Date is the message of a day. Its kind has any of the parameters day, month, mon, year, weekday, wd, hour and clock.
 func Date(kind string, at time.Time) Message {
 	month, weekday := "month."+strconv.Itoa(int(at.Month())), "weekday."+strconv.Itoa(int(at.Weekday()))
 	return Message{Kind: kind, Params: Params{
 		"day": at.Day(), "year": at.Year(), "month": Message{Kind: month}, "weekday": Message{Kind: weekday},
 		"mon": Message{Kind: month + ".short"}, "wd": Message{Kind: weekday + ".short"},
+		"hour": at.Format(layouts["hour"]), "clock": at.Format(layouts["clock"]),
 	}}
 }
 
@@ -332,13 +349,4 @@ func number(v any) int {
 		return int(n)
 	}
 	return 0
-}
-
-func plural(language string, n int, forms []string) string {
-	rule := plurals[language]
-	if rule == nil {
-		rule = plurals[English]
-	}
-	form := forms[min(rule(n), len(forms)-1)]
-	return strings.ReplaceAll(form, "#", strconv.Itoa(n))
 }

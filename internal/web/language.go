@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/text/language"
-
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/message"
@@ -15,21 +13,10 @@ import (
 // languageCookie keeps the language that the guest chose. Without it the browser's languages count, and then the property's.
 const languageCookie = "lk-lang"
 
-// languages are the languages that have texts.
-type languages struct {
-	names   []string
-	matcher language.Matcher
-}
+// languages are the names of those that have texts.
+type languages struct{ names []string }
 
-func newLanguages() languages {
-	l := languages{names: message.Languages()}
-	tags := make([]language.Tag, len(l.names))
-	for i, name := range l.names {
-		tags[i] = language.Make(name)
-	}
-	l.matcher = language.NewMatcher(tags)
-	return l
-}
+func newLanguages() languages { return languages{message.Languages()} }
 
 // words chooses the language: the guest's choice, else the first of the browser's that has texts, else the property's, else
 // English.
@@ -42,22 +29,10 @@ func (l languages) words(chosen, accept string, face *guestv1.PropertyFace) word
 		w.Lang = chosen
 		return w
 	}
-	if matched := l.match(accept, face.GetLanguage()); matched != "" {
+	if matched := message.Match(accept, face.GetLanguage()); matched != "" {
 		w.Lang = matched
 	}
 	return w
-}
-
-// match returns the first language with texts among those of a header Accept-Language and more tags, or "".
-func (l languages) match(accept string, more ...string) string {
-	wanted, _, _ := language.ParseAcceptLanguage(accept)
-	for _, tag := range more {
-		wanted = append(wanted, language.Make(tag))
-	}
-	if _, i, sure := l.matcher.Match(wanted...); sure != language.No {
-		return l.names[i]
-	}
-	return ""
 }
 
 // words returns the words for the exchange's page.
@@ -78,7 +53,7 @@ func (x *exchange) language() string {
 	if x.flow.Kiosk {
 		return ""
 	}
-	return x.site.languages.match(x.r.Header.Get("Accept-Language"))
+	return message.Match(x.r.Header.Get("Accept-Language"))
 }
 
 // saveLanguage stores the choice with the stay of the page, so that mails follow it. The choice holds for pages also if that fails.

@@ -104,6 +104,11 @@ func (p *page) Past(at *timestamppb.Timestamp) bool { return !at.AsTime().After(
 // Moment is a moment as scripts read it.
 func (w words) Moment(at *timestamppb.Timestamp) string { return at.AsTime().Format(time.RFC3339) }
 
+// Stamp renders day, year and time of a moment as text, such as "21 Nov 2026, 15:00".
+func (w words) Stamp(at *timestamppb.Timestamp) string {
+	return w.date("date.time", at.AsTime().In(w.zone))
+}
+
 // Short renders the day of a moment in short, such as "Sat 21 Nov".
 func (w words) Short(at *timestamppb.Timestamp) template.HTML {
 	return timeTag(at, func(t time.Time) string { return w.date("date.short", t) }, w.zone)

@@ -6,26 +6,25 @@ import (
 	"latchkey.dev/internal/reservation/explain"
 )
 
-var english = message.Reader{Language: message.English}
-
-// Explanation converts the explanation of a reservation's access to its protobuf message, which the partner and property APIs share.
-func Explanation(e explain.Explanation) *partnerv1.Explanation {
+// Explanation converts the explanation of a reservation's access to its protobuf message, which the partner and property APIs share. Its
+// sentences are in the reader's language.
+func Explanation(e explain.Explanation, to message.Reader) *partnerv1.Explanation {
 	out := &partnerv1.Explanation{
 		ReservationId: e.ReservationID, State: string(e.State), Truncated: e.Truncated, Forgotten: e.Forgotten, AsOf: Time(e.AsOf),
-		Reason: e.Reason, Sentence: english.Text(e.Text), Advice: english.Text(e.Advice), CompleteAfter: Time(e.CompleteAfter),
+		Reason: e.Reason, Sentence: to.Text(e.Text), Advice: to.Text(e.Advice), CompleteAfter: Time(e.CompleteAfter),
 	}
 	for _, d := range e.Doors {
 		out.Doors = append(out.Doors, &partnerv1.ExplainedDoor{
 			DoorId: d.DoorID, Name: d.Name, Kind: string(d.Kind), Verdict: string(d.Outcome), OpensAt: Time(d.At),
-			Evidence: string(d.Evidence), Reason: d.Reason, Sentence: english.Text(d.Text), StaffSentence: english.Text(explain.ForStaff(d.Text)), Advice: english.Text(d.Advice),
+			Evidence: string(d.Evidence), Reason: d.Reason, Sentence: to.Text(d.Text), StaffSentence: to.Text(explain.ForStaff(d.Text)), Advice: to.Text(d.Advice),
 			Parameters: Struct(d.Text.Params),
 		})
 	}
 	for _, s := range e.Steps {
 		out.Steps = append(out.Steps, &partnerv1.ExplainedStep{
 			At: Time(s.At), Actor: string(s.Actor), Kind: s.Kind, DoorId: Text(s.DoorID), DoorName: Text(s.DoorName),
-			Evidence: Text(string(s.Evidence)), Reason: Text(s.Reason), Sentence: english.Text(s.Text),
-			StaffSentence: english.Text(explain.ForStaff(s.Text)), Parameters: Struct(s.Text.Params),
+			Evidence: Text(string(s.Evidence)), Reason: Text(s.Reason), Sentence: to.Text(s.Text),
+			StaffSentence: to.Text(explain.ForStaff(s.Text)), Parameters: Struct(s.Text.Params),
 		})
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/db"
@@ -74,13 +75,13 @@ func (s *CheckIns) RequestHelp(ctx context.Context, _ *guestv1.RequestHelpReques
 func (s *CheckIns) message(ctx context.Context, a actor.Actor, v checkin.View) (*guestv1.CheckIn, error) {
 	waitsForRoom := func(stop checkin.Stop) bool { return stop.Reason == checkin.StopRoomNotReady }
 	if !slices.ContainsFunc(v.Stops, waitsForRoom) {
-		return checkInMessage(v, a, false), nil
+		return checkInMessage(ctx, v, a, false), nil
 	}
 	address, err := s.mailAddress(s.DB.View(ctx), a, v.People)
 	if err != nil {
 		return nil, err
 	}
-	return checkInMessage(v, a, address != ""), nil
+	return checkInMessage(ctx, v, a, address != ""), nil
 }
 
 func (s *CheckIns) answer(ctx context.Context, f func(actor.Actor) (checkin.View, error)) (*guestv1.CheckIn, error) {
@@ -98,7 +99,7 @@ func (s *CheckIns) answer(ctx context.Context, f func(actor.Actor) (checkin.View
 // checkInMessage converts a check-in to its protobuf message. A companion reads the stage, and of the rest only what concerns the
 // companion: what the party owes and the PMS's answers are the main guest's.
 // mailed means that the caller gets mails about the stay.
-func checkInMessage(v checkin.View, a actor.Actor, mailed bool) *guestv1.CheckIn {
+func checkInMessage(ctx context.Context, v checkin.View, a actor.Actor, mailed bool) *guestv1.CheckIn {
 	if a.GuestID != "" {
 		m := &guestv1.CheckIn{Stage: string(v.Stage), OpensOn: v.Reservation.ArrivalOn}
 		if slices.Contains(v.Party.MissingGuestIDs, a.GuestID) {
@@ -114,17 +115,17 @@ func checkInMessage(v checkin.View, a actor.Actor, mailed bool) *guestv1.CheckIn
 		m.AskedAt = convert.Time(v.Answer.At)
 	}
 	for _, stop := range v.Stops {
-		m.Stops = append(m.Stops, stopMessage(stop, mailed && v.MailsWhenReady()))
+		m.Stops = append(m.Stops, stopMessage(stop, mailed && v.MailsWhenReady(), chain.Reader(ctx)))
 	}
 	return m
 }
 
-func stopMessage(stop checkin.Stop, mailed bool) *guestv1.CheckInStop {
+func stopMessage(stop checkin.Stop, mailed bool, to message.Reader) *guestv1.CheckInStop {
 	text := stop.Message()
 	if stop.Reason == checkin.StopRoomNotReady && !mailed {
 		text.Kind += "NoMail"
 	}
-	m := &guestv1.CheckInStop{Reason: string(stop.Reason), Text: message.Reader{}.Text(text), Retry: stop.Retry, Mailed: stop.Reason == checkin.StopRoomNotReady && mailed}
+	m := &guestv1.CheckInStop{Reason: string(stop.Reason), Text: to.Text(text), Retry: stop.Retry, Mailed: stop.Reason == checkin.StopRoomNotReady && mailed}
 	m.Amount, m.Currency = amountOf(stop.Owing)
 	return m
 }

@@ -8,6 +8,7 @@ import (
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/checkin"
@@ -35,7 +36,7 @@ func (s *Forms) GetForm(ctx context.Context, r *guestv1.GetFormRequest) (*guestv
 	if err != nil {
 		return nil, err
 	}
-	m, err := formMessage(p, a, r.GetGuestId(), s.DB.View(ctx).Now())
+	m, err := formMessage(ctx, p, a, r.GetGuestId(), s.DB.View(ctx).Now())
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +55,7 @@ func (s *Forms) ListForms(ctx context.Context, _ *guestv1.ListFormsRequest) (*gu
 	}
 	out, now := &guestv1.ListFormsResponse{}, s.DB.View(ctx).Now()
 	for _, m := range p.Visible(a) {
-		form, err := formMessage(p, a, m.Row.ID, now)
+		form, err := formMessage(ctx, p, a, m.Row.ID, now)
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +81,7 @@ func (s *Forms) SaveStep(ctx context.Context, r *guestv1.SaveStepRequest) (*gues
 		if err != nil {
 			return nil, err
 		}
-		m, err := formMessage(p, a, r.GetGuestId(), tx.Now())
+		m, err := formMessage(ctx, p, a, r.GetGuestId(), tx.Now())
 		return &guestv1.SaveStepResponse{Data: m}, err
 	})
 }
@@ -92,7 +93,7 @@ func (s *Forms) SignForm(ctx context.Context, r *guestv1.SignFormRequest) (*gues
 		if err != nil {
 			return nil, err
 		}
-		m, err := formMessage(p, a, r.GetGuestId(), tx.Now())
+		m, err := formMessage(ctx, p, a, r.GetGuestId(), tx.Now())
 		return &guestv1.SignFormResponse{Data: m}, err
 	})
 }
@@ -103,7 +104,7 @@ func (s *Forms) evaluate(tx *db.Tx, a actor.Actor) error {
 	return s.CheckIns.EvaluateChange(tx, checkin.Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID})
 }
 
-func formMessage(p *guest.Party, a actor.Actor, guestID string, now time.Time) (*guestv1.Form, error) {
+func formMessage(ctx context.Context, p *guest.Party, a actor.Actor, guestID string, now time.Time) (*guestv1.Form, error) {
 	form, err := p.FormOf(a, guestID)
 	if err != nil {
 		return nil, err
@@ -126,7 +127,7 @@ func formMessage(p *guest.Party, a actor.Actor, guestID string, now time.Time) (
 			steps[ask.Step] = step
 			out.Steps = append(out.Steps, step)
 		}
-		step.Fields = append(step.Fields, fieldMessage(form, law, ask, often))
+		step.Fields = append(step.Fields, fieldMessage(form, law, ask, often, chain.Reader(ctx)))
 		if form.IsMissing(ask) {
 			step.Complete = false
 		}
@@ -152,13 +153,13 @@ func signatureMessage(s guest.Signature) *guestv1.FormSignature {
 	return m
 }
 
-func fieldMessage(form guest.Form, law *rule.Rule, ask rule.Ask, often []string) *guestv1.FormField {
+func fieldMessage(form guest.Form, law *rule.Rule, ask rule.Ask, often []string, to message.Reader) *guestv1.FormField {
 	shape, purpose := rule.ShapeOf(ask.Field), rule.Purpose(law, ask, message.Has)
 	f := &guestv1.FormField{
 		Name: string(ask.Field), Kind: string(shape.Kind), Required: ask.Required, Options: shape.Options,
 		Autocomplete: shape.Autocomplete, Label: ask.Label, Labels: ask.Labels, MaxLength: int32(shape.MaxLength),
 		Reason: string(ask.Reason()), NoneAllowed: shape.NoneAllowed,
-		ByDeparture: ask.Later, Purpose: purpose, Why: message.Reader{}.Text(message.Message{Kind: purpose}),
+		ByDeparture: ask.Later, Purpose: purpose, Why: to.Text(message.Message{Kind: purpose}),
 	}
 	if shape.Kind == rule.CountryCode {
 		f.Often = often

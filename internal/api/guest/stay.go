@@ -70,14 +70,14 @@ func (s *Stays) GetStay(ctx context.Context, _ *guestv1.GetStayRequest) (*guestv
 	err = s.DB.ViewShared(ctx, func(view *db.Tx) error {
 		p, complete, err := guest.ViewParty(view, s.Keys, a.PropertyID, a.ReservationID)
 		if err == nil && complete {
-			out, err = s.stay(view, a, p)
+			out, err = s.stay(ctx, view, a, p)
 		}
 		return err
 	})
 	if err == nil && out == nil { // guests are missing
 		var p *guest.Party
 		if p, err = s.party(ctx, a); err == nil {
-			out, err = s.stay(s.DB.View(ctx), a, p)
+			out, err = s.stay(ctx, s.DB.View(ctx), a, p)
 		}
 	}
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Stays) GetStay(ctx context.Context, _ *guestv1.GetStayRequest) (*guestv
 }
 
 // stay converts a stay as a session may see it.
-func (s *Stays) stay(view *db.Tx, a actor.Actor, p *guest.Party) (*guestv1.Stay, error) {
+func (s *Stays) stay(ctx context.Context, view *db.Tx, a actor.Actor, p *guest.Party) (*guestv1.Stay, error) {
 	out := &guestv1.Stay{
 		Id: p.Reservation.ID, Property: convert.PropertyFace(p.Property, p.Settings), Number: p.Reservation.PmsNumber, State: p.Reservation.State,
 		From: timestamppb.New(p.Reservation.FromAt), To: timestamppb.New(p.Reservation.ToAt),
@@ -128,7 +128,7 @@ func (s *Stays) stay(view *db.Tx, a actor.Actor, p *guest.Party) (*guestv1.Stay,
 	if err != nil {
 		return nil, err
 	}
-	out.CheckIn = checkInMessage(v, a, out.GetMaskedEmail() != "")
+	out.CheckIn = checkInMessage(ctx, v, a, out.GetMaskedEmail() != "")
 	return out, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/reservation/explain"
@@ -19,7 +20,7 @@ func (s *Service) ExplainReservation(ctx context.Context, req *partnerv1.Explain
 	if err != nil {
 		return nil, err
 	}
-	return &partnerv1.ExplainReservationResponse{Data: convert.Explanation(e)}, nil
+	return &partnerv1.ExplainReservationResponse{Data: convert.Explanation(e, chain.Reader(ctx))}, nil
 }
 
 // FindExplanation is ExplainReservation for a reservation id of the PMS.
@@ -41,5 +42,5 @@ func (s *Service) FindExplanation(ctx context.Context, req *partnerv1.FindExplan
 	if err != nil {
 		return nil, err
 	}
-	return &partnerv1.FindExplanationResponse{Data: convert.Explanation(e)}, nil
+	return &partnerv1.FindExplanationResponse{Data: convert.Explanation(e, chain.Reader(ctx))}, nil
 }

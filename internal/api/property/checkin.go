@@ -11,6 +11,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/credential"
@@ -52,7 +53,7 @@ func (s *CheckIns) GetCheckInSettings(ctx context.Context, _ *propertyv1.GetChec
 	if err != nil {
 		return nil, err
 	}
-	return &propertyv1.GetCheckInSettingsResponse{Data: checkInSettings(row)}, nil
+	return &propertyv1.GetCheckInSettingsResponse{Data: checkInSettings(ctx, row)}, nil
 }
 
 func (s *CheckIns) UpdateCheckInSettings(ctx context.Context, r *propertyv1.UpdateCheckInSettingsRequest) (*propertyv1.UpdateCheckInSettingsResponse, error) {
@@ -70,7 +71,7 @@ func (s *CheckIns) UpdateCheckInSettings(ctx context.Context, r *propertyv1.Upda
 		if err != nil {
 			return nil, Under("settings", err)
 		}
-		return &propertyv1.UpdateCheckInSettingsResponse{Data: checkInSettings(row)}, nil
+		return &propertyv1.UpdateCheckInSettingsResponse{Data: checkInSettings(ctx, row)}, nil
 	})
 }
 
@@ -181,7 +182,7 @@ func ruleNames() string {
 	return strings.Join(names, ", ")
 }
 
-func checkInSettings(row *property.CheckInSettings) *propertyv1.CheckInSettings {
+func checkInSettings(ctx context.Context, row *property.CheckInSettings) *propertyv1.CheckInSettings {
 	m := &propertyv1.CheckInSettings{
 		Rule: row.Rule, MandatoryGroups: row.MandatoryGroups, IdentityCheck: row.IdentityCheck, Signature: row.Signature, HouseRules: row.HouseRules,
 		InviteDays: int32(row.InviteDays), RemindDays: int32(row.RemindDays), KioskOfflineMinutes: int32(row.KioskOfflineMinutes), StaffEmail: row.StaffEmail, DeskPhone: row.DeskPhone,
@@ -189,7 +190,7 @@ func checkInSettings(row *property.CheckInSettings) *propertyv1.CheckInSettings 
 		OftenCountries: row.OftenCountries,
 	}
 	if law, ok := rule.Find(row.Rule); ok {
-		m.Limits = ruleLimits(law)
+		m.Limits = ruleLimits(ctx, law)
 	}
 	for _, f := range row.Fields {
 		m.Fields = append(m.Fields, &propertyv1.OwnField{Name: f.Name, Label: f.Label, Required: f.Required, MainOnly: f.MainOnly, Labels: f.Labels})
@@ -197,8 +198,8 @@ func checkInSettings(row *property.CheckInSettings) *propertyv1.CheckInSettings 
 	return m
 }
 
-func ruleLimits(law *rule.Rule) string {
-	return message.Reader{}.Text(message.Message{Kind: law.Limits})
+func ruleLimits(ctx context.Context, law *rule.Rule) string {
+	return chain.Reader(ctx).Text(message.Message{Kind: law.Limits})
 }
 
 func (s *CheckIns) ListCheckInRules(ctx context.Context, _ *propertyv1.ListCheckInRulesRequest) (*propertyv1.ListCheckInRulesResponse, error) {
@@ -207,7 +208,7 @@ func (s *CheckIns) ListCheckInRules(ctx context.Context, _ *propertyv1.ListCheck
 	for i := range rule.Rules {
 		law := rule.Rules[i].On(today)
 		list.List = append(list.List, &propertyv1.CheckInRule{
-			Name: law.Name, Since: law.Since, Source: law.Source, Url: law.URL, AlsoUrl: law.Also, ReadOn: law.ReadOn, Limits: ruleLimits(law),
+			Name: law.Name, Since: law.Since, Source: law.Source, Url: law.URL, AlsoUrl: law.Also, ReadOn: law.ReadOn, Limits: ruleLimits(ctx, law),
 			Closed: law.Closed, KeepMonths: int32(law.KeepMonths), IdentityCheck: orNone(law.IdentityCheck), Signature: orNone(law.Signature),
 			NoDrawnSignature: law.NoDrawnSignature, WhoFills: string(law.Fills()),
 		})
@@ -340,7 +341,7 @@ func (s *CheckIns) message(ctx context.Context, v checkin.View) (*propertyv1.Sta
 		if err != nil {
 			return nil, err
 		}
-		m.Stops = append(m.Stops, staffStop(stop.Reason, facts))
+		m.Stops = append(m.Stops, staffStop(stop.Reason, facts, chain.Reader(ctx)))
 	}
 	for _, c := range v.Row.Cleared {
 		at, _ := time.Parse(time.RFC3339, c.At)
@@ -352,9 +353,9 @@ func (s *CheckIns) message(ctx context.Context, v checkin.View) (*propertyv1.Sta
 	return m, nil
 }
 
-func staffStop(reason checkin.StopReason, facts checkin.StopFacts) *propertyv1.StaffStop {
+func staffStop(reason checkin.StopReason, facts checkin.StopFacts, to message.Reader) *propertyv1.StaffStop {
 	return &propertyv1.StaffStop{
-		Reason: string(reason), Text: message.Reader{}.Text(facts.Text), PartnerReason: facts.PartnerReason, PartnerMessage: facts.PartnerMessage,
+		Reason: string(reason), Text: to.Text(facts.Text), PartnerReason: facts.PartnerReason, PartnerMessage: facts.PartnerMessage,
 		PartnerStatus: int32(facts.Status), Since: convert.Time(facts.Since), Endpoint: facts.Endpoint, CallId: facts.Call,
 		LastAnsweredAt: convert.Time(facts.LastAnsweredAt), OwingPolicy: string(facts.OwingPolicy), OwingLimit: facts.OwingLimit,
 	}

@@ -8,9 +8,11 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/reservation/readiness"
@@ -74,12 +76,12 @@ func (s *Days) listDay(view *db.Tx, propertyID string, q reservation.DayQuery) (
 		if err != nil {
 			return nil, err
 		}
-		list.List = append(list.List, dayStay(stay, booker, briefs[i], q.Tab))
+		list.List = append(list.List, dayStay(stay, booker, briefs[i], q.Tab, chain.Reader(view.Context())))
 	}
 	return list, nil
 }
 
-func dayStay(a readiness.Arrival, booker reservation.Booker, b checkin.Brief, tab reservation.Tab) *propertyv1.DayStay {
+func dayStay(a readiness.Arrival, booker reservation.Booker, b checkin.Brief, tab reservation.Tab, to message.Reader) *propertyv1.DayStay {
 	out := &propertyv1.DayStay{
 		ReservationId: a.Row.ID, PmsNumber: a.Row.PmsNumber, GuestName: strings.TrimSpace(deref(booker.FirstName) + " " + booker.LastName),
 		SpaceName: convert.Text(cmp.Or(a.Space, a.Row.SpaceKey)), State: a.Row.State, From: timestamppb.New(a.Row.FromAt), To: timestamppb.New(a.Row.ToAt),
@@ -92,7 +94,7 @@ func dayStay(a readiness.Arrival, booker reservation.Booker, b checkin.Brief, ta
 		out.CheckIn.Stops = append(out.CheckIn.Stops, string(stop))
 	}
 	if tab != reservation.Departures {
-		out.Verdict, out.Fixes = string(a.Status), arrivalFixes(a.Fixes)
+		out.Verdict, out.Fixes = string(a.Status), arrivalFixes(a.Fixes, to)
 	}
 	return out
 }

@@ -6,11 +6,11 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/mail"
-	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 )
 
@@ -60,7 +60,7 @@ func (s *mails) ListMails(ctx context.Context, r *propertyv1.ListMailsRequest) (
 		list.NextPageToken = rows[size-1].ID
 	}
 	for _, row := range rows {
-		m, err := s.message(view, row)
+		m, err := s.message(ctx, view, row)
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +80,7 @@ func (s *mails) GetMail(ctx context.Context, r *propertyv1.GetMailRequest) (*pro
 		return nil, err
 	}
 	out := &propertyv1.GetMailResponse{}
-	if out.Data, err = s.message(view, row); err != nil {
+	if out.Data, err = s.message(ctx, view, row); err != nil {
 		return nil, err
 	}
 	text, err := mail.OpenText(ctx, s.Keys, row)
@@ -91,19 +91,16 @@ func (s *mails) GetMail(ctx context.Context, r *propertyv1.GetMailRequest) (*pro
 	return out, nil
 }
 
-func (s *mails) message(view *db.Tx, row *mail.Row) (*propertyv1.Mail, error) {
+func (s *mails) message(ctx context.Context, view *db.Tx, row *mail.Row) (*propertyv1.Mail, error) {
 	to, err := mail.Recipient(view, s.Keys, row)
 	if err != nil {
 		return nil, err
 	}
 	return &propertyv1.Mail{
 		Id: row.ID, Kind: row.Kind, ReservationId: row.ReservationID, MaskedTo: mail.Mask(to), State: row.State, Attempts: int32(row.Attempts),
-		Failure: row.Failure, FailureText: message.Reader{}.Text(mail.ProblemText(row)), Answer: row.Answer, SentAt: convert.At(row.SentAt), CreatedAt: timestamppb.New(row.CreatedAt),
+		Failure: row.Failure, FailureText: chain.Reader(ctx).Text(mail.ProblemText(row)), Answer: row.Answer, SentAt: convert.At(row.SentAt), CreatedAt: timestamppb.New(row.CreatedAt),
 	}, nil
 }
-
-// failureText returns why a mail was not sent, for staff, or "".
-func failureText(f mail.Failure) string { return message.Reader{}.Text(mail.FailureText(f)) }
 
 func (s *mails) PreviewInvitations(ctx context.Context, r *propertyv1.PreviewInvitationsRequest) (*propertyv1.PreviewInvitationsResponse, error) {
 	propertyID, err := callerProperty(ctx)
@@ -191,7 +188,7 @@ func (s *mails) SendTestMail(ctx context.Context, r *propertyv1.SendTestMailRequ
 	}
 	if problem != nil {
 		return &propertyv1.SendTestMailResponse{Data: &propertyv1.TestMailResult{
-			Reason: string(problem.Failure), Answer: problem.Answer, Text: failureText(problem.Failure),
+			Reason: string(problem.Failure), Answer: problem.Answer, Text: chain.Reader(ctx).Text(mail.FailureText(problem.Failure)),
 		}}, nil
 	}
 	return &propertyv1.SendTestMailResponse{Data: &propertyv1.TestMailResult{Ok: true}}, nil
@@ -207,7 +204,7 @@ func (s *mails) ResendMail(ctx context.Context, r *propertyv1.ResendMailRequest)
 		if err != nil {
 			return nil, err
 		}
-		m, err := s.message(tx, row)
+		m, err := s.message(ctx, tx, row)
 		return &propertyv1.ResendMailResponse{Data: m}, err
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
@@ -67,7 +68,7 @@ func (s *notices) MarkNoticesRead(ctx context.Context, r *propertyv1.MarkNotices
 	})
 }
 
-// reader returns the renderer of a property's notices: English, with times in the property's time zone.
+// reader returns the renderer of a property's notices: in the language of the call, with times in the property's time zone.
 func (d Deps) reader(ctx context.Context, propertyID string) (message.Reader, error) {
 	row, err := property.Get(d.DB.View(ctx), propertyID)
 	if err != nil {
@@ -77,7 +78,7 @@ func (d Deps) reader(ctx context.Context, propertyID string) (message.Reader, er
 	if err != nil {
 		zone = time.UTC // an unknown time zone must not make notices unreadable
 	}
-	return message.Reader{Language: message.English, Zone: zone}, nil
+	return message.Reader{Language: chain.Language(ctx), Zone: zone}, nil
 }
 
 func noticeMessage(n *notice.Row, to message.Reader) *propertyv1.Notice {

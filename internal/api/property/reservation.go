@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/message"
@@ -34,7 +35,7 @@ func (s *reservations) ExplainReservation(ctx context.Context, r *propertyv1.Exp
 	if err != nil {
 		return nil, err
 	}
-	return &propertyv1.ExplainReservationResponse{Data: convert.Explanation(e)}, nil
+	return &propertyv1.ExplainReservationResponse{Data: convert.Explanation(e, chain.Reader(ctx))}, nil
 }
 
 // ListReservations lists reservations, or searches them by number, id or the booker's name.
@@ -99,7 +100,7 @@ func (s *reservations) ListArrivals(ctx context.Context, r *propertyv1.ListArriv
 		if err != nil {
 			return nil, err
 		}
-		m := arrivalMessage(a, booker)
+		m := arrivalMessage(a, booker, chain.Reader(ctx))
 		m.ArrivalTime = convert.Text(hours[a.Row.ID])
 		list.List = append(list.List, m)
 	}
@@ -113,7 +114,7 @@ func deref(s *string) string {
 	return *s
 }
 
-func arrivalMessage(a readiness.Arrival, b reservation.Booker) *propertyv1.Arrival {
+func arrivalMessage(a readiness.Arrival, b reservation.Booker, to message.Reader) *propertyv1.Arrival {
 	out := &propertyv1.Arrival{
 		ReservationId: a.Row.ID, PmsNumber: a.Row.PmsNumber, State: a.Row.State, From: timestamppb.New(a.Row.FromAt), Verdict: string(a.Status),
 	}
@@ -122,7 +123,7 @@ func arrivalMessage(a readiness.Arrival, b reservation.Booker) *propertyv1.Arriv
 	for _, d := range a.Plan.Doors {
 		out.Doors = append(out.Doors, d.Name)
 	}
-	out.Fixes = arrivalFixes(a.Fixes)
+	out.Fixes = arrivalFixes(a.Fixes, to)
 	if a.CheckedAt > 0 {
 		minutes := int32(a.CheckedAt) // minutes before arrival: 1440, 120 or 15
 		out.LookedAtMinutes = &minutes
@@ -130,10 +131,10 @@ func arrivalMessage(a readiness.Arrival, b reservation.Booker) *propertyv1.Arriv
 	return out
 }
 
-func arrivalFixes(fixes []readiness.Fix) (out []*propertyv1.ArrivalFix) {
+func arrivalFixes(fixes []readiness.Fix, to message.Reader) (out []*propertyv1.ArrivalFix) {
 	for _, f := range fixes {
 		out = append(out, &propertyv1.ArrivalFix{
-			Reason: f.Reason, Severity: string(f.Severity), DoorId: convert.Text(f.DoorID), DoorName: convert.Text(f.Door), Text: message.Reader{}.Text(f.Message()), Parameters: convert.Struct(f.Params),
+			Reason: f.Reason, Severity: string(f.Severity), DoorId: convert.Text(f.DoorID), DoorName: convert.Text(f.Door), Text: to.Text(f.Message()), Parameters: convert.Struct(f.Params),
 		})
 	}
 	return out

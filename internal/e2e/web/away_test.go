@@ -34,7 +34,7 @@ func (w *world) keptPhone(options ...browser.Option) (*browser.Page, *internet) 
 	return p, net
 }
 
-const showsKept = `/Kept on this phone at .*\d/.test(document.body.innerText) && document.body.innerText.includes("Room 101")`
+const showsKept = `/Kept on this phone: .*\d/.test(document.body.innerText) && document.body.innerText.includes("Room 101")`
 
 // A phone whose clock is days off keeps the stay until it ends, shows it with the time at which it was kept, and does not renew its key at each visit.
 func TestPhoneWithAWrongClock(t *testing.T) {

@@ -38,7 +38,7 @@ func TestPhoneOpensTheDoor(t *testing.T) {
 	p.Hold("Hold to open Room 101", "The service cannot be reached. Use your code.")
 	p.Reload()
 	p.WaitHeading("Your stay cannot be reached")
-	p.WaitUntil("what the phone kept", `/Kept on this phone at \d/.test(document.body.innerText) && document.body.innerText.includes("Room 101")`)
+	p.WaitUntil("what the phone kept", `/Kept on this phone: \d/.test(document.body.innerText) && document.body.innerText.includes("Room 101")`)
 	p.Axe()
 	p.Fits()
 	p.Click("Show my code")

@@ -182,7 +182,7 @@ func TestNotice(t *testing.T) {
 		return message.Reader{Zone: zone}.Text(notice.ArrivalNotReady.Message(message.Params{"number": "N-1", "from": noon.Add(time.Hour), "fixes": v.listed()}))
 	}
 	v := Judge(expected(time.Hour, func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Online = false }))
-	want := "Stay N-1, which begins 2026-11-21 13:00, is not ready for its guest. Room 1: The bridge cannot reach the lock. Check its battery and the distance, or hand out a key."
+	want := "Stay N-1, which begins on 21 Nov 2026, 13:00, is not ready for its guest. Room 1: The bridge cannot reach the lock. Check its battery and the distance, or hand out a key."
 	if diff := cmp.Diff(want, text(v)); diff != "" {
 		t.Error(diff)
 	}

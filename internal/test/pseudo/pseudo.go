@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"unicode"
 
 	"latchkey.dev/internal/message"
@@ -38,10 +39,14 @@ func Add(t testing.TB, language string) {
 	}
 	var content strings.Builder
 	for _, e := range message.List(message.English, "") {
-		content.WriteString(e.Kind + " = " + Text(language, e.Text) + "\n")
+		text := Text(language, e.Text)
+		if e.Kind == "language.plurals" {
+			text = e.Text
+		}
+		content.WriteString(e.Kind + " = " + text + "\n")
 	}
 	content.WriteString("language.direction = " + directions[language] + "\n")
-	t.Cleanup(message.Add(language, content.String()))
+	t.Cleanup(message.AddFiles(fstest.MapFS{"pseudo." + language + ".txt": {Data: []byte(content.String())}}))
 }
 
 // Text renders an English text of a catalogue in a language.

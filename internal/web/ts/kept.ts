@@ -13,6 +13,7 @@ export interface Part {
   name: string;
   html: string;
   at: number; // when the page was loaded, by the server's clock
+  time?: string; // the same in the property's time zone, as the guest reads it
   until: number; // when the stay ends
   ahead: number; // how far the server's clock was ahead of this phone's then
   version: string; // of what is known about it
@@ -70,7 +71,7 @@ export async function keep(page: Document): Promise<void> {
   const parts = [...page.querySelectorAll<HTMLElement>("[data-keep]")];
   if (parts.length === 0) return;
   const stay = parts[0].dataset.stay!;
-  const fresh = parts.map((p): Part => ({ name: p.dataset.keep!, html: readable(p), at: now(), until: Date.parse(p.dataset.until!), ahead, version: p.dataset.version ?? "" }));
+  const fresh = parts.map((p): Part => ({ name: p.dataset.keep!, html: readable(p), at: now(), time: p.dataset.time, until: Date.parse(p.dataset.until!), ahead, version: p.dataset.version ?? "" }));
   const former = await load(stay).catch(() => []);
   await seal(stay, [...former.filter((f) => !fresh.some((p) => p.name === f.name)), ...fresh]);
   await store.put("last", stay);

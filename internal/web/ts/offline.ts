@@ -11,8 +11,7 @@ function show(part: Part, into: HTMLElement): void {
   box.querySelector("[data-part]")!.replaceChildren(...parse(part.html).body.childNodes);
   const at = box.querySelector<HTMLTimeElement>("[data-at]")!;
   at.dateTime = new Date(part.at).toISOString();
-  const today = new Date(part.at).toDateString() === new Date().toDateString();
-  at.textContent = new Date(part.at).toLocaleString(document.documentElement.lang, { weekday: today ? undefined : "long", hour: "2-digit", minute: "2-digit" });
+  at.textContent = part.time ?? at.dateTime;
   box.hidden = false;
 }
 
@@ -36,6 +35,17 @@ async function keepCode(stay: string, url: string, version: string): Promise<voi
   if (answer.ok && !answer.redirected) await keep(parse(await answer.text()));
 }
 
+const offlinePage = "/g/offline";
+
+/** Loads the page for a phone without internet again, if the kept page is in another language. */
+async function keepLanguage(): Promise<void> {
+  for (const shelf of (await caches.keys()).filter((k) => k.startsWith("latchkey-guest "))) {
+    const cache = await caches.open(shelf);
+    const kept = await cache.match(offlinePage);
+    if (kept && parse(await kept.text()).documentElement.lang !== document.documentElement.lang) await cache.add(new Request(offlinePage, { cache: "reload" }));
+  }
+}
+
 /** Keeps what a guest needs without internet. */
 export async function offline(): Promise<void> {
   const page = document.getElementById("offline");
@@ -46,4 +56,5 @@ export async function offline(): Promise<void> {
   const more = document.querySelector<HTMLElement>("[data-keep-also]");
   if (stay && more) await keepCode(stay, more.dataset.keepAlso!, more.dataset.version!);
   await navigator.serviceWorker?.register(workerURL("/g/sw.js"), { scope: "/g/" });
+  if ("caches" in window) await keepLanguage();
 }

@@ -1,0 +1,113 @@
+package message
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// plurals are the plural forms of a language: the conditions of all but the last form, which has every other number. A condition is a
+// list of alternatives, each a list of relations that all hold.
+type plurals [][][]relation
+
+// relation compares a number, or its remainder, with ranges.
+type relation struct {
+	mod    int // 0: the number itself
+	not    bool
+	ranges [][2]int
+}
+
+// onlyOne has the first form for 1 and the second for every other number.
+var onlyOne = plurals{{{{ranges: [][2]int{{1, 1}}}}}}
+
+// form returns the index of the plural form for a number.
+func (p plurals) form(n int) int {
+	for i, alternatives := range p {
+		for _, all := range alternatives {
+			if holds(all, max(n, -n)) {
+				return i
+			}
+		}
+	}
+	return len(p)
+}
+
+// forms returns how many forms a text needs.
+func (p plurals) forms() int { return len(p) + 1 }
+
+func holds(all []relation, n int) bool {
+	for _, r := range all {
+		rest := n
+		if r.mod > 0 {
+			rest = n % r.mod
+		}
+		in := false
+		for _, between := range r.ranges {
+			in = in || between[0] <= rest && rest <= between[1]
+		}
+		if in == r.not {
+			return false
+		}
+	}
+	return true
+}
+
+var relationPattern = regexp.MustCompile(`^n(?: % ([1-9]\d{0,6}))? (=|!=) ([\d.,]+)$`)
+
+// parsePlurals reads the forms of a language in the notation of Unicode CLDR for whole numbers, such as
+// "n = 1 | n % 10 = 2..4 and n % 100 != 12..14 | other". The last form is "other".
+func parsePlurals(text string) (plurals, error) {
+	parts := strings.Split(text, "|")
+	if last := strings.TrimSpace(parts[len(parts)-1]); last != "other" {
+		return nil, fmt.Errorf("the last plural form is %q, want other", last)
+	}
+	p := plurals{}
+	for _, part := range parts[:len(parts)-1] {
+		var alternatives [][]relation
+		for alternative := range strings.SplitSeq(part, " or ") {
+			var all []relation
+			for condition := range strings.SplitSeq(alternative, " and ") {
+				r, err := parseRelation(strings.TrimSpace(condition))
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, r)
+			}
+			alternatives = append(alternatives, all)
+		}
+		p = append(p, alternatives)
+	}
+	return p, nil
+}
+
+func parseRelation(text string) (relation, error) {
+	m := relationPattern.FindStringSubmatch(text)
+	if m == nil {
+		return relation{}, fmt.Errorf("the plural condition %q is not like n %% 10 = 2..4,7", text)
+	}
+	r := relation{not: m[2] == "!="}
+	r.mod, _ = strconv.Atoi(m[1])
+	for part := range strings.SplitSeq(m[3], ",") {
+		low, high, isRange := strings.Cut(part, "..")
+		if !isRange {
+			high = low
+		}
+		from, err := strconv.Atoi(low)
+		to, err2 := strconv.Atoi(high)
+		if err != nil || err2 != nil || from > to {
+			return relation{}, fmt.Errorf("the plural condition %q has the wrong range %q", text, part)
+		}
+		r.ranges = append(r.ranges, [2]int{from, to})
+	}
+	return r, nil
+}
+
+// plural returns the form for a number, with the number for #.
+func plural(language string, n int, forms []string) string {
+	rule, ok := current().plurals[language]
+	if !ok {
+		rule = onlyOne
+	}
+	return strings.ReplaceAll(forms[min(rule.form(n), len(forms)-1)], "#", strconv.Itoa(n))
+}
