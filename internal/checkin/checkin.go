@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/money"
 )
 
-// Reasons of a blocked check-in, besides [fault.Owing] and [fault.RoomNotReady].
+// Reasons of the errors of a [PMS].
 const (
 	PartnerError          = fault.PartnerError
 	PartnerUnavailable    = fault.PartnerUnavailable

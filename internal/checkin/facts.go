@@ -29,9 +29,14 @@ const (
 // StopReason is why a check-in does not go on. The values are those of the API.
 type StopReason string
 
+// Reasons of stops that the list of all reasons of the API has.
 const (
-	StopOwing              StopReason = "owing"
-	StopRoomNotReady       StopReason = "roomNotReady"
+	StopOwing        StopReason = "owing"
+	StopRoomNotReady StopReason = "roomNotReady"
+)
+
+// The other stops.
+const (
 	StopPartnerError       StopReason = "partnerError"
 	StopPartnerUnavailable StopReason = "partnerUnavailable"
 	StopIdentityCheck      StopReason = "identityCheck"

@@ -1,7 +1,7 @@
 package fault
 
 // Reason is a stable camelCase identifier that programs may act on. The enum latchkey.errors.v1.Reason describes each value.
-// Packages space, lock and access define the reasons that they decide. A constant that would have the name of a Kind ends in
+// Packages checkin, space, lock and access define the reasons that they decide. A constant that would have the name of a Kind ends in
 // Reason.
 type Reason string
 
@@ -39,16 +39,14 @@ const (
 	SmartkeysInUse         Reason = "smartkeysInUse"
 )
 
-// Reasons why a check-in is blocked.
+// Reasons why a call to a PMS failed.
 const (
-	Owing                 Reason = "owing"
-	RoomNotReady          Reason = "roomNotReady"
 	PartnerError          Reason = "partnerError"
 	PartnerUnavailable    Reason = "partnerUnavailable"
 	EndpointNotRegistered Reason = "endpointNotRegistered"
 )
 
-// Reasons why a door or bridge cannot be reached.
+// Reasons why a bridge, a lock or a phone is refused or cannot be reached.
 const (
 	RemoteUnlockUnsupported Reason = "remoteUnlockUnsupported"
 	BridgeOffline           Reason = "bridgeOffline"

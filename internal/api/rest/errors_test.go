@@ -90,7 +90,7 @@ func TestEnvelopeOfEveryKindOfFault(t *testing.T) {
 		{fault.New(fault.MethodNotAllowed, "", "m"), 501, 12, "UNIMPLEMENTED", "methodNotAllowed"},
 		{fault.New(fault.Exists, fault.IdempotencyInFlight, "m"), 409, 6, "ALREADY_EXISTS", "idempotencyInFlight"},
 		{fault.New(fault.Aborted, fault.EtagMismatch, "m"), 409, 10, "ABORTED", "etagMismatch"},
-		{fault.New(fault.Precondition, fault.Owing, "m"), 409, 9, "FAILED_PRECONDITION", "owing"},
+		{fault.New(fault.Precondition, "owing", "m"), 409, 9, "FAILED_PRECONDITION", "owing"},
 		{fault.New(fault.Exhausted, fault.BodyTooLarge, "m"), 413, 8, "RESOURCE_EXHAUSTED", "bodyTooLarge"},
 		{fault.New(fault.Exhausted, fault.RateLimited, "m"), 429, 8, "RESOURCE_EXHAUSTED", "rateLimited"},
 		{fault.New(fault.Unavailable, "", "m"), 503, 14, "UNAVAILABLE", "unavailable"},

@@ -25,7 +25,7 @@ func TestReasonsAreThoseOfTheProto(t *testing.T) {
 		}
 	}
 	var ours []string
-	for _, path := range []string{"fault/reason.go", "space/resolve.go", "lock/health.go", "access/describe.go"} {
+	for _, path := range []string{"fault/reason.go", "checkin/facts.go", "space/resolve.go", "lock/health.go", "access/describe.go"} {
 		file, err := parser.ParseFile(token.NewFileSet(), "../../"+path, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
