@@ -65,3 +65,6 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 
 // Jitter returns a random duration between half of d and d, so that many callers do not act at the same time.
 func Jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }
+
+// Spread returns a random duration between d minus spread and d plus spread.
+func Spread(d, spread time.Duration) time.Duration { return d - spread + rand.N(2*spread+1) }

@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/property"
 )
 
 // Form is the form of one guest as a session sees it.
@@ -230,4 +231,23 @@ func (p *Party) save(tx *db.Tx, keys *keyring.Ring, a actor.Actor, m Member) err
 		return p.saveProfile(tx, keys, m.Answers)
 	}
 	return nil
+}
+
+// Settings are a property's rules of self check-in, with their defaults.
+type Settings = property.CheckInSettings
+
+// ruleSettings returns the settings as the rules need them.
+func ruleSettings(s *Settings) rule.Settings {
+	law, ok := rule.Find(s.Rule)
+	if !ok {
+		law = &rule.Rules[0]
+	}
+	out := rule.Settings{Rule: law}
+	for _, f := range s.Fields {
+		out.Own = append(out.Own, rule.Own{Name: f.Name, Label: f.Label, Labels: f.Labels, Required: f.Required, MainOnly: f.MainOnly})
+	}
+	for _, g := range s.MandatoryGroups {
+		out.Mandatory = append(out.Mandatory, rule.Group(g))
+	}
+	return out
 }

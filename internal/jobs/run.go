@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/rivertype"
+
+	"latchkey.dev/internal/clock"
 )
 
 // Limits of starting the queue.
@@ -114,7 +115,7 @@ type retryPolicy struct{}
 // NextRetry returns when a failed job runs again.
 func (retryPolicy) NextRetry(job *rivertype.JobRow) time.Time {
 	wait := min(2*time.Second<<min(len(job.Errors), 10), 5*time.Minute)
-	return time.Now().Add(wait - wait/4 + rand.N(wait/2))
+	return time.Now().Add(clock.Spread(wait, wait/4))
 }
 
 // requeueOnShutdown requeues a job that a shutdown interrupted, so that it runs again at once and the interruption does not

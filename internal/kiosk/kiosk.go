@@ -2,9 +2,20 @@
 package kiosk
 
 import (
+	"crypto/ecdsa"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"math/big"
+	"time"
+
+	entkiosk "latchkey.dev/ent/kiosk"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
 )
 
@@ -23,4 +34,69 @@ func Authenticate(view *db.Tx, keys *keyring.Ring, token string) (actor.Actor, e
 		return actor.Actor{}, credential.Refused()
 	}
 	return actor.Actor{Kind: actor.Kiosk, ID: k.ID, PropertyID: k.PropertyID, TokenID: k.ID}, nil
+}
+
+// A challenge has the time of its creation in microseconds and a MAC over that time and the kiosk. So the server stores nothing until
+// a challenge is answered.
+const (
+	challengeLife = 15 * time.Minute
+	// maxSkew is how much the clocks of two nodes may differ. The tablet's clock does not count: the service sets the time of a challenge.
+	maxSkew       = time.Minute
+	challengeTime = 8
+	challengeMAC  = 16
+)
+
+var errProof = fault.New(fault.Invalid, fault.ProofInvalid, "the challenge has expired or was used, or its signature is not by this tablet's key; get a new challenge, and reset the kiosk if that does not help")
+
+// NewChallenge returns what the tablet's key signs for its next search.
+func NewChallenge(keys *keyring.Ring, kioskID string, now time.Time) string {
+	body := binary.BigEndian.AppendUint64(nil, uint64(now.UnixMicro())) // verifyChallenge reads it again
+	return base64.RawURLEncoding.EncodeToString(append(body, macOfChallenge(keys, kioskID, body)...))
+}
+
+func macOfChallenge(keys *keyring.Ring, kioskID string, body []byte) []byte {
+	return keys.MAC("kioskChallenge", kioskID, string(body))[:challengeMAC]
+}
+
+// verifyChallenge returns when a challenge of a kiosk was created, and false if it is not valid now.
+func verifyChallenge(keys *keyring.Ring, kioskID, challenge string, now time.Time) (time.Time, bool) {
+	raw, err := base64.RawURLEncoding.DecodeString(challenge)
+	if err != nil || len(raw) != challengeTime+challengeMAC || !hmac.Equal(raw[challengeTime:], macOfChallenge(keys, kioskID, raw[:challengeTime])) {
+		return time.Time{}, false
+	}
+	at := time.UnixMicro(int64(binary.BigEndian.Uint64(raw))) // inverse of the conversion in NewChallenge
+	age := now.Sub(at)
+	return at, age >= -maxSkew && age < challengeLife
+}
+
+// isReplay reports whether a challenge is not newer than the last used one. A last use in the future is no use: the clock was
+// wrong then, and no challenge of that time is valid before that time comes.
+func isReplay(at time.Time, lastUse *time.Time, now time.Time) bool {
+	return lastUse != nil && !at.After(*lastUse) && !lastUse.After(now.Add(maxSkew))
+}
+
+// UseProof checks the signature of a challenge by the tablet's key, so that a copied token is of no use without the tablet. A
+// challenge works once, and not after a newer one was used.
+func UseProof(tx *db.Tx, keys *keyring.Ring, propertyID, kioskID, challenge string, signature []byte) error {
+	row, err := Get(tx, propertyID, kioskID)
+	if err != nil {
+		return err
+	}
+	at, ok := verifyChallenge(keys, kioskID, challenge, tx.Now())
+	if !ok || isReplay(at, row.ProvedAt, tx.Now()) || !isSigned(row.PublicKey, challenge, signature) {
+		return errProof
+	}
+	if err := tx.Kiosk.Update().Where(entkiosk.PropertyID(propertyID), entkiosk.ID(kioskID)).SetProvedAt(at).Exec(tx.Context()); err != nil {
+		return fmt.Errorf("store the use of a challenge: %w", err)
+	}
+	return nil
+}
+
+func isSigned(publicKey []byte, challenge string, signature []byte) bool {
+	key, err := parseKey(publicKey)
+	if err != nil || len(signature) != 64 {
+		return false
+	}
+	digest := sha256.Sum256([]byte(challenge))
+	return ecdsa.Verify(key, digest[:], new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:]))
 }

@@ -135,3 +135,12 @@ func IsCheckInDown(tx *db.Tx, propertyID string) (bool, error) {
 func (h Health) isDown(now time.Time) bool {
 	return h.Failures >= failuresToNotify && h.LastFailureAt != nil && now.Sub(*h.LastFailureAt) < downFor
 }
+
+// CheckInClosed returns why check-in at a property's kiosks is closed, or "" if it is open.
+func CheckInClosed(view *db.Tx, propertyID string) (fault.Reason, error) {
+	down, err := IsCheckInDown(view, propertyID)
+	if err != nil || !down {
+		return "", err
+	}
+	return fault.PartnerUnavailable, nil
+}

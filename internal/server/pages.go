@@ -2,20 +2,16 @@ package server
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/netip"
 	"net/textproto"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	kioskv1 "latchkey.dev/gen/latchkey/kiosk/v1"
 	"latchkey.dev/internal/api/chain"
-	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/fault/envelope"
 	"latchkey.dev/internal/web"
 )
 
@@ -27,7 +23,7 @@ func (s *Server) webHandler(p *parts) (http.Handler, error) {
 		CheckIns: guestv1.NewCheckInServiceClient(p.local), Kiosks: kioskv1.NewKioskServiceClient(p.local),
 		Messages: guestv1.NewMessageServiceClient(p.local),
 		Privacy:  guestv1.NewPrivacyServiceClient(p.local),
-		As:       pageContext, Fault: pageFault,
+		As:       pageContext, Fault: envelope.FaultOf,
 	}, web.Options{Logger: s.log, Secure: s.isSecure, Now: s.clock.Now})
 }
 
@@ -44,37 +40,6 @@ func pageContext(ctx context.Context, r *http.Request, token, key string) contex
 		md.Set(chain.HeaderIdempotencyKey, key)
 	}
 	return metadata.NewOutgoingContext(chain.FromHTTP(ctx, r), md)
-}
-
-// pageKinds are the kinds of the codes that a call of a page can end with.
-var pageKinds = map[codes.Code]fault.Kind{
-	codes.InvalidArgument: fault.Invalid, codes.Unauthenticated: fault.Unauthenticated, codes.PermissionDenied: fault.Denied, codes.NotFound: fault.NotFound,
-	codes.AlreadyExists: fault.Exists, codes.Aborted: fault.Aborted, codes.FailedPrecondition: fault.Precondition, codes.OutOfRange: fault.Invalid,
-	codes.ResourceExhausted: fault.Exhausted, codes.Unavailable: fault.Unavailable, codes.DeadlineExceeded: fault.Deadline, codes.Canceled: fault.Canceled,
-	codes.Unimplemented: fault.Unavailable,
-}
-
-// pageFault returns the fault of a call's status.
-func pageFault(err error) *fault.Fault {
-	if own := (*fault.Fault)(nil); errors.As(err, &own) {
-		return own
-	}
-	st := status.Convert(err)
-	f := fault.New(pageKinds[st.Code()], "", "")
-	f.Message = st.Message()
-	for _, detail := range st.Details() {
-		switch d := detail.(type) {
-		case *errdetails.ErrorInfo:
-			f.Reason, f.Meta = fault.Reason(d.GetReason()), d.GetMetadata()
-		case *errdetails.BadRequest:
-			for _, v := range d.GetFieldViolations() {
-				f.Fields = append(f.Fields, fault.Field{Path: v.GetField(), Reason: fault.Reason(v.GetReason()), Message: v.GetDescription()})
-			}
-		case *errdetails.RetryInfo:
-			f.RetryAfter = d.GetRetryDelay().AsDuration()
-		}
-	}
-	return f
 }
 
 // isSecure reports whether the client uses TLS, as this server or a trusted proxy in front of it says.

@@ -19,6 +19,7 @@ import (
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	kioskv1 "latchkey.dev/gen/latchkey/kiosk/v1"
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -26,12 +27,12 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/access/code"
 	adminapi "latchkey.dev/internal/api/admin"
-
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/connectrpc"
 	guestapi "latchkey.dev/internal/api/guest"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/api/inproc"
+	kioskapi "latchkey.dev/internal/api/kiosk"
 	partnerapi "latchkey.dev/internal/api/partner"
 	propertyapi "latchkey.dev/internal/api/property"
 	"latchkey.dev/internal/api/rest"
@@ -340,4 +341,19 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 func (s *Server) registerSmartKeys(p *parts, to grpc.ServiceRegistrar, staff propertyapi.Deps) {
 	propertyv1.RegisterSmartKeyServiceServer(to, propertyapi.NewSmartKeys(staff))
 	guestv1.RegisterSmartKeyServiceServer(to, &guestapi.SmartKeys{DB: s.db, Keys: s.keys, Here: p.node.Self(), Greeting: p.node.Greet, Act: staff.Act, Unsent: staff.Unsent, OpenWithin: s.openWithin})
+}
+
+// registerGuest registers the services for guests' pages and for check-in tablets.
+func (s *Server) registerGuest(p *parts, to grpc.ServiceRegistrar) {
+	deps := guestapi.Deps{
+		DB: s.db, Memory: p.memory, Keys: s.keys, Reservations: p.reservations, CheckIns: p.checkIns, MailLink: p.mails.OrderLink, MailAddress: p.mails.Address,
+		MailOutlet: p.mails.Outlet,
+	}
+	guestv1.RegisterCheckInServiceServer(to, &guestapi.CheckIns{Deps: deps, Service: p.checkIns})
+	guestv1.RegisterLinkServiceServer(to, &guestapi.Links{Deps: deps})
+	guestv1.RegisterStayServiceServer(to, &guestapi.Stays{Deps: deps})
+	guestv1.RegisterFormServiceServer(to, &guestapi.Forms{Deps: deps})
+	guestv1.RegisterMessageServiceServer(to, &guestapi.Messages{Deps: deps, Feed: p.feed})
+	guestv1.RegisterPrivacyServiceServer(to, &guestapi.Privacy{Deps: deps})
+	kioskv1.RegisterKioskServiceServer(to, &kioskapi.Kiosks{DB: s.db, Memory: p.memory, Keys: s.keys, CheckIns: p.checkIns, Closed: partner.CheckInClosed})
 }

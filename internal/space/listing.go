@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/text"
 )
 
 // Types of a space, in Latchkey and in a PMS.
@@ -96,14 +97,7 @@ func deduplicate(spaces []Listed, before map[string]Listed) (listing map[string]
 // clip shortens s to at most n bytes without splitting a character, and removes NUL and invalid UTF-8, which the databases do
 // not store.
 func clip(s string, n int) string {
-	s = strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), ""))
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && s[n]&0xC0 == 0x80 {
-		n--
-	}
-	return s[:n]
+	return text.Truncate(strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "")), n)
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -38,7 +38,7 @@ func (c CheckIns) Sweep() Sweep {
 			if err := run.evaluateDue(ctx); err != nil {
 				return err
 			}
-			if !clock.Sleep(ctx, withJitter(every)) {
+			if !clock.Sleep(ctx, clock.Spread(every, every/10)) {
 				return nil
 			}
 		}

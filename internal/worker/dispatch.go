@@ -137,7 +137,7 @@ func (x *Dispatcher) repeat(ctx context.Context, wake <-chan struct{}, gather ti
 			failures++
 			wait = backoff(failures, x.options.MinBackoff, x.options.Sweep)
 		}
-		timer.Reset(withJitter(wait))
+		timer.Reset(clock.Spread(wait, wait/10))
 	}
 }
 
@@ -279,7 +279,7 @@ func (x *Dispatcher) applyBySubject(tx *db.Tx, s Subscriber, p page) (failures [
 	wait := backoff(p.cursor.Attempts+1, x.options.MinBackoff, x.options.MaxBackoff)
 	for _, group := range bySubject(p.due) {
 		if err := tx.Savepoint(func() error { return s.Apply(tx, group) }); err != nil {
-			failures = append(failures, event.Failure{Subject: group[0].Subject, After: *group[0].Position - 1, RetryAt: tx.Now().Add(withJitter(wait)), Err: err})
+			failures = append(failures, event.Failure{Subject: group[0].Subject, After: *group[0].Position - 1, RetryAt: tx.Now().Add(clock.Spread(wait, wait/10)), Err: err})
 		}
 	}
 	return failures

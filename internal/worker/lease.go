@@ -67,7 +67,7 @@ func (l PostgresLease) Hold(ctx context.Context, f func(ctx context.Context, hel
 		default:
 			return err
 		}
-		clock.Sleep(ctx, l.Check/2+rand.N(l.Check))
+		clock.Sleep(ctx, clock.Spread(l.Check, l.Check/2))
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (l PostgresLease) tryHold(ctx context.Context, f func(ctx context.Context, 
 		if got {
 			return l.runWhileHeld(ctx, conn, f)
 		}
-		if !clock.Sleep(ctx, l.Check/2+rand.N(l.Check)) {
+		if !clock.Sleep(ctx, clock.Spread(l.Check, l.Check/2)) {
 			return nil
 		}
 	}

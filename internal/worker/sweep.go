@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -27,18 +26,13 @@ func runSweeps(ctx context.Context, d *db.DB, log *slog.Logger, sweeps []Sweep) 
 				if err := s.Run(ctx, d); err != nil && ctx.Err() == nil {
 					log.Error("sweep failed", "sweep", s.Name, "error", err)
 				}
-				if !clock.Sleep(ctx, withJitter(s.Every)) {
+				if !clock.Sleep(ctx, clock.Spread(s.Every, s.Every/10)) {
 					return
 				}
 			}
 		})
 	}
 	all.Wait()
-}
-
-// withJitter returns d plus or minus a tenth.
-func withJitter(d time.Duration) time.Duration {
-	return d - d/10 + rand.N(d/5+1)
 }
 
 // Run dispatches events and runs sweeps whenever the process holds the lease. It returns when ctx has ended and all its

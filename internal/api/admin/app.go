@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/api/property"
 	"latchkey.dev/internal/db"
@@ -84,7 +85,7 @@ func (s *apps) RotateClientToken(ctx context.Context, r *adminv1.RotateClientTok
 		return nil, err
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.RotateClientTokenResponse, error) {
-		row, secret, err := s.Partners.RotateClientToken(tx, r.GetAppId(), minutes(r.GetOverlapMinutes()))
+		row, secret, err := s.Partners.RotateClientToken(tx, r.GetAppId(), convert.Minutes(r.GetOverlapMinutes()))
 		if err != nil {
 			return nil, err
 		}

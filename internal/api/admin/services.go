@@ -55,8 +55,6 @@ func requireOperator(ctx context.Context) error {
 
 func (d Deps) now(ctx context.Context) time.Time { return d.DB.View(ctx).Now() }
 
-func minutes(n int32) time.Duration { return time.Duration(n) * time.Minute }
-
 func tokenMessage(t *credential.Row) *adminv1.Token {
 	return &adminv1.Token{
 		Id: t.ID, Kind: t.Kind, Name: t.Name, Hint: t.Hint, Role: convert.Text(t.Role), PropertyId: convert.Text(t.PropertyID),

@@ -5,6 +5,7 @@ import (
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/api/idem"
 	propertyapi "latchkey.dev/internal/api/property"
 	"latchkey.dev/internal/credential"
@@ -25,7 +26,7 @@ func (s *tokens) CreateOperatorToken(ctx context.Context, r *adminv1.CreateOpera
 		return nil, err
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreateOperatorTokenResponse, error) {
-		row, secret, err := credential.CreateOperatorToken(tx, s.Keys, r.GetName(), minutes(r.GetTtlMinutes()))
+		row, secret, err := credential.CreateOperatorToken(tx, s.Keys, r.GetName(), convert.Minutes(r.GetTtlMinutes()))
 		if err != nil {
 			return nil, err
 		}
@@ -77,9 +78,9 @@ func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTok
 func (s *tokens) createStaffToken(tx *db.Tx, r *adminv1.CreateStaffTokenRequest) (*credential.Row, string, error) {
 	if r.GetName() == actor.SessionName {
 		who, _ := actor.From(tx.Context())
-		return credential.CreateSession(tx, s.Keys, r.GetPropertyId(), who.Author(), r.GetRole(), minutes(r.GetTtlMinutes()))
+		return credential.CreateSession(tx, s.Keys, r.GetPropertyId(), who.Author(), r.GetRole(), convert.Minutes(r.GetTtlMinutes()))
 	}
-	return credential.CreateStaffToken(tx, s.Keys, r.GetPropertyId(), r.GetName(), r.GetRole(), minutes(r.GetTtlMinutes()))
+	return credential.CreateStaffToken(tx, s.Keys, r.GetPropertyId(), r.GetName(), r.GetRole(), convert.Minutes(r.GetTtlMinutes()))
 }
 
 func (s *tokens) ListStaffTokens(ctx context.Context, r *adminv1.ListStaffTokensRequest) (*adminv1.ListStaffTokensResponse, error) {

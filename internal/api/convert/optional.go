@@ -17,6 +17,17 @@ func Text(s string) *string {
 	return &s
 }
 
+// OrEmpty returns the string at s, or "" if s is nil.
+func OrEmpty(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// Minutes returns a number of minutes as a duration.
+func Minutes(n int32) time.Duration { return time.Duration(n) * time.Minute }
+
 // Time returns a timestamp, or nil if the time is zero.
 func Time(t time.Time) *timestamppb.Timestamp {
 	if t.IsZero() {

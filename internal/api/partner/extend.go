@@ -104,8 +104,8 @@ func (s *Service) addPINs(tx *db.Tx, a actor.Actor, row *reservation.Row, out *p
 // spaceMessage returns the room or bed of a reservation, or nil if it is unknown.
 func (s *Service) spaceMessage(tx *db.Tx, row *reservation.Row) (*partnerv1.Space, error) {
 	place, _, err := space.Resolve(tx, space.Request{
-		PropertyID: row.PropertyID, IntegrationID: row.IntegrationID, ExternalID: deref(row.PmsSpaceID),
-		ExternalParentID: deref(row.PmsParentSpaceID), OwnID: deref(row.OwnSpaceID),
+		PropertyID: row.PropertyID, IntegrationID: row.IntegrationID, ExternalID: convert.OrEmpty(row.PmsSpaceID),
+		ExternalParentID: convert.OrEmpty(row.PmsParentSpaceID), OwnID: convert.OrEmpty(row.OwnSpaceID),
 	})
 	if err != nil || place.Space == nil {
 		return nil, err
@@ -115,13 +115,6 @@ func (s *Service) spaceMessage(tx *db.Tx, row *reservation.Row) (*partnerv1.Spac
 		return nil, err
 	}
 	return list[0], nil
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 func pageSize(n int32) int {

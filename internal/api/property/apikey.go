@@ -2,7 +2,6 @@ package property
 
 import (
 	"context"
-	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -42,7 +41,7 @@ func (s *apiKeys) CreateApiKey(ctx context.Context, _ *propertyv1.CreateApiKeyRe
 
 func (s *apiKeys) RotateApiKey(ctx context.Context, r *propertyv1.RotateApiKeyRequest) (*propertyv1.RotateApiKeyResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateApiKeyResponse, error) {
-		row, secret, err := s.Partners.RotateAPIKey(tx, propertyID, minutes(r.GetOverlapMinutes()))
+		row, secret, err := s.Partners.RotateAPIKey(tx, propertyID, convert.Minutes(r.GetOverlapMinutes()))
 		if err != nil {
 			return nil, err
 		}
@@ -55,8 +54,6 @@ func (s *apiKeys) RevokeApiKey(ctx context.Context, _ *propertyv1.RevokeApiKeyRe
 		return &propertyv1.RevokeApiKeyResponse{}, s.Partners.RevokeAPIKey(tx, propertyID)
 	})
 }
-
-func minutes(n int32) time.Duration { return time.Duration(n) * time.Minute }
 
 func tokenMessage(t *credential.Row) *propertyv1.Token {
 	return &propertyv1.Token{Id: t.ID, Name: t.Name, Hint: t.Hint, ExpiresAt: convert.At(t.ExpiresAt), CreatedAt: timestamppb.New(t.CreatedAt)}

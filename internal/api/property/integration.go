@@ -105,7 +105,7 @@ func (s *integrations) UpdateIntegration(ctx context.Context, r *propertyv1.Upda
 
 func (s *integrations) RotateAccessToken(ctx context.Context, r *propertyv1.RotateAccessTokenRequest) (*propertyv1.RotateAccessTokenResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateAccessTokenResponse, error) {
-		row, secret, err := s.Partners.RotateAccessToken(tx, propertyID, r.GetId(), minutes(r.GetOverlapMinutes()))
+		row, secret, err := s.Partners.RotateAccessToken(tx, propertyID, r.GetId(), convert.Minutes(r.GetOverlapMinutes()))
 		if err != nil {
 			return nil, err
 		}

@@ -107,18 +107,11 @@ func (s *reservations) ListArrivals(ctx context.Context, r *propertyv1.ListArriv
 	return &propertyv1.ListArrivalsResponse{Data: list}, nil
 }
 
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
 func arrivalMessage(a readiness.Arrival, b reservation.Booker, to message.Reader) *propertyv1.Arrival {
 	out := &propertyv1.Arrival{
 		ReservationId: a.Row.ID, PmsNumber: a.Row.PmsNumber, State: a.Row.State, From: timestamppb.New(a.Row.FromAt), Verdict: string(a.Status),
 	}
-	out.GuestName = strings.TrimSpace(deref(b.FirstName) + " " + b.LastName)
+	out.GuestName = strings.TrimSpace(convert.OrEmpty(b.FirstName) + " " + b.LastName)
 	out.SpaceName = convert.Text(cmp.Or(a.Space, a.Row.SpaceKey))
 	for _, d := range a.Plan.Doors {
 		out.Doors = append(out.Doors, d.Name)

@@ -3,6 +3,7 @@ package envelope
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -197,4 +198,35 @@ func Table() []Row {
 	}
 	slices.SortFunc(rows, func(a, b Row) int { return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(a.Code, b.Code)) })
 	return rows
+}
+
+// kindsByCode maps the gRPC code of a call to the kind of its fault. A caller cannot tell an unimplemented method from an outage.
+var kindsByCode = map[codes.Code]fault.Kind{
+	codes.InvalidArgument: fault.Invalid, codes.Unauthenticated: fault.Unauthenticated, codes.PermissionDenied: fault.Denied, codes.NotFound: fault.NotFound,
+	codes.AlreadyExists: fault.Exists, codes.Aborted: fault.Aborted, codes.FailedPrecondition: fault.Precondition, codes.OutOfRange: fault.Invalid,
+	codes.ResourceExhausted: fault.Exhausted, codes.Unavailable: fault.Unavailable, codes.DeadlineExceeded: fault.Deadline, codes.Canceled: fault.Canceled,
+	codes.Unimplemented: fault.Unavailable,
+}
+
+// FaultOf returns the fault with which a call failed. It is the inverse of [Status].
+func FaultOf(err error) *fault.Fault {
+	if own := (*fault.Fault)(nil); errors.As(err, &own) {
+		return own
+	}
+	st := status.Convert(err)
+	f := fault.New(kindsByCode[st.Code()], "", "")
+	f.Message = st.Message()
+	for _, detail := range st.Details() {
+		switch d := detail.(type) {
+		case *errdetails.ErrorInfo:
+			f.Reason, f.Meta = fault.Reason(d.GetReason()), d.GetMetadata()
+		case *errdetails.BadRequest:
+			for _, v := range d.GetFieldViolations() {
+				f.Fields = append(f.Fields, fault.Field{Path: v.GetField(), Reason: fault.Reason(v.GetReason()), Message: v.GetDescription()})
+			}
+		case *errdetails.RetryInfo:
+			f.RetryAfter = d.GetRetryDelay().AsDuration()
+		}
+	}
+	return f
 }
