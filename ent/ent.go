@@ -44,20 +44,26 @@ import (
 	"latchkey.dev/ent/mail"
 	"latchkey.dev/ent/mailsettings"
 	"latchkey.dev/ent/mapping"
+	"latchkey.dev/ent/membership"
 	"latchkey.dev/ent/message"
 	"latchkey.dev/ent/node"
 	"latchkey.dev/ent/notice"
 	"latchkey.dev/ent/partnerspace"
+	"latchkey.dev/ent/person"
+	"latchkey.dev/ent/personinvitation"
+	"latchkey.dev/ent/personsession"
 	"latchkey.dev/ent/phone"
 	"latchkey.dev/ent/phonelink"
 	"latchkey.dev/ent/pin"
 	"latchkey.dev/ent/property"
 	"latchkey.dev/ent/propertykey"
+	"latchkey.dev/ent/recoverycode"
 	"latchkey.dev/ent/registerentry"
 	"latchkey.dev/ent/reservation"
 	"latchkey.dev/ent/reservationchange"
 	"latchkey.dev/ent/reservationname"
 	"latchkey.dev/ent/secret"
+	"latchkey.dev/ent/signinattempts"
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/ent/space"
 	"latchkey.dev/ent/stay"
@@ -155,20 +161,26 @@ func checkColumn(t, c string) error {
 			mail.Table:              mail.ValidColumn,
 			mailsettings.Table:      mailsettings.ValidColumn,
 			mapping.Table:           mapping.ValidColumn,
+			membership.Table:        membership.ValidColumn,
 			message.Table:           message.ValidColumn,
 			node.Table:              node.ValidColumn,
 			notice.Table:            notice.ValidColumn,
 			partnerspace.Table:      partnerspace.ValidColumn,
+			person.Table:            person.ValidColumn,
+			personinvitation.Table:  personinvitation.ValidColumn,
+			personsession.Table:     personsession.ValidColumn,
 			phone.Table:             phone.ValidColumn,
 			phonelink.Table:         phonelink.ValidColumn,
 			pin.Table:               pin.ValidColumn,
 			property.Table:          property.ValidColumn,
 			propertykey.Table:       propertykey.ValidColumn,
+			recoverycode.Table:      recoverycode.ValidColumn,
 			registerentry.Table:     registerentry.ValidColumn,
 			reservation.Table:       reservation.ValidColumn,
 			reservationchange.Table: reservationchange.ValidColumn,
 			reservationname.Table:   reservationname.ValidColumn,
 			secret.Table:            secret.ValidColumn,
+			signinattempts.Table:    signinattempts.ValidColumn,
 			entslot.Table:           entslot.ValidColumn,
 			space.Table:             space.ValidColumn,
 			stay.Table:              stay.ValidColumn,

@@ -37,21 +37,27 @@ import (
 	"latchkey.dev/ent/mail"
 	"latchkey.dev/ent/mailsettings"
 	"latchkey.dev/ent/mapping"
+	"latchkey.dev/ent/membership"
 	"latchkey.dev/ent/message"
 	"latchkey.dev/ent/node"
 	"latchkey.dev/ent/notice"
 	"latchkey.dev/ent/partnerspace"
+	"latchkey.dev/ent/person"
+	"latchkey.dev/ent/personinvitation"
+	"latchkey.dev/ent/personsession"
 	"latchkey.dev/ent/phone"
 	"latchkey.dev/ent/phonelink"
 	"latchkey.dev/ent/pin"
 	"latchkey.dev/ent/property"
 	"latchkey.dev/ent/propertykey"
+	"latchkey.dev/ent/recoverycode"
 	"latchkey.dev/ent/registerentry"
 	"latchkey.dev/ent/reservation"
 	"latchkey.dev/ent/reservationchange"
 	"latchkey.dev/ent/reservationname"
 	"latchkey.dev/ent/schema"
 	"latchkey.dev/ent/secret"
+	"latchkey.dev/ent/signinattempts"
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/ent/space"
 	"latchkey.dev/ent/stay"
@@ -1209,6 +1215,28 @@ func init() {
 	mappingDescCreatedAt := mappingFields[7].Descriptor()
 	// mapping.DefaultCreatedAt holds the default value on creation for the created_at field.
 	mapping.DefaultCreatedAt = mappingDescCreatedAt.Default.(func() time.Time)
+	membershipFields := schema.Membership{}.Fields()
+	_ = membershipFields
+	// membershipDescPropertyID is the schema descriptor for property_id field.
+	membershipDescPropertyID := membershipFields[1].Descriptor()
+	// membership.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	membership.PropertyIDValidator = membershipDescPropertyID.Validators[0].(func(string) error)
+	// membershipDescPersonID is the schema descriptor for person_id field.
+	membershipDescPersonID := membershipFields[2].Descriptor()
+	// membership.PersonIDValidator is a validator for the "person_id" field. It is called by the builders before save.
+	membership.PersonIDValidator = membershipDescPersonID.Validators[0].(func(string) error)
+	// membershipDescRole is the schema descriptor for role field.
+	membershipDescRole := membershipFields[3].Descriptor()
+	// membership.RoleValidator is a validator for the "role" field. It is called by the builders before save.
+	membership.RoleValidator = membershipDescRole.Validators[0].(func(string) error)
+	// membershipDescCreatedAt is the schema descriptor for created_at field.
+	membershipDescCreatedAt := membershipFields[5].Descriptor()
+	// membership.DefaultCreatedAt holds the default value on creation for the created_at field.
+	membership.DefaultCreatedAt = membershipDescCreatedAt.Default.(func() time.Time)
+	// membershipDescID is the schema descriptor for id field.
+	membershipDescID := membershipFields[0].Descriptor()
+	// membership.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	membership.IDValidator = membershipDescID.Validators[0].(func(string) error)
 	messageFields := schema.Message{}.Fields()
 	_ = messageFields
 	// messageDescPropertyID is the schema descriptor for property_id field.
@@ -1319,6 +1347,70 @@ func init() {
 	partnerspace.DefaultFloor = partnerspaceDescFloor.Default.(string)
 	// partnerspace.FloorValidator is a validator for the "floor" field. It is called by the builders before save.
 	partnerspace.FloorValidator = partnerspaceDescFloor.Validators[0].(func(string) error)
+	personFields := schema.Person{}.Fields()
+	_ = personFields
+	// personDescPassword is the schema descriptor for password field.
+	personDescPassword := personFields[4].Descriptor()
+	// person.PasswordValidator is a validator for the "password" field. It is called by the builders before save.
+	person.PasswordValidator = personDescPassword.Validators[0].(func(string) error)
+	// personDescTotpStep is the schema descriptor for totp_step field.
+	personDescTotpStep := personFields[7].Descriptor()
+	// person.DefaultTotpStep holds the default value on creation for the totp_step field.
+	person.DefaultTotpStep = personDescTotpStep.Default.(int64)
+	// personDescCreatedAt is the schema descriptor for created_at field.
+	personDescCreatedAt := personFields[9].Descriptor()
+	// person.DefaultCreatedAt holds the default value on creation for the created_at field.
+	person.DefaultCreatedAt = personDescCreatedAt.Default.(func() time.Time)
+	// personDescID is the schema descriptor for id field.
+	personDescID := personFields[0].Descriptor()
+	// person.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	person.IDValidator = personDescID.Validators[0].(func(string) error)
+	personinvitationFields := schema.PersonInvitation{}.Fields()
+	_ = personinvitationFields
+	// personinvitationDescPropertyID is the schema descriptor for property_id field.
+	personinvitationDescPropertyID := personinvitationFields[1].Descriptor()
+	// personinvitation.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	personinvitation.PropertyIDValidator = personinvitationDescPropertyID.Validators[0].(func(string) error)
+	// personinvitationDescRole is the schema descriptor for role field.
+	personinvitationDescRole := personinvitationFields[5].Descriptor()
+	// personinvitation.RoleValidator is a validator for the "role" field. It is called by the builders before save.
+	personinvitation.RoleValidator = personinvitationDescRole.Validators[0].(func(string) error)
+	// personinvitationDescInvitedBy is the schema descriptor for invited_by field.
+	personinvitationDescInvitedBy := personinvitationFields[6].Descriptor()
+	// personinvitation.InvitedByValidator is a validator for the "invited_by" field. It is called by the builders before save.
+	personinvitation.InvitedByValidator = personinvitationDescInvitedBy.Validators[0].(func(string) error)
+	// personinvitationDescCreatedAt is the schema descriptor for created_at field.
+	personinvitationDescCreatedAt := personinvitationFields[8].Descriptor()
+	// personinvitation.DefaultCreatedAt holds the default value on creation for the created_at field.
+	personinvitation.DefaultCreatedAt = personinvitationDescCreatedAt.Default.(func() time.Time)
+	// personinvitationDescID is the schema descriptor for id field.
+	personinvitationDescID := personinvitationFields[0].Descriptor()
+	// personinvitation.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	personinvitation.IDValidator = personinvitationDescID.Validators[0].(func(string) error)
+	personsessionFields := schema.PersonSession{}.Fields()
+	_ = personsessionFields
+	// personsessionDescPersonID is the schema descriptor for person_id field.
+	personsessionDescPersonID := personsessionFields[1].Descriptor()
+	// personsession.PersonIDValidator is a validator for the "person_id" field. It is called by the builders before save.
+	personsession.PersonIDValidator = personsessionDescPersonID.Validators[0].(func(string) error)
+	// personsessionDescPending is the schema descriptor for pending field.
+	personsessionDescPending := personsessionFields[3].Descriptor()
+	// personsession.DefaultPending holds the default value on creation for the pending field.
+	personsession.DefaultPending = personsessionDescPending.Default.(bool)
+	// personsessionDescDevice is the schema descriptor for device field.
+	personsessionDescDevice := personsessionFields[4].Descriptor()
+	// personsession.DefaultDevice holds the default value on creation for the device field.
+	personsession.DefaultDevice = personsessionDescDevice.Default.(string)
+	// personsession.DeviceValidator is a validator for the "device" field. It is called by the builders before save.
+	personsession.DeviceValidator = personsessionDescDevice.Validators[0].(func(string) error)
+	// personsessionDescCreatedAt is the schema descriptor for created_at field.
+	personsessionDescCreatedAt := personsessionFields[8].Descriptor()
+	// personsession.DefaultCreatedAt holds the default value on creation for the created_at field.
+	personsession.DefaultCreatedAt = personsessionDescCreatedAt.Default.(func() time.Time)
+	// personsessionDescID is the schema descriptor for id field.
+	personsessionDescID := personsessionFields[0].Descriptor()
+	// personsession.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	personsession.IDValidator = personsessionDescID.Validators[0].(func(string) error)
 	phoneFields := schema.Phone{}.Fields()
 	_ = phoneFields
 	// phoneDescPropertyID is the schema descriptor for property_id field.
@@ -1479,6 +1571,16 @@ func init() {
 	propertykeyDescID := propertykeyFields[0].Descriptor()
 	// propertykey.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	propertykey.IDValidator = propertykeyDescID.Validators[0].(func(string) error)
+	recoverycodeFields := schema.RecoveryCode{}.Fields()
+	_ = recoverycodeFields
+	// recoverycodeDescPersonID is the schema descriptor for person_id field.
+	recoverycodeDescPersonID := recoverycodeFields[1].Descriptor()
+	// recoverycode.PersonIDValidator is a validator for the "person_id" field. It is called by the builders before save.
+	recoverycode.PersonIDValidator = recoverycodeDescPersonID.Validators[0].(func(string) error)
+	// recoverycodeDescID is the schema descriptor for id field.
+	recoverycodeDescID := recoverycodeFields[0].Descriptor()
+	// recoverycode.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	recoverycode.IDValidator = recoverycodeDescID.Validators[0].(func(string) error)
 	registerentryFields := schema.RegisterEntry{}.Fields()
 	_ = registerentryFields
 	// registerentryDescPropertyID is the schema descriptor for property_id field.
@@ -1623,6 +1725,16 @@ func init() {
 	secretDescID := secretFields[0].Descriptor()
 	// secret.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	secret.IDValidator = secretDescID.Validators[0].(func(string) error)
+	signinattemptsFields := schema.SignInAttempts{}.Fields()
+	_ = signinattemptsFields
+	// signinattemptsDescCount is the schema descriptor for count field.
+	signinattemptsDescCount := signinattemptsFields[3].Descriptor()
+	// signinattempts.DefaultCount holds the default value on creation for the count field.
+	signinattempts.DefaultCount = signinattemptsDescCount.Default.(int)
+	// signinattemptsDescID is the schema descriptor for id field.
+	signinattemptsDescID := signinattemptsFields[0].Descriptor()
+	// signinattempts.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	signinattempts.IDValidator = signinattemptsDescID.Validators[0].(func(string) error)
 	entslotFields := schema.Slot{}.Fields()
 	_ = entslotFields
 	// entslotDescPropertyID is the schema descriptor for property_id field.

@@ -78,6 +78,8 @@ type Tx struct {
 	MailSettings *MailSettingsClient
 	// Mapping is the client for interacting with the Mapping builders.
 	Mapping *MappingClient
+	// Membership is the client for interacting with the Membership builders.
+	Membership *MembershipClient
 	// Message is the client for interacting with the Message builders.
 	Message *MessageClient
 	// Node is the client for interacting with the Node builders.
@@ -86,6 +88,12 @@ type Tx struct {
 	Notice *NoticeClient
 	// PartnerSpace is the client for interacting with the PartnerSpace builders.
 	PartnerSpace *PartnerSpaceClient
+	// Person is the client for interacting with the Person builders.
+	Person *PersonClient
+	// PersonInvitation is the client for interacting with the PersonInvitation builders.
+	PersonInvitation *PersonInvitationClient
+	// PersonSession is the client for interacting with the PersonSession builders.
+	PersonSession *PersonSessionClient
 	// Phone is the client for interacting with the Phone builders.
 	Phone *PhoneClient
 	// PhoneLink is the client for interacting with the PhoneLink builders.
@@ -96,6 +104,8 @@ type Tx struct {
 	Property *PropertyClient
 	// PropertyKey is the client for interacting with the PropertyKey builders.
 	PropertyKey *PropertyKeyClient
+	// RecoveryCode is the client for interacting with the RecoveryCode builders.
+	RecoveryCode *RecoveryCodeClient
 	// RegisterEntry is the client for interacting with the RegisterEntry builders.
 	RegisterEntry *RegisterEntryClient
 	// Reservation is the client for interacting with the Reservation builders.
@@ -106,6 +116,8 @@ type Tx struct {
 	ReservationName *ReservationNameClient
 	// Secret is the client for interacting with the Secret builders.
 	Secret *SecretClient
+	// SignInAttempts is the client for interacting with the SignInAttempts builders.
+	SignInAttempts *SignInAttemptsClient
 	// Slot is the client for interacting with the Slot builders.
 	Slot *SlotClient
 	// Space is the client for interacting with the Space builders.
@@ -279,20 +291,26 @@ func (tx *Tx) init() {
 	tx.Mail = NewMailClient(tx.config)
 	tx.MailSettings = NewMailSettingsClient(tx.config)
 	tx.Mapping = NewMappingClient(tx.config)
+	tx.Membership = NewMembershipClient(tx.config)
 	tx.Message = NewMessageClient(tx.config)
 	tx.Node = NewNodeClient(tx.config)
 	tx.Notice = NewNoticeClient(tx.config)
 	tx.PartnerSpace = NewPartnerSpaceClient(tx.config)
+	tx.Person = NewPersonClient(tx.config)
+	tx.PersonInvitation = NewPersonInvitationClient(tx.config)
+	tx.PersonSession = NewPersonSessionClient(tx.config)
 	tx.Phone = NewPhoneClient(tx.config)
 	tx.PhoneLink = NewPhoneLinkClient(tx.config)
 	tx.Pin = NewPinClient(tx.config)
 	tx.Property = NewPropertyClient(tx.config)
 	tx.PropertyKey = NewPropertyKeyClient(tx.config)
+	tx.RecoveryCode = NewRecoveryCodeClient(tx.config)
 	tx.RegisterEntry = NewRegisterEntryClient(tx.config)
 	tx.Reservation = NewReservationClient(tx.config)
 	tx.ReservationChange = NewReservationChangeClient(tx.config)
 	tx.ReservationName = NewReservationNameClient(tx.config)
 	tx.Secret = NewSecretClient(tx.config)
+	tx.SignInAttempts = NewSignInAttemptsClient(tx.config)
 	tx.Slot = NewSlotClient(tx.config)
 	tx.Space = NewSpaceClient(tx.config)
 	tx.Stay = NewStayClient(tx.config)

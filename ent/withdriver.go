@@ -42,20 +42,26 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofMail              MailClient
 		ofMailSettings      MailSettingsClient
 		ofMapping           MappingClient
+		ofMembership        MembershipClient
 		ofMessage           MessageClient
 		ofNode              NodeClient
 		ofNotice            NoticeClient
 		ofPartnerSpace      PartnerSpaceClient
+		ofPerson            PersonClient
+		ofPersonInvitation  PersonInvitationClient
+		ofPersonSession     PersonSessionClient
 		ofPhone             PhoneClient
 		ofPhoneLink         PhoneLinkClient
 		ofPin               PinClient
 		ofProperty          PropertyClient
 		ofPropertyKey       PropertyKeyClient
+		ofRecoveryCode      RecoveryCodeClient
 		ofRegisterEntry     RegisterEntryClient
 		ofReservation       ReservationClient
 		ofReservationChange ReservationChangeClient
 		ofReservationName   ReservationNameClient
 		ofSecret            SecretClient
+		ofSignInAttempts    SignInAttemptsClient
 		ofSlot              SlotClient
 		ofSpace             SpaceClient
 		ofStay              StayClient
@@ -95,20 +101,26 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofMail:              MailClient{config: cfg},
 		ofMailSettings:      MailSettingsClient{config: cfg},
 		ofMapping:           MappingClient{config: cfg},
+		ofMembership:        MembershipClient{config: cfg},
 		ofMessage:           MessageClient{config: cfg},
 		ofNode:              NodeClient{config: cfg},
 		ofNotice:            NoticeClient{config: cfg},
 		ofPartnerSpace:      PartnerSpaceClient{config: cfg},
+		ofPerson:            PersonClient{config: cfg},
+		ofPersonInvitation:  PersonInvitationClient{config: cfg},
+		ofPersonSession:     PersonSessionClient{config: cfg},
 		ofPhone:             PhoneClient{config: cfg},
 		ofPhoneLink:         PhoneLinkClient{config: cfg},
 		ofPin:               PinClient{config: cfg},
 		ofProperty:          PropertyClient{config: cfg},
 		ofPropertyKey:       PropertyKeyClient{config: cfg},
+		ofRecoveryCode:      RecoveryCodeClient{config: cfg},
 		ofRegisterEntry:     RegisterEntryClient{config: cfg},
 		ofReservation:       ReservationClient{config: cfg},
 		ofReservationChange: ReservationChangeClient{config: cfg},
 		ofReservationName:   ReservationNameClient{config: cfg},
 		ofSecret:            SecretClient{config: cfg},
+		ofSignInAttempts:    SignInAttemptsClient{config: cfg},
 		ofSlot:              SlotClient{config: cfg},
 		ofSpace:             SpaceClient{config: cfg},
 		ofStay:              StayClient{config: cfg},
@@ -147,20 +159,26 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 	all.Mail = &all.ofMail
 	all.MailSettings = &all.ofMailSettings
 	all.Mapping = &all.ofMapping
+	all.Membership = &all.ofMembership
 	all.Message = &all.ofMessage
 	all.Node = &all.ofNode
 	all.Notice = &all.ofNotice
 	all.PartnerSpace = &all.ofPartnerSpace
+	all.Person = &all.ofPerson
+	all.PersonInvitation = &all.ofPersonInvitation
+	all.PersonSession = &all.ofPersonSession
 	all.Phone = &all.ofPhone
 	all.PhoneLink = &all.ofPhoneLink
 	all.Pin = &all.ofPin
 	all.Property = &all.ofProperty
 	all.PropertyKey = &all.ofPropertyKey
+	all.RecoveryCode = &all.ofRecoveryCode
 	all.RegisterEntry = &all.ofRegisterEntry
 	all.Reservation = &all.ofReservation
 	all.ReservationChange = &all.ofReservationChange
 	all.ReservationName = &all.ofReservationName
 	all.Secret = &all.ofSecret
+	all.SignInAttempts = &all.ofSignInAttempts
 	all.Slot = &all.ofSlot
 	all.Space = &all.ofSpace
 	all.Stay = &all.ofStay

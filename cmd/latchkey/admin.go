@@ -10,7 +10,8 @@ import (
 type adminCommands struct {
 	remote `embed:""`
 
-	Token operatorTokenCommands `cmd:"" help:"Tokens of operators, for commands from another machine."`
+	Token     operatorTokenCommands `cmd:"" help:"Tokens of operators, for commands from another machine."`
+	OwnerLink ownerLinkCreate       `cmd:"" help:"Create the link with which a person becomes owner of a property."`
 }
 
 type operatorTokenCommands struct {
@@ -64,5 +65,29 @@ func (c *operatorTokenRevoke) Run(ctx context.Context, r *remote, io *streams) e
 		}
 		answer, err := adminv1.NewTokenServiceClient(s.conn).RevokeOperatorToken(s, &adminv1.RevokeOperatorTokenRequest{Id: c.ID})
 		return s.printAnswer(answer, err, func() { s.say("Revoked %s.", c.ID) })
+	})
+}
+
+type ownerLinkCreate struct {
+	ID string `arg:"" optional:"" name:"property" help:"The property's name or id (prp_...). Left out: the owner creates a property."`
+}
+
+func (ownerLinkCreate) Help() string {
+	return `The link works once, within 24 hours, and ends the earlier ones for the same property. Examples:
+  latchkey admin owner-link
+  latchkey admin owner-link "Hostel Miramar"`
+}
+
+func (c *ownerLinkCreate) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asOperator(ctx, io, func(s *session) error {
+		if c.ID != "" {
+			if err := s.resolve(aProperty, &c.ID); err != nil {
+				return err
+			}
+		}
+		answer, err := adminv1.NewOwnerServiceClient(s.conn).CreateOwnerLink(s, &adminv1.CreateOwnerLinkRequest{PropertyId: c.ID})
+		return s.printAnswer(answer, err, func() {
+			s.printSecret("link", answer.GetData().GetUrl(), "; works once, until "+formatTime(answer.GetData().GetEndsAt()))
+		})
 	})
 }

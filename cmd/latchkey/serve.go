@@ -72,6 +72,13 @@ func (c *serveCommand) welcome(ctx context.Context, to io.Writer, s *server.Serv
 	if c.Key == "" && len(c.KeyCommand) == 0 {
 		fmt.Fprintf(to, "  key            %s (keep a copy elsewhere: without it the secrets in the database are lost)\n", c.KeyPath())
 	}
+	owner, err := s.FirstOwnerLink(ctx)
+	if err != nil {
+		return err
+	}
+	if owner != "" {
+		fmt.Fprintf(to, "\nNo person can sign in yet. To become the first owner, open this link within 24 hours:\n  %s\n", owner)
+	}
 	if empty {
 		fmt.Fprintf(to, "\nThere is no property yet. In another terminal:\n  %s\n", c.next())
 	}

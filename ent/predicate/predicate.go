@@ -102,6 +102,9 @@ type MailSettings func(*sql.Selector)
 // Mapping is the predicate function for mapping builders.
 type Mapping func(*sql.Selector)
 
+// Membership is the predicate function for membership builders.
+type Membership func(*sql.Selector)
+
 // Message is the predicate function for message builders.
 type Message func(*sql.Selector)
 
@@ -113,6 +116,15 @@ type Notice func(*sql.Selector)
 
 // PartnerSpace is the predicate function for partnerspace builders.
 type PartnerSpace func(*sql.Selector)
+
+// Person is the predicate function for person builders.
+type Person func(*sql.Selector)
+
+// PersonInvitation is the predicate function for personinvitation builders.
+type PersonInvitation func(*sql.Selector)
+
+// PersonSession is the predicate function for personsession builders.
+type PersonSession func(*sql.Selector)
 
 // Phone is the predicate function for phone builders.
 type Phone func(*sql.Selector)
@@ -129,6 +141,9 @@ type Property func(*sql.Selector)
 // PropertyKey is the predicate function for propertykey builders.
 type PropertyKey func(*sql.Selector)
 
+// RecoveryCode is the predicate function for recoverycode builders.
+type RecoveryCode func(*sql.Selector)
+
 // RegisterEntry is the predicate function for registerentry builders.
 type RegisterEntry func(*sql.Selector)
 
@@ -143,6 +158,9 @@ type ReservationName func(*sql.Selector)
 
 // Secret is the predicate function for secret builders.
 type Secret func(*sql.Selector)
+
+// SignInAttempts is the predicate function for signinattempts builders.
+type SignInAttempts func(*sql.Selector)
 
 // Slot is the predicate function for entslot builders.
 type Slot func(*sql.Selector)

@@ -190,13 +190,32 @@ func (Mail) Edges() []ent.Edge {
 	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
 }
 
+func (Membership) Edges() []ent.Edge {
+	return append(ownedBy("property", Property.Type, "property_id", entsql.NoAction), ownedBy("person", Person.Type, "person_id", entsql.Cascade)...)
+}
+
+func (PersonSession) Edges() []ent.Edge {
+	return ownedBy("person", Person.Type, "person_id", entsql.Cascade)
+}
+
+func (PersonInvitation) Edges() []ent.Edge {
+	return []ent.Edge{maybeOwnedBy("property", Property.Type, "property_id", entsql.Cascade)}
+}
+
+func (RecoveryCode) Edges() []ent.Edge {
+	return ownedBy("person", Person.Type, "person_id", entsql.Cascade)
+}
+
 // WithoutOwner lists the tables without a foreign key, and why.
 var WithoutOwner = map[string]string{
 	"event_cursors": "a cursor belongs to the installation",
 	"apps":          "an app belongs to the installation",
 	"nodes":         "a node belongs to the installation",
+	"people":        "a person belongs to the installation, and may work at several properties",
 	"properties":    "a property belongs to the installation",
 	"secrets":       "a secret belongs to the installation",
+
+	"sign_in_attempts": "a count belongs to a keyed hash of an address, also of one that no person has",
 
 	"acts":                "append-only: it records who opened which door, also of a lock or a stay that is gone",
 	"events":              "append-only: it records what happened to a subject of any kind, also to one that is gone",

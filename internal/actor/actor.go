@@ -47,15 +47,31 @@ type Actor struct {
 	PropertyID    string // the tenant; empty for operators
 	IntegrationID string
 	AppID         string
-	Role          string // of staff
+	Role          string // of staff: a token's, or a person's at the property
+	PersonID      string // of a signed-in person; empty: a token of the staff
 	Scopes        []string
-	TokenID       string    // of the credential used, never its secret
-	ReservationID string    // of a guest's session
-	GuestID       string    // of a companion's session; empty: the session acts for the whole party
-	Origin        string    // of a guest's session: OriginMail, OriginDoor, or the id of a kiosk
-	HandedBy      string    // of a device that took the stay from another session: that session
-	UsedAt        time.Time // of a guest's session: its last use, as stored
-	For           string    // the operator, as a subject, whose command a staff token was made for
+	TokenID       string       // of the credential used, never its secret
+	ReservationID string       // of a guest's session
+	GuestID       string       // of a companion's session; empty: the session acts for the whole party
+	Origin        string       // of a guest's session: OriginMail, OriginDoor, or the id of a kiosk
+	HandedBy      string       // of a device that took the stay from another session: that session
+	UsedAt        time.Time    // of a session: its last use, as stored
+	SecondFactor  SecondFactor // of a signed-in person
+	For           string       // the operator, as a subject, whose command a staff token was made for
+}
+
+// SecondFactor says whether a signed-in person has one, and when they last confirmed it in this session.
+type SecondFactor struct {
+	Enrolled    bool
+	ConfirmedAt time.Time // zero: never
+}
+
+// stepUpWithin is how long a confirmed second factor counts for calls that need it again.
+const stepUpWithin = 15 * time.Minute
+
+// Suffices reports whether a person may make a call that needs the second factor again. Who has none needs none.
+func (f SecondFactor) Suffices(now time.Time) bool {
+	return !f.Enrolled || !f.ConfirmedAt.IsZero() && now.Sub(f.ConfirmedAt) < stepUpWithin
 }
 
 // Has reports whether the actor holds a scope.

@@ -19,6 +19,7 @@ type who struct {
 	area   string   // the one it is for; empty: none
 	scopes []string // of a partner
 	role   int      // of staff
+	person bool     // a signed-in person
 }
 
 // offset is the machine's clock, moved.
@@ -86,8 +87,13 @@ func everybody(t *testing.T, a *e2etest.World, now *offset) []who {
 	_, err = propertyv1.NewKioskServiceClient(a.Public).ResetKiosk(a.Staff(ctx), &propertyv1.ResetKioskRequest{Id: former.ID})
 	must(err)
 
+	person, left := signUp(t, a, "ada@example.com"), signUp(t, a, "former@example.com")
+	mustSignOut(t, a, left)
+
 	out := []who{
 		{Caller: e2etest.Anonymous()},
+		{Caller: person.at(a.PropertyID), area: "property", role: 3, person: true},
+		{Caller: left.at(a.PropertyID)},
 		{Caller: named(a.Partner(), "app of A"), area: "partner", scopes: e2etest.Scopes},
 		{Caller: e2etest.Bearer("bearer of A", a.AccessToken), area: "partner", scopes: e2etest.Scopes},
 		{Caller: named(b.Partner(), "app of B"), area: "partner", scopes: e2etest.Scopes},

@@ -10,12 +10,13 @@ import (
 
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/sandbox"
+	"latchkey.dev/internal/staff"
 )
 
 // rule is one row of the access matrix: who may call an RPC. It is written by hand, so that a slip in the proto's own
 // rule is seen.
 type rule struct {
-	area  string // partner, property, admin, guest (anybody), session, kiosk, enrol or bridge
+	area  string // partner, property, person (who signed in), admin, guest (anybody), session, kiosk, enrol or bridge
 	need  string // the scope of a partner, the least role of staff
 	body  string // a request that changes nothing here, as JSON
 	wants codes.Code
@@ -111,6 +112,15 @@ var matrix = map[string]rule{
 	"latchkey.property.v1.MailService/PreviewInvitations": {"property", "viewer", `{"integrationId":"int_0"}`, notFound},
 	"latchkey.property.v1.MailService/SetInvitations":     {"property", "owner", `{"integrationId":"int_0","enabled":true}`, notFound},
 
+	"latchkey.property.v1.SessionService/SignIn":            {"guest", "", `{}`, invalid},
+	"latchkey.property.v1.SessionService/CreateFirstOwner":  {"guest", "", `{}`, invalid},
+	"latchkey.property.v1.SessionService/GetSession":        {"person", "", `{}`, ok},
+	"latchkey.property.v1.SessionService/ListSessions":      {"person", "", `{}`, ok},
+	"latchkey.property.v1.SessionService/EndSession":        {"person", "", `{"id":"pss_0"}`, notFound},
+	"latchkey.property.v1.SessionService/SignOutEverywhere": {"person", "", untouched, invalid},
+	"latchkey.property.v1.SessionService/ChangePassword":    {"person", "", `{}`, invalid},
+
+	"latchkey.admin.v1.OwnerService/CreateOwnerLink":     {"admin", "", `{"propertyId":"prp_0"}`, notFound},
 	"latchkey.admin.v1.PropertyService/CreateProperty":   {"admin", "", `{}`, invalid},
 	"latchkey.admin.v1.PropertyService/ListProperties":   {"admin", "", `{}`, ok},
 	"latchkey.admin.v1.PropertyService/GetProperty":      {"admin", "", `{"id":"prp_0"}`, notFound},
@@ -235,6 +245,11 @@ func expected(r rule, w who, p e2etest.Protocol) codes.Code {
 		return codes.Unimplemented
 	case r.area == "enrol", r.area == "guest":
 		return r.wants
+	case r.area == "person" && w.area == "property":
+		if !w.person {
+			return codes.PermissionDenied
+		}
+		return r.wants
 	case w.area != r.area:
 		return codes.Unauthenticated
 	case r.area == "partner" && r.need != "" && !slices.Contains(w.scopes, r.need):
@@ -262,6 +277,9 @@ func TestMatrixHasARowForEveryRPC(t *testing.T) {
 			continue
 		}
 		wanted := map[string]string{"partner": r.Access.GetScope(), "property": r.Access.GetRole()}[row.area]
+		if row.area == "person" && r.Access.GetRight() != "self" || row.area == "property" && !staff.IsRight(r.Access.GetRight()) {
+			t.Errorf("%s: the proto names the right %q", r.Name, r.Access.GetRight())
+		}
 		if row.need != wanted || r.Access.GetAnonymous() != (row.area == "enrol" || row.area == "guest") {
 			t.Errorf("%s: the matrix says %q, the proto %v", r.Name, row.need, r.Access)
 		}
@@ -315,7 +333,7 @@ func try(t *testing.T, w *e2etest.World, r e2etest.RPC, row rule, c who, p e2ete
 	if p == e2etest.REST && got.HTTP != statuses[want] {
 		t.Errorf("%s as %s: status %d; want %d", p, c.Name, got.HTTP, statuses[want])
 	}
-	reason := map[codes.Code]string{codes.Unauthenticated: "invalidCredentials", codes.PermissionDenied: map[string]string{"partner": "scopeMissing", "property": "roleMissing", "session": "mainGuestOnly"}[row.area]}[want]
+	reason := map[codes.Code]string{codes.Unauthenticated: "invalidCredentials", codes.PermissionDenied: map[string]string{"partner": "scopeMissing", "property": "roleMissing", "person": "personRequired", "session": "mainGuestOnly"}[row.area]}[want]
 	if reason != "" && got.Reason != reason {
 		t.Errorf("%s as %s: reason %q; want %q", p, c.Name, got.Reason, reason)
 	}

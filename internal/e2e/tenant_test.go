@@ -21,6 +21,7 @@ type tenant struct {
 	ids     map[string]string // by kind
 	tablet  *e2etest.Tablet
 	session string // token of a guest's session
+	person  signedIn
 }
 
 func (a *tenant) guest() e2etest.Caller { return e2etest.Bearer("guest", a.session) }
@@ -113,7 +114,9 @@ func furnish(t testing.TB, w *e2etest.World) *tenant {
 			t.Fatalf("the id of a %s is %q", kind, v)
 		}
 	}
-	return &tenant{w, ids, tablet, session}
+	person := signUp(t, w, w.PropertyID+"@example.com")
+	ids["pss"] = person.sessionID
+	return &tenant{w, ids, tablet, session, person}
 }
 
 // enrolled lets a phone into a stay and returns its id.

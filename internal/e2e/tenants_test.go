@@ -97,6 +97,7 @@ var probes = map[string]string{
 	"latchkey.property.v1.MailService/ResendMail":                    `{"id":"{mai}"}`,
 	"latchkey.property.v1.MailService/PreviewInvitations":            `{"integrationId":"{int}"}`,
 	"latchkey.property.v1.MailService/SetInvitations":                `{"integrationId":"{int}"}`,
+	"latchkey.property.v1.SessionService/EndSession":                 `{"id":"{pss}"}`,
 	"latchkey.property.v1.NoticeService/ListNotices":                 `{"pageSize":1}`,
 	"latchkey.property.v1.NoticeService/MarkNoticesRead":             `{"ids":["{ntc}"]}`,
 	"latchkey.property.v1.KioskService/ResetKiosk":                   `{"id":"{ksk}"}`,
@@ -220,6 +221,9 @@ func callers(r e2etest.RPC, a *tenant) []e2etest.Caller {
 		}
 		return []e2etest.Caller{a.Partner(), a.Scripts()}
 	case "latchkey.property.v1":
+		if r.Access.GetRight() == "self" {
+			return []e2etest.Caller{a.person.at("")}
+		}
 		return []e2etest.Caller{a.Owner()}
 	case "latchkey.guest.v1":
 		if !r.Access.GetAnonymous() {

@@ -97,6 +97,16 @@ const (
 	ErasureNotPending Reason = "erasureNotPending"
 )
 
+// Reasons why a person of the staff is refused.
+const (
+	RightMissing         Reason = "rightMissing"
+	PersonRequired       Reason = "personRequired"
+	PropertyRequired     Reason = "propertyRequired"
+	SecondFactorRequired Reason = "secondFactorRequired"
+	InvitationNotFound   Reason = "invitationNotFound"
+	SessionNotFound      Reason = "sessionNotFound"
+)
+
 // Reasons why one field is wrong.
 const (
 	Required     Reason = "required"

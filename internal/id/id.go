@@ -45,6 +45,11 @@ const (
 	Register    = "reg"
 	Message     = "msg"
 	Erasure     = "ers"
+	Person      = "prs"
+	Membership  = "mbr"
+	PersonLink  = "pln"
+	PersonSess  = "pss"
+	Recovery    = "rcd"
 )
 
 // length is the length of a ULID as text.

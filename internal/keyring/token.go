@@ -24,10 +24,12 @@ const (
 	SessionToken  Kind = "lks_" // session token of a guest's device
 	KioskToken    Kind = "lkt_" // token of a check-in tablet
 	Receipt       Kind = "lkr_" // receipt of a guest's request to erase data
+	PersonSession Kind = "lkd_" // session token of a person of the staff, as on the dashboard
+	PersonLink    Kind = "lki_" // link with which a person joins a property
 )
 
 // Kinds lists all kinds.
-var Kinds = []Kind{ClientToken, AccessToken, APIKey, OperatorToken, StaffToken, JoinCode, PhoneLink, GuestLink, SessionToken, KioskToken, Receipt}
+var Kinds = []Kind{ClientToken, AccessToken, APIKey, OperatorToken, StaffToken, JoinCode, PhoneLink, GuestLink, SessionToken, KioskToken, Receipt, PersonSession, PersonLink}
 
 const (
 	prefixChars   = 4

@@ -17,15 +17,20 @@ import (
 
 const gone, stays = "prp_gone", "prp_stays"
 
+// ofInstallation are the tables whose rows belong to no property.
+var ofInstallation = []string{"apps", "nodes", "secrets", "people", "person_sessions", "recovery_codes", "sign_in_attempts"}
+
 // fill inserts three rows of a property into each table. The ids and all other texts name the property.
 func fill(t *testing.T, d *db.DB, propertyID string) {
 	t.Helper()
 	dbtest.Insert(t, d, "properties", dbtest.Values{"id": propertyID})
 	dbtest.Insert(t, d, "property_keys", dbtest.Values{"id": propertyID})
 	dbtest.Insert(t, d, "issuers", dbtest.Values{"id": propertyID})
+	for n := range 3 {
+		dbtest.InsertOnce(t, d, "people", dbtest.Values{"id": fmt.Sprintf("prs_%d", n), "email_mac": []byte{byte(n)}})
+	}
 	for _, m := range tables.Tables {
-		switch m.Name {
-		case "properties", "property_keys", "issuers", "apps", "nodes", "secrets": // above, or of no property
+		if slices.Contains([]string{"properties", "property_keys", "issuers"}, m.Name) || slices.Contains(ofInstallation, m.Name) { // above, or of no property
 			continue
 		}
 		for n := range 3 {
@@ -42,6 +47,9 @@ func fill(t *testing.T, d *db.DB, propertyID string) {
 				if c := key.Columns[0].Name; c != "property_id" {
 					values[c] = fmt.Sprintf("%s id %d", propertyID, n)
 				}
+			}
+			if _, ok := values["person_id"]; ok { // a person belongs to no property
+				values["person_id"] = fmt.Sprintf("prs_%d", n)
 			}
 			if _, ok := values["app_id"]; ok { // an app belongs to no property
 				values["app_id"] = nil
@@ -105,7 +113,7 @@ func TestDeleteTakesAllRowsOfOneProperty(t *testing.T) {
 		fill(t, d, gone)
 		fill(t, d, stays)
 		before := mentions(t, d, stays)
-		if len(before) != len(tables.Tables)-len([]string{"apps", "nodes", "secrets"}) || len(mentions(t, d, gone)) != len(before) {
+		if len(before) != len(tables.Tables)-len(ofInstallation) || len(mentions(t, d, gone)) != len(before) {
 			t.Fatalf("rows of %d tables", len(before))
 		}
 		batches := 0

@@ -12,9 +12,12 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/credential"
+	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/kiosk"
 	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/staff"
 )
 
 // authenticators returns the authenticator of each API area. It refuses the credentials of other areas.
@@ -26,6 +29,9 @@ func (s *Server) authenticators(p *parts) map[string]chain.Authenticator {
 		string(propertyv1.File_latchkey_property_v1_property_proto.Package()): func(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
 			if c.UnixSocket && c.Property != "" && hasNoCredential(c) {
 				return credential.OfSocket(s.db.View(ctx), c.Property)
+			}
+			if keyring.IsToken(c.Bearer, keyring.PersonSession) {
+				return s.authenticateSession(ctx, c.Bearer, c.Property)
 			}
 			return s.authenticatePerson(ctx, c.Bearer, actor.Staff)
 		},
@@ -50,6 +56,18 @@ func (s *Server) authenticators(p *parts) map[string]chain.Authenticator {
 // hasNoCredential reports whether a call has no credential. A credential that was sent is checked even where none is needed.
 func hasNoCredential(c chain.Credentials) bool {
 	return c.Bearer+c.ClientToken+c.AccessToken+c.APIKey == ""
+}
+
+// authenticateSession returns the signed-in person with a session, and stores that the session was used. While nothing can be stored, the person
+// can still read.
+func (s *Server) authenticateSession(ctx context.Context, token, propertyID string) (actor.Actor, error) {
+	a, err := staff.Authenticate(s.db.View(ctx), s.keys, token, propertyID)
+	if err == nil && staff.NeedsUsed(a, s.clock.Now()) {
+		if err := s.db.Write(ctx, func(tx *db.Tx) error { return staff.MarkUsed(tx, a) }); err != nil {
+			s.log.WarnContext(ctx, "the last use of a session cannot be stored", "error", err)
+		}
+	}
+	return a, err
 }
 
 func (s *Server) authenticatePerson(ctx context.Context, token string, kind actor.Kind) (actor.Actor, error) {

@@ -82,6 +82,7 @@ func registerREST(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientCo
 		propertyv1.RegisterReservationServiceHandlerClient(ctx, mux, propertyv1.NewReservationServiceClient(conn)),
 		propertyv1.RegisterDayServiceHandlerClient(ctx, mux, propertyv1.NewDayServiceClient(conn)),
 		propertyv1.RegisterKioskServiceHandlerClient(ctx, mux, propertyv1.NewKioskServiceClient(conn)),
+		propertyv1.RegisterSessionServiceHandlerClient(ctx, mux, propertyv1.NewSessionServiceClient(conn)),
 		propertyv1.RegisterGuestRegisterServiceHandlerClient(ctx, mux, propertyv1.NewGuestRegisterServiceClient(conn)),
 		guestv1.RegisterLinkServiceHandlerClient(ctx, mux, guestv1.NewLinkServiceClient(conn)),
 		guestv1.RegisterStayServiceHandlerClient(ctx, mux, guestv1.NewStayServiceClient(conn)),
@@ -95,6 +96,7 @@ func registerREST(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientCo
 		adminv1.RegisterPropertyServiceHandlerClient(ctx, mux, adminv1.NewPropertyServiceClient(conn)),
 		adminv1.RegisterAppServiceHandlerClient(ctx, mux, adminv1.NewAppServiceClient(conn)),
 		adminv1.RegisterTokenServiceHandlerClient(ctx, mux, adminv1.NewTokenServiceClient(conn)),
+		adminv1.RegisterOwnerServiceHandlerClient(ctx, mux, adminv1.NewOwnerServiceClient(conn)),
 	} {
 		if err != nil {
 			return fmt.Errorf("register the REST routes: %w", err)

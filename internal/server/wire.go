@@ -48,6 +48,7 @@ import (
 	"latchkey.dev/internal/pms"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/staff"
 	"latchkey.dev/internal/worker"
 )
 
@@ -307,22 +308,22 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 			return done, err
 		},
 	}
-	staff := propertyapi.New(deps)
-	propertyv1.RegisterPropertyServiceServer(to, staff.Property)
-	propertyv1.RegisterSpaceServiceServer(to, staff.Space)
-	propertyv1.RegisterGateServiceServer(to, staff.Gate)
-	propertyv1.RegisterIntegrationServiceServer(to, staff.Integration)
-	propertyv1.RegisterApiKeyServiceServer(to, staff.APIKey)
-	propertyv1.RegisterMappingServiceServer(to, staff.Mapping)
-	propertyv1.RegisterBridgeServiceServer(to, staff.Bridge)
-	propertyv1.RegisterLockServiceServer(to, staff.Lock)
-	propertyv1.RegisterNoticeServiceServer(to, staff.Notice)
-	propertyv1.RegisterCodeServiceServer(to, staff.Code)
-	propertyv1.RegisterReservationServiceServer(to, staff.Reservation)
+	services := propertyapi.New(deps)
+	propertyv1.RegisterPropertyServiceServer(to, services.Property)
+	propertyv1.RegisterSpaceServiceServer(to, services.Space)
+	propertyv1.RegisterGateServiceServer(to, services.Gate)
+	propertyv1.RegisterIntegrationServiceServer(to, services.Integration)
+	propertyv1.RegisterApiKeyServiceServer(to, services.APIKey)
+	propertyv1.RegisterMappingServiceServer(to, services.Mapping)
+	propertyv1.RegisterBridgeServiceServer(to, services.Bridge)
+	propertyv1.RegisterLockServiceServer(to, services.Lock)
+	propertyv1.RegisterNoticeServiceServer(to, services.Notice)
+	propertyv1.RegisterCodeServiceServer(to, services.Code)
+	propertyv1.RegisterReservationServiceServer(to, services.Reservation)
 	propertyv1.RegisterMailServiceServer(to, propertyapi.NewMails(deps, propertyapi.Mails{Preview: p.invitations.Preview, Switch: p.invitations.Switch, Test: p.mails.Test, Resend: p.mails.Resend, Listed: p.mailServers.Lists}))
-	propertyv1.RegisterKioskServiceServer(to, staff.Kiosk)
-	propertyv1.RegisterGuestRegisterServiceServer(to, staff.Register)
-	propertyv1.RegisterPrivacyServiceServer(to, staff.Privacy)
+	propertyv1.RegisterKioskServiceServer(to, services.Kiosk)
+	propertyv1.RegisterGuestRegisterServiceServer(to, services.Register)
+	propertyv1.RegisterPrivacyServiceServer(to, services.Privacy)
 	propertyv1.RegisterMessageServiceServer(to, &propertyapi.Messages{Deps: deps, Feed: p.feed})
 	for method, render := range propertyapi.Renderers(deps) {
 		p.memory.Render[method] = render
@@ -331,10 +332,12 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	propertyv1.RegisterDayServiceServer(to, &propertyapi.Days{Deps: deps, CheckIns: p.checkIns})
 	propertyv1.RegisterCheckInServiceServer(to, &propertyapi.CheckIns{Deps: deps, Service: p.checkIns, MailLink: p.mails.OrderLink, GuestAddress: p.mails.GuestAddress})
 	s.registerSmartKeys(p, to, deps)
-	operators := adminapi.New(adminapi.Deps{DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Stays: stays})
+	propertyv1.RegisterSessionServiceServer(to, &propertyapi.Sessions{Deps: deps, Staff: &staff.Service{DB: s.db, Keys: s.keys}})
+	operators := adminapi.New(adminapi.Deps{DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Stays: stays, OwnerURL: s.ownerURL})
 	adminv1.RegisterPropertyServiceServer(to, operators.Property)
 	adminv1.RegisterAppServiceServer(to, operators.App)
 	adminv1.RegisterTokenServiceServer(to, operators.Token)
+	adminv1.RegisterOwnerServiceServer(to, operators.Owner)
 }
 
 // registerSmartKeys registers the SmartKey services for phones and for staff.

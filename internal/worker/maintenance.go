@@ -22,6 +22,7 @@ import (
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/staff"
 )
 
 // Maintenance is the periodic work on all properties of an installation.
@@ -71,6 +72,7 @@ func (m Maintenance) Sweeps() []Sweep {
 		m.deletion("guests' profiles", profileRetention, guest.DeleteUnusedProfiles),
 		m.deletion("guests' links and sessions", guestRetention, guest.DeleteExpired),
 		m.deletion("proofs of erasures", 0, guest.DeleteErasures),
+		m.deletion("links and sessions of people", 0, staff.DeleteExpired),
 		m.deletion("tombstones", reservation.TombstoneRetention, reservation.DeleteTombstones),
 	}
 }

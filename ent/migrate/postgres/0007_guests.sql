@@ -156,3 +156,37 @@ CREATE INDEX "stay_next_ask_at" ON "stays" ("next_ask_at") WHERE (next_ask_at IS
 CREATE INDEX "stay_property_id_began_at" ON "stays" ("property_id", "began_at");
 -- create index "stay_reservation_id" to table: "stays"
 CREATE UNIQUE INDEX "stay_reservation_id" ON "stays" ("reservation_id");
+-- create "people" table
+CREATE TABLE "people" ("id" character varying NOT NULL, "email_mac" bytea NOT NULL, "email" bytea NOT NULL, "name" bytea NOT NULL, "password" character varying NOT NULL, "totp_secret" bytea NULL, "totp_confirmed_at" timestamptz NULL, "totp_step" bigint NOT NULL DEFAULT 0, "disabled_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
+-- create index "people_email_mac_key" to table: "people"
+CREATE UNIQUE INDEX "people_email_mac_key" ON "people" ("email_mac");
+-- create "sign_in_attempts" table
+CREATE TABLE "sign_in_attempts" ("id" character varying NOT NULL, "began_at" timestamptz NOT NULL, "last_at" timestamptz NOT NULL, "count" bigint NOT NULL DEFAULT 0, PRIMARY KEY ("id"));
+-- create index "signinattempts_last_at" to table: "sign_in_attempts"
+CREATE INDEX "signinattempts_last_at" ON "sign_in_attempts" ("last_at");
+-- create "memberships" table
+CREATE TABLE "memberships" ("id" character varying NOT NULL, "role" character varying NOT NULL, "disabled_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "property_id" character varying NOT NULL, "person_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "memberships_people_person" FOREIGN KEY ("person_id") REFERENCES "people" ("id") ON UPDATE NO ACTION ON DELETE CASCADE, CONSTRAINT "memberships_properties_property" FOREIGN KEY ("property_id") REFERENCES "properties" ("id") ON UPDATE NO ACTION ON DELETE NO ACTION);
+-- create index "membership_person_id" to table: "memberships"
+CREATE INDEX "membership_person_id" ON "memberships" ("person_id");
+-- create index "membership_property_id_person_id" to table: "memberships"
+CREATE UNIQUE INDEX "membership_property_id_person_id" ON "memberships" ("property_id", "person_id");
+-- create "person_invitations" table
+CREATE TABLE "person_invitations" ("id" character varying NOT NULL, "mac" bytea NOT NULL, "email_mac" bytea NULL, "email" bytea NULL, "role" character varying NOT NULL, "invited_by" character varying NOT NULL, "ends_at" timestamptz NOT NULL, "created_at" timestamptz NOT NULL, "property_id" character varying NULL, PRIMARY KEY ("id"), CONSTRAINT "person_invitations_properties_property" FOREIGN KEY ("property_id") REFERENCES "properties" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
+-- create index "person_invitations_mac_key" to table: "person_invitations"
+CREATE UNIQUE INDEX "person_invitations_mac_key" ON "person_invitations" ("mac");
+-- create index "personinvitation_ends_at" to table: "person_invitations"
+CREATE INDEX "personinvitation_ends_at" ON "person_invitations" ("ends_at");
+-- create index "personinvitation_property_id" to table: "person_invitations"
+CREATE INDEX "personinvitation_property_id" ON "person_invitations" ("property_id");
+-- create "person_sessions" table
+CREATE TABLE "person_sessions" ("id" character varying NOT NULL, "mac" bytea NOT NULL, "pending" boolean NOT NULL DEFAULT false, "device" character varying NOT NULL DEFAULT '', "used_at" timestamptz NOT NULL, "ends_at" timestamptz NOT NULL, "second_factor_at" timestamptz NULL, "created_at" timestamptz NOT NULL, "person_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "person_sessions_people_person" FOREIGN KEY ("person_id") REFERENCES "people" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
+-- create index "person_sessions_mac_key" to table: "person_sessions"
+CREATE UNIQUE INDEX "person_sessions_mac_key" ON "person_sessions" ("mac");
+-- create index "personsession_ends_at" to table: "person_sessions"
+CREATE INDEX "personsession_ends_at" ON "person_sessions" ("ends_at");
+-- create index "personsession_person_id" to table: "person_sessions"
+CREATE INDEX "personsession_person_id" ON "person_sessions" ("person_id");
+-- create "recovery_codes" table
+CREATE TABLE "recovery_codes" ("id" character varying NOT NULL, "mac" bytea NOT NULL, "used_at" timestamptz NULL, "person_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "recovery_codes_people_person" FOREIGN KEY ("person_id") REFERENCES "people" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
+-- create index "recoverycode_person_id" to table: "recovery_codes"
+CREATE INDEX "recoverycode_person_id" ON "recovery_codes" ("person_id");

@@ -164,3 +164,37 @@ CREATE INDEX `stay_property_id_began_at` ON `stays` (`property_id`, `began_at`);
 CREATE INDEX `stay_next_ask_at` ON `stays` (`next_ask_at`) WHERE next_ask_at IS NOT NULL;
 -- create index "stay_ended_at_reservation_id" to table: "stays"
 CREATE INDEX `stay_ended_at_reservation_id` ON `stays` (`ended_at`, `reservation_id`) WHERE ended_at IS NULL;
+-- create "memberships" table
+CREATE TABLE `memberships` (`id` text NOT NULL, `role` text NOT NULL, `disabled_at` datetime NULL, `created_at` datetime NOT NULL, `property_id` text NOT NULL, `person_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `memberships_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE NO ACTION, CONSTRAINT `memberships_people_person` FOREIGN KEY (`person_id`) REFERENCES `people` (`id`) ON DELETE CASCADE);
+-- create index "membership_property_id_person_id" to table: "memberships"
+CREATE UNIQUE INDEX `membership_property_id_person_id` ON `memberships` (`property_id`, `person_id`);
+-- create index "membership_person_id" to table: "memberships"
+CREATE INDEX `membership_person_id` ON `memberships` (`person_id`);
+-- create "people" table
+CREATE TABLE `people` (`id` text NOT NULL, `email_mac` blob NOT NULL, `email` blob NOT NULL, `name` blob NOT NULL, `password` text NOT NULL, `totp_secret` blob NULL, `totp_confirmed_at` datetime NULL, `totp_step` integer NOT NULL DEFAULT (0), `disabled_at` datetime NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
+-- create index "people_email_mac_key" to table: "people"
+CREATE UNIQUE INDEX `people_email_mac_key` ON `people` (`email_mac`);
+-- create "person_invitations" table
+CREATE TABLE `person_invitations` (`id` text NOT NULL, `mac` blob NOT NULL, `email_mac` blob NULL, `email` blob NULL, `role` text NOT NULL, `invited_by` text NOT NULL, `ends_at` datetime NOT NULL, `created_at` datetime NOT NULL, `property_id` text NULL, PRIMARY KEY (`id`), CONSTRAINT `person_invitations_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE CASCADE);
+-- create index "person_invitations_mac_key" to table: "person_invitations"
+CREATE UNIQUE INDEX `person_invitations_mac_key` ON `person_invitations` (`mac`);
+-- create index "personinvitation_property_id" to table: "person_invitations"
+CREATE INDEX `personinvitation_property_id` ON `person_invitations` (`property_id`);
+-- create index "personinvitation_ends_at" to table: "person_invitations"
+CREATE INDEX `personinvitation_ends_at` ON `person_invitations` (`ends_at`);
+-- create "person_sessions" table
+CREATE TABLE `person_sessions` (`id` text NOT NULL, `mac` blob NOT NULL, `pending` bool NOT NULL DEFAULT (false), `device` text NOT NULL DEFAULT (''), `used_at` datetime NOT NULL, `ends_at` datetime NOT NULL, `second_factor_at` datetime NULL, `created_at` datetime NOT NULL, `person_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `person_sessions_people_person` FOREIGN KEY (`person_id`) REFERENCES `people` (`id`) ON DELETE CASCADE);
+-- create index "person_sessions_mac_key" to table: "person_sessions"
+CREATE UNIQUE INDEX `person_sessions_mac_key` ON `person_sessions` (`mac`);
+-- create index "personsession_person_id" to table: "person_sessions"
+CREATE INDEX `personsession_person_id` ON `person_sessions` (`person_id`);
+-- create index "personsession_ends_at" to table: "person_sessions"
+CREATE INDEX `personsession_ends_at` ON `person_sessions` (`ends_at`);
+-- create "recovery_codes" table
+CREATE TABLE `recovery_codes` (`id` text NOT NULL, `mac` blob NOT NULL, `used_at` datetime NULL, `person_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `recovery_codes_people_person` FOREIGN KEY (`person_id`) REFERENCES `people` (`id`) ON DELETE CASCADE);
+-- create index "recoverycode_person_id" to table: "recovery_codes"
+CREATE INDEX `recoverycode_person_id` ON `recovery_codes` (`person_id`);
+-- create "sign_in_attempts" table
+CREATE TABLE `sign_in_attempts` (`id` text NOT NULL, `began_at` datetime NOT NULL, `last_at` datetime NOT NULL, `count` integer NOT NULL DEFAULT (0), PRIMARY KEY (`id`));
+-- create index "signinattempts_last_at" to table: "sign_in_attempts"
+CREATE INDEX `signinattempts_last_at` ON `sign_in_attempts` (`last_at`);

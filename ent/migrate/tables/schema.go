@@ -1380,6 +1380,47 @@ var (
 			},
 		},
 	}
+	// MembershipsColumns holds the columns for the "memberships" table.
+	MembershipsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "role", Type: field.TypeString, Size: 16},
+		{Name: "disabled_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "person_id", Type: field.TypeString, Size: 40},
+	}
+	// MembershipsTable holds the schema information for the "memberships" table.
+	MembershipsTable = &schema.Table{
+		Name:       "memberships",
+		Columns:    MembershipsColumns,
+		PrimaryKey: []*schema.Column{MembershipsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "memberships_properties_property",
+				Columns:    []*schema.Column{MembershipsColumns[4]},
+				RefColumns: []*schema.Column{PropertiesColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+			{
+				Symbol:     "memberships_people_person",
+				Columns:    []*schema.Column{MembershipsColumns[5]},
+				RefColumns: []*schema.Column{PeopleColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "membership_property_id_person_id",
+				Unique:  true,
+				Columns: []*schema.Column{MembershipsColumns[4], MembershipsColumns[5]},
+			},
+			{
+				Name:    "membership_person_id",
+				Unique:  false,
+				Columns: []*schema.Column{MembershipsColumns[5]},
+			},
+		},
+	}
 	// MessagesColumns holds the columns for the "messages" table.
 	MessagesColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
@@ -1515,6 +1556,101 @@ var (
 				Name:    "partnerspace_integration_id_external_id",
 				Unique:  true,
 				Columns: []*schema.Column{PartnerSpacesColumns[11], PartnerSpacesColumns[2]},
+			},
+		},
+	}
+	// PeopleColumns holds the columns for the "people" table.
+	PeopleColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "email_mac", Type: field.TypeBytes, Unique: true},
+		{Name: "email", Type: field.TypeBytes},
+		{Name: "name", Type: field.TypeBytes},
+		{Name: "password", Type: field.TypeString, Size: 255},
+		{Name: "totp_secret", Type: field.TypeBytes, Nullable: true},
+		{Name: "totp_confirmed_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "totp_step", Type: field.TypeInt64, Default: 0},
+		{Name: "disabled_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+	}
+	// PeopleTable holds the schema information for the "people" table.
+	PeopleTable = &schema.Table{
+		Name:       "people",
+		Columns:    PeopleColumns,
+		PrimaryKey: []*schema.Column{PeopleColumns[0]},
+	}
+	// PersonInvitationsColumns holds the columns for the "person_invitations" table.
+	PersonInvitationsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "mac", Type: field.TypeBytes, Unique: true},
+		{Name: "email_mac", Type: field.TypeBytes, Nullable: true},
+		{Name: "email", Type: field.TypeBytes, Nullable: true},
+		{Name: "role", Type: field.TypeString, Size: 16},
+		{Name: "invited_by", Type: field.TypeString, Size: 80},
+		{Name: "ends_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "property_id", Type: field.TypeString, Nullable: true, Size: 40},
+	}
+	// PersonInvitationsTable holds the schema information for the "person_invitations" table.
+	PersonInvitationsTable = &schema.Table{
+		Name:       "person_invitations",
+		Columns:    PersonInvitationsColumns,
+		PrimaryKey: []*schema.Column{PersonInvitationsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "person_invitations_properties_property",
+				Columns:    []*schema.Column{PersonInvitationsColumns[8]},
+				RefColumns: []*schema.Column{PropertiesColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "personinvitation_property_id",
+				Unique:  false,
+				Columns: []*schema.Column{PersonInvitationsColumns[8]},
+			},
+			{
+				Name:    "personinvitation_ends_at",
+				Unique:  false,
+				Columns: []*schema.Column{PersonInvitationsColumns[6]},
+			},
+		},
+	}
+	// PersonSessionsColumns holds the columns for the "person_sessions" table.
+	PersonSessionsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "mac", Type: field.TypeBytes, Unique: true},
+		{Name: "pending", Type: field.TypeBool, Default: false},
+		{Name: "device", Type: field.TypeString, Size: 100, Default: ""},
+		{Name: "used_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "ends_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "second_factor_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "person_id", Type: field.TypeString, Size: 40},
+	}
+	// PersonSessionsTable holds the schema information for the "person_sessions" table.
+	PersonSessionsTable = &schema.Table{
+		Name:       "person_sessions",
+		Columns:    PersonSessionsColumns,
+		PrimaryKey: []*schema.Column{PersonSessionsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "person_sessions_people_person",
+				Columns:    []*schema.Column{PersonSessionsColumns[8]},
+				RefColumns: []*schema.Column{PeopleColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "personsession_person_id",
+				Unique:  false,
+				Columns: []*schema.Column{PersonSessionsColumns[8]},
+			},
+			{
+				Name:    "personsession_ends_at",
+				Unique:  false,
+				Columns: []*schema.Column{PersonSessionsColumns[5]},
 			},
 		},
 	}
@@ -1670,6 +1806,34 @@ var (
 		Name:       "property_keys",
 		Columns:    PropertyKeysColumns,
 		PrimaryKey: []*schema.Column{PropertyKeysColumns[0]},
+	}
+	// RecoveryCodesColumns holds the columns for the "recovery_codes" table.
+	RecoveryCodesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "mac", Type: field.TypeBytes},
+		{Name: "used_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "person_id", Type: field.TypeString, Size: 40},
+	}
+	// RecoveryCodesTable holds the schema information for the "recovery_codes" table.
+	RecoveryCodesTable = &schema.Table{
+		Name:       "recovery_codes",
+		Columns:    RecoveryCodesColumns,
+		PrimaryKey: []*schema.Column{RecoveryCodesColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "recovery_codes_people_person",
+				Columns:    []*schema.Column{RecoveryCodesColumns[3]},
+				RefColumns: []*schema.Column{PeopleColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "recoverycode_person_id",
+				Unique:  false,
+				Columns: []*schema.Column{RecoveryCodesColumns[3]},
+			},
+		},
 	}
 	// RegisterEntriesColumns holds the columns for the "register_entries" table.
 	RegisterEntriesColumns = []*schema.Column{
@@ -1905,6 +2069,26 @@ var (
 		Name:       "secrets",
 		Columns:    SecretsColumns,
 		PrimaryKey: []*schema.Column{SecretsColumns[0]},
+	}
+	// SignInAttemptsColumns holds the columns for the "sign_in_attempts" table.
+	SignInAttemptsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 64},
+		{Name: "began_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "last_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "count", Type: field.TypeInt, Default: 0},
+	}
+	// SignInAttemptsTable holds the schema information for the "sign_in_attempts" table.
+	SignInAttemptsTable = &schema.Table{
+		Name:       "sign_in_attempts",
+		Columns:    SignInAttemptsColumns,
+		PrimaryKey: []*schema.Column{SignInAttemptsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "signinattempts_last_at",
+				Unique:  false,
+				Columns: []*schema.Column{SignInAttemptsColumns[2]},
+			},
+		},
 	}
 	// SlotsColumns holds the columns for the "slots" table.
 	SlotsColumns = []*schema.Column{
@@ -2214,20 +2398,26 @@ var (
 		MailsTable,
 		MailSettingsTable,
 		MappingsTable,
+		MembershipsTable,
 		MessagesTable,
 		NodesTable,
 		NoticesTable,
 		PartnerSpacesTable,
+		PeopleTable,
+		PersonInvitationsTable,
+		PersonSessionsTable,
 		PhonesTable,
 		PhoneLinksTable,
 		PinsTable,
 		PropertiesTable,
 		PropertyKeysTable,
+		RecoveryCodesTable,
 		RegisterEntriesTable,
 		ReservationsTable,
 		ReservationChangesTable,
 		ReservationNamesTable,
 		SecretsTable,
+		SignInAttemptsTable,
 		SlotsTable,
 		SpacesTable,
 		StaysTable,
@@ -2364,6 +2554,11 @@ func init() {
 	MappingsTable.Annotation = &entsql.Annotation{
 		Table: "mappings",
 	}
+	MembershipsTable.ForeignKeys[0].RefTable = PropertiesTable
+	MembershipsTable.ForeignKeys[1].RefTable = PeopleTable
+	MembershipsTable.Annotation = &entsql.Annotation{
+		Table: "memberships",
+	}
 	MessagesTable.ForeignKeys[0].RefTable = GuestsTable
 	MessagesTable.Annotation = &entsql.Annotation{
 		Table: "messages",
@@ -2378,6 +2573,17 @@ func init() {
 	PartnerSpacesTable.ForeignKeys[0].RefTable = IntegrationsTable
 	PartnerSpacesTable.Annotation = &entsql.Annotation{
 		Table: "partner_spaces",
+	}
+	PeopleTable.Annotation = &entsql.Annotation{
+		Table: "people",
+	}
+	PersonInvitationsTable.ForeignKeys[0].RefTable = PropertiesTable
+	PersonInvitationsTable.Annotation = &entsql.Annotation{
+		Table: "person_invitations",
+	}
+	PersonSessionsTable.ForeignKeys[0].RefTable = PeopleTable
+	PersonSessionsTable.Annotation = &entsql.Annotation{
+		Table: "person_sessions",
 	}
 	PhonesTable.ForeignKeys[0].RefTable = ReservationsTable
 	PhonesTable.Annotation = &entsql.Annotation{
@@ -2396,6 +2602,10 @@ func init() {
 	PropertyKeysTable.Annotation = &entsql.Annotation{
 		Table: "property_keys",
 	}
+	RecoveryCodesTable.ForeignKeys[0].RefTable = PeopleTable
+	RecoveryCodesTable.Annotation = &entsql.Annotation{
+		Table: "recovery_codes",
+	}
 	RegisterEntriesTable.ForeignKeys[0].RefTable = PropertiesTable
 	RegisterEntriesTable.Annotation = &entsql.Annotation{
 		Table: "register_entries",
@@ -2413,6 +2623,9 @@ func init() {
 	}
 	SecretsTable.Annotation = &entsql.Annotation{
 		Table: "secrets",
+	}
+	SignInAttemptsTable.Annotation = &entsql.Annotation{
+		Table: "sign_in_attempts",
 	}
 	SlotsTable.ForeignKeys[0].RefTable = LocksTable
 	SlotsTable.Annotation = &entsql.Annotation{

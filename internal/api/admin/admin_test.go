@@ -111,8 +111,8 @@ func TestOnlyOperatorsMayCall(t *testing.T) {
 				calls++
 			}
 		}
-		if calls != 17 {
-			t.Errorf("%d methods were found, want 17", calls)
+		if calls != 18 {
+			t.Errorf("%d methods were found, want 18", calls)
 		}
 	})
 }

@@ -24,6 +24,8 @@ type Deps struct {
 	Keys     *keyring.Ring
 	Partners *partner.Registry
 	property.Stays
+	// OwnerURL returns the address of the page that a secret of an owner's link belongs to.
+	OwnerURL func(secret string) string
 }
 
 // Services are the implementations of the admin API, for gRPC and Connect.
@@ -31,10 +33,11 @@ type Services struct {
 	Property adminv1.PropertyServiceServer
 	App      adminv1.AppServiceServer
 	Token    adminv1.TokenServiceServer
+	Owner    adminv1.OwnerServiceServer
 }
 
 func New(d Deps) *Services {
-	return &Services{Property: &properties{Deps: d}, App: &apps{Deps: d}, Token: &tokens{Deps: d}}
+	return &Services{Property: &properties{Deps: d}, App: &apps{Deps: d}, Token: &tokens{Deps: d}, Owner: &owners{Deps: d}}
 }
 
 // Own returns the request fields that handlers validate themselves, by method name: see chain.Config.Own.

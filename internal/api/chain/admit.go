@@ -5,9 +5,11 @@ import (
 	"strings"
 	"time"
 
+	rpcv1 "latchkey.dev/gen/latchkey/rpc/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/staff"
 )
 
 // admissionSteps are the checks that every call, unary or stream, passes before the server reads its message.
@@ -161,7 +163,11 @@ func (c *Chain) limit(_ context.Context, call *Call) error {
 }
 
 func (c *Chain) authorize(_ context.Context, call *Call) error {
-	a, rule := call.actor, call.method.access
+	return c.mayCall(call.actor, call.method.access)
+}
+
+// mayCall returns why an authenticated caller may not call an RPC with a rule, or nil.
+func (c *Chain) mayCall(a actor.Actor, rule *rpcv1.Access) error {
 	if a.Kind == "" || rule == nil {
 		return nil
 	}
@@ -169,9 +175,30 @@ func (c *Chain) authorize(_ context.Context, call *Call) error {
 		return fault.New(fault.Denied, fault.ScopeMissing, "the scope %s is needed for this call: ask the property to grant it to this integration", rule.GetScope()).
 			Put("scope", rule.GetScope())
 	}
+	if a.PersonID != "" {
+		return authorizePerson(a, rule, c.clock.Now())
+	}
+	if rule.GetRight() == string(staff.Self) {
+		return fault.New(fault.Denied, fault.PersonRequired, "a person must sign in for this call; a token is not enough")
+	}
 	if rule.GetRole() != "" && a.Kind == actor.Staff && !credential.Suffices(a.Role, rule.GetRole()) {
 		return fault.New(fault.Denied, fault.RoleMissing, "the role %s is needed for this call", rule.GetRole()).
 			Put("role", rule.GetRole())
+	}
+	return nil
+}
+
+// authorizePerson returns why a signed-in person may not make a call, or nil.
+func authorizePerson(a actor.Actor, rule *rpcv1.Access, now time.Time) error {
+	right := staff.Right(rule.GetRight())
+	switch {
+	case right != staff.Self && a.PropertyID == "":
+		return fault.New(fault.Invalid, fault.PropertyRequired, "name the property of this call in the header Latchkey-Property; GetSession lists yours")
+	case right != staff.Self && !staff.Allows(staff.Role(a.Role), right):
+		return fault.New(fault.Denied, fault.RightMissing, "the right %s is needed for this call; your role %s does not include it", right, a.Role).
+			Put("right", string(right))
+	case rule.GetStepUp() && !a.SecondFactor.Suffices(now):
+		return fault.New(fault.Denied, fault.SecondFactorRequired, "confirm your second factor again for this call")
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ type Credentials struct {
 	APIKey      string
 	Bearer      string // Bearer is the token of the Authorization header
 	UnixSocket  bool   // UnixSocket means that the call arrived over the operators' Unix socket
-	Property    string // Property is the property that the operator works for; only allowed over the Unix socket
+	Property    string // Property is the property that an operator on the Unix socket or a signed-in person works for
 }
 
 // Call is the state of one call in the chain.
@@ -218,9 +218,7 @@ func (call *Call) credentials(ctx context.Context) Credentials {
 	if p, ok := peer.FromContext(ctx); ok {
 		_, cr.UnixSocket = p.Addr.(*net.UnixAddr)
 	}
-	if cr.UnixSocket {
-		cr.Property = singleValue(call.md, HeaderProperty)
-	}
+	cr.Property = singleValue(call.md, HeaderProperty)
 	return cr
 }
 

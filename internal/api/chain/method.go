@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	rpcv1 "latchkey.dev/gen/latchkey/rpc/v1"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/staff"
 )
 
 // method holds the access and validation rules of one RPC.
@@ -97,6 +99,9 @@ func (c *Chain) registerService(desc *grpc.ServiceDesc) error {
 			return fmt.Errorf("chain: %s has no (latchkey.rpc.v1.access) rule", full)
 		}
 		m.access, _ = proto.GetExtension(md.Options(), rpcv1.E_Access).(*rpcv1.Access)
+		if err := checkRight(m.access); err != nil {
+			return fmt.Errorf("chain: %s: %w", full, err)
+		}
 		if !m.access.GetAnonymous() && c.auth[m.area] == nil {
 			return fmt.Errorf("chain: %s: there is no authenticator for %s", full, m.area)
 		}
@@ -104,6 +109,19 @@ func (c *Chain) registerService(desc *grpc.ServiceDesc) error {
 			return fmt.Errorf("chain: %s: %w", full, err)
 		}
 		c.addMethod(full, m)
+	}
+	return nil
+}
+
+// checkRight refuses a rule for staff that says nothing about people, or names an unknown right.
+func checkRight(rule *rpcv1.Access) error {
+	switch right := rule.GetRight(); {
+	case right == "" && rule.GetRole() != "":
+		return errors.New("it has a role for tokens and no right for people")
+	case right != "" && !staff.IsRight(right):
+		return fmt.Errorf("there is no right %q", right)
+	case right == "" && rule.GetStepUp():
+		return errors.New("step_up needs a right")
 	}
 	return nil
 }

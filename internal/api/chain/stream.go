@@ -63,15 +63,23 @@ func (c *Chain) runStream(ctx context.Context, call *Call, srv any, ss *stream, 
 	return err
 }
 
-// recheckInterval is the longest time for which a stream continues after its credential has ended.
-const recheckInterval = 20 * time.Second
+// recheckInterval is the longest time for which a stream continues after its credential has ended. Those of people end sooner, because a
+// person may be dismissed.
+const (
+	recheckInterval       = 20 * time.Second
+	recheckPersonInterval = 5 * time.Second
+)
 
 // recheck ends a stream whose credential was revoked or has expired.
 func (c *Chain) recheck(ctx context.Context, call *Call, end context.CancelCauseFunc) {
 	if call.method.public || call.method.access.GetAnonymous() {
 		return
 	}
-	ticker := time.NewTicker(recheckInterval)
+	interval := recheckInterval
+	if call.actor.PersonID != "" {
+		interval = recheckPersonInterval
+	}
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -79,12 +87,26 @@ func (c *Chain) recheck(ctx context.Context, call *Call, end context.CancelCause
 			return
 		case <-ticker.C:
 		}
-		_, err := c.auth[call.method.area](ctx, call.credentials(ctx))
-		if f, ok := fault.Of(err); ok && f.Kind == fault.Unauthenticated {
-			end(withCredentialHint(f, call.method.area, call.credentials(ctx)))
+		if refused := c.refuses(ctx, call); refused != nil {
+			end(refused)
 			return
 		}
 	}
+}
+
+// refuses authenticates the caller of a stream again. It returns why the caller may no longer call, or nil, also while the database fails.
+func (c *Chain) refuses(ctx context.Context, call *Call) error {
+	a, err := c.auth[call.method.area](ctx, call.credentials(ctx))
+	f, ok := fault.Of(err)
+	switch {
+	case ok && f.Kind == fault.Unauthenticated:
+		return withCredentialHint(f, call.method.area, call.credentials(ctx))
+	case ok && f.Kind == fault.NotFound:
+		return f
+	case err != nil:
+		return nil
+	}
+	return c.mayCall(a, call.method.access)
 }
 
 // stream is a server stream that validates the messages it receives.

@@ -1272,17 +1272,20 @@ const file_latchkey_property_v1_code_proto_rawDesc = "" +
 	"\x16SwapBackupCodesRequest\x12\"\n" +
 	"\alock_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x06lockId\"I\n" +
 	"\x17SwapBackupCodesResponse\x12.\n" +
-	"\x04data\x18\x01 \x03(\v2\x1a.latchkey.property.v1.CodeR\x04data2\xa0\a\n" +
-	"\vCodeService\x12\x8e\x01\n" +
+	"\x04data\x18\x01 \x03(\v2\x1a.latchkey.property.v1.CodeR\x04data2\xf4\a\n" +
+	"\vCodeService\x12\x9e\x01\n" +
 	"\n" +
-	"CreateCode\x12'.latchkey.property.v1.CreateCodeRequest\x1a(.latchkey.property.v1.CreateCodeResponse\"-\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/property/codes\x12\x84\x01\n" +
-	"\tListCodes\x12&.latchkey.property.v1.ListCodesRequest\x1a'.latchkey.property.v1.ListCodesResponse\"&\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/property/codes\x12\x83\x01\n" +
-	"\aGetCode\x12$.latchkey.property.v1.GetCodeRequest\x1a%.latchkey.property.v1.GetCodeResponse\"+\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/property/codes/{id}\x12\x9a\x01\n" +
+	"CreateCode\x12'.latchkey.property.v1.CreateCodeRequest\x1a(.latchkey.property.v1.CreateCodeResponse\"=\xaa\xbc\x18\x1c\x1a\boperator \x012\fmanageAccess8\x01\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/property/codes\x12\x90\x01\n" +
+	"\tListCodes\x12&.latchkey.property.v1.ListCodesRequest\x1a'.latchkey.property.v1.ListCodesResponse\"2\xaa\xbc\x18\x14\x1a\x06viewer2\n" +
+	"readAccess\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/property/codes\x12\x8f\x01\n" +
+	"\aGetCode\x12$.latchkey.property.v1.GetCodeRequest\x1a%.latchkey.property.v1.GetCodeResponse\"7\xaa\xbc\x18\x14\x1a\x06viewer2\n" +
+	"readAccess\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/property/codes/{id}\x12\xa8\x01\n" +
 	"\n" +
-	"RevealCode\x12'.latchkey.property.v1.RevealCodeRequest\x1a(.latchkey.property.v1.RevealCodeResponse\"9\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/property/codes/{id}:reveal\x12\x9a\x01\n" +
+	"RevealCode\x12'.latchkey.property.v1.RevealCodeRequest\x1a(.latchkey.property.v1.RevealCodeResponse\"G\xaa\xbc\x18\x1a\x1a\boperator \x012\n" +
+	"revealPins8\x01\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/property/codes/{id}:reveal\x12\xa8\x01\n" +
 	"\n" +
-	"RevokeCode\x12'.latchkey.property.v1.RevokeCodeRequest\x1a(.latchkey.property.v1.RevokeCodeResponse\"9\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/property/codes/{id}:revoke\x12\xb8\x01\n" +
-	"\x0fSwapBackupCodes\x12,.latchkey.property.v1.SwapBackupCodesRequest\x1a-.latchkey.property.v1.SwapBackupCodesResponse\"H\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x022:\x01*\"-/v1/property/locks/{lock_id}/backupCodes:swapB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
+	"RevokeCode\x12'.latchkey.property.v1.RevokeCodeRequest\x1a(.latchkey.property.v1.RevokeCodeResponse\"G\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageAccess\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/property/codes/{id}:revoke\x12\xc8\x01\n" +
+	"\x0fSwapBackupCodes\x12,.latchkey.property.v1.SwapBackupCodesRequest\x1a-.latchkey.property.v1.SwapBackupCodesResponse\"X\xaa\xbc\x18\x1c\x1a\boperator \x012\fmanageAccess8\x01\x82\xd3\xe4\x93\x022:\x01*\"-/v1/property/locks/{lock_id}/backupCodes:swapB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
 	file_latchkey_property_v1_code_proto_rawDescOnce sync.Once

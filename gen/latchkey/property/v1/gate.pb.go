@@ -664,15 +664,15 @@ const file_latchkey_property_v1_gate_proto_rawDesc = "" +
 	"\x11DeleteGateRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"D\n" +
 	"\x12DeleteGateResponse\x12.\n" +
-	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.property.v1.GateR\x04data2\xce\x04\n" +
-	"\vGateService\x12\x84\x01\n" +
-	"\tListGates\x12&.latchkey.property.v1.ListGatesRequest\x1a'.latchkey.property.v1.ListGatesResponse\"&\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/property/gates\x12\x8e\x01\n" +
+	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.property.v1.GateR\x04data2\x86\x05\n" +
+	"\vGateService\x12\x92\x01\n" +
+	"\tListGates\x12&.latchkey.property.v1.ListGatesRequest\x1a'.latchkey.property.v1.ListGatesResponse\"4\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/property/gates\x12\x9c\x01\n" +
 	"\n" +
-	"CreateGate\x12'.latchkey.property.v1.CreateGateRequest\x1a(.latchkey.property.v1.CreateGateResponse\"-\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/property/gates\x12\x93\x01\n" +
+	"CreateGate\x12'.latchkey.property.v1.CreateGateRequest\x1a(.latchkey.property.v1.CreateGateResponse\";\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/property/gates\x12\xa1\x01\n" +
 	"\n" +
-	"UpdateGate\x12'.latchkey.property.v1.UpdateGateRequest\x1a(.latchkey.property.v1.UpdateGateResponse\"2\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02\x1c:\x01*2\x17/v1/property/gates/{id}\x12\x90\x01\n" +
+	"UpdateGate\x12'.latchkey.property.v1.UpdateGateRequest\x1a(.latchkey.property.v1.UpdateGateResponse\"@\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x02\x1c:\x01*2\x17/v1/property/gates/{id}\x12\x9e\x01\n" +
 	"\n" +
-	"DeleteGate\x12'.latchkey.property.v1.DeleteGateRequest\x1a(.latchkey.property.v1.DeleteGateResponse\"/\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02\x19*\x17/v1/property/gates/{id}B2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
+	"DeleteGate\x12'.latchkey.property.v1.DeleteGateRequest\x1a(.latchkey.property.v1.DeleteGateResponse\"=\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x02\x19*\x17/v1/property/gates/{id}B2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
 	file_latchkey_property_v1_gate_proto_rawDescOnce sync.Once

@@ -1560,20 +1560,19 @@ const file_latchkey_property_v1_integration_proto_rawDesc = "" +
 	"\rSpacesReading\x12\x14\n" +
 	"\x05found\x18\x01 \x01(\x05R\x05found\x12\x16\n" +
 	"\x06mapped\x18\x02 \x01(\x05R\x06mapped\x12%\n" +
-	"\x0eopen_conflicts\x18\x03 \x01(\x05R\ropenConflicts2\x8a\f\n" +
-	"\x12IntegrationService\x12\x80\x01\n" +
-	"\bListApps\x12%.latchkey.property.v1.ListAppsRequest\x1a&.latchkey.property.v1.ListAppsResponse\"%\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/property/apps\x12\x92\x01\n" +
+	"\x0eopen_conflicts\x18\x03 \x01(\x05R\ropenConflicts2\xa1\r\n" +
+	"\x12IntegrationService\x12\x8e\x01\n" +
+	"\bListApps\x12%.latchkey.property.v1.ListAppsRequest\x1a&.latchkey.property.v1.ListAppsResponse\"3\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/property/apps\x12\xa5\x01\n" +
 	"\n" +
-	"ConnectApp\x12'.latchkey.property.v1.ConnectAppRequest\x1a(.latchkey.property.v1.ConnectAppResponse\"1\xaa\xbc\x18\t\x1a\x05owner \x01\x82\xd3\xe4\x93\x02\x1e:\x01*\"\x19/v1/property/integrations\x12\xa0\x01\n" +
-	"\x10ListIntegrations\x12-.latchkey.property.v1.ListIntegrationsRequest\x1a..latchkey.property.v1.ListIntegrationsResponse\"-\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/property/integrations\x12\x9f\x01\n" +
-	"\x0eGetIntegration\x12+.latchkey.property.v1.GetIntegrationRequest\x1a,.latchkey.property.v1.GetIntegrationResponse\"2\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02 \x12\x1e/v1/property/integrations/{id}\x12\xac\x01\n" +
-	"\x11UpdateIntegration\x12..latchkey.property.v1.UpdateIntegrationRequest\x1a/.latchkey.property.v1.UpdateIntegrationResponse\"6\xaa\xbc\x18\t\x1a\x05owner \x01\x82\xd3\xe4\x93\x02#:\x01*2\x1e/v1/property/integrations/{id}\x12\xbf\x01\n" +
-	"\x11RotateAccessToken\x12..latchkey.property.v1.RotateAccessTokenRequest\x1a/.latchkey.property.v1.RotateAccessTokenResponse\"I\xaa\xbc\x18\t\x1a\x05owner \x01\x82\xd3\xe4\x93\x026:\x01*\"1/v1/property/integrations/{id}/accessToken:rotate\x12\xb5\x01\n" +
-	"\x11RevokeAccessToken\x12..latchkey.property.v1.RevokeAccessTokenRequest\x1a/.latchkey.property.v1.RevokeAccessTokenResponse\"?\xaa\xbc\x18\t\x1a\x05owner \x01\x82\xd3\xe4\x93\x02,**/v1/property/integrations/{id}/accessToken\x12\xc7\x01\n" +
-	"\x13RotateSigningSecret\x120.latchkey.property.v1.RotateSigningSecretRequest\x1a1.latchkey.property.v1.RotateSigningSecretResponse\"K\xaa\xbc\x18\t\x1a\x05owner \x01\x82\xd3\xe4\x93\x028:\x01*\"3/v1/property/integrations/{id}/signingSecret:rotate\x12\xa3\x01\n" +
+	"ConnectApp\x12'.latchkey.property.v1.ConnectAppRequest\x1a(.latchkey.property.v1.ConnectAppResponse\"D\xaa\xbc\x18\x1c\x1a\x05owner \x012\x11manageCredentials\x82\xd3\xe4\x93\x02\x1e:\x01*\"\x19/v1/property/integrations\x12\xae\x01\n" +
+	"\x10ListIntegrations\x12-.latchkey.property.v1.ListIntegrationsRequest\x1a..latchkey.property.v1.ListIntegrationsResponse\";\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/property/integrations\x12\xad\x01\n" +
+	"\x0eGetIntegration\x12+.latchkey.property.v1.GetIntegrationRequest\x1a,.latchkey.property.v1.GetIntegrationResponse\"@\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x02 \x12\x1e/v1/property/integrations/{id}\x12\xbf\x01\n" +
+	"\x11UpdateIntegration\x12..latchkey.property.v1.UpdateIntegrationRequest\x1a/.latchkey.property.v1.UpdateIntegrationResponse\"I\xaa\xbc\x18\x1c\x1a\x05owner \x012\x11manageCredentials\x82\xd3\xe4\x93\x02#:\x01*2\x1e/v1/property/integrations/{id}\x12\xd2\x01\n" +
+	"\x11RotateAccessToken\x12..latchkey.property.v1.RotateAccessTokenRequest\x1a/.latchkey.property.v1.RotateAccessTokenResponse\"\\\xaa\xbc\x18\x1c\x1a\x05owner \x012\x11manageCredentials\x82\xd3\xe4\x93\x026:\x01*\"1/v1/property/integrations/{id}/accessToken:rotate\x12\xc8\x01\n" +
+	"\x11RevokeAccessToken\x12..latchkey.property.v1.RevokeAccessTokenRequest\x1a/.latchkey.property.v1.RevokeAccessTokenResponse\"R\xaa\xbc\x18\x1c\x1a\x05owner \x012\x11manageCredentials\x82\xd3\xe4\x93\x02,**/v1/property/integrations/{id}/accessToken\x12\xda\x01\n" +
+	"\x13RotateSigningSecret\x120.latchkey.property.v1.RotateSigningSecretRequest\x1a1.latchkey.property.v1.RotateSigningSecretResponse\"^\xaa\xbc\x18\x1c\x1a\x05owner \x012\x11manageCredentials\x82\xd3\xe4\x93\x028:\x01*\"3/v1/property/integrations/{id}/signingSecret:rotate\x12\xb1\x01\n" +
 	"\n" +
-	"ReadSpaces\x12'.latchkey.property.v1.ReadSpacesRequest\x1a(.latchkey.property.v1.ReadSpacesResponse\"B\xaa\xbc\x18\n" +
-	"\x1a\boperator\x82\xd3\xe4\x93\x02.:\x01*\")/v1/property/integrations/{id}:readSpacesB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
+	"ReadSpaces\x12'.latchkey.property.v1.ReadSpacesRequest\x1a(.latchkey.property.v1.ReadSpacesResponse\"P\xaa\xbc\x18\x18\x1a\boperator2\fmanageSpaces\x82\xd3\xe4\x93\x02.:\x01*\")/v1/property/integrations/{id}:readSpacesB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
 	file_latchkey_property_v1_integration_proto_rawDescOnce sync.Once

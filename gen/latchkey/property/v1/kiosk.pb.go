@@ -591,14 +591,14 @@ const file_latchkey_property_v1_kiosk_proto_rawDesc = "" +
 	"\x0fcode_expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\rcodeExpiresAt\"/\n" +
 	"\x12DeleteKioskRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\x02id\"\x15\n" +
-	"\x13DeleteKioskResponse2\xd9\x04\n" +
-	"\fKioskService\x12\x8f\x01\n" +
-	"\vCreateKiosk\x12(.latchkey.property.v1.CreateKioskRequest\x1a).latchkey.property.v1.CreateKioskResponse\"+\xaa\xbc\x18\t\x1a\x05owner \x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/property/kiosks\x12\x88\x01\n" +
+	"\x13DeleteKioskResponse2\x97\x05\n" +
+	"\fKioskService\x12\x9f\x01\n" +
+	"\vCreateKiosk\x12(.latchkey.property.v1.CreateKioskRequest\x1a).latchkey.property.v1.CreateKioskResponse\";\xaa\xbc\x18\x19\x1a\x05owner \x012\x0emanageSettings\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/property/kiosks\x12\x96\x01\n" +
 	"\n" +
-	"ListKiosks\x12'.latchkey.property.v1.ListKiosksRequest\x1a(.latchkey.property.v1.ListKiosksResponse\"'\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/property/kiosks\x12\x97\x01\n" +
+	"ListKiosks\x12'.latchkey.property.v1.ListKiosksRequest\x1a(.latchkey.property.v1.ListKiosksResponse\"5\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/property/kiosks\x12\xa7\x01\n" +
 	"\n" +
-	"ResetKiosk\x12'.latchkey.property.v1.ResetKioskRequest\x1a(.latchkey.property.v1.ResetKioskResponse\"6\xaa\xbc\x18\t\x1a\x05owner \x01\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/property/kiosks/{id}:reset\x12\x91\x01\n" +
-	"\vDeleteKiosk\x12(.latchkey.property.v1.DeleteKioskRequest\x1a).latchkey.property.v1.DeleteKioskResponse\"-\xaa\xbc\x18\t\x1a\x05owner \x01\x82\xd3\xe4\x93\x02\x1a*\x18/v1/property/kiosks/{id}B2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
+	"ResetKiosk\x12'.latchkey.property.v1.ResetKioskRequest\x1a(.latchkey.property.v1.ResetKioskResponse\"F\xaa\xbc\x18\x19\x1a\x05owner \x012\x0emanageSettings\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/property/kiosks/{id}:reset\x12\xa1\x01\n" +
+	"\vDeleteKiosk\x12(.latchkey.property.v1.DeleteKioskRequest\x1a).latchkey.property.v1.DeleteKioskResponse\"=\xaa\xbc\x18\x19\x1a\x05owner \x012\x0emanageSettings\x82\xd3\xe4\x93\x02\x1a*\x18/v1/property/kiosks/{id}B2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
 	file_latchkey_property_v1_kiosk_proto_rawDescOnce sync.Once

@@ -1411,16 +1411,16 @@ const file_latchkey_property_v1_lock_proto_rawDesc = "" +
 	"\x11UnlockLockRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"C\n" +
 	"\x12UnlockLockResponse\x12-\n" +
-	"\x04data\x18\x01 \x01(\v2\x19.latchkey.property.v1.ActR\x04data2\xea\x05\n" +
-	"\vLockService\x12\x84\x01\n" +
-	"\tListLocks\x12&.latchkey.property.v1.ListLocksRequest\x1a'.latchkey.property.v1.ListLocksResponse\"&\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/property/locks\x12\x83\x01\n" +
-	"\aGetLock\x12$.latchkey.property.v1.GetLockRequest\x1a%.latchkey.property.v1.GetLockResponse\"+\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/property/locks/{id}\x12\x93\x01\n" +
+	"\x04data\x18\x01 \x01(\v2\x19.latchkey.property.v1.ActR\x04data2\xa7\x06\n" +
+	"\vLockService\x12\x8f\x01\n" +
+	"\tListLocks\x12&.latchkey.property.v1.ListLocksRequest\x1a'.latchkey.property.v1.ListLocksResponse\"1\xaa\xbc\x18\x13\x1a\x06viewer2\treadLocks\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/property/locks\x12\x8e\x01\n" +
+	"\aGetLock\x12$.latchkey.property.v1.GetLockRequest\x1a%.latchkey.property.v1.GetLockResponse\"6\xaa\xbc\x18\x13\x1a\x06viewer2\treadLocks\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/property/locks/{id}\x12\xa0\x01\n" +
 	"\n" +
-	"UpdateLock\x12'.latchkey.property.v1.UpdateLockRequest\x1a(.latchkey.property.v1.UpdateLockResponse\"2\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02\x1c:\x01*2\x17/v1/property/locks/{id}\x12\x9a\x01\n" +
+	"UpdateLock\x12'.latchkey.property.v1.UpdateLockRequest\x1a(.latchkey.property.v1.UpdateLockResponse\"?\xaa\xbc\x18\x19\x1a\boperator \x012\vmanageLocks\x82\xd3\xe4\x93\x02\x1c:\x01*2\x17/v1/property/locks/{id}\x12\xa7\x01\n" +
 	"\n" +
-	"AssignLock\x12'.latchkey.property.v1.AssignLockRequest\x1a(.latchkey.property.v1.AssignLockResponse\"9\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/property/locks/{id}:assign\x12\x9a\x01\n" +
+	"AssignLock\x12'.latchkey.property.v1.AssignLockRequest\x1a(.latchkey.property.v1.AssignLockResponse\"F\xaa\xbc\x18\x19\x1a\boperator \x012\vmanageLocks\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/property/locks/{id}:assign\x12\xa7\x01\n" +
 	"\n" +
-	"UnlockLock\x12'.latchkey.property.v1.UnlockLockRequest\x1a(.latchkey.property.v1.UnlockLockResponse\"9\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/property/locks/{id}:unlockB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
+	"UnlockLock\x12'.latchkey.property.v1.UnlockLockRequest\x1a(.latchkey.property.v1.UnlockLockResponse\"F\xaa\xbc\x18\x19\x1a\boperator \x012\topenDoors8\x01\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/property/locks/{id}:unlockB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
 	file_latchkey_property_v1_lock_proto_rawDescOnce sync.Once

@@ -1289,15 +1289,15 @@ const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\fConflictList\x122\n" +
 	"\x04list\x18\x01 \x03(\v2\x1e.latchkey.property.v1.ConflictR\x04list\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x05R\x05total2\xeb\b\n" +
-	"\x0eMappingService\x12\xbb\x01\n" +
-	"\x11ListPartnerSpaces\x12..latchkey.property.v1.ListPartnerSpacesRequest\x1a/.latchkey.property.v1.ListPartnerSpacesResponse\"E\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x023\x121/v1/property/integrations/{integration_id}/spaces\x12\xaf\x01\n" +
+	"\x05total\x18\x03 \x01(\x05R\x05total2\xbf\t\n" +
+	"\x0eMappingService\x12\xc9\x01\n" +
+	"\x11ListPartnerSpaces\x12..latchkey.property.v1.ListPartnerSpacesRequest\x1a/.latchkey.property.v1.ListPartnerSpacesResponse\"S\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x023\x121/v1/property/integrations/{integration_id}/spaces\x12\xbd\x01\n" +
 	"\n" +
-	"SetMapping\x12'.latchkey.property.v1.SetMappingRequest\x1a(.latchkey.property.v1.SetMappingResponse\"N\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x028:\x01*\"3/v1/property/integrations/{integration_id}/mappings\x12\xb2\x01\n" +
-	"\fUnsetMapping\x12).latchkey.property.v1.UnsetMappingRequest\x1a*.latchkey.property.v1.UnsetMappingResponse\"K\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x025*3/v1/property/integrations/{integration_id}/mappings\x12\xc7\x01\n" +
-	"\x10BatchSetMappings\x12-.latchkey.property.v1.BatchSetMappingsRequest\x1a..latchkey.property.v1.BatchSetMappingsResponse\"T\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02>:\x01*\"9/v1/property/integrations/{integration_id}/mappings:batch\x12\xd2\x01\n" +
-	"\x10ApplySuggestions\x12-.latchkey.property.v1.ApplySuggestionsRequest\x1a..latchkey.property.v1.ApplySuggestionsResponse\"_\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02I:\x01*\"D/v1/property/integrations/{integration_id}/mappings:applySuggestions\x12\x94\x01\n" +
-	"\rListConflicts\x12*.latchkey.property.v1.ListConflictsRequest\x1a+.latchkey.property.v1.ListConflictsResponse\"*\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02\x18\x12\x16/v1/property/conflictsB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
+	"SetMapping\x12'.latchkey.property.v1.SetMappingRequest\x1a(.latchkey.property.v1.SetMappingResponse\"\\\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x028:\x01*\"3/v1/property/integrations/{integration_id}/mappings\x12\xc0\x01\n" +
+	"\fUnsetMapping\x12).latchkey.property.v1.UnsetMappingRequest\x1a*.latchkey.property.v1.UnsetMappingResponse\"Y\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x025*3/v1/property/integrations/{integration_id}/mappings\x12\xd5\x01\n" +
+	"\x10BatchSetMappings\x12-.latchkey.property.v1.BatchSetMappingsRequest\x1a..latchkey.property.v1.BatchSetMappingsResponse\"b\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x02>:\x01*\"9/v1/property/integrations/{integration_id}/mappings:batch\x12\xe0\x01\n" +
+	"\x10ApplySuggestions\x12-.latchkey.property.v1.ApplySuggestionsRequest\x1a..latchkey.property.v1.ApplySuggestionsResponse\"m\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x02I:\x01*\"D/v1/property/integrations/{integration_id}/mappings:applySuggestions\x12\xa2\x01\n" +
+	"\rListConflicts\x12*.latchkey.property.v1.ListConflictsRequest\x1a+.latchkey.property.v1.ListConflictsResponse\"8\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x02\x18\x12\x16/v1/property/conflictsB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
 	file_latchkey_property_v1_mapping_proto_rawDescOnce sync.Once

@@ -446,10 +446,10 @@ const file_latchkey_property_v1_notice_proto_rawDesc = "" +
 	"\x03ids\x18\x01 \x03(\tB\x11\xbaH\x0e\x92\x01\v\x10\xc8\x01\"\x06r\x04\x10\x01\x18@R\x03ids\x12\x10\n" +
 	"\x03all\x18\x02 \x01(\bR\x03all\"1\n" +
 	"\x17MarkNoticesReadResponse\x12\x16\n" +
-	"\x06marked\x18\x01 \x01(\x05R\x06marked2\xc9\x02\n" +
-	"\rNoticeService\x12\x8c\x01\n" +
-	"\vListNotices\x12(.latchkey.property.v1.ListNoticesRequest\x1a).latchkey.property.v1.ListNoticesResponse\"(\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/property/notices\x12\xa8\x01\n" +
-	"\x0fMarkNoticesRead\x12,.latchkey.property.v1.MarkNoticesReadRequest\x1a-.latchkey.property.v1.MarkNoticesReadResponse\"8\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/property/notices:markReadB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
+	"\x06marked\x18\x01 \x01(\x05R\x06marked2\xe5\x02\n" +
+	"\rNoticeService\x12\x99\x01\n" +
+	"\vListNotices\x12(.latchkey.property.v1.ListNoticesRequest\x1a).latchkey.property.v1.ListNoticesResponse\"5\xaa\xbc\x18\x15\x1a\x06viewer2\vreadNotices\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/property/notices\x12\xb7\x01\n" +
+	"\x0fMarkNoticesRead\x12,.latchkey.property.v1.MarkNoticesReadRequest\x1a-.latchkey.property.v1.MarkNoticesReadResponse\"G\xaa\xbc\x18\x1b\x1a\boperator \x012\rmanageNotices\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/property/notices:markReadB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
 	file_latchkey_property_v1_notice_proto_rawDescOnce sync.Once

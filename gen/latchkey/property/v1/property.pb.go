@@ -557,10 +557,10 @@ const file_latchkey_property_v1_property_proto_rawDesc = "" +
 	"\x15UpdatePropertyRequest\x12J\n" +
 	"\bsettings\x18\x01 \x01(\v2&.latchkey.property.v1.PropertySettingsB\x06\xbaH\x03\xc8\x01\x01R\bsettings\"L\n" +
 	"\x16UpdatePropertyResponse\x122\n" +
-	"\x04data\x18\x01 \x01(\v2\x1e.latchkey.property.v1.PropertyR\x04data2\xac\x02\n" +
-	"\x0fPropertyService\x12\x84\x01\n" +
-	"\vGetProperty\x12(.latchkey.property.v1.GetPropertyRequest\x1a).latchkey.property.v1.GetPropertyResponse\" \xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/property\x12\x91\x01\n" +
-	"\x0eUpdateProperty\x12+.latchkey.property.v1.UpdatePropertyRequest\x1a,.latchkey.property.v1.UpdatePropertyResponse\"$\xaa\xbc\x18\t\x1a\x05owner \x01\x82\xd3\xe4\x93\x02\x11:\x01*2\f/v1/propertyB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
+	"\x04data\x18\x01 \x01(\v2\x1e.latchkey.property.v1.PropertyR\x04data2\xca\x02\n" +
+	"\x0fPropertyService\x12\x92\x01\n" +
+	"\vGetProperty\x12(.latchkey.property.v1.GetPropertyRequest\x1a).latchkey.property.v1.GetPropertyResponse\".\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/property\x12\xa1\x01\n" +
+	"\x0eUpdateProperty\x12+.latchkey.property.v1.UpdatePropertyRequest\x1a,.latchkey.property.v1.UpdatePropertyResponse\"4\xaa\xbc\x18\x19\x1a\x05owner \x012\x0emanageSettings\x82\xd3\xe4\x93\x02\x11:\x01*2\f/v1/propertyB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
 	file_latchkey_property_v1_property_proto_rawDescOnce sync.Once

@@ -928,11 +928,11 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\n" +
 	"\b_door_idB\f\n" +
 	"\n" +
-	"_door_name2\x80\x04\n" +
-	"\x12ReservationService\x12\xb3\x01\n" +
-	"\x12ExplainReservation\x12/.latchkey.property.v1.ExplainReservationRequest\x1a0.latchkey.property.v1.ExplainReservationResponse\":\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02(\x12&/v1/property/reservations/{id}/explain\x12\xa0\x01\n" +
-	"\x10ListReservations\x12-.latchkey.property.v1.ListReservationsRequest\x1a..latchkey.property.v1.ListReservationsResponse\"-\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/property/reservations\x12\x90\x01\n" +
-	"\fListArrivals\x12).latchkey.property.v1.ListArrivalsRequest\x1a*.latchkey.property.v1.ListArrivalsResponse\")\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/property/arrivalsB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
+	"_door_name2\xb6\x04\n" +
+	"\x12ReservationService\x12\xc5\x01\n" +
+	"\x12ExplainReservation\x12/.latchkey.property.v1.ExplainReservationRequest\x1a0.latchkey.property.v1.ExplainReservationResponse\"L\xaa\xbc\x18\x1a\x1a\x06viewer2\x10readReservations\x82\xd3\xe4\x93\x02(\x12&/v1/property/reservations/{id}/explain\x12\xb2\x01\n" +
+	"\x10ListReservations\x12-.latchkey.property.v1.ListReservationsRequest\x1a..latchkey.property.v1.ListReservationsResponse\"?\xaa\xbc\x18\x1a\x1a\x06viewer2\x10readReservations\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/property/reservations\x12\xa2\x01\n" +
+	"\fListArrivals\x12).latchkey.property.v1.ListArrivalsRequest\x1a*.latchkey.property.v1.ListArrivalsResponse\";\xaa\xbc\x18\x1a\x1a\x06viewer2\x10readReservations\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/property/arrivalsB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
 	file_latchkey_property_v1_reservation_proto_rawDescOnce sync.Once

@@ -751,14 +751,15 @@ const file_latchkey_property_v1_smartkey_proto_rawDesc = "" +
 	"\aat_once\x18\x01 \x01(\bR\x06atOnce\"g\n" +
 	"\x17RotateIssuerKeyResponse\x12&\n" +
 	"\x0fkey_set_version\x18\x01 \x01(\x03R\rkeySetVersion\x12$\n" +
-	"\x0ecurrent_key_id\x18\x02 \x01(\tR\fcurrentKeyId2\xdd\b\n" +
-	"\x0fSmartKeyService\x12\xcd\x01\n" +
-	"\x12CreateSmartKeyLink\x12/.latchkey.property.v1.CreateSmartKeyLinkRequest\x1a0.latchkey.property.v1.CreateSmartKeyLinkResponse\"T\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02>:\x01*\"9/v1/property/reservations/{reservation_id}/smartkey-links\x12\xbe\x01\n" +
-	"\x12ListSmartKeyPhones\x12/.latchkey.property.v1.ListSmartKeyPhonesRequest\x1a0.latchkey.property.v1.ListSmartKeyPhonesResponse\"E\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x023\x121/v1/property/reservations/{reservation_id}/phones\x12\xb6\x01\n" +
-	"\x13RevokeSmartKeyPhone\x120.latchkey.property.v1.RevokeSmartKeyPhoneRequest\x1a1.latchkey.property.v1.RevokeSmartKeyPhoneResponse\":\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/v1/property/phones/{id}:revoke\x12\xa7\x01\n" +
-	"\vRestartDoor\x12(.latchkey.property.v1.RestartDoorRequest\x1a).latchkey.property.v1.RestartDoorResponse\"C\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02-:\x01*\"(/v1/property/locks/{lock_id}:restartKeys\x12\xac\x01\n" +
-	"\x0eSetDoorListAge\x12+.latchkey.property.v1.SetDoorListAgeRequest\x1a,.latchkey.property.v1.SetDoorListAgeResponse\"?\xaa\xbc\x18\t\x1a\x05owner \x01\x82\xd3\xe4\x93\x02,:\x01*\"'/v1/property/locks/{lock_id}:setListAge\x12\xa6\x01\n" +
-	"\x0fRotateIssuerKey\x12,.latchkey.property.v1.RotateIssuerKeyRequest\x1a-.latchkey.property.v1.RotateIssuerKeyResponse\"6\xaa\xbc\x18\t\x1a\x05owner \x01\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/property/issuer-key:rotateB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
+	"\x0ecurrent_key_id\x18\x02 \x01(\tR\fcurrentKeyId2\xb2\t\n" +
+	"\x0fSmartKeyService\x12\xdb\x01\n" +
+	"\x12CreateSmartKeyLink\x12/.latchkey.property.v1.CreateSmartKeyLinkRequest\x1a0.latchkey.property.v1.CreateSmartKeyLinkResponse\"b\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageAccess\x82\xd3\xe4\x93\x02>:\x01*\"9/v1/property/reservations/{reservation_id}/smartkey-links\x12\xca\x01\n" +
+	"\x12ListSmartKeyPhones\x12/.latchkey.property.v1.ListSmartKeyPhonesRequest\x1a0.latchkey.property.v1.ListSmartKeyPhonesResponse\"Q\xaa\xbc\x18\x14\x1a\x06viewer2\n" +
+	"readAccess\x82\xd3\xe4\x93\x023\x121/v1/property/reservations/{reservation_id}/phones\x12\xc4\x01\n" +
+	"\x13RevokeSmartKeyPhone\x120.latchkey.property.v1.RevokeSmartKeyPhoneRequest\x1a1.latchkey.property.v1.RevokeSmartKeyPhoneResponse\"H\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageAccess\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/v1/property/phones/{id}:revoke\x12\xb4\x01\n" +
+	"\vRestartDoor\x12(.latchkey.property.v1.RestartDoorRequest\x1a).latchkey.property.v1.RestartDoorResponse\"P\xaa\xbc\x18\x19\x1a\boperator \x012\vmanageLocks\x82\xd3\xe4\x93\x02-:\x01*\"(/v1/property/locks/{lock_id}:restartKeys\x12\xb9\x01\n" +
+	"\x0eSetDoorListAge\x12+.latchkey.property.v1.SetDoorListAgeRequest\x1a,.latchkey.property.v1.SetDoorListAgeResponse\"L\xaa\xbc\x18\x16\x1a\x05owner \x012\vmanageLocks\x82\xd3\xe4\x93\x02,:\x01*\"'/v1/property/locks/{lock_id}:setListAge\x12\xb9\x01\n" +
+	"\x0fRotateIssuerKey\x12,.latchkey.property.v1.RotateIssuerKeyRequest\x1a-.latchkey.property.v1.RotateIssuerKeyResponse\"I\xaa\xbc\x18\x1c\x1a\x05owner \x012\x11manageCredentials\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/property/issuer-key:rotateB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
 	file_latchkey_property_v1_smartkey_proto_rawDescOnce sync.Once

@@ -1197,15 +1197,15 @@ const file_latchkey_property_v1_space_proto_rawDesc = "" +
 	"\x12DeleteSpaceRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"F\n" +
 	"\x13DeleteSpaceResponse\x12/\n" +
-	"\x04data\x18\x01 \x01(\v2\x1b.latchkey.property.v1.SpaceR\x04data2\x9c\a\n" +
-	"\fSpaceService\x12\x88\x01\n" +
+	"\x04data\x18\x01 \x01(\v2\x1b.latchkey.property.v1.SpaceR\x04data2\xf0\a\n" +
+	"\fSpaceService\x12\x96\x01\n" +
 	"\n" +
-	"ListSpaces\x12'.latchkey.property.v1.ListSpacesRequest\x1a(.latchkey.property.v1.ListSpacesResponse\"'\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/property/spaces\x12\x87\x01\n" +
-	"\bGetSpace\x12%.latchkey.property.v1.GetSpaceRequest\x1a&.latchkey.property.v1.GetSpaceResponse\",\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02\x1a\x12\x18/v1/property/spaces/{id}\x12\x92\x01\n" +
-	"\vCreateSpace\x12(.latchkey.property.v1.CreateSpaceRequest\x1a).latchkey.property.v1.CreateSpaceResponse\".\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/property/spaces\x12\xb0\x01\n" +
-	"\x11BatchCreateSpaces\x12..latchkey.property.v1.BatchCreateSpacesRequest\x1a/.latchkey.property.v1.BatchCreateSpacesResponse\":\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/v1/property/spaces:batchCreate\x12\x97\x01\n" +
-	"\vUpdateSpace\x12(.latchkey.property.v1.UpdateSpaceRequest\x1a).latchkey.property.v1.UpdateSpaceResponse\"3\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02\x1d:\x01*2\x18/v1/property/spaces/{id}\x12\x94\x01\n" +
-	"\vDeleteSpace\x12(.latchkey.property.v1.DeleteSpaceRequest\x1a).latchkey.property.v1.DeleteSpaceResponse\"0\xaa\xbc\x18\f\x1a\boperator \x01\x82\xd3\xe4\x93\x02\x1a*\x18/v1/property/spaces/{id}B2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
+	"ListSpaces\x12'.latchkey.property.v1.ListSpacesRequest\x1a(.latchkey.property.v1.ListSpacesResponse\"5\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/property/spaces\x12\x95\x01\n" +
+	"\bGetSpace\x12%.latchkey.property.v1.GetSpaceRequest\x1a&.latchkey.property.v1.GetSpaceResponse\":\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x02\x1a\x12\x18/v1/property/spaces/{id}\x12\xa0\x01\n" +
+	"\vCreateSpace\x12(.latchkey.property.v1.CreateSpaceRequest\x1a).latchkey.property.v1.CreateSpaceResponse\"<\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/property/spaces\x12\xbe\x01\n" +
+	"\x11BatchCreateSpaces\x12..latchkey.property.v1.BatchCreateSpacesRequest\x1a/.latchkey.property.v1.BatchCreateSpacesResponse\"H\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/v1/property/spaces:batchCreate\x12\xa5\x01\n" +
+	"\vUpdateSpace\x12(.latchkey.property.v1.UpdateSpaceRequest\x1a).latchkey.property.v1.UpdateSpaceResponse\"A\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x02\x1d:\x01*2\x18/v1/property/spaces/{id}\x12\xa2\x01\n" +
+	"\vDeleteSpace\x12(.latchkey.property.v1.DeleteSpaceRequest\x1a).latchkey.property.v1.DeleteSpaceResponse\">\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x02\x1a*\x18/v1/property/spaces/{id}B2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
 	file_latchkey_property_v1_space_proto_rawDescOnce sync.Once

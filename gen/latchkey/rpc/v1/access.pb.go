@@ -32,12 +32,17 @@ type Access struct {
 	Anonymous bool `protobuf:"varint,1,opt,name=anonymous,proto3" json:"anonymous,omitempty"`
 	// The scope an integration needs, such as "reservations:write". Empty: any valid credential of the area.
 	Scope string `protobuf:"bytes,2,opt,name=scope,proto3" json:"scope,omitempty"`
-	// The least role a member of staff needs: "viewer", "operator" or "owner" in growing order. Property area only.
+	// The least role a staff token needs: "viewer", "operator" or "owner" in growing order. Property area only.
 	Role string `protobuf:"bytes,3,opt,name=role,proto3" json:"role,omitempty"`
 	// The RPC changes state, so it honours Idempotency-Key.
 	Mutates bool `protobuf:"varint,4,opt,name=mutates,proto3" json:"mutates,omitempty"`
 	// The RPC counts against the smaller budget of batch calls.
-	Batch         bool `protobuf:"varint,5,opt,name=batch,proto3" json:"batch,omitempty"`
+	Batch bool `protobuf:"varint,5,opt,name=batch,proto3" json:"batch,omitempty"`
+	// The right that a signed-in person needs at the property of the call, such as "openDoors". "self": any signed-in person, also without a
+	// property; tokens are refused. Property area only.
+	Right string `protobuf:"bytes,6,opt,name=right,proto3" json:"right,omitempty"`
+	// A person who has a second factor must have confirmed it within the last 15 minutes.
+	StepUp        bool `protobuf:"varint,7,opt,name=step_up,json=stepUp,proto3" json:"step_up,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -107,6 +112,20 @@ func (x *Access) GetBatch() bool {
 	return false
 }
 
+func (x *Access) GetRight() string {
+	if x != nil {
+		return x.Right
+	}
+	return ""
+}
+
+func (x *Access) GetStepUp() bool {
+	if x != nil {
+		return x.StepUp
+	}
+	return false
+}
+
 var file_latchkey_rpc_v1_access_proto_extTypes = []protoimpl.ExtensionInfo{
 	{
 		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
@@ -144,13 +163,15 @@ var File_latchkey_rpc_v1_access_proto protoreflect.FileDescriptor
 
 const file_latchkey_rpc_v1_access_proto_rawDesc = "" +
 	"\n" +
-	"\x1clatchkey/rpc/v1/access.proto\x12\x0flatchkey.rpc.v1\x1a google/protobuf/descriptor.proto\"\x80\x01\n" +
+	"\x1clatchkey/rpc/v1/access.proto\x12\x0flatchkey.rpc.v1\x1a google/protobuf/descriptor.proto\"\xaf\x01\n" +
 	"\x06Access\x12\x1c\n" +
 	"\tanonymous\x18\x01 \x01(\bR\tanonymous\x12\x14\n" +
 	"\x05scope\x18\x02 \x01(\tR\x05scope\x12\x12\n" +
 	"\x04role\x18\x03 \x01(\tR\x04role\x12\x18\n" +
 	"\amutates\x18\x04 \x01(\bR\amutates\x12\x14\n" +
-	"\x05batch\x18\x05 \x01(\bR\x05batch:5\n" +
+	"\x05batch\x18\x05 \x01(\bR\x05batch\x12\x14\n" +
+	"\x05right\x18\x06 \x01(\tR\x05right\x12\x17\n" +
+	"\astep_up\x18\a \x01(\bR\x06stepUp:5\n" +
 	"\x05lines\x12\x1d.google.protobuf.FieldOptions\x18Ƈ\x03 \x01(\bR\x05lines:Q\n" +
 	"\x06access\x12\x1e.google.protobuf.MethodOptions\x18Ň\x03 \x01(\v2\x17.latchkey.rpc.v1.AccessR\x06accessB(Z&latchkey.dev/gen/latchkey/rpc/v1;rpcv1b\x06proto3"
 

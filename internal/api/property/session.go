@@ -1,0 +1,153 @@
+package property
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/chain"
+	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/credential"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/staff"
+)
+
+// Sessions implements SessionService. Its calls belong to a person and not to a property.
+type Sessions struct {
+	propertyv1.UnimplementedSessionServiceServer
+	Deps
+	Staff *staff.Service
+}
+
+// callerPerson returns the signed-in person of a call.
+func callerPerson(ctx context.Context) (actor.Actor, error) {
+	a, ok := actor.From(ctx)
+	if !ok || a.Kind != actor.Staff || a.PersonID == "" {
+		return actor.Actor{}, credential.Refused()
+	}
+	return a, nil
+}
+
+// clientNetwork returns the network by which the client of a call is counted.
+func clientNetwork(ctx context.Context) string {
+	call := chain.From(ctx)
+	if call == nil || !call.Client.IsValid() {
+		return ""
+	}
+	return chain.ClientNetwork(call.Client)
+}
+
+func (s *Sessions) SignIn(ctx context.Context, r *propertyv1.SignInRequest) (*propertyv1.SignInResponse, error) {
+	made, err := s.Staff.SignIn(ctx, staff.Claim{Email: r.GetEmail(), Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice()})
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.SignInResponse{Data: sessionToken(made)}, nil
+}
+
+func (s *Sessions) CreateFirstOwner(ctx context.Context, r *propertyv1.CreateFirstOwnerRequest) (*propertyv1.CreateFirstOwnerResponse, error) {
+	made, propertyID, err := s.Staff.CreateFirstOwner(ctx, staff.FirstOwner{
+		Claim:  staff.Claim{Email: r.GetEmail(), Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice()},
+		Secret: r.GetSecret(), Name: r.GetName(), PropertyName: r.GetPropertyName(), TimeZone: r.GetTimeZone(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.CreateFirstOwnerResponse{Data: sessionToken(made), PropertyId: propertyID}, nil
+}
+
+func (s *Sessions) GetSession(ctx context.Context, _ *propertyv1.GetSessionRequest) (*propertyv1.GetSessionResponse, error) {
+	who, err := callerPerson(ctx)
+	if err != nil {
+		return nil, err
+	}
+	view := s.DB.View(ctx)
+	row, profile, err := staff.LoadSession(view, s.Keys, who)
+	if err != nil {
+		return nil, err
+	}
+	places, err := staff.Places(view, who.PersonID)
+	if err != nil {
+		return nil, err
+	}
+	out := &propertyv1.CurrentSession{
+		Person: &propertyv1.Person{Id: profile.ID, Name: profile.Name, Email: profile.Email}, Session: sessionMessage(row, who),
+	}
+	for _, p := range places {
+		place := &propertyv1.PersonProperty{PropertyId: p.PropertyID, Name: p.Name, Role: string(p.Role)}
+		for _, right := range staff.RightsOf(p.Role) {
+			place.Rights = append(place.Rights, string(right))
+		}
+		out.Properties = append(out.Properties, place)
+	}
+	return &propertyv1.GetSessionResponse{Data: out}, nil
+}
+
+func (s *Sessions) ListSessions(ctx context.Context, _ *propertyv1.ListSessionsRequest) (*propertyv1.ListSessionsResponse, error) {
+	who, err := callerPerson(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := staff.ListSessions(s.DB.View(ctx), who.PersonID)
+	if err != nil {
+		return nil, err
+	}
+	out := &propertyv1.SessionList{}
+	for _, row := range rows {
+		out.List = append(out.List, sessionMessage(row, who))
+	}
+	return &propertyv1.ListSessionsResponse{Data: out}, nil
+}
+
+func (s *Sessions) EndSession(ctx context.Context, r *propertyv1.EndSessionRequest) (*propertyv1.EndSessionResponse, error) {
+	who, err := callerPerson(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.EndSessionResponse, error) {
+		return &propertyv1.EndSessionResponse{}, staff.EndSession(tx, who.PersonID, r.GetId())
+	})
+}
+
+func (s *Sessions) SignOutEverywhere(ctx context.Context, _ *propertyv1.SignOutEverywhereRequest) (*propertyv1.SignOutEverywhereResponse, error) {
+	who, err := callerPerson(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.SignOutEverywhereResponse, error) {
+		return &propertyv1.SignOutEverywhereResponse{}, staff.EndAllSessions(tx, who.PersonID)
+	})
+}
+
+func (s *Sessions) ChangePassword(ctx context.Context, r *propertyv1.ChangePasswordRequest) (*propertyv1.ChangePasswordResponse, error) {
+	who, err := callerPerson(ctx)
+	if err != nil {
+		return nil, err
+	}
+	change, err := s.Staff.PrepareChange(ctx, staff.PasswordChange{
+		PersonID: who.PersonID, SessionID: who.TokenID, Network: clientNetwork(ctx), Password: r.GetPassword(), NewPassword: r.GetNewPassword(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.ChangePasswordResponse, error) {
+		made, err := change(tx)
+		if err != nil {
+			return nil, err
+		}
+		return &propertyv1.ChangePasswordResponse{Data: sessionToken(made)}, nil
+	})
+}
+
+func sessionToken(s staff.Session) *propertyv1.SessionToken {
+	return &propertyv1.SessionToken{Token: s.Token, SessionId: s.ID, EndsAt: timestamppb.New(s.EndsAt)}
+}
+
+func sessionMessage(row *staff.SessionRow, who actor.Actor) *propertyv1.Session {
+	return &propertyv1.Session{
+		Id: row.ID, Device: row.Device, Current: row.ID == who.TokenID,
+		CreatedAt: timestamppb.New(row.CreatedAt), UsedAt: timestamppb.New(row.UsedAt), EndsAt: timestamppb.New(row.EndsAt),
+	}
+}

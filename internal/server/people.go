@@ -1,0 +1,29 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/staff"
+)
+
+// ownerURL returns the address of the page on which a person becomes owner of a property.
+func (s *Server) ownerURL(secret string) string { return s.PublicURL() + "/app/first/" + secret }
+
+// FirstOwnerLink returns the address with which the first person joins, or "" if there is a person. Each start makes a new one.
+func (s *Server) FirstOwnerLink(ctx context.Context) (string, error) {
+	some, err := staff.AnyPerson(s.db.View(ctx))
+	if err != nil || some {
+		return "", err
+	}
+	var made staff.OwnerLink
+	err = s.db.Write(ctx, func(tx *db.Tx) error {
+		made, err = staff.CreateOwnerLink(tx, s.keys, "", "serve")
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("make the link of the first owner: %w", err)
+	}
+	return s.ownerURL(made.Secret), nil
+}

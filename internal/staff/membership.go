@@ -1,0 +1,79 @@
+package staff
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/membership"
+	"latchkey.dev/ent/property"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+)
+
+// Place is a property of a person, with the person's role there.
+type Place struct {
+	PropertyID, Name string
+	Role             Role
+}
+
+// maxMembers bounds the people of a property.
+const maxMembers = 500
+
+// addMember gives a person a role at a property. A person who is a member already keeps the role.
+func addMember(tx *db.Tx, propertyID, personID string, role Role) error {
+	members, err := tx.Membership.Query().Where(membership.PropertyID(propertyID)).Select(membership.FieldPersonID).Strings(tx.Context())
+	if err != nil {
+		return fmt.Errorf("list the people of a property: %w", err)
+	}
+	if slices.Contains(members, personID) {
+		return nil
+	}
+	if len(members) >= maxMembers {
+		return fault.New(fault.Precondition, fault.TooMany, "this property has %d people already; remove one first", maxMembers)
+	}
+	err = tx.Membership.Create().SetID(id.New(id.Membership)).SetPropertyID(propertyID).SetPersonID(personID).SetRole(string(role)).
+		SetCreatedAt(tx.Now()).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("store a membership: %w", err)
+	}
+	return nil
+}
+
+// findRole returns the role of a person at a property, or "" if there is none.
+func findRole(tx *db.Tx, propertyID, personID string) (Role, error) {
+	row, err := tx.Membership.Query().Where(membership.PropertyID(propertyID), membership.PersonID(personID), membership.DisabledAtIsNil()).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("find the role of a person: %w", err)
+	}
+	return Role(row.Role), nil
+}
+
+// Places returns the properties of a person, by name.
+func Places(tx *db.Tx, personID string) ([]Place, error) {
+	rows, err := tx.Membership.Query().Where(membership.PersonID(personID), membership.DisabledAtIsNil()).All(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list the properties of a person: %w", err)
+	}
+	places := make([]Place, len(rows))
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		places[i], ids[i] = Place{PropertyID: row.PropertyID, Role: Role(row.Role)}, row.PropertyID
+	}
+	names, err := tx.Property.Query().Where(property.IDIn(ids...)).All(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("load the properties of a person: %w", err)
+	}
+	for _, p := range names {
+		places[slices.Index(ids, p.ID)].Name = p.Name
+	}
+	slices.SortFunc(places, func(a, b Place) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.PropertyID, b.PropertyID))
+	})
+	return places, nil
+}

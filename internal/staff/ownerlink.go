@@ -1,0 +1,191 @@
+package staff
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/personinvitation"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/property"
+)
+
+// ownerLinkLife is how long a link for an owner works.
+const ownerLinkLife = 24 * time.Hour
+
+// OwnerLink is a link with which one person becomes owner of a property.
+type OwnerLink struct {
+	Secret, PropertyID string
+	EndsAt             time.Time
+}
+
+var errLink = fault.New(fault.NotFound, fault.InvitationNotFound, "the link does not work: it is mistyped, used, replaced or too old; ask for a new one")
+
+func linkMAC(keys *keyring.Ring, secret string) []byte { return keys.MAC("personLink", secret) }
+
+// CreateOwnerLink creates a link for an owner of a property, and ends the earlier ones. Without a property, the owner creates one.
+func CreateOwnerLink(tx *db.Tx, keys *keyring.Ring, propertyID, by string) (OwnerLink, error) {
+	same := personinvitation.PropertyIDIsNil()
+	if propertyID != "" {
+		if _, err := property.Get(tx, propertyID); err != nil {
+			return OwnerLink{}, err
+		}
+		same = personinvitation.PropertyID(propertyID)
+	}
+	if _, err := tx.PersonInvitation.Delete().Where(same, personinvitation.EmailMACIsNil()).Exec(tx.Context()); err != nil {
+		return OwnerLink{}, fmt.Errorf("end the links of an owner: %w", err)
+	}
+	l := OwnerLink{Secret: keyring.NewToken(keyring.PersonLink), PropertyID: propertyID, EndsAt: tx.Now().Add(ownerLinkLife)}
+	create := tx.PersonInvitation.Create().SetID(id.New(id.PersonLink)).SetMAC(linkMAC(keys, l.Secret)).SetRole(string(Owner)).
+		SetInvitedBy(by).SetEndsAt(l.EndsAt).SetCreatedAt(tx.Now())
+	if propertyID != "" {
+		create.SetPropertyID(propertyID)
+	}
+	if err := create.Exec(tx.Context()); err != nil {
+		return OwnerLink{}, fmt.Errorf("store the link of an owner: %w", err)
+	}
+	return l, nil
+}
+
+// findLink returns the valid link with a secret. Links of an owner name no address.
+func findLink(tx *db.Tx, keys *keyring.Ring, secret string) (*ent.PersonInvitation, error) {
+	if !keyring.IsToken(secret, keyring.PersonLink) {
+		return nil, errLink
+	}
+	row, err := tx.PersonInvitation.Query().Where(personinvitation.MAC(linkMAC(keys, secret)), personinvitation.EndsAtGT(tx.Now())).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return nil, errLink
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the link of a person: %w", err)
+	}
+	return row, nil
+}
+
+// useLink ends a link. Of two callers at the same time only one succeeds.
+func useLink(tx *db.Tx, keys *keyring.Ring, secret string) (*ent.PersonInvitation, error) {
+	row, err := findLink(tx, keys, secret)
+	if err != nil {
+		return nil, err
+	}
+	n, err := tx.PersonInvitation.Delete().Where(personinvitation.ID(row.ID), personinvitation.MAC(row.MAC)).Exec(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("end the link of a person: %w", err)
+	}
+	if n == 0 {
+		return nil, errLink
+	}
+	return row, nil
+}
+
+// FirstOwner is what the first owner of a property says.
+type FirstOwner struct {
+	Claim
+	Secret, Name           string
+	PropertyName, TimeZone string // of the property to create; empty: the link names a property
+}
+
+// CreateFirstOwner makes a person the owner of a property with a link, and signs the person in.
+func (s *Service) CreateFirstOwner(ctx context.Context, f FirstOwner) (made Session, propertyID string, err error) {
+	l, err := findLink(s.DB.View(ctx), s.Keys, f.Secret)
+	if err == nil && l.EmailMAC != nil {
+		err = errLink
+	}
+	if err != nil {
+		return Session{}, "", err
+	}
+	settings := property.Settings{Name: &f.PropertyName, TimeZone: &f.TimeZone}
+	if propertyID = l.PropertyID; propertyID == "" {
+		if err := settingsError(settings.Complete()); err != nil {
+			return Session{}, "", err
+		}
+		if propertyID, err = property.NewID(ctx, s.Keys); err != nil {
+			return Session{}, "", err
+		}
+	} else if f.PropertyName != "" || f.TimeZone != "" {
+		return Session{}, "", fault.Fields(fault.Field{Path: "propertyName", Reason: fault.Conflicting, Message: "the link names a property already: leave propertyName and timeZone out"})
+	}
+	joining, err := s.prepareJoin(ctx, f.Claim, f.Name)
+	if err != nil {
+		return Session{}, "", err
+	}
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		used, err := useLink(tx, s.Keys, f.Secret)
+		if err != nil {
+			return err
+		}
+		if used.PropertyID == "" {
+			if _, err := property.Create(tx, propertyID, settings); err != nil {
+				return err
+			}
+		}
+		made, err = s.join(tx, joining, propertyID, Owner)
+		return err
+	})
+	return made, propertyID, err
+}
+
+// settingsError names the fields of an error as the request of an owner does.
+func settingsError(err error) error {
+	f, ok := fault.Of(err)
+	if !ok {
+		return err
+	}
+	fields := append([]fault.Field(nil), f.Fields...)
+	for i := range fields {
+		if fields[i].Path == "name" {
+			fields[i].Path = "propertyName"
+		}
+	}
+	return fault.Fields(fields...)
+}
+
+// joining is a person who is about to join a property: one who proved who they are, or a new one.
+type joining struct {
+	Claim
+	known      *ent.Person
+	name, hash string // of a new person
+}
+
+// prepareJoin checks the password of a known address, or hashes that of a new one.
+func (s *Service) prepareJoin(ctx context.Context, c Claim, name string) (joining, error) {
+	if wrong := passwordProblem("password", c.Password); wrong != nil {
+		return joining{}, fault.Fields(*wrong)
+	}
+	name, err := personName("name", name)
+	if err != nil {
+		return joining{}, err
+	}
+	known, err := findPerson(s.DB.View(ctx), s.Keys, c.Email)
+	if err != nil {
+		return joining{}, err
+	}
+	if known != nil {
+		known, err = s.checkPassword(ctx, c)
+		return joining{Claim: c, known: known}, err
+	}
+	hash, err := hashPassword(ctx, c.Password)
+	return joining{Claim: c, name: name, hash: hash}, err
+}
+
+// join makes a person a member of a property and signs the person in.
+func (s *Service) join(tx *db.Tx, j joining, propertyID string, role Role) (Session, error) {
+	who := j.known
+	var err error
+	if who != nil {
+		err = s.confirmUnchanged(tx, who, j.Claim)
+	} else {
+		who, err = createPerson(tx, s.Keys, j.Email, j.name, j.hash)
+	}
+	if err != nil {
+		return Session{}, err
+	}
+	if err := addMember(tx, propertyID, who.ID, role); err != nil {
+		return Session{}, err
+	}
+	return createSession(tx, s.Keys, sessionSpec{personID: who.ID, device: j.Device})
+}

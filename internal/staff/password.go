@@ -1,0 +1,78 @@
+package staff
+
+import (
+	"context"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/alexedwards/argon2id"
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/text/unicode/norm"
+
+	"latchkey.dev/internal/fault"
+)
+
+// Limits of a password. A password is checked against no list, because the server may have no internet.
+const (
+	minPasswordRunes = 12
+	maxPasswordBytes = 256
+)
+
+// hashParams cost about 30 ms and 19 MiB (OWASP's second recommendation).
+var hashParams = &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
+
+// dummyHash is compared when an address is unknown, so that the answer takes as long as with a known one.
+var dummyHash = func() string {
+	hash, err := argon2id.CreateHash("no person has this password", hashParams)
+	if err != nil {
+		panic(err)
+	}
+	return hash
+}()
+
+// hashing bounds how many passwords are hashed at a time, because each needs memory and callers need no credential.
+var hashing = semaphore.NewWeighted(4)
+
+// passwordProblem returns what is wrong with a new password, or nil.
+func passwordProblem(path, password string) *fault.Field {
+	switch {
+	case utf8.RuneCountInString(normalize(password)) < minPasswordRunes:
+		return &fault.Field{Path: path, Reason: fault.TooShort, Message: fmt.Sprintf("must have at least %d characters", minPasswordRunes)}
+	case len(password) > maxPasswordBytes:
+		return &fault.Field{Path: path, Reason: fault.TooLong, Message: fmt.Sprintf("must have at most %d bytes", maxPasswordBytes)}
+	}
+	return nil
+}
+
+// normalize makes one text of the different encodings that keyboards give the same password.
+func normalize(password string) string { return norm.NFKC.String(password) }
+
+// hashPassword returns the hash of a password, in PHC format with salt and parameters.
+func hashPassword(ctx context.Context, password string) (string, error) {
+	if err := hashing.Acquire(ctx, 1); err != nil {
+		return "", err
+	}
+	defer hashing.Release(1)
+	hash, err := argon2id.CreateHash(normalize(password), hashParams)
+	if err != nil {
+		return "", fmt.Errorf("hash a password: %w", err)
+	}
+	return hash, nil
+}
+
+// matchesPassword compares a password with a hash. An empty hash matches nothing and costs the same time.
+func matchesPassword(ctx context.Context, password, hash string) (bool, error) {
+	if err := hashing.Acquire(ctx, 1); err != nil {
+		return false, err
+	}
+	defer hashing.Release(1)
+	known := hash != ""
+	if !known {
+		hash = dummyHash
+	}
+	same, err := argon2id.ComparePasswordAndHash(normalize(password), hash)
+	if err != nil {
+		return false, fmt.Errorf("compare a password: %w", err)
+	}
+	return same && known, nil
+}

@@ -1,0 +1,58 @@
+package staff
+
+import (
+	"strings"
+	"testing"
+
+	"latchkey.dev/internal/fault"
+)
+
+func TestPasswordRules(t *testing.T) {
+	for password, want := range map[string]fault.Reason{
+		"":                            fault.TooShort,
+		"elevenchars":                 fault.TooShort,
+		"twelve chars":                "",
+		"éééééééééééé":                "",
+		strings.Repeat("é", 11):       fault.TooShort,
+		strings.Repeat("é", 128):      "",
+		strings.Repeat("x", 256):      "",
+		strings.Repeat("x", 257):      fault.TooLong,
+		strings.Repeat("e\u0301", 11): fault.TooShort, // eleven letters, typed with combining accents
+	} {
+		var got fault.Reason
+		if wrong := passwordProblem("password", password); wrong != nil {
+			got = wrong.Reason
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", password, got, want)
+		}
+	}
+}
+
+func TestPasswordHash(t *testing.T) {
+	hash, err := hashPassword(t.Context(), "pässword of Ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") {
+		t.Errorf("the hash is %q", hash)
+	}
+	again, err := hashPassword(t.Context(), "pässword of Ada")
+	if err != nil || again == hash {
+		t.Errorf("the same password has the same hash, or %v", err)
+	}
+	for _, c := range []struct {
+		typed, hash string
+		want        bool
+	}{
+		{"pässword of Ada", hash, true},
+		{"pa\u0308ssword of Ada", hash, true},
+		{"Pässword of Ada", hash, false},
+		{"pässword of Ada", "", false},
+		{"no person has this password", "", false},
+	} {
+		if got, err := matchesPassword(t.Context(), c.typed, c.hash); got != c.want || err != nil {
+			t.Errorf("%q: %v, %v, want %v", c.typed, got, err, c.want)
+		}
+	}
+}

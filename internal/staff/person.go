@@ -1,0 +1,118 @@
+package staff
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/person"
+	"latchkey.dev/internal/credential"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/keyring"
+)
+
+// Row is a person as stored.
+type Row = ent.Person
+
+// Service signs people in and out. Passwords are hashed outside of transactions, because that takes long.
+type Service struct {
+	DB   *db.DB
+	Keys *keyring.Ring
+}
+
+// Profile is what is known of a person.
+type Profile struct {
+	ID, Name, Email string
+}
+
+// foldEmail returns the form of an address under which it is found: many people capitalize theirs, and no mail system in use tells two
+// addresses apart by case.
+func foldEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
+
+func emailMAC(keys *keyring.Ring, email string) []byte {
+	return keys.MAC("personEmail", foldEmail(email))
+}
+
+// The purposes of what is sealed of a person.
+func emailPurpose(personID string) string { return "person/" + personID + "/email" }
+func namePurpose(personID string) string  { return "person/" + personID + "/name" }
+
+// findPerson returns the person with an address, or nil.
+func findPerson(tx *db.Tx, keys *keyring.Ring, email string) (*ent.Person, error) {
+	row, err := tx.Person.Query().Where(person.EmailMAC(emailMAC(keys, email))).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find a person: %w", err)
+	}
+	return row, nil
+}
+
+// loadPerson returns a person who may sign in.
+func loadPerson(tx *db.Tx, personID string) (*ent.Person, error) {
+	row, err := tx.Person.Query().Where(person.ID(personID), person.DisabledAtIsNil()).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return nil, credential.Refused()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load a person: %w", err)
+	}
+	return row, nil
+}
+
+// createPerson stores a new person with the hash of their password.
+func createPerson(tx *db.Tx, keys *keyring.Ring, email, name, hash string) (*ent.Person, error) {
+	ctx, personID := tx.Context(), id.New(id.Person)
+	sealedEmail, err := keys.Seal(ctx, keyring.System, emailPurpose(personID), []byte(strings.TrimSpace(email)))
+	if err != nil {
+		return nil, fmt.Errorf("seal an address: %w", err)
+	}
+	sealedName, err := keys.Seal(ctx, keyring.System, namePurpose(personID), []byte(name))
+	if err != nil {
+		return nil, fmt.Errorf("seal a name: %w", err)
+	}
+	row, err := tx.Person.Create().SetID(personID).SetEmailMAC(emailMAC(keys, email)).SetEmail(sealedEmail).SetName(sealedName).
+		SetPassword(hash).SetCreatedAt(tx.Now()).Save(ctx)
+	if ent.IsConstraintError(err) {
+		return nil, fault.New(fault.Aborted, fault.AlreadyExists, "a person with this address was created at the same time; try again")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("store a person: %w", err)
+	}
+	return row, nil
+}
+
+// profileOf decrypts what is known of a person.
+func profileOf(ctx context.Context, keys *keyring.Ring, row *ent.Person) (Profile, error) {
+	email, err := keys.Open(ctx, keyring.System, emailPurpose(row.ID), row.Email)
+	if err != nil {
+		return Profile{}, err
+	}
+	name, err := keys.Open(ctx, keyring.System, namePurpose(row.ID), row.Name)
+	if err != nil {
+		return Profile{}, err
+	}
+	return Profile{ID: row.ID, Name: string(name), Email: string(email)}, nil
+}
+
+// personName returns a name without the spaces around it, or an error.
+func personName(path, name string) (string, error) {
+	name = strings.TrimSpace(name)
+	if name == "" {
+		return "", fault.Fields(fault.Field{Path: path, Reason: fault.Required, Message: "must not be blank"})
+	}
+	return name, nil
+}
+
+// AnyPerson reports whether the installation has a person.
+func AnyPerson(view *db.Tx) (bool, error) {
+	some, err := view.Person.Query().Exist(view.Context())
+	if err != nil {
+		return false, fmt.Errorf("look for people: %w", err)
+	}
+	return some, nil
+}

@@ -1,0 +1,188 @@
+package staff
+
+import (
+	"fmt"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/personsession"
+	"latchkey.dev/ent/predicate"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/credential"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/keyring"
+)
+
+const (
+	// sessionIdle is how long a session may be unused.
+	sessionIdle = 30 * time.Minute
+	// sessionLife is how long a session lasts at most.
+	sessionLife = 12 * time.Hour
+	// usedInterval is how often the last use of a session is stored at most.
+	usedInterval = time.Minute
+	// maxSessions bounds the sessions of a person. A new one ends the oldest.
+	maxSessions = 20
+)
+
+// Session is a new session with its token, which is not stored.
+type Session struct {
+	ID, Token, PersonID string
+	EndsAt              time.Time
+}
+
+// SessionRow is a session as stored.
+type SessionRow = ent.PersonSession
+
+func sessionMAC(keys *keyring.Ring, token string) []byte { return keys.MAC("personSession", token) }
+
+// sessionSpec says what a new session is.
+type sessionSpec struct {
+	personID, device string
+	endsAt           time.Time
+	secondFactorAt   *time.Time
+}
+
+// createSession creates a session of a person who has proved who they are.
+func createSession(tx *db.Tx, keys *keyring.Ring, spec sessionSpec) (Session, error) {
+	s := Session{ID: id.New(id.PersonSess), Token: keyring.NewToken(keyring.PersonSession), PersonID: spec.personID, EndsAt: spec.endsAt}
+	if s.EndsAt.IsZero() {
+		s.EndsAt = tx.Now().Add(sessionLife)
+	}
+	err := tx.PersonSession.Create().SetID(s.ID).SetPersonID(s.PersonID).SetMAC(sessionMAC(keys, s.Token)).SetDevice(spec.device).
+		SetNillableSecondFactorAt(spec.secondFactorAt).SetUsedAt(tx.Now()).SetEndsAt(s.EndsAt).SetCreatedAt(tx.Now()).Exec(tx.Context())
+	if err != nil {
+		return Session{}, fmt.Errorf("store a session of a person: %w", err)
+	}
+	ids, err := tx.PersonSession.Query().Where(personsession.PersonID(s.PersonID)).
+		Order(ent.Desc(personsession.FieldCreatedAt), ent.Desc(personsession.FieldID)).Offset(maxSessions).Limit(maxSessions).IDs(tx.Context())
+	if err != nil {
+		return Session{}, fmt.Errorf("list the sessions of a person: %w", err)
+	}
+	if len(ids) == 0 {
+		return s, nil
+	}
+	return s, endSessions(tx, s.PersonID, personsession.IDIn(ids...))
+}
+
+// endSessions ends sessions of a person; without a selection all of them.
+func endSessions(tx *db.Tx, personID string, which ...predicate.PersonSession) error {
+	if _, err := tx.PersonSession.Delete().Where(append(which, personsession.PersonID(personID))...).Exec(tx.Context()); err != nil {
+		return fmt.Errorf("end sessions of a person: %w", err)
+	}
+	return nil
+}
+
+// Authenticate returns the person with a session's token. propertyID is the property that the call names, or "": then the actor has no
+// property and no role.
+func Authenticate(view *db.Tx, keys *keyring.Ring, token, propertyID string) (actor.Actor, error) {
+	if !keyring.IsToken(token, keyring.PersonSession) {
+		return actor.Actor{}, credential.Refused()
+	}
+	var confirmed, enrolled *time.Time
+	a := actor.Actor{Kind: actor.Staff, PropertyID: propertyID}
+	found, err := view.ReadOne(findSession, []any{sessionMAC(keys, token), view.Now(), view.Now().Add(-sessionIdle)}, &a.TokenID, &a.PersonID, &a.UsedAt, &confirmed, &enrolled)
+	if err != nil {
+		return actor.Actor{}, fmt.Errorf("find a session of a person: %w", err)
+	}
+	if !found {
+		return actor.Actor{}, credential.Refused()
+	}
+	a.ID, a.SecondFactor.Enrolled = a.PersonID, enrolled != nil
+	if confirmed != nil {
+		a.SecondFactor.ConfirmedAt = *confirmed
+	}
+	if propertyID == "" {
+		return a, nil
+	}
+	role, err := findRole(view, propertyID, a.PersonID)
+	if err != nil {
+		return actor.Actor{}, err
+	}
+	if role == "" {
+		return actor.Actor{}, fault.New(fault.NotFound, fault.PropertyNotFound, "you have no such property: GetSession lists yours")
+	}
+	a.Role = string(role)
+	return a, nil
+}
+
+const findSession = `SELECT s.id, s.person_id, s.used_at, s.second_factor_at, p.totp_confirmed_at FROM person_sessions AS s
+	JOIN people AS p ON p.id = s.person_id
+	WHERE s.mac = $1 AND s.pending = false AND s.ends_at > $2 AND s.used_at > $3 AND p.disabled_at IS NULL`
+
+// NeedsUsed reports whether the last use of the session of a call has to be stored again.
+func NeedsUsed(a actor.Actor, now time.Time) bool {
+	return a.PersonID != "" && now.Sub(a.UsedAt) >= usedInterval
+}
+
+// MarkUsed stores that a session was used.
+func MarkUsed(tx *db.Tx, a actor.Actor) error {
+	err := tx.PersonSession.Update().Where(personsession.PersonID(a.PersonID), personsession.ID(a.TokenID)).SetUsedAt(tx.Now()).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("store the last use of a session: %w", err)
+	}
+	return nil
+}
+
+// valid selects the sessions of a person that have not ended.
+func valid(tx *db.Tx, personID string) predicate.PersonSession {
+	return personsession.And(personsession.PersonID(personID), personsession.Pending(false), personsession.EndsAtGT(tx.Now()), personsession.UsedAtGT(tx.Now().Add(-sessionIdle)))
+}
+
+// ListSessions lists the sessions of a person, the latest first.
+func ListSessions(view *db.Tx, personID string) ([]*ent.PersonSession, error) {
+	rows, err := view.PersonSession.Query().Where(valid(view, personID)).
+		Order(ent.Desc(personsession.FieldCreatedAt), ent.Desc(personsession.FieldID)).Limit(maxSessions).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list the sessions of a person: %w", err)
+	}
+	return rows, nil
+}
+
+// EndSession ends one session of a person.
+func EndSession(tx *db.Tx, personID, sessionID string) error {
+	n, err := tx.PersonSession.Delete().Where(personsession.PersonID(personID), personsession.ID(sessionID)).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("end a session of a person: %w", err)
+	}
+	if n == 0 {
+		return fault.New(fault.NotFound, fault.SessionNotFound, "you have no such session: list the sessions to find it")
+	}
+	return nil
+}
+
+// EndAllSessions ends every session of a person.
+func EndAllSessions(tx *db.Tx, personID string) error { return endSessions(tx, personID) }
+
+// LoadSession returns the session of a call with its person.
+func LoadSession(view *db.Tx, keys *keyring.Ring, a actor.Actor) (*ent.PersonSession, Profile, error) {
+	row, err := view.PersonSession.Query().Where(valid(view, a.PersonID), personsession.ID(a.TokenID)).Only(view.Context())
+	if ent.IsNotFound(err) {
+		return nil, Profile{}, credential.Refused()
+	}
+	if err != nil {
+		return nil, Profile{}, fmt.Errorf("load a session of a person: %w", err)
+	}
+	owner, err := loadPerson(view, a.PersonID)
+	if err != nil {
+		return nil, Profile{}, err
+	}
+	profile, err := profileOf(view.Context(), keys, owner)
+	return row, profile, err
+}
+
+// rotateSession ends every session of a person and creates one in place of the session of a call. It ends when that would have ended.
+func rotateSession(tx *db.Tx, keys *keyring.Ring, personID, sessionID string) (Session, error) {
+	row, err := tx.PersonSession.Query().Where(valid(tx, personID), personsession.ID(sessionID)).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return Session{}, credential.Refused()
+	}
+	if err != nil {
+		return Session{}, fmt.Errorf("load a session of a person: %w", err)
+	}
+	if err := endSessions(tx, personID); err != nil {
+		return Session{}, err
+	}
+	return createSession(tx, keys, sessionSpec{personID: personID, device: row.Device, endsAt: row.EndsAt, secondFactorAt: row.SecondFactorAt})
+}

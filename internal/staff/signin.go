@@ -1,0 +1,120 @@
+package staff
+
+import (
+	"context"
+	"fmt"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+)
+
+// Claim is what a person says to prove who they are.
+type Claim struct {
+	Email, Password string
+	Network         string // the client's network, by which failures are counted
+	Device          string // what the device says it is, or ""
+}
+
+// errSignIn is the answer to every wrong claim, whether or not the address is known.
+var errSignIn = fault.New(fault.Unauthenticated, fault.InvalidCredentials, "the e-mail address or the password is wrong")
+
+// SignIn checks a claim and creates a session.
+func (s *Service) SignIn(ctx context.Context, c Claim) (made Session, err error) {
+	who, err := s.checkPassword(ctx, c)
+	if err != nil {
+		return Session{}, err
+	}
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		if err := s.confirmUnchanged(tx, who, c); err != nil {
+			return err
+		}
+		made, err = createSession(tx, s.Keys, sessionSpec{personID: who.ID, device: c.Device})
+		return err
+	})
+	return made, err
+}
+
+// checkPassword returns the person with an address and a password. It does the same work for an unknown address: it counts the attempt,
+// looks the person up, and compares a hash.
+func (s *Service) checkPassword(ctx context.Context, c Claim) (*ent.Person, error) {
+	counters := passwordCounters(s.Keys, foldEmail(c.Email), c.Network)
+	if err := s.DB.Write(ctx, func(tx *db.Tx) error { return countAttempt(tx, counters) }); err != nil {
+		return nil, err
+	}
+	who, err := findPerson(s.DB.View(ctx), s.Keys, c.Email)
+	if err != nil {
+		return nil, err
+	}
+	hash := ""
+	if who != nil {
+		hash = who.Password
+	}
+	same, err := matchesPassword(ctx, c.Password, hash)
+	if err != nil {
+		return nil, err
+	}
+	if !same || who.DisabledAt != nil {
+		return nil, errSignIn
+	}
+	return who, nil
+}
+
+// confirmUnchanged refuses a person whose password changed or who was disabled since [Service.checkPassword] compared the password, and takes
+// the count of the attempt back.
+func (s *Service) confirmUnchanged(tx *db.Tx, who *ent.Person, c Claim) error {
+	current, err := loadPerson(tx, who.ID)
+	if err != nil {
+		return err
+	}
+	if current.Password != who.Password {
+		return errSignIn
+	}
+	return forgive(tx, passwordCounters(s.Keys, foldEmail(c.Email), c.Network), 2)
+}
+
+// PasswordChange is the wish of a signed-in person for another password.
+type PasswordChange struct {
+	PersonID, SessionID, Network string
+	Password, NewPassword        string
+}
+
+// Change stores what was checked outside of a transaction, and returns the session that replaces the caller's.
+type Change func(tx *db.Tx) (Session, error)
+
+// PrepareChange checks the present password of a signed-in person and hashes the new one. The change ends every session of the person, and begins
+// a new one on the caller's device.
+func (s *Service) PrepareChange(ctx context.Context, p PasswordChange) (Change, error) {
+	if wrong := passwordProblem("newPassword", p.NewPassword); wrong != nil {
+		return nil, fault.Fields(*wrong)
+	}
+	owner, err := loadPerson(s.DB.View(ctx), p.PersonID)
+	if err != nil {
+		return nil, err
+	}
+	profile, err := profileOf(ctx, s.Keys, owner)
+	if err != nil {
+		return nil, err
+	}
+	claim := Claim{Email: profile.Email, Password: p.Password, Network: p.Network}
+	who, err := s.checkPassword(ctx, claim)
+	if fault.Has(err, fault.InvalidCredentials) {
+		return nil, fault.Fields(fault.Field{Path: "password", Reason: fault.WrongValue, Message: "is not your present password"})
+	}
+	if err != nil {
+		return nil, err
+	}
+	hash, err := hashPassword(ctx, p.NewPassword)
+	if err != nil {
+		return nil, err
+	}
+	return func(tx *db.Tx) (Session, error) {
+		if err := s.confirmUnchanged(tx, who, claim); err != nil {
+			return Session{}, err
+		}
+		if err := tx.Person.UpdateOneID(who.ID).SetPassword(hash).Exec(tx.Context()); err != nil {
+			return Session{}, fmt.Errorf("change a password: %w", err)
+		}
+		return rotateSession(tx, s.Keys, p.PersonID, p.SessionID)
+	}, nil
+}
