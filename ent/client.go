@@ -16,6 +16,8 @@ import (
 	"latchkey.dev/ent/app"
 	"latchkey.dev/ent/arrival"
 	"latchkey.dev/ent/attempts"
+	"latchkey.dev/ent/auditentry"
+	"latchkey.dev/ent/audithead"
 	"latchkey.dev/ent/bridge"
 	"latchkey.dev/ent/checkinsettings"
 	"latchkey.dev/ent/code"
@@ -44,20 +46,26 @@ import (
 	"latchkey.dev/ent/mail"
 	"latchkey.dev/ent/mailsettings"
 	"latchkey.dev/ent/mapping"
+	"latchkey.dev/ent/membership"
 	"latchkey.dev/ent/message"
 	"latchkey.dev/ent/node"
 	"latchkey.dev/ent/notice"
 	"latchkey.dev/ent/partnerspace"
+	"latchkey.dev/ent/person"
+	"latchkey.dev/ent/personinvitation"
+	"latchkey.dev/ent/personsession"
 	"latchkey.dev/ent/phone"
 	"latchkey.dev/ent/phonelink"
 	"latchkey.dev/ent/pin"
 	"latchkey.dev/ent/property"
 	"latchkey.dev/ent/propertykey"
+	"latchkey.dev/ent/recoverycode"
 	"latchkey.dev/ent/registerentry"
 	"latchkey.dev/ent/reservation"
 	"latchkey.dev/ent/reservationchange"
 	"latchkey.dev/ent/reservationname"
 	"latchkey.dev/ent/secret"
+	"latchkey.dev/ent/signinattempts"
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/ent/space"
 	"latchkey.dev/ent/stay"
@@ -78,6 +86,10 @@ type Client struct {
 	Arrival *ArrivalClient
 	// Attempts is the client for interacting with the Attempts builders.
 	Attempts *AttemptsClient
+	// AuditEntry is the client for interacting with the AuditEntry builders.
+	AuditEntry *AuditEntryClient
+	// AuditHead is the client for interacting with the AuditHead builders.
+	AuditHead *AuditHeadClient
 	// Bridge is the client for interacting with the Bridge builders.
 	Bridge *BridgeClient
 	// CheckInSettings is the client for interacting with the CheckInSettings builders.
@@ -134,6 +146,8 @@ type Client struct {
 	MailSettings *MailSettingsClient
 	// Mapping is the client for interacting with the Mapping builders.
 	Mapping *MappingClient
+	// Membership is the client for interacting with the Membership builders.
+	Membership *MembershipClient
 	// Message is the client for interacting with the Message builders.
 	Message *MessageClient
 	// Node is the client for interacting with the Node builders.
@@ -142,6 +156,12 @@ type Client struct {
 	Notice *NoticeClient
 	// PartnerSpace is the client for interacting with the PartnerSpace builders.
 	PartnerSpace *PartnerSpaceClient
+	// Person is the client for interacting with the Person builders.
+	Person *PersonClient
+	// PersonInvitation is the client for interacting with the PersonInvitation builders.
+	PersonInvitation *PersonInvitationClient
+	// PersonSession is the client for interacting with the PersonSession builders.
+	PersonSession *PersonSessionClient
 	// Phone is the client for interacting with the Phone builders.
 	Phone *PhoneClient
 	// PhoneLink is the client for interacting with the PhoneLink builders.
@@ -152,6 +172,8 @@ type Client struct {
 	Property *PropertyClient
 	// PropertyKey is the client for interacting with the PropertyKey builders.
 	PropertyKey *PropertyKeyClient
+	// RecoveryCode is the client for interacting with the RecoveryCode builders.
+	RecoveryCode *RecoveryCodeClient
 	// RegisterEntry is the client for interacting with the RegisterEntry builders.
 	RegisterEntry *RegisterEntryClient
 	// Reservation is the client for interacting with the Reservation builders.
@@ -162,6 +184,8 @@ type Client struct {
 	ReservationName *ReservationNameClient
 	// Secret is the client for interacting with the Secret builders.
 	Secret *SecretClient
+	// SignInAttempts is the client for interacting with the SignInAttempts builders.
+	SignInAttempts *SignInAttemptsClient
 	// Slot is the client for interacting with the Slot builders.
 	Slot *SlotClient
 	// Space is the client for interacting with the Space builders.
@@ -186,6 +210,8 @@ func (c *Client) init() {
 	c.App = NewAppClient(c.config)
 	c.Arrival = NewArrivalClient(c.config)
 	c.Attempts = NewAttemptsClient(c.config)
+	c.AuditEntry = NewAuditEntryClient(c.config)
+	c.AuditHead = NewAuditHeadClient(c.config)
 	c.Bridge = NewBridgeClient(c.config)
 	c.CheckInSettings = NewCheckInSettingsClient(c.config)
 	c.Code = NewCodeClient(c.config)
@@ -214,20 +240,26 @@ func (c *Client) init() {
 	c.Mail = NewMailClient(c.config)
 	c.MailSettings = NewMailSettingsClient(c.config)
 	c.Mapping = NewMappingClient(c.config)
+	c.Membership = NewMembershipClient(c.config)
 	c.Message = NewMessageClient(c.config)
 	c.Node = NewNodeClient(c.config)
 	c.Notice = NewNoticeClient(c.config)
 	c.PartnerSpace = NewPartnerSpaceClient(c.config)
+	c.Person = NewPersonClient(c.config)
+	c.PersonInvitation = NewPersonInvitationClient(c.config)
+	c.PersonSession = NewPersonSessionClient(c.config)
 	c.Phone = NewPhoneClient(c.config)
 	c.PhoneLink = NewPhoneLinkClient(c.config)
 	c.Pin = NewPinClient(c.config)
 	c.Property = NewPropertyClient(c.config)
 	c.PropertyKey = NewPropertyKeyClient(c.config)
+	c.RecoveryCode = NewRecoveryCodeClient(c.config)
 	c.RegisterEntry = NewRegisterEntryClient(c.config)
 	c.Reservation = NewReservationClient(c.config)
 	c.ReservationChange = NewReservationChangeClient(c.config)
 	c.ReservationName = NewReservationNameClient(c.config)
 	c.Secret = NewSecretClient(c.config)
+	c.SignInAttempts = NewSignInAttemptsClient(c.config)
 	c.Slot = NewSlotClient(c.config)
 	c.Space = NewSpaceClient(c.config)
 	c.Stay = NewStayClient(c.config)
@@ -329,6 +361,8 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		App:               NewAppClient(cfg),
 		Arrival:           NewArrivalClient(cfg),
 		Attempts:          NewAttemptsClient(cfg),
+		AuditEntry:        NewAuditEntryClient(cfg),
+		AuditHead:         NewAuditHeadClient(cfg),
 		Bridge:            NewBridgeClient(cfg),
 		CheckInSettings:   NewCheckInSettingsClient(cfg),
 		Code:              NewCodeClient(cfg),
@@ -357,20 +391,26 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Mail:              NewMailClient(cfg),
 		MailSettings:      NewMailSettingsClient(cfg),
 		Mapping:           NewMappingClient(cfg),
+		Membership:        NewMembershipClient(cfg),
 		Message:           NewMessageClient(cfg),
 		Node:              NewNodeClient(cfg),
 		Notice:            NewNoticeClient(cfg),
 		PartnerSpace:      NewPartnerSpaceClient(cfg),
+		Person:            NewPersonClient(cfg),
+		PersonInvitation:  NewPersonInvitationClient(cfg),
+		PersonSession:     NewPersonSessionClient(cfg),
 		Phone:             NewPhoneClient(cfg),
 		PhoneLink:         NewPhoneLinkClient(cfg),
 		Pin:               NewPinClient(cfg),
 		Property:          NewPropertyClient(cfg),
 		PropertyKey:       NewPropertyKeyClient(cfg),
+		RecoveryCode:      NewRecoveryCodeClient(cfg),
 		RegisterEntry:     NewRegisterEntryClient(cfg),
 		Reservation:       NewReservationClient(cfg),
 		ReservationChange: NewReservationChangeClient(cfg),
 		ReservationName:   NewReservationNameClient(cfg),
 		Secret:            NewSecretClient(cfg),
+		SignInAttempts:    NewSignInAttemptsClient(cfg),
 		Slot:              NewSlotClient(cfg),
 		Space:             NewSpaceClient(cfg),
 		Stay:              NewStayClient(cfg),
@@ -399,6 +439,8 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		App:               NewAppClient(cfg),
 		Arrival:           NewArrivalClient(cfg),
 		Attempts:          NewAttemptsClient(cfg),
+		AuditEntry:        NewAuditEntryClient(cfg),
+		AuditHead:         NewAuditHeadClient(cfg),
 		Bridge:            NewBridgeClient(cfg),
 		CheckInSettings:   NewCheckInSettingsClient(cfg),
 		Code:              NewCodeClient(cfg),
@@ -427,20 +469,26 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Mail:              NewMailClient(cfg),
 		MailSettings:      NewMailSettingsClient(cfg),
 		Mapping:           NewMappingClient(cfg),
+		Membership:        NewMembershipClient(cfg),
 		Message:           NewMessageClient(cfg),
 		Node:              NewNodeClient(cfg),
 		Notice:            NewNoticeClient(cfg),
 		PartnerSpace:      NewPartnerSpaceClient(cfg),
+		Person:            NewPersonClient(cfg),
+		PersonInvitation:  NewPersonInvitationClient(cfg),
+		PersonSession:     NewPersonSessionClient(cfg),
 		Phone:             NewPhoneClient(cfg),
 		PhoneLink:         NewPhoneLinkClient(cfg),
 		Pin:               NewPinClient(cfg),
 		Property:          NewPropertyClient(cfg),
 		PropertyKey:       NewPropertyKeyClient(cfg),
+		RecoveryCode:      NewRecoveryCodeClient(cfg),
 		RegisterEntry:     NewRegisterEntryClient(cfg),
 		Reservation:       NewReservationClient(cfg),
 		ReservationChange: NewReservationChangeClient(cfg),
 		ReservationName:   NewReservationNameClient(cfg),
 		Secret:            NewSecretClient(cfg),
+		SignInAttempts:    NewSignInAttemptsClient(cfg),
 		Slot:              NewSlotClient(cfg),
 		Space:             NewSpaceClient(cfg),
 		Stay:              NewStayClient(cfg),
@@ -475,14 +523,16 @@ func (c *Client) Close() error {
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
-		c.Act, c.App, c.Arrival, c.Attempts, c.Bridge, c.CheckInSettings, c.Code,
-		c.Conflict, c.Disclosure, c.DoorRule, c.Endpoint, c.Erasure, c.Event, c.Gate,
-		c.Grant, c.Guesses, c.Guest, c.GuestLink, c.GuestProfile, c.GuestSession,
-		c.Idempotency, c.Integration, c.Invitation, c.Issuer, c.IssuerKey, c.KeySet,
-		c.KeyStatus, c.Kiosk, c.Lock, c.Mail, c.MailSettings, c.Mapping, c.Message,
-		c.Node, c.Notice, c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property,
-		c.PropertyKey, c.RegisterEntry, c.Reservation, c.ReservationChange,
-		c.ReservationName, c.Secret, c.Slot, c.Space, c.Stay, c.Token, c.Tombstone,
+		c.Act, c.App, c.Arrival, c.Attempts, c.AuditEntry, c.AuditHead, c.Bridge,
+		c.CheckInSettings, c.Code, c.Conflict, c.Disclosure, c.DoorRule, c.Endpoint,
+		c.Erasure, c.Event, c.Gate, c.Grant, c.Guesses, c.Guest, c.GuestLink,
+		c.GuestProfile, c.GuestSession, c.Idempotency, c.Integration, c.Invitation,
+		c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus, c.Kiosk, c.Lock, c.Mail,
+		c.MailSettings, c.Mapping, c.Membership, c.Message, c.Node, c.Notice,
+		c.PartnerSpace, c.Person, c.PersonInvitation, c.PersonSession, c.Phone,
+		c.PhoneLink, c.Pin, c.Property, c.PropertyKey, c.RecoveryCode, c.RegisterEntry,
+		c.Reservation, c.ReservationChange, c.ReservationName, c.Secret,
+		c.SignInAttempts, c.Slot, c.Space, c.Stay, c.Token, c.Tombstone,
 	} {
 		n.Use(hooks...)
 	}
@@ -492,14 +542,16 @@ func (c *Client) Use(hooks ...Hook) {
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
-		c.Act, c.App, c.Arrival, c.Attempts, c.Bridge, c.CheckInSettings, c.Code,
-		c.Conflict, c.Disclosure, c.DoorRule, c.Endpoint, c.Erasure, c.Event, c.Gate,
-		c.Grant, c.Guesses, c.Guest, c.GuestLink, c.GuestProfile, c.GuestSession,
-		c.Idempotency, c.Integration, c.Invitation, c.Issuer, c.IssuerKey, c.KeySet,
-		c.KeyStatus, c.Kiosk, c.Lock, c.Mail, c.MailSettings, c.Mapping, c.Message,
-		c.Node, c.Notice, c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property,
-		c.PropertyKey, c.RegisterEntry, c.Reservation, c.ReservationChange,
-		c.ReservationName, c.Secret, c.Slot, c.Space, c.Stay, c.Token, c.Tombstone,
+		c.Act, c.App, c.Arrival, c.Attempts, c.AuditEntry, c.AuditHead, c.Bridge,
+		c.CheckInSettings, c.Code, c.Conflict, c.Disclosure, c.DoorRule, c.Endpoint,
+		c.Erasure, c.Event, c.Gate, c.Grant, c.Guesses, c.Guest, c.GuestLink,
+		c.GuestProfile, c.GuestSession, c.Idempotency, c.Integration, c.Invitation,
+		c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus, c.Kiosk, c.Lock, c.Mail,
+		c.MailSettings, c.Mapping, c.Membership, c.Message, c.Node, c.Notice,
+		c.PartnerSpace, c.Person, c.PersonInvitation, c.PersonSession, c.Phone,
+		c.PhoneLink, c.Pin, c.Property, c.PropertyKey, c.RecoveryCode, c.RegisterEntry,
+		c.Reservation, c.ReservationChange, c.ReservationName, c.Secret,
+		c.SignInAttempts, c.Slot, c.Space, c.Stay, c.Token, c.Tombstone,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -516,6 +568,10 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Arrival.mutate(ctx, m)
 	case *AttemptsMutation:
 		return c.Attempts.mutate(ctx, m)
+	case *AuditEntryMutation:
+		return c.AuditEntry.mutate(ctx, m)
+	case *AuditHeadMutation:
+		return c.AuditHead.mutate(ctx, m)
 	case *BridgeMutation:
 		return c.Bridge.mutate(ctx, m)
 	case *CheckInSettingsMutation:
@@ -572,6 +628,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.MailSettings.mutate(ctx, m)
 	case *MappingMutation:
 		return c.Mapping.mutate(ctx, m)
+	case *MembershipMutation:
+		return c.Membership.mutate(ctx, m)
 	case *MessageMutation:
 		return c.Message.mutate(ctx, m)
 	case *NodeMutation:
@@ -580,6 +638,12 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Notice.mutate(ctx, m)
 	case *PartnerSpaceMutation:
 		return c.PartnerSpace.mutate(ctx, m)
+	case *PersonMutation:
+		return c.Person.mutate(ctx, m)
+	case *PersonInvitationMutation:
+		return c.PersonInvitation.mutate(ctx, m)
+	case *PersonSessionMutation:
+		return c.PersonSession.mutate(ctx, m)
 	case *PhoneMutation:
 		return c.Phone.mutate(ctx, m)
 	case *PhoneLinkMutation:
@@ -590,6 +654,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Property.mutate(ctx, m)
 	case *PropertyKeyMutation:
 		return c.PropertyKey.mutate(ctx, m)
+	case *RecoveryCodeMutation:
+		return c.RecoveryCode.mutate(ctx, m)
 	case *RegisterEntryMutation:
 		return c.RegisterEntry.mutate(ctx, m)
 	case *ReservationMutation:
@@ -600,6 +666,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.ReservationName.mutate(ctx, m)
 	case *SecretMutation:
 		return c.Secret.mutate(ctx, m)
+	case *SignInAttemptsMutation:
+		return c.SignInAttempts.mutate(ctx, m)
 	case *SlotMutation:
 		return c.Slot.mutate(ctx, m)
 	case *SpaceMutation:
@@ -1144,6 +1212,272 @@ func (c *AttemptsClient) mutate(ctx context.Context, m *AttemptsMutation) (Value
 		return (&AttemptsDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Attempts mutation op: %q", m.Op())
+	}
+}
+
+// AuditEntryClient is a client for the AuditEntry schema.
+type AuditEntryClient struct {
+	config
+}
+
+// NewAuditEntryClient returns a client for the AuditEntry from the given config.
+func NewAuditEntryClient(c config) *AuditEntryClient {
+	return &AuditEntryClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `auditentry.Hooks(f(g(h())))`.
+func (c *AuditEntryClient) Use(hooks ...Hook) {
+	c.hooks.AuditEntry = append(c.hooks.AuditEntry, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `auditentry.Intercept(f(g(h())))`.
+func (c *AuditEntryClient) Intercept(interceptors ...Interceptor) {
+	c.inters.AuditEntry = append(c.inters.AuditEntry, interceptors...)
+}
+
+// Create returns a builder for creating a AuditEntry entity.
+func (c *AuditEntryClient) Create() *AuditEntryCreate {
+	mutation := newAuditEntryMutation(c.config, OpCreate)
+	return &AuditEntryCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of AuditEntry entities.
+func (c *AuditEntryClient) CreateBulk(builders ...*AuditEntryCreate) *AuditEntryCreateBulk {
+	return &AuditEntryCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *AuditEntryClient) MapCreateBulk(slice any, setFunc func(*AuditEntryCreate, int)) *AuditEntryCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &AuditEntryCreateBulk{err: fmt.Errorf("calling to AuditEntryClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*AuditEntryCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &AuditEntryCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for AuditEntry.
+func (c *AuditEntryClient) Update() *AuditEntryUpdate {
+	mutation := newAuditEntryMutation(c.config, OpUpdate)
+	return &AuditEntryUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *AuditEntryClient) UpdateOne(_m *AuditEntry) *AuditEntryUpdateOne {
+	mutation := newAuditEntryMutation(c.config, OpUpdateOne, withAuditEntry(_m))
+	return &AuditEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *AuditEntryClient) UpdateOneID(id string) *AuditEntryUpdateOne {
+	mutation := newAuditEntryMutation(c.config, OpUpdateOne, withAuditEntryID(id))
+	return &AuditEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for AuditEntry.
+func (c *AuditEntryClient) Delete() *AuditEntryDelete {
+	mutation := newAuditEntryMutation(c.config, OpDelete)
+	return &AuditEntryDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *AuditEntryClient) DeleteOne(_m *AuditEntry) *AuditEntryDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *AuditEntryClient) DeleteOneID(id string) *AuditEntryDeleteOne {
+	builder := c.Delete().Where(auditentry.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &AuditEntryDeleteOne{builder}
+}
+
+// Query returns a query builder for AuditEntry.
+func (c *AuditEntryClient) Query() *AuditEntryQuery {
+	return &AuditEntryQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeAuditEntry},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a AuditEntry entity by its id.
+func (c *AuditEntryClient) Get(ctx context.Context, id string) (*AuditEntry, error) {
+	return c.Query().Where(auditentry.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *AuditEntryClient) GetX(ctx context.Context, id string) *AuditEntry {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *AuditEntryClient) Hooks() []Hook {
+	return c.hooks.AuditEntry
+}
+
+// Interceptors returns the client interceptors.
+func (c *AuditEntryClient) Interceptors() []Interceptor {
+	return c.inters.AuditEntry
+}
+
+func (c *AuditEntryClient) mutate(ctx context.Context, m *AuditEntryMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&AuditEntryCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&AuditEntryUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&AuditEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&AuditEntryDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown AuditEntry mutation op: %q", m.Op())
+	}
+}
+
+// AuditHeadClient is a client for the AuditHead schema.
+type AuditHeadClient struct {
+	config
+}
+
+// NewAuditHeadClient returns a client for the AuditHead from the given config.
+func NewAuditHeadClient(c config) *AuditHeadClient {
+	return &AuditHeadClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `audithead.Hooks(f(g(h())))`.
+func (c *AuditHeadClient) Use(hooks ...Hook) {
+	c.hooks.AuditHead = append(c.hooks.AuditHead, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `audithead.Intercept(f(g(h())))`.
+func (c *AuditHeadClient) Intercept(interceptors ...Interceptor) {
+	c.inters.AuditHead = append(c.inters.AuditHead, interceptors...)
+}
+
+// Create returns a builder for creating a AuditHead entity.
+func (c *AuditHeadClient) Create() *AuditHeadCreate {
+	mutation := newAuditHeadMutation(c.config, OpCreate)
+	return &AuditHeadCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of AuditHead entities.
+func (c *AuditHeadClient) CreateBulk(builders ...*AuditHeadCreate) *AuditHeadCreateBulk {
+	return &AuditHeadCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *AuditHeadClient) MapCreateBulk(slice any, setFunc func(*AuditHeadCreate, int)) *AuditHeadCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &AuditHeadCreateBulk{err: fmt.Errorf("calling to AuditHeadClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*AuditHeadCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &AuditHeadCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for AuditHead.
+func (c *AuditHeadClient) Update() *AuditHeadUpdate {
+	mutation := newAuditHeadMutation(c.config, OpUpdate)
+	return &AuditHeadUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *AuditHeadClient) UpdateOne(_m *AuditHead) *AuditHeadUpdateOne {
+	mutation := newAuditHeadMutation(c.config, OpUpdateOne, withAuditHead(_m))
+	return &AuditHeadUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *AuditHeadClient) UpdateOneID(id string) *AuditHeadUpdateOne {
+	mutation := newAuditHeadMutation(c.config, OpUpdateOne, withAuditHeadID(id))
+	return &AuditHeadUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for AuditHead.
+func (c *AuditHeadClient) Delete() *AuditHeadDelete {
+	mutation := newAuditHeadMutation(c.config, OpDelete)
+	return &AuditHeadDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *AuditHeadClient) DeleteOne(_m *AuditHead) *AuditHeadDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *AuditHeadClient) DeleteOneID(id string) *AuditHeadDeleteOne {
+	builder := c.Delete().Where(audithead.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &AuditHeadDeleteOne{builder}
+}
+
+// Query returns a query builder for AuditHead.
+func (c *AuditHeadClient) Query() *AuditHeadQuery {
+	return &AuditHeadQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeAuditHead},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a AuditHead entity by its id.
+func (c *AuditHeadClient) Get(ctx context.Context, id string) (*AuditHead, error) {
+	return c.Query().Where(audithead.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *AuditHeadClient) GetX(ctx context.Context, id string) *AuditHead {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *AuditHeadClient) Hooks() []Hook {
+	return c.hooks.AuditHead
+}
+
+// Interceptors returns the client interceptors.
+func (c *AuditHeadClient) Interceptors() []Interceptor {
+	return c.inters.AuditHead
+}
+
+func (c *AuditHeadClient) mutate(ctx context.Context, m *AuditHeadMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&AuditHeadCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&AuditHeadUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&AuditHeadUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&AuditHeadDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown AuditHead mutation op: %q", m.Op())
 	}
 }
 
@@ -4871,6 +5205,139 @@ func (c *MappingClient) mutate(ctx context.Context, m *MappingMutation) (Value, 
 	}
 }
 
+// MembershipClient is a client for the Membership schema.
+type MembershipClient struct {
+	config
+}
+
+// NewMembershipClient returns a client for the Membership from the given config.
+func NewMembershipClient(c config) *MembershipClient {
+	return &MembershipClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `membership.Hooks(f(g(h())))`.
+func (c *MembershipClient) Use(hooks ...Hook) {
+	c.hooks.Membership = append(c.hooks.Membership, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `membership.Intercept(f(g(h())))`.
+func (c *MembershipClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Membership = append(c.inters.Membership, interceptors...)
+}
+
+// Create returns a builder for creating a Membership entity.
+func (c *MembershipClient) Create() *MembershipCreate {
+	mutation := newMembershipMutation(c.config, OpCreate)
+	return &MembershipCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Membership entities.
+func (c *MembershipClient) CreateBulk(builders ...*MembershipCreate) *MembershipCreateBulk {
+	return &MembershipCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *MembershipClient) MapCreateBulk(slice any, setFunc func(*MembershipCreate, int)) *MembershipCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &MembershipCreateBulk{err: fmt.Errorf("calling to MembershipClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*MembershipCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &MembershipCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Membership.
+func (c *MembershipClient) Update() *MembershipUpdate {
+	mutation := newMembershipMutation(c.config, OpUpdate)
+	return &MembershipUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *MembershipClient) UpdateOne(_m *Membership) *MembershipUpdateOne {
+	mutation := newMembershipMutation(c.config, OpUpdateOne, withMembership(_m))
+	return &MembershipUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *MembershipClient) UpdateOneID(id string) *MembershipUpdateOne {
+	mutation := newMembershipMutation(c.config, OpUpdateOne, withMembershipID(id))
+	return &MembershipUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Membership.
+func (c *MembershipClient) Delete() *MembershipDelete {
+	mutation := newMembershipMutation(c.config, OpDelete)
+	return &MembershipDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *MembershipClient) DeleteOne(_m *Membership) *MembershipDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *MembershipClient) DeleteOneID(id string) *MembershipDeleteOne {
+	builder := c.Delete().Where(membership.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &MembershipDeleteOne{builder}
+}
+
+// Query returns a query builder for Membership.
+func (c *MembershipClient) Query() *MembershipQuery {
+	return &MembershipQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeMembership},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Membership entity by its id.
+func (c *MembershipClient) Get(ctx context.Context, id string) (*Membership, error) {
+	return c.Query().Where(membership.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *MembershipClient) GetX(ctx context.Context, id string) *Membership {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *MembershipClient) Hooks() []Hook {
+	return c.hooks.Membership
+}
+
+// Interceptors returns the client interceptors.
+func (c *MembershipClient) Interceptors() []Interceptor {
+	return c.inters.Membership
+}
+
+func (c *MembershipClient) mutate(ctx context.Context, m *MembershipMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&MembershipCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&MembershipUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&MembershipUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&MembershipDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Membership mutation op: %q", m.Op())
+	}
+}
+
 // MessageClient is a client for the Message schema.
 type MessageClient struct {
 	config
@@ -5400,6 +5867,405 @@ func (c *PartnerSpaceClient) mutate(ctx context.Context, m *PartnerSpaceMutation
 		return (&PartnerSpaceDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown PartnerSpace mutation op: %q", m.Op())
+	}
+}
+
+// PersonClient is a client for the Person schema.
+type PersonClient struct {
+	config
+}
+
+// NewPersonClient returns a client for the Person from the given config.
+func NewPersonClient(c config) *PersonClient {
+	return &PersonClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `person.Hooks(f(g(h())))`.
+func (c *PersonClient) Use(hooks ...Hook) {
+	c.hooks.Person = append(c.hooks.Person, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `person.Intercept(f(g(h())))`.
+func (c *PersonClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Person = append(c.inters.Person, interceptors...)
+}
+
+// Create returns a builder for creating a Person entity.
+func (c *PersonClient) Create() *PersonCreate {
+	mutation := newPersonMutation(c.config, OpCreate)
+	return &PersonCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Person entities.
+func (c *PersonClient) CreateBulk(builders ...*PersonCreate) *PersonCreateBulk {
+	return &PersonCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *PersonClient) MapCreateBulk(slice any, setFunc func(*PersonCreate, int)) *PersonCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &PersonCreateBulk{err: fmt.Errorf("calling to PersonClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*PersonCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &PersonCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Person.
+func (c *PersonClient) Update() *PersonUpdate {
+	mutation := newPersonMutation(c.config, OpUpdate)
+	return &PersonUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *PersonClient) UpdateOne(_m *Person) *PersonUpdateOne {
+	mutation := newPersonMutation(c.config, OpUpdateOne, withPerson(_m))
+	return &PersonUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *PersonClient) UpdateOneID(id string) *PersonUpdateOne {
+	mutation := newPersonMutation(c.config, OpUpdateOne, withPersonID(id))
+	return &PersonUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Person.
+func (c *PersonClient) Delete() *PersonDelete {
+	mutation := newPersonMutation(c.config, OpDelete)
+	return &PersonDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *PersonClient) DeleteOne(_m *Person) *PersonDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *PersonClient) DeleteOneID(id string) *PersonDeleteOne {
+	builder := c.Delete().Where(person.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &PersonDeleteOne{builder}
+}
+
+// Query returns a query builder for Person.
+func (c *PersonClient) Query() *PersonQuery {
+	return &PersonQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypePerson},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Person entity by its id.
+func (c *PersonClient) Get(ctx context.Context, id string) (*Person, error) {
+	return c.Query().Where(person.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *PersonClient) GetX(ctx context.Context, id string) *Person {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *PersonClient) Hooks() []Hook {
+	return c.hooks.Person
+}
+
+// Interceptors returns the client interceptors.
+func (c *PersonClient) Interceptors() []Interceptor {
+	return c.inters.Person
+}
+
+func (c *PersonClient) mutate(ctx context.Context, m *PersonMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&PersonCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&PersonUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&PersonUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&PersonDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Person mutation op: %q", m.Op())
+	}
+}
+
+// PersonInvitationClient is a client for the PersonInvitation schema.
+type PersonInvitationClient struct {
+	config
+}
+
+// NewPersonInvitationClient returns a client for the PersonInvitation from the given config.
+func NewPersonInvitationClient(c config) *PersonInvitationClient {
+	return &PersonInvitationClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `personinvitation.Hooks(f(g(h())))`.
+func (c *PersonInvitationClient) Use(hooks ...Hook) {
+	c.hooks.PersonInvitation = append(c.hooks.PersonInvitation, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `personinvitation.Intercept(f(g(h())))`.
+func (c *PersonInvitationClient) Intercept(interceptors ...Interceptor) {
+	c.inters.PersonInvitation = append(c.inters.PersonInvitation, interceptors...)
+}
+
+// Create returns a builder for creating a PersonInvitation entity.
+func (c *PersonInvitationClient) Create() *PersonInvitationCreate {
+	mutation := newPersonInvitationMutation(c.config, OpCreate)
+	return &PersonInvitationCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of PersonInvitation entities.
+func (c *PersonInvitationClient) CreateBulk(builders ...*PersonInvitationCreate) *PersonInvitationCreateBulk {
+	return &PersonInvitationCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *PersonInvitationClient) MapCreateBulk(slice any, setFunc func(*PersonInvitationCreate, int)) *PersonInvitationCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &PersonInvitationCreateBulk{err: fmt.Errorf("calling to PersonInvitationClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*PersonInvitationCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &PersonInvitationCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for PersonInvitation.
+func (c *PersonInvitationClient) Update() *PersonInvitationUpdate {
+	mutation := newPersonInvitationMutation(c.config, OpUpdate)
+	return &PersonInvitationUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *PersonInvitationClient) UpdateOne(_m *PersonInvitation) *PersonInvitationUpdateOne {
+	mutation := newPersonInvitationMutation(c.config, OpUpdateOne, withPersonInvitation(_m))
+	return &PersonInvitationUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *PersonInvitationClient) UpdateOneID(id string) *PersonInvitationUpdateOne {
+	mutation := newPersonInvitationMutation(c.config, OpUpdateOne, withPersonInvitationID(id))
+	return &PersonInvitationUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for PersonInvitation.
+func (c *PersonInvitationClient) Delete() *PersonInvitationDelete {
+	mutation := newPersonInvitationMutation(c.config, OpDelete)
+	return &PersonInvitationDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *PersonInvitationClient) DeleteOne(_m *PersonInvitation) *PersonInvitationDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *PersonInvitationClient) DeleteOneID(id string) *PersonInvitationDeleteOne {
+	builder := c.Delete().Where(personinvitation.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &PersonInvitationDeleteOne{builder}
+}
+
+// Query returns a query builder for PersonInvitation.
+func (c *PersonInvitationClient) Query() *PersonInvitationQuery {
+	return &PersonInvitationQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypePersonInvitation},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a PersonInvitation entity by its id.
+func (c *PersonInvitationClient) Get(ctx context.Context, id string) (*PersonInvitation, error) {
+	return c.Query().Where(personinvitation.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *PersonInvitationClient) GetX(ctx context.Context, id string) *PersonInvitation {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *PersonInvitationClient) Hooks() []Hook {
+	return c.hooks.PersonInvitation
+}
+
+// Interceptors returns the client interceptors.
+func (c *PersonInvitationClient) Interceptors() []Interceptor {
+	return c.inters.PersonInvitation
+}
+
+func (c *PersonInvitationClient) mutate(ctx context.Context, m *PersonInvitationMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&PersonInvitationCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&PersonInvitationUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&PersonInvitationUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&PersonInvitationDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown PersonInvitation mutation op: %q", m.Op())
+	}
+}
+
+// PersonSessionClient is a client for the PersonSession schema.
+type PersonSessionClient struct {
+	config
+}
+
+// NewPersonSessionClient returns a client for the PersonSession from the given config.
+func NewPersonSessionClient(c config) *PersonSessionClient {
+	return &PersonSessionClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `personsession.Hooks(f(g(h())))`.
+func (c *PersonSessionClient) Use(hooks ...Hook) {
+	c.hooks.PersonSession = append(c.hooks.PersonSession, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `personsession.Intercept(f(g(h())))`.
+func (c *PersonSessionClient) Intercept(interceptors ...Interceptor) {
+	c.inters.PersonSession = append(c.inters.PersonSession, interceptors...)
+}
+
+// Create returns a builder for creating a PersonSession entity.
+func (c *PersonSessionClient) Create() *PersonSessionCreate {
+	mutation := newPersonSessionMutation(c.config, OpCreate)
+	return &PersonSessionCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of PersonSession entities.
+func (c *PersonSessionClient) CreateBulk(builders ...*PersonSessionCreate) *PersonSessionCreateBulk {
+	return &PersonSessionCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *PersonSessionClient) MapCreateBulk(slice any, setFunc func(*PersonSessionCreate, int)) *PersonSessionCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &PersonSessionCreateBulk{err: fmt.Errorf("calling to PersonSessionClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*PersonSessionCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &PersonSessionCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for PersonSession.
+func (c *PersonSessionClient) Update() *PersonSessionUpdate {
+	mutation := newPersonSessionMutation(c.config, OpUpdate)
+	return &PersonSessionUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *PersonSessionClient) UpdateOne(_m *PersonSession) *PersonSessionUpdateOne {
+	mutation := newPersonSessionMutation(c.config, OpUpdateOne, withPersonSession(_m))
+	return &PersonSessionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *PersonSessionClient) UpdateOneID(id string) *PersonSessionUpdateOne {
+	mutation := newPersonSessionMutation(c.config, OpUpdateOne, withPersonSessionID(id))
+	return &PersonSessionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for PersonSession.
+func (c *PersonSessionClient) Delete() *PersonSessionDelete {
+	mutation := newPersonSessionMutation(c.config, OpDelete)
+	return &PersonSessionDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *PersonSessionClient) DeleteOne(_m *PersonSession) *PersonSessionDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *PersonSessionClient) DeleteOneID(id string) *PersonSessionDeleteOne {
+	builder := c.Delete().Where(personsession.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &PersonSessionDeleteOne{builder}
+}
+
+// Query returns a query builder for PersonSession.
+func (c *PersonSessionClient) Query() *PersonSessionQuery {
+	return &PersonSessionQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypePersonSession},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a PersonSession entity by its id.
+func (c *PersonSessionClient) Get(ctx context.Context, id string) (*PersonSession, error) {
+	return c.Query().Where(personsession.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *PersonSessionClient) GetX(ctx context.Context, id string) *PersonSession {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *PersonSessionClient) Hooks() []Hook {
+	return c.hooks.PersonSession
+}
+
+// Interceptors returns the client interceptors.
+func (c *PersonSessionClient) Interceptors() []Interceptor {
+	return c.inters.PersonSession
+}
+
+func (c *PersonSessionClient) mutate(ctx context.Context, m *PersonSessionMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&PersonSessionCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&PersonSessionUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&PersonSessionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&PersonSessionDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown PersonSession mutation op: %q", m.Op())
 	}
 }
 
@@ -6068,6 +6934,139 @@ func (c *PropertyKeyClient) mutate(ctx context.Context, m *PropertyKeyMutation) 
 	}
 }
 
+// RecoveryCodeClient is a client for the RecoveryCode schema.
+type RecoveryCodeClient struct {
+	config
+}
+
+// NewRecoveryCodeClient returns a client for the RecoveryCode from the given config.
+func NewRecoveryCodeClient(c config) *RecoveryCodeClient {
+	return &RecoveryCodeClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `recoverycode.Hooks(f(g(h())))`.
+func (c *RecoveryCodeClient) Use(hooks ...Hook) {
+	c.hooks.RecoveryCode = append(c.hooks.RecoveryCode, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `recoverycode.Intercept(f(g(h())))`.
+func (c *RecoveryCodeClient) Intercept(interceptors ...Interceptor) {
+	c.inters.RecoveryCode = append(c.inters.RecoveryCode, interceptors...)
+}
+
+// Create returns a builder for creating a RecoveryCode entity.
+func (c *RecoveryCodeClient) Create() *RecoveryCodeCreate {
+	mutation := newRecoveryCodeMutation(c.config, OpCreate)
+	return &RecoveryCodeCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of RecoveryCode entities.
+func (c *RecoveryCodeClient) CreateBulk(builders ...*RecoveryCodeCreate) *RecoveryCodeCreateBulk {
+	return &RecoveryCodeCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *RecoveryCodeClient) MapCreateBulk(slice any, setFunc func(*RecoveryCodeCreate, int)) *RecoveryCodeCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &RecoveryCodeCreateBulk{err: fmt.Errorf("calling to RecoveryCodeClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*RecoveryCodeCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &RecoveryCodeCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for RecoveryCode.
+func (c *RecoveryCodeClient) Update() *RecoveryCodeUpdate {
+	mutation := newRecoveryCodeMutation(c.config, OpUpdate)
+	return &RecoveryCodeUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *RecoveryCodeClient) UpdateOne(_m *RecoveryCode) *RecoveryCodeUpdateOne {
+	mutation := newRecoveryCodeMutation(c.config, OpUpdateOne, withRecoveryCode(_m))
+	return &RecoveryCodeUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *RecoveryCodeClient) UpdateOneID(id string) *RecoveryCodeUpdateOne {
+	mutation := newRecoveryCodeMutation(c.config, OpUpdateOne, withRecoveryCodeID(id))
+	return &RecoveryCodeUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for RecoveryCode.
+func (c *RecoveryCodeClient) Delete() *RecoveryCodeDelete {
+	mutation := newRecoveryCodeMutation(c.config, OpDelete)
+	return &RecoveryCodeDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *RecoveryCodeClient) DeleteOne(_m *RecoveryCode) *RecoveryCodeDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *RecoveryCodeClient) DeleteOneID(id string) *RecoveryCodeDeleteOne {
+	builder := c.Delete().Where(recoverycode.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &RecoveryCodeDeleteOne{builder}
+}
+
+// Query returns a query builder for RecoveryCode.
+func (c *RecoveryCodeClient) Query() *RecoveryCodeQuery {
+	return &RecoveryCodeQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeRecoveryCode},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a RecoveryCode entity by its id.
+func (c *RecoveryCodeClient) Get(ctx context.Context, id string) (*RecoveryCode, error) {
+	return c.Query().Where(recoverycode.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *RecoveryCodeClient) GetX(ctx context.Context, id string) *RecoveryCode {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *RecoveryCodeClient) Hooks() []Hook {
+	return c.hooks.RecoveryCode
+}
+
+// Interceptors returns the client interceptors.
+func (c *RecoveryCodeClient) Interceptors() []Interceptor {
+	return c.inters.RecoveryCode
+}
+
+func (c *RecoveryCodeClient) mutate(ctx context.Context, m *RecoveryCodeMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&RecoveryCodeCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&RecoveryCodeUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&RecoveryCodeUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&RecoveryCodeDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown RecoveryCode mutation op: %q", m.Op())
+	}
+}
+
 // RegisterEntryClient is a client for the RegisterEntry schema.
 type RegisterEntryClient struct {
 	config
@@ -6730,6 +7729,139 @@ func (c *SecretClient) mutate(ctx context.Context, m *SecretMutation) (Value, er
 		return (&SecretDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Secret mutation op: %q", m.Op())
+	}
+}
+
+// SignInAttemptsClient is a client for the SignInAttempts schema.
+type SignInAttemptsClient struct {
+	config
+}
+
+// NewSignInAttemptsClient returns a client for the SignInAttempts from the given config.
+func NewSignInAttemptsClient(c config) *SignInAttemptsClient {
+	return &SignInAttemptsClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `signinattempts.Hooks(f(g(h())))`.
+func (c *SignInAttemptsClient) Use(hooks ...Hook) {
+	c.hooks.SignInAttempts = append(c.hooks.SignInAttempts, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `signinattempts.Intercept(f(g(h())))`.
+func (c *SignInAttemptsClient) Intercept(interceptors ...Interceptor) {
+	c.inters.SignInAttempts = append(c.inters.SignInAttempts, interceptors...)
+}
+
+// Create returns a builder for creating a SignInAttempts entity.
+func (c *SignInAttemptsClient) Create() *SignInAttemptsCreate {
+	mutation := newSignInAttemptsMutation(c.config, OpCreate)
+	return &SignInAttemptsCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of SignInAttempts entities.
+func (c *SignInAttemptsClient) CreateBulk(builders ...*SignInAttemptsCreate) *SignInAttemptsCreateBulk {
+	return &SignInAttemptsCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *SignInAttemptsClient) MapCreateBulk(slice any, setFunc func(*SignInAttemptsCreate, int)) *SignInAttemptsCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &SignInAttemptsCreateBulk{err: fmt.Errorf("calling to SignInAttemptsClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*SignInAttemptsCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &SignInAttemptsCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for SignInAttempts.
+func (c *SignInAttemptsClient) Update() *SignInAttemptsUpdate {
+	mutation := newSignInAttemptsMutation(c.config, OpUpdate)
+	return &SignInAttemptsUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *SignInAttemptsClient) UpdateOne(_m *SignInAttempts) *SignInAttemptsUpdateOne {
+	mutation := newSignInAttemptsMutation(c.config, OpUpdateOne, withSignInAttempts(_m))
+	return &SignInAttemptsUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *SignInAttemptsClient) UpdateOneID(id string) *SignInAttemptsUpdateOne {
+	mutation := newSignInAttemptsMutation(c.config, OpUpdateOne, withSignInAttemptsID(id))
+	return &SignInAttemptsUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for SignInAttempts.
+func (c *SignInAttemptsClient) Delete() *SignInAttemptsDelete {
+	mutation := newSignInAttemptsMutation(c.config, OpDelete)
+	return &SignInAttemptsDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *SignInAttemptsClient) DeleteOne(_m *SignInAttempts) *SignInAttemptsDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *SignInAttemptsClient) DeleteOneID(id string) *SignInAttemptsDeleteOne {
+	builder := c.Delete().Where(signinattempts.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &SignInAttemptsDeleteOne{builder}
+}
+
+// Query returns a query builder for SignInAttempts.
+func (c *SignInAttemptsClient) Query() *SignInAttemptsQuery {
+	return &SignInAttemptsQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeSignInAttempts},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a SignInAttempts entity by its id.
+func (c *SignInAttemptsClient) Get(ctx context.Context, id string) (*SignInAttempts, error) {
+	return c.Query().Where(signinattempts.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *SignInAttemptsClient) GetX(ctx context.Context, id string) *SignInAttempts {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *SignInAttemptsClient) Hooks() []Hook {
+	return c.hooks.SignInAttempts
+}
+
+// Interceptors returns the client interceptors.
+func (c *SignInAttemptsClient) Interceptors() []Interceptor {
+	return c.inters.SignInAttempts
+}
+
+func (c *SignInAttemptsClient) mutate(ctx context.Context, m *SignInAttemptsMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&SignInAttemptsCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&SignInAttemptsUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&SignInAttemptsUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&SignInAttemptsDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown SignInAttempts mutation op: %q", m.Op())
 	}
 }
 
@@ -7401,22 +8533,26 @@ func (c *TombstoneClient) mutate(ctx context.Context, m *TombstoneMutation) (Val
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		Act, App, Arrival, Attempts, Bridge, CheckInSettings, Code, Conflict,
-		Disclosure, DoorRule, Endpoint, Erasure, Event, Gate, Grant, Guesses, Guest,
-		GuestLink, GuestProfile, GuestSession, Idempotency, Integration, Invitation,
-		Issuer, IssuerKey, KeySet, KeyStatus, Kiosk, Lock, Mail, MailSettings, Mapping,
-		Message, Node, Notice, PartnerSpace, Phone, PhoneLink, Pin, Property,
-		PropertyKey, RegisterEntry, Reservation, ReservationChange, ReservationName,
-		Secret, Slot, Space, Stay, Token, Tombstone []ent.Hook
+		Act, App, Arrival, Attempts, AuditEntry, AuditHead, Bridge, CheckInSettings,
+		Code, Conflict, Disclosure, DoorRule, Endpoint, Erasure, Event, Gate, Grant,
+		Guesses, Guest, GuestLink, GuestProfile, GuestSession, Idempotency,
+		Integration, Invitation, Issuer, IssuerKey, KeySet, KeyStatus, Kiosk, Lock,
+		Mail, MailSettings, Mapping, Membership, Message, Node, Notice, PartnerSpace,
+		Person, PersonInvitation, PersonSession, Phone, PhoneLink, Pin, Property,
+		PropertyKey, RecoveryCode, RegisterEntry, Reservation, ReservationChange,
+		ReservationName, Secret, SignInAttempts, Slot, Space, Stay, Token,
+		Tombstone []ent.Hook
 	}
 	inters struct {
-		Act, App, Arrival, Attempts, Bridge, CheckInSettings, Code, Conflict,
-		Disclosure, DoorRule, Endpoint, Erasure, Event, Gate, Grant, Guesses, Guest,
-		GuestLink, GuestProfile, GuestSession, Idempotency, Integration, Invitation,
-		Issuer, IssuerKey, KeySet, KeyStatus, Kiosk, Lock, Mail, MailSettings, Mapping,
-		Message, Node, Notice, PartnerSpace, Phone, PhoneLink, Pin, Property,
-		PropertyKey, RegisterEntry, Reservation, ReservationChange, ReservationName,
-		Secret, Slot, Space, Stay, Token, Tombstone []ent.Interceptor
+		Act, App, Arrival, Attempts, AuditEntry, AuditHead, Bridge, CheckInSettings,
+		Code, Conflict, Disclosure, DoorRule, Endpoint, Erasure, Event, Gate, Grant,
+		Guesses, Guest, GuestLink, GuestProfile, GuestSession, Idempotency,
+		Integration, Invitation, Issuer, IssuerKey, KeySet, KeyStatus, Kiosk, Lock,
+		Mail, MailSettings, Mapping, Membership, Message, Node, Notice, PartnerSpace,
+		Person, PersonInvitation, PersonSession, Phone, PhoneLink, Pin, Property,
+		PropertyKey, RecoveryCode, RegisterEntry, Reservation, ReservationChange,
+		ReservationName, Secret, SignInAttempts, Slot, Space, Stay, Token,
+		Tombstone []ent.Interceptor
 	}
 )
 

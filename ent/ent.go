@@ -16,6 +16,8 @@ import (
 	"latchkey.dev/ent/app"
 	"latchkey.dev/ent/arrival"
 	"latchkey.dev/ent/attempts"
+	"latchkey.dev/ent/auditentry"
+	"latchkey.dev/ent/audithead"
 	"latchkey.dev/ent/bridge"
 	"latchkey.dev/ent/checkinsettings"
 	"latchkey.dev/ent/code"
@@ -133,6 +135,8 @@ func checkColumn(t, c string) error {
 			app.Table:               app.ValidColumn,
 			arrival.Table:           arrival.ValidColumn,
 			attempts.Table:          attempts.ValidColumn,
+			auditentry.Table:        auditentry.ValidColumn,
+			audithead.Table:         audithead.ValidColumn,
 			bridge.Table:            bridge.ValidColumn,
 			checkinsettings.Table:   checkinsettings.ValidColumn,
 			code.Table:              code.ValidColumn,

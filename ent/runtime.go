@@ -9,6 +9,8 @@ import (
 	"latchkey.dev/ent/app"
 	"latchkey.dev/ent/arrival"
 	"latchkey.dev/ent/attempts"
+	"latchkey.dev/ent/auditentry"
+	"latchkey.dev/ent/audithead"
 	"latchkey.dev/ent/bridge"
 	"latchkey.dev/ent/checkinsettings"
 	"latchkey.dev/ent/code"
@@ -153,6 +155,54 @@ func init() {
 	attemptsDescID := attemptsFields[0].Descriptor()
 	// attempts.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	attempts.IDValidator = attemptsDescID.Validators[0].(func(string) error)
+	auditentryFields := schema.AuditEntry{}.Fields()
+	_ = auditentryFields
+	// auditentryDescPropertyID is the schema descriptor for property_id field.
+	auditentryDescPropertyID := auditentryFields[1].Descriptor()
+	// auditentry.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	auditentry.PropertyIDValidator = auditentryDescPropertyID.Validators[0].(func(string) error)
+	// auditentryDescActor is the schema descriptor for actor field.
+	auditentryDescActor := auditentryFields[4].Descriptor()
+	// auditentry.ActorValidator is a validator for the "actor" field. It is called by the builders before save.
+	auditentry.ActorValidator = auditentryDescActor.Validators[0].(func(string) error)
+	// auditentryDescAction is the schema descriptor for action field.
+	auditentryDescAction := auditentryFields[5].Descriptor()
+	// auditentry.ActionValidator is a validator for the "action" field. It is called by the builders before save.
+	auditentry.ActionValidator = auditentryDescAction.Validators[0].(func(string) error)
+	// auditentryDescFromAddress is the schema descriptor for from_address field.
+	auditentryDescFromAddress := auditentryFields[7].Descriptor()
+	// auditentry.DefaultFromAddress holds the default value on creation for the from_address field.
+	auditentry.DefaultFromAddress = auditentryDescFromAddress.Default.(string)
+	// auditentry.FromAddressValidator is a validator for the "from_address" field. It is called by the builders before save.
+	auditentry.FromAddressValidator = auditentryDescFromAddress.Validators[0].(func(string) error)
+	// auditentryDescReason is the schema descriptor for reason field.
+	auditentryDescReason := auditentryFields[8].Descriptor()
+	// auditentry.DefaultReason holds the default value on creation for the reason field.
+	auditentry.DefaultReason = auditentryDescReason.Default.(string)
+	// auditentry.ReasonValidator is a validator for the "reason" field. It is called by the builders before save.
+	auditentry.ReasonValidator = auditentryDescReason.Validators[0].(func(string) error)
+	// auditentryDescOutcome is the schema descriptor for outcome field.
+	auditentryDescOutcome := auditentryFields[9].Descriptor()
+	// auditentry.OutcomeValidator is a validator for the "outcome" field. It is called by the builders before save.
+	auditentry.OutcomeValidator = auditentryDescOutcome.Validators[0].(func(string) error)
+	// auditentryDescID is the schema descriptor for id field.
+	auditentryDescID := auditentryFields[0].Descriptor()
+	// auditentry.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	auditentry.IDValidator = auditentryDescID.Validators[0].(func(string) error)
+	auditheadFields := schema.AuditHead{}.Fields()
+	_ = auditheadFields
+	// auditheadDescPropertyID is the schema descriptor for property_id field.
+	auditheadDescPropertyID := auditheadFields[1].Descriptor()
+	// audithead.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	audithead.PropertyIDValidator = auditheadDescPropertyID.Validators[0].(func(string) error)
+	// auditheadDescCut is the schema descriptor for cut field.
+	auditheadDescCut := auditheadFields[4].Descriptor()
+	// audithead.DefaultCut holds the default value on creation for the cut field.
+	audithead.DefaultCut = auditheadDescCut.Default.(int64)
+	// auditheadDescID is the schema descriptor for id field.
+	auditheadDescID := auditheadFields[0].Descriptor()
+	// audithead.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	audithead.IDValidator = auditheadDescID.Validators[0].(func(string) error)
 	bridgeFields := schema.Bridge{}.Fields()
 	_ = bridgeFields
 	// bridgeDescPropertyID is the schema descriptor for property_id field.

@@ -22,6 +22,10 @@ type Tx struct {
 	Arrival *ArrivalClient
 	// Attempts is the client for interacting with the Attempts builders.
 	Attempts *AttemptsClient
+	// AuditEntry is the client for interacting with the AuditEntry builders.
+	AuditEntry *AuditEntryClient
+	// AuditHead is the client for interacting with the AuditHead builders.
+	AuditHead *AuditHeadClient
 	// Bridge is the client for interacting with the Bridge builders.
 	Bridge *BridgeClient
 	// CheckInSettings is the client for interacting with the CheckInSettings builders.
@@ -263,6 +267,8 @@ func (tx *Tx) init() {
 	tx.App = NewAppClient(tx.config)
 	tx.Arrival = NewArrivalClient(tx.config)
 	tx.Attempts = NewAttemptsClient(tx.config)
+	tx.AuditEntry = NewAuditEntryClient(tx.config)
+	tx.AuditHead = NewAuditHeadClient(tx.config)
 	tx.Bridge = NewBridgeClient(tx.config)
 	tx.CheckInSettings = NewCheckInSettingsClient(tx.config)
 	tx.Code = NewCodeClient(tx.config)

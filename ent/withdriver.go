@@ -14,6 +14,8 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofApp               AppClient
 		ofArrival           ArrivalClient
 		ofAttempts          AttemptsClient
+		ofAuditEntry        AuditEntryClient
+		ofAuditHead         AuditHeadClient
 		ofBridge            BridgeClient
 		ofCheckInSettings   CheckInSettingsClient
 		ofCode              CodeClient
@@ -73,6 +75,8 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofApp:               AppClient{config: cfg},
 		ofArrival:           ArrivalClient{config: cfg},
 		ofAttempts:          AttemptsClient{config: cfg},
+		ofAuditEntry:        AuditEntryClient{config: cfg},
+		ofAuditHead:         AuditHeadClient{config: cfg},
 		ofBridge:            BridgeClient{config: cfg},
 		ofCheckInSettings:   CheckInSettingsClient{config: cfg},
 		ofCode:              CodeClient{config: cfg},
@@ -131,6 +135,8 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 	all.App = &all.ofApp
 	all.Arrival = &all.ofArrival
 	all.Attempts = &all.ofAttempts
+	all.AuditEntry = &all.ofAuditEntry
+	all.AuditHead = &all.ofAuditHead
 	all.Bridge = &all.ofBridge
 	all.CheckInSettings = &all.ofCheckInSettings
 	all.Code = &all.ofCode

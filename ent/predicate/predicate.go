@@ -18,6 +18,12 @@ type Arrival func(*sql.Selector)
 // Attempts is the predicate function for attempts builders.
 type Attempts func(*sql.Selector)
 
+// AuditEntry is the predicate function for auditentry builders.
+type AuditEntry func(*sql.Selector)
+
+// AuditHead is the predicate function for audithead builders.
+type AuditHead func(*sql.Selector)
+
 // Bridge is the predicate function for bridge builders.
 type Bridge func(*sql.Selector)
 

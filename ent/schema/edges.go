@@ -194,6 +194,10 @@ func (Membership) Edges() []ent.Edge {
 	return append(ownedBy("property", Property.Type, "property_id", entsql.NoAction), ownedBy("person", Person.Type, "person_id", entsql.Cascade)...)
 }
 
+func (AuditHead) Edges() []ent.Edge {
+	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
+}
+
 func (PersonSession) Edges() []ent.Edge {
 	return ownedBy("person", Person.Type, "person_id", entsql.Cascade)
 }
@@ -217,6 +221,7 @@ var WithoutOwner = map[string]string{
 
 	"sign_in_attempts": "a count belongs to a keyed hash of an address, also of one that no person has",
 
+	"audit_entries":       "append-only: a chain of who did what, whose head refers to the property",
 	"acts":                "append-only: it records who opened which door, also of a lock or a stay that is gone",
 	"events":              "append-only: it records what happened to a subject of any kind, also to one that is gone",
 	"reservation_changes": "append-only: a list by time of change, whose rows expire when they are superseded",

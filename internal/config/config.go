@@ -43,6 +43,7 @@ type Config struct {
 	ConnectionsPerAddress int `group:"serve-listen" default:"512" help:"Maximum number of connections of one IPv4 address or IPv6 /64 to each listener. Connections of trusted proxies are not counted: list proxies of many bridges or callers in --trusted-proxies."`
 
 	KeepEvents   time.Duration  `group:"serve-running" default:"365d" help:"How long events (used by explain), notices and closed conflicts are kept. A problem that is still open after that is reported again. Minimum 30d."`
+	KeepAudit    time.Duration  `group:"serve-running" default:"1095d" help:"How long the audit log, who changed or saw what, is kept. Minimum 365d."`
 	KeepStays    time.Duration  `group:"serve-running" default:"400d" help:"How long reservations, their access, phones and events are kept after the end of the stay. After that they are removed, and late changes of the PMS to them are answered with stale. Minimum 30d."`
 	SpacesEvery  time.Duration  `group:"serve-partners" default:"15m" help:"How often the server calls getSpaces of each partner, plus or minus a tenth."`
 	DrainGrace   *time.Duration `group:"serve-running" placeholder:"DURATION" help:"How long a stopping server still answers while it reports that it is not ready, so that load balancers notice. Default: 5s, or 0 if every listener is on loopback."`
@@ -120,6 +121,7 @@ func Default() Config {
 
 		KeepEvents:   365 * 24 * time.Hour,
 		KeepStays:    400 * 24 * time.Hour,
+		KeepAudit:    1095 * 24 * time.Hour,
 		SpacesEvery:  15 * time.Minute,
 		Drain:        20 * time.Second,
 		CallDeadline: 30 * time.Second, ClockOffsetLimit: 2 * time.Second,
@@ -188,6 +190,9 @@ func (c Config) Validate() error {
 		fail("--keep-events must be at least 30d")
 	}
 	// Everything that still needs a stay ends before: access, tokens, PINs, jobs, and answers under an Idempotency-Key.
+	if c.KeepAudit < 365*24*time.Hour {
+		fail("--keep-audit must be at least 365d")
+	}
 	if c.KeepStays < 30*24*time.Hour {
 		fail("--keep-stays must be at least 30d")
 	}

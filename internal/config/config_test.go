@@ -75,6 +75,7 @@ func TestValidate(t *testing.T) {
 		"endless grace":        {func(c *Config) { d := time.Hour; c.DrainGrace = &d }, "--drain-grace"},
 		"no connection":        {func(c *Config) { c.DatabaseConns = 3 }, "--database-conns"},
 		"short memory":         {func(c *Config) { c.KeepEvents = time.Hour }, "--keep-events"},
+		"a forgetful audit":    {func(c *Config) { c.KeepAudit = 300 * 24 * time.Hour }, "--keep-audit"},
 		"stays kept for a day": {func(c *Config) { c.KeepStays = 24 * time.Hour }, "--keep-stays"},
 		"restless":             {func(c *Config) { c.SpacesEvery = 1 }, "--spaces-every"},
 	} {

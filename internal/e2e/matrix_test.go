@@ -120,6 +120,9 @@ var matrix = map[string]rule{
 	"latchkey.property.v1.SessionService/SignOutEverywhere": {"person", "", untouched, invalid},
 	"latchkey.property.v1.SessionService/ChangePassword":    {"person", "", `{}`, invalid},
 
+	"latchkey.property.v1.AuditService/ListEntries":   {"property", "owner", `{}`, ok},
+	"latchkey.property.v1.AuditService/VerifyEntries": {"property", "owner", `{}`, ok},
+
 	"latchkey.admin.v1.OwnerService/CreateOwnerLink":     {"admin", "", `{"propertyId":"prp_0"}`, notFound},
 	"latchkey.admin.v1.PropertyService/CreateProperty":   {"admin", "", `{}`, invalid},
 	"latchkey.admin.v1.PropertyService/ListProperties":   {"admin", "", `{}`, ok},

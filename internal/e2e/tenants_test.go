@@ -98,6 +98,7 @@ var probes = map[string]string{
 	"latchkey.property.v1.MailService/PreviewInvitations":            `{"integrationId":"{int}"}`,
 	"latchkey.property.v1.MailService/SetInvitations":                `{"integrationId":"{int}"}`,
 	"latchkey.property.v1.SessionService/EndSession":                 `{"id":"{pss}"}`,
+	"latchkey.property.v1.AuditService/ListEntries":                  `{"pageSize":1}`,
 	"latchkey.property.v1.NoticeService/ListNotices":                 `{"pageSize":1}`,
 	"latchkey.property.v1.NoticeService/MarkNoticesRead":             `{"ids":["{ntc}"]}`,
 	"latchkey.property.v1.KioskService/ResetKiosk":                   `{"id":"{ksk}"}`,

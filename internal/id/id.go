@@ -50,6 +50,7 @@ const (
 	PersonLink  = "pln"
 	PersonSess  = "pss"
 	Recovery    = "rcd"
+	AuditEntry  = "aud"
 )
 
 // length is the length of a ULID as text.
@@ -80,6 +81,12 @@ func (s *source) next(now time.Time) string {
 	}
 	s.last = ms
 	return strings.ToLower(u.String())
+}
+
+// IsID reports whether s has the format of an identifier with any prefix.
+func IsID(s string) bool {
+	prefix, _, ok := strings.Cut(s, "_")
+	return ok && len(prefix) == 3 && Valid(prefix, s)
 }
 
 // Valid reports whether s has the format of an identifier with this prefix. It does not check that the object exists.

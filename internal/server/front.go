@@ -82,6 +82,7 @@ func registerREST(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientCo
 		propertyv1.RegisterReservationServiceHandlerClient(ctx, mux, propertyv1.NewReservationServiceClient(conn)),
 		propertyv1.RegisterDayServiceHandlerClient(ctx, mux, propertyv1.NewDayServiceClient(conn)),
 		propertyv1.RegisterKioskServiceHandlerClient(ctx, mux, propertyv1.NewKioskServiceClient(conn)),
+		propertyv1.RegisterAuditServiceHandlerClient(ctx, mux, propertyv1.NewAuditServiceClient(conn)),
 		propertyv1.RegisterSessionServiceHandlerClient(ctx, mux, propertyv1.NewSessionServiceClient(conn)),
 		propertyv1.RegisterGuestRegisterServiceHandlerClient(ctx, mux, propertyv1.NewGuestRegisterServiceClient(conn)),
 		guestv1.RegisterLinkServiceHandlerClient(ctx, mux, guestv1.NewLinkServiceClient(conn)),

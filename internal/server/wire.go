@@ -36,6 +36,7 @@ import (
 	partnerapi "latchkey.dev/internal/api/partner"
 	propertyapi "latchkey.dev/internal/api/property"
 	"latchkey.dev/internal/api/rest"
+	"latchkey.dev/internal/audit"
 	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/bridgelink"
 	"latchkey.dev/internal/checkin"
@@ -195,6 +196,9 @@ func (s *Server) wireAPI(p *parts) (err error) {
 		Static:         p.staticValidation(),
 		Exact:          []string{"latchkey.property.v1", "latchkey.admin.v1"},
 		Explain:        db.Explain,
+		Audit: func(ctx context.Context, r audit.Record) error {
+			return s.db.Write(ctx, func(tx *db.Tx) error { return audit.Append(tx, s.keys, r) })
+		},
 		Inner:          s.inner(p),
 		TrustedProxies: s.cfg.TrustedProxies, Deadline: s.cfg.CallDeadline,
 		Limits: chain.Limits{
@@ -323,6 +327,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	propertyv1.RegisterMailServiceServer(to, propertyapi.NewMails(deps, propertyapi.Mails{Preview: p.invitations.Preview, Switch: p.invitations.Switch, Test: p.mails.Test, Resend: p.mails.Resend, Listed: p.mailServers.Lists}))
 	propertyv1.RegisterKioskServiceServer(to, services.Kiosk)
 	propertyv1.RegisterGuestRegisterServiceServer(to, services.Register)
+	propertyv1.RegisterAuditServiceServer(to, services.Audit)
 	propertyv1.RegisterPrivacyServiceServer(to, services.Privacy)
 	propertyv1.RegisterMessageServiceServer(to, &propertyapi.Messages{Deps: deps, Feed: p.feed})
 	for method, render := range propertyapi.Renderers(deps) {

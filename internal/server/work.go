@@ -40,7 +40,7 @@ func (s *Server) wireWork(p *parts) {
 		p.smartKeys.Sweep(),
 		worker.CheckIns{Service: p.checkIns, Log: s.log, Every: s.sweep}.Sweep(),
 		worker.Retention{Reservations: p.reservations, Log: s.log}.Sweep(),
-	}, worker.Maintenance{Keys: s.keys, Log: s.log, Every: s.sweep, KeepEvents: s.cfg.KeepEvents}.Sweeps())
+	}, worker.Maintenance{Keys: s.keys, Log: s.log, Every: s.sweep, KeepEvents: s.cfg.KeepEvents, KeepAudit: s.cfg.KeepAudit}.Sweeps())
 	p.background["work for all"] = func(ctx context.Context) error {
 		return worker.Run(ctx, measuredLease{s.lease(), s.measures}, s.log, p.dispatcher, sweeps...)
 	}

@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/ent/idempotency"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/access/code"
+	"latchkey.dev/internal/audit"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
@@ -30,6 +31,7 @@ type Maintenance struct {
 	Keys       *keyring.Ring
 	Log        *slog.Logger
 	Every      time.Duration // Every is the interval of the sweeps that end access and check links; 0 means 15 s
+	KeepAudit  time.Duration // KeepAudit is the retention of the audit log
 	KeepEvents time.Duration // KeepEvents is the retention of events, notices and closed conflicts
 }
 
@@ -72,6 +74,9 @@ func (m Maintenance) Sweeps() []Sweep {
 		m.deletion("guests' profiles", profileRetention, guest.DeleteUnusedProfiles),
 		m.deletion("guests' links and sessions", guestRetention, guest.DeleteExpired),
 		m.deletion("proofs of erasures", 0, guest.DeleteErasures),
+		m.deletion("audit log", m.KeepAudit, func(tx *db.Tx, before time.Time, limit int) (int, error) {
+			return audit.DeleteOld(tx, m.Keys, before, limit)
+		}),
 		m.deletion("links and sessions of people", 0, staff.DeleteExpired),
 		m.deletion("tombstones", reservation.TombstoneRetention, reservation.DeleteTombstones),
 	}

@@ -190,3 +190,13 @@ CREATE INDEX "personsession_person_id" ON "person_sessions" ("person_id");
 CREATE TABLE "recovery_codes" ("id" character varying NOT NULL, "mac" bytea NOT NULL, "used_at" timestamptz NULL, "person_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "recovery_codes_people_person" FOREIGN KEY ("person_id") REFERENCES "people" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
 -- create index "recoverycode_person_id" to table: "recovery_codes"
 CREATE INDEX "recoverycode_person_id" ON "recovery_codes" ("person_id");
+-- create "audit_entries" table
+CREATE TABLE "audit_entries" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "seq" bigint NOT NULL, "at" timestamptz NOT NULL, "actor" character varying NOT NULL, "action" character varying NOT NULL, "subjects" jsonb NOT NULL, "from_address" character varying NOT NULL DEFAULT '', "reason" character varying NOT NULL DEFAULT '', "outcome" character varying NOT NULL, "previous" bytea NOT NULL, "hash" bytea NOT NULL, PRIMARY KEY ("id"));
+-- create index "auditentry_at" to table: "audit_entries"
+CREATE INDEX "auditentry_at" ON "audit_entries" ("at");
+-- create index "auditentry_property_id_seq" to table: "audit_entries"
+CREATE UNIQUE INDEX "auditentry_property_id_seq" ON "audit_entries" ("property_id", "seq");
+-- create "audit_heads" table
+CREATE TABLE "audit_heads" ("id" character varying NOT NULL, "seq" bigint NOT NULL, "hash" bytea NOT NULL, "cut" bigint NOT NULL DEFAULT 0, "cut_hash" bytea NOT NULL, "mac" bytea NOT NULL, "property_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "audit_heads_properties_property" FOREIGN KEY ("property_id") REFERENCES "properties" ("id") ON UPDATE NO ACTION ON DELETE NO ACTION);
+-- create index "audithead_property_id" to table: "audit_heads"
+CREATE INDEX "audithead_property_id" ON "audit_heads" ("property_id");

@@ -198,3 +198,13 @@ CREATE INDEX `recoverycode_person_id` ON `recovery_codes` (`person_id`);
 CREATE TABLE `sign_in_attempts` (`id` text NOT NULL, `began_at` datetime NOT NULL, `last_at` datetime NOT NULL, `count` integer NOT NULL DEFAULT (0), PRIMARY KEY (`id`));
 -- create index "signinattempts_last_at" to table: "sign_in_attempts"
 CREATE INDEX `signinattempts_last_at` ON `sign_in_attempts` (`last_at`);
+-- create "audit_entries" table
+CREATE TABLE `audit_entries` (`id` text NOT NULL, `property_id` text NOT NULL, `seq` integer NOT NULL, `at` datetime NOT NULL, `actor` text NOT NULL, `action` text NOT NULL, `subjects` json NOT NULL, `from_address` text NOT NULL DEFAULT (''), `reason` text NOT NULL DEFAULT (''), `outcome` text NOT NULL, `previous` blob NOT NULL, `hash` blob NOT NULL, PRIMARY KEY (`id`));
+-- create index "auditentry_property_id_seq" to table: "audit_entries"
+CREATE UNIQUE INDEX `auditentry_property_id_seq` ON `audit_entries` (`property_id`, `seq`);
+-- create index "auditentry_at" to table: "audit_entries"
+CREATE INDEX `auditentry_at` ON `audit_entries` (`at`);
+-- create "audit_heads" table
+CREATE TABLE `audit_heads` (`id` text NOT NULL, `seq` integer NOT NULL, `hash` blob NOT NULL, `cut` integer NOT NULL DEFAULT (0), `cut_hash` blob NOT NULL, `mac` blob NOT NULL, `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `audit_heads_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE NO ACTION);
+-- create index "audithead_property_id" to table: "audit_heads"
+CREATE INDEX `audithead_property_id` ON `audit_heads` (`property_id`);

@@ -131,6 +131,70 @@ var (
 			},
 		},
 	}
+	// AuditEntriesColumns holds the columns for the "audit_entries" table.
+	AuditEntriesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "seq", Type: field.TypeInt64},
+		{Name: "at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "actor", Type: field.TypeString, Size: 120},
+		{Name: "action", Type: field.TypeString, Size: 120},
+		{Name: "subjects", Type: field.TypeJSON},
+		{Name: "from_address", Type: field.TypeString, Size: 64, Default: ""},
+		{Name: "reason", Type: field.TypeString, Size: 500, Default: ""},
+		{Name: "outcome", Type: field.TypeString, Size: 8},
+		{Name: "previous", Type: field.TypeBytes},
+		{Name: "hash", Type: field.TypeBytes},
+	}
+	// AuditEntriesTable holds the schema information for the "audit_entries" table.
+	AuditEntriesTable = &schema.Table{
+		Name:       "audit_entries",
+		Columns:    AuditEntriesColumns,
+		PrimaryKey: []*schema.Column{AuditEntriesColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "auditentry_property_id_seq",
+				Unique:  true,
+				Columns: []*schema.Column{AuditEntriesColumns[1], AuditEntriesColumns[2]},
+			},
+			{
+				Name:    "auditentry_at",
+				Unique:  false,
+				Columns: []*schema.Column{AuditEntriesColumns[3]},
+			},
+		},
+	}
+	// AuditHeadsColumns holds the columns for the "audit_heads" table.
+	AuditHeadsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "seq", Type: field.TypeInt64},
+		{Name: "hash", Type: field.TypeBytes},
+		{Name: "cut", Type: field.TypeInt64, Default: 0},
+		{Name: "cut_hash", Type: field.TypeBytes},
+		{Name: "mac", Type: field.TypeBytes},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+	}
+	// AuditHeadsTable holds the schema information for the "audit_heads" table.
+	AuditHeadsTable = &schema.Table{
+		Name:       "audit_heads",
+		Columns:    AuditHeadsColumns,
+		PrimaryKey: []*schema.Column{AuditHeadsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "audit_heads_properties_property",
+				Columns:    []*schema.Column{AuditHeadsColumns[6]},
+				RefColumns: []*schema.Column{PropertiesColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "audithead_property_id",
+				Unique:  false,
+				Columns: []*schema.Column{AuditHeadsColumns[6]},
+			},
+		},
+	}
 	// BridgesColumns holds the columns for the "bridges" table.
 	BridgesColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
@@ -2369,6 +2433,8 @@ var (
 		AppsTable,
 		ArrivalsTable,
 		AttemptsTable,
+		AuditEntriesTable,
+		AuditHeadsTable,
 		BridgesTable,
 		CheckInSettingsTable,
 		CodesTable,
@@ -2439,6 +2505,13 @@ func init() {
 	AttemptsTable.ForeignKeys[0].RefTable = PropertiesTable
 	AttemptsTable.Annotation = &entsql.Annotation{
 		Table: "attempts",
+	}
+	AuditEntriesTable.Annotation = &entsql.Annotation{
+		Table: "audit_entries",
+	}
+	AuditHeadsTable.ForeignKeys[0].RefTable = PropertiesTable
+	AuditHeadsTable.Annotation = &entsql.Annotation{
+		Table: "audit_heads",
 	}
 	BridgesTable.ForeignKeys[0].RefTable = PropertiesTable
 	BridgesTable.Annotation = &entsql.Annotation{

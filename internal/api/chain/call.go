@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/protobuf/proto"
 
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/jsonpb"
@@ -82,6 +83,9 @@ type Call struct {
 	actor          actor.Actor   // authenticated caller; zero before authentication
 	idempotencyKey string        // value of the Idempotency-Key header
 	refusal        error         // error with which the call is refused; nil if it is accepted
+
+	request  proto.Message // of a unary call
+	recorded bool          // the audit log has the entry of the call
 
 	running     bool   // Unary or Stream has begun to run the call
 	releaseSlot func() // ends the count of the call in unfinishedCalls; nil if it is not counted

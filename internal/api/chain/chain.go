@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/audit"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/fault"
 )
@@ -55,6 +56,8 @@ type Config struct {
 	Static map[string]func(proto.Message) []fault.Field
 	// Exact lists the proto packages in which an unknown JSON field is an error. Other packages ignore unknown fields.
 	Exact []string
+	// Audit stores what the audit log records of a call that did not store it in its own change, such as a refused one; optional.
+	Audit func(ctx context.Context, r audit.Record) error
 	// Explain converts a storage error without a fault to a fault; optional.
 	Explain func(error) error
 	// Inner runs after the chain, directly before unary handlers; optional.
@@ -78,6 +81,7 @@ type Chain struct {
 	static         map[string]func(proto.Message) []fault.Field
 	strictPackages []string
 	explainStorage func(error) error
+	audit          func(ctx context.Context, r audit.Record) error
 	inner          Interceptor
 	proxies        []netip.Prefix
 	deadline       time.Duration
@@ -101,7 +105,7 @@ func New(cfg Config) (*Chain, error) {
 		return nil, fmt.Errorf("chain: metrics: %w", err)
 	}
 	c := &Chain{
-		log: cfg.Logger, clock: cfg.Clock, auth: cfg.Authenticators, handlerFields: cfg.Own, static: cfg.Static, strictPackages: cfg.Exact, explainStorage: cfg.Explain, inner: cfg.Inner, proxies: cfg.TrustedProxies,
+		log: cfg.Logger, clock: cfg.Clock, auth: cfg.Authenticators, handlerFields: cfg.Own, static: cfg.Static, strictPackages: cfg.Exact, explainStorage: cfg.Explain, audit: cfg.Audit, inner: cfg.Inner, proxies: cfg.TrustedProxies,
 		deadline: cfg.Deadline, metrics: m,
 		public: map[string]bool{}, methods: map[string]*method{},
 		calls:      newLimiter("calls", cfg.Limits.PerMinute, cfg.Limits.Burst),

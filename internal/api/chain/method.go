@@ -105,6 +105,9 @@ func (c *Chain) registerService(desc *grpc.ServiceDesc) error {
 		if !m.access.GetAnonymous() && c.auth[m.area] == nil {
 			return fmt.Errorf("chain: %s: there is no authenticator for %s", full, m.area)
 		}
+		if m.streams && m.isAudited() {
+			return fmt.Errorf("chain: %s: a stream has no entry in the audit log", full)
+		}
 		if err := m.excludeFromValidation(c.handlerFields[full], md.Input()); err != nil {
 			return fmt.Errorf("chain: %s: %w", full, err)
 		}
@@ -120,8 +123,8 @@ func checkRight(rule *rpcv1.Access) error {
 		return errors.New("it has a role for tokens and no right for people")
 	case right != "" && !staff.IsRight(right):
 		return fmt.Errorf("there is no right %q", right)
-	case right == "" && rule.GetStepUp():
-		return errors.New("step_up needs a right")
+	case right == "" && (rule.GetStepUp() || rule.GetReveals()):
+		return errors.New("step_up and reveals need a right")
 	}
 	return nil
 }

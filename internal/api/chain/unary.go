@@ -15,7 +15,9 @@ import (
 func (c *Chain) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	ctx, call := c.startCall(ctx, info.FullMethod)
 	defer call.End()
+	call.request, _ = req.(proto.Message)
 	resp, err := c.runUnary(ctx, call, req, info, handler)
+	err = c.recordCall(ctx, call, err)
 	failed := c.finish(ctx, call, err)
 	// SetHeader fails only if the client has disconnected.
 	_ = grpc.SetHeader(ctx, call.header)

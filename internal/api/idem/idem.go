@@ -21,6 +21,7 @@ import (
 	rpcv1 "latchkey.dev/gen/latchkey/rpc/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/chain"
+	"latchkey.dev/internal/audit"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
@@ -168,6 +169,9 @@ func Write[R proto.Message](ctx context.Context, m *Memory, change func(tx *db.T
 		if answer, err = change(tx); err != nil {
 			return err
 		}
+		if err := m.recordCall(ctx, tx, answer); err != nil {
+			return err
+		}
 		c, _ := ctx.Value(claimKey{}).(*claim)
 		if c == nil {
 			return nil
@@ -178,7 +182,17 @@ func Write[R proto.Message](ctx context.Context, m *Memory, change func(tx *db.T
 		var none R
 		return none, err
 	}
+	chain.From(ctx).MarkRecorded()
 	return answer, nil
+}
+
+// recordCall writes the entry of a call to the audit log, in the transaction of its change.
+func (m *Memory) recordCall(ctx context.Context, tx *db.Tx, answer proto.Message) error {
+	r, ok := chain.From(ctx).AuditRecord(answer, audit.Done)
+	if !ok {
+		return nil
+	}
+	return audit.Append(tx, m.Keys, r)
 }
 
 func (m *Memory) storeAnswer(tx *db.Tx, c *claim, answer proto.Message) error {

@@ -70,6 +70,7 @@ type Services struct {
 	Reservation propertyv1.ReservationServiceServer
 	Kiosk       propertyv1.KioskServiceServer
 	Register    propertyv1.GuestRegisterServiceServer
+	Audit       propertyv1.AuditServiceServer
 	Privacy     propertyv1.PrivacyServiceServer
 }
 
@@ -88,6 +89,7 @@ func New(d Deps) *Services {
 		Reservation: &reservations{Deps: d},
 		Kiosk:       &kiosks{Deps: d},
 		Register:    &register{Deps: d},
+		Audit:       &auditLog{Deps: d},
 		Privacy:     &privacy{Deps: d},
 	}
 }

@@ -91,6 +91,7 @@ var acrossProperties = map[string]string{
 	"credential.List":                     "the operator's tokens belong to no property",
 	"credential.Revoke":                   "the operator's tokens belong to no property",
 	"credential.Sweep":                    sweep,
+	"audit.DeleteOld":                     sweep,
 	"staff.findLink":                      secret,
 	"staff.useLink":                       secret,
 	"staff.Places":                        "the person proved who they are by a session, and sees their own properties",

@@ -44,6 +44,18 @@ const (
 	Reason_REASON_SCOPE_MISSING Reason = 6
 	// 403. The member of staff lacks the role named in the message.
 	Reason_REASON_ROLE_MISSING Reason = 7
+	// 403. The role of the signed-in person lacks the right named in the message.
+	Reason_REASON_RIGHT_MISSING Reason = 180
+	// 403. Only a signed-in person may call this, not a token.
+	Reason_REASON_PERSON_REQUIRED Reason = 181
+	// 400. A signed-in person must name the property of the call in the header Latchkey-Property.
+	Reason_REASON_PROPERTY_REQUIRED Reason = 182
+	// 403. The signed-in person must first confirm their second factor again.
+	Reason_REASON_SECOND_FACTOR_REQUIRED Reason = 183
+	// 404. The link is mistyped, used, replaced or too old.
+	Reason_REASON_INVITATION_NOT_FOUND Reason = 184
+	// 404. The person has no such session.
+	Reason_REASON_SESSION_NOT_FOUND Reason = 185
 	// 403. The guest has not shared this.
 	Reason_REASON_NOT_SHARED Reason = 8
 	// 403. Guest data is readable only while the guest is staying.
@@ -291,6 +303,12 @@ var (
 		5:   "REASON_INVALID_CREDENTIALS",
 		6:   "REASON_SCOPE_MISSING",
 		7:   "REASON_ROLE_MISSING",
+		180: "REASON_RIGHT_MISSING",
+		181: "REASON_PERSON_REQUIRED",
+		182: "REASON_PROPERTY_REQUIRED",
+		183: "REASON_SECOND_FACTOR_REQUIRED",
+		184: "REASON_INVITATION_NOT_FOUND",
+		185: "REASON_SESSION_NOT_FOUND",
 		8:   "REASON_NOT_SHARED",
 		9:   "REASON_OUTSIDE_STAY",
 		10:  "REASON_RESERVATION_NOT_FOUND",
@@ -416,6 +434,12 @@ var (
 		"REASON_INVALID_CREDENTIALS":       5,
 		"REASON_SCOPE_MISSING":             6,
 		"REASON_ROLE_MISSING":              7,
+		"REASON_RIGHT_MISSING":             180,
+		"REASON_PERSON_REQUIRED":           181,
+		"REASON_PROPERTY_REQUIRED":         182,
+		"REASON_SECOND_FACTOR_REQUIRED":    183,
+		"REASON_INVITATION_NOT_FOUND":      184,
+		"REASON_SESSION_NOT_FOUND":         185,
 		"REASON_NOT_SHARED":                8,
 		"REASON_OUTSIDE_STAY":              9,
 		"REASON_RESERVATION_NOT_FOUND":     10,
@@ -674,7 +698,7 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
 	"\adetails\x18\x06 \x03(\v2\x14.google.protobuf.AnyR\adetails\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId*\xe5\x19\n" +
+	"request_id\x18\a \x01(\tR\trequestId*\xa1\x1b\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_INVALID_FIELDS\x10\x01\x12\x13\n" +
@@ -683,7 +707,13 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x1dREASON_IDEMPOTENCY_KEY_REUSED\x10\x04\x12\x1e\n" +
 	"\x1aREASON_INVALID_CREDENTIALS\x10\x05\x12\x18\n" +
 	"\x14REASON_SCOPE_MISSING\x10\x06\x12\x17\n" +
-	"\x13REASON_ROLE_MISSING\x10\a\x12\x15\n" +
+	"\x13REASON_ROLE_MISSING\x10\a\x12\x19\n" +
+	"\x14REASON_RIGHT_MISSING\x10\xb4\x01\x12\x1b\n" +
+	"\x16REASON_PERSON_REQUIRED\x10\xb5\x01\x12\x1d\n" +
+	"\x18REASON_PROPERTY_REQUIRED\x10\xb6\x01\x12\"\n" +
+	"\x1dREASON_SECOND_FACTOR_REQUIRED\x10\xb7\x01\x12 \n" +
+	"\x1bREASON_INVITATION_NOT_FOUND\x10\xb8\x01\x12\x1d\n" +
+	"\x18REASON_SESSION_NOT_FOUND\x10\xb9\x01\x12\x15\n" +
 	"\x11REASON_NOT_SHARED\x10\b\x12\x17\n" +
 	"\x13REASON_OUTSIDE_STAY\x10\t\x12 \n" +
 	"\x1cREASON_RESERVATION_NOT_FOUND\x10\n" +

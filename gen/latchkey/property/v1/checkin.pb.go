@@ -950,7 +950,7 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.StaffCheckInR\x04data\"K\n" +
 	"\x17ResendInvitationRequest\x120\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\"\x1a\n" +
-	"\x18ResendInvitationResponse2\xbb\x12\n" +
+	"\x18ResendInvitationResponse2\xbf\x12\n" +
 	"\x0eCheckInService\x12\xb8\x01\n" +
 	"\x12GetCheckInSettings\x12/.latchkey.property.v1.GetCheckInSettingsRequest\x1a0.latchkey.property.v1.GetCheckInSettingsResponse\"?\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x02\x1f\x12\x1d/v1/property/checkIn/settings\x12\xc7\x01\n" +
 	"\x15UpdateCheckInSettings\x122.latchkey.property.v1.UpdateCheckInSettingsRequest\x1a3.latchkey.property.v1.UpdateCheckInSettingsResponse\"E\xaa\xbc\x18\x19\x1a\x05owner \x012\x0emanageSettings\x82\xd3\xe4\x93\x02\":\x01*2\x1d/v1/property/checkIn/settings\x12\xaf\x01\n" +
@@ -961,15 +961,15 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"ClearStage\x12'.latchkey.property.v1.ClearStageRequest\x1a(.latchkey.property.v1.ClearStageResponse\"h\xaa\xbc\x18\x1c\x1a\boperator \x012\x0emanageCheckIns\x82\xd3\xe4\x93\x02B:\x01*\"=/v1/property/reservations/{reservation_id}/checkIn:clearStage\x12\xc1\x01\n" +
 	"\bAskAgain\x12%.latchkey.property.v1.AskAgainRequest\x1a&.latchkey.property.v1.AskAgainResponse\"f\xaa\xbc\x18\x1c\x1a\boperator \x012\x0emanageCheckIns\x82\xd3\xe4\x93\x02@:\x01*\";/v1/property/reservations/{reservation_id}/checkIn:askAgain\x12\xbd\x01\n" +
 	"\aEndCall\x12$.latchkey.property.v1.EndCallRequest\x1a%.latchkey.property.v1.EndCallResponse\"e\xaa\xbc\x18\x1c\x1a\boperator \x012\x0emanageCheckIns\x82\xd3\xe4\x93\x02?:\x01*\":/v1/property/reservations/{reservation_id}/checkIn:endCall\x12\xda\x01\n" +
-	"\x10ResendInvitation\x12-.latchkey.property.v1.ResendInvitationRequest\x1a..latchkey.property.v1.ResendInvitationResponse\"g\xaa\xbc\x18\x1c\x1a\boperator \x012\x0emanageCheckIns\x82\xd3\xe4\x93\x02A:\x01*\"</v1/property/reservations/{reservation_id}/invitation:resend\x12\xb4\x01\n" +
+	"\x10ResendInvitation\x12-.latchkey.property.v1.ResendInvitationRequest\x1a..latchkey.property.v1.ResendInvitationResponse\"g\xaa\xbc\x18\x1c\x1a\boperator \x012\x0emanageCheckIns\x82\xd3\xe4\x93\x02A:\x01*\"</v1/property/reservations/{reservation_id}/invitation:resend\x12\xb6\x01\n" +
 	"\n" +
-	"ListGuests\x12'.latchkey.property.v1.ListGuestsRequest\x1a(.latchkey.property.v1.ListGuestsResponse\"S\xaa\xbc\x18\x16\x1a\boperator2\n" +
-	"readGuests\x82\xd3\xe4\x93\x023\x121/v1/property/reservations/{reservation_id}/guests\x12\xb8\x01\n" +
+	"ListGuests\x12'.latchkey.property.v1.ListGuestsRequest\x1a(.latchkey.property.v1.ListGuestsResponse\"U\xaa\xbc\x18\x18\x1a\boperator2\n" +
+	"readGuests@\x01\x82\xd3\xe4\x93\x023\x121/v1/property/reservations/{reservation_id}/guests\x12\xb8\x01\n" +
 	"\vListDevices\x12(.latchkey.property.v1.ListDevicesRequest\x1a).latchkey.property.v1.ListDevicesResponse\"T\xaa\xbc\x18\x16\x1a\boperator2\n" +
 	"readGuests\x82\xd3\xe4\x93\x024\x122/v1/property/reservations/{reservation_id}/devices\x12\xc4\x01\n" +
-	"\tEndDevice\x12&.latchkey.property.v1.EndDeviceRequest\x1a'.latchkey.property.v1.EndDeviceResponse\"f\xaa\xbc\x18\x1c\x1a\boperator \x012\x0emanageCheckIns\x82\xd3\xe4\x93\x02@:\x01*\";/v1/property/reservations/{reservation_id}/devices/{id}:end\x12\xcf\x01\n" +
-	"\fGetSignature\x12).latchkey.property.v1.GetSignatureRequest\x1a*.latchkey.property.v1.GetSignatureResponse\"h\xaa\xbc\x18\x16\x1a\boperator2\n" +
-	"readGuests\x82\xd3\xe4\x93\x02H\x12F/v1/property/reservations/{reservation_id}/guests/{guest_id}/signatureB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
+	"\tEndDevice\x12&.latchkey.property.v1.EndDeviceRequest\x1a'.latchkey.property.v1.EndDeviceResponse\"f\xaa\xbc\x18\x1c\x1a\boperator \x012\x0emanageCheckIns\x82\xd3\xe4\x93\x02@:\x01*\";/v1/property/reservations/{reservation_id}/devices/{id}:end\x12\xd1\x01\n" +
+	"\fGetSignature\x12).latchkey.property.v1.GetSignatureRequest\x1a*.latchkey.property.v1.GetSignatureResponse\"j\xaa\xbc\x18\x18\x1a\boperator2\n" +
+	"readGuests@\x01\x82\xd3\xe4\x93\x02H\x12F/v1/property/reservations/{reservation_id}/guests/{guest_id}/signatureB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
 	file_latchkey_property_v1_checkin_proto_rawDescOnce sync.Once

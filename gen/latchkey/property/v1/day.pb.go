@@ -570,10 +570,10 @@ const file_latchkey_property_v1_day_proto_rawDesc = "" +
 	"\x05stops\x18\x02 \x03(\tR\x05stops\x12#\n" +
 	"\rform_complete\x18\x03 \x01(\bR\fformComplete\x12!\n" +
 	"\farrival_time\x18\x04 \x01(\tR\varrivalTime\x125\n" +
-	"\bbegan_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\abeganAt2\x8a\x01\n" +
+	"\bbegan_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\abeganAt2\x9d\x01\n" +
 	"\n" +
-	"DayService\x12|\n" +
-	"\aListDay\x12$.latchkey.property.v1.ListDayRequest\x1a%.latchkey.property.v1.ListDayResponse\"$\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/property/dayB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
+	"DayService\x12\x8e\x01\n" +
+	"\aListDay\x12$.latchkey.property.v1.ListDayRequest\x1a%.latchkey.property.v1.ListDayResponse\"6\xaa\xbc\x18\x1a\x1a\x06viewer2\x10readReservations\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/property/dayB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
 	file_latchkey_property_v1_day_proto_rawDescOnce sync.Once

@@ -899,12 +899,12 @@ const file_latchkey_property_v1_message_proto_rawDesc = "" +
 	"\x14ReadMessagesResponse\"\x1b\n" +
 	"\x19WatchConversationsRequest\"T\n" +
 	"\x1aWatchConversationsResponse\x126\n" +
-	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.ConversationR\x04data2\x9d\a\n" +
+	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.ConversationR\x04data2\x9f\a\n" +
 	"\x0eMessageService\x12\xb2\x01\n" +
 	"\x11ListConversations\x12..latchkey.property.v1.ListConversationsRequest\x1a/.latchkey.property.v1.ListConversationsResponse\"<\xaa\xbc\x18\x16\x1a\boperator2\n" +
-	"readGuests\x82\xd3\xe4\x93\x02\x1c\x12\x1a/v1/property/conversations\x12\xb7\x01\n" +
-	"\fListMessages\x12).latchkey.property.v1.ListMessagesRequest\x1a*.latchkey.property.v1.ListMessagesResponse\"P\xaa\xbc\x18\x16\x1a\boperator2\n" +
-	"readGuests\x82\xd3\xe4\x93\x020\x12./v1/property/conversations/{guest_id}/messages\x12\xbc\x01\n" +
+	"readGuests\x82\xd3\xe4\x93\x02\x1c\x12\x1a/v1/property/conversations\x12\xb9\x01\n" +
+	"\fListMessages\x12).latchkey.property.v1.ListMessagesRequest\x1a*.latchkey.property.v1.ListMessagesResponse\"R\xaa\xbc\x18\x18\x1a\boperator2\n" +
+	"readGuests@\x01\x82\xd3\xe4\x93\x020\x12./v1/property/conversations/{guest_id}/messages\x12\xbc\x01\n" +
 	"\vSendMessage\x12(.latchkey.property.v1.SendMessageRequest\x1a).latchkey.property.v1.SendMessageResponse\"X\xaa\xbc\x18\x1b\x1a\boperator \x012\rwriteMessages\x82\xd3\xe4\x93\x023:\x01*\"./v1/property/conversations/{guest_id}/messages\x12\xc4\x01\n" +
 	"\fReadMessages\x12).latchkey.property.v1.ReadMessagesRequest\x1a*.latchkey.property.v1.ReadMessagesResponse\"]\xaa\xbc\x18\x1b\x1a\boperator \x012\rwriteMessages\x82\xd3\xe4\x93\x028:\x01*\"3/v1/property/conversations/{guest_id}/messages:read\x12\x95\x01\n" +
 	"\x12WatchConversations\x12/.latchkey.property.v1.WatchConversationsRequest\x1a0.latchkey.property.v1.WatchConversationsResponse\"\x1a\xaa\xbc\x18\x16\x1a\boperator2\n" +

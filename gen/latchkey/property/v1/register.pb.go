@@ -378,9 +378,9 @@ const file_latchkey_property_v1_register_proto_rawDesc = "" +
 	"\tsigned_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\bsignedAt\x125\n" +
 	"\berase_at\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\aeraseAt\x12\x14\n" +
-	"\x05state\x18\v \x01(\tR\x05state2\xd4\x01\n" +
-	"\x14GuestRegisterService\x12\xbb\x01\n" +
-	"\x0fInspectRegister\x12,.latchkey.property.v1.InspectRegisterRequest\x1a-.latchkey.property.v1.InspectRegisterResponse\"K\xaa\xbc\x18\x1a\x1a\x05owner2\x0finspectRegister8\x01\x82\xd3\xe4\x93\x02':\x01*\"\"/v1/property/guestRegister:inspectB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
+	"\x05state\x18\v \x01(\tR\x05state2\xd6\x01\n" +
+	"\x14GuestRegisterService\x12\xbd\x01\n" +
+	"\x0fInspectRegister\x12,.latchkey.property.v1.InspectRegisterRequest\x1a-.latchkey.property.v1.InspectRegisterResponse\"M\xaa\xbc\x18\x1c\x1a\x05owner2\x0finspectRegister8\x01@\x01\x82\xd3\xe4\x93\x02':\x01*\"\"/v1/property/guestRegister:inspectB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
 	file_latchkey_property_v1_register_proto_rawDescOnce sync.Once

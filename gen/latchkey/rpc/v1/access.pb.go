@@ -42,7 +42,9 @@ type Access struct {
 	// property; tokens are refused. Property area only.
 	Right string `protobuf:"bytes,6,opt,name=right,proto3" json:"right,omitempty"`
 	// A person who has a second factor must have confirmed it within the last 15 minutes.
-	StepUp        bool `protobuf:"varint,7,opt,name=step_up,json=stepUp,proto3" json:"step_up,omitempty"`
+	StepUp bool `protobuf:"varint,7,opt,name=step_up,json=stepUp,proto3" json:"step_up,omitempty"`
+	// The answer shows data of guests, so the audit log has an entry of each call. Property area only; a call that changes something has one anyway.
+	Reveals       bool `protobuf:"varint,8,opt,name=reveals,proto3" json:"reveals,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -126,6 +128,13 @@ func (x *Access) GetStepUp() bool {
 	return false
 }
 
+func (x *Access) GetReveals() bool {
+	if x != nil {
+		return x.Reveals
+	}
+	return false
+}
+
 var file_latchkey_rpc_v1_access_proto_extTypes = []protoimpl.ExtensionInfo{
 	{
 		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
@@ -163,7 +172,7 @@ var File_latchkey_rpc_v1_access_proto protoreflect.FileDescriptor
 
 const file_latchkey_rpc_v1_access_proto_rawDesc = "" +
 	"\n" +
-	"\x1clatchkey/rpc/v1/access.proto\x12\x0flatchkey.rpc.v1\x1a google/protobuf/descriptor.proto\"\xaf\x01\n" +
+	"\x1clatchkey/rpc/v1/access.proto\x12\x0flatchkey.rpc.v1\x1a google/protobuf/descriptor.proto\"\xc9\x01\n" +
 	"\x06Access\x12\x1c\n" +
 	"\tanonymous\x18\x01 \x01(\bR\tanonymous\x12\x14\n" +
 	"\x05scope\x18\x02 \x01(\tR\x05scope\x12\x12\n" +
@@ -171,7 +180,8 @@ const file_latchkey_rpc_v1_access_proto_rawDesc = "" +
 	"\amutates\x18\x04 \x01(\bR\amutates\x12\x14\n" +
 	"\x05batch\x18\x05 \x01(\bR\x05batch\x12\x14\n" +
 	"\x05right\x18\x06 \x01(\tR\x05right\x12\x17\n" +
-	"\astep_up\x18\a \x01(\bR\x06stepUp:5\n" +
+	"\astep_up\x18\a \x01(\bR\x06stepUp\x12\x18\n" +
+	"\areveals\x18\b \x01(\bR\areveals:5\n" +
 	"\x05lines\x12\x1d.google.protobuf.FieldOptions\x18Ƈ\x03 \x01(\bR\x05lines:Q\n" +
 	"\x06access\x12\x1e.google.protobuf.MethodOptions\x18Ň\x03 \x01(\v2\x17.latchkey.rpc.v1.AccessR\x06accessB(Z&latchkey.dev/gen/latchkey/rpc/v1;rpcv1b\x06proto3"
 

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+type auditCommands struct {
+	remote `embed:""`
+
+	List   auditList   `cmd:"" help:"List who changed or saw what, the latest first."`
+	Verify auditVerify `cmd:"" help:"Check that no entry was changed or deleted."`
+}
+
+type auditList struct {
+	Limit int `default:"50" help:"How many entries at most."`
+}
+
+func (auditList) Help() string {
+	return `Examples:
+  latchkey audit list
+  latchkey audit list --limit 1000 --json`
+}
+
+func (c *auditList) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		all, err := c.load(s)
+		return s.printAnswer(&propertyv1.ListEntriesResponse{Data: all}, err, func() {
+			var rows [][]string
+			for _, e := range all.GetList() {
+				action := e.GetAction()[strings.LastIndexByte(e.GetAction(), '.')+1:]
+				rows = append(rows, []string{strconv.FormatInt(e.GetSeq(), 10), formatTime(e.GetAt()), e.GetActor(), action, e.GetOutcome(), strings.Join(e.GetSubjects(), " "), e.GetFrom(), e.GetReason()})
+			}
+			s.printTable("The audit log has no entry yet.", []string{"no.", "at", "who", "call", "outcome", "about", "from", "reason"}, rows)
+		})
+	})
+}
+
+// load reads pages until it has enough entries.
+func (c *auditList) load(s *session) (*propertyv1.AuditEntryList, error) {
+	all := &propertyv1.AuditEntryList{}
+	for {
+		answer, err := propertyv1.NewAuditServiceClient(s.conn).ListEntries(s, &propertyv1.ListEntriesRequest{
+			PageSize: int32(min(max(c.Limit-len(all.GetList()), 1), 200)), PageToken: all.GetNextPageToken(),
+		})
+		if err != nil {
+			return nil, err
+		}
+		all.List = append(all.List, answer.GetData().GetList()...)
+		all.NextPageToken = answer.GetData().GetNextPageToken()
+		if all.GetNextPageToken() == "" || len(all.GetList()) >= c.Limit {
+			return all, nil
+		}
+	}
+}
+
+type auditVerify struct{}
+
+func (auditVerify) Help() string {
+	return `The command ends with code 1 if an entry was changed, moved or deleted, and names the first one. Example:
+  latchkey audit verify --property "Hostel Miramar"`
+}
+
+func (*auditVerify) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		verified, from := int32(0), int64(0)
+		for {
+			answer, err := propertyv1.NewAuditServiceClient(s.conn).VerifyEntries(s, &propertyv1.VerifyEntriesRequest{FromSeq: from})
+			if err != nil {
+				return err
+			}
+			report := answer.GetData()
+			verified += report.GetVerified()
+			if report.GetProblem() != "" {
+				return fmt.Errorf("the audit log does not verify: %s at entry %d; %d entries before it are intact", problemText(report.GetProblem()), report.GetProblemSeq(), verified)
+			}
+			if from = report.GetNextSeq(); from == 0 {
+				return s.printAnswer(answer, nil, func() {
+					s.say("The audit log verifies: %d entries, %d to %d.", verified, report.GetFirstSeq(), report.GetLastSeq())
+				})
+			}
+		}
+	})
+}
+
+func problemText(problem string) string {
+	switch problem {
+	case "changed":
+		return "content was changed"
+	case "missing":
+		return "an entry is missing"
+	}
+	return "the record of the last entry was changed or deleted"
+}

@@ -1,0 +1,143 @@
+package chain
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"latchkey.dev/internal/audit"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/staff"
+)
+
+// auditTime is how long storing an entry of the audit log may take after the call itself.
+const auditTime = 5 * time.Second
+
+// isAudited reports whether calls of a method are recorded in the audit log: those for the staff of a property that change or reveal something.
+func (m *method) isAudited() bool {
+	right := m.access.GetRight()
+	return right != "" && right != string(staff.Self) && (m.access.GetMutates() || m.access.GetReveals())
+}
+
+// AuditRecord returns what the audit log records of a call. It returns false if the call is not recorded, or was already.
+func (call *Call) AuditRecord(answer proto.Message, outcome audit.Outcome) (audit.Record, bool) {
+	if call == nil || call.method == nil || call.recorded || call.actor.PropertyID == "" || !call.method.isAudited() {
+		return audit.Record{}, false
+	}
+	r := audit.Record{
+		PropertyID: call.actor.PropertyID, Actor: call.actor.Author(), Action: strings.TrimPrefix(call.Method, "/"), Outcome: outcome,
+		Subjects: subjectsOf(call.request, answer), Reason: reasonOf(call.request),
+	}
+	if call.Client.IsValid() {
+		r.From = call.Client.String()
+	}
+	return r, true
+}
+
+// MarkRecorded says that the entry of the call was committed with its change.
+func (call *Call) MarkRecorded() {
+	if call != nil {
+		call.recorded = true
+	}
+}
+
+// recordCall stores the entry of a call that has none yet: a refused or failed one, a repeated answer, or one that only revealed something. If
+// the entry cannot be stored, nothing is revealed. Calls over the rate limit are not recorded, so that they cost no write.
+func (c *Chain) recordCall(ctx context.Context, call *Call, err error) error {
+	r, due := call.AuditRecord(nil, outcomeOf(err))
+	if !due || c.audit == nil || fault.Has(err, fault.RateLimited) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTime)
+	defer cancel()
+	failed := c.audit(ctx, r)
+	switch {
+	case failed == nil:
+		call.MarkRecorded()
+	case err == nil:
+		return failed
+	default:
+		c.log.ErrorContext(ctx, "the audit log has no entry of a refused call", "method", call.Method, "requestId", call.RequestID, "error", failed)
+	}
+	return err
+}
+
+// outcomeOf says what became of a call with an error.
+func outcomeOf(err error) audit.Outcome {
+	if err == nil {
+		return audit.Done
+	}
+	f, ok := fault.Of(err)
+	switch {
+	case !ok:
+		return audit.Failed
+	case slices.Contains([]fault.Kind{fault.Internal, fault.Unavailable, fault.Deadline, fault.Canceled, fault.Aborted}, f.Kind):
+		return audit.Failed
+	}
+	return audit.Refused
+}
+
+// reasonOf returns what a request gives as reason.
+func reasonOf(request proto.Message) string {
+	if r, ok := request.(interface{ GetReason() string }); ok {
+		return r.GetReason()
+	}
+	return ""
+}
+
+// subjectsOf returns the ids of the service that a request names, and the id of what the answer shows. Other texts could have personal data.
+func subjectsOf(request, answer proto.Message) (ids []string) {
+	if request != nil {
+		ids = appendIDs(ids, request.ProtoReflect(), maxSubjectDepth)
+	}
+	if a, ok := answer.(interface{ ProtoReflect() protoreflect.Message }); ok && answer != nil {
+		if data := a.ProtoReflect().Descriptor().Fields().ByName("data"); data != nil && data.Message() != nil && !data.IsList() && a.ProtoReflect().Has(data) {
+			shown := a.ProtoReflect().Get(data).Message()
+			if f := shown.Descriptor().Fields().ByName("id"); f != nil && f.Kind() == protoreflect.StringKind && !f.IsList() {
+				ids = appendID(ids, shown.Get(f).String())
+			}
+		}
+	}
+	return ids
+}
+
+const maxSubjectDepth = 3
+
+// appendIDs appends the ids in the fields of a message.
+func appendIDs(ids []string, m protoreflect.Message, depth int) []string {
+	fields := m.Descriptor().Fields()
+	for i := range fields.Len() {
+		f := fields.Get(i)
+		if !m.Has(f) {
+			continue
+		}
+		switch v := m.Get(f); {
+		case f.IsMap():
+		case f.IsList() && f.Kind() == protoreflect.StringKind:
+			for n := range v.List().Len() {
+				ids = appendID(ids, v.List().Get(n).String())
+			}
+		case f.Kind() == protoreflect.StringKind:
+			ids = appendID(ids, v.String())
+		case f.IsList() && f.Message() != nil && depth > 0:
+			for n := range v.List().Len() {
+				ids = appendIDs(ids, v.List().Get(n).Message(), depth-1)
+			}
+		case f.Message() != nil && depth > 0:
+			ids = appendIDs(ids, v.Message(), depth-1)
+		}
+	}
+	return ids
+}
+
+func appendID(ids []string, v string) []string {
+	if !id.IsID(v) || slices.Contains(ids, v) {
+		return ids
+	}
+	return append(ids, v)
+}

@@ -1,0 +1,64 @@
+package property
+
+import (
+	"context"
+	"strconv"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/audit"
+)
+
+type auditLog struct {
+	propertyv1.UnimplementedAuditServiceServer
+	Deps
+}
+
+// verifyLimit is how many entries one call verifies.
+const verifyLimit = 20_000
+
+func (s *auditLog) ListEntries(ctx context.Context, r *propertyv1.ListEntriesRequest) (*propertyv1.ListEntriesResponse, error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	size, before := int(r.GetPageSize()), int64(0)
+	if size == 0 {
+		size = defaultPage
+	}
+	if token := r.GetPageToken(); token != "" {
+		if before, err = strconv.ParseInt(token, 10, 64); err != nil || before <= 0 {
+			return nil, badPageToken()
+		}
+	}
+	entries, err := audit.List(s.DB.View(ctx), propertyID, before, size+1)
+	if err != nil {
+		return nil, err
+	}
+	list := &propertyv1.AuditEntryList{}
+	if len(entries) > size {
+		entries = entries[:size]
+		list.NextPageToken = strconv.FormatInt(entries[size-1].Seq, 10)
+	}
+	for _, e := range entries {
+		list.List = append(list.List, &propertyv1.AuditEntry{
+			Seq: e.Seq, At: timestamppb.New(e.At), Actor: e.Actor, Action: e.Action, Subjects: e.Subjects, From: e.From, Reason: e.Reason, Outcome: string(e.Outcome),
+		})
+	}
+	return &propertyv1.ListEntriesResponse{Data: list}, nil
+}
+
+func (s *auditLog) VerifyEntries(ctx context.Context, r *propertyv1.VerifyEntriesRequest) (*propertyv1.VerifyEntriesResponse, error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	report, err := audit.Verify(s.DB.View(ctx), s.Keys, propertyID, r.GetFromSeq(), verifyLimit)
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.VerifyEntriesResponse{Data: &propertyv1.AuditReport{
+		FirstSeq: report.First, LastSeq: report.Last, Verified: int32(report.Verified), NextSeq: report.Next, Problem: string(report.Problem), ProblemSeq: report.At,
+	}}, nil
+}

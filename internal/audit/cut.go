@@ -1,0 +1,61 @@
+package audit
+
+import (
+	"fmt"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/auditentry"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/keyring"
+)
+
+// DeleteOld deletes entries of one property that are older than a time, at most a given number, from the beginning of its chain on. The head keeps
+// the hash of the last one, so that the rest still verifies. It returns how many were deleted; 0: none is left.
+func DeleteOld(tx *db.Tx, keys *keyring.Ring, before time.Time, most int) (int, error) {
+	oldest, err := tx.AuditEntry.Query().Where(auditentry.AtLT(before)).Order(auditentry.ByAt(), auditentry.BySeq()).First(tx.Context())
+	if ent.IsNotFound(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("find old entries of the audit log: %w", err)
+	}
+	propertyID := oldest.PropertyID
+	h, err := loadHead(tx, keys, propertyID)
+	if err != nil {
+		return 0, err
+	}
+	entries, err := read(tx, propertyID, 0, h.seq, most)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for n < len(entries) && entries[n].At.Before(before) {
+		n++
+	}
+	if n == 0 {
+		return 0, nil
+	}
+	last := entries[n-1]
+	if _, err := tx.AuditEntry.Delete().Where(auditentry.PropertyID(propertyID), auditentry.SeqLTE(last.Seq)).Exec(tx.Context()); err != nil {
+		return 0, fmt.Errorf("delete old entries of the audit log: %w", err)
+	}
+	// A gap or a changed hash before the cut must not disappear with the entries.
+	if !isChain(keys, h, entries[:n]) {
+		h.damaged = true
+	}
+	h.cut, h.cutHash = last.Seq, last.hash
+	return n, h.store(tx, keys)
+}
+
+// isChain reports whether entries follow the beginning of a chain.
+func isChain(keys *keyring.Ring, h head, entries []Entry) bool {
+	expected, previous := h.cut+1, h.cutHash
+	for _, e := range entries {
+		if check(keys, e, expected, previous) != "" {
+			return false
+		}
+		expected, previous = e.Seq+1, e.hash
+	}
+	return true
+}

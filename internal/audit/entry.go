@@ -1,0 +1,119 @@
+// Package audit keeps a log for each property of the calls that changed or revealed something, or tried to. The entries form a chain of keyed
+// hashes, so that a changed, deleted or moved entry is found.
+package audit
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/auditentry"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/keyring"
+)
+
+// Outcome says what became of a call.
+type Outcome string
+
+const (
+	Done    Outcome = "done"
+	Refused Outcome = "refused" // the caller may not, or the request was wrong
+	Failed  Outcome = "failed"  // the service could not
+)
+
+// Record describes a call. It has no personal data and no secret: subjects are ids of the service.
+type Record struct {
+	PropertyID string
+	Actor      string // kind and id of the caller
+	Action     string // full name of the RPC
+	Subjects   []string
+	From       string // the client's address, or ""
+	Reason     string // what the caller gave as reason, or ""
+	Outcome    Outcome
+}
+
+// Entry is a record in the log.
+type Entry struct {
+	Record
+	Seq            int64
+	At             time.Time
+	previous, hash []byte
+}
+
+// Limits of what an entry stores.
+const (
+	maxSubjects = 50
+	maxReason   = 500
+)
+
+// Append adds an entry to the log of a property, in the transaction of the change that it records.
+func Append(tx *db.Tx, keys *keyring.Ring, r Record) error {
+	h, err := loadHead(tx, keys, r.PropertyID)
+	if err != nil {
+		return err
+	}
+	if len(r.Subjects) > maxSubjects {
+		r.Subjects = r.Subjects[:maxSubjects]
+	}
+	r.Reason = firstRunes(r.Reason, maxReason)
+	e := Entry{Record: r, Seq: h.seq + 1, At: tx.Now().UTC().Truncate(time.Microsecond), previous: h.hash}
+	e.hash = hashOf(keys, e)
+	subjects := r.Subjects
+	if subjects == nil {
+		subjects = []string{}
+	}
+	err = tx.AuditEntry.Create().SetID(id.New(id.AuditEntry)).SetPropertyID(r.PropertyID).SetSeq(e.Seq).SetAt(e.At).SetActor(r.Actor).SetAction(r.Action).
+		SetSubjects(subjects).SetFromAddress(r.From).SetReason(r.Reason).SetOutcome(string(r.Outcome)).SetPrevious(e.previous).SetHash(e.hash).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("store an entry of the audit log: %w", err)
+	}
+	h.seq, h.hash = e.Seq, e.hash
+	return h.store(tx, keys)
+}
+
+// hashOf returns the keyed hash of an entry. Each value is hashed with its length, so that no two entries have the same input.
+func hashOf(keys *keyring.Ring, e Entry) []byte {
+	values := []string{
+		e.PropertyID, strconv.FormatInt(e.Seq, 10), e.At.UTC().Format(time.RFC3339Nano), e.Actor, e.Action, e.From, e.Reason, string(e.Outcome),
+		string(e.previous), strconv.Itoa(len(e.Subjects)),
+	}
+	return keys.MAC("auditEntry", append(values, e.Subjects...)...)
+}
+
+func entryOf(row *ent.AuditEntry) Entry {
+	return Entry{
+		Record: Record{
+			PropertyID: row.PropertyID, Actor: row.Actor, Action: row.Action, Subjects: row.Subjects, From: row.FromAddress, Reason: row.Reason,
+			Outcome: Outcome(row.Outcome),
+		},
+		Seq: row.Seq, At: row.At, previous: row.Previous, hash: row.Hash,
+	}
+}
+
+// List returns entries of a property, the latest first: at most limit before an entry; 0: from the last one.
+func List(view *db.Tx, propertyID string, before int64, limit int) ([]Entry, error) {
+	q := view.AuditEntry.Query().Where(auditentry.PropertyID(propertyID))
+	if before > 0 {
+		q = q.Where(auditentry.SeqLT(before))
+	}
+	rows, err := q.Order(ent.Desc(auditentry.FieldSeq)).Limit(limit).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list the audit log: %w", err)
+	}
+	entries := make([]Entry, len(rows))
+	for i, row := range rows {
+		entries[i] = entryOf(row)
+	}
+	return entries, nil
+}
+
+// firstRunes returns at most so many characters of a text.
+func firstRunes(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most])
+}

@@ -1,0 +1,69 @@
+package audit
+
+import (
+	"crypto/hmac"
+	"fmt"
+	"strconv"
+
+	entsql "entgo.io/ent/dialect/sql"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/audithead"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/keyring"
+)
+
+// head is the end of a property's chain. Its keyed hash shows whether entries at the end are missing.
+type head struct {
+	propertyID string
+	seq        int64
+	hash       []byte
+	cut        int64 // the last entry that was deleted because of its age; 0: none
+	cutHash    []byte
+	damaged    bool // the stored row was changed by something else than this package
+}
+
+// loadHead returns the head of a property, which is empty before the first entry.
+func loadHead(tx *db.Tx, keys *keyring.Ring, propertyID string) (head, error) {
+	row, err := tx.AuditHead.Query().Where(audithead.PropertyID(propertyID)).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return headOf(tx, propertyID)
+	}
+	if err != nil {
+		return head{}, fmt.Errorf("load the head of the audit log: %w", err)
+	}
+	h := head{propertyID: propertyID, seq: row.Seq, hash: row.Hash, cut: row.Cut, cutHash: row.CutHash}
+	h.damaged = !hmac.Equal(row.MAC, h.mac(keys))
+	return h, nil
+}
+
+// headOf returns the head of a property that has none: an empty one, or a damaged one after the last entry if there are entries.
+func headOf(tx *db.Tx, propertyID string) (head, error) {
+	h := head{propertyID: propertyID, hash: []byte{}, cutHash: []byte{}}
+	last, err := List(tx, propertyID, 0, 1)
+	if err != nil || len(last) == 0 {
+		return h, err
+	}
+	h.seq, h.hash, h.damaged = last[0].Seq, last[0].hash, true
+	return h, nil
+}
+
+func (h head) mac(keys *keyring.Ring) []byte {
+	return keys.MAC("auditHead", h.propertyID, strconv.FormatInt(h.seq, 10), string(h.hash), strconv.FormatInt(h.cut, 10), string(h.cutHash))
+}
+
+// store stores the head. A damaged head stays damaged: the log goes on, and [Verify] finds the damage.
+func (h head) store(tx *db.Tx, keys *keyring.Ring) error {
+	mac := h.mac(keys)
+	if h.damaged {
+		mac = []byte{}
+	}
+	insert := entsql.Insert(audithead.Table).
+		Columns(audithead.FieldID, audithead.FieldPropertyID, audithead.FieldSeq, audithead.FieldHash, audithead.FieldCut, audithead.FieldCutHash, audithead.FieldMAC).
+		Values(h.propertyID, h.propertyID, h.seq, h.hash, h.cut, h.cutHash, mac).
+		OnConflict(entsql.ConflictColumns(audithead.FieldID), entsql.ResolveWithNewValues())
+	if _, err := tx.Insert(insert); err != nil {
+		return fmt.Errorf("store the head of the audit log: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package audit
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"fmt"
+
+	"latchkey.dev/ent/auditentry"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/keyring"
+)
+
+// Problem is why a chain does not verify.
+type Problem string
+
+const (
+	Changed  Problem = "changed"  // an entry, or its place, is not what was stored
+	Missing  Problem = "missing"  // an entry was deleted
+	HeadLost Problem = "headLost" // the record of the last entry was changed or deleted
+)
+
+// Report is the result of verifying a part of a chain.
+type Report struct {
+	First, Last int64 // the chain's first and last entry; First is 0 if it has none
+	Verified    int   // entries of this part
+	Next        int64 // where the next part begins; 0: the chain was verified to its end
+	Problem     Problem
+	At          int64 // the entry with the problem
+}
+
+// verifyBatch is how many entries one statement reads.
+const verifyBatch = 500
+
+// Verify verifies at most limit entries of a property, from an entry on; 0: from the first one. It stops at the first problem.
+func Verify(view *db.Tx, keys *keyring.Ring, propertyID string, from int64, limit int) (Report, error) {
+	h, err := loadHead(view, keys, propertyID)
+	if err != nil {
+		return Report{}, err
+	}
+	r := Report{First: h.cut + 1, Last: h.seq}
+	if h.damaged {
+		return r.found(HeadLost, h.seq), nil
+	}
+	expected, previous := r.First, h.cutHash
+	if from > r.First {
+		expected = from
+		before, err := read(view, propertyID, from-1, from-1, 1)
+		if err != nil {
+			return Report{}, err
+		}
+		if len(before) == 0 {
+			return r.found(Missing, from-1), nil
+		}
+		previous = before[0].hash
+	}
+	for expected <= h.seq && r.Verified < limit {
+		entries, err := read(view, propertyID, expected, h.seq, min(verifyBatch, limit-r.Verified))
+		if err != nil {
+			return Report{}, err
+		}
+		if len(entries) == 0 {
+			return r.found(Missing, expected), nil
+		}
+		for _, e := range entries {
+			if problem := check(keys, e, expected, previous); problem != "" {
+				return r.found(problem, expected), nil
+			}
+			expected, previous = expected+1, e.hash
+			r.Verified++
+		}
+	}
+	switch {
+	case expected <= h.seq:
+		r.Next = expected
+		return r, nil
+	case h.seq > h.cut && !bytes.Equal(previous, h.hash):
+		return r.found(Changed, h.seq), nil
+	}
+	return r.checkEnd(view, propertyID, h)
+}
+
+// check compares an entry with what must follow the one before.
+func check(keys *keyring.Ring, e Entry, expected int64, previous []byte) Problem {
+	switch {
+	case e.Seq != expected:
+		return Missing
+	case !bytes.Equal(e.previous, previous), !hmac.Equal(e.hash, hashOf(keys, e)):
+		return Changed
+	}
+	return ""
+}
+
+// checkEnd finds entries after the head or before the chain, which no one but the log itself may add.
+func (r Report) checkEnd(view *db.Tx, propertyID string, h head) (Report, error) {
+	rows, err := view.AuditEntry.Query().Where(auditentry.PropertyID(propertyID), auditentry.Or(auditentry.SeqGT(h.seq), auditentry.SeqLTE(h.cut))).
+		Order(auditentry.BySeq()).Limit(1).All(view.Context())
+	if err != nil {
+		return Report{}, fmt.Errorf("read the audit log: %w", err)
+	}
+	if len(rows) > 0 {
+		return r.found(HeadLost, rows[0].Seq), nil
+	}
+	if h.seq == h.cut {
+		r.First = 0
+	}
+	return r, nil
+}
+
+func (r Report) found(p Problem, at int64) Report {
+	r.Problem, r.At, r.Next = p, at, 0
+	return r
+}
+
+// read returns entries of a property in their order.
+func read(view *db.Tx, propertyID string, from, to int64, limit int) ([]Entry, error) {
+	rows, err := view.AuditEntry.Query().Where(auditentry.PropertyID(propertyID), auditentry.SeqGTE(from), auditentry.SeqLTE(to)).
+		Order(auditentry.BySeq()).Limit(limit).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("read the audit log: %w", err)
+	}
+	entries := make([]Entry, len(rows))
+	for i, row := range rows {
+		entries[i] = entryOf(row)
+	}
+	return entries, nil
+}
