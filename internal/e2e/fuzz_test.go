@@ -66,7 +66,7 @@ func survives(t *testing.T, what string, o e2etest.Outcome, err error) {
 	switch {
 	case err != nil:
 		t.Errorf("%s: %v", what, err)
-	case o.Code == codes.Internal, o.Code == codes.Unknown, o.Code == codes.DataLoss, o.Code == codes.DeadlineExceeded, o.Code == codes.Unauthenticated && !strings.Contains(what, "SessionService/SignIn"): // a wrong password is unauthenticated
+	case o.Code == codes.Internal, o.Code == codes.Unknown, o.Code == codes.DataLoss, o.Code == codes.DeadlineExceeded, o.Code == codes.Unauthenticated && !strings.Contains(what, "SignIn"): // a wrong password is unauthenticated
 		t.Errorf("%s: %s", what, o)
 	case (o.HTTP >= 500 || o.Code == codes.Unavailable) && !slices.Contains(elsewhere, o.Reason):
 		t.Errorf("%s: %s", what, o)

@@ -3,13 +3,16 @@ package e2e
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/pquerna/otp/totp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/e2e/e2etest"
+	"latchkey.dev/internal/sandbox"
 )
 
 const (
@@ -166,5 +169,60 @@ func TestChangedPasswordEndsEverySession(t *testing.T) {
 		if got := call(t, w, e2etest.GRPC, e2etest.Anonymous(), sessionService+"SignIn", &propertyv1.SignInRequest{Email: "ada@example.com", Password: tried}); got.Code != want {
 			t.Errorf("sign in: %v, want %v", got, want)
 		}
+	}
+}
+
+// TestStepUp opens a door with a second factor that was confirmed long ago, and again.
+func TestStepUp(t *testing.T) {
+	now := &offset{}
+	w := e2etest.Open(t, func(c *sandbox.Config) { c.Options.Clock = now })
+	ada := signUp(t, w, "ada@example.com")
+	open := func() e2etest.Outcome {
+		return call(t, w, e2etest.REST, ada.at(w.PropertyID), "LockService/UnlockLock", &propertyv1.UnlockLockRequest{Id: "lck_0"})
+	}
+	if got := open(); got.Reason != "lockNotFound" {
+		t.Errorf("without a second factor: %v", got)
+	}
+	begun := call(t, w, e2etest.REST, ada.at(""), sessionService+"BeginTOTP", &propertyv1.BeginTOTPRequest{}).Reply.(*propertyv1.BeginTOTPResponse)
+	code := func() string {
+		c, err := totp.GenerateCode(begun.GetData().GetSecret(), now.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	confirmed, ok := call(t, w, e2etest.REST, ada.at(""), sessionService+"ConfirmTOTP", &propertyv1.ConfirmTOTPRequest{Code: code()}).Reply.(*propertyv1.ConfirmTOTPResponse)
+	if !ok || len(confirmed.GetRecoveryCodes()) != 10 {
+		t.Fatalf("confirm: %v", confirmed)
+	}
+	ada.token = confirmed.GetData().GetToken()
+	if got := open(); got.Reason != "lockNotFound" {
+		t.Errorf("right after the code: %v", got)
+	}
+	now.by = 15 * time.Minute
+	if got := open(); got.Code != codes.PermissionDenied || got.Reason != "secondFactorRequired" {
+		t.Errorf("after 15 minutes: %v", got)
+	}
+	if got := call(t, w, e2etest.GRPC, ada.at(""), sessionService+"DisableTOTP", &propertyv1.DisableTOTPRequest{}); got.Reason != "secondFactorRequired" {
+		t.Errorf("disable the app after 15 minutes: %v", got)
+	}
+	again, ok := call(t, w, e2etest.GRPC, ada.at(""), sessionService+"ConfirmSecondFactor", &propertyv1.ConfirmSecondFactorRequest{Code: code()}).Reply.(*propertyv1.ConfirmSecondFactorResponse)
+	if !ok {
+		t.Fatal("the second factor was not confirmed again")
+	}
+	if got := open(); got.Code != codes.Unauthenticated {
+		t.Errorf("the former token: %v", got)
+	}
+	ada.token = again.GetData().GetToken()
+	if got := open(); got.Reason != "lockNotFound" {
+		t.Errorf("after the step-up: %v", got)
+	}
+	waiting := call(t, w, e2etest.Connect, e2etest.Anonymous(), sessionService+"SignIn", &propertyv1.SignInRequest{Email: "ada@example.com", Password: password}).Reply.(*propertyv1.SignInResponse)
+	if waiting.GetData().GetToken() != "" {
+		t.Error("the password alone gives a session")
+	}
+	done := call(t, w, e2etest.Connect, e2etest.Anonymous(), sessionService+"FinishSignIn", &propertyv1.FinishSignInRequest{Challenge: waiting.GetData().GetChallenge(), Code: confirmed.GetRecoveryCodes()[3]})
+	if in, ok := done.Reply.(*propertyv1.FinishSignInResponse); !ok || in.GetData().GetToken() == "" {
+		t.Errorf("a recovery code: %v", done)
 	}
 }

@@ -103,6 +103,7 @@ const (
 	PersonRequired       Reason = "personRequired"
 	PropertyRequired     Reason = "propertyRequired"
 	SecondFactorRequired Reason = "secondFactorRequired"
+	SecondFactorMissing  Reason = "secondFactorMissing"
 	InvitationNotFound   Reason = "invitationNotFound"
 	SessionNotFound      Reason = "sessionNotFound"
 )

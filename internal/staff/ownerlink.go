@@ -187,5 +187,5 @@ func (s *Service) join(tx *db.Tx, j joining, propertyID string, role Role) (Sess
 	if err := addMember(tx, propertyID, who.ID, role); err != nil {
 		return Session{}, err
 	}
-	return createSession(tx, s.Keys, sessionSpec{personID: who.ID, device: j.Device})
+	return beginSession(tx, s.Keys, who, j.Device)
 }

@@ -32,7 +32,7 @@ const (
 	ReadNotices       Right = "readNotices"       // what needs attention
 	ReadAudit         Right = "readAudit"         // who did what
 	InspectRegister   Right = "inspectRegister"   // the guest register that the law asks for
-	EraseGuests       Right = "eraseGuests"       // the data of a guest who asked for it
+	EraseGuests       Right = "eraseGuests"       // erase or hand out the data of a guest who asked
 	ManageNotices     Right = "manageNotices"     // mark notices as read
 	ManageCheckIns    Right = "manageCheckIns"    // clear what stops a check-in, send links again
 	WriteMessages     Right = "writeMessages"     // answer guests

@@ -29,6 +29,7 @@ const (
 // Session is a new session with its token, which is not stored.
 type Session struct {
 	ID, Token, PersonID string
+	Challenge           string // in place of the token: the second factor is missing
 	EndsAt              time.Time
 }
 
@@ -42,6 +43,7 @@ type sessionSpec struct {
 	personID, device string
 	endsAt           time.Time
 	secondFactorAt   *time.Time
+	pending          bool // the second factor is missing
 }
 
 // createSession creates a session of a person who has proved who they are.
@@ -50,12 +52,15 @@ func createSession(tx *db.Tx, keys *keyring.Ring, spec sessionSpec) (Session, er
 	if s.EndsAt.IsZero() {
 		s.EndsAt = tx.Now().Add(sessionLife)
 	}
-	err := tx.PersonSession.Create().SetID(s.ID).SetPersonID(s.PersonID).SetMAC(sessionMAC(keys, s.Token)).SetDevice(spec.device).
+	err := tx.PersonSession.Create().SetID(s.ID).SetPersonID(s.PersonID).SetMAC(sessionMAC(keys, s.Token)).SetDevice(spec.device).SetPending(spec.pending).
 		SetNillableSecondFactorAt(spec.secondFactorAt).SetUsedAt(tx.Now()).SetEndsAt(s.EndsAt).SetCreatedAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
 		return Session{}, fmt.Errorf("store a session of a person: %w", err)
 	}
-	ids, err := tx.PersonSession.Query().Where(personsession.PersonID(s.PersonID)).
+	if spec.pending {
+		s.Challenge, s.Token = s.Token, ""
+	}
+	ids, err := tx.PersonSession.Query().Where(personsession.PersonID(s.PersonID), personsession.Pending(spec.pending)).
 		Order(ent.Desc(personsession.FieldCreatedAt), ent.Desc(personsession.FieldID)).Offset(maxSessions).Limit(maxSessions).IDs(tx.Context())
 	if err != nil {
 		return Session{}, fmt.Errorf("list the sessions of a person: %w", err)
@@ -106,10 +111,6 @@ func Authenticate(view *db.Tx, keys *keyring.Ring, token, propertyID string) (ac
 	a.Role = string(role)
 	return a, nil
 }
-
-const findSession = `SELECT s.id, s.person_id, s.used_at, s.second_factor_at, p.totp_confirmed_at FROM person_sessions AS s
-	JOIN people AS p ON p.id = s.person_id
-	WHERE s.mac = $1 AND s.pending = false AND s.ends_at > $2 AND s.used_at > $3 AND p.disabled_at IS NULL`
 
 // NeedsUsed reports whether the last use of the session of a call has to be stored again.
 func NeedsUsed(a actor.Actor, now time.Time) bool {
@@ -185,4 +186,47 @@ func rotateSession(tx *db.Tx, keys *keyring.Ring, personID, sessionID string) (S
 		return Session{}, err
 	}
 	return createSession(tx, keys, sessionSpec{personID: personID, device: row.Device, endsAt: row.EndsAt, secondFactorAt: row.SecondFactorAt})
+}
+
+// challengeLife is how long a sign-in waits for the second factor.
+const challengeLife = 5 * time.Minute
+
+// findPending returns the session that waits for the second factor of a person.
+func findPending(tx *db.Tx, keys *keyring.Ring, challenge string) (*ent.PersonSession, error) {
+	if !keyring.IsToken(challenge, keyring.PersonSession) {
+		return nil, credential.Refused()
+	}
+	row, err := tx.PersonSession.Query().Where(personsession.MAC(sessionMAC(keys, challenge)), personsession.Pending(true), personsession.EndsAtGT(tx.Now())).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return nil, credential.Refused()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find a sign-in that waits: %w", err)
+	}
+	return row, nil
+}
+
+// replaceSession replaces the session of a call by one with a confirmed second factor. Other sessions of the person go on.
+func replaceSession(tx *db.Tx, keys *keyring.Ring, personID, sessionID string) (Session, error) {
+	row, err := tx.PersonSession.Query().Where(valid(tx, personID), personsession.ID(sessionID)).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return Session{}, credential.Refused()
+	}
+	if err != nil {
+		return Session{}, fmt.Errorf("load a session of a person: %w", err)
+	}
+	if err := endSessions(tx, personID, personsession.ID(sessionID)); err != nil {
+		return Session{}, err
+	}
+	now := tx.Now()
+	return createSession(tx, keys, sessionSpec{personID: personID, device: row.Device, endsAt: row.EndsAt, secondFactorAt: &now})
+}
+
+// beginSession creates a session of a person who has proved the password. It waits if the person has a second factor.
+func beginSession(tx *db.Tx, keys *keyring.Ring, who *ent.Person, device string) (Session, error) {
+	spec := sessionSpec{personID: who.ID, device: device}
+	if who.TotpConfirmedAt != nil {
+		spec.pending, spec.endsAt = true, tx.Now().Add(challengeLife)
+	}
+	return createSession(tx, keys, spec)
 }

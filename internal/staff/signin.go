@@ -29,7 +29,7 @@ func (s *Service) SignIn(ctx context.Context, c Claim) (made Session, err error)
 		if err := s.confirmUnchanged(tx, who, c); err != nil {
 			return err
 		}
-		made, err = createSession(tx, s.Keys, sessionSpec{personID: who.ID, device: c.Device})
+		made, err = beginSession(tx, s.Keys, who, c.Device)
 		return err
 	})
 	return made, err

@@ -73,7 +73,7 @@ func (s *Sessions) GetSession(ctx context.Context, _ *propertyv1.GetSessionReque
 		return nil, err
 	}
 	out := &propertyv1.CurrentSession{
-		Person: &propertyv1.Person{Id: profile.ID, Name: profile.Name, Email: profile.Email}, Session: sessionMessage(row, who),
+		Person: &propertyv1.Person{Id: profile.ID, Name: profile.Name, Email: profile.Email}, Session: sessionMessage(row, who), HasSecondFactor: who.SecondFactor.Enrolled,
 	}
 	for _, p := range places {
 		place := &propertyv1.PersonProperty{PropertyId: p.PropertyID, Name: p.Name, Role: string(p.Role)}
@@ -142,7 +142,7 @@ func (s *Sessions) ChangePassword(ctx context.Context, r *propertyv1.ChangePassw
 }
 
 func sessionToken(s staff.Session) *propertyv1.SessionToken {
-	return &propertyv1.SessionToken{Token: s.Token, SessionId: s.ID, EndsAt: timestamppb.New(s.EndsAt)}
+	return &propertyv1.SessionToken{Token: s.Token, Challenge: s.Challenge, SessionId: s.ID, EndsAt: timestamppb.New(s.EndsAt)}
 }
 
 func sessionMessage(row *staff.SessionRow, who actor.Actor) *propertyv1.Session {

@@ -56,6 +56,8 @@ const (
 	Reason_REASON_INVITATION_NOT_FOUND Reason = 184
 	// 404. The person has no such session.
 	Reason_REASON_SESSION_NOT_FOUND Reason = 185
+	// 409. The person has no authenticator app.
+	Reason_REASON_SECOND_FACTOR_MISSING Reason = 186
 	// 403. The guest has not shared this.
 	Reason_REASON_NOT_SHARED Reason = 8
 	// 403. Guest data is readable only while the guest is staying.
@@ -309,6 +311,7 @@ var (
 		183: "REASON_SECOND_FACTOR_REQUIRED",
 		184: "REASON_INVITATION_NOT_FOUND",
 		185: "REASON_SESSION_NOT_FOUND",
+		186: "REASON_SECOND_FACTOR_MISSING",
 		8:   "REASON_NOT_SHARED",
 		9:   "REASON_OUTSIDE_STAY",
 		10:  "REASON_RESERVATION_NOT_FOUND",
@@ -440,6 +443,7 @@ var (
 		"REASON_SECOND_FACTOR_REQUIRED":    183,
 		"REASON_INVITATION_NOT_FOUND":      184,
 		"REASON_SESSION_NOT_FOUND":         185,
+		"REASON_SECOND_FACTOR_MISSING":     186,
 		"REASON_NOT_SHARED":                8,
 		"REASON_OUTSIDE_STAY":              9,
 		"REASON_RESERVATION_NOT_FOUND":     10,
@@ -698,7 +702,7 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
 	"\adetails\x18\x06 \x03(\v2\x14.google.protobuf.AnyR\adetails\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId*\xa1\x1b\n" +
+	"request_id\x18\a \x01(\tR\trequestId*\xc4\x1b\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_INVALID_FIELDS\x10\x01\x12\x13\n" +
@@ -713,7 +717,8 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x18REASON_PROPERTY_REQUIRED\x10\xb6\x01\x12\"\n" +
 	"\x1dREASON_SECOND_FACTOR_REQUIRED\x10\xb7\x01\x12 \n" +
 	"\x1bREASON_INVITATION_NOT_FOUND\x10\xb8\x01\x12\x1d\n" +
-	"\x18REASON_SESSION_NOT_FOUND\x10\xb9\x01\x12\x15\n" +
+	"\x18REASON_SESSION_NOT_FOUND\x10\xb9\x01\x12!\n" +
+	"\x1cREASON_SECOND_FACTOR_MISSING\x10\xba\x01\x12\x15\n" +
 	"\x11REASON_NOT_SHARED\x10\b\x12\x17\n" +
 	"\x13REASON_OUTSIDE_STAY\x10\t\x12 \n" +
 	"\x1cREASON_RESERVATION_NOT_FOUND\x10\n" +

@@ -505,11 +505,11 @@ const file_latchkey_property_v1_privacy_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.ErasureListR\x04data\"l\n" +
 	"\vErasureList\x125\n" +
 	"\x04list\x18\x01 \x03(\v2!.latchkey.property.v1.ErasureItemR\x04list\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xf4\x03\n" +
-	"\x0ePrivacyService\x12\x9a\x01\n" +
-	"\x0eRequestErasure\x12+.latchkey.property.v1.RequestErasureRequest\x1a,.latchkey.property.v1.RequestErasureResponse\"-\xaa\xbc\x18\t\x1a\x05owner \x01\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/property/erasures\x12\xb2\x01\n" +
-	"\x0fExportGuestData\x12,.latchkey.property.v1.ExportGuestDataRequest\x1a-.latchkey.property.v1.ExportGuestDataResponse\"B\xaa\xbc\x18\a\x1a\x05owner\x82\xd3\xe4\x93\x021\x12//v1/property/reservations/{reservation_id}/data\x12\x8f\x01\n" +
-	"\fListErasures\x12).latchkey.property.v1.ListErasuresRequest\x1a*.latchkey.property.v1.ListErasuresResponse\"(\xaa\xbc\x18\a\x1a\x05owner\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/property/erasuresB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xa1\x04\n" +
+	"\x0ePrivacyService\x12\xa9\x01\n" +
+	"\x0eRequestErasure\x12+.latchkey.property.v1.RequestErasureRequest\x1a,.latchkey.property.v1.RequestErasureResponse\"<\xaa\xbc\x18\x18\x1a\x05owner \x012\veraseGuests8\x01\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/property/erasures\x12\xc3\x01\n" +
+	"\x0fExportGuestData\x12,.latchkey.property.v1.ExportGuestDataRequest\x1a-.latchkey.property.v1.ExportGuestDataResponse\"S\xaa\xbc\x18\x18\x1a\x05owner2\veraseGuests8\x01@\x01\x82\xd3\xe4\x93\x021\x12//v1/property/reservations/{reservation_id}/data\x12\x9c\x01\n" +
+	"\fListErasures\x12).latchkey.property.v1.ListErasuresRequest\x1a*.latchkey.property.v1.ListErasuresResponse\"5\xaa\xbc\x18\x14\x1a\x05owner2\veraseGuests\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/property/erasuresB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
 	file_latchkey_property_v1_privacy_proto_rawDescOnce sync.Once

@@ -28,12 +28,14 @@ const (
 // SessionToken is a new session with its token, which is shown once.
 type SessionToken struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The token. It ends 30 minutes after its last use, and at the latest at ends_at.
+	// The token. Empty: the second factor is missing, see challenge. It ends 30 minutes after its last use, and at the latest at ends_at.
 	Token string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
 	// The session's id.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// When it ends at the latest: 12 hours after the sign-in.
-	EndsAt        *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
+	// When it ends at the latest: 12 hours after the sign-in; with a challenge, when the sign-in no longer waits.
+	EndsAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
+	// The person has a second factor: send this with a code to FinishSignIn. It opens nothing else.
+	Challenge     string `protobuf:"bytes,4,opt,name=challenge,proto3" json:"challenge,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -87,6 +89,13 @@ func (x *SessionToken) GetEndsAt() *timestamppb.Timestamp {
 		return x.EndsAt
 	}
 	return nil
+}
+
+func (x *SessionToken) GetChallenge() string {
+	if x != nil {
+		return x.Challenge
+	}
+	return ""
 }
 
 // Person is a member of the staff.
@@ -317,6 +326,641 @@ func (x *Session) GetEndsAt() *timestamppb.Timestamp {
 	return nil
 }
 
+// FinishSignInRequest has the second factor.
+type FinishSignInRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What SignIn answered.
+	Challenge string `protobuf:"bytes,1,opt,name=challenge,proto3" json:"challenge,omitempty"`
+	// The code of the authenticator app, or a recovery code.
+	Code          string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FinishSignInRequest) Reset() {
+	*x = FinishSignInRequest{}
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FinishSignInRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FinishSignInRequest) ProtoMessage() {}
+
+func (x *FinishSignInRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FinishSignInRequest.ProtoReflect.Descriptor instead.
+func (*FinishSignInRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *FinishSignInRequest) GetChallenge() string {
+	if x != nil {
+		return x.Challenge
+	}
+	return ""
+}
+
+func (x *FinishSignInRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+// FinishSignInResponse answers with the session.
+type FinishSignInResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session.
+	Data          *SessionToken `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FinishSignInResponse) Reset() {
+	*x = FinishSignInResponse{}
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FinishSignInResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FinishSignInResponse) ProtoMessage() {}
+
+func (x *FinishSignInResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FinishSignInResponse.ProtoReflect.Descriptor instead.
+func (*FinishSignInResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *FinishSignInResponse) GetData() *SessionToken {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// BeginTOTPRequest has no fields.
+type BeginTOTPRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BeginTOTPRequest) Reset() {
+	*x = BeginTOTPRequest{}
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BeginTOTPRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BeginTOTPRequest) ProtoMessage() {}
+
+func (x *BeginTOTPRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BeginTOTPRequest.ProtoReflect.Descriptor instead.
+func (*BeginTOTPRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{6}
+}
+
+// BeginTOTPResponse answers with what the app needs.
+type BeginTOTPResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The secret.
+	Data          *TOTPEnrolment `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BeginTOTPResponse) Reset() {
+	*x = BeginTOTPResponse{}
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BeginTOTPResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BeginTOTPResponse) ProtoMessage() {}
+
+func (x *BeginTOTPResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BeginTOTPResponse.ProtoReflect.Descriptor instead.
+func (*BeginTOTPResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *BeginTOTPResponse) GetData() *TOTPEnrolment {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// TOTPEnrolment is what an authenticator app needs.
+type TOTPEnrolment struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The secret in base32, to type.
+	Secret string `protobuf:"bytes,1,opt,name=secret,proto3" json:"secret,omitempty"`
+	// The same as otpauth:// address, to show as a QR code.
+	Url           string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TOTPEnrolment) Reset() {
+	*x = TOTPEnrolment{}
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TOTPEnrolment) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TOTPEnrolment) ProtoMessage() {}
+
+func (x *TOTPEnrolment) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TOTPEnrolment.ProtoReflect.Descriptor instead.
+func (*TOTPEnrolment) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *TOTPEnrolment) GetSecret() string {
+	if x != nil {
+		return x.Secret
+	}
+	return ""
+}
+
+func (x *TOTPEnrolment) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+// ConfirmTOTPRequest has the first code.
+type ConfirmTOTPRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The code that the app shows.
+	Code          string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfirmTOTPRequest) Reset() {
+	*x = ConfirmTOTPRequest{}
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfirmTOTPRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfirmTOTPRequest) ProtoMessage() {}
+
+func (x *ConfirmTOTPRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfirmTOTPRequest.ProtoReflect.Descriptor instead.
+func (*ConfirmTOTPRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ConfirmTOTPRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+// ConfirmTOTPResponse answers with the recovery codes.
+type ConfirmTOTPResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session.
+	Data *SessionToken `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	// Each replaces a code of the app once.
+	RecoveryCodes []string `protobuf:"bytes,2,rep,name=recovery_codes,json=recoveryCodes,proto3" json:"recovery_codes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfirmTOTPResponse) Reset() {
+	*x = ConfirmTOTPResponse{}
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfirmTOTPResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfirmTOTPResponse) ProtoMessage() {}
+
+func (x *ConfirmTOTPResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfirmTOTPResponse.ProtoReflect.Descriptor instead.
+func (*ConfirmTOTPResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ConfirmTOTPResponse) GetData() *SessionToken {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *ConfirmTOTPResponse) GetRecoveryCodes() []string {
+	if x != nil {
+		return x.RecoveryCodes
+	}
+	return nil
+}
+
+// DisableTOTPRequest has no fields.
+type DisableTOTPRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DisableTOTPRequest) Reset() {
+	*x = DisableTOTPRequest{}
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DisableTOTPRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DisableTOTPRequest) ProtoMessage() {}
+
+func (x *DisableTOTPRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DisableTOTPRequest.ProtoReflect.Descriptor instead.
+func (*DisableTOTPRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{11}
+}
+
+// DisableTOTPResponse has no fields.
+type DisableTOTPResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DisableTOTPResponse) Reset() {
+	*x = DisableTOTPResponse{}
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DisableTOTPResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DisableTOTPResponse) ProtoMessage() {}
+
+func (x *DisableTOTPResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DisableTOTPResponse.ProtoReflect.Descriptor instead.
+func (*DisableTOTPResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{12}
+}
+
+// CreateRecoveryCodesRequest has no fields.
+type CreateRecoveryCodesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateRecoveryCodesRequest) Reset() {
+	*x = CreateRecoveryCodesRequest{}
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateRecoveryCodesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateRecoveryCodesRequest) ProtoMessage() {}
+
+func (x *CreateRecoveryCodesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateRecoveryCodesRequest.ProtoReflect.Descriptor instead.
+func (*CreateRecoveryCodesRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{13}
+}
+
+// CreateRecoveryCodesResponse answers with the recovery codes.
+type CreateRecoveryCodesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The codes.
+	Data          *RecoveryCodes `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateRecoveryCodesResponse) Reset() {
+	*x = CreateRecoveryCodesResponse{}
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateRecoveryCodesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateRecoveryCodesResponse) ProtoMessage() {}
+
+func (x *CreateRecoveryCodesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateRecoveryCodesResponse.ProtoReflect.Descriptor instead.
+func (*CreateRecoveryCodesResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *CreateRecoveryCodesResponse) GetData() *RecoveryCodes {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// RecoveryCodes are new recovery codes.
+type RecoveryCodes struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Each replaces a code of the app once.
+	Codes         []string `protobuf:"bytes,1,rep,name=codes,proto3" json:"codes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecoveryCodes) Reset() {
+	*x = RecoveryCodes{}
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecoveryCodes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecoveryCodes) ProtoMessage() {}
+
+func (x *RecoveryCodes) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecoveryCodes.ProtoReflect.Descriptor instead.
+func (*RecoveryCodes) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *RecoveryCodes) GetCodes() []string {
+	if x != nil {
+		return x.Codes
+	}
+	return nil
+}
+
+// ConfirmSecondFactorRequest has a code.
+type ConfirmSecondFactorRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The code of the authenticator app, or a recovery code.
+	Code          string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfirmSecondFactorRequest) Reset() {
+	*x = ConfirmSecondFactorRequest{}
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfirmSecondFactorRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfirmSecondFactorRequest) ProtoMessage() {}
+
+func (x *ConfirmSecondFactorRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfirmSecondFactorRequest.ProtoReflect.Descriptor instead.
+func (*ConfirmSecondFactorRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ConfirmSecondFactorRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+// ConfirmSecondFactorResponse answers with the session.
+type ConfirmSecondFactorResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session.
+	Data          *SessionToken `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfirmSecondFactorResponse) Reset() {
+	*x = ConfirmSecondFactorResponse{}
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfirmSecondFactorResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfirmSecondFactorResponse) ProtoMessage() {}
+
+func (x *ConfirmSecondFactorResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfirmSecondFactorResponse.ProtoReflect.Descriptor instead.
+func (*ConfirmSecondFactorResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ConfirmSecondFactorResponse) GetData() *SessionToken {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
 // SignInRequest has what the person typed.
 type SignInRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -332,7 +976,7 @@ type SignInRequest struct {
 
 func (x *SignInRequest) Reset() {
 	*x = SignInRequest{}
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[4]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -344,7 +988,7 @@ func (x *SignInRequest) String() string {
 func (*SignInRequest) ProtoMessage() {}
 
 func (x *SignInRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[4]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -357,7 +1001,7 @@ func (x *SignInRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignInRequest.ProtoReflect.Descriptor instead.
 func (*SignInRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{4}
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SignInRequest) GetEmail() string {
@@ -392,7 +1036,7 @@ type SignInResponse struct {
 
 func (x *SignInResponse) Reset() {
 	*x = SignInResponse{}
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[5]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -404,7 +1048,7 @@ func (x *SignInResponse) String() string {
 func (*SignInResponse) ProtoMessage() {}
 
 func (x *SignInResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[5]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -417,7 +1061,7 @@ func (x *SignInResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignInResponse.ProtoReflect.Descriptor instead.
 func (*SignInResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{5}
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SignInResponse) GetData() *SessionToken {
@@ -450,7 +1094,7 @@ type CreateFirstOwnerRequest struct {
 
 func (x *CreateFirstOwnerRequest) Reset() {
 	*x = CreateFirstOwnerRequest{}
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[6]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -462,7 +1106,7 @@ func (x *CreateFirstOwnerRequest) String() string {
 func (*CreateFirstOwnerRequest) ProtoMessage() {}
 
 func (x *CreateFirstOwnerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[6]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -475,7 +1119,7 @@ func (x *CreateFirstOwnerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateFirstOwnerRequest.ProtoReflect.Descriptor instead.
 func (*CreateFirstOwnerRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{6}
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CreateFirstOwnerRequest) GetSecret() string {
@@ -540,7 +1184,7 @@ type CreateFirstOwnerResponse struct {
 
 func (x *CreateFirstOwnerResponse) Reset() {
 	*x = CreateFirstOwnerResponse{}
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[7]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -552,7 +1196,7 @@ func (x *CreateFirstOwnerResponse) String() string {
 func (*CreateFirstOwnerResponse) ProtoMessage() {}
 
 func (x *CreateFirstOwnerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[7]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -565,7 +1209,7 @@ func (x *CreateFirstOwnerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateFirstOwnerResponse.ProtoReflect.Descriptor instead.
 func (*CreateFirstOwnerResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{7}
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CreateFirstOwnerResponse) GetData() *SessionToken {
@@ -591,7 +1235,7 @@ type GetSessionRequest struct {
 
 func (x *GetSessionRequest) Reset() {
 	*x = GetSessionRequest{}
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[8]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -603,7 +1247,7 @@ func (x *GetSessionRequest) String() string {
 func (*GetSessionRequest) ProtoMessage() {}
 
 func (x *GetSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[8]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -616,7 +1260,7 @@ func (x *GetSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSessionRequest.ProtoReflect.Descriptor instead.
 func (*GetSessionRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{8}
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{22}
 }
 
 // GetSessionResponse answers with the person.
@@ -630,7 +1274,7 @@ type GetSessionResponse struct {
 
 func (x *GetSessionResponse) Reset() {
 	*x = GetSessionResponse{}
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[9]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -642,7 +1286,7 @@ func (x *GetSessionResponse) String() string {
 func (*GetSessionResponse) ProtoMessage() {}
 
 func (x *GetSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[9]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -655,7 +1299,7 @@ func (x *GetSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSessionResponse.ProtoReflect.Descriptor instead.
 func (*GetSessionResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetSessionResponse) GetData() *CurrentSession {
@@ -673,14 +1317,16 @@ type CurrentSession struct {
 	// The session.
 	Session *Session `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
 	// The properties of the person, by name.
-	Properties    []*PersonProperty `protobuf:"bytes,3,rep,name=properties,proto3" json:"properties,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Properties []*PersonProperty `protobuf:"bytes,3,rep,name=properties,proto3" json:"properties,omitempty"`
+	// The person uses an authenticator app.
+	HasSecondFactor bool `protobuf:"varint,4,opt,name=has_second_factor,json=hasSecondFactor,proto3" json:"has_second_factor,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *CurrentSession) Reset() {
 	*x = CurrentSession{}
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[10]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -692,7 +1338,7 @@ func (x *CurrentSession) String() string {
 func (*CurrentSession) ProtoMessage() {}
 
 func (x *CurrentSession) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[10]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -705,7 +1351,7 @@ func (x *CurrentSession) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CurrentSession.ProtoReflect.Descriptor instead.
 func (*CurrentSession) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *CurrentSession) GetPerson() *Person {
@@ -729,6 +1375,13 @@ func (x *CurrentSession) GetProperties() []*PersonProperty {
 	return nil
 }
 
+func (x *CurrentSession) GetHasSecondFactor() bool {
+	if x != nil {
+		return x.HasSecondFactor
+	}
+	return false
+}
+
 // ListSessionsRequest has no fields: a person has at most 20 sessions.
 type ListSessionsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -738,7 +1391,7 @@ type ListSessionsRequest struct {
 
 func (x *ListSessionsRequest) Reset() {
 	*x = ListSessionsRequest{}
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[11]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -750,7 +1403,7 @@ func (x *ListSessionsRequest) String() string {
 func (*ListSessionsRequest) ProtoMessage() {}
 
 func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[11]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -763,7 +1416,7 @@ func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{25}
 }
 
 // ListSessionsResponse answers with the sessions.
@@ -777,7 +1430,7 @@ type ListSessionsResponse struct {
 
 func (x *ListSessionsResponse) Reset() {
 	*x = ListSessionsResponse{}
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[12]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -789,7 +1442,7 @@ func (x *ListSessionsResponse) String() string {
 func (*ListSessionsResponse) ProtoMessage() {}
 
 func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[12]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -802,7 +1455,7 @@ func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListSessionsResponse) GetData() *SessionList {
@@ -823,7 +1476,7 @@ type SessionList struct {
 
 func (x *SessionList) Reset() {
 	*x = SessionList{}
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[13]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -835,7 +1488,7 @@ func (x *SessionList) String() string {
 func (*SessionList) ProtoMessage() {}
 
 func (x *SessionList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[13]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -848,7 +1501,7 @@ func (x *SessionList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionList.ProtoReflect.Descriptor instead.
 func (*SessionList) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{13}
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SessionList) GetList() []*Session {
@@ -869,7 +1522,7 @@ type EndSessionRequest struct {
 
 func (x *EndSessionRequest) Reset() {
 	*x = EndSessionRequest{}
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[14]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -881,7 +1534,7 @@ func (x *EndSessionRequest) String() string {
 func (*EndSessionRequest) ProtoMessage() {}
 
 func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[14]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -894,7 +1547,7 @@ func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionRequest.ProtoReflect.Descriptor instead.
 func (*EndSessionRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{14}
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *EndSessionRequest) GetId() string {
@@ -913,7 +1566,7 @@ type EndSessionResponse struct {
 
 func (x *EndSessionResponse) Reset() {
 	*x = EndSessionResponse{}
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[15]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -925,7 +1578,7 @@ func (x *EndSessionResponse) String() string {
 func (*EndSessionResponse) ProtoMessage() {}
 
 func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[15]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -938,7 +1591,7 @@ func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionResponse.ProtoReflect.Descriptor instead.
 func (*EndSessionResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{15}
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{29}
 }
 
 // SignOutEverywhereRequest has no fields.
@@ -950,7 +1603,7 @@ type SignOutEverywhereRequest struct {
 
 func (x *SignOutEverywhereRequest) Reset() {
 	*x = SignOutEverywhereRequest{}
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[16]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -962,7 +1615,7 @@ func (x *SignOutEverywhereRequest) String() string {
 func (*SignOutEverywhereRequest) ProtoMessage() {}
 
 func (x *SignOutEverywhereRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[16]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -975,7 +1628,7 @@ func (x *SignOutEverywhereRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignOutEverywhereRequest.ProtoReflect.Descriptor instead.
 func (*SignOutEverywhereRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{16}
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{30}
 }
 
 // SignOutEverywhereResponse has no fields.
@@ -987,7 +1640,7 @@ type SignOutEverywhereResponse struct {
 
 func (x *SignOutEverywhereResponse) Reset() {
 	*x = SignOutEverywhereResponse{}
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[17]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -999,7 +1652,7 @@ func (x *SignOutEverywhereResponse) String() string {
 func (*SignOutEverywhereResponse) ProtoMessage() {}
 
 func (x *SignOutEverywhereResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[17]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1012,7 +1665,7 @@ func (x *SignOutEverywhereResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignOutEverywhereResponse.ProtoReflect.Descriptor instead.
 func (*SignOutEverywhereResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{17}
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{31}
 }
 
 // ChangePasswordRequest has both passwords.
@@ -1028,7 +1681,7 @@ type ChangePasswordRequest struct {
 
 func (x *ChangePasswordRequest) Reset() {
 	*x = ChangePasswordRequest{}
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[18]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1040,7 +1693,7 @@ func (x *ChangePasswordRequest) String() string {
 func (*ChangePasswordRequest) ProtoMessage() {}
 
 func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[18]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1053,7 +1706,7 @@ func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePasswordRequest.ProtoReflect.Descriptor instead.
 func (*ChangePasswordRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{18}
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ChangePasswordRequest) GetPassword() string {
@@ -1081,7 +1734,7 @@ type ChangePasswordResponse struct {
 
 func (x *ChangePasswordResponse) Reset() {
 	*x = ChangePasswordResponse{}
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[19]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1093,7 +1746,7 @@ func (x *ChangePasswordResponse) String() string {
 func (*ChangePasswordResponse) ProtoMessage() {}
 
 func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_session_proto_msgTypes[19]
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1106,7 +1759,7 @@ func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePasswordResponse.ProtoReflect.Descriptor instead.
 func (*ChangePasswordResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{19}
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ChangePasswordResponse) GetData() *SessionToken {
@@ -1120,12 +1773,13 @@ var File_latchkey_property_v1_session_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_session_proto_rawDesc = "" +
 	"\n" +
-	"\"latchkey/property/v1/session.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"}\n" +
+	"\"latchkey/property/v1/session.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xa0\x01\n" +
 	"\fSessionToken\x12\x19\n" +
 	"\x05token\x18\x01 \x01(\tB\x03\x80\x01\x01R\x05token\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x02 \x01(\tR\tsessionId\x123\n" +
-	"\aends_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x06endsAt\"B\n" +
+	"\aends_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x06endsAt\x12!\n" +
+	"\tchallenge\x18\x04 \x01(\tB\x03\x80\x01\x01R\tchallenge\"B\n" +
 	"\x06Person\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -1143,7 +1797,34 @@ const file_latchkey_property_v1_session_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x123\n" +
 	"\aused_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x06usedAt\x123\n" +
-	"\aends_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x06endsAt\"}\n" +
+	"\aends_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x06endsAt\"c\n" +
+	"\x13FinishSignInRequest\x12*\n" +
+	"\tchallenge\x18\x01 \x01(\tB\f\xbaH\x06r\x04\x10\x01\x18@\x80\x01\x01R\tchallenge\x12 \n" +
+	"\x04code\x18\x02 \x01(\tB\f\xbaH\x06r\x04\x10\x06\x18\x14\x80\x01\x01R\x04code\"N\n" +
+	"\x14FinishSignInResponse\x126\n" +
+	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.SessionTokenR\x04data\"\x12\n" +
+	"\x10BeginTOTPRequest\"L\n" +
+	"\x11BeginTOTPResponse\x127\n" +
+	"\x04data\x18\x01 \x01(\v2#.latchkey.property.v1.TOTPEnrolmentR\x04data\"C\n" +
+	"\rTOTPEnrolment\x12\x1b\n" +
+	"\x06secret\x18\x01 \x01(\tB\x03\x80\x01\x01R\x06secret\x12\x15\n" +
+	"\x03url\x18\x02 \x01(\tB\x03\x80\x01\x01R\x03url\"6\n" +
+	"\x12ConfirmTOTPRequest\x12 \n" +
+	"\x04code\x18\x01 \x01(\tB\f\xbaH\x06r\x04\x10\x06\x18\x14\x80\x01\x01R\x04code\"y\n" +
+	"\x13ConfirmTOTPResponse\x126\n" +
+	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.SessionTokenR\x04data\x12*\n" +
+	"\x0erecovery_codes\x18\x02 \x03(\tB\x03\x80\x01\x01R\rrecoveryCodes\"\x14\n" +
+	"\x12DisableTOTPRequest\"\x15\n" +
+	"\x13DisableTOTPResponse\"\x1c\n" +
+	"\x1aCreateRecoveryCodesRequest\"V\n" +
+	"\x1bCreateRecoveryCodesResponse\x127\n" +
+	"\x04data\x18\x01 \x01(\v2#.latchkey.property.v1.RecoveryCodesR\x04data\"*\n" +
+	"\rRecoveryCodes\x12\x19\n" +
+	"\x05codes\x18\x01 \x03(\tB\x03\x80\x01\x01R\x05codes\">\n" +
+	"\x1aConfirmSecondFactorRequest\x12 \n" +
+	"\x04code\x18\x01 \x01(\tB\f\xbaH\x06r\x04\x10\x06\x18\x14\x80\x01\x01R\x04code\"U\n" +
+	"\x1bConfirmSecondFactorResponse\x126\n" +
+	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.SessionTokenR\x04data\"}\n" +
 	"\rSignInRequest\x12 \n" +
 	"\x05email\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xfe\x01R\x05email\x12)\n" +
@@ -1166,13 +1847,14 @@ const file_latchkey_property_v1_session_proto_rawDesc = "" +
 	"propertyId\"\x13\n" +
 	"\x11GetSessionRequest\"N\n" +
 	"\x12GetSessionResponse\x128\n" +
-	"\x04data\x18\x01 \x01(\v2$.latchkey.property.v1.CurrentSessionR\x04data\"\xc5\x01\n" +
+	"\x04data\x18\x01 \x01(\v2$.latchkey.property.v1.CurrentSessionR\x04data\"\xf1\x01\n" +
 	"\x0eCurrentSession\x124\n" +
 	"\x06person\x18\x01 \x01(\v2\x1c.latchkey.property.v1.PersonR\x06person\x127\n" +
 	"\asession\x18\x02 \x01(\v2\x1d.latchkey.property.v1.SessionR\asession\x12D\n" +
 	"\n" +
 	"properties\x18\x03 \x03(\v2$.latchkey.property.v1.PersonPropertyR\n" +
-	"properties\"\x15\n" +
+	"properties\x12*\n" +
+	"\x11has_second_factor\x18\x04 \x01(\bR\x0fhasSecondFactor\"\x15\n" +
 	"\x13ListSessionsRequest\"M\n" +
 	"\x14ListSessionsResponse\x125\n" +
 	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.SessionListR\x04data\"@\n" +
@@ -1187,9 +1869,10 @@ const file_latchkey_property_v1_session_proto_rawDesc = "" +
 	"\bpassword\x18\x01 \x01(\tB\r\xbaH\ar\x05\x10\x01(\x80\x02\x80\x01\x01R\bpassword\x120\n" +
 	"\fnew_password\x18\x02 \x01(\tB\r\xbaH\ar\x05\x10\f(\x80\x02\x80\x01\x01R\vnewPassword\"P\n" +
 	"\x16ChangePasswordResponse\x126\n" +
-	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.SessionTokenR\x04data2\xcd\b\n" +
+	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.SessionTokenR\x04data2\xbb\x10\n" +
 	"\x0eSessionService\x12\x81\x01\n" +
-	"\x06SignIn\x12#.latchkey.property.v1.SignInRequest\x1a$.latchkey.property.v1.SignInResponse\",\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/v1/property/session:signIn\x12\xa9\x01\n" +
+	"\x06SignIn\x12#.latchkey.property.v1.SignInRequest\x1a$.latchkey.property.v1.SignInResponse\",\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/v1/property/session:signIn\x12\x99\x01\n" +
+	"\fFinishSignIn\x12).latchkey.property.v1.FinishSignInRequest\x1a*.latchkey.property.v1.FinishSignInResponse\"2\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02&:\x01*\"!/v1/property/session:finishSignIn\x12\xa9\x01\n" +
 	"\x10CreateFirstOwner\x12-.latchkey.property.v1.CreateFirstOwnerRequest\x1a..latchkey.property.v1.CreateFirstOwnerResponse\"6\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02*:\x01*\"%/v1/property/session:createFirstOwner\x12\x87\x01\n" +
 	"\n" +
 	"GetSession\x12'.latchkey.property.v1.GetSessionRequest\x1a(.latchkey.property.v1.GetSessionResponse\"&\xaa\xbc\x18\x062\x04self\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/property/session\x12\x8e\x01\n" +
@@ -1197,7 +1880,14 @@ const file_latchkey_property_v1_session_proto_rawDesc = "" +
 	"\n" +
 	"EndSession\x12'.latchkey.property.v1.EndSessionRequest\x1a(.latchkey.property.v1.EndSessionResponse\".\xaa\xbc\x18\b \x012\x04self\x82\xd3\xe4\x93\x02\x1c*\x1a/v1/property/sessions/{id}\x12\xb3\x01\n" +
 	"\x11SignOutEverywhere\x12..latchkey.property.v1.SignOutEverywhereRequest\x1a/.latchkey.property.v1.SignOutEverywhereResponse\"=\xaa\xbc\x18\b \x012\x04self\x82\xd3\xe4\x93\x02+:\x01*\"&/v1/property/session:signOutEverywhere\x12\xa7\x01\n" +
-	"\x0eChangePassword\x12+.latchkey.property.v1.ChangePasswordRequest\x1a,.latchkey.property.v1.ChangePasswordResponse\":\xaa\xbc\x18\b \x012\x04self\x82\xd3\xe4\x93\x02(:\x01*\"#/v1/property/session:changePasswordB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
+	"\x0eChangePassword\x12+.latchkey.property.v1.ChangePasswordRequest\x1a,.latchkey.property.v1.ChangePasswordResponse\":\xaa\xbc\x18\b \x012\x04self\x82\xd3\xe4\x93\x02(:\x01*\"#/v1/property/session:changePassword\x12\x93\x01\n" +
+	"\tBeginTOTP\x12&.latchkey.property.v1.BeginTOTPRequest\x1a'.latchkey.property.v1.BeginTOTPResponse\"5\xaa\xbc\x18\b \x012\x04self\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/property/session:beginTotp\x12\x9b\x01\n" +
+	"\vConfirmTOTP\x12(.latchkey.property.v1.ConfirmTOTPRequest\x1a).latchkey.property.v1.ConfirmTOTPResponse\"7\xaa\xbc\x18\b \x012\x04self\x82\xd3\xe4\x93\x02%:\x01*\" /v1/property/session:confirmTotp\x12\x9d\x01\n" +
+	"\vDisableTOTP\x12(.latchkey.property.v1.DisableTOTPRequest\x1a).latchkey.property.v1.DisableTOTPResponse\"9\xaa\xbc\x18\n" +
+	" \x012\x04self8\x01\x82\xd3\xe4\x93\x02%:\x01*\" /v1/property/session:disableTotp\x12\xbd\x01\n" +
+	"\x13CreateRecoveryCodes\x120.latchkey.property.v1.CreateRecoveryCodesRequest\x1a1.latchkey.property.v1.CreateRecoveryCodesResponse\"A\xaa\xbc\x18\n" +
+	" \x012\x04self8\x01\x82\xd3\xe4\x93\x02-:\x01*\"(/v1/property/session:createRecoveryCodes\x12\xbb\x01\n" +
+	"\x13ConfirmSecondFactor\x120.latchkey.property.v1.ConfirmSecondFactorRequest\x1a1.latchkey.property.v1.ConfirmSecondFactorResponse\"?\xaa\xbc\x18\b \x012\x04self\x82\xd3\xe4\x93\x02-:\x01*\"(/v1/property/session:confirmSecondFactorB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
 	file_latchkey_property_v1_session_proto_rawDescOnce sync.Once
@@ -1211,63 +1901,94 @@ func file_latchkey_property_v1_session_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_session_proto_rawDescData
 }
 
-var file_latchkey_property_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_latchkey_property_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_latchkey_property_v1_session_proto_goTypes = []any{
-	(*SessionToken)(nil),              // 0: latchkey.property.v1.SessionToken
-	(*Person)(nil),                    // 1: latchkey.property.v1.Person
-	(*PersonProperty)(nil),            // 2: latchkey.property.v1.PersonProperty
-	(*Session)(nil),                   // 3: latchkey.property.v1.Session
-	(*SignInRequest)(nil),             // 4: latchkey.property.v1.SignInRequest
-	(*SignInResponse)(nil),            // 5: latchkey.property.v1.SignInResponse
-	(*CreateFirstOwnerRequest)(nil),   // 6: latchkey.property.v1.CreateFirstOwnerRequest
-	(*CreateFirstOwnerResponse)(nil),  // 7: latchkey.property.v1.CreateFirstOwnerResponse
-	(*GetSessionRequest)(nil),         // 8: latchkey.property.v1.GetSessionRequest
-	(*GetSessionResponse)(nil),        // 9: latchkey.property.v1.GetSessionResponse
-	(*CurrentSession)(nil),            // 10: latchkey.property.v1.CurrentSession
-	(*ListSessionsRequest)(nil),       // 11: latchkey.property.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),      // 12: latchkey.property.v1.ListSessionsResponse
-	(*SessionList)(nil),               // 13: latchkey.property.v1.SessionList
-	(*EndSessionRequest)(nil),         // 14: latchkey.property.v1.EndSessionRequest
-	(*EndSessionResponse)(nil),        // 15: latchkey.property.v1.EndSessionResponse
-	(*SignOutEverywhereRequest)(nil),  // 16: latchkey.property.v1.SignOutEverywhereRequest
-	(*SignOutEverywhereResponse)(nil), // 17: latchkey.property.v1.SignOutEverywhereResponse
-	(*ChangePasswordRequest)(nil),     // 18: latchkey.property.v1.ChangePasswordRequest
-	(*ChangePasswordResponse)(nil),    // 19: latchkey.property.v1.ChangePasswordResponse
-	(*timestamppb.Timestamp)(nil),     // 20: google.protobuf.Timestamp
+	(*SessionToken)(nil),                // 0: latchkey.property.v1.SessionToken
+	(*Person)(nil),                      // 1: latchkey.property.v1.Person
+	(*PersonProperty)(nil),              // 2: latchkey.property.v1.PersonProperty
+	(*Session)(nil),                     // 3: latchkey.property.v1.Session
+	(*FinishSignInRequest)(nil),         // 4: latchkey.property.v1.FinishSignInRequest
+	(*FinishSignInResponse)(nil),        // 5: latchkey.property.v1.FinishSignInResponse
+	(*BeginTOTPRequest)(nil),            // 6: latchkey.property.v1.BeginTOTPRequest
+	(*BeginTOTPResponse)(nil),           // 7: latchkey.property.v1.BeginTOTPResponse
+	(*TOTPEnrolment)(nil),               // 8: latchkey.property.v1.TOTPEnrolment
+	(*ConfirmTOTPRequest)(nil),          // 9: latchkey.property.v1.ConfirmTOTPRequest
+	(*ConfirmTOTPResponse)(nil),         // 10: latchkey.property.v1.ConfirmTOTPResponse
+	(*DisableTOTPRequest)(nil),          // 11: latchkey.property.v1.DisableTOTPRequest
+	(*DisableTOTPResponse)(nil),         // 12: latchkey.property.v1.DisableTOTPResponse
+	(*CreateRecoveryCodesRequest)(nil),  // 13: latchkey.property.v1.CreateRecoveryCodesRequest
+	(*CreateRecoveryCodesResponse)(nil), // 14: latchkey.property.v1.CreateRecoveryCodesResponse
+	(*RecoveryCodes)(nil),               // 15: latchkey.property.v1.RecoveryCodes
+	(*ConfirmSecondFactorRequest)(nil),  // 16: latchkey.property.v1.ConfirmSecondFactorRequest
+	(*ConfirmSecondFactorResponse)(nil), // 17: latchkey.property.v1.ConfirmSecondFactorResponse
+	(*SignInRequest)(nil),               // 18: latchkey.property.v1.SignInRequest
+	(*SignInResponse)(nil),              // 19: latchkey.property.v1.SignInResponse
+	(*CreateFirstOwnerRequest)(nil),     // 20: latchkey.property.v1.CreateFirstOwnerRequest
+	(*CreateFirstOwnerResponse)(nil),    // 21: latchkey.property.v1.CreateFirstOwnerResponse
+	(*GetSessionRequest)(nil),           // 22: latchkey.property.v1.GetSessionRequest
+	(*GetSessionResponse)(nil),          // 23: latchkey.property.v1.GetSessionResponse
+	(*CurrentSession)(nil),              // 24: latchkey.property.v1.CurrentSession
+	(*ListSessionsRequest)(nil),         // 25: latchkey.property.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),        // 26: latchkey.property.v1.ListSessionsResponse
+	(*SessionList)(nil),                 // 27: latchkey.property.v1.SessionList
+	(*EndSessionRequest)(nil),           // 28: latchkey.property.v1.EndSessionRequest
+	(*EndSessionResponse)(nil),          // 29: latchkey.property.v1.EndSessionResponse
+	(*SignOutEverywhereRequest)(nil),    // 30: latchkey.property.v1.SignOutEverywhereRequest
+	(*SignOutEverywhereResponse)(nil),   // 31: latchkey.property.v1.SignOutEverywhereResponse
+	(*ChangePasswordRequest)(nil),       // 32: latchkey.property.v1.ChangePasswordRequest
+	(*ChangePasswordResponse)(nil),      // 33: latchkey.property.v1.ChangePasswordResponse
+	(*timestamppb.Timestamp)(nil),       // 34: google.protobuf.Timestamp
 }
 var file_latchkey_property_v1_session_proto_depIdxs = []int32{
-	20, // 0: latchkey.property.v1.SessionToken.ends_at:type_name -> google.protobuf.Timestamp
-	20, // 1: latchkey.property.v1.Session.created_at:type_name -> google.protobuf.Timestamp
-	20, // 2: latchkey.property.v1.Session.used_at:type_name -> google.protobuf.Timestamp
-	20, // 3: latchkey.property.v1.Session.ends_at:type_name -> google.protobuf.Timestamp
-	0,  // 4: latchkey.property.v1.SignInResponse.data:type_name -> latchkey.property.v1.SessionToken
-	0,  // 5: latchkey.property.v1.CreateFirstOwnerResponse.data:type_name -> latchkey.property.v1.SessionToken
-	10, // 6: latchkey.property.v1.GetSessionResponse.data:type_name -> latchkey.property.v1.CurrentSession
-	1,  // 7: latchkey.property.v1.CurrentSession.person:type_name -> latchkey.property.v1.Person
-	3,  // 8: latchkey.property.v1.CurrentSession.session:type_name -> latchkey.property.v1.Session
-	2,  // 9: latchkey.property.v1.CurrentSession.properties:type_name -> latchkey.property.v1.PersonProperty
-	13, // 10: latchkey.property.v1.ListSessionsResponse.data:type_name -> latchkey.property.v1.SessionList
-	3,  // 11: latchkey.property.v1.SessionList.list:type_name -> latchkey.property.v1.Session
-	0,  // 12: latchkey.property.v1.ChangePasswordResponse.data:type_name -> latchkey.property.v1.SessionToken
-	4,  // 13: latchkey.property.v1.SessionService.SignIn:input_type -> latchkey.property.v1.SignInRequest
-	6,  // 14: latchkey.property.v1.SessionService.CreateFirstOwner:input_type -> latchkey.property.v1.CreateFirstOwnerRequest
-	8,  // 15: latchkey.property.v1.SessionService.GetSession:input_type -> latchkey.property.v1.GetSessionRequest
-	11, // 16: latchkey.property.v1.SessionService.ListSessions:input_type -> latchkey.property.v1.ListSessionsRequest
-	14, // 17: latchkey.property.v1.SessionService.EndSession:input_type -> latchkey.property.v1.EndSessionRequest
-	16, // 18: latchkey.property.v1.SessionService.SignOutEverywhere:input_type -> latchkey.property.v1.SignOutEverywhereRequest
-	18, // 19: latchkey.property.v1.SessionService.ChangePassword:input_type -> latchkey.property.v1.ChangePasswordRequest
-	5,  // 20: latchkey.property.v1.SessionService.SignIn:output_type -> latchkey.property.v1.SignInResponse
-	7,  // 21: latchkey.property.v1.SessionService.CreateFirstOwner:output_type -> latchkey.property.v1.CreateFirstOwnerResponse
-	9,  // 22: latchkey.property.v1.SessionService.GetSession:output_type -> latchkey.property.v1.GetSessionResponse
-	12, // 23: latchkey.property.v1.SessionService.ListSessions:output_type -> latchkey.property.v1.ListSessionsResponse
-	15, // 24: latchkey.property.v1.SessionService.EndSession:output_type -> latchkey.property.v1.EndSessionResponse
-	17, // 25: latchkey.property.v1.SessionService.SignOutEverywhere:output_type -> latchkey.property.v1.SignOutEverywhereResponse
-	19, // 26: latchkey.property.v1.SessionService.ChangePassword:output_type -> latchkey.property.v1.ChangePasswordResponse
-	20, // [20:27] is the sub-list for method output_type
-	13, // [13:20] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	34, // 0: latchkey.property.v1.SessionToken.ends_at:type_name -> google.protobuf.Timestamp
+	34, // 1: latchkey.property.v1.Session.created_at:type_name -> google.protobuf.Timestamp
+	34, // 2: latchkey.property.v1.Session.used_at:type_name -> google.protobuf.Timestamp
+	34, // 3: latchkey.property.v1.Session.ends_at:type_name -> google.protobuf.Timestamp
+	0,  // 4: latchkey.property.v1.FinishSignInResponse.data:type_name -> latchkey.property.v1.SessionToken
+	8,  // 5: latchkey.property.v1.BeginTOTPResponse.data:type_name -> latchkey.property.v1.TOTPEnrolment
+	0,  // 6: latchkey.property.v1.ConfirmTOTPResponse.data:type_name -> latchkey.property.v1.SessionToken
+	15, // 7: latchkey.property.v1.CreateRecoveryCodesResponse.data:type_name -> latchkey.property.v1.RecoveryCodes
+	0,  // 8: latchkey.property.v1.ConfirmSecondFactorResponse.data:type_name -> latchkey.property.v1.SessionToken
+	0,  // 9: latchkey.property.v1.SignInResponse.data:type_name -> latchkey.property.v1.SessionToken
+	0,  // 10: latchkey.property.v1.CreateFirstOwnerResponse.data:type_name -> latchkey.property.v1.SessionToken
+	24, // 11: latchkey.property.v1.GetSessionResponse.data:type_name -> latchkey.property.v1.CurrentSession
+	1,  // 12: latchkey.property.v1.CurrentSession.person:type_name -> latchkey.property.v1.Person
+	3,  // 13: latchkey.property.v1.CurrentSession.session:type_name -> latchkey.property.v1.Session
+	2,  // 14: latchkey.property.v1.CurrentSession.properties:type_name -> latchkey.property.v1.PersonProperty
+	27, // 15: latchkey.property.v1.ListSessionsResponse.data:type_name -> latchkey.property.v1.SessionList
+	3,  // 16: latchkey.property.v1.SessionList.list:type_name -> latchkey.property.v1.Session
+	0,  // 17: latchkey.property.v1.ChangePasswordResponse.data:type_name -> latchkey.property.v1.SessionToken
+	18, // 18: latchkey.property.v1.SessionService.SignIn:input_type -> latchkey.property.v1.SignInRequest
+	4,  // 19: latchkey.property.v1.SessionService.FinishSignIn:input_type -> latchkey.property.v1.FinishSignInRequest
+	20, // 20: latchkey.property.v1.SessionService.CreateFirstOwner:input_type -> latchkey.property.v1.CreateFirstOwnerRequest
+	22, // 21: latchkey.property.v1.SessionService.GetSession:input_type -> latchkey.property.v1.GetSessionRequest
+	25, // 22: latchkey.property.v1.SessionService.ListSessions:input_type -> latchkey.property.v1.ListSessionsRequest
+	28, // 23: latchkey.property.v1.SessionService.EndSession:input_type -> latchkey.property.v1.EndSessionRequest
+	30, // 24: latchkey.property.v1.SessionService.SignOutEverywhere:input_type -> latchkey.property.v1.SignOutEverywhereRequest
+	32, // 25: latchkey.property.v1.SessionService.ChangePassword:input_type -> latchkey.property.v1.ChangePasswordRequest
+	6,  // 26: latchkey.property.v1.SessionService.BeginTOTP:input_type -> latchkey.property.v1.BeginTOTPRequest
+	9,  // 27: latchkey.property.v1.SessionService.ConfirmTOTP:input_type -> latchkey.property.v1.ConfirmTOTPRequest
+	11, // 28: latchkey.property.v1.SessionService.DisableTOTP:input_type -> latchkey.property.v1.DisableTOTPRequest
+	13, // 29: latchkey.property.v1.SessionService.CreateRecoveryCodes:input_type -> latchkey.property.v1.CreateRecoveryCodesRequest
+	16, // 30: latchkey.property.v1.SessionService.ConfirmSecondFactor:input_type -> latchkey.property.v1.ConfirmSecondFactorRequest
+	19, // 31: latchkey.property.v1.SessionService.SignIn:output_type -> latchkey.property.v1.SignInResponse
+	5,  // 32: latchkey.property.v1.SessionService.FinishSignIn:output_type -> latchkey.property.v1.FinishSignInResponse
+	21, // 33: latchkey.property.v1.SessionService.CreateFirstOwner:output_type -> latchkey.property.v1.CreateFirstOwnerResponse
+	23, // 34: latchkey.property.v1.SessionService.GetSession:output_type -> latchkey.property.v1.GetSessionResponse
+	26, // 35: latchkey.property.v1.SessionService.ListSessions:output_type -> latchkey.property.v1.ListSessionsResponse
+	29, // 36: latchkey.property.v1.SessionService.EndSession:output_type -> latchkey.property.v1.EndSessionResponse
+	31, // 37: latchkey.property.v1.SessionService.SignOutEverywhere:output_type -> latchkey.property.v1.SignOutEverywhereResponse
+	33, // 38: latchkey.property.v1.SessionService.ChangePassword:output_type -> latchkey.property.v1.ChangePasswordResponse
+	7,  // 39: latchkey.property.v1.SessionService.BeginTOTP:output_type -> latchkey.property.v1.BeginTOTPResponse
+	10, // 40: latchkey.property.v1.SessionService.ConfirmTOTP:output_type -> latchkey.property.v1.ConfirmTOTPResponse
+	12, // 41: latchkey.property.v1.SessionService.DisableTOTP:output_type -> latchkey.property.v1.DisableTOTPResponse
+	14, // 42: latchkey.property.v1.SessionService.CreateRecoveryCodes:output_type -> latchkey.property.v1.CreateRecoveryCodesResponse
+	17, // 43: latchkey.property.v1.SessionService.ConfirmSecondFactor:output_type -> latchkey.property.v1.ConfirmSecondFactorResponse
+	31, // [31:44] is the sub-list for method output_type
+	18, // [18:31] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_session_proto_init() }
@@ -1281,7 +2002,7 @@ func file_latchkey_property_v1_session_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_session_proto_rawDesc), len(file_latchkey_property_v1_session_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   20,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,13 +19,19 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	SessionService_SignIn_FullMethodName            = "/latchkey.property.v1.SessionService/SignIn"
-	SessionService_CreateFirstOwner_FullMethodName  = "/latchkey.property.v1.SessionService/CreateFirstOwner"
-	SessionService_GetSession_FullMethodName        = "/latchkey.property.v1.SessionService/GetSession"
-	SessionService_ListSessions_FullMethodName      = "/latchkey.property.v1.SessionService/ListSessions"
-	SessionService_EndSession_FullMethodName        = "/latchkey.property.v1.SessionService/EndSession"
-	SessionService_SignOutEverywhere_FullMethodName = "/latchkey.property.v1.SessionService/SignOutEverywhere"
-	SessionService_ChangePassword_FullMethodName    = "/latchkey.property.v1.SessionService/ChangePassword"
+	SessionService_SignIn_FullMethodName              = "/latchkey.property.v1.SessionService/SignIn"
+	SessionService_FinishSignIn_FullMethodName        = "/latchkey.property.v1.SessionService/FinishSignIn"
+	SessionService_CreateFirstOwner_FullMethodName    = "/latchkey.property.v1.SessionService/CreateFirstOwner"
+	SessionService_GetSession_FullMethodName          = "/latchkey.property.v1.SessionService/GetSession"
+	SessionService_ListSessions_FullMethodName        = "/latchkey.property.v1.SessionService/ListSessions"
+	SessionService_EndSession_FullMethodName          = "/latchkey.property.v1.SessionService/EndSession"
+	SessionService_SignOutEverywhere_FullMethodName   = "/latchkey.property.v1.SessionService/SignOutEverywhere"
+	SessionService_ChangePassword_FullMethodName      = "/latchkey.property.v1.SessionService/ChangePassword"
+	SessionService_BeginTOTP_FullMethodName           = "/latchkey.property.v1.SessionService/BeginTOTP"
+	SessionService_ConfirmTOTP_FullMethodName         = "/latchkey.property.v1.SessionService/ConfirmTOTP"
+	SessionService_DisableTOTP_FullMethodName         = "/latchkey.property.v1.SessionService/DisableTOTP"
+	SessionService_CreateRecoveryCodes_FullMethodName = "/latchkey.property.v1.SessionService/CreateRecoveryCodes"
+	SessionService_ConfirmSecondFactor_FullMethodName = "/latchkey.property.v1.SessionService/ConfirmSecondFactor"
 )
 
 // SessionServiceClient is the client API for SessionService service.
@@ -38,6 +44,9 @@ type SessionServiceClient interface {
 	// Signs a person in with e-mail address and password. The answer, its time and its limits are the same for an address that no person has.
 	// 401 if address and password do not match; 429 after too many failures.
 	SignIn(ctx context.Context, in *SignInRequest, opts ...grpc.CallOption) (*SignInResponse, error)
+	// Ends a sign-in that waits for the second factor. 401 if the sign-in no longer waits: it does for five minutes; 400 if the code is wrong or was
+	// used; 429 after too many failures.
+	FinishSignIn(ctx context.Context, in *FinishSignInRequest, opts ...grpc.CallOption) (*FinishSignInResponse, error)
 	// Creates the first owner of a property with the link that the server printed, and signs the owner in. The link works once. A link of the
 	// first start also creates the property. An address that is already known needs its password.
 	CreateFirstOwner(ctx context.Context, in *CreateFirstOwnerRequest, opts ...grpc.CallOption) (*CreateFirstOwnerResponse, error)
@@ -51,6 +60,18 @@ type SessionServiceClient interface {
 	SignOutEverywhere(ctx context.Context, in *SignOutEverywhereRequest, opts ...grpc.CallOption) (*SignOutEverywhereResponse, error)
 	// Changes the password of the signed-in person. Every session ends; the answer has the token of a new one.
 	ChangePassword(ctx context.Context, in *ChangePasswordRequest, opts ...grpc.CallOption) (*ChangePasswordResponse, error)
+	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 if an app is in use.
+	BeginTOTP(ctx context.Context, in *BeginTOTPRequest, opts ...grpc.CallOption) (*BeginTOTPResponse, error)
+	// Begins to use the authenticator app, with its first code. The answer has ten recovery codes, shown once, and a session in place of the one of
+	// this call.
+	ConfirmTOTP(ctx context.Context, in *ConfirmTOTPRequest, opts ...grpc.CallOption) (*ConfirmTOTPResponse, error)
+	// Ends the use of the authenticator app and of the recovery codes.
+	DisableTOTP(ctx context.Context, in *DisableTOTPRequest, opts ...grpc.CallOption) (*DisableTOTPResponse, error)
+	// Replaces the recovery codes, which are shown once. 409 without an authenticator app.
+	CreateRecoveryCodes(ctx context.Context, in *CreateRecoveryCodesRequest, opts ...grpc.CallOption) (*CreateRecoveryCodesResponse, error)
+	// Confirms the second factor again, which calls need that open doors or show PINs: it counts for 15 minutes. The answer has a session in place of
+	// the one of this call.
+	ConfirmSecondFactor(ctx context.Context, in *ConfirmSecondFactorRequest, opts ...grpc.CallOption) (*ConfirmSecondFactorResponse, error)
 }
 
 type sessionServiceClient struct {
@@ -65,6 +86,16 @@ func (c *sessionServiceClient) SignIn(ctx context.Context, in *SignInRequest, op
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(SignInResponse)
 	err := c.cc.Invoke(ctx, SessionService_SignIn_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *sessionServiceClient) FinishSignIn(ctx context.Context, in *FinishSignInRequest, opts ...grpc.CallOption) (*FinishSignInResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FinishSignInResponse)
+	err := c.cc.Invoke(ctx, SessionService_FinishSignIn_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -131,6 +162,56 @@ func (c *sessionServiceClient) ChangePassword(ctx context.Context, in *ChangePas
 	return out, nil
 }
 
+func (c *sessionServiceClient) BeginTOTP(ctx context.Context, in *BeginTOTPRequest, opts ...grpc.CallOption) (*BeginTOTPResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BeginTOTPResponse)
+	err := c.cc.Invoke(ctx, SessionService_BeginTOTP_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *sessionServiceClient) ConfirmTOTP(ctx context.Context, in *ConfirmTOTPRequest, opts ...grpc.CallOption) (*ConfirmTOTPResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ConfirmTOTPResponse)
+	err := c.cc.Invoke(ctx, SessionService_ConfirmTOTP_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *sessionServiceClient) DisableTOTP(ctx context.Context, in *DisableTOTPRequest, opts ...grpc.CallOption) (*DisableTOTPResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DisableTOTPResponse)
+	err := c.cc.Invoke(ctx, SessionService_DisableTOTP_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *sessionServiceClient) CreateRecoveryCodes(ctx context.Context, in *CreateRecoveryCodesRequest, opts ...grpc.CallOption) (*CreateRecoveryCodesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateRecoveryCodesResponse)
+	err := c.cc.Invoke(ctx, SessionService_CreateRecoveryCodes_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *sessionServiceClient) ConfirmSecondFactor(ctx context.Context, in *ConfirmSecondFactorRequest, opts ...grpc.CallOption) (*ConfirmSecondFactorResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ConfirmSecondFactorResponse)
+	err := c.cc.Invoke(ctx, SessionService_ConfirmSecondFactor_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // SessionServiceServer is the server API for SessionService service.
 // All implementations must embed UnimplementedSessionServiceServer
 // for forward compatibility.
@@ -141,6 +222,9 @@ type SessionServiceServer interface {
 	// Signs a person in with e-mail address and password. The answer, its time and its limits are the same for an address that no person has.
 	// 401 if address and password do not match; 429 after too many failures.
 	SignIn(context.Context, *SignInRequest) (*SignInResponse, error)
+	// Ends a sign-in that waits for the second factor. 401 if the sign-in no longer waits: it does for five minutes; 400 if the code is wrong or was
+	// used; 429 after too many failures.
+	FinishSignIn(context.Context, *FinishSignInRequest) (*FinishSignInResponse, error)
 	// Creates the first owner of a property with the link that the server printed, and signs the owner in. The link works once. A link of the
 	// first start also creates the property. An address that is already known needs its password.
 	CreateFirstOwner(context.Context, *CreateFirstOwnerRequest) (*CreateFirstOwnerResponse, error)
@@ -154,6 +238,18 @@ type SessionServiceServer interface {
 	SignOutEverywhere(context.Context, *SignOutEverywhereRequest) (*SignOutEverywhereResponse, error)
 	// Changes the password of the signed-in person. Every session ends; the answer has the token of a new one.
 	ChangePassword(context.Context, *ChangePasswordRequest) (*ChangePasswordResponse, error)
+	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 if an app is in use.
+	BeginTOTP(context.Context, *BeginTOTPRequest) (*BeginTOTPResponse, error)
+	// Begins to use the authenticator app, with its first code. The answer has ten recovery codes, shown once, and a session in place of the one of
+	// this call.
+	ConfirmTOTP(context.Context, *ConfirmTOTPRequest) (*ConfirmTOTPResponse, error)
+	// Ends the use of the authenticator app and of the recovery codes.
+	DisableTOTP(context.Context, *DisableTOTPRequest) (*DisableTOTPResponse, error)
+	// Replaces the recovery codes, which are shown once. 409 without an authenticator app.
+	CreateRecoveryCodes(context.Context, *CreateRecoveryCodesRequest) (*CreateRecoveryCodesResponse, error)
+	// Confirms the second factor again, which calls need that open doors or show PINs: it counts for 15 minutes. The answer has a session in place of
+	// the one of this call.
+	ConfirmSecondFactor(context.Context, *ConfirmSecondFactorRequest) (*ConfirmSecondFactorResponse, error)
 	mustEmbedUnimplementedSessionServiceServer()
 }
 
@@ -166,6 +262,9 @@ type UnimplementedSessionServiceServer struct{}
 
 func (UnimplementedSessionServiceServer) SignIn(context.Context, *SignInRequest) (*SignInResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SignIn not implemented")
+}
+func (UnimplementedSessionServiceServer) FinishSignIn(context.Context, *FinishSignInRequest) (*FinishSignInResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method FinishSignIn not implemented")
 }
 func (UnimplementedSessionServiceServer) CreateFirstOwner(context.Context, *CreateFirstOwnerRequest) (*CreateFirstOwnerResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateFirstOwner not implemented")
@@ -184,6 +283,21 @@ func (UnimplementedSessionServiceServer) SignOutEverywhere(context.Context, *Sig
 }
 func (UnimplementedSessionServiceServer) ChangePassword(context.Context, *ChangePasswordRequest) (*ChangePasswordResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ChangePassword not implemented")
+}
+func (UnimplementedSessionServiceServer) BeginTOTP(context.Context, *BeginTOTPRequest) (*BeginTOTPResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method BeginTOTP not implemented")
+}
+func (UnimplementedSessionServiceServer) ConfirmTOTP(context.Context, *ConfirmTOTPRequest) (*ConfirmTOTPResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ConfirmTOTP not implemented")
+}
+func (UnimplementedSessionServiceServer) DisableTOTP(context.Context, *DisableTOTPRequest) (*DisableTOTPResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DisableTOTP not implemented")
+}
+func (UnimplementedSessionServiceServer) CreateRecoveryCodes(context.Context, *CreateRecoveryCodesRequest) (*CreateRecoveryCodesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateRecoveryCodes not implemented")
+}
+func (UnimplementedSessionServiceServer) ConfirmSecondFactor(context.Context, *ConfirmSecondFactorRequest) (*ConfirmSecondFactorResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ConfirmSecondFactor not implemented")
 }
 func (UnimplementedSessionServiceServer) mustEmbedUnimplementedSessionServiceServer() {}
 func (UnimplementedSessionServiceServer) testEmbeddedByValue()                        {}
@@ -220,6 +334,24 @@ func _SessionService_SignIn_Handler(srv interface{}, ctx context.Context, dec fu
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(SessionServiceServer).SignIn(ctx, req.(*SignInRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SessionService_FinishSignIn_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FinishSignInRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).FinishSignIn(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_FinishSignIn_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).FinishSignIn(ctx, req.(*FinishSignInRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -332,6 +464,96 @@ func _SessionService_ChangePassword_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SessionService_BeginTOTP_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BeginTOTPRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).BeginTOTP(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_BeginTOTP_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).BeginTOTP(ctx, req.(*BeginTOTPRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SessionService_ConfirmTOTP_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ConfirmTOTPRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).ConfirmTOTP(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_ConfirmTOTP_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).ConfirmTOTP(ctx, req.(*ConfirmTOTPRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SessionService_DisableTOTP_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DisableTOTPRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).DisableTOTP(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_DisableTOTP_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).DisableTOTP(ctx, req.(*DisableTOTPRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SessionService_CreateRecoveryCodes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateRecoveryCodesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).CreateRecoveryCodes(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_CreateRecoveryCodes_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).CreateRecoveryCodes(ctx, req.(*CreateRecoveryCodesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SessionService_ConfirmSecondFactor_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ConfirmSecondFactorRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).ConfirmSecondFactor(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_ConfirmSecondFactor_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).ConfirmSecondFactor(ctx, req.(*ConfirmSecondFactorRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // SessionService_ServiceDesc is the grpc.ServiceDesc for SessionService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -342,6 +564,10 @@ var SessionService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SignIn",
 			Handler:    _SessionService_SignIn_Handler,
+		},
+		{
+			MethodName: "FinishSignIn",
+			Handler:    _SessionService_FinishSignIn_Handler,
 		},
 		{
 			MethodName: "CreateFirstOwner",
@@ -366,6 +592,26 @@ var SessionService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ChangePassword",
 			Handler:    _SessionService_ChangePassword_Handler,
+		},
+		{
+			MethodName: "BeginTOTP",
+			Handler:    _SessionService_BeginTOTP_Handler,
+		},
+		{
+			MethodName: "ConfirmTOTP",
+			Handler:    _SessionService_ConfirmTOTP_Handler,
+		},
+		{
+			MethodName: "DisableTOTP",
+			Handler:    _SessionService_DisableTOTP_Handler,
+		},
+		{
+			MethodName: "CreateRecoveryCodes",
+			Handler:    _SessionService_CreateRecoveryCodes_Handler,
+		},
+		{
+			MethodName: "ConfirmSecondFactor",
+			Handler:    _SessionService_ConfirmSecondFactor_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -35,6 +35,9 @@ const (
 const (
 	// SessionServiceSignInProcedure is the fully-qualified name of the SessionService's SignIn RPC.
 	SessionServiceSignInProcedure = "/latchkey.property.v1.SessionService/SignIn"
+	// SessionServiceFinishSignInProcedure is the fully-qualified name of the SessionService's
+	// FinishSignIn RPC.
+	SessionServiceFinishSignInProcedure = "/latchkey.property.v1.SessionService/FinishSignIn"
 	// SessionServiceCreateFirstOwnerProcedure is the fully-qualified name of the SessionService's
 	// CreateFirstOwner RPC.
 	SessionServiceCreateFirstOwnerProcedure = "/latchkey.property.v1.SessionService/CreateFirstOwner"
@@ -53,6 +56,21 @@ const (
 	// SessionServiceChangePasswordProcedure is the fully-qualified name of the SessionService's
 	// ChangePassword RPC.
 	SessionServiceChangePasswordProcedure = "/latchkey.property.v1.SessionService/ChangePassword"
+	// SessionServiceBeginTOTPProcedure is the fully-qualified name of the SessionService's BeginTOTP
+	// RPC.
+	SessionServiceBeginTOTPProcedure = "/latchkey.property.v1.SessionService/BeginTOTP"
+	// SessionServiceConfirmTOTPProcedure is the fully-qualified name of the SessionService's
+	// ConfirmTOTP RPC.
+	SessionServiceConfirmTOTPProcedure = "/latchkey.property.v1.SessionService/ConfirmTOTP"
+	// SessionServiceDisableTOTPProcedure is the fully-qualified name of the SessionService's
+	// DisableTOTP RPC.
+	SessionServiceDisableTOTPProcedure = "/latchkey.property.v1.SessionService/DisableTOTP"
+	// SessionServiceCreateRecoveryCodesProcedure is the fully-qualified name of the SessionService's
+	// CreateRecoveryCodes RPC.
+	SessionServiceCreateRecoveryCodesProcedure = "/latchkey.property.v1.SessionService/CreateRecoveryCodes"
+	// SessionServiceConfirmSecondFactorProcedure is the fully-qualified name of the SessionService's
+	// ConfirmSecondFactor RPC.
+	SessionServiceConfirmSecondFactorProcedure = "/latchkey.property.v1.SessionService/ConfirmSecondFactor"
 )
 
 // SessionServiceClient is a client for the latchkey.property.v1.SessionService service.
@@ -60,6 +78,9 @@ type SessionServiceClient interface {
 	// Signs a person in with e-mail address and password. The answer, its time and its limits are the same for an address that no person has.
 	// 401 if address and password do not match; 429 after too many failures.
 	SignIn(context.Context, *v1.SignInRequest) (*v1.SignInResponse, error)
+	// Ends a sign-in that waits for the second factor. 401 if the sign-in no longer waits: it does for five minutes; 400 if the code is wrong or was
+	// used; 429 after too many failures.
+	FinishSignIn(context.Context, *v1.FinishSignInRequest) (*v1.FinishSignInResponse, error)
 	// Creates the first owner of a property with the link that the server printed, and signs the owner in. The link works once. A link of the
 	// first start also creates the property. An address that is already known needs its password.
 	CreateFirstOwner(context.Context, *v1.CreateFirstOwnerRequest) (*v1.CreateFirstOwnerResponse, error)
@@ -73,6 +94,18 @@ type SessionServiceClient interface {
 	SignOutEverywhere(context.Context, *v1.SignOutEverywhereRequest) (*v1.SignOutEverywhereResponse, error)
 	// Changes the password of the signed-in person. Every session ends; the answer has the token of a new one.
 	ChangePassword(context.Context, *v1.ChangePasswordRequest) (*v1.ChangePasswordResponse, error)
+	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 if an app is in use.
+	BeginTOTP(context.Context, *v1.BeginTOTPRequest) (*v1.BeginTOTPResponse, error)
+	// Begins to use the authenticator app, with its first code. The answer has ten recovery codes, shown once, and a session in place of the one of
+	// this call.
+	ConfirmTOTP(context.Context, *v1.ConfirmTOTPRequest) (*v1.ConfirmTOTPResponse, error)
+	// Ends the use of the authenticator app and of the recovery codes.
+	DisableTOTP(context.Context, *v1.DisableTOTPRequest) (*v1.DisableTOTPResponse, error)
+	// Replaces the recovery codes, which are shown once. 409 without an authenticator app.
+	CreateRecoveryCodes(context.Context, *v1.CreateRecoveryCodesRequest) (*v1.CreateRecoveryCodesResponse, error)
+	// Confirms the second factor again, which calls need that open doors or show PINs: it counts for 15 minutes. The answer has a session in place of
+	// the one of this call.
+	ConfirmSecondFactor(context.Context, *v1.ConfirmSecondFactorRequest) (*v1.ConfirmSecondFactorResponse, error)
 }
 
 // NewSessionServiceClient constructs a client for the latchkey.property.v1.SessionService service.
@@ -90,6 +123,12 @@ func NewSessionServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			httpClient,
 			baseURL+SessionServiceSignInProcedure,
 			connect.WithSchema(sessionServiceMethods.ByName("SignIn")),
+			connect.WithClientOptions(opts...),
+		),
+		finishSignIn: connect.NewClient[v1.FinishSignInRequest, v1.FinishSignInResponse](
+			httpClient,
+			baseURL+SessionServiceFinishSignInProcedure,
+			connect.WithSchema(sessionServiceMethods.ByName("FinishSignIn")),
 			connect.WithClientOptions(opts...),
 		),
 		createFirstOwner: connect.NewClient[v1.CreateFirstOwnerRequest, v1.CreateFirstOwnerResponse](
@@ -128,23 +167,68 @@ func NewSessionServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithSchema(sessionServiceMethods.ByName("ChangePassword")),
 			connect.WithClientOptions(opts...),
 		),
+		beginTOTP: connect.NewClient[v1.BeginTOTPRequest, v1.BeginTOTPResponse](
+			httpClient,
+			baseURL+SessionServiceBeginTOTPProcedure,
+			connect.WithSchema(sessionServiceMethods.ByName("BeginTOTP")),
+			connect.WithClientOptions(opts...),
+		),
+		confirmTOTP: connect.NewClient[v1.ConfirmTOTPRequest, v1.ConfirmTOTPResponse](
+			httpClient,
+			baseURL+SessionServiceConfirmTOTPProcedure,
+			connect.WithSchema(sessionServiceMethods.ByName("ConfirmTOTP")),
+			connect.WithClientOptions(opts...),
+		),
+		disableTOTP: connect.NewClient[v1.DisableTOTPRequest, v1.DisableTOTPResponse](
+			httpClient,
+			baseURL+SessionServiceDisableTOTPProcedure,
+			connect.WithSchema(sessionServiceMethods.ByName("DisableTOTP")),
+			connect.WithClientOptions(opts...),
+		),
+		createRecoveryCodes: connect.NewClient[v1.CreateRecoveryCodesRequest, v1.CreateRecoveryCodesResponse](
+			httpClient,
+			baseURL+SessionServiceCreateRecoveryCodesProcedure,
+			connect.WithSchema(sessionServiceMethods.ByName("CreateRecoveryCodes")),
+			connect.WithClientOptions(opts...),
+		),
+		confirmSecondFactor: connect.NewClient[v1.ConfirmSecondFactorRequest, v1.ConfirmSecondFactorResponse](
+			httpClient,
+			baseURL+SessionServiceConfirmSecondFactorProcedure,
+			connect.WithSchema(sessionServiceMethods.ByName("ConfirmSecondFactor")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // sessionServiceClient implements SessionServiceClient.
 type sessionServiceClient struct {
-	signIn            *connect.Client[v1.SignInRequest, v1.SignInResponse]
-	createFirstOwner  *connect.Client[v1.CreateFirstOwnerRequest, v1.CreateFirstOwnerResponse]
-	getSession        *connect.Client[v1.GetSessionRequest, v1.GetSessionResponse]
-	listSessions      *connect.Client[v1.ListSessionsRequest, v1.ListSessionsResponse]
-	endSession        *connect.Client[v1.EndSessionRequest, v1.EndSessionResponse]
-	signOutEverywhere *connect.Client[v1.SignOutEverywhereRequest, v1.SignOutEverywhereResponse]
-	changePassword    *connect.Client[v1.ChangePasswordRequest, v1.ChangePasswordResponse]
+	signIn              *connect.Client[v1.SignInRequest, v1.SignInResponse]
+	finishSignIn        *connect.Client[v1.FinishSignInRequest, v1.FinishSignInResponse]
+	createFirstOwner    *connect.Client[v1.CreateFirstOwnerRequest, v1.CreateFirstOwnerResponse]
+	getSession          *connect.Client[v1.GetSessionRequest, v1.GetSessionResponse]
+	listSessions        *connect.Client[v1.ListSessionsRequest, v1.ListSessionsResponse]
+	endSession          *connect.Client[v1.EndSessionRequest, v1.EndSessionResponse]
+	signOutEverywhere   *connect.Client[v1.SignOutEverywhereRequest, v1.SignOutEverywhereResponse]
+	changePassword      *connect.Client[v1.ChangePasswordRequest, v1.ChangePasswordResponse]
+	beginTOTP           *connect.Client[v1.BeginTOTPRequest, v1.BeginTOTPResponse]
+	confirmTOTP         *connect.Client[v1.ConfirmTOTPRequest, v1.ConfirmTOTPResponse]
+	disableTOTP         *connect.Client[v1.DisableTOTPRequest, v1.DisableTOTPResponse]
+	createRecoveryCodes *connect.Client[v1.CreateRecoveryCodesRequest, v1.CreateRecoveryCodesResponse]
+	confirmSecondFactor *connect.Client[v1.ConfirmSecondFactorRequest, v1.ConfirmSecondFactorResponse]
 }
 
 // SignIn calls latchkey.property.v1.SessionService.SignIn.
 func (c *sessionServiceClient) SignIn(ctx context.Context, req *v1.SignInRequest) (*v1.SignInResponse, error) {
 	response, err := c.signIn.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// FinishSignIn calls latchkey.property.v1.SessionService.FinishSignIn.
+func (c *sessionServiceClient) FinishSignIn(ctx context.Context, req *v1.FinishSignInRequest) (*v1.FinishSignInResponse, error) {
+	response, err := c.finishSignIn.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -205,11 +289,59 @@ func (c *sessionServiceClient) ChangePassword(ctx context.Context, req *v1.Chang
 	return nil, err
 }
 
+// BeginTOTP calls latchkey.property.v1.SessionService.BeginTOTP.
+func (c *sessionServiceClient) BeginTOTP(ctx context.Context, req *v1.BeginTOTPRequest) (*v1.BeginTOTPResponse, error) {
+	response, err := c.beginTOTP.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ConfirmTOTP calls latchkey.property.v1.SessionService.ConfirmTOTP.
+func (c *sessionServiceClient) ConfirmTOTP(ctx context.Context, req *v1.ConfirmTOTPRequest) (*v1.ConfirmTOTPResponse, error) {
+	response, err := c.confirmTOTP.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// DisableTOTP calls latchkey.property.v1.SessionService.DisableTOTP.
+func (c *sessionServiceClient) DisableTOTP(ctx context.Context, req *v1.DisableTOTPRequest) (*v1.DisableTOTPResponse, error) {
+	response, err := c.disableTOTP.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// CreateRecoveryCodes calls latchkey.property.v1.SessionService.CreateRecoveryCodes.
+func (c *sessionServiceClient) CreateRecoveryCodes(ctx context.Context, req *v1.CreateRecoveryCodesRequest) (*v1.CreateRecoveryCodesResponse, error) {
+	response, err := c.createRecoveryCodes.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ConfirmSecondFactor calls latchkey.property.v1.SessionService.ConfirmSecondFactor.
+func (c *sessionServiceClient) ConfirmSecondFactor(ctx context.Context, req *v1.ConfirmSecondFactorRequest) (*v1.ConfirmSecondFactorResponse, error) {
+	response, err := c.confirmSecondFactor.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // SessionServiceHandler is an implementation of the latchkey.property.v1.SessionService service.
 type SessionServiceHandler interface {
 	// Signs a person in with e-mail address and password. The answer, its time and its limits are the same for an address that no person has.
 	// 401 if address and password do not match; 429 after too many failures.
 	SignIn(context.Context, *v1.SignInRequest) (*v1.SignInResponse, error)
+	// Ends a sign-in that waits for the second factor. 401 if the sign-in no longer waits: it does for five minutes; 400 if the code is wrong or was
+	// used; 429 after too many failures.
+	FinishSignIn(context.Context, *v1.FinishSignInRequest) (*v1.FinishSignInResponse, error)
 	// Creates the first owner of a property with the link that the server printed, and signs the owner in. The link works once. A link of the
 	// first start also creates the property. An address that is already known needs its password.
 	CreateFirstOwner(context.Context, *v1.CreateFirstOwnerRequest) (*v1.CreateFirstOwnerResponse, error)
@@ -223,6 +355,18 @@ type SessionServiceHandler interface {
 	SignOutEverywhere(context.Context, *v1.SignOutEverywhereRequest) (*v1.SignOutEverywhereResponse, error)
 	// Changes the password of the signed-in person. Every session ends; the answer has the token of a new one.
 	ChangePassword(context.Context, *v1.ChangePasswordRequest) (*v1.ChangePasswordResponse, error)
+	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 if an app is in use.
+	BeginTOTP(context.Context, *v1.BeginTOTPRequest) (*v1.BeginTOTPResponse, error)
+	// Begins to use the authenticator app, with its first code. The answer has ten recovery codes, shown once, and a session in place of the one of
+	// this call.
+	ConfirmTOTP(context.Context, *v1.ConfirmTOTPRequest) (*v1.ConfirmTOTPResponse, error)
+	// Ends the use of the authenticator app and of the recovery codes.
+	DisableTOTP(context.Context, *v1.DisableTOTPRequest) (*v1.DisableTOTPResponse, error)
+	// Replaces the recovery codes, which are shown once. 409 without an authenticator app.
+	CreateRecoveryCodes(context.Context, *v1.CreateRecoveryCodesRequest) (*v1.CreateRecoveryCodesResponse, error)
+	// Confirms the second factor again, which calls need that open doors or show PINs: it counts for 15 minutes. The answer has a session in place of
+	// the one of this call.
+	ConfirmSecondFactor(context.Context, *v1.ConfirmSecondFactorRequest) (*v1.ConfirmSecondFactorResponse, error)
 }
 
 // NewSessionServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -236,6 +380,12 @@ func NewSessionServiceHandler(svc SessionServiceHandler, opts ...connect.Handler
 		SessionServiceSignInProcedure,
 		svc.SignIn,
 		connect.WithSchema(sessionServiceMethods.ByName("SignIn")),
+		connect.WithHandlerOptions(opts...),
+	)
+	sessionServiceFinishSignInHandler := connect.NewUnaryHandlerSimple(
+		SessionServiceFinishSignInProcedure,
+		svc.FinishSignIn,
+		connect.WithSchema(sessionServiceMethods.ByName("FinishSignIn")),
 		connect.WithHandlerOptions(opts...),
 	)
 	sessionServiceCreateFirstOwnerHandler := connect.NewUnaryHandlerSimple(
@@ -274,10 +424,42 @@ func NewSessionServiceHandler(svc SessionServiceHandler, opts ...connect.Handler
 		connect.WithSchema(sessionServiceMethods.ByName("ChangePassword")),
 		connect.WithHandlerOptions(opts...),
 	)
+	sessionServiceBeginTOTPHandler := connect.NewUnaryHandlerSimple(
+		SessionServiceBeginTOTPProcedure,
+		svc.BeginTOTP,
+		connect.WithSchema(sessionServiceMethods.ByName("BeginTOTP")),
+		connect.WithHandlerOptions(opts...),
+	)
+	sessionServiceConfirmTOTPHandler := connect.NewUnaryHandlerSimple(
+		SessionServiceConfirmTOTPProcedure,
+		svc.ConfirmTOTP,
+		connect.WithSchema(sessionServiceMethods.ByName("ConfirmTOTP")),
+		connect.WithHandlerOptions(opts...),
+	)
+	sessionServiceDisableTOTPHandler := connect.NewUnaryHandlerSimple(
+		SessionServiceDisableTOTPProcedure,
+		svc.DisableTOTP,
+		connect.WithSchema(sessionServiceMethods.ByName("DisableTOTP")),
+		connect.WithHandlerOptions(opts...),
+	)
+	sessionServiceCreateRecoveryCodesHandler := connect.NewUnaryHandlerSimple(
+		SessionServiceCreateRecoveryCodesProcedure,
+		svc.CreateRecoveryCodes,
+		connect.WithSchema(sessionServiceMethods.ByName("CreateRecoveryCodes")),
+		connect.WithHandlerOptions(opts...),
+	)
+	sessionServiceConfirmSecondFactorHandler := connect.NewUnaryHandlerSimple(
+		SessionServiceConfirmSecondFactorProcedure,
+		svc.ConfirmSecondFactor,
+		connect.WithSchema(sessionServiceMethods.ByName("ConfirmSecondFactor")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/latchkey.property.v1.SessionService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case SessionServiceSignInProcedure:
 			sessionServiceSignInHandler.ServeHTTP(w, r)
+		case SessionServiceFinishSignInProcedure:
+			sessionServiceFinishSignInHandler.ServeHTTP(w, r)
 		case SessionServiceCreateFirstOwnerProcedure:
 			sessionServiceCreateFirstOwnerHandler.ServeHTTP(w, r)
 		case SessionServiceGetSessionProcedure:
@@ -290,6 +472,16 @@ func NewSessionServiceHandler(svc SessionServiceHandler, opts ...connect.Handler
 			sessionServiceSignOutEverywhereHandler.ServeHTTP(w, r)
 		case SessionServiceChangePasswordProcedure:
 			sessionServiceChangePasswordHandler.ServeHTTP(w, r)
+		case SessionServiceBeginTOTPProcedure:
+			sessionServiceBeginTOTPHandler.ServeHTTP(w, r)
+		case SessionServiceConfirmTOTPProcedure:
+			sessionServiceConfirmTOTPHandler.ServeHTTP(w, r)
+		case SessionServiceDisableTOTPProcedure:
+			sessionServiceDisableTOTPHandler.ServeHTTP(w, r)
+		case SessionServiceCreateRecoveryCodesProcedure:
+			sessionServiceCreateRecoveryCodesHandler.ServeHTTP(w, r)
+		case SessionServiceConfirmSecondFactorProcedure:
+			sessionServiceConfirmSecondFactorHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -301,6 +493,10 @@ type UnimplementedSessionServiceHandler struct{}
 
 func (UnimplementedSessionServiceHandler) SignIn(context.Context, *v1.SignInRequest) (*v1.SignInResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.SessionService.SignIn is not implemented"))
+}
+
+func (UnimplementedSessionServiceHandler) FinishSignIn(context.Context, *v1.FinishSignInRequest) (*v1.FinishSignInResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.SessionService.FinishSignIn is not implemented"))
 }
 
 func (UnimplementedSessionServiceHandler) CreateFirstOwner(context.Context, *v1.CreateFirstOwnerRequest) (*v1.CreateFirstOwnerResponse, error) {
@@ -325,4 +521,24 @@ func (UnimplementedSessionServiceHandler) SignOutEverywhere(context.Context, *v1
 
 func (UnimplementedSessionServiceHandler) ChangePassword(context.Context, *v1.ChangePasswordRequest) (*v1.ChangePasswordResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.SessionService.ChangePassword is not implemented"))
+}
+
+func (UnimplementedSessionServiceHandler) BeginTOTP(context.Context, *v1.BeginTOTPRequest) (*v1.BeginTOTPResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.SessionService.BeginTOTP is not implemented"))
+}
+
+func (UnimplementedSessionServiceHandler) ConfirmTOTP(context.Context, *v1.ConfirmTOTPRequest) (*v1.ConfirmTOTPResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.SessionService.ConfirmTOTP is not implemented"))
+}
+
+func (UnimplementedSessionServiceHandler) DisableTOTP(context.Context, *v1.DisableTOTPRequest) (*v1.DisableTOTPResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.SessionService.DisableTOTP is not implemented"))
+}
+
+func (UnimplementedSessionServiceHandler) CreateRecoveryCodes(context.Context, *v1.CreateRecoveryCodesRequest) (*v1.CreateRecoveryCodesResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.SessionService.CreateRecoveryCodes is not implemented"))
+}
+
+func (UnimplementedSessionServiceHandler) ConfirmSecondFactor(context.Context, *v1.ConfirmSecondFactorRequest) (*v1.ConfirmSecondFactorResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.SessionService.ConfirmSecondFactor is not implemented"))
 }

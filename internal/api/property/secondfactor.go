@@ -1,0 +1,92 @@
+package property
+
+import (
+	"context"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/staff"
+)
+
+func (s *Sessions) FinishSignIn(ctx context.Context, r *propertyv1.FinishSignInRequest) (*propertyv1.FinishSignInResponse, error) {
+	made, err := s.Staff.FinishSignIn(ctx, r.GetChallenge(), r.GetCode())
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.FinishSignInResponse{Data: sessionToken(made)}, nil
+}
+
+func (s *Sessions) BeginTOTP(ctx context.Context, _ *propertyv1.BeginTOTPRequest) (*propertyv1.BeginTOTPResponse, error) {
+	who, err := callerPerson(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.BeginTOTPResponse, error) {
+		e, err := staff.BeginTOTP(tx, s.Keys, who.PersonID)
+		if err != nil {
+			return nil, err
+		}
+		return &propertyv1.BeginTOTPResponse{Data: &propertyv1.TOTPEnrolment{Secret: e.Secret, Url: e.URL}}, nil
+	})
+}
+
+func (s *Sessions) ConfirmTOTP(ctx context.Context, r *propertyv1.ConfirmTOTPRequest) (*propertyv1.ConfirmTOTPResponse, error) {
+	who, err := callerPerson(ctx)
+	if err != nil {
+		return nil, err
+	}
+	confirm, err := s.Staff.PrepareTOTP(ctx, who.PersonID, who.TokenID, r.GetCode())
+	if err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.ConfirmTOTPResponse, error) {
+		made, codes, err := confirm(tx)
+		if err != nil {
+			return nil, err
+		}
+		return &propertyv1.ConfirmTOTPResponse{Data: sessionToken(made), RecoveryCodes: codes}, nil
+	})
+}
+
+func (s *Sessions) DisableTOTP(ctx context.Context, _ *propertyv1.DisableTOTPRequest) (*propertyv1.DisableTOTPResponse, error) {
+	who, err := callerPerson(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.DisableTOTPResponse, error) {
+		return &propertyv1.DisableTOTPResponse{}, staff.DisableTOTP(tx, who.PersonID)
+	})
+}
+
+func (s *Sessions) CreateRecoveryCodes(ctx context.Context, _ *propertyv1.CreateRecoveryCodesRequest) (*propertyv1.CreateRecoveryCodesResponse, error) {
+	who, err := callerPerson(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.CreateRecoveryCodesResponse, error) {
+		codes, err := staff.CreateRecoveryCodes(tx, s.Keys, who.PersonID)
+		if err != nil {
+			return nil, err
+		}
+		return &propertyv1.CreateRecoveryCodesResponse{Data: &propertyv1.RecoveryCodes{Codes: codes}}, nil
+	})
+}
+
+func (s *Sessions) ConfirmSecondFactor(ctx context.Context, r *propertyv1.ConfirmSecondFactorRequest) (*propertyv1.ConfirmSecondFactorResponse, error) {
+	who, err := callerPerson(ctx)
+	if err != nil {
+		return nil, err
+	}
+	confirm, err := s.Staff.PrepareCode(ctx, who.PersonID, who.TokenID, r.GetCode())
+	if err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.ConfirmSecondFactorResponse, error) {
+		made, err := confirm(tx)
+		if err != nil {
+			return nil, err
+		}
+		return &propertyv1.ConfirmSecondFactorResponse{Data: sessionToken(made)}, nil
+	})
+}

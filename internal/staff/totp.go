@@ -1,0 +1,259 @@
+package staff
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base32"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/pquerna/otp"
+	"github.com/pquerna/otp/hotp"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/recoverycode"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/keyring"
+)
+
+const (
+	totpPeriod    = 30 // seconds
+	totpSkew      = 1  // steps that a phone's clock may be off
+	recoveryCodes = 10
+)
+
+var (
+	secretEncoding = base32.StdEncoding.WithPadding(base32.NoPadding)
+	codeOptions    = hotp.ValidateOpts{Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1}
+
+	errCode     = fault.Fields(fault.Field{Path: "code", Reason: fault.WrongValue, Message: "does not match, or was used before: wait for the next code of the app"})
+	errNoTOTP   = fault.New(fault.Precondition, fault.SecondFactorMissing, "there is no authenticator app: begin with BeginTOTP")
+	errTOTPUsed = fault.New(fault.Precondition, fault.AlreadyExists, "an authenticator app is in use: disable it first")
+)
+
+func totpPurpose(personID string) string { return "person/" + personID + "/totp" }
+
+// stepOf returns the step of a code, if it is right and no code of this step or a later one was used. lastStep is the step of the last code that was used.
+func stepOf(code, secret string, now time.Time, lastStep int64) (int64, bool) {
+	present, found := now.Unix()/totpPeriod, int64(0)
+	for step := present - totpSkew; step <= present+totpSkew; step++ {
+		want, err := hotp.GenerateCodeCustom(secret, uint64(step), codeOptions)
+		if err == nil && subtle.ConstantTimeCompare([]byte(want), []byte(code)) == 1 && step > lastStep {
+			found = step
+		}
+	}
+	return found, found > 0
+}
+
+// Enrolment is what an authenticator app needs.
+type Enrolment struct {
+	Secret string // in base32
+	URL    string // as a QR code
+}
+
+// BeginTOTP makes a secret for the authenticator app of a person. It counts only after [Service.PrepareCode] has seen a code of it.
+func BeginTOTP(tx *db.Tx, keys *keyring.Ring, personID string) (Enrolment, error) {
+	row, err := loadPerson(tx, personID)
+	if err != nil {
+		return Enrolment{}, err
+	}
+	if row.TotpConfirmedAt != nil {
+		return Enrolment{}, errTOTPUsed
+	}
+	profile, err := profileOf(tx.Context(), keys, row)
+	if err != nil {
+		return Enrolment{}, err
+	}
+	raw := make([]byte, 20)
+	_, _ = rand.Read(raw)
+	secret := secretEncoding.EncodeToString(raw)
+	sealed, err := keys.Seal(tx.Context(), keyring.System, totpPurpose(personID), []byte(secret))
+	if err != nil {
+		return Enrolment{}, fmt.Errorf("seal the secret of a second factor: %w", err)
+	}
+	if err := tx.Person.UpdateOneID(personID).SetTotpSecret(sealed).SetTotpStep(0).Exec(tx.Context()); err != nil {
+		return Enrolment{}, fmt.Errorf("store the secret of a second factor: %w", err)
+	}
+	query := url.Values{"secret": {secret}, "issuer": {"Latchkey"}, "digits": {"6"}, "period": {"30"}, "algorithm": {"SHA1"}}
+	return Enrolment{secret, "otpauth://totp/" + url.PathEscape("Latchkey:"+profile.Email) + "?" + query.Encode()}, nil
+}
+
+// secondFactorCounters returns what a code of a person is counted against.
+func (s *Service) secondFactorCounters(personID string) []counter {
+	return []counter{newCounter(s.Keys, secondFactor, personID)}
+}
+
+// countCode counts an attempt with a code before it is checked.
+func (s *Service) countCode(ctx context.Context, personID string) error {
+	return s.DB.Write(ctx, func(tx *db.Tx) error { return countAttempt(tx, s.secondFactorCounters(personID)) })
+}
+
+// useCode checks a code of the authenticator app or a recovery code, which each work once.
+func (s *Service) useCode(tx *db.Tx, row *ent.Person, code string) error {
+	ctx := tx.Context()
+	code = strings.NewReplacer(" ", "", "-", "").Replace(strings.ToLower(code))
+	if len(row.TotpSecret) == 0 {
+		return errNoTOTP
+	}
+	if len(code) != 6 {
+		return s.useRecoveryCode(tx, row, code)
+	}
+	secret, err := s.Keys.Open(ctx, keyring.System, totpPurpose(row.ID), row.TotpSecret)
+	if err != nil {
+		return err
+	}
+	step, ok := stepOf(code, string(secret), tx.Now(), row.TotpStep)
+	if !ok {
+		return errCode
+	}
+	if err := tx.Person.UpdateOneID(row.ID).SetTotpStep(step).Exec(ctx); err != nil {
+		return fmt.Errorf("store the step of a code: %w", err)
+	}
+	return forgive(tx, s.secondFactorCounters(row.ID), 1)
+}
+
+func (s *Service) useRecoveryCode(tx *db.Tx, row *ent.Person, code string) error {
+	n, err := tx.RecoveryCode.Update().Where(recoverycode.PersonID(row.ID), recoverycode.MAC(recoveryMAC(s.Keys, row.ID, code)), recoverycode.UsedAtIsNil()).
+		SetUsedAt(tx.Now()).Save(tx.Context())
+	if err != nil {
+		return fmt.Errorf("use a recovery code: %w", err)
+	}
+	if n == 0 || row.TotpConfirmedAt == nil {
+		return errCode
+	}
+	return forgive(tx, s.secondFactorCounters(row.ID), 1)
+}
+
+func recoveryMAC(keys *keyring.Ring, personID, code string) []byte {
+	return keys.MAC("recoveryCode", personID, code)
+}
+
+// createRecoveryCodes replaces the recovery codes of a person. A code has 50 bits, in two groups of five letters and digits.
+func createRecoveryCodes(tx *db.Tx, keys *keyring.Ring, personID string) ([]string, error) {
+	if err := deleteRecoveryCodes(tx, personID); err != nil {
+		return nil, err
+	}
+	shown := make([]string, recoveryCodes)
+	for i := range shown {
+		raw := make([]byte, 7)
+		_, _ = rand.Read(raw)
+		code := strings.ToLower(secretEncoding.EncodeToString(raw))[:10]
+		shown[i] = code[:5] + "-" + code[5:]
+		err := tx.RecoveryCode.Create().SetID(id.New(id.Recovery)).SetPersonID(personID).SetMAC(recoveryMAC(keys, personID, code)).Exec(tx.Context())
+		if err != nil {
+			return nil, fmt.Errorf("store a recovery code: %w", err)
+		}
+	}
+	return shown, nil
+}
+
+func deleteRecoveryCodes(tx *db.Tx, personID string) error {
+	if _, err := tx.RecoveryCode.Delete().Where(recoverycode.PersonID(personID)).Exec(tx.Context()); err != nil {
+		return fmt.Errorf("delete recovery codes: %w", err)
+	}
+	return nil
+}
+
+// CreateRecoveryCodes replaces the recovery codes of a person who has a second factor.
+func CreateRecoveryCodes(tx *db.Tx, keys *keyring.Ring, personID string) ([]string, error) {
+	row, err := loadPerson(tx, personID)
+	if err != nil {
+		return nil, err
+	}
+	if row.TotpConfirmedAt == nil {
+		return nil, errNoTOTP
+	}
+	return createRecoveryCodes(tx, keys, personID)
+}
+
+// DisableTOTP ends the second factor of a person.
+func DisableTOTP(tx *db.Tx, personID string) error {
+	if err := tx.Person.UpdateOneID(personID).ClearTotpSecret().ClearTotpConfirmedAt().SetTotpStep(0).Exec(tx.Context()); err != nil {
+		return fmt.Errorf("end a second factor: %w", err)
+	}
+	return deleteRecoveryCodes(tx, personID)
+}
+
+// PrepareCode counts an attempt with a code of a signed-in person. The change checks the code, and replaces the caller's session by one with a
+// confirmed second factor.
+func (s *Service) PrepareCode(ctx context.Context, personID, sessionID, code string) (Change, error) {
+	if err := s.countCode(ctx, personID); err != nil {
+		return nil, err
+	}
+	return func(tx *db.Tx) (Session, error) {
+		row, err := loadPerson(tx, personID)
+		if err != nil {
+			return Session{}, err
+		}
+		if row.TotpConfirmedAt == nil {
+			return Session{}, errNoTOTP
+		}
+		if err := s.useCode(tx, row, code); err != nil {
+			return Session{}, err
+		}
+		return replaceSession(tx, s.Keys, personID, sessionID)
+	}, nil
+}
+
+// PrepareTOTP is [Service.PrepareCode] for the first code of a new authenticator app. The change also returns the recovery codes.
+func (s *Service) PrepareTOTP(ctx context.Context, personID, sessionID, code string) (func(tx *db.Tx) (Session, []string, error), error) {
+	if err := s.countCode(ctx, personID); err != nil {
+		return nil, err
+	}
+	return func(tx *db.Tx) (made Session, codes []string, err error) {
+		row, err := loadPerson(tx, personID)
+		if err != nil {
+			return made, nil, err
+		}
+		if row.TotpConfirmedAt != nil {
+			return made, nil, errTOTPUsed
+		}
+		if err := s.useCode(tx, row, code); err != nil {
+			return made, nil, err
+		}
+		if err := tx.Person.UpdateOneID(personID).SetTotpConfirmedAt(tx.Now()).Exec(tx.Context()); err != nil {
+			return made, nil, fmt.Errorf("store a second factor: %w", err)
+		}
+		if codes, err = createRecoveryCodes(tx, s.Keys, personID); err != nil {
+			return made, nil, err
+		}
+		made, err = replaceSession(tx, s.Keys, personID, sessionID)
+		return made, codes, err
+	}, nil
+}
+
+// FinishSignIn ends a sign-in that waits for the second factor. The answer is a new session with another token.
+func (s *Service) FinishSignIn(ctx context.Context, challenge, code string) (made Session, err error) {
+	waiting, err := findPending(s.DB.View(ctx), s.Keys, challenge)
+	if err != nil {
+		return Session{}, err
+	}
+	if err := s.countCode(ctx, waiting.PersonID); err != nil {
+		return Session{}, err
+	}
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		waiting, err := findPending(tx, s.Keys, challenge)
+		if err != nil {
+			return err
+		}
+		row, err := loadPerson(tx, waiting.PersonID)
+		if err != nil {
+			return err
+		}
+		if err := s.useCode(tx, row, code); err != nil {
+			return err
+		}
+		if err := EndSession(tx, row.ID, waiting.ID); err != nil {
+			return err
+		}
+		now := tx.Now()
+		made, err = createSession(tx, s.Keys, sessionSpec{personID: row.ID, device: waiting.Device, secondFactorAt: &now})
+		return err
+	})
+	return made, err
+}
