@@ -11,9 +11,11 @@ LOCKED := mkdir -p $(TOOLS) && flock $(TOOLS)/lock
 GO_FILES = $$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ ! -f "$$f" ] || echo "$$f"; done)
 
 # A stripped binary without paths of the machine that built it. Inlining in code that is generated, that runs at the start, or
-# that waits for a network costs 5 MB and speeds nothing up that can be measured.
+# that waits for a network or for people costs 5 MB and speeds nothing up that can be measured.
 NOT_INLINED := latchkey.dev/ent latchkey.dev/gen github.com/nats-io github.com/riverqueue github.com/antlr4-go github.com/alecthomas/kong \
-	github.com/prometheus go.opentelemetry.io cel.dev/cel-go/parser cel.dev/cel-go/ext cel.dev/cel-go/checker go.yaml.in/yaml github.com/lib/pq
+	github.com/prometheus go.opentelemetry.io cel.dev/cel-go/parser cel.dev/cel-go/ext cel.dev/cel-go/checker go.yaml.in/yaml github.com/lib/pq \
+	latchkey.dev/cmd latchkey.dev/internal/config latchkey.dev/internal/server latchkey.dev/internal/sandbox latchkey.dev/internal/staff latchkey.dev/internal/worker latchkey.dev/internal/pms latchkey.dev/internal/mail \
+	github.com/klauspost github.com/tidwall github.com/wneessen github.com/failsafe-go github.com/boombuler github.com/pquerna
 RELEASE := -trimpath -ldflags='-s -w' $(foreach p,$(NOT_INLINED),-gcflags='$(p)/...=-l')
 MOST_BYTES := 70000000
 
