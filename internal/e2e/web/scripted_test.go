@@ -172,6 +172,10 @@ func (c stays) ListDisclosures(context.Context, *guestv1.ListDisclosuresRequest,
 	return &guestv1.ListDisclosuresResponse{Data: c.script.ledger}, nil
 }
 
+func (c stays) SetLanguage(context.Context, *guestv1.SetLanguageRequest, ...grpc.CallOption) (*guestv1.SetLanguageResponse, error) {
+	return &guestv1.SetLanguageResponse{}, nil
+}
+
 func (c stays) EndSession(context.Context, *guestv1.EndSessionRequest, ...grpc.CallOption) (*guestv1.EndSessionResponse, error) {
 	return &guestv1.EndSessionResponse{}, nil
 }
