@@ -43,8 +43,8 @@ type ErasureRow = ent.Erasure
 // ErasureFacts is what decides when data are erased.
 type ErasureFacts struct {
 	RequestedAt time.Time
-	Started     bool      // the PMS says that the guests are in house
-	CheckingIn  bool      // a checkIn call waits for its effect
+	State       access.State
+	CheckingIn  bool      // a checkIn call was made, and may have checked the guests in
 	End         time.Time // the end of the stay with its late check-out
 	Now         time.Time
 }
@@ -65,7 +65,8 @@ func (p ErasurePlan) DueAt() time.Time { return p.From.Add(erasureWithin) }
 //	are in house, or the PMS is checking them in      at the end of the stay
 //	are past the end of their stay                    at the request, or at the end if that was later
 func PlanErasure(f ErasureFacts) ErasurePlan {
-	if !f.Started && !f.CheckingIn || !f.End.After(f.RequestedAt) {
+	inHouse := f.State == access.Started || f.State == access.Confirmed && f.CheckingIn
+	if !inHouse || !f.End.After(f.RequestedAt) {
 		return ErasurePlan{From: f.RequestedAt}
 	}
 	return ErasurePlan{From: f.End, AfterStay: f.Now.Before(f.End)}
@@ -79,7 +80,7 @@ func (p *Party) planErasure(requestedAt, now time.Time) ErasurePlan {
 // planErasure is the function of the party without its answers. stay may be nil.
 func planErasure(reserved *ent.Reservation, in *ent.Property, stay *ent.Stay, requestedAt, now time.Time) ErasurePlan {
 	f := ErasureFacts{
-		RequestedAt: requestedAt, Started: access.State(reserved.State) == access.Started, Now: now,
+		RequestedAt: requestedAt, State: access.State(reserved.State), Now: now,
 		End: reserved.ToAt.Add(time.Duration(in.LateOutMinutes) * time.Minute),
 	}
 	if stay != nil && stay.EndedAt == nil {

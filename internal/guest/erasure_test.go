@@ -25,13 +25,13 @@ func TestPlanErasure(t *testing.T) {
 		from     time.Time
 		afterNow bool
 	}{
-		{"before the check-in", guest.ErasureFacts{End: end, Now: asked}, asked, false},
-		{"in house", guest.ErasureFacts{Started: true, End: end, Now: asked}, end, true},
-		{"in house, and the end has come", guest.ErasureFacts{Started: true, End: end, Now: end}, end, false},
-		{"the PMS is checking them in", guest.ErasureFacts{CheckingIn: true, End: end, Now: asked}, end, true},
-		{"checked out before the end", guest.ErasureFacts{End: end, Now: asked.Add(time.Hour)}, asked, false},
-		{"past the end, and the PMS has not checked them out", guest.ErasureFacts{Started: true, End: asked.Add(-time.Second), Now: asked}, asked, false},
-		{"the end at the moment of the request", guest.ErasureFacts{Started: true, End: asked, Now: asked}, asked, false},
+		{"before the check-in", guest.ErasureFacts{State: access.Confirmed, End: end, Now: asked}, asked, false},
+		{"in house", guest.ErasureFacts{State: access.Started, End: end, Now: asked}, end, true},
+		{"in house, and the end has come", guest.ErasureFacts{State: access.Started, End: end, Now: end}, end, false},
+		{"the PMS is checking them in", guest.ErasureFacts{State: access.Confirmed, CheckingIn: true, End: end, Now: asked}, end, true},
+		{"checked out before the end, and the check-in is not evaluated yet", guest.ErasureFacts{State: access.Processed, CheckingIn: true, End: end, Now: asked.Add(time.Hour)}, asked, false},
+		{"past the end, and the PMS has not checked them out", guest.ErasureFacts{State: access.Started, End: asked.Add(-time.Second), Now: asked}, asked, false},
+		{"the end at the moment of the request", guest.ErasureFacts{State: access.Started, End: asked, Now: asked}, asked, false},
 	} {
 		tt.facts.RequestedAt = asked
 		plan := guest.PlanErasure(tt.facts)

@@ -189,6 +189,55 @@ func (b *browser) submit(ctx context.Context, answers map[string]string) error {
 	return fmt.Errorf("the page %s (%s) has no form with the expected fields", pathShape(b.at), b.heading())
 }
 
+// field returns the id of the page's first field whose id has a prefix, or "".
+func (b *browser) field(prefix string) string {
+	for _, f := range b.forms() {
+		for id := range f.names {
+			if strings.HasPrefix(id, prefix) {
+				return id
+			}
+		}
+	}
+	return ""
+}
+
+// choose presses a button that the page's form names, with answers by the id of their fields.
+func (b *browser) choose(ctx context.Context, do string, answers map[string]string) error {
+	for _, f := range b.forms() {
+		if !slices.Contains(f.does, do) {
+			continue
+		}
+		f.values.Set("do", do)
+		for id, v := range answers {
+			f.values.Set(f.names[id], v)
+		}
+		return b.send(ctx, f)
+	}
+	return fmt.Errorf("the page %s (%s) has no button for %s", pathShape(b.at), b.heading(), do)
+}
+
+// fill answers the questions of the form that the page of the stay links to, until the page that checks the answers. It returns the questions.
+func (b *browser) fill(ctx context.Context, answers map[string]string) (asked []string, err error) {
+	form := slices.IndexFunc(b.links(), func(l string) bool { return strings.Contains(l, "/form/") })
+	if form < 0 {
+		return nil, fmt.Errorf("the page of the stay (%s) has no link to a form", b.heading())
+	}
+	if err := b.open(ctx, b.links()[form]); err != nil {
+		return nil, err
+	}
+	for !strings.HasSuffix(b.at.Path, "/form/check") {
+		given := b.askedFor(answers)
+		if len(given) == 0 || len(asked) > len(answers) {
+			return nil, fmt.Errorf("the form asks %q, which has no answer", b.heading())
+		}
+		asked = append(asked, b.heading())
+		if err := b.submit(ctx, given); err != nil {
+			return nil, err
+		}
+	}
+	return asked, nil
+}
+
 // press presses the button of the check-in's next step.
 func (b *browser) press(ctx context.Context) (do string, err error) {
 	for _, f := range b.forms() {

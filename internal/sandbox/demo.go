@@ -54,9 +54,9 @@ type demo struct {
 	*World
 	pins map[string]string // pins has the PIN of each reservation, by the PMS's id
 
-	link, home    string   // link is the link in Alan's mail; home is the path of his stay
-	phone, tablet *browser // phone is Alan's, tablet is the kiosk
-	kioskID       string   // kioskID is the kiosk of the tablet
+	link, home          string   // link is the link in Alan's mail; home is the path of his stay
+	phone, joan, tablet *browser // phone is Alan's, joan is his companion's, tablet is the kiosk
+	kioskID             string   // kioskID is the kiosk of the tablet
 }
 
 // The guests of the demo and their spaces.
@@ -71,7 +71,7 @@ func (s *demo) steps() []Step {
 	return slices.Concat([]Step{
 		{"The PMS has registered its three endpoints", s.checkEndpoints},
 		{"Its rooms and beds are mapped to those of the property", s.checkMapping},
-	}, s.guestSteps(), []Step{
+	}, s.guestSteps(), s.staySteps(), []Step{
 		{"A booking for Room 101 arrives, and one for two beds", s.createBookings},
 		{"The desk checks the guests in", s.checkInGuests},
 		{"The PINs are on the locks", s.awaitVerified},

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -32,6 +31,7 @@ func (s *demo) guestSteps() []Step {
 	return []Step{
 		{"Alan books Room 103 and gets a mail with a link", s.awaitInvitation},
 		{"Alan fills in the form on his phone", s.fillForm},
+		{"He invites Joan, who shares the room. She fills in her own form", s.inviteCompanion},
 		{"Alan lets the PMS read who he is and how to reach him", s.share},
 		{"Alan checks in at the kiosk. He has not paid yet", s.stopAtKiosk},
 		{"Alan pays. The PMS checks him in, and the kiosk shows his PIN", s.finishAtKiosk},
@@ -41,7 +41,7 @@ func (s *demo) guestSteps() []Step {
 
 // awaitInvitation waits for the mail to a new booker and keeps its link.
 func (s *demo) awaitInvitation(ctx context.Context) ([]string, error) {
-	booking := newBooking(alanNumber, alanLast, 1, map[string]any{"roomId": "R103", "owing": demoOwing, "owingCurrency": "EUR"})
+	booking := newBooking(alanNumber, alanLast, 1, map[string]any{"roomId": "R103", "adultCount": 2, "owing": demoOwing, "owingCurrency": "EUR"})
 	if _, err := s.pushOK(ctx, alan, booking); err != nil {
 		return nil, err
 	}
@@ -88,39 +88,17 @@ func (s *demo) awaitMail(ctx context.Context, what string, fits func(*propertyv1
 }
 
 // fillForm opens the link and answers the questions.
-func (s *demo) fillForm(ctx context.Context) ([]string, error) {
-	phone, err := newBrowser()
+func (s *demo) fillForm(ctx context.Context) (_ []string, err error) {
+	if s.phone, err = openLink(ctx, s.link); err != nil {
+		return nil, err
+	}
+	s.home = s.phone.at.Path
+	asked, err := s.phone.fill(ctx, alanAnswers)
 	if err != nil {
 		return nil, err
 	}
-	s.phone = phone
-	if err := phone.open(ctx, s.link); err != nil {
-		return nil, err
-	}
-	if err := phone.submit(ctx, nil); err != nil {
-		return nil, err
-	}
-	s.home = phone.at.Path
-	form := slices.IndexFunc(phone.links(), func(l string) bool { return strings.Contains(l, "/form/") })
-	if form < 0 {
-		return nil, fmt.Errorf("the page of the stay (%s) has no link to a form", phone.heading())
-	}
-	if err := phone.open(ctx, phone.links()[form]); err != nil {
-		return nil, err
-	}
-	var asked []string
-	for !strings.HasSuffix(phone.at.Path, "/form/check") {
-		answers := phone.askedFor(alanAnswers)
-		if len(answers) == 0 || len(asked) > len(alanAnswers) {
-			return nil, fmt.Errorf("the form asks %q, which Alan has no answer to", phone.heading())
-		}
-		asked = append(asked, phone.heading())
-		if err := phone.submit(ctx, answers); err != nil {
-			return nil, err
-		}
-	}
-	if !strings.Contains(phone.text(), alanFirst) {
-		return nil, fmt.Errorf("the page %q does not show the answers", phone.heading())
+	if !strings.Contains(s.phone.text(), alanFirst) {
+		return nil, fmt.Errorf("the page %q does not show the answers", s.phone.heading())
 	}
 	return []string{"asked: " + strings.Join(asked, " ")}, nil
 }
@@ -253,7 +231,7 @@ func (s *demo) finishAtKiosk(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("the phone's page (%s) does not show the PIN of the kiosk", s.phone.heading())
 	}
 	text, err := s.awaitMail(ctx, "the mail with the PIN is in the mailbox", func(t *propertyv1.MailText) bool {
-		return strings.Contains(strings.ReplaceAll(t.GetText(), " ", ""), s.pins[alan]) // it writes the digits in groups
+		return strings.Contains(strings.Join(strings.Fields(t.GetText()), ""), s.pins[alan]) // it writes the digits in groups
 	})
 	if err != nil {
 		return nil, err

@@ -149,10 +149,13 @@ func (w *World) createBridge(ctx context.Context, c Config) error {
 	return nil
 }
 
+// pmsName is the name of the PMS's app.
+const pmsName = "Sandbox PMS"
+
 // connectPMS connects the PMS as a partner app of the property. The PMS registers its endpoints.
 func (w *World) connectPMS(ctx context.Context, _ Config) error {
 	if w.app == "" {
-		app, err := adminv1.NewAppServiceClient(w.admin).CreateApp(ctx, &adminv1.CreateAppRequest{Name: "Sandbox PMS"})
+		app, err := adminv1.NewAppServiceClient(w.admin).CreateApp(ctx, &adminv1.CreateAppRequest{Name: pmsName})
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,6 +86,9 @@ type Config struct {
 // LockoutProfile is a lock profile with a lockout after wrong PINs, slots that can be read, and keypad events.
 const LockoutProfile = sim.ZWaveUser
 
+// playSweeps is the interval of the server's periodic work where a person watches.
+const playSweeps = time.Second
+
 // Build starts a World and sets it up through the public interfaces.
 func Build(ctx context.Context, c Config) (_ *World, err error) {
 	w := &World{log: c.Options.Logger, Spaces: map[string]string{}, doors: map[string]string{}, failures: make(chan error, 4)}
@@ -101,6 +105,9 @@ func Build(ctx context.Context, c Config) (_ *World, err error) {
 	}
 	c.Server.Partner.Allow = append(c.Server.Partner.Allow, w.pms.Addr().String())
 	c.Options.GuestsReadMailbox = !c.WithoutMail // the play page shows the mailbox
+	if c.Play {
+		c.Options.SweepsEvery = cmp.Or(c.Options.SweepsEvery, playSweeps)
+	}
 	if w.Server, err = server.New(ctx, c.Server, c.Options); err != nil {
 		return nil, err
 	}
