@@ -71,6 +71,7 @@ import (
 	"latchkey.dev/ent/stay"
 	"latchkey.dev/ent/token"
 	"latchkey.dev/ent/tombstone"
+	"latchkey.dev/ent/webhook"
 
 	stdsql "database/sql"
 )
@@ -196,6 +197,8 @@ type Client struct {
 	Token *TokenClient
 	// Tombstone is the client for interacting with the Tombstone builders.
 	Tombstone *TombstoneClient
+	// Webhook is the client for interacting with the Webhook builders.
+	Webhook *WebhookClient
 }
 
 // NewClient creates a new client configured with the given options.
@@ -265,6 +268,7 @@ func (c *Client) init() {
 	c.Stay = NewStayClient(c.config)
 	c.Token = NewTokenClient(c.config)
 	c.Tombstone = NewTombstoneClient(c.config)
+	c.Webhook = NewWebhookClient(c.config)
 }
 
 type (
@@ -416,6 +420,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Stay:              NewStayClient(cfg),
 		Token:             NewTokenClient(cfg),
 		Tombstone:         NewTombstoneClient(cfg),
+		Webhook:           NewWebhookClient(cfg),
 	}, nil
 }
 
@@ -494,6 +499,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Stay:              NewStayClient(cfg),
 		Token:             NewTokenClient(cfg),
 		Tombstone:         NewTombstoneClient(cfg),
+		Webhook:           NewWebhookClient(cfg),
 	}, nil
 }
 
@@ -532,7 +538,7 @@ func (c *Client) Use(hooks ...Hook) {
 		c.PartnerSpace, c.Person, c.PersonInvitation, c.PersonSession, c.Phone,
 		c.PhoneLink, c.Pin, c.Property, c.PropertyKey, c.RecoveryCode, c.RegisterEntry,
 		c.Reservation, c.ReservationChange, c.ReservationName, c.Secret,
-		c.SignInAttempts, c.Slot, c.Space, c.Stay, c.Token, c.Tombstone,
+		c.SignInAttempts, c.Slot, c.Space, c.Stay, c.Token, c.Tombstone, c.Webhook,
 	} {
 		n.Use(hooks...)
 	}
@@ -551,7 +557,7 @@ func (c *Client) Intercept(interceptors ...Interceptor) {
 		c.PartnerSpace, c.Person, c.PersonInvitation, c.PersonSession, c.Phone,
 		c.PhoneLink, c.Pin, c.Property, c.PropertyKey, c.RecoveryCode, c.RegisterEntry,
 		c.Reservation, c.ReservationChange, c.ReservationName, c.Secret,
-		c.SignInAttempts, c.Slot, c.Space, c.Stay, c.Token, c.Tombstone,
+		c.SignInAttempts, c.Slot, c.Space, c.Stay, c.Token, c.Tombstone, c.Webhook,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -678,6 +684,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Token.mutate(ctx, m)
 	case *TombstoneMutation:
 		return c.Tombstone.mutate(ctx, m)
+	case *WebhookMutation:
+		return c.Webhook.mutate(ctx, m)
 	default:
 		return nil, fmt.Errorf("ent: unknown mutation type %T", m)
 	}
@@ -8530,6 +8538,139 @@ func (c *TombstoneClient) mutate(ctx context.Context, m *TombstoneMutation) (Val
 	}
 }
 
+// WebhookClient is a client for the Webhook schema.
+type WebhookClient struct {
+	config
+}
+
+// NewWebhookClient returns a client for the Webhook from the given config.
+func NewWebhookClient(c config) *WebhookClient {
+	return &WebhookClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `webhook.Hooks(f(g(h())))`.
+func (c *WebhookClient) Use(hooks ...Hook) {
+	c.hooks.Webhook = append(c.hooks.Webhook, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `webhook.Intercept(f(g(h())))`.
+func (c *WebhookClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Webhook = append(c.inters.Webhook, interceptors...)
+}
+
+// Create returns a builder for creating a Webhook entity.
+func (c *WebhookClient) Create() *WebhookCreate {
+	mutation := newWebhookMutation(c.config, OpCreate)
+	return &WebhookCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Webhook entities.
+func (c *WebhookClient) CreateBulk(builders ...*WebhookCreate) *WebhookCreateBulk {
+	return &WebhookCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *WebhookClient) MapCreateBulk(slice any, setFunc func(*WebhookCreate, int)) *WebhookCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &WebhookCreateBulk{err: fmt.Errorf("calling to WebhookClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*WebhookCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &WebhookCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Webhook.
+func (c *WebhookClient) Update() *WebhookUpdate {
+	mutation := newWebhookMutation(c.config, OpUpdate)
+	return &WebhookUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *WebhookClient) UpdateOne(_m *Webhook) *WebhookUpdateOne {
+	mutation := newWebhookMutation(c.config, OpUpdateOne, withWebhook(_m))
+	return &WebhookUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *WebhookClient) UpdateOneID(id string) *WebhookUpdateOne {
+	mutation := newWebhookMutation(c.config, OpUpdateOne, withWebhookID(id))
+	return &WebhookUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Webhook.
+func (c *WebhookClient) Delete() *WebhookDelete {
+	mutation := newWebhookMutation(c.config, OpDelete)
+	return &WebhookDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *WebhookClient) DeleteOne(_m *Webhook) *WebhookDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *WebhookClient) DeleteOneID(id string) *WebhookDeleteOne {
+	builder := c.Delete().Where(webhook.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &WebhookDeleteOne{builder}
+}
+
+// Query returns a query builder for Webhook.
+func (c *WebhookClient) Query() *WebhookQuery {
+	return &WebhookQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeWebhook},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Webhook entity by its id.
+func (c *WebhookClient) Get(ctx context.Context, id string) (*Webhook, error) {
+	return c.Query().Where(webhook.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *WebhookClient) GetX(ctx context.Context, id string) *Webhook {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *WebhookClient) Hooks() []Hook {
+	return c.hooks.Webhook
+}
+
+// Interceptors returns the client interceptors.
+func (c *WebhookClient) Interceptors() []Interceptor {
+	return c.inters.Webhook
+}
+
+func (c *WebhookClient) mutate(ctx context.Context, m *WebhookMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&WebhookCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&WebhookUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&WebhookUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&WebhookDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Webhook mutation op: %q", m.Op())
+	}
+}
+
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
@@ -8540,8 +8681,8 @@ type (
 		Mail, MailSettings, Mapping, Membership, Message, Node, Notice, PartnerSpace,
 		Person, PersonInvitation, PersonSession, Phone, PhoneLink, Pin, Property,
 		PropertyKey, RecoveryCode, RegisterEntry, Reservation, ReservationChange,
-		ReservationName, Secret, SignInAttempts, Slot, Space, Stay, Token,
-		Tombstone []ent.Hook
+		ReservationName, Secret, SignInAttempts, Slot, Space, Stay, Token, Tombstone,
+		Webhook []ent.Hook
 	}
 	inters struct {
 		Act, App, Arrival, Attempts, AuditEntry, AuditHead, Bridge, CheckInSettings,
@@ -8551,8 +8692,8 @@ type (
 		Mail, MailSettings, Mapping, Membership, Message, Node, Notice, PartnerSpace,
 		Person, PersonInvitation, PersonSession, Phone, PhoneLink, Pin, Property,
 		PropertyKey, RecoveryCode, RegisterEntry, Reservation, ReservationChange,
-		ReservationName, Secret, SignInAttempts, Slot, Space, Stay, Token,
-		Tombstone []ent.Interceptor
+		ReservationName, Secret, SignInAttempts, Slot, Space, Stay, Token, Tombstone,
+		Webhook []ent.Interceptor
 	}
 )
 

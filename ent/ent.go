@@ -71,6 +71,7 @@ import (
 	"latchkey.dev/ent/stay"
 	"latchkey.dev/ent/token"
 	"latchkey.dev/ent/tombstone"
+	"latchkey.dev/ent/webhook"
 )
 
 // ent aliases to avoid import conflicts in user's code.
@@ -190,6 +191,7 @@ func checkColumn(t, c string) error {
 			stay.Table:              stay.ValidColumn,
 			token.Table:             token.ValidColumn,
 			tombstone.Table:         tombstone.ValidColumn,
+			webhook.Table:           webhook.ValidColumn,
 		})
 	})
 	return columnCheck(t, c)

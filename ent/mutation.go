@@ -72,6 +72,7 @@ import (
 	"latchkey.dev/ent/stay"
 	"latchkey.dev/ent/token"
 	"latchkey.dev/ent/tombstone"
+	"latchkey.dev/ent/webhook"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -143,6 +144,7 @@ const (
 	TypeStay              = "Stay"
 	TypeToken             = "Token"
 	TypeTombstone         = "Tombstone"
+	TypeWebhook           = "Webhook"
 )
 
 // ActMutation represents an operation that mutates the Act nodes in the graph.
@@ -54428,4 +54430,1508 @@ func (m *TombstoneMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *TombstoneMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Tombstone edge %s", name)
+}
+
+// WebhookMutation represents an operation that mutates the Webhook nodes in the graph.
+type WebhookMutation struct {
+	config
+	op              Op
+	typ             string
+	id              *string
+	property_id     *string
+	integration_id  *string
+	url             *string
+	kinds           *[]string
+	appendkinds     []string
+	secret          *[]byte
+	previous_secret *[]byte
+	previous_until  *time.Time
+	disabled_at     *time.Time
+	disabled_reason *string
+	failures        *int
+	addfailures     *int
+	last_success_at *time.Time
+	last_failure_at *time.Time
+	last_error      *string
+	given_up        *int
+	addgiven_up     *int
+	given_up_at     *time.Time
+	drained_by      *int64
+	adddrained_by   *int64
+	drained_until   *time.Time
+	created_at      *time.Time
+	clearedFields   map[string]struct{}
+	done            bool
+	oldValue        func(context.Context) (*Webhook, error)
+	predicates      []predicate.Webhook
+}
+
+var _ ent.Mutation = (*WebhookMutation)(nil)
+
+// webhookOption allows management of the mutation configuration using functional options.
+type webhookOption func(*WebhookMutation)
+
+// newWebhookMutation creates new mutation for the Webhook entity.
+func newWebhookMutation(c config, op Op, opts ...webhookOption) *WebhookMutation {
+	m := &WebhookMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeWebhook,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withWebhookID sets the ID field of the mutation.
+func withWebhookID(id string) webhookOption {
+	return func(m *WebhookMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Webhook
+		)
+		m.oldValue = func(ctx context.Context) (*Webhook, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Webhook.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withWebhook sets the old Webhook of the mutation.
+func withWebhook(node *Webhook) webhookOption {
+	return func(m *WebhookMutation) {
+		m.oldValue = func(context.Context) (*Webhook, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m WebhookMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m WebhookMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Webhook entities.
+func (m *WebhookMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *WebhookMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *WebhookMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Webhook.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *WebhookMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *WebhookMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the Webhook entity.
+// If the Webhook object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WebhookMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *WebhookMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetIntegrationID sets the "integration_id" field.
+func (m *WebhookMutation) SetIntegrationID(s string) {
+	m.integration_id = &s
+}
+
+// IntegrationID returns the value of the "integration_id" field in the mutation.
+func (m *WebhookMutation) IntegrationID() (r string, exists bool) {
+	v := m.integration_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldIntegrationID returns the old "integration_id" field's value of the Webhook entity.
+// If the Webhook object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WebhookMutation) OldIntegrationID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldIntegrationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldIntegrationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldIntegrationID: %w", err)
+	}
+	return oldValue.IntegrationID, nil
+}
+
+// ResetIntegrationID resets all changes to the "integration_id" field.
+func (m *WebhookMutation) ResetIntegrationID() {
+	m.integration_id = nil
+}
+
+// SetURL sets the "url" field.
+func (m *WebhookMutation) SetURL(s string) {
+	m.url = &s
+}
+
+// URL returns the value of the "url" field in the mutation.
+func (m *WebhookMutation) URL() (r string, exists bool) {
+	v := m.url
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldURL returns the old "url" field's value of the Webhook entity.
+// If the Webhook object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WebhookMutation) OldURL(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldURL is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldURL requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldURL: %w", err)
+	}
+	return oldValue.URL, nil
+}
+
+// ResetURL resets all changes to the "url" field.
+func (m *WebhookMutation) ResetURL() {
+	m.url = nil
+}
+
+// SetKinds sets the "kinds" field.
+func (m *WebhookMutation) SetKinds(s []string) {
+	m.kinds = &s
+	m.appendkinds = nil
+}
+
+// Kinds returns the value of the "kinds" field in the mutation.
+func (m *WebhookMutation) Kinds() (r []string, exists bool) {
+	v := m.kinds
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKinds returns the old "kinds" field's value of the Webhook entity.
+// If the Webhook object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WebhookMutation) OldKinds(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKinds is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKinds requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKinds: %w", err)
+	}
+	return oldValue.Kinds, nil
+}
+
+// AppendKinds adds s to the "kinds" field.
+func (m *WebhookMutation) AppendKinds(s []string) {
+	m.appendkinds = append(m.appendkinds, s...)
+}
+
+// AppendedKinds returns the list of values that were appended to the "kinds" field in this mutation.
+func (m *WebhookMutation) AppendedKinds() ([]string, bool) {
+	if len(m.appendkinds) == 0 {
+		return nil, false
+	}
+	return m.appendkinds, true
+}
+
+// ResetKinds resets all changes to the "kinds" field.
+func (m *WebhookMutation) ResetKinds() {
+	m.kinds = nil
+	m.appendkinds = nil
+}
+
+// SetSecret sets the "secret" field.
+func (m *WebhookMutation) SetSecret(b []byte) {
+	m.secret = &b
+}
+
+// Secret returns the value of the "secret" field in the mutation.
+func (m *WebhookMutation) Secret() (r []byte, exists bool) {
+	v := m.secret
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSecret returns the old "secret" field's value of the Webhook entity.
+// If the Webhook object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WebhookMutation) OldSecret(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSecret is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSecret requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSecret: %w", err)
+	}
+	return oldValue.Secret, nil
+}
+
+// ResetSecret resets all changes to the "secret" field.
+func (m *WebhookMutation) ResetSecret() {
+	m.secret = nil
+}
+
+// SetPreviousSecret sets the "previous_secret" field.
+func (m *WebhookMutation) SetPreviousSecret(b []byte) {
+	m.previous_secret = &b
+}
+
+// PreviousSecret returns the value of the "previous_secret" field in the mutation.
+func (m *WebhookMutation) PreviousSecret() (r []byte, exists bool) {
+	v := m.previous_secret
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPreviousSecret returns the old "previous_secret" field's value of the Webhook entity.
+// If the Webhook object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WebhookMutation) OldPreviousSecret(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPreviousSecret is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPreviousSecret requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPreviousSecret: %w", err)
+	}
+	return oldValue.PreviousSecret, nil
+}
+
+// ClearPreviousSecret clears the value of the "previous_secret" field.
+func (m *WebhookMutation) ClearPreviousSecret() {
+	m.previous_secret = nil
+	m.clearedFields[webhook.FieldPreviousSecret] = struct{}{}
+}
+
+// PreviousSecretCleared returns if the "previous_secret" field was cleared in this mutation.
+func (m *WebhookMutation) PreviousSecretCleared() bool {
+	_, ok := m.clearedFields[webhook.FieldPreviousSecret]
+	return ok
+}
+
+// ResetPreviousSecret resets all changes to the "previous_secret" field.
+func (m *WebhookMutation) ResetPreviousSecret() {
+	m.previous_secret = nil
+	delete(m.clearedFields, webhook.FieldPreviousSecret)
+}
+
+// SetPreviousUntil sets the "previous_until" field.
+func (m *WebhookMutation) SetPreviousUntil(t time.Time) {
+	m.previous_until = &t
+}
+
+// PreviousUntil returns the value of the "previous_until" field in the mutation.
+func (m *WebhookMutation) PreviousUntil() (r time.Time, exists bool) {
+	v := m.previous_until
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPreviousUntil returns the old "previous_until" field's value of the Webhook entity.
+// If the Webhook object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WebhookMutation) OldPreviousUntil(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPreviousUntil is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPreviousUntil requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPreviousUntil: %w", err)
+	}
+	return oldValue.PreviousUntil, nil
+}
+
+// ClearPreviousUntil clears the value of the "previous_until" field.
+func (m *WebhookMutation) ClearPreviousUntil() {
+	m.previous_until = nil
+	m.clearedFields[webhook.FieldPreviousUntil] = struct{}{}
+}
+
+// PreviousUntilCleared returns if the "previous_until" field was cleared in this mutation.
+func (m *WebhookMutation) PreviousUntilCleared() bool {
+	_, ok := m.clearedFields[webhook.FieldPreviousUntil]
+	return ok
+}
+
+// ResetPreviousUntil resets all changes to the "previous_until" field.
+func (m *WebhookMutation) ResetPreviousUntil() {
+	m.previous_until = nil
+	delete(m.clearedFields, webhook.FieldPreviousUntil)
+}
+
+// SetDisabledAt sets the "disabled_at" field.
+func (m *WebhookMutation) SetDisabledAt(t time.Time) {
+	m.disabled_at = &t
+}
+
+// DisabledAt returns the value of the "disabled_at" field in the mutation.
+func (m *WebhookMutation) DisabledAt() (r time.Time, exists bool) {
+	v := m.disabled_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDisabledAt returns the old "disabled_at" field's value of the Webhook entity.
+// If the Webhook object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WebhookMutation) OldDisabledAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDisabledAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDisabledAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDisabledAt: %w", err)
+	}
+	return oldValue.DisabledAt, nil
+}
+
+// ClearDisabledAt clears the value of the "disabled_at" field.
+func (m *WebhookMutation) ClearDisabledAt() {
+	m.disabled_at = nil
+	m.clearedFields[webhook.FieldDisabledAt] = struct{}{}
+}
+
+// DisabledAtCleared returns if the "disabled_at" field was cleared in this mutation.
+func (m *WebhookMutation) DisabledAtCleared() bool {
+	_, ok := m.clearedFields[webhook.FieldDisabledAt]
+	return ok
+}
+
+// ResetDisabledAt resets all changes to the "disabled_at" field.
+func (m *WebhookMutation) ResetDisabledAt() {
+	m.disabled_at = nil
+	delete(m.clearedFields, webhook.FieldDisabledAt)
+}
+
+// SetDisabledReason sets the "disabled_reason" field.
+func (m *WebhookMutation) SetDisabledReason(s string) {
+	m.disabled_reason = &s
+}
+
+// DisabledReason returns the value of the "disabled_reason" field in the mutation.
+func (m *WebhookMutation) DisabledReason() (r string, exists bool) {
+	v := m.disabled_reason
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDisabledReason returns the old "disabled_reason" field's value of the Webhook entity.
+// If the Webhook object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WebhookMutation) OldDisabledReason(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDisabledReason is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDisabledReason requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDisabledReason: %w", err)
+	}
+	return oldValue.DisabledReason, nil
+}
+
+// ResetDisabledReason resets all changes to the "disabled_reason" field.
+func (m *WebhookMutation) ResetDisabledReason() {
+	m.disabled_reason = nil
+}
+
+// SetFailures sets the "failures" field.
+func (m *WebhookMutation) SetFailures(i int) {
+	m.failures = &i
+	m.addfailures = nil
+}
+
+// Failures returns the value of the "failures" field in the mutation.
+func (m *WebhookMutation) Failures() (r int, exists bool) {
+	v := m.failures
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFailures returns the old "failures" field's value of the Webhook entity.
+// If the Webhook object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WebhookMutation) OldFailures(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFailures is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFailures requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFailures: %w", err)
+	}
+	return oldValue.Failures, nil
+}
+
+// AddFailures adds i to the "failures" field.
+func (m *WebhookMutation) AddFailures(i int) {
+	if m.addfailures != nil {
+		*m.addfailures += i
+	} else {
+		m.addfailures = &i
+	}
+}
+
+// AddedFailures returns the value that was added to the "failures" field in this mutation.
+func (m *WebhookMutation) AddedFailures() (r int, exists bool) {
+	v := m.addfailures
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetFailures resets all changes to the "failures" field.
+func (m *WebhookMutation) ResetFailures() {
+	m.failures = nil
+	m.addfailures = nil
+}
+
+// SetLastSuccessAt sets the "last_success_at" field.
+func (m *WebhookMutation) SetLastSuccessAt(t time.Time) {
+	m.last_success_at = &t
+}
+
+// LastSuccessAt returns the value of the "last_success_at" field in the mutation.
+func (m *WebhookMutation) LastSuccessAt() (r time.Time, exists bool) {
+	v := m.last_success_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLastSuccessAt returns the old "last_success_at" field's value of the Webhook entity.
+// If the Webhook object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WebhookMutation) OldLastSuccessAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLastSuccessAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLastSuccessAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLastSuccessAt: %w", err)
+	}
+	return oldValue.LastSuccessAt, nil
+}
+
+// ClearLastSuccessAt clears the value of the "last_success_at" field.
+func (m *WebhookMutation) ClearLastSuccessAt() {
+	m.last_success_at = nil
+	m.clearedFields[webhook.FieldLastSuccessAt] = struct{}{}
+}
+
+// LastSuccessAtCleared returns if the "last_success_at" field was cleared in this mutation.
+func (m *WebhookMutation) LastSuccessAtCleared() bool {
+	_, ok := m.clearedFields[webhook.FieldLastSuccessAt]
+	return ok
+}
+
+// ResetLastSuccessAt resets all changes to the "last_success_at" field.
+func (m *WebhookMutation) ResetLastSuccessAt() {
+	m.last_success_at = nil
+	delete(m.clearedFields, webhook.FieldLastSuccessAt)
+}
+
+// SetLastFailureAt sets the "last_failure_at" field.
+func (m *WebhookMutation) SetLastFailureAt(t time.Time) {
+	m.last_failure_at = &t
+}
+
+// LastFailureAt returns the value of the "last_failure_at" field in the mutation.
+func (m *WebhookMutation) LastFailureAt() (r time.Time, exists bool) {
+	v := m.last_failure_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLastFailureAt returns the old "last_failure_at" field's value of the Webhook entity.
+// If the Webhook object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WebhookMutation) OldLastFailureAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLastFailureAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLastFailureAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLastFailureAt: %w", err)
+	}
+	return oldValue.LastFailureAt, nil
+}
+
+// ClearLastFailureAt clears the value of the "last_failure_at" field.
+func (m *WebhookMutation) ClearLastFailureAt() {
+	m.last_failure_at = nil
+	m.clearedFields[webhook.FieldLastFailureAt] = struct{}{}
+}
+
+// LastFailureAtCleared returns if the "last_failure_at" field was cleared in this mutation.
+func (m *WebhookMutation) LastFailureAtCleared() bool {
+	_, ok := m.clearedFields[webhook.FieldLastFailureAt]
+	return ok
+}
+
+// ResetLastFailureAt resets all changes to the "last_failure_at" field.
+func (m *WebhookMutation) ResetLastFailureAt() {
+	m.last_failure_at = nil
+	delete(m.clearedFields, webhook.FieldLastFailureAt)
+}
+
+// SetLastError sets the "last_error" field.
+func (m *WebhookMutation) SetLastError(s string) {
+	m.last_error = &s
+}
+
+// LastError returns the value of the "last_error" field in the mutation.
+func (m *WebhookMutation) LastError() (r string, exists bool) {
+	v := m.last_error
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLastError returns the old "last_error" field's value of the Webhook entity.
+// If the Webhook object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WebhookMutation) OldLastError(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLastError is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLastError requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLastError: %w", err)
+	}
+	return oldValue.LastError, nil
+}
+
+// ResetLastError resets all changes to the "last_error" field.
+func (m *WebhookMutation) ResetLastError() {
+	m.last_error = nil
+}
+
+// SetGivenUp sets the "given_up" field.
+func (m *WebhookMutation) SetGivenUp(i int) {
+	m.given_up = &i
+	m.addgiven_up = nil
+}
+
+// GivenUp returns the value of the "given_up" field in the mutation.
+func (m *WebhookMutation) GivenUp() (r int, exists bool) {
+	v := m.given_up
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGivenUp returns the old "given_up" field's value of the Webhook entity.
+// If the Webhook object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WebhookMutation) OldGivenUp(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGivenUp is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGivenUp requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGivenUp: %w", err)
+	}
+	return oldValue.GivenUp, nil
+}
+
+// AddGivenUp adds i to the "given_up" field.
+func (m *WebhookMutation) AddGivenUp(i int) {
+	if m.addgiven_up != nil {
+		*m.addgiven_up += i
+	} else {
+		m.addgiven_up = &i
+	}
+}
+
+// AddedGivenUp returns the value that was added to the "given_up" field in this mutation.
+func (m *WebhookMutation) AddedGivenUp() (r int, exists bool) {
+	v := m.addgiven_up
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetGivenUp resets all changes to the "given_up" field.
+func (m *WebhookMutation) ResetGivenUp() {
+	m.given_up = nil
+	m.addgiven_up = nil
+}
+
+// SetGivenUpAt sets the "given_up_at" field.
+func (m *WebhookMutation) SetGivenUpAt(t time.Time) {
+	m.given_up_at = &t
+}
+
+// GivenUpAt returns the value of the "given_up_at" field in the mutation.
+func (m *WebhookMutation) GivenUpAt() (r time.Time, exists bool) {
+	v := m.given_up_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGivenUpAt returns the old "given_up_at" field's value of the Webhook entity.
+// If the Webhook object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WebhookMutation) OldGivenUpAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGivenUpAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGivenUpAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGivenUpAt: %w", err)
+	}
+	return oldValue.GivenUpAt, nil
+}
+
+// ClearGivenUpAt clears the value of the "given_up_at" field.
+func (m *WebhookMutation) ClearGivenUpAt() {
+	m.given_up_at = nil
+	m.clearedFields[webhook.FieldGivenUpAt] = struct{}{}
+}
+
+// GivenUpAtCleared returns if the "given_up_at" field was cleared in this mutation.
+func (m *WebhookMutation) GivenUpAtCleared() bool {
+	_, ok := m.clearedFields[webhook.FieldGivenUpAt]
+	return ok
+}
+
+// ResetGivenUpAt resets all changes to the "given_up_at" field.
+func (m *WebhookMutation) ResetGivenUpAt() {
+	m.given_up_at = nil
+	delete(m.clearedFields, webhook.FieldGivenUpAt)
+}
+
+// SetDrainedBy sets the "drained_by" field.
+func (m *WebhookMutation) SetDrainedBy(i int64) {
+	m.drained_by = &i
+	m.adddrained_by = nil
+}
+
+// DrainedBy returns the value of the "drained_by" field in the mutation.
+func (m *WebhookMutation) DrainedBy() (r int64, exists bool) {
+	v := m.drained_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDrainedBy returns the old "drained_by" field's value of the Webhook entity.
+// If the Webhook object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WebhookMutation) OldDrainedBy(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDrainedBy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDrainedBy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDrainedBy: %w", err)
+	}
+	return oldValue.DrainedBy, nil
+}
+
+// AddDrainedBy adds i to the "drained_by" field.
+func (m *WebhookMutation) AddDrainedBy(i int64) {
+	if m.adddrained_by != nil {
+		*m.adddrained_by += i
+	} else {
+		m.adddrained_by = &i
+	}
+}
+
+// AddedDrainedBy returns the value that was added to the "drained_by" field in this mutation.
+func (m *WebhookMutation) AddedDrainedBy() (r int64, exists bool) {
+	v := m.adddrained_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetDrainedBy resets all changes to the "drained_by" field.
+func (m *WebhookMutation) ResetDrainedBy() {
+	m.drained_by = nil
+	m.adddrained_by = nil
+}
+
+// SetDrainedUntil sets the "drained_until" field.
+func (m *WebhookMutation) SetDrainedUntil(t time.Time) {
+	m.drained_until = &t
+}
+
+// DrainedUntil returns the value of the "drained_until" field in the mutation.
+func (m *WebhookMutation) DrainedUntil() (r time.Time, exists bool) {
+	v := m.drained_until
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDrainedUntil returns the old "drained_until" field's value of the Webhook entity.
+// If the Webhook object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WebhookMutation) OldDrainedUntil(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDrainedUntil is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDrainedUntil requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDrainedUntil: %w", err)
+	}
+	return oldValue.DrainedUntil, nil
+}
+
+// ClearDrainedUntil clears the value of the "drained_until" field.
+func (m *WebhookMutation) ClearDrainedUntil() {
+	m.drained_until = nil
+	m.clearedFields[webhook.FieldDrainedUntil] = struct{}{}
+}
+
+// DrainedUntilCleared returns if the "drained_until" field was cleared in this mutation.
+func (m *WebhookMutation) DrainedUntilCleared() bool {
+	_, ok := m.clearedFields[webhook.FieldDrainedUntil]
+	return ok
+}
+
+// ResetDrainedUntil resets all changes to the "drained_until" field.
+func (m *WebhookMutation) ResetDrainedUntil() {
+	m.drained_until = nil
+	delete(m.clearedFields, webhook.FieldDrainedUntil)
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *WebhookMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *WebhookMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the Webhook entity.
+// If the Webhook object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WebhookMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *WebhookMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the WebhookMutation builder.
+func (m *WebhookMutation) Where(ps ...predicate.Webhook) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the WebhookMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *WebhookMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Webhook, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *WebhookMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *WebhookMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Webhook).
+func (m *WebhookMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *WebhookMutation) Fields() []string {
+	fields := make([]string, 0, 18)
+	if m.property_id != nil {
+		fields = append(fields, webhook.FieldPropertyID)
+	}
+	if m.integration_id != nil {
+		fields = append(fields, webhook.FieldIntegrationID)
+	}
+	if m.url != nil {
+		fields = append(fields, webhook.FieldURL)
+	}
+	if m.kinds != nil {
+		fields = append(fields, webhook.FieldKinds)
+	}
+	if m.secret != nil {
+		fields = append(fields, webhook.FieldSecret)
+	}
+	if m.previous_secret != nil {
+		fields = append(fields, webhook.FieldPreviousSecret)
+	}
+	if m.previous_until != nil {
+		fields = append(fields, webhook.FieldPreviousUntil)
+	}
+	if m.disabled_at != nil {
+		fields = append(fields, webhook.FieldDisabledAt)
+	}
+	if m.disabled_reason != nil {
+		fields = append(fields, webhook.FieldDisabledReason)
+	}
+	if m.failures != nil {
+		fields = append(fields, webhook.FieldFailures)
+	}
+	if m.last_success_at != nil {
+		fields = append(fields, webhook.FieldLastSuccessAt)
+	}
+	if m.last_failure_at != nil {
+		fields = append(fields, webhook.FieldLastFailureAt)
+	}
+	if m.last_error != nil {
+		fields = append(fields, webhook.FieldLastError)
+	}
+	if m.given_up != nil {
+		fields = append(fields, webhook.FieldGivenUp)
+	}
+	if m.given_up_at != nil {
+		fields = append(fields, webhook.FieldGivenUpAt)
+	}
+	if m.drained_by != nil {
+		fields = append(fields, webhook.FieldDrainedBy)
+	}
+	if m.drained_until != nil {
+		fields = append(fields, webhook.FieldDrainedUntil)
+	}
+	if m.created_at != nil {
+		fields = append(fields, webhook.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *WebhookMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case webhook.FieldPropertyID:
+		return m.PropertyID()
+	case webhook.FieldIntegrationID:
+		return m.IntegrationID()
+	case webhook.FieldURL:
+		return m.URL()
+	case webhook.FieldKinds:
+		return m.Kinds()
+	case webhook.FieldSecret:
+		return m.Secret()
+	case webhook.FieldPreviousSecret:
+		return m.PreviousSecret()
+	case webhook.FieldPreviousUntil:
+		return m.PreviousUntil()
+	case webhook.FieldDisabledAt:
+		return m.DisabledAt()
+	case webhook.FieldDisabledReason:
+		return m.DisabledReason()
+	case webhook.FieldFailures:
+		return m.Failures()
+	case webhook.FieldLastSuccessAt:
+		return m.LastSuccessAt()
+	case webhook.FieldLastFailureAt:
+		return m.LastFailureAt()
+	case webhook.FieldLastError:
+		return m.LastError()
+	case webhook.FieldGivenUp:
+		return m.GivenUp()
+	case webhook.FieldGivenUpAt:
+		return m.GivenUpAt()
+	case webhook.FieldDrainedBy:
+		return m.DrainedBy()
+	case webhook.FieldDrainedUntil:
+		return m.DrainedUntil()
+	case webhook.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *WebhookMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case webhook.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case webhook.FieldIntegrationID:
+		return m.OldIntegrationID(ctx)
+	case webhook.FieldURL:
+		return m.OldURL(ctx)
+	case webhook.FieldKinds:
+		return m.OldKinds(ctx)
+	case webhook.FieldSecret:
+		return m.OldSecret(ctx)
+	case webhook.FieldPreviousSecret:
+		return m.OldPreviousSecret(ctx)
+	case webhook.FieldPreviousUntil:
+		return m.OldPreviousUntil(ctx)
+	case webhook.FieldDisabledAt:
+		return m.OldDisabledAt(ctx)
+	case webhook.FieldDisabledReason:
+		return m.OldDisabledReason(ctx)
+	case webhook.FieldFailures:
+		return m.OldFailures(ctx)
+	case webhook.FieldLastSuccessAt:
+		return m.OldLastSuccessAt(ctx)
+	case webhook.FieldLastFailureAt:
+		return m.OldLastFailureAt(ctx)
+	case webhook.FieldLastError:
+		return m.OldLastError(ctx)
+	case webhook.FieldGivenUp:
+		return m.OldGivenUp(ctx)
+	case webhook.FieldGivenUpAt:
+		return m.OldGivenUpAt(ctx)
+	case webhook.FieldDrainedBy:
+		return m.OldDrainedBy(ctx)
+	case webhook.FieldDrainedUntil:
+		return m.OldDrainedUntil(ctx)
+	case webhook.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown Webhook field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *WebhookMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case webhook.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case webhook.FieldIntegrationID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetIntegrationID(v)
+		return nil
+	case webhook.FieldURL:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetURL(v)
+		return nil
+	case webhook.FieldKinds:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKinds(v)
+		return nil
+	case webhook.FieldSecret:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSecret(v)
+		return nil
+	case webhook.FieldPreviousSecret:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPreviousSecret(v)
+		return nil
+	case webhook.FieldPreviousUntil:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPreviousUntil(v)
+		return nil
+	case webhook.FieldDisabledAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDisabledAt(v)
+		return nil
+	case webhook.FieldDisabledReason:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDisabledReason(v)
+		return nil
+	case webhook.FieldFailures:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFailures(v)
+		return nil
+	case webhook.FieldLastSuccessAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLastSuccessAt(v)
+		return nil
+	case webhook.FieldLastFailureAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLastFailureAt(v)
+		return nil
+	case webhook.FieldLastError:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLastError(v)
+		return nil
+	case webhook.FieldGivenUp:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGivenUp(v)
+		return nil
+	case webhook.FieldGivenUpAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGivenUpAt(v)
+		return nil
+	case webhook.FieldDrainedBy:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDrainedBy(v)
+		return nil
+	case webhook.FieldDrainedUntil:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDrainedUntil(v)
+		return nil
+	case webhook.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Webhook field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *WebhookMutation) AddedFields() []string {
+	var fields []string
+	if m.addfailures != nil {
+		fields = append(fields, webhook.FieldFailures)
+	}
+	if m.addgiven_up != nil {
+		fields = append(fields, webhook.FieldGivenUp)
+	}
+	if m.adddrained_by != nil {
+		fields = append(fields, webhook.FieldDrainedBy)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *WebhookMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case webhook.FieldFailures:
+		return m.AddedFailures()
+	case webhook.FieldGivenUp:
+		return m.AddedGivenUp()
+	case webhook.FieldDrainedBy:
+		return m.AddedDrainedBy()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *WebhookMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case webhook.FieldFailures:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddFailures(v)
+		return nil
+	case webhook.FieldGivenUp:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddGivenUp(v)
+		return nil
+	case webhook.FieldDrainedBy:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddDrainedBy(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Webhook numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *WebhookMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(webhook.FieldPreviousSecret) {
+		fields = append(fields, webhook.FieldPreviousSecret)
+	}
+	if m.FieldCleared(webhook.FieldPreviousUntil) {
+		fields = append(fields, webhook.FieldPreviousUntil)
+	}
+	if m.FieldCleared(webhook.FieldDisabledAt) {
+		fields = append(fields, webhook.FieldDisabledAt)
+	}
+	if m.FieldCleared(webhook.FieldLastSuccessAt) {
+		fields = append(fields, webhook.FieldLastSuccessAt)
+	}
+	if m.FieldCleared(webhook.FieldLastFailureAt) {
+		fields = append(fields, webhook.FieldLastFailureAt)
+	}
+	if m.FieldCleared(webhook.FieldGivenUpAt) {
+		fields = append(fields, webhook.FieldGivenUpAt)
+	}
+	if m.FieldCleared(webhook.FieldDrainedUntil) {
+		fields = append(fields, webhook.FieldDrainedUntil)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *WebhookMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *WebhookMutation) ClearField(name string) error {
+	switch name {
+	case webhook.FieldPreviousSecret:
+		m.ClearPreviousSecret()
+		return nil
+	case webhook.FieldPreviousUntil:
+		m.ClearPreviousUntil()
+		return nil
+	case webhook.FieldDisabledAt:
+		m.ClearDisabledAt()
+		return nil
+	case webhook.FieldLastSuccessAt:
+		m.ClearLastSuccessAt()
+		return nil
+	case webhook.FieldLastFailureAt:
+		m.ClearLastFailureAt()
+		return nil
+	case webhook.FieldGivenUpAt:
+		m.ClearGivenUpAt()
+		return nil
+	case webhook.FieldDrainedUntil:
+		m.ClearDrainedUntil()
+		return nil
+	}
+	return fmt.Errorf("unknown Webhook nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *WebhookMutation) ResetField(name string) error {
+	switch name {
+	case webhook.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case webhook.FieldIntegrationID:
+		m.ResetIntegrationID()
+		return nil
+	case webhook.FieldURL:
+		m.ResetURL()
+		return nil
+	case webhook.FieldKinds:
+		m.ResetKinds()
+		return nil
+	case webhook.FieldSecret:
+		m.ResetSecret()
+		return nil
+	case webhook.FieldPreviousSecret:
+		m.ResetPreviousSecret()
+		return nil
+	case webhook.FieldPreviousUntil:
+		m.ResetPreviousUntil()
+		return nil
+	case webhook.FieldDisabledAt:
+		m.ResetDisabledAt()
+		return nil
+	case webhook.FieldDisabledReason:
+		m.ResetDisabledReason()
+		return nil
+	case webhook.FieldFailures:
+		m.ResetFailures()
+		return nil
+	case webhook.FieldLastSuccessAt:
+		m.ResetLastSuccessAt()
+		return nil
+	case webhook.FieldLastFailureAt:
+		m.ResetLastFailureAt()
+		return nil
+	case webhook.FieldLastError:
+		m.ResetLastError()
+		return nil
+	case webhook.FieldGivenUp:
+		m.ResetGivenUp()
+		return nil
+	case webhook.FieldGivenUpAt:
+		m.ResetGivenUpAt()
+		return nil
+	case webhook.FieldDrainedBy:
+		m.ResetDrainedBy()
+		return nil
+	case webhook.FieldDrainedUntil:
+		m.ResetDrainedUntil()
+		return nil
+	case webhook.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Webhook field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *WebhookMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *WebhookMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *WebhookMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *WebhookMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *WebhookMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *WebhookMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *WebhookMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Webhook unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *WebhookMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Webhook edge %s", name)
 }

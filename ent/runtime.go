@@ -65,6 +65,7 @@ import (
 	"latchkey.dev/ent/stay"
 	"latchkey.dev/ent/token"
 	"latchkey.dev/ent/tombstone"
+	"latchkey.dev/ent/webhook"
 )
 
 // The init function reads all schema descriptors with runtime code
@@ -2069,4 +2070,50 @@ func init() {
 	tombstoneDescCreatedAt := tombstoneFields[4].Descriptor()
 	// tombstone.DefaultCreatedAt holds the default value on creation for the created_at field.
 	tombstone.DefaultCreatedAt = tombstoneDescCreatedAt.Default.(func() time.Time)
+	webhookFields := schema.Webhook{}.Fields()
+	_ = webhookFields
+	// webhookDescPropertyID is the schema descriptor for property_id field.
+	webhookDescPropertyID := webhookFields[1].Descriptor()
+	// webhook.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	webhook.PropertyIDValidator = webhookDescPropertyID.Validators[0].(func(string) error)
+	// webhookDescIntegrationID is the schema descriptor for integration_id field.
+	webhookDescIntegrationID := webhookFields[2].Descriptor()
+	// webhook.IntegrationIDValidator is a validator for the "integration_id" field. It is called by the builders before save.
+	webhook.IntegrationIDValidator = webhookDescIntegrationID.Validators[0].(func(string) error)
+	// webhookDescURL is the schema descriptor for url field.
+	webhookDescURL := webhookFields[3].Descriptor()
+	// webhook.URLValidator is a validator for the "url" field. It is called by the builders before save.
+	webhook.URLValidator = webhookDescURL.Validators[0].(func(string) error)
+	// webhookDescDisabledReason is the schema descriptor for disabled_reason field.
+	webhookDescDisabledReason := webhookFields[9].Descriptor()
+	// webhook.DefaultDisabledReason holds the default value on creation for the disabled_reason field.
+	webhook.DefaultDisabledReason = webhookDescDisabledReason.Default.(string)
+	// webhook.DisabledReasonValidator is a validator for the "disabled_reason" field. It is called by the builders before save.
+	webhook.DisabledReasonValidator = webhookDescDisabledReason.Validators[0].(func(string) error)
+	// webhookDescFailures is the schema descriptor for failures field.
+	webhookDescFailures := webhookFields[10].Descriptor()
+	// webhook.DefaultFailures holds the default value on creation for the failures field.
+	webhook.DefaultFailures = webhookDescFailures.Default.(int)
+	// webhookDescLastError is the schema descriptor for last_error field.
+	webhookDescLastError := webhookFields[13].Descriptor()
+	// webhook.DefaultLastError holds the default value on creation for the last_error field.
+	webhook.DefaultLastError = webhookDescLastError.Default.(string)
+	// webhook.LastErrorValidator is a validator for the "last_error" field. It is called by the builders before save.
+	webhook.LastErrorValidator = webhookDescLastError.Validators[0].(func(string) error)
+	// webhookDescGivenUp is the schema descriptor for given_up field.
+	webhookDescGivenUp := webhookFields[14].Descriptor()
+	// webhook.DefaultGivenUp holds the default value on creation for the given_up field.
+	webhook.DefaultGivenUp = webhookDescGivenUp.Default.(int)
+	// webhookDescDrainedBy is the schema descriptor for drained_by field.
+	webhookDescDrainedBy := webhookFields[16].Descriptor()
+	// webhook.DefaultDrainedBy holds the default value on creation for the drained_by field.
+	webhook.DefaultDrainedBy = webhookDescDrainedBy.Default.(int64)
+	// webhookDescCreatedAt is the schema descriptor for created_at field.
+	webhookDescCreatedAt := webhookFields[18].Descriptor()
+	// webhook.DefaultCreatedAt holds the default value on creation for the created_at field.
+	webhook.DefaultCreatedAt = webhookDescCreatedAt.Default.(func() time.Time)
+	// webhookDescID is the schema descriptor for id field.
+	webhookDescID := webhookFields[0].Descriptor()
+	// webhook.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	webhook.IDValidator = webhookDescID.Validators[0].(func(string) error)
 }

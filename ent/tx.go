@@ -132,6 +132,8 @@ type Tx struct {
 	Token *TokenClient
 	// Tombstone is the client for interacting with the Tombstone builders.
 	Tombstone *TombstoneClient
+	// Webhook is the client for interacting with the Webhook builders.
+	Webhook *WebhookClient
 
 	// lazily loaded.
 	client     *Client
@@ -322,6 +324,7 @@ func (tx *Tx) init() {
 	tx.Stay = NewStayClient(tx.config)
 	tx.Token = NewTokenClient(tx.config)
 	tx.Tombstone = NewTombstoneClient(tx.config)
+	tx.Webhook = NewWebhookClient(tx.config)
 }
 
 // txDriver wraps the given dialect.Tx with a nop dialect.Driver implementation.

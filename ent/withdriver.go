@@ -69,6 +69,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofStay              StayClient
 		ofToken             TokenClient
 		ofTombstone         TombstoneClient
+		ofWebhook           WebhookClient
 	}{
 		Client:              Client{config: cfg},
 		ofAct:               ActClient{config: cfg},
@@ -130,6 +131,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofStay:              StayClient{config: cfg},
 		ofToken:             TokenClient{config: cfg},
 		ofTombstone:         TombstoneClient{config: cfg},
+		ofWebhook:           WebhookClient{config: cfg},
 	}
 	all.Act = &all.ofAct
 	all.App = &all.ofApp
@@ -190,5 +192,6 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 	all.Stay = &all.ofStay
 	all.Token = &all.ofToken
 	all.Tombstone = &all.ofTombstone
+	all.Webhook = &all.ofWebhook
 	return &all.Client
 }

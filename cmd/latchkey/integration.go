@@ -18,6 +18,7 @@ type integrationCommands struct {
 	RotateToken  rotateToken        `cmd:"" help:"Replace the access token by a new one."`
 	RevokeToken  revokeToken        `cmd:"" help:"Revoke the access token at once."`
 	RotateSecret rotateSecret       `cmd:"" help:"Replace the secret that signs calls to the partner."`
+	Webhooks     integrationHooks   `cmd:"" help:"List the webhooks that the partner registered, and whether events arrive there."`
 	ReadSpaces   readSpaces         `cmd:"" help:"Read the partner's rooms and beds (getSpaces) now."`
 }
 
@@ -157,6 +158,42 @@ func (s *session) printIntegration(in *propertyv1.Integration) {
 	}
 	s.say("")
 	s.printEndpoints(in.GetEndpoints())
+	if len(in.GetWebhooks()) > 0 {
+		s.say("")
+		s.printWebhooks(in.GetWebhooks())
+	}
+}
+
+type integrationHooks struct {
+	ID string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
+}
+
+func (integrationHooks) Help() string {
+	return `Partners register their webhooks themselves (PATCH /v1/webhooks). Example:
+  latchkey integration webhooks int_...`
+}
+
+func (c *integrationHooks) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
+		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).GetIntegration(s, &propertyv1.GetIntegrationRequest{Id: c.ID})
+		return s.printAnswer(answer, err, func() { s.printWebhooks(answer.GetData().GetWebhooks()) })
+	})
+}
+
+func (s *session) printWebhooks(list []*propertyv1.Webhook) {
+	var rows [][]string
+	for _, w := range list {
+		state := w.GetState()
+		if w.GetDisabledReason() != "" {
+			state += " (" + w.GetDisabledReason() + ")"
+		}
+		rows = append(rows, []string{
+			w.GetId(), state, w.GetHost(), strings.Join(w.GetEvents(), " "), formatTime(w.GetLastSuccessAt()),
+			fmt.Sprint(w.GetWaiting()), formatTime(w.GetWaitingSince()), fmt.Sprint(w.GetGivenUp()), w.GetLastError(),
+		})
+	}
+	s.printTable("No webhook is registered. The vendor registers webhooks: PATCH /v1/webhooks.",
+		[]string{"id", "state", "host", "events", "last success", "waiting", "since", "given up", "last error"}, rows)
 }
 
 type endpointCommands struct {

@@ -182,3 +182,6 @@ type Token func(*sql.Selector)
 
 // Tombstone is the predicate function for tombstone builders.
 type Tombstone func(*sql.Selector)
+
+// Webhook is the predicate function for webhook builders.
+type Webhook func(*sql.Selector)

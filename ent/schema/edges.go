@@ -69,6 +69,15 @@ func (Endpoint) Edges() []ent.Edge {
 	return ownedBy("integration", Integration.Type, "integration_id", entsql.Cascade)
 }
 
+func (Webhook) Edges() []ent.Edge {
+	return ownedBy("integration", Integration.Type, "integration_id", entsql.Cascade)
+}
+
+// The cursor of a subscriber inside the program has no webhook.
+func (EventCursor) Edges() []ent.Edge {
+	return []ent.Edge{maybeOwnedBy("webhook", Webhook.Type, "webhook_id", entsql.Cascade)}
+}
+
 func (PartnerSpace) Edges() []ent.Edge {
 	return ownedBy("integration", Integration.Type, "integration_id", entsql.Cascade)
 }
@@ -212,12 +221,11 @@ func (RecoveryCode) Edges() []ent.Edge {
 
 // WithoutOwner lists the tables without a foreign key, and why.
 var WithoutOwner = map[string]string{
-	"event_cursors": "a cursor belongs to the installation",
-	"apps":          "an app belongs to the installation",
-	"nodes":         "a node belongs to the installation",
-	"people":        "a person belongs to the installation, and may work at several properties",
-	"properties":    "a property belongs to the installation",
-	"secrets":       "a secret belongs to the installation",
+	"apps":       "an app belongs to the installation",
+	"nodes":      "a node belongs to the installation",
+	"people":     "a person belongs to the installation, and may work at several properties",
+	"properties": "a property belongs to the installation",
+	"secrets":    "a secret belongs to the installation",
 
 	"sign_in_attempts": "a count belongs to a keyed hash of an address, also of one that no person has",
 

@@ -34,6 +34,7 @@ func (Event) Indexes() []ent.Index {
 		index.Fields("subject", "subject_sequence").Unique(), index.Fields("property_id", "id"),
 		index.Fields("id").Annotations(entsql.IndexWhere("position IS NULL")),
 		index.Fields("position").Unique().Annotations(entsql.IndexWhere("position > 0")),
+		index.Fields("property_id", "position").Annotations(entsql.IndexWhere("position > 0")),
 		index.Fields("grant_id", "id").Annotations(entsql.IndexWhere("grant_id IS NOT NULL")),
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // EventCursor is the position up to which a subscriber has received events. The cursor of a subscriber names no subject. A subject
-// whose delivery failed has a cursor of its own until its delivery succeeds.
+// whose delivery failed has a cursor of its own until its delivery succeeds. A subscriber is a part of the program or a webhook.
 type EventCursor struct{ ent.Schema }
 
 func (EventCursor) Annotations() []schema.Annotation { return table("event_cursors") }
@@ -23,10 +23,13 @@ func (EventCursor) Fields() []ent.Field {
 		field.Int("attempts").Default(0).Comment("Failed deliveries after the position."),
 		maybe("retry_at"),
 		text("reason", 64),
+		field.String("webhook_id").MaxRuneLen(40).Optional().Nillable().Immutable().Comment("The webhook that is the subscriber, so that its cursors go with it."),
 		created(),
 	}
 }
 
 func (EventCursor) Indexes() []ent.Index {
-	return []ent.Index{index.Fields("subscriber", "subject").Unique()}
+	return []ent.Index{
+		index.Fields("subscriber", "subject").Unique(), index.Fields("webhook_id", "retry_at"),
+	}
 }

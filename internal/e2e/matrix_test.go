@@ -49,6 +49,11 @@ var matrix = map[string]rule{
 	"latchkey.partner.v1.SpaceService/ListSpaces":                    {"partner", "", `{}`, ok},
 	"latchkey.partner.v1.SpaceService/ListGates":                     {"partner", "", `{}`, ok},
 	"latchkey.partner.v1.IntegrationService/GetIntegration":          {"partner", "", `{}`, ok},
+	"latchkey.partner.v1.WebhookService/UpsertWebhook":               {"partner", "webhooks:write", `{"url":"ftp://example.com"}`, invalid},
+	"latchkey.partner.v1.WebhookService/ListWebhooks":                {"partner", "webhooks:write", `{}`, ok},
+	"latchkey.partner.v1.WebhookService/DeleteWebhook":               {"partner", "webhooks:write", `{"id":"whk_0"}`, notFound},
+	"latchkey.partner.v1.WebhookService/RotateWebhookSecret":         {"partner", "webhooks:write", `{"id":"whk_0"}`, notFound},
+	"latchkey.partner.v1.WebhookService/TestWebhook":                 {"partner", "webhooks:write", `{"id":"whk_0"}`, notFound},
 
 	"latchkey.property.v1.PropertyService/GetProperty":            {"property", "viewer", `{}`, ok},
 	"latchkey.property.v1.PropertyService/UpdateProperty":         {"property", "owner", `{"settings":{"timeZone":"nowhere"}}`, invalid},

@@ -108,6 +108,9 @@ func furnish(t testing.TB, w *e2etest.World) *tenant {
 	ids["ses"] = devices.GetData().GetList()[0].GetId()
 	ids["ksk"], ids["gst"] = tablet.ID, stay.GetData().GetGuests()[0].GetId()
 	ids["mai"] = invited(t, w, staff)
+	hook, err := w.Do(ctx, w.Partner(), "PATCH", "/v1/webhooks", map[string]any{"url": w.PMSURL() + "/events", "enabled": false})
+	must(err)
+	ids["whk"], _ = hook.Data()["id"].(string)
 	ids["phn"] = enrolled(t, w, one.Data()["id"].(string))
 	for kind, v := range ids {
 		if !strings.HasPrefix(v, kind[:3]+"_") {

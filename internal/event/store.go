@@ -24,14 +24,26 @@ const insertEvent = `INSERT INTO events (property_id, subject, subject_sequence,
 const (
 	selectLastPosition = `SELECT COALESCE(MAX(position), 0) FROM (
 		SELECT MAX(position) AS position FROM events WHERE position > 0 UNION ALL SELECT MAX(position) FROM event_cursors) AS assigned`
-	selectLeastCursor = `SELECT COALESCE(MIN(position), $1) FROM event_cursors`
-	selectCursors     = `SELECT id, subscriber, subject, position, attempts, retry_at FROM event_cursors WHERE subscriber = $1 ORDER BY subject <> '', retry_at, id`
-	insertCursor      = `INSERT INTO event_cursors (subscriber, position, created_at) VALUES ($1, $2, $3) ON CONFLICT (subscriber, subject) DO NOTHING`
-	insertHeldBack    = `INSERT INTO event_cursors (subscriber, subject, position, attempts, retry_at, reason, created_at) VALUES ($1, $2, $3, 1, $4, $5, $6)`
+	selectLeastCursor = `SELECT COALESCE(MIN(position), $1) FROM event_cursors WHERE webhook_id IS NULL`
+	selectCursors     = `SELECT id, subscriber, subject, position, attempts, retry_at, webhook_id FROM event_cursors WHERE subscriber = $1 ORDER BY subject <> '', retry_at, id`
+	insertCursor      = `INSERT INTO event_cursors (subscriber, position, webhook_id, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (subscriber, subject) DO NOTHING`
+	insertHeldBack    = `INSERT INTO event_cursors (subscriber, subject, position, attempts, retry_at, reason, webhook_id, created_at) VALUES ($1, $2, $3, 1, $4, $5, $6, $7)`
 	moveCursor        = `UPDATE event_cursors SET position = $1, attempts = 0 WHERE id = $2 AND position = $3`
 	postponeCursor    = `UPDATE event_cursors SET attempts = attempts + 1, retry_at = $1, reason = $2 WHERE id = $3 AND attempts = $4`
 	deleteCursor      = `DELETE FROM event_cursors WHERE id = $1 AND position = $2`
 	clearEvent        = `UPDATE events SET body = '{}', grant_id = NULL WHERE id = $1 AND property_id = $2`
+)
+
+// Statements about the events that a webhook has not received. The first %s of the last two is afterMain or afterHeldBack.
+const (
+	deleteWebhookCursors = `DELETE FROM event_cursors WHERE webhook_id = $1`
+	retryNow             = `UPDATE event_cursors SET retry_at = $1 WHERE webhook_id = $2 AND subject <> '' AND retry_at > $3`
+	// afterMain matches the events after the main cursor of a webhook, afterHeldBack those of subjects that are held back.
+	afterMain     = ` FROM events AS e WHERE e.property_id = $1 AND e.position > $2 AND e.position > 0`
+	afterHeldBack = ` FROM event_cursors AS h JOIN events AS e ON e.subject = h.subject AND e.position > h.position AND e.position <= $2
+		WHERE e.property_id = $1 AND h.webhook_id = $3 AND h.subject <> ''`
+	countEvents = `SELECT count(*) FROM (SELECT 1 AS one%s LIMIT %d) AS waiting`
+	oldestEvent = `SELECT e.created_at%s ORDER BY e.position LIMIT 1`
 )
 
 // Positions order events for their subscribers. Ids cannot order them: on PostgreSQL a transaction may commit after
@@ -81,6 +93,8 @@ type Cursor struct {
 	Position   int64
 	Attempts   int       // Attempts counts failed deliveries after the position
 	RetryAt    time.Time // RetryAt is when to retry a subject whose delivery failed
+	WebhookID  *string   // WebhookID is set if the subscriber is a webhook
+	PropertyID string    // PropertyID, if not empty, is the only property whose events the subscriber receives
 }
 
 // Cursors returns the cursors of a subscriber: first the main cursor, then those of failing subjects by the time of
@@ -93,7 +107,7 @@ func Cursors(view *db.Tx, subscriber string) (all []*Cursor, err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		c, retryAt := Cursor{}, sql.NullTime{}
-		if err := rows.Scan(&c.ID, &c.Subscriber, &c.Subject, &c.Position, &c.Attempts, &retryAt); err != nil {
+		if err := rows.Scan(&c.ID, &c.Subscriber, &c.Subject, &c.Position, &c.Attempts, &retryAt, &c.WebhookID); err != nil {
 			return nil, fmt.Errorf("load the cursors of %s: %w", subscriber, err)
 		}
 		c.RetryAt = retryAt.Time
@@ -104,10 +118,12 @@ func Cursors(view *db.Tx, subscriber string) (all []*Cursor, err error) {
 
 // Subscribe stores the cursor of a new subscriber, which receives the events that get a position from now on. It does
 // nothing if the subscriber has a cursor.
-func Subscribe(tx *db.Tx, subscriber string) error {
+func Subscribe(tx *db.Tx, subscriber string) error { return subscribe(tx, subscriber, nil) }
+
+func subscribe(tx *db.Tx, subscriber string, webhookID any) error {
 	last, err := lastPosition(tx)
 	if err == nil {
-		_, err = tx.ExecContext(tx.Context(), insertCursor, subscriber, last, tx.Now())
+		_, err = tx.ExecContext(tx.Context(), insertCursor, subscriber, last, webhookID, tx.Now())
 	}
 	if err != nil {
 		return fmt.Errorf("store the cursor of %s: %w", subscriber, err)
@@ -116,7 +132,7 @@ func Subscribe(tx *db.Tx, subscriber string) error {
 }
 
 // RemoveUnknown deletes the cursors of subscribers that this version of the program does not have, and that have not received an event
-// for a long time. In a rolling upgrade, an older node does not know the subscribers of a newer one.
+// for a long time. In a rolling upgrade, an older node does not know the subscribers of a newer one. The cursors of a webhook end with it.
 func RemoveUnknown(tx *db.Tx, known []string) error {
 	args := []any{tx.Now().Add(-undeliveredGrace)}
 	unknown := ""
@@ -124,7 +140,7 @@ func RemoveUnknown(tx *db.Tx, known []string) error {
 		args = append(args, name)
 		unknown += fmt.Sprintf(" AND subscriber <> $%d", len(args))
 	}
-	_, err := tx.ExecContext(tx.Context(), `DELETE FROM event_cursors WHERE subscriber IN (SELECT subscriber FROM event_cursors AS c WHERE subject = ''
+	_, err := tx.ExecContext(tx.Context(), `DELETE FROM event_cursors WHERE subscriber IN (SELECT subscriber FROM event_cursors AS c WHERE subject = '' AND webhook_id IS NULL
 		AND EXISTS (SELECT 1 FROM events AS e WHERE e.position > 0 AND e.position > c.position AND e.created_at < $1)`+unknown+`)`, args...)
 	if err != nil {
 		return fmt.Errorf("delete the cursors of unknown subscribers: %w", err)
@@ -135,6 +151,9 @@ func RemoveUnknown(tx *db.Tx, known []string) error {
 // After returns the events after a cursor, in order. Those of one subject end where the subscriber's cursor for all subjects is.
 func After(view *db.Tx, c, main *Cursor, limit int) ([]*ent.Event, error) {
 	q := view.Event.Query().Where(event.PositionGT(max(c.Position, 0)), inPositionIndex)
+	if main.PropertyID != "" {
+		q = q.Where(event.PropertyID(main.PropertyID))
+	}
 	if c.Subject != "" {
 		q = q.Where(event.Subject(c.Subject), event.PositionLTE(main.Position))
 	}
@@ -170,8 +189,8 @@ func Move(tx *db.Tx, c *Cursor, position int64) error {
 
 // HoldBack stores a separate cursor for a subject whose delivery failed, so that the main cursor can pass the
 // subject's events.
-func HoldBack(tx *db.Tx, subscriber string, f Failure) error {
-	return execExactly(tx, 1, "hold back a subject", insertHeldBack, subscriber, f.Subject, f.After, f.RetryAt, f.reason(), tx.Now())
+func HoldBack(tx *db.Tx, main *Cursor, f Failure) error {
+	return execExactly(tx, 1, "hold back a subject", insertHeldBack, main.Subscriber, f.Subject, f.After, f.RetryAt, f.reason(), main.WebhookID, tx.Now())
 }
 
 // Postpone records that the retry of a failing subject failed again.

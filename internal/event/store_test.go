@@ -1,6 +1,7 @@
 package event
 
 import (
+	"fmt"
 	"testing"
 
 	"latchkey.dev/internal/db"
@@ -10,6 +11,7 @@ import (
 func TestStatementsFitTheSchema(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		dbtest.PrepareAll(t, d, insertEvent, selectLastPosition, selectLeastCursor, selectCursors, insertCursor, insertHeldBack,
-			moveCursor, postponeCursor, deleteCursor, clearEvent)
+			moveCursor, postponeCursor, deleteCursor, clearEvent,
+			deleteWebhookCursors, retryNow, fmt.Sprintf(countEvents, afterMain, maxBacklog), fmt.Sprintf(oldestEvent, afterHeldBack))
 	})
 }

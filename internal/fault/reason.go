@@ -71,6 +71,7 @@ const (
 	PropertyNotFound    Reason = "propertyNotFound"
 	TokenNotFound       Reason = "tokenNotFound"
 	CodeNotFound        Reason = "codeNotFound"
+	WebhookNotFound     Reason = "webhookNotFound"
 )
 
 // Reasons why a guest or a check-in tablet is refused.

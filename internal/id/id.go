@@ -51,6 +51,7 @@ const (
 	PersonSess  = "pss"
 	Recovery    = "rcd"
 	AuditEntry  = "aud"
+	Webhook     = "whk"
 )
 
 // length is the length of a ULID as text.

@@ -69,3 +69,24 @@ func (SendMail) Kind() string { return "mail.send" }
 func (SendMail) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{MaxAttempts: 100, UniqueOpts: unique()}
 }
+
+// DeliverEvents delivers events to a webhook in order. It holds ids only: the messages, and every PIN in them, are created when the job runs.
+type DeliverEvents struct {
+	PropertyID string `json:"propertyId"`
+	WebhookID  string `json:"webhookId"`
+	Round      int    `json:"round,omitempty"` // Round makes the job differ from a running job, which would otherwise absorb it
+}
+
+// Kind implements river.JobArgs.
+func (DeliverEvents) Kind() string { return "webhook.deliver" }
+
+// InsertOpts allows attempts for hours: a failure here is the database's, because the cursors of the webhook count failed deliveries.
+func (DeliverEvents) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{MaxAttempts: 100, Queue: webhooksQueue, UniqueOpts: unique()}
+}
+
+// Again implements [Repeatable].
+func (a DeliverEvents) Again() river.JobArgs {
+	a.Round++
+	return a
+}

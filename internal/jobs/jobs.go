@@ -27,7 +27,7 @@ type Queue struct {
 	d            *db.DB
 	log          *slog.Logger
 	inserter     inserter
-	inserted     chan struct{} // inserted signals within this process that a job was stored; SQLite only
+	inserted     signals
 	pollInterval time.Duration // pollInterval is the time between queries for jobs whose notification was lost
 	// startFaultLimit is how long starts may fail while the database is reachable.
 	startFaultLimit time.Duration
@@ -43,7 +43,7 @@ type inserter interface {
 
 // Open opens the queue of a database whose schema is current.
 func Open(d *db.DB, log *slog.Logger) (*Queue, error) {
-	q := &Queue{d: d, log: log, inserted: make(chan struct{}, 1), pollInterval: time.Second, startFaultLimit: startFault, started: make(chan struct{})}
+	q := &Queue{d: d, log: log, inserted: newSignals(), pollInterval: time.Second, startFaultLimit: startFault, started: make(chan struct{})}
 	// River notifies workers at most once per cooldown; a job that is stored within it waits for the next poll.
 	settings := &river.Config{Logger: db.WarningsOnly(log), FetchCooldown: time.Millisecond}
 	var err error
@@ -92,25 +92,28 @@ func (q *Queue) insert(tx *db.Tx, args river.JobArgs, o *river.InsertOpts) error
 		return fmt.Errorf("store a job %s: %w", args.Kind(), err)
 	}
 	if q.d.SQLite() && !stored.UniqueSkippedAsDuplicate {
-		tx.Notify(inserted, "")
+		tx.Notify(inserted, stored.Job.Queue)
 	}
 	return nil
 }
 
-// inserted is the topic of stored jobs. Its key is empty.
+// inserted is the topic of stored jobs. Its key is the queue.
 const inserted db.Topic = "jobs.inserted"
 
 // notify tells River in this process that a job was stored.
-func (q *Queue) notify(string) {
+func (q *Queue) notify(queue string) {
 	select {
-	case q.inserted <- struct{}{}:
+	case q.inserted.of(queue) <- struct{}{}:
 	default:
 	}
 }
 
+// webhooksQueue is the queue of jobs that wait for partners' webhooks, so that slow ones do not delay other jobs.
+const webhooksQueue = "webhooks"
+
 // Limits of running jobs.
 const (
-	maxConcurrent   = 64               // concurrent jobs of one process
+	maxConcurrent   = 64               // concurrent jobs of one process and queue
 	defaultTimeout  = 2 * time.Minute  // time limit of a job whose worker sets none
 	rescueAfter     = 5 * time.Minute  // age after which another process retries a job of a crashed process; on SQLite the next start does
 	softStopTimeout = 2 * time.Second  // time for running jobs to finish by themselves at shutdown
@@ -127,7 +130,7 @@ func (q *Queue) markStarted() { q.once.Do(func() { close(q.started) }) }
 // database is not reachable at the start, Run waits for it.
 func (q *Queue) Run(ctx context.Context, workers *river.Workers) error {
 	settings := &river.Config{
-		Workers: workers, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: maxConcurrent}},
+		Workers: workers, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: maxConcurrent}, webhooksQueue: {MaxWorkers: maxConcurrent}},
 		JobTimeout: defaultTimeout, RescueStuckJobsAfter: rescueAfter, CompletedJobRetentionPeriod: retention,
 		FetchCooldown: 10 * time.Millisecond, FetchPollInterval: q.pollInterval,
 		RetryPolicy: retryPolicy{}, ErrorHandler: errorHandler{q.log}, Middleware: []rivertype.Middleware{&requeueOnShutdown{}}, Logger: db.WarningsOnly(q.log),

@@ -14,11 +14,24 @@ import (
 // PostgreSQL has LISTEN for that; SQLite has one process, where a channel suffices.
 type sqliteDriver struct {
 	*riversqlite.Driver
-	inserted <-chan struct{}
+	inserted signals
 }
 
 // SupportsListener makes River create a listener.
 func (sqliteDriver) SupportsListener() bool { return true }
+
+// signals has a channel for each queue. It signals within this process that a job was stored; SQLite only.
+type signals struct{ inDefault, inWebhooks chan struct{} }
+
+func newSignals() signals { return signals{make(chan struct{}, 1), make(chan struct{}, 1)} }
+
+// of returns the channel of a queue.
+func (s signals) of(queue string) chan struct{} {
+	if queue == webhooksQueue {
+		return s.inWebhooks
+	}
+	return s.inDefault
+}
 
 // GetListener creates a listener.
 func (d sqliteDriver) GetListener(*riverdriver.GetListenenerParams) riverdriver.Listener {
@@ -30,7 +43,7 @@ const insertTopic = "river_insert"
 
 // listener notifies River of new jobs. The other topics coordinate several processes, which SQLite does not have.
 type listener struct {
-	inserted  <-chan struct{}
+	inserted  signals
 	mu        sync.Mutex
 	listening bool
 }
@@ -60,22 +73,25 @@ func (l *listener) setListening(topic string, on bool) {
 	l.listening = on
 }
 
-// notifications returns the channel while River listens to new jobs, otherwise nil, which blocks.
-func (l *listener) notifications() <-chan struct{} {
+// notifications returns the channels while River listens to new jobs, otherwise nil channels, which block.
+func (l *listener) notifications() signals {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.listening {
-		return nil
+		return signals{}
 	}
 	return l.inserted
 }
 
 // WaitForNotification waits for a new job. River interrupts the wait when it subscribes to other topics.
 func (l *listener) WaitForNotification(ctx context.Context) (*riverdriver.Notification, error) {
+	queue, inserted := river.QueueDefault, l.notifications()
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	case <-l.notifications():
-		return &riverdriver.Notification{Topic: insertTopic, Payload: fmt.Sprintf(`{"queue":%q}`, river.QueueDefault)}, nil
+	case <-inserted.inDefault:
+	case <-inserted.inWebhooks:
+		queue = webhooksQueue
 	}
+	return &riverdriver.Notification{Topic: insertTopic, Payload: fmt.Sprintf(`{"queue":%q}`, queue)}, nil
 }

@@ -50,9 +50,13 @@ const (
 	RetentionBlockedByLock   Kind = "retentionBlockedByLock"
 )
 
-// The endpoints of a PMS, and the mapping of its spaces.
+// The endpoints and webhooks of a PMS, and the mapping of its spaces.
 const (
 	EndpointFailing       Kind = "endpointFailing"
+	WebhookFailing        Kind = "webhookFailing"
+	WebhookGivenUp        Kind = "webhookGivenUp"
+	WebhookDisabled       Kind = "webhookDisabled"
+	WebhookGone           Kind = "webhookGone"
 	MappingMissing        Kind = "mappingMissing"
 	MappingInactive       Kind = "mappingInactive"
 	MappingRenamed        Kind = "mappingRenamed"
@@ -133,6 +137,10 @@ var Kinds = map[Kind][]string{
 	RetentionBlockedByLock:   nil,
 
 	EndpointFailing:       {"action", "app", "failures", "problem"},
+	WebhookFailing:        {"app", "failures", "host", "problem"},
+	WebhookGivenUp:        {"app", "host"},
+	WebhookDisabled:       {"app", "host"},
+	WebhookGone:           {"app", "host"},
 	MappingMissing:        {"affected", "conflicts"},
 	MappingInactive:       {"affected", "conflicts"},
 	MappingRenamed:        {"affected", "conflicts"},

@@ -102,22 +102,14 @@ func (e Endpoint) Check(checkURL func(string) error) error {
 	if !slices.Contains(Actions, e.Action) {
 		add("action", fault.WrongValue, "must be getSpaces, getCheckInStatus or checkIn")
 	}
-	switch {
-	case e.URL == "":
+	if e.URL == "" {
 		add("url", fault.Required, "is required: no endpoint is registered for this action yet")
-	case len(e.URL) > 2048:
-		add("url", fault.TooLong, "must have at most 2048 bytes")
-	default:
-		err := checkURL(e.URL)
-		f, ok := fault.Of(err)
-		switch {
-		case err != nil && !ok:
+	} else {
+		fields, err := urlProblems(e.URL, checkURL)
+		if err != nil {
 			return err
-		case ok && len(f.Fields) > 0:
-			wrong = append(wrong, f.Fields...)
-		case ok:
-			add("url", fault.WrongValue, f.Message)
 		}
+		wrong = append(wrong, fields...)
 	}
 	if e.Method != "GET" && e.Method != "POST" {
 		add("method", fault.WrongValue, "must be GET or POST")
@@ -133,6 +125,24 @@ func (e Endpoint) Check(checkURL func(string) error) error {
 		add("tokenIn", fault.WrongValue, "must be query or header")
 	}
 	return fault.Err(fault.Fields(wrong...))
+}
+
+// urlProblems returns why a URL may not be called. An error means that this is not known.
+func urlProblems(url string, checkURL func(string) error) ([]fault.Field, error) {
+	if len(url) > 2048 {
+		return []fault.Field{{Path: "url", Reason: fault.TooLong, Message: "must have at most 2048 bytes"}}, nil
+	}
+	err := checkURL(url)
+	f, ok := fault.Of(err)
+	switch {
+	case err == nil:
+		return nil, nil
+	case !ok:
+		return nil, err
+	case len(f.Fields) > 0:
+		return f.Fields, nil
+	}
+	return []fault.Field{{Path: "url", Reason: fault.WrongValue, Message: f.Message}}, nil
 }
 
 // Register stores or updates the endpoint of one action of an integration. It resets the health of an endpoint that

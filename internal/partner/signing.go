@@ -42,7 +42,7 @@ func (r *Registry) RotateSigningSecret(tx *db.Tx, propertyID, integrationID stri
 	if err != nil {
 		return "", err
 	}
-	secret, sealed, err := r.newSecret(tx, row)
+	secret, sealed, err := r.newSecret(tx, row.PropertyID, signingPurpose(row.ID))
 	if err != nil {
 		return "", err
 	}
@@ -63,7 +63,7 @@ func (r *Registry) ensureSecret(tx *db.Tx, row *ent.Integration) (string, error)
 	if len(row.SigningSecret) > 0 {
 		return "", nil
 	}
-	secret, sealed, err := r.newSecret(tx, row)
+	secret, sealed, err := r.newSecret(tx, row.PropertyID, signingPurpose(row.ID))
 	if err != nil {
 		return "", err
 	}
@@ -73,11 +73,11 @@ func (r *Registry) ensureSecret(tx *db.Tx, row *ent.Integration) (string, error)
 	return secret, nil
 }
 
-func (r *Registry) newSecret(tx *db.Tx, row *ent.Integration) (secret string, sealed []byte, err error) {
+func (r *Registry) newSecret(tx *db.Tx, propertyID, purpose string) (secret string, sealed []byte, err error) {
 	raw := make([]byte, secretBytes)
 	rand.Read(raw)
 	secret = secretPrefix + base64.StdEncoding.EncodeToString(raw)
-	sealed, err = r.keys.Seal(tx.Context(), row.PropertyID, signingPurpose(row.ID), []byte(secret))
+	sealed, err = r.keys.Seal(tx.Context(), propertyID, purpose, []byte(secret))
 	if err != nil {
 		return "", nil, wrapError("seal a signing secret", err)
 	}

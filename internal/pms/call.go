@@ -1,6 +1,7 @@
 package pms
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,6 +31,7 @@ type call struct {
 	reservationID string
 	key           string              // key is the idempotency key of checkIn; other actions have none
 	disclosure    *checkin.Disclosure // disclosure is the body of checkIn; other actions have none
+	message       *Message            // message is the body of a webhook; other actions have none
 	retryable     bool
 	urgent        bool // urgent means that a person is waiting, so the call ignores an open circuit breaker
 }
@@ -175,14 +177,17 @@ func (c *Client) prepare(t Target, what call) (*request, *CallError) {
 	if strings.ContainsFunc(t.Token, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return nil, setting("its token contains control characters")
 	}
-	if what.action == CheckIn {
+	switch what.action {
+	case webhook:
+		req.callID, req.body = what.message.ID, what.message.Body
+	case CheckIn:
 		if !isValidKey(what.key) {
 			return nil, setting("the idempotency key is not 1 to 128 letters, digits, hyphens or underscores")
 		}
 		if req.body, err = json.Marshal(what.disclosure); err != nil {
 			return nil, setting("the body could not be encoded")
 		}
-	} else {
+	default:
 		req.callID = id.New(id.Request)
 	}
 	queryToken := t.Token
@@ -197,7 +202,7 @@ func (t Target) method() string {
 	switch {
 	case t.Method != "":
 		return strings.ToUpper(t.Method)
-	case t.Action == CheckIn:
+	case t.Action == CheckIn, t.Action == webhook:
 		return methodPost
 	default:
 		return methodGet
@@ -211,7 +216,7 @@ func isValidKey(key string) bool {
 // acquire takes one of the integration's concurrent calls. The caller releases it.
 func (c *Client) acquire(ctx, limited context.Context, req *request) (*integrationState, *CallError) {
 	busy := &CallError{Action: req.call.action, Cause: CauseBusy, RetryAfter: c.limits.Wait}
-	state := c.states.acquire(req.target.IntegrationID)
+	state := c.states.acquire(cmp.Or(req.target.WebhookID, req.target.IntegrationID))
 	if state == nil {
 		return nil, busy
 	}

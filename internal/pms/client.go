@@ -41,6 +41,7 @@ type Target struct {
 	Token          string // Token is empty if none is sent
 	TokenIn        string
 	SigningSecrets []string // SigningSecrets are one, or two during a rotation; each is "whsec_" and base64 of 24 to 64 bytes
+	WebhookID      string   // WebhookID is set for a webhook, which has limits and a circuit breaker of its own
 	Urgent         bool     // Urgent, for getSpaces, ignores an open circuit breaker
 }
 

@@ -29,6 +29,9 @@ func (c *Client) sendOnce(ctx, limited context.Context, state *integrationState,
 	}
 	defer res.Body.Close()
 	body, failure := c.readBody(ctx, limited, req, res)
+	if req.call.action == webhook && failure != nil && failure.Cause == CauseTooLarge {
+		failure = nil // the answer to a webhook is not used
+	}
 	if failure != nil && failure.Cause != CauseCanceled && res.StatusCode/100 != 2 {
 		failure = nil // the HTTP status alone describes the failure
 	}
@@ -97,7 +100,7 @@ func (c *Client) readBody(ctx, limited context.Context, req *request, res *http.
 func errorInAnswer(req *request, res *http.Response, body []byte) *CallError {
 	reason, message, found := DecodeError(body)
 	ok := res.StatusCode/100 == 2
-	if ok && !found {
+	if ok && (!found || req.call.action == webhook) {
 		return nil
 	}
 	failure := &CallError{Action: req.call.action, Cause: CauseError}

@@ -15,7 +15,7 @@ import (
 var deleteOrder = []string{
 	"tokens", "slots", "door_rules", "locks", "bridges",
 	"pins", "key_statuses", "codes", "grants", "phones", "mails", "disclosures", "messages", "register_entries", "guests", "stays", "reservations", "tombstones", "reservation_changes",
-	"conflicts", "mappings", "partner_spaces", "endpoints", "integrations", "gates", "spaces",
+	"conflicts", "mappings", "partner_spaces", "endpoints", "webhooks", "integrations", "gates", "spaces",
 	"events", "acts", "notices", "guesses", "issuer_keys", "key_sets",
 	"kiosks", "guest_profiles", "erasures", "attempts", "memberships", "person_invitations", "audit_entries", "audit_heads",
 }

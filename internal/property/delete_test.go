@@ -40,7 +40,8 @@ func fill(t *testing.T, d *db.DB, propertyID string) {
 					values[c.Name] = fmt.Sprintf("%s %s %d", propertyID, c.Name, n)
 				}
 			}
-			if _, ok := values["property_id"]; ok {
+			_, ofProperty := values["property_id"]
+			if ofProperty || m.Name == "event_cursors" { // a cursor names its property through its webhook
 				values["property_id"] = propertyID
 			}
 			for _, key := range m.ForeignKeys {

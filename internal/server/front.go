@@ -65,6 +65,7 @@ func registerREST(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientCo
 		partnerv1.RegisterEndpointServiceHandlerClient(ctx, mux, partnerv1.NewEndpointServiceClient(conn)),
 		partnerv1.RegisterSpaceServiceHandlerClient(ctx, mux, partnerv1.NewSpaceServiceClient(conn)),
 		partnerv1.RegisterIntegrationServiceHandlerClient(ctx, mux, partnerv1.NewIntegrationServiceClient(conn)),
+		partnerv1.RegisterWebhookServiceHandlerClient(ctx, mux, partnerv1.NewWebhookServiceClient(conn)),
 		propertyv1.RegisterPropertyServiceHandlerClient(ctx, mux, propertyv1.NewPropertyServiceClient(conn)),
 		propertyv1.RegisterSpaceServiceHandlerClient(ctx, mux, propertyv1.NewSpaceServiceClient(conn)),
 		propertyv1.RegisterGateServiceHandlerClient(ctx, mux, propertyv1.NewGateServiceClient(conn)),

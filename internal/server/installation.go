@@ -31,10 +31,17 @@ const (
 		+ (SELECT count(*) FROM events e WHERE e.position > c.position AND e.position > 0)
 		+ (SELECT count(*) FROM event_cursors h JOIN events e ON e.subject = h.subject AND e.position > h.position AND e.position <= c.position
 			WHERE h.subscriber = c.subscriber AND h.subject <> '') AS events
-		FROM event_cursors c WHERE subject = ''`
+		FROM event_cursors c WHERE subject = '' AND webhook_id IS NULL`
 	// nextEvents is the query for the time when the event after each cursor was stored.
 	nextEvents = `SELECT subscriber, (SELECT e.created_at FROM events e WHERE e.position > c.position AND e.position > 0 ORDER BY e.position LIMIT 1) AS created_at
-		FROM event_cursors c`
+		FROM event_cursors c WHERE webhook_id IS NULL`
+	// webhookEvents is the query for the time of each event that a webhook has not received.
+	webhookEvents = `SELECT e.created_at FROM event_cursors c JOIN webhooks w ON w.id = c.webhook_id
+			JOIN events e ON e.property_id = w.property_id AND e.position > c.position AND e.position > 0
+			WHERE c.subject = '' AND (CAST(w.kinds AS text) LIKE '%"all"%' OR CAST(w.kinds AS text) LIKE '%"' || e.kind || '"%')
+		UNION ALL SELECT e.created_at FROM event_cursors h JOIN event_cursors c ON c.webhook_id = h.webhook_id AND c.subject = ''
+			JOIN webhooks w ON w.id = h.webhook_id JOIN events e ON e.subject = h.subject AND e.position > h.position AND e.position <= c.position
+			WHERE h.subject <> '' AND e.property_id = w.property_id AND (CAST(w.kinds AS text) LIKE '%"all"%' OR CAST(w.kinds AS text) LIKE '%"' || e.kind || '"%')`
 )
 
 // figures are the metrics of the whole installation. Only the node that holds the lease exports them, so that each number is exported once.
@@ -46,6 +53,12 @@ var figures = []figure{
 	{"subscriber_events_waiting", "Events that a subscriber has not received yet.", []string{"subscriber"}, eventsWaiting},
 	{"subscriber_events_oldest_seconds", "Age of the oldest event that has a position and that a subscriber has not received yet.", []string{"subscriber"},
 		`SELECT subscriber, COALESCE(AGE(created_at), 0) FROM (` + nextEvents + `) AS next GROUP BY subscriber`},
+	{"webhooks", "Webhooks, by state: ok (or nothing delivered yet), failing or disabled.", []string{"state"},
+		`SELECT CASE WHEN disabled_at IS NOT NULL THEN 'disabled' WHEN failures > 0 THEN 'failing' ELSE 'ok' END, count(*) FROM webhooks GROUP BY 1`},
+	{"webhook_backlog", "Events that a webhook has not received yet, of all webhooks together.", nil, `SELECT count(*) FROM (` + webhookEvents + `) AS waiting`},
+	{"webhook_backlog_oldest_seconds", "Age of the oldest event that a webhook has not received yet.", nil,
+		`SELECT COALESCE(AGE(created_at), 0) FROM (` + webhookEvents + `) AS waiting`},
+	{"webhook_subjects_failing", "Subjects whose events wait for a retry to a webhook.", nil, `SELECT count(*) FROM event_cursors WHERE webhook_id IS NOT NULL AND subject <> ''`},
 	{"jobs", "Unfinished jobs, by kind and state.", []string{"kind", "state"},
 		`SELECT kind, CAST(state AS text), count(*) FROM river_job WHERE state IN ('available', 'pending', 'retryable', 'running', 'scheduled', 'discarded') GROUP BY kind, state`},
 	{"jobs_late_seconds", "How long the oldest due job has waited.", nil,

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"encoding/pem"
@@ -26,6 +27,7 @@ type measures struct {
 	lease                 atomic.Bool
 	acts                  *prometheus.HistogramVec // duration of unlock commands by outcome
 	partners              *prometheus.HistogramVec // duration of calls to partners by action and outcome
+	webhooks              *prometheus.HistogramVec // duration of deliveries to webhooks by outcome
 	mails                 *prometheus.CounterVec   // mails that ended, by kind and state
 }
 
@@ -51,6 +53,8 @@ func newMeasures(r prometheus.Registerer, version, schema string) *measures {
 		acts:       timed("act_duration_seconds", "Remote unlocks, by outcome; a failed one is answered 200.", "outcome"),
 		partners:   timed("partner_call_duration_seconds", "Calls to partners' endpoints, by action and outcome: ok or the cause of the failure.", "action", "outcome"),
 	}
+	m.webhooks = timed("webhook_delivery_duration_seconds", "Deliveries of events to partners' webhooks, by outcome: ok or the cause of the failure.", "outcome")
+	m.webhooks.WithLabelValues("ok")
 	for _, outcome := range []string{lock.CommandDone, lock.CommandFailed, lock.CommandExpired, lock.CommandUnknown, refused} {
 		m.acts.WithLabelValues(outcome)
 	}
@@ -87,6 +91,11 @@ func (m *measures) recordPartnerCall(began time.Time, action string, err error) 
 		outcome = "failed"
 	}
 	m.partners.WithLabelValues(action, outcome).Observe(time.Since(began).Seconds())
+}
+
+// recordDelivery records the duration and outcome of a delivery to a webhook.
+func (m *measures) recordDelivery(began time.Time, cause pms.Cause) {
+	m.webhooks.WithLabelValues(cmp.Or(string(cause), "ok")).Observe(time.Since(began).Seconds())
 }
 
 // recordMail counts a mail that ended.

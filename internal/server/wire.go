@@ -70,6 +70,8 @@ type parts struct {
 	arrivals     worker.Arrivals
 	announcer    *worker.Announcer
 	smartKeys    *worker.SmartKeys
+	webhooks     worker.Webhooks
+	partnerAPI   *partnerapi.Service
 	feed         *conversation.Feed // of conversations
 	checkIns     *checkin.Service
 	memory       *idem.Memory
@@ -274,14 +276,17 @@ func (s *Server) inner(p *parts) chain.Interceptor {
 }
 
 func (s *Server) registerPartner(p *parts, to grpc.ServiceRegistrar) {
-	api := &partnerapi.Service{
+	p.partnerAPI = &partnerapi.Service{
 		DB: s.db, Keys: s.keys, Memory: p.memory, Registry: p.registry, CheckURL: p.pms.CheckURL, Probe: s.probe,
 		ReadSpaces: p.readings.Soon, FirstSpaces: p.readings.First, KeepStays: s.cfg.KeepStays,
+		TestDelivery: s.testDelivery,
 	}
+	api := p.partnerAPI
 	partnerv1.RegisterReservationServiceServer(to, api)
 	partnerv1.RegisterEndpointServiceServer(to, api)
 	partnerv1.RegisterSpaceServiceServer(to, api)
 	partnerv1.RegisterIntegrationServiceServer(to, api)
+	partnerv1.RegisterWebhookServiceServer(to, api)
 	p.memory.Render[partnerv1.EndpointService_UpsertEndpoint_FullMethodName] = api.RenderEndpoint
 	p.memory.Render[partnerv1.EndpointService_DeleteEndpoint_FullMethodName] = api.RenderDeleted
 	p.memory.Render[partnerv1.ReservationService_ResetKeyChain_FullMethodName] = api.RenderReset

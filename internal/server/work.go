@@ -20,6 +20,7 @@ func (s *Server) wireWork(p *parts) {
 	p.readings.AddTo(workers)
 	p.days.AddTo(workers)
 	p.mails.AddTo(workers)
+	p.webhooks.AddTo(workers)
 	p.background["jobs"] = func(ctx context.Context) error { return s.jobs.Run(ctx, workers) }
 	if !s.db.SQLite() {
 		p.background["clock"] = s.nodeClock.Run
@@ -36,6 +37,7 @@ func (s *Server) wireWork(p *parts) {
 		p.mails.Departures(),
 		p.mails.Unread(),
 		worker.Erasures{Mails: p.mails, Log: s.log, Every: s.sweep}.Sweep(),
+		p.webhooks.Retries(),
 		worker.Plans{Reservations: p.reservations, Log: s.log, Every: s.sweep}.Sweep(),
 		p.smartKeys.Sweep(),
 		worker.CheckIns{Service: p.checkIns, Log: s.log, Every: s.sweep}.Sweep(),
@@ -49,7 +51,8 @@ func (s *Server) wireWork(p *parts) {
 // wireEvents creates the delivery of events and of notifications about changes.
 func (s *Server) wireEvents(p *parts) {
 	p.arrivals = worker.Arrivals{Reservations: p.reservations, Every: s.sweep}
-	p.dispatcher = worker.NewDispatcher(s.log, worker.DispatcherOptions{Count: s.eventCounter()}, p.arrivals.Subscriber(), p.mails.Subscriber())
+	p.webhooks = s.newWebhooks(p)
+	p.dispatcher = worker.NewDispatcher(s.log, worker.DispatcherOptions{Count: s.eventCounter()}, p.arrivals.Subscriber(), p.mails.Subscriber(), p.webhooks.Subscriber())
 	p.announcer = worker.NewAnnouncer(s.bus, p.dispatcher.Wake)
 	p.smartKeys = worker.NewSmartKeys(s.db, s.keys, s.log)
 }

@@ -293,7 +293,7 @@ func (p page) store(tx *db.Tx, failures []event.Failure) error {
 			return err
 		}
 		for _, f := range failures {
-			if err := event.HoldBack(tx, p.main.Subscriber, f); err != nil {
+			if err := event.HoldBack(tx, p.main, f); err != nil {
 				return err
 			}
 		}

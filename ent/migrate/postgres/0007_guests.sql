@@ -200,3 +200,15 @@ CREATE UNIQUE INDEX "auditentry_property_id_seq" ON "audit_entries" ("property_i
 CREATE TABLE "audit_heads" ("id" character varying NOT NULL, "seq" bigint NOT NULL, "hash" bytea NOT NULL, "cut" bigint NOT NULL DEFAULT 0, "cut_hash" bytea NOT NULL, "mac" bytea NOT NULL, "property_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "audit_heads_properties_property" FOREIGN KEY ("property_id") REFERENCES "properties" ("id") ON UPDATE NO ACTION ON DELETE NO ACTION);
 -- create index "audithead_property_id" to table: "audit_heads"
 CREATE INDEX "audithead_property_id" ON "audit_heads" ("property_id");
+-- create index "event_property_id_position" to table: "events"
+CREATE INDEX "event_property_id_position" ON "events" ("property_id", "position") WHERE ("position" > 0);
+-- create "webhooks" table
+CREATE TABLE "webhooks" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "url" character varying NOT NULL, "kinds" jsonb NOT NULL, "secret" bytea NOT NULL, "previous_secret" bytea NULL, "previous_until" timestamptz NULL, "disabled_at" timestamptz NULL, "disabled_reason" character varying NOT NULL DEFAULT '', "failures" bigint NOT NULL DEFAULT 0, "last_success_at" timestamptz NULL, "last_failure_at" timestamptz NULL, "last_error" character varying NOT NULL DEFAULT '', "given_up" bigint NOT NULL DEFAULT 0, "given_up_at" timestamptz NULL, "drained_by" bigint NOT NULL DEFAULT 0, "drained_until" timestamptz NULL, "created_at" timestamptz NOT NULL, "integration_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "webhooks_integrations_integration" FOREIGN KEY ("integration_id") REFERENCES "integrations" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
+-- create index "webhook_integration_id" to table: "webhooks"
+CREATE INDEX "webhook_integration_id" ON "webhooks" ("integration_id");
+-- create index "webhook_property_id" to table: "webhooks"
+CREATE INDEX "webhook_property_id" ON "webhooks" ("property_id");
+-- modify "event_cursors" table
+ALTER TABLE "event_cursors" ADD COLUMN "webhook_id" character varying NULL, ADD CONSTRAINT "event_cursors_webhooks_webhook" FOREIGN KEY ("webhook_id") REFERENCES "webhooks" ("id") ON UPDATE NO ACTION ON DELETE CASCADE;
+-- create index "eventcursor_webhook_id_retry_at" to table: "event_cursors"
+CREATE INDEX "eventcursor_webhook_id_retry_at" ON "event_cursors" ("webhook_id", "retry_at");

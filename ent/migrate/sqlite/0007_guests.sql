@@ -208,3 +208,15 @@ CREATE INDEX `auditentry_at` ON `audit_entries` (`at`);
 CREATE TABLE `audit_heads` (`id` text NOT NULL, `seq` integer NOT NULL, `hash` blob NOT NULL, `cut` integer NOT NULL DEFAULT (0), `cut_hash` blob NOT NULL, `mac` blob NOT NULL, `property_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `audit_heads_properties_property` FOREIGN KEY (`property_id`) REFERENCES `properties` (`id`) ON DELETE NO ACTION);
 -- create index "audithead_property_id" to table: "audit_heads"
 CREATE INDEX `audithead_property_id` ON `audit_heads` (`property_id`);
+-- create "webhooks" table
+CREATE TABLE `webhooks` (`id` text NOT NULL, `property_id` text NOT NULL, `url` text NOT NULL, `kinds` json NOT NULL, `secret` blob NOT NULL, `previous_secret` blob NULL, `previous_until` datetime NULL, `disabled_at` datetime NULL, `disabled_reason` text NOT NULL DEFAULT (''), `failures` integer NOT NULL DEFAULT (0), `last_success_at` datetime NULL, `last_failure_at` datetime NULL, `last_error` text NOT NULL DEFAULT (''), `given_up` integer NOT NULL DEFAULT (0), `given_up_at` datetime NULL, `drained_by` integer NOT NULL DEFAULT (0), `drained_until` datetime NULL, `created_at` datetime NOT NULL, `integration_id` text NOT NULL, PRIMARY KEY (`id`), CONSTRAINT `webhooks_integrations_integration` FOREIGN KEY (`integration_id`) REFERENCES `integrations` (`id`) ON DELETE CASCADE);
+-- create index "webhook_integration_id" to table: "webhooks"
+CREATE INDEX `webhook_integration_id` ON `webhooks` (`integration_id`);
+-- create index "webhook_property_id" to table: "webhooks"
+CREATE INDEX `webhook_property_id` ON `webhooks` (`property_id`);
+-- create index "event_property_id_position" to table: "events"
+CREATE INDEX `event_property_id_position` ON `events` (`property_id`, `position`) WHERE position > 0;
+-- add column "webhook_id" to table: "event_cursors"
+ALTER TABLE `event_cursors` ADD COLUMN `webhook_id` text NULL CONSTRAINT `event_cursors_webhooks_webhook` REFERENCES `webhooks` (`id`) ON DELETE CASCADE;
+-- create index "eventcursor_webhook_id_retry_at" to table: "event_cursors"
+CREATE INDEX `eventcursor_webhook_id_retry_at` ON `event_cursors` (`webhook_id`, `retry_at`);

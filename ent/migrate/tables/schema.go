@@ -593,6 +593,14 @@ var (
 				},
 			},
 			{
+				Name:    "event_property_id_position",
+				Unique:  false,
+				Columns: []*schema.Column{EventsColumns[1], EventsColumns[8]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "position > 0",
+				},
+			},
+			{
 				Name:    "event_grant_id_id",
 				Unique:  false,
 				Columns: []*schema.Column{EventsColumns[6], EventsColumns[0]},
@@ -612,17 +620,31 @@ var (
 		{Name: "retry_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "reason", Type: field.TypeString, Nullable: true, Size: 64},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "webhook_id", Type: field.TypeString, Nullable: true, Size: 40},
 	}
 	// EventCursorsTable holds the schema information for the "event_cursors" table.
 	EventCursorsTable = &schema.Table{
 		Name:       "event_cursors",
 		Columns:    EventCursorsColumns,
 		PrimaryKey: []*schema.Column{EventCursorsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "event_cursors_webhooks_webhook",
+				Columns:    []*schema.Column{EventCursorsColumns[8]},
+				RefColumns: []*schema.Column{WebhooksColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "eventcursor_subscriber_subject",
 				Unique:  true,
 				Columns: []*schema.Column{EventCursorsColumns[1], EventCursorsColumns[2]},
+			},
+			{
+				Name:    "eventcursor_webhook_id_retry_at",
+				Unique:  false,
+				Columns: []*schema.Column{EventCursorsColumns[8], EventCursorsColumns[5]},
 			},
 		},
 	}
@@ -2427,6 +2449,54 @@ var (
 			},
 		},
 	}
+	// WebhooksColumns holds the columns for the "webhooks" table.
+	WebhooksColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "url", Type: field.TypeString, Size: 2048},
+		{Name: "kinds", Type: field.TypeJSON},
+		{Name: "secret", Type: field.TypeBytes},
+		{Name: "previous_secret", Type: field.TypeBytes, Nullable: true},
+		{Name: "previous_until", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "disabled_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "disabled_reason", Type: field.TypeString, Size: 16, Default: ""},
+		{Name: "failures", Type: field.TypeInt, Default: 0},
+		{Name: "last_success_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "last_failure_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "last_error", Type: field.TypeString, Size: 1024, Default: ""},
+		{Name: "given_up", Type: field.TypeInt, Default: 0},
+		{Name: "given_up_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "drained_by", Type: field.TypeInt64, Default: 0},
+		{Name: "drained_until", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "integration_id", Type: field.TypeString, Size: 40},
+	}
+	// WebhooksTable holds the schema information for the "webhooks" table.
+	WebhooksTable = &schema.Table{
+		Name:       "webhooks",
+		Columns:    WebhooksColumns,
+		PrimaryKey: []*schema.Column{WebhooksColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "webhooks_integrations_integration",
+				Columns:    []*schema.Column{WebhooksColumns[18]},
+				RefColumns: []*schema.Column{IntegrationsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "webhook_integration_id",
+				Unique:  false,
+				Columns: []*schema.Column{WebhooksColumns[18]},
+			},
+			{
+				Name:    "webhook_property_id",
+				Unique:  false,
+				Columns: []*schema.Column{WebhooksColumns[1]},
+			},
+		},
+	}
 	// Tables holds all the tables in the schema.
 	Tables = []*schema.Table{
 		ActsTable,
@@ -2489,6 +2559,7 @@ var (
 		StaysTable,
 		TokensTable,
 		TombstonesTable,
+		WebhooksTable,
 	}
 )
 
@@ -2547,6 +2618,7 @@ func init() {
 	EventsTable.Annotation = &entsql.Annotation{
 		Table: "events",
 	}
+	EventCursorsTable.ForeignKeys[0].RefTable = WebhooksTable
 	EventCursorsTable.Annotation = &entsql.Annotation{
 		Table: "event_cursors",
 	}
@@ -2721,5 +2793,9 @@ func init() {
 	TombstonesTable.ForeignKeys[0].RefTable = PropertiesTable
 	TombstonesTable.Annotation = &entsql.Annotation{
 		Table: "tombstones",
+	}
+	WebhooksTable.ForeignKeys[0].RefTable = IntegrationsTable
+	WebhooksTable.Annotation = &entsql.Annotation{
+		Table: "webhooks",
 	}
 }

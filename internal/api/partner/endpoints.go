@@ -74,6 +74,10 @@ func Static(checkURL func(url string) error) map[string]func(proto.Message) []fa
 			}
 			return nil
 		},
+		partnerv1.WebhookService_UpsertWebhook_FullMethodName: func(m proto.Message) []fault.Field {
+			req, _ := m.(*partnerv1.UpsertWebhookRequest)
+			return partner.WebhookChange{ID: req.GetId(), URL: req.GetUrl(), Kinds: req.GetEvents()}.Static(checkURL)
+		},
 	}
 }
 

@@ -21,6 +21,7 @@ type Service struct {
 	partnerv1.UnimplementedEndpointServiceServer
 	partnerv1.UnimplementedSpaceServiceServer
 	partnerv1.UnimplementedIntegrationServiceServer
+	partnerv1.UnimplementedWebhookServiceServer
 
 	DB       *db.DB
 	Keys     *keyring.Ring
@@ -32,6 +33,8 @@ type Service struct {
 	CheckURL func(url string) error
 	// Probe calls an endpoint once. An error means that the call was not made.
 	Probe func(ctx context.Context, e partner.Endpoint, signingSecrets []string) (Probed, error)
+	// TestDelivery sends a message to a webhook once. An error means that the call was canceled.
+	TestDelivery func(ctx context.Context, w *partner.WebhookRow, secrets []string, body []byte) (Probed, error)
 	// ReadSpaces enqueues a call of an integration's getSpaces endpoint.
 	ReadSpaces func(tx *db.Tx, propertyID, integrationID string) error
 	// FirstSpaces enqueues the first call of an integration's getSpaces endpoint. A delay lets the partner store its signing secret first.
@@ -45,7 +48,7 @@ type Probed struct {
 	Latency    time.Duration
 	Violations []string // Violations describe what is wrong with the answer, without text from the partner
 	Reason     string   // Reason is the reason in the partner's error answer, which can be correct behaviour
-	Message    string
+	Message    string   // Message is the message in the partner's error answer; of a webhook why the delivery failed
 }
 
 func (s *Service) reservations() reservation.Service {

@@ -185,6 +185,10 @@ func integrationMessages(view *db.Tx, propertyID string, rows ...*partner.Integr
 	if err != nil {
 		return nil, err
 	}
+	webhooks, err := partner.WebhooksOf(view, propertyID)
+	if err != nil {
+		return nil, err
+	}
 	list := make([]*propertyv1.Integration, 0, len(rows))
 	for _, row := range rows {
 		m := &propertyv1.Integration{
@@ -193,6 +197,16 @@ func integrationMessages(view *db.Tx, propertyID string, rows ...*partner.Integr
 		}
 		for _, e := range endpoints[row.ID] {
 			m.Endpoints = append(m.Endpoints, endpointMessage(e))
+		}
+		for _, w := range webhooks {
+			if w.IntegrationID != row.ID {
+				continue
+			}
+			hook, err := webhookMessage(view, w)
+			if err != nil {
+				return nil, err
+			}
+			m.Webhooks = append(m.Webhooks, hook)
 		}
 		for _, t := range tokens[row.ID] {
 			m.AccessTokens = append(m.AccessTokens, tokenMessage(t))
@@ -207,4 +221,16 @@ func endpointMessage(e partner.Endpoint) *propertyv1.Endpoint {
 		Action: e.Action, Url: e.URL, Method: e.Method, State: e.Health.State(), ConsecutiveFailures: int32(e.Health.Failures),
 		LastSuccessAt: convert.At(e.Health.LastSuccessAt), LastFailureAt: convert.At(e.Health.LastFailureAt), LastError: convert.Text(e.Health.LastError),
 	}
+}
+
+func webhookMessage(view *db.Tx, w *partner.WebhookRow) (*propertyv1.Webhook, error) {
+	backlog, err := partner.BacklogOf(view, w)
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.Webhook{
+		Id: w.ID, Host: partner.WebhookHost(w), Events: w.Kinds, State: partner.WebhookState(w), DisabledReason: convert.Text(w.DisabledReason),
+		ConsecutiveFailures: int32(w.Failures), LastSuccessAt: convert.At(w.LastSuccessAt), LastFailureAt: convert.At(w.LastFailureAt),
+		LastError: convert.Text(w.LastError), Waiting: int32(backlog.Waiting), WaitingSince: convert.At(backlog.Since), GivenUp: int32(w.GivenUp),
+	}, nil
 }

@@ -88,7 +88,7 @@ func MaskTimes(raw []byte) []byte { return timestampPattern.ReplaceAll(raw, []by
 func PartnerView(t testing.TB, w *World) string {
 	t.Helper()
 	var out strings.Builder
-	for _, path := range []string{"/v1/reservations?pageSize=200", "/v1/endpoints", "/v1/integration"} {
+	for _, path := range []string{"/v1/reservations?pageSize=200", "/v1/endpoints", "/v1/webhooks", "/v1/integration"} {
 		o, err := w.Do(t.Context(), w.Partner(), "GET", path, nil)
 		if err != nil || !o.OK() {
 			t.Fatal(o, err)

@@ -50,6 +50,9 @@ func insert(tx *db.Tx, table string, values Values, onConflict ...entsql.Conflic
 			}
 		}
 	}
+	if findColumn(Table(table), tenantColumn) == nil {
+		delete(row, tenantColumn) // it was only for the owners
+	}
 	statement := entsql.Insert(table)
 	for _, name := range slices.Sorted(maps.Keys(row)) {
 		statement.Set(name, row[name])

@@ -124,6 +124,8 @@ const (
 	Reason_REASON_TOKEN_NOT_FOUND Reason = 90
 	// 404. No such code, or not yours.
 	Reason_REASON_CODE_NOT_FOUND Reason = 93
+	// 404. No such webhook, or not yours.
+	Reason_REASON_WEBHOOK_NOT_FOUND Reason = 160
 	// 408. The request was not complete within a minute. Nothing was done.
 	Reason_REASON_BODY_TOO_SLOW Reason = 94
 	// 409. An earlier call with this Idempotency-Key created a secret, which was shown once and is not stored. Create another one
@@ -345,6 +347,7 @@ var (
 		89:  "REASON_PROPERTY_NOT_FOUND",
 		90:  "REASON_TOKEN_NOT_FOUND",
 		93:  "REASON_CODE_NOT_FOUND",
+		160: "REASON_WEBHOOK_NOT_FOUND",
 		94:  "REASON_BODY_TOO_SLOW",
 		95:  "REASON_SHOWN_ONCE",
 		30:  "REASON_OWING",
@@ -477,6 +480,7 @@ var (
 		"REASON_PROPERTY_NOT_FOUND":        89,
 		"REASON_TOKEN_NOT_FOUND":           90,
 		"REASON_CODE_NOT_FOUND":            93,
+		"REASON_WEBHOOK_NOT_FOUND":         160,
 		"REASON_BODY_TOO_SLOW":             94,
 		"REASON_SHOWN_ONCE":                95,
 		"REASON_OWING":                     30,
@@ -702,7 +706,7 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
 	"\adetails\x18\x06 \x03(\v2\x14.google.protobuf.AnyR\adetails\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId*\xc4\x1b\n" +
+	"request_id\x18\a \x01(\tR\trequestId*\xe3\x1b\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_INVALID_FIELDS\x10\x01\x12\x13\n" +
@@ -752,7 +756,8 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x17REASON_NOTICE_NOT_FOUND\x10X\x12\x1d\n" +
 	"\x19REASON_PROPERTY_NOT_FOUND\x10Y\x12\x1a\n" +
 	"\x16REASON_TOKEN_NOT_FOUND\x10Z\x12\x19\n" +
-	"\x15REASON_CODE_NOT_FOUND\x10]\x12\x18\n" +
+	"\x15REASON_CODE_NOT_FOUND\x10]\x12\x1d\n" +
+	"\x18REASON_WEBHOOK_NOT_FOUND\x10\xa0\x01\x12\x18\n" +
 	"\x14REASON_BODY_TOO_SLOW\x10^\x12\x15\n" +
 	"\x11REASON_SHOWN_ONCE\x10_\x12\x10\n" +
 	"\fREASON_OWING\x10\x1e\x12\x19\n" +

@@ -111,7 +111,9 @@ type Integration struct {
 	// The access tokens that are valid, without their secrets. More than one only during an overlap.
 	AccessTokens []*Token `protobuf:"bytes,9,rep,name=access_tokens,json=accessTokens,proto3" json:"access_tokens,omitempty"`
 	// When it was connected.
-	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// The registered webhooks and their health.
+	Webhooks      []*Webhook `protobuf:"bytes,11,rep,name=webhooks,proto3" json:"webhooks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -212,6 +214,13 @@ func (x *Integration) GetAccessTokens() []*Token {
 func (x *Integration) GetCreatedAt() *timestamppb.Timestamp {
 	if x != nil {
 		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *Integration) GetWebhooks() []*Webhook {
+	if x != nil {
+		return x.Webhooks
 	}
 	return nil
 }
@@ -325,6 +334,152 @@ func (x *Endpoint) GetLastError() string {
 	return ""
 }
 
+// Webhook is one address of the partner that receives events. The partner registers it. Only its host is shown here, because an address
+// may contain a token.
+type Webhook struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The host of its URL.
+	Host string `protobuf:"bytes,2,opt,name=host,proto3" json:"host,omitempty"`
+	// The kinds of events that it receives, or all.
+	Events []string `protobuf:"bytes,3,rep,name=events,proto3" json:"events,omitempty"`
+	// unknown (nothing delivered yet), ok, failing, or disabled.
+	State string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
+	// Why it is disabled: partner, gone (it answered 410) or failing (no delivery succeeded for 75 hours).
+	DisabledReason *string `protobuf:"bytes,5,opt,name=disabled_reason,json=disabledReason,proto3,oneof" json:"disabled_reason,omitempty"`
+	// Failed deliveries since the last successful one.
+	ConsecutiveFailures int32 `protobuf:"varint,6,opt,name=consecutive_failures,json=consecutiveFailures,proto3" json:"consecutive_failures,omitempty"`
+	// The last successful delivery.
+	LastSuccessAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=last_success_at,json=lastSuccessAt,proto3" json:"last_success_at,omitempty"`
+	// The last failed delivery.
+	LastFailureAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=last_failure_at,json=lastFailureAt,proto3" json:"last_failure_at,omitempty"`
+	// Why the last failed delivery failed.
+	LastError *string `protobuf:"bytes,9,opt,name=last_error,json=lastError,proto3,oneof" json:"last_error,omitempty"`
+	// The events that wait.
+	Waiting int32 `protobuf:"varint,10,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	// The time of the oldest of them.
+	WaitingSince *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=waiting_since,json=waitingSince,proto3" json:"waiting_since,omitempty"`
+	// The events that were given up.
+	GivenUp       int32 `protobuf:"varint,12,opt,name=given_up,json=givenUp,proto3" json:"given_up,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Webhook) Reset() {
+	*x = Webhook{}
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Webhook) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Webhook) ProtoMessage() {}
+
+func (x *Webhook) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Webhook.ProtoReflect.Descriptor instead.
+func (*Webhook) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Webhook) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Webhook) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *Webhook) GetEvents() []string {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+func (x *Webhook) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *Webhook) GetDisabledReason() string {
+	if x != nil && x.DisabledReason != nil {
+		return *x.DisabledReason
+	}
+	return ""
+}
+
+func (x *Webhook) GetConsecutiveFailures() int32 {
+	if x != nil {
+		return x.ConsecutiveFailures
+	}
+	return 0
+}
+
+func (x *Webhook) GetLastSuccessAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastSuccessAt
+	}
+	return nil
+}
+
+func (x *Webhook) GetLastFailureAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastFailureAt
+	}
+	return nil
+}
+
+func (x *Webhook) GetLastError() string {
+	if x != nil && x.LastError != nil {
+		return *x.LastError
+	}
+	return ""
+}
+
+func (x *Webhook) GetWaiting() int32 {
+	if x != nil {
+		return x.Waiting
+	}
+	return 0
+}
+
+func (x *Webhook) GetWaitingSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.WaitingSince
+	}
+	return nil
+}
+
+func (x *Webhook) GetGivenUp() int32 {
+	if x != nil {
+		return x.GivenUp
+	}
+	return 0
+}
+
 // Token describes a credential without its secret.
 type Token struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -344,7 +499,7 @@ type Token struct {
 
 func (x *Token) Reset() {
 	*x = Token{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[3]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -356,7 +511,7 @@ func (x *Token) String() string {
 func (*Token) ProtoMessage() {}
 
 func (x *Token) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[3]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -369,7 +524,7 @@ func (x *Token) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Token.ProtoReflect.Descriptor instead.
 func (*Token) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{3}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Token) GetId() string {
@@ -416,7 +571,7 @@ type ListAppsRequest struct {
 
 func (x *ListAppsRequest) Reset() {
 	*x = ListAppsRequest{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[4]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -428,7 +583,7 @@ func (x *ListAppsRequest) String() string {
 func (*ListAppsRequest) ProtoMessage() {}
 
 func (x *ListAppsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[4]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -441,7 +596,7 @@ func (x *ListAppsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAppsRequest.ProtoReflect.Descriptor instead.
 func (*ListAppsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{4}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{5}
 }
 
 // ListAppsResponse answers with all apps.
@@ -455,7 +610,7 @@ type ListAppsResponse struct {
 
 func (x *ListAppsResponse) Reset() {
 	*x = ListAppsResponse{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[5]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -467,7 +622,7 @@ func (x *ListAppsResponse) String() string {
 func (*ListAppsResponse) ProtoMessage() {}
 
 func (x *ListAppsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[5]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -480,7 +635,7 @@ func (x *ListAppsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAppsResponse.ProtoReflect.Descriptor instead.
 func (*ListAppsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{5}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListAppsResponse) GetData() *AppList {
@@ -503,7 +658,7 @@ type AppList struct {
 
 func (x *AppList) Reset() {
 	*x = AppList{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[6]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -515,7 +670,7 @@ func (x *AppList) String() string {
 func (*AppList) ProtoMessage() {}
 
 func (x *AppList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[6]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -528,7 +683,7 @@ func (x *AppList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppList.ProtoReflect.Descriptor instead.
 func (*AppList) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{6}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *AppList) GetList() []*App {
@@ -560,7 +715,7 @@ type ConnectAppRequest struct {
 
 func (x *ConnectAppRequest) Reset() {
 	*x = ConnectAppRequest{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[7]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -572,7 +727,7 @@ func (x *ConnectAppRequest) String() string {
 func (*ConnectAppRequest) ProtoMessage() {}
 
 func (x *ConnectAppRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[7]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -585,7 +740,7 @@ func (x *ConnectAppRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectAppRequest.ProtoReflect.Descriptor instead.
 func (*ConnectAppRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{7}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ConnectAppRequest) GetAppId() string {
@@ -622,7 +777,7 @@ type ConnectAppResponse struct {
 
 func (x *ConnectAppResponse) Reset() {
 	*x = ConnectAppResponse{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[8]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -634,7 +789,7 @@ func (x *ConnectAppResponse) String() string {
 func (*ConnectAppResponse) ProtoMessage() {}
 
 func (x *ConnectAppResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[8]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -647,7 +802,7 @@ func (x *ConnectAppResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectAppResponse.ProtoReflect.Descriptor instead.
 func (*ConnectAppResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{8}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ConnectAppResponse) GetData() *Integration {
@@ -673,7 +828,7 @@ type ListIntegrationsRequest struct {
 
 func (x *ListIntegrationsRequest) Reset() {
 	*x = ListIntegrationsRequest{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[9]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -685,7 +840,7 @@ func (x *ListIntegrationsRequest) String() string {
 func (*ListIntegrationsRequest) ProtoMessage() {}
 
 func (x *ListIntegrationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[9]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -698,7 +853,7 @@ func (x *ListIntegrationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIntegrationsRequest.ProtoReflect.Descriptor instead.
 func (*ListIntegrationsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{10}
 }
 
 // ListIntegrationsResponse answers with all integrations.
@@ -712,7 +867,7 @@ type ListIntegrationsResponse struct {
 
 func (x *ListIntegrationsResponse) Reset() {
 	*x = ListIntegrationsResponse{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[10]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -724,7 +879,7 @@ func (x *ListIntegrationsResponse) String() string {
 func (*ListIntegrationsResponse) ProtoMessage() {}
 
 func (x *ListIntegrationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[10]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -737,7 +892,7 @@ func (x *ListIntegrationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIntegrationsResponse.ProtoReflect.Descriptor instead.
 func (*ListIntegrationsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListIntegrationsResponse) GetData() *IntegrationList {
@@ -760,7 +915,7 @@ type IntegrationList struct {
 
 func (x *IntegrationList) Reset() {
 	*x = IntegrationList{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[11]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -772,7 +927,7 @@ func (x *IntegrationList) String() string {
 func (*IntegrationList) ProtoMessage() {}
 
 func (x *IntegrationList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[11]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -785,7 +940,7 @@ func (x *IntegrationList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IntegrationList.ProtoReflect.Descriptor instead.
 func (*IntegrationList) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *IntegrationList) GetList() []*Integration {
@@ -813,7 +968,7 @@ type GetIntegrationRequest struct {
 
 func (x *GetIntegrationRequest) Reset() {
 	*x = GetIntegrationRequest{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[12]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -825,7 +980,7 @@ func (x *GetIntegrationRequest) String() string {
 func (*GetIntegrationRequest) ProtoMessage() {}
 
 func (x *GetIntegrationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[12]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -838,7 +993,7 @@ func (x *GetIntegrationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetIntegrationRequest.ProtoReflect.Descriptor instead.
 func (*GetIntegrationRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetIntegrationRequest) GetId() string {
@@ -859,7 +1014,7 @@ type GetIntegrationResponse struct {
 
 func (x *GetIntegrationResponse) Reset() {
 	*x = GetIntegrationResponse{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[13]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -871,7 +1026,7 @@ func (x *GetIntegrationResponse) String() string {
 func (*GetIntegrationResponse) ProtoMessage() {}
 
 func (x *GetIntegrationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[13]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -884,7 +1039,7 @@ func (x *GetIntegrationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetIntegrationResponse.ProtoReflect.Descriptor instead.
 func (*GetIntegrationResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{13}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetIntegrationResponse) GetData() *Integration {
@@ -909,7 +1064,7 @@ type UpdateIntegrationRequest struct {
 
 func (x *UpdateIntegrationRequest) Reset() {
 	*x = UpdateIntegrationRequest{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[14]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -921,7 +1076,7 @@ func (x *UpdateIntegrationRequest) String() string {
 func (*UpdateIntegrationRequest) ProtoMessage() {}
 
 func (x *UpdateIntegrationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[14]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -934,7 +1089,7 @@ func (x *UpdateIntegrationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateIntegrationRequest.ProtoReflect.Descriptor instead.
 func (*UpdateIntegrationRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{14}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *UpdateIntegrationRequest) GetId() string {
@@ -969,7 +1124,7 @@ type UpdateIntegrationResponse struct {
 
 func (x *UpdateIntegrationResponse) Reset() {
 	*x = UpdateIntegrationResponse{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[15]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -981,7 +1136,7 @@ func (x *UpdateIntegrationResponse) String() string {
 func (*UpdateIntegrationResponse) ProtoMessage() {}
 
 func (x *UpdateIntegrationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[15]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -994,7 +1149,7 @@ func (x *UpdateIntegrationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateIntegrationResponse.ProtoReflect.Descriptor instead.
 func (*UpdateIntegrationResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{15}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *UpdateIntegrationResponse) GetData() *Integration {
@@ -1017,7 +1172,7 @@ type RotateAccessTokenRequest struct {
 
 func (x *RotateAccessTokenRequest) Reset() {
 	*x = RotateAccessTokenRequest{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[16]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1029,7 +1184,7 @@ func (x *RotateAccessTokenRequest) String() string {
 func (*RotateAccessTokenRequest) ProtoMessage() {}
 
 func (x *RotateAccessTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[16]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1042,7 +1197,7 @@ func (x *RotateAccessTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateAccessTokenRequest.ProtoReflect.Descriptor instead.
 func (*RotateAccessTokenRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{16}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RotateAccessTokenRequest) GetId() string {
@@ -1072,7 +1227,7 @@ type RotateAccessTokenResponse struct {
 
 func (x *RotateAccessTokenResponse) Reset() {
 	*x = RotateAccessTokenResponse{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[17]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1084,7 +1239,7 @@ func (x *RotateAccessTokenResponse) String() string {
 func (*RotateAccessTokenResponse) ProtoMessage() {}
 
 func (x *RotateAccessTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[17]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1097,7 +1252,7 @@ func (x *RotateAccessTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateAccessTokenResponse.ProtoReflect.Descriptor instead.
 func (*RotateAccessTokenResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{17}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RotateAccessTokenResponse) GetData() *Integration {
@@ -1125,7 +1280,7 @@ type RevokeAccessTokenRequest struct {
 
 func (x *RevokeAccessTokenRequest) Reset() {
 	*x = RevokeAccessTokenRequest{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[18]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1137,7 +1292,7 @@ func (x *RevokeAccessTokenRequest) String() string {
 func (*RevokeAccessTokenRequest) ProtoMessage() {}
 
 func (x *RevokeAccessTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[18]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1150,7 +1305,7 @@ func (x *RevokeAccessTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeAccessTokenRequest.ProtoReflect.Descriptor instead.
 func (*RevokeAccessTokenRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{18}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RevokeAccessTokenRequest) GetId() string {
@@ -1171,7 +1326,7 @@ type RevokeAccessTokenResponse struct {
 
 func (x *RevokeAccessTokenResponse) Reset() {
 	*x = RevokeAccessTokenResponse{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[19]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1183,7 +1338,7 @@ func (x *RevokeAccessTokenResponse) String() string {
 func (*RevokeAccessTokenResponse) ProtoMessage() {}
 
 func (x *RevokeAccessTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[19]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1196,7 +1351,7 @@ func (x *RevokeAccessTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeAccessTokenResponse.ProtoReflect.Descriptor instead.
 func (*RevokeAccessTokenResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{19}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RevokeAccessTokenResponse) GetData() *Integration {
@@ -1219,7 +1374,7 @@ type RotateSigningSecretRequest struct {
 
 func (x *RotateSigningSecretRequest) Reset() {
 	*x = RotateSigningSecretRequest{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[20]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1231,7 +1386,7 @@ func (x *RotateSigningSecretRequest) String() string {
 func (*RotateSigningSecretRequest) ProtoMessage() {}
 
 func (x *RotateSigningSecretRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[20]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1244,7 +1399,7 @@ func (x *RotateSigningSecretRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateSigningSecretRequest.ProtoReflect.Descriptor instead.
 func (*RotateSigningSecretRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{20}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RotateSigningSecretRequest) GetId() string {
@@ -1272,7 +1427,7 @@ type RotateSigningSecretResponse struct {
 
 func (x *RotateSigningSecretResponse) Reset() {
 	*x = RotateSigningSecretResponse{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[21]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1284,7 +1439,7 @@ func (x *RotateSigningSecretResponse) String() string {
 func (*RotateSigningSecretResponse) ProtoMessage() {}
 
 func (x *RotateSigningSecretResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[21]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1297,7 +1452,7 @@ func (x *RotateSigningSecretResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateSigningSecretResponse.ProtoReflect.Descriptor instead.
 func (*RotateSigningSecretResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{21}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RotateSigningSecretResponse) GetSigningSecret() string {
@@ -1318,7 +1473,7 @@ type ReadSpacesRequest struct {
 
 func (x *ReadSpacesRequest) Reset() {
 	*x = ReadSpacesRequest{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[22]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1330,7 +1485,7 @@ func (x *ReadSpacesRequest) String() string {
 func (*ReadSpacesRequest) ProtoMessage() {}
 
 func (x *ReadSpacesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[22]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1343,7 +1498,7 @@ func (x *ReadSpacesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadSpacesRequest.ProtoReflect.Descriptor instead.
 func (*ReadSpacesRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{22}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ReadSpacesRequest) GetId() string {
@@ -1364,7 +1519,7 @@ type ReadSpacesResponse struct {
 
 func (x *ReadSpacesResponse) Reset() {
 	*x = ReadSpacesResponse{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[23]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1376,7 +1531,7 @@ func (x *ReadSpacesResponse) String() string {
 func (*ReadSpacesResponse) ProtoMessage() {}
 
 func (x *ReadSpacesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[23]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1389,7 +1544,7 @@ func (x *ReadSpacesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadSpacesResponse.ProtoReflect.Descriptor instead.
 func (*ReadSpacesResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{23}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ReadSpacesResponse) GetData() *SpacesReading {
@@ -1414,7 +1569,7 @@ type SpacesReading struct {
 
 func (x *SpacesReading) Reset() {
 	*x = SpacesReading{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[24]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1426,7 +1581,7 @@ func (x *SpacesReading) String() string {
 func (*SpacesReading) ProtoMessage() {}
 
 func (x *SpacesReading) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[24]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1439,7 +1594,7 @@ func (x *SpacesReading) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpacesReading.ProtoReflect.Descriptor instead.
 func (*SpacesReading) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{24}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SpacesReading) GetFound() int32 {
@@ -1472,7 +1627,7 @@ const file_latchkey_property_v1_integration_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12*\n" +
 	"\x0eintegration_id\x18\x03 \x01(\tH\x00R\rintegrationId\x88\x01\x01B\x11\n" +
-	"\x0f_integration_id\"\xda\x03\n" +
+	"\x0f_integration_id\"\x95\x04\n" +
 	"\vIntegration\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\x06app_id\x18\x02 \x01(\tH\x00R\x05appId\x88\x01\x01\x12\x12\n" +
@@ -1485,7 +1640,8 @@ const file_latchkey_property_v1_integration_proto_rawDesc = "" +
 	"\raccess_tokens\x18\t \x03(\v2\x1b.latchkey.property.v1.TokenR\faccessTokens\x129\n" +
 	"\n" +
 	"created_at\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAtB\t\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
+	"\bwebhooks\x18\v \x03(\v2\x1d.latchkey.property.v1.WebhookR\bwebhooksB\t\n" +
 	"\a_app_id\"\xd0\x02\n" +
 	"\bEndpoint\x12\x16\n" +
 	"\x06action\x18\x01 \x01(\tR\x06action\x12\x10\n" +
@@ -1497,6 +1653,23 @@ const file_latchkey_property_v1_integration_proto_rawDesc = "" +
 	"\x0flast_failure_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\rlastFailureAt\x12\"\n" +
 	"\n" +
 	"last_error\x18\b \x01(\tH\x00R\tlastError\x88\x01\x01B\r\n" +
+	"\v_last_error\"\x81\x04\n" +
+	"\aWebhook\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04host\x18\x02 \x01(\tR\x04host\x12\x16\n" +
+	"\x06events\x18\x03 \x03(\tR\x06events\x12\x14\n" +
+	"\x05state\x18\x04 \x01(\tR\x05state\x12,\n" +
+	"\x0fdisabled_reason\x18\x05 \x01(\tH\x00R\x0edisabledReason\x88\x01\x01\x121\n" +
+	"\x14consecutive_failures\x18\x06 \x01(\x05R\x13consecutiveFailures\x12B\n" +
+	"\x0flast_success_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\rlastSuccessAt\x12B\n" +
+	"\x0flast_failure_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\rlastFailureAt\x12\"\n" +
+	"\n" +
+	"last_error\x18\t \x01(\tH\x01R\tlastError\x88\x01\x01\x12\x18\n" +
+	"\awaiting\x18\n" +
+	" \x01(\x05R\awaiting\x12?\n" +
+	"\rwaiting_since\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\fwaitingSince\x12\x19\n" +
+	"\bgiven_up\x18\f \x01(\x05R\agivenUpB\x12\n" +
+	"\x10_disabled_reasonB\r\n" +
 	"\v_last_error\"\xb5\x01\n" +
 	"\x05Token\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
@@ -1586,78 +1759,83 @@ func file_latchkey_property_v1_integration_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_integration_proto_rawDescData
 }
 
-var file_latchkey_property_v1_integration_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_latchkey_property_v1_integration_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_latchkey_property_v1_integration_proto_goTypes = []any{
 	(*App)(nil),                         // 0: latchkey.property.v1.App
 	(*Integration)(nil),                 // 1: latchkey.property.v1.Integration
 	(*Endpoint)(nil),                    // 2: latchkey.property.v1.Endpoint
-	(*Token)(nil),                       // 3: latchkey.property.v1.Token
-	(*ListAppsRequest)(nil),             // 4: latchkey.property.v1.ListAppsRequest
-	(*ListAppsResponse)(nil),            // 5: latchkey.property.v1.ListAppsResponse
-	(*AppList)(nil),                     // 6: latchkey.property.v1.AppList
-	(*ConnectAppRequest)(nil),           // 7: latchkey.property.v1.ConnectAppRequest
-	(*ConnectAppResponse)(nil),          // 8: latchkey.property.v1.ConnectAppResponse
-	(*ListIntegrationsRequest)(nil),     // 9: latchkey.property.v1.ListIntegrationsRequest
-	(*ListIntegrationsResponse)(nil),    // 10: latchkey.property.v1.ListIntegrationsResponse
-	(*IntegrationList)(nil),             // 11: latchkey.property.v1.IntegrationList
-	(*GetIntegrationRequest)(nil),       // 12: latchkey.property.v1.GetIntegrationRequest
-	(*GetIntegrationResponse)(nil),      // 13: latchkey.property.v1.GetIntegrationResponse
-	(*UpdateIntegrationRequest)(nil),    // 14: latchkey.property.v1.UpdateIntegrationRequest
-	(*UpdateIntegrationResponse)(nil),   // 15: latchkey.property.v1.UpdateIntegrationResponse
-	(*RotateAccessTokenRequest)(nil),    // 16: latchkey.property.v1.RotateAccessTokenRequest
-	(*RotateAccessTokenResponse)(nil),   // 17: latchkey.property.v1.RotateAccessTokenResponse
-	(*RevokeAccessTokenRequest)(nil),    // 18: latchkey.property.v1.RevokeAccessTokenRequest
-	(*RevokeAccessTokenResponse)(nil),   // 19: latchkey.property.v1.RevokeAccessTokenResponse
-	(*RotateSigningSecretRequest)(nil),  // 20: latchkey.property.v1.RotateSigningSecretRequest
-	(*RotateSigningSecretResponse)(nil), // 21: latchkey.property.v1.RotateSigningSecretResponse
-	(*ReadSpacesRequest)(nil),           // 22: latchkey.property.v1.ReadSpacesRequest
-	(*ReadSpacesResponse)(nil),          // 23: latchkey.property.v1.ReadSpacesResponse
-	(*SpacesReading)(nil),               // 24: latchkey.property.v1.SpacesReading
-	(*timestamppb.Timestamp)(nil),       // 25: google.protobuf.Timestamp
+	(*Webhook)(nil),                     // 3: latchkey.property.v1.Webhook
+	(*Token)(nil),                       // 4: latchkey.property.v1.Token
+	(*ListAppsRequest)(nil),             // 5: latchkey.property.v1.ListAppsRequest
+	(*ListAppsResponse)(nil),            // 6: latchkey.property.v1.ListAppsResponse
+	(*AppList)(nil),                     // 7: latchkey.property.v1.AppList
+	(*ConnectAppRequest)(nil),           // 8: latchkey.property.v1.ConnectAppRequest
+	(*ConnectAppResponse)(nil),          // 9: latchkey.property.v1.ConnectAppResponse
+	(*ListIntegrationsRequest)(nil),     // 10: latchkey.property.v1.ListIntegrationsRequest
+	(*ListIntegrationsResponse)(nil),    // 11: latchkey.property.v1.ListIntegrationsResponse
+	(*IntegrationList)(nil),             // 12: latchkey.property.v1.IntegrationList
+	(*GetIntegrationRequest)(nil),       // 13: latchkey.property.v1.GetIntegrationRequest
+	(*GetIntegrationResponse)(nil),      // 14: latchkey.property.v1.GetIntegrationResponse
+	(*UpdateIntegrationRequest)(nil),    // 15: latchkey.property.v1.UpdateIntegrationRequest
+	(*UpdateIntegrationResponse)(nil),   // 16: latchkey.property.v1.UpdateIntegrationResponse
+	(*RotateAccessTokenRequest)(nil),    // 17: latchkey.property.v1.RotateAccessTokenRequest
+	(*RotateAccessTokenResponse)(nil),   // 18: latchkey.property.v1.RotateAccessTokenResponse
+	(*RevokeAccessTokenRequest)(nil),    // 19: latchkey.property.v1.RevokeAccessTokenRequest
+	(*RevokeAccessTokenResponse)(nil),   // 20: latchkey.property.v1.RevokeAccessTokenResponse
+	(*RotateSigningSecretRequest)(nil),  // 21: latchkey.property.v1.RotateSigningSecretRequest
+	(*RotateSigningSecretResponse)(nil), // 22: latchkey.property.v1.RotateSigningSecretResponse
+	(*ReadSpacesRequest)(nil),           // 23: latchkey.property.v1.ReadSpacesRequest
+	(*ReadSpacesResponse)(nil),          // 24: latchkey.property.v1.ReadSpacesResponse
+	(*SpacesReading)(nil),               // 25: latchkey.property.v1.SpacesReading
+	(*timestamppb.Timestamp)(nil),       // 26: google.protobuf.Timestamp
 }
 var file_latchkey_property_v1_integration_proto_depIdxs = []int32{
 	2,  // 0: latchkey.property.v1.Integration.endpoints:type_name -> latchkey.property.v1.Endpoint
-	25, // 1: latchkey.property.v1.Integration.spaces_read_at:type_name -> google.protobuf.Timestamp
-	25, // 2: latchkey.property.v1.Integration.spaces_tried_at:type_name -> google.protobuf.Timestamp
-	3,  // 3: latchkey.property.v1.Integration.access_tokens:type_name -> latchkey.property.v1.Token
-	25, // 4: latchkey.property.v1.Integration.created_at:type_name -> google.protobuf.Timestamp
-	25, // 5: latchkey.property.v1.Endpoint.last_success_at:type_name -> google.protobuf.Timestamp
-	25, // 6: latchkey.property.v1.Endpoint.last_failure_at:type_name -> google.protobuf.Timestamp
-	25, // 7: latchkey.property.v1.Token.expires_at:type_name -> google.protobuf.Timestamp
-	25, // 8: latchkey.property.v1.Token.created_at:type_name -> google.protobuf.Timestamp
-	6,  // 9: latchkey.property.v1.ListAppsResponse.data:type_name -> latchkey.property.v1.AppList
-	0,  // 10: latchkey.property.v1.AppList.list:type_name -> latchkey.property.v1.App
-	1,  // 11: latchkey.property.v1.ConnectAppResponse.data:type_name -> latchkey.property.v1.Integration
-	11, // 12: latchkey.property.v1.ListIntegrationsResponse.data:type_name -> latchkey.property.v1.IntegrationList
-	1,  // 13: latchkey.property.v1.IntegrationList.list:type_name -> latchkey.property.v1.Integration
-	1,  // 14: latchkey.property.v1.GetIntegrationResponse.data:type_name -> latchkey.property.v1.Integration
-	1,  // 15: latchkey.property.v1.UpdateIntegrationResponse.data:type_name -> latchkey.property.v1.Integration
-	1,  // 16: latchkey.property.v1.RotateAccessTokenResponse.data:type_name -> latchkey.property.v1.Integration
-	1,  // 17: latchkey.property.v1.RevokeAccessTokenResponse.data:type_name -> latchkey.property.v1.Integration
-	24, // 18: latchkey.property.v1.ReadSpacesResponse.data:type_name -> latchkey.property.v1.SpacesReading
-	4,  // 19: latchkey.property.v1.IntegrationService.ListApps:input_type -> latchkey.property.v1.ListAppsRequest
-	7,  // 20: latchkey.property.v1.IntegrationService.ConnectApp:input_type -> latchkey.property.v1.ConnectAppRequest
-	9,  // 21: latchkey.property.v1.IntegrationService.ListIntegrations:input_type -> latchkey.property.v1.ListIntegrationsRequest
-	12, // 22: latchkey.property.v1.IntegrationService.GetIntegration:input_type -> latchkey.property.v1.GetIntegrationRequest
-	14, // 23: latchkey.property.v1.IntegrationService.UpdateIntegration:input_type -> latchkey.property.v1.UpdateIntegrationRequest
-	16, // 24: latchkey.property.v1.IntegrationService.RotateAccessToken:input_type -> latchkey.property.v1.RotateAccessTokenRequest
-	18, // 25: latchkey.property.v1.IntegrationService.RevokeAccessToken:input_type -> latchkey.property.v1.RevokeAccessTokenRequest
-	20, // 26: latchkey.property.v1.IntegrationService.RotateSigningSecret:input_type -> latchkey.property.v1.RotateSigningSecretRequest
-	22, // 27: latchkey.property.v1.IntegrationService.ReadSpaces:input_type -> latchkey.property.v1.ReadSpacesRequest
-	5,  // 28: latchkey.property.v1.IntegrationService.ListApps:output_type -> latchkey.property.v1.ListAppsResponse
-	8,  // 29: latchkey.property.v1.IntegrationService.ConnectApp:output_type -> latchkey.property.v1.ConnectAppResponse
-	10, // 30: latchkey.property.v1.IntegrationService.ListIntegrations:output_type -> latchkey.property.v1.ListIntegrationsResponse
-	13, // 31: latchkey.property.v1.IntegrationService.GetIntegration:output_type -> latchkey.property.v1.GetIntegrationResponse
-	15, // 32: latchkey.property.v1.IntegrationService.UpdateIntegration:output_type -> latchkey.property.v1.UpdateIntegrationResponse
-	17, // 33: latchkey.property.v1.IntegrationService.RotateAccessToken:output_type -> latchkey.property.v1.RotateAccessTokenResponse
-	19, // 34: latchkey.property.v1.IntegrationService.RevokeAccessToken:output_type -> latchkey.property.v1.RevokeAccessTokenResponse
-	21, // 35: latchkey.property.v1.IntegrationService.RotateSigningSecret:output_type -> latchkey.property.v1.RotateSigningSecretResponse
-	23, // 36: latchkey.property.v1.IntegrationService.ReadSpaces:output_type -> latchkey.property.v1.ReadSpacesResponse
-	28, // [28:37] is the sub-list for method output_type
-	19, // [19:28] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	26, // 1: latchkey.property.v1.Integration.spaces_read_at:type_name -> google.protobuf.Timestamp
+	26, // 2: latchkey.property.v1.Integration.spaces_tried_at:type_name -> google.protobuf.Timestamp
+	4,  // 3: latchkey.property.v1.Integration.access_tokens:type_name -> latchkey.property.v1.Token
+	26, // 4: latchkey.property.v1.Integration.created_at:type_name -> google.protobuf.Timestamp
+	3,  // 5: latchkey.property.v1.Integration.webhooks:type_name -> latchkey.property.v1.Webhook
+	26, // 6: latchkey.property.v1.Endpoint.last_success_at:type_name -> google.protobuf.Timestamp
+	26, // 7: latchkey.property.v1.Endpoint.last_failure_at:type_name -> google.protobuf.Timestamp
+	26, // 8: latchkey.property.v1.Webhook.last_success_at:type_name -> google.protobuf.Timestamp
+	26, // 9: latchkey.property.v1.Webhook.last_failure_at:type_name -> google.protobuf.Timestamp
+	26, // 10: latchkey.property.v1.Webhook.waiting_since:type_name -> google.protobuf.Timestamp
+	26, // 11: latchkey.property.v1.Token.expires_at:type_name -> google.protobuf.Timestamp
+	26, // 12: latchkey.property.v1.Token.created_at:type_name -> google.protobuf.Timestamp
+	7,  // 13: latchkey.property.v1.ListAppsResponse.data:type_name -> latchkey.property.v1.AppList
+	0,  // 14: latchkey.property.v1.AppList.list:type_name -> latchkey.property.v1.App
+	1,  // 15: latchkey.property.v1.ConnectAppResponse.data:type_name -> latchkey.property.v1.Integration
+	12, // 16: latchkey.property.v1.ListIntegrationsResponse.data:type_name -> latchkey.property.v1.IntegrationList
+	1,  // 17: latchkey.property.v1.IntegrationList.list:type_name -> latchkey.property.v1.Integration
+	1,  // 18: latchkey.property.v1.GetIntegrationResponse.data:type_name -> latchkey.property.v1.Integration
+	1,  // 19: latchkey.property.v1.UpdateIntegrationResponse.data:type_name -> latchkey.property.v1.Integration
+	1,  // 20: latchkey.property.v1.RotateAccessTokenResponse.data:type_name -> latchkey.property.v1.Integration
+	1,  // 21: latchkey.property.v1.RevokeAccessTokenResponse.data:type_name -> latchkey.property.v1.Integration
+	25, // 22: latchkey.property.v1.ReadSpacesResponse.data:type_name -> latchkey.property.v1.SpacesReading
+	5,  // 23: latchkey.property.v1.IntegrationService.ListApps:input_type -> latchkey.property.v1.ListAppsRequest
+	8,  // 24: latchkey.property.v1.IntegrationService.ConnectApp:input_type -> latchkey.property.v1.ConnectAppRequest
+	10, // 25: latchkey.property.v1.IntegrationService.ListIntegrations:input_type -> latchkey.property.v1.ListIntegrationsRequest
+	13, // 26: latchkey.property.v1.IntegrationService.GetIntegration:input_type -> latchkey.property.v1.GetIntegrationRequest
+	15, // 27: latchkey.property.v1.IntegrationService.UpdateIntegration:input_type -> latchkey.property.v1.UpdateIntegrationRequest
+	17, // 28: latchkey.property.v1.IntegrationService.RotateAccessToken:input_type -> latchkey.property.v1.RotateAccessTokenRequest
+	19, // 29: latchkey.property.v1.IntegrationService.RevokeAccessToken:input_type -> latchkey.property.v1.RevokeAccessTokenRequest
+	21, // 30: latchkey.property.v1.IntegrationService.RotateSigningSecret:input_type -> latchkey.property.v1.RotateSigningSecretRequest
+	23, // 31: latchkey.property.v1.IntegrationService.ReadSpaces:input_type -> latchkey.property.v1.ReadSpacesRequest
+	6,  // 32: latchkey.property.v1.IntegrationService.ListApps:output_type -> latchkey.property.v1.ListAppsResponse
+	9,  // 33: latchkey.property.v1.IntegrationService.ConnectApp:output_type -> latchkey.property.v1.ConnectAppResponse
+	11, // 34: latchkey.property.v1.IntegrationService.ListIntegrations:output_type -> latchkey.property.v1.ListIntegrationsResponse
+	14, // 35: latchkey.property.v1.IntegrationService.GetIntegration:output_type -> latchkey.property.v1.GetIntegrationResponse
+	16, // 36: latchkey.property.v1.IntegrationService.UpdateIntegration:output_type -> latchkey.property.v1.UpdateIntegrationResponse
+	18, // 37: latchkey.property.v1.IntegrationService.RotateAccessToken:output_type -> latchkey.property.v1.RotateAccessTokenResponse
+	20, // 38: latchkey.property.v1.IntegrationService.RevokeAccessToken:output_type -> latchkey.property.v1.RevokeAccessTokenResponse
+	22, // 39: latchkey.property.v1.IntegrationService.RotateSigningSecret:output_type -> latchkey.property.v1.RotateSigningSecretResponse
+	24, // 40: latchkey.property.v1.IntegrationService.ReadSpaces:output_type -> latchkey.property.v1.ReadSpacesResponse
+	32, // [32:41] is the sub-list for method output_type
+	23, // [23:32] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_integration_proto_init() }
@@ -1668,14 +1846,15 @@ func file_latchkey_property_v1_integration_proto_init() {
 	file_latchkey_property_v1_integration_proto_msgTypes[0].OneofWrappers = []any{}
 	file_latchkey_property_v1_integration_proto_msgTypes[1].OneofWrappers = []any{}
 	file_latchkey_property_v1_integration_proto_msgTypes[2].OneofWrappers = []any{}
-	file_latchkey_property_v1_integration_proto_msgTypes[14].OneofWrappers = []any{}
+	file_latchkey_property_v1_integration_proto_msgTypes[3].OneofWrappers = []any{}
+	file_latchkey_property_v1_integration_proto_msgTypes[15].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_integration_proto_rawDesc), len(file_latchkey_property_v1_integration_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   25,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,0 +1,43 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+)
+
+// Webhook is one address of a partner that receives events. Its cursors are event_cursors with its id as the subscriber.
+type Webhook struct{ ent.Schema }
+
+func (Webhook) Annotations() []schema.Annotation { return table("webhooks") }
+
+func (Webhook) Fields() []ent.Field {
+	return []ent.Field{
+		id(),
+		property(),
+		field.String("integration_id").MaxRuneLen(40).Immutable(),
+		field.String("url").MaxRuneLen(2048),
+		field.Strings("kinds").Comment("The kinds of events that it receives; all: every kind."),
+		field.Bytes("secret").Comment("Sealed; signs each message."),
+		field.Bytes("previous_secret").Optional().Comment("Sealed; also signs until previous_until."),
+		maybe("previous_until"),
+		maybe("disabled_at"),
+		field.String("disabled_reason").MaxRuneLen(16).Default(""),
+		field.Int("failures").Default(0).Comment("Failed deliveries since the last successful one."),
+		maybe("last_success_at"),
+		maybe("last_failure_at"),
+		field.String("last_error").MaxRuneLen(1024).Default(""),
+		field.Int("given_up").Default(0).Comment("Events that were given up."),
+		maybe("given_up_at"),
+		field.Int64("drained_by").Default(0).Comment("The job that delivers its events now."),
+		maybe("drained_until"),
+		created(),
+	}
+}
+
+func (Webhook) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("integration_id"), index.Fields("property_id"),
+	}
+}

@@ -1,0 +1,184 @@
+package partner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/api/jsonpb"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/reservation"
+)
+
+// defaultOverlap is how long a previous secret also signs if the request does not say.
+const defaultOverlap = 24 * time.Hour
+
+// UpsertWebhook registers a webhook of the caller, or changes it.
+func (s *Service) UpsertWebhook(ctx context.Context, req *partnerv1.UpsertWebhookRequest) (*partnerv1.UpsertWebhookResponse, error) {
+	a, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*partnerv1.UpsertWebhookResponse, error) {
+		row, secret, err := s.Registry.RegisterWebhook(tx, partner.WebhookChange{
+			PropertyID: a.PropertyID, IntegrationID: a.IntegrationID, ID: req.GetId(), URL: req.GetUrl(), Kinds: req.GetEvents(), Enabled: req.Enabled,
+		}, s.CheckURL)
+		if err != nil {
+			return nil, err
+		}
+		data, err := webhookMessage(tx, row)
+		return &partnerv1.UpsertWebhookResponse{Data: data, SigningSecret: convert.Text(secret)}, err
+	})
+}
+
+// ListWebhooks lists the caller's webhooks.
+func (s *Service) ListWebhooks(ctx context.Context, _ *partnerv1.ListWebhooksRequest) (*partnerv1.ListWebhooksResponse, error) {
+	a, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	view := s.DB.View(ctx)
+	rows, err := partner.Webhooks(view, a.PropertyID, a.IntegrationID)
+	if err != nil {
+		return nil, err
+	}
+	list := &partnerv1.WebhookList{Total: int32(len(rows))}
+	for _, row := range rows {
+		m, err := webhookMessage(view, row)
+		if err != nil {
+			return nil, err
+		}
+		list.List = append(list.List, m)
+	}
+	return &partnerv1.ListWebhooksResponse{Data: list}, nil
+}
+
+// DeleteWebhook removes a webhook of the caller.
+func (s *Service) DeleteWebhook(ctx context.Context, req *partnerv1.DeleteWebhookRequest) (*partnerv1.DeleteWebhookResponse, error) {
+	a, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*partnerv1.DeleteWebhookResponse, error) {
+		row, err := partner.RemoveWebhook(tx, a.PropertyID, a.IntegrationID, req.GetId())
+		if err != nil {
+			return nil, err
+		}
+		data, err := webhookMessage(tx, row)
+		return &partnerv1.DeleteWebhookResponse{Data: data}, err
+	})
+}
+
+// RotateWebhookSecret replaces the secret of a webhook of the caller.
+func (s *Service) RotateWebhookSecret(ctx context.Context, req *partnerv1.RotateWebhookSecretRequest) (*partnerv1.RotateWebhookSecretResponse, error) {
+	a, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	overlap := defaultOverlap
+	if req.OverlapMinutes != nil {
+		overlap = time.Duration(req.GetOverlapMinutes()) * time.Minute
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*partnerv1.RotateWebhookSecretResponse, error) {
+		row, secret, err := s.Registry.RotateWebhookSecret(tx, a.PropertyID, a.IntegrationID, req.GetId(), overlap)
+		if err != nil {
+			return nil, err
+		}
+		data, err := webhookMessage(tx, row)
+		return &partnerv1.RotateWebhookSecretResponse{Data: data, SigningSecret: secret}, err
+	})
+}
+
+// TestWebhook sends a message with the event "test" once. The call runs outside of any transaction.
+func (s *Service) TestWebhook(ctx context.Context, req *partnerv1.TestWebhookRequest) (*partnerv1.TestWebhookResponse, error) {
+	a, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	view := s.DB.View(ctx)
+	row, err := partner.Webhook(view, a.PropertyID, a.IntegrationID, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := s.Registry.WebhookSecrets(view, row)
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(map[string]any{"event": "test", "occurredAt": view.Now(), "data": map[string]any{}})
+	if err != nil {
+		return nil, fmt.Errorf("encode a test message: %w", err)
+	}
+	found, err := s.TestDelivery(ctx, row, secrets, body)
+	if err != nil {
+		return nil, err
+	}
+	err = s.DB.Write(ctx, func(tx *db.Tx) error { return partner.RecordWebhookTest(tx, a.PropertyID, row.ID, found.Message) })
+	return &partnerv1.TestWebhookResponse{Data: &partnerv1.WebhookTest{
+		Ok: found.OK, Status: int32(found.Status), LatencyMs: float64(found.Latency) / float64(time.Millisecond), Error: convert.Text(found.Message),
+	}}, err
+}
+
+// PINGeneratedBody returns the body of the message reservationPinGenerated from the current state, or nil if the reservation is not the
+// integration's or has no PIN now. webAppURL returns the address of the guest's page of a stay.
+func (s *Service) PINGeneratedBody(view *db.Tx, propertyID, integrationID, reservationID string, webAppURL func(reservationID string) string) ([]byte, error) {
+	a := actor.Actor{Kind: actor.Integration, PropertyID: propertyID, IntegrationID: integrationID, Scopes: []string{actor.PINsRead}}
+	row, err := reservation.Get(view, writeScope(a), reservationID)
+	if fault.Has(err, fault.ReservationNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.extendedMessage(view, a, row, []string{extendPIN, extendGates})
+	if err != nil || out.Pin == nil {
+		return nil, err
+	}
+	raw, err := jsonpb.Append(nil, out.ProtoReflect())
+	if err != nil {
+		return nil, err
+	}
+	data := map[string]json.RawMessage{}
+	page, err := json.Marshal(webAppURL(row.ID))
+	if err = errors.Join(err, json.Unmarshal(raw, &data)); err != nil {
+		return nil, fmt.Errorf("encode a message with a PIN: %w", err)
+	}
+	data["webAppUrl"] = page
+	body, err := json.Marshal(map[string]any{"event": event.PINGenerated, "data": data})
+	if err != nil {
+		return nil, fmt.Errorf("encode a message with a PIN: %w", err)
+	}
+	return body, nil
+}
+
+func webhookMessage(view *db.Tx, w *partner.WebhookRow) (*partnerv1.Webhook, error) {
+	backlog, err := partner.BacklogOf(view, w)
+	if err != nil {
+		return nil, err
+	}
+	health := partner.WebhookHealth(w)
+	out := &partnerv1.Webhook{
+		Id: w.ID, Url: w.URL, Events: w.Kinds, Enabled: w.DisabledAt == nil, DisabledReason: convert.Text(w.DisabledReason),
+		DisabledAt: convert.At(w.DisabledAt), CreatedAt: convert.Time(w.CreatedAt),
+		Health: &partnerv1.WebhookHealth{
+			State: health.State(), ConsecutiveFailures: int32(health.Failures), LastSuccessAt: convert.At(health.LastSuccessAt),
+			LastFailureAt: convert.At(health.LastFailureAt), LastError: convert.Text(health.LastError),
+		},
+		Backlog: &partnerv1.WebhookBacklog{
+			Waiting: int32(backlog.Waiting), WaitingSince: convert.At(backlog.Since), FailingSubjects: int32(backlog.HeldBack),
+			NextRetryAt: convert.At(backlog.RetryAt), GivenUp: int32(w.GivenUp), GivenUpAt: convert.At(w.GivenUpAt),
+		},
+	}
+	if w.PreviousUntil != nil && view.Now().Before(*w.PreviousUntil) {
+		out.PreviousSecretUntil = convert.At(w.PreviousUntil)
+	}
+	return out, nil
+}

@@ -1,0 +1,95 @@
+package event
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"latchkey.dev/internal/db"
+)
+
+// SubscribeWebhook stores the cursor of a webhook, which receives the events that get a position from now on. The subscriber is its id.
+func SubscribeWebhook(tx *db.Tx, webhookID string) error { return subscribe(tx, webhookID, webhookID) }
+
+// UnsubscribeWebhook deletes the cursors of a webhook.
+func UnsubscribeWebhook(tx *db.Tx, webhookID string) error {
+	if _, err := tx.ExecContext(tx.Context(), deleteWebhookCursors, webhookID); err != nil {
+		return fmt.Errorf("delete the cursors of a webhook: %w", err)
+	}
+	return nil
+}
+
+// RetryWebhookNow makes the retries of a webhook due.
+func RetryWebhookNow(tx *db.Tx, webhookID string) error {
+	if _, err := tx.ExecContext(tx.Context(), retryNow, tx.Now(), webhookID, tx.Now()); err != nil {
+		return fmt.Errorf("make the retries of a webhook due: %w", err)
+	}
+	return nil
+}
+
+// WebhookCursors returns the cursors of a webhook: see [Cursors]. It has none while it is disabled.
+func WebhookCursors(view *db.Tx, propertyID, webhookID string) ([]*Cursor, error) {
+	all, err := Cursors(view, webhookID)
+	for _, c := range all {
+		c.PropertyID = propertyID
+	}
+	return all, err
+}
+
+// maxBacklog bounds how many events are counted.
+const maxBacklog = 10_000
+
+// Backlog is what a webhook has not received.
+type Backlog struct {
+	Waiting  int        // Waiting counts events up to maxBacklog
+	Since    *time.Time // Since is the time of the oldest of them
+	HeldBack int        // HeldBack counts the subjects that wait for a retry
+	RetryAt  *time.Time // RetryAt is the next retry
+}
+
+// WebhookBacklog returns what a webhook has not received. Without kinds, events of every kind count.
+func WebhookBacklog(view *db.Tx, propertyID, webhookID string, kinds []string) (Backlog, error) {
+	cursors, err := WebhookCursors(view, propertyID, webhookID)
+	if err != nil || len(cursors) == 0 {
+		return Backlog{}, err
+	}
+	main := cursors[0]
+	b := Backlog{HeldBack: len(cursors) - 1}
+	if b.HeldBack > 0 {
+		b.RetryAt = &cursors[1].RetryAt
+	}
+	if err := b.add(view, kinds, afterMain, propertyID, main.Position); err != nil {
+		return Backlog{}, err
+	}
+	if b.HeldBack > 0 {
+		err = b.add(view, kinds, afterHeldBack, propertyID, main.Position, webhookID)
+	}
+	return b, err
+}
+
+// add counts the events that match.
+func (b *Backlog) add(view *db.Tx, kinds []string, from string, args ...any) error {
+	if len(kinds) > 0 {
+		marks := make([]string, len(kinds))
+		for i, kind := range kinds {
+			args = append(args, kind)
+			marks[i] = fmt.Sprintf("$%d", len(args))
+		}
+		from += ` AND e.kind IN (` + strings.Join(marks, ", ") + `)`
+	}
+	n := 0
+	_, err := view.ReadOne(fmt.Sprintf(countEvents, from, maxBacklog), args, &n)
+	if err != nil {
+		return fmt.Errorf("count the events that a webhook has not received: %w", err)
+	}
+	var oldest time.Time
+	found, err := view.ReadOne(fmt.Sprintf(oldestEvent, from), args, &oldest)
+	if err != nil {
+		return fmt.Errorf("find the oldest event that a webhook has not received: %w", err)
+	}
+	b.Waiting = min(b.Waiting+n, maxBacklog)
+	if found && (b.Since == nil || oldest.Before(*b.Since)) {
+		b.Since = &oldest
+	}
+	return nil
+}

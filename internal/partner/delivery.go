@@ -1,0 +1,263 @@
+package partner
+
+import (
+	"net/url"
+	"time"
+
+	"entgo.io/ent/dialect/sql"
+
+	"latchkey.dev/ent/webhook"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/text"
+)
+
+// retryWaits are the waits of Standard Webhooks after each failed attempt to deliver an event.
+var retryWaits = []time.Duration{
+	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+}
+
+// failingFor is how long all deliveries must fail before a webhook is disabled: as long as one event is retried.
+const failingFor = 75 * time.Hour
+
+// RetryWait returns the wait after a number of failed attempts to deliver an event. It reports false if the event is given up.
+func RetryWait(attempts int) (time.Duration, bool) {
+	if attempts < 1 || attempts > len(retryWaits) {
+		return 0, false
+	}
+	return retryWaits[attempts-1], true
+}
+
+// WebhookState returns disabled, or the health of a webhook.
+func WebhookState(w *WebhookRow) string {
+	if w.DisabledAt != nil {
+		return "disabled"
+	}
+	return WebhookHealth(w).State()
+}
+
+// WebhookHealth returns the outcome of the last deliveries.
+func WebhookHealth(w *WebhookRow) Health {
+	return Health{Failures: w.Failures, LastSuccessAt: w.LastSuccessAt, LastFailureAt: w.LastFailureAt, LastError: w.LastError}
+}
+
+// WebhookHost returns the host of a webhook's URL, for staff. The rest of the URL may contain a token.
+func WebhookHost(w *WebhookRow) string {
+	u, err := url.Parse(w.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// Drain is the right of one job to deliver the events of a webhook. It ends by itself if the process of the job dies.
+type Drain struct {
+	PropertyID, WebhookID string
+	Job                   int64
+}
+
+// drainFor is how long the right lasts without a renewal. It is longer than one delivery may take.
+const drainFor = 45 * time.Second
+
+// Begin takes the right, unless another job has it. It returns nil if the webhook is disabled or was deleted, and reports whether
+// another job delivers its events.
+func (d Drain) Begin(tx *db.Tx) (w *WebhookRow, busy bool, err error) {
+	rows, err := listWebhooks(tx, webhook.PropertyID(d.PropertyID), webhook.ID(d.WebhookID))
+	if err != nil || len(rows) == 0 || rows[0].DisabledAt != nil {
+		return nil, false, err
+	}
+	w = rows[0]
+	if w.DrainedUntil != nil && w.DrainedBy != d.Job && tx.Now().Before(*w.DrainedUntil) {
+		return nil, true, nil
+	}
+	err = tx.Webhook.Update().Where(webhook.PropertyID(d.PropertyID), webhook.ID(d.WebhookID)).
+		SetDrainedBy(d.Job).SetDrainedUntil(tx.Now().Add(drainFor)).Exec(tx.Context())
+	if err != nil {
+		return nil, false, wrapError("begin to deliver to a webhook", err)
+	}
+	return w, false, nil
+}
+
+// renew extends the right. It returns event.ErrMoved if the job has lost it, or if the webhook was disabled.
+func (d Drain) renew(tx *db.Tx) error {
+	n, err := tx.Webhook.Update().
+		Where(webhook.PropertyID(d.PropertyID), webhook.ID(d.WebhookID), webhook.DrainedBy(d.Job), webhook.DisabledAtIsNil()).
+		SetDrainedUntil(tx.Now().Add(drainFor)).Save(tx.Context())
+	if err == nil && n == 0 {
+		return event.ErrMoved
+	}
+	if err != nil {
+		return wrapError("go on to deliver to a webhook", err)
+	}
+	return nil
+}
+
+// End gives the right back.
+func (d Drain) End(tx *db.Tx) error {
+	err := tx.Webhook.Update().Where(webhook.PropertyID(d.PropertyID), webhook.ID(d.WebhookID), webhook.DrainedBy(d.Job)).
+		ClearDrainedUntil().Exec(tx.Context())
+	if err != nil {
+		return wrapError("end to deliver to a webhook", err)
+	}
+	return nil
+}
+
+// Delivery is what happened to one event.
+type Delivery struct {
+	Failure string // Failure is why it failed, without text of the partner's URL; empty: it was delivered
+	Sent    bool   // Sent is false if nothing was sent, because the event does not concern the webhook
+	GivenUp bool   // GivenUp means that the event is not retried any more
+	Gone    bool   // Gone means that the webhook answered 410
+}
+
+// Record stores the outcome of a delivery, and renews the right to deliver. It reports whether the webhook was disabled, in which case
+// it has no cursors any more.
+func (d Drain) Record(tx *db.Tx, o Delivery) (disabled bool, err error) {
+	if err := d.renew(tx); err != nil || !o.Sent {
+		return false, err
+	}
+	w, err := loadWebhook(tx, d.PropertyID, d.WebhookID)
+	if err != nil {
+		return false, err
+	}
+	if o.Failure == "" {
+		return false, recordDelivered(tx, w)
+	}
+	return recordFailed(tx, w, o)
+}
+
+func recordDelivered(tx *db.Tx, w *WebhookRow) error {
+	if w.Failures == 0 && w.LastSuccessAt != nil && tx.Now().Sub(*w.LastSuccessAt) < successPrecision {
+		return nil
+	}
+	err := tx.Webhook.UpdateOne(w).Where(webhook.PropertyID(w.PropertyID)).SetFailures(0).SetLastSuccessAt(tx.Now()).Exec(tx.Context())
+	if err != nil {
+		return wrapError("store the health of a webhook", err)
+	}
+	return nil
+}
+
+func recordFailed(tx *db.Tx, w *WebhookRow, o Delivery) (disabled bool, err error) {
+	update := tx.Webhook.UpdateOne(w).Where(webhook.PropertyID(w.PropertyID)).AddFailures(1).SetLastFailureAt(tx.Now()).SetLastError(text.Truncate(o.Failure, maxError))
+	if o.GivenUp {
+		update.AddGivenUp(1).SetGivenUpAt(tx.Now())
+	}
+	reason := disabledReason(w, o, tx.Now())
+	if reason != "" {
+		update.SetDisabledAt(tx.Now()).SetDisabledReason(reason)
+		if err := event.UnsubscribeWebhook(tx, w.ID); err != nil {
+			return false, err
+		}
+	}
+	if err := update.Exec(tx.Context()); err != nil {
+		return false, wrapError("store the health of a webhook", err)
+	}
+	return reason != "", notifyFailedDelivery(tx, w, o, reason)
+}
+
+// disabledReason returns why a failed delivery disables a webhook, or "".
+func disabledReason(w *WebhookRow, o Delivery, now time.Time) string {
+	since := w.CreatedAt
+	if w.LastSuccessAt != nil {
+		since = *w.LastSuccessAt
+	}
+	switch {
+	case o.Gone:
+		return DisabledGone
+	case o.GivenUp && now.Sub(since) >= failingFor:
+		return DisabledFailing
+	}
+	return ""
+}
+
+// notifyFailedDelivery notifies staff of a webhook that was disabled, of an event that was given up, and of the third failure in a row, each
+// once per episode.
+func notifyFailedDelivery(tx *db.Tx, w *WebhookRow, o Delivery, reason string) error {
+	kind := notice.Kind("")
+	switch {
+	case reason == DisabledGone:
+		kind = notice.WebhookGone
+	case reason == DisabledFailing:
+		kind = notice.WebhookDisabled
+	case o.GivenUp:
+		kind = notice.WebhookGivenUp
+	case w.Failures == 0 && w.LastFailureAt != nil && tx.Now().Sub(*w.LastFailureAt) > episodeGap:
+		return resolveWebhookNotices(tx, w.ID)
+	case w.Failures+1 == failuresToNotify:
+		kind = notice.WebhookFailing
+	default:
+		return nil
+	}
+	open, err := notice.IsOpen(tx, kind.Key(w.ID))
+	if err != nil || open {
+		return err
+	}
+	own, err := Integration(tx, w.PropertyID, w.IntegrationID)
+	if err != nil {
+		return err
+	}
+	params := message.Params{"app": own.Name, "host": WebhookHost(w)}
+	if kind == notice.WebhookFailing {
+		params["problem"], params["failures"] = text.Truncate(o.Failure, 512), failuresToNotify
+		err = event.Append(tx, event.Event{
+			PropertyID: w.PropertyID, Subject: w.IntegrationID, Kind: event.EndpointFailing,
+			Body: map[string]any{"integrationId": w.IntegrationID, "action": "webhook", "webhookId": w.ID, "failures": failuresToNotify},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return notice.Add(tx, notice.Notice{PropertyID: w.PropertyID, Kind: kind, Subject: w.IntegrationID, Params: params, OnceKey: kind.Key(w.ID)})
+}
+
+func resolveWebhookNotices(tx *db.Tx, webhookID string) error {
+	var keys []string
+	for _, kind := range []notice.Kind{notice.WebhookFailing, notice.WebhookGivenUp, notice.WebhookDisabled, notice.WebhookGone} {
+		keys = append(keys, kind.Key(webhookID))
+	}
+	return notice.Resolve(tx, keys...)
+}
+
+// RecordWebhookTest stores the result of a test. A failed test does not count as a failure. After a successful one, events that wait for a
+// retry are due.
+func RecordWebhookTest(tx *db.Tx, propertyID, webhookID, failure string) error {
+	w, err := loadWebhook(tx, propertyID, webhookID)
+	if err != nil {
+		return err
+	}
+	if failure == "" {
+		if err := event.RetryWebhookNow(tx, webhookID); err != nil {
+			return err
+		}
+		return recordDelivered(tx, w)
+	}
+	err = tx.Webhook.UpdateOne(w).Where(webhook.PropertyID(propertyID)).SetLastError(text.Truncate(failure, maxError)).Exec(tx.Context())
+	if err != nil {
+		return wrapError("store the health of a webhook", err)
+	}
+	return nil
+}
+
+// DueWebhook is a webhook with a subject whose retry is due.
+type DueWebhook struct{ PropertyID, ID string }
+
+// DueWebhooks returns the webhooks with a subject whose retry is due.
+func DueWebhooks(view *db.Tx) ([]DueWebhook, error) {
+	due, err := db.ReadList(view, func(w *DueWebhook) []any { return []any{&w.PropertyID, &w.ID} }, selectDueWebhooks, view.Now())
+	if err != nil {
+		return nil, wrapError("find webhooks with a retry that is due", err)
+	}
+	return due, nil
+}
+
+// WebhooksAt returns the enabled webhooks of several properties with the scopes of their integrations.
+func WebhooksAt(view *db.Tx, propertyIDs []string) ([]*WebhookRow, error) {
+	rows, err := view.Webhook.Query().Where(webhook.PropertyIDIn(propertyIDs...), webhook.DisabledAtIsNil()).
+		Order(webhook.ByID(sql.OrderAsc())).All(view.Context())
+	if err != nil {
+		return nil, wrapError("list the webhooks of properties", err)
+	}
+	return rows, nil
+}

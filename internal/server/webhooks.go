@@ -1,0 +1,56 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	partnerapi "latchkey.dev/internal/api/partner"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/pms"
+	"latchkey.dev/internal/worker"
+)
+
+// newWebhooks creates the delivery of events to partners. It uses the client of the partners' endpoints, which is created later.
+func (s *Server) newWebhooks(p *parts) worker.Webhooks {
+	return worker.Webhooks{
+		DB: s.db, Keys: s.keys, Jobs: s.jobs, Registry: p.registry, Log: s.log, Every: s.sweep,
+		Send: func(ctx context.Context, w *partner.WebhookRow, secrets []string, messageID string, body []byte) (worker.Sent, error) {
+			out, err := s.deliver(ctx, w, secrets, pms.Message{ID: messageID, Body: body}, false)
+			return worker.Sent{Failure: out.Failure, Gone: out.Gone, NotSent: out.NotSent, RetryAfter: out.RetryAfter}, err
+		},
+		RenderPINs: func(view *db.Tx, propertyID, integrationID, reservationID string) ([]byte, error) {
+			return p.partnerAPI.PINGeneratedBody(view, propertyID, integrationID, reservationID, func(reservationID string) string {
+				return s.PublicURL() + "/g/stays/" + reservationID
+			})
+		},
+	}
+}
+
+// testDelivery sends a message to a webhook once to test it.
+func (s *Server) testDelivery(ctx context.Context, w *partner.WebhookRow, secrets []string, body []byte) (partnerapi.Probed, error) {
+	out, err := s.deliver(ctx, w, secrets, pms.Message{ID: id.New(id.Event), Body: body}, true)
+	return partnerapi.Probed{OK: out.Failure == "", Status: out.Status, Latency: out.Latency, Message: out.Failure}, err
+}
+
+func (s *Server) deliver(ctx context.Context, w *partner.WebhookRow, secrets []string, m pms.Message, urgent bool) (pms.Delivered, error) {
+	ctx, end := s.span(ctx, "webhook", attribute.String("latchkey.integration", w.IntegrationID))
+	began := time.Now()
+	out, err := s.parts.pms.Deliver(ctx, pms.WebhookTarget(w.IntegrationID, w.ID, w.URL, secrets), m, urgent)
+	var failed error
+	switch {
+	case err != nil:
+		failed = err
+	case out.Failure != "":
+		failed = errors.New(out.Failure)
+	}
+	if err == nil && !out.NotSent {
+		s.measures.recordDelivery(began, out.Cause)
+	}
+	end(failed)
+	return out, err
+}

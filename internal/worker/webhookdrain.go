@@ -1,0 +1,166 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/partner"
+)
+
+// drain delivers the events of one webhook.
+type drain struct {
+	Webhooks
+	right   partner.Drain
+	hook    *partner.WebhookRow
+	scopes  []string
+	secrets []string
+}
+
+// errStop ends a drain that must not continue now.
+var errStop = errors.New("the webhook receives nothing now")
+
+// deliverDue delivers the events that are due. It returns the wait until the job continues, or noMore.
+func (x *drain) deliverDue(ctx context.Context) (time.Duration, error) {
+	if err := x.load(ctx); err != nil {
+		return 0, err
+	}
+	for began := time.Now(); time.Since(began) < drainTime; {
+		view := x.DB.View(ctx)
+		cursors, err := event.WebhookCursors(view, x.hook.PropertyID, x.hook.ID)
+		if err != nil {
+			return 0, err
+		}
+		if len(cursors) == 0 {
+			return noMore, nil // the webhook was disabled meanwhile
+		}
+		c, _ := nextCursor(cursors, view.Now())
+		if c == nil {
+			return noMore, nil // too many subjects fail: the sweep continues when a retry is due
+		}
+		events, err := event.After(view, c, cursors[0], webhookPage)
+		if err != nil || len(events) == 0 && c.Subject == "" {
+			return noMore, err
+		}
+		wait, err := x.deliverPage(ctx, newPage(c, cursors, events, webhookPage))
+		if errors.Is(err, errStop) {
+			return wait, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+func (x *drain) load(ctx context.Context) error {
+	view := x.DB.View(ctx)
+	own, err := partner.Integration(view, x.hook.PropertyID, x.hook.IntegrationID)
+	if err != nil {
+		return err
+	}
+	x.scopes = own.Scopes
+	x.secrets, err = x.Registry.WebhookSecrets(view, x.hook)
+	return err
+}
+
+// deliverPage delivers the events of a page one by one. Each delivery and the move of the cursor are stored in one transaction, so that a
+// crash repeats at most one message. It returns errStop with the wait if the webhook receives nothing now.
+func (x *drain) deliverPage(ctx context.Context, p page) (time.Duration, error) {
+	var failed []string // failed are the subjects that were held back in this page
+	for _, e := range p.due {
+		if slices.Contains(failed, e.Subject) {
+			continue
+		}
+		body, err := x.message(x.DB.View(ctx), e)
+		if err != nil {
+			return 0, err
+		}
+		if body == nil {
+			continue // the event does not concern the webhook
+		}
+		sent, err := x.Send(ctx, x.hook, x.secrets, x.messageID(e), body)
+		if err != nil {
+			return 0, err
+		}
+		if sent.NotSent {
+			return max(sent.RetryAfter, busyWait), errStop
+		}
+		held, err := x.store(ctx, p, e, sent)
+		if err != nil {
+			return noMore, err
+		}
+		if held {
+			failed = append(failed, e.Subject)
+			if p.cursor != p.main {
+				return 0, nil // the subject waits for its next retry
+			}
+		}
+		p.cursor.Position = *e.Position
+	}
+	if p.cursor == p.main && p.cursor.Position == p.end {
+		return 0, nil
+	}
+	return 0, x.DB.Write(ctx, func(tx *db.Tx) error {
+		if _, err := x.right.Record(tx, partner.Delivery{}); err != nil {
+			return err
+		}
+		return p.store(tx, nil)
+	})
+}
+
+// store stores the outcome of a delivery, and moves the cursor. It reports whether the subject is held back, and returns errStop if the
+// webhook was disabled.
+func (x *drain) store(ctx context.Context, p page, e *ent.Event, sent Sent) (held bool, err error) {
+	attempts := 1
+	if p.cursor != p.main {
+		attempts = p.cursor.Attempts + 1
+	}
+	wait, again := partner.RetryWait(attempts)
+	pause := max(wait, sent.RetryAfter)
+	outcome := partner.Delivery{Sent: true, Failure: sent.Failure, Gone: sent.Gone, GivenUp: sent.Failure != "" && !again && !sent.Gone}
+	disabled := false
+	err = x.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		if disabled, err = x.right.Record(tx, outcome); err != nil || disabled {
+			return err
+		}
+		f := event.Failure{
+			Subject: e.Subject, After: *e.Position - 1, RetryAt: tx.Now().Add(clock.Spread(pause, pause/10)),
+			Err: fault.New(fault.Unavailable, fault.PartnerUnavailable, "the webhook failed"),
+		}
+		held = sent.Failure != "" && again
+		switch {
+		case held && p.cursor != p.main:
+			return event.Postpone(tx, p.cursor, f)
+		case held:
+			if err := event.HoldBack(tx, p.main, f); err != nil {
+				return err
+			}
+		}
+		return event.Move(tx, p.cursor, *e.Position)
+	})
+	if err == nil {
+		x.log(e, sent, outcome, attempts)
+		p.cursor.Attempts = 0
+	}
+	if err == nil && disabled {
+		err = errStop
+	}
+	return held, err
+}
+
+func (x *drain) log(e *ent.Event, sent Sent, o partner.Delivery, attempts int) {
+	switch {
+	case sent.Failure == "":
+	case o.GivenUp:
+		x.Log.Error("an event was given up: the webhook failed too often", "webhook", x.hook.ID, "subject", e.Subject, "kind", e.Kind, "error", sent.Failure)
+	default:
+		x.Log.Warn("an event was not delivered to a webhook", "webhook", x.hook.ID, "subject", e.Subject, "kind", e.Kind, "attempt", attempts, "error", sent.Failure)
+	}
+}

@@ -1,0 +1,148 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/jobs"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/partner"
+)
+
+// Webhooks delivers events to the webhooks of partners. Each webhook has a cursor of its own, and one job at a time delivers its events in
+// order. If a delivery fails, only the subject of the event waits for the retry.
+type Webhooks struct {
+	DB       *db.DB
+	Keys     *keyring.Ring
+	Jobs     *jobs.Queue
+	Registry *partner.Registry
+	// Send sends a message once. Its error means that the context was canceled.
+	Send func(ctx context.Context, w *partner.WebhookRow, secrets []string, messageID string, body []byte) (Sent, error)
+	// RenderPINs returns the body of the message reservationPinGenerated, or nil if the reservation has no PIN now.
+	RenderPINs func(view *db.Tx, propertyID, integrationID, reservationID string) ([]byte, error)
+	Log        *slog.Logger
+	Every      time.Duration // Every is the interval between checks for retries that are due; 0 means 1 s
+}
+
+// Sent is what became of a message.
+type Sent struct {
+	Failure    string        // Failure is why it failed, without text of the partner; empty: it was delivered
+	Gone       bool          // Gone means that the webhook answered 410
+	NotSent    bool          // NotSent means that no call was made, because too many failed or run: try again after RetryAfter
+	RetryAfter time.Duration // RetryAfter is the least wait
+}
+
+// Subscriber enqueues a job for each webhook that receives one of the events. The job reads the events from the webhook's own cursor.
+func (h Webhooks) Subscriber() Subscriber {
+	return Subscriber{Name: "webhooks", Apply: func(tx *db.Tx, events []*ent.Event) error {
+		kinds := map[string]map[event.Kind]bool{} // by property
+		for _, e := range events {
+			if kinds[e.PropertyID] == nil {
+				kinds[e.PropertyID] = map[event.Kind]bool{}
+			}
+			kinds[e.PropertyID][event.Kind(e.Kind)] = true
+		}
+		hooks, err := partner.WebhooksAt(tx, slices.Sorted(maps.Keys(kinds)))
+		if err != nil {
+			return err
+		}
+		for _, w := range hooks {
+			for kind := range kinds[w.PropertyID] {
+				if !partner.Receives(w, partner.Scopes, kind) {
+					continue
+				}
+				if err := h.Jobs.Insert(tx, jobs.DeliverEvents{PropertyID: w.PropertyID, WebhookID: w.ID}); err != nil {
+					return err
+				}
+				break
+			}
+		}
+		return nil
+	}}
+}
+
+// Retries is the sweep that enqueues the jobs of retries that are due. Only one process of an installation may run it: see [Lease].
+func (h Webhooks) Retries() Sweep {
+	every := h.Every
+	if every <= 0 {
+		every = time.Second
+	}
+	return Sweep{Name: "retries of webhooks", Every: every, Run: func(ctx context.Context, d *db.DB) error {
+		due, err := partner.DueWebhooks(d.View(ctx))
+		if err != nil || len(due) == 0 {
+			return err
+		}
+		return d.Write(ctx, func(tx *db.Tx) error {
+			for _, w := range due {
+				if err := h.Jobs.Insert(tx, jobs.DeliverEvents{PropertyID: w.PropertyID, WebhookID: w.ID}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}}
+}
+
+func (h Webhooks) AddTo(workers *river.Workers) { river.AddWorker(workers, &deliverJob{webhooks: h}) }
+
+type deliverJob struct {
+	river.WorkerDefaults[jobs.DeliverEvents]
+	webhooks Webhooks
+}
+
+const (
+	// drainTime is how long a job delivers before it lets other jobs run. One delivery may take 15 s more.
+	drainTime = 30 * time.Second
+	// busyWait is the wait of a job while another one delivers to the same webhook.
+	busyWait = time.Second
+	// webhookPage is the number of events that are loaded at once.
+	webhookPage = 64
+)
+
+// Work delivers the events that are due.
+func (j *deliverJob) Work(ctx context.Context, job *river.Job[jobs.DeliverEvents]) error {
+	right := partner.Drain{PropertyID: job.Args.PropertyID, WebhookID: job.Args.WebhookID, Job: job.ID}
+	wait, err := j.webhooks.run(ctx, right)
+	if errors.Is(err, event.ErrMoved) {
+		return river.JobSnooze(busyWait) // the webhook was changed, or another job took over
+	}
+	if err == nil && wait >= 0 {
+		return river.JobSnooze(wait)
+	}
+	return err
+}
+
+// noMore means that nothing is left to deliver now.
+const noMore time.Duration = -1
+
+// run delivers the events that are due to a webhook, while the job has the right to. It returns the wait until it continues, or noMore.
+func (h Webhooks) run(ctx context.Context, right partner.Drain) (time.Duration, error) {
+	var hook *partner.WebhookRow
+	busy := false
+	err := h.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		hook, busy, err = right.Begin(tx)
+		return err
+	})
+	switch {
+	case err != nil:
+		return 0, err
+	case busy:
+		return busyWait, nil
+	case hook == nil:
+		return noMore, nil
+	}
+	wait, err := (&drain{Webhooks: h, right: right, hook: hook}).deliverDue(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return wait, h.DB.Write(ctx, func(tx *db.Tx) error { return right.End(tx) })
+}
