@@ -3,13 +3,21 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"latchkey.dev/internal/config"
+	"latchkey.dev/internal/sandbox"
+	"latchkey.dev/internal/server"
 )
 
 // A demo that is stopped within its story did not fail, and leaves nothing behind.
@@ -62,5 +70,55 @@ func TestStoppedDemoCleansUp(t *testing.T) {
 		if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 			t.Errorf("%s: left %v behind, %v", what, left, err)
 		}
+	}
+}
+
+// The ready file of a demo names everything that a program needs to play guest, staff, PMS and kiosk.
+func TestReadyFile(t *testing.T) {
+	root := t.TempDir()
+	cfg := config.Default()
+	cfg.DataDir, cfg.KeyFile, cfg.Drain = filepath.Join(root, "d"), filepath.Join(root, "key"), time.Millisecond
+	cfg.Listen = config.Listen{HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Bridge: "127.0.0.1:0", Ops: "127.0.0.1:0"}
+	w, err := sandbox.Build(t.Context(), sandbox.Config{Server: cfg, Dir: filepath.Join(root, "b"), WithoutStorage: true, Play: true, Options: server.Options{Version: "test"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	file := filepath.Join(root, "ready.json")
+	if err := (&demoCommand{ReadyFile: file}).writeReady(w); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys map[string]string
+	if err := json.Unmarshal(raw, &keys); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{
+		"http", "grpc", "bridge", "clientToken", "accessToken", "apiKey", "staffToken", "propertyId", "keypad", "sandbox", "socket", "mailbox", "kiosk", "guest", "kioskCode",
+	} {
+		if keys[name] == "" {
+			t.Errorf("the file has no %s", name)
+		}
+	}
+	for name, want := range map[string]string{"mailbox": `"mails"`, "kiosk": "<html", "guest": "<html"} {
+		a, err := http.Get(keys[name] + map[string]string{"kiosk": "/", "guest": "/"}[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(a.Body)
+		_ = a.Body.Close()
+		if err != nil || !strings.Contains(string(body), want) {
+			t.Errorf("%s answers %d: %.200s", name, a.StatusCode, body)
+		}
+	}
+	if keys["kioskCode"] != w.KioskCode() {
+		t.Errorf("the kiosk's code is %q", keys["kioskCode"])
 	}
 }

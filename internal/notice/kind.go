@@ -150,7 +150,7 @@ var Kinds = map[Kind][]string{
 	MappingDuplicateID:    {"affected", "conflicts"},
 	MappingUnreadable:     {"affected", "conflicts"},
 
-	CheckInOwing:              {"amount", "number"},
+	CheckInOwing:              {"amount", "limit", "number"},
 	CheckInRoomNotReady:       {"number"},
 	CheckInPartnerError:       {"number", "status"},
 	CheckInPartnerUnavailable: {"number"},

@@ -67,11 +67,18 @@ var (
 	}
 )
 
-// matrix returns the settings of a test run.
-func matrix(settings []setting) (run []setting) {
+// matrix returns the settings of a test run. The full one has each language of the catalogue in each size, light and dark.
+func matrix(settings []setting, sizes ...browser.Size) (run []setting) {
 	for i, m := range settings {
 		if all || i == 0 || m.kinds {
 			run = append(run, m)
+		}
+	}
+	for _, language := range []string{"de", "es", "fr"} {
+		for _, size := range sizes {
+			if all {
+				run = append(run, setting{size: size, language: language}, setting{size: size, language: language, dark: true})
+			}
 		}
 	}
 	return run
