@@ -122,7 +122,7 @@ func (s *simulation) openDriver(ctx context.Context, dir string, log *slog.Logge
 	}
 	if s.House != "" {
 		if len(s.Locks) > 0 || s.Keypads != "" || s.Script != "" {
-			return nil, nil, errors.New("--sim-site takes no other --sim flag: the locks are in the other process")
+			return nil, nil, errors.New("--sim-house takes no other --sim flag: the locks are in the other process")
 		}
 		return sim.Dial(s.House), func() error { return nil }, nil
 	}
