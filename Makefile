@@ -17,7 +17,7 @@ NOT_INLINED := latchkey.dev/ent latchkey.dev/gen github.com/nats-io github.com/r
 	latchkey.dev/cmd latchkey.dev/internal/config latchkey.dev/internal/server latchkey.dev/internal/sandbox latchkey.dev/internal/staff latchkey.dev/internal/worker latchkey.dev/internal/pms latchkey.dev/internal/mail \
 	github.com/klauspost github.com/tidwall github.com/wneessen github.com/failsafe-go github.com/boombuler github.com/pquerna
 RELEASE := -trimpath -ldflags='-s -w' $(foreach p,$(NOT_INLINED),-gcflags='$(p)/...=-l')
-MOST_BYTES := 70000000
+MOST_BYTES := 72000000
 
 FUZZTIME ?= 30s
 SOAK ?= 50
