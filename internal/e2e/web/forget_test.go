@@ -41,7 +41,7 @@ func TestGuestForgetsOneOfTwoStays(t *testing.T) {
 	w.book("B-2", "1002", "R102", started)
 	other.Reload()
 	other.Wait("#open [data-said]")
-	other.WaitUntil("the service worker", `navigator.serviceWorker.controller !== null`)
+	other.WaitUntil("the service worker", workerIsActive)
 
 	p.Hold("Hold to open Room 101", "Open. Push the door now.")
 	second := browser.Open(t, browser.SameDevice(p), browser.WithSize(browser.Phone))

@@ -31,7 +31,7 @@ func TestPhoneOpensTheDoor(t *testing.T) {
 	p.Hold("Hold to open Room 101", "Open. Push the door now.")
 
 	// Without internet the phone shows what it kept.
-	p.WaitUntil("the service worker", `navigator.serviceWorker.controller !== null`)
+	p.WaitUntil("the service worker", workerIsActive)
 	p.Installs()
 	net.cut.Store(true)
 	p.Tolerate("ERR_EMPTY_RESPONSE")

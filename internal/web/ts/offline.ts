@@ -52,9 +52,9 @@ export async function offline(): Promise<void> {
   if (page) return showKept(page);
   const stay = stayOf(location.pathname);
   if (stay && document.body.dataset.gone !== undefined) return void (await Promise.all([forget(stay), forgetKey(stay)]));
-  await keep(document);
+  await keep(document).catch(() => {}); // the page for a phone without internet helps also without what it would show
   const more = document.querySelector<HTMLElement>("[data-keep-also]");
-  if (stay && more) await keepCode(stay, more.dataset.keepAlso!, more.dataset.version!);
+  if (stay && more) await keepCode(stay, more.dataset.keepAlso!, more.dataset.version!).catch(() => {});
   await navigator.serviceWorker?.register(workerURL("/g/sw.js"), { scope: "/g/" });
   if ("caches" in window) await keepLanguage();
 }
