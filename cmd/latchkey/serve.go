@@ -72,15 +72,18 @@ func (c *serveCommand) welcome(ctx context.Context, to io.Writer, s *server.Serv
 	if c.Key == "" && len(c.KeyCommand) == 0 {
 		fmt.Fprintf(to, "  key            %s (keep a copy elsewhere: without it the secrets in the database are lost)\n", c.KeyPath())
 	}
-	owner, err := s.FirstOwnerLink(ctx)
+	owner, err := s.FirstOwnerSecret(ctx)
 	if err != nil {
 		return err
 	}
-	if owner != "" {
-		fmt.Fprintf(to, "\nNo person can sign in yet. To become the first owner, open this link within 24 hours:\n  %s\n", owner)
-	}
 	if empty {
 		fmt.Fprintf(to, "\nThere is no property yet. In another terminal:\n  %s\n", c.next())
+	}
+	switch {
+	case owner != "" && empty:
+		fmt.Fprintf(to, "\nOr create the property with a person who signs in as its owner, once within 24 hours:\n%s", ownerCall(s.PublicURL(), owner, true))
+	case owner != "":
+		fmt.Fprint(to, "\nNo person can sign in yet. The first owner of a property: latchkey admin owner-link PROPERTY\n")
 	}
 	fmt.Fprintln(to)
 	return nil

@@ -45,7 +45,7 @@ func (c *todayCommand) Run(ctx context.Context, io *streams) error {
 // printDay prints the numbers of a day and a row for each stay of the list.
 func (s *session) printDay(zone *time.Location, day *propertyv1.DayList) {
 	n := day.GetCounts()
-	s.say("%s: %d arrivals, %d left; %d in house; %d departures, %d left. Times in %s\n",
+	s.say("%s: %d arrivals, %d still to come; %d in house; %d departures, %d still to go. Times in %s\n",
 		day.GetDate(), n.GetArrivals(), n.GetArrivalsLeft(), n.GetInHouse(), n.GetDepartures(), n.GetDeparturesLeft(), zone)
 	moment := func(t time.Time) string { return t.In(zone).Format("2 Jan 15:04") }
 	var rows [][]string

@@ -11,8 +11,8 @@ import (
 // ownerURL returns the address of the page on which a person becomes owner of a property.
 func (s *Server) ownerURL(secret string) string { return s.PublicURL() + "/app/first/" + secret }
 
-// FirstOwnerLink returns the address with which the first person joins, or "" if there is a person. Each start makes a new one.
-func (s *Server) FirstOwnerLink(ctx context.Context) (string, error) {
+// FirstOwnerSecret returns the secret with which the first person joins, or "" if there is a person. Each start makes a new one.
+func (s *Server) FirstOwnerSecret(ctx context.Context) (string, error) {
 	some, err := staff.AnyPerson(s.db.View(ctx))
 	if err != nil || some {
 		return "", err
@@ -25,5 +25,5 @@ func (s *Server) FirstOwnerLink(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("make the link of the first owner: %w", err)
 	}
-	return s.ownerURL(made.Secret), nil
+	return made.Secret, nil
 }
