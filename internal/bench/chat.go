@@ -114,14 +114,14 @@ func (d *frontDesk) serve(ctx context.Context) error {
 		cut, cancel := context.WithTimeout(ctx, cutStreams)
 		err := d.follow(ctx, cut)
 		cancel()
-		if code := status.Code(err); err != nil && cut.Err() == nil && code != codes.DeadlineExceeded && code != codes.Canceled {
+		if code := status.Code(err); cut.Err() == nil && code != codes.DeadlineExceeded && code != codes.Canceled {
 			return fmt.Errorf("front desk: %w", err)
 		}
 	}
 	return nil
 }
 
-// follow answers messages until the stream, which has the context cut, ends.
+// follow answers messages until the stream, which has the context cut, ends. It always returns an error.
 func (d *frontDesk) follow(ctx, cut context.Context) error {
 	stream, err := d.messages.WatchConversations(cut, &propertyv1.WatchConversationsRequest{})
 	if err != nil {
