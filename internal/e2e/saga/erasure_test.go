@@ -85,7 +85,9 @@ func (w *world) requestErasure(g *guest, point string) (receipt string) {
 			w.t.Fatalf("the server was not killed at %q: %v", point, err)
 		}
 	}
-	w.must(program.Await(w.t.Context(), "the request is answered", request))
+	if receipt == "" { // after an answer, the sweeps of the restarts may have erased the data, and ended the session
+		w.must(program.Await(w.t.Context(), "the request is answered", request))
+	}
 	return receipt
 }
 
