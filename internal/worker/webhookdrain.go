@@ -21,6 +21,7 @@ type drain struct {
 	hook    *partner.WebhookRow
 	scopes  []string
 	secrets []string
+	until   time.Time // until is when the drain leaves the rest to another job
 }
 
 // errStop ends a drain that must not continue now.
@@ -31,7 +32,7 @@ func (x *drain) deliverDue(ctx context.Context) (time.Duration, error) {
 	if err := x.load(ctx); err != nil {
 		return 0, err
 	}
-	for began := time.Now(); time.Since(began) < drainTime; {
+	for x.until = time.Now().Add(drainTime); time.Now().Before(x.until); {
 		view := x.DB.View(ctx)
 		cursors, err := event.WebhookCursors(view, x.hook.PropertyID, x.hook.ID)
 		if err != nil {
@@ -71,7 +72,7 @@ func (x *drain) load(ctx context.Context) error {
 }
 
 // deliverPage delivers the events of a page one by one. Each delivery and the move of the cursor are stored in one transaction, so that a
-// crash repeats at most one message. It returns errStop with the wait if the webhook receives nothing now.
+// crash repeats at most one message. It returns errStop with the wait if the webhook receives nothing now, or the drain has had its time.
 func (x *drain) deliverPage(ctx context.Context, p page) (time.Duration, error) {
 	var failed []string // failed are the subjects that were held back in this page
 	for _, e := range p.due {
@@ -84,6 +85,9 @@ func (x *drain) deliverPage(ctx context.Context, p page) (time.Duration, error) 
 		}
 		if body == nil {
 			continue // the event does not concern the webhook
+		}
+		if !time.Now().Before(x.until) {
+			return 0, errStop // another job continues: a slow receiver must not outlast the time of this one
 		}
 		sent, err := x.Send(ctx, x.hook, x.secrets, x.messageID(e), body)
 		if err != nil {
