@@ -25,6 +25,7 @@ type commitFloor struct {
 	row    int
 }
 
+// newCommits creates the databases of the floor in a directory, a SQLite file and a bbolt file, and opens its stream.
 func newCommits(ctx context.Context, dir string) (_ *commitFloor, err error) {
 	c := &commitFloor{}
 	defer func() {

@@ -93,7 +93,7 @@ type PartyFacts struct {
 	Unsigned        []string // guests who have to sign on a screen and have not; only if the settings want signatures there
 }
 
-// Rules are the settings of the property.
+// Rules are the property's settings that decide which steps a check-in needs and whether money owed blocks it.
 type Rules struct {
 	IdentityCheck string // none, compareAtDesk or live
 	Signature     string // none, drawn, paper or external

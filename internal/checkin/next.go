@@ -231,8 +231,9 @@ func (f Facts) stops() []Stop {
 	return out
 }
 
-// nextAsk decides when the PMS is asked again without the guest: at once after it changed a reservation that its answer holds
-// back (whatever the clock says: it may have been set back), and every two minutes while the room is not ready or the PMS does not answer.
+// nextAsk decides whether and when to ask the PMS again without an action of the guest. If the PMS's last answer stops the check-in and the PMS
+// has changed the reservation since that answer, nextAsk asks at once. It compares the change with the answer, not with the clock, which may have
+// been set back. While the room is not ready or the PMS does not answer, it asks every askInterval, until askFor after the check-in began.
 func (f Facts) nextAsk(stops []Stop) (Action, time.Time) {
 	held := slices.ContainsFunc(stops, func(s Stop) bool { return s.Reason.isOfAnswer() })
 	if held && !f.Answer.NotRegistered && !f.Reservation.ChangedAt.Equal(f.Answer.About) {

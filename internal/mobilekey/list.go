@@ -252,7 +252,7 @@ func (i *issuer) doorFloors() ([]smartkey.Floor, error) {
 // DoorOf returns the id of a lock's door in tokens.
 func DoorOf(lk *ent.Lock) smartkey.Door { return smartkey.DoorID(lk.BridgeID, lk.Address) }
 
-// renewInterval returns the age at which an unchanged list is renewed.
+// renewInterval returns the age at which an unchanged status list is published again: listInterval, or less if a door requires a more recent list.
 func (i *issuer) renewInterval() (time.Duration, error) {
 	rule, err := i.tx.DoorRule.Query().Where(entdoorrule.PropertyID(i.row.ID), entdoorrule.ListAgeSecondsGT(0)).
 		Order(entdoorrule.ByListAgeSeconds()).First(i.tx.Context())

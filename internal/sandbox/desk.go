@@ -230,7 +230,7 @@ func refuseCheckIn(fields map[string]any) map[string]any {
 	return nil
 }
 
-// amountOf returns an amount of a reservation's field.
+// amountOf returns the value of a reservation's field as a number, or 0 if it is not a number.
 func amountOf(v any) float64 {
 	switch v := v.(type) {
 	case float64:

@@ -172,6 +172,8 @@ func (p *play) changeBooking(rw http.ResponseWriter, r *http.Request) {
 	p.say(rw, r, "desk", p.deskAction(r, id))
 }
 
+// deskAction does what the form field "do" names to the reservation with this id, such as "checkIn", "pay" or "move", as staff would do it in the
+// PMS. It returns the sentence that the page shows about the outcome.
 func (p *play) deskAction(r *http.Request, id string) note {
 	ctx, pms := r.Context(), p.w.PMS
 	states := map[string]struct{ state, text string }{

@@ -173,7 +173,8 @@ func (s *site) showClosed(x *exchange) error {
 	return x.closedPage("web.closed.title", "web.closed.text", "closed", closedSeconds)
 }
 
-// showCut is the page for a guest whose check-in the tablet cannot continue. The service worker keeps it.
+// showCut shows the page for a tablet that loses its connection to the service during a guest's check-in: the guest continues on their own phone
+// or at the desk. The tablet's service worker stores this page, because it is needed offline.
 func (s *site) showCut(x *exchange) error {
 	return x.closedPage("web.cut.title", "web.cut.text", "cut", cutSeconds)
 }

@@ -28,7 +28,7 @@ func (c Conversations) wake(key string) {
 	}
 }
 
-// Run receives the announcements of other nodes until ctx ends.
+// Run wakes this node's watchers of a conversation whenever another node announces on the bus that the conversation changed, until ctx ends.
 func (c Conversations) Run(ctx context.Context) error {
 	stop, err := c.Bus.Subscribe(conversationsSubject, func(m bus.Message) { c.wake(string(m.Payload)) })
 	if err != nil {

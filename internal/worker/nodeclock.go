@@ -76,6 +76,8 @@ func (c *NodeClock) Run(ctx context.Context) error {
 	}
 }
 
+// compare measures how far this machine's clock is ahead of the database's, stores the offset in the node's row, and judges it against the
+// offsets of the other live nodes.
 func (c *NodeClock) compare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, nodeTimeout/2)
 	defer cancel()

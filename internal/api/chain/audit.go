@@ -90,7 +90,8 @@ func reasonOf(request proto.Message) string {
 	return ""
 }
 
-// subjectsOf returns the ids of the service that a request names, and the id of what the answer shows. Other texts could have personal data.
+// subjectsOf returns what the audit log names as the subjects of a call: the ids of Latchkey's objects in the request, and the id of the object in
+// the answer. It leaves out all other texts, because they could contain personal data.
 func subjectsOf(request, answer proto.Message) (ids []string) {
 	if request != nil {
 		ids = appendIDs(ids, request.ProtoReflect(), maxSubjectDepth)

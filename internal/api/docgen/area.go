@@ -82,6 +82,7 @@ func (a area) page() string {
 	return "/docs/" + a.Name
 }
 
+// document returns the URL path of the area's OpenAPI document.
 func (a area) document() string {
 	if a.isPartner() {
 		return "/openapi.yaml"

@@ -159,6 +159,7 @@ func (m *Memory) loadAnswer(ctx context.Context, c *claim, answer proto.Message)
 	return true, nil
 }
 
+// purpose returns the purpose for which the keyring seals the stored answer of a call: see [keyring.Ring.Seal].
 func (c *claim) purpose() string { return "idempotency/" + c.Holder + c.Method + "/" + c.Key }
 
 // Write runs a change in one transaction and returns its answer. If the call has an Idempotency-Key, the same transaction stores the

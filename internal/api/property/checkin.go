@@ -174,6 +174,7 @@ func orNone(s string) string {
 	return s
 }
 
+// ruleNames returns the names of all check-in rules, separated by commas, for an error message.
 func ruleNames() string {
 	var names []string
 	for _, r := range rule.Rules {
