@@ -40,8 +40,8 @@ const (
 	retryNow             = `UPDATE event_cursors SET retry_at = $1 WHERE webhook_id = $2 AND subject <> '' AND retry_at > $3`
 	// afterMain matches the events after the main cursor of a webhook, afterHeldBack those of subjects that are held back.
 	afterMain     = ` FROM events AS e WHERE e.property_id = $1 AND e.position > $2 AND e.position > 0`
-	afterHeldBack = ` FROM event_cursors AS h JOIN events AS e ON e.subject = h.subject AND e.position > h.position AND e.position <= $2
-		WHERE e.property_id = $1 AND h.webhook_id = $3 AND h.subject <> ''`
+	afterHeldBack = ` FROM event_cursors AS h JOIN events AS e ON e.property_id = $1 AND e.subject = h.subject AND e.position > h.position AND e.position <= $2
+		WHERE h.webhook_id = $3 AND h.subject <> ''`
 	countEvents = `SELECT count(*) FROM (SELECT 1 AS one%s LIMIT %d) AS waiting`
 	oldestEvent = `SELECT e.created_at%s ORDER BY e.position LIMIT 1`
 )
