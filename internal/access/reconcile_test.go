@@ -90,10 +90,10 @@ func TestReconcile(t *testing.T) {
 		{"what waits follows the dates", allowed, true, nil, []SlotCode{but(code("old", slot.Verified), outdated)}, []Step{{Change, "old", "s-old"}}},
 		{"what waits ends with the stay", Right{}, true, nil, []SlotCode{code("old", slot.Verified)}, []Step{{Clear, "old", "s-old"}}},
 		{"a full lock keeps the old door", allowed, false, []Door{room("new")}, []SlotCode{code("old", slot.Verified)}, []Step{{Put, "new", ""}}},
-		{"back again takes it as it is", allowed, false, []Door{room("old")}, []SlotCode{code("old", slot.Verified), code("new", slot.Sent)}, []Step{{Clear, "new", "s-new"}}},
+		{"a code that is still on the lock is kept when the stay moves back", allowed, false, []Door{room("old")}, []SlotCode{code("old", slot.Verified), code("new", slot.Sent)}, []Step{{Clear, "new", "s-new"}}},
 		{"back again takes a removal back", allowed, false, []Door{room("old")}, []SlotCode{but(code("old", slot.Removing), leaving), code("new", slot.Verified)},
 			[]Step{{Change, "old", "s-old"}}},
-		{"what is gone is put anew", allowed, false, []Door{room("old")}, []SlotCode{but(code("old", slot.Removed), leaving)}, []Step{{Put, "old", ""}}},
+		{"a removed code is set again", allowed, false, []Door{room("old")}, []SlotCode{but(code("old", slot.Removed), leaving)}, []Step{{Put, "old", ""}}},
 
 		{"another lock on the door", allowed, false, []Door{relocked}, []SlotCode{code("old", slot.Verified)}, []Step{{Put, "old", ""}}},
 		{"the lock is elsewhere by now", allowed, false, []Door{relocked}, []SlotCode{but(code("old", slot.Verified), func(h *SlotCode) { h.LockMoved = true })},
