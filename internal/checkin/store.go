@@ -245,3 +245,63 @@ func save(tx *db.Tx, row *ent.Stay, stored ent.Stay) error {
 	}
 	return nil
 }
+
+// Due lists check-ins of all properties that must be evaluated without the guest: the PMS has changed the reservation since, or
+// their next question or call is due. Of the latter, each integration gets its turn, so that one with many does not fill the list.
+func Due(view *db.Tx, limit int) (changed, due []Key, err error) {
+	if changed, err = listKeys(view, selectChanged, limit); err != nil {
+		return nil, nil, fmt.Errorf("find check-ins whose reservation changed: %w", err)
+	}
+	if due, err = listKeys(view, selectDue, view.Now(), limit); err != nil {
+		return nil, nil, fmt.Errorf("find check-ins that are due: %w", err)
+	}
+	return changed, due, nil
+}
+
+// selectChanged reads the open check-ins and those that ended with an open notice, which are few, and looks their reservations up.
+const selectChanged = `SELECT s.property_id, s.reservation_id FROM stays s JOIN reservations r ON r.id = s.reservation_id AND r.property_id = s.property_id
+	WHERE s.ended_at IS NULL AND (s.evaluated_at IS NULL OR s.evaluated_at <> r.updated_at)
+	UNION ALL SELECT s.property_id, s.reservation_id FROM stays s JOIN reservations r ON r.id = s.reservation_id AND r.property_id = s.property_id
+	WHERE s.next_ask_at IS NOT NULL AND s.ended_at IS NOT NULL AND s.evaluated_at <> r.updated_at LIMIT $1`
+
+const selectDue = `SELECT property_id, reservation_id FROM (
+		SELECT s.property_id, s.reservation_id, s.next_ask_at, row_number() OVER (PARTITION BY r.integration_id ORDER BY s.next_ask_at) AS turn
+		FROM stays s JOIN reservations r ON r.id = s.reservation_id AND r.property_id = s.property_id WHERE s.next_ask_at IS NOT NULL AND s.next_ask_at <= $1
+	) AS due ORDER BY turn, next_ask_at LIMIT $2`
+
+func listKeys(view *db.Tx, query string, args ...any) ([]Key, error) {
+	return db.ReadList(view, func(k *Key) []any { return []any{&k.PropertyID, &k.ReservationID} }, query, args...)
+}
+
+// selectCanceledStays and selectCanceledMails find what guests left at canceled stays. Neither the state before the cancelation nor the
+// check-in matters. A mail that lists a room of the group that is not canceled is kept with that room, and a mail about the cancelation for
+// its own time. The official forms of guests who had arrived are in the guest register before: a stay whose forms are not there yet is
+// erased after they are.
+const (
+	selectCanceledStays = `SELECT r.id FROM reservations AS r WHERE r.canceled_at <= $1 AND NOT (r.arrived_at IS NOT NULL AND EXISTS (
+			SELECT 1 FROM guests AS f WHERE f.reservation_id = r.id AND f.property_id = r.property_id AND f.erase_at IS NULL AND f.law <> '')) AND (
+			EXISTS (SELECT 1 FROM guests AS g WHERE g.reservation_id = r.id AND g.property_id = r.property_id)
+			OR EXISTS (SELECT 1 FROM stays AS s WHERE s.reservation_id = r.id AND s.property_id = r.property_id)) LIMIT $2`
+	selectCanceledMails = `SELECT m.id FROM reservations AS r JOIN mails AS m ON m.reservation_id = r.id AND m.property_id = r.property_id
+		WHERE r.canceled_at <= $1 AND m.created_at <= $1 AND NOT EXISTS (
+			SELECT 1 FROM invitations AS i JOIN reservations AS o ON o.id = i.reservation_id AND o.property_id = i.property_id
+			WHERE (i.mail_id = m.id OR i.reminder_id = m.id) AND o.canceled_at IS NULL) LIMIT $2`
+)
+
+// findCanceledStays returns the ids of reservations that were canceled before a time and have guests or a check-in.
+func findCanceledStays(view *db.Tx, before time.Time, limit int) ([]string, error) {
+	ids, err := view.ReadIDs(selectCanceledStays, before, limit)
+	if err != nil {
+		return nil, fmt.Errorf("find canceled stays: %w", err)
+	}
+	return ids, nil
+}
+
+// findCanceledMails returns the ids of mails of stays that were canceled before a time.
+func findCanceledMails(view *db.Tx, before time.Time, limit int) ([]string, error) {
+	ids, err := view.ReadIDs(selectCanceledMails, before, limit)
+	if err != nil {
+		return nil, fmt.Errorf("find mails of canceled stays: %w", err)
+	}
+	return ids, nil
+}

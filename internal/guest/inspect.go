@@ -61,12 +61,6 @@ func (k registerKey) compare(o registerKey) int {
 	return cmp.Or(cmp.Compare(k.on, o.on), cmp.Compare(k.id, o.id))
 }
 
-// openForms finds the guests who arrived in a time and whose official form is not closed. A form under a law that names no retention is
-// never closed: it is listed until a day after the departure.
-const openForms = `SELECT g.id, g.reservation_id, r.from_at FROM guests AS g JOIN reservations AS r ON r.id = g.reservation_id AND r.property_id = g.property_id
-	WHERE g.property_id = $1 AND g.erase_at IS NULL AND r.from_at >= $2 AND r.from_at < $3
-	AND (r.state IN ('started', 'processed') AND (g.law <> '' OR r.to_at > $4) OR r.arrived_at IS NOT NULL AND r.state = 'canceled' AND g.law <> '')`
-
 // ReadRegister returns the official forms of guests in the order of arrival, and records who reads them and why.
 func ReadRegister(tx *db.Tx, keys *keyring.Ring, propertyID string, r RegisterRange, by, reason string) (RegisterPage, error) {
 	all, err := registerKeys(tx, propertyID, r)
@@ -137,18 +131,13 @@ func openKeys(view *db.Tx, propertyID string, r RegisterRange) ([]registerKey, e
 	if err := errors.Join(firstErr, lastErr); err != nil {
 		return nil, fmt.Errorf("read the days of arrival: %w", err)
 	}
-	type row struct {
-		guestID, reservationID string
-		from                   time.Time
-	}
-	rows, err := db.ReadList(view, func(r *row) []any { return []any{&r.guestID, &r.reservationID, &r.from} }, openForms,
-		propertyID, first.UTC(), last.AddDate(0, 0, 1).UTC(), view.Now().Add(-RegisterDelay))
+	forms, err := listOpenForms(view, propertyID, first, last.AddDate(0, 0, 1))
 	if err != nil {
-		return nil, fmt.Errorf("list guests whose official form is open: %w", err)
+		return nil, err
 	}
 	var out []registerKey
-	for _, r := range rows {
-		out = append(out, registerKey{on: r.from.In(zone).Format(time.DateOnly), id: r.guestID, reservationID: r.reservationID})
+	for _, f := range forms {
+		out = append(out, registerKey{on: f.from.In(zone).Format(time.DateOnly), id: f.guestID, reservationID: f.reservationID})
 	}
 	return out, nil
 }

@@ -112,34 +112,6 @@ type registerForm struct {
 
 func registerPurpose(entryID string) string { return "registerEntry/" + entryID }
 
-// StayKey names a stay.
-type StayKey struct{ PropertyID, ReservationID string }
-
-const (
-	staysToClose = `SELECT DISTINCT g.property_id, g.reservation_id FROM guests AS g JOIN reservations AS r ON r.id = g.reservation_id AND r.property_id = g.property_id
-	WHERE g.erase_at IS NULL AND g.law <> '' AND g.reservation_id > $1 AND (r.to_at <= $2 OR r.canceled_at <= $2) ORDER BY g.reservation_id LIMIT $3`
-	staysToErase = `SELECT DISTINCT g.property_id, g.reservation_id FROM guests AS g
-	WHERE g.erase_at IS NOT NULL AND g.reservation_id > $1 AND g.erase_at <= $2 ORDER BY g.reservation_id LIMIT $3`
-)
-
-// StaysToClose lists stays of all properties whose official forms must be closed, by the id of the reservation and after a cursor.
-func StaysToClose(view *db.Tx, after string, limit int) ([]StayKey, error) {
-	return listStays(view, staysToClose, after, view.Now().Add(-RegisterDelay), limit)
-}
-
-// StaysToErase is StaysToClose for official forms whose time is over.
-func StaysToErase(view *db.Tx, after string, limit int) ([]StayKey, error) {
-	return listStays(view, staysToErase, after, view.Now(), limit)
-}
-
-func listStays(view *db.Tx, query string, args ...any) ([]StayKey, error) {
-	list, err := db.ReadList(view, func(k *StayKey) []any { return []any{&k.PropertyID, &k.ReservationID} }, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list stays with official forms: %w", err)
-	}
-	return list, nil
-}
-
 // CloseForms stores the official forms of a stay in the register, and when they are erased.
 func CloseForms(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string) error {
 	p, _, err := ViewParty(tx, keys, propertyID, reservationID)

@@ -105,22 +105,15 @@ func Authenticate(view *db.Tx, keys *keyring.Ring, token string) (actor.Actor, e
 	if !keyring.IsToken(token, keyring.SessionToken) {
 		return actor.Actor{}, credential.Refused()
 	}
-	a := actor.Actor{Kind: actor.Guest}
-	found, err := view.ReadOne(findSession, []any{sessionMAC(keys, token), view.Now()}, &a.ID, &a.PropertyID, &a.ReservationID, &a.GuestID, &a.Origin, &a.HandedBy, &a.UsedAt)
+	a, found, err := findSession(view, sessionMAC(keys, token))
+	if err == nil && !found {
+		err = credential.Refused()
+	}
 	if err != nil {
-		return actor.Actor{}, fmt.Errorf("find a guest's session: %w", err)
+		return actor.Actor{}, err
 	}
-	if !found {
-		return actor.Actor{}, credential.Refused()
-	}
-	a.TokenID = a.ID
 	return a, nil
 }
-
-// findSession finds a session that has not ended. The session of a canceled or erased stay does not count.
-const findSession = `SELECT s.id, s.property_id, s.reservation_id, s.guest_id, s.origin, s.handed_by, s.used_at FROM guest_sessions AS s
-	JOIN reservations AS r ON r.id = s.reservation_id AND r.property_id = s.property_id
-	WHERE s.mac = $1 AND s.expires_at > $2 AND s.revoked_at IS NULL AND r.state <> 'canceled' AND r.erased_at IS NULL`
 
 // IsSessionActive reports whether a session has not ended.
 func IsSessionActive(view *db.Tx, propertyID, sessionID string) (bool, error) {

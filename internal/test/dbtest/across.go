@@ -12,9 +12,7 @@ const (
 // acrossProperties lists the functions that may run statements without a property, with the reason. Think twice before you
 // add one.
 var acrossProperties = map[string]string{
-	"guest.Authenticate":                  secret,
 	"kiosk.findByMAC":                     secret,
-	"checkin.keysOf":                      sweep,
 	"checkin.EraseCanceled":               sweep,
 	"mail.DeleteWithoutStay":              sweep,
 	"kiosk.ListSilent":                    sweep,
@@ -28,8 +26,6 @@ var acrossProperties = map[string]string{
 	"guest.FindReceipt":                   secret,
 	"guest.listStays":                     sweep,
 	"guest.LookUpLink":                    secret,
-	"guest.PropertyOfCanceledLink":        secret,
-	"guest.PropertyOfEndedSession":        secret,
 	"access/code.BackupProperties":        sweep,
 	"access/code.ReconcileDue":            sweep,
 	"access.Expire":                       sweep,

@@ -20,12 +20,6 @@ var statements = map[string]string{
 	"internal/property/delete.go":     "made from the names of all tables; a test scans the tables afterwards",
 	"internal/server/installation.go": "the metrics of the installation over all tables; their test runs each",
 	"internal/worker/lease.go":        "advisory locks of PostgreSQL, which have no table",
-	"internal/checkin/erase.go":       "to move to store.go",
-	"internal/checkin/resume.go":      "to move to store.go",
-	"internal/guest/ended.go":         "to move to store.go",
-	"internal/guest/inspect.go":       "to move to store.go",
-	"internal/guest/register.go":      "to move to store.go",
-	"internal/guest/session.go":       "to move to store.go",
 }
 
 var sqlText = regexp.MustCompile(`^\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH) [a-zA-Z(]`)
