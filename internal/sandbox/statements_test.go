@@ -31,7 +31,7 @@ func isForPage() bool {
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs)])
 	for {
 		f, more := frames.Next()
-		if strings.HasPrefix(f.Function, "latchkey.dev/internal/web.") {
+		if strings.HasPrefix(f.Function, "latchkey.dev/internal/web/") {
 			return true
 		}
 		if !more {

@@ -17,7 +17,7 @@ var line = []string{
 	"bench", "sandbox", "server",
 
 	// The edge: its parts do not import each other.
-	"api/admin", "api/partner", "api/property", "api/guest", "api/kiosk", "web", "api/idem", "api/connectrpc", "api/rest",
+	"api/admin", "api/partner", "api/property", "api/guest", "api/kiosk", "web", "web/guest", "web/kit", "api/idem", "api/connectrpc", "api/rest",
 	"api/chain", "api/inproc", "api/jsonpb", "api/convert",
 	"bridgelink", "pms", "worker",
 
@@ -116,6 +116,9 @@ func violation(from, to string) string {
 	if part := edgePart(fromRoom); part != "" && edgePart(toRoom) != "" && part != edgePart(toRoom) {
 		return "parts of the edge do not import each other"
 	}
+	if fromRoom != "web" && below(fromRoom, "web") && toRoom != "web/kit" && below(toRoom, "web") {
+		return "areas of the pages do not import each other"
+	}
 	return after(fromRoom, toRoom)
 }
 
@@ -200,6 +203,9 @@ func TestOnlyAllowedImports(t *testing.T) {
 		{"internal/db", "internal/keyring", true},
 		{"internal/keyring", "internal/db", false},
 		{"internal/api/rest", "internal/server", false},
+		{"internal/web", "internal/web/guest", true},
+		{"internal/web/guest", "internal/web/kit", true},
+		{"internal/web/kit", "internal/web/guest", false},
 		{"internal/access", "internal/test/dbtest", false},
 		{"internal/bench", "internal/test/pgtemp", true},
 		{"internal/bench", "internal/test/dbtest", false},

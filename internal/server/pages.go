@@ -13,31 +13,35 @@ import (
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/fault/envelope"
 	"latchkey.dev/internal/web"
+	"latchkey.dev/internal/web/guest"
+	"latchkey.dev/internal/web/kit"
 )
 
 // webHandler creates the pages of guests and tablets. They call the API over the in-process connection, through the same chain as every
 // other client.
 func (s *Server) webHandler(p *parts) (http.Handler, error) {
-	return web.New(web.API{
+	return web.New(kit.Options{Logger: s.log, Secure: s.isSecure, Now: s.clock.Now, As: pageContext, Fault: envelope.FaultOf}, guest.API{
 		Links: guestv1.NewLinkServiceClient(p.local), Stays: guestv1.NewStayServiceClient(p.local), Forms: guestv1.NewFormServiceClient(p.local),
 		CheckIns: guestv1.NewCheckInServiceClient(p.local), Kiosks: kioskv1.NewKioskServiceClient(p.local),
 		Messages: guestv1.NewMessageServiceClient(p.local),
 		Privacy:  guestv1.NewPrivacyServiceClient(p.local),
-		As:       pageContext, Fault: envelope.FaultOf,
-	}, web.Options{Logger: s.log, Secure: s.isSecure, Now: s.clock.Now})
+	})
 }
 
-// pageContext returns the context of a page's call: with the address of its client, a bearer token and an idempotency key.
-func pageContext(ctx context.Context, r *http.Request, token, key string) context.Context {
+// pageContext returns the context of a page's call: with the address of its client and its credential.
+func pageContext(ctx context.Context, r *http.Request, c kit.Credential) context.Context {
 	md := metadata.MD{}
+	if c.Property != "" {
+		md.Set(chain.HeaderProperty, c.Property)
+	}
 	if forwarded := r.Header[textproto.CanonicalMIMEHeaderKey(chain.HeaderForwardedFor)]; len(forwarded) > 0 {
 		md[chain.HeaderForwardedFor] = forwarded
 	}
-	if token != "" {
-		md.Set("authorization", "Bearer "+token)
+	if c.Token != "" {
+		md.Set("authorization", "Bearer "+c.Token)
 	}
-	if key != "" {
-		md.Set(chain.HeaderIdempotencyKey, key)
+	if c.Key != "" {
+		md.Set(chain.HeaderIdempotencyKey, c.Key)
 	}
 	return metadata.NewOutgoingContext(chain.FromHTTP(ctx, r), md)
 }

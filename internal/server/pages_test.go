@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/peer"
 
 	"latchkey.dev/internal/config"
+	"latchkey.dev/internal/web/kit"
 )
 
 // A page's call carries the address of the browser, its token and its key, and no other header.
@@ -21,16 +22,16 @@ func TestPagesCallAsTheBrowser(t *testing.T) {
 	r.Header.Set("X-Forwarded-For", "198.51.100.1")
 	r.Header.Set("Authorization", "Bearer lkp_of_staff")
 	r.Header.Set("Api-Key", "lkk_key")
-	ctx := pageContext(context.Background(), r, "lks_token", "KEY")
+	ctx := pageContext(context.Background(), r, kit.Credential{Token: "lks_token", Property: "prp_1", Key: "KEY"})
 	md, _ := metadata.FromOutgoingContext(ctx)
-	want := metadata.MD{"x-forwarded-for": {"198.51.100.1"}, "authorization": {"Bearer lks_token"}, "idempotency-key": {"KEY"}}
+	want := metadata.MD{"x-forwarded-for": {"198.51.100.1"}, "authorization": {"Bearer lks_token"}, "idempotency-key": {"KEY"}, "latchkey-property": {"prp_1"}}
 	if diff := cmp.Diff(want, md); diff != "" {
 		t.Error(diff)
 	}
 	if p, ok := peer.FromContext(ctx); !ok || p.Addr.String() != r.RemoteAddr {
 		t.Errorf("the call's address is %v", p)
 	}
-	md, _ = metadata.FromOutgoingContext(pageContext(context.Background(), r, "", ""))
+	md, _ = metadata.FromOutgoingContext(pageContext(context.Background(), r, kit.Credential{}))
 	if len(md["authorization"])+len(md["idempotency-key"]) > 0 {
 		t.Errorf("a call without a session carries %v", md)
 	}

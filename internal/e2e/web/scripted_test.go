@@ -17,6 +17,8 @@ import (
 	kioskv1 "latchkey.dev/gen/latchkey/kiosk/v1"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/web"
+	"latchkey.dev/internal/web/guest"
+	"latchkey.dev/internal/web/kit"
 )
 
 // scripted answers the calls of pages with fixed values, so that a test can show a page in any state.
@@ -44,9 +46,11 @@ var moment = time.Date(2026, 11, 21, 14, 5, 0, 0, time.UTC)
 // serve starts a server of the pages and returns its address.
 func (s *scripted) serve(t *testing.T) string {
 	t.Helper()
-	pages, err := web.New(web.API{
-		Links: links{script: s}, Stays: stays{script: s}, Messages: messages{script: s}, Privacy: privacy{script: s}, Forms: forms{script: s}, CheckIns: checkIns{script: s}, Kiosks: kiosks{script: s},
-		As: func(ctx context.Context, _ *http.Request, _, _ string) context.Context { return ctx },
+	pages, err := web.New(kit.Options{
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Secure: func(*http.Request) bool { return false },
+		Now:    func() time.Time { return moment },
+		As:     func(ctx context.Context, _ *http.Request, _ kit.Credential) context.Context { return ctx },
 		Fault: func(err error) *fault.Fault {
 			var f *fault.Fault
 			if !errors.As(err, &f) {
@@ -55,10 +59,8 @@ func (s *scripted) serve(t *testing.T) string {
 			}
 			return f
 		},
-	}, web.Options{
-		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
-		Secure: func(*http.Request) bool { return false },
-		Now:    func() time.Time { return moment },
+	}, guest.API{
+		Links: links{script: s}, Stays: stays{script: s}, Messages: messages{script: s}, Privacy: privacy{script: s}, Forms: forms{script: s}, CheckIns: checkIns{script: s}, Kiosks: kiosks{script: s},
 	})
 	if err != nil {
 		t.Fatal(err)

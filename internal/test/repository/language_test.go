@@ -158,7 +158,7 @@ func foreign(file string) bool {
 }
 
 func generated(file string) bool {
-	return strings.HasPrefix(file, "gen/") || strings.HasPrefix(file, "internal/web/static/") || strings.HasPrefix(file, "ent/") && !strings.HasPrefix(file, "ent/schema/") && !strings.HasPrefix(file, "ent/template/")
+	return strings.HasPrefix(file, "gen/") || strings.HasPrefix(file, "internal/web/kit/static/") || strings.HasPrefix(file, "ent/") && !strings.HasPrefix(file, "ent/schema/") && !strings.HasPrefix(file, "ent/template/")
 }
 
 // Text that a person reads has no banned words.

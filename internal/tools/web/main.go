@@ -22,10 +22,10 @@ func main() {
 		LogLevel: api.LogLevelInfo, LegalComments: api.LegalCommentsNone, Charset: api.CharsetUTF8,
 	}
 	pages := common
-	pages.EntryPoints, pages.EntryNames = []string{"ts/guest.ts", "ts/kiosk.ts", "css/guest.css", "css/kiosk.css"}, "[name]-[hash]"
+	pages.EntryPoints, pages.EntryNames = []string{"guest/ts/guest.ts", "guest/ts/kiosk.ts", "guest/css/guest.css", "guest/css/kiosk.css"}, "[name]-[hash]"
 	pages.Format, pages.Target = api.FormatESModule, api.ES2022
 	worker := common
-	worker.EntryPoints, worker.EntryNames, worker.Format, worker.Target = []string{"ts/sw.ts", "ts/app-sw.ts"}, "[name]", api.FormatIIFE, api.ES2022
+	worker.EntryPoints, worker.EntryNames, worker.Format, worker.Target = []string{"guest/ts/sw.ts", "guest/ts/app-sw.ts"}, "[name]", api.FormatIIFE, api.ES2022
 	for _, options := range []api.BuildOptions{pages, worker} {
 		if built := api.Build(options); len(built.Errors) > 0 {
 			os.Exit(1)

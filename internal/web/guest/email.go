@@ -1,0 +1,41 @@
+package guest
+
+import (
+	"net/http"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/fault"
+)
+
+// showEmail asks for the guest's own address, because the PMS has none that reaches the guest.
+func (s *site) showEmail(x *exchange) error {
+	if !x.flow.Stay.GetNeedsMailAddress() {
+		return x.Redirect(x.flow.CheckIn())
+	}
+	return x.emailPage(http.StatusOK, x.Value("email"), "")
+}
+
+func (x *exchange) emailPage(status int, typed, problem string) error {
+	p := x.stayPage("web.email.title")
+	if problem != "" {
+		p.Wrong = []wrong{{ID: "f-email", Text: p.T(problem)}}
+	}
+	p.Data, p.Keeps = typed, true
+	return x.render(status, "email", p)
+}
+
+// saveEmail stores the guest's own address, unless the guest has none.
+func (s *site) saveEmail(x *exchange) error {
+	if x.Value("do") == "skip" {
+		return x.Redirect(x.flow.CheckIn())
+	}
+	address := x.Value("email")
+	_, err := s.api.Forms.SetMailAddress(x.callContext(), &guestv1.SetMailAddressRequest{Email: address})
+	if err != nil && s.Fault(err).Kind == fault.Invalid {
+		return x.emailPage(http.StatusUnprocessableEntity, address, "web.email.wrong")
+	}
+	if err != nil {
+		return err
+	}
+	return x.Redirect(x.flow.CheckIn())
+}

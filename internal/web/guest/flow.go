@@ -1,0 +1,162 @@
+package guest
+
+import (
+	"strconv"
+	"strings"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+)
+
+// flow builds the URLs of the pages of a stay. On the guest's own device they contain the id of the stay; at a kiosk they contain no id.
+type flow struct {
+	Kiosk bool
+	Stay  *guestv1.Stay
+}
+
+func (f flow) base() string {
+	if f.Kiosk {
+		return "/k"
+	}
+	return "/g/stays/" + f.Stay.GetId()
+}
+
+// Home returns the URL of the first page of the stay.
+func (f flow) Home() string {
+	if f.Kiosk {
+		return "/k/you"
+	}
+	return f.base()
+}
+
+// Below returns the URL of a page below the stay.
+func (f flow) Below(name string) string { return f.base() + "/" + name }
+
+// Form returns the URL of the form of one guest.
+func (f flow) Form(guest string) string {
+	if f.Kiosk {
+		return "/k/form"
+	}
+	return f.base() + "/form/" + guest
+}
+
+// Step returns the URL of a step of a guest's form. A kiosk names the guest by its place in the party.
+func (f flow) Step(guest, step string) string {
+	if !f.Kiosk {
+		return f.Form(guest) + "/" + step
+	}
+	if i := f.place(guest); i > 0 {
+		step = strconv.Itoa(i+1) + "." + step
+	}
+	return "/k/form/" + step
+}
+
+func (f flow) place(guest string) int {
+	for i, g := range f.Stay.GetGuests() {
+		if g.GetId() == guest {
+			return i
+		}
+	}
+	return -1
+}
+
+// stepOf reads the guest and the step of a kiosk's path.
+func (f flow) stepOf(path string) (guest, step string) {
+	place := 0
+	if number, name, ok := strings.Cut(path, "."); ok {
+		n, err := strconv.Atoi(number)
+		if err != nil {
+			return "", ""
+		}
+		place, path = n-1, name
+	}
+	if place < 0 || place >= len(f.Stay.GetGuests()) {
+		return "", ""
+	}
+	return f.Stay.GetGuests()[place].GetId(), path
+}
+
+// CheckIn returns the URL of the page of the check-in.
+func (f flow) CheckIn() string {
+	if f.Kiosk {
+		return "/k/confirm"
+	}
+	return f.Below("checkin")
+}
+
+// Key returns the URL of the page of the codes.
+func (f flow) Key() string {
+	if f.Kiosk {
+		return "/k/code"
+	}
+	return f.Below("key")
+}
+
+// Email returns the URL of the page that asks for the guest's own address.
+func (f flow) Email() string { return f.Below("email") }
+
+// Asking returns the URL of the page that waits for the PMS.
+func (f flow) Asking() string {
+	if f.Kiosk {
+		return "/k/asking"
+	}
+	return f.Below("checkin")
+}
+
+// stagePage returns the URL of the page of a stage of the check-in.
+func (f flow) stagePage(c *guestv1.CheckIn) string {
+	stage := c.GetStage()
+	switch {
+	case stage == "checkedIn":
+		return f.Key()
+	case stage == "details" && f.Kiosk:
+		return "/k/form"
+	case !f.Kiosk:
+		return f.Below("checkin")
+	}
+	switch stage {
+	case "start":
+		return "/k/you"
+	case "confirmDetails", "houseRules", "ready":
+		return "/k/confirm"
+	case "calling", "waiting":
+		return "/k/asking"
+	}
+	return "/k/stop"
+}
+
+// guest returns a guest of the party, or nil.
+func (f flow) guest(id string) *guestv1.StayGuest {
+	for _, g := range f.Stay.GetGuests() {
+		if g.GetId() == id {
+			return g
+		}
+	}
+	return nil
+}
+
+// Self returns the guest of the session, or the first.
+func (f flow) Self() *guestv1.StayGuest {
+	if all := f.Stay.GetGuests(); len(all) > 0 {
+		return all[0]
+	}
+	return nil
+}
+
+// Companion reports whether the session is a companion's: the main guest checks in.
+func (f flow) Companion() bool { return f.Self().GetRole() == "companion" }
+
+// Main returns the main guest, or the first.
+func (f flow) Main() *guestv1.StayGuest {
+	for _, g := range f.Stay.GetGuests() {
+		if g.GetRole() == "main" {
+			return g
+		}
+	}
+	if all := f.Stay.GetGuests(); len(all) > 0 {
+		return all[0]
+	}
+	return nil
+}
+
+// NameOf returns the given name of a guest of the party, or "".
+func (f flow) NameOf(id string) string { return f.guest(id).GetFirstName() }

@@ -1,0 +1,277 @@
+package guest
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
+)
+
+// guestAndStep returns the guest and the step of the path.
+func (x *exchange) guestAndStep() (guest, step string) {
+	if x.flow.Kiosk {
+		return x.flow.stepOf(x.R.PathValue("step"))
+	}
+	return x.R.PathValue("guest"), x.R.PathValue("step")
+}
+
+// openForm moves to the first step of a form with a missing answer. At a kiosk the guest is the first with one.
+func (s *site) openForm(x *exchange) error {
+	id := x.R.PathValue("guest")
+	if x.flow.Kiosk {
+		missing := x.flow.Stay.GetCheckIn().GetMissingGuestIds()
+		if len(missing) == 0 {
+			return x.Redirect(x.flow.CheckIn())
+		}
+		id = missing[0]
+	}
+	f, err := x.form(id)
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.GetFromProfile() && f.GetNext() == "":
+		return x.Redirect(x.flow.Below("form/check"))
+	case f.GetNext() != "":
+		return x.Redirect(x.flow.Step(id, f.GetNext()))
+	case len(f.GetSteps()) > 0:
+		return x.Redirect(x.flow.Step(id, f.GetSteps()[0].GetName()))
+	}
+	return x.Redirect(x.flow.Home())
+}
+
+func (x *exchange) form(guest string) (*guestv1.Form, error) {
+	found, err := x.site.api.Forms.GetForm(x.callContext(), &guestv1.GetFormRequest{GuestId: guest})
+	x.translate(found.GetData())
+	return found.GetData(), err
+}
+
+// translate sets the labels of the property's own questions in the language of the page.
+func (x *exchange) translate(forms ...*guestv1.Form) {
+	words := x.words(x.flow.Stay.GetProperty())
+	for _, f := range forms {
+		for _, step := range f.GetSteps() {
+			for _, q := range step.GetFields() {
+				if label := q.GetLabels()[words.Lang]; label != "" {
+					q.Label = label
+				}
+			}
+		}
+	}
+}
+
+// field is one question of a step with its answer, or with what was posted.
+type field struct {
+	*guestv1.FormField
+	ID    string
+	Value string
+	Parts []string // of a date: day, month and year
+	Why   string   // why the law asks, as the kind of a text; empty if the field before has the same text
+	By    string   // the given name of the guest who gave an answer that the session may not change; empty if the session may not read it
+}
+
+type stepView struct {
+	Guest   *guestv1.StayGuest
+	Step    *guestv1.FormStep
+	Fields  []field
+	Number  int // of the step; 0 if the count of steps is not certain
+	Count   int
+	Confirm bool               // the page came from the check of all answers, and returns there
+	Same    *guestv1.StayGuest // whose address can be taken over; nil: none
+}
+
+func (s *site) showStep(x *exchange) error {
+	guest, step := x.guestAndStep()
+	f, err := x.form(guest)
+	if err != nil {
+		return err
+	}
+	var typed map[string]string
+	if at := slices.IndexFunc(f.GetSteps(), func(s *guestv1.FormStep) bool { return s.GetName() == step }); at >= 0 && x.HasTyped() {
+		typed = x.posted(f.GetSteps()[at])
+	}
+	return x.step(http.StatusOK, f, step, typed, nil)
+}
+
+// step renders one step of a form. posted are the answers to show in place of the stored ones, and faults are their faults.
+func (x *exchange) step(status int, f *guestv1.Form, name string, posted map[string]string, faults []fault.Field) error {
+	at := slices.IndexFunc(f.GetSteps(), func(s *guestv1.FormStep) bool { return s.GetName() == name })
+	if at < 0 {
+		return x.notFound()
+	}
+	step := f.GetSteps()[at]
+	p := x.stayPage(stepTitle(step))
+	p.Back, p.Keeps = x.backFrom(f, at), true
+	v := stepView{Guest: x.flow.guest(f.GetGuestId()), Step: step, Confirm: x.isFromCheck()}
+	if isCountCertain(f) && len(f.GetSteps()) > 1 {
+		v.Number, v.Count = at+1, len(f.GetSteps())
+	}
+	if _, ok := x.sameAddress(f.GetGuestId(), name); ok {
+		v.Same = x.flow.Main()
+	}
+	for _, asked := range step.GetFields() {
+		q := field{FormField: asked, ID: "f-" + strings.ReplaceAll(asked.GetName(), ".", "-"), Value: asked.GetValue(), Why: asked.GetPurpose()}
+		if n := len(v.Fields); n > 0 && v.Fields[n-1].GetPurpose() == q.Why {
+			q.Why = ""
+		}
+		switch asked.GetLockedBy() {
+		case "mailLink":
+			q.By = x.flow.Main().GetFirstName()
+		case "guest":
+			q.By = x.flow.NameOf(f.GetGuestId())
+		}
+		if sent, ok := posted[asked.GetName()]; ok {
+			q.Value = sent
+		}
+		if asked.GetKind() == "date" {
+			q.Parts = kit.DateParts(q.Value)
+		}
+		for _, wrongField := range faults {
+			if answerOf(wrongField.Path) == asked.GetName() {
+				p.Wrong = append(p.Wrong, wrong{ID: q.ID, Label: p.label(asked), Text: p.Or("problem."+string(wrongField.Reason), "problem.required")})
+				break
+			}
+		}
+		v.Fields = append(v.Fields, q)
+	}
+	p.Data = v
+	return x.render(status, "step", p)
+}
+
+// stepTitle returns the message of a step's question. Only some laws ask for the place of birth, and a property may ask for the sex alone.
+func stepTitle(step *guestv1.FormStep) string {
+	asks := func(names ...string) bool {
+		return slices.ContainsFunc(step.GetFields(), func(f *guestv1.FormField) bool { return slices.Contains(names, f.GetName()) })
+	}
+	switch {
+	case step.GetName() != "birth" || asks("birthPlace", "birthProvince", "birthCountry"):
+		return "form." + step.GetName()
+	case asks("birthDate"):
+		return "form.birth.date"
+	}
+	return "form.birth.sex"
+}
+
+// sameAddress returns the address of the main guest, for the form of a companion. ok is false if there is none that this session may read.
+func (x *exchange) sameAddress(guest, step string) (address map[string]string, ok bool) {
+	first := x.flow.Main().GetId()
+	if step != "address" || guest == first || first == "" {
+		return nil, false
+	}
+	f, err := x.form(first)
+	if err != nil {
+		return nil, false
+	}
+	address = map[string]string{}
+	for _, s := range f.GetSteps() {
+		for _, q := range s.GetFields() {
+			if s.GetName() == step && q.GetValue() != "" {
+				address[q.GetName()] = q.GetValue()
+			}
+		}
+	}
+	return address, len(address) > 0
+}
+
+// isCountCertain reports whether the number of steps can no longer change: the citizenship decides what the law asks.
+func isCountCertain(f *guestv1.Form) bool {
+	for _, s := range f.GetSteps() {
+		if s.GetName() == "citizenship" && !s.GetComplete() {
+			return false
+		}
+	}
+	return true
+}
+
+// isFromCheck reports whether the page was opened from the check of all answers.
+func (x *exchange) isFromCheck() bool { return x.R.URL.Query().Has("check") || x.Value("check") != "" }
+
+func (x *exchange) backFrom(f *guestv1.Form, at int) string {
+	switch {
+	case x.isFromCheck():
+		return x.checkPage()
+	case at > 0:
+		return x.flow.Step(f.GetGuestId(), f.GetSteps()[at-1].GetName())
+	}
+	return x.flow.Home()
+}
+
+// checkPage returns the URL of the page with all answers.
+func (x *exchange) checkPage() string {
+	if x.flow.Kiosk {
+		return "/k/confirm"
+	}
+	return x.flow.Below("form/check")
+}
+
+// answerOf returns the name of the answer in the path of a fault: "answers.lastName", "answers[lastName]" or "lastName".
+func answerOf(path string) string {
+	path = strings.TrimPrefix(path, "answers")
+	return strings.Trim(path, `.[]"`)
+}
+
+// saveStep saves the answers of one step and moves to the next.
+func (s *site) saveStep(x *exchange) error {
+	guest, step := x.guestAndStep()
+	f, err := x.form(guest)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(f.GetSteps(), func(s *guestv1.FormStep) bool { return s.GetName() == step })
+	if at < 0 {
+		return x.notFound()
+	}
+	posted := x.posted(f.GetSteps()[at])
+	if address, ok := x.sameAddress(guest, step); ok && x.Value("do") == "same" {
+		posted = address
+	}
+	saved, err := s.api.Forms.SaveStep(x.callContext(), &guestv1.SaveStepRequest{GuestId: guest, Step: step, Answers: posted, Language: x.language()})
+	if err != nil {
+		if wrong := s.Fault(err); wrong.Kind == fault.Invalid && len(wrong.Fields) > 0 {
+			return x.step(http.StatusUnprocessableEntity, f, step, posted, wrong.Fields)
+		}
+		return err
+	}
+	return x.Redirect(x.pageAfterStep(saved.GetData(), step))
+}
+
+// posted returns the answers of a posted step.
+func (x *exchange) posted(step *guestv1.FormStep) map[string]string {
+	posted := map[string]string{}
+	words := x.words(x.flow.Stay.GetProperty())
+	for _, q := range step.GetFields() {
+		if q.GetLockedBy() != "" {
+			continue // the page shows no input
+		}
+		if q.GetKind() == "date" {
+			posted[q.GetName()] = words.DateFrom(x.Value(q.GetName()+".day"), x.Value(q.GetName()+".month"), x.Value(q.GetName()+".year"))
+			continue
+		}
+		posted[q.GetName()] = x.Value(q.GetName())
+	}
+	return posted
+}
+
+// pageAfterStep returns the URL of the page after a saved step.
+func (x *exchange) pageAfterStep(f *guestv1.Form, step string) string {
+	if x.isFromCheck() && f.GetNext() == "" {
+		return x.checkPage()
+	}
+	if x.isFromCheck() {
+		return x.flow.Step(f.GetGuestId(), f.GetNext())
+	}
+	at := slices.IndexFunc(f.GetSteps(), func(s *guestv1.FormStep) bool { return s.GetName() == step })
+	if at+1 < len(f.GetSteps()) {
+		return x.flow.Step(f.GetGuestId(), f.GetSteps()[at+1].GetName())
+	}
+	if f.GetNext() != "" {
+		return x.flow.Step(f.GetGuestId(), f.GetNext())
+	}
+	if x.flow.Kiosk {
+		return "/k/form" // the next guest, or the check-in
+	}
+	return x.checkPage()
+}

@@ -1,0 +1,53 @@
+package guest
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/web/kit"
+)
+
+// words returns the words for the exchange's page.
+func (x *exchange) words(face *guestv1.PropertyFace) kit.Words { return x.Words(placeOf(face)) }
+
+// language returns the language that the guest reads: the choice, else the first of the browser's languages that has texts. It returns "" if
+// neither names one. A tablet's browser says nothing about its guest.
+func (x *exchange) language() string {
+	if chosen := x.ChosenLanguage(); chosen != "" || x.flow.Kiosk {
+		return chosen
+	}
+	return message.Match(x.R.Header.Get("Accept-Language"))
+}
+
+// saveLook keeps a choice of the look. A tablet keeps a language for this guest: the start page ends it.
+func (s *site) saveLook(x *exchange) error {
+	path := x.R.URL.Path
+	if !slices.ContainsFunc(Paths, func(p string) bool { return strings.HasPrefix(path, p) }) {
+		return x.notFound()
+	}
+	until := s.Now().Add(kit.LookAge)
+	if strings.HasPrefix(path, "/k/") {
+		until = time.Time{}
+	}
+	return x.SaveLook(until, x.saveLanguage)
+}
+
+// saveLanguage stores the choice with the stay of the page, so that mails follow it. The choice holds for pages also if that fails.
+func (x *exchange) saveLanguage(language string) {
+	token := x.Cookie(visitCookie)
+	if id, ok := strings.CutPrefix(x.R.URL.Path, "/g/stays/"); ok {
+		id, _, _ = strings.Cut(id, "/")
+		token = x.Cookie(stayCookie + id)
+	} else if !strings.HasPrefix(x.R.URL.Path, "/k/") {
+		return
+	}
+	if token == "" {
+		return
+	}
+	if _, err := x.site.api.Stays.SetLanguage(x.callContextOf(token), &guestv1.SetLanguageRequest{Language: language}); err != nil {
+		x.site.Logger.InfoContext(x.R.Context(), "a guest's language was not stored", "error", err)
+	}
+}

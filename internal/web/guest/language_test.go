@@ -1,0 +1,137 @@
+package guest
+
+import (
+	"fmt"
+	"html"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/test/pseudo"
+)
+
+// The guest chooses among the languages by their own names; the choice counts more than the browser's languages, and it holds for each
+// text, also on pages without a session.
+func TestLanguage(t *testing.T) {
+	link := "/g/l/" + linkSecret
+	pseudo.Add(t, pseudo.Long)
+	pseudo.Add(t, pseudo.RightToLeft)
+	b := newFake().client(t)
+	self := pseudo.Text(pseudo.RightToLeft, "English")
+	b.shows(link, "Hello A.", self)
+	b.moves(link+"?look", url.Values{"lang": {pseudo.RightToLeft}}, link)
+	if a := b.shows(link, pseudo.Text(pseudo.RightToLeft, "Open my stay")); !strings.Contains(a.body, `<html lang="ar-XB" dir="rtl"`) || strings.Contains(plain(a.body), "Hello") {
+		t.Errorf("after a choice: %s", a.body[:min(200, len(a.body))])
+	}
+	b.moves(link+"?look", url.Values{"lang": {"tlh"}}, link) // a language without texts
+	b.shows("/q/door_1", pseudo.Text(pseudo.RightToLeft, "Find your booking"))
+	b.moves("/q/door_1?look", url.Values{"lang": {"en"}}, "/q/door_1")
+	b.shows("/q/door_1", "Find your booking")
+}
+
+// A guest at a tablet chooses the language for the visit. The next guest, and the page that the service worker keeps, have the property's.
+func TestLanguageAtKiosk(t *testing.T) {
+	pseudo.Add(t, pseudo.RightToLeft)
+	b := newFake().client(t)
+	b.enrol()
+	other := func(english string) string { return pseudo.Text(pseudo.RightToLeft, english) }
+	action := regexp.MustCompile(`action="(\?look[^"]*)"`).FindStringSubmatch(b.shows("/k/", "Welcome", other("English")).body)
+	if action == nil {
+		t.Fatal("the start page offers no language")
+	}
+	b.moves("/k/"+html.UnescapeString(action[1]), url.Values{"lang": {pseudo.RightToLeft}}, "/k/?chosen")
+	b.shows("/k/?chosen", other("Check in here"))
+	b.shows("/k/find", other("Find your booking"))
+	b.shows("/k/cut", other("Please go on by phone or at the desk")[:4])
+	b.shows("/k/closed", "is closed for the moment")
+	b.shows("/k/", "Welcome")
+	b.shows("/k/find", "Find your booking")
+	if a := b.do(http.MethodGet, "/k/", nil); strings.Contains(a.header.Get("Set-Cookie"), "lk-lang") {
+		t.Error("the cookie of the last guest's language was still there")
+	}
+}
+
+var (
+	readable = regexp.MustCompile(`\b(?:alt|title|placeholder|aria-label|value)="([^"]*)"`)
+	asciiRun = regexp.MustCompile(`[A-Za-z]{2,}`)
+	hidden   = regexp.MustCompile(`<input type="(?:hidden|radio|checkbox)"[^>]*>|<option[^>]*>|<button[^>]*>|<bdi[^>]*>|</bdi>`)
+)
+
+// No page has a text of its own: in a language without the letters a to z, these letters are only in the data.
+func TestNothingIsHardCoded(t *testing.T) {
+	pseudo.Add(t, pseudo.RightToLeft)
+	f := newFake()
+	f.start("failed")
+	// These are data: what the views of this test hold, the names of devices, and the address of a calendar or a law.
+	data := map[string]bool{"Wrong": true, "Title": true, "Guest": true, "https": true, "http": true, "example": true, "com": true, "iPhone": true, "Android": true, "ana": true}
+	for _, m := range []proto.Message{f.stay, f.form, f.kiosk, f.pins, theProperty} {
+		for _, word := range asciiRun.FindAllString(strings.ReplaceAll(protojson.Format(m), `\n`, " "), -1) {
+			data[word] = true
+		}
+	}
+	for name, views := range views() {
+		for _, kiosk := range []bool{false, true} {
+			x := newFake().exchange(t, pseudo.RightToLeft, kiosk)
+			p := x.newPage(theProperty, "web.stay.title")
+			p.Data, p.Back, p.Languages, p.Flow = views[0], "/back", []string{pseudo.RightToLeft}, flow{Kiosk: kiosk, Stay: f.stay}
+			page := x.rendered(t, name, p)
+			body := hidden.ReplaceAllString(page[strings.Index(page, "<body"):], "")
+			read := plain(body)
+			for _, m := range readable.FindAllStringSubmatch(body, -1) {
+				read += " " + html.UnescapeString(m[1])
+			}
+			for _, word := range asciiRun.FindAllString(read, -1) {
+				if !data[word] {
+					t.Errorf("%s: %q is in no catalogue", name, word)
+				}
+			}
+		}
+	}
+}
+
+// A pseudo language has each text of English, and no letter of a to z.
+func TestPseudoLanguages(t *testing.T) {
+	for _, language := range []string{pseudo.Long, pseudo.RightToLeft} {
+		pseudo.Add(t, language)
+		if got, want := slices.Sorted(maps.Keys(message.Kinds(language))), slices.Sorted(maps.Keys(message.Kinds(message.English))); !slices.Equal(got, want) {
+			t.Errorf("%s has %d texts, English %d", language, len(got), len(want))
+		}
+		text := message.Reader{Language: language}.Text(message.Message{Kind: "web.find.tooMany", Params: message.Params{"minutes": 5}})
+		if asciiRun.MatchString(text) || !strings.Contains(text, fmt.Sprint(5)) {
+			t.Errorf("%s: %s", language, text)
+		}
+	}
+}
+
+// Mails follow the language that the guest reads: pages send the choice, or else the browser's language, with what the guest does.
+func TestLanguageOfMails(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	want := func(what, want string) {
+		t.Helper()
+		if f.language != want {
+			t.Errorf("%s: %q, want %q", what, f.language, want)
+		}
+		f.language = "none"
+	}
+	b.headers = map[string]string{"Accept-Language": "de-CH, en;q=0.5"}
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	want("a bound link", "de")
+	b.moves("/g/stays/rsv_1?look", url.Values{"lang": {"fr"}}, "/g/stays/rsv_1")
+	want("a choice", "fr")
+	b.do(http.MethodPost, "/g/stays/rsv_1/form/gst_1/name", form("key", pageKey, "firstName", "Ana", "lastName", "Silva"))
+	want("answers", "fr")
+	b.moves("/q/door_1?look", url.Values{"lang": {"es"}}, "/q/door_1")
+	want("a page without a session", "none")
+	b.headers["Accept-Language"] = "ja"
+	b.moves("/g/stays/rsv_1?look", url.Values{"lang": {"tlh"}}, "/g/stays/rsv_1")
+	want("a language without texts", "none")
+}

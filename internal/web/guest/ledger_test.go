@@ -1,0 +1,42 @@
+package guest
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+)
+
+// The guest reads what the booking system got and when, and why it got nothing.
+func TestLedger(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	if !strings.Contains(b.shows("/g/stays/rsv_1", "Who read my data").body, `href="/g/stays/rsv_1/ledger"`) {
+		t.Error("the page of the stay has no link to the ledger")
+	}
+	reads := func(list *guestv1.DisclosureList, texts ...string) string {
+		t.Helper()
+		f.ledger = list
+		return plain(b.shows("/g/stays/rsv_1/ledger", texts...).body)
+	}
+	reads(&guestv1.DisclosureList{}, "Mews is the property’s booking system.", "The booking system has got none of your data, and has not asked.")
+	reads(&guestv1.DisclosureList{Partial: true}, "This device found the booking at the property")
+	one := reads(&guestv1.DisclosureList{List: []*guestv1.Disclosure{
+		{GuestId: "gst_1", Why: "read", Groups: []string{"identity", "contact"}, At: f.stay.GetFrom(), Times: 3, LastAt: f.stay.GetTo()},
+		{GuestId: "gst_1", Why: "checkIn", Groups: []string{"identity"}, At: f.stay.GetFrom(), Times: 1},
+		{GuestId: "gst_1", Why: "read", Refused: "outsideStay", At: f.stay.GetFrom(), Times: 1},
+		{GuestId: "gst_1", Why: "read", Refused: "notShared", At: f.stay.GetFrom(), Times: 1},
+		{GuestId: "gst_1", Why: "somethingNew", Groups: []string{"shoeSize"}, At: f.stay.GetFrom(), Times: 1},
+	}}, "Sat 21 Nov, 15:00 It read these: Your name and citizenship How to reach you 3 times, the last on Mon 23 Nov, 11:00.",
+		"It got these with your check-in: Your name and citizenship", "because you were not staying here then", "because nothing is shared with it", "Other details")
+	if strings.Contains(one, "Ana") {
+		t.Errorf("the lines of one guest name the guest: %s", one)
+	}
+	reads(&guestv1.DisclosureList{More: true, List: []*guestv1.Disclosure{
+		{GuestId: "gst_1", Why: "read", Groups: []string{"identity"}, At: timestamppb.New(f.now), Times: 1},
+		{GuestId: "gst_2", Why: "read", Groups: []string{"identity"}, At: timestamppb.New(f.now), Times: 1},
+	}}, "Fri 20 Nov, 12:00 · Ana Silva", "· Adult", "Older lines are not shown.")
+}

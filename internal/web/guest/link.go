@@ -1,0 +1,77 @@
+package guest
+
+import (
+	"net/http"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/web/kit"
+)
+
+type linkView struct {
+	Link *guestv1.Link
+	Path string // of the form; the secret stands in no other place of the page
+	Sent bool   // a new link is on its way
+}
+
+// showLink shows what a mail's link leads to. It changes nothing: mail scanners open links.
+func (s *site) showLink(x *exchange) error {
+	found, err := s.api.Links.GetLink(x.callContext(), &guestv1.GetLinkRequest{Link: x.R.PathValue("secret")})
+	if err != nil {
+		return err
+	}
+	return x.showLink(found.GetData(), false)
+}
+
+func (x *exchange) showLink(link *guestv1.Link, sent bool) error {
+	if link.GetCanceled() {
+		return x.renderGone(link.GetProperty(), "web.canceled")
+	}
+	p := x.newPage(link.GetProperty(), "web.link.title", "property", link.GetProperty().GetName())
+	p.Data = linkView{Link: link, Path: "/g/l/" + x.R.PathValue("secret"), Sent: sent}
+	return x.render(http.StatusOK, "link", p)
+}
+
+// bindLink binds the link to this device and moves to the stay. Without the key of the page's form it changes nothing: some mail scanners
+// post to links too.
+func (s *site) bindLink(x *exchange) error {
+	if x.Key() == "" {
+		return s.showLink(x)
+	}
+	bound, err := s.api.Links.BindLink(x.callContext(), &guestv1.BindLinkRequest{Link: x.R.PathValue("secret"), Device: kit.DeviceOf(x.R.UserAgent()), Language: x.language()})
+	if err != nil {
+		// Another device may have bound it meanwhile, or the stay was canceled: its page says so.
+		if again, e := s.api.Links.GetLink(x.callContext(), &guestv1.GetLinkRequest{Link: x.R.PathValue("secret")}); e == nil && (again.GetData().GetBound() || again.GetData().GetCanceled()) {
+			return x.showLink(again.GetData(), false)
+		}
+		return err
+	}
+	return x.openSession(bound.GetData())
+}
+
+// renewLink mails a new link to the same address.
+func (s *site) renewLink(x *exchange) error {
+	if x.Key() == "" {
+		return s.showLink(x)
+	}
+	secret := x.R.PathValue("secret")
+	found, err := s.api.Links.GetLink(x.callContext(), &guestv1.GetLinkRequest{Link: secret})
+	if err != nil {
+		return err
+	}
+	if found.GetData().GetCanceled() {
+		return x.renderGone(found.GetData().GetProperty(), "web.canceled")
+	}
+	if _, err := s.api.Links.RenewLink(x.callContext(), &guestv1.RenewLinkRequest{Link: secret}); err != nil {
+		return err
+	}
+	return x.showLink(found.GetData(), true)
+}
+
+// openSession keeps a session on the guest's own device and moves to its stay.
+func (x *exchange) openSession(session *guestv1.Session) error {
+	if !cookieID.MatchString(session.GetStayId()) {
+		return x.notFound()
+	}
+	x.SetCookie(stayCookie+session.GetStayId(), session.GetToken(), session.GetExpiresAt().AsTime())
+	return x.Redirect("/g/stays/" + session.GetStayId())
+}

@@ -1,0 +1,76 @@
+package guest
+
+import (
+	"net/http"
+	"slices"
+)
+
+// try is one thing that a guest can do at a door that does not open: the message web.shut.TRY.
+type try string
+
+const (
+	tryRightDoor try = "right"    // check that it is the door
+	tryDigits    try = "digits"   // type the code as the keypad wants it
+	tryPush      try = "push"     // push at once, before the lock locks again
+	tryBlocked   try = "blocked"  // wait until the keypad takes codes again
+	tryFromTime  try = "fromTime" // come back when the code opens
+	tryWait      try = "wait"     // wait until the code is on the door
+	tryPressure  try = "pressure" // take the pressure off a jammed bolt
+	tryPhone     try = "phone"    // open it with the phone
+	tryNoCode    try = "noCode"   // do not type it again
+)
+
+// cutOff are the reasons for which no command reaches the lock of a door, so that a phone does not open it either.
+var cutOff = []string{"noLock", "noBridge", "bridgeRevoked", "spaceInactive", "lockOffline"}
+
+// triesAt decides what a guest tries at a door that does not open, in this order. After the last the guest calls the property. phone means
+// that this device gets a SmartKey.
+//
+//	the door                                  tries
+//	has no lock, no code, or is cut off       do not type it again
+//	has no code, and its lock is in touch     do not type it again, phone
+//	is jammed                                 pressure, phone
+//	gets its code just now                    wait, phone
+//	has the code, which opens later           come back
+//	has the code, or may have it              right door, digits, push, blocked, phone
+func triesAt(d doorState, phone bool) []try {
+	var all []try
+	switch {
+	case d.GetReason() == "lockJammed":
+		all = []try{tryPressure, tryPhone}
+	case d.Tone == toneBad || d.Tone == toneWarn:
+		all = []try{tryNoCode, tryPhone}
+	case d.Tone == toneInfo:
+		all = []try{tryWait, tryPhone}
+	case d.Text == "web.pin.from":
+		return []try{tryFromTime}
+	default:
+		all = []try{tryRightDoor, tryDigits, tryPush, tryBlocked, tryPhone}
+	}
+	return slices.DeleteFunc(all, func(t try) bool {
+		return t == tryPhone && (!phone || slices.Contains(cutOff, d.GetReason()))
+	})
+}
+
+// shutDoors are doors at which the guest tries the same.
+type shutDoors struct {
+	Doors []doorState
+	Tries []try
+}
+
+// showShut says what to try at each door that does not open.
+func (s *site) showShut(x *exchange) error {
+	phone := x.openView().Opens
+	var groups []shutDoors
+	for _, d := range x.doors() {
+		tries := triesAt(d, phone)
+		at := slices.IndexFunc(groups, func(g shutDoors) bool { return slices.Equal(g.Tries, tries) })
+		if at < 0 {
+			at, groups = len(groups), append(groups, shutDoors{Tries: tries})
+		}
+		groups[at].Doors = append(groups[at].Doors, d)
+	}
+	p := x.stayPage("web.shut.title")
+	p.Data = groups
+	return x.render(http.StatusOK, "shut", p)
+}

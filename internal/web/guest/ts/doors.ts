@@ -1,0 +1,73 @@
+// Opening doors with this browser's SmartKey.
+import { CannotKeep, open, ready, type Door } from "./smartkey/phone";
+import { within } from "../../kit/ts/page";
+
+const holdMillis = 600; // a pocket or a slip of the finger opens nothing
+const area = document.getElementById("open");
+
+/** Asks for a link with the page's session. */
+async function link(): Promise<string> {
+  const answer = await fetch(area!.dataset.link!, { method: "POST", headers: { "Latchkey-Script": "1" }, signal: within(10) });
+  if (!answer.ok) throw new Error(`no link: ${answer.status}`);
+  return (await answer.json()).link;
+}
+
+/** Says one of the sentences that the page brought along. */
+function say(into: HTMLElement, kind: string): void {
+  const sentence = (name: string) => area!.querySelector<HTMLTemplateElement>(`template[data-says="${CSS.escape(name)}"]`);
+  const found = sentence(kind) ?? sentence(kind.split(".")[0]) ?? sentence("refused");
+  into.replaceChildren(found!.content.cloneNode(true));
+  into.dataset.tone = found!.dataset.tone ?? "";
+  into.hidden = false;
+}
+
+function line(stay: string, door: Door): HTMLElement {
+  const item = (document.getElementById("open-door") as HTMLTemplateElement).content.cloneNode(true) as DocumentFragment;
+  item.querySelector("[data-name]")!.textContent = door.name;
+  const row = item.firstElementChild as HTMLElement;
+  const [button, said] = [row.querySelector("button")!, row.querySelector<HTMLElement>("[data-said]")!];
+  let busy = false;
+  const press = async () => {
+    if (busy) return;
+    busy = true;
+    button.setAttribute("aria-disabled", "true");
+    say(said, "sending");
+    const done = await open(stay, door.door);
+    say(said, done.result === "refused" ? `refused.${done.reason}` : done.result);
+    button.removeAttribute("aria-disabled");
+    busy = false;
+  };
+  let holding = 0;
+  const release = () => {
+    clearTimeout(holding);
+    delete button.dataset.held;
+  };
+  button.addEventListener("pointerdown", (e) => {
+    if (!e.isPrimary || e.button !== 0) return;
+    button.dataset.held = "";
+    holding = window.setTimeout(() => (release(), void press()), holdMillis);
+  });
+  for (const name of ["pointerup", "pointerleave", "pointercancel"] as const) button.addEventListener(name, release);
+  // The keyboard and screen readers press without a pointer. A short touch says what to do.
+  button.addEventListener("click", (e) => {
+    if (e.detail === 0) void press();
+    else if (!busy && said.hidden) say(said, "press");
+  });
+  button.addEventListener("contextmenu", (e) => e.preventDefault());
+  return row;
+}
+
+/** Shows a button for each door that this browser opens. */
+export async function doors(): Promise<void> {
+  if (!area) return;
+  const stay = area.dataset.stay!;
+  const [state, list] = [area.querySelector<HTMLElement>("[data-state]")!, area.querySelector("ul")!];
+  try {
+    const opens = await ready(stay, link, area.dataset.device ?? "");
+    list.replaceChildren(...opens.map((d) => line(stay, d)));
+    if (opens.length === 0) say(state, "noDoor");
+  } catch (error) {
+    list.replaceChildren();
+    say(state, error instanceof CannotKeep ? `cannotKeep.${error.cause}` : "notReady");
+  }
+}

@@ -1,0 +1,60 @@
+// The page for a phone that does not reach the server, and what pages keep for it.
+import { forget, keep, last, load, type Part } from "./kept";
+import { forget as forgetKey } from "./smartkey/phone";
+import { parse, within, workerURL } from "../../kit/ts/page";
+
+const stayOf = (path: string) => path.match(/^\/g\/stays\/([^/]+)/)?.[1];
+
+function show(part: Part, into: HTMLElement): void {
+  const box = into.querySelector<HTMLElement>(`[data-kept="${part.name}"]`);
+  if (!box) return;
+  box.querySelector("[data-part]")!.replaceChildren(...parse(part.html).body.childNodes);
+  const at = box.querySelector<HTMLTimeElement>("[data-at]")!;
+  at.dateTime = new Date(part.at).toISOString();
+  at.textContent = part.time ?? at.dateTime;
+  box.hidden = false;
+}
+
+/** Shows what this phone kept, on the page for a phone that does not reach the server. */
+async function showKept(into: HTMLElement): Promise<void> {
+  // A browser knows when it has no network. With one, the internet, a proxy or the server may be what does not answer.
+  const cut = into.querySelector<HTMLTemplateElement>("template[data-cut]")!.content.textContent!;
+  if (!navigator.onLine) document.title = into.querySelector("h1")!.textContent = cut;
+  const stay = stayOf(location.pathname) ?? (await last());
+  const parts = stay ? await load(stay).catch(() => []) : [];
+  for (const p of parts) show(p, into);
+  into.querySelector<HTMLElement>("[data-nothing]")!.hidden = parts.length > 0;
+  into.querySelector<HTMLElement>("[data-again]")!.addEventListener("click", () => location.reload());
+  addEventListener("online", () => location.reload());
+}
+
+/** Loads the page of the codes to keep its part, if what is known about them changed. Each load is recorded as a reading of the code. */
+async function keepCode(stay: string, url: string, version: string): Promise<void> {
+  if ((await load(stay)).some((p) => p.name === "code" && p.version === version)) return;
+  const answer = await fetch(url, { signal: within(10) });
+  if (answer.ok && !answer.redirected) await keep(parse(await answer.text()));
+}
+
+const offlinePage = "/g/offline";
+
+/** Loads the page for a phone without internet again, if the kept page is in another language. */
+async function keepLanguage(): Promise<void> {
+  for (const shelf of (await caches.keys()).filter((k) => k.startsWith("latchkey-guest "))) {
+    const cache = await caches.open(shelf);
+    const kept = await cache.match(offlinePage);
+    if (kept && parse(await kept.text()).documentElement.lang !== document.documentElement.lang) await cache.add(new Request(offlinePage, { cache: "reload" }));
+  }
+}
+
+/** Keeps what a guest needs without internet. */
+export async function offline(): Promise<void> {
+  const page = document.getElementById("offline");
+  if (page) return showKept(page);
+  const stay = stayOf(location.pathname);
+  if (stay && document.body.dataset.gone !== undefined) return void (await Promise.all([forget(stay), forgetKey(stay)]));
+  await keep(document).catch(() => {}); // the page for a phone without internet helps also without what it would show
+  const more = document.querySelector<HTMLElement>("[data-keep-also]");
+  if (stay && more) await keepCode(stay, more.dataset.keepAlso!, more.dataset.version!).catch(() => {});
+  await navigator.serviceWorker?.register(workerURL("/g/sw.js"), { scope: "/g/" });
+  if ("caches" in window) await keepLanguage();
+}

@@ -1,0 +1,154 @@
+package kit
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"fmt"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// The files of static are made by internal/tools/web from the css and ts of all areas.
+//
+//go:embed static
+var staticFiles embed.FS
+
+// assets are the files that browsers keep: their names contain the hash of their content.
+type assets struct {
+	byName map[string]*asset // by file name
+	names  map[string]string // file name by plain name, such as guest.css
+}
+
+type asset struct {
+	kind          string
+	plain, zipped []byte
+	tag           string
+}
+
+// hashed is the form of a file name with a hash.
+var hashed = regexp.MustCompile(`^(\w+)-[A-Z0-9]{8}(\.\w+)$`)
+
+func loadAssets() (*assets, error) {
+	a := &assets{byName: map[string]*asset{}, names: map[string]string{}}
+	files, err := fs.ReadDir(staticFiles, "static")
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		content, err := staticFiles.ReadFile("static/" + f.Name())
+		if err != nil {
+			return nil, err
+		}
+		a.byName[f.Name()] = newAsset(f.Name(), content)
+		if m := hashed.FindStringSubmatch(f.Name()); m != nil {
+			a.names[m[1]+m[2]] = f.Name()
+		}
+	}
+	return a, nil
+}
+
+func newAsset(name string, content []byte) *asset {
+	sum := sha256.Sum256(content)
+	return &asset{kind: mime.TypeByExtension(path.Ext(name)), plain: content, zipped: zip(content), tag: fmt.Sprintf(`"%x"`, sum[:8])}
+}
+
+// URL returns the URL of a file by its plain name.
+func (a *assets) URL(name string) string { return "/static/" + a.names[name] }
+
+func (a *assets) serve(w http.ResponseWriter, r *http.Request) {
+	f, ok := a.byName[r.PathValue("name")]
+	if !ok || hashed.FindStringSubmatch(r.PathValue("name")) == nil {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	f.write(w, r)
+}
+
+// ServeWorker returns the handler of a service worker. Its content names the hashed files that it keeps, so that a change of them changes it.
+func (k *Kit) ServeWorker(name string, keeps ...string) http.HandlerFunc {
+	var kept []string
+	for _, plain := range keeps {
+		kept = append(kept, k.files.URL(plain))
+	}
+	body := fmt.Appendf(nil, "self.KEPT=%q.split(\" \");\n", strings.Join(kept, " "))
+	worker := newAsset(name, append(body, k.files.byName[name].plain...))
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-cache")
+		worker.write(w, r)
+	}
+}
+
+func (f *asset) write(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", f.kind)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("ETag", f.tag)
+	h.Add("Vary", "Accept-Encoding")
+	if r.Header.Get("If-None-Match") == f.tag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	body := f.plain
+	if acceptsGzip(r) && len(f.zipped) < len(f.plain) {
+		h.Set("Content-Encoding", "gzip")
+		body = f.zipped
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body)
+}
+
+func acceptsGzip(r *http.Request) bool {
+	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		name, quality, _ := strings.Cut(strings.ReplaceAll(part, " ", ""), ";")
+		if strings.EqualFold(name, "gzip") && strings.Trim(strings.TrimPrefix(quality, "q="), "0.") != "" || strings.EqualFold(name, "gzip") && quality == "" {
+			return true
+		}
+	}
+	return false
+}
+
+var zippers = sync.Pool{New: func() any { z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed); return z }}
+
+// mayCompress reports whether a page may be compressed. The size of a compressed page tells a listener whether texts in it are alike (BREACH):
+// a site that makes the guest's browser load pages with texts of its choice could guess a secret in them. So the pages with the PINs
+// and with a new link are never compressed, and no page is that another site makes the browser load. The key of a form is another in each answer.
+func mayCompress(r *http.Request) bool {
+	from := r.Header.Get("Sec-Fetch-Site") // empty: an old browser, or no TLS
+	return (from == "" || from == "same-origin" || from == "none") && acceptsGzip(r)
+}
+
+// write writes a page.
+func (x *Exchange) write(status int, body []byte, compress bool) {
+	if compress {
+		var b bytes.Buffer
+		z, _ := zippers.Get().(*gzip.Writer)
+		z.Reset(&b)
+		_, _ = z.Write(body)
+		_ = z.Close()
+		zippers.Put(z)
+		x.W.Header().Set("Content-Encoding", "gzip")
+		body = b.Bytes()
+	}
+	x.W.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	x.W.WriteHeader(status)
+	_, _ = x.W.Write(body)
+}
+
+// zip compresses as well as possible.
+func zip(content []byte) []byte {
+	var b bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	_, _ = z.Write(content)
+	_ = z.Close()
+	return b.Bytes()
+}

@@ -1,0 +1,45 @@
+package kit
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// DateParts splits a stored day into day, month and year, and what was typed into its three boxes.
+func DateParts(value string) []string {
+	if parts := strings.SplitN(value, "-", 3); len(parts) == 3 && len(parts[0]) == 4 {
+		return []string{strings.TrimLeft(parts[2], "0"), strings.TrimLeft(parts[1], "0"), parts[0]}
+	}
+	return append(strings.SplitN(value, " ", 3), "", "", "")[:3]
+}
+
+// DateFrom joins the three boxes of a date. A month may be a number or a name. What is no date stays as it was typed, and the API
+// refuses it.
+func (w Words) DateFrom(day, month, year string) string {
+	if day+month+year == "" {
+		return ""
+	}
+	typed := day + " " + month + " " + year
+	m, err := strconv.Atoi(month)
+	if err != nil {
+		m = w.monthNamed(month)
+	}
+	d, derr := strconv.Atoi(day)
+	y, yerr := strconv.Atoi(year)
+	if derr != nil || yerr != nil || m < 1 || m > 12 || d < 1 || d > 31 || y < 1000 || y > 9999 {
+		return typed
+	}
+	return fmt.Sprintf("%04d-%02d-%02d", y, m, d)
+}
+
+// monthNamed returns the number of a month by its name or the start of it; 0 if there is none.
+func (w Words) monthNamed(name string) int {
+	name = strings.TrimSuffix(strings.ToLower(name), ".")
+	for m := 1; m <= 12 && len(name) >= 3; m++ {
+		if strings.HasPrefix(strings.ToLower(w.Text("month."+strconv.Itoa(m), nil)), name) {
+			return m
+		}
+	}
+	return 0
+}

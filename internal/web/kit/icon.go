@@ -1,0 +1,86 @@
+package kit
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// defaultAccent is the colour of icons of a property without a colour: that of css/tokens.css.
+const defaultAccent = "#0b5d66"
+
+// The sizes of icons, in pixels: one for iOS, two that browsers want for an app.
+const (
+	TouchIcon = 180
+	SmallIcon = 192
+	LargeIcon = 512
+)
+
+var iconName = regexp.MustCompile(`^([0-9a-f]{6})-(180|192|512)\.png$`)
+
+// IconURL returns the icon of a property's colour. Colour and size are the name, so the icon never changes.
+func IconURL(accent string, size int) string {
+	c, ok := parseColour(accent)
+	if !ok {
+		c, _ = parseColour(defaultAccent)
+	}
+	return "/icon/" + strings.TrimPrefix(c.String(), "#") + "-" + strconv.Itoa(size) + ".png"
+}
+
+// serveIcon serves a white key on a colour, darkened until the key can be seen.
+func serveIcon(w http.ResponseWriter, r *http.Request) {
+	m := iconName.FindStringSubmatch(r.PathValue("name"))
+	if m == nil {
+		http.NotFound(w, r)
+		return
+	}
+	c, _ := parseColour(m[1])
+	size, _ := strconv.Atoi(m[2])
+	var b bytes.Buffer
+	if err := png.Encode(&b, drawIcon(c.toward(black, lightGround, onLight), size)); err != nil {
+		http.Error(w, "", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	newAsset("icon.png", b.Bytes()).write(w, r)
+}
+
+// shades is the number of colours between ground and key, which make the edges smooth.
+const shades = 16
+
+// drawIcon draws the key within the middle four fifths, which every shape of an icon shows.
+func drawIcon(ground colour, size int) image.Image {
+	palette := make(color.Palette, shades+1)
+	for i := range palette {
+		var mixed colour
+		for n := range mixed {
+			mixed[n] = uint8((int(ground[n])*(shades-i) + int(white[n])*i) / shades)
+		}
+		palette[i] = color.RGBA{mixed[0], mixed[1], mixed[2], 255}
+	}
+	out := image.NewPaletted(image.Rect(0, 0, size, size), palette)
+	for y := range size {
+		for x := range size {
+			distance := keyDistance((float64(x)+.5)/float64(size), (float64(y)+.5)/float64(size)) * float64(size)
+			out.SetColorIndex(x, y, uint8(math.Round(shades*min(1, max(0, .5-distance)))))
+		}
+	}
+	return out
+}
+
+// keyDistance returns the distance of a point from a key, in a square of length 1; it is negative inside. The key has a ring, a shaft and
+// two teeth.
+func keyDistance(x, y float64) float64 {
+	box := func(left, top, right, bottom float64) float64 {
+		dx, dy := max(left-x, x-right), max(top-y, y-bottom)
+		return math.Hypot(max(dx, 0), max(dy, 0)) + min(max(dx, dy), 0)
+	}
+	ring := math.Abs(math.Hypot(x-.34, y-.5)-.105) - .04
+	return min(ring, box(.46, .46, .83, .54), box(.66, .5, .72, .65), box(.77, .5, .83, .63))
+}
