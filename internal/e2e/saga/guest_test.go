@@ -26,9 +26,11 @@ type guest struct {
 	email  string
 	at     func(step) // at is called around each step
 
-	token string
-	pin   string
-	last  string // last is the stage that the guest last read
+	token  string
+	stay   string // stay is the service's id of the reservation
+	pin    string
+	last   string   // last is the stage that the guest last read
+	stages []string // stages has each stage that the guest reached, in order
 }
 
 // step is a step of the guest, before or after its answer.
@@ -43,14 +45,22 @@ const (
 	started    step = "the check-in was started"
 	confirming step = "the details are confirmed"
 	confirmed  step = "the details were confirmed"
+	clearing   step = "staff clear the identity check"
+	cleared    step = "staff have cleared the identity check"
+	signing    step = "the form is signed"
+	signed     step = "the form was signed"
 	accepting  step = "the house rules are accepted"
 	accepted   step = "the house rules were accepted"
 	completing step = "the last button is pressed"
 	completed  step = "the last button was pressed"
 	revealing  step = "the PIN is asked for"
+	revealed   step = "the PIN was shown"
 )
 
-// checkIn goes from the booking to the PIN.
+// drawing is what each guest signs with.
+const drawing = "17,23 931,377;411,389 402,13"
+
+// checkIn goes from the booking to the PIN, and reads it twice.
 func (g *guest) checkIn(ctx context.Context) error {
 	if err := g.w.book(ctx, g); err != nil {
 		return err
@@ -63,11 +73,25 @@ func (g *guest) checkIn(ctx context.Context) error {
 		return fmt.Errorf("%s: %w (last stage: %s)", g.number, err, g.last)
 	}
 	g.at(revealing)
-	return program.Await(ctx, g.number+" reads the PIN", func() (bool, error) {
+	if g.pin, err = g.readPIN(ctx); err != nil {
+		return err
+	}
+	g.at(revealed)
+	again, err := g.readPIN(ctx)
+	if err == nil && again != g.pin {
+		err = fmt.Errorf("%s: the PIN has changed after it was shown", g.number)
+	}
+	return err
+}
+
+// readPIN returns the PIN as soon as it is shown.
+func (g *guest) readPIN(ctx context.Context) (pin string, err error) {
+	err = program.Await(ctx, g.number+" reads the PIN", func() (bool, error) {
 		shown, err := guestv1.NewStayServiceClient(g.w.Public).RevealPin(g.as(ctx), &guestv1.RevealPinRequest{})
-		g.pin = shown.GetData().GetPin()
-		return g.pin != "", err
+		pin = shown.GetData().GetPin()
+		return pin != "", err
 	})
+	return pin, err
 }
 
 var linkSecret = regexp.MustCompile(`/g/l/([A-Za-z0-9_-]+)`)
@@ -86,7 +110,7 @@ func (g *guest) open(ctx context.Context) error {
 			g.at(opening)
 			bound, err := links.BindLink(ctx, &guestv1.BindLinkRequest{Link: m[1]})
 			if err == nil {
-				g.token = bound.GetData().GetToken()
+				g.token, g.stay = bound.GetData().GetToken(), bound.GetData().GetStayId()
 				g.at(opened)
 				return true, nil
 			}
@@ -115,7 +139,11 @@ func (g *guest) goOn(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	g.last = describe(now.GetData())
-	switch now.GetData().GetStage() {
+	stage := now.GetData().GetStage()
+	if len(g.stages) == 0 || g.stages[len(g.stages)-1] != stage {
+		g.stages = append(g.stages, stage)
+	}
+	switch stage {
 	case "details":
 		err = g.save(ctx, now.GetData().GetMissingGuestIds())
 	case "start":
@@ -128,6 +156,10 @@ func (g *guest) goOn(ctx context.Context) (bool, error) {
 			_, err := api.ConfirmDetails(g.as(ctx), &guestv1.ConfirmDetailsRequest{})
 			return err
 		})
+	case "identityCheck":
+		err = g.do(clearing, cleared, func() error { return g.w.clear(ctx, g.stay, stage) })
+	case "signature":
+		err = g.do(signing, signed, func() error { return g.sign(ctx, now.GetData().GetUnsignedGuestIds()) })
 	case "houseRules":
 		err = g.do(accepting, accepted, func() error {
 			_, err := guestv1.NewFormServiceClient(g.w.Public).AcceptHouseRules(g.as(ctx), &guestv1.AcceptHouseRulesRequest{})
@@ -147,7 +179,7 @@ func (g *guest) goOn(ctx context.Context) (bool, error) {
 	case "checkedIn":
 		return true, nil
 	default:
-		err = errors.New("unexpected stage " + now.GetData().GetStage())
+		err = errors.New("unexpected stage " + stage)
 	}
 	return false, err
 }
@@ -171,6 +203,20 @@ func (g *guest) save(ctx context.Context, missing []string) error {
 		})
 		return err
 	})
+}
+
+// sign draws the signature of the first guest without one, on the answers as they are shown now.
+func (g *guest) sign(ctx context.Context, unsigned []string) error {
+	if len(unsigned) == 0 {
+		return errors.New("no signature is missing in its stage")
+	}
+	forms := guestv1.NewFormServiceClient(g.w.Public)
+	form, err := forms.GetForm(g.as(ctx), &guestv1.GetFormRequest{GuestId: unsigned[0]})
+	if err != nil {
+		return err
+	}
+	_, err = forms.SignForm(g.as(ctx), &guestv1.SignFormRequest{GuestId: unsigned[0], Shown: form.GetData().GetSignature().GetShown(), Drawing: drawing})
+	return err
 }
 
 func describe(c *guestv1.CheckIn) string {

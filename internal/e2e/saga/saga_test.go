@@ -182,7 +182,7 @@ func (r *run) killAt(i int, p point) {
 
 // isBefore reports whether a step of the guest is before its answer.
 func isBefore(s step) bool {
-	return slices.Contains([]step{opening, saving, starting, confirming, accepting, completing, revealing}, s)
+	return slices.Contains([]step{opening, saving, starting, confirming, clearing, signing, accepting, completing, revealing}, s)
 }
 
 // killAtRandom lets one more guest check in, and kills the server at a random time of the check-in.

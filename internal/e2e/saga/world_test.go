@@ -90,8 +90,11 @@ func (w *world) must(err error) {
 	}
 }
 
-func (w *world) asStaff() context.Context {
-	return metadata.AppendToOutgoingContext(w.t.Context(), "authorization", "Bearer "+w.staff)
+func (w *world) asStaff() context.Context { return w.withStaff(w.t.Context()) }
+
+// withStaff returns a context with the credentials of a member of the staff.
+func (w *world) withStaff(ctx context.Context) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+w.staff)
 }
 
 func (w *world) createProperty() {
