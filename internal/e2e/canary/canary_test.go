@@ -19,27 +19,31 @@ import (
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/sandbox"
+	"latchkey.dev/internal/test/dbtest"
 )
 
-// The people. Their data may be in the answer to who sent it, and nowhere else; names of staff may lie on the disk.
+// The people. Their data may be in the answer to who sent it, and nowhere else; names of staff and of phones may lie on the disk.
 const (
 	first  = "Qwerkanaria"
 	last   = "Zyxwkanaria"
 	email  = "kanaria.zyxw@example.org"
 	mobile = "+35191kanaria77"
 	holder = "Vogelkanaria"
+	phone  = "Telefonkanaria"
 )
 
 // partnerToken is what the service shows to the PMS.
 const partnerToken = "kanariatoken0123456789"
 
-var people = []secret{}
-
-func init() {
+// people are the data that is known from the start.
+func people() (all []secret) {
 	for _, v := range []string{first, last, email, mobile} {
-		people = append(people, of("personal data", []byte(v), "errors", "files at the end"))
+		all = append(all, of("personal data", []byte(v), "errors", "files at the end"))
 	}
-	people = append(people, of("the holder of a staff code", []byte(holder), "files", "files at the end", "errors"))
+	return append(all,
+		of("the booker of a visit", []byte(booker), "errors", "files at the end"),
+		of("the holder of a staff code", []byte(holder), "files", "files at the end", "errors"),
+		of("the name of a phone", []byte(phone), "files", "files at the end"))
 }
 
 // flows is a world and what was learned in it.
@@ -47,6 +51,7 @@ type flows struct {
 	*e2etest.World
 	t       *testing.T
 	dir     string
+	url     string // of the database
 	out     *capture
 	secrets []secret
 	lastPIN string
@@ -56,48 +61,62 @@ type flows struct {
 }
 
 func TestNothingSecretComesOut(t *testing.T) {
-	f := &flows{t: t, out: newCapture()}
-	local := f.nearby()
-	f.World = e2etest.Open(t, func(c *sandbox.Config) {
-		f.dir, c.PhoneListener = c.Dir, local
-		c.Options.Logger, c.Options.Traces = f.out.logger(t), f.out.traces(t)
+	t.Parallel()
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		t.Parallel()
+		f := &flows{t: t, url: url, out: newCapture(), secrets: people()}
+		local := f.nearby()
+		f.World = e2etest.Open(t, e2etest.Database(url), func(c *sandbox.Config) {
+			f.dir, c.PhoneListener = c.Dir, local
+			c.Options.Logger, c.Options.Traces = f.out.logger(t), f.out.traces(t)
+		})
+		f.longPINs()
+		f.learn("the client token", f.ClientToken)
+		f.learn("the access token", f.AccessToken)
+		f.learn("the API key", f.APIKey)
+		f.learn("a staff token", f.StaffToken)
+		f.keys()
+		f.partners()
+		f.stay()
+		f.codes()
+		f.visit()
+		f.guests()
+		f.phones()
+		f.strangers()
+		f.credentials()
+		f.bridges()
+		f.unlocks()
+		f.disks("files")
+		f.everyRPC() // which calls apps, rooms and locks by the names of the people
+		f.disks("files at the end")
+		f.out.collect(t, f.World)
+		f.out.search(t, f.secrets)
 	})
-	f.longPINs()
-	f.learn("the client token", f.ClientToken)
-	f.learn("the access token", f.AccessToken)
-	f.learn("the API key", f.APIKey)
-	f.learn("a staff token", f.StaffToken)
-	f.keys()
-	f.partners()
-	f.stay()
-	f.codes()
-	f.visit()
-	f.guests()
-	f.phones()
-	f.strangers()
-	f.credentials()
-	f.bridges()
-	f.unlocks()
-	f.backup()
-	dirs := []string{filepath.Join(f.dir, "data"), filepath.Join(f.dir, "bridge")}
-	f.out.disks(t, "files", dirs...)
-	f.everyRPC() // which calls apps, rooms and locks by the names of the people
-	f.out.disks(t, "files at the end", dirs...)
-	f.out.collect(t, f.World)
-	f.out.search(t, append(people, f.secrets...))
 }
 
-// backup copies the database while the server runs. The copy is then searched like all files.
-func (f *flows) backup() {
+// disks captures what lies on the disks: the directories of server and bridge, and the database. On SQLite these are its files and a copy
+// that is made while the server runs; the rows of PostgreSQL are read.
+func (f *flows) disks(part string) {
 	f.t.Helper()
-	data := filepath.Join(f.dir, "data")
-	d, err := db.Open(f.t.Context(), db.Config{URL: "sqlite:" + filepath.Join(data, "latchkey.db")})
-	if err == nil {
-		err = errors.Join(d.Backup(f.t.Context(), filepath.Join(data, "copy.backup")), d.Close())
-	}
+	dirs := []string{filepath.Join(f.dir, "data"), filepath.Join(f.dir, "bridge")}
+	d, err := db.Open(f.t.Context(), db.Config{URL: f.url})
 	if err != nil {
 		f.t.Fatal(err)
 	}
+	if path, embedded := strings.CutPrefix(f.url, "sqlite:"); embedded {
+		copies := f.t.TempDir()
+		err = d.Backup(f.t.Context(), filepath.Join(copies, "copy.backup"))
+		dirs = append(dirs, filepath.Dir(path), copies)
+	} else {
+		rows, _ := dbtest.Text(f.t, d)
+		for table, text := range rows {
+			f.out.add(part, []byte(table+": "+text))
+		}
+	}
+	if err := errors.Join(err, d.Close()); err != nil {
+		f.t.Fatal(err)
+	}
+	f.out.disks(f.t, part, dirs...)
 }
 
 // learn remembers a secret. What is asked for with a wrong one of the same kind does not count.

@@ -165,14 +165,14 @@ func (f *flows) joins(reservationID string) (h *handset, keys *guestv1.SmartKey,
 	enrol := noted[*guestv1.EnrolResponse](f, "Enrol")
 	good := h.possess(look.GetPropertyId(), smartkey.Enrol, look.GetChallenge())
 	for _, wrong := range [][]byte{append(bytes.Clone(good), 0), h.possess(look.GetPropertyId(), smartkey.Renew, look.GetChallenge()), good[:70]} {
-		enrol(h.api.Enrol(ctx, &guestv1.EnrolRequest{Link: link, Possession: wrong, Name: holder}))
+		enrol(h.api.Enrol(ctx, &guestv1.EnrolRequest{Link: link, Possession: wrong, Name: phone}))
 	}
-	joined := enrol(h.api.Enrol(ctx, &guestv1.EnrolRequest{Link: link, Possession: good, Name: holder}))
+	joined := enrol(h.api.Enrol(ctx, &guestv1.EnrolRequest{Link: link, Possession: good, Name: phone}))
 	if len(joined.GetKey().GetToken()) == 0 {
 		f.t.Fatal("a phone got no token")
 	}
 	h.keep(joined.GetKey())
-	enrol(h.api.Enrol(ctx, &guestv1.EnrolRequest{Link: link, Possession: good, Name: holder}))
+	enrol(h.api.Enrol(ctx, &guestv1.EnrolRequest{Link: link, Possession: good, Name: phone}))
 	noted[*guestv1.GetEnrolmentResponse](f, "GetEnrolment")(h.api.GetEnrolment(ctx, &guestv1.GetEnrolmentRequest{Link: link}))
 	f.call(e2etest.Anonymous(), "POST", "/v1/guest/smartkey/enrolment", map[string]any{"link": link})
 	return h, joined.GetKey(), joined.GetPhoneId()

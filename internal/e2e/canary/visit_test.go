@@ -17,6 +17,8 @@ const (
 	companion = "Begleitkanaria"
 	invited   = "begleit.kanaria@example.org"
 	mistyped  = "Tippkanaria"
+	own       = "Selbstkanaria" // what the companion answers on a phone of their own
+	written   = "Briefkanaria: is there a bath?"
 )
 
 var mailedLink = regexp.MustCompile(`/g/l/([A-Za-z0-9_-]+)`)
@@ -32,7 +34,6 @@ func (f *flows) visit() {
 	booking := guest()
 	booking["state"], booking["pmsNumber"], booking["roomId"], booking["adultCount"] = "confirmed", "N-VISIT", "R102", 2
 	booking["booker"] = map[string]any{"firstName": first, "lastName": booker, "email": email}
-	people = append(people, of("the booker of a visit", []byte(booker), "errors", "files at the end"))
 	if _, err := propertyv1.NewMailServiceClient(f.Public).SetInvitations(f.Staff(ctx), &propertyv1.SetInvitationsRequest{IntegrationId: f.IntegrationID, Enabled: true}); err != nil {
 		f.t.Fatal(err)
 	}
@@ -55,7 +56,7 @@ func (f *flows) visit() {
 	f.must(me.WithHeader("Idempotency-Key", "kanaria-companion"), "PATCH", form, map[string]any{"step": "name", "answers": map[string]any{"firstName": companion, "lastName": companion}})
 	f.must(me.WithHeader("Idempotency-Key", "kanaria-invite"), "POST", "/v1/guest/stay/guests/"+other+":invite", map[string]any{"email": invited})
 	f.call(me, "POST", "/v1/guest/stay/guests/"+other+":invite", map[string]any{"email": invited + "\n"})
-	f.mailedLink("companion")
+	f.companion(f.mailedLink("companion"), form)
 	f.call(e2etest.Anonymous(), "POST", "/v1/guest/link:bind", map[string]any{"link": link, "device": mistyped})
 
 	tablet := e2etest.EnrolTablet(f.t, f.World, "Lobby")
@@ -81,6 +82,22 @@ func (f *flows) visit() {
 	}
 	f.call(f.Owner(), "GET", "/v1/property/notices", nil)
 	f.PMS.SetConduct("K10", sandbox.Normal)
+}
+
+// companion opens the link of the mail, corrects the name, makes mistakes, and writes to the property.
+func (f *flows) companion(link, form string) {
+	f.t.Helper()
+	f.learn("an answer of a companion", own)
+	f.learn("a message of a companion", written)
+	bound := f.must(e2etest.Anonymous(), "POST", "/v1/guest/link:bind", map[string]any{"link": link, "device": "Android"})
+	token, _ := e2etest.ValueAt(bound, "token").(string)
+	f.learn("the session of a companion", token)
+	me := e2etest.Bearer("companion", token)
+	f.must(me.WithHeader("Idempotency-Key", "kanaria-own"), "PATCH", form, map[string]any{"step": "name", "answers": map[string]any{"firstName": own, "lastName": own}})
+	f.call(me, "PATCH", form, map[string]any{"step": "name", "answers": map[string]any{"firstName": own + "\x1b", "lastName": own}})
+	f.call(me, "POST", form+":sign", map[string]any{"shown": own, "drawing": own})
+	f.must(me.WithHeader("Idempotency-Key", "kanaria-letter"), "POST", "/v1/guest/messages", map[string]any{"text": written})
+	f.call(me, "POST", "/v1/guest/messages", map[string]any{"text": []string{written}})
 }
 
 // mailedLink waits for the newest mail of a kind and returns the secret of its link, which it learns together with the mail's text.

@@ -2,12 +2,10 @@ package checkin
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
 
-	"latchkey.dev/ent/migrate/tables"
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/db"
@@ -50,16 +48,11 @@ func TestNothingOfACheckInIsReadable(t *testing.T) {
 			c.Options.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		}), t}
 		secrets, _ := w.checkInWithCanaries()
-		found := map[string]string{"the log": log.String()}
 		d, err := db.Open(t.Context(), db.Config{URL: url})
 		w.must(err)
 		defer func() { w.must(d.Close()) }()
-		rows := 0
-		for _, table := range append(tableNames(), "river_job") {
-			var n int
-			found[table], n = readable(t, d, table)
-			rows += n
-		}
+		found, rows := dbtest.Text(t, d)
+		found["the log"] = log.String()
 		if rows < 20 || len(secrets) < 20 || len(found["the log"]) == 0 {
 			t.Fatalf("%d rows, %d values and %d bytes of log: too few to prove anything", rows, len(secrets), len(found["the log"]))
 		}
@@ -169,49 +162,4 @@ func (w *world) awaitKeyMail() {
 		}
 		return false, err
 	})
-}
-
-func tableNames() (names []string) {
-	for _, m := range tables.Tables {
-		names = append(names, m.Name)
-	}
-	return names
-}
-
-// readable returns all values of a table as text, and the number of its rows.
-func readable(t *testing.T, d *db.DB, table string) (text string, n int) {
-	t.Helper()
-	rows, err := d.View(t.Context()).QueryContext(t.Context(), "SELECT * FROM "+table)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := rows.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	names, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out strings.Builder
-	for ; rows.Next(); n++ {
-		values, into := make([]any, len(names)), make([]any, len(names))
-		for i := range values {
-			into[i] = &values[i]
-		}
-		if err := rows.Scan(into...); err != nil {
-			t.Fatal(err)
-		}
-		for i, v := range values {
-			if b, ok := v.([]byte); ok {
-				v = string(b)
-			}
-			fmt.Fprintf(&out, "%s=%v ", names[i], v)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return out.String(), n
 }

@@ -143,10 +143,8 @@ func (w *world) searchFor(url, log string, secrets map[string]string, former [][
 	w.t.Helper()
 	d := w.open(url)
 	defer func() { w.must(d.Close()) }()
-	found := map[string]string{"the log": log}
-	for _, table := range append(tableNames(), "river_job") {
-		found[table], _ = readable(w.t, d, table)
-	}
+	found, _ := dbtest.Text(w.t, d)
+	found["the log"] = log
 	if path, embedded := strings.CutPrefix(url, "sqlite:"); embedded {
 		backup := filepath.Join(w.t.TempDir(), "backup")
 		w.must(d.Backup(w.t.Context(), backup))

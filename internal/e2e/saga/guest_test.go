@@ -84,7 +84,7 @@ func (g *guest) checkIn(ctx context.Context) error {
 	return err
 }
 
-// readPIN returns the PIN as soon as it is shown.
+// readPIN waits for the PIN.
 func (g *guest) readPIN(ctx context.Context) (pin string, err error) {
 	err = program.Await(ctx, g.number+" reads the PIN", func() (bool, error) {
 		shown, err := guestv1.NewStayServiceClient(g.w.Public).RevealPin(g.as(ctx), &guestv1.RevealPinRequest{})
@@ -205,7 +205,7 @@ func (g *guest) save(ctx context.Context, missing []string) error {
 	})
 }
 
-// sign draws the signature of the first guest without one, on the answers as they are shown now.
+// sign draws the signature of the first guest without one, below the present answers.
 func (g *guest) sign(ctx context.Context, unsigned []string) error {
 	if len(unsigned) == 0 {
 		return errors.New("no signature is missing in its stage")
