@@ -47,7 +47,7 @@ func (run *stayRun) openGrant() {
 	}
 	run.setGrant(&ent.Grant{
 		ID: id.New("grt"), PropertyID: run.PropertyID, ReservationID: run.reservationID, SpaceID: run.spaceID(),
-		NotBefore: run.Right.Window.From, NotAfter: run.Right.Window.To, KeyGeneration: 1, PlacedAt: run.Tx.Now(), CreatedAt: run.Tx.Now(),
+		NotBefore: run.Right.Window.From, NotAfter: run.Right.Window.To, KeyGeneration: 1, OpenKey: &run.reservationID, PlacedAt: run.Tx.Now(), CreatedAt: run.Tx.Now(),
 	})
 }
 
@@ -73,7 +73,7 @@ func (run *stayRun) storePINs(pinID string) error {
 		g.PinID = pinID
 		err := run.Tx.Grant.Create().SetID(g.ID).SetPropertyID(g.PropertyID).SetReservationID(g.ReservationID).SetSpaceID(g.SpaceID).
 			SetNotBefore(g.NotBefore).SetNotAfter(g.NotAfter).SetPinID(g.PinID).SetKeyGeneration(g.KeyGeneration).
-			SetOpenKey(g.ReservationID).SetPlacedAt(g.PlacedAt).SetCreatedAt(g.CreatedAt).Exec(run.Tx.Context())
+			SetNillableOpenKey(g.OpenKey).SetPlacedAt(g.PlacedAt).SetCreatedAt(g.CreatedAt).Exec(run.Tx.Context())
 		if err != nil {
 			return fmt.Errorf("store a grant: %w", err)
 		}

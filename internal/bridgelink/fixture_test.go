@@ -379,6 +379,15 @@ func (s *site) learn() lock.EvidenceChange {
 	return lock.EvidenceChange{}
 }
 
+func (s *site) slotRow(c lock.EvidenceChange) *ent.Slot {
+	s.t.Helper()
+	row, err := s.db.View(s.t.Context()).Slot.Get(s.t.Context(), c.Slot.ID)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return row
+}
+
 // until polls a condition that nothing announces.
 func (s *site) until(what string, ok func() bool) {
 	s.t.Helper()

@@ -51,14 +51,14 @@ func TestLaterWindowsAndOneTimeCodesAreSentAndReported(t *testing.T) {
 				b.say(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_SlotReport{SlotReport: &lockv1.SlotReport{Address: "front", Slots: []*lockv1.ObservedSlot{o}}}})
 				return s.learn()
 			}
-			if l := report(&lockv1.ObservedSlot{Present: true, Window: 0}); l.After != slot.Sent || l.Slot.UsedAt != nil {
-				t.Errorf("of yesterday's window: %s, used %v, want sent", l.After, l.Slot.UsedAt)
+			if l := report(&lockv1.ObservedSlot{Present: true, Window: 0}); l.After != slot.Sent || s.slotRow(l).UsedAt != nil {
+				t.Errorf("of yesterday's window: %s, used %v, want sent", l.After, s.slotRow(l).UsedAt)
 			}
 			if l := report(&lockv1.ObservedSlot{Present: true, Window: 1}); l.After != slot.Accepted {
 				t.Errorf("of today's window: %s, want accepted", l.After)
 			}
-			if l := report(&lockv1.ObservedSlot{Window: 1, Used: true}); l.After != slot.Removed || l.UsedAt.IsZero() || l.AtThisLock || l.Slot.UsedAt != nil {
-				t.Errorf("used, perhaps on another lock, and taken off: %s, used %v, here %v", l.After, l.UsedAt, l.Slot.UsedAt)
+			if l := report(&lockv1.ObservedSlot{Window: 1, Used: true}); l.After != slot.Removed || l.UsedAt.IsZero() || l.AtThisLock || s.slotRow(l).UsedAt != nil {
+				t.Errorf("used, perhaps on another lock, and taken off: %s, used %v, here %v", l.After, l.UsedAt, s.slotRow(l).UsedAt)
 			}
 		})
 	}

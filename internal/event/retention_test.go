@@ -76,7 +76,11 @@ func assign(tx *db.Tx, subject string) error {
 	if err != nil || len(all) == 0 || len(own) == 0 {
 		return err
 	}
-	return event.AssignPositions(tx, own, last)
+	events := make([]event.NewEvent, len(own))
+	for i, e := range own {
+		events[i] = event.NewEvent{ID: e.ID, Kind: event.Kind(e.Kind)}
+	}
+	return event.AssignPositions(tx, events, last)
 }
 
 // Events that a subscriber has not received are kept for 30 more days. Then they are deleted, and the positions go on.

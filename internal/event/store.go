@@ -30,8 +30,14 @@ const (
 	insertHeldBack    = `INSERT INTO event_cursors (subscriber, subject, position, attempts, retry_at, reason, webhook_id, created_at) VALUES ($1, $2, $3, 1, $4, $5, $6, $7)`
 	moveCursor        = `UPDATE event_cursors SET position = $1, attempts = 0 WHERE id = $2 AND position = $3`
 	postponeCursor    = `UPDATE event_cursors SET attempts = attempts + 1, retry_at = $1, reason = $2 WHERE id = $3 AND attempts = $4`
-	deleteCursor      = `DELETE FROM event_cursors WHERE id = $1 AND position = $2`
-	clearEvent        = `UPDATE events SET body = '{}', grant_id = NULL WHERE id = $1 AND property_id = $2`
+	// assignPositions stores pairs of an id and a position, which replace the %s.
+	assignPositions    = `UPDATE events SET position = v.column2 FROM (VALUES %s) AS v WHERE id = v.column1 AND position IS NULL`
+	selectUnpositioned = `SELECT id, kind FROM events WHERE position IS NULL ORDER BY id LIMIT $1`
+	// deleteUnknown deletes the cursors of subscribers. The %s excludes the known ones.
+	deleteUnknown = `DELETE FROM event_cursors WHERE subscriber IN (SELECT subscriber FROM event_cursors AS c WHERE subject = '' AND webhook_id IS NULL
+		AND EXISTS (SELECT 1 FROM events AS e WHERE e.position > 0 AND e.position > c.position AND e.created_at < $1)%s)`
+	deleteCursor = `DELETE FROM event_cursors WHERE id = $1 AND position = $2`
+	clearEvent   = `UPDATE events SET body = '{}', grant_id = NULL WHERE id = $1 AND property_id = $2`
 )
 
 // Statements about the events that a webhook has not received. The first %s of the last two is afterMain or afterHeldBack.
@@ -59,11 +65,17 @@ func lastPosition(tx *db.Tx) (last int64, err error) {
 	return last, err
 }
 
+// NewEvent is a committed event that has no position yet.
+type NewEvent struct {
+	ID   int64
+	Kind Kind
+}
+
 // Unpositioned returns the oldest committed events that have no position, and the position after which theirs begin. It is at least the
 // time in microseconds: the position of an event that was deleted with its property is not assigned again, for a subscriber that
 // has read the deleted event would pass the new one.
-func Unpositioned(view *db.Tx, limit int) (events []*ent.Event, last int64, err error) {
-	events, err = view.Event.Query().Where(event.PositionIsNil()).Order(event.ByID()).Limit(limit).Select(event.FieldID, event.FieldKind).All(view.Context())
+func Unpositioned(view *db.Tx, limit int) (events []NewEvent, last int64, err error) {
+	events, err = db.ReadList(view, func(e *NewEvent) []any { return []any{&e.ID, &e.Kind} }, selectUnpositioned, limit)
 	if err == nil && len(events) > 0 {
 		last, err = lastPosition(view)
 		last = max(last, view.Now().UnixMicro())
@@ -76,13 +88,12 @@ func Unpositioned(view *db.Tx, limit int) (events []*ent.Event, last int64, err 
 
 // AssignPositions numbers events after the last position. It reads only these events, so that it conflicts with no
 // transaction that appends events.
-func AssignPositions(tx *db.Tx, events []*ent.Event, last int64) error {
+func AssignPositions(tx *db.Tx, events []NewEvent, last int64) error {
 	var values strings.Builder
 	for i, e := range events {
 		fmt.Fprintf(&values, ", (%d, %d)", e.ID, last+int64(i)+1)
 	}
-	return execExactly(tx, int64(len(events)), "assign positions to events",
-		`UPDATE events SET position = v.column2 FROM (VALUES `+values.String()[2:]+`) AS v WHERE id = v.column1 AND position IS NULL`)
+	return execExactly(tx, int64(len(events)), "assign positions to events", fmt.Sprintf(assignPositions, values.String()[2:]))
 }
 
 // Cursor is the position up to which a subscriber has received events.
@@ -140,8 +151,7 @@ func RemoveUnknown(tx *db.Tx, known []string) error {
 		args = append(args, name)
 		unknown += fmt.Sprintf(" AND subscriber <> $%d", len(args))
 	}
-	_, err := tx.ExecContext(tx.Context(), `DELETE FROM event_cursors WHERE subscriber IN (SELECT subscriber FROM event_cursors AS c WHERE subject = '' AND webhook_id IS NULL
-		AND EXISTS (SELECT 1 FROM events AS e WHERE e.position > 0 AND e.position > c.position AND e.created_at < $1)`+unknown+`)`, args...)
+	_, err := tx.ExecContext(tx.Context(), fmt.Sprintf(deleteUnknown, unknown), args...)
 	if err != nil {
 		return fmt.Errorf("delete the cursors of unknown subscribers: %w", err)
 	}

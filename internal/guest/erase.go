@@ -67,9 +67,6 @@ func finishErasure(tx *db.Tx, row *ErasureRow, law string, keptUntil *time.Time)
 
 // eraseAll erases what is stored about a party and its booker. What is left of the reservation are its dates, its rooms and the PMS's ids.
 func (p *Party) eraseAll(tx *db.Tx, keys *keyring.Ring) error {
-	if p.Stay == nil {
-		p.Stay = &ent.Stay{}
-	}
 	if err := p.deleteProfile(tx, keys); err != nil {
 		return err
 	}

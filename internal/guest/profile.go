@@ -134,11 +134,15 @@ func (p *Party) deleteProfile(tx *db.Tx, keys *keyring.Ring) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.GuestProfile.Delete().Where(entprofile.PropertyID(p.Reservation.PropertyID), entprofile.IDIn(present, p.Stay.ProfileID)).Exec(tx.Context())
+	saved := ""
+	if p.Stay != nil {
+		saved = p.Stay.ProfileID
+	}
+	_, err = tx.GuestProfile.Delete().Where(entprofile.PropertyID(p.Reservation.PropertyID), entprofile.IDIn(present, saved)).Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("delete a guest's profile: %w", err)
 	}
-	if p.Stay.ProfileID == "" {
+	if saved == "" {
 		return nil
 	}
 	p.Stay.ProfileID = ""

@@ -147,7 +147,7 @@ func storeDesired(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, gene
 	if s.ID == "" {
 		err = insertSlotRow(tx, &row)
 	} else if err = updateSlotRow(tx, s, &row); err == nil {
-		err = recordTenure(tx, s, &row)
+		err = recordFormerGrant(tx, s, &row)
 	}
 	if err != nil {
 		return nil, err

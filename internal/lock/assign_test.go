@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
@@ -20,6 +23,9 @@ func TestAssignSlotPrefersUnusedThenLongestEmpty(t *testing.T) {
 		var rows []*ent.Slot
 		for i, want := range []int{1, 2, 3} {
 			row := s.mustPut(lk, "grt_"+string(rune('a'+i)), "123456")
+			if diff := cmp.Diff(s.row(row.ID), row, cmpopts.IgnoreUnexported(ent.Slot{}), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("as stored and as returned:\n%s", diff)
+			}
 			if row.Number != want || row.Evidence != string(slot.Queued) {
 				t.Fatalf("slot %d with evidence %q, want slot %d queued", row.Number, row.Evidence, want)
 			}
@@ -40,8 +46,12 @@ func TestAssignSlotPrefersUnusedThenLongestEmpty(t *testing.T) {
 			s.report(rows[i], slot.Verified)
 		}
 		for _, want := range []int{3, 1, 2} {
-			if row := s.mustPut(lk, "grt_y", "123456"); row.Number != want {
+			row := s.mustPut(lk, "grt_y", "123456")
+			if row.Number != want {
 				t.Errorf("reused slot %d, want %d", row.Number, want)
+			}
+			if diff := cmp.Diff(s.row(row.ID), row, cmpopts.IgnoreUnexported(ent.Slot{}), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("a reused slot as stored and as returned:\n%s", diff)
 			}
 		}
 	})

@@ -55,16 +55,16 @@ func doorAt(tx *db.Tx, lk doorOf, at time.Time) (string, error) {
 	return door, nil
 }
 
-// setEventDoor sets the door of an event that happened at a lock at a time. row is the slot whose code was typed; nil: no code, or not
+// setEventDoor sets the door of an event that happened at a lock at a time. typed is the code that was typed; nil: no code, or not
 // known.
-func setEventDoor(tx *db.Tx, e *event.Event, lk doorOf, row *ent.Slot, h LockEvent, at time.Time) error {
+func setEventDoor(tx *db.Tx, e *event.Event, lk doorOf, typed *typedCode, h LockEvent, at time.Time) error {
 	ofLock, err := doorAt(tx, lk, at)
 	if err != nil {
 		return err
 	}
 	ofCode := ""
-	if row != nil && (row.Generation == h.Generation || !row.Present) { // otherwise the code may have moved to another door with its lock
-		ofCode = row.DoorID
+	if typed != nil && (typed.Until == h.Generation || typed.isFormer || !typed.slot.Present) { // otherwise the code may have moved to another door with its lock
+		ofCode = typed.DoorID
 	}
 	delete(e.Body, "doorId")
 	if door := eventDoor(ofLock, ofCode, h.ClockQuality); door != "" {

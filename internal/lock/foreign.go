@@ -30,7 +30,7 @@ func StoreForeignSlots(tx *db.Tx, bridgeID string, epoch int64, address string, 
 			return nil, fmt.Errorf("store whether slot %d of lock %s is foreign: %w", n, lk.ID, err)
 		}
 		if row != nil {
-			learned = append(learned, EvidenceChange{Slot: row, Before: slot.Removed, After: slot.Removed})
+			learned = append(learned, EvidenceChange{Slot: codeSlotOf(row, grantOf(row)), Before: slot.Removed, After: slot.Removed})
 		}
 	}
 	return learned, nil

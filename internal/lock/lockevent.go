@@ -119,11 +119,11 @@ func storeEvent(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent) (*Evidenc
 	if kind == event.KeypadPaused {
 		return nil, recordKeypadPause(tx, lk, h)
 	}
-	row, err := typedSlot(tx, lk, h)
+	typed, err := findTypedCode(tx, lk, h)
 	if err != nil {
 		return nil, err
 	}
-	e, err := journaledEvent(tx, lk, kind, row, h)
+	e, err := journaledEvent(tx, lk, kind, typed, h)
 	if err != nil {
 		return nil, err
 	}
@@ -139,23 +139,23 @@ func storeEvent(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent) (*Evidenc
 	switch {
 	case kind == event.DoorDenied && countsAsGuess(h.Reason):
 		return nil, recordFailedAttempt(tx, lk, e.OccurredAt)
-	case kind == event.DoorOpened && row != nil:
-		return recordUse(tx, row, h.Generation, e.OccurredAt)
+	case kind == event.DoorOpened && typed != nil:
+		return recordUse(tx, typed, h.Generation, e.OccurredAt)
 	}
 	return nil, nil
 }
 
-// journaledEvent builds the stored event of a bridge's journal entry, with its time, its door and its grant. row is
-// the slot whose code was typed.
-func journaledEvent(tx *db.Tx, lk *ent.Lock, kind event.Kind, row *ent.Slot, h LockEvent) (event.Event, error) {
+// journaledEvent builds the stored event of a bridge's journal entry, with its time, its door and its grant. typed is
+// the code that was typed, or nil.
+func journaledEvent(tx *db.Tx, lk *ent.Lock, kind event.Kind, typed *typedCode, h LockEvent) (event.Event, error) {
 	e := newLockEvent(lk, kind, map[string]any{"sequence": h.Sequence})
-	e.OccurredAt = timeOf(h, row, tx.Now())
-	if err := setEventDoor(tx, &e, doorOfLock(lk), row, h, e.OccurredAt); err != nil {
+	e.OccurredAt = timeOf(h, typed, tx.Now())
+	if err := setEventDoor(tx, &e, doorOfLock(lk), typed, h, e.OccurredAt); err != nil {
 		return event.Event{}, err
 	}
 	grantID := h.GrantID
-	if row != nil {
-		grantID = row.GrantID
+	if typed != nil {
+		grantID = typed.GrantID
 	}
 	if grantID != "" {
 		e.GrantID = grantID
@@ -171,23 +171,27 @@ func journaledEvent(tx *db.Tx, lk *ent.Lock, kind event.Kind, row *ent.Slot, h L
 // timeOf returns when an event happened. A code cannot be typed before it was desired: if the bridge says so, its
 // clock is slow and the time of the desired state is used. A code that was only changed may have been typed before
 // the change.
-func timeOf(h LockEvent, row *ent.Slot, now time.Time) time.Time {
+func timeOf(h LockEvent, typed *typedCode, now time.Time) time.Time {
 	at := h.TrustedTime(now)
-	if row != nil && row.Generation == h.Generation && row.Generation == row.Since && at.Before(row.ChangedAt) {
-		return row.ChangedAt
+	if typed != nil && !typed.isFormer && typed.Until == h.Generation && typed.Until == typed.Since && at.Before(typed.slot.ChangedAt) {
+		return typed.slot.ChangedAt
 	}
 	return at
 }
 
 // recordUse records the first time that a code opened its door. A use of an older generation proves that the grant's
 // code was used, but proves nothing about the desired code.
-func recordUse(tx *db.Tx, row *ent.Slot, generation int64, at time.Time) (*EvidenceChange, error) {
+func recordUse(tx *db.Tx, typed *typedCode, generation int64, at time.Time) (*EvidenceChange, error) {
+	row := typed.slot
+	if typed.isFormer {
+		return &EvidenceChange{Slot: codeSlotOf(row, typed.slotGrant), UsedAt: at, AtThisLock: true}, nil
+	}
 	if row.UsedAt != nil {
 		return nil, nil
 	}
 	before := slot.Evidence(row.Evidence)
-	change := EvidenceChange{Slot: row, Before: before, After: before, UsedAt: at, AtThisLock: true}
-	if row.ID == "" || row.Present && generation != row.Generation {
+	change := EvidenceChange{Slot: codeSlotOf(row, typed.slotGrant), Before: before, After: before, UsedAt: at, AtThisLock: true}
+	if row.Present && generation != row.Generation {
 		return &change, nil
 	}
 	update := tx.Slot.UpdateOne(row).SetUsedAt(at)
@@ -199,6 +203,6 @@ func recordUse(tx *db.Tx, row *ent.Slot, generation int64, at time.Time) (*Evide
 	if err != nil {
 		return nil, err
 	}
-	change.Slot, change.After = stored, slot.Evidence(stored.Evidence)
+	change.After = slot.Evidence(stored.Evidence)
 	return &change, nil
 }

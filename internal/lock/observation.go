@@ -20,10 +20,21 @@ type Observation struct {
 // EvidenceChange is a slot whose evidence or last result changed, or whose code was used. Evidence says how sure it
 // is that the lock holds the code.
 type EvidenceChange struct {
-	Slot          *ent.Slot     // Slot is the row after the change
-	Before, After slot.Evidence // Before and After are the evidence that partners see
+	Slot          CodeSlot
+	Before, After slot.Evidence // Before and After are the evidence that partners see; empty for the use of a former grant's code
 	UsedAt        time.Time     // UsedAt is when the slot's code was used; zero if there was no new use
 	AtThisLock    bool          // AtThisLock means that the code was used at this lock: a one-time code ends on all of its locks
+}
+
+// CodeSlot names a slot, and the grant with the code that a report is about. A former grant may have had the slot then.
+type CodeSlot struct {
+	ID, PropertyID, LockID string
+	Number                 int
+	GrantID, DoorID        string
+}
+
+func codeSlotOf(row *ent.Slot, g slotGrant) CodeSlot {
+	return CodeSlot{ID: row.ID, PropertyID: row.PropertyID, LockID: row.LockID, Number: row.Number, GrantID: g.GrantID, DoorID: g.DoorID}
 }
 
 // lockForSession loads a lock by its address on a bridge, and the rows of the numbered slots. The lock is nil if the
@@ -76,11 +87,11 @@ func ApplyObservations(tx *db.Tx, bridgeID string, epoch int64, address string, 
 		if err != nil {
 			return nil, err
 		}
-		l := EvidenceChange{Slot: stored, Before: slot.Evidence(row.Evidence), After: slot.Evidence(stored.Evidence)}
+		l := EvidenceChange{Slot: codeSlotOf(stored, grantOf(stored)), Before: slot.Evidence(row.Evidence), After: slot.Evidence(stored.Evidence)}
 		if stored.SeenUsed { // the event with the lock where the code was used arrives later, or was lost
 			l.UsedAt = *stored.SeenAt
 		}
-		if err := appendEvidenceChange(tx, lk, l, *stored.SeenAt); err != nil {
+		if err := appendEvidenceChange(tx, lk, stored, l.Before, *stored.SeenAt); err != nil {
 			return nil, err
 		}
 		changes = append(changes, l)
@@ -105,7 +116,7 @@ func RefreshEvidence(tx *db.Tx, lk *ent.Lock, row *ent.Slot) (*ent.Slot, error) 
 	}
 	next := *row
 	next.Evidence = string(now)
-	return &next, appendEvidenceChange(tx, lk, EvidenceChange{Slot: &next, Before: before, After: now}, tx.Now())
+	return &next, appendEvidenceChange(tx, lk, &next, before, tx.Now())
 }
 
 // WindowAt returns the time window of a slot that contains now, else the next window, else the last.
@@ -116,12 +127,11 @@ func WindowAt(s *ent.Slot, now time.Time) slot.Window {
 
 // appendEvidenceChange records that the evidence of a grant's code changed. The event is marked if the lock has been
 // moved to another door since, because the code then no longer concerns the former door.
-func appendEvidenceChange(tx *db.Tx, lk *ent.Lock, l EvidenceChange, at time.Time) error {
-	s := l.Slot
-	if s.GrantID == "" || l.Before == l.After {
+func appendEvidenceChange(tx *db.Tx, lk *ent.Lock, s *ent.Slot, before slot.Evidence, at time.Time) error {
+	if s.GrantID == "" || string(before) == s.Evidence {
 		return nil
 	}
-	body := map[string]any{"lockId": s.LockID, "doorId": s.DoorID, "grantId": s.GrantID, "from": string(l.Before), "to": string(l.After)}
+	body := map[string]any{"lockId": s.LockID, "doorId": s.DoorID, "grantId": s.GrantID, "from": string(before), "to": s.Evidence}
 	if s.Result != "" {
 		body["result"] = s.Result
 	}

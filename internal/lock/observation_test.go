@@ -36,7 +36,7 @@ func TestReportCountsOnlyForTheDesiredGeneration(t *testing.T) {
 		} {
 			c.o.Generation = uint64(row.Generation)
 			learned := s.reportAs(row, c.o)
-			if len(learned) != 1 || learned[0].After != c.want || learned[0].Slot.Result != string(c.o.Result) {
+			if len(learned) != 1 || learned[0].After != c.want || s.row(learned[0].Slot.ID).Result != string(c.o.Result) {
 				t.Errorf("%+v: learned %+v", c.o, learned)
 			}
 			if again := s.reportAs(row, c.o); len(again) != 0 {

@@ -80,7 +80,7 @@ func TestTenants(t *testing.T) {
 		two.write(func(tx *db.Tx) error {
 			g := one.grantOf(one.slotsAt("r1")[0].GrantID)
 			w := access.Reconciler{Tx: tx, Keys: two.keys}
-			moved := &ent.Slot{PropertyID: two.id, LockID: two.at("lck-r1"), DoorID: two.at("r1"), GrantID: g.ID}
+			moved := lock.CodeSlot{PropertyID: two.id, LockID: two.at("lck-r1"), DoorID: two.at("r1"), GrantID: g.ID}
 			return code.ApplyEvidence(w, []lock.EvidenceChange{{Slot: moved, Before: slot.Sent, After: slot.Failed}})
 		})
 		two.replan(space.AffectedStays{All: true, SpaceIDs: []string{one.at("r1")}, Externals: []space.External{{IntegrationID: one.scope.IntegrationID, ID: theirs("r1")}}})

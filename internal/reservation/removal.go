@@ -51,8 +51,15 @@ func DeleteTombstones(tx *db.Tx, before time.Time, limit int) (int, error) {
 	return tx.Tombstone.Delete().Where(enttombstone.IDIn(ids...)).Exec(tx.Context())
 }
 
-// DueStays lists reservations of all properties whose retention period is over, by start time and after a cursor.
-func (svc Service) DueStays(view *db.Tx, after *ent.Reservation, limit int) ([]*ent.Reservation, error) {
+// DueStay is a reservation whose retention period is over.
+type DueStay struct {
+	ID, PropertyID string
+	FromAt         time.Time
+}
+
+// DueStays lists reservations of all properties whose retention period is over, by start time and after a cursor, which is nil for the
+// first page.
+func (svc Service) DueStays(view *db.Tx, after *DueStay, limit int) ([]DueStay, error) {
 	over := view.Now().Add(-svc.Keep)
 	q := view.Reservation.Query().Where(entreservation.FromAtLTE(over), entreservation.ToAtLTE(over))
 	if after != nil {
@@ -63,7 +70,11 @@ func (svc Service) DueStays(view *db.Tx, after *ent.Reservation, limit int) ([]*
 	if err != nil {
 		return nil, fmt.Errorf("find stays to remove: %w", err)
 	}
-	return rows, nil
+	due := make([]DueStay, len(rows))
+	for i, row := range rows {
+		due[i] = DueStay{row.ID, row.PropertyID, row.FromAt}
+	}
+	return due, nil
 }
 
 // Remove deletes the given reservations of a property whose retention period is over, and leaves tombstones. It

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"latchkey.dev/ent"
 	entkeystatus "latchkey.dev/ent/keystatus"
 	"latchkey.dev/ent/migrate/tables"
 	"latchkey.dev/internal/db"
@@ -24,13 +23,13 @@ const day = 24 * time.Hour
 // retire removes the stays that are due, and returns how many, and the reasons of the blocked ones.
 func (h *testProperty) retire() (removed int, blocked []reservation.Block) {
 	h.t.Helper()
-	for after := (*ent.Reservation)(nil); ; {
+	for after := (*reservation.DueStay)(nil); ; {
 		due, err := h.service().DueStays(h.db.View(h.ctx()), after, 1)
 		h.must(err)
 		if len(due) == 0 {
 			return removed, blocked
 		}
-		after = due[0]
+		after = &due[0]
 		var n int
 		var reasons map[reservation.Block]int
 		h.write(func(tx *db.Tx) (err error) {

@@ -60,7 +60,7 @@ func TestStoreAgreesWithEnt(t *testing.T) {
 			if diff := cmp.Diff(want, k.row, options...); diff != "" {
 				t.Errorf("%s: as returned and as loaded:\n%s", step, diff)
 			}
-			if diff := cmp.Diff(d.Read().Reservation.Query().OnlyX(ctx), k.row, options...); diff != "" {
+			if diff := cmp.Diff(d.View(ctx).Reservation.Query().OnlyX(ctx), k.row, options...); diff != "" {
 				t.Errorf("%s: as ent reads it and as loaded:\n%s", step, diff)
 			}
 			house := Settings{access.Settings{PropertyID: s.PropertyID, TimeZone: "Europe/Lisbon", EarlyInMinutes: 1, LateOutMinutes: 2, PINLength: 7, GatesAlone: true}, "14:00", "10:00"}
@@ -79,6 +79,13 @@ func TestStoreAgreesWithEnt(t *testing.T) {
 		same("everything optional cleared", row)
 		write(func(tx *db.Tx) (err error) { row, err = k.update(tx, row, bare, full()); return err })
 		same("everything set again", row)
+		write(func(tx *db.Tx) error {
+			return tx.Reservation.UpdateOneID(row.ID).SetPlanDueAt(tx.Now()).SetErasedAt(tx.Now()).Exec(tx.Context())
+		})
+		row = d.View(t.Context()).Reservation.Query().OnlyX(t.Context())
+		same("with its marks", row)
+		write(func(tx *db.Tx) (err error) { row, err = k.update(tx, row, recordOf(row), full()); return err })
+		same("planned again, after an erasure", row)
 		for _, change := range []func(r *Record){func(r *Record) { r.Number = "44" }, func(r *Record) { r.From = r.From.Add(time.Hour) }, func(r *Record) { r.State = access.Started }} {
 			changed := full()
 			change(&changed)

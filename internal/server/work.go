@@ -8,7 +8,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/riverqueue/river"
 
-	"latchkey.dev/ent"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/worker"
 )
@@ -66,7 +65,7 @@ func (s *Server) lease() worker.Lease {
 }
 
 // eventCounter returns a function that counts events by kind.
-func (s *Server) eventCounter() func([]*ent.Event) {
+func (s *Server) eventCounter() func([]event.NewEvent) {
 	happened := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "latchkey_events_total", Help: "Events delivered by this process, by kind.",
 	}, []string{"kind"})
@@ -74,9 +73,9 @@ func (s *Server) eventCounter() func([]*ent.Event) {
 	for _, kind := range event.Kinds { // counters start at 0, so that an alert notices the first event
 		happened.WithLabelValues(string(kind))
 	}
-	return func(events []*ent.Event) {
+	return func(events []event.NewEvent) {
 		for _, e := range events {
-			happened.WithLabelValues(e.Kind).Inc()
+			happened.WithLabelValues(string(e.Kind)).Inc()
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"latchkey.dev/ent"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/reservation"
@@ -36,7 +35,7 @@ func (r Retention) Sweep() Sweep {
 
 func (r Retention) removeDue(ctx context.Context, d *db.DB) error {
 	blocked, removed, failed := map[reservation.Block]int{}, 0, error(nil)
-	for after := (*ent.Reservation)(nil); ; {
+	for after := (*reservation.DueStay)(nil); ; {
 		due, err := r.Reservations.DueStays(d.View(ctx), after, retentionBatch)
 		if err != nil {
 			return err
@@ -63,7 +62,7 @@ func (r Retention) removeDue(ctx context.Context, d *db.DB) error {
 		if len(due) < retentionBatch {
 			break
 		}
-		after = due[len(due)-1]
+		after = &due[len(due)-1]
 		if !clock.Sleep(ctx, retentionPause) {
 			return nil
 		}
@@ -77,10 +76,11 @@ func (r Retention) removeDue(ctx context.Context, d *db.DB) error {
 	return failed
 }
 
-func byProperty(rows []*ent.Reservation) map[string][]string {
+// byProperty returns the ids of stays by their property.
+func byProperty(due []reservation.DueStay) map[string][]string {
 	out := map[string][]string{}
-	for _, row := range rows {
-		out[row.PropertyID] = append(out[row.PropertyID], row.ID)
+	for _, d := range due {
+		out[d.PropertyID] = append(out[d.PropertyID], d.ID)
 	}
 	return out
 }

@@ -2,15 +2,15 @@ package lock
 
 import "testing"
 
-func TestTenureIncludesBothEnds(t *testing.T) {
-	had := tenure{GrantID: "gra_a", Since: 9, Until: 19}
+func TestSlotGrantIncludesBothEnds(t *testing.T) {
+	g := slotGrant{GrantID: "gra_a", Since: 9, Until: 19}
 	for generation, want := range map[int64]bool{0: false, 8: false, 9: true, 19: true, 20: false} {
-		if got := had.includes(generation); got != want {
+		if got := g.had(generation); got != want {
 			t.Errorf("generation %d: %v, want %v", generation, got, want)
 		}
 	}
-	if (tenure{Since: 1, Until: 4}).includes(3) {
-		t.Error("a slot without a grant has no tenure")
+	if (slotGrant{Since: 1, Until: 4}).had(3) {
+		t.Error("a slot that had no grant has one")
 	}
 }
 
