@@ -18,7 +18,7 @@ func TestAClonedBridgeIsDetected(t *testing.T) {
 			}
 		}
 		notified := func() int {
-			n, err := s.db.Read().Notice.Query().Where(entnotice.Kind("bridgeDoubled"), entnotice.Subject(s.bridge.ID)).Count(t.Context())
+			n, err := s.db.View(t.Context()).Notice.Query().Where(entnotice.Kind("bridgeDoubled"), entnotice.Subject(s.bridge.ID)).Count(t.Context())
 			s.must(err)
 			return n
 		}

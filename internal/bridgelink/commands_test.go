@@ -76,7 +76,7 @@ func TestCommandIsExecutedOnceFromAnyNode(t *testing.T) {
 				}
 			}
 		}
-		opened, err := s.db.Read().Event.Query().Count(t.Context())
+		opened, err := s.db.View(t.Context()).Event.Query().Count(t.Context())
 		s.must(err)
 		if opened != 2 {
 			t.Errorf("%d events of two openings", opened)
@@ -133,7 +133,7 @@ func TestCommandForOfflineBridgeFailsAtOnce(t *testing.T) {
 		if took := time.Since(began); took > 4*time.Second {
 			t.Errorf("it took %v to say so", took)
 		}
-		claimed, err := s.db.Read().Act.Query().All(t.Context())
+		claimed, err := s.db.View(t.Context()).Act.Query().All(t.Context())
 		s.must(err)
 		for _, a := range claimed {
 			if a.State != lock.CommandExpired {
@@ -362,7 +362,7 @@ func TestQueuedCommandsPastTheirDeadlineAreRefused(t *testing.T) {
 		if m := b.next(); m.GetLockDelta() == nil {
 			t.Errorf("sent %v", m)
 		}
-		rows, err := s.db.Read().Act.Query().All(t.Context())
+		rows, err := s.db.View(t.Context()).Act.Query().All(t.Context())
 		s.must(err)
 		for _, a := range rows {
 			if a.State != lock.CommandExpired {

@@ -120,7 +120,7 @@ func TestCommandToAnotherNodeIsRefusedAtOnceWithoutTheBus(t *testing.T) {
 	if n := counted(t, a.here.counters.refused.WithLabelValues(nodeUnreachable)); n != 2 {
 		t.Errorf("%v refusals are counted, want 2", n)
 	}
-	rows, err := a.db.Read().Act.Query().All(t.Context())
+	rows, err := a.db.View(t.Context()).Act.Query().All(t.Context())
 	a.must(err)
 	if len(rows) != 1 || rows[0].State != lock.CommandExpired {
 		t.Errorf("acts: %v", rows)

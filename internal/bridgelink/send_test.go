@@ -86,7 +86,7 @@ func TestCommandFollowsADrainedBridge(t *testing.T) {
 		}()
 		waiting["a claim of before"] = early
 		s.until("three acts are stored", func() bool {
-			n, err := s.db.Read().Act.Query().Count(t.Context())
+			n, err := s.db.View(t.Context()).Act.Query().Count(t.Context())
 			s.must(err)
 			return n == 3
 		})
@@ -129,7 +129,7 @@ func TestCommandFailsWhenADrainedBridgeDoesNotReturn(t *testing.T) {
 			}
 		}
 		b.connect(next)
-		acts, err := s.db.Read().Act.Query().All(t.Context())
+		acts, err := s.db.View(t.Context()).Act.Query().All(t.Context())
 		s.must(err)
 		for _, a := range acts {
 			if a.State != lock.CommandExpired {

@@ -379,7 +379,7 @@ func TestEventsAreAcknowledgedOnceStored(t *testing.T) {
 		if w := b.connect(address); w.GetEventAck().GetSequence() != 2 {
 			t.Errorf("welcome acknowledges %v, want 2", w.GetEventAck())
 		}
-		count, err := s.db.Read().Event.Query().Count(t.Context())
+		count, err := s.db.View(t.Context()).Event.Query().Count(t.Context())
 		s.must(err)
 		if count != 2 {
 			t.Errorf("%d events stored, want 2", count)

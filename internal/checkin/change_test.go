@@ -82,7 +82,7 @@ func TestBodyEndsWithTheStay(t *testing.T) {
 		x.sweep()
 		x.clock.Advance(48 * time.Hour)
 		x.sweep()
-		row := x.d.Read().Stay.Query().Where(entstay.PropertyID(propertyID)).OnlyX(x.Context())
+		row := x.d.View(x.Context()).Stay.Query().Where(entstay.PropertyID(propertyID)).OnlyX(x.Context())
 		if len(row.AttemptBody) != 0 {
 			x.Errorf("the body is still stored after the departure; ended by %q", row.EndedBy)
 		}
@@ -101,7 +101,7 @@ func TestOwingNoticeFollowsTheAmount(t *testing.T) {
 		x.desk.set(func() { x.desk.status = `{"owing":20,"owingCurrency":"EUR","roomReady":true}` })
 		x.do("again", x.again, checkin.Stopped, checkin.StopOwing)
 		x.wantNotices("still owing", "checkInOwing")
-		for _, n := range x.d.Read().Notice.Query().AllX(x.Context()) {
+		for _, n := range x.d.View(x.Context()).Notice.Query().AllX(x.Context()) {
 			if n.Kind == "checkInOwing" && !strings.Contains(fmt.Sprint(n.Parameters), "20.00") {
 				x.Errorf("the notice says %v", n.Parameters)
 			}

@@ -54,7 +54,7 @@ func TestDisclosure(t *testing.T) {
 		if len(x.desk.bodies) != 2 {
 			x.Errorf("%d calls", len(x.desk.bodies))
 		}
-		if n := x.d.Read().Stay.Query().Where(entstay.AttemptBodyNotNil()).CountX(x.Context()); n != 0 {
+		if n := x.d.View(x.Context()).Stay.Query().Where(entstay.AttemptBodyNotNil()).CountX(x.Context()); n != 0 {
 			x.Error("the body is kept after the PMS accepted")
 		}
 		want := `{"reservationId":"R1","mainCustomer":{"firstName":"Ana","lastName":"Silva","nationality":"PT"}}`
@@ -63,7 +63,7 @@ func TestDisclosure(t *testing.T) {
 				x.Errorf("checkIn %d sent %s", i, body)
 			}
 		}
-		rows := x.d.Read().Disclosure.Query().AllX(x.Context())
+		rows := x.d.View(x.Context()).Disclosure.Query().AllX(x.Context())
 		if len(rows) != 1 || rows[0].GuestID != members[0].Row.ID || !slices.Equal(rows[0].Groups, []string{"identity"}) || rows[0].Why != "checkIn" ||
 			rows[0].IntegrationID == "" || rows[0].ReservationID != x.key.ReservationID {
 			x.Errorf("recorded: %+v", rows)
@@ -75,7 +75,7 @@ func TestDisclosure(t *testing.T) {
 			_, err := checkin.EraseCanceled(tx, tx.Now().Add(-checkin.CanceledRetention), 10)
 			return err
 		}))
-		if n := x.d.Read().Disclosure.Query().CountX(x.Context()); n != 0 {
+		if n := x.d.View(x.Context()).Disclosure.Query().CountX(x.Context()); n != 0 {
 			x.Errorf("%d disclosures are left after the erasure", n)
 		}
 	})
@@ -112,7 +112,7 @@ func TestTextOfThePMSIsSealed(t *testing.T) {
 					x.Errorf("staff read %+v", facts)
 				}
 				stored := func() schema.StatusAnswer {
-					row := x.d.Read().Stay.Query().Where(entstay.PropertyID(propertyID)).OnlyX(x.Context())
+					row := x.d.View(x.Context()).Stay.Query().Where(entstay.PropertyID(propertyID)).OnlyX(x.Context())
 					raw, err := json.Marshal(row)
 					x.must(err)
 					if strings.Contains(string(raw), "ilva") {

@@ -76,7 +76,7 @@ func TestEraseCanceledAfterCheckIn(t *testing.T) {
 func TestEraseCanceledLeavesNothing(t *testing.T) {
 	each(t, func(x *fixture) {
 		x.begin()
-		reserved := x.d.Read().Reservation.GetX(x.Context(), x.key.ReservationID)
+		reserved := x.d.View(x.Context()).Reservation.GetX(x.Context(), x.key.ReservationID)
 		mailOf := func(id string, more dbtest.Values) {
 			values := dbtest.Values{"id": id, "property_id": x.key.PropertyID, "reservation_id": x.key.ReservationID, "created_at": x.clock.Now()}
 			maps.Copy(values, more)
@@ -101,7 +101,7 @@ func TestEraseCanceledLeavesNothing(t *testing.T) {
 		if first, second := erase(), erase(); first == 0 || second != 0 {
 			x.Errorf("the sweeps erased %d, then %d", first, second)
 		}
-		view, ctx := x.d.Read(), x.Context()
+		view, ctx := x.d.View(x.Context()), x.Context()
 		if n := view.Guest.Query().CountX(ctx) + view.Stay.Query().CountX(ctx) + view.Disclosure.Query().CountX(ctx); n != 0 {
 			x.Errorf("%d rows of the guest are left", n)
 		}

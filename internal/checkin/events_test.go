@@ -18,7 +18,7 @@ func (x *fixture) wantEvents(want ...string) {
 	x.Helper()
 	var got []string
 	kinds := []string{"preCheckIn.completed", "checkIn.started", "checkIn.blocked", "checkIn.completed"}
-	for _, e := range x.d.Read().Event.Query().Where(entevent.Subject(x.key.ReservationID), entevent.KindIn(kinds...)).Order(entevent.BySubjectSequence()).AllX(x.Context()) {
+	for _, e := range x.d.View(x.Context()).Event.Query().Where(entevent.Subject(x.key.ReservationID), entevent.KindIn(kinds...)).Order(entevent.BySubjectSequence()).AllX(x.Context()) {
 		body := map[string]any{}
 		for name, value := range e.Body {
 			if name != "reservationId" {

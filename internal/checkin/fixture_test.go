@@ -255,7 +255,7 @@ func (x *fixture) begin() {
 func (x *fixture) notices() []string {
 	x.Helper()
 	var kinds []string
-	for _, n := range x.d.Read().Notice.Query().AllX(x.Context()) {
+	for _, n := range x.d.View(x.Context()).Notice.Query().AllX(x.Context()) {
 		if n.OnceKey != nil && n.Subject == x.key.ReservationID && strings.HasPrefix(n.Kind, "checkIn") {
 			kinds = append(kinds, n.Kind)
 		}

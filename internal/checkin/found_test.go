@@ -77,7 +77,7 @@ func TestFoundAgainEndsWithTheStay(t *testing.T) {
 				}
 				x.sweep()
 				x.wantNotices("found again", "checkInRepeated")
-				row := x.d.Read().Notice.Query().Where(entnotice.Kind("checkInRepeated")).OnlyX(x.Context())
+				row := x.d.View(x.Context()).Notice.Query().Where(entnotice.Kind("checkInRepeated")).OnlyX(x.Context())
 				if row.Subject != x.key.ReservationID || row.Parameters["number"] != "8790" || row.Parameters["place"] != "Back door" {
 					x.Errorf("the notice is about %s: %v", row.Subject, row.Parameters)
 				}

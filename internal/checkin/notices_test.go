@@ -15,12 +15,12 @@ import (
 // toStaff returns how many notices and mails staff got about a kind of stop.
 func (x *fixture) toStaff(kind string) (notices, mails int) {
 	x.Helper()
-	for _, m := range x.d.Read().Mail.Query().Where(entmail.Kind(string(mail.Staff))).AllX(x.Context()) {
+	for _, m := range x.d.View(x.Context()).Mail.Query().Where(entmail.Kind(string(mail.Staff))).AllX(x.Context()) {
 		if m.Parameters["kind"] == "notice."+kind {
 			mails++
 		}
 	}
-	return x.d.Read().Notice.Query().Where(entnotice.Kind(kind)).CountX(x.Context()), mails
+	return x.d.View(x.Context()).Notice.Query().Where(entnotice.Kind(kind)).CountX(x.Context()), mails
 }
 
 // A call that is repeated for hours is one problem: one notice, one mail.

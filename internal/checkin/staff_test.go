@@ -97,7 +97,7 @@ func TestStaffEndACall(t *testing.T) {
 			x.Errorf("called %v", calls)
 		}
 		refused("after the PMS accepted")
-		rows := x.d.Read().Event.Query().Where(entevent.Kind(string(event.CallEnded))).AllX(x.Context())
+		rows := x.d.View(x.Context()).Event.Query().Where(entevent.Kind(string(event.CallEnded))).AllX(x.Context())
 		if len(rows) != 1 || rows[0].Body["by"] != "Marta" || rows[0].Body["reservationId"] != x.key.ReservationID {
 			x.Errorf("recorded: %v", rows)
 		}

@@ -112,7 +112,7 @@ func TestStagesOfTheLaw(t *testing.T) {
 			x.Errorf("cleared after the end: %v", err)
 		}
 		var kinds []string
-		for _, m := range x.d.Read().Mail.Query().AllX(x.Context()) {
+		for _, m := range x.d.View(x.Context()).Mail.Query().AllX(x.Context()) {
 			kinds = append(kinds, m.Parameters["kind"])
 		}
 		slices.Sort(kinds)
@@ -201,7 +201,7 @@ func TestRoomReadyMail(t *testing.T) {
 				x.must(err)
 			}
 		}
-		if n := x.d.Read().Mail.Query().Where(entmail.Kind("roomReady")).CountX(x.Context()); n != 1 {
+		if n := x.d.View(x.Context()).Mail.Query().Where(entmail.Kind("roomReady")).CountX(x.Context()); n != 1 {
 			x.Errorf("%d mails about the room", n)
 		}
 	})

@@ -26,7 +26,8 @@ func (k AnswerKey) where() predicate.Idempotency {
 
 // LoadAnswer returns the answer with a key, or nil if there is none or it has expired.
 func (d *DB) LoadAnswer(ctx context.Context, k AnswerKey) (*Answer, error) {
-	row, err := d.Read().Idempotency.Query().Where(k.where(), idempotency.ExpiresAtGT(d.View(ctx).Now())).Only(ctx)
+	view := d.View(ctx)
+	row, err := view.Idempotency.Query().Where(k.where(), idempotency.ExpiresAtGT(view.Now())).Only(ctx)
 	if ent.IsNotFound(err) {
 		return nil, nil
 	}

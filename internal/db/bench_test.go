@@ -49,7 +49,7 @@ func BenchmarkRead(b *testing.B) {
 			}
 			b.ResetTimer()
 			for b.Loop() {
-				if _, err := d.Read().Secret.Get(b.Context(), "a"); err != nil {
+				if _, err := d.View(b.Context()).Secret.Get(b.Context(), "a"); err != nil {
 					b.Fatal(err)
 				}
 			}

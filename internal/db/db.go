@@ -158,12 +158,8 @@ func Redact(openRaw string) string {
 	return u.Redacted()
 }
 
-// Read returns the client for queries outside a change. It sees every change whose Write has returned, and it refuses to
-// change anything.
-func (d *DB) Read() *ent.Client { return d.read }
-
-// View returns a read-only Tx for reads outside of Write. Changes through it fail. A function that reads takes a *Tx, so that it
-// runs both inside and outside of a change.
+// View returns a read-only Tx for reads outside of Write. It sees every change whose Write has returned, and changes through it fail.
+// A function that reads takes a *Tx, so that it runs both inside and outside of a change.
 func (d *DB) View(ctx context.Context) *Tx {
 	short := ctx
 	if d.SQLite() {

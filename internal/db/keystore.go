@@ -15,7 +15,7 @@ import (
 type KeyStore struct{ DB *DB }
 
 func (s KeyStore) LoadKey(ctx context.Context, id string) ([]byte, error) {
-	k, err := s.DB.Read().PropertyKey.Get(ctx, id)
+	k, err := s.DB.View(ctx).PropertyKey.Get(ctx, id)
 	if ent.IsNotFound(err) {
 		return nil, nil
 	}
@@ -44,7 +44,7 @@ func (s KeyStore) CreateKey(ctx context.Context, id string, sealed []byte) ([]by
 }
 
 func (s KeyStore) KeyIDs(ctx context.Context) ([]string, error) {
-	return s.DB.Read().PropertyKey.Query().Order(ent.Asc(propertykey.FieldID)).IDs(ctx)
+	return s.DB.View(ctx).PropertyKey.Query().Order(ent.Asc(propertykey.FieldID)).IDs(ctx)
 }
 
 func (s KeyStore) ReplaceKey(ctx context.Context, id string, old, sealed []byte) error {

@@ -33,7 +33,7 @@ func put(id string) func(*db.Tx) error {
 
 func stored(t *testing.T, d *db.DB) []string {
 	t.Helper()
-	ids, err := d.Read().Secret.Query().Order(ent.Asc("id")).IDs(t.Context())
+	ids, err := d.View(t.Context()).Secret.Query().Order(ent.Asc("id")).IDs(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

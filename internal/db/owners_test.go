@@ -87,7 +87,7 @@ func TestForeignKeysAreEnforced(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		if n := d.Read().App.Query().CountX(t.Context()); n != 17 {
+		if n := d.View(t.Context()).App.Query().CountX(t.Context()); n != 17 {
 			t.Errorf("%d apps are stored, want 17", n)
 		}
 	})

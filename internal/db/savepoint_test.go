@@ -104,7 +104,7 @@ func TestConflictInSavepointRunsTheChangeAgain(t *testing.T) {
 		}
 		return nil
 	})
-	if got := string(d.Read().Secret.GetX(t.Context(), "a").Sealed); runs != 2 || got != "own" {
+	if got := string(d.View(t.Context()).Secret.GetX(t.Context(), "a").Sealed); runs != 2 || got != "own" {
 		t.Errorf("%d runs, stored %q", runs, got)
 	}
 }

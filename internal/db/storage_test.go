@@ -46,7 +46,7 @@ func TestPostgresIsUnreachable(t *testing.T) {
 		}
 		return err
 	})
-	_, read := d.Read().Property.Query().Count(t.Context())
+	_, read := d.View(t.Context()).Property.Query().Count(t.Context())
 	wantUnavailable(t, "a change under way", inside, "database")
 	wantUnavailable(t, "a read", read, "cannot be reached")
 	wantUnavailable(t, "a change", d.Write(t.Context(), put("b")), "cannot be reached")
@@ -87,10 +87,10 @@ func run(d *db.DB, ctx context.Context, statement string) error {
 func TestPostgresStatementTimeout(t *testing.T) {
 	d := openWith(t, "statement_timeout", "20")
 	wantUnavailable(t, "a change", run(d, t.Context(), "SELECT pg_sleep(30)"), "too long")
-	_, err := d.Read().QueryContext(t.Context(), "SELECT pg_sleep(30)")
+	_, err := d.View(t.Context()).QueryContext(t.Context(), "SELECT pg_sleep(30)")
 	wantUnavailable(t, "a read", err, "too long")
 	// The timeout comes after the first rows, so only the reader of the rows receives it.
-	rows, err := d.Read().QueryContext(t.Context(), "SELECT pg_sleep(CASE WHEN n < 3 THEN 0 ELSE 30 END) FROM generate_series(1, 3) AS n")
+	rows, err := d.View(t.Context()).QueryContext(t.Context(), "SELECT pg_sleep(CASE WHEN n < 3 THEN 0 ELSE 30 END) FROM generate_series(1, 3) AS n")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -279,7 +279,7 @@ type readDriver struct {
 	name string
 }
 
-var errReadOnly = errors.New("db: Read() changes nothing; use Write")
+var errReadOnly = errors.New("db: a View changes nothing; use Write")
 
 func (d readDriver) Dialect() string                        { return d.name }
 func (d readDriver) Close() error                           { return nil }

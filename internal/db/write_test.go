@@ -68,7 +68,7 @@ func TestWritersAreSerial(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		s, err := d.Read().Secret.Get(t.Context(), "n")
+		s, err := d.View(t.Context()).Secret.Get(t.Context(), "n")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,14 +176,14 @@ func TestMisuseIsRefused(t *testing.T) {
 		if kept.Secret.Create().SetID("late").SetSealed(nil).Exec(context.Background()) == nil {
 			t.Error("a transaction was of use after its end")
 		}
-		if d.Read().Secret.Create().SetID("read").SetSealed([]byte{1}).Exec(t.Context()) == nil {
-			t.Error("Read() wrote")
+		if d.View(t.Context()).Secret.Create().SetID("read").SetSealed([]byte{1}).Exec(t.Context()) == nil {
+			t.Error("View wrote")
 		}
-		if d.Read().Secret.UpdateOneID("a").SetSealed([]byte{1}).Exec(t.Context()) == nil {
-			t.Error("Read() changed")
+		if d.View(t.Context()).Secret.UpdateOneID("a").SetSealed([]byte{1}).Exec(t.Context()) == nil {
+			t.Error("View changed")
 		}
-		if _, err := d.Read().Secret.Delete().Exec(t.Context()); err == nil {
-			t.Error("Read() deleted")
+		if _, err := d.View(t.Context()).Secret.Delete().Exec(t.Context()); err == nil {
+			t.Error("View deleted")
 		}
 		if diff := cmp.Diff([]string{"a"}, stored(t, d)); diff != "" {
 			t.Error(diff)
@@ -202,7 +202,7 @@ func TestTimesAreUTCWithMicroseconds(t *testing.T) {
 			}
 			return tx.Secret.Create().SetID("a").SetSealed([]byte{1}).SetCreatedAt(now).Exec(tx.Context())
 		})
-		got, err := d.Read().Secret.Get(t.Context(), "a")
+		got, err := d.View(t.Context()).Secret.Get(t.Context(), "a")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,7 +226,7 @@ func TestTimesOrderAcrossZones(t *testing.T) {
 				return tx.Secret.Create().SetID(fmt.Sprint(i)).SetSealed([]byte{1}).SetCreatedAt(at).Exec(tx.Context())
 			})
 		}
-		ids, err := d.Read().Secret.Query().Order(ent.Asc("created_at")).IDs(t.Context())
+		ids, err := d.View(t.Context()).Secret.Query().Order(ent.Asc("created_at")).IDs(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -80,7 +80,7 @@ func TestPositionsOfDeletedEventsAreNotAssignedAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			positions = append(positions, *d.Read().Event.Query().Where(entevent.PropertyID("prp_1")).OnlyX(t.Context()).Position)
+			positions = append(positions, *d.View(t.Context()).Event.Query().Where(entevent.PropertyID("prp_1")).OnlyX(t.Context()).Position)
 		}
 		if positions[1] <= positions[0] {
 			t.Errorf("positions %v", positions)

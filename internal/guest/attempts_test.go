@@ -84,7 +84,7 @@ func TestAGuesserDoesNotLockTheGuestOut(t *testing.T) {
 		if found, wait := h.finds(from("N-B", "192.0.2.1")); found || wait != 5*time.Minute {
 			t.Errorf("after ten guesses from one address: %t, %s", found, wait)
 		}
-		notices := h.db.Read().Notice.Query().Where(notice.Kind("searchesFailed")).AllX(t.Context())
+		notices := h.db.View(t.Context()).Notice.Query().Where(notice.Kind("searchesFailed")).AllX(t.Context())
 		if len(notices) != 2 || notices[0].PropertyID != hotel { // one for each number: the second used up the address too
 			t.Errorf("%d notices", len(notices))
 		}

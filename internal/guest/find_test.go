@@ -126,7 +126,7 @@ func TestWrongAndUnknownAlike(t *testing.T) {
 		if wrong == nil || wrong != unknown {
 			t.Errorf("wrong: %v; unknown: %v", wrong, unknown)
 		}
-		counts := h.db.Read().Attempts.Query().AllX(t.Context())
+		counts := h.db.View(t.Context()).Attempts.Query().AllX(t.Context())
 		if len(counts) != 7 { // the kiosk, and for each search what is given back and two numbers
 			t.Errorf("%d counts", len(counts))
 		}
@@ -216,7 +216,7 @@ func TestSessionsOfTwoFactsAreShort(t *testing.T) {
 				t.Errorf("%q at the end: %v", address, err)
 			}
 		}
-		if n := h.db.Read().GuestSession.Query().Where(guestsession.RevokedAtNotNil()).CountX(t.Context()); n != 0 {
+		if n := h.db.View(t.Context()).GuestSession.Query().Where(guestsession.RevokedAtNotNil()).CountX(t.Context()); n != 0 {
 			t.Errorf("%d sessions were revoked", n)
 		}
 	})

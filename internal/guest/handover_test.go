@@ -97,7 +97,7 @@ func TestHandOverEnds(t *testing.T) {
 		for range 5 {
 			made = h.handOver(kiosk)
 		}
-		if n := h.db.Read().GuestLink.Query().Where(guestlink.HandedBy(kiosk.ID)).CountX(t.Context()); n != 1 {
+		if n := h.db.View(t.Context()).GuestLink.Query().Where(guestlink.HandedBy(kiosk.ID)).CountX(t.Context()); n != 1 {
 			t.Errorf("a session has %d links", n)
 		}
 		if !made.ExpiresAt.Equal(h.clock.Now().Add(5 * time.Minute)) {

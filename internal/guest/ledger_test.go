@@ -34,7 +34,7 @@ func TestRecordDisclosures(t *testing.T) {
 		}
 		recorded := func(call string, want int) {
 			t.Helper()
-			if n := h.db.Read().Disclosure.Query().Where(entdisclosure.PropertyID(hotel), entdisclosure.Call(call)).CountX(t.Context()); n != want {
+			if n := h.db.View(t.Context()).Disclosure.Query().Where(entdisclosure.PropertyID(hotel), entdisclosure.Call(call)).CountX(t.Context()); n != want {
 				t.Errorf("%s: %d disclosures, want %d", call, n, want)
 			}
 		}

@@ -178,7 +178,7 @@ func TestRevealPINs(t *testing.T) {
 				t.Errorf("%s: %+v, %v", c.what, pins, err)
 			}
 		}
-		read := h.db.Read().Event.Query().Where(entevent.Kind(string(event.PINShown))).CountX(t.Context())
+		read := h.db.View(t.Context()).Event.Query().Where(entevent.Kind(string(event.PINShown))).CountX(t.Context())
 		if read != 5 {
 			t.Errorf("%d readings are recorded", read)
 		}

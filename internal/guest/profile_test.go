@@ -15,7 +15,9 @@ func (h *fixture) keepProfile(a actor.Actor, keep bool) {
 	h.write(func(tx *db.Tx) error { return guest.SetSharing(tx, h.keys, a, keep, guest.SharingChoice{}) })
 }
 
-func (h *fixture) profiles() int { return h.db.Read().GuestProfile.Query().CountX(h.t.Context()) }
+func (h *fixture) profiles() int {
+	return h.db.View(h.t.Context()).GuestProfile.Query().CountX(h.t.Context())
+}
 
 // A guest who takes back the consent finds no profile left, whatever the PMS did to the booker's address since it was saved or offered.
 func TestProfileIsDeletedAfterTheAddressChanged(t *testing.T) {

@@ -233,7 +233,7 @@ func TestReadRegister(t *testing.T) {
 		if of := read(hotel, guest.RegisterRange{First: "2026-11-22", Last: "2026-12-31", Limit: 10}); len(of) != 0 {
 			t.Errorf("another range has %+v", of)
 		}
-		recorded := h.db.Read().Event.Query().Where(entevent.Subject(event.InternalSubject(hotel))).AllX(t.Context())
+		recorded := h.db.View(t.Context()).Event.Query().Where(entevent.Subject(event.InternalSubject(hotel))).AllX(t.Context())
 		if len(recorded) != 3 || recorded[0].Kind != string(event.RegisterRead) || recorded[0].Body["reason"] != "inspection" {
 			t.Errorf("recorded: %+v", recorded)
 		}

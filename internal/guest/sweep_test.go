@@ -26,7 +26,7 @@ func TestDeleteUnusedProfiles(t *testing.T) {
 				_, err := guest.DeleteUnusedProfiles(tx, tx.Now().Add(-kept), 100)
 				return err
 			})
-			return h.db.Read().GuestProfile.Query().CountX(t.Context())
+			return h.db.View(t.Context()).GuestProfile.Query().CountX(t.Context())
 		}
 		h.clock.Advance(24 * time.Hour)
 		h.bind(h.link(h.book(hotel, "A", "Silva"), "", "ana@example.com"))
@@ -53,7 +53,7 @@ func TestDeleteExpired(t *testing.T) {
 				_, err := guest.DeleteExpired(tx, tx.Now().Add(-24*time.Hour), 100)
 				return err
 			})
-			r, ctx := h.db.Read(), t.Context()
+			r, ctx := h.db.View(t.Context()), t.Context()
 			return [3]int{r.GuestLink.Query().CountX(ctx), r.GuestSession.Query().CountX(ctx), r.Attempts.Query().CountX(ctx)}
 		}
 		if got := left(); got != [3]int{1, 2, 4} {

@@ -25,7 +25,7 @@ func TestAlarmsNotifyStaffOnceADay(t *testing.T) {
 			})
 		}
 		notified := func(kind string) int {
-			n, err := s.db.Read().Notice.Query().Where(entnotice.Kind(kind), entnotice.Subject(lk.ID)).Count(t.Context())
+			n, err := s.db.View(t.Context()).Notice.Query().Where(entnotice.Kind(kind), entnotice.Subject(lk.ID)).Count(t.Context())
 			s.must(err)
 			return n
 		}
@@ -56,7 +56,7 @@ func TestAlarmsNotifyStaffOnceADay(t *testing.T) {
 // texts are the notices of a kind.
 func (s *site) texts(kind string) string {
 	s.t.Helper()
-	rows, err := s.db.Read().Notice.Query().Where(entnotice.Kind(kind)).All(s.t.Context())
+	rows, err := s.db.View(s.t.Context()).Notice.Query().Where(entnotice.Kind(kind)).All(s.t.Context())
 	s.must(err)
 	var b strings.Builder
 	for _, n := range rows {

@@ -152,7 +152,7 @@ func TestCommandHasTheRemainingTimeOfItsCall(t *testing.T) {
 				t.Errorf("stored %v past its deadline: %v", over, err)
 			}
 		}
-		if n, err := s.db.Read().Act.Query().Count(t.Context()); err != nil || n != 0 {
+		if n, err := s.db.View(t.Context()).Act.Query().Count(t.Context()); err != nil || n != 0 {
 			t.Errorf("%d commands are stored, %v", n, err)
 		}
 		for asked, most := range map[time.Duration]time.Duration{2 * time.Second: 2 * time.Second, time.Hour: lock.MaxDeadline} {

@@ -200,7 +200,7 @@ func (s *site) reportAs(row *ent.Slot, o slot.Observed) (learned []lock.Evidence
 
 func (s *site) row(id string) *ent.Slot {
 	s.t.Helper()
-	row, err := s.db.Read().Slot.Get(s.t.Context(), id)
+	row, err := s.db.View(s.t.Context()).Slot.Get(s.t.Context(), id)
 	s.must(err)
 	return row
 }

@@ -21,7 +21,7 @@ func TestForeignSlotsAreListedAndNotAssigned(t *testing.T) {
 			return freed
 		}
 		unmanaged := func() (out []int) {
-			slots, err := s.db.Read().Slot.Query().All(t.Context())
+			slots, err := s.db.View(t.Context()).Slot.Query().All(t.Context())
 			s.must(err)
 			for _, row := range slots {
 				if row.Foreign {

@@ -70,7 +70,7 @@ func TestGuessingAtKeypadsReachesStaff(t *testing.T) {
 			})
 		}
 		notified := func(subject string) int {
-			n, err := s.db.Read().Notice.Query().Where(entnotice.Kind("guessing"), entnotice.Subject(subject)).Count(t.Context())
+			n, err := s.db.View(t.Context()).Notice.Query().Where(entnotice.Kind("guessing"), entnotice.Subject(subject)).Count(t.Context())
 			s.must(err)
 			return n
 		}
@@ -147,7 +147,7 @@ func TestFlappingIsNotifiedOnce(t *testing.T) {
 		look()
 		is("away for good", count(links...), 2, 1, 2, 1)
 		notices := func(kind string) int {
-			n, err := s.db.Read().Notice.Query().Where(entnotice.Kind(kind), entnotice.OnceKeyNotNil()).Count(t.Context())
+			n, err := s.db.View(t.Context()).Notice.Query().Where(entnotice.Kind(kind), entnotice.OnceKeyNotNil()).Count(t.Context())
 			s.must(err)
 			return n
 		}

@@ -76,7 +76,7 @@ func TestAPausedKeypadReachesStaff(t *testing.T) {
 		}
 		texts := func() (out []string) {
 			t.Helper()
-			all, err := s.db.Read().Notice.Query().Where(entnotice.Kind("guessing"), entnotice.Subject(lk.ID)).All(t.Context())
+			all, err := s.db.View(t.Context()).Notice.Query().Where(entnotice.Kind("guessing"), entnotice.Subject(lk.ID)).All(t.Context())
 			s.must(err)
 			for _, one := range all {
 				out = append(out, notice.Text(one, message.Reader{}))
@@ -121,7 +121,7 @@ func TestTheNoticeOfAPauseThatIsReportedLateIsInThePast(t *testing.T) {
 			}})
 			return err
 		})
-		text := notice.Text(s.db.Read().Notice.Query().Where(entnotice.Kind("guessing"), entnotice.Subject(lk.ID)).OnlyX(t.Context()), message.Reader{})
+		text := notice.Text(s.db.View(t.Context()).Notice.Query().Where(entnotice.Kind("guessing"), entnotice.Subject(lk.ID)).OnlyX(t.Context()), message.Reader{})
 		if !strings.Contains(text, "was paused until 21 Nov 2026, 09:00:15") || strings.Contains(text, "is paused") || strings.Contains(text, "are being typed") {
 			t.Errorf("text %q", text)
 		}

@@ -88,7 +88,7 @@ func TestABridgeWithoutItsBrokerIsReportedAsThat(t *testing.T) {
 			s.hear(lock.LockReport{Status: &lock.Status{Online: true}})
 			s.clock.Advance(10 * time.Minute)
 			s.change(func(tx *db.Tx) error { _, err := lock.CheckLockLinks(tx, "", 10); return err })
-			open, err := s.db.Read().Notice.Query().Where(entnotice.Kind(cause), entnotice.OnceKeyNotNil()).Count(t.Context())
+			open, err := s.db.View(t.Context()).Notice.Query().Where(entnotice.Kind(cause), entnotice.OnceKeyNotNil()).Count(t.Context())
 			s.must(err)
 			if open != 0 {
 				t.Errorf("%s: the notice is still open", cause)
@@ -111,7 +111,7 @@ func TestTheAgeOfAnOfflineCauseCounts(t *testing.T) {
 				s.touch("nod_a", s.epoch)
 			}
 			s.change(func(tx *db.Tx) error { _, err := lock.CheckLockLinks(tx, "", 10); return err })
-			stillOpen, err := s.db.Read().Notice.Query().Where(entnotice.Kind(slot.GatewayOffline), entnotice.OnceKeyNotNil()).Count(t.Context())
+			stillOpen, err := s.db.View(t.Context()).Notice.Query().Where(entnotice.Kind(slot.GatewayOffline), entnotice.OnceKeyNotNil()).Count(t.Context())
 			s.must(err)
 			if all := strings.Count(s.texts(slot.GatewayOffline), "\n"); all != notices || stillOpen != open {
 				t.Errorf("%s: %d notices, %d open; want %d, %d", what, all, stillOpen, notices, open)

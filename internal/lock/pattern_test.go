@@ -29,12 +29,12 @@ func TestPatternsAreCheckedWhenReported(t *testing.T) {
 		}
 		check := func(what string, refused, want int, patterns ...string) {
 			t.Helper()
-			lk, err := s.db.Read().Lock.Query().Where(entlock.Address("front")).Only(t.Context())
+			lk, err := s.db.View(t.Context()).Lock.Query().Where(entlock.Address("front")).Only(t.Context())
 			s.must(err)
 			if c := lk.Capabilities; !slices.Equal(c.ForbiddenPatterns, patterns) || c.RefusedPatterns != refused {
 				t.Errorf("%s: patterns %q, %d refused", what, c.ForbiddenPatterns, c.RefusedPatterns)
 			}
-			found, err := s.db.Read().Notice.Query().Where(entnotice.Subject(lk.ID), entnotice.Kind("pinPatternsRefused")).All(t.Context())
+			found, err := s.db.View(t.Context()).Notice.Query().Where(entnotice.Subject(lk.ID), entnotice.Kind("pinPatternsRefused")).All(t.Context())
 			s.must(err)
 			if len(found) != want {
 				t.Errorf("%s: %d notices, want %d", what, len(found), want)

@@ -165,7 +165,7 @@ func TestDoorHasOneLock(t *testing.T) {
 
 func (s *site) events(kind string) []*ent.Event {
 	s.t.Helper()
-	rows, err := s.db.Read().Event.Query().Where(entevent.PropertyID(s.propertyID), entevent.Kind(kind)).Order(entevent.ByID()).All(s.t.Context())
+	rows, err := s.db.View(s.t.Context()).Event.Query().Where(entevent.PropertyID(s.propertyID), entevent.Kind(kind)).Order(entevent.ByID()).All(s.t.Context())
 	s.must(err)
 	return rows
 }

@@ -13,7 +13,7 @@ import (
 // Only a bridge that verifies SmartKeys and holds an older key set or status list is behind.
 func TestBridgesThatHoldOlderKeysAreFound(t *testing.T) {
 	each(t, func(t *testing.T, d *fixture) {
-		issuer, err := d.db.Read().Issuer.Get(t.Context(), propertyID)
+		issuer, err := d.db.View(t.Context()).Issuer.Get(t.Context(), propertyID)
 		d.must(err)
 		ids := map[string]string{}
 		d.change(func(tx *db.Tx) error {

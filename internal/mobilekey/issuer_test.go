@@ -139,7 +139,7 @@ func TestListNumbersSkipThoseOfABridge(t *testing.T) {
 			t.Errorf("list %d", v.list.Number())
 		}
 		var got [][2]int64
-		for _, s := range d.db.Read().KeyStatus.Query().Order(entkeystatus.ByID()).AllX(t.Context()) {
+		for _, s := range d.db.View(t.Context()).KeyStatus.Query().Order(entkeystatus.ByID()).AllX(t.Context()) {
 			got = append(got, [2]int64{s.ListNumber, s.RevokedList})
 		}
 		if want := [][2]int64{{601, 601}, {601, 0}, {0, 0}}; !slices.Equal(got, want) {

@@ -214,7 +214,7 @@ func TestLinksOfAStayAreLimited(t *testing.T) {
 		}
 		d.pass(48*time.Hour + time.Minute)
 		d.change(func(tx *db.Tx) error { return mobilekey.Sweep(tx, 100) })
-		if left := d.db.Read().PhoneLink.Query().CountX(t.Context()); left != 0 {
+		if left := d.db.View(t.Context()).PhoneLink.Query().CountX(t.Context()); left != 0 {
 			t.Errorf("%d expired links remain", left)
 		}
 	})

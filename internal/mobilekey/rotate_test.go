@@ -74,11 +74,11 @@ func TestRotateStepByStep(t *testing.T) {
 		if away.currentKey() != second || away.list.Number() != present.list.Number() {
 			t.Errorf("a verifier that was offline: %s signs, list %d", away.currentKey(), away.list.Number())
 		}
-		left := d.db.Read().IssuerKey.Query().Where(entissuerkey.PropertyID(propertyID), entissuerkey.SealedNotNil()).AllX(t.Context())
+		left := d.db.View(t.Context()).IssuerKey.Query().Where(entissuerkey.PropertyID(propertyID), entissuerkey.SealedNotNil()).AllX(t.Context())
 		if len(left) != 1 || left[0].KeyID != second {
 			t.Errorf("%d private keys are kept", len(left))
 		}
-		if n := d.db.Read().KeySet.Query().Where(entkeyset.PropertyID(propertyID)).CountX(t.Context()); n != 4 {
+		if n := d.db.View(t.Context()).KeySet.Query().Where(entkeyset.PropertyID(propertyID)).CountX(t.Context()); n != 4 {
 			t.Errorf("%d key sets are kept", n)
 		}
 	})

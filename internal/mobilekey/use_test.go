@@ -52,7 +52,7 @@ func TestReportedOpeningsAreRecorded(t *testing.T) {
 			return batch[0]
 		}
 		opened := func() (out []string) {
-			for _, s := range d.db.Read().KeyStatus.Query().AllX(t.Context()) {
+			for _, s := range d.db.View(t.Context()).KeyStatus.Query().AllX(t.Context()) {
 				if slices.Contains(s.OpenedIds, "lck_1") && slices.Contains(s.CheckedIds, "lck_1") {
 					out = append(out, s.ID)
 				}
@@ -124,7 +124,7 @@ func TestLateReportsCountForTheGrantOfTheirTime(t *testing.T) {
 				}
 				return mobilekey.RecordOpenings(tx, propertyID, "brg_here", batch)
 			})
-			held := d.db.Read().KeyStatus.GetX(t.Context(), "kst_now")
+			held := d.db.View(t.Context()).KeyStatus.GetX(t.Context(), "kst_now")
 			if batch[0].GrantID != tc.grant || len(held.OpenedIds) != tc.noted {
 				t.Errorf("of %v: the access is %q, noted on what is held now: %v", tc.at, batch[0].GrantID, held.OpenedIds)
 			}
@@ -158,10 +158,10 @@ func TestCommandsHaveTheGrantOfTheStay(t *testing.T) {
 			b := mobilekey.Bearer{Token: smartkey.Token{Property: propertyID}, PhoneID: phoneID}
 			var order lock.UnlockCommand
 			d.change(func(tx *db.Tx) (err error) {
-				order, err = b.StoreCommand(tx, lock.Node{}, d.db.Read().Lock.GetX(t.Context(), "lck_1"), smartkey.Proof{Operation: smartkey.Unlock}, []byte("p"), time.Now().Add(lock.MaxDeadline))
+				order, err = b.StoreCommand(tx, lock.Node{}, d.db.View(t.Context()).Lock.GetX(t.Context(), "lck_1"), smartkey.Proof{Operation: smartkey.Unlock}, []byte("p"), time.Now().Add(lock.MaxDeadline))
 				return err
 			})
-			if got := d.db.Read().Act.GetX(t.Context(), order.ActID).GrantID; got != want {
+			if got := d.db.View(t.Context()).Act.GetX(t.Context(), order.ActID).GrantID; got != want {
 				t.Errorf("phone %q: the access is %q, want %q", phoneID, got, want)
 			}
 		}
@@ -206,7 +206,7 @@ func TestOutdatedTokensAreNotRelayed(t *testing.T) {
 			d.change(func(tx *db.Tx) error { return change(tx, row.ID) })
 			b := mobilekey.Bearer{Token: smartkey.Token{Property: propertyID, StatusIndex: index}, PhoneID: row.ID}
 			err = d.db.Write(t.Context(), func(tx *db.Tx) error {
-				_, err := b.StoreCommand(tx, lock.Node{}, d.db.Read().Lock.GetX(t.Context(), "lck_1"), smartkey.Proof{Operation: smartkey.Unlock}, []byte("p"), time.Now().Add(lock.MaxDeadline))
+				_, err := b.StoreCommand(tx, lock.Node{}, d.db.View(t.Context()).Lock.GetX(t.Context(), "lck_1"), smartkey.Proof{Operation: smartkey.Unlock}, []byte("p"), time.Now().Add(lock.MaxDeadline))
 				return err
 			})
 			if what == "" {

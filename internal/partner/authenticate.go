@@ -94,7 +94,7 @@ func (r *Registry) authenticateApp(ctx context.Context, client, access string) (
 }
 
 func (r *Registry) actorOfToken(ctx context.Context, t *credential.Found) (actor.Actor, error) {
-	row, err := r.db.Read().Integration.Query().
+	row, err := r.db.View(ctx).Integration.Query().
 		Where(integrationIs(t.PropertyID, t.IntegrationID), integration.DisabledAtIsNil()).Only(ctx)
 	if ent.IsNotFound(err) {
 		return actor.Actor{}, credential.Refused()

@@ -65,7 +65,7 @@ func TestRegisterUpsertsByActionAndShowsTheSecretOnce(t *testing.T) {
 		if other, err := EndpointsOf(x.d.View(x.Context()), x.p2); err != nil || len(other) != 0 {
 			t.Errorf("another property lists %v, %v", other, err)
 		}
-		row := x.d.Read().Endpoint.Query().AllX(x.Context())
+		row := x.d.View(x.Context()).Endpoint.Query().AllX(x.Context())
 		for _, r := range row {
 			if strings.Contains(string(r.SealedToken), "n3w") {
 				t.Error("the token is stored as it is")
@@ -112,7 +112,7 @@ func TestRegisterNamesEveryWrongField(t *testing.T) {
 				t.Errorf("the token %q: %v", token, err)
 			}
 		}
-		if n := x.d.Read().Endpoint.Query().CountX(x.Context()); n != 0 {
+		if n := x.d.View(x.Context()).Endpoint.Query().CountX(x.Context()); n != 0 {
 			t.Errorf("%d stored", n)
 		}
 	})
@@ -201,7 +201,7 @@ func TestStaffAreNotifiedOncePerEpisodeOfFailures(t *testing.T) {
 		if notices() != 2 {
 			t.Errorf("failing again two hours later: %d notices, want 2", notices())
 		}
-		if n := x.d.Read().Event.Query().CountX(x.Context()); n != 2 {
+		if n := x.d.View(x.Context()).Event.Query().CountX(x.Context()); n != 2 {
 			t.Errorf("%d events, want 2", n)
 		}
 		succeeded := func() time.Time {
@@ -246,7 +246,7 @@ func TestStaffAreNotifiedOncePerEpisodeOfFailures(t *testing.T) {
 			}
 		}
 		openNotices := func() int {
-			return x.d.Read().Notice.Query().Where(entnotice.OnceKey(failingKey(x.int1, GetSpaces))).CountX(x.Context())
+			return x.d.View(x.Context()).Notice.Query().Where(entnotice.OnceKey(failingKey(x.int1, GetSpaces))).CountX(x.Context())
 		}
 		if openNotices() != 1 || notices() != 2 {
 			t.Errorf("before a call to the new one: %d of %d notices stand, want 1 of 2", openNotices(), notices())

@@ -80,7 +80,7 @@ func mentions(t *testing.T, d *db.DB, propertyID string) map[string]int {
 			continue
 		}
 		var n int
-		rows, err := d.Read().QueryContext(t.Context(), `SELECT count(*) FROM "`+m.Name+`" WHERE `+strings.Join(where, " OR "))
+		rows, err := d.View(t.Context()).QueryContext(t.Context(), `SELECT count(*) FROM "`+m.Name+`" WHERE `+strings.Join(where, " OR "))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +164,7 @@ func TestDeleteTakesTheJobsOfOneProperty(t *testing.T) {
 			t.Fatal(err)
 		}
 		var left []string
-		rows, err := d.Read().QueryContext(t.Context(), "SELECT args ->> 'propertyId', CAST(state AS text) FROM river_job ORDER BY id")
+		rows, err := d.View(t.Context()).QueryContext(t.Context(), "SELECT args ->> 'propertyId', CAST(state AS text) FROM river_job ORDER BY id")
 		if err != nil {
 			t.Fatal(err)
 		}

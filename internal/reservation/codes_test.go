@@ -113,7 +113,7 @@ func TestWeeklyWindowsFollowEachOther(t *testing.T) {
 			t.Error("a code that was revoked has places")
 		}
 		pins := func() int {
-			n, err := h.db.Read().Pin.Query().Where(entpin.GrantID(c.ID)).Count(t.Context())
+			n, err := h.db.View(t.Context()).Pin.Query().Where(entpin.GrantID(c.ID)).Count(t.Context())
 			h.must(err)
 			return n
 		}
@@ -124,7 +124,7 @@ func TestWeeklyWindowsFollowEachOther(t *testing.T) {
 		if pins() != 0 {
 			t.Error("the digits are kept although no lock holds them")
 		}
-		c, err := h.db.Read().Code.Query().Where(entcode.ID(c.ID)).Only(t.Context())
+		c, err := h.db.View(t.Context()).Code.Query().Where(entcode.ID(c.ID)).Only(t.Context())
 		h.must(err)
 		if c.EndReason != code.EndRevoked || c.ReleasedAt == nil || c.NextAt != nil {
 			t.Errorf("after the end: %v", c)
@@ -148,7 +148,7 @@ func TestBackupCodesOfAFullProperty(t *testing.T) {
 			_, err := code.EnsureBackups(access.Reconciler{Tx: tx, Keys: h.keys}, h.id, 50)
 			return err
 		})
-		n, err := h.db.Read().Code.Query().Where(entcode.PropertyID(h.id), entcode.Kind("backup")).Count(t.Context())
+		n, err := h.db.View(t.Context()).Code.Query().Where(entcode.PropertyID(h.id), entcode.Kind("backup")).Count(t.Context())
 		if err != nil || n != 1 {
 			t.Errorf("%d backup codes, %v, want the one there is room for", n, err)
 		}
@@ -175,7 +175,7 @@ func TestUseOfACodeHasOneDoorAndItsTime(t *testing.T) {
 			}}})
 		})
 		read := func() *ent.Code {
-			c, err := h.db.Read().Code.Get(t.Context(), plumber.ID)
+			c, err := h.db.View(t.Context()).Code.Get(t.Context(), plumber.ID)
 			h.must(err)
 			return c
 		}
@@ -223,12 +223,12 @@ func TestUseOfACodeThatEndedMeanwhile(t *testing.T) {
 			}
 			return h.applyEvidence(tx, learned)
 		})
-		now, err := h.db.Read().Code.Get(t.Context(), c.ID)
+		now, err := h.db.View(t.Context()).Code.Get(t.Context(), c.ID)
 		h.must(err)
 		if now.UsedAt == nil || !now.UsedAt.Equal(c.CreatedAt) || now.EndReason != code.EndRevoked {
 			t.Errorf("used %v, ended as %q", now.UsedAt, now.EndReason)
 		}
-		n, err := h.db.Read().Notice.Query().Where(entnotice.Kind("backupCodeUsed")).Only(t.Context())
+		n, err := h.db.View(t.Context()).Notice.Query().Where(entnotice.Kind("backupCodeUsed")).Only(t.Context())
 		h.must(err)
 		if text := notice.Text(n, message.Reader{}); strings.Contains(text, "swap") {
 			t.Error(text)
@@ -286,7 +286,7 @@ func TestCodeWaitsForAFreeSlot(t *testing.T) {
 		}
 		last := all[h.caps.Slots]
 		notice := func() bool {
-			some, err := h.db.Read().Notice.Query().Where(entnotice.OnceKey(last.ID + "/codeNotPlaced")).Exist(t.Context())
+			some, err := h.db.View(t.Context()).Notice.Query().Where(entnotice.OnceKey(last.ID + "/codeNotPlaced")).Exist(t.Context())
 			h.must(err)
 			return some
 		}
@@ -310,7 +310,7 @@ func TestNoticeOfACodeThatALockCannotStore(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		c := h.code(code.Spec{Kind: code.OneTime, Holder: "x", DoorIDs: []string{h.at("r1")}})
 		notified := func() bool {
-			some, err := h.db.Read().Notice.Query().Where(entnotice.OnceKey(c.ID + "/codeNotPlaced")).Exist(t.Context())
+			some, err := h.db.View(t.Context()).Notice.Query().Where(entnotice.OnceKey(c.ID + "/codeNotPlaced")).Exist(t.Context())
 			h.must(err)
 			return some
 		}
@@ -354,7 +354,7 @@ func TestNoticeOfAReplacedPINThatWasRead(t *testing.T) {
 					return pin
 				}
 				notified := func() (texts []string) {
-					for _, n := range h.db.Read().Notice.Query().Where(entnotice.Kind("codeRedrawn"), entnotice.Subject(c.ID)).AllX(t.Context()) {
+					for _, n := range h.db.View(t.Context()).Notice.Query().Where(entnotice.Kind("codeRedrawn"), entnotice.Subject(c.ID)).AllX(t.Context()) {
 						texts = append(texts, notice.Text(n, message.Reader{}))
 					}
 					return texts

@@ -155,7 +155,7 @@ func TestOpeningsAfterTheStayAreSteps(t *testing.T) {
 		h.capable("r1", func(c *slot.Capabilities) { c.RemoteUnlock = true })
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		row := h.slotsAt("r1")[0]
-		grant := h.db.Read().Grant.Query().Where(entgrant.ReservationID(rsv)).OnlyX(h.ctx())
+		grant := h.db.View(h.ctx()).Grant.Query().Where(entgrant.ReservationID(rsv)).OnlyX(h.ctx())
 		phone := lock.PhoneActorPrefix + id.New(id.Phone)
 		var order lock.UnlockCommand
 		h.write(func(tx *db.Tx) (err error) {

@@ -204,7 +204,7 @@ func state(id, to string) reservation.Patch {
 // slots lists all slots, by lock and number.
 func (h *testProperty) slots() []*ent.Slot {
 	h.t.Helper()
-	rows, err := h.db.Read().Slot.Query().Where(entslot.PropertyID(h.id)).Order(entslot.ByLockID(), entslot.ByNumber()).All(h.ctx())
+	rows, err := h.db.View(h.ctx()).Slot.Query().Where(entslot.PropertyID(h.id)).Order(entslot.ByLockID(), entslot.ByNumber()).All(h.ctx())
 	h.must(err)
 	return rows
 }
@@ -223,7 +223,7 @@ func (h *testProperty) present(rsv string) []string {
 
 func (h *testProperty) grantOf(id string) *ent.Grant {
 	h.t.Helper()
-	g, err := h.db.Read().Grant.Get(h.ctx(), id)
+	g, err := h.db.View(h.ctx()).Grant.Get(h.ctx(), id)
 	h.must(err)
 	return g
 }

@@ -36,11 +36,11 @@ func neighbours(t *testing.T, f func(t *testing.T, one, two *testProperty)) {
 // everything is all that is stored of a house, in the words of its rows.
 func (h *testProperty) everything() string {
 	h.t.Helper()
-	rows, err := h.db.Read().Grant.Query().Where(entgrant.PropertyID(h.id)).Order(entgrant.ByID()).All(h.ctx())
+	rows, err := h.db.View(h.ctx()).Grant.Query().Where(entgrant.PropertyID(h.id)).Order(entgrant.ByID()).All(h.ctx())
 	h.must(err)
 	list, _, err := reservation.List(h.db.View(h.ctx()), reservation.Scope{PropertyID: h.id}, reservation.Query{Size: 100})
 	h.must(err)
-	events, err := h.db.Read().Event.Query().Where(entevent.PropertyID(h.id)).Order(entevent.ByID()).All(h.ctx())
+	events, err := h.db.View(h.ctx()).Event.Query().Where(entevent.PropertyID(h.id)).Order(entevent.ByID()).All(h.ctx())
 	h.must(err)
 	return fmt.Sprint(rows, list, events, h.slots(), h.livePINs())
 }
@@ -232,7 +232,7 @@ func TestChangesOfTheSameReservation(t *testing.T) {
 			return ids
 		}
 		changes := func() int {
-			n, err := h.db.Read().ReservationChange.Query().Count(h.ctx())
+			n, err := h.db.View(h.ctx()).ReservationChange.Query().Count(h.ctx())
 			h.must(err)
 			return n
 		}

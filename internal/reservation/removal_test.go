@@ -96,7 +96,7 @@ func (h *testProperty) pastStay(id string) (ids []string) {
 		reservation.ChannelNumber, "channel-"+id, reservation.PMSUpdatedAt, morning))
 	h.verify("r1", "g1")
 	row := h.read(id)
-	grant, err := h.db.Read().Grant.Query().Only(h.ctx())
+	grant, err := h.db.View(h.ctx()).Grant.Query().Only(h.ctx())
 	h.must(err)
 	phone := "phn_" + id
 	insert := func(table string, values dbtest.Values) {
@@ -204,7 +204,7 @@ func TestLatePatchesOfRemovedStays(t *testing.T) {
 		if s := h.put(with(again, reservation.PMSUpdatedAt, h.clock.Now())); s.Stale || s.Row == nil {
 			t.Fatal("an id that the PMS uses again is refused")
 		}
-		if n := h.db.Read().Tombstone.Query().CountX(h.ctx()); n != 0 {
+		if n := h.db.View(h.ctx()).Tombstone.Query().CountX(h.ctx()); n != 0 {
 			t.Errorf("%d tombstones remain", n)
 		}
 		h.clock.Advance(4 * 365 * day)
@@ -265,7 +265,7 @@ func TestBlockedStays(t *testing.T) {
 		sweep := func(left int) {
 			t.Helper()
 			h.write(func(tx *db.Tx) error { return mobilekey.Sweep(tx, 10) })
-			if n := h.db.Read().KeyStatus.Query().Where(entkeystatus.Number(7)).CountX(h.ctx()); n != left {
+			if n := h.db.View(h.ctx()).KeyStatus.Query().Where(entkeystatus.Number(7)).CountX(h.ctx()); n != left {
 				t.Fatalf("%d numbers of the status list, want %d", n, left)
 			}
 		}

@@ -16,7 +16,7 @@ import (
 // due counts the stays that are marked to be planned.
 func (h *testProperty) due() int {
 	h.t.Helper()
-	n, err := h.db.Read().Reservation.Query().Where(entreservation.PlanDueAtNotNil()).Count(h.ctx())
+	n, err := h.db.View(h.ctx()).Reservation.Query().Where(entreservation.PlanDueAtNotNil()).Count(h.ctx())
 	h.must(err)
 	return n
 }
@@ -24,7 +24,7 @@ func (h *testProperty) due() int {
 // codesAt counts the slots of the lock at a door that are in use.
 func (h *testProperty) codesAt(door string) int {
 	h.t.Helper()
-	n, err := h.db.Read().Slot.Query().Where(entslot.LockID(h.at("lck-"+door)), entslot.Present(true)).Count(h.ctx())
+	n, err := h.db.View(h.ctx()).Slot.Query().Where(entslot.LockID(h.at("lck-"+door)), entslot.Present(true)).Count(h.ctx())
 	h.must(err)
 	return n
 }

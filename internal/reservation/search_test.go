@@ -50,7 +50,7 @@ func (h *testProperty) searched(s reservation.Search, size int) []string {
 // names counts what is indexed of a reservation.
 func (h *testProperty) names(rsv string) int {
 	h.t.Helper()
-	n, err := h.db.Read().ReservationName.Query().Where(entname.ReservationID(rsv)).Count(h.ctx())
+	n, err := h.db.View(h.ctx()).ReservationName.Query().Where(entname.ReservationID(rsv)).Count(h.ctx())
 	h.must(err)
 	return n
 }
@@ -212,7 +212,7 @@ func TestBookersAreSealed(t *testing.T) {
 			t.Error("sealed again though nothing changed")
 		}
 		tokens := func() (out []string) {
-			rows, err := h.db.Read().ReservationName.Query().All(h.ctx())
+			rows, err := h.db.View(h.ctx()).ReservationName.Query().All(h.ctx())
 			h.must(err)
 			for _, r := range rows {
 				out = append(out, string(r.Token))
@@ -239,7 +239,7 @@ func TestSearchIsBounded(t *testing.T) {
 	h := open(t, "sqlite")
 	const many = 2100
 	first := h.put(named("A", "Ada", "Lovell", "01")).Row
-	names, err := h.db.Read().ReservationName.Query().Where(entname.ReservationID(first.ID)).All(h.ctx())
+	names, err := h.db.View(h.ctx()).ReservationName.Query().Where(entname.ReservationID(first.ID)).All(h.ctx())
 	h.must(err)
 	h.write(func(tx *db.Tx) error {
 		for i := range many {

@@ -64,7 +64,7 @@ func TestStoreAgreesWithEnt(t *testing.T) {
 				t.Errorf("%s: as ent reads it and as loaded:\n%s", step, diff)
 			}
 			house := Settings{access.Settings{PropertyID: s.PropertyID, TimeZone: "Europe/Lisbon", EarlyInMinutes: 1, LateOutMinutes: 2, PINLength: 7, GatesAlone: true}, "14:00", "10:00"}
-			if diff := cmp.Diff(house, k.settings); diff != "" || settingsOf(d.Read().Property.Query().OnlyX(ctx)) != house {
+			if diff := cmp.Diff(house, k.settings); diff != "" || settingsOf(d.View(ctx).Property.Query().OnlyX(ctx)) != house {
 				t.Errorf("the property:\n%s", diff)
 			}
 		}

@@ -133,7 +133,7 @@ func TestConcurrentUpserts(t *testing.T) {
 		if n := h.count(); n != 1 {
 			t.Errorf("%d reservations", n)
 		}
-		if n, err := h.db.Read().Grant.Query().Where(entgrant.PropertyID(h.id)).Count(h.ctx()); err != nil || n != 1 {
+		if n, err := h.db.View(h.ctx()).Grant.Query().Where(entgrant.PropertyID(h.id)).Count(h.ctx()); err != nil || n != 1 {
 			t.Errorf("%d grants, %v", n, err)
 		}
 		same(t, "doors", []string{"g1", "r1"}, h.present(h.read("same").ID))
@@ -183,7 +183,7 @@ func (h *testProperty) searchFor(pins map[string]string) {
 	h.t.Helper()
 	ctx := h.ctx()
 	var text strings.Builder
-	events, err := h.db.Read().Event.Query().All(ctx)
+	events, err := h.db.View(ctx).Event.Query().All(ctx)
 	h.must(err)
 	for _, e := range events {
 		fmt.Fprintln(&text, e.Kind, e.Body["status"], e.Body["doors"], e.Body["reasons"])
@@ -193,7 +193,7 @@ func (h *testProperty) searchFor(pins map[string]string) {
 			}
 		}
 	}
-	notices, err := h.db.Read().Notice.Query().All(ctx)
+	notices, err := h.db.View(ctx).Notice.Query().All(ctx)
 	h.must(err)
 	for _, n := range notices {
 		fmt.Fprintln(&text, n.Kind, n.Parameters)

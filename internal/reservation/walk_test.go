@@ -106,7 +106,7 @@ func (w *walker) check() {
 	shown, slots := map[string]string{}, w.slots()
 	for _, id := range w.stays {
 		rsv := w.read(id).ID
-		grants, err := w.db.Read().Grant.Query().Where(entgrant.ReservationID(rsv)).All(w.ctx())
+		grants, err := w.db.View(w.ctx()).Grant.Query().Where(entgrant.ReservationID(rsv)).All(w.ctx())
 		w.must(err)
 		open, held, unsettled := 0, 0, 0
 		its := map[string]*ent.Grant{}

@@ -50,7 +50,7 @@ func (h *testProperty) wanted(s *ent.Slot) string {
 // events lists the kinds of what happened to a subject.
 func (h *testProperty) events(subject string) []string {
 	h.t.Helper()
-	rows, err := h.db.Read().Event.Query().Where(entevent.PropertyID(h.id), entevent.Subject(subject)).Order(entevent.BySubjectSequence()).All(h.ctx())
+	rows, err := h.db.View(h.ctx()).Event.Query().Where(entevent.PropertyID(h.id), entevent.Subject(subject)).Order(entevent.BySubjectSequence()).All(h.ctx())
 	h.must(err)
 	var out []string
 	for i, e := range rows {
@@ -65,7 +65,7 @@ func (h *testProperty) events(subject string) []string {
 // notices lists the kinds of the notices about a subject.
 func (h *testProperty) notices(subject string) []string {
 	h.t.Helper()
-	rows, err := h.db.Read().Notice.Query().Where(entnotice.PropertyID(h.id), entnotice.Subject(subject)).Order(entnotice.ByID()).All(h.ctx())
+	rows, err := h.db.View(h.ctx()).Notice.Query().Where(entnotice.PropertyID(h.id), entnotice.Subject(subject)).Order(entnotice.ByID()).All(h.ctx())
 	h.must(err)
 	var out []string
 	for _, n := range rows {
@@ -108,7 +108,7 @@ func number(n int) string { return strconv.Itoa(n) }
 // slotsAt lists the slots of the lock of that name.
 func (h *testProperty) slotsAt(name string) []*ent.Slot {
 	h.t.Helper()
-	rows, err := h.db.Read().Slot.Query().Where(entslot.LockID(h.at("lck-" + name))).Order(entslot.ByNumber()).All(h.ctx())
+	rows, err := h.db.View(h.ctx()).Slot.Query().Where(entslot.LockID(h.at("lck-" + name))).Order(entslot.ByNumber()).All(h.ctx())
 	h.must(err)
 	return rows
 }
@@ -160,7 +160,7 @@ func (h *testProperty) listed(short string) {
 // livePINs counts the digits that are reserved.
 func (h *testProperty) livePINs() int {
 	h.t.Helper()
-	n, err := h.db.Read().Pin.Query().Where(entpin.PropertyID(h.id)).Count(h.ctx())
+	n, err := h.db.View(h.ctx()).Pin.Query().Where(entpin.PropertyID(h.id)).Count(h.ctx())
 	h.must(err)
 	return n
 }

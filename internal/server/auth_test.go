@@ -57,7 +57,7 @@ func TestAnOperatorWorksForAPropertyOverTheSocketAlone(t *testing.T) {
 	if _, err := propertyv1.NewGateServiceClient(socket).CreateGate(works, &propertyv1.CreateGateRequest{Name: "Front"}); err != nil {
 		t.Errorf("a change: %v", err)
 	}
-	tokens, err := n.Database().Read().Token.Query().Count(t.Context())
+	tokens, err := n.Database().View(t.Context()).Token.Query().Count(t.Context())
 	if err != nil || tokens != 0 {
 		t.Errorf("%d tokens were made, %v", tokens, err)
 	}

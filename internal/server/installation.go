@@ -138,7 +138,7 @@ func (in *installation) Collect(to chan<- prometheus.Metric) {
 }
 
 func (in *installation) queryMetric(ctx context.Context, desc *prometheus.Desc, f figure) (err error) {
-	rows, err := in.s.db.Read().QueryContext(ctx, f.statement(in.s.db.Dialect()))
+	rows, err := in.s.db.View(ctx).QueryContext(ctx, f.statement(in.s.db.Dialect()))
 	if err != nil {
 		return err
 	}

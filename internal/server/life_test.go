@@ -292,7 +292,7 @@ func TestBridgesOfAKilledServerAreNotOnline(t *testing.T) {
 		t.Fatal(err)
 	}
 	n = open(t, c, server.Options{})
-	br, err := n.Database().Read().Bridge.Get(t.Context(), "brg_1")
+	br, err := n.Database().View(t.Context()).Bridge.Get(t.Context(), "brg_1")
 	if err != nil || br.Online {
 		t.Errorf("online in a server that has just started, %v", err)
 	}

@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 
-	"latchkey.dev/ent"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/db"
@@ -47,7 +46,7 @@ type installation struct {
 	b              *node
 	bridges        *balancer
 	bus            *natsserver.Server
-	rows           *ent.Client
+	rows           *db.Tx
 }
 
 func install(t *testing.T) *installation {
@@ -71,7 +70,7 @@ func install(t *testing.T) *installation {
 			t.Error(err)
 		}
 	})
-	in.rows = d.Read()
+	in.rows = d.View(t.Context())
 	return in
 }
 

@@ -17,7 +17,6 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"latchkey.dev/ent"
 	entevent "latchkey.dev/ent/event"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/bridge"
@@ -142,7 +141,7 @@ type trio struct {
 	b, c           *node
 	nats           *bustest.Server
 	ways           []*passage // of A, B, C to the database
-	rows           *ent.Client
+	rows           *db.Tx
 	direct         *db.DB
 	lockIDs        map[string]string // by address
 	start          func(t *testing.T, i int) (*testing.T, config.Config, server.Options)
@@ -182,7 +181,7 @@ func newTrio(t *testing.T, change func(i int, o *server.Options)) *trio {
 			t.Error(err)
 		}
 	})
-	in.rows = in.direct.Read()
+	in.rows = in.direct.View(t.Context())
 	locks, err := in.rows.Lock.Query().All(t.Context())
 	if err != nil {
 		t.Fatal(err)

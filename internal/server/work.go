@@ -82,7 +82,7 @@ func (s *Server) eventCounter() func([]event.NewEvent) {
 
 // Empty reports whether the installation has no property yet, as after the first start.
 func (s *Server) Empty(ctx context.Context) (bool, error) {
-	some, err := s.db.Read().Property.Query().Exist(ctx)
+	some, err := s.db.View(ctx).Property.Query().Exist(ctx)
 	if err != nil {
 		return false, fmt.Errorf("look for properties: %w", err)
 	}

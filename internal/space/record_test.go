@@ -35,7 +35,7 @@ func TestConflictLife(t *testing.T) {
 		if p, reason := h.resolve(space.Request{ExternalID: "r"}); id(p.Space) != room.ID || reason != "" {
 			t.Errorf("a space that the partner stopped listing lost its mapping: %v, %s", p.Space, reason)
 		}
-		c := h.d.Read().Conflict.Query().Where(conflict.Kind("missing")).OnlyX(h.ctx())
+		c := h.d.View(h.ctx()).Conflict.Query().Where(conflict.Kind("missing")).OnlyX(h.ctx())
 		same(t, "affected", []string{"rsv_r"}, c.ReservationIds)
 
 		h.read(one, two)
@@ -55,7 +55,7 @@ func TestConflictLife(t *testing.T) {
 			"mapping.conflictOpened newUnmapped s", "mapping.conflictOpened missing r", "mapping.conflictClosed missing r",
 			"mapping.conflictOpened renamed r", "mapping.conflictClosed renamed r", "mapping.conflictOpened missing r", "mapping.conflictClosed missing r",
 		}, h.events())
-		notices := h.d.Read().Notice.Query().Where(notice.PropertyID(prp)).Order(notice.ByID()).AllX(h.ctx())
+		notices := h.d.View(h.ctx()).Notice.Query().Where(notice.PropertyID(prp)).Order(notice.ByID()).AllX(h.ctx())
 		var kinds []string
 		for _, n := range notices {
 			kinds = append(kinds, n.Kind)
@@ -99,13 +99,13 @@ func TestFailedReadings(t *testing.T) {
 				t.Errorf("%d conflicts open after %d failures", n, i+1)
 			}
 		}
-		noticeText := textOf(h.d.Read().Notice.Query().Where(notice.PropertyID(prp)).OnlyX(h.ctx()))
+		noticeText := textOf(h.d.View(h.ctx()).Notice.Query().Where(notice.PropertyID(prp)).OnlyX(h.ctx()))
 		if !strings.Contains(noticeText, " in a row: entry 0 of the listing has an id with NUL or broken UTF-8. The last good listing ") {
 			t.Errorf("the notice: %q", noticeText)
 		}
 		h.read(listed("r", space.Room, "101", ""))
 		same(t, "open", []string(nil), h.open())
-		in := h.d.Read().Integration.GetX(h.ctx(), itg)
+		in := h.d.View(h.ctx()).Integration.GetX(h.ctx(), itg)
 		if in.SpacesFailures != 0 || in.SpacesReadAt == nil || !in.SpacesReadAt.Equal(*in.SpacesTriedAt) {
 			t.Errorf("state of the integration: %+v", in)
 		}
@@ -134,7 +134,7 @@ func TestConflictText(t *testing.T) {
 		one.Name = "201"
 		h.read(one)
 		same(t, "texts", []string{`"101" is now called "201" by the partner.`}, texts())
-		same(t, "parameters of the event", any(map[string]any{"from": "101", "to": "201"}), h.d.Read().Event.Query().OnlyX(h.ctx()).Body["parameters"])
+		same(t, "parameters of the event", any(map[string]any{"from": "101", "to": "201"}), h.d.View(h.ctx()).Event.Query().OnlyX(h.ctx()).Body["parameters"])
 		one.Name = "301"
 		h.read(one)
 		same(t, "texts after another name", []string{`"101" is now called "301" by the partner.`}, texts())

@@ -35,7 +35,7 @@ func TestPlaceAgreesWithEnt(t *testing.T) {
 			t.Fatal(err)
 		}
 		for row, got := range map[*ent.Space]*ent.Space{dorm: p.Parent, bed: p.Space} {
-			want := d.Read().Space.Query().Where(entspace.PropertyID("prp_1"), entspace.ID(row.ID)).OnlyX(t.Context())
+			want := d.View(t.Context()).Space.Query().Where(entspace.PropertyID("prp_1"), entspace.ID(row.ID)).OnlyX(t.Context())
 			if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(ent.Space{})); diff != "" {
 				t.Error(diff)
 			}

@@ -109,10 +109,10 @@ func (h house) resolve(r space.Request) (space.Place, string) {
 func (h house) resolvesAmongOthers(r space.Request, want space.Resolution) {
 	h.t.Helper()
 	all := []space.Request{{PropertyID: r.PropertyID, IntegrationID: r.IntegrationID}, r}
-	for _, s := range h.d.Read().Space.Query().AllX(h.ctx()) {
+	for _, s := range h.d.View(h.ctx()).Space.Query().AllX(h.ctx()) {
 		all = append(all, space.Request{PropertyID: r.PropertyID, OwnID: s.ID})
 	}
-	for _, s := range h.d.Read().PartnerSpace.Query().AllX(h.ctx()) {
+	for _, s := range h.d.View(h.ctx()).PartnerSpace.Query().AllX(h.ctx()) {
 		all = append(all, space.Request{PropertyID: r.PropertyID, IntegrationID: s.IntegrationID, ExternalID: s.ExternalID, ExternalParentID: s.ParentExternalID})
 	}
 	got, err := space.ResolveAll(h.d.View(h.ctx()), all)
@@ -139,7 +139,7 @@ func (h house) open() []string {
 
 func (h house) events() []string {
 	h.t.Helper()
-	rows, err := h.d.Read().Event.Query().Where(entevent.Subject(itg)).Order(entevent.BySubjectSequence()).All(h.ctx())
+	rows, err := h.d.View(h.ctx()).Event.Query().Where(entevent.Subject(itg)).Order(entevent.BySubjectSequence()).All(h.ctx())
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -288,7 +288,7 @@ func TestManyNewSpacesMakeOneNotice(t *testing.T) {
 		}
 		h.read(all...)
 		h.read(all...)
-		rows := h.d.Read().Notice.Query().AllX(h.ctx())
+		rows := h.d.View(h.ctx()).Notice.Query().AllX(h.ctx())
 		if len(rows) != 1 {
 			h.t.Fatalf("%d notices of 41 new spaces, want 1", len(rows))
 		}
@@ -297,10 +297,10 @@ func TestManyNewSpacesMakeOneNotice(t *testing.T) {
 				h.t.Errorf("the notice lacks %q: %s", want, textOf(rows[0]))
 			}
 		}
-		if n := h.d.Read().Conflict.Query().CountX(h.ctx()); n != 41 {
+		if n := h.d.View(h.ctx()).Conflict.Query().CountX(h.ctx()); n != 41 {
 			h.t.Errorf("%d conflicts, want 41", n)
 		}
-		isOpen := func() bool { return h.d.Read().Notice.Query().OnlyX(h.ctx()).OnceKey != nil }
+		isOpen := func() bool { return h.d.View(h.ctx()).Notice.Query().OnlyX(h.ctx()).OnceKey != nil }
 		h.read(append(all[:1:1], all[2:]...)...) // the first of the new spaces is gone
 		if !isOpen() {
 			h.t.Error("the notice is settled while 40 conflicts are open")

@@ -35,7 +35,7 @@ func TestEventsRescheduleArrivalChecks(t *testing.T) {
 					SetJudgedAt(tx.Now()).SetAgainAt(later).Exec(tx.Context())
 			})
 			write(t, d, func(tx *db.Tx) error { return hear(tx, []*ent.Event{&c.event}) })
-			a, err := d.Read().Arrival.Get(t.Context(), "rsv_one")
+			a, err := d.View(t.Context()).Arrival.Get(t.Context(), "rsv_one")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -56,7 +56,7 @@ func TestSweepOfChanges(t *testing.T) {
 			})
 		}
 		left := func() (minutes map[string][]int) {
-			rows, err := d.Read().ReservationChange.Query().Order(reservationchange.ByID()).All(t.Context())
+			rows, err := d.View(t.Context()).ReservationChange.Query().Order(reservationchange.ByID()).All(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,7 +122,7 @@ func TestSweepOfManyChanges(t *testing.T) {
 		if err := changesSweep().Run(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := d.Read().ReservationChange.Query().Count(t.Context()); err != nil || n != 0 {
+		if n, err := d.View(t.Context()).ReservationChange.Query().Count(t.Context()); err != nil || n != 0 {
 			t.Errorf("%d left, %v", n, err)
 		}
 	})

@@ -127,7 +127,7 @@ func TestHangingPMSDelaysOnlyItself(t *testing.T) {
 		})
 		push("prp_1", "int_1", "hangs11", "started")
 		for ended := false; !ended; {
-			row, err := d.Read().Stay.Query().Where(entstay.PropertyID("prp_1"), entstay.ReservationID(held)).Only(t.Context())
+			row, err := d.View(t.Context()).Stay.Query().Where(entstay.PropertyID("prp_1"), entstay.ReservationID(held)).Only(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

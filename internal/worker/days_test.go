@@ -56,7 +56,7 @@ func TestDatesAreRecomputed(t *testing.T) {
 		go func() { done <- q.Run(ctx, workers) }()
 		followed := reservation.And(reservation.FromAt(at.Add(time.Hour)), reservation.ToAt(at.Add(5*time.Hour)))
 		for n := 0; n < stays; {
-			if n, err = d.Read().Reservation.Query().Where(followed).Count(t.Context()); err != nil {
+			if n, err = d.View(t.Context()).Reservation.Query().Where(followed).Count(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -64,7 +64,7 @@ func TestDatesAreRecomputed(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		a, err := d.Read().Arrival.Get(t.Context(), "rsv_0007")
+		a, err := d.View(t.Context()).Arrival.Get(t.Context(), "rsv_0007")
 		if err != nil || !a.AgainAt.Before(later) {
 			t.Errorf("looked at again at %v: %v", a.AgainAt, err)
 		}

@@ -161,7 +161,7 @@ func TestDispatcherAtLeastOnce(t *testing.T) {
 // undelivered counts the events that the main cursor of a subscriber has not passed.
 func undelivered(t *testing.T, d *db.DB, subscriber string) int {
 	t.Helper()
-	return d.Read().Event.Query().Where(entevent.Or(entevent.PositionIsNil(), entevent.PositionGT(cursors(t, d, subscriber)[0].Position))).CountX(t.Context())
+	return d.View(t.Context()).Event.Query().Where(entevent.Or(entevent.PositionIsNil(), entevent.PositionGT(cursors(t, d, subscriber)[0].Position))).CountX(t.Context())
 }
 
 func cursors(t *testing.T, d *db.DB, subscriber string) []*event.Cursor {

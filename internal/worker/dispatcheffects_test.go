@@ -175,7 +175,7 @@ func TestLowerIDCommitsLater(t *testing.T) {
 	}
 	x.Wake()
 	s.until(t, func(seen map[string][]int64) bool { return len(seen["rsv_late"]) == 1 })
-	rows := d.Read().Event.Query().Order(entevent.ByID()).AllX(t.Context())
+	rows := d.View(t.Context()).Event.Query().Order(entevent.ByID()).AllX(t.Context())
 	if len(rows) != 2 || rows[0].Subject != "rsv_late" || *rows[0].Position <= *rows[1].Position {
 		t.Errorf("%v, want the lower id at the higher position", rows)
 	}

@@ -34,7 +34,7 @@ func TestGroupGrowsAndMoves(t *testing.T) {
 		p.settle()
 		p.wantMails("another address", "invitation ana@example.com", "invitation ana@example.com", "invitation bea@example.com")
 		p.wantLinks("another address", 2, 1, 3)
-		if n, err := p.d.Read().GuestLink.Query().Where(guestlink.RevokedAtIsNil()).Count(p.Context()); err != nil || n != 3 {
+		if n, err := p.d.View(p.Context()).GuestLink.Query().Where(guestlink.RevokedAtIsNil()).Count(p.Context()); err != nil || n != 3 {
 			p.Errorf("%d valid links, %v; want those of the present address", n, err)
 		}
 	})
@@ -62,7 +62,7 @@ func TestReminderOfAGroup(t *testing.T) {
 		p.settle()
 		p.deliver()
 		done := map[string]string{}
-		rows, err := p.d.Read().Reservation.Query().All(p.Context())
+		rows, err := p.d.View(p.Context()).Reservation.Query().All(p.Context())
 		if err != nil {
 			p.Fatal(err)
 		}

@@ -94,7 +94,7 @@ func TestInvitedAgain(t *testing.T) {
 		p.wantMails("an address that returns", "invitation ana@example.com", "invitation bea@example.com", "invitation ana@example.com")
 		p.change("1", "ana@example.com", 5*day, canceled)
 		p.invite()
-		if n, err := p.d.Read().GuestLink.Query().Where(guestlink.RevokedAtIsNil()).Count(p.Context()); err != nil || n != 0 {
+		if n, err := p.d.View(p.Context()).GuestLink.Query().Where(guestlink.RevokedAtIsNil()).Count(p.Context()); err != nil || n != 0 {
 			p.Errorf("%d valid links of a canceled stay, %v", n, err)
 		}
 		p.change("1", "ana@example.com", 5*day)
@@ -141,10 +141,10 @@ func TestFormerAddressEndsAtOnce(t *testing.T) {
 		dbtest.Insert(p, p.d, "guest_sessions", dbtest.Values{"id": "ses_kiosk", "property_id": "prp_one", "reservation_id": p.only(), "origin": guest.OriginDoor, "mac": []byte("kiosk"), "expires_at": p.clock.Now().Add(9 * day)})
 		p.change("1", "new@example.com", 5*day)
 		p.invite()
-		if n, err := p.d.Read().GuestLink.Query().Where(guestlink.RevokedAtIsNil()).Count(p.Context()); err != nil || n != 0 {
+		if n, err := p.d.View(p.Context()).GuestLink.Query().Where(guestlink.RevokedAtIsNil()).Count(p.Context()); err != nil || n != 0 {
 			p.Errorf("%d valid links at the former address, %v", n, err)
 		}
-		ended, err := p.d.Read().GuestSession.Query().Where(guestsession.RevokedAtNotNil()).IDs(p.Context())
+		ended, err := p.d.View(p.Context()).GuestSession.Query().Where(guestsession.RevokedAtNotNil()).IDs(p.Context())
 		if err != nil || len(ended) != 1 || ended[0] != "ses_old" {
 			p.Errorf("the ended sessions are %v, %v; want that of the former address", ended, err)
 		}
@@ -154,7 +154,7 @@ func TestFormerAddressEndsAtOnce(t *testing.T) {
 // only returns the id of the only reservation.
 func (p *post) only() string {
 	p.Helper()
-	id, err := p.d.Read().Reservation.Query().OnlyID(p.Context())
+	id, err := p.d.View(p.Context()).Reservation.Query().OnlyID(p.Context())
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -221,10 +221,10 @@ func TestChangedAddressIsInvited(t *testing.T) {
 		p.wantMails("after the change", "invitation old@example.com", "invitation new@example.com")
 		for revoked, where := range map[bool]func() (int, error){
 			true: func() (int, error) {
-				return p.d.Read().GuestLink.Query().Where(guestlink.RevokedAtNotNil()).Count(p.Context())
+				return p.d.View(p.Context()).GuestLink.Query().Where(guestlink.RevokedAtNotNil()).Count(p.Context())
 			},
 			false: func() (int, error) {
-				return p.d.Read().GuestLink.Query().Where(guestlink.RevokedAtIsNil()).Count(p.Context())
+				return p.d.View(p.Context()).GuestLink.Query().Where(guestlink.RevokedAtIsNil()).Count(p.Context())
 			},
 		} {
 			if n, err := where(); err != nil || n != 1 {

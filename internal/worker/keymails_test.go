@@ -30,7 +30,7 @@ func (p *post) room(id, name string) {
 // publish delivers all events to the subscriber.
 func (p *post) publish() {
 	p.Helper()
-	rows, err := p.d.Read().Event.Query().All(p.Context())
+	rows, err := p.d.View(p.Context()).Event.Query().All(p.Context())
 	if err != nil {
 		p.Fatal(err)
 	}

@@ -115,7 +115,7 @@ func TestAddressChangesWhileAMailIsRendered(t *testing.T) {
 		if err := p.mails.putInMailbox(p.Context(), row, former); !errors.Is(err, errOutdated) {
 			p.Errorf("a mail to the former address is in the mailbox: %v", err)
 		}
-		if n, err := p.d.Read().GuestLink.Query().Count(p.Context()); err != nil || n != 0 {
+		if n, err := p.d.View(p.Context()).GuestLink.Query().Count(p.Context()); err != nil || n != 0 {
 			p.Errorf("%d links, %v", n, err)
 		}
 		if row := p.deliver()[0]; row.State != string(mail.InBox) || p.text(row).To != "bea@example.com" {

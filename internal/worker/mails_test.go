@@ -98,7 +98,7 @@ func (p *post) deliver() []*ent.Mail {
 
 func (p *post) all() []*ent.Mail {
 	p.Helper()
-	rows, err := p.d.Read().Mail.Query().Order(entmail.ByID()).All(p.Context())
+	rows, err := p.d.View(p.Context()).Mail.Query().Order(entmail.ByID()).All(p.Context())
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestInvitationIsInTheMailbox(t *testing.T) {
 		if !keyring.IsToken(secret, keyring.GuestLink) || !strings.Contains(text.HTML, url.PathEscape(secret)) {
 			t.Errorf("link %q in %s", secret, text.Text)
 		}
-		if n, err := p.d.Read().GuestLink.Query().Count(t.Context()); err != nil || n != 1 {
+		if n, err := p.d.View(t.Context()).GuestLink.Query().Count(t.Context()); err != nil || n != 1 {
 			t.Errorf("%d links, %v", n, err)
 		}
 		p.clock.Advance(7 * 24 * time.Hour)

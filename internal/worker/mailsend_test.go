@@ -84,7 +84,7 @@ func TestMailServerGetsMail(t *testing.T) {
 				if len(got) != 1 || header(got[0], "Message-ID") != "<"+row.ID+"@hostel.example>" || !strings.Contains(got[0], "text/html") {
 					p.Errorf("received: %s", got)
 				}
-				if n, err := p.d.Read().GuestLink.Query().Count(p.Context()); err != nil || n != 1 {
+				if n, err := p.d.View(p.Context()).GuestLink.Query().Count(p.Context()); err != nil || n != 1 {
 					p.Errorf("%d links, %v", n, err)
 				}
 			})
@@ -116,7 +116,7 @@ func TestMailIsRetried(t *testing.T) {
 		if taken := s.Received(); row.State != string(mail.Sent) || row.Attempts != 3 || len(taken) != 1 {
 			p.Errorf("state %s after %d attempts, %d received", row.State, row.Attempts, len(taken))
 		}
-		if n, err := p.d.Read().GuestLink.Query().Count(p.Context()); err != nil || n != 1 {
+		if n, err := p.d.View(p.Context()).GuestLink.Query().Count(p.Context()); err != nil || n != 1 {
 			p.Errorf("%d links, %v", n, err)
 		}
 		if len(p.notices()) != 0 {

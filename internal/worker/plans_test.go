@@ -49,7 +49,7 @@ func TestDuePlansAreMade(t *testing.T) {
 		if err := plans.Sweep().Run(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
-		due, err := d.Read().Reservation.Query().Where(reservation.PlanDueAtNotNil()).All(t.Context())
+		due, err := d.View(t.Context()).Reservation.Query().Where(reservation.PlanDueAtNotNil()).All(t.Context())
 		if err != nil || len(due) != 1 || due[0].ID != "rsv_2" || !due[0].PlanDueAt.After(d.Clock().Now()) {
 			t.Errorf("%v, %v", due, err)
 		}

@@ -120,7 +120,7 @@ func (w *spacesJob) Work(ctx context.Context, job *river.Job[jobs.ReadSpaces]) e
 
 // wasReadSince reports whether the spaces were read successfully since the job was enqueued.
 func (w *spacesJob) wasReadSince(ctx context.Context, job *river.Job[jobs.ReadSpaces]) (bool, error) {
-	row, err := w.readings.Spaces.DB.Read().Integration.Query().
+	row, err := w.readings.Spaces.DB.View(ctx).Integration.Query().
 		Where(integration.PropertyID(job.Args.PropertyID), integration.ID(job.Args.IntegrationID)).Only(ctx)
 	if ent.IsNotFound(err) {
 		return true, nil

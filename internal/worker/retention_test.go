@@ -42,7 +42,7 @@ func TestRetentionContinues(t *testing.T) {
 		})
 		r := Retention{Log: slog.New(slog.DiscardHandler),
 			Reservations: reservation.Service{Keys: dbtest.Keys(t, d, "prp_one"), Keep: 30 * 24 * time.Hour}}
-		left := func() int { return d.Read().Reservation.Query().CountX(t.Context()) }
+		left := func() int { return d.View(t.Context()).Reservation.Query().CountX(t.Context()) }
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- r.Sweep().Run(ctx, d) }()
@@ -52,7 +52,7 @@ func TestRetentionContinues(t *testing.T) {
 		<-done
 		expect := func(n int) {
 			t.Helper()
-			view, ctx := d.Read(), t.Context()
+			view, ctx := d.View(t.Context()), t.Context()
 			got := []int{view.Reservation.Query().CountX(ctx), view.Grant.Query().CountX(ctx), view.Event.Query().CountX(ctx), stays - view.Tombstone.Query().CountX(ctx)}
 			if want := []int{n, n, n, n}; fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("stays, access, events, and stays without a tombstone: %v, want %v", got, want)

@@ -82,14 +82,14 @@ func TestReadSpaces(t *testing.T) {
 		if r, err := s.Read(t.Context(), "prp_one", "int_one"); err != nil || !fault.Has(fault.Err(r.Failure), "partnerUnavailable") {
 			t.Errorf("not called: %+v, %v", r, err)
 		}
-		failing := d.Read().Event.Query().Where(entevent.Kind(string(event.EndpointFailing))).CountX(t.Context())
-		if e := d.Read().Endpoint.Query().OnlyX(t.Context()); e.Failures != 4 || failing != 1 {
+		failing := d.View(t.Context()).Event.Query().Where(entevent.Kind(string(event.EndpointFailing))).CountX(t.Context())
+		if e := d.View(t.Context()).Endpoint.Query().OnlyX(t.Context()); e.Failures != 4 || failing != 1 {
 			t.Errorf("%d failures, %d events of it, want 4 and 1", e.Failures, failing)
 		}
-		if in := d.Read().Integration.Query().OnlyX(t.Context()); in.SpacesFailures != 4 {
+		if in := d.View(t.Context()).Integration.Query().OnlyX(t.Context()); in.SpacesFailures != 4 {
 			t.Errorf("%d failures in a row, want the 4 calls that were made", in.SpacesFailures)
 		}
-		if n := d.Read().PartnerSpace.Query().CountX(t.Context()); n != 1 {
+		if n := d.View(t.Context()).PartnerSpace.Query().CountX(t.Context()); n != 1 {
 			t.Errorf("%d spaces listed after failures, want the 1 there was", n)
 		}
 		if _, err := s.Read(t.Context(), "prp_one", "int_two"); !fault.Has(err, fault.EndpointNotFound) {
@@ -189,7 +189,7 @@ func TestReadSpacesStops(t *testing.T) {
 	if err := <-result; !fault.Has(err, fault.UnavailableReason) {
 		t.Errorf("stopped with %v", err)
 	}
-	if e := d.Read().Endpoint.Query().OnlyX(t.Context()); e.Failures != 0 {
+	if e := d.View(t.Context()).Endpoint.Query().OnlyX(t.Context()); e.Failures != 0 {
 		t.Error("our own stop was held against the partner")
 	}
 	if _, err := s.Read(t.Context(), "prp_one", "int_one"); !fault.Has(err, fault.UnavailableReason) {

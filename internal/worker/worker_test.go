@@ -85,7 +85,7 @@ func TestExpireIdempotencyKeys(t *testing.T) {
 		if err := inBatches(t.Context(), d, sweepBatch, deleteExpiredAnswers); err != nil {
 			t.Fatal(err)
 		}
-		if n := d.Read().Idempotency.Query().CountX(t.Context()); n != 6 {
+		if n := d.View(t.Context()).Idempotency.Query().CountX(t.Context()); n != 6 {
 			t.Errorf("%d keys left, want the 6 whose time is not over", n)
 		}
 	})

@@ -173,7 +173,7 @@ func TestCreatePropertyRefusesWrongSettings(t *testing.T) {
 		if diff := cmp.Diff([]string{"settings.timeZone", "settings.name"}, paths); diff != "" {
 			t.Error(diff)
 		}
-		if n := o.d.Read().PropertyKey.Query().CountX(o.Context()); n > 2 {
+		if n := o.d.View(o.Context()).PropertyKey.Query().CountX(o.Context()); n > 2 {
 			t.Errorf("%d keys, of which the installation's are two", n)
 		}
 	})
@@ -270,7 +270,7 @@ func TestDeleteProperty(t *testing.T) {
 		}
 		refused(del("house"))(o.T, "a wrong name", fault.InvalidFields)
 		refused(del(name))(o.T, "with a code on a lock", fault.CodesOnLocks)
-		if n := o.d.Read().Token.Query().CountX(o.ctx); n != 1 {
+		if n := o.d.View(o.ctx).Token.Query().CountX(o.ctx); n != 1 {
 			o.T.Errorf("%d tokens after a refusal, want 1", n)
 		}
 		err := o.d.Write(o.ctx, func(tx *db.Tx) error { return tx.Slot.UpdateOneID("slt_1").SetEvidence("removed").Exec(tx.Context()) })

@@ -110,7 +110,7 @@ func (d *service) effect(tx *db.Tx) (*partnerv1.UpsertReservationResponse, error
 // stored counts the committed effects.
 func (d *service) stored() int {
 	d.t.Helper()
-	all, err := d.db.Read().Secret.Query().IDs(d.t.Context())
+	all, err := d.db.View(d.t.Context()).Secret.Query().IDs(d.t.Context())
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestAFailedChangeLeavesTheKeyFree(t *testing.T) {
 		if !errors.Is(err, away) || d.stored() != 0 {
 			t.Fatalf("%v, %d effects", err, d.stored())
 		}
-		if n, err := d.db.Read().Idempotency.Query().Count(t.Context()); err != nil || n != 0 {
+		if n, err := d.db.View(t.Context()).Idempotency.Query().Count(t.Context()); err != nil || n != 0 {
 			t.Errorf("%d keys, %v", n, err)
 		}
 		if a, err := d.call(ctx, upsert, request("2")); err != nil || a.GetData().GetId() != "effect-2" {
@@ -355,7 +355,7 @@ func TestRequestHashIsKeyed(t *testing.T) {
 			t.Fatal(err)
 		}
 		plain := sha256.Sum256(raw)
-		row := d.db.Read().Idempotency.Query().OnlyX(t.Context())
+		row := d.db.View(t.Context()).Idempotency.Query().OnlyX(t.Context())
 		if bytes.Equal(row.RequestHash, plain[:]) {
 			t.Error("the plain hash of the request is stored")
 		}

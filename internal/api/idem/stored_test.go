@@ -31,7 +31,7 @@ func TestAnswersAreStoredWithoutSecrets(t *testing.T) {
 		if _, err := d.call(ctx, upsert, request("1")); err != nil {
 			t.Fatal(err)
 		}
-		row, err := d.db.Read().Idempotency.Query().Only(t.Context())
+		row, err := d.db.View(t.Context()).Idempotency.Query().Only(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

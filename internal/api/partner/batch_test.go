@@ -86,7 +86,7 @@ func TestBatchItemsAreIndependent(t *testing.T) {
 		if diff := cmp.Diff([]string{"NB 400 invalidFields", "NC 404 spaceNotFound", " 400 invalidFields"}, failed); diff != "" {
 			t.Error(diff)
 		}
-		stored, err := d.Read().Reservation.Query().Count(t.Context())
+		stored, err := d.View(t.Context()).Reservation.Query().Count(t.Context())
 		if err != nil || stored != 2 {
 			t.Errorf("%d stored, %v", stored, err)
 		}
@@ -112,7 +112,7 @@ func TestInternalErrorFailsTheBatch(t *testing.T) {
 		if err == nil {
 			t.Error("a defect was answered as a failure of one item")
 		}
-		if n, err := d.Read().Reservation.Query().Count(t.Context()); err != nil || n != 0 {
+		if n, err := d.View(t.Context()).Reservation.Query().Count(t.Context()); err != nil || n != 0 {
 			t.Errorf("%d stored, %v", n, err)
 		}
 	})

@@ -143,7 +143,7 @@ func (h *testProperty) store(looks []*readiness.Check) {
 // notice that is not resolved.
 func (h *testProperty) is(minutes int, verdict, open string, notices int) {
 	h.Helper()
-	a, err := h.db.Read().Arrival.Query().Where(entarrival.ID(h.guest)).All(h.Context())
+	a, err := h.db.View(h.Context()).Arrival.Query().Where(entarrival.ID(h.guest)).All(h.Context())
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func (h *testProperty) is(minutes int, verdict, open string, notices int) {
 	} else if len(a) != 1 || a[0].Minutes != minutes || a[0].Verdict != verdict {
 		h.Errorf("arrival %v, want %s at %d", a, verdict, minutes)
 	}
-	all, err := h.db.Read().Notice.Query().Where(entnotice.Subject(h.guest)).All(h.Context())
+	all, err := h.db.View(h.Context()).Notice.Query().Where(entnotice.Subject(h.guest)).All(h.Context())
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func TestEnqueueDueArrivals(t *testing.T) {
 		}
 		expected := func() int {
 			h.Helper()
-			n, err := h.db.Read().Arrival.Query().Count(h.Context())
+			n, err := h.db.View(h.Context()).Arrival.Query().Count(h.Context())
 			if err != nil {
 				h.Fatal(err)
 			}

@@ -42,7 +42,7 @@ func TestStatementsAreWatched(t *testing.T) {
 			t.Errorf("in a change: %q", seen)
 		}
 		seen = Statements(t, nil, func() {
-			if _, err := d.Read().Reservation.Query().Where(reservation.PropertyID("prp_1")).Exist(t.Context()); err != nil {
+			if _, err := d.View(t.Context()).Reservation.Query().Where(reservation.PropertyID("prp_1")).Exist(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
