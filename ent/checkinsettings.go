@@ -53,6 +53,12 @@ type CheckInSettings struct {
 	Address string `json:"address,omitempty"`
 	// Directions holds the value of the "directions" field.
 	Directions string `json:"directions,omitempty"`
+	// The texts that guests read in other languages than the default one, by BCP 47 tag.
+	Texts map[string]schema.LocalTexts `json:"texts,omitempty"`
+	// How long a reservation is kept after its end; 0: as long as the installation keeps it.
+	KeepStayDays int `json:"keep_stay_days,omitempty"`
+	// How long messages with guests are kept after the end of the stay; 0: with the reservation.
+	MessageDays int `json:"message_days,omitempty"`
 	// WhoFills holds the value of the "who_fills" field.
 	WhoFills string `json:"who_fills,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
@@ -65,9 +71,9 @@ func (*CheckInSettings) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case checkinsettings.FieldFields, checkinsettings.FieldMandatoryGroups, checkinsettings.FieldOftenCountries:
+		case checkinsettings.FieldFields, checkinsettings.FieldMandatoryGroups, checkinsettings.FieldOftenCountries, checkinsettings.FieldTexts:
 			values[i] = new([]byte)
-		case checkinsettings.FieldInviteDays, checkinsettings.FieldRemindDays, checkinsettings.FieldKioskOfflineMinutes:
+		case checkinsettings.FieldInviteDays, checkinsettings.FieldRemindDays, checkinsettings.FieldKioskOfflineMinutes, checkinsettings.FieldKeepStayDays, checkinsettings.FieldMessageDays:
 			values[i] = new(sql.NullInt64)
 		case checkinsettings.FieldID, checkinsettings.FieldPropertyID, checkinsettings.FieldRule, checkinsettings.FieldIdentityCheck, checkinsettings.FieldSignature, checkinsettings.FieldHouseRules, checkinsettings.FieldStaffEmail, checkinsettings.FieldDeskPhone, checkinsettings.FieldLanguage, checkinsettings.FieldAccent, checkinsettings.FieldAddress, checkinsettings.FieldDirections, checkinsettings.FieldWhoFills:
 			values[i] = new(sql.NullString)
@@ -202,6 +208,26 @@ func (_m *CheckInSettings) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Directions = value.String
 			}
+		case checkinsettings.FieldTexts:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field texts", values[i])
+			} else if value != nil && len(*value) > 0 {
+				if err := json.Unmarshal(*value, &_m.Texts); err != nil {
+					return fmt.Errorf("unmarshal field texts: %w", err)
+				}
+			}
+		case checkinsettings.FieldKeepStayDays:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field keep_stay_days", values[i])
+			} else if value.Valid {
+				_m.KeepStayDays = int(value.Int64)
+			}
+		case checkinsettings.FieldMessageDays:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field message_days", values[i])
+			} else if value.Valid {
+				_m.MessageDays = int(value.Int64)
+			}
 		case checkinsettings.FieldWhoFills:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field who_fills", values[i])
@@ -300,6 +326,15 @@ func (_m *CheckInSettings) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("directions=")
 	builder.WriteString(_m.Directions)
+	builder.WriteString(", ")
+	builder.WriteString("texts=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Texts))
+	builder.WriteString(", ")
+	builder.WriteString("keep_stay_days=")
+	builder.WriteString(fmt.Sprintf("%v", _m.KeepStayDays))
+	builder.WriteString(", ")
+	builder.WriteString("message_days=")
+	builder.WriteString(fmt.Sprintf("%v", _m.MessageDays))
 	builder.WriteString(", ")
 	builder.WriteString("who_fills=")
 	builder.WriteString(_m.WhoFills)

@@ -227,6 +227,40 @@ func (_c *CheckInSettingsCreate) SetNillableDirections(v *string) *CheckInSettin
 	return _c
 }
 
+// SetTexts sets the "texts" field.
+func (_c *CheckInSettingsCreate) SetTexts(v map[string]schema.LocalTexts) *CheckInSettingsCreate {
+	_c.mutation.SetTexts(v)
+	return _c
+}
+
+// SetKeepStayDays sets the "keep_stay_days" field.
+func (_c *CheckInSettingsCreate) SetKeepStayDays(v int) *CheckInSettingsCreate {
+	_c.mutation.SetKeepStayDays(v)
+	return _c
+}
+
+// SetNillableKeepStayDays sets the "keep_stay_days" field if the given value is not nil.
+func (_c *CheckInSettingsCreate) SetNillableKeepStayDays(v *int) *CheckInSettingsCreate {
+	if v != nil {
+		_c.SetKeepStayDays(*v)
+	}
+	return _c
+}
+
+// SetMessageDays sets the "message_days" field.
+func (_c *CheckInSettingsCreate) SetMessageDays(v int) *CheckInSettingsCreate {
+	_c.mutation.SetMessageDays(v)
+	return _c
+}
+
+// SetNillableMessageDays sets the "message_days" field if the given value is not nil.
+func (_c *CheckInSettingsCreate) SetNillableMessageDays(v *int) *CheckInSettingsCreate {
+	if v != nil {
+		_c.SetMessageDays(*v)
+	}
+	return _c
+}
+
 // SetWhoFills sets the "who_fills" field.
 func (_c *CheckInSettingsCreate) SetWhoFills(v string) *CheckInSettingsCreate {
 	_c.mutation.SetWhoFills(v)
@@ -348,6 +382,14 @@ func (_c *CheckInSettingsCreate) defaults() {
 		v := checkinsettings.DefaultDirections
 		_c.mutation.SetDirections(v)
 	}
+	if _, ok := _c.mutation.KeepStayDays(); !ok {
+		v := checkinsettings.DefaultKeepStayDays
+		_c.mutation.SetKeepStayDays(v)
+	}
+	if _, ok := _c.mutation.MessageDays(); !ok {
+		v := checkinsettings.DefaultMessageDays
+		_c.mutation.SetMessageDays(v)
+	}
 	if _, ok := _c.mutation.WhoFills(); !ok {
 		v := checkinsettings.DefaultWhoFills
 		_c.mutation.SetWhoFills(v)
@@ -456,6 +498,12 @@ func (_c *CheckInSettingsCreate) check() error {
 		if err := checkinsettings.DirectionsValidator(v); err != nil {
 			return &ValidationError{Name: "directions", err: fmt.Errorf(`ent: validator failed for field "CheckInSettings.directions": %w`, err)}
 		}
+	}
+	if _, ok := _c.mutation.KeepStayDays(); !ok {
+		return &ValidationError{Name: "keep_stay_days", err: errors.New(`ent: missing required field "CheckInSettings.keep_stay_days"`)}
+	}
+	if _, ok := _c.mutation.MessageDays(); !ok {
+		return &ValidationError{Name: "message_days", err: errors.New(`ent: missing required field "CheckInSettings.message_days"`)}
 	}
 	if _, ok := _c.mutation.WhoFills(); !ok {
 		return &ValidationError{Name: "who_fills", err: errors.New(`ent: missing required field "CheckInSettings.who_fills"`)}
@@ -575,6 +623,18 @@ func (_c *CheckInSettingsCreate) createSpec() (*CheckInSettings, *sqlgraph.Creat
 	if value, ok := _c.mutation.Directions(); ok {
 		_spec.SetField(checkinsettings.FieldDirections, field.TypeString, value)
 		_node.Directions = value
+	}
+	if value, ok := _c.mutation.Texts(); ok {
+		_spec.SetField(checkinsettings.FieldTexts, field.TypeJSON, value)
+		_node.Texts = value
+	}
+	if value, ok := _c.mutation.KeepStayDays(); ok {
+		_spec.SetField(checkinsettings.FieldKeepStayDays, field.TypeInt, value)
+		_node.KeepStayDays = value
+	}
+	if value, ok := _c.mutation.MessageDays(); ok {
+		_spec.SetField(checkinsettings.FieldMessageDays, field.TypeInt, value)
+		_node.MessageDays = value
 	}
 	if value, ok := _c.mutation.WhoFills(); ok {
 		_spec.SetField(checkinsettings.FieldWhoFills, field.TypeString, value)

@@ -287,6 +287,60 @@ func (_u *CheckInSettingsUpdate) SetNillableDirections(v *string) *CheckInSettin
 	return _u
 }
 
+// SetTexts sets the "texts" field.
+func (_u *CheckInSettingsUpdate) SetTexts(v map[string]schema.LocalTexts) *CheckInSettingsUpdate {
+	_u.mutation.SetTexts(v)
+	return _u
+}
+
+// ClearTexts clears the value of the "texts" field.
+func (_u *CheckInSettingsUpdate) ClearTexts() *CheckInSettingsUpdate {
+	_u.mutation.ClearTexts()
+	return _u
+}
+
+// SetKeepStayDays sets the "keep_stay_days" field.
+func (_u *CheckInSettingsUpdate) SetKeepStayDays(v int) *CheckInSettingsUpdate {
+	_u.mutation.ResetKeepStayDays()
+	_u.mutation.SetKeepStayDays(v)
+	return _u
+}
+
+// SetNillableKeepStayDays sets the "keep_stay_days" field if the given value is not nil.
+func (_u *CheckInSettingsUpdate) SetNillableKeepStayDays(v *int) *CheckInSettingsUpdate {
+	if v != nil {
+		_u.SetKeepStayDays(*v)
+	}
+	return _u
+}
+
+// AddKeepStayDays adds value to the "keep_stay_days" field.
+func (_u *CheckInSettingsUpdate) AddKeepStayDays(v int) *CheckInSettingsUpdate {
+	_u.mutation.AddKeepStayDays(v)
+	return _u
+}
+
+// SetMessageDays sets the "message_days" field.
+func (_u *CheckInSettingsUpdate) SetMessageDays(v int) *CheckInSettingsUpdate {
+	_u.mutation.ResetMessageDays()
+	_u.mutation.SetMessageDays(v)
+	return _u
+}
+
+// SetNillableMessageDays sets the "message_days" field if the given value is not nil.
+func (_u *CheckInSettingsUpdate) SetNillableMessageDays(v *int) *CheckInSettingsUpdate {
+	if v != nil {
+		_u.SetMessageDays(*v)
+	}
+	return _u
+}
+
+// AddMessageDays adds value to the "message_days" field.
+func (_u *CheckInSettingsUpdate) AddMessageDays(v int) *CheckInSettingsUpdate {
+	_u.mutation.AddMessageDays(v)
+	return _u
+}
+
 // SetWhoFills sets the "who_fills" field.
 func (_u *CheckInSettingsUpdate) SetWhoFills(v string) *CheckInSettingsUpdate {
 	_u.mutation.SetWhoFills(v)
@@ -491,6 +545,24 @@ func (_u *CheckInSettingsUpdate) sqlSave(ctx context.Context) (_node int, err er
 	}
 	if value, ok := _u.mutation.Directions(); ok {
 		_spec.SetField(checkinsettings.FieldDirections, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.Texts(); ok {
+		_spec.SetField(checkinsettings.FieldTexts, field.TypeJSON, value)
+	}
+	if _u.mutation.TextsCleared() {
+		_spec.ClearField(checkinsettings.FieldTexts, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.KeepStayDays(); ok {
+		_spec.SetField(checkinsettings.FieldKeepStayDays, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedKeepStayDays(); ok {
+		_spec.AddField(checkinsettings.FieldKeepStayDays, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.MessageDays(); ok {
+		_spec.SetField(checkinsettings.FieldMessageDays, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedMessageDays(); ok {
+		_spec.AddField(checkinsettings.FieldMessageDays, field.TypeInt, value)
 	}
 	if value, ok := _u.mutation.WhoFills(); ok {
 		_spec.SetField(checkinsettings.FieldWhoFills, field.TypeString, value)
@@ -774,6 +846,60 @@ func (_u *CheckInSettingsUpdateOne) SetNillableDirections(v *string) *CheckInSet
 	return _u
 }
 
+// SetTexts sets the "texts" field.
+func (_u *CheckInSettingsUpdateOne) SetTexts(v map[string]schema.LocalTexts) *CheckInSettingsUpdateOne {
+	_u.mutation.SetTexts(v)
+	return _u
+}
+
+// ClearTexts clears the value of the "texts" field.
+func (_u *CheckInSettingsUpdateOne) ClearTexts() *CheckInSettingsUpdateOne {
+	_u.mutation.ClearTexts()
+	return _u
+}
+
+// SetKeepStayDays sets the "keep_stay_days" field.
+func (_u *CheckInSettingsUpdateOne) SetKeepStayDays(v int) *CheckInSettingsUpdateOne {
+	_u.mutation.ResetKeepStayDays()
+	_u.mutation.SetKeepStayDays(v)
+	return _u
+}
+
+// SetNillableKeepStayDays sets the "keep_stay_days" field if the given value is not nil.
+func (_u *CheckInSettingsUpdateOne) SetNillableKeepStayDays(v *int) *CheckInSettingsUpdateOne {
+	if v != nil {
+		_u.SetKeepStayDays(*v)
+	}
+	return _u
+}
+
+// AddKeepStayDays adds value to the "keep_stay_days" field.
+func (_u *CheckInSettingsUpdateOne) AddKeepStayDays(v int) *CheckInSettingsUpdateOne {
+	_u.mutation.AddKeepStayDays(v)
+	return _u
+}
+
+// SetMessageDays sets the "message_days" field.
+func (_u *CheckInSettingsUpdateOne) SetMessageDays(v int) *CheckInSettingsUpdateOne {
+	_u.mutation.ResetMessageDays()
+	_u.mutation.SetMessageDays(v)
+	return _u
+}
+
+// SetNillableMessageDays sets the "message_days" field if the given value is not nil.
+func (_u *CheckInSettingsUpdateOne) SetNillableMessageDays(v *int) *CheckInSettingsUpdateOne {
+	if v != nil {
+		_u.SetMessageDays(*v)
+	}
+	return _u
+}
+
+// AddMessageDays adds value to the "message_days" field.
+func (_u *CheckInSettingsUpdateOne) AddMessageDays(v int) *CheckInSettingsUpdateOne {
+	_u.mutation.AddMessageDays(v)
+	return _u
+}
+
 // SetWhoFills sets the "who_fills" field.
 func (_u *CheckInSettingsUpdateOne) SetWhoFills(v string) *CheckInSettingsUpdateOne {
 	_u.mutation.SetWhoFills(v)
@@ -1008,6 +1134,24 @@ func (_u *CheckInSettingsUpdateOne) sqlSave(ctx context.Context) (_node *CheckIn
 	}
 	if value, ok := _u.mutation.Directions(); ok {
 		_spec.SetField(checkinsettings.FieldDirections, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.Texts(); ok {
+		_spec.SetField(checkinsettings.FieldTexts, field.TypeJSON, value)
+	}
+	if _u.mutation.TextsCleared() {
+		_spec.ClearField(checkinsettings.FieldTexts, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.KeepStayDays(); ok {
+		_spec.SetField(checkinsettings.FieldKeepStayDays, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedKeepStayDays(); ok {
+		_spec.AddField(checkinsettings.FieldKeepStayDays, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.MessageDays(); ok {
+		_spec.SetField(checkinsettings.FieldMessageDays, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedMessageDays(); ok {
+		_spec.AddField(checkinsettings.FieldMessageDays, field.TypeInt, value)
 	}
 	if value, ok := _u.mutation.WhoFills(); ok {
 		_spec.SetField(checkinsettings.FieldWhoFills, field.TypeString, value)

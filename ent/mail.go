@@ -40,8 +40,8 @@ type Mail struct {
 	Attempts int `json:"attempts,omitempty"`
 	// Failure holds the value of the "failure" field.
 	Failure string `json:"failure,omitempty"`
-	// What the mail server said.
-	Answer string `json:"answer,omitempty"`
+	// What the mail server answered. It may repeat a part of an address.
+	Reply []byte `json:"reply,omitempty"`
 	// Of a mail in the mailbox: sealed with the property's key.
 	Text []byte `json:"text,omitempty"`
 	// SentAt holds the value of the "sent_at" field.
@@ -56,11 +56,11 @@ func (*Mail) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case mail.FieldAddress, mail.FieldAddressMAC, mail.FieldParameters, mail.FieldText:
+		case mail.FieldAddress, mail.FieldAddressMAC, mail.FieldParameters, mail.FieldReply, mail.FieldText:
 			values[i] = new([]byte)
 		case mail.FieldAttempts:
 			values[i] = new(sql.NullInt64)
-		case mail.FieldID, mail.FieldPropertyID, mail.FieldKind, mail.FieldReservationID, mail.FieldGuestID, mail.FieldOnceKey, mail.FieldState, mail.FieldFailure, mail.FieldAnswer:
+		case mail.FieldID, mail.FieldPropertyID, mail.FieldKind, mail.FieldReservationID, mail.FieldGuestID, mail.FieldOnceKey, mail.FieldState, mail.FieldFailure:
 			values[i] = new(sql.NullString)
 		case mail.FieldSentAt, mail.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
@@ -154,11 +154,11 @@ func (_m *Mail) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Failure = value.String
 			}
-		case mail.FieldAnswer:
-			if value, ok := values[i].(*sql.NullString); !ok {
-				return fmt.Errorf("unexpected type %T for field answer", values[i])
-			} else if value.Valid {
-				_m.Answer = value.String
+		case mail.FieldReply:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field reply", values[i])
+			} else if value != nil {
+				_m.Reply = *value
 			}
 		case mail.FieldText:
 			if value, ok := values[i].(*[]byte); !ok {
@@ -250,8 +250,8 @@ func (_m *Mail) String() string {
 	builder.WriteString("failure=")
 	builder.WriteString(_m.Failure)
 	builder.WriteString(", ")
-	builder.WriteString("answer=")
-	builder.WriteString(_m.Answer)
+	builder.WriteString("reply=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Reply))
 	builder.WriteString(", ")
 	builder.WriteString("text=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Text))

@@ -134,17 +134,9 @@ func (_c *MailCreate) SetNillableFailure(v *string) *MailCreate {
 	return _c
 }
 
-// SetAnswer sets the "answer" field.
-func (_c *MailCreate) SetAnswer(v string) *MailCreate {
-	_c.mutation.SetAnswer(v)
-	return _c
-}
-
-// SetNillableAnswer sets the "answer" field if the given value is not nil.
-func (_c *MailCreate) SetNillableAnswer(v *string) *MailCreate {
-	if v != nil {
-		_c.SetAnswer(*v)
-	}
+// SetReply sets the "reply" field.
+func (_c *MailCreate) SetReply(v []byte) *MailCreate {
+	_c.mutation.SetReply(v)
 	return _c
 }
 
@@ -243,10 +235,6 @@ func (_c *MailCreate) defaults() {
 		v := mail.DefaultFailure
 		_c.mutation.SetFailure(v)
 	}
-	if _, ok := _c.mutation.Answer(); !ok {
-		v := mail.DefaultAnswer
-		_c.mutation.SetAnswer(v)
-	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		v := mail.DefaultCreatedAt()
 		_c.mutation.SetCreatedAt(v)
@@ -312,14 +300,6 @@ func (_c *MailCreate) check() error {
 	if v, ok := _c.mutation.Failure(); ok {
 		if err := mail.FailureValidator(v); err != nil {
 			return &ValidationError{Name: "failure", err: fmt.Errorf(`ent: validator failed for field "Mail.failure": %w`, err)}
-		}
-	}
-	if _, ok := _c.mutation.Answer(); !ok {
-		return &ValidationError{Name: "answer", err: errors.New(`ent: missing required field "Mail.answer"`)}
-	}
-	if v, ok := _c.mutation.Answer(); ok {
-		if err := mail.AnswerValidator(v); err != nil {
-			return &ValidationError{Name: "answer", err: fmt.Errorf(`ent: validator failed for field "Mail.answer": %w`, err)}
 		}
 	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
@@ -409,9 +389,9 @@ func (_c *MailCreate) createSpec() (*Mail, *sqlgraph.CreateSpec) {
 		_spec.SetField(mail.FieldFailure, field.TypeString, value)
 		_node.Failure = value
 	}
-	if value, ok := _c.mutation.Answer(); ok {
-		_spec.SetField(mail.FieldAnswer, field.TypeString, value)
-		_node.Answer = value
+	if value, ok := _c.mutation.Reply(); ok {
+		_spec.SetField(mail.FieldReply, field.TypeBytes, value)
+		_node.Reply = value
 	}
 	if value, ok := _c.mutation.Text(); ok {
 		_spec.SetField(mail.FieldText, field.TypeBytes, value)

@@ -108,17 +108,15 @@ func (_u *MailUpdate) SetNillableFailure(v *string) *MailUpdate {
 	return _u
 }
 
-// SetAnswer sets the "answer" field.
-func (_u *MailUpdate) SetAnswer(v string) *MailUpdate {
-	_u.mutation.SetAnswer(v)
+// SetReply sets the "reply" field.
+func (_u *MailUpdate) SetReply(v []byte) *MailUpdate {
+	_u.mutation.SetReply(v)
 	return _u
 }
 
-// SetNillableAnswer sets the "answer" field if the given value is not nil.
-func (_u *MailUpdate) SetNillableAnswer(v *string) *MailUpdate {
-	if v != nil {
-		_u.SetAnswer(*v)
-	}
+// ClearReply clears the value of the "reply" field.
+func (_u *MailUpdate) ClearReply() *MailUpdate {
+	_u.mutation.ClearReply()
 	return _u
 }
 
@@ -198,11 +196,6 @@ func (_u *MailUpdate) check() error {
 			return &ValidationError{Name: "failure", err: fmt.Errorf(`ent: validator failed for field "Mail.failure": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.Answer(); ok {
-		if err := mail.AnswerValidator(v); err != nil {
-			return &ValidationError{Name: "answer", err: fmt.Errorf(`ent: validator failed for field "Mail.answer": %w`, err)}
-		}
-	}
 	return nil
 }
 
@@ -254,8 +247,11 @@ func (_u *MailUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if value, ok := _u.mutation.Failure(); ok {
 		_spec.SetField(mail.FieldFailure, field.TypeString, value)
 	}
-	if value, ok := _u.mutation.Answer(); ok {
-		_spec.SetField(mail.FieldAnswer, field.TypeString, value)
+	if value, ok := _u.mutation.Reply(); ok {
+		_spec.SetField(mail.FieldReply, field.TypeBytes, value)
+	}
+	if _u.mutation.ReplyCleared() {
+		_spec.ClearField(mail.FieldReply, field.TypeBytes)
 	}
 	if value, ok := _u.mutation.Text(); ok {
 		_spec.SetField(mail.FieldText, field.TypeBytes, value)
@@ -370,17 +366,15 @@ func (_u *MailUpdateOne) SetNillableFailure(v *string) *MailUpdateOne {
 	return _u
 }
 
-// SetAnswer sets the "answer" field.
-func (_u *MailUpdateOne) SetAnswer(v string) *MailUpdateOne {
-	_u.mutation.SetAnswer(v)
+// SetReply sets the "reply" field.
+func (_u *MailUpdateOne) SetReply(v []byte) *MailUpdateOne {
+	_u.mutation.SetReply(v)
 	return _u
 }
 
-// SetNillableAnswer sets the "answer" field if the given value is not nil.
-func (_u *MailUpdateOne) SetNillableAnswer(v *string) *MailUpdateOne {
-	if v != nil {
-		_u.SetAnswer(*v)
-	}
+// ClearReply clears the value of the "reply" field.
+func (_u *MailUpdateOne) ClearReply() *MailUpdateOne {
+	_u.mutation.ClearReply()
 	return _u
 }
 
@@ -473,11 +467,6 @@ func (_u *MailUpdateOne) check() error {
 			return &ValidationError{Name: "failure", err: fmt.Errorf(`ent: validator failed for field "Mail.failure": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.Answer(); ok {
-		if err := mail.AnswerValidator(v); err != nil {
-			return &ValidationError{Name: "answer", err: fmt.Errorf(`ent: validator failed for field "Mail.answer": %w`, err)}
-		}
-	}
 	return nil
 }
 
@@ -546,8 +535,11 @@ func (_u *MailUpdateOne) sqlSave(ctx context.Context) (_node *Mail, err error) {
 	if value, ok := _u.mutation.Failure(); ok {
 		_spec.SetField(mail.FieldFailure, field.TypeString, value)
 	}
-	if value, ok := _u.mutation.Answer(); ok {
-		_spec.SetField(mail.FieldAnswer, field.TypeString, value)
+	if value, ok := _u.mutation.Reply(); ok {
+		_spec.SetField(mail.FieldReply, field.TypeBytes, value)
+	}
+	if _u.mutation.ReplyCleared() {
+		_spec.ClearField(mail.FieldReply, field.TypeBytes)
 	}
 	if value, ok := _u.mutation.Text(); ok {
 		_spec.SetField(mail.FieldText, field.TypeBytes, value)

@@ -6307,6 +6307,11 @@ type CheckInSettingsMutation struct {
 	accent                   *string
 	address                  *string
 	directions               *string
+	texts                    *map[string]schema.LocalTexts
+	keep_stay_days           *int
+	addkeep_stay_days        *int
+	message_days             *int
+	addmessage_days          *int
 	who_fills                *string
 	created_at               *time.Time
 	clearedFields            map[string]struct{}
@@ -7178,6 +7183,167 @@ func (m *CheckInSettingsMutation) ResetDirections() {
 	m.directions = nil
 }
 
+// SetTexts sets the "texts" field.
+func (m *CheckInSettingsMutation) SetTexts(mt map[string]schema.LocalTexts) {
+	m.texts = &mt
+}
+
+// Texts returns the value of the "texts" field in the mutation.
+func (m *CheckInSettingsMutation) Texts() (r map[string]schema.LocalTexts, exists bool) {
+	v := m.texts
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTexts returns the old "texts" field's value of the CheckInSettings entity.
+// If the CheckInSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CheckInSettingsMutation) OldTexts(ctx context.Context) (v map[string]schema.LocalTexts, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTexts is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTexts requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTexts: %w", err)
+	}
+	return oldValue.Texts, nil
+}
+
+// ClearTexts clears the value of the "texts" field.
+func (m *CheckInSettingsMutation) ClearTexts() {
+	m.texts = nil
+	m.clearedFields[checkinsettings.FieldTexts] = struct{}{}
+}
+
+// TextsCleared returns if the "texts" field was cleared in this mutation.
+func (m *CheckInSettingsMutation) TextsCleared() bool {
+	_, ok := m.clearedFields[checkinsettings.FieldTexts]
+	return ok
+}
+
+// ResetTexts resets all changes to the "texts" field.
+func (m *CheckInSettingsMutation) ResetTexts() {
+	m.texts = nil
+	delete(m.clearedFields, checkinsettings.FieldTexts)
+}
+
+// SetKeepStayDays sets the "keep_stay_days" field.
+func (m *CheckInSettingsMutation) SetKeepStayDays(i int) {
+	m.keep_stay_days = &i
+	m.addkeep_stay_days = nil
+}
+
+// KeepStayDays returns the value of the "keep_stay_days" field in the mutation.
+func (m *CheckInSettingsMutation) KeepStayDays() (r int, exists bool) {
+	v := m.keep_stay_days
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKeepStayDays returns the old "keep_stay_days" field's value of the CheckInSettings entity.
+// If the CheckInSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CheckInSettingsMutation) OldKeepStayDays(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKeepStayDays is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKeepStayDays requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKeepStayDays: %w", err)
+	}
+	return oldValue.KeepStayDays, nil
+}
+
+// AddKeepStayDays adds i to the "keep_stay_days" field.
+func (m *CheckInSettingsMutation) AddKeepStayDays(i int) {
+	if m.addkeep_stay_days != nil {
+		*m.addkeep_stay_days += i
+	} else {
+		m.addkeep_stay_days = &i
+	}
+}
+
+// AddedKeepStayDays returns the value that was added to the "keep_stay_days" field in this mutation.
+func (m *CheckInSettingsMutation) AddedKeepStayDays() (r int, exists bool) {
+	v := m.addkeep_stay_days
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetKeepStayDays resets all changes to the "keep_stay_days" field.
+func (m *CheckInSettingsMutation) ResetKeepStayDays() {
+	m.keep_stay_days = nil
+	m.addkeep_stay_days = nil
+}
+
+// SetMessageDays sets the "message_days" field.
+func (m *CheckInSettingsMutation) SetMessageDays(i int) {
+	m.message_days = &i
+	m.addmessage_days = nil
+}
+
+// MessageDays returns the value of the "message_days" field in the mutation.
+func (m *CheckInSettingsMutation) MessageDays() (r int, exists bool) {
+	v := m.message_days
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMessageDays returns the old "message_days" field's value of the CheckInSettings entity.
+// If the CheckInSettings object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CheckInSettingsMutation) OldMessageDays(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMessageDays is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMessageDays requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMessageDays: %w", err)
+	}
+	return oldValue.MessageDays, nil
+}
+
+// AddMessageDays adds i to the "message_days" field.
+func (m *CheckInSettingsMutation) AddMessageDays(i int) {
+	if m.addmessage_days != nil {
+		*m.addmessage_days += i
+	} else {
+		m.addmessage_days = &i
+	}
+}
+
+// AddedMessageDays returns the value that was added to the "message_days" field in this mutation.
+func (m *CheckInSettingsMutation) AddedMessageDays() (r int, exists bool) {
+	v := m.addmessage_days
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetMessageDays resets all changes to the "message_days" field.
+func (m *CheckInSettingsMutation) ResetMessageDays() {
+	m.message_days = nil
+	m.addmessage_days = nil
+}
+
 // SetWhoFills sets the "who_fills" field.
 func (m *CheckInSettingsMutation) SetWhoFills(s string) {
 	m.who_fills = &s
@@ -7284,7 +7450,7 @@ func (m *CheckInSettingsMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *CheckInSettingsMutation) Fields() []string {
-	fields := make([]string, 0, 19)
+	fields := make([]string, 0, 22)
 	if m.property_id != nil {
 		fields = append(fields, checkinsettings.FieldPropertyID)
 	}
@@ -7336,6 +7502,15 @@ func (m *CheckInSettingsMutation) Fields() []string {
 	if m.directions != nil {
 		fields = append(fields, checkinsettings.FieldDirections)
 	}
+	if m.texts != nil {
+		fields = append(fields, checkinsettings.FieldTexts)
+	}
+	if m.keep_stay_days != nil {
+		fields = append(fields, checkinsettings.FieldKeepStayDays)
+	}
+	if m.message_days != nil {
+		fields = append(fields, checkinsettings.FieldMessageDays)
+	}
 	if m.who_fills != nil {
 		fields = append(fields, checkinsettings.FieldWhoFills)
 	}
@@ -7384,6 +7559,12 @@ func (m *CheckInSettingsMutation) Field(name string) (ent.Value, bool) {
 		return m.Address()
 	case checkinsettings.FieldDirections:
 		return m.Directions()
+	case checkinsettings.FieldTexts:
+		return m.Texts()
+	case checkinsettings.FieldKeepStayDays:
+		return m.KeepStayDays()
+	case checkinsettings.FieldMessageDays:
+		return m.MessageDays()
 	case checkinsettings.FieldWhoFills:
 		return m.WhoFills()
 	case checkinsettings.FieldCreatedAt:
@@ -7431,6 +7612,12 @@ func (m *CheckInSettingsMutation) OldField(ctx context.Context, name string) (en
 		return m.OldAddress(ctx)
 	case checkinsettings.FieldDirections:
 		return m.OldDirections(ctx)
+	case checkinsettings.FieldTexts:
+		return m.OldTexts(ctx)
+	case checkinsettings.FieldKeepStayDays:
+		return m.OldKeepStayDays(ctx)
+	case checkinsettings.FieldMessageDays:
+		return m.OldMessageDays(ctx)
 	case checkinsettings.FieldWhoFills:
 		return m.OldWhoFills(ctx)
 	case checkinsettings.FieldCreatedAt:
@@ -7563,6 +7750,27 @@ func (m *CheckInSettingsMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetDirections(v)
 		return nil
+	case checkinsettings.FieldTexts:
+		v, ok := value.(map[string]schema.LocalTexts)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTexts(v)
+		return nil
+	case checkinsettings.FieldKeepStayDays:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKeepStayDays(v)
+		return nil
+	case checkinsettings.FieldMessageDays:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetMessageDays(v)
+		return nil
 	case checkinsettings.FieldWhoFills:
 		v, ok := value.(string)
 		if !ok {
@@ -7594,6 +7802,12 @@ func (m *CheckInSettingsMutation) AddedFields() []string {
 	if m.addkiosk_offline_minutes != nil {
 		fields = append(fields, checkinsettings.FieldKioskOfflineMinutes)
 	}
+	if m.addkeep_stay_days != nil {
+		fields = append(fields, checkinsettings.FieldKeepStayDays)
+	}
+	if m.addmessage_days != nil {
+		fields = append(fields, checkinsettings.FieldMessageDays)
+	}
 	return fields
 }
 
@@ -7608,6 +7822,10 @@ func (m *CheckInSettingsMutation) AddedField(name string) (ent.Value, bool) {
 		return m.AddedRemindDays()
 	case checkinsettings.FieldKioskOfflineMinutes:
 		return m.AddedKioskOfflineMinutes()
+	case checkinsettings.FieldKeepStayDays:
+		return m.AddedKeepStayDays()
+	case checkinsettings.FieldMessageDays:
+		return m.AddedMessageDays()
 	}
 	return nil, false
 }
@@ -7638,6 +7856,20 @@ func (m *CheckInSettingsMutation) AddField(name string, value ent.Value) error {
 		}
 		m.AddKioskOfflineMinutes(v)
 		return nil
+	case checkinsettings.FieldKeepStayDays:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddKeepStayDays(v)
+		return nil
+	case checkinsettings.FieldMessageDays:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddMessageDays(v)
+		return nil
 	}
 	return fmt.Errorf("unknown CheckInSettings numeric field %s", name)
 }
@@ -7654,6 +7886,9 @@ func (m *CheckInSettingsMutation) ClearedFields() []string {
 	}
 	if m.FieldCleared(checkinsettings.FieldOftenCountries) {
 		fields = append(fields, checkinsettings.FieldOftenCountries)
+	}
+	if m.FieldCleared(checkinsettings.FieldTexts) {
+		fields = append(fields, checkinsettings.FieldTexts)
 	}
 	return fields
 }
@@ -7677,6 +7912,9 @@ func (m *CheckInSettingsMutation) ClearField(name string) error {
 		return nil
 	case checkinsettings.FieldOftenCountries:
 		m.ClearOftenCountries()
+		return nil
+	case checkinsettings.FieldTexts:
+		m.ClearTexts()
 		return nil
 	}
 	return fmt.Errorf("unknown CheckInSettings nullable field %s", name)
@@ -7736,6 +7974,15 @@ func (m *CheckInSettingsMutation) ResetField(name string) error {
 		return nil
 	case checkinsettings.FieldDirections:
 		m.ResetDirections()
+		return nil
+	case checkinsettings.FieldTexts:
+		m.ResetTexts()
+		return nil
+	case checkinsettings.FieldKeepStayDays:
+		m.ResetKeepStayDays()
+		return nil
+	case checkinsettings.FieldMessageDays:
+		m.ResetMessageDays()
 		return nil
 	case checkinsettings.FieldWhoFills:
 		m.ResetWhoFills()
@@ -29642,7 +29889,7 @@ type MailMutation struct {
 	attempts       *int
 	addattempts    *int
 	failure        *string
-	answer         *string
+	reply          *[]byte
 	text           *[]byte
 	sent_at        *time.Time
 	created_at     *time.Time
@@ -30211,40 +30458,53 @@ func (m *MailMutation) ResetFailure() {
 	m.failure = nil
 }
 
-// SetAnswer sets the "answer" field.
-func (m *MailMutation) SetAnswer(s string) {
-	m.answer = &s
+// SetReply sets the "reply" field.
+func (m *MailMutation) SetReply(b []byte) {
+	m.reply = &b
 }
 
-// Answer returns the value of the "answer" field in the mutation.
-func (m *MailMutation) Answer() (r string, exists bool) {
-	v := m.answer
+// Reply returns the value of the "reply" field in the mutation.
+func (m *MailMutation) Reply() (r []byte, exists bool) {
+	v := m.reply
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldAnswer returns the old "answer" field's value of the Mail entity.
+// OldReply returns the old "reply" field's value of the Mail entity.
 // If the Mail object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *MailMutation) OldAnswer(ctx context.Context) (v string, err error) {
+func (m *MailMutation) OldReply(ctx context.Context) (v []byte, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldAnswer is only allowed on UpdateOne operations")
+		return v, errors.New("OldReply is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldAnswer requires an ID field in the mutation")
+		return v, errors.New("OldReply requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldAnswer: %w", err)
+		return v, fmt.Errorf("querying old value for OldReply: %w", err)
 	}
-	return oldValue.Answer, nil
+	return oldValue.Reply, nil
 }
 
-// ResetAnswer resets all changes to the "answer" field.
-func (m *MailMutation) ResetAnswer() {
-	m.answer = nil
+// ClearReply clears the value of the "reply" field.
+func (m *MailMutation) ClearReply() {
+	m.reply = nil
+	m.clearedFields[mail.FieldReply] = struct{}{}
+}
+
+// ReplyCleared returns if the "reply" field was cleared in this mutation.
+func (m *MailMutation) ReplyCleared() bool {
+	_, ok := m.clearedFields[mail.FieldReply]
+	return ok
+}
+
+// ResetReply resets all changes to the "reply" field.
+func (m *MailMutation) ResetReply() {
+	m.reply = nil
+	delete(m.clearedFields, mail.FieldReply)
 }
 
 // SetText sets the "text" field.
@@ -30449,8 +30709,8 @@ func (m *MailMutation) Fields() []string {
 	if m.failure != nil {
 		fields = append(fields, mail.FieldFailure)
 	}
-	if m.answer != nil {
-		fields = append(fields, mail.FieldAnswer)
+	if m.reply != nil {
+		fields = append(fields, mail.FieldReply)
 	}
 	if m.text != nil {
 		fields = append(fields, mail.FieldText)
@@ -30491,8 +30751,8 @@ func (m *MailMutation) Field(name string) (ent.Value, bool) {
 		return m.Attempts()
 	case mail.FieldFailure:
 		return m.Failure()
-	case mail.FieldAnswer:
-		return m.Answer()
+	case mail.FieldReply:
+		return m.Reply()
 	case mail.FieldText:
 		return m.Text()
 	case mail.FieldSentAt:
@@ -30530,8 +30790,8 @@ func (m *MailMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldAttempts(ctx)
 	case mail.FieldFailure:
 		return m.OldFailure(ctx)
-	case mail.FieldAnswer:
-		return m.OldAnswer(ctx)
+	case mail.FieldReply:
+		return m.OldReply(ctx)
 	case mail.FieldText:
 		return m.OldText(ctx)
 	case mail.FieldSentAt:
@@ -30624,12 +30884,12 @@ func (m *MailMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetFailure(v)
 		return nil
-	case mail.FieldAnswer:
-		v, ok := value.(string)
+	case mail.FieldReply:
+		v, ok := value.([]byte)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetAnswer(v)
+		m.SetReply(v)
 		return nil
 	case mail.FieldText:
 		v, ok := value.([]byte)
@@ -30706,6 +30966,9 @@ func (m *MailMutation) ClearedFields() []string {
 	if m.FieldCleared(mail.FieldParameters) {
 		fields = append(fields, mail.FieldParameters)
 	}
+	if m.FieldCleared(mail.FieldReply) {
+		fields = append(fields, mail.FieldReply)
+	}
 	if m.FieldCleared(mail.FieldText) {
 		fields = append(fields, mail.FieldText)
 	}
@@ -30734,6 +30997,9 @@ func (m *MailMutation) ClearField(name string) error {
 		return nil
 	case mail.FieldParameters:
 		m.ClearParameters()
+		return nil
+	case mail.FieldReply:
+		m.ClearReply()
 		return nil
 	case mail.FieldText:
 		m.ClearText()
@@ -30782,8 +31048,8 @@ func (m *MailMutation) ResetField(name string) error {
 	case mail.FieldFailure:
 		m.ResetFailure()
 		return nil
-	case mail.FieldAnswer:
-		m.ResetAnswer()
+	case mail.FieldReply:
+		m.ResetReply()
 		return nil
 	case mail.FieldText:
 		m.ResetText()
@@ -38335,7 +38601,7 @@ type PhoneMutation struct {
 	property_id      *string
 	reservation_id   *string
 	session          *string
-	name             *string
+	label            *[]byte
 	key              *[]byte
 	key_id           *string
 	subject          *string
@@ -38575,40 +38841,53 @@ func (m *PhoneMutation) ResetSession() {
 	delete(m.clearedFields, phone.FieldSession)
 }
 
-// SetName sets the "name" field.
-func (m *PhoneMutation) SetName(s string) {
-	m.name = &s
+// SetLabel sets the "label" field.
+func (m *PhoneMutation) SetLabel(b []byte) {
+	m.label = &b
 }
 
-// Name returns the value of the "name" field in the mutation.
-func (m *PhoneMutation) Name() (r string, exists bool) {
-	v := m.name
+// Label returns the value of the "label" field in the mutation.
+func (m *PhoneMutation) Label() (r []byte, exists bool) {
+	v := m.label
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldName returns the old "name" field's value of the Phone entity.
+// OldLabel returns the old "label" field's value of the Phone entity.
 // If the Phone object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *PhoneMutation) OldName(ctx context.Context) (v string, err error) {
+func (m *PhoneMutation) OldLabel(ctx context.Context) (v []byte, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldName is only allowed on UpdateOne operations")
+		return v, errors.New("OldLabel is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldName requires an ID field in the mutation")
+		return v, errors.New("OldLabel requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldName: %w", err)
+		return v, fmt.Errorf("querying old value for OldLabel: %w", err)
 	}
-	return oldValue.Name, nil
+	return oldValue.Label, nil
 }
 
-// ResetName resets all changes to the "name" field.
-func (m *PhoneMutation) ResetName() {
-	m.name = nil
+// ClearLabel clears the value of the "label" field.
+func (m *PhoneMutation) ClearLabel() {
+	m.label = nil
+	m.clearedFields[phone.FieldLabel] = struct{}{}
+}
+
+// LabelCleared returns if the "label" field was cleared in this mutation.
+func (m *PhoneMutation) LabelCleared() bool {
+	_, ok := m.clearedFields[phone.FieldLabel]
+	return ok
+}
+
+// ResetLabel resets all changes to the "label" field.
+func (m *PhoneMutation) ResetLabel() {
+	m.label = nil
+	delete(m.clearedFields, phone.FieldLabel)
 }
 
 // SetKey sets the "key" field.
@@ -38953,8 +39232,8 @@ func (m *PhoneMutation) Fields() []string {
 	if m.session != nil {
 		fields = append(fields, phone.FieldSession)
 	}
-	if m.name != nil {
-		fields = append(fields, phone.FieldName)
+	if m.label != nil {
+		fields = append(fields, phone.FieldLabel)
 	}
 	if m.key != nil {
 		fields = append(fields, phone.FieldKey)
@@ -38991,8 +39270,8 @@ func (m *PhoneMutation) Field(name string) (ent.Value, bool) {
 		return m.ReservationID()
 	case phone.FieldSession:
 		return m.Session()
-	case phone.FieldName:
-		return m.Name()
+	case phone.FieldLabel:
+		return m.Label()
 	case phone.FieldKey:
 		return m.Key()
 	case phone.FieldKeyID:
@@ -39022,8 +39301,8 @@ func (m *PhoneMutation) OldField(ctx context.Context, name string) (ent.Value, e
 		return m.OldReservationID(ctx)
 	case phone.FieldSession:
 		return m.OldSession(ctx)
-	case phone.FieldName:
-		return m.OldName(ctx)
+	case phone.FieldLabel:
+		return m.OldLabel(ctx)
 	case phone.FieldKey:
 		return m.OldKey(ctx)
 	case phone.FieldKeyID:
@@ -39068,12 +39347,12 @@ func (m *PhoneMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetSession(v)
 		return nil
-	case phone.FieldName:
-		v, ok := value.(string)
+	case phone.FieldLabel:
+		v, ok := value.([]byte)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetName(v)
+		m.SetLabel(v)
 		return nil
 	case phone.FieldKey:
 		v, ok := value.([]byte)
@@ -39172,6 +39451,9 @@ func (m *PhoneMutation) ClearedFields() []string {
 	if m.FieldCleared(phone.FieldSession) {
 		fields = append(fields, phone.FieldSession)
 	}
+	if m.FieldCleared(phone.FieldLabel) {
+		fields = append(fields, phone.FieldLabel)
+	}
 	if m.FieldCleared(phone.FieldTokenExpiresAt) {
 		fields = append(fields, phone.FieldTokenExpiresAt)
 	}
@@ -39194,6 +39476,9 @@ func (m *PhoneMutation) ClearField(name string) error {
 	switch name {
 	case phone.FieldSession:
 		m.ClearSession()
+		return nil
+	case phone.FieldLabel:
+		m.ClearLabel()
 		return nil
 	case phone.FieldTokenExpiresAt:
 		m.ClearTokenExpiresAt()
@@ -39218,8 +39503,8 @@ func (m *PhoneMutation) ResetField(name string) error {
 	case phone.FieldSession:
 		m.ResetSession()
 		return nil
-	case phone.FieldName:
-		m.ResetName()
+	case phone.FieldLabel:
+		m.ResetLabel()
 		return nil
 	case phone.FieldKey:
 		m.ResetKey()

@@ -23,8 +23,8 @@ type Phone struct {
 	ReservationID string `json:"reservation_id,omitempty"`
 	// The guest's session that enrolled it and with which it ends, or null.
 	Session *string `json:"session,omitempty"`
-	// Name holds the value of the "name" field.
-	Name string `json:"name,omitempty"`
+	// What the guest calls it.
+	Label []byte `json:"label,omitempty"`
 	// COSE_Key.
 	Key []byte `json:"key,omitempty"`
 	// KeyID holds the value of the "key_id" field.
@@ -47,11 +47,11 @@ func (*Phone) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case phone.FieldKey:
+		case phone.FieldLabel, phone.FieldKey:
 			values[i] = new([]byte)
 		case phone.FieldChallengeAt:
 			values[i] = new(sql.NullInt64)
-		case phone.FieldID, phone.FieldPropertyID, phone.FieldReservationID, phone.FieldSession, phone.FieldName, phone.FieldKeyID, phone.FieldSubject:
+		case phone.FieldID, phone.FieldPropertyID, phone.FieldReservationID, phone.FieldSession, phone.FieldKeyID, phone.FieldSubject:
 			values[i] = new(sql.NullString)
 		case phone.FieldTokenExpiresAt, phone.FieldRevokedAt, phone.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
@@ -95,11 +95,11 @@ func (_m *Phone) assignValues(columns []string, values []any) error {
 				_m.Session = new(string)
 				*_m.Session = value.String
 			}
-		case phone.FieldName:
-			if value, ok := values[i].(*sql.NullString); !ok {
-				return fmt.Errorf("unexpected type %T for field name", values[i])
-			} else if value.Valid {
-				_m.Name = value.String
+		case phone.FieldLabel:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field label", values[i])
+			} else if value != nil {
+				_m.Label = *value
 			}
 		case phone.FieldKey:
 			if value, ok := values[i].(*[]byte); !ok {
@@ -192,8 +192,8 @@ func (_m *Phone) String() string {
 		builder.WriteString(*v)
 	}
 	builder.WriteString(", ")
-	builder.WriteString("name=")
-	builder.WriteString(_m.Name)
+	builder.WriteString("label=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Label))
 	builder.WriteString(", ")
 	builder.WriteString("key=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Key))

@@ -46,17 +46,9 @@ func (_c *PhoneCreate) SetNillableSession(v *string) *PhoneCreate {
 	return _c
 }
 
-// SetName sets the "name" field.
-func (_c *PhoneCreate) SetName(v string) *PhoneCreate {
-	_c.mutation.SetName(v)
-	return _c
-}
-
-// SetNillableName sets the "name" field if the given value is not nil.
-func (_c *PhoneCreate) SetNillableName(v *string) *PhoneCreate {
-	if v != nil {
-		_c.SetName(*v)
-	}
+// SetLabel sets the "label" field.
+func (_c *PhoneCreate) SetLabel(v []byte) *PhoneCreate {
+	_c.mutation.SetLabel(v)
 	return _c
 }
 
@@ -175,10 +167,6 @@ func (_c *PhoneCreate) ExecX(ctx context.Context) {
 
 // defaults sets the default values of the builder before save.
 func (_c *PhoneCreate) defaults() {
-	if _, ok := _c.mutation.Name(); !ok {
-		v := phone.DefaultName
-		_c.mutation.SetName(v)
-	}
 	if _, ok := _c.mutation.ChallengeAt(); !ok {
 		v := phone.DefaultChallengeAt
 		_c.mutation.SetChallengeAt(v)
@@ -210,14 +198,6 @@ func (_c *PhoneCreate) check() error {
 	if v, ok := _c.mutation.Session(); ok {
 		if err := phone.SessionValidator(v); err != nil {
 			return &ValidationError{Name: "session", err: fmt.Errorf(`ent: validator failed for field "Phone.session": %w`, err)}
-		}
-	}
-	if _, ok := _c.mutation.Name(); !ok {
-		return &ValidationError{Name: "name", err: errors.New(`ent: missing required field "Phone.name"`)}
-	}
-	if v, ok := _c.mutation.Name(); ok {
-		if err := phone.NameValidator(v); err != nil {
-			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "Phone.name": %w`, err)}
 		}
 	}
 	if _, ok := _c.mutation.Key(); !ok {
@@ -297,9 +277,9 @@ func (_c *PhoneCreate) createSpec() (*Phone, *sqlgraph.CreateSpec) {
 		_spec.SetField(phone.FieldSession, field.TypeString, value)
 		_node.Session = &value
 	}
-	if value, ok := _c.mutation.Name(); ok {
-		_spec.SetField(phone.FieldName, field.TypeString, value)
-		_node.Name = value
+	if value, ok := _c.mutation.Label(); ok {
+		_spec.SetField(phone.FieldLabel, field.TypeBytes, value)
+		_node.Label = value
 	}
 	if value, ok := _c.mutation.Key(); ok {
 		_spec.SetField(phone.FieldKey, field.TypeBytes, value)

@@ -29,17 +29,15 @@ func (_u *PhoneUpdate) Where(ps ...predicate.Phone) *PhoneUpdate {
 	return _u
 }
 
-// SetName sets the "name" field.
-func (_u *PhoneUpdate) SetName(v string) *PhoneUpdate {
-	_u.mutation.SetName(v)
+// SetLabel sets the "label" field.
+func (_u *PhoneUpdate) SetLabel(v []byte) *PhoneUpdate {
+	_u.mutation.SetLabel(v)
 	return _u
 }
 
-// SetNillableName sets the "name" field if the given value is not nil.
-func (_u *PhoneUpdate) SetNillableName(v *string) *PhoneUpdate {
-	if v != nil {
-		_u.SetName(*v)
-	}
+// ClearLabel clears the value of the "label" field.
+func (_u *PhoneUpdate) ClearLabel() *PhoneUpdate {
+	_u.mutation.ClearLabel()
 	return _u
 }
 
@@ -136,16 +134,6 @@ func (_u *PhoneUpdate) ExecX(ctx context.Context) {
 	}
 }
 
-// check runs all checks and user-defined validators on the builder.
-func (_u *PhoneUpdate) check() error {
-	if v, ok := _u.mutation.Name(); ok {
-		if err := phone.NameValidator(v); err != nil {
-			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "Phone.name": %w`, err)}
-		}
-	}
-	return nil
-}
-
 // Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
 func (_u *PhoneUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *PhoneUpdate {
 	_u.modifiers = append(_u.modifiers, modifiers...)
@@ -153,9 +141,6 @@ func (_u *PhoneUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *PhoneUpd
 }
 
 func (_u *PhoneUpdate) sqlSave(ctx context.Context) (_node int, err error) {
-	if err := _u.check(); err != nil {
-		return _node, err
-	}
 	_spec := sqlgraph.NewUpdateSpec(phone.Table, phone.Columns, sqlgraph.NewFieldSpec(phone.FieldID, field.TypeString))
 	if ps := _u.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
@@ -167,8 +152,11 @@ func (_u *PhoneUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.SessionCleared() {
 		_spec.ClearField(phone.FieldSession, field.TypeString)
 	}
-	if value, ok := _u.mutation.Name(); ok {
-		_spec.SetField(phone.FieldName, field.TypeString, value)
+	if value, ok := _u.mutation.Label(); ok {
+		_spec.SetField(phone.FieldLabel, field.TypeBytes, value)
+	}
+	if _u.mutation.LabelCleared() {
+		_spec.ClearField(phone.FieldLabel, field.TypeBytes)
 	}
 	if value, ok := _u.mutation.ChallengeAt(); ok {
 		_spec.SetField(phone.FieldChallengeAt, field.TypeInt64, value)
@@ -210,17 +198,15 @@ type PhoneUpdateOne struct {
 	modifiers []func(*sql.UpdateBuilder)
 }
 
-// SetName sets the "name" field.
-func (_u *PhoneUpdateOne) SetName(v string) *PhoneUpdateOne {
-	_u.mutation.SetName(v)
+// SetLabel sets the "label" field.
+func (_u *PhoneUpdateOne) SetLabel(v []byte) *PhoneUpdateOne {
+	_u.mutation.SetLabel(v)
 	return _u
 }
 
-// SetNillableName sets the "name" field if the given value is not nil.
-func (_u *PhoneUpdateOne) SetNillableName(v *string) *PhoneUpdateOne {
-	if v != nil {
-		_u.SetName(*v)
-	}
+// ClearLabel clears the value of the "label" field.
+func (_u *PhoneUpdateOne) ClearLabel() *PhoneUpdateOne {
+	_u.mutation.ClearLabel()
 	return _u
 }
 
@@ -330,16 +316,6 @@ func (_u *PhoneUpdateOne) ExecX(ctx context.Context) {
 	}
 }
 
-// check runs all checks and user-defined validators on the builder.
-func (_u *PhoneUpdateOne) check() error {
-	if v, ok := _u.mutation.Name(); ok {
-		if err := phone.NameValidator(v); err != nil {
-			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "Phone.name": %w`, err)}
-		}
-	}
-	return nil
-}
-
 // Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
 func (_u *PhoneUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *PhoneUpdateOne {
 	_u.modifiers = append(_u.modifiers, modifiers...)
@@ -347,9 +323,6 @@ func (_u *PhoneUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *Phone
 }
 
 func (_u *PhoneUpdateOne) sqlSave(ctx context.Context) (_node *Phone, err error) {
-	if err := _u.check(); err != nil {
-		return _node, err
-	}
 	_spec := sqlgraph.NewUpdateSpec(phone.Table, phone.Columns, sqlgraph.NewFieldSpec(phone.FieldID, field.TypeString))
 	id, ok := _u.mutation.ID()
 	if !ok {
@@ -378,8 +351,11 @@ func (_u *PhoneUpdateOne) sqlSave(ctx context.Context) (_node *Phone, err error)
 	if _u.mutation.SessionCleared() {
 		_spec.ClearField(phone.FieldSession, field.TypeString)
 	}
-	if value, ok := _u.mutation.Name(); ok {
-		_spec.SetField(phone.FieldName, field.TypeString, value)
+	if value, ok := _u.mutation.Label(); ok {
+		_spec.SetField(phone.FieldLabel, field.TypeBytes, value)
+	}
+	if _u.mutation.LabelCleared() {
+		_spec.ClearField(phone.FieldLabel, field.TypeBytes)
 	}
 	if value, ok := _u.mutation.ChallengeAt(); ok {
 		_spec.SetField(phone.FieldChallengeAt, field.TypeInt64, value)

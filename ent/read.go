@@ -47,7 +47,7 @@ func read[R readable](ctx context.Context, c config, newRow func() R, query stri
 	return all, rows.Err()
 }
 
-const selectCheckInSettings = "SELECT id, property_id, rule, fields, mandatory_groups, often_countries, identity_check, signature, house_rules, invite_days, remind_days, kiosk_offline_minutes, staff_email, desk_phone, language, accent, address, directions, who_fills, created_at FROM check_in_settings WHERE "
+const selectCheckInSettings = "SELECT id, property_id, rule, fields, mandatory_groups, often_countries, identity_check, signature, house_rules, invite_days, remind_days, kiosk_offline_minutes, staff_email, desk_phone, language, accent, address, directions, texts, keep_stay_days, message_days, who_fills, created_at FROM check_in_settings WHERE "
 
 // Read returns the rows that an SQL condition matches. Its placeholders are $1, $2 and so on. It does not run interceptors.
 func (c *CheckInSettingsClient) Read(ctx context.Context, condition string, args ...any) ([]*CheckInSettings, error) {

@@ -344,14 +344,22 @@ func init() {
 	checkinsettings.DefaultDirections = checkinsettingsDescDirections.Default.(string)
 	// checkinsettings.DirectionsValidator is a validator for the "directions" field. It is called by the builders before save.
 	checkinsettings.DirectionsValidator = checkinsettingsDescDirections.Validators[0].(func(string) error)
+	// checkinsettingsDescKeepStayDays is the schema descriptor for keep_stay_days field.
+	checkinsettingsDescKeepStayDays := checkinsettingsFields[19].Descriptor()
+	// checkinsettings.DefaultKeepStayDays holds the default value on creation for the keep_stay_days field.
+	checkinsettings.DefaultKeepStayDays = checkinsettingsDescKeepStayDays.Default.(int)
+	// checkinsettingsDescMessageDays is the schema descriptor for message_days field.
+	checkinsettingsDescMessageDays := checkinsettingsFields[20].Descriptor()
+	// checkinsettings.DefaultMessageDays holds the default value on creation for the message_days field.
+	checkinsettings.DefaultMessageDays = checkinsettingsDescMessageDays.Default.(int)
 	// checkinsettingsDescWhoFills is the schema descriptor for who_fills field.
-	checkinsettingsDescWhoFills := checkinsettingsFields[18].Descriptor()
+	checkinsettingsDescWhoFills := checkinsettingsFields[21].Descriptor()
 	// checkinsettings.DefaultWhoFills holds the default value on creation for the who_fills field.
 	checkinsettings.DefaultWhoFills = checkinsettingsDescWhoFills.Default.(string)
 	// checkinsettings.WhoFillsValidator is a validator for the "who_fills" field. It is called by the builders before save.
 	checkinsettings.WhoFillsValidator = checkinsettingsDescWhoFills.Validators[0].(func(string) error)
 	// checkinsettingsDescCreatedAt is the schema descriptor for created_at field.
-	checkinsettingsDescCreatedAt := checkinsettingsFields[19].Descriptor()
+	checkinsettingsDescCreatedAt := checkinsettingsFields[22].Descriptor()
 	// checkinsettings.DefaultCreatedAt holds the default value on creation for the created_at field.
 	checkinsettings.DefaultCreatedAt = checkinsettingsDescCreatedAt.Default.(func() time.Time)
 	// checkinsettingsDescID is the schema descriptor for id field.
@@ -1168,12 +1176,6 @@ func init() {
 	mail.DefaultFailure = mailDescFailure.Default.(string)
 	// mail.FailureValidator is a validator for the "failure" field. It is called by the builders before save.
 	mail.FailureValidator = mailDescFailure.Validators[0].(func(string) error)
-	// mailDescAnswer is the schema descriptor for answer field.
-	mailDescAnswer := mailFields[12].Descriptor()
-	// mail.DefaultAnswer holds the default value on creation for the answer field.
-	mail.DefaultAnswer = mailDescAnswer.Default.(string)
-	// mail.AnswerValidator is a validator for the "answer" field. It is called by the builders before save.
-	mail.AnswerValidator = mailDescAnswer.Validators[0].(func(string) error)
 	// mailDescCreatedAt is the schema descriptor for created_at field.
 	mailDescCreatedAt := mailFields[15].Descriptor()
 	// mail.DefaultCreatedAt holds the default value on creation for the created_at field.
@@ -1476,12 +1478,6 @@ func init() {
 	phoneDescSession := phoneFields[3].Descriptor()
 	// phone.SessionValidator is a validator for the "session" field. It is called by the builders before save.
 	phone.SessionValidator = phoneDescSession.Validators[0].(func(string) error)
-	// phoneDescName is the schema descriptor for name field.
-	phoneDescName := phoneFields[4].Descriptor()
-	// phone.DefaultName holds the default value on creation for the name field.
-	phone.DefaultName = phoneDescName.Default.(string)
-	// phone.NameValidator is a validator for the "name" field. It is called by the builders before save.
-	phone.NameValidator = phoneDescName.Validators[0].(func(string) error)
 	// phoneDescKeyID is the schema descriptor for key_id field.
 	phoneDescKeyID := phoneFields[6].Descriptor()
 	// phone.KeyIDValidator is a validator for the "key_id" field. It is called by the builders before save.

@@ -47,6 +47,12 @@ const (
 	FieldAddress = "address"
 	// FieldDirections holds the string denoting the directions field in the database.
 	FieldDirections = "directions"
+	// FieldTexts holds the string denoting the texts field in the database.
+	FieldTexts = "texts"
+	// FieldKeepStayDays holds the string denoting the keep_stay_days field in the database.
+	FieldKeepStayDays = "keep_stay_days"
+	// FieldMessageDays holds the string denoting the message_days field in the database.
+	FieldMessageDays = "message_days"
 	// FieldWhoFills holds the string denoting the who_fills field in the database.
 	FieldWhoFills = "who_fills"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
@@ -75,6 +81,9 @@ var Columns = []string{
 	FieldAccent,
 	FieldAddress,
 	FieldDirections,
+	FieldTexts,
+	FieldKeepStayDays,
+	FieldMessageDays,
 	FieldWhoFills,
 	FieldCreatedAt,
 }
@@ -138,6 +147,10 @@ var (
 	DefaultDirections string
 	// DirectionsValidator is a validator for the "directions" field. It is called by the builders before save.
 	DirectionsValidator func(string) error
+	// DefaultKeepStayDays holds the default value on creation for the "keep_stay_days" field.
+	DefaultKeepStayDays int
+	// DefaultMessageDays holds the default value on creation for the "message_days" field.
+	DefaultMessageDays int
 	// DefaultWhoFills holds the default value on creation for the "who_fills" field.
 	DefaultWhoFills string
 	// WhoFillsValidator is a validator for the "who_fills" field. It is called by the builders before save.
@@ -224,6 +237,16 @@ func ByAddress(opts ...sql.OrderTermOption) OrderOption {
 // ByDirections orders the results by the directions field.
 func ByDirections(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldDirections, opts...).ToFunc()
+}
+
+// ByKeepStayDays orders the results by the keep_stay_days field.
+func ByKeepStayDays(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldKeepStayDays, opts...).ToFunc()
+}
+
+// ByMessageDays orders the results by the message_days field.
+func ByMessageDays(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldMessageDays, opts...).ToFunc()
 }
 
 // ByWhoFills orders the results by the who_fills field.

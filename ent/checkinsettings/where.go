@@ -134,6 +134,16 @@ func Directions(v string) predicate.CheckInSettings {
 	return predicate.CheckInSettings(sql.FieldEQ(FieldDirections, v))
 }
 
+// KeepStayDays applies equality check predicate on the "keep_stay_days" field. It's identical to KeepStayDaysEQ.
+func KeepStayDays(v int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldEQ(FieldKeepStayDays, v))
+}
+
+// MessageDays applies equality check predicate on the "message_days" field. It's identical to MessageDaysEQ.
+func MessageDays(v int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldEQ(FieldMessageDays, v))
+}
+
 // WhoFills applies equality check predicate on the "who_fills" field. It's identical to WhoFillsEQ.
 func WhoFills(v string) predicate.CheckInSettings {
 	return predicate.CheckInSettings(sql.FieldEQ(FieldWhoFills, v))
@@ -1007,6 +1017,96 @@ func DirectionsEqualFold(v string) predicate.CheckInSettings {
 // DirectionsContainsFold applies the ContainsFold predicate on the "directions" field.
 func DirectionsContainsFold(v string) predicate.CheckInSettings {
 	return predicate.CheckInSettings(sql.FieldContainsFold(FieldDirections, v))
+}
+
+// TextsIsNil applies the IsNil predicate on the "texts" field.
+func TextsIsNil() predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldIsNull(FieldTexts))
+}
+
+// TextsNotNil applies the NotNil predicate on the "texts" field.
+func TextsNotNil() predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldNotNull(FieldTexts))
+}
+
+// KeepStayDaysEQ applies the EQ predicate on the "keep_stay_days" field.
+func KeepStayDaysEQ(v int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldEQ(FieldKeepStayDays, v))
+}
+
+// KeepStayDaysNEQ applies the NEQ predicate on the "keep_stay_days" field.
+func KeepStayDaysNEQ(v int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldNEQ(FieldKeepStayDays, v))
+}
+
+// KeepStayDaysIn applies the In predicate on the "keep_stay_days" field.
+func KeepStayDaysIn(vs ...int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldIn(FieldKeepStayDays, vs...))
+}
+
+// KeepStayDaysNotIn applies the NotIn predicate on the "keep_stay_days" field.
+func KeepStayDaysNotIn(vs ...int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldNotIn(FieldKeepStayDays, vs...))
+}
+
+// KeepStayDaysGT applies the GT predicate on the "keep_stay_days" field.
+func KeepStayDaysGT(v int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldGT(FieldKeepStayDays, v))
+}
+
+// KeepStayDaysGTE applies the GTE predicate on the "keep_stay_days" field.
+func KeepStayDaysGTE(v int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldGTE(FieldKeepStayDays, v))
+}
+
+// KeepStayDaysLT applies the LT predicate on the "keep_stay_days" field.
+func KeepStayDaysLT(v int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldLT(FieldKeepStayDays, v))
+}
+
+// KeepStayDaysLTE applies the LTE predicate on the "keep_stay_days" field.
+func KeepStayDaysLTE(v int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldLTE(FieldKeepStayDays, v))
+}
+
+// MessageDaysEQ applies the EQ predicate on the "message_days" field.
+func MessageDaysEQ(v int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldEQ(FieldMessageDays, v))
+}
+
+// MessageDaysNEQ applies the NEQ predicate on the "message_days" field.
+func MessageDaysNEQ(v int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldNEQ(FieldMessageDays, v))
+}
+
+// MessageDaysIn applies the In predicate on the "message_days" field.
+func MessageDaysIn(vs ...int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldIn(FieldMessageDays, vs...))
+}
+
+// MessageDaysNotIn applies the NotIn predicate on the "message_days" field.
+func MessageDaysNotIn(vs ...int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldNotIn(FieldMessageDays, vs...))
+}
+
+// MessageDaysGT applies the GT predicate on the "message_days" field.
+func MessageDaysGT(v int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldGT(FieldMessageDays, v))
+}
+
+// MessageDaysGTE applies the GTE predicate on the "message_days" field.
+func MessageDaysGTE(v int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldGTE(FieldMessageDays, v))
+}
+
+// MessageDaysLT applies the LT predicate on the "message_days" field.
+func MessageDaysLT(v int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldLT(FieldMessageDays, v))
+}
+
+// MessageDaysLTE applies the LTE predicate on the "message_days" field.
+func MessageDaysLTE(v int) predicate.CheckInSettings {
+	return predicate.CheckInSettings(sql.FieldLTE(FieldMessageDays, v))
 }
 
 // WhoFillsEQ applies the EQ predicate on the "who_fills" field.

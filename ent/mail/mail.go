@@ -35,8 +35,8 @@ const (
 	FieldAttempts = "attempts"
 	// FieldFailure holds the string denoting the failure field in the database.
 	FieldFailure = "failure"
-	// FieldAnswer holds the string denoting the answer field in the database.
-	FieldAnswer = "answer"
+	// FieldReply holds the string denoting the reply field in the database.
+	FieldReply = "reply"
 	// FieldText holds the string denoting the text field in the database.
 	FieldText = "text"
 	// FieldSentAt holds the string denoting the sent_at field in the database.
@@ -61,7 +61,7 @@ var Columns = []string{
 	FieldState,
 	FieldAttempts,
 	FieldFailure,
-	FieldAnswer,
+	FieldReply,
 	FieldText,
 	FieldSentAt,
 	FieldCreatedAt,
@@ -102,10 +102,6 @@ var (
 	DefaultFailure string
 	// FailureValidator is a validator for the "failure" field. It is called by the builders before save.
 	FailureValidator func(string) error
-	// DefaultAnswer holds the default value on creation for the "answer" field.
-	DefaultAnswer string
-	// AnswerValidator is a validator for the "answer" field. It is called by the builders before save.
-	AnswerValidator func(string) error
 	// DefaultCreatedAt holds the default value on creation for the "created_at" field.
 	DefaultCreatedAt func() time.Time
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
@@ -158,11 +154,6 @@ func ByAttempts(opts ...sql.OrderTermOption) OrderOption {
 // ByFailure orders the results by the failure field.
 func ByFailure(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldFailure, opts...).ToFunc()
-}
-
-// ByAnswer orders the results by the answer field.
-func ByAnswer(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldAnswer, opts...).ToFunc()
 }
 
 // BySentAt orders the results by the sent_at field.

@@ -114,9 +114,9 @@ func Failure(v string) predicate.Mail {
 	return predicate.Mail(sql.FieldEQ(FieldFailure, v))
 }
 
-// Answer applies equality check predicate on the "answer" field. It's identical to AnswerEQ.
-func Answer(v string) predicate.Mail {
-	return predicate.Mail(sql.FieldEQ(FieldAnswer, v))
+// Reply applies equality check predicate on the "reply" field. It's identical to ReplyEQ.
+func Reply(v []byte) predicate.Mail {
+	return predicate.Mail(sql.FieldEQ(FieldReply, v))
 }
 
 // Text applies equality check predicate on the "text" field. It's identical to TextEQ.
@@ -739,69 +739,54 @@ func FailureContainsFold(v string) predicate.Mail {
 	return predicate.Mail(sql.FieldContainsFold(FieldFailure, v))
 }
 
-// AnswerEQ applies the EQ predicate on the "answer" field.
-func AnswerEQ(v string) predicate.Mail {
-	return predicate.Mail(sql.FieldEQ(FieldAnswer, v))
+// ReplyEQ applies the EQ predicate on the "reply" field.
+func ReplyEQ(v []byte) predicate.Mail {
+	return predicate.Mail(sql.FieldEQ(FieldReply, v))
 }
 
-// AnswerNEQ applies the NEQ predicate on the "answer" field.
-func AnswerNEQ(v string) predicate.Mail {
-	return predicate.Mail(sql.FieldNEQ(FieldAnswer, v))
+// ReplyNEQ applies the NEQ predicate on the "reply" field.
+func ReplyNEQ(v []byte) predicate.Mail {
+	return predicate.Mail(sql.FieldNEQ(FieldReply, v))
 }
 
-// AnswerIn applies the In predicate on the "answer" field.
-func AnswerIn(vs ...string) predicate.Mail {
-	return predicate.Mail(sql.FieldIn(FieldAnswer, vs...))
+// ReplyIn applies the In predicate on the "reply" field.
+func ReplyIn(vs ...[]byte) predicate.Mail {
+	return predicate.Mail(sql.FieldIn(FieldReply, vs...))
 }
 
-// AnswerNotIn applies the NotIn predicate on the "answer" field.
-func AnswerNotIn(vs ...string) predicate.Mail {
-	return predicate.Mail(sql.FieldNotIn(FieldAnswer, vs...))
+// ReplyNotIn applies the NotIn predicate on the "reply" field.
+func ReplyNotIn(vs ...[]byte) predicate.Mail {
+	return predicate.Mail(sql.FieldNotIn(FieldReply, vs...))
 }
 
-// AnswerGT applies the GT predicate on the "answer" field.
-func AnswerGT(v string) predicate.Mail {
-	return predicate.Mail(sql.FieldGT(FieldAnswer, v))
+// ReplyGT applies the GT predicate on the "reply" field.
+func ReplyGT(v []byte) predicate.Mail {
+	return predicate.Mail(sql.FieldGT(FieldReply, v))
 }
 
-// AnswerGTE applies the GTE predicate on the "answer" field.
-func AnswerGTE(v string) predicate.Mail {
-	return predicate.Mail(sql.FieldGTE(FieldAnswer, v))
+// ReplyGTE applies the GTE predicate on the "reply" field.
+func ReplyGTE(v []byte) predicate.Mail {
+	return predicate.Mail(sql.FieldGTE(FieldReply, v))
 }
 
-// AnswerLT applies the LT predicate on the "answer" field.
-func AnswerLT(v string) predicate.Mail {
-	return predicate.Mail(sql.FieldLT(FieldAnswer, v))
+// ReplyLT applies the LT predicate on the "reply" field.
+func ReplyLT(v []byte) predicate.Mail {
+	return predicate.Mail(sql.FieldLT(FieldReply, v))
 }
 
-// AnswerLTE applies the LTE predicate on the "answer" field.
-func AnswerLTE(v string) predicate.Mail {
-	return predicate.Mail(sql.FieldLTE(FieldAnswer, v))
+// ReplyLTE applies the LTE predicate on the "reply" field.
+func ReplyLTE(v []byte) predicate.Mail {
+	return predicate.Mail(sql.FieldLTE(FieldReply, v))
 }
 
-// AnswerContains applies the Contains predicate on the "answer" field.
-func AnswerContains(v string) predicate.Mail {
-	return predicate.Mail(sql.FieldContains(FieldAnswer, v))
+// ReplyIsNil applies the IsNil predicate on the "reply" field.
+func ReplyIsNil() predicate.Mail {
+	return predicate.Mail(sql.FieldIsNull(FieldReply))
 }
 
-// AnswerHasPrefix applies the HasPrefix predicate on the "answer" field.
-func AnswerHasPrefix(v string) predicate.Mail {
-	return predicate.Mail(sql.FieldHasPrefix(FieldAnswer, v))
-}
-
-// AnswerHasSuffix applies the HasSuffix predicate on the "answer" field.
-func AnswerHasSuffix(v string) predicate.Mail {
-	return predicate.Mail(sql.FieldHasSuffix(FieldAnswer, v))
-}
-
-// AnswerEqualFold applies the EqualFold predicate on the "answer" field.
-func AnswerEqualFold(v string) predicate.Mail {
-	return predicate.Mail(sql.FieldEqualFold(FieldAnswer, v))
-}
-
-// AnswerContainsFold applies the ContainsFold predicate on the "answer" field.
-func AnswerContainsFold(v string) predicate.Mail {
-	return predicate.Mail(sql.FieldContainsFold(FieldAnswer, v))
+// ReplyNotNil applies the NotNil predicate on the "reply" field.
+func ReplyNotNil() predicate.Mail {
+	return predicate.Mail(sql.FieldNotNull(FieldReply))
 }
 
 // TextEQ applies the EQ predicate on the "text" field.

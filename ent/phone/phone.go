@@ -19,8 +19,8 @@ const (
 	FieldReservationID = "reservation_id"
 	// FieldSession holds the string denoting the session field in the database.
 	FieldSession = "session"
-	// FieldName holds the string denoting the name field in the database.
-	FieldName = "name"
+	// FieldLabel holds the string denoting the label field in the database.
+	FieldLabel = "label"
 	// FieldKey holds the string denoting the key field in the database.
 	FieldKey = "key"
 	// FieldKeyID holds the string denoting the key_id field in the database.
@@ -45,7 +45,7 @@ var Columns = []string{
 	FieldPropertyID,
 	FieldReservationID,
 	FieldSession,
-	FieldName,
+	FieldLabel,
 	FieldKey,
 	FieldKeyID,
 	FieldSubject,
@@ -72,10 +72,6 @@ var (
 	ReservationIDValidator func(string) error
 	// SessionValidator is a validator for the "session" field. It is called by the builders before save.
 	SessionValidator func(string) error
-	// DefaultName holds the default value on creation for the "name" field.
-	DefaultName string
-	// NameValidator is a validator for the "name" field. It is called by the builders before save.
-	NameValidator func(string) error
 	// KeyIDValidator is a validator for the "key_id" field. It is called by the builders before save.
 	KeyIDValidator func(string) error
 	// SubjectValidator is a validator for the "subject" field. It is called by the builders before save.
@@ -109,11 +105,6 @@ func ByReservationID(opts ...sql.OrderTermOption) OrderOption {
 // BySession orders the results by the session field.
 func BySession(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldSession, opts...).ToFunc()
-}
-
-// ByName orders the results by the name field.
-func ByName(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldName, opts...).ToFunc()
 }
 
 // ByKeyID orders the results by the key_id field.

@@ -79,11 +79,6 @@ func Session(v string) predicate.Phone {
 	return predicate.Phone(sql.FieldEQ(FieldSession, v))
 }
 
-// Name applies equality check predicate on the "name" field. It's identical to NameEQ.
-func Name(v string) predicate.Phone {
-	return predicate.Phone(sql.FieldEQ(FieldName, v))
-}
-
 // Key applies equality check predicate on the "key" field. It's identical to KeyEQ.
 func Key(v []byte) predicate.Phone {
 	return predicate.Phone(sql.FieldEQ(FieldKey, v))
@@ -324,69 +319,54 @@ func SessionContainsFold(v string) predicate.Phone {
 	return predicate.Phone(sql.FieldContainsFold(FieldSession, v))
 }
 
-// NameEQ applies the EQ predicate on the "name" field.
-func NameEQ(v string) predicate.Phone {
-	return predicate.Phone(sql.FieldEQ(FieldName, v))
+// LabelEQ applies the EQ predicate on the "label" field.
+func LabelEQ(v []byte) predicate.Phone {
+	return predicate.Phone(sql.FieldEQ(FieldLabel, v))
 }
 
-// NameNEQ applies the NEQ predicate on the "name" field.
-func NameNEQ(v string) predicate.Phone {
-	return predicate.Phone(sql.FieldNEQ(FieldName, v))
+// LabelNEQ applies the NEQ predicate on the "label" field.
+func LabelNEQ(v []byte) predicate.Phone {
+	return predicate.Phone(sql.FieldNEQ(FieldLabel, v))
 }
 
-// NameIn applies the In predicate on the "name" field.
-func NameIn(vs ...string) predicate.Phone {
-	return predicate.Phone(sql.FieldIn(FieldName, vs...))
+// LabelIn applies the In predicate on the "label" field.
+func LabelIn(vs ...[]byte) predicate.Phone {
+	return predicate.Phone(sql.FieldIn(FieldLabel, vs...))
 }
 
-// NameNotIn applies the NotIn predicate on the "name" field.
-func NameNotIn(vs ...string) predicate.Phone {
-	return predicate.Phone(sql.FieldNotIn(FieldName, vs...))
+// LabelNotIn applies the NotIn predicate on the "label" field.
+func LabelNotIn(vs ...[]byte) predicate.Phone {
+	return predicate.Phone(sql.FieldNotIn(FieldLabel, vs...))
 }
 
-// NameGT applies the GT predicate on the "name" field.
-func NameGT(v string) predicate.Phone {
-	return predicate.Phone(sql.FieldGT(FieldName, v))
+// LabelGT applies the GT predicate on the "label" field.
+func LabelGT(v []byte) predicate.Phone {
+	return predicate.Phone(sql.FieldGT(FieldLabel, v))
 }
 
-// NameGTE applies the GTE predicate on the "name" field.
-func NameGTE(v string) predicate.Phone {
-	return predicate.Phone(sql.FieldGTE(FieldName, v))
+// LabelGTE applies the GTE predicate on the "label" field.
+func LabelGTE(v []byte) predicate.Phone {
+	return predicate.Phone(sql.FieldGTE(FieldLabel, v))
 }
 
-// NameLT applies the LT predicate on the "name" field.
-func NameLT(v string) predicate.Phone {
-	return predicate.Phone(sql.FieldLT(FieldName, v))
+// LabelLT applies the LT predicate on the "label" field.
+func LabelLT(v []byte) predicate.Phone {
+	return predicate.Phone(sql.FieldLT(FieldLabel, v))
 }
 
-// NameLTE applies the LTE predicate on the "name" field.
-func NameLTE(v string) predicate.Phone {
-	return predicate.Phone(sql.FieldLTE(FieldName, v))
+// LabelLTE applies the LTE predicate on the "label" field.
+func LabelLTE(v []byte) predicate.Phone {
+	return predicate.Phone(sql.FieldLTE(FieldLabel, v))
 }
 
-// NameContains applies the Contains predicate on the "name" field.
-func NameContains(v string) predicate.Phone {
-	return predicate.Phone(sql.FieldContains(FieldName, v))
+// LabelIsNil applies the IsNil predicate on the "label" field.
+func LabelIsNil() predicate.Phone {
+	return predicate.Phone(sql.FieldIsNull(FieldLabel))
 }
 
-// NameHasPrefix applies the HasPrefix predicate on the "name" field.
-func NameHasPrefix(v string) predicate.Phone {
-	return predicate.Phone(sql.FieldHasPrefix(FieldName, v))
-}
-
-// NameHasSuffix applies the HasSuffix predicate on the "name" field.
-func NameHasSuffix(v string) predicate.Phone {
-	return predicate.Phone(sql.FieldHasSuffix(FieldName, v))
-}
-
-// NameEqualFold applies the EqualFold predicate on the "name" field.
-func NameEqualFold(v string) predicate.Phone {
-	return predicate.Phone(sql.FieldEqualFold(FieldName, v))
-}
-
-// NameContainsFold applies the ContainsFold predicate on the "name" field.
-func NameContainsFold(v string) predicate.Phone {
-	return predicate.Phone(sql.FieldContainsFold(FieldName, v))
+// LabelNotNil applies the NotNil predicate on the "label" field.
+func LabelNotNil() predicate.Phone {
+	return predicate.Phone(sql.FieldNotNull(FieldLabel))
 }
 
 // KeyEQ applies the EQ predicate on the "key" field.

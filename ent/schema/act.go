@@ -6,24 +6,28 @@ import (
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
+
+	"latchkey.dev/internal/privacy"
 )
 
 // Act is one unlock command. A lock runs it once before its deadline, or not at all.
 type Act struct{ ent.Schema }
 
-func (Act) Annotations() []schema.Annotation { return table("acts") }
+func (Act) Annotations() []schema.Annotation {
+	return table("acts", aboutGuests(privacy.Stay, privacy.Deletion).Keeps("it names a door and no guest"))
+}
 
 func (Act) Fields() []ent.Field {
 	return []ent.Field{
 
 		id(),
 		property(),
-		field.String("lock_id").MaxRuneLen(40).Immutable(),
-		field.String("operation").MaxRuneLen(16).Immutable(),
-		field.String("actor").MaxRuneLen(64).Immutable(),
-		field.String("grant_id").MaxRuneLen(40).Default("").Immutable().Comment("The grant whose SmartKey opened the door; empty: a person or a program of the property did."),
-		field.String("state").MaxRuneLen(16).Comment("stored, claimed, done, failed, expired or unknown."),
-		field.String("result").MaxRuneLen(32).Default(""),
+		field.String("lock_id").Annotations(row).MaxRuneLen(40).Immutable(),
+		field.String("operation").Annotations(pseudonym).MaxRuneLen(16).Immutable(),
+		field.String("actor").Annotations(pseudonym).MaxRuneLen(64).Immutable(),
+		field.String("grant_id").Annotations(row).MaxRuneLen(40).Default("").Immutable().Comment("The grant whose SmartKey opened the door; empty: a person or a program of the property did."),
+		field.String("state").Annotations(pseudonym).MaxRuneLen(16).Comment("stored, claimed, done, failed, expired or unknown."),
+		field.String("result").Annotations(pseudonym).MaxRuneLen(32).Default(""),
 		moment("deadline"),
 		maybe("finished_at"),
 		created(),

@@ -9,13 +9,13 @@ import (
 // App is a partner app: one vendor of property management systems.
 type App struct{ ent.Schema }
 
-func (App) Annotations() []schema.Annotation { return table("apps") }
+func (App) Annotations() []schema.Annotation { return table("apps", aboutThings()) }
 
 func (App) Fields() []ent.Field {
 	return []ent.Field{
 
 		id(),
-		field.String("name").MaxRuneLen(255).Unique(),
+		field.String("name").Annotations(none).MaxRuneLen(255).Unique(),
 		created(),
 	}
 }

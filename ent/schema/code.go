@@ -6,37 +6,39 @@ import (
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
+
+	"latchkey.dev/internal/privacy"
 )
 
 // Code is a code that belongs to no stay: of staff, for one use, or the backup code of a lock. Slots and pins have its id in
 // the column grant_id.
 type Code struct{ ent.Schema }
 
-func (Code) Annotations() []schema.Annotation { return table("codes") }
+func (Code) Annotations() []schema.Annotation { return table("codes", aboutStaff(privacy.Deletion)) }
 
 func (Code) Fields() []ent.Field {
 	return []ent.Field{
 
 		id(),
 		property(),
-		field.String("kind").MaxRuneLen(16).Immutable().Comment("staff, oneTime or backup."),
-		field.String("holder").MaxRuneLen(255).Default("").Immutable().Comment("The name of its holder, for people to read."),
-		field.String("lock_id").MaxRuneLen(40).Default("").Immutable().Comment("Of a backup code."),
-		field.Strings("doors").Immutable().Comment("Spaces and gates."),
-		field.Bool("all_rooms").Default(false).Immutable().Comment("Every space with a lock, in addition to doors."),
-		field.JSON("hours", []WeeklyHours{}).Immutable().Comment("Empty: at any hour."),
+		field.String("kind").Annotations(pseudonym).MaxRuneLen(16).Immutable().Comment("staff, oneTime or backup."),
+		field.String("holder").Annotations(plain("Staff choose the name, such as a first name or a trade.")).MaxRuneLen(255).Default("").Immutable().Comment("The name of its holder, for people to read."),
+		field.String("lock_id").Annotations(row).MaxRuneLen(40).Default("").Immutable().Comment("Of a backup code."),
+		field.Strings("doors").Annotations(pseudonym).Immutable().Comment("Spaces and gates."),
+		field.Bool("all_rooms").Annotations(pseudonym).Default(false).Immutable().Comment("Every space with a lock, in addition to doors."),
+		field.JSON("hours", []WeeklyHours{}).Annotations(pseudonym).Immutable().Comment("Empty: at any hour."),
 		moment("not_before"),
 		maybe("not_after"),
-		field.Int("redraws").Default(0).Comment("New PINs because a lock refused one as a duplicate."),
+		field.Int("redraws").Annotations(pseudonym).Default(0).Comment("New PINs because a lock refused one as a duplicate."),
 		maybe("used_at"),
 		maybe("revoked_at"),
-		field.String("end_reason").MaxRuneLen(32).Default(""),
+		field.String("end_reason").Annotations(pseudonym).MaxRuneLen(32).Default(""),
 		maybe("ended_at"),
 		maybe("released_at"),
 		maybe("next_at"),
-		field.String("created_by").MaxRuneLen(64).Default("").Immutable(),
+		field.String("created_by").Annotations(pseudonym).MaxRuneLen(64).Default("").Immutable(),
 		maybe("read_at"),
-		field.String("read_by").MaxRuneLen(64).Default("").Comment("Who read its PIN last."),
+		field.String("read_by").Annotations(pseudonym).MaxRuneLen(64).Default("").Comment("Who read its PIN last."),
 		created(),
 	}
 }

@@ -6,25 +6,29 @@ import (
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
+
+	"latchkey.dev/internal/privacy"
 )
 
 // Erasure is a request to erase the data of a stay's guests, and the proof that it was done. It holds no personal data and outlives the stay.
 type Erasure struct{ ent.Schema }
 
-func (Erasure) Annotations() []schema.Annotation { return table("erasures") }
+func (Erasure) Annotations() []schema.Annotation {
+	return table("erasures", aboutGuests(privacy.ThreeYears).Keeps("it is the proof of the erasure"))
+}
 
 func (Erasure) Fields() []ent.Field {
 	return []ent.Field{
 		id(),
 		property(),
-		field.String("reservation_id").MaxRuneLen(40).Immutable().Comment("The reservation may be removed."),
-		field.String("guest_id").MaxRuneLen(40).Default("").Immutable().Comment("Of a companion; empty: the whole party and the booker."),
-		field.String("requested_by").MaxRuneLen(100).Immutable().Comment("guest, or the name of the staff credential."),
-		field.Bytes("mac").Immutable().Unique().Comment("Keyed hash of the receipt, which shows how far the erasure is."),
-		field.String("mail_id").MaxRuneLen(40).Default("").Comment("The mail that confirms the request. It is erased with the rest."),
+		field.String("reservation_id").Annotations(row).MaxRuneLen(40).Immutable().Comment("The reservation may be removed."),
+		field.String("guest_id").Annotations(row).MaxRuneLen(40).Default("").Immutable().Comment("Of a companion; empty: the whole party and the booker."),
+		field.String("requested_by").Annotations(plain("The name of a member of staff, for the proof.")).MaxRuneLen(100).Immutable().Comment("guest, or the name of the staff credential."),
+		field.Bytes("mac").Annotations(hashed(secret)).Immutable().Unique().Comment("Keyed hash of the receipt, which shows how far the erasure is."),
+		field.String("mail_id").Annotations(row).MaxRuneLen(40).Default("").Comment("The mail that confirms the request. It is erased with the rest."),
 		maybe("confirmed_at"), // when the mail was ordered, or no address was found for it
 		maybe("finished_at"),
-		field.String("law").MaxRuneLen(8).Default("").Comment("The country rule under which official forms are kept; empty: none are."),
+		field.String("law").Annotations(pseudonym).MaxRuneLen(8).Default("").Comment("The country rule under which official forms are kept; empty: none are."),
 		maybe("kept_until"), // when the last of them is erased
 		created(),
 	}

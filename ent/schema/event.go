@@ -6,25 +6,29 @@ import (
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
+
+	"latchkey.dev/internal/privacy"
 )
 
 // Event is something that happened. It is stored in the transaction of the change.
 type Event struct{ ent.Schema }
 
-func (Event) Annotations() []schema.Annotation { return table("events") }
+func (Event) Annotations() []schema.Annotation {
+	return table("events", aboutGuests(privacy.Events, privacy.Stay).Keeps("it names no guest"))
+}
 
 func (Event) Fields() []ent.Field {
 	return []ent.Field{
 
-		field.Int64("id"),
+		field.Int64("id").Annotations(none),
 		property(),
-		field.String("subject").MaxRuneLen(40).Immutable(),
-		field.Int64("subject_sequence").Immutable(),
-		field.String("kind").MaxRuneLen(64).Immutable(),
-		field.JSON("body", map[string]any{}).Immutable(),
-		field.String("grant_id").MaxLen(40).Optional().Nillable().Immutable().Comment("The access it was about, where that is not its subject."),
+		field.String("subject").Annotations(pseudonym).MaxRuneLen(40).Immutable(),
+		field.Int64("subject_sequence").Annotations(none).Immutable(),
+		field.String("kind").Annotations(none).MaxRuneLen(64).Immutable(),
+		field.JSON("body", map[string]any{}).Annotations(pseudonym).Immutable(),
+		field.String("grant_id").Annotations(row).MaxLen(40).Optional().Nillable().Immutable().Comment("The access it was about, where that is not its subject."),
 		moment("occurred_at"),
-		field.Int64("position").Optional().Nillable().Comment("The order in which subscribers receive it, which the dispatcher assigns after the commit; 0: internal, no subscriber receives it."),
+		field.Int64("position").Annotations(none).Optional().Nillable().Comment("The order in which subscribers receive it, which the dispatcher assigns after the commit; 0: internal, no subscriber receives it."),
 		created(),
 	}
 }

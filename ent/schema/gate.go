@@ -10,16 +10,16 @@ import (
 // Gate is the door of a common area.
 type Gate struct{ ent.Schema }
 
-func (Gate) Annotations() []schema.Annotation { return table("gates") }
+func (Gate) Annotations() []schema.Annotation { return table("gates", aboutThings()) }
 
 func (Gate) Fields() []ent.Field {
 	return []ent.Field{
 
 		id(),
 		property(),
-		field.String("name").MaxRuneLen(255),
-		field.String("floor").MaxRuneLen(64).Default(""),
-		field.Strings("space_ids").Comment("The spaces whose guests it lets in; empty: those of all."),
+		field.String("name").Annotations(none).MaxRuneLen(255),
+		field.String("floor").Annotations(none).MaxRuneLen(64).Default(""),
+		field.Strings("space_ids").Annotations(none).Comment("The spaces whose guests it lets in; empty: those of all."),
 		created(),
 	}
 }

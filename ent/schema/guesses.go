@@ -10,7 +10,7 @@ import (
 // Guesses counts wrong PINs at the keypads of a lock or of a property. Its id is the lock's or the property's.
 type Guesses struct{ ent.Schema }
 
-func (Guesses) Annotations() []schema.Annotation { return table("guesses") }
+func (Guesses) Annotations() []schema.Annotation { return table("guesses", aboutThings()) }
 
 func (Guesses) Fields() []ent.Field {
 	return []ent.Field{
@@ -18,8 +18,8 @@ func (Guesses) Fields() []ent.Field {
 		id(),
 		property(),
 		moment("began_at"),
-		field.Int("count").Default(0).Comment("Since began_at."),
-		field.Int("before").Default(0).Comment("In the span before that."),
+		field.Int("count").Annotations(none).Default(0).Comment("Since began_at."),
+		field.Int("before").Annotations(none).Default(0).Comment("In the span before that."),
 		maybe("alarmed_at"),
 	}
 }

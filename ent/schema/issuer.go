@@ -5,27 +5,29 @@ import (
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
+
+	"latchkey.dev/internal/privacy"
 )
 
 // Issuer is the state of a property's issuer of SmartKeys, without its keys. Its id is the property's.
 type Issuer struct{ ent.Schema }
 
-func (Issuer) Annotations() []schema.Annotation { return table("issuers") }
+func (Issuer) Annotations() []schema.Annotation { return table("issuers", aboutThings()) }
 
 func (Issuer) Fields() []ent.Field {
 	return []ent.Field{
 
 		id(),
-		field.Int64("generation").Default(1).Comment("Tokens bear it; only grows."),
-		field.Int64("next_number").Default(0).Comment("Of the status list's indexes, the next to look at."),
-		field.Int64("list_number").Default(0),
-		field.Bytes("list").Optional().Comment("The status list, signed."),
-		field.String("list_key").MaxRuneLen(16).Default("").Comment("The id of the key that signed it."),
-		field.Bytes("list_digest").Optional().Comment("Of what it says."),
+		field.Int64("generation").Annotations(none).Default(1).Comment("Tokens bear it; only grows."),
+		field.Int64("next_number").Annotations(none).Default(0).Comment("Of the status list's indexes, the next to look at."),
+		field.Int64("list_number").Annotations(none).Default(0),
+		field.Bytes("list").Annotations(pseudonym).Optional().Comment("The status list, signed."),
+		field.String("list_key").Annotations(none).MaxRuneLen(16).Default("").Comment("The id of the key that signed it."),
+		field.Bytes("list_digest").Annotations(none).Optional().Comment("Of what it says."),
 		moment("list_at"),
-		field.Int64("key_set_version").Default(0),
+		field.Int64("key_set_version").Annotations(none).Default(0),
 		moment("key_set_at"),
-		field.Int64("least_version").Default(0).Comment("Tokens made under an older key set count for nothing: the key was replaced at once."),
+		field.Int64("least_version").Annotations(none).Default(0).Comment("Tokens made under an older key set count for nothing: the key was replaced at once."),
 		created(),
 	}
 }
@@ -33,15 +35,17 @@ func (Issuer) Fields() []ent.Field {
 // IssuerKey is one key of an issuer. The private half is sealed, and deleted when it is no longer used.
 type IssuerKey struct{ ent.Schema }
 
-func (IssuerKey) Annotations() []schema.Annotation { return table("issuer_keys") }
+func (IssuerKey) Annotations() []schema.Annotation {
+	return table("issuer_keys", aboutThings(privacy.Superseded))
+}
 
 func (IssuerKey) Fields() []ent.Field {
 	return []ent.Field{
 
 		id(),
 		property(),
-		field.String("key_id").MaxRuneLen(16).Immutable().Comment("As documents name it, in hexadecimal."),
-		field.Bytes("sealed").Optional(),
+		field.String("key_id").Annotations(row).MaxRuneLen(16).Immutable().Comment("As documents name it, in hexadecimal."),
+		field.Bytes("sealed").Annotations(sealed(secret)).Optional(),
 		created(),
 	}
 }
@@ -53,15 +57,15 @@ func (IssuerKey) Indexes() []ent.Index {
 // KeySet is one signed version of a property's issuer keys. All versions are kept, because each verifies the next.
 type KeySet struct{ ent.Schema }
 
-func (KeySet) Annotations() []schema.Annotation { return table("key_sets") }
+func (KeySet) Annotations() []schema.Annotation { return table("key_sets", aboutThings()) }
 
 func (KeySet) Fields() []ent.Field {
 	return []ent.Field{
 
 		id(),
 		property(),
-		field.Int64("version").Immutable(),
-		field.Bytes("signed").Immutable(),
+		field.Int64("version").Annotations(none).Immutable(),
+		field.Bytes("signed").Annotations(none).Immutable(),
 		created(),
 	}
 }

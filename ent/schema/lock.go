@@ -13,24 +13,24 @@ import (
 // Lock is a smart lock or a smart disc.
 type Lock struct{ ent.Schema }
 
-func (Lock) Annotations() []schema.Annotation { return table("locks") }
+func (Lock) Annotations() []schema.Annotation { return table("locks", aboutThings()) }
 
 func (Lock) Fields() []ent.Field {
 	return []ent.Field{
 
 		id(),
 		property(),
-		field.String("name").MaxRuneLen(255),
-		field.Bool("named").Default(false).Comment("Staff gave the lock its name; until then its bridge does."),
-		field.String("kind").MaxRuneLen(8).Default("lock").Comment("lock or disc."),
-		field.String("bridge_id").MaxRuneLen(40).Immutable(),
-		field.String("address").MaxRuneLen(255).Immutable().Comment("As the driver of the bridge knows it."),
-		field.String("model").MaxRuneLen(255).Default(""),
-		field.String("door_id").MaxRuneLen(40).Optional().Nillable().Unique().Comment("The space or gate it locks."),
-		field.Time("door_since").Optional().Nillable().SchemaType(momentType).Comment("When the lock was put on this door, or taken off; unset: it was never moved."),
-		field.JSON("capabilities", slot.Capabilities{}),
-		field.JSON("status", LockStatus{}),
-		field.Int64("generation").Default(0).Comment("The last one drawn for a slot of this lock."),
+		field.String("name").Annotations(none).MaxRuneLen(255),
+		field.Bool("named").Annotations(none).Default(false).Comment("Staff gave the lock its name; until then its bridge does."),
+		field.String("kind").Annotations(none).MaxRuneLen(8).Default("lock").Comment("lock or disc."),
+		field.String("bridge_id").Annotations(row).MaxRuneLen(40).Immutable(),
+		field.String("address").Annotations(none).MaxRuneLen(255).Immutable().Comment("As the driver of the bridge knows it."),
+		field.String("model").Annotations(none).MaxRuneLen(255).Default(""),
+		field.String("door_id").Annotations(row).MaxRuneLen(40).Optional().Nillable().Unique().Comment("The space or gate it locks."),
+		field.Time("door_since").Annotations(row).Optional().Nillable().SchemaType(momentType).Comment("When the lock was put on this door, or taken off; unset: it was never moved."),
+		field.JSON("capabilities", slot.Capabilities{}).Annotations(none),
+		field.JSON("status", LockStatus{}).Annotations(none),
+		field.Int64("generation").Annotations(none).Default(0).Comment("The last one drawn for a slot of this lock."),
 		maybe("unreached_at"),
 		maybe("reached_at"),
 		maybe("offline_notified_at"),

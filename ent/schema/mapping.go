@@ -10,18 +10,18 @@ import (
 // Mapping connects a space of a partner to a space of the property.
 type Mapping struct{ ent.Schema }
 
-func (Mapping) Annotations() []schema.Annotation { return table("mappings") }
+func (Mapping) Annotations() []schema.Annotation { return table("mappings", aboutThings()) }
 
 func (Mapping) Fields() []ent.Field {
 	return []ent.Field{
 
-		field.Int("id"),
+		field.Int("id").Annotations(row),
 		property(),
-		field.String("integration_id").MaxRuneLen(40).Immutable(),
-		field.String("external_id").MaxRuneLen(255).Immutable(),
-		field.String("space_id").MaxRuneLen(40),
-		field.String("name").MaxRuneLen(255).Comment("As the partner called it when it was mapped."),
-		field.String("type").MaxRuneLen(8).Comment("As the partner typed it when it was mapped."),
+		field.String("integration_id").Annotations(row).MaxRuneLen(40).Immutable(),
+		field.String("external_id").Annotations(row).MaxRuneLen(255).Immutable(),
+		field.String("space_id").Annotations(row).MaxRuneLen(40),
+		field.String("name").Annotations(none).MaxRuneLen(255).Comment("As the partner called it when it was mapped."),
+		field.String("type").Annotations(none).MaxRuneLen(8).Comment("As the partner typed it when it was mapped."),
 		created(),
 	}
 }

@@ -5,23 +5,25 @@ import (
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
+
+	"latchkey.dev/internal/privacy"
 )
 
 // Person works at properties of the installation. What it says about the person is sealed with the key of the installation.
 type Person struct{ ent.Schema }
 
-func (Person) Annotations() []schema.Annotation { return table("people") }
+func (Person) Annotations() []schema.Annotation { return table("people", aboutStaff(privacy.Expiry)) }
 
 func (Person) Fields() []ent.Field {
 	return []ent.Field{
 		id(),
-		field.Bytes("email_mac").Immutable().Unique().Comment("Keyed hash of the folded address."),
-		field.Bytes("email").Immutable().Comment("Sealed."),
-		field.Bytes("name").Comment("Sealed."),
-		field.String("password").MaxRuneLen(255).Comment("Argon2id, in PHC format."),
-		field.Bytes("totp_secret").Optional().Comment("Sealed."),
+		field.Bytes("email_mac").Annotations(hashed(personal)).Immutable().Unique().Comment("Keyed hash of the folded address."),
+		field.Bytes("email").Annotations(sealed(personal)).Immutable().Comment("Sealed."),
+		field.Bytes("name").Annotations(sealed(personal)).Comment("Sealed."),
+		field.String("password").Annotations(hashed(secret)).MaxRuneLen(255).Comment("Argon2id, in PHC format."),
+		field.Bytes("totp_secret").Annotations(sealed(secret)).Optional().Comment("Sealed."),
 		maybe("totp_confirmed_at"),
-		field.Int64("totp_step").Default(0).Comment("The step of the last code that was used."),
+		field.Int64("totp_step").Annotations(pseudonym).Default(0).Comment("The step of the last code that was used."),
 		maybe("disabled_at"),
 		created(),
 	}
@@ -30,14 +32,16 @@ func (Person) Fields() []ent.Field {
 // Membership is the role of a person at a property.
 type Membership struct{ ent.Schema }
 
-func (Membership) Annotations() []schema.Annotation { return table("memberships") }
+func (Membership) Annotations() []schema.Annotation {
+	return table("memberships", aboutStaff(privacy.Deletion))
+}
 
 func (Membership) Fields() []ent.Field {
 	return []ent.Field{
 		id(),
 		property(),
-		field.String("person_id").MaxRuneLen(40).Immutable(),
-		field.String("role").MaxRuneLen(16).Comment("owner, manager, frontDesk or housekeeping."),
+		field.String("person_id").Annotations(row).MaxRuneLen(40).Immutable(),
+		field.String("role").Annotations(pseudonym).MaxRuneLen(16).Comment("owner, manager, frontDesk or housekeeping."),
 		maybe("disabled_at"),
 		created(),
 	}
@@ -50,15 +54,17 @@ func (Membership) Indexes() []ent.Index {
 // PersonSession is a session of a person on one device.
 type PersonSession struct{ ent.Schema }
 
-func (PersonSession) Annotations() []schema.Annotation { return table("person_sessions") }
+func (PersonSession) Annotations() []schema.Annotation {
+	return table("person_sessions", aboutStaff(privacy.Expiry))
+}
 
 func (PersonSession) Fields() []ent.Field {
 	return []ent.Field{
 		id(),
-		field.String("person_id").MaxRuneLen(40).Immutable(),
-		field.Bytes("mac").Unique().Comment("Keyed hash of the token."),
-		field.Bool("pending").Default(false).Comment("The second factor is missing."),
-		field.String("device").MaxRuneLen(100).Default(""),
+		field.String("person_id").Annotations(row).MaxRuneLen(40).Immutable(),
+		field.Bytes("mac").Annotations(hashed(secret)).Unique().Comment("Keyed hash of the token."),
+		field.Bool("pending").Annotations(pseudonym).Default(false).Comment("The second factor is missing."),
+		field.String("device").Annotations(pseudonym).MaxRuneLen(100).Default(""),
 		moment("used_at"),
 		moment("ends_at"),
 		maybe("second_factor_at"),
@@ -73,17 +79,19 @@ func (PersonSession) Indexes() []ent.Index {
 // PersonInvitation is a link with which a person joins a property, or with which the first owner creates one.
 type PersonInvitation struct{ ent.Schema }
 
-func (PersonInvitation) Annotations() []schema.Annotation { return table("person_invitations") }
+func (PersonInvitation) Annotations() []schema.Annotation {
+	return table("person_invitations", aboutStaff(privacy.Expiry))
+}
 
 func (PersonInvitation) Fields() []ent.Field {
 	return []ent.Field{
 		id(),
-		field.String("property_id").MaxRuneLen(40).Optional().Immutable().Comment("NULL: the owner creates the property."),
-		field.Bytes("mac").Unique().Comment("Keyed hash of the secret."),
-		field.Bytes("email_mac").Optional().Immutable().Comment("NULL: the owner chooses the address."),
-		field.Bytes("email").Optional().Immutable().Comment("Sealed."),
-		field.String("role").MaxRuneLen(16).Immutable(),
-		field.String("invited_by").MaxRuneLen(80).Immutable(),
+		field.String("property_id").Annotations(row).MaxRuneLen(40).Optional().Immutable().Comment("NULL: the owner creates the property."),
+		field.Bytes("mac").Annotations(hashed(secret)).Unique().Comment("Keyed hash of the secret."),
+		field.Bytes("email_mac").Annotations(hashed(personal)).Optional().Immutable().Comment("NULL: the owner chooses the address."),
+		field.Bytes("email").Annotations(sealed(personal)).Optional().Immutable().Comment("Sealed."),
+		field.String("role").Annotations(pseudonym).MaxRuneLen(16).Immutable(),
+		field.String("invited_by").Annotations(pseudonym).MaxRuneLen(80).Immutable(),
 		moment("ends_at"),
 		created(),
 	}
@@ -96,13 +104,15 @@ func (PersonInvitation) Indexes() []ent.Index {
 // RecoveryCode replaces a code of the authenticator app once.
 type RecoveryCode struct{ ent.Schema }
 
-func (RecoveryCode) Annotations() []schema.Annotation { return table("recovery_codes") }
+func (RecoveryCode) Annotations() []schema.Annotation {
+	return table("recovery_codes", aboutStaff(privacy.Superseded))
+}
 
 func (RecoveryCode) Fields() []ent.Field {
 	return []ent.Field{
 		id(),
-		field.String("person_id").MaxRuneLen(40).Immutable(),
-		field.Bytes("mac").Immutable().Comment("Keyed hash of person and code."),
+		field.String("person_id").Annotations(row).MaxRuneLen(40).Immutable(),
+		field.Bytes("mac").Annotations(hashed(secret)).Immutable().Comment("Keyed hash of person and code."),
 		maybe("used_at"),
 	}
 }
@@ -112,14 +122,16 @@ func (RecoveryCode) Indexes() []ent.Index { return []ent.Index{index.Fields("per
 // SignInAttempts counts failed attempts to sign in with one address, or from one network. Its id is a keyed hash of which.
 type SignInAttempts struct{ ent.Schema }
 
-func (SignInAttempts) Annotations() []schema.Annotation { return table("sign_in_attempts") }
+func (SignInAttempts) Annotations() []schema.Annotation {
+	return table("sign_in_attempts", aboutStaff(privacy.Expiry))
+}
 
 func (SignInAttempts) Fields() []ent.Field {
 	return []ent.Field{
-		field.String("id").MaxRuneLen(64).Immutable(),
+		field.String("id").Annotations(hashed(personal)).MaxRuneLen(64).Immutable(),
 		moment("began_at"),
 		moment("last_at"),
-		field.Int("count").Default(0).Comment("Since began_at."),
+		field.Int("count").Annotations(pseudonym).Default(0).Comment("Since began_at."),
 	}
 }
 

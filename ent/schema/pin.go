@@ -5,24 +5,28 @@ import (
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
+
+	"latchkey.dev/internal/privacy"
 )
 
 // Pin is a code that a lock may hold. The row is deleted when no lock can hold the code any more. Only then can the code be
 // generated again.
 type Pin struct{ ent.Schema }
 
-func (Pin) Annotations() []schema.Annotation { return table("pins") }
+func (Pin) Annotations() []schema.Annotation {
+	return table("pins", aboutGuests(privacy.Stay).Keeps("locks may hold the PIN"))
+}
 
 func (Pin) Fields() []ent.Field {
 	return []ent.Field{
 
 		id(),
 		property(),
-		field.String("grant_id").MaxRuneLen(40).Immutable(),
-		field.String("door_id").MaxRuneLen(40).Default("").Immutable().Comment("Empty: for all doors of the grant."),
-		field.Bytes("mac").Immutable().Comment("Keyed hash under the property."),
-		field.Bytes("sealed").Immutable(),
-		field.Bool("retired").Default(false).Comment("A newer PIN replaced it at its doors; reserved until no lock can hold it."),
+		field.String("grant_id").Annotations(row).MaxRuneLen(40).Immutable(),
+		field.String("door_id").Annotations(row).MaxRuneLen(40).Default("").Immutable().Comment("Empty: for all doors of the grant."),
+		field.Bytes("mac").Annotations(hashed(secret)).Immutable().Comment("Keyed hash under the property."),
+		field.Bytes("sealed").Annotations(sealed(secret)).Immutable(),
+		field.Bool("retired").Annotations(pseudonym).Default(false).Comment("A newer PIN replaced it at its doors; reserved until no lock can hold it."),
 		created(),
 	}
 }

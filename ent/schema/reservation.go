@@ -6,50 +6,54 @@ import (
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
+
+	"latchkey.dev/internal/privacy"
 )
 
 // Reservation is a booking of one room or bed. Only the PMS changes it.
 type Reservation struct{ ent.Schema }
 
-func (Reservation) Annotations() []schema.Annotation { return table("reservations") }
+func (Reservation) Annotations() []schema.Annotation {
+	return table("reservations", aboutGuests(privacy.Erasure, privacy.Stay))
+}
 
 func (Reservation) Fields() []ent.Field {
 	return []ent.Field{
 
 		id(),
 		property(),
-		field.String("integration_id").MaxRuneLen(40).Immutable(),
-		field.String("pms_id").MaxRuneLen(255).Immutable(),
-		text("pms_group_id", 255),
-		text("pms_space_id", 255),
-		text("pms_parent_space_id", 255),
-		field.Strings("pms_companion_ids").Optional(),
+		field.String("integration_id").Annotations(row).MaxRuneLen(40).Immutable(),
+		field.String("pms_id").Annotations(row).MaxRuneLen(255).Immutable(),
+		text("pms_group_id", 255, row),
+		text("pms_space_id", 255, row),
+		text("pms_parent_space_id", 255, row),
+		field.Strings("pms_companion_ids").Annotations(pseudonym).Optional(),
 		maybe("pms_updated_at"),
-		field.String("pms_number").MaxRuneLen(255),
-		field.Bytes("booker").Comment("Names, email and mobile of who booked, sealed with the property's key."),
+		field.String("pms_number").Annotations(pseudonym).MaxRuneLen(255),
+		field.Bytes("booker").Annotations(sealed(personal)).Comment("Names, email and mobile of who booked, sealed with the property's key."),
 		maybe("erased_at"), // when the booker and the companions were erased: changes of the PMS do not restore them
-		field.String("state").MaxRuneLen(16),
+		field.String("state").Annotations(pseudonym).MaxRuneLen(16),
 		maybe("canceled_at"), // since when the state is canceled
 		maybe("arrived_at"),  // when the PMS first said that the guests are in house; a cancelation keeps it, another state than that clears it
-		text("from_date", 10),
-		text("to_date", 10),
+		text("from_date", 10, pseudonym),
+		text("to_date", 10, pseudonym),
 		moment("from_at"),
 		moment("to_at"),
-		field.Int("adult_count").Optional().Nillable(),
-		field.Int("child_count").Optional().Nillable(),
-		field.Int64("price_minor").Optional().Nillable(),
-		field.Int64("owing_minor").Optional().Nillable(),
-		text("owing_currency", 3),
-		text("source_name", 255),
-		text("channel_manager", 255),
-		text("channel_number", 255),
-		text("folded_number", 255), // the number without spaces in upper case, if it mixes cases or has spaces
-		text("folded_channel_number", 255),
-		text("own_space_id", 40),
-		field.String("space_key").MaxRuneLen(255).Default("").Comment("The partner's space that counts: the bed or room, else its parent."),
+		field.Int("adult_count").Annotations(pseudonym).Optional().Nillable(),
+		field.Int("child_count").Annotations(pseudonym).Optional().Nillable(),
+		field.Int64("price_minor").Annotations(pseudonym).Optional().Nillable(),
+		field.Int64("owing_minor").Annotations(pseudonym).Optional().Nillable(),
+		text("owing_currency", 3, pseudonym),
+		text("source_name", 255, pseudonym),
+		text("channel_manager", 255, pseudonym),
+		text("channel_number", 255, pseudonym),
+		text("folded_number", 255, pseudonym), // the number without spaces in upper case, if it mixes cases or has spaces
+		text("folded_channel_number", 255, pseudonym),
+		text("own_space_id", 40, row),
+		field.String("space_key").Annotations(pseudonym).MaxRuneLen(255).Default("").Comment("The partner's space that counts: the bed or room, else its parent."),
 		created(),
 		moment("updated_at"),
-		field.Time("plan_due_at").Optional().Nillable().SchemaType(momentType).Comment("When the access has to be planned again after a change of the property; unset: it is planned."),
+		field.Time("plan_due_at").Annotations(row).Optional().Nillable().SchemaType(momentType).Comment("When the access has to be planned again after a change of the property; unset: it is planned."),
 	}
 }
 

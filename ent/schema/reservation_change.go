@@ -5,6 +5,8 @@ import (
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
+
+	"latchkey.dev/internal/privacy"
 )
 
 // ReservationChange is an entry of the list of reservations by time of change. Each change appends an entry, and lists skip the
@@ -12,14 +14,16 @@ import (
 // change a deletion in the middle of the index.
 type ReservationChange struct{ ent.Schema }
 
-func (ReservationChange) Annotations() []schema.Annotation { return table("reservation_changes") }
+func (ReservationChange) Annotations() []schema.Annotation {
+	return table("reservation_changes", aboutGuests(privacy.Superseded, privacy.Stay).Keeps("it names no guest"))
+}
 
 func (ReservationChange) Fields() []ent.Field {
 	return []ent.Field{
-		field.Int64("id"),
+		field.Int64("id").Annotations(row),
 		property(),
-		field.String("integration_id").MaxRuneLen(40).Immutable(),
-		field.String("reservation_id").MaxRuneLen(40).Immutable(),
+		field.String("integration_id").Annotations(row).MaxRuneLen(40).Immutable(),
+		field.String("reservation_id").Annotations(row).MaxRuneLen(40).Immutable(),
 		moment("changed_at"), // updated_at of the reservation after the change: if the reservation has another by now, the entry is out of date
 	}
 }

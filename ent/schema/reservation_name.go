@@ -5,20 +5,24 @@ import (
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
+
+	"latchkey.dev/internal/privacy"
 )
 
 // ReservationName finds the reservations of a booker by name without storing the name: it is a keyed hash of the beginning of one
 // word of the name. It is deleted with its reservation.
 type ReservationName struct{ ent.Schema }
 
-func (ReservationName) Annotations() []schema.Annotation { return table("reservation_names") }
+func (ReservationName) Annotations() []schema.Annotation {
+	return table("reservation_names", aboutGuests(privacy.Erasure, privacy.Stay))
+}
 
 func (ReservationName) Fields() []ent.Field {
 	return []ent.Field{
-		field.Int64("id"),
+		field.Int64("id").Annotations(row),
 		property(),
-		field.String("reservation_id").MaxRuneLen(40).Immutable(),
-		field.Bytes("token").Immutable(),
+		field.String("reservation_id").Annotations(row).MaxRuneLen(40).Immutable(),
+		field.Bytes("token").Annotations(hashed(personal)).Immutable(),
 	}
 }
 

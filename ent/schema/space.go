@@ -10,19 +10,19 @@ import (
 // Space is a room, a dorm or a bed in one.
 type Space struct{ ent.Schema }
 
-func (Space) Annotations() []schema.Annotation { return table("spaces") }
+func (Space) Annotations() []schema.Annotation { return table("spaces", aboutThings()) }
 
 func (Space) Fields() []ent.Field {
 	return []ent.Field{
 
 		id(),
 		property(),
-		field.String("type").MaxRuneLen(8).Comment("Room, Bed or Dorm."),
-		field.String("name").MaxRuneLen(255),
-		field.String("floor").MaxRuneLen(64).Default(""),
-		field.String("parent_id").MaxRuneLen(40).Default("").Comment("The dorm of a bed."),
-		field.Bool("is_private"),
-		field.Bool("is_active").Default(true),
+		field.String("type").Annotations(none).MaxRuneLen(8).Comment("Room, Bed or Dorm."),
+		field.String("name").Annotations(none).MaxRuneLen(255),
+		field.String("floor").Annotations(none).MaxRuneLen(64).Default(""),
+		field.String("parent_id").Annotations(row).MaxRuneLen(40).Default("").Comment("The dorm of a bed."),
+		field.Bool("is_private").Annotations(none),
+		field.Bool("is_active").Annotations(none).Default(true),
 		created(),
 	}
 }

@@ -6,45 +6,49 @@ import (
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
+
+	"latchkey.dev/internal/privacy"
 )
 
 // Stay is what guests and the service add to a reservation: the party, consents and the check-in. The PMS changes none of it.
 type Stay struct{ ent.Schema }
 
-func (Stay) Annotations() []schema.Annotation { return table("stays") }
+func (Stay) Annotations() []schema.Annotation {
+	return table("stays", aboutGuests(privacy.Erasure, privacy.Stay))
+}
 
 func (Stay) Fields() []ent.Field {
 	return []ent.Field{
 		id(),
 		property(),
-		field.String("reservation_id").MaxRuneLen(40).Immutable(),
-		field.Int("adult_count").Default(0).Comment("As the guest says; 0: as the PMS says."),
-		field.Int("child_count").Default(0),
-		field.Bool("party_set").Default(false).Comment("The guest has said who stays."),
-		field.String("arrival_time").MaxRuneLen(5).Default(""),
+		field.String("reservation_id").Annotations(row).MaxRuneLen(40).Immutable(),
+		field.Int("adult_count").Annotations(pseudonym).Default(0).Comment("As the guest says; 0: as the PMS says."),
+		field.Int("child_count").Annotations(pseudonym).Default(0),
+		field.Bool("party_set").Annotations(pseudonym).Default(false).Comment("The guest has said who stays."),
+		field.String("arrival_time").Annotations(pseudonym).MaxRuneLen(5).Default(""),
 		maybe("arrival_set_at"),
 		maybe("house_rules_accepted_at"),
 		maybe("form_completed_at"), // since when no required answer of the party is missing, as the latest event says
-		field.Bool("keep_profile").Default(false),
-		field.String("profile_id").MaxRuneLen(64).Default("").Comment("The profile that was saved or offered in this stay, whatever the booker's address is now."),
+		field.Bool("keep_profile").Annotations(pseudonym).Default(false),
+		field.String("profile_id").Annotations(hashed(personal)).MaxRuneLen(64).Default("").Comment("The profile that was saved or offered in this stay, whatever the booker's address is now."),
 
-		field.String("began_by").MaxRuneLen(40).Default("").Comment("mail, door, or the id of a kiosk; empty: the check-in has not begun."),
+		field.String("began_by").Annotations(pseudonym).MaxRuneLen(40).Default("").Comment("mail, door, or the id of a kiosk; empty: the check-in has not begun."),
 		maybe("began_at"),
 		maybe("details_confirmed_at"),
-		field.JSON("cleared", []ClearedStage{}).Optional(),
-		field.JSON("answer", StatusAnswer{}).Optional().Comment("The latest answer to getCheckInStatus."),
+		field.JSON("cleared", []ClearedStage{}).Annotations(plain("The name of a member of staff, for the proof.")).Optional(),
+		field.JSON("answer", StatusAnswer{}).Annotations(pseudonym).Optional().Comment("The latest answer to getCheckInStatus."),
 		maybe("next_ask_at"),
-		field.String("attempt_key").MaxRuneLen(64).Default("").Comment("Idempotency key of the latest checkIn call."),
-		field.String("attempt_session").MaxRuneLen(40).Default("").Comment("The guest's session that pressed last for this attempt. Of sessions that rest on two facts, only this one gets the PIN."),
-		field.String("attempt_state").MaxRuneLen(16).Default("").Comment("calling, accepted, refused or atDesk."),
-		field.Int("attempts").Default(0).Comment("Calls under this key."),
-		field.Bytes("attempt_body").Optional().Comment("The body of the call while its effect is not known, sealed with the property's key: each call under one key sends the same."),
-		field.JSON("refusal", StatusAnswer{}).Optional().Comment("Why the latest checkIn call was refused."),
+		field.String("attempt_key").Annotations(pseudonym).MaxRuneLen(64).Default("").Comment("Idempotency key of the latest checkIn call."),
+		field.String("attempt_session").Annotations(pseudonym).MaxRuneLen(40).Default("").Comment("The guest's session that pressed last for this attempt. Of sessions that rest on two facts, only this one gets the PIN."),
+		field.String("attempt_state").Annotations(pseudonym).MaxRuneLen(16).Default("").Comment("calling, accepted, refused or atDesk."),
+		field.Int("attempts").Annotations(pseudonym).Default(0).Comment("Calls under this key."),
+		field.Bytes("attempt_body").Annotations(sealed(document)).Optional().Comment("The body of the call while its effect is not known, sealed with the property's key: each call under one key sends the same."),
+		field.JSON("refusal", StatusAnswer{}).Annotations(pseudonym).Optional().Comment("Why the latest checkIn call was refused."),
 		maybe("attempt_at"),
 		maybe("accepted_at"),
-		field.String("ended_by").MaxRuneLen(16).Default("").Comment("guest, pms or canceled; empty: the check-in has not ended."),
+		field.String("ended_by").Annotations(pseudonym).MaxRuneLen(16).Default("").Comment("guest, pms or canceled; empty: the check-in has not ended."),
 		maybe("ended_at"),
-		field.Time("evaluated_at").Optional().Nillable().SchemaType(momentType).Comment("updated_at of the reservation when the check-in was last evaluated."),
+		field.Time("evaluated_at").Annotations(row).Optional().Nillable().SchemaType(momentType).Comment("updated_at of the reservation when the check-in was last evaluated."),
 		maybe("room_ready_mailed_at"),
 		created(),
 	}
@@ -88,28 +92,30 @@ type StatusAnswer struct {
 // Guest is one person of a stay.
 type Guest struct{ ent.Schema }
 
-func (Guest) Annotations() []schema.Annotation { return table("guests") }
+func (Guest) Annotations() []schema.Annotation {
+	return table("guests", aboutGuests(privacy.Erasure, privacy.Stay))
+}
 
 func (Guest) Fields() []ent.Field {
 	return []ent.Field{
 		id(),
 		property(),
-		field.String("reservation_id").MaxRuneLen(40).Immutable(),
-		field.String("role").MaxRuneLen(16).Immutable().Comment("main or companion."),
-		field.Bool("child").Default(false),
-		field.Int("position").Default(0),
-		field.Bytes("person").Optional().Comment("The answers, sealed with the property's key."),
-		field.Bool("complete").Default(false).Comment("No required answer was missing when it was last saved."),
-		field.Bool("from_profile").Default(false),
-		field.Strings("shared_groups").Optional().Comment("Groups of fields that the PMS may get of this guest, as the guest said, or an adult for a minor."),
+		field.String("reservation_id").Annotations(row).MaxRuneLen(40).Immutable(),
+		field.String("role").Annotations(pseudonym).MaxRuneLen(16).Immutable().Comment("main or companion."),
+		field.Bool("child").Annotations(pseudonym).Default(false),
+		field.Int("position").Annotations(row).Default(0),
+		field.Bytes("person").Annotations(sealed(document)).Optional().Comment("The answers, sealed with the property's key."),
+		field.Bool("complete").Annotations(pseudonym).Default(false).Comment("No required answer was missing when it was last saved."),
+		field.Bool("from_profile").Annotations(pseudonym).Default(false),
+		field.Strings("shared_groups").Annotations(pseudonym).Optional().Comment("Groups of fields that the PMS may get of this guest, as the guest said, or an adult for a minor."),
 		maybe("sharing_set_at"),
-		field.String("sharing_session").MaxRuneLen(40).Default("").Comment("Of a decision in a session that rests on two facts: that session. The decision covers only the answers given in it."),
-		field.String("sharing_by").MaxRuneLen(40).Default("").Comment("The guest who decided."),
+		field.String("sharing_session").Annotations(pseudonym).MaxRuneLen(40).Default("").Comment("Of a decision in a session that rests on two facts: that session. The decision covers only the answers given in it."),
+		field.String("sharing_by").Annotations(pseudonym).MaxRuneLen(40).Default("").Comment("The guest who decided."),
 		maybe("invited_at"),
 		maybe("updated_at"),
-		field.String("law").MaxRuneLen(8).Default("").Comment("The country rule under which the answers were last saved; empty: none that names a retention."),
-		field.Time("erase_at").Optional().Nillable().SchemaType(momentType).Comment("When the answers of the official form are erased. It is set after the departure."),
-		field.String("language").MaxRuneLen(35).Default("").Comment("The BCP 47 tag of the language that the guest reads; empty: not known."),
+		field.String("law").Annotations(pseudonym).MaxRuneLen(8).Default("").Comment("The country rule under which the answers were last saved; empty: none that names a retention."),
+		field.Time("erase_at").Annotations(row).Optional().Nillable().SchemaType(momentType).Comment("When the answers of the official form are erased. It is set after the departure."),
+		field.String("language").Annotations(pseudonym).MaxRuneLen(35).Default("").Comment("The BCP 47 tag of the language that the guest reads; empty: not known."),
 		created(),
 	}
 }
@@ -125,16 +131,18 @@ func (Guest) Indexes() []ent.Index {
 // RegisterEntry is the official form of one guest who stayed, kept as long as the law requires. It outlives its reservation.
 type RegisterEntry struct{ ent.Schema }
 
-func (RegisterEntry) Annotations() []schema.Annotation { return table("register_entries") }
+func (RegisterEntry) Annotations() []schema.Annotation {
+	return table("register_entries", aboutGuests(privacy.LawsDay).Keeps("a law requires the form"))
+}
 
 func (RegisterEntry) Fields() []ent.Field {
 	return []ent.Field{
 		id(),
 		property(),
-		field.String("guest_id").MaxRuneLen(40).Unique().Immutable().Comment("The guest may be deleted."),
-		field.String("law").MaxRuneLen(8).Comment("The country rule."),
-		field.String("arrival_on").MaxRuneLen(10).Comment("YYYY-MM-DD in the property's zone."),
-		field.Bytes("form").Comment("The official form, sealed with the property's key."),
+		field.String("guest_id").Annotations(row).MaxRuneLen(40).Unique().Immutable().Comment("The guest may be deleted."),
+		field.String("law").Annotations(pseudonym).MaxRuneLen(8).Comment("The country rule."),
+		field.String("arrival_on").Annotations(pseudonym).MaxRuneLen(10).Comment("YYYY-MM-DD in the property's zone."),
+		field.Bytes("form").Annotations(sealed(document)).Comment("The official form, sealed with the property's key."),
 		moment("erase_at"),
 		created(),
 	}
@@ -147,20 +155,22 @@ func (RegisterEntry) Indexes() []ent.Index {
 // Disclosure records that the PMS received groups of fields of one guest. It has no values of these fields.
 type Disclosure struct{ ent.Schema }
 
-func (Disclosure) Annotations() []schema.Annotation { return table("disclosures") }
+func (Disclosure) Annotations() []schema.Annotation {
+	return table("disclosures", aboutGuests(privacy.Erasure, privacy.Stay))
+}
 
 func (Disclosure) Fields() []ent.Field {
 	return []ent.Field{
 		id(),
 		property(),
-		field.String("reservation_id").MaxRuneLen(40).Immutable(),
-		field.String("guest_id").MaxRuneLen(40).Immutable(),
-		field.String("integration_id").MaxRuneLen(40).Immutable().Comment("Who got the fields."),
-		field.Strings("groups").Immutable(),
-		field.String("why").MaxRuneLen(16).Immutable().Comment("checkIn, or read."),
-		field.String("call").MaxRuneLen(64).Immutable().Comment("Idempotency key of the call. A repeated call with the same groups is recorded once."),
-		field.String("refused").MaxRuneLen(16).Default("").Immutable().Comment("Why a read got nothing, or empty."),
-		field.Int("times").Default(1).Comment("Reads with the same result within an hour."),
+		field.String("reservation_id").Annotations(row).MaxRuneLen(40).Immutable(),
+		field.String("guest_id").Annotations(row).MaxRuneLen(40).Immutable(),
+		field.String("integration_id").Annotations(row).MaxRuneLen(40).Immutable().Comment("Who got the fields."),
+		field.Strings("groups").Annotations(pseudonym).Immutable(),
+		field.String("why").Annotations(pseudonym).MaxRuneLen(16).Immutable().Comment("checkIn, or read."),
+		field.String("call").Annotations(pseudonym).MaxRuneLen(64).Immutable().Comment("Idempotency key of the call. A repeated call with the same groups is recorded once."),
+		field.String("refused").Annotations(pseudonym).MaxRuneLen(16).Default("").Immutable().Comment("Why a read got nothing, or empty."),
+		field.Int("times").Annotations(pseudonym).Default(1).Comment("Reads with the same result within an hour."),
 		maybe("last_at"), // of the last of several reads
 		created(),
 	}
@@ -173,13 +183,15 @@ func (Disclosure) Indexes() []ent.Index {
 // GuestProfile is what a guest keeps at a property for the next stay. Its id is a keyed hash of the property and the address.
 type GuestProfile struct{ ent.Schema }
 
-func (GuestProfile) Annotations() []schema.Annotation { return table("guest_profiles") }
+func (GuestProfile) Annotations() []schema.Annotation {
+	return table("guest_profiles", aboutGuests(privacy.Erasure, privacy.ThreeYears))
+}
 
 func (GuestProfile) Fields() []ent.Field {
 	return []ent.Field{
-		field.String("id").MaxRuneLen(64).Immutable(),
+		field.String("id").Annotations(hashed(personal)).MaxRuneLen(64).Immutable(),
 		property(),
-		field.Bytes("person").Comment("Sealed with the property's key."),
+		field.Bytes("person").Annotations(sealed(document)).Comment("Sealed with the property's key."),
 		moment("updated_at"),
 		created(),
 	}
@@ -192,17 +204,19 @@ func (GuestProfile) Indexes() []ent.Index {
 // GuestLink is the link of a mail to a guest. It binds one device.
 type GuestLink struct{ ent.Schema }
 
-func (GuestLink) Annotations() []schema.Annotation { return table("guest_links") }
+func (GuestLink) Annotations() []schema.Annotation {
+	return table("guest_links", aboutGuests(privacy.Erasure, privacy.Stay, privacy.Expiry))
+}
 
 func (GuestLink) Fields() []ent.Field {
 	return []ent.Field{
 		id(),
 		property(),
-		field.String("reservation_id").MaxRuneLen(40).Immutable(),
-		field.String("guest_id").MaxRuneLen(40).Default("").Immutable().Comment("Of a companion; empty: the booker's link."),
-		field.Bytes("mac").Immutable().Unique().Comment("Keyed hash. The link itself is not stored."),
-		field.Bytes("address_mac").Optional().Immutable().Comment("Keyed hash of the address it went to; empty: it was not mailed."),
-		field.String("handed_by").MaxRuneLen(40).Default("").Immutable().Comment("The session that made the link, at a kiosk or on another device of the guest; empty: the link was mailed, or shown to the main guest for a companion."),
+		field.String("reservation_id").Annotations(row).MaxRuneLen(40).Immutable(),
+		field.String("guest_id").Annotations(row).MaxRuneLen(40).Default("").Immutable().Comment("Of a companion; empty: the booker's link."),
+		field.Bytes("mac").Annotations(hashed(secret)).Immutable().Unique().Comment("Keyed hash. The link itself is not stored."),
+		field.Bytes("address_mac").Annotations(hashed(personal)).Optional().Immutable().Comment("Keyed hash of the address it went to; empty: it was not mailed."),
+		field.String("handed_by").Annotations(pseudonym).MaxRuneLen(40).Default("").Immutable().Comment("The session that made the link, at a kiosk or on another device of the guest; empty: the link was mailed, or shown to the main guest for a companion."),
 		moment("expires_at"),
 		maybe("bound_at"),
 		maybe("revoked_at"),
@@ -217,19 +231,21 @@ func (GuestLink) Indexes() []ent.Index {
 // GuestSession is a guest's device, or a guest's visit at a kiosk.
 type GuestSession struct{ ent.Schema }
 
-func (GuestSession) Annotations() []schema.Annotation { return table("guest_sessions") }
+func (GuestSession) Annotations() []schema.Annotation {
+	return table("guest_sessions", aboutGuests(privacy.Erasure, privacy.Stay, privacy.Expiry))
+}
 
 func (GuestSession) Fields() []ent.Field {
 	return []ent.Field{
 		id(),
 		property(),
-		field.String("reservation_id").MaxRuneLen(40).Immutable(),
-		field.String("guest_id").MaxRuneLen(40).Default("").Immutable().Comment("Of a companion; empty: it may act for the whole party."),
-		field.String("origin").MaxRuneLen(40).Immutable().Comment("mail, door, or the id of a kiosk."),
-		field.Bytes("mac").Immutable().Unique().Comment("Keyed hash of the token."),
-		field.String("handed_by").MaxRuneLen(40).Default("").Immutable().Comment("The session that handed the stay to this device, at a kiosk or on another device of the guest, or empty. It has its right to the PIN."),
-		field.Bool("pin_shown").Default(false),
-		field.String("device").MaxRuneLen(16).Default("").Immutable().Comment("What the device is, as it said: iPhone, iPad, Android, Windows, Mac, Linux, or empty."),
+		field.String("reservation_id").Annotations(row).MaxRuneLen(40).Immutable(),
+		field.String("guest_id").Annotations(row).MaxRuneLen(40).Default("").Immutable().Comment("Of a companion; empty: it may act for the whole party."),
+		field.String("origin").Annotations(pseudonym).MaxRuneLen(40).Immutable().Comment("mail, door, or the id of a kiosk."),
+		field.Bytes("mac").Annotations(hashed(secret)).Immutable().Unique().Comment("Keyed hash of the token."),
+		field.String("handed_by").Annotations(pseudonym).MaxRuneLen(40).Default("").Immutable().Comment("The session that handed the stay to this device, at a kiosk or on another device of the guest, or empty. It has its right to the PIN."),
+		field.Bool("pin_shown").Annotations(pseudonym).Default(false),
+		field.String("device").Annotations(pseudonym).MaxRuneLen(16).Default("").Immutable().Comment("What the device is, as it said: iPhone, iPad, Android, Windows, Mac, Linux, or empty."),
 		moment("used_at"),
 		moment("expires_at"),
 		maybe("revoked_at"),
@@ -244,18 +260,18 @@ func (GuestSession) Indexes() []ent.Index {
 // Kiosk is a check-in tablet of a property.
 type Kiosk struct{ ent.Schema }
 
-func (Kiosk) Annotations() []schema.Annotation { return table("kiosks") }
+func (Kiosk) Annotations() []schema.Annotation { return table("kiosks", aboutThings(privacy.Deletion)) }
 
 func (Kiosk) Fields() []ent.Field {
 	return []ent.Field{
 		id(),
 		property(),
-		field.String("name").MaxRuneLen(64),
-		field.String("door").MaxRuneLen(64).Immutable().Unique().Comment("The last part of the address in its QR code."),
-		field.Bytes("code_mac").Optional().Nillable().Unique().Comment("Keyed hash of the enrolment code."),
+		field.String("name").Annotations(none).MaxRuneLen(64),
+		field.String("door").Annotations(row).MaxRuneLen(64).Immutable().Unique().Comment("The last part of the address in its QR code."),
+		field.Bytes("code_mac").Annotations(hashed(secret)).Optional().Nillable().Unique().Comment("Keyed hash of the enrolment code."),
 		maybe("code_expires_at"),
-		field.Bytes("mac").Optional().Nillable().Unique().Comment("Keyed hash of the tablet's token."),
-		field.Bytes("public_key").Optional().Comment("SubjectPublicKeyInfo."),
+		field.Bytes("mac").Annotations(hashed(secret)).Optional().Nillable().Unique().Comment("Keyed hash of the tablet's token."),
+		field.Bytes("public_key").Annotations(none).Optional().Comment("SubjectPublicKeyInfo."),
 		maybe("enrolled_at"),
 		maybe("seen_at"),
 		maybe("proved_at"),
@@ -268,15 +284,17 @@ func (Kiosk) Indexes() []ent.Index { return []ent.Index{index.Fields("property_i
 // Attempts counts failed searches of one kiosk, address, reservation or property. Its id is a keyed hash of which.
 type Attempts struct{ ent.Schema }
 
-func (Attempts) Annotations() []schema.Annotation { return table("attempts") }
+func (Attempts) Annotations() []schema.Annotation {
+	return table("attempts", aboutGuests(privacy.Expiry).Keeps("a count belongs to a keyed hash"))
+}
 
 func (Attempts) Fields() []ent.Field {
 	return []ent.Field{
-		field.String("id").MaxRuneLen(64).Immutable(),
+		field.String("id").Annotations(hashed(personal)).MaxRuneLen(64).Immutable(),
 		property(),
 		moment("began_at"),
 		moment("last_at"),
-		field.Int("count").Default(0).Comment("Since began_at."),
+		field.Int("count").Annotations(pseudonym).Default(0).Comment("Since began_at."),
 	}
 }
 
@@ -287,7 +305,9 @@ func (Attempts) Indexes() []ent.Index {
 // CheckInSettings are a property's rules of self check-in. Its id is the property's.
 type CheckInSettings struct{ ent.Schema }
 
-func (CheckInSettings) Annotations() []schema.Annotation { return table("check_in_settings") }
+func (CheckInSettings) Annotations() []schema.Annotation {
+	return table("check_in_settings", aboutThings(privacy.Deletion))
+}
 
 func (CheckInSettings) Indexes() []ent.Index { return []ent.Index{index.Fields("property_id")} }
 
@@ -295,25 +315,35 @@ func (CheckInSettings) Fields() []ent.Field {
 	return []ent.Field{
 		id(),
 		property(),
-		field.String("rule").MaxRuneLen(8).Default("none"),
-		field.JSON("fields", []OwnField{}).Optional(),
-		field.Strings("mandatory_groups").Optional(),
-		field.Strings("often_countries").Optional(),
-		field.String("identity_check").MaxRuneLen(16).Default("none"),
-		field.String("signature").MaxRuneLen(16).Default("none"),
-		field.String("house_rules").MaxRuneLen(4000).Default(""),
-		field.Int("invite_days").Default(14),
-		field.Int("remind_days").Default(2),
-		field.Int("kiosk_offline_minutes").Default(15).Comment("Without a call of a tablet, before staff get a notice; 0: never."),
-		field.String("staff_email").MaxRuneLen(255).Default(""),
-		field.String("desk_phone").MaxRuneLen(40).Default(""),
-		field.String("language").MaxRuneLen(16).Default("en"),
-		field.String("accent").MaxRuneLen(7).Default(""),
-		field.String("address").MaxRuneLen(500).Default(""),
-		field.String("directions").MaxRuneLen(2000).Default(""),
-		field.String("who_fills").MaxRuneLen(8).Default("all"),
+		field.String("rule").Annotations(none).MaxRuneLen(8).Default("none"),
+		field.JSON("fields", []OwnField{}).Annotations(none).Optional(),
+		field.Strings("mandatory_groups").Annotations(none).Optional(),
+		field.Strings("often_countries").Annotations(none).Optional(),
+		field.String("identity_check").Annotations(none).MaxRuneLen(16).Default("none"),
+		field.String("signature").Annotations(none).MaxRuneLen(16).Default("none"),
+		field.String("house_rules").Annotations(none).MaxRuneLen(4000).Default(""),
+		field.Int("invite_days").Annotations(none).Default(14),
+		field.Int("remind_days").Annotations(none).Default(2),
+		field.Int("kiosk_offline_minutes").Annotations(none).Default(15).Comment("Without a call of a tablet, before staff get a notice; 0: never."),
+		field.String("staff_email").Annotations(plain("The contact of the property.")).MaxRuneLen(255).Default(""),
+		field.String("desk_phone").Annotations(plain("The contact of the property.")).MaxRuneLen(40).Default(""),
+		field.String("language").Annotations(none).MaxRuneLen(16).Default("en"),
+		field.String("accent").Annotations(none).MaxRuneLen(7).Default(""),
+		field.String("address").Annotations(none).MaxRuneLen(500).Default(""),
+		field.String("directions").Annotations(none).MaxRuneLen(2000).Default(""),
+		field.JSON("texts", map[string]LocalTexts{}).Annotations(none).Optional().Comment("The texts that guests read in other languages than the default one, by BCP 47 tag."),
+		field.Int("keep_stay_days").Annotations(none).Default(0).Comment("How long a reservation is kept after its end; 0: as long as the installation keeps it."),
+		field.Int("message_days").Annotations(none).Default(0).Comment("How long messages with guests are kept after the end of the stay; 0: with the reservation."),
+		field.String("who_fills").Annotations(none).MaxRuneLen(8).Default("all"),
 		created(),
 	}
+}
+
+// LocalTexts are the texts of a property for guests in one language. An empty text is read in the default language.
+type LocalTexts struct {
+	HouseRules string `json:"houseRules,omitempty"`
+	Directions string `json:"directions,omitempty"`
+	Address    string `json:"address,omitempty"`
 }
 
 // OwnField is a question of the property.
@@ -329,7 +359,9 @@ type OwnField struct {
 // MailSettings are a property's mail server and sender. Its id is the property's.
 type MailSettings struct{ ent.Schema }
 
-func (MailSettings) Annotations() []schema.Annotation { return table("mail_settings") }
+func (MailSettings) Annotations() []schema.Annotation {
+	return table("mail_settings", aboutThings(privacy.Deletion))
+}
 
 func (MailSettings) Indexes() []ent.Index { return []ent.Index{index.Fields("property_id")} }
 
@@ -337,14 +369,14 @@ func (MailSettings) Fields() []ent.Field {
 	return []ent.Field{
 		id(),
 		property(),
-		field.String("host").MaxRuneLen(253).Default(""),
-		field.Int("port").Default(587),
-		field.String("security").MaxRuneLen(8).Default("starttls"),
-		field.String("user").MaxRuneLen(255).Default(""),
-		field.Bytes("password").Optional().Comment("Sealed with the property's key."),
-		field.String("from_address").MaxRuneLen(255).Default(""),
-		field.String("from_name").MaxRuneLen(255).Default(""),
-		field.String("reply_to").MaxRuneLen(255).Default(""),
+		field.String("host").Annotations(none).MaxRuneLen(253).Default(""),
+		field.Int("port").Annotations(none).Default(587),
+		field.String("security").Annotations(none).MaxRuneLen(8).Default("starttls"),
+		field.String("user").Annotations(plain("The contact of the property.")).MaxRuneLen(255).Default(""),
+		field.Bytes("password").Annotations(sealed(secret)).Optional().Comment("Sealed with the property's key."),
+		field.String("from_address").Annotations(plain("The contact of the property.")).MaxRuneLen(255).Default(""),
+		field.String("from_name").Annotations(plain("The contact of the property.")).MaxRuneLen(255).Default(""),
+		field.String("reply_to").Annotations(plain("The contact of the property.")).MaxRuneLen(255).Default(""),
 		created(),
 	}
 }
@@ -352,22 +384,24 @@ func (MailSettings) Fields() []ent.Field {
 // Invitation says how far the invitation of a reservation's booker is. A reservation has one as soon as its arrival is near enough.
 type Invitation struct{ ent.Schema }
 
-func (Invitation) Annotations() []schema.Annotation { return table("invitations") }
+func (Invitation) Annotations() []schema.Annotation {
+	return table("invitations", aboutGuests(privacy.Erasure, privacy.Stay))
+}
 
 func (Invitation) Fields() []ent.Field {
 	return []ent.Field{
 		id(),
 		property(),
-		field.String("reservation_id").MaxRuneLen(40).Immutable(),
+		field.String("reservation_id").Annotations(row).MaxRuneLen(40).Immutable(),
 		moment("seen_at"), // updated_at of the reservation when it was last evaluated
 		maybe("next_at"),  // when the next mail may be due
 		maybe("due_at"),   // since when an invitation is due that waits for the rest of the group
-		field.Bytes("address_mac").Optional().Comment("Keyed hash of the booker's address when it was last evaluated."),
+		field.Bytes("address_mac").Annotations(hashed(personal)).Optional().Comment("Keyed hash of the booker's address when it was last evaluated."),
 		maybe("invited_at"),
-		field.String("mail_id").MaxRuneLen(40).Default("").Comment("The invitation that lists the reservation."),
+		field.String("mail_id").Annotations(row).MaxRuneLen(40).Default("").Comment("The invitation that lists the reservation."),
 		maybe("reminded_at"),
-		field.String("reminder_id").MaxRuneLen(40).Default("").Comment("The reminder that lists the reservation."),
-		field.Int("round").Default(0).Comment("How many mails listed the reservation. It is part of their once keys."),
+		field.String("reminder_id").Annotations(row).MaxRuneLen(40).Default("").Comment("The reminder that lists the reservation."),
+		field.Int("round").Annotations(pseudonym).Default(0).Comment("How many mails listed the reservation. It is part of their once keys."),
 		created(),
 	}
 }
@@ -382,24 +416,26 @@ func (Invitation) Indexes() []ent.Index {
 // Mail is one mail that was ordered. It holds no text: the text is rendered when the mail is sent.
 type Mail struct{ ent.Schema }
 
-func (Mail) Annotations() []schema.Annotation { return table("mails") }
+func (Mail) Annotations() []schema.Annotation {
+	return table("mails", aboutGuests(privacy.Erasure, privacy.Stay, privacy.Events))
+}
 
 func (Mail) Fields() []ent.Field {
 	return []ent.Field{
 		id(),
 		property(),
-		field.String("kind").MaxRuneLen(32).Immutable(),
-		field.String("reservation_id").MaxRuneLen(40).Default("").Immutable(),
-		field.String("guest_id").MaxRuneLen(40).Default("").Immutable(),
-		field.String("once_key").MaxRuneLen(200).Optional().Nillable().Unique().Immutable().Comment("Ordered once under this key."),
-		field.Bytes("address").Comment("The recipient, sealed with the property's key."),
-		field.Bytes("address_mac").Optional().Comment("Keyed hash of the recipient of the latest attempt."),
-		field.JSON("parameters", map[string]string{}).Optional().Comment("Of a mail to staff. No PIN and no guest data."),
-		field.String("state").MaxRuneLen(16).Default("waiting"),
-		field.Int("attempts").Default(0),
-		field.String("failure").MaxRuneLen(32).Default(""),
-		field.String("answer").MaxRuneLen(500).Default("").Comment("What the mail server said."),
-		field.Bytes("text").Optional().Comment("Of a mail in the mailbox: sealed with the property's key."),
+		field.String("kind").Annotations(pseudonym).MaxRuneLen(32).Immutable(),
+		field.String("reservation_id").Annotations(row).MaxRuneLen(40).Default("").Immutable(),
+		field.String("guest_id").Annotations(row).MaxRuneLen(40).Default("").Immutable(),
+		field.String("once_key").Annotations(pseudonym).MaxRuneLen(200).Optional().Nillable().Unique().Immutable().Comment("Ordered once under this key."),
+		field.Bytes("address").Annotations(sealed(personal)).Comment("The recipient, sealed with the property's key."),
+		field.Bytes("address_mac").Annotations(hashed(personal)).Optional().Comment("Keyed hash of the recipient of the latest attempt."),
+		field.JSON("parameters", map[string]string{}).Annotations(pseudonym).Optional().Comment("Of a mail to staff. No PIN and no guest data."),
+		field.String("state").Annotations(pseudonym).MaxRuneLen(16).Default("waiting"),
+		field.Int("attempts").Annotations(pseudonym).Default(0),
+		field.String("failure").Annotations(pseudonym).MaxRuneLen(32).Default(""),
+		field.Bytes("reply").Annotations(sealed(personal)).Optional().Comment("What the mail server answered. It may repeat a part of an address."),
+		field.Bytes("text").Annotations(sealed(personal)).Optional().Comment("Of a mail in the mailbox: sealed with the property's key."),
 		maybe("sent_at"),
 		created(),
 	}

@@ -120,7 +120,7 @@ func (p *Party) eraseCompanion(tx *db.Tx, guestID string) error {
 func nameNoPhones(tx *db.Tx, propertyID, guestID string) error {
 	sessions, err := tx.GuestSession.Query().Where(guestsession.PropertyID(propertyID), guestsession.GuestID(guestID)).IDs(tx.Context())
 	if err == nil && len(sessions) > 0 {
-		err = tx.Phone.Update().Where(entphone.PropertyID(propertyID), entphone.SessionIn(sessions...)).SetName("").Exec(tx.Context())
+		err = tx.Phone.Update().Where(entphone.PropertyID(propertyID), entphone.SessionIn(sessions...)).ClearLabel().Exec(tx.Context())
 	}
 	if err != nil {
 		return fmt.Errorf("erase the names of a companion's phones: %w", err)

@@ -1,6 +1,7 @@
 package guest_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,9 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/privacy"
 	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 func TestPlanErasure(t *testing.T) {
@@ -247,5 +250,30 @@ func TestWhoRequestsAnErasure(t *testing.T) {
 		h.isRefused("a withdrawn receipt", err, fault.NotFoundReason)
 		_, err = guest.FindReceipt(h.db.View(t.Context()), h.keys, strings.Repeat("x", 42))
 		h.isRefused("a made-up receipt", err, fault.NotFoundReason)
+	})
+}
+
+// An erasure changes every table whose model says so.
+func TestErasureReachesEveryTableThatNamesIt(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		_, main, companion := h.fullStay(access.Confirmed)
+		theirs, whole := h.requestErasure(companion), h.requestErasure(main)
+		reached := map[string][]string{}
+		for _, e := range []guest.Erasure{theirs, whole} {
+			reached[e.GuestID] = dbtest.TablesChangedBy(dbtest.Statements(t, nil, func() {
+				if !h.erase(e) {
+					t.Error("it is not done")
+				}
+			}))
+		}
+		for _, table := range dbtest.TablesEndedBy(privacy.Erasure) {
+			if !slices.Contains(reached[""], table) {
+				t.Errorf("%s says that an erasure ends its rows, and only %v are changed", table, reached[""])
+			}
+			ofTheBooker := []string{"guest_profiles", "invitations", "reservation_names", "reservations", "stays"}
+			if !slices.Contains(reached[theirs.GuestID], table) && !slices.Contains(ofTheBooker, table) {
+				t.Errorf("the erasure of a companion does not change %s, only %v", table, reached[theirs.GuestID])
+			}
+		}
 	})
 }

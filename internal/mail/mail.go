@@ -6,6 +6,7 @@
 package mail
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -186,6 +187,32 @@ func Recipient(view *db.Tx, keys *keyring.Ring, row *Row) (string, error) {
 	}
 	return string(raw), nil
 }
+
+// SealReply encrypts what a mail server answered: it may repeat a part of the recipient's address.
+func SealReply(ctx context.Context, keys *keyring.Ring, row *Row, reply string) ([]byte, error) {
+	if reply == "" {
+		return nil, nil
+	}
+	sealed, err := keys.Seal(ctx, row.PropertyID, replyPurpose(row.ID), []byte(reply))
+	if err != nil {
+		return nil, fmt.Errorf("seal the answer of a mail server: %w", err)
+	}
+	return sealed, nil
+}
+
+// OpenReply returns what the mail server answered, or "".
+func OpenReply(ctx context.Context, keys *keyring.Ring, row *Row) (string, error) {
+	if len(row.Reply) == 0 {
+		return "", nil
+	}
+	raw, err := keys.Open(ctx, row.PropertyID, replyPurpose(row.ID), row.Reply)
+	if err != nil {
+		return "", fmt.Errorf("open the answer of a mail server: %w", err)
+	}
+	return string(raw), nil
+}
+
+func replyPurpose(mailID string) string { return "mailReply/" + mailID }
 
 func addressPurpose(mailID string) string { return "mail/" + mailID }
 

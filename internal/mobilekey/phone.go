@@ -76,7 +76,12 @@ func Enrol(tx *db.Tx, keys *keyring.Ring, secret string, possession []byte, name
 	} else if subject, err = smartkey.NewSubject(rand.Reader); err != nil {
 		return nil, nil, err
 	}
-	p, err := tx.Phone.Create().SetID(id.New(id.Phone)).SetPropertyID(l.PropertyID).SetReservationID(l.ReservationID).SetNillableSession(l.Session).SetName(name).
+	phoneID := id.New(id.Phone)
+	label, err := sealLabel(tx, keys, l.PropertyID, phoneID, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := tx.Phone.Create().SetID(phoneID).SetPropertyID(l.PropertyID).SetReservationID(l.ReservationID).SetNillableSession(l.Session).SetLabel(label).
 		SetKey(key.Encode()).SetKeyID(key.KeyID().String()).SetSubject(subject).SetCreatedAt(tx.Now()).Save(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("store a phone: %w", err)
@@ -90,6 +95,32 @@ func Enrol(tx *db.Tx, keys *keyring.Ring, secret string, possession []byte, name
 	}
 	return p, k, err
 }
+
+// sealLabel encrypts what a guest calls a phone: it is often the guest's name.
+func sealLabel(tx *db.Tx, keys *keyring.Ring, propertyID, phoneID, name string) ([]byte, error) {
+	if name == "" {
+		return nil, nil
+	}
+	sealed, err := keys.Seal(tx.Context(), propertyID, labelPurpose(phoneID), []byte(name))
+	if err != nil {
+		return nil, fmt.Errorf("seal the name of a phone: %w", err)
+	}
+	return sealed, nil
+}
+
+// Label returns what the guest calls a phone, or "".
+func Label(view *db.Tx, keys *keyring.Ring, p *Row) (string, error) {
+	if len(p.Label) == 0 {
+		return "", nil
+	}
+	raw, err := keys.Open(view.Context(), p.PropertyID, labelPurpose(p.ID), p.Label)
+	if err != nil {
+		return "", fmt.Errorf("open the name of a phone: %w", err)
+	}
+	return string(raw), nil
+}
+
+func labelPurpose(phoneID string) string { return "phoneName/" + phoneID }
 
 // NewRenewalChallenge returns the challenge that an enrolled phone must sign for its next token.
 func NewRenewalChallenge(view *db.Tx, keys *keyring.Ring, phoneID string) (propertyID string, challenge []byte, err error) {

@@ -216,7 +216,7 @@ func (svc Service) EraseBooker(tx *db.Tx, row *ent.Reservation) error {
 	if err != nil {
 		return fmt.Errorf("remove names of %s from the index: %w", row.ID, err)
 	}
-	err = tx.Phone.Update().Where(entphone.PropertyID(row.PropertyID), entphone.ReservationID(row.ID)).SetName("").Exec(tx.Context())
+	err = tx.Phone.Update().Where(entphone.PropertyID(row.PropertyID), entphone.ReservationID(row.ID)).ClearLabel().Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("erase the names of phones of %s: %w", row.ID, err)
 	}

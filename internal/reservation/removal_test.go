@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/mobilekey"
+	"latchkey.dev/internal/privacy"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/test/dbtest"
 )
@@ -158,6 +159,26 @@ func TestStaysAreRemoved(t *testing.T) {
 		h.put(with(booking("pmsid-C", "r1"), reservation.State, "started", reservation.From, "2026-12-24T01:00:00Z", reservation.To, "2026-12-30T11:00:00Z"))
 		h.verify("r1", "g1")
 		same(t, "doors of the next stay", []string{"g1", "r1"}, h.present(h.read("pmsid-C").ID))
+	})
+}
+
+// The removal of a stay deletes rows of every table whose model says so.
+func TestRemovalReachesEveryTableThatNamesIt(t *testing.T) {
+	each(t, func(t *testing.T, h *testProperty) {
+		h.keep = 30 * day
+		h.pastStay("pmsid-A")
+		h.verify("r1", "g1")
+		h.clock.Set(time.Date(2026, 12, 24, 10, 0, 0, 0, time.UTC))
+		reached := dbtest.TablesChangedBy(dbtest.Statements(t, nil, func() {
+			if n, blocked := h.retire(); n != 1 || len(blocked) > 0 {
+				t.Fatalf("%d removed, %v", n, blocked)
+			}
+		}))
+		for _, table := range dbtest.TablesEndedBy(privacy.Stay) {
+			if !slices.Contains(reached, table) {
+				t.Errorf("%s says that its rows end with the stay, and only %v are changed", table, reached)
+			}
+		}
 	})
 }
 

@@ -30,7 +30,7 @@ var line = []string{
 
 	// The foundation.
 	"credential", "jobs", "telemetry", "bus", "config", "db", "keyring", "keyring/pinseal", "connlimit", "disk", "fault/envelope", "fault", "actor", "id", "clock",
-	"money", "message", "text",
+	"money", "message", "text", "privacy",
 }
 
 var (

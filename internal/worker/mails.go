@@ -176,9 +176,13 @@ func (m Mails) fail(ctx context.Context, row *mail.Row, from mail.State, why mai
 	if why == mail.FailedRecipient || why == mail.FailedBefore {
 		to = mail.Bounced
 	}
+	reply, err := mail.SealReply(ctx, m.Keys, row, answer)
+	if err != nil {
+		return err
+	}
 	var moved bool
-	err := m.DB.Write(ctx, func(tx *db.Tx) (err error) {
-		moved, err = mail.Move(tx, row, from, to, func(u *ent.MailUpdate) { u.SetFailure(string(why)).SetAnswer(answer) })
+	err = m.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		moved, err = mail.Move(tx, row, from, to, func(u *ent.MailUpdate) { u.SetFailure(string(why)).SetReply(reply) })
 		if err != nil || !moved {
 			return err
 		}

@@ -105,6 +105,16 @@ func (p *post) all() []*ent.Mail {
 	return rows
 }
 
+// reply returns what the mail server answered.
+func (p *post) reply(row *ent.Mail) string {
+	p.Helper()
+	reply, err := mail.OpenReply(p.Context(), p.keys, row)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return reply
+}
+
 func (p *post) text(row *ent.Mail) mail.Text {
 	p.Helper()
 	text, err := mail.OpenText(p.Context(), p.keys, row)

@@ -96,8 +96,12 @@ func (m Mails) afterProblem(ctx context.Context, row *mail.Row, from mail.State,
 	if !p.Retry || age > mail.GiveUpAfter {
 		return 0, m.fail(ctx, row, from, p.Failure, p.Answer)
 	}
-	err := m.DB.Write(ctx, func(tx *db.Tx) error {
-		_, err := mail.Move(tx, row, from, mail.Waiting, func(u *ent.MailUpdate) { u.SetFailure(string(p.Failure)).SetAnswer(p.Answer) })
+	reply, err := mail.SealReply(ctx, m.Keys, row, p.Answer)
+	if err != nil {
+		return 0, err
+	}
+	err = m.DB.Write(ctx, func(tx *db.Tx) error {
+		_, err := mail.Move(tx, row, from, mail.Waiting, func(u *ent.MailUpdate) { u.SetFailure(string(p.Failure)).SetReply(reply) })
 		return err
 	})
 	return mail.RetryAfter(row.Attempts + 1), err

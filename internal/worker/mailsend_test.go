@@ -78,7 +78,7 @@ func TestMailServerGetsMail(t *testing.T) {
 				p.order()
 				row, wait := p.attempt()
 				if row.State != string(mail.Sent) || row.SentAt == nil || wait != 0 || s.Logins() != 1 || len(row.Text) > 0 {
-					p.Fatalf("state %s (%s %s), wait %v, %d logins", row.State, row.Failure, row.Answer, wait, s.Logins())
+					p.Fatalf("state %s (%s %s), wait %v, %d logins", row.State, row.Failure, p.reply(row), wait, s.Logins())
 				}
 				got := s.Received()
 				if len(got) != 1 || header(got[0], "Message-ID") != "<"+row.ID+"@hostel.example>" || !strings.Contains(got[0], "text/html") {
@@ -107,8 +107,8 @@ func TestMailIsRetried(t *testing.T) {
 		for _, answers := range [][2]func() error{{refuse(451, "try later"), nil}, {nil, refuse(451, "greylisted")}} {
 			s.Answer(answers[0], answers[1])
 			row, wait := p.attempt()
-			if row.State != string(mail.Waiting) || wait < 30*time.Second || !strings.Contains(row.Answer, "451") {
-				p.Fatalf("state %s, wait %v, answer %q", row.State, wait, row.Answer)
+			if row.State != string(mail.Waiting) || wait < 30*time.Second || !strings.Contains(p.reply(row), "451") {
+				p.Fatalf("state %s, wait %v, answer %q", row.State, wait, p.reply(row))
 			}
 		}
 		s.Answer(nil, nil)

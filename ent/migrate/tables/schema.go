@@ -273,6 +273,9 @@ var (
 		{Name: "accent", Type: field.TypeString, Size: 7, Default: ""},
 		{Name: "address", Type: field.TypeString, Size: 500, Default: ""},
 		{Name: "directions", Type: field.TypeString, Size: 2000, Default: ""},
+		{Name: "texts", Type: field.TypeJSON, Nullable: true},
+		{Name: "keep_stay_days", Type: field.TypeInt, Default: 0},
+		{Name: "message_days", Type: field.TypeInt, Default: 0},
 		{Name: "who_fills", Type: field.TypeString, Size: 8, Default: "all"},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
@@ -285,7 +288,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "check_in_settings_properties_property",
-				Columns:    []*schema.Column{CheckInSettingsColumns[19]},
+				Columns:    []*schema.Column{CheckInSettingsColumns[22]},
 				RefColumns: []*schema.Column{PropertiesColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -294,7 +297,7 @@ var (
 			{
 				Name:    "checkinsettings_property_id",
 				Unique:  false,
-				Columns: []*schema.Column{CheckInSettingsColumns[19]},
+				Columns: []*schema.Column{CheckInSettingsColumns[22]},
 			},
 		},
 	}
@@ -1330,7 +1333,7 @@ var (
 		{Name: "state", Type: field.TypeString, Size: 16, Default: "waiting"},
 		{Name: "attempts", Type: field.TypeInt, Default: 0},
 		{Name: "failure", Type: field.TypeString, Size: 32, Default: ""},
-		{Name: "answer", Type: field.TypeString, Size: 500, Default: ""},
+		{Name: "reply", Type: field.TypeBytes, Nullable: true},
 		{Name: "text", Type: field.TypeBytes, Nullable: true},
 		{Name: "sent_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -1745,7 +1748,7 @@ var (
 		{Name: "id", Type: field.TypeString, Size: 40},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
 		{Name: "session", Type: field.TypeString, Nullable: true, Size: 40},
-		{Name: "name", Type: field.TypeString, Size: 64, Default: ""},
+		{Name: "label", Type: field.TypeBytes, Nullable: true},
 		{Name: "key", Type: field.TypeBytes},
 		{Name: "key_id", Type: field.TypeString, Size: 16},
 		{Name: "subject", Type: field.TypeString, Size: 64},

@@ -163,7 +163,11 @@ func (x *export) addDevices() error {
 func (x *export) addPhones() error {
 	list, err := mobilekey.List(x.view, x.a.PropertyID, x.a.ReservationID)
 	for _, p := range list {
-		x.out.Phones = append(x.out.Phones, &guestv1.ExportedPhone{Id: p.ID, Name: p.Name, CreatedAt: timestamppb.New(p.CreatedAt), RevokedAt: At(p.RevokedAt)})
+		name, err := mobilekey.Label(x.view, x.keys, p)
+		if err != nil {
+			return err
+		}
+		x.out.Phones = append(x.out.Phones, &guestv1.ExportedPhone{Id: p.ID, Name: name, CreatedAt: timestamppb.New(p.CreatedAt), RevokedAt: At(p.RevokedAt)})
 	}
 	return err
 }

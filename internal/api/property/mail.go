@@ -96,9 +96,13 @@ func (s *mails) message(ctx context.Context, view *db.Tx, row *mail.Row) (*prope
 	if err != nil {
 		return nil, err
 	}
+	reply, err := mail.OpenReply(ctx, s.Keys, row)
+	if err != nil {
+		return nil, err
+	}
 	return &propertyv1.Mail{
 		Id: row.ID, Kind: row.Kind, ReservationId: row.ReservationID, MaskedTo: mail.Mask(to), State: row.State, Attempts: int32(row.Attempts),
-		Failure: row.Failure, FailureText: chain.Reader(ctx).Text(mail.ProblemText(row)), Answer: row.Answer, SentAt: convert.At(row.SentAt), CreatedAt: timestamppb.New(row.CreatedAt),
+		Failure: row.Failure, FailureText: chain.Reader(ctx).Text(mail.ProblemText(row)), Answer: reply, SentAt: convert.At(row.SentAt), CreatedAt: timestamppb.New(row.CreatedAt),
 	}, nil
 }
 

@@ -38,13 +38,18 @@ func (s *smartKeys) ListSmartKeyPhones(ctx context.Context, r *propertyv1.ListSm
 	if err != nil {
 		return nil, err
 	}
-	rows, err := mobilekey.List(s.DB.View(ctx), propertyID, r.GetReservationId())
+	view := s.DB.View(ctx)
+	rows, err := mobilekey.List(view, propertyID, r.GetReservationId())
 	if err != nil {
 		return nil, err
 	}
 	answer := &propertyv1.ListSmartKeyPhonesResponse{}
 	for _, p := range rows {
-		answer.Data = append(answer.Data, phoneMessage(p))
+		phone, err := s.phoneMessage(view, p)
+		if err != nil {
+			return nil, err
+		}
+		answer.Data = append(answer.Data, phone)
 	}
 	return answer, nil
 }
@@ -55,7 +60,8 @@ func (s *smartKeys) RevokeSmartKeyPhone(ctx context.Context, r *propertyv1.Revok
 		if err != nil {
 			return nil, err
 		}
-		return &propertyv1.RevokeSmartKeyPhoneResponse{Data: phoneMessage(p)}, nil
+		phone, err := s.phoneMessage(tx, p)
+		return &propertyv1.RevokeSmartKeyPhoneResponse{Data: phone}, err
 	})
 }
 
@@ -80,9 +86,13 @@ func (s *smartKeys) RotateIssuerKey(ctx context.Context, r *propertyv1.RotateIss
 	})
 }
 
-func phoneMessage(p *mobilekey.Row) *propertyv1.SmartKeyPhone {
-	return &propertyv1.SmartKeyPhone{
-		Id: p.ID, ReservationId: p.ReservationID, Name: p.Name, TokenExpiresAt: convert.At(p.TokenExpiresAt), RevokedAt: convert.At(p.RevokedAt),
-		CreatedAt: timestamppb.New(p.CreatedAt),
+func (s *smartKeys) phoneMessage(view *db.Tx, p *mobilekey.Row) (*propertyv1.SmartKeyPhone, error) {
+	name, err := mobilekey.Label(view, s.Keys, p)
+	if err != nil {
+		return nil, err
 	}
+	return &propertyv1.SmartKeyPhone{
+		Id: p.ID, ReservationId: p.ReservationID, Name: name, TokenExpiresAt: convert.At(p.TokenExpiresAt), RevokedAt: convert.At(p.RevokedAt),
+		CreatedAt: timestamppb.New(p.CreatedAt),
+	}, nil
 }

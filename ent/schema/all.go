@@ -1,0 +1,15 @@
+package schema
+
+import "entgo.io/ent"
+
+// All has every model.
+var All = []ent.Interface{
+	Act{}, App{}, Arrival{}, AuditEntry{}, AuditHead{}, Bridge{}, Code{}, Conflict{},
+	Endpoint{}, Erasure{}, Event{}, EventCursor{}, Gate{}, Grant{}, Guesses{}, Idempotency{},
+	Integration{}, Issuer{}, IssuerKey{}, KeySet{}, Lock{}, Mapping{}, Message{}, Node{},
+	Notice{}, PartnerSpace{}, Person{}, Membership{}, PersonSession{}, PersonInvitation{}, RecoveryCode{}, SignInAttempts{},
+	PhoneLink{}, Phone{}, KeyStatus{}, DoorRule{}, Pin{}, Property{}, PropertyKey{}, Reservation{},
+	ReservationChange{}, ReservationName{}, Secret{}, Slot{}, Space{}, Stay{}, Guest{}, RegisterEntry{},
+	Disclosure{}, GuestProfile{}, GuestLink{}, GuestSession{}, Kiosk{}, Attempts{}, CheckInSettings{}, MailSettings{},
+	Invitation{}, Mail{}, Token{}, Tombstone{}, Webhook{},
+}

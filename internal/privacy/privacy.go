@@ -1,0 +1,74 @@
+// Package privacy has the annotations with which the models in ent/schema say of each column what it tells about a person, what protects it,
+// and when it ends. A test of the repository checks them and docs/privacy.md.
+package privacy
+
+// Class says what a column tells about a person.
+type Class string
+
+const (
+	None      Class = "none"      // nothing: locks, rooms, settings, counters
+	Row       Class = "row"       // an id, a time or a reference: pseudonym in a table about people, else none
+	Pseudonym Class = "pseudonym" // something about a person, without a name: states, choices, counts, booking numbers
+	Personal  Class = "personal"  // a name, a contact, or what a person wrote
+	Document  Class = "document"  // answers of an official form, and signatures
+	Secret    Class = "secret"    // what opens something: PINs, tokens, keys, passwords
+)
+
+// Protection says how a value is stored.
+type Protection string
+
+const (
+	Plain  Protection = "plain"
+	Sealed Protection = "sealed" // encrypted with the data key of the property, or of the installation
+	Hashed Protection = "hashed" // a keyed hash, or the hash of a password: it is compared and never read
+)
+
+// Field is the annotation of a column.
+type Field struct {
+	Class      Class
+	Protection Protection
+	Why        string // Why says why personal data is plain
+}
+
+// Name makes Field an annotation of ent.
+func (Field) Name() string { return "PrivacyField" }
+
+// Subject is what the rows of a table are about.
+type Subject string
+
+const (
+	Things Subject = "things" // rooms, locks, settings, partners
+	Guests Subject = "guests"
+	Staff  Subject = "staff"
+)
+
+// End deletes the rows of a table, or clears what they say about a person.
+type End string
+
+const (
+	Erasure    End = "an erasure"
+	Stay       End = "`--keep-stays`"
+	Events     End = "`--keep-events`"
+	Audit      End = "`--keep-audit`"
+	Expiry     End = "its own expiry"
+	LawsDay    End = "the day that the law names"
+	ThreeYears End = "three years"
+	Superseded End = "the next value"
+	Deletion   End = "deletion"
+)
+
+// Table is the annotation of a model.
+type Table struct {
+	About Subject
+	Ends  []End
+	Kept  string // Kept says why an erasure on request does not touch a table about guests
+}
+
+// Name makes Table an annotation of ent.
+func (Table) Name() string { return "PrivacyTable" }
+
+// Keeps returns the annotation with the reason why an erasure on request does not touch the table.
+func (t Table) Keeps(why string) Table {
+	t.Kept = why
+	return t
+}
