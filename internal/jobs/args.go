@@ -5,6 +5,12 @@ import (
 	"github.com/riverqueue/river/rivertype"
 )
 
+var (
+	_ Repeatable = ReadSpaces{}
+	_ Repeatable = CompleteDays{}
+	_ Repeatable = DeliverEvents{}
+)
+
 // ReadSpaces reads getSpaces of an integration. One immediate and one later job per integration wait at a time.
 type ReadSpaces struct {
 	PropertyID    string `json:"propertyId"`
@@ -85,8 +91,8 @@ func (DeliverEvents) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{MaxAttempts: 100, Queue: webhooksQueue, UniqueOpts: unique()}
 }
 
-// Again implements [Repeatable].
-func (a DeliverEvents) Again() river.JobArgs {
+// Next implements [Repeatable].
+func (a DeliverEvents) Next() river.JobArgs {
 	a.Round++
 	return a
 }

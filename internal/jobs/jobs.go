@@ -111,9 +111,12 @@ func (q *Queue) notify(queue string) {
 // webhooksQueue is the queue of jobs that wait for partners' webhooks, so that slow ones do not delay other jobs.
 const webhooksQueue = "webhooks"
 
+// MaxDeliveries is how many jobs of webhooks one process runs at once. Each waits for a partner most of its time.
+const MaxDeliveries = 256
+
 // Limits of running jobs.
 const (
-	maxConcurrent   = 64               // concurrent jobs of one process and queue
+	maxConcurrent   = 64               // concurrent jobs of one process, except those of webhooks
 	defaultTimeout  = 2 * time.Minute  // time limit of a job whose worker sets none
 	rescueAfter     = 5 * time.Minute  // age after which another process retries a job of a crashed process; on SQLite the next start does
 	softStopTimeout = 2 * time.Second  // time for running jobs to finish by themselves at shutdown
@@ -130,7 +133,7 @@ func (q *Queue) markStarted() { q.once.Do(func() { close(q.started) }) }
 // database is not reachable at the start, Run waits for it.
 func (q *Queue) Run(ctx context.Context, workers *river.Workers) error {
 	settings := &river.Config{
-		Workers: workers, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: maxConcurrent}, webhooksQueue: {MaxWorkers: maxConcurrent}},
+		Workers: workers, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: maxConcurrent}, webhooksQueue: {MaxWorkers: MaxDeliveries}},
 		JobTimeout: defaultTimeout, RescueStuckJobsAfter: rescueAfter, CompletedJobRetentionPeriod: retention,
 		FetchCooldown: 10 * time.Millisecond, FetchPollInterval: q.pollInterval,
 		RetryPolicy: retryPolicy{}, ErrorHandler: errorHandler{q.log}, Middleware: []rivertype.Middleware{&requeueOnShutdown{}}, Logger: db.WarningsOnly(q.log),

@@ -240,14 +240,15 @@ func RecordWebhookTest(tx *db.Tx, propertyID, webhookID, failure string) error {
 	return nil
 }
 
-// DueWebhook is a webhook with a subject whose retry is due.
+// DueWebhook is a webhook for which a job must be enqueued.
 type DueWebhook struct{ PropertyID, ID string }
 
-// DueWebhooks returns the webhooks with a subject whose retry is due.
+// DueWebhooks returns the webhooks with a subject whose retry is due, and those whose job died: its process crashed, so its right to
+// deliver was neither renewed nor given back.
 func DueWebhooks(view *db.Tx) ([]DueWebhook, error) {
-	due, err := db.ReadList(view, func(w *DueWebhook) []any { return []any{&w.PropertyID, &w.ID} }, selectDueWebhooks, view.Now())
+	due, err := db.ReadList(view, func(w *DueWebhook) []any { return []any{&w.PropertyID, &w.ID} }, selectDueWebhooks, view.Now(), view.Now())
 	if err != nil {
-		return nil, wrapError("find webhooks with a retry that is due", err)
+		return nil, wrapError("find webhooks with due deliveries", err)
 	}
 	return due, nil
 }

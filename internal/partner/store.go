@@ -1,5 +1,6 @@
 package partner
 
-// selectDueWebhooks finds the webhooks with a retry that is due.
-const selectDueWebhooks = `SELECT DISTINCT w.property_id, w.id FROM event_cursors AS c JOIN webhooks AS w ON w.id = c.webhook_id
-	WHERE c.retry_at <= $1 AND c.subject <> ''`
+// selectDueWebhooks finds the webhooks with a retry that is due, or with a job whose right to deliver ended by itself.
+const selectDueWebhooks = `SELECT w.property_id, w.id FROM event_cursors AS c JOIN webhooks AS w ON w.id = c.webhook_id
+	WHERE c.retry_at <= $1 AND c.subject <> ''
+	UNION SELECT property_id, id FROM webhooks WHERE drained_until <= $2 AND disabled_at IS NULL`

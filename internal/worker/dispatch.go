@@ -52,7 +52,7 @@ func (o DispatcherOptions) withDefaults() DispatcherOptions {
 	return o
 }
 
-// maxHeldBack bounds the failing subjects that a subscriber skips. With more, the failure is probably general, and
+// maxHeldBack bounds the failing subjects that a subscriber skips. With so many, the failure is probably general, and
 // the subscriber gets no new events until some subjects succeed.
 const maxHeldBack = 200
 
@@ -194,14 +194,15 @@ func (x *Dispatcher) deliver(ctx context.Context, d *db.DB, s Subscriber) (time.
 		if c == nil {
 			return 0, errHeldBack
 		}
-		events, err := event.After(view, c, cursors[0], x.options.Page)
+		limit := pageLimit(c, cursors, x.options.Page)
+		events, err := event.After(view, c, cursors[0], limit)
 		if err != nil {
 			return 0, err
 		}
 		if len(events) == 0 && c.Subject == "" {
 			return min(wait, x.options.Sweep), nil
 		}
-		if err := x.deliverPage(ctx, d, s, newPage(c, cursors, events, x.options.Page)); err != nil {
+		if err := x.deliverPage(ctx, d, s, newPage(c, cursors, events, limit)); err != nil {
 			return 0, err
 		}
 	}
@@ -222,6 +223,15 @@ func nextCursor(cursors []*event.Cursor, now time.Time) (*event.Cursor, time.Dur
 		return nil, wait
 	}
 	return cursors[0], wait
+}
+
+// pageLimit returns how many events may be loaded. A page of the main cursor has no more events than subjects may still be held back,
+// so that there are never more than maxHeldBack, even if each event fails.
+func pageLimit(c *event.Cursor, cursors []*event.Cursor, most int) int {
+	if c != cursors[0] {
+		return most
+	}
+	return min(most, maxHeldBack-len(cursors[1:]))
 }
 
 // page is the events that one transaction delivers to a subscriber.

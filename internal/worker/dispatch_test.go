@@ -192,8 +192,11 @@ func TestDispatcherBacksOffWhenAllSubjectsFail(t *testing.T) {
 	if err := x.assignPositions(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := x.deliver(t.Context(), d, no); !errors.Is(err, errHeldBack) || undelivered(t, d, "no") != 1 {
-		t.Errorf("with too many subjects held back: %v, %d events wait, want 1", err, undelivered(t, d, "no"))
+	if _, err := x.deliver(t.Context(), d, no); !errors.Is(err, errHeldBack) || undelivered(t, d, "no") != 11 {
+		t.Errorf("with too many subjects held back: %v, %d events wait, want 11", err, undelivered(t, d, "no"))
+	}
+	if held := len(cursors(t, d, "no")) - 1; held != maxHeldBack {
+		t.Errorf("%d subjects are held back, want %d", held, maxHeldBack)
 	}
 }
 

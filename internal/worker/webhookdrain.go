@@ -22,6 +22,7 @@ type drain struct {
 	scopes  []string
 	secrets []string
 	until   time.Time // until is when the drain leaves the rest to another job
+	inTurn  bool      // inTurn means that the drain is one of those of failing webhooks
 }
 
 // errStop ends a drain that must not continue now.
@@ -32,7 +33,7 @@ func (x *drain) deliverDue(ctx context.Context) (time.Duration, error) {
 	if err := x.load(ctx); err != nil {
 		return 0, err
 	}
-	for x.until = time.Now().Add(drainTime); time.Now().Before(x.until); {
+	for x.until = x.DB.Clock().Now().Add(drainTime); x.hasTime(); {
 		view := x.DB.View(ctx)
 		cursors, err := event.WebhookCursors(view, x.hook.PropertyID, x.hook.ID)
 		if err != nil {
@@ -45,11 +46,12 @@ func (x *drain) deliverDue(ctx context.Context) (time.Duration, error) {
 		if c == nil {
 			return noMore, nil // too many subjects fail: the sweep continues when a retry is due
 		}
-		events, err := event.After(view, c, cursors[0], webhookPage)
+		limit := pageLimit(c, cursors, webhookPage)
+		events, err := event.After(view, c, cursors[0], limit)
 		if err != nil || len(events) == 0 && c.Subject == "" {
 			return noMore, err
 		}
-		wait, err := x.deliverPage(ctx, newPage(c, cursors, events, webhookPage))
+		wait, err := x.deliverPage(ctx, newPage(c, cursors, events, limit))
 		if errors.Is(err, errStop) {
 			return wait, nil
 		}
@@ -58,6 +60,40 @@ func (x *drain) deliverDue(ctx context.Context) (time.Duration, error) {
 		}
 	}
 	return 0, nil
+}
+
+// hasTime reports whether the drain may send another message.
+func (x *drain) hasTime() bool { return x.DB.Clock().Now().Before(x.until) }
+
+// takeTurn reports whether the drain may send another message. That of a failing webhook may if not too many others run.
+func (x *drain) takeTurn() bool {
+	if x.hook.Failures == 0 || x.inTurn {
+		return true
+	}
+	select {
+	case x.failing <- struct{}{}:
+		x.inTurn = true
+	default:
+	}
+	return x.inTurn
+}
+
+// endTurn lets the drain of another failing webhook run.
+func (x *drain) endTurn() {
+	if x.inTurn {
+		<-x.failing
+		x.inTurn = false
+	}
+}
+
+// countFailures updates the failures since the last success.
+func (x *drain) countFailures(sent Sent) {
+	if sent.Failure != "" {
+		x.hook.Failures++
+		return
+	}
+	x.hook.Failures = 0
+	x.endTurn()
 }
 
 func (x *drain) load(ctx context.Context) error {
@@ -86,8 +122,11 @@ func (x *drain) deliverPage(ctx context.Context, p page) (time.Duration, error) 
 		if body == nil {
 			continue // the event does not concern the webhook
 		}
-		if !time.Now().Before(x.until) {
+		if !x.hasTime() {
 			return 0, errStop // another job continues: a slow receiver must not outlast the time of this one
+		}
+		if !x.takeTurn() {
+			return clock.Spread(turnWait, turnWait/2), errStop
 		}
 		sent, err := x.Send(ctx, x.hook, x.secrets, x.messageID(e), body)
 		if err != nil {
@@ -152,6 +191,7 @@ func (x *drain) store(ctx context.Context, p page, e *ent.Event, sent Sent) (hel
 	if err == nil {
 		x.log(e, sent, outcome, attempts)
 		p.cursor.Attempts = 0
+		x.countFailures(sent)
 	}
 	if err == nil && disabled {
 		err = errStop

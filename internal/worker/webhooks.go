@@ -31,6 +31,10 @@ type Webhooks struct {
 	RenderPINs func(view *db.Tx, propertyID, integrationID, reservationID string) ([]byte, error)
 	Log        *slog.Logger
 	Every      time.Duration // Every is the interval between checks for retries that are due; 0 means 1 s
+
+	// failing holds one element for each running job whose webhook failed last. A hanging webhook needs seconds for each message. The
+	// capacity of the channel keeps such webhooks from using all jobs.
+	failing chan struct{}
 }
 
 // Sent is what became of a message.
@@ -92,7 +96,11 @@ func (h Webhooks) Retries() Sweep {
 	}}
 }
 
-func (h Webhooks) AddTo(workers *river.Workers) { river.AddWorker(workers, &deliverJob{webhooks: h}) }
+// AddTo adds the worker that delivers. Half of the jobs that run at once may be those of failing webhooks.
+func (h Webhooks) AddTo(workers *river.Workers) {
+	h.failing = make(chan struct{}, jobs.MaxDeliveries/2)
+	river.AddWorker(workers, &deliverJob{webhooks: h})
+}
 
 type deliverJob struct {
 	river.WorkerDefaults[jobs.DeliverEvents]
@@ -104,6 +112,8 @@ const (
 	drainTime = 30 * time.Second
 	// busyWait is the wait of a job while another one delivers to the same webhook.
 	busyWait = time.Second
+	// turnWait is the wait of a failing webhook while too many others deliver.
+	turnWait = 10 * time.Second
 	// webhookPage is the number of events that are loaded at once.
 	webhookPage = 64
 )
@@ -140,7 +150,9 @@ func (h Webhooks) run(ctx context.Context, right partner.Drain) (time.Duration, 
 	case hook == nil:
 		return noMore, nil
 	}
-	wait, err := (&drain{Webhooks: h, right: right, hook: hook}).deliverDue(ctx)
+	x := &drain{Webhooks: h, right: right, hook: hook}
+	defer x.endTurn()
+	wait, err := x.deliverDue(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -241,7 +241,7 @@ type WebhookBacklog struct {
 	Waiting int32 `protobuf:"varint,1,opt,name=waiting,proto3" json:"waiting,omitempty"`
 	// The time of the oldest of them.
 	WaitingSince *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=waiting_since,json=waitingSince,proto3" json:"waiting_since,omitempty"`
-	// The reservations, locks and integrations whose events wait for a retry. With more than 200, no other event is sent.
+	// The reservations, locks and integrations whose events wait for a retry. With 200, no other event is sent.
 	FailingSubjects int32 `protobuf:"varint,3,opt,name=failing_subjects,json=failingSubjects,proto3" json:"failing_subjects,omitempty"`
 	// The next retry.
 	NextRetryAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=next_retry_at,json=nextRetryAt,proto3" json:"next_retry_at,omitempty"`
