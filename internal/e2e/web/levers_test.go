@@ -76,7 +76,7 @@ func (p *playing) typePIN(door, pin, text string) {
 // Each lever of the play page changes what the guest's phone says, and taking it back leads on.
 func TestPlayLevers(t *testing.T) {
 	if !all {
-		t.Skip("a minute of waiting for locks: part of make test-web")
+		t.Skip("waits a minute for faults of locks: part of make test-web. TestPlayPage of internal/sandbox checks each lever without a browser")
 	}
 	w := playground(t)
 	p := &playing{t: t, desk: browser.Open(t), phone: browser.Open(t, browser.WithSize(browser.Phone))}

@@ -30,11 +30,13 @@ func TestPlayPage(t *testing.T) {
 			p.Screenshot("play-" + m.String())
 			p.Script(`document.querySelectorAll("details").forEach(d => { d.open = true })`)
 			checkPlay(p, m, "open")
+			p.KeyboardWalk()
 			p.Script(`document.querySelectorAll("details").forEach(d => { d.open = false })`)
 			p.KeyboardWalk()
 			p.Click("Invitation to ada@example.com")
 			p.WaitText("As text")
 			checkPlay(p, m, "mail")
+			p.KeyboardWalk()
 		})
 	}
 }

@@ -67,6 +67,24 @@ func TestChecksFindFaults(t *testing.T) {
 	}
 }
 
+// The walk goes through a frame and reaches what follows it, and reports a frame that keeps the focus.
+func TestKeyboardWalkThroughFrames(t *testing.T) {
+	for name, c := range map[string]struct{ content, want string }{
+		"three links": {`<a href=#1>One</a> <a href=#2>Two</a> <a href=#3>Three</a>`, ""},
+		"trap":        {`<button onkeydown=event.preventDefault()>Trap</button>`, "Tab does not leave iframe"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &recorder{TB: t}
+			p := browser.Open(r, browser.WithSize(browser.Phone))
+			p.Visit(serve(t, fmt.Sprintf(page, "", `<p><iframe title="Letter" sandbox="allow-scripts" srcdoc="`+c.content+`"></iframe></p><p><a href="#c">Last</a></p>`), ""))
+			p.KeyboardWalk()
+			if got := strings.Join(r.errors, "\n"); (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+				t.Errorf("the walk reports: %q", got)
+			}
+		})
+	}
+}
+
 func TestMessagesFailTheTest(t *testing.T) {
 	for name, c := range map[string]struct{ policy, body, want string }{
 		"console":   {"", `<script>console.error("broken thing")</script>`, "broken thing"},
