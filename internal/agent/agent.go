@@ -31,6 +31,8 @@ type Config struct {
 	// Retry is the longest wait between two attempts to reach the service. 0 means the default, which spreads the reconnects of many
 	// bridges.
 	Retry time.Duration
+	// StatusEvery is how often the status of all locks is read. 0 means once a minute, which saves batteries.
+	StatusEvery time.Duration
 	// DialOptions are added to the default gRPC options. Tests use them to connect in memory.
 	DialOptions []grpc.DialOption
 	// Local, if set, lets phones on the property's own network use SmartKeys without the service.

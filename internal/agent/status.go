@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -29,9 +30,9 @@ func (b *Bridge) markJammed(address string) {
 	b.outbox.setStatus(address, now, isNews(was, now))
 }
 
-// pollStatus reads the status of all locks every minute.
+// pollStatus reads the status of all locks at the interval of the configuration.
 func (b *Bridge) pollStatus(ctx context.Context) {
-	t := time.NewTicker(statusEvery)
+	t := time.NewTicker(cmp.Or(b.cfg.StatusEvery, statusEvery))
 	defer t.Stop()
 	for {
 		select {

@@ -6,8 +6,12 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/lock/slot"
 )
 
 // openPage gets a page of the play page, or posts a form to it, and returns the text of the page that follows.
@@ -85,7 +89,80 @@ func TestPlayPage(t *testing.T) {
 	post(t, w, door+"/lock", "Lock: offline, jammed, battery 8 %", "do", "drain")
 	post(t, w, door+"/lock", "Lock: offline, jammed", "do", "charge")
 	post(t, w, door+"/lock", "Lock: jammed", "do", "online")
-	post(t, w, door+"/lock", "gets no answer and lands late", "do", "late")
+}
+
+// A drained battery is in the list of notices until it is changed.
+func TestPlayPageDrainsABattery(t *testing.T) {
+	w := build(t, Config{Play: true})
+	lock := "/doors/" + w.Spaces["Room 103"] + "/lock"
+	notices := propertyv1.NewNoticeServiceClient(w.public)
+	for _, step := range []struct {
+		do string
+		is bool
+	}{{"drain", true}, {"charge", false}} {
+		post(t, w, lock, "Room 103", "do", step.do)
+		err := w.Await(t.Context(), "the notice after "+step.do, func(ctx context.Context) (bool, error) {
+			l, err := notices.ListNotices(w.Staff(ctx), &propertyv1.ListNoticesRequest{PageSize: 200})
+			return step.is == slices.ContainsFunc(l.GetData().GetList(), func(n *propertyv1.Notice) bool {
+				return n.GetKind() == "batteryLow" && n.GetStands() && strings.Contains(n.GetText(), "Room 103")
+			}), err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A code that gets no answer and lands late is not on the guest's page as working before it opens the door, and then it is.
+func TestPlayPageLandsACodeLate(t *testing.T) {
+	w := build(t, Config{Play: true})
+	guest, err := w.VisitByDoor(t.Context(), "2001", "Okafor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := guest.Name(t.Context(), "Ngozi", "Okafor"); err != nil {
+		t.Fatal(err)
+	}
+	if err := guest.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	pin, err := guest.Complete(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	post(t, w, "/doors/"+w.Spaces["Room 102"]+"/lock", "gets no answer and lands late", "do", "late")
+	post(t, w, "/desk/B-2001", "now for Room 102", "do", "move", "place", "R102")
+	err = w.Await(t.Context(), "the page says that the code works at Room 102", func(ctx context.Context) (bool, error) {
+		if _, err := guest.Open(ctx, "/key"); err != nil {
+			return false, err
+		}
+		text := guest.b.text()
+		if strings.Contains(text, "not on the door") {
+			t.Errorf("the page says that a code failed that may still land: %s", text)
+		}
+		if !strings.Contains(text, "Your code works. Room 102") {
+			return false, nil
+		}
+		press, err := w.Site.Press("Room 102", slot.PIN(pin))
+		if err == nil && !press.Opened {
+			t.Errorf("the code does not open the door of which the page says: %s", text)
+		}
+		return true, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := w.PMS.Do(t.Context(), "GET", "/v1/reservations/explain?pmsId=B-2001", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps, _ := a.Data()["steps"].([]any)
+	if !slices.ContainsFunc(steps, func(step any) bool {
+		one, _ := step.(map[string]any)
+		return one["kind"] == "codeUnconfirmed" && one["doorName"] == "Room 102"
+	}) {
+		t.Errorf("the lock of Room 102 answered at once: %v", steps)
+	}
 }
 
 // The page shows the enrolment code only until a tablet has used it.

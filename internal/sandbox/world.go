@@ -86,7 +86,7 @@ type Config struct {
 // LockoutProfile is a lock profile with a lockout after wrong PINs, slots that can be read, and keypad events.
 const LockoutProfile = sim.ZWaveUser
 
-// playSweeps is the interval of the server's periodic work where a person watches.
+// playSweeps is the interval of the periodic work of server and bridge where a person watches.
 const playSweeps = time.Second
 
 // Build starts a World and sets it up through the public interfaces.
@@ -234,7 +234,7 @@ func (w *World) runBridge(ctx context.Context, c Config, code string) error {
 		d = c.WrapDriver(d)
 	}
 	b, err := agent.New(ctx, agent.Config{
-		Dir: dir, Driver: d, Log: w.log, Software: "latchkey-bridge demo", Retry: c.MaxBridgeRetry, Local: c.PhoneListener,
+		Dir: dir, Driver: d, Log: w.log, Software: "latchkey-bridge demo", Retry: c.MaxBridgeRetry, Local: c.PhoneListener, StatusEvery: c.statusEvery(),
 	})
 	if err != nil {
 		return err
@@ -242,6 +242,14 @@ func (w *World) runBridge(ctx context.Context, c Config, code string) error {
 	w.agent = b
 	w.runPart(b.Run)
 	return nil
+}
+
+// statusEvery is how often the bridge reads the status of the virtual locks; 0: the bridge's default. A person who plays sees a fault soon.
+func (c Config) statusEvery() time.Duration {
+	if c.Play {
+		return playSweeps
+	}
+	return 0
 }
 
 // Close ends the world, the server last.
