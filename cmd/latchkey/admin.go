@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
@@ -12,7 +11,7 @@ type adminCommands struct {
 	remote `embed:""`
 
 	Token     operatorTokenCommands `cmd:"" help:"Tokens of operators, for commands from another machine."`
-	OwnerLink ownerLinkCreate       `cmd:"" help:"Create the secret with which a person becomes owner of a property."`
+	OwnerLink ownerLinkCreate       `cmd:"" help:"Create the link with which a person becomes owner of a property."`
 }
 
 type operatorTokenCommands struct {
@@ -74,18 +73,9 @@ type ownerLinkCreate struct {
 }
 
 func (ownerLinkCreate) Help() string {
-	return `The secret works once, within 24 hours, and ends the earlier ones for the same property. Examples:
+	return `The link works once, within 24 hours, and ends the earlier ones for the same property. Examples:
   latchkey admin owner-link
   latchkey admin owner-link "Hostel Miramar"`
-}
-
-// ownerCall returns the call with which a person becomes owner of a property, for a shell.
-func ownerCall(base, secret string, newProperty bool) string {
-	body := `"secret":"` + secret + `","email":"you@example.com","name":"Your name","password":"12 characters or more"`
-	if newProperty {
-		body += `,"propertyName":"Hostel Miramar","timeZone":"Europe/Lisbon"`
-	}
-	return "  curl -X POST " + base + "/v1/property/session:createFirstOwner -d '{" + body + "}'\n"
 }
 
 func (c *ownerLinkCreate) Run(ctx context.Context, r *remote, io *streams) error {
@@ -97,9 +87,7 @@ func (c *ownerLinkCreate) Run(ctx context.Context, r *remote, io *streams) error
 		}
 		answer, err := adminv1.NewOwnerServiceClient(s.conn).CreateOwnerLink(s, &adminv1.CreateOwnerLinkRequest{PropertyId: c.ID})
 		return s.printAnswer(answer, err, func() {
-			s.printSecret("secret", answer.GetData().GetSecret(), "; works once, until "+formatTime(answer.GetData().GetEndsAt()))
-			base, _, _ := strings.Cut(answer.GetData().GetUrl(), "/app/")
-			s.say("The person becomes owner with this call, which answers with a session:\n%s", ownerCall(base, answer.GetData().GetSecret(), c.ID == ""))
+			s.printSecret("link", answer.GetData().GetUrl(), "; the person who opens it becomes owner; works once, until "+formatTime(answer.GetData().GetEndsAt()))
 		})
 	})
 }

@@ -72,7 +72,7 @@ func (c *serveCommand) welcome(ctx context.Context, to io.Writer, s *server.Serv
 	if c.Key == "" && len(c.KeyCommand) == 0 {
 		fmt.Fprintf(to, "  key            %s (keep a copy elsewhere: without it the secrets in the database are lost)\n", c.KeyPath())
 	}
-	owner, err := s.FirstOwnerSecret(ctx)
+	owner, err := s.FirstOwnerURL(ctx)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (c *serveCommand) welcome(ctx context.Context, to io.Writer, s *server.Serv
 	}
 	switch {
 	case owner != "" && empty:
-		fmt.Fprintf(to, "\nOr create the property with a person who signs in as its owner, once within 24 hours:\n%s", ownerCall(s.PublicURL(), owner, true))
+		fmt.Fprintf(to, "\nOr open this link in a browser, within 24 hours, to create the property and your account as its owner:\n  %s\n", owner)
 	case owner != "":
 		fmt.Fprint(to, "\nNo person can sign in yet. The first owner of a property: latchkey admin owner-link PROPERTY\n")
 	}

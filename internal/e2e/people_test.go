@@ -80,7 +80,7 @@ func TestFirstOwner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if url := link.GetData().GetUrl(); !strings.HasSuffix(url, "/app/first/"+link.GetData().GetSecret()) || !strings.HasPrefix(url, "http") {
+	if url := link.GetData().GetUrl(); !strings.HasSuffix(url, "/app/first/"+link.GetData().GetSecret()+"?new") || !strings.HasPrefix(url, "http") {
 		t.Errorf("the link is %q", url)
 	}
 	create := &propertyv1.CreateFirstOwnerRequest{

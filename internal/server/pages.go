@@ -10,14 +10,16 @@ import (
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	kioskv1 "latchkey.dev/gen/latchkey/kiosk/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/fault/envelope"
 	"latchkey.dev/internal/web"
 	"latchkey.dev/internal/web/guest"
 	"latchkey.dev/internal/web/kit"
+	"latchkey.dev/internal/web/staff"
 )
 
-// webHandler creates the pages of guests and tablets. They call the API over the in-process connection, through the same chain as every
+// webHandler creates all pages. They call the API over the in-process connection, through the same chain as every
 // other client.
 func (s *Server) webHandler(p *parts) (http.Handler, error) {
 	return web.New(kit.Options{Logger: s.log, Secure: s.isSecure, Now: s.clock.Now, As: pageContext, Fault: envelope.FaultOf}, guest.API{
@@ -25,6 +27,10 @@ func (s *Server) webHandler(p *parts) (http.Handler, error) {
 		CheckIns: guestv1.NewCheckInServiceClient(p.local), Kiosks: kioskv1.NewKioskServiceClient(p.local),
 		Messages: guestv1.NewMessageServiceClient(p.local),
 		Privacy:  guestv1.NewPrivacyServiceClient(p.local),
+	}, staff.API{
+		Sessions: propertyv1.NewSessionServiceClient(p.local), Properties: propertyv1.NewPropertyServiceClient(p.local), Days: propertyv1.NewDayServiceClient(p.local),
+		Reservations: propertyv1.NewReservationServiceClient(p.local), CheckIns: propertyv1.NewCheckInServiceClient(p.local),
+		Messages: propertyv1.NewMessageServiceClient(p.local), Mails: propertyv1.NewMailServiceClient(p.local), Locks: propertyv1.NewLockServiceClient(p.local),
 	})
 }
 
@@ -36,6 +42,9 @@ func pageContext(ctx context.Context, r *http.Request, c kit.Credential) context
 	}
 	if forwarded := r.Header[textproto.CanonicalMIMEHeaderKey(chain.HeaderForwardedFor)]; len(forwarded) > 0 {
 		md[chain.HeaderForwardedFor] = forwarded
+	}
+	if c.Language != "" {
+		md.Set("accept-language", c.Language)
 	}
 	if c.Token != "" {
 		md.Set("authorization", "Bearer "+c.Token)

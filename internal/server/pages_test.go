@@ -22,9 +22,9 @@ func TestPagesCallAsTheBrowser(t *testing.T) {
 	r.Header.Set("X-Forwarded-For", "198.51.100.1")
 	r.Header.Set("Authorization", "Bearer lkp_of_staff")
 	r.Header.Set("Api-Key", "lkk_key")
-	ctx := pageContext(context.Background(), r, kit.Credential{Token: "lks_token", Property: "prp_1", Key: "KEY"})
+	ctx := pageContext(context.Background(), r, kit.Credential{Token: "lks_token", Property: "prp_1", Key: "KEY", Language: "de"})
 	md, _ := metadata.FromOutgoingContext(ctx)
-	want := metadata.MD{"x-forwarded-for": {"198.51.100.1"}, "authorization": {"Bearer lks_token"}, "idempotency-key": {"KEY"}, "latchkey-property": {"prp_1"}}
+	want := metadata.MD{"x-forwarded-for": {"198.51.100.1"}, "authorization": {"Bearer lks_token"}, "idempotency-key": {"KEY"}, "latchkey-property": {"prp_1"}, "accept-language": {"de"}}
 	if diff := cmp.Diff(want, md); diff != "" {
 		t.Error(diff)
 	}

@@ -8,11 +8,17 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// ownerURL returns the address of the page on which a person becomes owner of a property.
-func (s *Server) ownerURL(secret string) string { return s.PublicURL() + "/app/first/" + secret }
+// ownerURL returns the address of the page on which a person becomes owner of a property; "": of one that the person creates there.
+func (s *Server) ownerURL(secret, propertyID string) string {
+	address := s.PublicURL() + "/app/first/" + secret
+	if propertyID == "" {
+		address += "?new"
+	}
+	return address
+}
 
-// FirstOwnerSecret returns the secret with which the first person joins, or "" if there is a person. Each start makes a new one.
-func (s *Server) FirstOwnerSecret(ctx context.Context) (string, error) {
+// FirstOwnerURL returns the address of the page on which the first person joins, or "" if there is a person. Each start makes a new one.
+func (s *Server) FirstOwnerURL(ctx context.Context) (string, error) {
 	some, err := staff.AnyPerson(s.db.View(ctx))
 	if err != nil || some {
 		return "", err
@@ -25,5 +31,5 @@ func (s *Server) FirstOwnerSecret(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("make the link of the first owner: %w", err)
 	}
-	return made.Secret, nil
+	return s.ownerURL(made.Secret, ""), nil
 }

@@ -28,7 +28,7 @@ func (s *owners) CreateOwnerLink(ctx context.Context, r *adminv1.CreateOwnerLink
 			return nil, err
 		}
 		return &adminv1.CreateOwnerLinkResponse{Data: &adminv1.OwnerLink{
-			Url: s.OwnerURL(l.Secret), Secret: l.Secret, PropertyId: l.PropertyID, EndsAt: timestamppb.New(l.EndsAt),
+			Url: s.OwnerURL(l.Secret, l.PropertyID), Secret: l.Secret, PropertyId: l.PropertyID, EndsAt: timestamppb.New(l.EndsAt),
 		}}, nil
 	})
 }

@@ -24,8 +24,8 @@ type Deps struct {
 	Keys     *keyring.Ring
 	Partners *partner.Registry
 	property.Stays
-	// OwnerURL returns the address of the page that a secret of an owner's link belongs to.
-	OwnerURL func(secret string) string
+	// OwnerURL returns the address of an owner's link; with propertyID "", of one whose owner creates the property.
+	OwnerURL func(secret, propertyID string) string
 }
 
 // Services are the implementations of the admin API, for gRPC and Connect.

@@ -19,6 +19,7 @@ import (
 	"latchkey.dev/internal/web"
 	"latchkey.dev/internal/web/guest"
 	"latchkey.dev/internal/web/kit"
+	"latchkey.dev/internal/web/staff"
 )
 
 // scripted answers the calls of pages with fixed values, so that a test can show a page in any state.
@@ -61,7 +62,7 @@ func (s *scripted) serve(t *testing.T) string {
 		},
 	}, guest.API{
 		Links: links{script: s}, Stays: stays{script: s}, Messages: messages{script: s}, Privacy: privacy{script: s}, Forms: forms{script: s}, CheckIns: checkIns{script: s}, Kiosks: kiosks{script: s},
-	})
+	}, staff.API{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func main() {
 		LogLevel: api.LogLevelInfo, LegalComments: api.LegalCommentsNone, Charset: api.CharsetUTF8,
 	}
 	pages := common
-	pages.EntryPoints, pages.EntryNames = []string{"guest/ts/guest.ts", "guest/ts/kiosk.ts", "guest/css/guest.css", "guest/css/kiosk.css"}, "[name]-[hash]"
+	pages.EntryPoints, pages.EntryNames = []string{"guest/ts/guest.ts", "guest/ts/kiosk.ts", "staff/ts/staff.ts", "guest/css/guest.css", "guest/css/kiosk.css", "staff/css/staff.css"}, "[name]-[hash]"
 	pages.Format, pages.Target = api.FormatESModule, api.ES2022
 	worker := common
 	worker.EntryPoints, worker.EntryNames, worker.Format, worker.Target = []string{"guest/ts/sw.ts", "guest/ts/app-sw.ts"}, "[name]", api.FormatIIFE, api.ES2022

@@ -40,7 +40,9 @@ func (s *site) httpHandler(h handler) http.Handler {
 // callContext returns the context for an API call as the session of the exchange.
 func (x *exchange) callContext() context.Context { return x.callContextOf(x.token) }
 
-func (x *exchange) callContextOf(token string) context.Context { return x.CallContext(token, "") }
+func (x *exchange) callContextOf(token string) context.Context {
+	return x.CallContext(kit.Credential{Token: token})
+}
 
 // renderProblem answers with a page that says what is wrong.
 func (x *exchange) renderProblem(status int, kind string) {

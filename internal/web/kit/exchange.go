@@ -42,9 +42,10 @@ func (x *Exchange) ParseForm() bool {
 	return x.R.ParseForm() == nil
 }
 
-// CallContext returns the context for an API call of the exchange.
-func (x *Exchange) CallContext(token, property string) context.Context {
-	return x.area.As(x.R.Context(), x.R, Credential{Token: token, Property: property, Key: x.callKey()})
+// CallContext returns the context for an API call of the exchange, with the key of the posted form.
+func (x *Exchange) CallContext(c Credential) context.Context {
+	c.Key = x.callKey()
+	return x.area.As(x.R.Context(), x.R, c)
 }
 
 // formKey is the form of the key that a page puts into its forms.

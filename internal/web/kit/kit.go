@@ -36,6 +36,7 @@ type Options struct {
 type Credential struct {
 	Token    string
 	Property string // of the calls of staff
+	Language string // of the texts in the answer
 	Key      string // the idempotency key
 }
 

@@ -1,0 +1,234 @@
+package e2e
+
+import (
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey.dev/ent/membership"
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/e2e/e2etest"
+	"latchkey.dev/internal/sandbox"
+	domain "latchkey.dev/internal/staff"
+	"latchkey.dev/internal/web/staff"
+)
+
+// pageRights is the matrix of the dashboard: the right that each page and action needs. It is written by hand, so that a slip in the routes
+// is seen.
+var pageRights = map[string]string{
+	"GET /app/login":             staff.Anyone,
+	"POST /app/login":            staff.Anyone,
+	"GET /app/login/second":      staff.Anyone,
+	"POST /app/login/second":     staff.Anyone,
+	"GET /app/first/{secret}":    staff.Anyone,
+	"POST /app/first/{secret}":   staff.Anyone,
+	"POST /app/logout":           staff.Anyone,
+	"GET /app/{$}":               staff.Self,
+	"POST /app/property":         staff.Self,
+	"GET /app/confirm":           staff.Self,
+	"POST /app/confirm":          staff.Self,
+	"GET /app/account":           staff.Self,
+	"POST /app/account/sessions": staff.Self,
+	"GET /app/account/password":  staff.Self,
+	"POST /app/account/password": staff.Self,
+	"GET /app/account/second":    staff.Self,
+	"POST /app/account/second":   staff.Self,
+}
+
+// surfer is a browser with cookies that follows no redirect and runs no script.
+type surfer struct {
+	t    *testing.T
+	base string
+	http *http.Client
+}
+
+type shown struct {
+	status  int
+	moved   string
+	text    string
+	cookies []*http.Cookie
+}
+
+func newSurfer(t *testing.T, w *e2etest.World) *surfer {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &surfer{t, w.Base, &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+// do sends a request. A form that is posted has a key, as the pages put it into their forms.
+func (s *surfer) do(method, path string, form url.Values, headers ...string) shown {
+	s.t.Helper()
+	if method == http.MethodPost {
+		form = cloneValues(form)
+		form.Set("key", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+	}
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	a, err := s.http.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer a.Body.Close()
+	body, err := io.ReadAll(a.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return shown{status: a.StatusCode, moved: a.Header.Get("Location"), text: string(body), cookies: a.Cookies()}
+}
+
+func cloneValues(form url.Values) url.Values {
+	out := url.Values{}
+	for name, values := range form {
+		out[name] = values
+	}
+	return out
+}
+
+// join makes the person of the browser an owner with a link.
+func (s *surfer) join(w *e2etest.World, email string) {
+	s.t.Helper()
+	link, err := adminv1.NewOwnerServiceClient(w.Socket).CreateOwnerLink(s.t.Context(), &adminv1.CreateOwnerLinkRequest{PropertyId: w.PropertyID})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	a := s.do(http.MethodPost, "/app/first/"+link.GetData().GetSecret(), url.Values{"name": {"Ada"}, "email": {email}, "password": {password}})
+	if a.moved != "/app/" || a.status != http.StatusSeeOther {
+		s.t.Fatalf("join: %d to %q: %s", a.status, a.moved, a.text)
+	}
+}
+
+// session returns the cookie of the session.
+func (s *surfer) session() string {
+	at, _ := url.Parse(s.base)
+	for _, c := range s.http.Jar.Cookies(at) {
+		if c.Name == "lk-staff" {
+			return c.Value
+		}
+	}
+	return ""
+}
+
+func (s *surfer) setCookie(name, value string) {
+	at, _ := url.Parse(s.base)
+	s.http.Jar.SetCookies(at, []*http.Cookie{{Name: name, Value: value, Path: "/"}})
+}
+
+var pathValue = regexp.MustCompile(`\{\w+\}`)
+
+// TestDashboardMatrix asks for each page as each role, and as a browser without a session.
+func TestDashboardMatrix(t *testing.T) {
+	routes := staff.Routes()
+	for _, r := range routes {
+		if want, ok := pageRights[r.Pattern]; !ok || want != r.Right {
+			t.Errorf("%s needs the right %q, the matrix says %q (in the matrix: %v)", r.Pattern, r.Right, want, ok)
+		}
+	}
+	if len(routes) != len(pageRights) {
+		t.Errorf("%d routes and %d rows", len(routes), len(pageRights))
+	}
+	dir := ""
+	w := e2etest.Open(t, func(c *sandbox.Config) { dir = c.Dir })
+	d, err := db.Open(t.Context(), db.Config{URL: "sqlite:" + filepath.Join(dir, "data", "latchkey.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for _, role := range append([]domain.Role{""}, domain.Roles...) {
+		s := newSurfer(t, w)
+		if role != "" {
+			s.join(w, string(role)+"@example.com")
+			setOwnersRole(t, d, role)
+		}
+		for _, r := range routes {
+			method, path, _ := strings.Cut(strings.ReplaceAll(pathValue.ReplaceAllString(r.Pattern, "x_0"), "{$}", ""), " ")
+			if path == "/app/logout" {
+				continue // ends the session
+			}
+			a := s.do(method, path, url.Values{})
+			granted := r.Right == staff.Anyone || role != "" && (r.Right == staff.Self || slices.Contains(domain.RightsOf(role), domain.Right(r.Right)))
+			refused := a.status == http.StatusForbidden || strings.HasPrefix(a.moved, "/app/login") && r.Right != staff.Anyone
+			if granted == refused || a.status >= 500 {
+				t.Errorf("%s as %q: granted %v, status %d to %q", r.Pattern, role, granted, a.status, a.moved)
+			}
+		}
+		setOwnersRole(t, d, domain.Housekeeping) // so that the next change concerns the next person alone
+	}
+}
+
+// setOwnersRole gives all owners another role.
+func setOwnersRole(t *testing.T, d *db.DB, role domain.Role) {
+	t.Helper()
+	err := d.Write(t.Context(), func(tx *db.Tx) error {
+		return tx.Membership.Update().Where(membership.Role(string(domain.Owner))).SetRole(string(role)).Exec(tx.Context())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDashboardSessions attacks the session of the pages: a token that was known before the sign-in, a copied cookie after the sign-out, a form
+// of another site, and an address that leads elsewhere after the sign-in.
+func TestDashboardSessions(t *testing.T) {
+	w := e2etest.Open(t)
+	ada, eve := newSurfer(t, w), newSurfer(t, w)
+	ada.join(w, "ada@example.com")
+	eve.join(w, "eve@example.com")
+	login := url.Values{"email": {"ada@example.com"}, "password": {password}}
+
+	planted := eve.session()
+	ada.setCookie("lk-staff", planted)
+	for to, want := range map[string]string{"": "/app/", "?to=/app/account": "/app/account", "?to=//evil.example/app/": "/app/", "?to=https://evil.example": "/app/", "?to=/app/../g/x": "/app/", `?to=/app/%5C..%5Cx`: "/app/", "?to=/g/x": "/app/"} {
+		a := ada.do(http.MethodPost, "/app/login"+to, login)
+		if a.moved != want {
+			t.Errorf("%s: after the sign-in to %q, want %q", to, a.moved, want)
+		}
+	}
+	if ada.session() == planted || ada.session() == "" {
+		t.Error("the sign-in keeps a session that was there before")
+	}
+	if a := eve.do(http.MethodGet, "/app/account", nil); a.moved != "/app/login?to=%2Fapp%2Faccount" {
+		t.Errorf("the planted session goes on: %d to %q", a.status, a.moved)
+	}
+	for _, site := range []string{"cross-site", "same-site"} {
+		if a := ada.do(http.MethodPost, "/app/account/sessions", url.Values{"all": {"yes"}}, "Sec-Fetch-Site", site); a.status != http.StatusForbidden {
+			t.Errorf("a form of a %s page: %d", site, a.status)
+		}
+	}
+	if a := ada.do(http.MethodPost, "/app/login", login, "Origin", "https://evil.example"); a.status != http.StatusForbidden {
+		t.Errorf("another site signs a person in: %d", a.status)
+	}
+	stolen := ada.session()
+	if a := ada.do(http.MethodPost, "/app/logout", url.Values{}); a.moved != "/app/login" || ada.session() != "" {
+		t.Errorf("sign out: %d to %q", a.status, a.moved)
+	}
+	eve.setCookie("lk-staff", stolen)
+	if a := eve.do(http.MethodGet, "/app/account", nil); !strings.HasPrefix(a.moved, "/app/login") {
+		t.Errorf("a cookie that was copied before the sign-out: %d to %q", a.status, a.moved)
+	}
+	ada.do(http.MethodPost, "/app/login", login)
+	a := ada.do(http.MethodPost, "/app/account/password", url.Values{"password": {password}, "newPassword": {"staple battery horse"}})
+	if a.moved != "/app/account?done=password" || ada.do(http.MethodGet, "/app/account", nil).status != http.StatusOK {
+		t.Errorf("change the password: %d to %q", a.status, a.moved)
+	}
+	for _, c := range a.cookies {
+		if c.Name == "lk-staff" && (!c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" || c.Expires.IsZero()) {
+			t.Errorf("the cookie of the session: %v", c)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package web_test
+
+import (
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/pquerna/otp/totp"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	"latchkey.dev/internal/test/browser"
+)
+
+const staffPassword = "correct horse battery"
+
+// ownerLink makes a link for an owner of the world's property.
+func (w *world) ownerLink() string {
+	w.t.Helper()
+	made, err := adminv1.NewOwnerServiceClient(w.Socket).CreateOwnerLink(w.t.Context(), &adminv1.CreateOwnerLinkRequest{PropertyId: w.PropertyID})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return w.Base + "/app/first/" + made.GetData().GetSecret()
+}
+
+// signUp opens an owner's link in a browser and creates the account.
+func (w *world) signUp(p *browser.Page) {
+	w.t.Helper()
+	p.Visit(w.ownerLink())
+	p.Fill("Your name", "Marta Silva")
+	p.Fill("Email", "marta@example.com")
+	p.Fill("Password", staffPassword)
+	p.Click("Create my account")
+	p.Wait("nav")
+}
+
+// An owner creates an account with the link, adds an authenticator app, signs out, and signs in with both factors.
+func TestOwnerSignsIn(t *testing.T) {
+	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}}) {
+		t.Run(m.String(), func(t *testing.T) {
+			w := open(t)
+			p := browser.Open(t, m.options()...)
+			p.Tolerate("status of 422")
+			p.Visit(w.ownerLink())
+			p.KeyboardWalk()
+			p.Fill("Your name", "Marta Silva")
+			p.Fill("Email", "marta")
+			p.Fill("Password", "too short")
+			p.Click("Create my account")
+			p.WaitText("Use at least 12 characters")
+			p.Axe()
+			p.Screenshot("first-wrong")
+			p.Fill("Email", "marta@example.com")
+			p.Fill("Password", staffPassword)
+			p.Click("Create my account")
+			p.Wait("nav")
+			p.Visit(w.Base + "/app/account")
+			p.WaitHeading("Your account")
+			p.Axe()
+			p.KeyboardWalk()
+			p.Fits()
+			p.Screenshot("account")
+			p.Next("Set up", "Authenticator app")
+			p.Click("Set up")
+			p.Wait("svg.qr")
+			p.Axe()
+			p.Screenshot("enrol")
+			secret := regexp.MustCompile(`<code class="secret">([A-Z2-7]+)<`).FindStringSubmatch(p.HTML())[1]
+			at := time.Now().Add(-30 * time.Second)
+			code := func() string {
+				at = at.Add(30 * time.Second)
+				c, err := totp.GenerateCode(secret, at)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return c
+			}
+			p.Fill("Code of the app", code())
+			p.Next("Use this app", "Your recovery codes")
+			p.Axe()
+			p.Next("I have kept them", "Your account")
+			p.Next("Sign out", "Sign in")
+			p.Axe()
+			p.Screenshot("login")
+			p.Fill("Email", "Marta@Example.com")
+			p.Fill("Password", "not her password")
+			p.Click("Sign in")
+			p.WaitText("do not belong together")
+			p.Fill("Password", staffPassword)
+			p.Next("Sign in", "Second step")
+			p.Axe()
+			p.Fill("Code", code())
+			p.Click("Continue")
+			p.Wait("nav")
+		})
+	}
+}

@@ -1,0 +1,156 @@
+package staff
+
+import (
+	"net/http"
+
+	"github.com/boombuler/barcode/qr"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
+)
+
+func (s *site) showConfirm(x *exchange) error {
+	return x.form(http.StatusOK, x.newPage("staff.confirm.title"), confirmForm())
+}
+
+func confirmForm() formView {
+	return formView{Text: "staff.confirm.text", Inputs: codeInputs(), Button: "staff.continue"}
+}
+
+// confirm proves the second factor again, and returns to the page whose action needed it.
+func (s *site) confirm(x *exchange) error {
+	made, err := s.api.Sessions.ConfirmSecondFactor(x.call(), &propertyv1.ConfirmSecondFactorRequest{Code: x.Value("code")})
+	if err != nil {
+		if s.Fault(err).Kind != fault.Invalid {
+			return err
+		}
+		return x.form(http.StatusUnprocessableEntity, x.wrongCode("staff.confirm.title"), confirmForm())
+	}
+	return x.proceed(made.GetData(), localPage(x.R.URL.Query().Get("to")))
+}
+
+type accountView struct{ Sessions []*propertyv1.Session }
+
+// showAccount shows the person, the second factor and the sessions.
+func (s *site) showAccount(x *exchange) error {
+	found, err := s.api.Sessions.ListSessions(x.call(), &propertyv1.ListSessionsRequest{})
+	if err != nil {
+		return err
+	}
+	p := x.newPage("staff.account.title")
+	p.Here, p.Data = "account", accountView{Sessions: found.GetData().GetList()}
+	return x.render(http.StatusOK, "account", p)
+}
+
+// endSessions ends one other session, or all with this one.
+func (s *site) endSessions(x *exchange) error {
+	if x.Value("all") == "yes" {
+		if _, err := s.api.Sessions.SignOutEverywhere(x.call(), &propertyv1.SignOutEverywhereRequest{}); err != nil {
+			return err
+		}
+		x.DropCookie(sessionCookie)
+		return x.Redirect("/app/login")
+	}
+	_, err := s.api.Sessions.EndSession(x.call(), &propertyv1.EndSessionRequest{Id: x.Value("session")})
+	if err != nil && s.Fault(err).Kind != fault.NotFound { // it has ended meanwhile
+		return err
+	}
+	return x.Redirect("/app/account?done=sessionEnded")
+}
+
+func passwordInputs() []kit.Input {
+	return []kit.Input{
+		{Name: "password", Label: "staff.password.now", Type: "password", Autocomplete: "current-password"},
+		{Name: "newPassword", Label: "staff.password.new", Hint: "staff.password.hint", Type: "password", Autocomplete: "new-password"},
+	}
+}
+
+func (x *exchange) passwordPage(status int, f *fault.Fault) error {
+	p := x.newPage("staff.password.title")
+	p.Back, p.Here = "/app/account", "account"
+	inputs := passwordInputs()
+	if f != nil && !p.Refuse(f, inputs) {
+		return f
+	}
+	return x.form(status, p, formView{Text: "staff.password.text", Inputs: inputs, Button: "staff.password.do"})
+}
+
+func (s *site) showPassword(x *exchange) error { return x.passwordPage(http.StatusOK, nil) }
+
+func (s *site) changePassword(x *exchange) error {
+	made, err := s.api.Sessions.ChangePassword(x.call(), &propertyv1.ChangePasswordRequest{Password: x.passwordOf("password"), NewPassword: x.passwordOf("newPassword")})
+	if err != nil {
+		if f := s.Fault(err); f.Kind == fault.Invalid && len(f.Fields) > 0 {
+			return x.passwordPage(http.StatusUnprocessableEntity, f)
+		}
+		return err
+	}
+	return x.proceed(made.GetData(), "/app/account?done=password")
+}
+
+// secondView is a step of the set-up of an authenticator app.
+type secondView struct {
+	On     bool
+	QR     kit.QR
+	Secret string
+	Codes  []string
+	Inputs []kit.Input
+	Begun  bool // the app has the secret, and its first code is missing
+}
+
+func (x *exchange) secondPage(status int, v secondView) error {
+	p := x.newPage("staff.factor.title")
+	if len(v.Codes) > 0 {
+		p = x.newPage("staff.recovery.title")
+	}
+	p.Back, p.Here, p.secret = "/app/account", "account", true
+	if v.Begun {
+		v.Inputs = []kit.Input{{Name: "code", Label: "staff.factor.code", Autocomplete: "one-time-code", Mode: "numeric"}}
+		if status != http.StatusOK {
+			p.Wrong = []kit.Wrong{{ID: "f-code", Label: p.T("staff.factor.code"), Text: p.T("staff.code.wrong")}}
+		}
+	}
+	p.Data = v
+	return x.render(status, "second", p)
+}
+
+func (s *site) showSecondFactor(x *exchange) error {
+	return x.secondPage(http.StatusOK, secondView{On: x.session.GetHasSecondFactor()})
+}
+
+// changeSecondFactor takes a step of the set-up of an authenticator app, or ends its use. Secrets are shown once, in the answer.
+func (s *site) changeSecondFactor(x *exchange) error {
+	api := s.api.Sessions
+	switch x.Value("do") {
+	case "begin":
+		begun, err := api.BeginTOTP(x.call(), &propertyv1.BeginTOTPRequest{})
+		if err != nil {
+			return err
+		}
+		e := begun.GetData()
+		return x.secondPage(http.StatusOK, secondView{Begun: true, Secret: e.GetSecret(), QR: kit.DrawQR(e.GetUrl(), qr.M, qr.Auto)})
+	case "confirm":
+		made, err := api.ConfirmTOTP(x.call(), &propertyv1.ConfirmTOTPRequest{Code: x.Value("code")})
+		if err != nil {
+			if s.Fault(err).Kind != fault.Invalid {
+				return err
+			}
+			return x.secondPage(http.StatusUnprocessableEntity, secondView{Begun: true})
+		}
+		x.openSession(made.GetData())
+		return x.secondPage(http.StatusOK, secondView{On: true, Codes: made.GetRecoveryCodes()})
+	case "codes":
+		made, err := api.CreateRecoveryCodes(x.call(), &propertyv1.CreateRecoveryCodesRequest{})
+		if err != nil {
+			return err
+		}
+		return x.secondPage(http.StatusOK, secondView{On: true, Codes: made.GetData().GetCodes()})
+	case "end":
+		if _, err := api.DisableTOTP(x.call(), &propertyv1.DisableTOTPRequest{}); err != nil {
+			return err
+		}
+		return x.Redirect("/app/account?done=secondEnded")
+	}
+	return x.Redirect("/app/account/second")
+}

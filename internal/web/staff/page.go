@@ -1,0 +1,78 @@
+package staff
+
+import (
+	"net/http"
+	"slices"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/web/kit"
+)
+
+// page is what a template renders.
+type page struct {
+	kit.Page
+	Session *propertyv1.CurrentSession // nil without one
+	Role    *propertyv1.PersonProperty // the property of the page with the person's role; nil: none
+	Areas   []area                     // what the rail leads to
+	Here    string                     // the name of the area of the page
+	Done    string                     // the message of the result of an action that was just made, or ""
+	secret  bool                       // the page shows a secret, so that it is never compressed
+}
+
+// newPage returns a page for the exchange. Its title is a message.
+func (x *exchange) newPage(title string, kv ...any) *page {
+	p := &page{Page: x.NewPage(kit.Place{TimeZone: x.property.GetTimeZone()}, title, kv...), Session: x.session, Role: x.role}
+	for _, a := range areas {
+		if x.may(a.right) {
+			p.Areas = append(p.Areas, a)
+		}
+	}
+	if done := x.R.URL.Query().Get("done"); x.R.Method == http.MethodGet && slices.Contains(results, done) {
+		p.Done = "staff.done." + done
+	}
+	return p
+}
+
+// results are the names of the results of actions that a page can show after a redirect: the message staff.done.NAME.
+var results = []string{"password", "secondEnded", "sessionEnded"}
+
+// render answers with a page.
+func (x *exchange) render(status int, name string, p *page) error {
+	return x.Render(status, name, p, p.secret)
+}
+
+// With passes a value to a part together with its page.
+func (p *page) With(value any) part { return part{page: p, V: value} }
+
+// part is a page with a value of its own.
+type part struct {
+	*page
+	V any
+}
+
+// formView is a page with one form.
+type formView struct {
+	Text   string // the message below the heading, or ""
+	Inputs []kit.Input
+	Button string // message
+	Links  []link
+}
+
+// link leads to another page. Its text is a message.
+type link struct{ URL, Text string }
+
+// form answers with a page with one form.
+func (x *exchange) form(status int, p *page, v formView) error {
+	p.Data = v
+	return x.render(status, "form", p)
+}
+
+// posted returns inputs with the values that were posted, except passwords.
+func (x *exchange) posted(inputs []kit.Input) []kit.Input {
+	for i := range inputs {
+		if inputs[i].Type != "password" {
+			inputs[i].Value = x.Value(inputs[i].Name)
+		}
+	}
+	return inputs
+}

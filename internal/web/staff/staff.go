@@ -1,0 +1,98 @@
+// Package staff serves the dashboard of a property: the pages under /app. A page calls the same API as every other client, with the
+// session of the person who is signed in.
+//
+// To add a page: write its handler and its template pages/NAME.html, and add its line to [site.routes]. A page that the rail leads to also
+// has a line in areas.
+package staff
+
+import (
+	"embed"
+	"net/http"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/web/kit"
+)
+
+// API is what pages call.
+type API struct {
+	Sessions     propertyv1.SessionServiceClient
+	Properties   propertyv1.PropertyServiceClient
+	Days         propertyv1.DayServiceClient
+	Reservations propertyv1.ReservationServiceClient
+	CheckIns     propertyv1.CheckInServiceClient
+	Messages     propertyv1.MessageServiceClient
+	Mails        propertyv1.MailServiceClient
+	Locks        propertyv1.LockServiceClient
+}
+
+// site is the handler of all pages.
+type site struct {
+	*kit.Area
+	api API
+}
+
+// Paths are the patterns of the paths that [New]'s handler answers.
+var Paths = []string{"/app/"}
+
+//go:embed pages parts
+var files embed.FS
+
+// New returns the handler of the pages.
+func New(k *kit.Kit, api API) (http.Handler, error) {
+	area, err := k.NewArea(files, nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &site{Area: area, api: api}
+	for _, r := range s.routes() {
+		s.Mux.Handle(r.Pattern, s.httpHandler(s.require(r.Right, r.handle)))
+	}
+	s.Mux.Handle("/", s.httpHandler(s.showUnknown))
+	refuse := s.httpHandler(func(x *exchange) error { return x.problem(http.StatusForbidden, "staff.problem.form") })
+	return kit.Protect(kit.HandleLook(s.Mux, s.httpHandler(s.saveLook)), refuse), nil
+}
+
+// The rights of routes that are not those of a role.
+const (
+	Anyone = ""     // the route needs no session
+	Self   = "self" // every person who is signed in
+)
+
+// Route is one page or one action of the dashboard.
+type Route struct {
+	Pattern string
+	Right   string // of the person's role, as the API names it
+	handle  handler
+}
+
+// Routes returns all routes, for the matrix of roles and pages.
+func Routes() []Route { return (&site{}).routes() }
+
+func (s *site) routes() []Route {
+	return []Route{
+		{"GET /app/login", Anyone, s.showLogin},
+		{"POST /app/login", Anyone, s.login},
+		{"GET /app/login/second", Anyone, s.showSecond},
+		{"POST /app/login/second", Anyone, s.finishLogin},
+		{"GET /app/first/{secret}", Anyone, s.showFirst},
+		{"POST /app/first/{secret}", Anyone, s.createOwner},
+		{"POST /app/logout", Anyone, s.logout},
+
+		{"GET /app/{$}", Self, s.showHome},
+		{"POST /app/property", Self, s.chooseProperty},
+		{"GET /app/confirm", Self, s.showConfirm},
+		{"POST /app/confirm", Self, s.confirm},
+		{"GET /app/account", Self, s.showAccount},
+		{"POST /app/account/sessions", Self, s.endSessions},
+		{"GET /app/account/password", Self, s.showPassword},
+		{"POST /app/account/password", Self, s.changePassword},
+		{"GET /app/account/second", Self, s.showSecondFactor},
+		{"POST /app/account/second", Self, s.changeSecondFactor},
+	}
+}
+
+// area is a part of the dashboard that the rail leads to.
+type area struct{ Name, URL, right string }
+
+// areas are all parts, in their order. The first that a person may use is the home page.
+var areas = []area{}

@@ -1,0 +1,21 @@
+import { focusFirst } from "../../kit/ts/page";
+
+focusFirst();
+
+// The owner of a new property gets the time zone of the device as a suggestion.
+for (const input of document.querySelectorAll<HTMLInputElement>("[data-zone]")) {
+  input.value ||= Intl.DateTimeFormat().resolvedOptions().timeZone ?? "";
+}
+
+// A second press of the same button sends nothing: the first is on its way.
+document.addEventListener("submit", (e) => {
+  const form = e.target as HTMLFormElement;
+  if (form.dataset.sent) return e.preventDefault();
+  form.dataset.sent = "1";
+  e.submitter?.setAttribute("aria-disabled", "true");
+});
+// The page comes back from the browser's memory with its buttons usable.
+addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll<HTMLFormElement>("form[data-sent]")) delete form.dataset.sent;
+  for (const b of document.querySelectorAll("[aria-disabled]")) b.removeAttribute("aria-disabled");
+});
