@@ -31,6 +31,7 @@ func namingOf(command *kong.Node) naming {
 // typedAs maps a request field to its flag or argument, where the names differ.
 var typedAs = map[string]string{
 	"checkInTime": "check-in", "checkOutTime": "check-out", "earlyInMinutes": "early-in", "lateOutMinutes": "late-out",
+	"kioskOfflineMinutes": "kiosk-offline", "mandatoryGroups": "mandatory", "oftenCountries": "often", "mandatoryGroups.list": "mandatory", "oftenCountries.list": "often",
 	"owingPolicy": "owing", "owingThresholdMinor": "owing-threshold",
 	"hours.days": "hours", "hours.from": "hours", "hours.to": "hours", "notBefore": "from", "notAfter": "until", "doorIds": "door",
 	"parentName": "dorm", "parentSpaceId": "dorm", "spaceIds": "space", "spaces.ids": "space", "scopes": "scope",
