@@ -79,6 +79,9 @@ func (r *receiver) serve(w http.ResponseWriter, req *http.Request) {
 		w.Header().Set("Location", r.URL+"/elsewhere")
 	}
 	w.WriteHeader(status)
+	if status >= 400 { // an error that repeats the message, as those of some frameworks
+		_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": string(raw)}})
+	}
 }
 
 func (r *receiver) setAnswer(answer func(m message) int) {
