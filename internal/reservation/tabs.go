@@ -7,6 +7,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/ent/grant"
 	"latchkey.dev/ent/predicate"
 	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/access"
@@ -20,7 +21,7 @@ type Tab string
 const (
 	Arrivals   Tab = "arrivals"   // stays that begin on the day
 	InHouse    Tab = "inHouse"    // stays that include the day; today: guests who are checked in
-	Departures Tab = "departures" // stays that end on the day, of guests who have checked in
+	Departures Tab = "departures" // stays that end on the day, of guests who have checked in; one that ended early is in the list of that day
 )
 
 // DayQuery selects a page of a list of a day. Day is YYYY-MM-DD in the property's time zone, or empty for today.
@@ -47,7 +48,19 @@ func daySpan(property *ent.Property, day string, now time.Time) (s span, err err
 var (
 	isStarted = literal("state = 'started'")
 	hasStayed = literal("(state = 'started' OR state = 'processed')")
+	isOver    = literal("state = 'processed'")
 )
+
+// leftBetween selects stays whose access ended, by the check-out, in a time.
+func leftBetween(from, until time.Time) predicate.Reservation {
+	return func(s *sql.Selector) {
+		g := sql.Table(grant.Table)
+		s.Where(sql.Exists(sql.Select(g.C(grant.FieldID)).From(g).Where(sql.And(
+			sql.ColumnsEQ(g.C(grant.FieldReservationID), s.C(entreservation.FieldID)), sql.ColumnsEQ(g.C(grant.FieldPropertyID), s.C(entreservation.FieldPropertyID)),
+			sql.EQ(g.C(grant.FieldEndReason), access.CheckedOut), sql.GTE(g.C(grant.FieldEndedAt), from), sql.LT(g.C(grant.FieldEndedAt), until),
+		))))
+	}
+}
 
 func literal(condition string) predicate.Reservation {
 	return func(s *sql.Selector) { s.Where(sql.ExprP(condition)) }
@@ -55,14 +68,18 @@ func literal(condition string) predicate.Reservation {
 
 // conditions returns what a stay of a list fulfills.
 func (s span) conditions(tab Tab) []predicate.Reservation {
+	leftBefore := entreservation.And(isOver, leftBetween(time.Time{}, s.begins))
 	switch {
 	case tab == InHouse && s.today:
 		return []predicate.Reservation{isStarted, entreservation.FromAtLT(s.ends)}
 	case tab == InHouse:
 		return []predicate.Reservation{entreservation.StateIn(string(access.Confirmed), string(access.Started), string(access.Processed)),
-			entreservation.FromAtLT(s.ends), entreservation.FromAtGTE(s.begins.AddDate(0, 0, -longestStay)), entreservation.ToAtGT(s.begins)}
+			entreservation.FromAtLT(s.ends), entreservation.FromAtGTE(s.begins.AddDate(0, 0, -longestStay)), entreservation.ToAtGT(s.begins), entreservation.Not(leftBefore)}
 	case tab == Departures:
-		return []predicate.Reservation{hasStayed, entreservation.ToAtGTE(s.begins), entreservation.ToAtLT(s.ends)}
+		leftEarly := entreservation.And(isOver, leftBetween(s.begins, s.ends))
+		return []predicate.Reservation{
+			hasStayed, entreservation.ToAtGTE(s.begins), entreservation.Or(entreservation.And(entreservation.ToAtLT(s.ends), entreservation.Not(leftBefore)), leftEarly),
+		}
 	}
 	return []predicate.Reservation{entreservation.StateIn(Arriving...), entreservation.FromAtGTE(s.begins), entreservation.FromAtLT(s.ends)}
 }

@@ -48,6 +48,8 @@ func TestTabsOfADay(t *testing.T) {
 		h.stay("late", "18T15:00", "20T11:00", "started") // should have left yesterday
 		h.stay("left", "18T15:00", "21T11:00", "started")
 		h.put(state("left", "processed"))
+		h.stay("sooner", "18T17:00", "24T11:00", "started")
+		h.put(state("sooner", "processed"))
 		h.stay("leaves", "18T16:00", "21T10:00", "started")
 		h.stay("stays", "19T15:00", "24T11:00", "started")
 		h.stay("came", "21T08:00", "23T11:00", "started")
@@ -64,10 +66,11 @@ func TestTabsOfADay(t *testing.T) {
 			{"", reservation.Arrivals, "came comes"},
 			{"2026-11-21", reservation.Arrivals, "came comes"},
 			{"", reservation.InHouse, "late leaves stays came"},
-			{"", reservation.Departures, "leaves left"},
-			{"2026-11-20", reservation.InHouse, "late left leaves stays noShow"},
+			{"", reservation.Departures, "leaves left sooner"},
+			{"2026-11-20", reservation.InHouse, "late left leaves sooner stays noShow"},
 			{"2026-11-22", reservation.InHouse, "stays came comes early"},
 			{"2026-11-23", reservation.Departures, "came early"},
+			{"2026-11-24", reservation.Departures, "stays"},
 			{"2026-11-25", reservation.Departures, ""},
 		} {
 			for _, size := range []int{1, 2, 50} {
@@ -84,7 +87,7 @@ func TestTabsOfADay(t *testing.T) {
 		h.must(err)
 		counts, err := reservation.CountDay(h.db.View(h.ctx()), row, "")
 		h.must(err)
-		want := reservation.DayCounts{Day: "2026-11-21", Arrivals: 2, ArrivalsLeft: 1, InHouse: 4, Departures: 2, DeparturesLeft: 1}
+		want := reservation.DayCounts{Day: "2026-11-21", Arrivals: 2, ArrivalsLeft: 1, InHouse: 4, Departures: 3, DeparturesLeft: 1}
 		same(t, "the numbers", fmt.Sprint(want), fmt.Sprint(counts))
 		_, _, err = reservation.ListDay(h.db.View(h.ctx()), row, reservation.DayQuery{Day: "21.11.", Size: 1})
 		refuse(t, err, fault.InvalidFields)

@@ -32,7 +32,7 @@ type ListDayRequest struct {
 	Date string `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
 	// arrivals: stays that begin that day and are confirmed or started. inHouse: today the stays that are started and not of a later day, also
 	// those that should have ended; on another day the confirmed, started and processed stays that include it. departures: stays that end that day
-	// and are started or processed. Left out: arrivals.
+	// and are started or processed. A guest who is checked out on an earlier day than booked departs on that day. Left out: arrivals.
 	Tab string `protobuf:"bytes,2,opt,name=tab,proto3" json:"tab,omitempty"`
 	// Entries per page, at most 100. 0, or left out: 50.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
