@@ -21,7 +21,7 @@ type auditList struct {
 }
 
 func (auditList) Help() string {
-	return `Examples:
+	return `The outcome is that of the call: "done" means that it succeeded, also if there was nothing to change. Examples:
   latchkey audit list
   latchkey audit list --limit 1000 --json`
 }
