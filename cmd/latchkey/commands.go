@@ -41,6 +41,7 @@ type commands struct {
 	Message     messageCommands     `cmd:"" aliases:"messages" group:"property" help:"Messages between guests and staff."`
 	Audit       auditCommands       `cmd:"" group:"property" help:"Who changed or saw what, and whether the log is intact."`
 	Notice      noticeCommands      `cmd:"" group:"property" help:"Notices: what needs a person's attention."`
+	Watch       watchCommand        `cmd:"" group:"property" help:"Print what changes at a property, as it changes."`
 	App         appCommands         `cmd:"" group:"partners" help:"Partner apps: vendors of property management systems."`
 	Integration integrationCommands `cmd:"" group:"partners" help:"Partner apps connected to a property, and their access tokens."`
 	Endpoint    endpointCommands    `cmd:"" group:"partners" help:"Endpoints of partners, and whether calls to them succeed."`

@@ -11,6 +11,7 @@ import (
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/watch"
 )
 
 // publish emits the events and notices of a run, and reconciles the other reservations that it affects.
@@ -30,6 +31,9 @@ func (run *stayRun) publish(p Plan) error {
 	}
 	if !run.isNew() {
 		run.Tx.Notify(Changed, run.PropertyID)
+	}
+	if d.Opened || d.Released || d.Confirmed || d.Refused || d.changesGrant() || d.changesSlots() {
+		watch.Notify(run.Tx, run.PropertyID, watch.Reservations, run.reservationID)
 	}
 	return run.reconcileDeparting(d)
 }

@@ -12,6 +12,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/watch"
 )
 
 // OfflineReason is why a bridge has no session.
@@ -40,6 +41,7 @@ func Create(tx *db.Tx, keys *keyring.Ring, ca *CA, propertyID, name string) (*en
 	}
 	br, err := tx.Bridge.Create().SetID(id.New(id.Bridge)).SetPropertyID(propertyID).SetName(name).
 		SetJoinMAC(mac).SetJoinExpiresAt(tx.Now().Add(joinLife)).SetCreatedAt(tx.Now()).Save(tx.Context())
+	watch.Notify(tx, propertyID, watch.Bridges)
 	return br, code, err
 }
 
@@ -54,6 +56,7 @@ func ReplaceJoinCode(tx *db.Tx, keys *keyring.Ring, ca *CA, propertyID, bridgeID
 	if err != nil {
 		return nil, "", err
 	}
+	watch.Notify(tx, propertyID, watch.Bridges, bridgeID)
 	br, err = tx.Bridge.UpdateOne(br).SetJoinMAC(mac).SetJoinExpiresAt(tx.Now().Add(joinLife)).Save(tx.Context())
 	return br, code, err
 }
@@ -109,6 +112,7 @@ func markOffline(tx *db.Tx, was *ent.Bridge, why OfflineReason, lost Lost, chang
 		return nil, err
 	}
 	tx.Notify(Changed, was.ID)
+	NotifyLink(tx, was)
 	if !was.Online && was.OfflineReason != string(ShuttingDown) {
 		return next, nil
 	}

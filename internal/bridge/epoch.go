@@ -51,6 +51,7 @@ func Advance(tx *db.Tx, who Identity, shown []byte, h Hello) (before, now *ent.B
 	if n, err := update.Save(ctx); err != nil || n == 0 {
 		return nil, nil, orSuperseded(err)
 	}
+	NotifyLink(tx, br)
 	now, err = Get(tx, br.PropertyID, br.ID)
 	return br, now, err
 }

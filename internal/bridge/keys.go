@@ -1,8 +1,10 @@
 package bridge
 
 import (
+	"latchkey.dev/ent"
 	entbridge "latchkey.dev/ent/bridge"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/watch"
 )
 
 // Changed is the topic of changes that the node with a bridge's session must send on. A key is the id of the bridge if its row changed; or
@@ -16,6 +18,12 @@ const KeysChanged = "keys"
 
 // NotifyLock notifies a bridge's session that the desired slots of a lock changed.
 func NotifyLock(tx *db.Tx, bridgeID, lockID string) { tx.Notify(Changed, bridgeID+" "+lockID) }
+
+// NotifyLink notifies the streams of staff that the connection of a bridge changed, and with it the state of its locks.
+func NotifyLink(tx *db.Tx, br *ent.Bridge) {
+	watch.Notify(tx, br.PropertyID, watch.Bridges, br.ID)
+	watch.Notify(tx, br.PropertyID, watch.Locks)
+}
 
 // NoSmartKeys is the stored key version of a bridge that does not support SmartKeys.
 const NoSmartKeys = -1

@@ -15,6 +15,7 @@ import (
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/watch"
 )
 
 // write changes a check-in in one transaction. Afterwards it evaluates the check-in again, and stores what follows.
@@ -212,6 +213,7 @@ func save(tx *db.Tx, row *ent.Stay, stored ent.Stay) error {
 	if reflect.DeepEqual(*row, stored) {
 		return nil
 	}
+	watch.Notify(tx, row.PropertyID, watch.Reservations, row.ReservationID)
 	u := tx.Stay.Update().Where(entstay.PropertyID(row.PropertyID), entstay.ID(row.ID)).
 		SetBeganBy(row.BeganBy).SetCleared(row.Cleared).SetAnswer(row.Answer).SetAttemptKey(row.AttemptKey).SetAttemptSession(row.AttemptSession).SetAttemptState(row.AttemptState).
 		SetAttempts(row.Attempts).SetRefusal(row.Refusal).SetEndedBy(row.EndedBy)

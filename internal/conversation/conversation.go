@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/watch"
 )
 
 // Side is one of the two sides of a conversation.
@@ -52,6 +53,12 @@ const Changed db.Topic = "conversation.changed"
 // Topic returns the key of [Changed].
 func (k Key) Topic() string { return k.PropertyID + " " + k.ReservationID + " " + k.GuestID }
 
+// notifyChanged notifies those who watch a conversation.
+func notifyChanged(tx *db.Tx, k Key) {
+	tx.Notify(Changed, k.Topic())
+	watch.Notify(tx, k.PropertyID, watch.Messages, k.GuestID)
+}
+
 // ParseTopic returns the conversation of a key of [Changed].
 func ParseTopic(key string) (k Key, ok bool) {
 	parts := strings.Split(key, " ")
@@ -87,7 +94,7 @@ func Send(tx *db.Tx, keys *keyring.Ring, m Message) (Message, error) {
 	if err := Read(tx, m.Key, m.Sender, row.Number); err != nil {
 		return Message{}, err
 	}
-	tx.Notify(Changed, m.Topic())
+	notifyChanged(tx, m.Key)
 	m.Number, m.SentAt = row.Number, row.CreatedAt
 	return m, nil
 }
@@ -120,7 +127,7 @@ func Read(tx *db.Tx, k Key, by Side, number int) error {
 	if n == 0 {
 		return nil
 	}
-	tx.Notify(Changed, k.Topic())
+	notifyChanged(tx, k)
 	if by == Property {
 		return resolveNotice(tx, k)
 	}

@@ -200,7 +200,7 @@ func (d *DB) writeOnce(ctx context.Context, fn func(tx *Tx) error) error {
 		return fn(tx)
 	}))
 	d.storageState.note(err)
-	if err == nil {
+	if err == nil || last != nil && mayBeStored(err) {
 		d.deliver(last.notices)
 	}
 	return err

@@ -32,6 +32,12 @@ func unavailable(retry time.Duration, message string) *fault.Fault {
 	return fault.New(fault.Unavailable, fault.UnavailableReason, message).Retry(retry)
 }
 
+// mayBeStored reports whether a change failed in a way that does not show whether it was stored.
+func mayBeStored(err error) bool {
+	f, ok := fault.Of(err)
+	return ok && f.Message == errUnknown.Message
+}
+
 // Explain converts a storage error to a fault for the caller. It returns any other error, and an error that already
 // has a fault, unchanged.
 func Explain(err error) error { return explain(err, errDisconnected) }

@@ -131,6 +131,8 @@ var matrix = map[string]rule{
 	"latchkey.property.v1.SessionService/SignOutEverywhere":   {"person", "", untouched, invalid},
 	"latchkey.property.v1.SessionService/ChangePassword":      {"person", "", `{}`, invalid},
 
+	"latchkey.property.v1.EventService/Watch": {"property", "viewer", `{}`, ok},
+
 	"latchkey.property.v1.AuditService/ListEntries":   {"property", "owner", `{}`, ok},
 	"latchkey.property.v1.AuditService/VerifyEntries": {"property", "owner", `{}`, ok},
 

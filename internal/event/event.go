@@ -5,9 +5,13 @@ package event
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/watch"
 )
 
 type Event struct {
@@ -47,5 +51,22 @@ func Append(tx *db.Tx, e Event) error {
 	if !e.Kind.Internal() {
 		tx.Notify(Appended, "")
 	}
+	e.notifyWatchers(tx)
 	return nil
+}
+
+// topics are the topics of the subjects of events, by the prefix of their ids.
+var topics = map[string]watch.Topic{id.Reservation: watch.Reservations, id.Lock: watch.Locks, id.Bridge: watch.Bridges, id.Integration: watch.Spaces}
+
+// notifyWatchers notifies the streams of staff that the subject of the event changed. A person who only read something changed nothing: a page that
+// reads again would notify itself without end.
+func (e Event) notifyWatchers(tx *db.Tx) {
+	if slices.Contains(reads, e.Kind) {
+		return
+	}
+	subject := strings.TrimPrefix(e.Subject, internalPrefix)
+	prefix, _, _ := strings.Cut(subject, "_")
+	if topic, ok := topics[prefix]; ok {
+		watch.Notify(tx, e.PropertyID, topic, subject)
+	}
 }

@@ -73,8 +73,13 @@ var internal = []Kind{
 	GuessesAtLock, GuessesAtSite, KeypadPaused, CodeCreated, CodeUsed, CodeRead, CodeEnded, PINShown, StageCleared, CallEnded, GuestsRead, RegisterRead,
 }
 
+// reads are the kinds of events that record that a person saw something.
+var reads = []Kind{CodeRead, PINShown, GuestsRead, RegisterRead}
+
 // Internal reports whether webhooks do not deliver this kind: its events count as delivered from the beginning.
 func (k Kind) Internal() bool { return slices.Contains(internal, k) }
 
 // InternalSubject returns the subject of internal events about the object with an id.
-func InternalSubject(id string) string { return "in:" + id }
+func InternalSubject(id string) string { return internalPrefix + id }
+
+const internalPrefix = "in:"

@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/watch"
 )
 
 var (
@@ -151,6 +152,7 @@ func InviteCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, addr
 	if err != nil {
 		return fmt.Errorf("store the invitation of a companion: %w", err)
 	}
+	watch.Notify(tx, a.PropertyID, watch.Reservations, a.ReservationID)
 	return nil
 }
 
@@ -176,6 +178,7 @@ func SetArrival(tx *db.Tx, keys *keyring.Ring, a actor.Actor, hour string) error
 	if err != nil {
 		return fmt.Errorf("store the hour of arrival: %w", err)
 	}
+	watch.Notify(tx, a.PropertyID, watch.Reservations, a.ReservationID)
 	return nil
 }
 
@@ -190,5 +193,6 @@ func AcceptHouseRules(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (time.Time, 
 	if err != nil {
 		return time.Time{}, fmt.Errorf("store the consent to house rules: %w", err)
 	}
+	watch.Notify(tx, a.PropertyID, watch.Reservations, a.ReservationID)
 	return tx.Now(), nil
 }

@@ -8,6 +8,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/watch"
 )
 
 // RecordCompletion records once that no required answer of the party is missing. It is recorded again only after an answer was missing.
@@ -16,6 +17,7 @@ func (p *Party) RecordCompletion(tx *db.Tx) error {
 	if complete == (p.Stay.FormCompletedAt != nil) {
 		return nil
 	}
+	watch.Notify(tx, p.Stay.PropertyID, watch.Reservations, p.Stay.ReservationID)
 	update := tx.Stay.Update().Where(entstay.PropertyID(p.Stay.PropertyID), entstay.ID(p.Stay.ID))
 	if !complete {
 		p.Stay.FormCompletedAt = nil
@@ -39,6 +41,7 @@ func (p *Party) RecordCompletion(tx *db.Tx) error {
 // recordCompletion is [Party.RecordCompletion] after a change of the party. It reads the party again, because the answers of one guest
 // decide what is asked of another.
 func recordCompletion(tx *db.Tx, keys *keyring.Ring, a actor.Actor) error {
+	watch.Notify(tx, a.PropertyID, watch.Reservations, a.ReservationID)
 	p, err := LoadParty(tx, keys, a.PropertyID, a.ReservationID)
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/watch"
 )
 
 // Erase erases the data of a request whose time has come, all in this transaction: a server that is killed has erased everything or nothing.
@@ -77,6 +78,9 @@ func (p *Party) eraseAll(tx *db.Tx, keys *keyring.Ring) error {
 	if err := deleteGuests(tx, propertyID, p.rows()...); err != nil {
 		return err
 	}
+	watch.Notify(tx, propertyID, watch.Reservations, reservationID)
+	watch.Notify(tx, propertyID, watch.Messages)
+	watch.Notify(tx, propertyID, watch.Notices)
 	err := execAll(tx,
 		tx.Stay.Delete().Where(entstay.PropertyID(propertyID), entstay.ReservationID(reservationID)),
 		tx.Mail.Delete().Where(entmail.PropertyID(propertyID), entmail.ReservationID(reservationID)),

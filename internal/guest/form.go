@@ -15,6 +15,7 @@ import (
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/property"
+	"latchkey.dev/internal/watch"
 )
 
 // Form is the form of one guest as a session sees it.
@@ -219,6 +220,7 @@ func (p *Party) save(tx *db.Tx, keys *keyring.Ring, a actor.Actor, m Member) err
 	if err != nil {
 		return fmt.Errorf("store the answers of a guest: %w", err)
 	}
+	watch.Notify(tx, m.Row.PropertyID, watch.Reservations, m.Row.ReservationID)
 	row := *m.Row
 	row.Person, row.Complete, row.FromProfile = sealed, complete, false
 	m.Row = &row

@@ -17,6 +17,7 @@ import (
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/watch"
 )
 
 const (
@@ -67,6 +68,7 @@ func Create(tx *db.Tx, keys *keyring.Ring, propertyID, name string) (*ent.Kiosk,
 	if err != nil {
 		return nil, Code{}, fmt.Errorf("store a kiosk: %w", err)
 	}
+	watch.Notify(tx, propertyID, watch.Kiosks, row.ID)
 	return row, code, nil
 }
 
@@ -115,6 +117,7 @@ func Reset(tx *db.Tx, keys *keyring.Ring, propertyID, kioskID string) (*ent.Kios
 	if err != nil {
 		return nil, Code{}, fmt.Errorf("reset a kiosk: %w", err)
 	}
+	watch.Notify(tx, propertyID, watch.Kiosks, kioskID)
 	if err := notice.Resolve(tx, offlineKey(kioskID)); err != nil {
 		return nil, Code{}, err
 	}
@@ -131,6 +134,7 @@ func Delete(tx *db.Tx, propertyID, kioskID string) error {
 	if n == 0 {
 		return errNotFound
 	}
+	watch.Notify(tx, propertyID, watch.Kiosks, kioskID)
 	return notice.Resolve(tx, offlineKey(kioskID))
 }
 
@@ -155,6 +159,7 @@ func Enrol(tx *db.Tx, keys *keyring.Ring, code string, publicKey []byte) (token 
 	if err != nil {
 		return "", nil, fmt.Errorf("enrol a kiosk: %w", err)
 	}
+	watch.Notify(tx, row.PropertyID, watch.Kiosks, row.ID)
 	return token, row, nil
 }
 
@@ -176,12 +181,15 @@ func NeedsSeen(row *ent.Kiosk, now time.Time) bool {
 }
 
 // MarkSeen stores that a tablet called, and closes the notice that it did not.
-func MarkSeen(tx *db.Tx, propertyID, kioskID string) error {
-	err := tx.Kiosk.Update().Where(entkiosk.PropertyID(propertyID), entkiosk.ID(kioskID)).SetSeenAt(tx.Now()).Exec(tx.Context())
+func MarkSeen(tx *db.Tx, row *ent.Kiosk) error {
+	err := tx.Kiosk.Update().Where(entkiosk.PropertyID(row.PropertyID), entkiosk.ID(row.ID)).SetSeenAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("store the last call of a kiosk: %w", err)
 	}
-	return notice.Resolve(tx, offlineKey(kioskID))
+	if StateOf(row, tx.Now()) == "offline" {
+		watch.Notify(tx, row.PropertyID, watch.Kiosks, row.ID)
+	}
+	return notice.Resolve(tx, offlineKey(row.ID))
 }
 
 // StateOf returns the health of a kiosk: notEnrolled, online or offline.

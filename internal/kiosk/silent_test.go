@@ -43,7 +43,7 @@ func TestNoticeOfASilentTablet(t *testing.T) {
 		}
 		call := func(when string) {
 			h.clock.Set(at(when))
-			h.must(h.write(func(tx *db.Tx) error { return kiosk.MarkSeen(tx, hotel, row.ID) }))
+			h.must(h.write(func(tx *db.Tx) error { return kiosk.MarkSeen(tx, row) }))
 		}
 		check("2026-11-20T14:59", 0, false) // guests check in from 15:00 on
 		call("2026-11-20T15:00")

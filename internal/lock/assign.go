@@ -13,6 +13,7 @@ import (
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/watch"
 )
 
 // DesiredCode is a code for a door, with its grant and its windows.
@@ -113,6 +114,7 @@ func ClearSlot(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 		return nil, errSlotMoved
 	}
 	bridge.NotifyLock(tx, lk.BridgeID, lk.ID)
+	watch.Notify(tx, lk.PropertyID, watch.Locks, lk.ID)
 	return tx.Slot.Get(tx.Context(), s.ID)
 }
 
@@ -153,6 +155,7 @@ func storeDesired(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, gene
 		return nil, err
 	}
 	bridge.NotifyLock(tx, lk.BridgeID, lk.ID)
+	watch.Notify(tx, lk.PropertyID, watch.Locks, lk.ID)
 	return &row, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/watch"
 )
 
 // StoreForeignSlots stores which slots hold a credential that Latchkey did not set, as read by the bridge. Such a
@@ -39,6 +40,7 @@ func StoreForeignSlots(tx *db.Tx, bridgeID string, epoch int64, address string, 
 // storeForeignSlot stores whether a slot holds a credential that Latchkey did not set. It returns the slot if it
 // became free.
 func storeForeignSlot(tx *db.Tx, lk *ent.Lock, row *ent.Slot, number int, occupied bool) (*ent.Slot, error) {
+	watch.Notify(tx, lk.PropertyID, watch.Locks, lk.ID)
 	switch {
 	case row == nil && occupied:
 		return nil, tx.Slot.Create().SetID(id.New(id.Slot)).SetPropertyID(lk.PropertyID).SetLockID(lk.ID).SetNumber(number).

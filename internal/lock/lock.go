@@ -16,6 +16,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/watch"
 )
 
 type Row = ent.Lock
@@ -88,6 +89,7 @@ func Rename(tx *db.Tx, propertyID, lockID, name string) (*ent.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
+	watch.Notify(tx, propertyID, watch.Locks, lockID)
 	return tx.Lock.UpdateOne(lk).SetName(name).SetNamed(true).Save(tx.Context())
 }
 

@@ -17,6 +17,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/watch"
 )
 
 // Limits of a bridge's reports.
@@ -113,6 +114,7 @@ func createLock(tx *db.Tx, br *ent.Bridge, h LockReport) (*ent.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
+	watch.Notify(tx, lk.PropertyID, watch.Locks, lk.ID)
 	return lk, notifyRefusedPatterns(tx, lk, 0)
 }
 
@@ -135,10 +137,11 @@ func updateLock(tx *db.Tx, lk *ent.Lock, h LockReport) (*ent.Lock, error) {
 		update.SetName(h.Name)
 		changed = true
 	}
+	onlyAged := !changed
 	if h.Status != nil {
 		if now := withCauseSince(*h.Status, lk.Status, tx.Now()); !sameStatus(now, lk.Status) {
 			update.SetStatus(now)
-			changed = true
+			changed, onlyAged = true, onlyAged && sameReadings(now, lk.Status)
 			if err := notifyStatusChange(tx, lk, now); err != nil {
 				return nil, err
 			}
@@ -146,6 +149,9 @@ func updateLock(tx *db.Tx, lk *ent.Lock, h LockReport) (*ent.Lock, error) {
 	}
 	if !changed {
 		return lk, nil
+	}
+	if !onlyAged {
+		watch.Notify(tx, lk.PropertyID, watch.Locks, lk.ID)
 	}
 	refused := lk.Capabilities.RefusedPatterns
 	lk, err := update.Save(tx.Context())
@@ -215,6 +221,11 @@ func sameStatus(a, b Status) bool {
 	if !roughlyEqual(a.LastSeenAt, b.LastSeenAt) || !roughlyEqual(a.BatteryObservedAt, b.BatteryObservedAt) || !roughlyEqual(a.ClockObservedAt, b.ClockObservedAt) {
 		return false
 	}
+	return sameReadings(a, b)
+}
+
+// sameReadings reports whether two statuses differ only in times.
+func sameReadings(a, b Status) bool {
 	a.LastSeenAt, a.BatteryObservedAt, a.ClockObservedAt = b.LastSeenAt, b.BatteryObservedAt, b.ClockObservedAt
 	return reflect.DeepEqual(a, b)
 }

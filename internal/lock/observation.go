@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/watch"
 )
 
 type Observation struct {
@@ -87,6 +88,7 @@ func ApplyObservations(tx *db.Tx, bridgeID string, epoch int64, address string, 
 		if err != nil {
 			return nil, err
 		}
+		watch.Notify(tx, lk.PropertyID, watch.Locks, lk.ID)
 		l := EvidenceChange{Slot: codeSlotOf(stored, grantOf(stored)), Before: slot.Evidence(row.Evidence), After: slot.Evidence(stored.Evidence)}
 		if stored.SeenUsed { // the event with the lock where the code was used arrives later, or was lost
 			l.UsedAt = *stored.SeenAt

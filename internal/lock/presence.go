@@ -23,9 +23,19 @@ func CloseSession(tx *db.Tx, bridgeID string, epoch int64, reason bridge.Offline
 	case n == 0:
 		return setOfflineReason(tx, bridgeID, epoch, reason)
 	case reason == bridge.ShuttingDown:
-		return nil
+		return notifyMoving(tx, bridgeID)
 	}
 	return MarkLinksLost(tx, bridgeID, string(reason))
+}
+
+// notifyMoving notifies the streams of staff that a bridge has no session, because its node shuts down.
+func notifyMoving(tx *db.Tx, bridgeID string) error {
+	br, err := tx.Bridge.Get(tx.Context(), bridgeID)
+	if err != nil {
+		return err
+	}
+	bridge.NotifyLink(tx, br)
+	return nil
 }
 
 // setOfflineReason stores why a session ended whose bridge was already marked as silent. Otherwise a late heartbeat
@@ -41,6 +51,7 @@ func MarkLinksLost(tx *db.Tx, bridgeID, reason string) error {
 	if err != nil {
 		return err
 	}
+	bridge.NotifyLink(tx, br)
 	if err := updateBridgeLink(tx, br, LinkState.Lost, reason); err != nil {
 		return err
 	}
@@ -107,8 +118,12 @@ func RecordHeartbeats(tx *db.Tx, node string, epochs map[string]int64) error {
 func restoreBridge(tx *db.Tx, was *ent.Bridge, now time.Time) error {
 	n, err := tx.Bridge.Update().Where(entbridge.ID(was.ID), entbridge.PropertyID(was.PropertyID), entbridge.Epoch(was.Epoch), entbridge.Online(false)).
 		SetOnline(true).SetOfflineReason("").SetLastSeenAt(now).SetLinkAt(tx.Now()).Save(tx.Context())
-	if err != nil || n == 0 || was.UnreachedAt == nil {
+	if err != nil || n == 0 {
 		return err
+	}
+	bridge.NotifyLink(tx, was)
+	if was.UnreachedAt == nil {
+		return nil
 	}
 	if err := updateBridgeLink(tx, was, LinkState.Restored, ""); err != nil {
 		return err

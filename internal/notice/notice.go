@@ -12,6 +12,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/watch"
 )
 
 // Notice informs the staff of a property of something that a person must do.
@@ -44,9 +45,11 @@ func Add(tx *db.Tx, n Notice) error {
 	if n.OnceKey != "" {
 		create.SetOnceKey(n.OnceKey)
 	}
-	if err := create.Exec(ctx); err != nil {
+	stored, err := create.Save(ctx)
+	if err != nil {
 		return fmt.Errorf("store a notice: %w", err)
 	}
+	watch.Notify(tx, n.PropertyID, watch.Notices, stored.ID)
 	return nil
 }
 
@@ -60,6 +63,7 @@ func Renew(tx *db.Tx, n Notice) error {
 		return fmt.Errorf("renew a notice: %w", err)
 	}
 	if changed > 0 {
+		watch.Notify(tx, n.PropertyID, watch.Notices)
 		return nil
 	}
 	return Add(tx, n)
@@ -157,6 +161,9 @@ func MarkRead(tx *db.Tx, propertyID string, ids ...string) (int, error) {
 	n, err := update.SetReadAt(tx.Now()).Save(tx.Context())
 	if err != nil {
 		return 0, fmt.Errorf("mark notices: %w", err)
+	}
+	if n > 0 {
+		watch.Notify(tx, propertyID, watch.Notices, ids...)
 	}
 	return n, nil
 }

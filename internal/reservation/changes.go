@@ -12,6 +12,7 @@ import (
 	"latchkey.dev/ent/reservationchange"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/watch"
 )
 
 // appendChange appends a stored reservation to the list of changes. Its earlier rows stay until a sweep deletes them,
@@ -20,6 +21,7 @@ func appendChange(tx *db.Tx, row *ent.Reservation) error {
 	if _, err := tx.ExecContext(tx.Context(), insertChange, row.PropertyID, row.IntegrationID, row.ID, row.UpdatedAt); err != nil {
 		return fmt.Errorf("append a change of a reservation: %w", err)
 	}
+	watch.Notify(tx, row.PropertyID, watch.Reservations, row.ID)
 	return nil
 }
 

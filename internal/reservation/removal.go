@@ -29,6 +29,7 @@ import (
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/watch"
 )
 
 // tombstoneMAC returns the keyed hash of a PMS id, by which the tombstone of a removed reservation is found.
@@ -251,6 +252,8 @@ func (svc Service) removeAll(tx *db.Tx, propertyID string, rows []*ent.Reservati
 		ids, changed = append(ids, row.ID), append(changed, row.UpdatedAt)
 		subjects = append(subjects, row.ID, event.InternalSubject(row.ID))
 	}
+	watch.Notify(tx, propertyID, watch.Reservations, ids...)
+	watch.Notify(tx, propertyID, watch.Notices)
 	if err := event.Delete(tx, propertyID, subjects, grantIDs); err != nil {
 		return err
 	}

@@ -5,14 +5,17 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	natsserver "github.com/nats-io/nats-server/v2/server"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/config"
@@ -139,9 +142,50 @@ func (in *installation) unlock(t *testing.T, s *server.Server, room string) stri
 	return ""
 }
 
+// watchesBoth changes something at one node, and waits until a stream at the other node shows it. The stream ends with its node.
+func (in *installation) watchesBoth(t *testing.T) (ended func() error) {
+	t.Helper()
+	staff := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+in.StaffToken)
+	stream, err := propertyv1.NewEventServiceClient(connect(t, in.b.GRPCAddr())).Watch(staff, &propertyv1.WatchRequest{Topics: []string{"spaces"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	receive := func() *propertyv1.WatchedChange {
+		for {
+			m, err := stream.Recv()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(m.GetChanges()) > 0 {
+				return m.GetChanges()[0]
+			}
+		}
+	}
+	if first := receive(); !first.GetEverything() {
+		t.Errorf("the first message is %v", first)
+	}
+	gate, err := propertyv1.NewGateServiceClient(connect(t, in.Server.GRPCAddr())).CreateGate(staff, &propertyv1.CreateGateRequest{Name: "Side door"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for c := receive(); !slices.Contains(c.GetIds(), gate.GetData().GetId()); c = receive() {
+		if c.GetEverything() {
+			break // the node has just met the other one
+		}
+	}
+	return func() error {
+		for {
+			if _, err := stream.Recv(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
 func TestTwoNodes(t *testing.T) {
 	in := install(t)
 	node, epoch := in.session(t)
+	streamEnds := in.watchesBoth(t)
 
 	// The bus notifies the bridge's node: by itself the node would check only after minutes, and the test waits less.
 	t.Logf("a code through the other node took %v", in.stay(t, "S1", "R101"))
@@ -173,6 +217,9 @@ func TestTwoNodes(t *testing.T) {
 
 	if err := in.b.stop(); err != nil {
 		t.Errorf("stop B: %v", err)
+	}
+	if err := streamEnds(); status.Code(err) != codes.Unavailable {
+		t.Errorf("the stream at B: %v", err)
 	}
 	in.stay(t, "S3", "R103")
 	if state := in.unlock(t, in.Server, "Room 103"); state != "opened" {

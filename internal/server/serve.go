@@ -113,7 +113,8 @@ func (s *Server) stop(window time.Duration) {
 		server.GracefulStop()
 	}
 	all.Go(func() { graceful(s.parts.bridges) })
-	s.parts.feed.Close() // ends the streams of conversations, which would hold up the listeners
+	s.parts.feed.Close() // open streams would hold up the listeners
+	s.parts.changes.Close()
 	s.parts.node.Drain(ctx, window)
 	for _, server := range s.parts.http {
 		all.Go(func() {

@@ -50,6 +50,7 @@ import (
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/space"
 	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/watch"
 	"latchkey.dev/internal/worker"
 )
 
@@ -73,6 +74,7 @@ type parts struct {
 	webhooks     worker.Webhooks
 	partnerAPI   *partnerapi.Service
 	feed         *conversation.Feed // of conversations
+	changes      *watch.Feed        // of all that staff watch
 	checkIns     *checkin.Service
 	memory       *idem.Memory
 	chain        *chain.Chain
@@ -121,6 +123,7 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 	conversations := worker.Conversations{Bus: s.bus, Feed: p.feed}
 	s.db.Subscribe(conversation.Changed, conversations.Notify)
 	p.background["conversations"] = conversations.Run
+	s.wireWatch(p)
 	if err := s.wirePartners(p); err != nil {
 		return nil, err
 	}
@@ -130,6 +133,18 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 	p.setServing(false)
 	s.wireWork(p)
 	return p, nil
+}
+
+// wireWatch connects changes to the streams of staff on all nodes.
+func (s *Server) wireWatch(p *parts) {
+	p.changes = watch.NewFeed()
+	between := s.bus
+	if s.db.SQLite() {
+		between = nil // there is one node
+	}
+	changes := worker.NewWatch(between, p.changes)
+	s.db.Subscribe(watch.Changed, changes.Notify)
+	p.background["watch"] = changes.Run
 }
 
 // startWait is how long a guest's last press waits for the PMS to start the stay before the page says that it waits.
@@ -335,6 +350,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	propertyv1.RegisterAuditServiceServer(to, services.Audit)
 	propertyv1.RegisterPrivacyServiceServer(to, services.Privacy)
 	propertyv1.RegisterMessageServiceServer(to, &propertyapi.Messages{Deps: deps, Feed: p.feed})
+	propertyv1.RegisterEventServiceServer(to, &propertyapi.Events{Feed: p.changes})
 	for method, render := range propertyapi.Renderers(deps) {
 		p.memory.Render[method] = render
 	}

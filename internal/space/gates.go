@@ -12,6 +12,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/watch"
 )
 
 type GateDraft struct {
@@ -51,6 +52,7 @@ func CreateGate(tx *db.Tx, propertyID string, d GateDraft) (*ent.Gate, AffectedS
 	if err != nil {
 		return nil, AffectedStays{}, fmt.Errorf("store a gate: %w", err)
 	}
+	watch.Notify(tx, propertyID, watch.Spaces, g.ID)
 	touched, err := staysAtGate(tx, propertyID, g.SpaceIds)
 	return g, touched, err
 }
@@ -75,6 +77,7 @@ func UpdateGate(tx *db.Tx, propertyID, gateID string, c GateChange) (*ent.Gate, 
 	if err != nil {
 		return nil, AffectedStays{}, fmt.Errorf("store a gate: %w", err)
 	}
+	watch.Notify(tx, propertyID, watch.Spaces, g.ID)
 	now, err := staysAtGate(tx, propertyID, g.SpaceIds)
 	return g, before.Union(now), err
 }
@@ -95,6 +98,7 @@ func DeleteGate(tx *db.Tx, propertyID, gateID string) (AffectedStays, error) {
 	if err := tx.Gate.DeleteOneID(g.ID).Exec(tx.Context()); err != nil {
 		return AffectedStays{}, fmt.Errorf("delete a gate: %w", err)
 	}
+	watch.Notify(tx, propertyID, watch.Spaces, g.ID)
 	return touched, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	entspace "latchkey.dev/ent/space"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/watch"
 )
 
 // Affected returns the ids of the reservations that name one of a PMS's spaces. The server injects it, because
@@ -77,6 +78,8 @@ func (m Mappings) storeMapping(tx *db.Tx, same *ent.Mapping, listed *ent.Partner
 	if err != nil {
 		return nil, AffectedStays{}, fmt.Errorf("store a mapping: %w", err)
 	}
+	watch.Notify(tx, own.PropertyID, watch.Spaces, touched.SpaceIDs...)
+	watch.Notify(tx, own.PropertyID, watch.Spaces, listed.IntegrationID)
 	touched, err = addPartnersBeds(tx, own.PropertyID, touched)
 	return row, touched, err
 }
@@ -102,6 +105,7 @@ func (m Mappings) Unmap(tx *db.Tx, propertyID, integrationID, externalID string)
 	if err := tx.Mapping.DeleteOneID(row.ID).Exec(tx.Context()); err != nil {
 		return nil, AffectedStays{}, fmt.Errorf("delete a mapping: %w", err)
 	}
+	watch.Notify(tx, propertyID, watch.Spaces, row.SpaceID, integrationID)
 	return row, touched, m.reevaluateConflicts(tx, propertyID, integrationID)
 }
 

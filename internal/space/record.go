@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/ent/partnerspace"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/watch"
 )
 
 // chunkSize limits the parameters of one statement.
@@ -51,6 +52,7 @@ func (m Mappings) Record(tx *db.Tx, propertyID, integrationID string, r Reading)
 	if err := change.Exec(tx.Context()); err != nil {
 		return Recorded{}, fmt.Errorf("store the state of an integration: %w", err)
 	}
+	watch.Notify(tx, propertyID, watch.Spaces, integrationID)
 	result := Recorded{Failed: out.Failed, Failures: out.Failures, Opened: out.Opened, Closed: out.Closed}
 	if out.Failed == "" {
 		if err := s.storeListing(tx, out); err != nil {

@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/text"
+	"latchkey.dev/internal/watch"
 )
 
 // The maximum numbers of spaces and gates of a property.
@@ -97,6 +98,7 @@ func Create(tx *db.Tx, propertyID string, d Draft) (*ent.Space, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store a space: %w", err)
 	}
+	watch.Notify(tx, propertyID, watch.Spaces, s.ID)
 	return s, nil
 }
 
@@ -137,6 +139,7 @@ func Update(tx *db.Tx, propertyID, spaceID string, c Change) (*ent.Space, Affect
 	if err != nil {
 		return nil, AffectedStays{}, fmt.Errorf("store a space: %w", err)
 	}
+	watch.Notify(tx, propertyID, watch.Spaces, s.ID)
 	touched, err := staysInSpaces(tx, propertyID, s.ID)
 	return s, touched, err
 }
@@ -167,6 +170,7 @@ func Delete(tx *db.Tx, propertyID, spaceID string) (AffectedStays, error) {
 	if err := tx.Space.DeleteOneID(s.ID).Exec(tx.Context()); err != nil {
 		return AffectedStays{}, fmt.Errorf("delete a space: %w", err)
 	}
+	watch.Notify(tx, propertyID, watch.Spaces, s.ID)
 	return touched, nil
 }
 
@@ -188,6 +192,7 @@ func removeFromGates(tx *db.Tx, propertyID, spaceID string) (AffectedStays, erro
 		if err := tx.Gate.UpdateOneID(g.ID).SetSpaceIds(rest).Exec(tx.Context()); err != nil {
 			return AffectedStays{}, fmt.Errorf("store a gate: %w", err)
 		}
+		watch.Notify(tx, propertyID, watch.Spaces, g.ID)
 	}
 	return AffectedStays{SpaceIDs: []string{spaceID}}, nil
 }

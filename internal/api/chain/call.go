@@ -59,6 +59,7 @@ type Credentials struct {
 	Bearer      string // Bearer is the token of the Authorization header
 	UnixSocket  bool   // UnixSocket means that the call arrived over the operators' Unix socket
 	Property    string // Property is the property that an operator on the Unix socket or a signed-in person works for
+	Rechecked   bool   // Rechecked means that the call is an open stream, so that the credential is not used now
 }
 
 // Call is the state of one call in the chain.

@@ -96,15 +96,19 @@ func (c *Chain) recheck(ctx context.Context, call *Call, end context.CancelCause
 
 // refuses authenticates the caller of a stream again. It returns why the caller may no longer call, or nil, also while the database fails.
 func (c *Chain) refuses(ctx context.Context, call *Call) error {
-	a, err := c.auth[call.method.area](ctx, call.credentials(ctx))
+	credentials := call.credentials(ctx)
+	credentials.Rechecked = true
+	a, err := c.auth[call.method.area](ctx, credentials)
 	f, ok := fault.Of(err)
 	switch {
 	case ok && f.Kind == fault.Unauthenticated:
-		return withCredentialHint(f, call.method.area, call.credentials(ctx))
+		return withCredentialHint(f, call.method.area, credentials)
 	case ok && f.Kind == fault.NotFound:
 		return f
 	case err != nil:
 		return nil
+	case a.Role != call.actor.Role: // what the stream sends may depend on it
+		return fault.New(fault.Unavailable, "", "your role changed: call again")
 	}
 	return c.mayCall(a, call.method.access)
 }

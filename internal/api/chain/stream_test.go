@@ -105,3 +105,40 @@ func TestStreamsInProcess(t *testing.T) {
 		}
 	})
 }
+
+// A caller whose role changes has to call again, because what a stream sends may depend on the role.
+func TestRoleOfAStreamChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var role atomic.Value
+		role.Store("manager")
+		c, err := chain.New(chain.Config{
+			Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+			Authenticators: map[string]chain.Authenticator{"latchkey.guest.v1": func(context.Context, chain.Credentials) (actor.Actor, error) {
+				return actor.Actor{Kind: actor.Staff, PropertyID: "prp_1", Role: role.Load().(string)}, nil
+			}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn := inproc.New(c.Unary, c.Stream)
+		to := c.Registrar(conn)
+		guestv1.RegisterMessageServiceServer(to, watcher{})
+		if err := to.Err(); err != nil {
+			t.Fatal(err)
+		}
+		st, err := guestv1.NewMessageServiceClient(conn).WatchMessages(t.Context(), &guestv1.WatchMessagesRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := st.Recv(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		began := time.Now()
+		role.Store("housekeeping")
+		if _, err := st.Recv(); status.Code(err) != codes.Unavailable || time.Since(began) > 20*time.Second {
+			t.Errorf("the stream goes on for %s: %v", time.Since(began), err)
+		}
+	})
+}

@@ -80,7 +80,7 @@ func (s *Kiosks) GetKiosk(ctx context.Context, _ *kioskv1.GetKioskRequest) (*kio
 		return nil, err
 	}
 	if kiosk.NeedsSeen(row, view.Now()) {
-		if err := s.DB.Write(ctx, func(tx *db.Tx) error { return kiosk.MarkSeen(tx, a.PropertyID, a.ID) }); err != nil {
+		if err := s.DB.Write(ctx, func(tx *db.Tx) error { return kiosk.MarkSeen(tx, row) }); err != nil {
 			return nil, err
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/watch"
 )
 
 type Check struct {
@@ -99,6 +100,9 @@ func (l *Check) storeArrival(tx *db.Tx) (int, error) {
 	asFound := entarrival.And(entarrival.ID(l.before.ID), entarrival.PropertyID(l.before.PropertyID), entarrival.AgainAt(*l.before.AgainAt))
 	if l.row == nil {
 		return tx.Arrival.Delete().Where(asFound).Exec(tx.Context())
+	}
+	if l.before.Verdict != string(l.verdict.Status) {
+		watch.Notify(tx, l.before.PropertyID, watch.Reservations, l.before.ID)
 	}
 	at := nextCheck(l.at, l.row.FromAt, l.verdict.Status, l.previousWait(), rand.N(recheckJitter))
 	return tx.Arrival.Update().Where(asFound).SetFromAt(l.row.FromAt).SetMinutes(l.minutes).SetVerdict(string(l.verdict.Status)).

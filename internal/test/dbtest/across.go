@@ -61,6 +61,7 @@ var acrossProperties = map[string]string{
 	"lock.setOfflineReason":               session,
 	"lock.storeForeignSlot":               loaded,
 	"lock.MarkLinksLost":                  sweep,
+	"lock.notifyMoving":                   session,
 	"partner.DueWebhooks":                 sweep,
 	"partner.Connected":                   "the operator lists the apps of all properties",
 	"mobilekey.BehindBridges":             sweep,

@@ -1,0 +1,163 @@
+package property
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	rpcv1 "latchkey.dev/gen/latchkey/rpc/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/credential"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/watch"
+)
+
+// Each topic is watched by those who may list what it names.
+func TestTopicsNeedTheRightToList(t *testing.T) {
+	calls := map[watch.Topic]string{
+		watch.Reservations: "DayService.ListDay", watch.Spaces: "SpaceService.ListSpaces", watch.Locks: "LockService.ListLocks",
+		watch.Bridges: "BridgeService.ListBridges", watch.Notices: "NoticeService.ListNotices", watch.Messages: "MessageService.ListConversations",
+		watch.Kiosks: "KioskService.ListKiosks",
+	}
+	for _, topic := range watch.Topics {
+		service, method, _ := strings.Cut(calls[topic], ".")
+		for _, file := range propertyFiles() {
+			if s := file.Services().ByName(protoreflect.Name(service)); s != nil {
+				access := proto.GetExtension(s.Methods().ByName(protoreflect.Name(method)).Options(), rpcv1.E_Access).(*rpcv1.Access)
+				if got := watchRules[topic]; got.role != access.GetRole() || string(got.right) != access.GetRight() {
+					t.Errorf("%s needs %v, but %s needs %s and %s", topic, got, calls[topic], access.GetRole(), access.GetRight())
+				}
+			}
+		}
+		if watchRules[topic].role == "" {
+			t.Errorf("%s has no rule", topic)
+		}
+	}
+}
+
+func propertyFiles() []protoreflect.FileDescriptor {
+	return []protoreflect.FileDescriptor{
+		propertyv1.File_latchkey_property_v1_day_proto, propertyv1.File_latchkey_property_v1_space_proto, propertyv1.File_latchkey_property_v1_lock_proto,
+		propertyv1.File_latchkey_property_v1_bridge_proto, propertyv1.File_latchkey_property_v1_notice_proto, propertyv1.File_latchkey_property_v1_message_proto,
+		propertyv1.File_latchkey_property_v1_kiosk_proto,
+	}
+}
+
+func TestWatchedTopics(t *testing.T) {
+	person := func(role staff.Role) actor.Actor { return actor.Actor{PersonID: "prs_1", Role: string(role)} }
+	all := "reservations spaces locks bridges notices messages kiosks"
+	for _, step := range []struct {
+		name   string
+		caller actor.Actor
+		named  string
+		want   string
+		reason fault.Reason
+	}{
+		{"an owner", person(staff.Owner), "", all, ""},
+		{"housekeeping", person(staff.Housekeeping), "", "spaces locks bridges kiosks", ""},
+		{"housekeeping names what it may see", person(staff.Housekeeping), "locks", "locks", ""},
+		{"housekeeping names messages", person(staff.Housekeeping), "locks messages", "", fault.RightMissing},
+		{"a viewer's token", actor.Actor{Role: credential.RoleViewer}, "", "reservations spaces locks bridges notices kiosks", ""},
+		{"a viewer's token names messages", actor.Actor{Role: credential.RoleViewer}, "messages", "", fault.RoleMissing},
+		{"an operator's token", actor.Actor{Role: credential.RoleOperator}, "messages notices", "notices messages", ""},
+	} {
+		got, err := watchedTopics(step.caller, strings.Fields(step.named))
+		var words []string
+		for _, topic := range got {
+			words = append(words, string(topic))
+		}
+		if strings.Join(words, " ") != step.want || step.reason != "" && !fault.Has(err, step.reason) || step.reason == "" && err != nil {
+			t.Errorf("%s: %v, %v", step.name, words, err)
+		}
+	}
+}
+
+// reader is the client's end of a stream. It takes a message when the test does.
+type reader struct {
+	grpc.ServerStreamingServer[propertyv1.WatchResponse]
+	ctx      context.Context
+	messages chan *propertyv1.WatchResponse
+}
+
+func (r reader) Context() context.Context { return r.ctx }
+
+func (r reader) Send(m *propertyv1.WatchResponse) error {
+	select {
+	case r.messages <- m:
+		return nil
+	case <-r.ctx.Done():
+		return r.ctx.Err()
+	}
+}
+
+// A stream sends at most one message each 250 ms and at least one each 20 s. What a slow reader has not read is combined.
+func TestPaceOfWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		feed := watch.NewFeed()
+		ctx, leave := context.WithCancel(actor.With(t.Context(), actor.Actor{Kind: actor.Staff, PropertyID: "prp_a", Role: credential.RoleViewer, TokenID: "tok_1"}))
+		r := reader{ctx: ctx, messages: make(chan *propertyv1.WatchResponse)}
+		ended := make(chan error, 1)
+		go func() {
+			ended <- (&Events{Feed: feed}).Watch(&propertyv1.WatchRequest{Topics: []string{"locks"}}, r)
+		}()
+		change := func(lockID string) { feed.Add(watch.Key{PropertyID: "prp_a", Topic: watch.Locks, ID: lockID}) }
+		expect := func(after time.Duration, everything bool, ids ...string) {
+			t.Helper()
+			began := time.Now()
+			m := <-r.messages
+			if passed := time.Since(began); passed != after {
+				t.Errorf("a message after %s, want %s", passed, after)
+			}
+			var got []string
+			all := false
+			for _, c := range m.GetChanges() {
+				got, all = append(got, c.GetIds()...), all || c.GetEverything()
+			}
+			if !slices.Equal(got, ids) || all != everything {
+				t.Errorf("the message is %v", m)
+			}
+		}
+		expect(0, true)
+		change("lck_1")
+		change("lck_2")
+		change("lck_1")
+		expect(watchPause, false, "lck_2", "lck_1")
+		time.Sleep(watchPause)
+		change("lck_3")
+		expect(0, false, "lck_3")
+		expect(watchBeat, false)
+		expect(watchBeat, false)
+
+		time.Sleep(time.Hour) // the reader is slow: one message waits for it
+		for i := range 1000 {
+			change("lck_" + string(rune('a'+i%26)))
+		}
+		expect(0, false)
+		synctest.Wait()
+		began := time.Now()
+		m := <-r.messages
+		if len(m.GetChanges()[0].GetIds()) != 26 || time.Since(began) != watchPause {
+			t.Errorf("a slow reader gets %v", m)
+		}
+
+		feed.Close()
+		if err := <-ended; !fault.Has(err, "") {
+			t.Errorf("the service stops: %v", err)
+		}
+		go func() { ended <- (&Events{Feed: watch.NewFeed()}).Watch(&propertyv1.WatchRequest{}, r) }()
+		expect(0, true)
+		leave()
+		if err := <-ended; err == nil {
+			t.Error("the stream of a caller who has left goes on")
+		}
+	})
+}

@@ -1,0 +1,183 @@
+package watch
+
+import (
+	"crypto/rand"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"latchkey.dev/internal/fault"
+)
+
+const (
+	// maxOfCaller and maxOfProperty bound the open streams of this process: of one person or token, and of one property.
+	maxOfCaller   = 20
+	maxOfProperty = 200
+	// keepUnwatched is how long the changes of a property are kept after its last stream ended, so that a stream can continue.
+	keepUnwatched = 2 * time.Minute
+)
+
+// Feed distributes changes to the open streams of this process. It stores for each watched property which things changed, not for each
+// stream, so that a slow stream costs nothing.
+type Feed struct {
+	closed     chan struct{}
+	mu         sync.Mutex
+	properties map[string]*property
+}
+
+// property has the recent changes of a watched property.
+type property struct {
+	id        string // id is random, so that a resume token of another process, or of an earlier history, is recognised
+	position  uint64
+	topics    map[Topic]*history
+	streams   map[*Stream]struct{}
+	callers   map[string]int
+	unwatched time.Time // unwatched is when the last stream ended; zero while there is one
+}
+
+// NewFeed returns a feed without streams.
+func NewFeed() *Feed {
+	return &Feed{closed: make(chan struct{}), properties: map[string]*property{}}
+}
+
+// Close ends all streams, because the process stops. It is called once.
+func (f *Feed) Close() { close(f.closed) }
+
+// Closed is closed when the process stops.
+func (f *Feed) Closed() <-chan struct{} { return f.closed }
+
+// Stream is an open stream of changes.
+type Stream struct {
+	feed       *Feed
+	propertyID string
+	caller     string
+	topics     []Topic
+	position   uint64
+	known      bool // known means that the changes up to position are known to the reader
+	woken      chan struct{}
+}
+
+// Open opens a stream of some topics of a property. caller is the person or token that reads it. A resume token of an earlier stream continues
+// where that stream was, if the changes since then are still known. The caller of Open calls [Stream.End].
+func (f *Feed) Open(propertyID, caller string, topics []Topic, resume string) (*Stream, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.properties[propertyID]
+	if p == nil {
+		p = &property{id: rand.Text(), topics: map[Topic]*history{}, streams: map[*Stream]struct{}{}, callers: map[string]int{}}
+		for _, t := range Topics {
+			p.topics[t] = &history{}
+		}
+		f.properties[propertyID] = p
+	}
+	if p.callers[caller] >= maxOfCaller || len(p.streams) >= maxOfProperty {
+		return nil, fault.New(fault.Exhausted, fault.RateLimited, "too many streams are open: at most %d for each caller, and %d for a property", maxOfCaller, maxOfProperty).
+			Put("quota", "streams").Retry(10 * time.Second)
+	}
+	s := &Stream{feed: f, propertyID: propertyID, caller: caller, topics: topics, woken: make(chan struct{}, 1)}
+	s.position, s.known = p.positionOf(resume)
+	p.streams[s], p.unwatched = struct{}{}, time.Time{}
+	p.callers[caller]++
+	return s, nil
+}
+
+// positionOf returns the position of a resume token of this history.
+func (p *property) positionOf(resume string) (position uint64, ok bool) {
+	id, number, _ := strings.Cut(resume, ".")
+	position, err := strconv.ParseUint(number, 10, 64)
+	if id != p.id || err != nil || position > p.position {
+		return 0, false
+	}
+	return position, true
+}
+
+// End ends the stream.
+func (s *Stream) End() {
+	f := s.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.properties[s.propertyID]
+	delete(p.streams, s)
+	if p.callers[s.caller]--; p.callers[s.caller] == 0 {
+		delete(p.callers, s.caller)
+	}
+	if len(p.streams) == 0 {
+		p.unwatched = time.Now()
+	}
+}
+
+// Woken receives a value after a change in a topic of the stream.
+func (s *Stream) Woken() <-chan struct{} { return s.woken }
+
+// Changes returns what changed since the last call, and the resume token after it. The first call returns everything, unless the stream
+// continues another one.
+func (s *Stream) Changes() (changes []Change, resume string) {
+	s.feed.mu.Lock()
+	defer s.feed.mu.Unlock()
+	select {
+	case <-s.woken: // for a change that this call returns
+	default:
+	}
+	p := s.feed.properties[s.propertyID]
+	for _, t := range s.topics {
+		if !s.known {
+			changes = append(changes, Change{Topic: t, Everything: true})
+		} else if c, ok := p.topics[t].after(t, s.position); ok {
+			changes = append(changes, c)
+		}
+	}
+	s.position, s.known = p.position, true
+	return changes, p.id + "." + strconv.FormatUint(p.position, 10)
+}
+
+// Add records a change and wakes the streams of its topic. It does not block. Properties without a stream cost nothing.
+func (f *Feed) Add(k Key) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if p := f.properties[k.PropertyID]; p != nil {
+		p.add(k.Topic, k.ID)
+	}
+}
+
+// AddEverything records that changes may have been lost: everything of each property may have changed.
+func (f *Feed) AddEverything() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range f.properties {
+		for _, t := range Topics {
+			p.add(t, "")
+		}
+	}
+}
+
+func (p *property) add(topic Topic, id string) {
+	p.position++
+	p.topics[topic].add(id, p.position)
+	for s := range p.streams {
+		s.wake(topic)
+	}
+}
+
+func (s *Stream) wake(topic Topic) {
+	for _, t := range s.topics {
+		if t != topic {
+			continue
+		}
+		select {
+		case s.woken <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Forget drops the changes of properties that have had no stream for a while.
+func (f *Feed) Forget(now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for id, p := range f.properties {
+		if !p.unwatched.IsZero() && now.Sub(p.unwatched) > keepUnwatched {
+			delete(f.properties, id)
+		}
+	}
+}

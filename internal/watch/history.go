@@ -1,0 +1,68 @@
+package watch
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+const (
+	// MaxIDs is how many ids of a topic one answer lists. Beyond it, everything of the topic may have changed.
+	MaxIDs = 50
+	// maxKept is how many ids of a topic are kept for slow readers and for streams that continue.
+	maxKept = 256
+)
+
+// Change is what changed in one topic.
+type Change struct {
+	Topic      Topic
+	IDs        []string // IDs are in the order of their last change; empty with Everything
+	Everything bool     // Everything means that too many things changed to list, or that it is not known which
+}
+
+// history keeps when each thing of one topic last changed. A position is a number that grows with each change of the property.
+type history struct {
+	last  map[string]uint64 // last has the position of the last change, by id
+	floor uint64            // floor is the last position up to which changes may be missing from last
+}
+
+// add records a change. An empty id means that all things may have changed.
+func (h *history) add(id string, position uint64) {
+	if id == "" {
+		h.floor = position
+		clear(h.last)
+		return
+	}
+	if h.last == nil {
+		h.last = map[string]uint64{}
+	}
+	h.last[id] = position
+	if len(h.last) > maxKept {
+		h.dropOldest()
+	}
+}
+
+// dropOldest forgets the older half of the changes.
+func (h *history) dropOldest() {
+	positions := slices.Sorted(maps.Values(h.last))
+	h.floor = max(h.floor, positions[len(positions)/2])
+	maps.DeleteFunc(h.last, func(_ string, at uint64) bool { return at <= h.floor })
+}
+
+// after returns what changed after a position, or false if nothing did.
+func (h *history) after(topic Topic, position uint64) (Change, bool) {
+	if position < h.floor {
+		return Change{Topic: topic, Everything: true}, true
+	}
+	c := Change{Topic: topic}
+	for id, at := range h.last {
+		if at > position {
+			c.IDs = append(c.IDs, id)
+		}
+	}
+	if len(c.IDs) > MaxIDs {
+		return Change{Topic: topic, Everything: true}, true
+	}
+	slices.SortFunc(c.IDs, func(a, b string) int { return cmp.Compare(h.last[a], h.last[b]) })
+	return c, len(c.IDs) > 0
+}

@@ -1,0 +1,227 @@
+package worker
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"latchkey.dev/internal/bus"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/watch"
+)
+
+// changesSubject is the subject of the message bus on which nodes announce changes to the watchers of other nodes.
+const changesSubject = "latchkey.changes"
+
+const (
+	// announceChanges is the minimum time between two announcements of changes by one node.
+	announceChanges = 20 * time.Millisecond
+	// announceBeat is the interval of announcements without a change. Their number shows whether an earlier announcement was lost.
+	announceBeat = 2 * time.Second
+	// nodeSilence is the time without an announcement after which a node counts as gone. Its last changes may not have been announced.
+	nodeSilence = 5 * announceBeat
+	// disconnectedBeat is how often watchers read again while the bus is not connected.
+	disconnectedBeat = 20 * time.Second
+	// maxAnnounced bounds the ids of one announcement. Beyond it, everything of the topic may have changed.
+	maxAnnounced = 200
+)
+
+// announcement is a message with changes. Each node numbers its announcements, so that another node notices a lost one.
+type announcement struct {
+	Node    string   `json:"node"` // Node is a new name for each start of a process
+	Number  uint64   `json:"number"`
+	Changes []string `json:"changes,omitempty"`
+}
+
+// Watch brings changes to the watchers on all nodes. If an announcement is lost, or a node stops without a word, the watchers read
+// everything again.
+type Watch struct {
+	bus  *bus.Bus // bus is nil if there is one node only
+	feed *watch.Feed
+	node string
+	news chan struct{}
+
+	mu       sync.Mutex
+	pending  map[watch.Key]struct{}
+	perTopic map[watch.Key]int // perTopic counts the pending ids of a topic, by a key without id
+	number   uint64
+	peers    map[string]*peer
+}
+
+// peer is another node as its announcements show it.
+type peer struct {
+	number uint64
+	seenAt time.Time
+}
+
+// NewWatch creates the distribution of changes. b is nil if the installation has one node.
+func NewWatch(b *bus.Bus, feed *watch.Feed) *Watch {
+	w := &Watch{
+		bus: b, feed: feed, node: rand.Text(), news: make(chan struct{}, 1), peers: map[string]*peer{},
+		pending: map[watch.Key]struct{}{}, perTopic: map[watch.Key]int{},
+	}
+	if b != nil {
+		b.OnConnect(feed.AddEverything)
+	}
+	return w
+}
+
+// Notify reports a change that this node stored: see [watch.Changed]. It does not block.
+func (w *Watch) Notify(key string) {
+	k, ok := watch.ParseKey(key)
+	if !ok {
+		return
+	}
+	w.feed.Add(k)
+	if w.bus == nil {
+		return
+	}
+	w.mu.Lock()
+	w.hold(k)
+	w.mu.Unlock()
+	notify(w.news)
+}
+
+// hold keeps a change for the next announcement.
+func (w *Watch) hold(k watch.Key) {
+	all := watch.Key{PropertyID: k.PropertyID, Topic: k.Topic}
+	if _, ok := w.pending[all]; ok {
+		return
+	}
+	if _, ok := w.pending[k]; ok {
+		return
+	}
+	if w.perTopic[all]++; w.perTopic[all] > watch.MaxIDs {
+		k = all
+	}
+	w.pending[k] = struct{}{}
+}
+
+// Run announces the changes of this node and receives those of others, until ctx ends.
+func (w *Watch) Run(ctx context.Context) error {
+	if w.bus == nil {
+		return w.forget(ctx)
+	}
+	stop, err := w.bus.Subscribe(changesSubject, func(m bus.Message) { w.receive(m.Payload, time.Now()) })
+	if err != nil {
+		return err
+	}
+	defer stop()
+	w.feed.AddEverything() // what was announced before the subscription is lost
+	beat, disconnected := time.NewTicker(announceBeat), time.NewTicker(disconnectedBeat)
+	defer beat.Stop()
+	defer disconnected.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-w.news:
+		case now := <-beat.C:
+			w.checkPeers(now)
+			w.feed.Forget(now)
+		case <-disconnected.C:
+			if !w.bus.Connected() {
+				w.feed.AddEverything()
+			}
+			continue
+		}
+		w.announce()
+		if !clock.Sleep(ctx, announceChanges) {
+			return nil
+		}
+	}
+}
+
+// forget drops the changes of properties without streams, until ctx ends.
+func (w *Watch) forget(ctx context.Context) error {
+	for clock.Sleep(ctx, disconnectedBeat) {
+		w.feed.Forget(time.Now())
+	}
+	return nil
+}
+
+// announce sends the pending changes, or an announcement without changes.
+func (w *Watch) announce() {
+	for _, a := range w.takeAnnouncements() {
+		if raw, err := json.Marshal(a); err == nil {
+			_ = w.bus.Publish(changesSubject, raw) // the other nodes notice by the number that one is missing
+		}
+	}
+}
+
+// takeAnnouncements returns the announcements of all pending changes; one without changes if there are none. Its number is that of the last one with
+// changes.
+func (w *Watch) takeAnnouncements() (all []announcement) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var keys []string
+	cut := func() {
+		if len(keys) > 0 {
+			w.number++
+			all = append(all, announcement{w.node, w.number, keys})
+			keys = nil
+		}
+	}
+	for k := range w.pending {
+		keys = append(keys, k.String())
+		if len(keys) == maxAnnounced {
+			cut()
+		}
+	}
+	cut()
+	clear(w.pending)
+	clear(w.perTopic)
+	if len(all) == 0 {
+		all = []announcement{{Node: w.node, Number: w.number}}
+	}
+	return all
+}
+
+// receive applies an announcement of another node.
+func (w *Watch) receive(payload []byte, now time.Time) {
+	var a announcement
+	if err := json.Unmarshal(payload, &a); err != nil || a.Node == w.node {
+		return
+	}
+	w.mu.Lock()
+	p := w.peers[a.Node]
+	expected := p != nil
+	if p == nil {
+		p = &peer{}
+		w.peers[a.Node] = p
+	}
+	next := p.number
+	if len(a.Changes) > 0 {
+		next++
+	}
+	expected = expected && a.Number == next
+	p.number, p.seenAt = a.Number, now
+	w.mu.Unlock()
+	if !expected {
+		w.feed.AddEverything()
+		return
+	}
+	for _, key := range a.Changes {
+		if k, ok := watch.ParseKey(key); ok {
+			w.feed.Add(k)
+		}
+	}
+}
+
+// checkPeers forgets nodes that are silent. A node that was killed may have stored a change that it did not announce.
+func (w *Watch) checkPeers(now time.Time) {
+	w.mu.Lock()
+	gone := false
+	for name, p := range w.peers {
+		if now.Sub(p.seenAt) > nodeSilence {
+			delete(w.peers, name)
+			gone = true
+		}
+	}
+	w.mu.Unlock()
+	if gone {
+		w.feed.AddEverything()
+	}
+}
