@@ -167,8 +167,8 @@ func TestWebhookGivesUpAfterTenAttempts(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", subject, diff)
 			}
 		}
-		notices := h.DB.Read().Notice.Query().Where(entnotice.PropertyID("prp_one"), entnotice.Kind(string(notice.WebhookGivenUp))).CountX(t.Context())
-		row := h.DB.Read().Webhook.Query().OnlyX(t.Context())
+		notices := h.DB.View(t.Context()).Notice.Query().Where(entnotice.PropertyID("prp_one"), entnotice.Kind(string(notice.WebhookGivenUp))).CountX(t.Context())
+		row := h.DB.View(t.Context()).Webhook.Query().OnlyX(t.Context())
 		if notices != 1 || row.GivenUp != 2 || row.DisabledAt != nil || rounds != 10 {
 			t.Errorf("%d notices, %d events given up, disabled at %v, %d rounds; want 1, 2, nil and 10", notices, row.GivenUp, row.DisabledAt, rounds)
 		}
