@@ -44,7 +44,7 @@ type simulation struct {
 	Locks   map[string]string `help:"Simulated locks, as address=profile; profiles: zwave, zwaveUser, matter, zigbee2mqtt, nuki, ttlock, pausable." placeholder:"FRONT=zwave" mapsep:","`
 	Latency time.Duration     `help:"How long a simulated operation takes." default:"0s"`
 	Seed    uint64            `help:"Seed of the simulation." default:"1"`
-	House   string            `help:"URL of simulated locks in another process on this machine, instead of --sim-locks. For tests." placeholder:"http://127.0.0.1:9000"`
+	Site    string            `name:"house" help:"URL of simulated locks in another process on this machine, instead of --sim-locks. For tests." placeholder:"http://127.0.0.1:9000"`
 	Keypads string            `help:"host:port to serve the simulated keypads on: POST /{address} with {\"pin\": \"...\"}; empty: none." placeholder:"127.0.0.1:0"`
 	Script  string            `help:"File with faults of the simulated locks and when they happen, one JSON object per line." type:"path"`
 }
@@ -120,11 +120,11 @@ func (s *simulation) openDriver(ctx context.Context, dir string, log *slog.Logge
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, err
 	}
-	if s.House != "" {
+	if s.Site != "" {
 		if len(s.Locks) > 0 || s.Keypads != "" || s.Script != "" {
 			return nil, nil, errors.New("--sim-house takes no other --sim flag: the locks are in the other process")
 		}
-		return sim.Dial(s.House), func() error { return nil }, nil
+		return sim.Dial(s.Site), func() error { return nil }, nil
 	}
 	config := sim.Config{Seed: s.Seed, StorageFile: filepath.Join(dir, "sim-locks.json")}
 	for address, profile := range s.Locks {

@@ -134,5 +134,5 @@ func callCheckIn(t *testing.T, url string) error {
 	}
 	defer client.Close()
 	target := &pms.Target{IntegrationID: integrationID, Action: pms.CheckIn, URL: url, SigningSecrets: []string{"whsec_" + strings.Repeat("AAAA", 8)}}
-	return client.Partner(nil, target).CheckIn(t.Context(), "key_1", checkin.Disclosure{ReservationID: "R1"})
+	return client.Partner(nil, target, nil).CheckIn(t.Context(), "key_1", checkin.Disclosure{ReservationID: "R1"})
 }

@@ -46,7 +46,7 @@ func TestWrongSettingIsNoRefusal(t *testing.T) {
 			target := func(action, path, secret string) *pms.Target {
 				return &pms.Target{IntegrationID: integrationID, Action: action, URL: x.desk.URL + path, SigningSecrets: []string{secret}}
 			}
-			return client.Partner(target(pms.GetCheckInStatus, "/status", "whsec_"+strings.Repeat("AAAA", 8)), target(pms.CheckIn, "/checkIn", "bad")), nil
+			return client.Partner(target(pms.GetCheckInStatus, "/status", "whsec_"+strings.Repeat("AAAA", 8)), target(pms.CheckIn, "/checkIn", "bad"), nil), nil
 		}
 		x.do("press", x.complete, checkin.Stopped, checkin.StopNoAnswer)
 	})

@@ -55,7 +55,8 @@ type Status struct {
 	RoomReady bool
 }
 
-// Disclosure is the body of a checkIn call. With only ReservationID set it discloses nothing about the guest.
+// Disclosure is the body of a checkIn call, in the JSON of the message CheckInRequest of latchkey.pms.v1. A check-in stores it in this form,
+// and a test of package server compares the fields of both. With only ReservationID set it discloses nothing about the guest.
 type Disclosure struct {
 	ReservationID string   `json:"reservationId"` // ReservationID is pmsMeta.id
 	MainCustomer  *Person  `json:"mainCustomer,omitempty"`

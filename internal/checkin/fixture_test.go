@@ -171,7 +171,7 @@ func (x *fixture) partner(registered bool) func(ctx context.Context, propertyID,
 		return &pms.Target{IntegrationID: integrationID, Action: action, URL: x.desk.URL + path, SigningSecrets: []string{"whsec_" + strings.Repeat("AAAA", 8)}}
 	}
 	return func(context.Context, string, string) (checkin.PMS, error) {
-		return client.Partner(target(pms.GetCheckInStatus, "/status"), target(pms.CheckIn, "/checkIn")), nil
+		return client.Partner(target(pms.GetCheckInStatus, "/status"), target(pms.CheckIn, "/checkIn"), nil), nil
 	}
 }
 

@@ -51,31 +51,31 @@ type ErasureFacts struct {
 // DoorCode is a PIN. Door is empty for the room's.
 type DoorCode struct{ Door, Digits string }
 
-// Letter puts an occasion into words.
-func (o Occasion) Letter() Letter {
-	l := Letter{Property: o.Property, Language: o.language(), Direction: message.Direction(o.language()), Accent: o.Accent}
+// Content puts an occasion into words.
+func (o Occasion) Content() Content {
+	content := Content{Property: o.Property, Language: o.language(), Direction: message.Direction(o.language()), Accent: o.Accent}
 	if len(o.Stays) == 0 {
 		o.Stays = []OccasionStay{{}}
 	}
 	first := o.Stays[0]
 	if o.Kind == Staff {
-		return o.staffLetter(l, first)
+		return o.staffContent(content, first)
 	}
 	params := message.Params{"property": o.Property}
-	l.Subject = o.text("subject", params)
+	content.Subject = o.text("subject", params)
 	if o.FirstName != "" {
-		l.Paragraphs = append(l.Paragraphs, o.common("hello", message.Params{"name": o.FirstName}))
+		content.Paragraphs = append(content.Paragraphs, o.common("hello", message.Params{"name": o.FirstName}))
 	} else {
-		l.Paragraphs = append(l.Paragraphs, o.common("helloNameless", nil))
+		content.Paragraphs = append(content.Paragraphs, o.common("helloNameless", nil))
 	}
 	params["from"], params["due"] = first.From, o.Erasure.DueAt
-	l.Paragraphs = append(l.Paragraphs, o.text("text", params))
-	l.Facts = o.facts(first)
-	o.addCodes(&l)
-	o.addErasure(&l)
-	o.addButtons(&l)
-	o.addClosing(&l)
-	return l
+	content.Paragraphs = append(content.Paragraphs, o.text("text", params))
+	content.Facts = o.facts(first)
+	o.addCodes(&content)
+	o.addErasure(&content)
+	o.addButtons(&content)
+	o.addClosing(&content)
+	return content
 }
 
 func (o Occasion) language() string {
@@ -114,47 +114,47 @@ func (o Occasion) facts(s OccasionStay) (all []Fact) {
 	return all
 }
 
-func (o Occasion) addCodes(l *Letter) {
+func (o Occasion) addCodes(content *Content) {
 	if !o.Kind.HasPIN() || len(o.Codes) == 0 {
 		return
 	}
 	for _, c := range o.Codes {
 		if c.Door == "" {
-			l.Code = &Code{o.common("code", nil), c.Digits}
+			content.Code = &Code{o.common("code", nil), c.Digits}
 			continue
 		}
-		l.Facts = append(l.Facts, Fact{o.common("codeOf", message.Params{"door": c.Door}), Code{Digits: c.Digits}.Grouped()})
+		content.Facts = append(content.Facts, Fact{o.common("codeOf", message.Params{"door": c.Door}), Code{Digits: c.Digits}.Grouped()})
 	}
 	switch {
 	case !o.Confirmed:
-		l.Closing = append(l.Closing, o.common("codeLikely", nil))
+		content.Closing = append(content.Closing, o.common("codeLikely", nil))
 	case o.OpensAt.After(o.Now):
-		l.Closing = append(l.Closing, o.common("codeWorks", message.Params{"from": o.OpensAt}))
+		content.Closing = append(content.Closing, o.common("codeWorks", message.Params{"from": o.OpensAt}))
 	default:
-		l.Closing = append(l.Closing, o.common("codeWorksNow", nil))
+		content.Closing = append(content.Closing, o.common("codeWorksNow", nil))
 	}
 	if o.DeskPhone != "" {
-		l.Closing = append(l.Closing, o.common("help", message.Params{"phone": o.DeskPhone}))
+		content.Closing = append(content.Closing, o.common("help", message.Params{"phone": o.DeskPhone}))
 	} else {
-		l.Closing = append(l.Closing, o.common("helpDesk", nil))
+		content.Closing = append(content.Closing, o.common("helpDesk", nil))
 	}
 }
 
 // addErasure adds what the law keeps of an erased stay, and the link to the page that shows how far the erasure is.
-func (o Occasion) addErasure(l *Letter) {
+func (o Occasion) addErasure(content *Content) {
 	if o.Kind != Erasure {
 		return
 	}
 	if o.Erasure.Law != "" {
 		country := message.Message{Kind: "country." + o.Erasure.Law}
-		l.Paragraphs = append(l.Paragraphs, o.text("kept", message.Params{"country": country, "last": o.Erasure.KeptLast}))
+		content.Paragraphs = append(content.Paragraphs, o.text("kept", message.Params{"country": country, "last": o.Erasure.KeptLast}))
 	}
-	l.Paragraphs = append(l.Paragraphs, o.text("pms", nil))
-	l.Buttons = append(l.Buttons, Button{o.text("button", nil), o.Erasure.Link})
+	content.Paragraphs = append(content.Paragraphs, o.text("pms", nil))
+	content.Buttons = append(content.Buttons, Button{o.text("button", nil), o.Erasure.Link})
 }
 
 // addButtons adds a link for each stay.
-func (o Occasion) addButtons(l *Letter) {
+func (o Occasion) addButtons(content *Content) {
 	if !o.Kind.HasLink() {
 		return
 	}
@@ -166,38 +166,38 @@ func (o Occasion) addButtons(l *Letter) {
 		if len(o.Stays) > 1 {
 			label = o.common("buttonOf", message.Params{"button": label, "number": s.Number})
 		}
-		l.Buttons = append(l.Buttons, Button{label, s.Link})
+		content.Buttons = append(content.Buttons, Button{label, s.Link})
 	}
-	if len(l.Buttons) > 0 && o.Kind.HasPIN() {
-		l.Closing = append(l.Closing, o.common("codePage", nil))
+	if len(content.Buttons) > 0 && o.Kind.HasPIN() {
+		content.Closing = append(content.Closing, o.common("codePage", nil))
 	}
-	if len(l.Buttons) > 0 {
-		l.Closing = append(l.Closing, o.common("linkPrivate", nil))
+	if len(content.Buttons) > 0 {
+		content.Closing = append(content.Closing, o.common("linkPrivate", nil))
 	}
 	if o.Elsewhere > 0 {
-		l.Closing = append(l.Closing, o.common("otherMails", message.Params{"count": o.Elsewhere}))
+		content.Closing = append(content.Closing, o.common("otherMails", message.Params{"count": o.Elsewhere}))
 	}
 }
 
-func (o Occasion) addClosing(l *Letter) {
+func (o Occasion) addClosing(content *Content) {
 	if o.Address != "" {
-		l.Closing = append(l.Closing, o.common("address", message.Params{"address": inLine(o.Address)}))
+		content.Closing = append(content.Closing, o.common("address", message.Params{"address": inLine(o.Address)}))
 	}
 	if o.Directions != "" {
-		l.Closing = append(l.Closing, o.common("directions", message.Params{"directions": inLine(o.Directions)}))
+		content.Closing = append(content.Closing, o.common("directions", message.Params{"directions": inLine(o.Directions)}))
 	}
 	if o.DeskPhone != "" && !o.Kind.HasPIN() {
-		l.Closing = append(l.Closing, o.common("phone", message.Params{"phone": o.DeskPhone}))
+		content.Closing = append(content.Closing, o.common("phone", message.Params{"phone": o.DeskPhone}))
 	}
 }
 
-func (o Occasion) staffLetter(l Letter, s OccasionStay) Letter {
-	l.Subject = o.text("subject", message.Params{"number": s.Number})
-	l.Paragraphs = []string{o.Reader.Text(o.Stop)}
+func (o Occasion) staffContent(content Content, s OccasionStay) Content {
+	content.Subject = o.text("subject", message.Params{"number": s.Number})
+	content.Paragraphs = []string{o.Reader.Text(o.Stop)}
 	if s.Link != "" {
-		l.Buttons = []Button{{o.text("button", message.Params{"number": s.Number}), s.Link}}
+		content.Buttons = []Button{{o.text("button", message.Params{"number": s.Number}), s.Link}}
 	}
-	return l
+	return content
 }
 
 // inLine joins the lines of a text.

@@ -196,25 +196,36 @@ func (c *Client) Close() { c.states.close() }
 type Partner struct {
 	client          *Client
 	status, checkIn *Target
+	observe         Observer
 }
+
+// Observer runs a call to a target and records its duration and outcome.
+type Observer func(ctx context.Context, t Target, call func(ctx context.Context) error) error
 
 var _ checkin.PMS = (*Partner)(nil)
 
-// Partner returns the PMS with the endpoints of one integration. An endpoint is nil if it is not registered.
-func (c *Client) Partner(getCheckInStatus, checkIn *Target) *Partner {
-	return &Partner{client: c, status: getCheckInStatus, checkIn: checkIn}
+// Partner returns the PMS with the endpoints of one integration. An endpoint is nil if it is not registered. observe may be nil.
+func (c *Client) Partner(getCheckInStatus, checkIn *Target, observe Observer) *Partner {
+	if observe == nil {
+		observe = func(ctx context.Context, _ Target, call func(ctx context.Context) error) error { return call(ctx) }
+	}
+	return &Partner{client: c, status: getCheckInStatus, checkIn: checkIn, observe: observe}
 }
 
-func (p *Partner) CheckInStatus(ctx context.Context, reservationID string) (checkin.Status, error) {
+func (p *Partner) CheckInStatus(ctx context.Context, reservationID string) (status checkin.Status, err error) {
 	if p.status == nil {
 		return checkin.Status{}, checkin.ErrNotRegistered
 	}
-	return p.client.CheckInStatus(ctx, *p.status, reservationID)
+	err = p.observe(ctx, *p.status, func(ctx context.Context) error {
+		status, err = p.client.CheckInStatus(ctx, *p.status, reservationID)
+		return err
+	})
+	return status, err
 }
 
 func (p *Partner) CheckIn(ctx context.Context, idempotencyKey string, body checkin.Disclosure) error {
 	if p.checkIn == nil {
 		return checkin.ErrNotRegistered
 	}
-	return p.client.CheckIn(ctx, *p.checkIn, idempotencyKey, body)
+	return p.observe(ctx, *p.checkIn, func(ctx context.Context) error { return p.client.CheckIn(ctx, *p.checkIn, idempotencyKey, body) })
 }

@@ -91,7 +91,7 @@ func (r *reader) readFloor(path string, raw json.RawMessage) string {
 }
 
 // DecodeStatus decodes a getCheckInStatus answer. owing is an exact amount in owingCurrency, which is only optional if
-// owing is zero.
+// owing is zero. The result is not a pmsv1.GetCheckInStatusResponse, because its double cannot hold every amount exactly.
 func DecodeStatus(body []byte) (checkin.Status, []fault.Field) {
 	r := &reader{}
 	m := r.readObject("", r.jsonValue(body))
@@ -139,28 +139,28 @@ func (r *reader) readMoney(m map[string]json.RawMessage) money.Amount {
 }
 
 // DecodeError finds an error in an answer's body: {"error": {"reason", "message"}}, or {"error": "message"}, which some
-// partners send. It returns false for an error of null, false or "", and for any other body.
-func DecodeError(body []byte) (reason, message string, found bool) {
+// partners send. It returns nil for an error of null, false or "", and for any other body.
+func DecodeError(body []byte) *pmsv1.ErrorBody {
 	r := &reader{}
 	raw := r.jsonValue(body)
 	if raw == nil || raw[0] != '{' {
-		return "", "", false
+		return nil
 	}
 	raw = r.readObject("", raw)["error"]
 	switch string(raw) {
 	case "", "null", "false", `""`:
-		return "", "", false
+		return nil
 	}
-	if raw[0] == '"' {
-		_ = json.Unmarshal(raw, &message)
-		return "", message, true
-	}
-	if raw[0] == '{' {
+	out := &pmsv1.ErrorBody{}
+	switch raw[0] {
+	case '"':
+		_ = json.Unmarshal(raw, &out.Message)
+	case '{':
 		m := r.readObject("error", raw)
-		_ = json.Unmarshal(m["reason"], &reason)
-		_ = json.Unmarshal(m["message"], &message)
+		_ = json.Unmarshal(m["reason"], &out.Reason)
+		_ = json.Unmarshal(m["message"], &out.Message)
 	}
-	return reason, message, true
+	return out
 }
 
 // reader collects the violations of an answer. Their messages never repeat the answer.

@@ -98,9 +98,9 @@ func (c *Client) readBody(ctx, limited context.Context, req *request, res *http.
 
 // errorInAnswer returns the error of an answer: a status other than 2xx, or an error in the body.
 func errorInAnswer(req *request, res *http.Response, body []byte) *CallError {
-	reason, message, found := DecodeError(body)
+	found := DecodeError(body)
 	ok := res.StatusCode/100 == 2
-	if ok && (!found || req.call.action == webhook) {
+	if ok && (found == nil || req.call.action == webhook) {
 		return nil
 	}
 	failure := &CallError{Action: req.call.action, Cause: CauseError}
@@ -110,8 +110,8 @@ func errorInAnswer(req *request, res *http.Response, body []byte) *CallError {
 	if res.StatusCode/100 == 3 {
 		failure.detail = "it redirects, and redirects are not followed; register the final address"
 	}
-	failure.Reason = sanitize(reason, req.target.Token, 100)
-	failure.Message = sanitize(message, req.target.Token, 500)
+	failure.Reason = sanitize(found.GetReason(), req.target.Token, 100)
+	failure.Message = sanitize(found.GetMessage(), req.target.Token, 500)
 	return failure
 }
 

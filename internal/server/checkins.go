@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -28,36 +27,21 @@ func (s *Server) pmsOf(p *parts) func(ctx context.Context, propertyID, integrati
 			}
 			return err
 		})
-		return measuredPMS{p.pms.Partner(targets[partner.GetCheckInStatus], targets[partner.CheckIn]), s, integrationID}, err
+		return p.pms.Partner(targets[partner.GetCheckInStatus], targets[partner.CheckIn], s.observePartner), err
 	}
 }
 
-// measuredPMS counts and traces the calls to a PMS.
-type measuredPMS struct {
-	checkin.PMS
-	server        *Server
-	integrationID string
+// observePartner counts and traces a call to an endpoint of a partner.
+func (s *Server) observePartner(ctx context.Context, t pms.Target, call func(ctx context.Context) error) error {
+	return s.observeCall(ctx, "partner "+t.Action, t, call)
 }
 
-func (m measuredPMS) CheckInStatus(ctx context.Context, reservationID string) (status checkin.Status, err error) {
-	err = m.measure(ctx, partner.GetCheckInStatus, func(ctx context.Context) error {
-		status, err = m.PMS.CheckInStatus(ctx, reservationID)
-		return err
-	})
-	return status, err
-}
-
-func (m measuredPMS) CheckIn(ctx context.Context, idempotencyKey string, body checkin.Disclosure) error {
-	return m.measure(ctx, partner.CheckIn, func(ctx context.Context) error { return m.PMS.CheckIn(ctx, idempotencyKey, body) })
-}
-
-func (m measuredPMS) measure(ctx context.Context, action string, call func(ctx context.Context) error) error {
-	ctx, end := m.server.span(ctx, "partner "+action, attribute.String("latchkey.integration", m.integrationID))
+// observeCall is observePartner with another name for the trace span.
+func (s *Server) observeCall(ctx context.Context, span string, t pms.Target, call func(ctx context.Context) error) error {
+	ctx, end := s.span(ctx, span, attribute.String("latchkey.integration", t.IntegrationID))
 	began := time.Now()
 	err := call(ctx)
-	if !errors.Is(err, checkin.ErrNotRegistered) {
-		m.server.measures.recordPartnerCall(began, action, err)
-	}
+	s.measures.recordPartnerCall(began, t.Action, err)
 	end(err)
 	return err
 }

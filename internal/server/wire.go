@@ -170,14 +170,13 @@ func (s *Server) wirePartners(p *parts) error {
 	s.closers = append(s.closers, func() error { p.pms.Close(); return nil })
 	p.spaces = &worker.Spaces{
 		DB: s.db, Directory: p.registry, Mappings: space.Mappings{Affected: reservation.Affected}, Replan: p.reservations.Replan, Log: s.log,
-		Fetch: func(ctx context.Context, e partner.Endpoint, secrets []string, urgent bool) ([]space.Listed, error) {
-			ctx, end := s.span(ctx, "partner "+e.Action, attribute.String("latchkey.integration", e.IntegrationID))
+		Fetch: func(ctx context.Context, e partner.Endpoint, secrets []string, urgent bool) (all []space.Listed, err error) {
 			t := pms.TargetOf(e, secrets)
 			t.Urgent = urgent || e.Health.State() == partner.Unknown
-			began := time.Now()
-			all, err := p.pms.Listed(ctx, t)
-			s.measures.recordPartnerCall(began, e.Action, err)
-			end(err)
+			err = s.observePartner(ctx, t, func(ctx context.Context) error {
+				all, err = p.pms.Listed(ctx, t)
+				return err
+			})
 			return all, err
 		},
 	}
@@ -191,11 +190,12 @@ func (s *Server) wirePartners(p *parts) error {
 
 // probe calls a partner's endpoint once to test it.
 func (s *Server) probe(ctx context.Context, e partner.Endpoint, secrets []string) (partnerapi.Probed, error) {
-	ctx, end := s.span(ctx, "partner "+e.Action+" :test", attribute.String("latchkey.integration", e.IntegrationID))
-	began := time.Now()
-	r, err := s.parts.pms.Probe(ctx, pms.TargetOf(e, secrets))
-	s.measures.recordPartnerCall(began, e.Action, err)
-	end(err)
+	t := pms.TargetOf(e, secrets)
+	var r pms.Report
+	err := s.observeCall(ctx, "partner "+e.Action+" :test", t, func(ctx context.Context) (err error) {
+		r, err = s.parts.pms.Probe(ctx, t)
+		return err
+	})
 	if err != nil {
 		return partnerapi.Probed{}, err
 	}

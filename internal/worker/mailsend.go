@@ -136,7 +136,7 @@ func (m Mails) Test(ctx context.Context, propertyID, to string) (*mail.SendError
 	}
 	reader := message.Reader{Language: look.Language}
 	params := message.Params{"property": house.Name}
-	text, err := mail.Compose(to, mail.Letter{
+	text, err := mail.Compose(to, mail.Content{
 		Property: house.Name, Language: look.Language, Direction: message.Direction(look.Language), Accent: look.Accent, Subject: reader.Text(message.Message{Kind: "mail.test.subject", Params: params}),
 		Paragraphs: []string{reader.Text(message.Message{Kind: "mail.test.text", Params: params})},
 	})

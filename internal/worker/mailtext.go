@@ -140,7 +140,7 @@ func (m Mails) render(ctx context.Context, row *mail.Row) (rendered, error) {
 	if r.occasion.Kind == mail.Staff {
 		r.occasion.Stop = mail.StaffText(row.Parameters)
 	}
-	r.out.text, err = mail.Compose(r.to, r.occasion.Letter())
+	r.out.text, err = mail.Compose(r.to, r.occasion.Content())
 	return r.out, err
 }
 

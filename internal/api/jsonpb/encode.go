@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -13,7 +14,9 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -54,6 +57,28 @@ func Append(b []byte, msg protoreflect.Message) ([]byte, error) {
 		}
 	}
 	return append(b, '}'), nil
+}
+
+// Struct returns a message as the object that its JSON is. Fields with default values are left out.
+func Struct(msg proto.Message) (*structpb.Struct, error) {
+	raw, err := protojson.Marshal(msg)
+	if err != nil {
+		return nil, fmt.Errorf("write a message as JSON: %w", err)
+	}
+	out := &structpb.Struct{}
+	return out, protojson.Unmarshal(raw, out)
+}
+
+// Convert stores in msg a value whose JSON has the fields of msg.
+func Convert(v any, msg proto.Message) error {
+	raw, err := json.Marshal(v)
+	if err == nil {
+		err = protojson.Unmarshal(raw, msg)
+	}
+	if err != nil {
+		return fmt.Errorf("convert a value to a message: %w", err)
+	}
+	return nil
 }
 
 func appendWithProtojson(b []byte, msg protoreflect.Message) ([]byte, error) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
@@ -107,12 +106,7 @@ func requestData(it item, report *jsonpb.Report) (*structpb.Struct, error) {
 	}
 	sent := proto.CloneOf(it.sent)
 	removeInvalidTimes(sent.ProtoReflect())
-	raw, err := protojson.Marshal(sent)
-	if err != nil {
-		return nil, fmt.Errorf("write an item as JSON: %w", err)
-	}
-	out := &structpb.Struct{}
-	return out, protojson.Unmarshal(raw, out)
+	return jsonpb.Struct(sent)
 }
 
 // removeInvalidTimes clears invalid timestamps, which JSON cannot represent.

@@ -2,15 +2,12 @@ package partner
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
-
-	"google.golang.org/protobuf/encoding/protojson"
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	pmsv1 "latchkey.dev/gen/latchkey/pms/v1"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -103,13 +100,6 @@ func (s *Service) readGuests(ctx context.Context, a actor.Actor, reservationID s
 
 // personMessage converts answers to the shape of a checkIn call. Both have the same JSON.
 func personMessage(a rule.Answers) (*pmsv1.Person, error) {
-	raw, err := json.Marshal(checkin.PersonOf(a))
-	if err != nil {
-		return nil, fmt.Errorf("convert a guest's answers: %w", err)
-	}
 	out := &pmsv1.Person{}
-	if err := protojson.Unmarshal(raw, out); err != nil {
-		return nil, fmt.Errorf("convert a guest's answers: %w", err)
-	}
-	return out, nil
+	return out, jsonpb.Convert(checkin.PersonOf(a), out)
 }

@@ -63,7 +63,7 @@ func TestNewLanguage(t *testing.T) {
 	letter := mail.Occasion{
 		Kind: mail.Invitation, Reader: message.Reader{Language: "nv"}, Property: "Miramar", Elsewhere: 2,
 		Stays: []mail.OccasionStay{{Number: "1", From: time.Now(), To: time.Now(), Link: "https://stay.example/g/l/x"}},
-	}.Letter()
+	}.Content()
 	text, err := mail.Compose("ana@example.com", letter)
 	if err != nil || !strings.Contains(text.HTML, `<html lang="nv" dir="ltr">`) || !strings.Contains(text.Text, "mails to you: 2.") {
 		t.Errorf("the mail is %s, %v", text.Text, err)

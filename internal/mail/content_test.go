@@ -19,7 +19,7 @@ func TestLetters(t *testing.T) {
 			Stop:    message.Message{Kind: "late", Params: message.Params{"at": at}},
 			Erasure: ErasureFacts{DueAt: at, Law: "DE", KeptLast: at, Link: "https://stay.example/g/erasure/receipt"},
 		}
-		text, err := Compose("ana@example.com", o.Letter())
+		text, err := Compose("ana@example.com", o.Content())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestLetterSaysWhenTheCodeWorks(t *testing.T) {
 			Kind: Key, Now: now, OpensAt: c.opens, Confirmed: true, Codes: []DoorCode{{Digits: "480271"}},
 			Stays: []OccasionStay{{From: begin, To: begin.Add(44 * time.Hour)}},
 		}
-		text, err := Compose("ana@example.com", o.Letter())
+		text, err := Compose("ana@example.com", o.Content())
 		if err != nil || !strings.Contains(text.Text, c.want) {
 			t.Errorf("%s: %s, %v", name, text.Text, err)
 		}
@@ -66,7 +66,7 @@ func TestLetterSaysWhenTheCodeWorks(t *testing.T) {
 }
 
 func TestHeadersHaveOneLine(t *testing.T) {
-	text, err := Compose("ana@example.com", Letter{Subject: "Room\r\nBcc: all@example.com", Property: "A\u2028B"})
+	text, err := Compose("ana@example.com", Content{Subject: "Room\r\nBcc: all@example.com", Property: "A\u2028B"})
 	if err != nil || strings.ContainsAny(text.Subject, "\r\n") || strings.Contains(text.Text, "\u2028") {
 		t.Errorf("%q, %q, %v", text.Subject, text.Text, err)
 	}

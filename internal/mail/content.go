@@ -13,8 +13,8 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// Letter is the content of a mail, in the reader's language.
-type Letter struct {
+// Content is the content of a mail, in the reader's language.
+type Content struct {
 	Property   string
 	Language   string // a BCP 47 tag
 	Direction  string // ltr or rtl
@@ -48,19 +48,19 @@ type Text struct {
 	HTML    string `json:"html"`
 }
 
-//go:embed letter.html
-var letterHTML string
+//go:embed content.html
+var contentHTML string
 
-var letterTemplate = template.Must(template.New("letter").Parse(letterHTML))
+var contentTemplate = template.Must(template.New("content").Parse(contentHTML))
 
-// Compose renders a letter as plain text and as HTML. Each of both is complete.
-func Compose(to string, l Letter) (Text, error) {
-	out := Text{To: to, Subject: oneLine(l.Subject), Text: l.plain()}
+// Compose renders the content of a mail as plain text and as HTML. Each of both is complete.
+func Compose(to string, c Content) (Text, error) {
+	out := Text{To: to, Subject: oneLine(c.Subject), Text: c.plain()}
 	var b bytes.Buffer
-	if l.Accent == "" {
-		l.Accent = defaultAccent
+	if c.Accent == "" {
+		c.Accent = defaultAccent
 	}
-	if err := letterTemplate.Execute(&b, l); err != nil {
+	if err := contentTemplate.Execute(&b, c); err != nil {
 		return Text{}, fmt.Errorf("render a mail: %w", err)
 	}
 	out.HTML = b.String()
@@ -70,31 +70,31 @@ func Compose(to string, l Letter) (Text, error) {
 // defaultAccent is the colour of links and buttons.
 const defaultAccent = "#0B5D66"
 
-func (l Letter) plain() string {
+func (c Content) plain() string {
 	var b strings.Builder
 	part := func(lines ...string) {
 		if len(lines) > 0 {
 			b.WriteString(strings.Join(lines, "\n") + "\n\n")
 		}
 	}
-	for _, p := range l.Paragraphs {
+	for _, p := range c.Paragraphs {
 		part(p)
 	}
-	if l.Code != nil {
-		part(l.Code.Label, "    "+l.Code.Grouped())
+	if c.Code != nil {
+		part(c.Code.Label, "    "+c.Code.Grouped())
 	}
-	facts := make([]string, len(l.Facts))
-	for i, f := range l.Facts {
+	facts := make([]string, len(c.Facts))
+	for i, f := range c.Facts {
 		facts[i] = f.Label + ": " + f.Value
 	}
 	part(facts...)
-	for _, link := range l.Buttons {
+	for _, link := range c.Buttons {
 		part(link.Label+":", link.URL)
 	}
-	for _, p := range l.Closing {
+	for _, p := range c.Closing {
 		part(p)
 	}
-	b.WriteString("-- \n" + oneLine(l.Property) + "\n")
+	b.WriteString("-- \n" + oneLine(c.Property) + "\n")
 	return b.String()
 }
 
