@@ -249,7 +249,7 @@ func TestSimulatedLocksWithAScript(t *testing.T) {
 }
 
 func TestServedSimulatedLocksTakeNoOtherFlag(t *testing.T) {
-	s := simulation{House: "http://127.0.0.1:1", Locks: map[string]string{"front": "zwave"}}
+	s := simulation{Site: "http://127.0.0.1:1", Locks: map[string]string{"front": "zwave"}}
 	if _, _, err := s.openDriver(t.Context(), t.TempDir(), discard()); err == nil || !strings.Contains(err.Error(), "--sim-house") {
 		t.Errorf("two sorts of simulated locks at once: %v", err)
 	}

@@ -79,12 +79,14 @@ func newBareServer() (*bareServer, error) {
 	return s, nil
 }
 
+// roots returns the CA that clients of the server trust.
 func (s *bareServer) roots() *x509.CertPool {
 	p := x509.NewCertPool()
 	p.AddCert(s.ca)
 	return p
 }
 
+// certificate returns a certificate that the server's CA signed.
 func (s *bareServer) certificate(name string, use x509.ExtKeyUsage) (tls.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package bench compares the product with a baseline, called floor: the least work that the machine needs for the same result. Each round
-// measures the floor and then the product. The result compares the medians of the rounds. The measured programs run in their own processes,
+// Package bench compares the product with a baseline, called floor in the results: the least work that the machine needs for the same result. Each round
+// measures the baseline and then the product. The result compares the medians of the rounds. The measured programs run in their own processes,
 // on loopback, in a temporary directory.
 package bench
 
@@ -15,19 +15,19 @@ import (
 
 // Result is the result of one benchmark.
 type Result struct {
-	Name     string  `json:"name"`
-	Value    float64 `json:"value"`
-	Unit     string  `json:"unit"`
-	Floor    float64 `json:"floor"` // Floor is the value of the baseline in the same unit; 0: there is none
-	Ratio    float64 `json:"ratio"` // Ratio is value divided by floor
-	P50      float64 `json:"p50"`   // P50 is the product's median time in milliseconds
-	P99      float64 `json:"p99"`
-	FloorP50 float64 `json:"floorP50"`
-	FloorP99 float64 `json:"floorP99"`
-	Rounds   int     `json:"rounds"`
-	Cores    int     `json:"cores"` // Cores is the number of CPU cores, which all processes of the benchmark share
-	Checks   []Check `json:"checks"`
-	Notes    []Note  `json:"notes"`
+	Name        string  `json:"name"`
+	Value       float64 `json:"value"`
+	Unit        string  `json:"unit"`
+	Baseline    float64 `json:"floor"` // Baseline is the value of the baseline in the same unit; 0: there is none
+	Ratio       float64 `json:"ratio"` // Ratio is value divided by baseline
+	P50         float64 `json:"p50"`   // P50 is the product's median time in milliseconds
+	P99         float64 `json:"p99"`
+	BaselineP50 float64 `json:"floorP50"`
+	BaselineP99 float64 `json:"floorP99"`
+	Rounds      int     `json:"rounds"`
+	Cores       int     `json:"cores"` // Cores is the number of CPU cores, which all processes of the benchmark share
+	Checks      []Check `json:"checks"`
+	Notes       []Note  `json:"notes"`
 }
 
 // Check compares a measured number with its aim.
@@ -60,8 +60,8 @@ func (r *Result) note(what string, value float64, unit string) {
 
 // finish computes the ratio and rounds all numbers.
 func (r *Result) finish() *Result {
-	r.Ratio = round(ratio(r.Value, r.Floor))
-	for _, f := range []*float64{&r.Value, &r.Floor, &r.P50, &r.P99, &r.FloorP50, &r.FloorP99} {
+	r.Ratio = round(ratio(r.Value, r.Baseline))
+	for _, f := range []*float64{&r.Value, &r.Baseline, &r.P50, &r.P99, &r.BaselineP50, &r.BaselineP99} {
 		*f = round(*f)
 	}
 	r.Cores = runtime.NumCPU()
@@ -78,9 +78,9 @@ func round(v float64) float64 {
 
 // Write prints a result as text.
 func (r *Result) Write(w io.Writer) {
-	if r.Floor != 0 {
-		fmt.Fprintf(w, "%s: %g %s; floor %g; ratio %g (medians of %d rounds, %d cores shared with the load)\n", r.Name, r.Value, r.Unit, r.Floor, r.Ratio, r.Rounds, r.Cores)
-		fmt.Fprintf(w, "  p50 %g ms, p99 %g ms; of the floor %g ms, %g ms\n", r.P50, r.P99, r.FloorP50, r.FloorP99)
+	if r.Baseline != 0 {
+		fmt.Fprintf(w, "%s: %g %s; floor %g; ratio %g (medians of %d rounds, %d cores shared with the load)\n", r.Name, r.Value, r.Unit, r.Baseline, r.Ratio, r.Rounds, r.Cores)
+		fmt.Fprintf(w, "  p50 %g ms, p99 %g ms; of the floor %g ms, %g ms\n", r.P50, r.P99, r.BaselineP50, r.BaselineP99)
 	} else {
 		fmt.Fprintf(w, "%s: %g %s (%d cores shared with the load)\n", r.Name, r.Value, r.Unit, r.Cores)
 		fmt.Fprintf(w, "  p50 %g ms, p99 %g ms\n", r.P50, r.P99)

@@ -36,6 +36,7 @@ type numbering struct {
 	lost, twice int
 }
 
+// add counts the next number of the sequence.
 func (n *numbering) add(number int32) {
 	switch {
 	case number <= n.last:
@@ -53,7 +54,7 @@ func startChat(ctx context.Context, v *sandbox.Visitor, bed int) *chat {
 	go func() {
 		for ctx.Err() == nil {
 			cut, cancel := context.WithTimeout(ctx, cutStreams)
-			err := v.Follow(cut, c.seen().last, c.receive)
+			err := v.Follow(cut, c.received().last, c.receive)
 			cancel()
 			if err != nil && cut.Err() == nil {
 				c.ended <- err
@@ -65,13 +66,15 @@ func startChat(ctx context.Context, v *sandbox.Visitor, bed int) *chat {
 	return c
 }
 
+// receive counts a message that the stream of the guest delivered.
 func (c *chat) receive(number int32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts.add(number)
 }
 
-func (c *chat) seen() numbering {
+// received returns the counts of the messages that the guest has received.
+func (c *chat) received() numbering {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.counts
@@ -158,7 +161,7 @@ func (d *frontDesk) answer(ctx context.Context, guest string) error {
 		if _, err := fmt.Sscanf(m.GetText(), guestText, &bed, &question); err != nil {
 			return fmt.Errorf("a message is not one of this benchmark: %w", err)
 		}
-		d.count(bed, int32(question))
+		d.countQuestion(bed, int32(question))
 		answer := &propertyv1.SendMessageRequest{GuestId: guest, Text: fmt.Sprintf("Answer %d for bed %d", question, bed)}
 		if _, err := d.messages.SendMessage(ctx, answer); err != nil {
 			return err
@@ -167,7 +170,8 @@ func (d *frontDesk) answer(ctx context.Context, guest string) error {
 	return nil
 }
 
-func (d *frontDesk) count(bed int, question int32) {
+// countQuestion counts a question that a bed sent, by its number.
+func (d *frontDesk) countQuestion(bed int, question int32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.asked[bed] == nil {
@@ -192,7 +196,7 @@ func waitForAnswers(ctx context.Context, chats []*chat, most time.Duration) erro
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	for _, c := range chats {
-		for c.seen().last < int32(2*c.sent) {
+		for c.received().last < int32(2*c.sent) {
 			if err := sleepUntil(ctx, time.Now().Add(50*time.Millisecond)); err != nil {
 				if errors.Is(err, context.DeadlineExceeded) {
 					return nil // what is missing is counted as lost
@@ -207,7 +211,7 @@ func waitForAnswers(ctx context.Context, chats []*chat, most time.Duration) erro
 // tally sums up the messages of all conversations: those sent, those that a side never received, and those that it received again.
 func tally(chats []*chat, d *frontDesk) (sent, lost, twice int) {
 	for _, c := range chats {
-		phone, desk := c.seen(), d.received(c.bed)
+		phone, desk := c.received(), d.received(c.bed)
 		sent += 2 * c.sent
 		lost += phone.lost + desk.lost + max(0, 2*c.sent-int(phone.last)) + max(0, c.sent-int(desk.last))
 		twice += phone.twice + desk.twice

@@ -39,11 +39,11 @@ func (b CheckIn) Run(ctx context.Context) (_ *Result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	floor, err := newCommits(ctx, dir)
+	baseline, err := newCommits(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, floor.close()) }()
+	defer func() { err = errors.Join(err, baseline.close()) }()
 	w, done, err := newGuestWorld(ctx, dir, 0)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (b CheckIn) Run(ctx context.Context) (_ *Result, err error) {
 	r := &Result{Name: "checkin", Unit: "ms", Rounds: b.Rounds}
 	var took, least, medians, leastMedians []float64
 	for n := range b.Rounds + 1 {
-		commits, err := floor.measure(ctx, b.Samples)
+		commits, err := baseline.measure(ctx, b.Samples)
 		if err != nil {
 			return nil, err
 		}
@@ -82,9 +82,9 @@ func (b CheckIn) Run(ctx context.Context) (_ *Result, err error) {
 		least, leastMedians = append(least, lower), append(leastMedians, lower)
 		took, medians = append(took, passed...), append(medians, median(passed))
 	}
-	r.Value, r.Floor = median(medians), median(leastMedians)
-	r.P50, r.P99, r.FloorP50, r.FloorP99 = quantile(took, 0.5), quantile(took, 0.99), quantile(least, 0.5), quantile(least, 0.99)
-	r.atMost("times the floor", r.Value/r.Floor, 3)
+	r.Value, r.Baseline = median(medians), median(leastMedians)
+	r.P50, r.P99, r.BaselineP50, r.BaselineP99 = quantile(took, 0.5), quantile(took, 0.99), quantile(least, 0.5), quantile(least, 0.99)
+	r.atMost("times the floor", r.Value/r.Baseline, 3)
 	return r.finish(), nil
 }
 

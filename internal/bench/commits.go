@@ -17,17 +17,17 @@ const (
 	bridgeBytes = 700
 )
 
-// commitFloor measures the baseline of a check-in: a durable commit on each side and a round trip on a stream between them.
-type commitFloor struct {
+// commitBaseline measures the baseline of a check-in: a durable commit on each side and a round trip on a stream between them.
+type commitBaseline struct {
 	server *sql.DB
 	bridge *bbolt.DB
 	stream *echoStream
 	row    int
 }
 
-// newCommits creates the databases of the floor in a directory, a SQLite file and a bbolt file, and opens its stream.
-func newCommits(ctx context.Context, dir string) (_ *commitFloor, err error) {
-	c := &commitFloor{}
+// newCommits creates the databases of the baseline in a directory, a SQLite file and a bbolt file, and opens its stream.
+func newCommits(ctx context.Context, dir string) (_ *commitBaseline, err error) {
+	c := &commitBaseline{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.close())
@@ -54,14 +54,14 @@ func newCommits(ctx context.Context, dir string) (_ *commitFloor, err error) {
 	return c, err
 }
 
-// floorTimes are the times of one round in milliseconds: in total and by step.
-type floorTimes struct {
+// baselineTimes are the times of one round in milliseconds: in total and by step.
+type baselineTimes struct {
 	all   []float64
 	parts map[string][]float64
 }
 
-func (c *commitFloor) measure(ctx context.Context, samples int) (floorTimes, error) {
-	out := floorTimes{parts: map[string][]float64{}}
+func (c *commitBaseline) measure(ctx context.Context, samples int) (baselineTimes, error) {
+	out := baselineTimes{parts: map[string][]float64{}}
 	for range samples {
 		all := 0.0
 		for _, part := range []struct {
@@ -81,7 +81,7 @@ func (c *commitFloor) measure(ctx context.Context, samples int) (floorTimes, err
 	return out, nil
 }
 
-func (c *commitFloor) commitServer(ctx context.Context) error {
+func (c *commitBaseline) commitServer(ctx context.Context) error {
 	tx, err := c.server.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (c *commitFloor) commitServer(ctx context.Context) error {
 	return errors.Join(err, tx.Commit())
 }
 
-func (c *commitFloor) commitBridge(context.Context) error {
+func (c *commitBaseline) commitBridge(context.Context) error {
 	content := make([]byte, bridgeBytes)
 	_, _ = rand.Read(content)
 	return c.bridge.Update(func(tx *bbolt.Tx) error {
@@ -102,7 +102,7 @@ func (c *commitFloor) commitBridge(context.Context) error {
 	})
 }
 
-func (c *commitFloor) close() (err error) {
+func (c *commitBaseline) close() (err error) {
 	if c.server != nil {
 		err = c.server.Close()
 	}

@@ -59,11 +59,11 @@ func (b Fleet) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, commit.close()) }()
-	floor, err := b.startBaseline(ctx, l)
+	baseline, err := b.startBaseline(ctx, l)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, floor.close()) }()
+	defer func() { err = errors.Join(err, baseline.close()) }()
 	product, err := b.startProduct(ctx, l, dir)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (b Fleet) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	defer func() { err = errors.Join(err, product.close()) }()
 	var commits []float64
 	for n := range b.Rounds + 1 {
-		for _, f := range []*fleet{floor, product} {
+		for _, f := range []*fleet{baseline, product} {
 			if err := f.measure(ctx, b.Acts, n > 0); err != nil {
 				return nil, err
 			}
@@ -84,17 +84,17 @@ func (b Fleet) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 			commits = append(commits, quantile(c.parts["server"], 0.99))
 		}
 	}
-	return b.result(floor, product, median(commits)), nil
+	return b.result(baseline, product, median(commits)), nil
 }
 
-func (b Fleet) result(floor, product *fleet, commit float64) *Result {
-	r := &Result{Name: "fleet", Unit: "kB/bridge", Rounds: b.Rounds, Value: product.kilobytesPerStream, Floor: floor.kilobytesPerStream}
+func (b Fleet) result(baseline, product *fleet, commit float64) *Result {
+	r := &Result{Name: "fleet", Unit: "kB/bridge", Rounds: b.Rounds, Value: product.kilobytesPerStream, Baseline: baseline.kilobytesPerStream}
 	r.P50, r.P99 = quantile(product.took, 0.5), median(product.p99)
-	r.FloorP50, r.FloorP99 = quantile(floor.took, 0.5), median(floor.p99)
+	r.BaselineP50, r.BaselineP99 = quantile(baseline.took, 0.5), median(baseline.p99)
 	r.note("bridges", float64(b.Bridges), "")
 	r.note("p99 of a durable commit", commit, "ms")
-	r.atMost("memory, times the floor", r.Value/r.Floor, 1.6)
-	r.atMost("act p99, ms: 3 times the floor and a commit", r.P99, 3*r.FloorP99+commit)
+	r.atMost("memory, times the floor", r.Value/r.Baseline, 1.6)
+	r.atMost("act p99, ms: 3 times the floor and a commit", r.P99, 3*r.BaselineP99+commit)
 	return r.finish()
 }
 

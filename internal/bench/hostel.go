@@ -31,7 +31,7 @@ type Hostel struct {
 // follow is the interval at which an open app asks for news.
 const follow = 20 * time.Second
 
-// Run measures the time of a page, from the request until its last byte. There is no floor.
+// Run measures the time of a page, from the request until its last byte. There is no baseline.
 func (b Hostel) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	if b.Arrivals < 1 || b.Arrivals > hostelBeds || b.Span <= 0 || b.Pause <= 0 || b.Write < time.Minute {
 		return nil, fmt.Errorf("hostel: want 1 to %d arrivals, a duration, a pause, and at least a minute between messages", hostelBeds)

@@ -23,7 +23,7 @@ type Ingest struct {
 // site is a measured server with its clients and results.
 type site struct {
 	*part
-	*drive
+	*changeLoad
 	rates []float64
 	took  []float64
 	costs []float64 // server CPU time per call in microseconds
@@ -52,13 +52,13 @@ func (b Ingest) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 		}
 		defer func() { err = errors.Join(err, full.end()) }()
 	}
-	floor := &site{part: empty.part, drive: empty.drive}
+	baseline := &site{part: empty.part, changeLoad: empty.changeLoad}
 	for n := range b.Rounds + 1 {
-		for _, s := range []*site{floor, empty, full} {
+		for _, s := range []*site{baseline, empty, full} {
 			if s == nil {
 				continue
 			}
-			if err := s.call(ctx, "Idle", s == floor, &None{}); err != nil {
+			if err := s.call(ctx, "Idle", s == baseline, &None{}); err != nil {
 				return nil, err
 			}
 			profile := ""
@@ -70,7 +70,7 @@ func (b Ingest) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 			}
 		}
 	}
-	return b.result(floor, empty, full), nil
+	return b.result(baseline, empty, full), nil
 }
 
 // open starts a server with the given number of stored reservations in a directory.
@@ -87,9 +87,9 @@ func (b Ingest) open(ctx context.Context, l Launch, dir string, rows int) (s *si
 		return nil, errors.Join(err, s.part.stop())
 	}
 	if b.GRPC {
-		s.drive, err = driveGRPC(w, b.Clients)
+		s.changeLoad, err = newGRPCLoad(w, b.Clients)
 	} else {
-		s.drive = driveREST(w, b.Clients)
+		s.changeLoad = newRESTLoad(w, b.Clients)
 	}
 	if err == nil && rows > 0 {
 		err = s.storeReservations(ctx, rows)
@@ -111,7 +111,7 @@ func (s *site) storeReservations(ctx context.Context, rows int) error {
 	return s.call(ctx, "Fill", rows, &None{})
 }
 
-func (s *site) end() error { return errors.Join(s.drive.close(), s.part.stop()) }
+func (s *site) end() error { return errors.Join(s.changeLoad.close(), s.part.stop()) }
 
 // measure runs the clients for a time span. The result of a warm-up run is discarded.
 func (s *site) measure(ctx context.Context, span time.Duration, keep bool, profile string) (err error) {
@@ -138,17 +138,17 @@ func (s *site) measure(ctx context.Context, span time.Duration, keep bool, profi
 	return nil
 }
 
-func (b Ingest) result(floor, empty, full *site) *Result {
-	r := &Result{Name: "ingest", Unit: "changes/s", Rounds: b.Rounds, Value: median(empty.rates), Floor: median(floor.rates)}
+func (b Ingest) result(baseline, empty, full *site) *Result {
+	r := &Result{Name: "ingest", Unit: "changes/s", Rounds: b.Rounds, Value: median(empty.rates), Baseline: median(baseline.rates)}
 	aim := 0.4
 	if b.GRPC {
 		r.Name, aim = "ingest --grpc", 0.2
 	}
 	r.P50, r.P99 = quantile(empty.took, 0.5), quantile(empty.took, 0.99)
-	r.FloorP50, r.FloorP99 = quantile(floor.took, 0.5), quantile(floor.took, 0.99)
+	r.BaselineP50, r.BaselineP99 = quantile(baseline.took, 0.5), quantile(baseline.took, 0.99)
 	r.note("server's CPU for a change", median(empty.costs), "µs")
-	r.note("server's CPU for a call that does nothing", median(floor.costs), "µs")
-	r.atLeast("of the floor", r.Value/r.Floor, aim)
+	r.note("server's CPU for a call that does nothing", median(baseline.costs), "µs")
+	r.atLeast("of the floor", r.Value/r.Baseline, aim)
 	if full != nil {
 		rate := median(full.rates)
 		r.note(fmt.Sprintf("with %d reservations stored", b.Rows), rate, r.Unit)

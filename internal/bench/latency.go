@@ -33,11 +33,11 @@ func (b Latency) Run(ctx context.Context) (_ *Result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	floor, err := newCommits(ctx, dir)
+	baseline, err := newCommits(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, floor.close()) }()
+	defer func() { err = errors.Join(err, baseline.close()) }()
 	p, err := newLatencyWorld(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (b Latency) Run(ctx context.Context) (_ *Result, err error) {
 	var medians, leastMedians []float64
 	parts := map[string][]float64{}
 	for n := range b.Rounds + 1 {
-		some, err := floor.measure(ctx, b.Samples)
+		some, err := baseline.measure(ctx, b.Samples)
 		if err != nil {
 			return nil, err
 		}
@@ -67,13 +67,13 @@ func (b Latency) Run(ctx context.Context) (_ *Result, err error) {
 		took, medians = append(took, passed.locks...), append(medians, median(passed.locks))
 		parts["answer"] = append(parts["answer"], passed.answers...)
 	}
-	r.Value, r.Floor = median(medians), median(leastMedians)
-	r.P50, r.P99, r.FloorP50, r.FloorP99 = quantile(took, 0.5), quantile(took, 0.99), quantile(least, 0.5), quantile(least, 0.99)
+	r.Value, r.Baseline = median(medians), median(leastMedians)
+	r.P50, r.P99, r.BaselineP50, r.BaselineP99 = quantile(took, 0.5), quantile(took, 0.99), quantile(least, 0.5), quantile(least, 0.99)
 	r.note("the PATCH answered", median(parts["answer"]), "ms")
 	r.note("of the floor: the server's commit", median(parts["server"]), "ms")
 	r.note("of the floor: the bridge's commit", median(parts["bridge"]), "ms")
 	r.note("of the floor: the stream's round trip", median(parts["stream"]), "ms")
-	r.atMost("times the floor", r.Value/r.Floor, 3)
+	r.atMost("times the floor", r.Value/r.Baseline, 3)
 	return r.finish(), nil
 }
 

@@ -27,7 +27,7 @@ func browsed(v *sandbox.Visitor) []string {
 	return []string{"", v.Question, "/form/check", "/checkin", "/people", "/form/share", "/form/rules"}
 }
 
-// Run measures the time of a page, from the request until its last byte. The floor is a static page of the median size. Each guest opens
+// Run measures the time of a page, from the request until its last byte. The baseline is a static page of the median size. Each guest opens
 // the two in turn, so that both meet the same load.
 func (b Pages) Run(ctx context.Context) (_ *Result, err error) {
 	if b.Guests < 1 || b.Rounds < 1 {
@@ -57,11 +57,11 @@ func (b Pages) Run(ctx context.Context) (_ *Result, err error) {
 		}
 		sizes = append(sizes, float64(size))
 	}
-	floor, err := newStatic(bytes.Repeat([]byte("x"), int(median(sizes))))
+	baseline, err := newStatic(bytes.Repeat([]byte("x"), int(median(sizes))))
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, floor.close()) }()
+	defer func() { err = errors.Join(err, baseline.close()) }()
 
 	r := &Result{Name: "pages", Unit: "ms", Rounds: b.Rounds}
 	var took, least, p99s, floorP99s []float64
@@ -72,7 +72,7 @@ func (b Pages) Run(ctx context.Context) (_ *Result, err error) {
 		}
 		pages, static, err := b.browse(ctx, func(ctx context.Context, guest, turn int) (float64, error) {
 			if turn%2 == 1 {
-				return floor.get(ctx)
+				return baseline.get(ctx)
 			}
 			began := time.Now()
 			pages := browsed(visitors[guest])
@@ -89,12 +89,12 @@ func (b Pages) Run(ctx context.Context) (_ *Result, err error) {
 		took, least = append(took, pages...), append(least, static...)
 		p99s, floorP99s = append(p99s, quantile(pages, 0.99)), append(floorP99s, quantile(static, 0.99))
 	}
-	r.Value, r.Floor = median(p99s), median(floorP99s)
-	r.P50, r.P99, r.FloorP50, r.FloorP99 = quantile(took, 0.5), quantile(took, 0.99), quantile(least, 0.5), quantile(least, 0.99)
+	r.Value, r.Baseline = median(p99s), median(floorP99s)
+	r.P50, r.P99, r.BaselineP50, r.BaselineP99 = quantile(took, 0.5), quantile(took, 0.99), quantile(least, 0.5), quantile(least, 0.99)
 	r.note("size of a page", median(sizes), "bytes")
 	r.note("pages per second", float64(len(took))/(b.Span.Seconds()*float64(b.Rounds)), "")
 	r.atMost("milliseconds of a page, p99", r.Value, 50)
-	r.atMost("times the floor", r.Value/r.Floor, 3)
+	r.atMost("times the floor", r.Value/r.Baseline, 3)
 	return r.finish(), nil
 }
 

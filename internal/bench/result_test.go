@@ -85,7 +85,7 @@ func TestChecks(t *testing.T) {
 }
 
 func TestResultIsPrinted(t *testing.T) {
-	r := (&Result{Name: "one", Value: 12.3456, Unit: "ms", Floor: 5, P50: 1.5, P99: 2.5, FloorP50: 0.5, FloorP99: 0.75, Rounds: 3}).finish()
+	r := (&Result{Name: "one", Value: 12.3456, Unit: "ms", Baseline: 5, P50: 1.5, P99: 2.5, BaselineP50: 0.5, BaselineP99: 0.75, Rounds: 3}).finish()
 	r.Cores = 2
 	r.note("bridges", 1234.4, "")
 	var out bytes.Buffer
@@ -98,7 +98,7 @@ func TestResultIsPrinted(t *testing.T) {
 		t.Error(d)
 	}
 	out.Reset()
-	r.Floor, r.Notes = 0, nil
+	r.Baseline, r.Notes = 0, nil
 	r.Write(&out)
 	if d := cmp.Diff("one: 12.346 ms (2 cores shared with the load)\n  p50 1.5 ms, p99 2.5 ms\n", out.String()); d != "" {
 		t.Error(d)
@@ -137,7 +137,7 @@ func whole(t *testing.T, r *Result) {
 			}
 		}
 	}
-	if r.Rounds < 1 || r.Cores < 1 || r.P99 < r.P50 || r.FloorP99 < r.FloorP50 {
+	if r.Rounds < 1 || r.Cores < 1 || r.P99 < r.P50 || r.BaselineP99 < r.BaselineP50 {
 		t.Errorf("not consistent: %s", raw)
 	}
 	for _, c := range r.Checks { // what was rounded may look met where it is not
@@ -148,11 +148,11 @@ func whole(t *testing.T, r *Result) {
 }
 
 func TestResultsOfTheFleet(t *testing.T) {
-	floor := &fleet{kilobytesPerStream: 40, took: []float64{1, 2, 3}, p99: []float64{3, 5, 4}}
+	baseline := &fleet{kilobytesPerStream: 40, took: []float64{1, 2, 3}, p99: []float64{3, 5, 4}}
 	product := &fleet{kilobytesPerStream: 60, took: []float64{2, 4, 6}, p99: []float64{6, 20, 8}}
-	r := Fleet{Bridges: 100, Rounds: 3}.result(floor, product, 2)
+	r := Fleet{Bridges: 100, Rounds: 3}.result(baseline, product, 2)
 	whole(t, r)
-	if r.Ratio != 1.5 || r.P50 != 4 || r.P99 != 8 || r.FloorP99 != 4 {
+	if r.Ratio != 1.5 || r.P50 != 4 || r.P99 != 8 || r.BaselineP99 != 4 {
 		t.Errorf("%+v", r)
 	}
 	want := []Check{
@@ -200,7 +200,7 @@ func TestResultOfADrain(t *testing.T) {
 
 func TestDriveSendsNewReservationsAndChanges(t *testing.T) {
 	for name, stored := range map[string]int{"none stored": 0, "some stored": 10} {
-		d := &drive{stored: stored}
+		d := &changeLoad{stored: stored}
 		var own []int64
 		known := map[string]bool{}
 		changes := 0

@@ -92,8 +92,8 @@ func TestSmallRuns(t *testing.T) {
 			if r.Name != name || r.Value <= 0 || r.P50 <= 0 {
 				t.Errorf("%+v", r)
 			}
-			if floor := name != "converge" && name != "hostel"; floor != (r.Floor > 0) || floor != (r.Ratio > 0) || floor != (r.FloorP50 > 0) {
-				t.Errorf("floor %v, ratio %v, p50 %v", r.Floor, r.Ratio, r.FloorP50)
+			if baseline := name != "converge" && name != "hostel"; baseline != (r.Baseline > 0) || baseline != (r.Ratio > 0) || baseline != (r.BaselineP50 > 0) {
+				t.Errorf("floor %v, ratio %v, p50 %v", r.Baseline, r.Ratio, r.BaselineP50)
 			}
 		})
 	}

@@ -69,7 +69,7 @@ func PersonOf(a rule.Answers) Person {
 		FirstName: a[rule.FirstName], LastName: a[rule.LastName], SecondLastName: a[rule.SecondLastName], Sex: a[rule.Sex], Kinship: a[rule.Kinship],
 		Email: a[rule.Email], Mobile: a[rule.Mobile], BirthDate: a[rule.BirthDate], BirthPlace: a[rule.BirthPlace], BirthCountry: a[rule.BirthCountry],
 		Nationality: a[rule.Nationality], CountryComingFrom: a[rule.ComingFrom],
-		Address: strings.Join(present(a[rule.Street], strings.Join(present(a[rule.Postcode], a[rule.City]), " "), a[rule.Region], a[rule.Country]), ", "),
+		Address: strings.Join(nonEmpty(a[rule.Street], strings.Join(nonEmpty(a[rule.Postcode], a[rule.City]), " "), a[rule.Region], a[rule.Country]), ", "),
 	}
 	if v := a[rule.OtherNationality]; v != "" {
 		p.FurtherNationalities = []string{v}
@@ -104,7 +104,8 @@ func (p *Person) addDocument(a rule.Answers) {
 	p.Document = &details
 }
 
-func present(texts ...string) (out []string) {
+// nonEmpty returns the texts that are not empty.
+func nonEmpty(texts ...string) (out []string) {
 	for _, t := range texts {
 		if t != "" {
 			out = append(out, t)

@@ -44,6 +44,7 @@ func (s *Service) sealErrorText(ctx context.Context, k Key, failure error) ([]by
 	return raw, nil
 }
 
+// openErrorText decrypts the text of a PMS's error.
 func (s *Service) openErrorText(ctx context.Context, stay *ent.Stay, sealed []byte) (words errorText, err error) {
 	if len(sealed) == 0 {
 		return errorText{}, nil

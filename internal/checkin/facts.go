@@ -137,7 +137,7 @@ const (
 	OwingThreshold OwingRule = "threshold" // an amount above the threshold blocks
 )
 
-// Policy says what an amount owed does.
+// Policy says whether an unpaid amount stops the check-in.
 type Policy struct {
 	Owing     OwingRule
 	Threshold int64 // in minor units of the currency that is owed

@@ -21,6 +21,7 @@ func (s *Service) Find(tx *db.Tx, q guest.Search, m guest.Matches) (found guest.
 	return found, nil, s.countFound(tx, Key{PropertyID: q.PropertyID, ReservationID: found.Session.ReservationID}, q.Place)
 }
 
+// countFound counts a find of a stay that is checked in, and notifies staff if there are too many.
 func (s *Service) countFound(tx *db.Tx, k Key, place string) error {
 	times, err := guest.CountFound(tx, s.Keys, k.PropertyID, k.ReservationID)
 	if err != nil || times < foundOften {

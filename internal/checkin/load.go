@@ -62,11 +62,12 @@ func newRecord(party *guest.Party, complete bool) (*record, error) {
 	return r, nil
 }
 
+// policy returns the rule of the property for an unpaid amount.
 func (r *record) policy() Policy {
 	return Policy{Owing: OwingRule(r.Property.OwingPolicy), Threshold: r.Property.OwingThresholdMinor}
 }
 
-// facts returns what decides about the check-in at a moment.
+// facts returns the input of [Next] at a moment: the reservation, the guests, the settings and the answers of the PMS.
 func (r *record) facts(now time.Time) Facts {
 	f := Facts{
 		Now: now,
@@ -95,8 +96,10 @@ func (r *record) facts(now time.Time) Facts {
 	return f
 }
 
+// day returns the date at a moment in the zone of the property.
 func (r *record) day(at time.Time) string { return at.In(r.zone).Format(time.DateOnly) }
 
+// attempt returns the state of the checkIn call to the PMS.
 func (r *record) attempt() Attempt {
 	a := Attempt{
 		Key: r.stay.AttemptKey, State: AttemptState(r.stay.AttemptState), Calls: r.stay.Attempts,

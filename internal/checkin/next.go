@@ -124,6 +124,7 @@ func (f Facts) firstAsk() Step {
 	return s
 }
 
+// nextBeforeCall decides about a check-in for which checkIn has not been called.
 func (f Facts) nextBeforeCall() Step {
 	if f.Answer == nil {
 		return f.firstAsk()

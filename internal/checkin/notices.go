@@ -129,6 +129,7 @@ func (r *record) notice(kind notice.Kind, params message.Params) notice.Notice {
 
 func (r *record) noticeKey(kind notice.Kind) string { return kind.Key(r.stay.ReservationID) }
 
+// params returns the parameters of the texts about this stay.
 func (r *record) params() message.Params { return message.Params{"number": r.reservation.PmsNumber} }
 
 // stopParams returns the parameters of a notice. All are strings, because the notice is mailed too.

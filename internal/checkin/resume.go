@@ -32,6 +32,7 @@ func (s *Service) EvaluateChange(tx *db.Tx, k Key) error {
 	return err
 }
 
+// callIsDue reports whether the next step is a call to the PMS.
 func (v View) callIsDue() bool { return v.Do == DoAsk || v.Do == DoCall }
 
 // Resume evaluates a check-in without the guest, and makes the call that is due.

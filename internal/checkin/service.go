@@ -55,6 +55,7 @@ func (v View) NextAsk() time.Time {
 // Row is what is stored about a check-in. Its id is empty if nothing is.
 type Row = ent.Stay
 
+// view returns the check-in with the decision about it at a moment.
 func (r *record) view(now time.Time) View {
 	f := r.facts(now)
 	return View{Step: Next(f), Facts: f, Row: r.stay, People: r.Party, record: r}
@@ -119,6 +120,7 @@ func (r *record) begin(origin string, now time.Time) {
 	r.forgetAttempt()
 }
 
+// forgetAttempt removes everything that is stored about the checkIn call, so that a new check-in begins with a new key.
 func (r *record) forgetAttempt() {
 	r.stay.AttemptKey, r.stay.AttemptSession, r.stay.AttemptState, r.stay.Attempts, r.stay.Refusal = "", "", "", 0, schema.StatusAnswer{}
 	r.stay.AttemptAt, r.stay.AcceptedAt, r.stay.AttemptBody = nil, nil, nil
@@ -146,6 +148,7 @@ func (s *Service) AskAgain(ctx context.Context, a actor.Actor) (View, error) {
 	return s.inTurn(ctx, k, a, func() (View, error) { return s.askAgain(ctx, k, a) })
 }
 
+// askAgain is AskAgain without the wait for other calls about the same stay.
 func (s *Service) askAgain(ctx context.Context, k Key, by actor.Actor) (View, error) {
 	v, err := s.Read(ctx, k)
 	switch {
@@ -184,10 +187,12 @@ func (s *Service) Complete(ctx context.Context, a actor.Actor) (View, error) {
 	return s.complete(context.WithoutCancel(ctx), k, a)
 }
 
+// complete is Complete without the wait for the start of the stay.
 func (s *Service) complete(ctx context.Context, k Key, a actor.Actor) (View, error) {
 	return s.inTurn(ctx, k, a, func() (View, error) { return s.completeInTurn(ctx, k, a) })
 }
 
+// completeInTurn asks the PMS, and then to check the guest in. No other call about the same stay runs meanwhile.
 func (s *Service) completeInTurn(ctx context.Context, k Key, a actor.Actor) (View, error) {
 	v, err := s.Read(ctx, k)
 	switch {

@@ -26,6 +26,7 @@ func (s *Service) write(ctx context.Context, k Key, change func(r *record, now t
 	})
 }
 
+// writeTx is write for a change that also needs the transaction.
 func (s *Service) writeTx(ctx context.Context, k Key, change func(tx *db.Tx, r *record) error) (v View, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		v, err = s.applyChange(tx, k, change)
@@ -34,6 +35,7 @@ func (s *Service) writeTx(ctx context.Context, k Key, change func(tx *db.Tx, r *
 	return v, err
 }
 
+// applyChange changes a check-in inside a transaction, decides about it again and stores the result.
 func (s *Service) applyChange(tx *db.Tx, k Key, change func(tx *db.Tx, r *record) error) (View, error) {
 	r, err := s.loadForChange(tx, k)
 	if err != nil {

@@ -83,6 +83,7 @@ func (t *turns) join(reservationID string) *turn {
 	return own
 }
 
+// leave gives back a turn that join returned.
 func (t *turns) leave(reservationID string, own *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -122,6 +122,7 @@ func loadTallies(tx *db.Tx, propertyID string, counters []counter) error {
 	return nil
 }
 
+// waitOfCounters returns how long a search must wait because of earlier failures.
 func waitOfCounters(counters []counter, now time.Time) time.Duration {
 	tallies := make([]tally, len(counters))
 	for i, c := range counters {
@@ -158,6 +159,7 @@ func (q Search) refund(tx *db.Tx, counters []counter) error {
 	return storeTallies(tx, q.PropertyID, slices.DeleteFunc(counters[:2:2], func(c counter) bool { return c.began.IsZero() }))
 }
 
+// storeTallies stores the counts of failed searches.
 func storeTallies(tx *db.Tx, propertyID string, counters []counter) error {
 	insert := entsql.Insert(entattempts.Table).
 		Columns(entattempts.FieldID, entattempts.FieldPropertyID, entattempts.FieldBeganAt, entattempts.FieldLastAt, entattempts.FieldCount).

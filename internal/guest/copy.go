@@ -57,7 +57,7 @@ func RegisteredForm(view *db.Tx, keys *keyring.Ring, g *Row) (*Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the official form of a guest: %w", err)
 	}
-	e, err := openEntry(view, keys, row)
+	e, err := decryptEntry(view, keys, row)
 	return &e, err
 }
 

@@ -87,6 +87,7 @@ func EndDevice(tx *db.Tx, propertyID, reservationID, sessionID string) error {
 	return endDevice(tx, propertyID, guestsession.ReservationID(reservationID), guestsession.ID(sessionID))
 }
 
+// endDevice ends the sessions that match, which are those of one device.
 func endDevice(tx *db.Tx, propertyID string, which ...predicate.GuestSession) error {
 	found, err := tx.GuestSession.Query().Where(active(tx, propertyID, which)...).Exist(tx.Context())
 	if err != nil {

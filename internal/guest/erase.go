@@ -132,6 +132,7 @@ func nameNoPhones(tx *db.Tx, propertyID, guestID string) error {
 	return nil
 }
 
+// rows returns the stored rows of all guests of the party.
 func (p *Party) rows() []*ent.Guest {
 	rows := make([]*ent.Guest, len(p.Members))
 	for i, m := range p.Members {

@@ -135,6 +135,7 @@ func (e Erasure) Receipt(keys *keyring.Ring) string {
 	return receiptOf(keys, e.Row.ID)
 }
 
+// receiptOf returns the secret with which a person reads how far an erasure is.
 func receiptOf(keys *keyring.Ring, erasureID string) string {
 	return keys.DeriveToken(keyring.Receipt, erasureID)
 }
@@ -259,6 +260,7 @@ func RequestErasureFor(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID,
 	return p.erasure(row, guestID, tx.Now()), nil
 }
 
+// hasCompanion reports whether a guest is a companion of the party.
 func (p *Party) hasCompanion(guestID string) bool {
 	for _, m := range p.Members {
 		if m.Row.ID == guestID {

@@ -133,6 +133,7 @@ func Find(tx *db.Tx, keys *keyring.Ring, q Search, m Matches) (found Found, refu
 	return Found{Choices: m.choices}, nil, nil
 }
 
+// begin creates the session of the guest whose reservation was found.
 func (q Search) begin(tx *db.Tx, keys *keyring.Ring, row *ent.Reservation) (Session, error) {
 	if _, err := ensureParty(tx, row); err != nil {
 		return Session{}, err
@@ -182,6 +183,7 @@ func initials(b reservation.Booker) string {
 	return strings.TrimSpace(strings.Join(out, " "))
 }
 
+// initial returns the first letter of a name in upper case with a full stop, or "".
 func initial(name string) string {
 	first, _ := utf8.DecodeRuneInString(strings.TrimSpace(name))
 	if first == utf8.RuneError {

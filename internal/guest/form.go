@@ -187,7 +187,8 @@ func (f Form) checkKept(m Member) error {
 	return nil
 }
 
-// dropUnasked removes empty answers, and answers that a changed answer made needless: a closed list must not hold them.
+// dropUnasked removes empty answers, and answers to questions that are not asked any more after another answer changed. Some laws forbid to
+// store more than they ask.
 func dropUnasked(m Member, asks []rule.Ask) {
 	for field, value := range m.Answers {
 		if value == "" || !slices.ContainsFunc(asks, func(a rule.Ask) bool { return a.Field == field }) {
@@ -201,6 +202,7 @@ func dropUnasked(m Member, asks []rule.Ask) {
 
 func answerPath(f rule.Field) string { return "answers." + string(f) }
 
+// hasField reports whether a list of errors contains one of a field.
 func hasField(wrong []fault.Field, f rule.Field) bool {
 	return slices.ContainsFunc(wrong, func(w fault.Field) bool { return w.Path == answerPath(f) })
 }

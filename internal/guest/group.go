@@ -67,6 +67,7 @@ func mayReadGroup(a actor.Actor) bool {
 	return a.Kind == actor.Guest && a.GuestID == "" && a.Origin == OriginMail
 }
 
+// bookingOf returns the group of a reservation and its booker, by which other reservations of the same booking are found.
 func bookingOf(view *db.Tx, keys *keyring.Ring, r *ent.Reservation) (booking, error) {
 	b := booking{PropertyID: r.PropertyID, IntegrationID: r.IntegrationID, Shown: r.State != string(access.Canceled) && r.ErasedAt == nil}
 	if r.PmsGroupID != nil {

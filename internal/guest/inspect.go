@@ -90,7 +90,7 @@ func ReadRegister(tx *db.Tx, keys *keyring.Ring, propertyID string, r RegisterRa
 
 // registerKeys returns the places of the entries of a page and of one more, in order.
 func registerKeys(view *db.Tx, propertyID string, r RegisterRange) ([]registerKey, error) {
-	all, err := openKeys(view, propertyID, r)
+	all, err := listOpenKeys(view, propertyID, r)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,8 @@ func registerKeys(view *db.Tx, propertyID string, r RegisterRange) ([]registerKe
 	return all, nil
 }
 
-func openKeys(view *db.Tx, propertyID string, r RegisterRange) ([]registerKey, error) {
+// listOpenKeys returns the places of the entries whose forms are not closed, in a range of arrival days.
+func listOpenKeys(view *db.Tx, propertyID string, r RegisterRange) ([]registerKey, error) {
 	prop, err := property.Get(view, propertyID)
 	if err != nil {
 		return nil, err
@@ -145,7 +146,7 @@ func openKeys(view *db.Tx, propertyID string, r RegisterRange) ([]registerKey, e
 // readEntry returns an entry, and false if the law asks nothing of the guest.
 func readEntry(view *db.Tx, keys *keyring.Ring, propertyID string, k registerKey, parties map[string]*Party) (Entry, bool, error) {
 	if k.closed != nil {
-		e, err := openEntry(view, keys, k.closed)
+		e, err := decryptEntry(view, keys, k.closed)
 		return e, true, err
 	}
 	p := parties[k.reservationID]
@@ -160,11 +161,11 @@ func readEntry(view *db.Tx, keys *keyring.Ring, propertyID string, k registerKey
 	if i < 0 {
 		return Entry{}, false, nil
 	}
-	return p.openEntry(p.Members[i])
+	return p.entryOfOpenForm(p.Members[i])
 }
 
-// openEntry returns the entry of a guest whose form is not closed.
-func (p *Party) openEntry(m Member) (Entry, bool, error) {
+// entryOfOpenForm returns the register entry of a guest whose form is not closed.
+func (p *Party) entryOfOpenForm(m Member) (Entry, bool, error) {
 	law := p.Rules.Rule
 	if found, ok := rule.Find(m.Row.Law); ok && m.Row.Law != "" {
 		law = found
@@ -186,8 +187,8 @@ func (p *Party) openEntry(m Member) (Entry, bool, error) {
 	return e, true, e.sign(m.signature)
 }
 
-// openEntry returns the entry of a closed form.
-func openEntry(view *db.Tx, keys *keyring.Ring, row *ent.RegisterEntry) (Entry, error) {
+// decryptEntry returns the register entry of a closed form.
+func decryptEntry(view *db.Tx, keys *keyring.Ring, row *ent.RegisterEntry) (Entry, error) {
 	raw, err := keys.Open(view.Context(), row.PropertyID, registerPurpose(row.ID), row.Form)
 	var form registerForm
 	if err = errors.Join(err, json.Unmarshal(raw, &form)); err != nil {

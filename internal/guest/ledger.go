@@ -29,8 +29,8 @@ type Disclosed struct {
 	Groups  []rule.Group
 }
 
-// RecordDisclosures stores what a call of the reservation's integration contains, before the call: a call without an answer may have
-// arrived. A repeated call with the same groups is recorded once.
+// RecordDisclosures records which data of which guests a call gives to the PMS, and why. It runs before the call, because a call without an
+// answer may have arrived. A repeated call with the same groups of data is recorded once.
 func RecordDisclosures(tx *db.Tx, reserved *ent.Reservation, why, call string, all []Disclosed) error {
 	if len(all) == 0 {
 		return nil

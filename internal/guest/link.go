@@ -166,7 +166,7 @@ func RenewLink(tx *db.Tx, keys *keyring.Ring, secret string) (*Renewal, error) {
 	if err != nil {
 		return nil, err
 	}
-	address, err := l.address(tx, keys)
+	address, err := l.mailedAddress(tx, keys)
 	if err != nil || address == "" {
 		return nil, err
 	}
@@ -178,9 +178,9 @@ func RenewLink(tx *db.Tx, keys *keyring.Ring, secret string) (*Renewal, error) {
 	return &Renewal{l.Row.PropertyID, l.Row.ReservationID, l.Row.GuestID, address, l.Row.ID}, nil
 }
 
-// address returns the address to which a link was mailed, if it is still one of the guest's, or "".
-func (l Link) address(tx *db.Tx, keys *keyring.Ring) (string, error) {
-	known, err := l.addresses(tx, keys)
+// mailedAddress returns the mail address to which a link was mailed, if it is still one of the guest's, or "".
+func (l Link) mailedAddress(tx *db.Tx, keys *keyring.Ring) (string, error) {
+	known, err := l.presentAddresses(tx, keys)
 	if err != nil {
 		return "", err
 	}
@@ -192,8 +192,8 @@ func (l Link) address(tx *db.Tx, keys *keyring.Ring) (string, error) {
 	return "", nil
 }
 
-// addresses returns the present addresses of the guest whom a link is for. A mail with a code may have gone to one that the guest gave.
-func (l Link) addresses(tx *db.Tx, keys *keyring.Ring) ([]string, error) {
+// presentAddresses returns the present mail addresses of the guest whom a link is for. A mail with a code may have gone to one that the guest gave.
+func (l Link) presentAddresses(tx *db.Tx, keys *keyring.Ring) ([]string, error) {
 	if l.Row.GuestID == "" {
 		booker, err := reservation.Service{Keys: keys}.Booker(tx.Context(), l.Reservation)
 		if err != nil {

@@ -65,6 +65,7 @@ func (p *Party) GivenAddresses() (all []string) {
 	return all
 }
 
+// givenAddresses returns the mail addresses that a guest gave, with the session in which each was given.
 func givenAddresses(p person) (all []mailTo) {
 	if p.MailTo != nil {
 		all = append(all, *p.MailTo)
@@ -93,7 +94,7 @@ func TrustedAddresses(view *db.Tx, keys *keyring.Ring, propertyID, reservationID
 	return trustedAddresses(view, propertyID, stay, answered)
 }
 
-// TrustedAddresses is the function of the same name for a party that is loaded.
+// TrustedAddresses returns the addresses that the party's main guest gave and to which a code may be mailed: see the function [TrustedAddresses].
 func (p *Party) TrustedAddresses(view *db.Tx) ([]string, error) {
 	if len(p.Members) == 0 || p.Members[0].Row.Role != Main {
 		return nil, nil
@@ -101,6 +102,7 @@ func (p *Party) TrustedAddresses(view *db.Tx) ([]string, error) {
 	return trustedAddresses(view, p.Reservation.PropertyID, p.Stay, p.Members[0].person())
 }
 
+// trustedAddresses returns those of the given addresses to which a code may be mailed.
 func trustedAddresses(view *db.Tx, propertyID string, stay *ent.Stay, answered person) ([]string, error) {
 	var all []string
 	for _, given := range givenAddresses(answered) {

@@ -95,17 +95,18 @@ func (q Search) matches(tx *db.Tx, keys *keyring.Ring, rows []*ent.Reservation) 
 	if err := q.compareDecoys(ctx, keys, workUnit-work%workUnit, func(last string) { compare("", last, "") }); err != nil {
 		return nil, 0, err
 	}
-	meaningless := q.isMeaningless(rows, bookers)
+	placeholder := q.isPlaceholder(rows, bookers)
 	for i, row := range rows {
-		if same[row.ID] && !(meaningless && q.isOnlyOfChannel(row)) {
+		if same[row.ID] && !(placeholder && q.isOnlyOfChannel(row)) {
 			out = append(out, match{row, bookers[i]})
 		}
 	}
 	return out, work, nil
 }
 
-// isMeaningless reports whether too many different bookers have the typed number as the number of a channel.
-func (q Search) isMeaningless(rows []*ent.Reservation, bookers []reservation.Booker) bool {
+// isPlaceholder reports whether the typed number is one that a channel gives to many bookings, such as 0: too many different bookers have it
+// as the number of their channel.
+func (q Search) isPlaceholder(rows []*ent.Reservation, bookers []reservation.Booker) bool {
 	names := map[string]bool{}
 	for i, row := range rows {
 		if q.isOnlyOfChannel(row) {

@@ -105,6 +105,7 @@ func partyOf(view *db.Tx, keys *keyring.Ring, reserved *ent.Reservation, stay *e
 	return newParty(view, keys, house, settings, reserved, stay, guests)
 }
 
+// newParty decrypts the answers of the guests, and finds which are missing.
 func newParty(view *db.Tx, keys *keyring.Ring, house *ent.Property, settings *Settings, reserved *ent.Reservation, stay *ent.Stay, guests []*ent.Guest) (*Party, error) {
 	zone, err := clock.Zone(house.TimeZone)
 	if err != nil {
@@ -125,6 +126,7 @@ func newParty(view *db.Tx, keys *keyring.Ring, house *ent.Property, settings *Se
 	return p, nil
 }
 
+// newMember returns a guest of the party with the answers that are missing.
 func (p *Party) newMember(g *ent.Guest, answered person) Member {
 	m := Member{Row: g, Answers: answered.Answers, by: answered.By, own: answered.Own, mailed: answered.Mailed, invitedTo: answered.InvitedTo, mailTo: answered.MailTo, signature: answered.Signature}
 	p.findMissing(&m)
@@ -150,10 +152,12 @@ func (p *Party) fillsIn(m Member) bool {
 	return true
 }
 
+// ruleGuest converts a guest for package rule.
 func ruleGuest(m Member) rule.Guest {
 	return rule.Guest{Main: m.Row.Role == Main, Child: m.Row.Child, Answers: m.Answers}
 }
 
+// ruleParty converts the party for package rule.
 func (p *Party) ruleParty() rule.Party {
 	party := rule.Party{Arrival: p.arrival, Size: p.Adults + p.Children}
 	if len(p.Members) > 0 {

@@ -37,6 +37,7 @@ var withheldTexts = map[Withheld]string{
 // MetaWithheld is the key of a fault's Meta that has the [Withheld] reason.
 const MetaWithheld = "withheld"
 
+// err returns the error of a withheld PIN, with the reason in its Meta.
 func (w Withheld) err() error {
 	return fault.New(fault.Precondition, fault.PINNotShown, "%s", withheldTexts[w]).Put(MetaWithheld, string(w))
 }
@@ -71,6 +72,7 @@ func (p *Party) PINWithheld(view *db.Tx, a actor.Actor) (Withheld, error) {
 	return withheldNow(view, a, p.Reservation.State, p.Stay)
 }
 
+// withheldNow returns why a session does not get a PIN, or NotWithheld. It loads whether the session was shown the PIN before.
 func withheldNow(view *db.Tx, a actor.Actor, state string, stay *ent.Stay) (Withheld, error) {
 	shown := false
 	if a.Origin != OriginMail && a.Origin != OriginDoor {

@@ -73,6 +73,7 @@ func DeleteUnusedProfiles(tx *db.Tx, before time.Time, limit int) (int, error) {
 	return len(ids), nil
 }
 
+// openProfile decrypts the answers in the profile of a guest who comes again.
 func openProfile(ctx context.Context, keys *keyring.Ring, kept *ent.GuestProfile) (answers rule.Answers, err error) {
 	raw, err := keys.Open(ctx, kept.PropertyID, profilePurpose(kept.ID), kept.Person)
 	if err == nil {

@@ -97,7 +97,7 @@ func (p *Party) officialForms() []officialForm {
 func (p *Party) officialForm(m Member, found *rule.Rule) officialForm {
 	settings := rule.Settings{Rule: found}
 	return officialForm{
-		guest: m, law: found.On(p.arrival), asks: rule.Fields(settings, ruleGuest(m), p.ruleParty()), answers: rule.Official(settings, ruleGuest(m), p.ruleParty()),
+		guest: m, law: found.On(p.arrival), asks: rule.Fields(settings, ruleGuest(m), p.ruleParty()), answers: rule.OfficialAnswers(settings, ruleGuest(m), p.ruleParty()),
 	}
 }
 

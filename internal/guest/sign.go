@@ -77,7 +77,7 @@ func (p *Party) signedAnswers(m Member) rule.Answers {
 	if p.Rules.Rule == &rule.Rules[0] {
 		return m.Answers.WithoutNone()
 	}
-	return rule.Official(p.Rules, ruleGuest(m), p.ruleParty())
+	return rule.OfficialAnswers(p.Rules, ruleGuest(m), p.ruleParty())
 }
 
 // version identifies the answers that a guest signs. It is a keyed hash, so that it does not betray the answers to guesses.
@@ -120,6 +120,7 @@ func (p *Party) Signature(f Form, now time.Time) (Signature, error) {
 	return s, nil
 }
 
+// signatureState returns whether the guests of a form have to sign, may sign now, or have signed.
 func (p *Party) signatureState(f Form, now time.Time) SignatureState {
 	m := f.Member
 	switch {

@@ -105,6 +105,7 @@ type partyChange struct {
 	remove                 []*ent.Guest
 }
 
+// isEmpty reports whether the stored guests fit the party already.
 func (c partyChange) isEmpty() bool {
 	return !c.addMain && c.addAdults+c.addChildren == 0 && len(c.remove) == 0
 }
@@ -120,7 +121,7 @@ func changeParty(guests []*ent.Guest, adults, children int) partyChange {
 	var has [2][]*ent.Guest
 	for _, g := range guests {
 		if g.Role == Companion {
-			has[index(g.Child)] = append(has[index(g.Child)], g)
+			has[indexOfAge(g.Child)] = append(has[indexOfAge(g.Child)], g)
 		}
 	}
 	for i, wanted := range [2]int{adultCompanions, childCompanions} {
@@ -137,7 +138,8 @@ func changeParty(guests []*ent.Guest, adults, children int) partyChange {
 	return c
 }
 
-func index(child bool) int {
+// indexOfAge returns the index of the adult companions, or that of the children, in a list of both.
+func indexOfAge(child bool) int {
 	if child {
 		return 1
 	}

@@ -242,6 +242,8 @@ type Node struct {
 	Reaches func() bool // Reaches reports whether other nodes can be reached now; nil means that they can
 }
 
+// is reports whether this process is the node with a name.
 func (n Node) is(name string) bool { return n.Name == name && name != "" }
 
+// canReach reports whether a message can be sent to the node with a name now.
 func (n Node) canReach(name string) bool { return n.Name == name || n.Reaches == nil || n.Reaches() }

@@ -65,6 +65,7 @@ func (s *Session) desiredSlot(row *ent.Slot) DesiredSlot {
 	}
 }
 
+// markSent records in a row's state that its code is sent to the bridge of the session.
 func (s *Session) markSent(row *ent.Slot) (slot.ServerSlot, slot.Desired) {
 	return slot.MarkSent(slot.ServerSlot{
 		Desired: slot.Desired{Intent: intentOf(row)}, Observed: observedOf(row), SentTo: row.Claimant, SentToOther: row.Inherited,
@@ -151,6 +152,7 @@ func UnreportedLocks(tx *db.Tx, s *Session, lockIDs []string) ([]string, error) 
 	return out, nil
 }
 
+// intentOf returns whether a slot should hold a code.
 func intentOf(s *ent.Slot) slot.Intent {
 	if s.Present {
 		return slot.Present

@@ -230,6 +230,7 @@ func sameReadings(a, b Status) bool {
 	return reflect.DeepEqual(a, b)
 }
 
+// roughlyEqual reports whether two times differ by less than statusEpsilon.
 func roughlyEqual(a, b *time.Time) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -248,6 +249,7 @@ func limitCapabilities(c slot.Capabilities) slot.Capabilities {
 	return c
 }
 
+// limitRules drops rules that are too long or too many.
 func limitRules(rules []string) []string {
 	var out []string
 	for _, r := range rules {
@@ -263,6 +265,7 @@ func newLockEvent(lk *ent.Lock, kind event.Kind, body map[string]any) event.Even
 	return newDoorEvent(doorOfLock(lk), kind, body)
 }
 
+// newDoorEvent returns an event at the door that a lock is on.
 func newDoorEvent(lk doorOf, kind event.Kind, body map[string]any) event.Event {
 	body["lockId"] = lk.lockID
 	if lk.doorID != nil {

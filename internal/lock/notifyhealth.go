@@ -15,6 +15,7 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
+// linkOf returns the state of a connection from its stored times, which may be nil.
 func linkOf(lost, restored, notified *time.Time) LinkState {
 	return LinkState{valueOrZero(lost), valueOrZero(restored), valueOrZero(notified)}
 }

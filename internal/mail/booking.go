@@ -24,7 +24,7 @@ type Listing struct {
 	Rooms []string
 }
 
-// Decision is what a booking needs now. Every list names rooms.
+// Decision says what must be done for a booking now. Each list contains ids of reservations.
 type Decision struct {
 	Mails     []Listing
 	Moved     []string // the links and sessions of the former address end
@@ -51,7 +51,7 @@ func Decide(rooms []Room, grouped bool, when Schedule, now time.Time) Decision {
 	var d Decision
 	complete := now
 	if grouped {
-		complete = completeAt(rooms, when, now)
+		complete = groupQuietAt(rooms, when, now)
 	}
 	due := map[Due]map[string]bool{DueInvitation: {}, DueReminder: {}} // the addresses with a mail that may be sent now
 	current, kinds := make([]Room, len(rooms)), make([]Due, len(rooms))
@@ -86,8 +86,8 @@ func Decide(rooms []Room, grouped bool, when Schedule, now time.Time) Decision {
 	return d
 }
 
-// completeAt returns when a group counts as complete.
-func completeAt(rooms []Room, when Schedule, now time.Time) (at time.Time) {
+// groupQuietAt returns when the rooms of a group have been unchanged for quietTime, so that the PMS has probably sent all of them.
+func groupQuietAt(rooms []Room, when Schedule, now time.Time) (at time.Time) {
 	quiet := quietTime
 	if slices.ContainsFunc(rooms, func(r Room) bool { return r.mayBeInvited(when, now) && !now.Before(daysBefore(r.From, 0, when.Zone)) }) {
 		quiet = quietToday

@@ -184,6 +184,7 @@ func (s *demo) checkInGuests(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
+// awaitVerified waits until the locks confirm the PINs of all guests, and keeps these PINs for later steps.
 func (s *demo) awaitVerified(ctx context.Context) ([]string, error) {
 	n := 0
 	for _, id := range []string{ada, grace, edsger} {

@@ -93,6 +93,7 @@ func (s *demo) checkOutGuests(ctx context.Context) ([]string, error) {
 	return []string{"every lock has confirmed the removal: removed"}, nil
 }
 
+// typeOldPINs types the PINs of guests who have checked out, which must not open.
 func (s *demo) typeOldPINs(ctx context.Context) ([]string, error) {
 	return s.typeAll(ctx,
 		attempt{"Ada", ada, FrontDoor, false}, attempt{"Ada", ada, "Room 102", false},
@@ -139,6 +140,7 @@ func (s *demo) callOK(ctx context.Context, method, path string, body any) (Answe
 	return a, err
 }
 
+// pushOK sends changed fields of a reservation to the service, as its PMS, and returns an error unless the service accepts them.
 func (s *demo) pushOK(ctx context.Context, id string, fields map[string]any) (Answer, error) {
 	a, err := s.PMS.Push(ctx, id, fields)
 	if err == nil && a.Status != 200 {
@@ -147,11 +149,13 @@ func (s *demo) pushOK(ctx context.Context, id string, fields map[string]any) (An
 	return a, err
 }
 
+// accessPlan returns the access plan in the answer about a reservation.
 func accessPlan(a Answer) map[string]any {
 	p, _ := a.Data()["access"].(map[string]any)
 	return p
 }
 
+// objectsIn returns the objects of a list in a JSON object.
 func objectsIn(m map[string]any, name string) []map[string]any {
 	list, _ := m[name].([]any)
 	out := make([]map[string]any, 0, len(list))
@@ -163,6 +167,7 @@ func objectsIn(m map[string]any, name string) []map[string]any {
 	return out
 }
 
+// stringIn returns a text in a JSON object, or "".
 func stringIn(m map[string]any, name string) string {
 	s, _ := m[name].(string)
 	return s

@@ -107,7 +107,7 @@ func (s *demo) openBySmartKey(ctx context.Context) ([]string, error) {
 	return nil, fmt.Errorf("the SmartKey does not open %s", alanRoom)
 }
 
-// smartKeyLink asks the page of the code for a link, as its script does.
+// smartKeyLink requests the link that adds a SmartKey to a phone, as the script of the page with the PIN does.
 func (s *demo) smartKeyLink(ctx context.Context) (string, error) {
 	if err := s.phone.open(ctx, s.home+"/key"); err != nil {
 		return "", err

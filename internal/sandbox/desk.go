@@ -42,6 +42,7 @@ type desk struct {
 	checkIns map[string]int            // checkIns counts the effects of checkIn per reservation
 }
 
+// newDesk returns the state of a front desk without reservations.
 func newDesk() desk {
 	return desk{conducts: map[string]Conduct{}, keys: map[string]string{}, shared: map[string]map[string]any{}, checkIns: map[string]int{}}
 }

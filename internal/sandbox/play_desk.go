@@ -78,6 +78,7 @@ func viewBooking(b Booking, open bool) bookingView {
 	return v
 }
 
+// actsFor returns the buttons that change a reservation in a state.
 func actsFor(state string, unpaid, ready bool) (out []act) {
 	switch state {
 	case "confirmed":

@@ -75,6 +75,7 @@ func (run *checkInRun) evaluateDue(ctx context.Context) error {
 	return nil
 }
 
+// evaluate stores what follows from the facts of a check-in, and begins the call that is due.
 func (run *checkInRun) evaluate(ctx context.Context, k checkin.Key) {
 	if ctx.Err() != nil {
 		return
@@ -86,6 +87,7 @@ func (run *checkInRun) evaluate(ctx context.Context, k checkin.Key) {
 	}
 }
 
+// isCalling reports whether a call of a check-in runs or waits.
 func (run *checkInRun) isCalling(k checkin.Key) bool {
 	run.mu.Lock()
 	defer run.mu.Unlock()

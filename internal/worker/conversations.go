@@ -18,11 +18,12 @@ type Conversations struct {
 
 // Notify wakes the watchers of a conversation: see [conversation.Changed]. It does not block.
 func (c Conversations) Notify(key string) {
-	c.wake(key)
+	c.wakeWatchers(key)
 	_ = c.Bus.Publish(conversationsSubject, []byte(key))
 }
 
-func (c Conversations) wake(key string) {
+// wakeWatchers wakes this node's watchers of the conversation that a key of the bus names.
+func (c Conversations) wakeWatchers(key string) {
 	if k, ok := conversation.ParseTopic(key); ok {
 		c.Feed.Wake(k)
 	}
@@ -30,7 +31,7 @@ func (c Conversations) wake(key string) {
 
 // Run wakes this node's watchers of a conversation whenever another node announces on the bus that the conversation changed, until ctx ends.
 func (c Conversations) Run(ctx context.Context) error {
-	stop, err := c.Bus.Subscribe(conversationsSubject, func(m bus.Message) { c.wake(string(m.Payload)) })
+	stop, err := c.Bus.Subscribe(conversationsSubject, func(m bus.Message) { c.wakeWatchers(string(m.Payload)) })
 	if err != nil {
 		return err
 	}

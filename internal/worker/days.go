@@ -39,6 +39,7 @@ func (w *daysJob) Work(ctx context.Context, job *river.Job[jobs.CompleteDays]) e
 // daysBatch bounds the reservations of one transaction.
 const daysBatch = 100
 
+// completeAll computes the times of all stays of a property whose dates the PMS gave as days.
 func (d Days) completeAll(ctx context.Context, propertyID string) error {
 	for after := ""; ; {
 		ids, err := reservation.ListByDays(d.DB.View(ctx), propertyID, after, daysBatch)

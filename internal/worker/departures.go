@@ -32,6 +32,7 @@ func (m Mails) Departures() Sweep {
 	}}
 }
 
+// remindDepartures orders the mails to guests who leave soon and must still complete the official form of a law.
 func (m Mails) remindDepartures(ctx context.Context, d *db.DB, law string) (failed error) {
 	for after := ""; ctx.Err() == nil; {
 		now := d.View(ctx).Now()

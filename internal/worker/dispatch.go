@@ -285,6 +285,8 @@ func (x *Dispatcher) deliverPage(ctx context.Context, d *db.DB, s Subscriber, p 
 	return nil
 }
 
+// applyBySubject delivers the events of a page to a subscriber, each subject in a savepoint of its own, and returns the subjects that
+// failed.
 func (x *Dispatcher) applyBySubject(tx *db.Tx, s Subscriber, p page) (failures []event.Failure) {
 	wait := backoff(p.cursor.Attempts+1, x.options.MinBackoff, x.options.MaxBackoff)
 	for _, group := range bySubject(p.due) {
@@ -316,6 +318,7 @@ func (p page) store(tx *db.Tx, failures []event.Failure) error {
 	return event.Move(tx, p.cursor, p.end)
 }
 
+// bySubject groups events by subject, and keeps the order within each.
 func bySubject(events []*ent.Event) [][]*ent.Event {
 	at := make(map[string]int)
 	var groups [][]*ent.Event

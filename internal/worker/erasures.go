@@ -35,6 +35,7 @@ func (e Erasures) Sweep() Sweep {
 	return Sweep{Name: "erasures", Every: cmp.Or(e.Every, time.Minute), Run: e.run}
 }
 
+// run makes the erasures that were requested.
 func (e Erasures) run(ctx context.Context, d *db.DB) (failed error) {
 	e.DB = d
 	erased := 0
@@ -171,6 +172,7 @@ func (e Erasures) unlistUnsent(tx *db.Tx, row *guest.ErasureRow) error {
 	return nil
 }
 
+// lateKey identifies the notice about a late erasure.
 func lateKey(row *guest.ErasureRow) string { return notice.ErasureLate.Key(row.ID) }
 
 // notifyLate notifies staff of an erasure that is not done and nearly late.

@@ -203,6 +203,7 @@ func (v Invitations) evaluate(ctx context.Context, d *db.DB, row *ent.Invitation
 	})
 }
 
+// rowsOf returns how many rows a statement changed.
 func rowsOf(result sql.Result, err error) (int64, error) {
 	if err != nil {
 		return 0, err

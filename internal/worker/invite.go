@@ -69,6 +69,7 @@ func (v Invitations) loadBooking(tx *db.Tx, stay *ent.Reservation) (b booking, e
 	return b, nil
 }
 
+// scheduleOf returns on which days before the arrival a property mails invitations and reminders.
 func scheduleOf(tx *db.Tx, propertyID string) (mail.Schedule, error) {
 	house, err := property.Get(tx, propertyID)
 	if err != nil {
@@ -94,6 +95,7 @@ func bookerAddress(tx *db.Tx, reservations reservation.Service, stay *ent.Reserv
 	return strings.ToLower(strings.TrimSpace(*b.Email)), nil
 }
 
+// addressMAC returns the keyed hash of a mail address, or nil for none.
 func addressMAC(keys *keyring.Ring, propertyID, address string) []byte {
 	if address == "" {
 		return nil
@@ -105,6 +107,7 @@ func addressMAC(keys *keyring.Ring, propertyID, address string) []byte {
 // gets a mail of its own.
 const maxGroup = 5000
 
+// groupOf returns the PMS's id of a reservation's group, or "".
 func groupOf(stay *ent.Reservation) string {
 	if stay.PmsGroupID == nil {
 		return ""

@@ -108,19 +108,20 @@ func (m Mails) GuestAddress(tx *db.Tx, row *ent.Reservation) (string, error) {
 	return m.guestAddress(tx, row, func() ([]string, error) { return guest.TrustedAddresses(tx, m.Keys, row.PropertyID, row.ID) })
 }
 
+// guestAddress is GuestAddress with a function that loads the addresses that the guest gave, which is called only if they are needed.
 func (m Mails) guestAddress(tx *db.Tx, row *ent.Reservation, trusted func() ([]string, error)) (string, error) {
 	booked, err := bookerAddress(tx, m.Reservations, row)
 	if err != nil {
 		return "", err
 	}
-	if working, err := m.working(tx, row.PropertyID, booked); err != nil || working != "" {
+	if working, err := m.firstWorking(tx, row.PropertyID, booked); err != nil || working != "" {
 		return working, err
 	}
 	given, err := trusted()
 	if err != nil {
 		return "", err
 	}
-	if working, err := m.working(tx, row.PropertyID, given...); err != nil || working != "" {
+	if working, err := m.firstWorking(tx, row.PropertyID, given...); err != nil || working != "" {
 		return working, err
 	}
 	all := append([]string{booked}, given...)
@@ -130,7 +131,8 @@ func (m Mails) guestAddress(tx *db.Tx, row *ent.Reservation, trusted func() ([]s
 	return "", nil
 }
 
-func (m Mails) working(view *db.Tx, propertyID string, addresses ...string) (string, error) {
+// firstWorking returns the first address that reaches the guest and to which mails have not bounced, or "".
+func (m Mails) firstWorking(view *db.Tx, propertyID string, addresses ...string) (string, error) {
 	return mail.FirstWorking(view, propertyID, addresses, func(address string) []byte { return guest.AddressMAC(m.Keys, propertyID, address) })
 }
 

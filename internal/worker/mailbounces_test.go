@@ -144,7 +144,7 @@ func TestBouncedAddressCountsAsNone(t *testing.T) {
 			return to
 		}
 		working := func(all ...string) string {
-			to, err := p.mails.working(p.d.View(p.Context()), "prp_one", all...)
+			to, err := p.mails.firstWorking(p.d.View(p.Context()), "prp_one", all...)
 			if err != nil {
 				p.Fatal(err)
 			}

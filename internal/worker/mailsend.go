@@ -82,6 +82,7 @@ func (m Mails) claim(ctx context.Context, row *mail.Row, r rendered) (claimed bo
 	return claimed, err
 }
 
+// move changes the state of a mail, and reports whether it was still in the former state.
 func (m Mails) move(ctx context.Context, row *mail.Row, from, to mail.State) (moved bool, err error) {
 	err = m.DB.Write(ctx, func(tx *db.Tx) error {
 		moved, err = mail.Move(tx, row, from, to, nil)

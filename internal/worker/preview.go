@@ -49,6 +49,7 @@ func (v Invitations) Preview(view *db.Tx, propertyID, integrationID string) (mai
 	}
 }
 
+// invited returns the reservations of a property whose bookers were invited.
 func (v Invitations) invited(view *db.Tx, propertyID string) (map[string]bool, error) {
 	rows, err := view.Invitation.Query().Where(invitation.PropertyID(propertyID), invitation.InvitedAtNotNil()).Select(invitation.FieldReservationID).All(view.Context())
 	if err != nil {

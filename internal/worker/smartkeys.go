@@ -48,6 +48,7 @@ func (k *SmartKeys) Notify(propertyID string) {
 	notify(k.changed)
 }
 
+// takeWaiting returns the properties that wait for a check of their SmartKeys, and empties the list.
 func (k *SmartKeys) takeWaiting() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -98,6 +98,7 @@ func (s *Spaces) ReadAgain(ctx context.Context, propertyID, integrationID string
 	return s.Read(ctx, propertyID, integrationID)
 }
 
+// wait waits for the end of a reading.
 func (f *runningRead) wait(ctx context.Context) (Outcome, error) {
 	select {
 	case <-ctx.Done():
@@ -107,6 +108,7 @@ func (f *runningRead) wait(ctx context.Context) (Outcome, error) {
 	}
 }
 
+// joinOrStart returns the reading of a PMS's spaces that runs already, or starts one.
 func (s *Spaces) joinOrStart(ctx context.Context, source space.Source, urgent bool) (*runningRead, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -187,6 +189,7 @@ func (s *Spaces) timeout() time.Duration {
 	return s.Timeout
 }
 
+// readOnce reads the spaces of a PMS and stores the result.
 func (s *Spaces) readOnce(ctx context.Context, propertyID, integrationID string, urgent bool) (Outcome, error) {
 	e, err := s.Directory.Endpoint(s.DB.View(ctx), propertyID, integrationID, partner.GetSpaces)
 	if err != nil {
@@ -214,6 +217,7 @@ func (s *Spaces) readOnce(ctx context.Context, propertyID, integrationID string,
 	return out, nil
 }
 
+// storeResult stores the spaces that a PMS lists, or why they could not be read.
 func (s *Spaces) storeResult(ctx context.Context, propertyID, integrationID string, listing []space.Listed, failure *fault.Fault) (Outcome, error) {
 	reading, text := space.Reading{Spaces: listing}, ""
 	if failure != nil {

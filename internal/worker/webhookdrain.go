@@ -30,7 +30,7 @@ var errStop = errors.New("the webhook receives nothing now")
 
 // deliverDue delivers the events that are due. It returns the wait until the job continues, or noMore.
 func (x *drain) deliverDue(ctx context.Context) (time.Duration, error) {
-	if err := x.load(ctx); err != nil {
+	if err := x.loadSettings(ctx); err != nil {
 		return 0, err
 	}
 	for x.until = x.DB.Clock().Now().Add(drainTime); x.hasTime(); {
@@ -96,7 +96,8 @@ func (x *drain) countFailures(sent Sent) {
 	x.endTurn()
 }
 
-func (x *drain) load(ctx context.Context) error {
+// loadSettings loads the scopes of the integration and the signing secrets of the webhook.
+func (x *drain) loadSettings(ctx context.Context) error {
 	view := x.DB.View(ctx)
 	own, err := partner.Integration(view, x.hook.PropertyID, x.hook.IntegrationID)
 	if err != nil {

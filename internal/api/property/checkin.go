@@ -191,7 +191,7 @@ func checkInSettings(ctx context.Context, row *property.CheckInSettings) *proper
 		OftenCountries: row.OftenCountries,
 	}
 	if law, ok := rule.Find(row.Rule); ok {
-		m.Limits = ruleLimits(ctx, law)
+		m.Limits = leftToProperty(ctx, law)
 	}
 	for _, f := range row.Fields {
 		m.Fields = append(m.Fields, &propertyv1.OwnField{Name: f.Name, Label: f.Label, Required: f.Required, MainOnly: f.MainOnly, Labels: f.Labels})
@@ -199,8 +199,9 @@ func checkInSettings(ctx context.Context, row *property.CheckInSettings) *proper
 	return m
 }
 
-func ruleLimits(ctx context.Context, law *rule.Rule) string {
-	return chain.Reader(ctx).Text(message.Message{Kind: law.Limits})
+// leftToProperty returns, in the language of the call, which duties of a law the property must do without this service.
+func leftToProperty(ctx context.Context, law *rule.Rule) string {
+	return chain.Reader(ctx).Text(message.Message{Kind: law.LeftToProperty})
 }
 
 func (s *CheckIns) ListCheckInRules(ctx context.Context, _ *propertyv1.ListCheckInRulesRequest) (*propertyv1.ListCheckInRulesResponse, error) {
@@ -209,7 +210,7 @@ func (s *CheckIns) ListCheckInRules(ctx context.Context, _ *propertyv1.ListCheck
 	for i := range rule.Rules {
 		law := rule.Rules[i].On(today)
 		list.List = append(list.List, &propertyv1.CheckInRule{
-			Name: law.Name, Since: law.Since, Source: law.Source, Url: law.URL, AlsoUrl: law.Also, ReadOn: law.ReadOn, Limits: ruleLimits(ctx, law),
+			Name: law.Name, Since: law.Since, Source: law.Source, Url: law.URL, AlsoUrl: law.Also, ReadOn: law.ReadOn, Limits: leftToProperty(ctx, law),
 			Closed: law.Closed, KeepMonths: int32(law.KeepMonths), IdentityCheck: orNone(law.IdentityCheck), Signature: orNone(law.Signature),
 			NoDrawnSignature: law.NoDrawnSignature, WhoFills: string(law.Fills()),
 		})

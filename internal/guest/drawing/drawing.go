@@ -61,6 +61,7 @@ func coordinate(s string, most int) (int, bool) {
 	return n, err == nil && n >= 0 && n <= most && strconv.Itoa(n) == s
 }
 
+// isLarge reports whether a drawing is wide or high enough to be a signature.
 func (d Drawing) isLarge() bool {
 	low, high := d[0][0], d[0][0]
 	for _, stroke := range d {

@@ -84,7 +84,7 @@ func TestChildrenInBritain(t *testing.T) {
 		if got := asked(Fields(Settings{Rule: r}, g, Party{Arrival: arrival, Size: 2})); got != test.want {
 			t.Errorf("%+v: %s", test, got)
 		}
-		if _, ok := Official(Settings{Rule: r}, g, Party{Arrival: arrival, Size: 2})[BirthDate]; ok {
+		if _, ok := OfficialAnswers(Settings{Rule: r}, g, Party{Arrival: arrival, Size: 2})[BirthDate]; ok {
 			t.Errorf("%+v: the birth date is on the form", test)
 		}
 	}

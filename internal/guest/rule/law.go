@@ -23,8 +23,8 @@ type Rule struct {
 	NoDrawnSignature bool
 	// SignsOnArrival means that guests sign on the day of arrival, not before.
 	SignsOnArrival bool
-	// Limits says which part of the law this service does not do, as a kind of the catalogue; empty: none.
-	Limits string
+	// LeftToProperty is the kind of the text that says which duties of the law the property must do without this service; empty: none.
+	LeftToProperty string
 
 	foreignOnly bool        // citizens of the country fill in no form
 	family      family      // companions whom the form of the main guest covers as members of the family
@@ -111,6 +111,7 @@ func (r *Rule) conditionsOf(g Guest, p Party) condition {
 	return held
 }
 
+// isCitizen reports whether a guest named the citizenship of the rule's country.
 func (r *Rule) isCitizen(a Answers) bool {
 	return a[Nationality] == r.Name || a[OtherNationality] == r.Name
 }
@@ -165,6 +166,7 @@ func (r *Rule) On(day time.Time) *Rule {
 	return inForce
 }
 
+// every returns required fields, each for the guests for whom a condition holds.
 func every(when condition, fields ...Field) []requirement {
 	out := make([]requirement, len(fields))
 	for i, f := range fields {
@@ -173,6 +175,7 @@ func every(when condition, fields ...Field) []requirement {
 	return out
 }
 
+// optional returns fields that a guest may leave empty.
 func optional(when condition, fields ...Field) []requirement {
 	out := every(when, fields...)
 	for i := range out {

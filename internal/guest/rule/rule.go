@@ -289,9 +289,9 @@ func StepOf(f Field) (Step, bool) {
 	return steps[i].step, true
 }
 
-// Official returns the answers that belong on the official form of the rule: the legal block. A closed list holds nothing that only
-// the property asks, and nothing that only decides what is asked.
-func Official(s Settings, g Guest, p Party) Answers {
+// OfficialAnswers returns the answers that the law wants on the official form of a guest. If the law allows no other data on the form, it
+// contains no answer that only the property asks, and none that only decides what is asked.
+func OfficialAnswers(s Settings, g Guest, p Party) Answers {
 	closed := s.Rule.On(p.Arrival).Closed
 	out := Answers{}
 	for _, a := range Fields(s, g, p) {

@@ -167,7 +167,7 @@ func TestOfficialFormOfAClosedList(t *testing.T) {
 		r, _ := Find(test.rule)
 		s := Settings{Rule: r, Mandatory: []Group{Contact, Birth}, Own: []Own{{Name: "plate"}}}
 		var got []string
-		for f := range Official(s, test.g, Party{Arrival: arrival, Size: test.size, Head: answers()}) {
+		for f := range OfficialAnswers(s, test.g, Party{Arrival: arrival, Size: test.size, Head: answers()}) {
 			got = append(got, string(f))
 		}
 		slices.Sort(got)

@@ -20,9 +20,9 @@ var Rules = []Rule{
 	{
 		// The regulations of 2009 ended on 2020-12-14.
 		Name: "AU", Since: "2020-12-14", Source: "Public Health and Wellbeing (Prescribed Accommodation) Regulations 2020 (Victoria)", ReadOn: "2026-11-22", KeepMonths: 12,
-		URL:    "https://auscamps.asn.au/member-resources/site/accommodation-regulations",
-		Limits: "limits.AU",
-		wants:  slices.Concat(every(0, FirstName, LastName, Street, City, Country), optional(0, Postcode, Region)),
+		URL:            "https://auscamps.asn.au/member-resources/site/accommodation-regulations",
+		LeftToProperty: "limits.AU",
+		wants:          slices.Concat(every(0, FirstName, LastName, Street, City, Country), optional(0, Postcode, Region)),
 	},
 	{
 		// § 29 (2) in the version of 2025-01-01 speaks of foreign guests only, and counts foreign spouses, partners and minor children on the form
@@ -32,7 +32,7 @@ var Rules = []Rule{
 		Also:        "https://www.buzer.de/gesetz/10628/al0-143959.htm",
 		foreignOnly: true, groupsOver: 10, family: closeFamily,
 		signs: []condition{foreign | from16 | notFamily | notGroup}, Signature: "paper", NoDrawnSignature: true, SignsOnArrival: true,
-		IdentityCheck: "compareAtDesk", Limits: "limits.DE",
+		IdentityCheck: "compareAtDesk", LeftToProperty: "limits.DE",
 		wants: slices.Concat(
 			deciding(0, Nationality, OtherNationality),
 			deciding(companion|foreign|notGroup, Kinship), deciding(foreign|notGroup|childOfAge, BirthDate),
@@ -45,7 +45,7 @@ var Rules = []Rule{
 	{
 		Name: "ES", Since: "2024-12-02", Source: "RD 933/2021", ReadOn: "2026-11-22", KeepMonths: 36,
 		URL:   "https://www.interior.gob.es/opencms/gl/servicios-al-ciudadano/tramites-y-gestiones/seguridad/registro-documental-de-viajeros/",
-		signs: []condition{from14}, Signature: "drawn", Limits: "limits.ES",
+		signs: []condition{from14}, Signature: "drawn", LeftToProperty: "limits.ES",
 		wants: slices.Concat(
 			every(0, FirstName, LastName, Nationality, BirthDate, Sex, Street, City, Country),
 			optional(0, SecondLastName, Postcode),
@@ -72,8 +72,8 @@ var Rules = []Rule{
 	},
 	{
 		Name: "GB", Since: "1973-01-01", Source: "Immigration (Hotel Records) Order 1972", ReadOn: "2026-11-22", KeepMonths: 12,
-		URL:    "https://www.legislation.gov.uk/uksi/1972/1689/made/data.html",
-		Limits: "limits.GB",
+		URL:            "https://www.legislation.gov.uk/uksi/1972/1689/made/data.html",
+		LeftToProperty: "limits.GB",
 		wants: slices.Concat(
 			deciding(countedChild, BirthDate), // a PMS counts children up to another age than 16
 			every(from16, FirstName, LastName, Nationality), optional(from16, OtherNationality),
@@ -87,9 +87,9 @@ var Rules = []Rule{
 		// https://www.rovinj-tourism.com/en/plan-your-journey/registration-of-arrival/616: 70 % disability with one escort, school, work. The
 		// other reasons there, such as family of residents, are the answer "other".
 		Name: "HR", Since: "2020-04-16", Source: "NN 43/2020", ReadOn: "2026-11-23",
-		URL:    "https://www.zakon.hr/cms.htm?id=44173",
-		Also:   "http://villa-poseidon.com/evisitor/",
-		Limits: "limits.HR",
+		URL:            "https://www.zakon.hr/cms.htm?id=44173",
+		Also:           "http://villa-poseidon.com/evisitor/",
+		LeftToProperty: "limits.HR",
 		wants: slices.Concat(
 			every(0, FirstName, LastName, Nationality, BirthDate, BirthCountry, Sex, City, Country, DocumentType, DocumentNumber),
 			optional(0, BirthPlace, Street),
@@ -99,7 +99,7 @@ var Rules = []Rule{
 	{
 		Name: "HU", Since: "2021-09-01", Source: "239/2009. (X. 20.) Korm. rendelet, VIZA", ReadOn: "2026-11-22", KeepMonths: 24,
 		URL:           "https://reedhotel.hu/en/hotel-siofok/important-information-before-travelling-11944.html",
-		IdentityCheck: "compareAtDesk", Limits: "limits.HU",
+		IdentityCheck: "compareAtDesk", LeftToProperty: "limits.HU",
 		wants: slices.Concat(
 			every(0, FirstName, LastName, BirthName, MotherName, Nationality, BirthDate, BirthPlace, Sex, DocumentType, DocumentNumber),
 			optional(0, OtherNationality),
@@ -109,7 +109,7 @@ var Rules = []Rule{
 	{
 		Name: "IT", Since: "2021-10-14", Source: "TULPS art. 109, DM 7.1.2013", ReadOn: "2026-11-22",
 		URL:           "https://www.gazzettaufficiale.it",
-		IdentityCheck: "live", Limits: "limits.IT",
+		IdentityCheck: "live", LeftToProperty: "limits.IT",
 		wants: slices.Concat(
 			every(0, FirstName, LastName, Nationality, BirthDate, BirthCountry, Sex),
 			every(bornHere, BirthPlace, BirthProvince), // of those who were born abroad the country is enough
@@ -124,8 +124,8 @@ var Rules = []Rule{
 		// weekend.
 		keepFrom: 5,
 		// Each guest has a bulletin. The main guest may fill in and sign those of the spouse, the children and the group.
-		signs:  []condition{foreign | adult | notCovered},
-		Limits: "limits.PT", Signature: "drawn",
+		signs:          []condition{foreign | adult | notCovered},
+		LeftToProperty: "limits.PT", Signature: "drawn",
 		wants: slices.Concat(
 			deciding(0, Nationality, OtherNationality),
 			every(foreign, FirstName, LastName, BirthDate, Nationality, City, Country, DocumentType, DocumentNumber, IssuingCountry),
@@ -145,7 +145,7 @@ var former = []Rule{
 		Also:       "https://lexetius.com/BMG/29",
 		groupsOver: 10, family: relatives,
 		signs: []condition{from16 | notFamily | notGroup}, Signature: "paper", NoDrawnSignature: true, SignsOnArrival: true,
-		IdentityCheck: "compareAtDesk", Limits: "limits.DE",
+		IdentityCheck: "compareAtDesk", LeftToProperty: "limits.DE",
 		wants: slices.Concat(
 			deciding(0, Nationality, OtherNationality),
 			deciding(companion|notGroup, Kinship),

@@ -64,8 +64,8 @@ func TestTexts(t *testing.T) {
 		kinds = append(kinds, "why."+string(why))
 	}
 	for _, r := range rule.Rules {
-		if r.Limits != "" {
-			kinds = append(kinds, r.Limits)
+		if r.LeftToProperty != "" {
+			kinds = append(kinds, r.LeftToProperty)
 		}
 	}
 	for _, c := range append([]string{rule.Stateless}, rule.Countries...) {

@@ -57,6 +57,7 @@ func (m *machine) slotRecord(number uint32) *Slot {
 	return &m.lock.Slots[i]
 }
 
+// setDesired stores what a slot should hold, unless it is older than what is stored.
 func (m *machine) setDesired() {
 	d := m.ev.Desired
 	s := m.slotRecord(m.ev.Slot)
@@ -79,6 +80,7 @@ func (m *machine) setDesired() {
 	}
 }
 
+// requestRead schedules a read of a slot now, if the lock can be read.
 func (m *machine) requestRead() {
 	if i, ok := m.lock.find(m.ev.Slot); ok && m.lock.Caps.ReadBack {
 		m.lock.Slots[i].NextReadAt = m.ev.At
@@ -115,6 +117,7 @@ func (m *machine) changedAtLock() {
 // probably reports the bridge's own writes, which would then repeat forever.
 const maxMaskedChanges = 8
 
+// doubtContent marks the content of a slot as uncertain, so that the code is set again.
 func (m *machine) doubtContent(s *Slot) {
 	s.Content, s.OldestGeneration = Content{Kind: Uncertain}, 0
 	if s.ManualChanges > 0 {
@@ -178,6 +181,7 @@ func (m *machine) restart() {
 	}
 }
 
+// atMost returns the earlier of two times.
 func atMost(t, limit time.Time) time.Time {
 	if t.After(limit) {
 		return limit
@@ -185,6 +189,7 @@ func atMost(t, limit time.Time) time.Time {
 	return t
 }
 
+// setFence forbids writes to the lock until a time, because an earlier write may still take effect.
 func (m *machine) setFence(until time.Time) {
 	if m.ev.At.Before(until) {
 		m.lock.Fence = until
@@ -201,6 +206,7 @@ func (m *machine) expireOp() {
 	m.applyAnswer()
 }
 
+// applyAnswer applies the driver's answer to the operation in flight.
 func (m *machine) applyAnswer() {
 	op := m.lock.Op
 	if op.Kind == "" || (m.ev.Seq != op.Seq && m.rules.enforces(answerMatchesOp)) {
@@ -262,6 +268,7 @@ func (m *machine) rejected(s *Slot, op Op) {
 	m.scheduleRetry(s, op)
 }
 
+// scheduleRetry schedules the next attempt of a failed operation, after a wait that grows.
 func (m *machine) scheduleRetry(s *Slot, op Op) {
 	if op.Generation != s.Desired.Generation {
 		return

@@ -18,8 +18,8 @@ import (
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 )
 
-// drive sends reservation changes to a server from many clients. Each client waits for an answer before it sends the next change.
-type drive struct {
+// changeLoad sends reservation changes to a server from many clients. Each client waits for an answer before it sends the next change.
+type changeLoad struct {
 	clients int
 	stored  int // number of stored reservations (old-1, old-2, …), which half of the calls change; 0: calls change new ones
 	send    func(ctx context.Context, client int, c change) error
@@ -42,7 +42,7 @@ type loadResult struct {
 }
 
 // run sends changes for a time span. It ends early if a call fails.
-func (d *drive) run(ctx context.Context, span time.Duration) (loadResult, error) {
+func (d *changeLoad) run(ctx context.Context, span time.Duration) (loadResult, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	took := make([][]float64, d.clients)
@@ -79,7 +79,7 @@ func (d *drive) run(ctx context.Context, span time.Duration) (loadResult, error)
 }
 
 // nextChange returns a random change. Every second one changes an existing reservation: a stored one, or one of the same client.
-func (d *drive) nextChange(own *[]int64) change {
+func (d *changeLoad) nextChange(own *[]int64) change {
 	c := change{nights: 1 + rand.IntN(20)}
 	if rand.IntN(2) == 0 {
 		switch {
@@ -149,11 +149,11 @@ func (c change) grpcRequest() *partnerv1.UpsertReservationRequest {
 	return &partnerv1.UpsertReservationRequest{Reservation: r}
 }
 
-// driveREST creates a drive over REST with one connection per client.
-func driveREST(w World, clients int) *drive {
+// newRESTLoad returns a load that sends changes over REST, with one connection per client.
+func newRESTLoad(w World, clients int) *changeLoad {
 	transport := &http.Transport{MaxIdleConns: clients, MaxIdleConnsPerHost: clients, DisableCompression: true}
 	client := &http.Client{Transport: transport, Timeout: 30 * time.Second}
-	d := &drive{clients: clients, close: func() error { transport.CloseIdleConnections(); return nil }}
+	d := &changeLoad{clients: clients, close: func() error { transport.CloseIdleConnections(); return nil }}
 	d.send = func(ctx context.Context, _ int, c change) error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPatch, w.HTTP+"/v1/reservations", bytes.NewReader(c.restBody()))
 		if err != nil {
@@ -178,10 +178,10 @@ func driveREST(w World, clients int) *drive {
 // clientsPerConnection is how many clients share one gRPC connection.
 const clientsPerConnection = 16
 
-// driveGRPC creates a drive over gRPC.
-func driveGRPC(w World, clients int) (*drive, error) {
+// newGRPCLoad returns a load that sends changes over gRPC.
+func newGRPCLoad(w World, clients int) (*changeLoad, error) {
 	var conns []*grpc.ClientConn
-	d := &drive{clients: clients, close: func() error {
+	d := &changeLoad{clients: clients, close: func() error {
 		for _, c := range conns {
 			_ = c.Close()
 		}
