@@ -40,6 +40,7 @@ type wrongLine struct {
 	what string
 }
 
+// add records what is wrong in a line.
 func (f *faults) add(line int, format string, args ...any) {
 	f.list = append(f.list, wrongLine{line, fmt.Sprintf(format, args...)})
 }
@@ -144,6 +145,7 @@ func (sh sheet) read(from goio.Reader) (records []record, wrong *faults, err err
 	return records, wrong, nil
 }
 
+// wants says which columns a file must have.
 func (sh sheet) wants() string {
 	return "the first line must name the columns: " + strings.Join(sh.columns, ",")
 }

@@ -56,6 +56,7 @@ type asJSON struct{ message proto.Message }
 
 func (m asJSON) MarshalJSON() ([]byte, error) { return protoJSON.Marshal(m.message) }
 
+// say prints a line for the user.
 func (s *session) say(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }
 
 // printNextSteps prints the commands that the user may want to type next.

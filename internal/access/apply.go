@@ -27,6 +27,7 @@ func (run *Run) Apply() error {
 	return run.assignFreedSlots()
 }
 
+// execute does one step of a plan: it puts, changes or clears a code.
 func (run *Run) execute(s Step) error {
 	switch s.Action {
 	case Put:

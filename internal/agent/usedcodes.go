@@ -17,6 +17,7 @@ type codeUse struct {
 	done  chan string // channel for the id of the one-time code that the opening used up, or ""
 }
 
+// entries returns the journal entry of the use, if there was one.
 func (e codeUse) entries() []journalEntry {
 	if e.done == nil {
 		return nil

@@ -106,6 +106,7 @@ func (r Report) checkEnd(view *db.Tx, propertyID string, h head) (Report, error)
 	return r, nil
 }
 
+// found returns the report with a problem at an entry, which ends the check.
 func (r Report) found(p Problem, at int64) Report {
 	r.Problem, r.At, r.Next = p, at, 0
 	return r

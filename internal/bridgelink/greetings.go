@@ -40,7 +40,7 @@ func (n *Node) Greet(ctx context.Context, propertyID, node, bridgeID string) ([]
 	return greetingOf(a, err)
 }
 
-// greetAt asks the node that holds the bridge's session for a greeting. It uses the message bus only if that is another node.
+// greetAt asks the node that holds the bridge's session for a greeting, the message that a phone needs to use a SmartKey. It uses the message bus only if that is another node.
 func (n *Node) greetAt(ctx context.Context, to lock.UnlockCommand) (nodeResponse, error) {
 	switch to.Node {
 	case "":
@@ -123,6 +123,7 @@ func (d *greetingQueue) setSupported(supported bool) {
 	d.supported = supported
 }
 
+// add adds a request, unless too many wait.
 func (d *greetingQueue) add(a *greetingRequest) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -163,6 +164,7 @@ func (d *greetingQueue) take(now time.Time) []*greetingRequest {
 	return out
 }
 
+// answer gives the result to the request with an id.
 func (d *greetingQueue) answer(id string, g greetingResult) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

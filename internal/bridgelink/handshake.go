@@ -51,6 +51,7 @@ type handshake struct {
 	admitted bool
 }
 
+// admit waits until the handshake may begin, because only a few run at a time.
 func (h *handshake) admit() error {
 	if err := h.limiter.acquire(context.Background()); err != nil {
 		return fmt.Errorf("wait for other TLS handshakes: %w", err)
@@ -59,6 +60,7 @@ func (h *handshake) admit() error {
 	return nil
 }
 
+// release lets another handshake begin. A second call does nothing.
 func (h *handshake) release() {
 	if h.admitted {
 		h.admitted = false

@@ -59,4 +59,5 @@ func (l *limiter) acquire(ctx context.Context) error {
 	return nil
 }
 
+// release ends the use that acquire began.
 func (l *limiter) release() { l.slots.Release(1) }

@@ -144,6 +144,7 @@ func (o *outbox) push(l outgoing) { o.queue = append(o.queue, l) }
 // pushFront puts a message at the front of the queue.
 func (o *outbox) pushFront(l outgoing) { o.queue = append([]outgoing{l}, o.queue...) }
 
+// room returns how many more messages the outbox takes.
 func (o *outbox) room() int    { return max(maxOutbox-len(o.queue), 0) }
 func (o *outbox) isFull() bool { return len(o.queue) >= maxOutbox }
 func (o *outbox) isIdle() bool { return !o.sending && len(o.queue) == 0 }

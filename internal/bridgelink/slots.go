@@ -115,6 +115,7 @@ func (s *session) enqueueLock(id string, all bool, desired []lock.DesiredSlot) {
 	runtime.Gosched() // encryption is slow; the sender runs first
 }
 
+// snapshot returns the message that replaces all slots of a lock on the bridge.
 func snapshot(address string, slots []*lockv1.DesiredSlot) *lockv1.ConnectResponse {
 	return &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_LockSnapshot{LockSnapshot: &lockv1.LockSnapshot{Address: address, Slots: slots}}}
 }

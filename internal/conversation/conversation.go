@@ -160,6 +160,7 @@ func Unread(view *db.Tx, k Key, by Side) (int, error) {
 	return n, nil
 }
 
+// open decrypts a message.
 func open(ctx context.Context, keys *keyring.Ring, row *ent.Message) (Message, error) {
 	text, err := keys.Open(ctx, row.PropertyID, purpose(row.ID), row.Text)
 	if err != nil {

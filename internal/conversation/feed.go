@@ -38,6 +38,7 @@ func (f *Feed) WatchGuest(guestID string) *Watcher { return f.watch(guestID) }
 // WatchProperty watches all conversations of a property. The caller stops the watcher.
 func (f *Feed) WatchProperty(propertyID string) *Watcher { return f.watch(propertyID) }
 
+// watch registers a watcher of a guest or a property.
 func (f *Feed) watch(of string) *Watcher {
 	w := &Watcher{feed: f, of: of, woken: make(chan struct{}, 1), changed: map[string]struct{}{}}
 	f.mu.Lock()

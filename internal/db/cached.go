@@ -118,6 +118,7 @@ func (c *changes) versionOf(tables []string) tableVersion {
 	return m
 }
 
+// find returns the cached value with a key, if its tables have not changed since.
 func (c *changes) find(key any, now tableVersion) (any, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,6 +126,7 @@ func (c *changes) find(key any, now tableVersion) (any, bool) {
 	return r.value, ok && r.version == now
 }
 
+// keep caches a value until its tables change.
 func (c *changes) keep(key any, now tableVersion, value any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -43,6 +43,7 @@ func startComputing() *computing {
 	return &computing{limit: limit, since: threadTime()}
 }
 
+// pause stops the measurement while a statement runs.
 func (c *computing) pause(statement string) {
 	if c == nil {
 		return
@@ -52,6 +53,7 @@ func (c *computing) pause(statement string) {
 	}
 }
 
+// resume continues the measurement after a statement.
 func (c *computing) resume() {
 	if c != nil {
 		c.since = threadTime()

@@ -112,6 +112,7 @@ func (g *group) write(ctx context.Context, fn func(*Tx) error) error {
 	}
 }
 
+// enqueue adds a change to the queue of the writer, or refuses it if the queue is full.
 func (g *group) enqueue(t *ticket) error {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -141,6 +142,7 @@ func (g *group) run(t *ticket, tx transaction) {
 	returned = true
 }
 
+// loop is the writer: it commits queued changes together, one batch after the other.
 func (g *group) loop() {
 	defer close(g.done)
 	for t := range g.queue {

@@ -53,6 +53,7 @@ func (d *DB) Migrate(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
+// Schema returns the name of the newest migration of this program.
 func (d *DB) Schema() (string, error) {
 	available, err := migrations(migrate.Files, folder(d.Dialect()))
 	if err != nil || len(available) == 0 {
@@ -81,6 +82,7 @@ func (d *DB) EnsureSchema(ctx context.Context) error {
 	return nil
 }
 
+// Pending returns the migrations that the database lacks.
 func (d *DB) Pending(ctx context.Context) ([]string, error) {
 	available, err := migrations(migrate.Files, folder(d.Dialect()))
 	if err != nil {
@@ -244,6 +246,7 @@ func (s *sqlite) alter(ctx context.Context, fn func(*sql.Tx) error) error {
 // migrationLock is the advisory lock with which one program at a time migrates PostgreSQL.
 const migrationLock = 0x6c6174636b // "latck"
 
+// alter runs a migration while no other program migrates.
 func (p *postgres) alter(ctx context.Context, fn func(*sql.Tx) error) error {
 	return inTx(ctx, p.sql, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", migrationLock); err != nil {

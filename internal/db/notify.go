@@ -40,6 +40,7 @@ func (d *DB) Subscribe(topic Topic, deliver func(key string)) {
 	s.byTopic[topic] = append(s.byTopic[topic], deliver)
 }
 
+// deliver calls the subscribers of the topics that a change notified.
 func (d *DB) deliver(notices []notice) {
 	for _, n := range notices {
 		d.subscriptions.mu.RLock()

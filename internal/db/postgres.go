@@ -173,6 +173,7 @@ func (p *postgres) write(ctx context.Context, fn func(*Tx) error) error {
 	}
 }
 
+// conflict returns the error of a change that kept colliding with others.
 func conflict(err error) error {
 	return fault.New(fault.Aborted, fault.UnavailableReason, "the change kept colliding with others; try again").Retry(time.Second).With(err)
 }
@@ -231,6 +232,7 @@ func isUnique(err error) bool {
 	return errors.As(err, &e) && (e.Code == "23505" || e.Code == "23503")
 }
 
+// enter counts a change that begins, or refuses it: too many wait, or the database is closed.
 func (p *postgres) enter() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -245,6 +247,7 @@ func (p *postgres) enter() error {
 	return nil
 }
 
+// leave counts a change that ended.
 func (p *postgres) leave() {
 	p.waiting.Add(-1)
 	p.active.Done()

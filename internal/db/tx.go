@@ -197,6 +197,7 @@ type txConn struct {
 	computing *computing
 }
 
+// usable returns an error if the transaction has ended or must be repeated.
 func (c *txConn) usable() error {
 	switch {
 	case c.ended.Load():
@@ -252,6 +253,7 @@ func (c *txConn) QueryContext(ctx context.Context, query string, args ...any) (*
 	return rows, err
 }
 
+// note records the error of a statement, so that the transaction does not commit.
 func (c *txConn) note(err error) {
 	if err == nil {
 		return
@@ -312,6 +314,7 @@ func isRead(query string) bool {
 	return strings.EqualFold(word, "SELECT") || strings.EqualFold(word, "WITH") || strings.EqualFold(word, "EXPLAIN")
 }
 
+// verb returns the first word of a statement.
 func verb(query string) string {
 	word, _, _ := strings.Cut(strings.TrimLeft(query, " \t\n("), " ")
 	return word

@@ -155,7 +155,7 @@ func ensureParty(tx *db.Tx, reserved *ent.Reservation) ([]*ent.Guest, error) {
 	return ensureGuests(tx, reserved, stay)
 }
 
-// ensureGuests is ensureParty for a stay that is stored. A stay whose data were erased gets no guests again.
+// ensureGuests returns the guests of a stored stay, and stores those that are missing. A stay whose data were erased gets no guests again.
 func ensureGuests(tx *db.Tx, reserved *ent.Reservation, stay *ent.Stay) ([]*ent.Guest, error) {
 	guests, err := ListGuests(tx, reserved.PropertyID, reserved.ID)
 	if err != nil {

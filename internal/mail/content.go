@@ -70,6 +70,7 @@ func Compose(to string, c Content) (Text, error) {
 // defaultAccent is the colour of links and buttons.
 const defaultAccent = "#0B5D66"
 
+// plain returns the content as plain text.
 func (c Content) plain() string {
 	var b strings.Builder
 	part := func(lines ...string) {

@@ -120,7 +120,7 @@ type LinkOrder struct {
 	PropertyID, ReservationID string
 	GuestID                   string // of a companion; empty: the booker
 	Address                   string // empty: the guest's address when the mail is sent
-	// Occasion makes a repeated order the same mail. Empty: each order is a mail.
+	// Occasion identifies what the mail is about: a second order with the same occasion sends no second mail. Empty: each order is a mail.
 	Occasion string
 }
 

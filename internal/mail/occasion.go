@@ -90,10 +90,12 @@ func (o Occasion) text(part string, params message.Params) string {
 	return o.common(string(o.Kind)+"."+part, params)
 }
 
+// common returns a text that several kinds of mails use.
 func (o Occasion) common(name string, params message.Params) string {
 	return o.Reader.Text(message.Message{Kind: "mail." + name, Params: params})
 }
 
+// fact returns a line of the table of facts, or none for an empty value.
 func (o Occasion) fact(name, value string) []Fact {
 	if value == "" {
 		return nil
@@ -101,6 +103,7 @@ func (o Occasion) fact(name, value string) []Fact {
 	return []Fact{{o.common("fact."+name, nil), value}}
 }
 
+// facts returns the table of facts about a stay.
 func (o Occasion) facts(s OccasionStay) (all []Fact) {
 	switch {
 	case o.Kind.HasPIN():

@@ -91,6 +91,7 @@ func languageOf(name string) string {
 	return name[strings.LastIndex(name, ".")+1:]
 }
 
+// add adds the texts of a catalogue file to a language.
 func (s *set) add(language, content string) {
 	texts := maps.Clone(s.texts[language])
 	if texts == nil {
@@ -113,6 +114,7 @@ func (s *set) add(language, content string) {
 // pluralsKind is the kind of the text that has the plural forms of a language.
 const pluralsKind = "language.plurals"
 
+// current returns the catalogues in use: the embedded ones, or those that a test added to.
 func current() *set {
 	if s := loaded.Load(); s != nil {
 		return s
@@ -120,8 +122,10 @@ func current() *set {
 	return embedded()
 }
 
+// lines returns the entries of each language in the order of their file.
 func lines() map[string][]Entry { return current().lines }
 
+// catalogues returns the texts of each language by kind.
 func catalogues() map[string]map[string]string { return current().texts }
 
 // AddFiles adds languages from files like those of the catalogue, until remove is called. Tests of languages that the product lacks use it.
@@ -195,6 +199,7 @@ func Same(a, b Params) bool {
 // placeholder is a parameter in a text: its name, its format, and its plural forms.
 var placeholder = regexp.MustCompile(`\{(\w+)(?::(\w+))?((?:\|[^{}|]*)*)\}`)
 
+// parameters returns the names of the parameters in a text.
 func parameters(text string) []string {
 	names := []string{}
 	for _, m := range placeholder.FindAllStringSubmatch(text, -1) {

@@ -60,6 +60,7 @@ func (c *callerCache) store(key [sha256.Size]byte, epoch uint64, a actor.Actor, 
 	c.byCredentials[key] = caller{actor: a, expires: end}
 }
 
+// clear removes all cached callers, after a change of tokens or integrations.
 func (c *callerCache) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -268,6 +268,7 @@ func (r *reader) readString(path string, raw json.RawMessage, minLen, maxLen int
 	return ""
 }
 
+// unprintable reports whether a character is not allowed in a text of a PMS.
 func unprintable(c rune) bool { return text.Unprintable(c) || c == unicode.ReplacementChar }
 
 func (r *reader) readBool(path string, raw json.RawMessage) bool {

@@ -88,6 +88,7 @@ func (e *CallError) Unwrap() error {
 	return f
 }
 
+// text says what went wrong, for staff.
 func (e *CallError) text() string {
 	text := "the partner's " + e.Action + " " + causeText[e.Cause]
 	if e.Status != 0 {

@@ -68,6 +68,7 @@ func nextAccessChanges(tx *db.Tx, s Scope, q Query, after int64) (ids []string, 
 	}
 }
 
+// matches reports whether the reservation of an event belongs to a list.
 func (e accessEvent) matches(s Scope, q Query) bool {
 	return e.reservation != "" && (s.IntegrationID == "" || e.integration == s.IntegrationID) && (q.State == "" || e.state == string(q.State))
 }

@@ -64,6 +64,7 @@ func bookerPurpose(reservationID string) string { return "booker/" + reservation
 
 func (b Booker) equal(other Booker) bool { return reflect.DeepEqual(b, other) }
 
+// words returns the words of the booker's names.
 func (b Booker) words() []string {
 	words := text.Words(b.LastName)
 	if b.FirstName != nil {

@@ -82,6 +82,7 @@ func (m *merge) instantOrDay(instant, day Field, hour string, heldAt time.Time, 
 	return heldAt, heldDay
 }
 
+// instant parses a date and time with an offset.
 func (m *merge) instant(f Field, s string) time.Time {
 	t, err := clock.Parse(s)
 	if err != nil {
@@ -92,6 +93,7 @@ func (m *merge) instant(f Field, s string) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
+// day parses a day, and returns the moment on it that an hour of the property names.
 func (m *merge) day(f Field, s, hour string) time.Time {
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil {

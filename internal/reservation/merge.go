@@ -87,6 +87,7 @@ func (m *merge) optional(f Field, to **string) {
 	*to = v
 }
 
+// identity merges the ids, the numbers and the PMS's time of change.
 func (m *merge) identity() {
 	m.required(PMSID, &m.out.PMSID, "the id of the reservation in the PMS")
 	m.required(Number, &m.out.Number, "the reservation number that people use")
@@ -109,6 +110,7 @@ func (m *merge) identity() {
 	}
 }
 
+// booker merges the data of the booker, unless they were erased.
 func (m *merge) booker() {
 	if m.out.ErasedAt != nil {
 		return
@@ -124,6 +126,7 @@ func (m *merge) booker() {
 	m.optional(Email, &m.out.Email)
 }
 
+// texts merges the names of the source and of the channel.
 func (m *merge) texts() {
 	m.optional(SourceName, &m.out.SourceName)
 	m.optional(ChannelManager, &m.out.ChannelManager)
@@ -132,6 +135,7 @@ func (m *merge) texts() {
 
 const states = "enquired, requested, optional, confirmed, started, processed or canceled"
 
+// state merges the state.
 func (m *merge) state() {
 	if v, named := m.patch.text(State); named {
 		m.out.State = access.State(valueOrZero(v))
@@ -202,11 +206,13 @@ func (m *merge) alias(f, other Field) (value *string, named bool) {
 	return a, aNamed || bNamed
 }
 
+// counts merges the numbers of adults and children.
 func (m *merge) counts() {
 	m.count(Adults, &m.out.Adults)
 	m.count(Children, &m.out.Children)
 }
 
+// count merges one number, which null removes.
 func (m *merge) count(f Field, to **int) {
 	v, named := m.patch[f]
 	if !named {

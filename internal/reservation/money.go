@@ -38,6 +38,7 @@ func (m *merge) money(before Record) {
 	}
 }
 
+// amount merges an amount of money.
 func (m *merge) amount(f Field, held *int64, heldCurrency *string) *int64 {
 	v, named := m.patch[f]
 	amount, ok := v.(float64)

@@ -119,6 +119,7 @@ func readKeySet(raw []byte) (signed, KeySet, error) {
 	return doc, set, err
 }
 
+// check validates the claims of a key set, and returns the key set.
 func (c keySetClaims) check() (KeySet, error) {
 	set := KeySet{property: c.Issuer, version: c.Version, issuedAt: int64(c.IssuedAt)}
 	if !isName(c.Issuer) || c.Version == 0 || !inRange(c.Version, c.IssuedAt) {

@@ -142,6 +142,7 @@ func (s KeySet) hasSigner(l List) bool {
 	return ok
 }
 
+// check validates the claims of a status list, and returns the list.
 func (c listClaims) check() (List, error) {
 	switch {
 	case !isURI(c.Subject):

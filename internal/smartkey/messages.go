@@ -53,6 +53,7 @@ func DecodePresentation(raw []byte) (Presentation, error) {
 	return p, p.check()
 }
 
+// check validates the lengths of a presentation that was received.
 func (p Presentation) check() error {
 	if len(p.Token) == 0 || len(p.Token) > MaxTokenSize || len(p.Proof) == 0 || len(p.Proof) > MaxProofSize {
 		return refuse(Malformed, "a presentation has a token and a proof")

@@ -307,6 +307,7 @@ func valueOr[T any](p *T, otherwise T) T {
 	return *p
 }
 
+// without returns a list without one of its entries.
 func without(list []string, gone string) []string {
 	rest := make([]string, 0, len(list))
 	for _, s := range list {

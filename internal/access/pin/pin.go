@@ -208,6 +208,7 @@ func (c combined) and(r Rules) (combined, bool) {
 	return c, c.alphabet != "" && c.min <= c.max && c.size <= maxCommon
 }
 
+// intersect returns the characters that both texts contain.
 func intersect(a, b string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(b, r) {
@@ -226,6 +227,7 @@ func (d *Generator) allows(c combined, p string) bool {
 	return !Weak(p) && c.permits(p)
 }
 
+// permits reports whether a PIN satisfies the rules of all locks.
 func (c combined) permits(p string) bool {
 	return !slices.ContainsFunc(c.prefixes, func(f string) bool { return strings.HasPrefix(p, f) }) &&
 		!slices.ContainsFunc(c.patterns, func(f Pattern) bool { return f.Matches(p) })

@@ -8,10 +8,11 @@ import (
 // Weak reports whether a PIN is easy to guess: a digit three times in a row, a run of four, a repeated part, a year or a date.
 // Characters other than digits are checked only for repeats.
 func Weak(p string) bool {
-	return tripled(p) || periodic(p) || run(p, 4) || yearly(p) || dated(p)
+	return hasTriple(p) || periodic(p) || run(p, 4) || yearly(p) || isDate(p)
 }
 
-func tripled(p string) bool {
+// hasTriple reports whether a PIN has a digit three times in a row.
+func hasTriple(p string) bool {
 	for i := 2; i < len(p); i++ {
 		if p[i] == p[i-1] && p[i] == p[i-2] {
 			return true
@@ -61,10 +62,11 @@ func yearly(p string) bool {
 	if len(p) < 4 {
 		return false
 	}
-	return year(p[:4]) || year(p[len(p)-4:])
+	return isYear(p[:4]) || isYear(p[len(p)-4:])
 }
 
-func year(p string) bool {
+// isYear reports whether digits are a year from 1900 to 2099.
+func isYear(p string) bool {
 	n, err := strconv.Atoi(p)
 	return err == nil && n >= 1900 && n <= 2099
 }
@@ -76,7 +78,8 @@ var layouts = map[int][]string{
 	8: {"02012006", "01022006", "20060102"},
 }
 
-func dated(p string) bool {
+// isDate reports whether a PIN is a date, such as a birthday.
+func isDate(p string) bool {
 	for _, l := range layouts[len(p)] {
 		if t, err := time.Parse(l, p); err == nil && (len(p) < 8 || t.Year() >= 1900 && t.Year() <= 2099) {
 			return true

@@ -166,6 +166,7 @@ type State struct {
 	Refused                   smartkey.Reason // Refused is why the last update was refused; empty: it was accepted
 }
 
+// state returns the versions in use. refused is why the last update was refused, or nil.
 func (k *Verifier) state(refused error) State {
 	s := State{KeySetVersion: k.trust.Keys.Version(), ListNumber: k.trust.List.Number()}
 	if refused != nil {

@@ -84,6 +84,7 @@ func (s *CheckIns) message(ctx context.Context, a actor.Actor, v checkin.View) (
 	return checkInMessage(ctx, v, a, address != ""), nil
 }
 
+// answer runs a call as the calling guest, and returns the check-in afterwards.
 func (s *CheckIns) answer(ctx context.Context, f func(actor.Actor) (checkin.View, error)) (*guestv1.CheckIn, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {

@@ -185,6 +185,7 @@ func newStepBuilder(f Facts) *stepBuilder {
 	return &stepBuilder{f: f, clocks: newClocks(f.Granted), proven: provenCodes{}, spans: periods{}, unreachableDoors: map[string]bool{}}
 }
 
+// next returns the steps that follow from the next event.
 func (t *stepBuilder) next(h Event) []Step {
 	h.At = t.clocks.correct(h)
 	steps := t.stepsOf(h)
@@ -247,6 +248,7 @@ func changes(h Event) []Step {
 	return out
 }
 
+// planned returns the step of an event about the access plan.
 func planned(h Event) Step {
 	kind := planSteps[h.Kind]
 	s := Step{At: h.At, Actor: Latchkey, Kind: kind, Evidence: h.Evidence, Reason: h.Reason, Text: stepText(kind)}

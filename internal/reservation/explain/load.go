@@ -85,6 +85,7 @@ type loader struct {
 	rows   []*ent.Event
 }
 
+// grants loads the latest grants of the stay.
 func (l *loader) grants() (err error) {
 	l.grant, err = l.tx.Grant.Query().Where(entgrant.PropertyID(l.row.PropertyID), entgrant.ReservationID(l.row.ID)).
 		Order(entgrant.ByID(sql.OrderDesc())).Limit(maxGrants + 1).All(l.tx.Context())
@@ -147,6 +148,7 @@ func (l *loader) doors() error {
 	return nil
 }
 
+// stay loads the latest events of the stay itself.
 func (l *loader) stay() error {
 	for _, subject := range []string{l.row.ID, event.InternalSubject(l.row.ID)} {
 		err := l.loadLatest(maxEvents, entevent.BySubjectSequence(sql.OrderDesc()), entevent.Subject(subject))
@@ -157,6 +159,7 @@ func (l *loader) stay() error {
 	return nil
 }
 
+// codes loads the latest events of the stay's codes.
 func (l *loader) codes() error {
 	if len(l.grant) == 0 {
 		return nil
