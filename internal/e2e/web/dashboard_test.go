@@ -95,3 +95,54 @@ func TestOwnerSignsIn(t *testing.T) {
 		})
 	}
 }
+
+// A front desk sees who arrives and who will get in, finds a stay by its name, opens its door, and answers its guest.
+func TestFrontDesk(t *testing.T) {
+	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}, {size: browser.Phone, dark: true}}, browser.Narrow, browser.Desktop) {
+		t.Run(m.String(), func(t *testing.T) {
+			w := open(t)
+			w.book("B-1", "1001", "R101", nil)
+			w.book("B-2", "1002", "", map[string]any{"booker": map[string]any{"firstName": "Charlotte-Elisabeth", "lastName": "Dubois-Vandermeersch", "email": "c@example.com"}})
+			p := browser.Open(t, m.options()...)
+			w.signUp(p)
+			if m.language != "" {
+				p.SetCookie(w.Base, "lk-lang", m.language)
+			}
+			p.Visit(w.Base + "/app/")
+			p.Wait("table.day")
+			p.WaitText("Lovelace")
+			p.Axe()
+			p.KeyboardWalk()
+			p.Fits()
+			p.Screenshot("today")
+			p.Visit(w.Base + "/app/today?tab=departures&day=2031-01-01")
+			p.Wait(".empty")
+			p.Axe()
+			p.Screenshot("empty")
+			p.Visit(w.Base + "/app/reservations?q=dub")
+			p.WaitText("1002")
+			p.Axe()
+			p.Screenshot("found")
+			p.Visit(w.Base + "/app/reservations?q=1001")
+			p.Click("Ada Lovelace")
+			p.WaitHeading("Ada Lovelace · #1001")
+			p.Axe()
+			p.KeyboardWalk()
+			p.Fits()
+			p.Screenshot("reservation")
+			stay := p.Address()
+			p.Visit(stay + "/guests")
+			p.Wait("main[data-ready] h1")
+			p.Axe()
+			p.Screenshot("guests")
+			p.Visit(stay + "/messages")
+			p.Axe()
+			if m.language == "" {
+				p.Fill("Answer", "Your room is ready.\nCome in.")
+				p.Click("Send")
+				p.WaitText("Come in.")
+			}
+			p.Screenshot("messages")
+		})
+	}
+}

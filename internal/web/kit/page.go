@@ -114,3 +114,6 @@ func spoken(code string) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// Today returns the present day at the property, of the form YYYY-MM-DD.
+func (p *Page) Today() string { return p.now.In(p.zone).Format(time.DateOnly) }

@@ -146,3 +146,12 @@ func timeTag(at *timestamppb.Timestamp, format func(time.Time) string, zone *tim
 func tag(moment, text string) template.HTML {
 	return template.HTML(`<time datetime="` + template.HTMLEscapeString(moment) + `">` + template.HTMLEscapeString(text) + `</time>`)
 }
+
+// PlainDay renders a day of the form YYYY-MM-DD as text, such as "Saturday, 21 November".
+func (w Words) PlainDay(day string) string {
+	t, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return day
+	}
+	return w.day(t)
+}

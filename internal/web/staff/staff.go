@@ -7,6 +7,7 @@ package staff
 
 import (
 	"embed"
+	"html/template"
 	"net/http"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -39,7 +40,7 @@ var files embed.FS
 
 // New returns the handler of the pages.
 func New(k *kit.Kit, api API) (http.Handler, error) {
-	area, err := k.NewArea(files, nil)
+	area, err := k.NewArea(files, template.FuncMap{"more": func(list []*propertyv1.ArrivalFix) int { return len(list) - 1 }})
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +83,17 @@ func (s *site) routes() []Route {
 		{"POST /app/property", Self, s.chooseProperty},
 		{"GET /app/confirm", Self, s.showConfirm},
 		{"POST /app/confirm", Self, s.confirm},
+		{"GET /app/today", "readReservations", s.showToday},
+		{"POST /app/today", "manageCheckIns", s.clearStage},
+		{"GET /app/reservations", "readReservations", s.showReservations},
+		{"GET /app/reservations/{id}", "readReservations", s.showReservation},
+		{"POST /app/reservations/{id}", "manageCheckIns", s.changeCheckIn},
+		{"GET /app/reservations/{id}/guests", "readGuests", s.showGuests},
+		{"GET /app/reservations/{id}/messages", "readGuests", s.showMessages},
+		{"POST /app/reservations/{id}/messages", "writeMessages", s.sendMessage},
+		{"GET /app/reservations/{id}/open", "openDoors", s.backToReservation},
+		{"POST /app/reservations/{id}/open", "openDoors", s.openDoor},
+
 		{"GET /app/account", Self, s.showAccount},
 		{"POST /app/account/sessions", Self, s.endSessions},
 		{"GET /app/account/password", Self, s.showPassword},
@@ -95,4 +107,7 @@ func (s *site) routes() []Route {
 type area struct{ Name, URL, right string }
 
 // areas are all parts, in their order. The first that a person may use is the home page.
-var areas = []area{}
+var areas = []area{
+	{"today", "/app/today", "readReservations"},
+	{"reservations", "/app/reservations", "readReservations"},
+}

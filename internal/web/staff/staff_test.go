@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/message"
 )
 
@@ -58,6 +59,38 @@ func TestLocalPage(t *testing.T) {
 	} {
 		if got := localPage(address); (got == address && got != "") != want {
 			t.Errorf("%q leads to %q", address, got)
+		}
+	}
+}
+
+// What a row of a day says, and when nothing is left to do.
+func TestDayRows(t *testing.T) {
+	for _, c := range []struct {
+		tab, state, verdict, stage string
+		stops                      []string
+		complete                   bool
+		chip, checkIn, clears      string
+		over                       bool
+	}{
+		{tab: "arrivals", state: "confirmed", verdict: "ready", stage: "notToday", chip: "staff.verdict.ready", checkIn: "staff.stage.notToday staff.form.open"},
+		{tab: "arrivals", state: "confirmed", verdict: "atRisk", stage: "start", complete: true, chip: "staff.verdict.atRisk", checkIn: "staff.stage.start staff.form.done"},
+		{tab: "arrivals", state: "confirmed", verdict: "notReady", stage: "stopped", stops: []string{"owing", "roomNotReady"}, chip: "staff.verdict.notReady", checkIn: "staff.stop.owing staff.stop.roomNotReady"},
+		{tab: "arrivals", state: "confirmed", verdict: "ready", stage: "identityCheck", stops: []string{"identityCheck"}, chip: "staff.verdict.ready", checkIn: "staff.stop.identityCheck", clears: "identityCheck"},
+		{tab: "arrivals", state: "started", verdict: "ready", stage: "checkedIn", chip: "staff.verdict.ready", checkIn: "staff.stage.checkedIn", over: true},
+		{tab: "arrivals", state: "started", verdict: "notReady", stage: "checkedIn", chip: "staff.verdict.notReady", checkIn: "staff.stage.checkedIn"},
+		{tab: "house", state: "started", verdict: "ready", stage: "checkedIn", chip: "staff.verdict.ready", checkIn: "staff.stage.checkedIn"},
+		{tab: "house", state: "started", verdict: "somethingNew", stage: "checkedIn", chip: "staff.verdict.unknown", checkIn: "staff.stage.checkedIn"},
+		{tab: "departures", state: "started", stage: "checkedIn", chip: "staff.day.inHouse", checkIn: "staff.stage.checkedIn"},
+		{tab: "departures", state: "processed", stage: "ended", chip: "staff.day.left", checkIn: "staff.stage.ended", over: true},
+	} {
+		r := newDayRow(c.tab, &propertyv1.DayStay{State: c.state, Verdict: c.verdict, CheckIn: &propertyv1.DayCheckIn{Stage: c.stage, Stops: c.stops, FormComplete: c.complete}})
+		if r.Chip.Text != c.chip || strings.Join(r.CheckIn, " ") != c.checkIn || r.Clears != c.clears || r.Over != c.over {
+			t.Errorf("%s %s %s %s: %+v", c.tab, c.state, c.verdict, c.stage, r)
+		}
+		for _, kind := range append(r.CheckIn, r.Chip.Text) {
+			if !message.Has(kind) {
+				t.Errorf("%s has no text", kind)
+			}
 		}
 	}
 }

@@ -1,0 +1,327 @@
+package staff
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
+)
+
+// doorRow is one door of the stay, with what is known about it.
+type doorRow struct {
+	*partnerv1.ExplainedDoor
+	Chip   chip
+	LockID string // of a lock that the person can open from here, or ""
+}
+
+type reservationView struct {
+	*propertyv1.Reservation
+	URL      string
+	Explain  *partnerv1.Explanation
+	Doors    []doorRow
+	Steps    []*partnerv1.ExplainedStep // the latest first
+	CheckIn  *propertyv1.StaffCheckIn
+	Clears   string // the stage of the law that waits for staff, or ""
+	Unclear  bool   // a checkIn call has no answer
+	Mails    []*propertyv1.Mail
+	Opened   string // the result of a door that was just opened: the message staff.open.RESULT, or ""
+	Manages  bool   // the person may change the check-in
+	Guests   bool   // the person may read what guests entered and wrote
+	Messages bool   // the person may write messages
+}
+
+// reservation finds a reservation by the service's id.
+func (x *exchange) reservation(id string) (*propertyv1.Reservation, error) {
+	found, err := x.site.api.Reservations.ListReservations(x.call(), &propertyv1.ListReservationsRequest{Query: id, PageSize: 2})
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(found.GetData().GetList(), func(r *propertyv1.Reservation) bool { return r.GetId() == id })
+	if at < 0 {
+		return nil, fault.New(fault.NotFound, fault.ReservationNotFound, "there is no such reservation")
+	}
+	return found.GetData().GetList()[at], nil
+}
+
+func nameOf(r *propertyv1.Reservation) string {
+	if r.GetFirstName() == "" {
+		return r.GetLastName()
+	}
+	return r.GetFirstName() + " " + r.GetLastName()
+}
+
+// reservationPage returns a page about a reservation.
+func (x *exchange) reservationPage(r *propertyv1.Reservation, title string) *page {
+	p := x.newPage(title, "name", nameOf(r), "number", r.GetPmsNumber())
+	p.Here, p.Back = "reservations", "/app/reservations/"+r.GetId()
+	return p
+}
+
+func (s *site) showReservation(x *exchange) error {
+	return x.showReservation(http.StatusOK, x.R.PathValue("id"), "")
+}
+
+func (x *exchange) showReservation(status int, id, opened string) error {
+	r, err := x.reservation(id)
+	if err != nil {
+		return err
+	}
+	api := x.site.api
+	v := reservationView{Reservation: r, URL: "/app/reservations/" + id, Opened: opened, Manages: x.may("manageCheckIns"), Guests: x.may("readGuests"), Messages: x.may("writeMessages")}
+	explained, err := api.Reservations.ExplainReservation(x.call(), &propertyv1.ExplainReservationRequest{Id: id})
+	if err != nil {
+		return err
+	}
+	v.Explain = explained.GetData()
+	v.Steps = slices.Clone(v.Explain.GetSteps())
+	slices.Reverse(v.Steps)
+	locks, err := x.openableLocks()
+	if err != nil {
+		return err
+	}
+	for _, d := range v.Explain.GetDoors() {
+		v.Doors = append(v.Doors, doorRow{d, doorChip(d), locks[d.GetDoorId()]})
+	}
+	c, err := api.CheckIns.GetCheckIn(x.call(), &propertyv1.GetCheckInRequest{ReservationId: id})
+	if err != nil && x.site.Fault(err).Kind != fault.Precondition {
+		return err
+	}
+	v.CheckIn = c.GetData()
+	if stage := v.CheckIn.GetStage(); stage == "identityCheck" || stage == "signature" {
+		v.Clears = stage
+	}
+	v.Unclear = slices.ContainsFunc(v.CheckIn.GetStops(), func(s *propertyv1.StaffStop) bool { return s.GetReason() == "noAnswer" })
+	if v.Guests {
+		sent, err := api.Mails.ListMails(x.call(), &propertyv1.ListMailsRequest{ReservationId: id, PageSize: 20})
+		if err != nil {
+			return err
+		}
+		v.Mails = sent.GetData().GetList()
+	}
+	p := x.reservationPage(r, "staff.reservation.title")
+	p.Back, p.Data = "/app/reservations", v
+	return x.render(status, "reservation", p)
+}
+
+// openableLocks returns the lock of each door that the person can open from here, by the id of the door.
+func (x *exchange) openableLocks() (map[string]string, error) {
+	if !x.may("openDoors") || !x.may("readLocks") {
+		return nil, nil
+	}
+	locks := map[string]string{}
+	for token := ""; ; {
+		found, err := x.site.api.Locks.ListLocks(x.call(), &propertyv1.ListLocksRequest{PageSize: 200, PageToken: token})
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range found.GetData().GetList() {
+			if l.DoorId != nil && l.GetAbilities().GetRemoteUnlock() {
+				locks[l.GetDoorId()] = l.GetId()
+			}
+		}
+		if token = found.GetData().GetNextPageToken(); token == "" {
+			return locks, nil
+		}
+	}
+}
+
+// notCheckedIn is the reason why no door opens before the guest is checked in: nothing is wrong.
+const notCheckedIn = "notCheckedIn"
+
+// Early reports whether no door opens because the guest is not checked in yet.
+func (v reservationView) Early() bool { return v.Explain.GetReason() == notCheckedIn }
+
+// doorChip says whether a door opens to the guest.
+func doorChip(d *partnerv1.ExplainedDoor) chip {
+	if d.GetReason() == notCheckedIn {
+		return chip{"info", "○", "staff.door.afterCheckIn"}
+	}
+	switch d.GetVerdict() {
+	case "opens":
+		return chip{"ok", "●", "staff.door.opens"}
+	case "opensAt":
+		return chip{"info", "○", "staff.door.opensAt"}
+	case "doesNotOpen":
+		return chip{"bad", "✕", "staff.door.doesNotOpen"}
+	}
+	return chip{"warn", "?", "staff.door.uncertain"}
+}
+
+// changeCheckIn takes a step of staff in the check-in of a reservation.
+func (s *site) changeCheckIn(x *exchange) error {
+	id, api := x.R.PathValue("id"), s.api.CheckIns
+	done, err := "", error(nil)
+	switch x.Value("do") {
+	case "clear":
+		done = "cleared"
+		_, err = api.ClearStage(x.call(), &propertyv1.ClearStageRequest{ReservationId: id, Stage: x.Value("stage")})
+	case "refuse":
+		done = "refused"
+		_, err = api.ClearStage(x.call(), &propertyv1.ClearStageRequest{ReservationId: id, Stage: x.Value("stage"), RefuseBecause: cmp.Or(x.Value("why"), "–")})
+	case "ask":
+		done = "asked"
+		_, err = api.AskAgain(x.call(), &propertyv1.AskAgainRequest{ReservationId: id})
+	case "endCall":
+		done = "callEnded"
+		_, err = api.EndCall(x.call(), &propertyv1.EndCallRequest{ReservationId: id})
+	case "resend":
+		done = "resent"
+		_, err = api.ResendInvitation(x.call(), &propertyv1.ResendInvitationRequest{ReservationId: id})
+		if err != nil && s.Fault(err).Reason == fault.NoGuestAddress {
+			done, err = "noAddress", nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if done != "" {
+		done = "?done=" + done
+	}
+	return x.Redirect("/app/reservations/" + id + done)
+}
+
+// backToReservation is where a confirmed second factor leads: the page with the button of the door.
+func (s *site) backToReservation(x *exchange) error {
+	return x.Redirect("/app/reservations/" + x.R.PathValue("id"))
+}
+
+// openResults are the results of a door that staff opened from afar, as the API names them.
+var openResults = []string{"opened", "refused", "expired", "unknown"}
+
+// openDoor opens a door of the stay now. The page never says more than the lock answered.
+func (s *site) openDoor(x *exchange) error {
+	id := x.R.PathValue("id")
+	locks, err := x.openableLocks()
+	if err != nil {
+		return err
+	}
+	lock := locks[x.Value("door")]
+	if lock == "" {
+		return x.problem(http.StatusNotFound, "staff.problem.unknown")
+	}
+	answer, err := s.api.Locks.UnlockLock(x.call(), &propertyv1.UnlockLockRequest{Id: lock})
+	result := answer.GetData().GetResult()
+	if err != nil {
+		switch f := s.Fault(err); {
+		case f.Reason == fault.BridgeOffline, f.Reason == fault.NodeUnreachable:
+			result = "offline"
+		case f.Kind == fault.Deadline, f.Kind == fault.Canceled:
+			result = "unknown"
+		default:
+			return err
+		}
+	} else if !slices.Contains(openResults, result) {
+		result = "unknown"
+	}
+	return x.showReservation(http.StatusOK, id, "staff.open."+result)
+}
+
+type guestsView struct {
+	*propertyv1.Reservation
+	List []guestRow
+}
+
+type guestRow struct {
+	*propertyv1.GuestData
+	Facts []fact
+}
+
+// fact is a line of what a guest entered. Its name is a message.
+type fact struct{ Name, Value, Kind string }
+
+// showGuests shows what the guests entered. The API records the read.
+func (s *site) showGuests(x *exchange) error {
+	r, err := x.reservation(x.R.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	found, err := s.api.CheckIns.ListGuests(x.call(), &propertyv1.ListGuestsRequest{ReservationId: r.GetId()})
+	if err != nil {
+		return err
+	}
+	v := guestsView{Reservation: r}
+	for _, g := range found.GetData().GetList() {
+		v.List = append(v.List, guestRow{g, factsOf(g)})
+	}
+	p := x.reservationPage(r, "staff.guests.title")
+	p.Data, p.secret = v, true
+	return x.render(http.StatusOK, "guests", p)
+}
+
+// factsOf lists the answers of a guest that are there.
+func factsOf(g *propertyv1.GuestData) (all []fact) {
+	d := g.GetPerson()
+	for _, f := range []fact{
+		{"field.firstName", d.GetFirstName(), ""}, {"field.lastName", d.GetLastName(), ""}, {"field.secondLastName", d.GetSecondLastName(), ""},
+		{"field.birthDate", d.GetBirthDate(), "date"}, {"field.birthPlace", d.GetBirthPlace(), ""}, {"field.birthCountry", d.GetBirthCountry(), "country"},
+		{"field.nationality", d.GetNationality(), "country"}, {"field.document.number", d.GetDocument().GetNumber(), ""},
+		{"field.document.issuingCountry", d.GetDocument().GetIssuingCountry(), "country"}, {"field.address.street", d.GetAddress().GetStreet(), ""},
+		{"field.address.postcode", d.GetAddress().GetPostcode(), ""}, {"field.address.city", d.GetAddress().GetCity(), ""},
+		{"field.email", d.GetEmail(), ""}, {"field.mobile", d.GetMobile(), ""},
+	} {
+		if f.Value != "" {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+type messagesView struct {
+	*propertyv1.Reservation
+	List  []*propertyv1.Message
+	Typed string
+	May   bool // the person may write
+}
+
+func (s *site) showMessages(x *exchange) error { return x.messagesPage(http.StatusOK, "") }
+
+// messagesPage shows the conversation with the main guest, and marks it as read.
+func (x *exchange) messagesPage(status int, typed string) error {
+	r, err := x.reservation(x.R.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	v := messagesView{Reservation: r, Typed: typed, May: x.may("writeMessages")}
+	for more, after := true, int32(0); more; {
+		found, err := x.site.api.Messages.ListMessages(x.call(), &propertyv1.ListMessagesRequest{GuestId: r.GetId(), After: after, PageSize: 200})
+		if err != nil {
+			return err
+		}
+		list := found.GetData().GetList()
+		if more = found.GetData().GetMore() && len(list) > 0; len(list) > 0 {
+			after = list[len(list)-1].GetNumber()
+		}
+		v.List = append(v.List, list...)
+	}
+	if n := len(v.List); n > 0 && v.May {
+		if _, err := x.site.api.Messages.ReadMessages(x.call(), &propertyv1.ReadMessagesRequest{GuestId: r.GetId(), Number: v.List[n-1].GetNumber()}); err != nil {
+			return err
+		}
+	}
+	p := x.reservationPage(r, "staff.messages.title")
+	if status != http.StatusOK {
+		p.Wrong = []kit.Wrong{{ID: "f-text", Label: p.T("staff.messages.write"), Text: p.T("web.messages.tooLong")}}
+	}
+	p.Data, p.secret = v, true
+	return x.render(status, "messages", p)
+}
+
+// sendMessage answers the guest.
+func (s *site) sendMessage(x *exchange) error {
+	text := x.Value("text")
+	path := "/app/reservations/" + x.R.PathValue("id") + "/messages"
+	if text == "" {
+		return x.Redirect(path)
+	}
+	if _, err := s.api.Messages.SendMessage(x.call(), &propertyv1.SendMessageRequest{GuestId: x.R.PathValue("id"), Text: text}); err != nil {
+		if s.Fault(err).Kind == fault.Invalid {
+			return x.messagesPage(http.StatusUnprocessableEntity, text)
+		}
+		return err
+	}
+	return x.Redirect(path)
+}

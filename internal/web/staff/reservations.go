@@ -1,0 +1,30 @@
+package staff
+
+import (
+	"net/http"
+	"net/url"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+type reservationsView struct {
+	Query string
+	List  []*propertyv1.Reservation
+	Next  string
+}
+
+// showReservations finds reservations by name or number, and lists the latest without a question.
+func (s *site) showReservations(x *exchange) error {
+	q := x.R.URL.Query()
+	found, err := s.api.Reservations.ListReservations(x.call(), &propertyv1.ListReservationsRequest{Query: q.Get("q"), PageToken: q.Get("page")})
+	if err != nil {
+		return err
+	}
+	v := reservationsView{Query: q.Get("q"), List: found.GetData().GetList()}
+	if next := found.GetData().GetNextPageToken(); next != "" {
+		v.Next = "/app/reservations?" + url.Values{"q": {v.Query}, "page": {next}}.Encode()
+	}
+	p := x.newPage("staff.area.reservations")
+	p.Here, p.Data = "reservations", v
+	return x.render(http.StatusOK, "reservations", p)
+}

@@ -1,0 +1,174 @@
+package staff
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+// chip is a state in a word, with its sign and its colour.
+type chip struct{ Tone, Mark, Text string }
+
+// dayTab is one of the three lists of a day. Its name is the value of the query, and its list the name in the API.
+type dayTab struct {
+	Name, list string
+	All, Left  int32
+	URL        string
+}
+
+// dayRow is one stay of a day.
+type dayRow struct {
+	*propertyv1.DayStay
+	Chip    chip
+	Fixes   []*propertyv1.ArrivalFix // those that may keep the guest out
+	CheckIn []string                 // messages: where the check-in is, or what stops it
+	Tone    string                   // of the check-in
+	Clears  string                   // the stage of the law that staff can clear, or ""
+	Over    bool                     // nothing is left to do today
+}
+
+type todayView struct {
+	Tabs          []dayTab
+	Tab, Day      string
+	Before, After string // the days before and after
+	Rows          []dayRow
+	Need          int  // arrivals on the page that need staff
+	Whole         bool // the page has the whole list
+	Next          string
+	URL           string // of this page
+	MayClear      bool
+}
+
+func (s *site) showToday(x *exchange) error {
+	q := x.R.URL.Query()
+	tab := cmp.Or(q.Get("tab"), "arrivals")
+	tabs := []dayTab{{Name: "arrivals", list: "arrivals"}, {Name: "house", list: "inHouse"}, {Name: "departures", list: "departures"}}
+	at := slices.IndexFunc(tabs, func(t dayTab) bool { return t.Name == tab })
+	if at < 0 {
+		return x.Redirect("/app/today")
+	}
+	found, err := s.api.Days.ListDay(x.call(), &propertyv1.ListDayRequest{Date: q.Get("day"), Tab: tabs[at].list, PageToken: q.Get("page")})
+	if err != nil {
+		return err
+	}
+	list := found.GetData()
+	day, err := time.Parse(time.DateOnly, list.GetDate())
+	if err != nil {
+		return err
+	}
+	p := x.newPage("staff.today.title", "day", x.words().PlainDay(list.GetDate()))
+	if list.GetDate() != p.Today() {
+		p.Title = p.T("staff.today.other", "day", p.PlainDay(list.GetDate()))
+	}
+	c := list.GetCounts()
+	tabs[0].All, tabs[0].Left, tabs[1].All, tabs[2].All, tabs[2].Left = c.GetArrivals(), c.GetArrivalsLeft(), c.GetInHouse(), c.GetDepartures(), c.GetDeparturesLeft()
+	shown := ""
+	if list.GetDate() != p.Today() {
+		shown = list.GetDate()
+	}
+	for i := range tabs {
+		tabs[i].URL = dayURL(tabs[i].Name, shown)
+	}
+	v := todayView{
+		Tabs: tabs, Tab: tab, Day: list.GetDate(), Before: dayURL(tab, day.AddDate(0, 0, -1).Format(time.DateOnly)), After: dayURL(tab, day.AddDate(0, 0, 1).Format(time.DateOnly)),
+		Whole: list.GetNextPageToken() == "" && q.Get("page") == "", URL: dayURL(tab, shown), MayClear: x.may("manageCheckIns"),
+	}
+	if list.GetNextPageToken() != "" {
+		v.Next = v.URL + "&page=" + url.QueryEscape(list.GetNextPageToken())
+	}
+	for _, stay := range list.GetList() {
+		row := newDayRow(tab, stay)
+		if !row.Over && row.GetVerdict() != "" && row.GetVerdict() != "ready" {
+			v.Need++
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	slices.SortStableFunc(v.Rows, func(a, b dayRow) int { return cmp.Compare(overLast(a), overLast(b)) })
+	p.Here, p.Data = "today", v
+	return x.render(http.StatusOK, "today", p)
+}
+
+func overLast(r dayRow) int {
+	if r.Over {
+		return 1
+	}
+	return 0
+}
+
+// dayURL returns the address of a list of a day; "" is today, so that the address holds tomorrow, too.
+func dayURL(tab, day string) string {
+	q := url.Values{"tab": {tab}}
+	if day != "" {
+		q.Set("day", day)
+	}
+	return "/app/today?" + q.Encode()
+}
+
+// newDayRow decides what a row says.
+func newDayRow(tab string, stay *propertyv1.DayStay) dayRow {
+	r := dayRow{DayStay: stay}
+	for _, fix := range stay.GetFixes() {
+		if fix.GetSeverity() != "note" {
+			r.Fixes = append(r.Fixes, fix)
+		}
+	}
+	switch {
+	case stay.GetState() == "processed":
+		r.Chip, r.Over = chip{"unknown", "◌", "staff.day.left"}, tab == "departures"
+	case tab == "departures":
+		r.Chip = chip{"info", "○", "staff.day.inHouse"}
+	default:
+		r.Chip = verdictChip(stay.GetVerdict())
+		r.Over = tab == "arrivals" && stay.GetState() == "started" && stay.GetVerdict() == "ready"
+	}
+	c := stay.GetCheckIn()
+	switch stage := c.GetStage(); {
+	case len(c.GetStops()) > 0:
+		r.Tone = "warn"
+		for _, stop := range c.GetStops() {
+			r.CheckIn = append(r.CheckIn, "staff.stop."+stop)
+		}
+	case stage == "notToday" || stage == "start":
+		r.CheckIn = []string{"staff.stage." + stage, "staff.form.open"}
+		if c.GetFormComplete() {
+			r.CheckIn[1] = "staff.form.done"
+		}
+	case stage != "":
+		r.CheckIn = []string{"staff.stage." + stage}
+	}
+	switch c.GetStage() {
+	case "identityCheck", "signature":
+		r.Clears = c.GetStage()
+	}
+	return r
+}
+
+// verdictChip says whether a guest will get in.
+func verdictChip(verdict string) chip {
+	switch verdict {
+	case "ready":
+		return chip{"ok", "●", "staff.verdict.ready"}
+	case "atRisk":
+		return chip{"warn", "◐", "staff.verdict.atRisk"}
+	case "notReady":
+		return chip{"bad", "✕", "staff.verdict.notReady"}
+	}
+	return chip{"unknown", "?", "staff.verdict.unknown"}
+}
+
+// clearStage clears a stage of the law from the list of a day.
+func (s *site) clearStage(x *exchange) error {
+	_, err := s.api.CheckIns.ClearStage(x.call(), &propertyv1.ClearStageRequest{ReservationId: x.Value("reservation"), Stage: x.Value("stage")})
+	if err != nil {
+		return err
+	}
+	to := localPage(x.Value("from"))
+	if to == "" {
+		to = dayURL("arrivals", "")
+	}
+	return x.Redirect(to + "&done=cleared")
+}
