@@ -44,15 +44,22 @@ func (rec Reconciler) loadStay(s Stay, r Rules) (*stayRun, error) {
 
 // loadGrant loads for a grant what loadStay loads for a reservation, from the row of the grant alone.
 func (rec Reconciler) loadGrant(g *ent.Grant) (*stayRun, error) {
+	others, err := rec.otherGrants(g)
+	if err != nil {
+		return nil, err
+	}
+	return rec.loadGrantWith(g, others)
+}
+
+// loadGrantWith is loadGrant where the reservation's other grants are loaded.
+func (rec Reconciler) loadGrantWith(g *ent.Grant, others []*ent.Grant) (*stayRun, error) {
 	rules, err := rec.RulesFor(g.PropertyID)
 	if err != nil {
 		return nil, err
 	}
 	run := rec.newStayRun(g.PropertyID, g.ReservationID, rules)
 	run.startFrom(g)
-	if run.olderGrants, err = run.otherGrants(); err != nil {
-		return nil, err
-	}
+	run.olderGrants = others
 	if run.Right = rightOf(g, rec.Tx.Now()); run.Right.Open {
 		err = run.loadPlace()
 	}
@@ -114,9 +121,9 @@ func compareGrants(a, b *ent.Grant) int {
 }
 
 // otherGrants returns the reservation's other grants that are open or whose codes may still be on a lock.
-func (run *stayRun) otherGrants() ([]*ent.Grant, error) {
-	found, err := run.Tx.Grant.Read(run.Tx.Context(), "property_id = $1 AND reservation_id = $2 AND id <> $3 AND released_at IS NULL LIMIT $4",
-		run.PropertyID, run.reservationID, run.grant.ID, maxGrants)
+func (rec Reconciler) otherGrants(g *ent.Grant) ([]*ent.Grant, error) {
+	found, err := rec.Tx.Grant.Read(rec.Tx.Context(), "property_id = $1 AND reservation_id = $2 AND id <> $3 AND released_at IS NULL LIMIT $4",
+		g.PropertyID, g.ReservationID, g.ID, maxGrants)
 	if err != nil {
 		return nil, fmt.Errorf("load the other grants of a stay: %w", err)
 	}

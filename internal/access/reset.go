@@ -7,9 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"latchkey.dev/ent"
-	entgrant "latchkey.dev/ent/grant"
-	entpin "latchkey.dev/ent/pin"
 	"latchkey.dev/internal/db"
 )
 
@@ -59,14 +56,7 @@ func RevealPINs(rec Reconciler, propertyID, reservationID string) (StayPINs, err
 
 // PINVersion returns a text that changes with each new PIN of a reservation, or "" if the reservation has none.
 func PINVersion(view *db.Tx, propertyID, reservationID string) (string, error) {
-	g, err := view.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.OpenKey(reservationID)).OnlyID(view.Context())
-	if ent.IsNotFound(err) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("find the access of a reservation: %w", err)
-	}
-	ids, err := view.Pin.Query().Where(entpin.PropertyID(propertyID), entpin.GrantID(g), entpin.Retired(false)).Order(entpin.ByID()).IDs(view.Context())
+	ids, err := db.ReadList(view, func(id *string) []any { return []any{id} }, listPINs, propertyID, reservationID)
 	if err != nil {
 		return "", fmt.Errorf("list the PINs of a reservation: %w", err)
 	}
@@ -88,11 +78,11 @@ func (run *stayRun) addGate(to *StayPINs, d Door) error {
 // loadLive loads the current access of a reservation with its doors, codes and PINs. It returns nil if the
 // reservation has no access now.
 func (rec Reconciler) loadLive(propertyID, reservationID string) (*stayRun, error) {
-	g, _, err := loadGrants(rec.Tx, propertyID, reservationID)
+	g, others, err := loadGrants(rec.Tx, propertyID, reservationID)
 	if err != nil || !isLive(g) || !g.NotAfter.After(rec.Tx.Now()) {
 		return nil, err
 	}
-	run, err := rec.loadGrant(g)
+	run, err := rec.loadGrantWith(g, others)
 	if err != nil {
 		return nil, err
 	}

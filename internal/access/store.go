@@ -87,3 +87,7 @@ const listOpenings = `SELECT e.occurred_at, e.kind, COALESCE(l.name, '') FROM gr
 	JOIN events AS e ON e.grant_id = g.id AND e.property_id = g.property_id
 	LEFT JOIN locks AS l ON l.id = e.subject AND l.property_id = e.property_id
 	WHERE g.property_id = $1 AND g.reservation_id = $2 AND e.kind IN ($3, $4) ORDER BY e.id DESC LIMIT $5`
+
+// listPINs lists the PINs of a reservation's open grant.
+const listPINs = `SELECT p.id FROM grants AS g JOIN pins AS p ON p.grant_id = g.id AND p.property_id = g.property_id
+	WHERE g.property_id = $1 AND g.open_key = $2 AND NOT p.retired ORDER BY p.id`

@@ -11,7 +11,7 @@ import (
 
 func TestStatementsFitTheSchema(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		dbtest.PrepareAll(t, d, installedLocksQuery)
+		dbtest.PrepareAll(t, d, installedLocksQuery, listPINs)
 	})
 	for _, column := range entlock.Columns {
 		if column != entlock.FieldPropertyID && !strings.Contains(installedLocksQuery, " l."+column+",") && !strings.Contains(installedLocksQuery, "\tl."+column+",") {

@@ -148,7 +148,7 @@ func bookParties(t *testing.T, w *World) {
 }
 
 // maxLastPress bounds the statements from the last press to the page with the PIN, without those of the PMS's change.
-const maxLastPress = 64
+const maxLastPress = 60
 
 // The last press does not read the stay before it acts, and its answer leads to the page with the PIN.
 func TestStatementsOfTheLastPress(t *testing.T) {

@@ -105,30 +105,31 @@ func (m Mails) revokeFormerKeys(tx *db.Tx, row *mail.Row) error {
 // a person who only knows a number and a name can fill in the form at a kiosk. If mails to all of them bounced, it returns the first one.
 // It returns "" if there is none.
 func (m Mails) GuestAddress(tx *db.Tx, row *ent.Reservation) (string, error) {
-	return m.guestAddress(tx, row, func() ([]string, error) { return guest.TrustedAddresses(tx, m.Keys, row.PropertyID, row.ID) })
-}
-
-// guestAddress is GuestAddress with a function that loads the addresses that the guest gave, which is called only if they are needed.
-func (m Mails) guestAddress(tx *db.Tx, row *ent.Reservation, trusted func() ([]string, error)) (string, error) {
-	booked, err := bookerAddress(tx, m.Reservations, row)
-	if err != nil {
-		return "", err
-	}
-	if working, err := m.firstWorking(tx, row.PropertyID, booked); err != nil || working != "" {
+	working, all, err := m.guestAddresses(tx, row, func() ([]string, error) { return guest.TrustedAddresses(tx, m.Keys, row.PropertyID, row.ID) })
+	if err != nil || working != "" {
 		return working, err
 	}
-	given, err := trusted()
-	if err != nil {
-		return "", err
-	}
-	if working, err := m.firstWorking(tx, row.PropertyID, given...); err != nil || working != "" {
-		return working, err
-	}
-	all := append([]string{booked}, given...)
 	if i := slices.IndexFunc(all, mail.Reaches); i >= 0 {
 		return all[i], nil
 	}
 	return "", nil
+}
+
+// guestAddresses returns the first address that reaches the guest and to which mails do not bounce. If there is none, it returns all.
+func (m Mails) guestAddresses(tx *db.Tx, row *ent.Reservation, trusted func() ([]string, error)) (working string, all []string, err error) {
+	booked, err := bookerAddress(tx, m.Reservations, row)
+	if err != nil {
+		return "", nil, err
+	}
+	if working, err := m.firstWorking(tx, row.PropertyID, booked); err != nil || working != "" {
+		return working, nil, err
+	}
+	given, err := trusted()
+	if err != nil {
+		return "", nil, err
+	}
+	working, err = m.firstWorking(tx, row.PropertyID, given...)
+	return working, append([]string{booked}, given...), err
 }
 
 // firstWorking returns the first address that reaches the guest and to which mails have not bounced, or "".
@@ -147,15 +148,8 @@ func (m Mails) Address(view *db.Tx, p *guest.Party) (string, error) {
 			return "", err
 		}
 	}
-	address, err := m.guestAddress(view, row, func() ([]string, error) { return p.TrustedAddresses(view) })
-	if err != nil || address == "" {
-		return "", err
-	}
-	bounced, err := mail.HasBounced(view, row.PropertyID, guest.AddressMAC(m.Keys, row.PropertyID, address))
-	if err != nil || bounced {
-		return "", err
-	}
-	return address, nil
+	working, _, err := m.guestAddresses(view, row, func() ([]string, error) { return p.TrustedAddresses(view) })
+	return working, err
 }
 
 // Outlet returns where the mails of a property go.
