@@ -32,7 +32,7 @@ type Mail struct {
 	Address []byte `json:"address,omitempty"`
 	// Keyed hash of the recipient of the latest attempt.
 	AddressMAC []byte `json:"address_mac,omitempty"`
-	// Of a mail to staff. No PIN and no guest data.
+	// Of a mail to staff or to join a property. No PIN, no secret and no guest data.
 	Parameters map[string]string `json:"parameters,omitempty"`
 	// State holds the value of the "state" field.
 	State string `json:"state,omitempty"`

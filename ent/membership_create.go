@@ -52,6 +52,20 @@ func (_c *MembershipCreate) SetNillableDisabledAt(v *time.Time) *MembershipCreat
 	return _c
 }
 
+// SetUsedAt sets the "used_at" field.
+func (_c *MembershipCreate) SetUsedAt(v time.Time) *MembershipCreate {
+	_c.mutation.SetUsedAt(v)
+	return _c
+}
+
+// SetNillableUsedAt sets the "used_at" field if the given value is not nil.
+func (_c *MembershipCreate) SetNillableUsedAt(v *time.Time) *MembershipCreate {
+	if v != nil {
+		_c.SetUsedAt(*v)
+	}
+	return _c
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (_c *MembershipCreate) SetCreatedAt(v time.Time) *MembershipCreate {
 	_c.mutation.SetCreatedAt(v)
@@ -197,6 +211,10 @@ func (_c *MembershipCreate) createSpec() (*Membership, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.DisabledAt(); ok {
 		_spec.SetField(membership.FieldDisabledAt, field.TypeTime, value)
 		_node.DisabledAt = &value
+	}
+	if value, ok := _c.mutation.UsedAt(); ok {
+		_spec.SetField(membership.FieldUsedAt, field.TypeTime, value)
+		_node.UsedAt = &value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(membership.FieldCreatedAt, field.TypeTime, value)

@@ -63,6 +63,26 @@ func (_u *MembershipUpdate) ClearDisabledAt() *MembershipUpdate {
 	return _u
 }
 
+// SetUsedAt sets the "used_at" field.
+func (_u *MembershipUpdate) SetUsedAt(v time.Time) *MembershipUpdate {
+	_u.mutation.SetUsedAt(v)
+	return _u
+}
+
+// SetNillableUsedAt sets the "used_at" field if the given value is not nil.
+func (_u *MembershipUpdate) SetNillableUsedAt(v *time.Time) *MembershipUpdate {
+	if v != nil {
+		_u.SetUsedAt(*v)
+	}
+	return _u
+}
+
+// ClearUsedAt clears the value of the "used_at" field.
+func (_u *MembershipUpdate) ClearUsedAt() *MembershipUpdate {
+	_u.mutation.ClearUsedAt()
+	return _u
+}
+
 // Mutation returns the MembershipMutation object of the builder.
 func (_u *MembershipUpdate) Mutation() *MembershipMutation {
 	return _u.mutation
@@ -132,6 +152,12 @@ func (_u *MembershipUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 	if _u.mutation.DisabledAtCleared() {
 		_spec.ClearField(membership.FieldDisabledAt, field.TypeTime)
 	}
+	if value, ok := _u.mutation.UsedAt(); ok {
+		_spec.SetField(membership.FieldUsedAt, field.TypeTime, value)
+	}
+	if _u.mutation.UsedAtCleared() {
+		_spec.ClearField(membership.FieldUsedAt, field.TypeTime)
+	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
@@ -185,6 +211,26 @@ func (_u *MembershipUpdateOne) SetNillableDisabledAt(v *time.Time) *MembershipUp
 // ClearDisabledAt clears the value of the "disabled_at" field.
 func (_u *MembershipUpdateOne) ClearDisabledAt() *MembershipUpdateOne {
 	_u.mutation.ClearDisabledAt()
+	return _u
+}
+
+// SetUsedAt sets the "used_at" field.
+func (_u *MembershipUpdateOne) SetUsedAt(v time.Time) *MembershipUpdateOne {
+	_u.mutation.SetUsedAt(v)
+	return _u
+}
+
+// SetNillableUsedAt sets the "used_at" field if the given value is not nil.
+func (_u *MembershipUpdateOne) SetNillableUsedAt(v *time.Time) *MembershipUpdateOne {
+	if v != nil {
+		_u.SetUsedAt(*v)
+	}
+	return _u
+}
+
+// ClearUsedAt clears the value of the "used_at" field.
+func (_u *MembershipUpdateOne) ClearUsedAt() *MembershipUpdateOne {
+	_u.mutation.ClearUsedAt()
 	return _u
 }
 
@@ -286,6 +332,12 @@ func (_u *MembershipUpdateOne) sqlSave(ctx context.Context) (_node *Membership, 
 	}
 	if _u.mutation.DisabledAtCleared() {
 		_spec.ClearField(membership.FieldDisabledAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.UsedAt(); ok {
+		_spec.SetField(membership.FieldUsedAt, field.TypeTime, value)
+	}
+	if _u.mutation.UsedAtCleared() {
+		_spec.ClearField(membership.FieldUsedAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Membership{config: _u.config}

@@ -32654,6 +32654,7 @@ type MembershipMutation struct {
 	person_id     *string
 	role          *string
 	disabled_at   *time.Time
+	used_at       *time.Time
 	created_at    *time.Time
 	clearedFields map[string]struct{}
 	done          bool
@@ -32922,6 +32923,55 @@ func (m *MembershipMutation) ResetDisabledAt() {
 	delete(m.clearedFields, membership.FieldDisabledAt)
 }
 
+// SetUsedAt sets the "used_at" field.
+func (m *MembershipMutation) SetUsedAt(t time.Time) {
+	m.used_at = &t
+}
+
+// UsedAt returns the value of the "used_at" field in the mutation.
+func (m *MembershipMutation) UsedAt() (r time.Time, exists bool) {
+	v := m.used_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUsedAt returns the old "used_at" field's value of the Membership entity.
+// If the Membership object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MembershipMutation) OldUsedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUsedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUsedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUsedAt: %w", err)
+	}
+	return oldValue.UsedAt, nil
+}
+
+// ClearUsedAt clears the value of the "used_at" field.
+func (m *MembershipMutation) ClearUsedAt() {
+	m.used_at = nil
+	m.clearedFields[membership.FieldUsedAt] = struct{}{}
+}
+
+// UsedAtCleared returns if the "used_at" field was cleared in this mutation.
+func (m *MembershipMutation) UsedAtCleared() bool {
+	_, ok := m.clearedFields[membership.FieldUsedAt]
+	return ok
+}
+
+// ResetUsedAt resets all changes to the "used_at" field.
+func (m *MembershipMutation) ResetUsedAt() {
+	m.used_at = nil
+	delete(m.clearedFields, membership.FieldUsedAt)
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (m *MembershipMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -32992,7 +33042,7 @@ func (m *MembershipMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *MembershipMutation) Fields() []string {
-	fields := make([]string, 0, 5)
+	fields := make([]string, 0, 6)
 	if m.property_id != nil {
 		fields = append(fields, membership.FieldPropertyID)
 	}
@@ -33004,6 +33054,9 @@ func (m *MembershipMutation) Fields() []string {
 	}
 	if m.disabled_at != nil {
 		fields = append(fields, membership.FieldDisabledAt)
+	}
+	if m.used_at != nil {
+		fields = append(fields, membership.FieldUsedAt)
 	}
 	if m.created_at != nil {
 		fields = append(fields, membership.FieldCreatedAt)
@@ -33024,6 +33077,8 @@ func (m *MembershipMutation) Field(name string) (ent.Value, bool) {
 		return m.Role()
 	case membership.FieldDisabledAt:
 		return m.DisabledAt()
+	case membership.FieldUsedAt:
+		return m.UsedAt()
 	case membership.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -33043,6 +33098,8 @@ func (m *MembershipMutation) OldField(ctx context.Context, name string) (ent.Val
 		return m.OldRole(ctx)
 	case membership.FieldDisabledAt:
 		return m.OldDisabledAt(ctx)
+	case membership.FieldUsedAt:
+		return m.OldUsedAt(ctx)
 	case membership.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -33081,6 +33138,13 @@ func (m *MembershipMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetDisabledAt(v)
+		return nil
+	case membership.FieldUsedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUsedAt(v)
 		return nil
 	case membership.FieldCreatedAt:
 		v, ok := value.(time.Time)
@@ -33122,6 +33186,9 @@ func (m *MembershipMutation) ClearedFields() []string {
 	if m.FieldCleared(membership.FieldDisabledAt) {
 		fields = append(fields, membership.FieldDisabledAt)
 	}
+	if m.FieldCleared(membership.FieldUsedAt) {
+		fields = append(fields, membership.FieldUsedAt)
+	}
 	return fields
 }
 
@@ -33138,6 +33205,9 @@ func (m *MembershipMutation) ClearField(name string) error {
 	switch name {
 	case membership.FieldDisabledAt:
 		m.ClearDisabledAt()
+		return nil
+	case membership.FieldUsedAt:
+		m.ClearUsedAt()
 		return nil
 	}
 	return fmt.Errorf("unknown Membership nullable field %s", name)
@@ -33158,6 +33228,9 @@ func (m *MembershipMutation) ResetField(name string) error {
 		return nil
 	case membership.FieldDisabledAt:
 		m.ResetDisabledAt()
+		return nil
+	case membership.FieldUsedAt:
+		m.ResetUsedAt()
 		return nil
 	case membership.FieldCreatedAt:
 		m.ResetCreatedAt()
@@ -37102,6 +37175,8 @@ type PersonInvitationMutation struct {
 	email         *[]byte
 	role          *string
 	invited_by    *string
+	round         *int
+	addround      *int
 	ends_at       *time.Time
 	created_at    *time.Time
 	clearedFields map[string]struct{}
@@ -37469,6 +37544,62 @@ func (m *PersonInvitationMutation) ResetInvitedBy() {
 	m.invited_by = nil
 }
 
+// SetRound sets the "round" field.
+func (m *PersonInvitationMutation) SetRound(i int) {
+	m.round = &i
+	m.addround = nil
+}
+
+// Round returns the value of the "round" field in the mutation.
+func (m *PersonInvitationMutation) Round() (r int, exists bool) {
+	v := m.round
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRound returns the old "round" field's value of the PersonInvitation entity.
+// If the PersonInvitation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PersonInvitationMutation) OldRound(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRound is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRound requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRound: %w", err)
+	}
+	return oldValue.Round, nil
+}
+
+// AddRound adds i to the "round" field.
+func (m *PersonInvitationMutation) AddRound(i int) {
+	if m.addround != nil {
+		*m.addround += i
+	} else {
+		m.addround = &i
+	}
+}
+
+// AddedRound returns the value that was added to the "round" field in this mutation.
+func (m *PersonInvitationMutation) AddedRound() (r int, exists bool) {
+	v := m.addround
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetRound resets all changes to the "round" field.
+func (m *PersonInvitationMutation) ResetRound() {
+	m.round = nil
+	m.addround = nil
+}
+
 // SetEndsAt sets the "ends_at" field.
 func (m *PersonInvitationMutation) SetEndsAt(t time.Time) {
 	m.ends_at = &t
@@ -37575,7 +37706,7 @@ func (m *PersonInvitationMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *PersonInvitationMutation) Fields() []string {
-	fields := make([]string, 0, 8)
+	fields := make([]string, 0, 9)
 	if m.property_id != nil {
 		fields = append(fields, personinvitation.FieldPropertyID)
 	}
@@ -37593,6 +37724,9 @@ func (m *PersonInvitationMutation) Fields() []string {
 	}
 	if m.invited_by != nil {
 		fields = append(fields, personinvitation.FieldInvitedBy)
+	}
+	if m.round != nil {
+		fields = append(fields, personinvitation.FieldRound)
 	}
 	if m.ends_at != nil {
 		fields = append(fields, personinvitation.FieldEndsAt)
@@ -37620,6 +37754,8 @@ func (m *PersonInvitationMutation) Field(name string) (ent.Value, bool) {
 		return m.Role()
 	case personinvitation.FieldInvitedBy:
 		return m.InvitedBy()
+	case personinvitation.FieldRound:
+		return m.Round()
 	case personinvitation.FieldEndsAt:
 		return m.EndsAt()
 	case personinvitation.FieldCreatedAt:
@@ -37645,6 +37781,8 @@ func (m *PersonInvitationMutation) OldField(ctx context.Context, name string) (e
 		return m.OldRole(ctx)
 	case personinvitation.FieldInvitedBy:
 		return m.OldInvitedBy(ctx)
+	case personinvitation.FieldRound:
+		return m.OldRound(ctx)
 	case personinvitation.FieldEndsAt:
 		return m.OldEndsAt(ctx)
 	case personinvitation.FieldCreatedAt:
@@ -37700,6 +37838,13 @@ func (m *PersonInvitationMutation) SetField(name string, value ent.Value) error 
 		}
 		m.SetInvitedBy(v)
 		return nil
+	case personinvitation.FieldRound:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRound(v)
+		return nil
 	case personinvitation.FieldEndsAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -37721,13 +37866,21 @@ func (m *PersonInvitationMutation) SetField(name string, value ent.Value) error 
 // AddedFields returns all numeric fields that were incremented/decremented during
 // this mutation.
 func (m *PersonInvitationMutation) AddedFields() []string {
-	return nil
+	var fields []string
+	if m.addround != nil {
+		fields = append(fields, personinvitation.FieldRound)
+	}
+	return fields
 }
 
 // AddedField returns the numeric value that was incremented/decremented on a field
 // with the given name. The second boolean return value indicates that this field
 // was not set, or was not defined in the schema.
 func (m *PersonInvitationMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case personinvitation.FieldRound:
+		return m.AddedRound()
+	}
 	return nil, false
 }
 
@@ -37736,6 +37889,13 @@ func (m *PersonInvitationMutation) AddedField(name string) (ent.Value, bool) {
 // type.
 func (m *PersonInvitationMutation) AddField(name string, value ent.Value) error {
 	switch name {
+	case personinvitation.FieldRound:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddRound(v)
+		return nil
 	}
 	return fmt.Errorf("unknown PersonInvitation numeric field %s", name)
 }
@@ -37801,6 +37961,9 @@ func (m *PersonInvitationMutation) ResetField(name string) error {
 		return nil
 	case personinvitation.FieldInvitedBy:
 		m.ResetInvitedBy()
+		return nil
+	case personinvitation.FieldRound:
+		m.ResetRound()
 		return nil
 	case personinvitation.FieldEndsAt:
 		m.ResetEndsAt()

@@ -29,6 +29,8 @@ type PersonInvitation struct {
 	Role string `json:"role,omitempty"`
 	// InvitedBy holds the value of the "invited_by" field.
 	InvitedBy string `json:"invited_by,omitempty"`
+	// How often the link was replaced.
+	Round int `json:"round,omitempty"`
 	// EndsAt holds the value of the "ends_at" field.
 	EndsAt time.Time `json:"ends_at,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
@@ -43,6 +45,8 @@ func (*PersonInvitation) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case personinvitation.FieldMAC, personinvitation.FieldEmailMAC, personinvitation.FieldEmail:
 			values[i] = new([]byte)
+		case personinvitation.FieldRound:
+			values[i] = new(sql.NullInt64)
 		case personinvitation.FieldID, personinvitation.FieldPropertyID, personinvitation.FieldRole, personinvitation.FieldInvitedBy:
 			values[i] = new(sql.NullString)
 		case personinvitation.FieldEndsAt, personinvitation.FieldCreatedAt:
@@ -103,6 +107,12 @@ func (_m *PersonInvitation) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field invited_by", values[i])
 			} else if value.Valid {
 				_m.InvitedBy = value.String
+			}
+		case personinvitation.FieldRound:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field round", values[i])
+			} else if value.Valid {
+				_m.Round = int(value.Int64)
 			}
 		case personinvitation.FieldEndsAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
@@ -169,6 +179,9 @@ func (_m *PersonInvitation) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("invited_by=")
 	builder.WriteString(_m.InvitedBy)
+	builder.WriteString(", ")
+	builder.WriteString("round=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Round))
 	builder.WriteString(", ")
 	builder.WriteString("ends_at=")
 	builder.WriteString(_m.EndsAt.Format(time.ANSIC))

@@ -64,6 +64,20 @@ func (_c *PersonInvitationCreate) SetInvitedBy(v string) *PersonInvitationCreate
 	return _c
 }
 
+// SetRound sets the "round" field.
+func (_c *PersonInvitationCreate) SetRound(v int) *PersonInvitationCreate {
+	_c.mutation.SetRound(v)
+	return _c
+}
+
+// SetNillableRound sets the "round" field if the given value is not nil.
+func (_c *PersonInvitationCreate) SetNillableRound(v *int) *PersonInvitationCreate {
+	if v != nil {
+		_c.SetRound(*v)
+	}
+	return _c
+}
+
 // SetEndsAt sets the "ends_at" field.
 func (_c *PersonInvitationCreate) SetEndsAt(v time.Time) *PersonInvitationCreate {
 	_c.mutation.SetEndsAt(v)
@@ -125,6 +139,10 @@ func (_c *PersonInvitationCreate) ExecX(ctx context.Context) {
 
 // defaults sets the default values of the builder before save.
 func (_c *PersonInvitationCreate) defaults() {
+	if _, ok := _c.mutation.Round(); !ok {
+		v := personinvitation.DefaultRound
+		_c.mutation.SetRound(v)
+	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		v := personinvitation.DefaultCreatedAt()
 		_c.mutation.SetCreatedAt(v)
@@ -156,6 +174,9 @@ func (_c *PersonInvitationCreate) check() error {
 		if err := personinvitation.InvitedByValidator(v); err != nil {
 			return &ValidationError{Name: "invited_by", err: fmt.Errorf(`ent: validator failed for field "PersonInvitation.invited_by": %w`, err)}
 		}
+	}
+	if _, ok := _c.mutation.Round(); !ok {
+		return &ValidationError{Name: "round", err: errors.New(`ent: missing required field "PersonInvitation.round"`)}
 	}
 	if _, ok := _c.mutation.EndsAt(); !ok {
 		return &ValidationError{Name: "ends_at", err: errors.New(`ent: missing required field "PersonInvitation.ends_at"`)}
@@ -226,6 +247,10 @@ func (_c *PersonInvitationCreate) createSpec() (*PersonInvitation, *sqlgraph.Cre
 	if value, ok := _c.mutation.InvitedBy(); ok {
 		_spec.SetField(personinvitation.FieldInvitedBy, field.TypeString, value)
 		_node.InvitedBy = value
+	}
+	if value, ok := _c.mutation.Round(); ok {
+		_spec.SetField(personinvitation.FieldRound, field.TypeInt, value)
+		_node.Round = value
 	}
 	if value, ok := _c.mutation.EndsAt(); ok {
 		_spec.SetField(personinvitation.FieldEndsAt, field.TypeTime, value)

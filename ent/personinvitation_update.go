@@ -35,6 +35,55 @@ func (_u *PersonInvitationUpdate) SetMAC(v []byte) *PersonInvitationUpdate {
 	return _u
 }
 
+// SetRole sets the "role" field.
+func (_u *PersonInvitationUpdate) SetRole(v string) *PersonInvitationUpdate {
+	_u.mutation.SetRole(v)
+	return _u
+}
+
+// SetNillableRole sets the "role" field if the given value is not nil.
+func (_u *PersonInvitationUpdate) SetNillableRole(v *string) *PersonInvitationUpdate {
+	if v != nil {
+		_u.SetRole(*v)
+	}
+	return _u
+}
+
+// SetInvitedBy sets the "invited_by" field.
+func (_u *PersonInvitationUpdate) SetInvitedBy(v string) *PersonInvitationUpdate {
+	_u.mutation.SetInvitedBy(v)
+	return _u
+}
+
+// SetNillableInvitedBy sets the "invited_by" field if the given value is not nil.
+func (_u *PersonInvitationUpdate) SetNillableInvitedBy(v *string) *PersonInvitationUpdate {
+	if v != nil {
+		_u.SetInvitedBy(*v)
+	}
+	return _u
+}
+
+// SetRound sets the "round" field.
+func (_u *PersonInvitationUpdate) SetRound(v int) *PersonInvitationUpdate {
+	_u.mutation.ResetRound()
+	_u.mutation.SetRound(v)
+	return _u
+}
+
+// SetNillableRound sets the "round" field if the given value is not nil.
+func (_u *PersonInvitationUpdate) SetNillableRound(v *int) *PersonInvitationUpdate {
+	if v != nil {
+		_u.SetRound(*v)
+	}
+	return _u
+}
+
+// AddRound adds value to the "round" field.
+func (_u *PersonInvitationUpdate) AddRound(v int) *PersonInvitationUpdate {
+	_u.mutation.AddRound(v)
+	return _u
+}
+
 // SetEndsAt sets the "ends_at" field.
 func (_u *PersonInvitationUpdate) SetEndsAt(v time.Time) *PersonInvitationUpdate {
 	_u.mutation.SetEndsAt(v)
@@ -81,6 +130,21 @@ func (_u *PersonInvitationUpdate) ExecX(ctx context.Context) {
 	}
 }
 
+// check runs all checks and user-defined validators on the builder.
+func (_u *PersonInvitationUpdate) check() error {
+	if v, ok := _u.mutation.Role(); ok {
+		if err := personinvitation.RoleValidator(v); err != nil {
+			return &ValidationError{Name: "role", err: fmt.Errorf(`ent: validator failed for field "PersonInvitation.role": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.InvitedBy(); ok {
+		if err := personinvitation.InvitedByValidator(v); err != nil {
+			return &ValidationError{Name: "invited_by", err: fmt.Errorf(`ent: validator failed for field "PersonInvitation.invited_by": %w`, err)}
+		}
+	}
+	return nil
+}
+
 // Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
 func (_u *PersonInvitationUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *PersonInvitationUpdate {
 	_u.modifiers = append(_u.modifiers, modifiers...)
@@ -88,6 +152,9 @@ func (_u *PersonInvitationUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)
 }
 
 func (_u *PersonInvitationUpdate) sqlSave(ctx context.Context) (_node int, err error) {
+	if err := _u.check(); err != nil {
+		return _node, err
+	}
 	_spec := sqlgraph.NewUpdateSpec(personinvitation.Table, personinvitation.Columns, sqlgraph.NewFieldSpec(personinvitation.FieldID, field.TypeString))
 	if ps := _u.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
@@ -107,6 +174,18 @@ func (_u *PersonInvitationUpdate) sqlSave(ctx context.Context) (_node int, err e
 	}
 	if _u.mutation.EmailCleared() {
 		_spec.ClearField(personinvitation.FieldEmail, field.TypeBytes)
+	}
+	if value, ok := _u.mutation.Role(); ok {
+		_spec.SetField(personinvitation.FieldRole, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.InvitedBy(); ok {
+		_spec.SetField(personinvitation.FieldInvitedBy, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.Round(); ok {
+		_spec.SetField(personinvitation.FieldRound, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedRound(); ok {
+		_spec.AddField(personinvitation.FieldRound, field.TypeInt, value)
 	}
 	if value, ok := _u.mutation.EndsAt(); ok {
 		_spec.SetField(personinvitation.FieldEndsAt, field.TypeTime, value)
@@ -136,6 +215,55 @@ type PersonInvitationUpdateOne struct {
 // SetMAC sets the "mac" field.
 func (_u *PersonInvitationUpdateOne) SetMAC(v []byte) *PersonInvitationUpdateOne {
 	_u.mutation.SetMAC(v)
+	return _u
+}
+
+// SetRole sets the "role" field.
+func (_u *PersonInvitationUpdateOne) SetRole(v string) *PersonInvitationUpdateOne {
+	_u.mutation.SetRole(v)
+	return _u
+}
+
+// SetNillableRole sets the "role" field if the given value is not nil.
+func (_u *PersonInvitationUpdateOne) SetNillableRole(v *string) *PersonInvitationUpdateOne {
+	if v != nil {
+		_u.SetRole(*v)
+	}
+	return _u
+}
+
+// SetInvitedBy sets the "invited_by" field.
+func (_u *PersonInvitationUpdateOne) SetInvitedBy(v string) *PersonInvitationUpdateOne {
+	_u.mutation.SetInvitedBy(v)
+	return _u
+}
+
+// SetNillableInvitedBy sets the "invited_by" field if the given value is not nil.
+func (_u *PersonInvitationUpdateOne) SetNillableInvitedBy(v *string) *PersonInvitationUpdateOne {
+	if v != nil {
+		_u.SetInvitedBy(*v)
+	}
+	return _u
+}
+
+// SetRound sets the "round" field.
+func (_u *PersonInvitationUpdateOne) SetRound(v int) *PersonInvitationUpdateOne {
+	_u.mutation.ResetRound()
+	_u.mutation.SetRound(v)
+	return _u
+}
+
+// SetNillableRound sets the "round" field if the given value is not nil.
+func (_u *PersonInvitationUpdateOne) SetNillableRound(v *int) *PersonInvitationUpdateOne {
+	if v != nil {
+		_u.SetRound(*v)
+	}
+	return _u
+}
+
+// AddRound adds value to the "round" field.
+func (_u *PersonInvitationUpdateOne) AddRound(v int) *PersonInvitationUpdateOne {
+	_u.mutation.AddRound(v)
 	return _u
 }
 
@@ -198,6 +326,21 @@ func (_u *PersonInvitationUpdateOne) ExecX(ctx context.Context) {
 	}
 }
 
+// check runs all checks and user-defined validators on the builder.
+func (_u *PersonInvitationUpdateOne) check() error {
+	if v, ok := _u.mutation.Role(); ok {
+		if err := personinvitation.RoleValidator(v); err != nil {
+			return &ValidationError{Name: "role", err: fmt.Errorf(`ent: validator failed for field "PersonInvitation.role": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.InvitedBy(); ok {
+		if err := personinvitation.InvitedByValidator(v); err != nil {
+			return &ValidationError{Name: "invited_by", err: fmt.Errorf(`ent: validator failed for field "PersonInvitation.invited_by": %w`, err)}
+		}
+	}
+	return nil
+}
+
 // Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
 func (_u *PersonInvitationUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *PersonInvitationUpdateOne {
 	_u.modifiers = append(_u.modifiers, modifiers...)
@@ -205,6 +348,9 @@ func (_u *PersonInvitationUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuild
 }
 
 func (_u *PersonInvitationUpdateOne) sqlSave(ctx context.Context) (_node *PersonInvitation, err error) {
+	if err := _u.check(); err != nil {
+		return _node, err
+	}
 	_spec := sqlgraph.NewUpdateSpec(personinvitation.Table, personinvitation.Columns, sqlgraph.NewFieldSpec(personinvitation.FieldID, field.TypeString))
 	id, ok := _u.mutation.ID()
 	if !ok {
@@ -241,6 +387,18 @@ func (_u *PersonInvitationUpdateOne) sqlSave(ctx context.Context) (_node *Person
 	}
 	if _u.mutation.EmailCleared() {
 		_spec.ClearField(personinvitation.FieldEmail, field.TypeBytes)
+	}
+	if value, ok := _u.mutation.Role(); ok {
+		_spec.SetField(personinvitation.FieldRole, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.InvitedBy(); ok {
+		_spec.SetField(personinvitation.FieldInvitedBy, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.Round(); ok {
+		_spec.SetField(personinvitation.FieldRound, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedRound(); ok {
+		_spec.AddField(personinvitation.FieldRound, field.TypeInt, value)
 	}
 	if value, ok := _u.mutation.EndsAt(); ok {
 		_spec.SetField(personinvitation.FieldEndsAt, field.TypeTime, value)

@@ -1283,7 +1283,7 @@ func init() {
 	// membership.RoleValidator is a validator for the "role" field. It is called by the builders before save.
 	membership.RoleValidator = membershipDescRole.Validators[0].(func(string) error)
 	// membershipDescCreatedAt is the schema descriptor for created_at field.
-	membershipDescCreatedAt := membershipFields[5].Descriptor()
+	membershipDescCreatedAt := membershipFields[6].Descriptor()
 	// membership.DefaultCreatedAt holds the default value on creation for the created_at field.
 	membership.DefaultCreatedAt = membershipDescCreatedAt.Default.(func() time.Time)
 	// membershipDescID is the schema descriptor for id field.
@@ -1432,8 +1432,12 @@ func init() {
 	personinvitationDescInvitedBy := personinvitationFields[6].Descriptor()
 	// personinvitation.InvitedByValidator is a validator for the "invited_by" field. It is called by the builders before save.
 	personinvitation.InvitedByValidator = personinvitationDescInvitedBy.Validators[0].(func(string) error)
+	// personinvitationDescRound is the schema descriptor for round field.
+	personinvitationDescRound := personinvitationFields[7].Descriptor()
+	// personinvitation.DefaultRound holds the default value on creation for the round field.
+	personinvitation.DefaultRound = personinvitationDescRound.Default.(int)
 	// personinvitationDescCreatedAt is the schema descriptor for created_at field.
-	personinvitationDescCreatedAt := personinvitationFields[8].Descriptor()
+	personinvitationDescCreatedAt := personinvitationFields[9].Descriptor()
 	// personinvitation.DefaultCreatedAt holds the default value on creation for the created_at field.
 	personinvitation.DefaultCreatedAt = personinvitationDescCreatedAt.Default.(func() time.Time)
 	// personinvitationDescID is the schema descriptor for id field.

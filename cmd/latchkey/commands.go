@@ -39,6 +39,7 @@ type commands struct {
 	Mail        mailCommands        `cmd:"" group:"property" help:"Mails to guests and staff, and the mail server."`
 	Guest       guestCommands       `cmd:"" aliases:"guests" group:"property" help:"The data of guests: erase them, or make a copy."`
 	Message     messageCommands     `cmd:"" aliases:"messages" group:"property" help:"Messages between guests and staff."`
+	People      peopleCommands      `cmd:"" group:"property" help:"The people who work at a property: their roles, and invitations."`
 	Audit       auditCommands       `cmd:"" group:"property" help:"Who changed or saw what, and whether the log is intact."`
 	Notice      noticeCommands      `cmd:"" group:"property" help:"Notices: what needs a person's attention."`
 	Watch       watchCommand        `cmd:"" group:"property" help:"Print what changes at a property, as it changes."`

@@ -21,6 +21,8 @@ const (
 	FieldRole = "role"
 	// FieldDisabledAt holds the string denoting the disabled_at field in the database.
 	FieldDisabledAt = "disabled_at"
+	// FieldUsedAt holds the string denoting the used_at field in the database.
+	FieldUsedAt = "used_at"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the membership in the database.
@@ -34,6 +36,7 @@ var Columns = []string{
 	FieldPersonID,
 	FieldRole,
 	FieldDisabledAt,
+	FieldUsedAt,
 	FieldCreatedAt,
 }
 
@@ -86,6 +89,11 @@ func ByRole(opts ...sql.OrderTermOption) OrderOption {
 // ByDisabledAt orders the results by the disabled_at field.
 func ByDisabledAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldDisabledAt, opts...).ToFunc()
+}
+
+// ByUsedAt orders the results by the used_at field.
+func ByUsedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldUsedAt, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

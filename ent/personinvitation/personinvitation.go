@@ -25,6 +25,8 @@ const (
 	FieldRole = "role"
 	// FieldInvitedBy holds the string denoting the invited_by field in the database.
 	FieldInvitedBy = "invited_by"
+	// FieldRound holds the string denoting the round field in the database.
+	FieldRound = "round"
 	// FieldEndsAt holds the string denoting the ends_at field in the database.
 	FieldEndsAt = "ends_at"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
@@ -42,6 +44,7 @@ var Columns = []string{
 	FieldEmail,
 	FieldRole,
 	FieldInvitedBy,
+	FieldRound,
 	FieldEndsAt,
 	FieldCreatedAt,
 }
@@ -63,6 +66,8 @@ var (
 	RoleValidator func(string) error
 	// InvitedByValidator is a validator for the "invited_by" field. It is called by the builders before save.
 	InvitedByValidator func(string) error
+	// DefaultRound holds the default value on creation for the "round" field.
+	DefaultRound int
 	// DefaultCreatedAt holds the default value on creation for the "created_at" field.
 	DefaultCreatedAt func() time.Time
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
@@ -90,6 +95,11 @@ func ByRole(opts ...sql.OrderTermOption) OrderOption {
 // ByInvitedBy orders the results by the invited_by field.
 func ByInvitedBy(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldInvitedBy, opts...).ToFunc()
+}
+
+// ByRound orders the results by the round field.
+func ByRound(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldRound, opts...).ToFunc()
 }
 
 // ByEndsAt orders the results by the ends_at field.

@@ -94,6 +94,11 @@ func InvitedBy(v string) predicate.PersonInvitation {
 	return predicate.PersonInvitation(sql.FieldEQ(FieldInvitedBy, v))
 }
 
+// Round applies equality check predicate on the "round" field. It's identical to RoundEQ.
+func Round(v int) predicate.PersonInvitation {
+	return predicate.PersonInvitation(sql.FieldEQ(FieldRound, v))
+}
+
 // EndsAt applies equality check predicate on the "ends_at" field. It's identical to EndsAtEQ.
 func EndsAt(v time.Time) predicate.PersonInvitation {
 	return predicate.PersonInvitation(sql.FieldEQ(FieldEndsAt, v))
@@ -447,6 +452,46 @@ func InvitedByEqualFold(v string) predicate.PersonInvitation {
 // InvitedByContainsFold applies the ContainsFold predicate on the "invited_by" field.
 func InvitedByContainsFold(v string) predicate.PersonInvitation {
 	return predicate.PersonInvitation(sql.FieldContainsFold(FieldInvitedBy, v))
+}
+
+// RoundEQ applies the EQ predicate on the "round" field.
+func RoundEQ(v int) predicate.PersonInvitation {
+	return predicate.PersonInvitation(sql.FieldEQ(FieldRound, v))
+}
+
+// RoundNEQ applies the NEQ predicate on the "round" field.
+func RoundNEQ(v int) predicate.PersonInvitation {
+	return predicate.PersonInvitation(sql.FieldNEQ(FieldRound, v))
+}
+
+// RoundIn applies the In predicate on the "round" field.
+func RoundIn(vs ...int) predicate.PersonInvitation {
+	return predicate.PersonInvitation(sql.FieldIn(FieldRound, vs...))
+}
+
+// RoundNotIn applies the NotIn predicate on the "round" field.
+func RoundNotIn(vs ...int) predicate.PersonInvitation {
+	return predicate.PersonInvitation(sql.FieldNotIn(FieldRound, vs...))
+}
+
+// RoundGT applies the GT predicate on the "round" field.
+func RoundGT(v int) predicate.PersonInvitation {
+	return predicate.PersonInvitation(sql.FieldGT(FieldRound, v))
+}
+
+// RoundGTE applies the GTE predicate on the "round" field.
+func RoundGTE(v int) predicate.PersonInvitation {
+	return predicate.PersonInvitation(sql.FieldGTE(FieldRound, v))
+}
+
+// RoundLT applies the LT predicate on the "round" field.
+func RoundLT(v int) predicate.PersonInvitation {
+	return predicate.PersonInvitation(sql.FieldLT(FieldRound, v))
+}
+
+// RoundLTE applies the LTE predicate on the "round" field.
+func RoundLTE(v int) predicate.PersonInvitation {
+	return predicate.PersonInvitation(sql.FieldLTE(FieldRound, v))
 }
 
 // EndsAtEQ applies the EQ predicate on the "ends_at" field.

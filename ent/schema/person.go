@@ -43,6 +43,7 @@ func (Membership) Fields() []ent.Field {
 		field.String("person_id").Annotations(row).MaxRuneLen(40).Immutable(),
 		field.String("role").Annotations(pseudonym).MaxRuneLen(16).Comment("owner, manager, frontDesk or housekeeping."),
 		maybe("disabled_at"),
+		maybe("used_at"), // the last call of the person at the property, to the minute
 		created(),
 	}
 }
@@ -90,15 +91,16 @@ func (PersonInvitation) Fields() []ent.Field {
 		field.Bytes("mac").Annotations(hashed(secret)).Unique().Comment("Keyed hash of the secret."),
 		field.Bytes("email_mac").Annotations(hashed(personal)).Optional().Immutable().Comment("NULL: the owner chooses the address."),
 		field.Bytes("email").Annotations(sealed(personal)).Optional().Immutable().Comment("Sealed."),
-		field.String("role").Annotations(pseudonym).MaxRuneLen(16).Immutable(),
-		field.String("invited_by").Annotations(pseudonym).MaxRuneLen(80).Immutable(),
+		field.String("role").Annotations(pseudonym).MaxRuneLen(16),
+		field.String("invited_by").Annotations(pseudonym).MaxRuneLen(80),
+		field.Int("round").Annotations(pseudonym).Default(0).Comment("How often the link was replaced."),
 		moment("ends_at"),
 		created(),
 	}
 }
 
 func (PersonInvitation) Indexes() []ent.Index {
-	return []ent.Index{index.Fields("property_id"), index.Fields("ends_at")}
+	return []ent.Index{index.Fields("property_id", "email_mac").Unique(), index.Fields("ends_at")}
 }
 
 // RecoveryCode replaces a code of the authenticator app once.

@@ -430,7 +430,7 @@ func (Mail) Fields() []ent.Field {
 		field.String("once_key").Annotations(pseudonym).MaxRuneLen(200).Optional().Nillable().Unique().Immutable().Comment("Ordered once under this key."),
 		field.Bytes("address").Annotations(sealed(personal)).Comment("The recipient, sealed with the property's key."),
 		field.Bytes("address_mac").Annotations(hashed(personal)).Optional().Comment("Keyed hash of the recipient of the latest attempt."),
-		field.JSON("parameters", map[string]string{}).Annotations(pseudonym).Optional().Comment("Of a mail to staff. No PIN and no guest data."),
+		field.JSON("parameters", map[string]string{}).Annotations(pseudonym).Optional().Comment("Of a mail to staff or to join a property. No PIN, no secret and no guest data."),
 		field.String("state").Annotations(pseudonym).MaxRuneLen(16).Default("waiting"),
 		field.Int("attempts").Annotations(pseudonym).Default(0),
 		field.String("failure").Annotations(pseudonym).MaxRuneLen(32).Default(""),

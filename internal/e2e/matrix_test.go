@@ -131,7 +131,15 @@ var matrix = map[string]rule{
 	"latchkey.property.v1.SessionService/SignOutEverywhere":   {"person", "", untouched, invalid},
 	"latchkey.property.v1.SessionService/ChangePassword":      {"person", "", `{}`, invalid},
 
-	"latchkey.property.v1.EventService/Watch": {"property", "viewer", `{}`, ok},
+	"latchkey.property.v1.EventService/Watch":               {"property", "viewer", `{}`, ok},
+	"latchkey.property.v1.SessionService/GetInvitation":     {"guest", "", `{"secret":"lki_0"}`, notFound},
+	"latchkey.property.v1.SessionService/AcceptInvitation":  {"guest", "", `{}`, invalid},
+	"latchkey.property.v1.PersonService/ListPeople":         {"property", "owner", `{}`, ok},
+	"latchkey.property.v1.PersonService/InvitePerson":       {"property", "owner", `{}`, invalid},
+	"latchkey.property.v1.PersonService/ReinvitePerson":     {"property", "owner", `{"id":"pln_0"}`, notFound},
+	"latchkey.property.v1.PersonService/WithdrawInvitation": {"property", "owner", `{"id":"pln_0"}`, notFound},
+	"latchkey.property.v1.PersonService/UpdatePerson":       {"property", "owner", `{"id":"prs_0","role":"frontDesk"}`, notFound},
+	"latchkey.property.v1.PersonService/RemovePerson":       {"property", "owner", `{"id":"prs_0"}`, notFound},
 
 	"latchkey.property.v1.AuditService/ListEntries":   {"property", "owner", `{}`, ok},
 	"latchkey.property.v1.AuditService/VerifyEntries": {"property", "owner", `{}`, ok},

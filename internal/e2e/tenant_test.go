@@ -119,6 +119,11 @@ func furnish(t testing.TB, w *e2etest.World) *tenant {
 	}
 	person := signUp(t, w, w.PropertyID+"@example.com")
 	ids["pss"] = person.sessionID
+	invitation, err := propertyv1.NewPersonServiceClient(w.Public).InvitePerson(staff, &propertyv1.InvitePersonRequest{Email: "shared@example.com", Role: "manager"})
+	must(err)
+	everyone, err := propertyv1.NewPersonServiceClient(w.Public).ListPeople(staff, &propertyv1.ListPeopleRequest{})
+	must(err)
+	ids["pln"], ids["prs"] = invitation.GetData().GetId(), everyone.GetData().GetList()[0].GetId()
 	return &tenant{w, ids, tablet, session, person}
 }
 

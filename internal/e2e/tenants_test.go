@@ -105,6 +105,10 @@ var probes = map[string]string{
 	"latchkey.property.v1.PrivacyService/ExportGuestData":            `{"reservationId":"{rsv}"}`,
 	"latchkey.property.v1.PrivacyService/ListErasures":               `{"pageSize":1}`,
 	"latchkey.property.v1.SessionService/EndSession":                 `{"id":"{pss}"}`,
+	"latchkey.property.v1.PersonService/ReinvitePerson":              `{"id":"{pln}"}`,
+	"latchkey.property.v1.PersonService/WithdrawInvitation":          `{"id":"{pln}"}`,
+	"latchkey.property.v1.PersonService/UpdatePerson":                `{"id":"{prs}","role":"frontDesk"}`,
+	"latchkey.property.v1.PersonService/RemovePerson":                `{"id":"{prs}"}`,
 	"latchkey.property.v1.AuditService/ListEntries":                  `{"pageSize":1}`,
 	"latchkey.property.v1.NoticeService/ListNotices":                 `{"pageSize":1}`,
 	"latchkey.property.v1.NoticeService/MarkNoticesRead":             `{"ids":["{ntc}"]}`,
@@ -332,6 +336,7 @@ func everything(t *testing.T, w *tenant) map[string][]byte {
 	for _, name := range []string{
 		"PropertyService/GetProperty", "SpaceService/ListSpaces", "GateService/ListGates", "IntegrationService/ListApps", "IntegrationService/ListIntegrations",
 		"ApiKeyService/GetApiKey", "MappingService/ListConflicts", "BridgeService/ListBridges", "LockService/ListLocks", "NoticeService/ListNotices", "CodeService/ListCodes",
+		"PersonService/ListPeople",
 	} {
 		read(w.Owner(), "latchkey.property.v1."+name, `{}`)
 	}

@@ -107,6 +107,10 @@ const (
 	SecondFactorMissing  Reason = "secondFactorMissing"
 	InvitationNotFound   Reason = "invitationNotFound"
 	SessionNotFound      Reason = "sessionNotFound"
+	PersonNotFound       Reason = "personNotFound"
+	RoleAboveYours       Reason = "roleAboveYours"
+	OwnMembership        Reason = "ownMembership"
+	LastOwner            Reason = "lastOwner"
 )
 
 // Reasons why one field is wrong.

@@ -37,14 +37,15 @@ const (
 	Link       Kind = "link"       // a new link, which a guest or staff asked for
 	Message    Kind = "message"    // the property's message, which the guest has not read
 	Erasure    Kind = "erasure"    // the guest's data will be erased
+	Join       Kind = "join"       // the link with which a person of the staff joins the property
 	Staff      Kind = "staff"      // what staff must know: a check-in that stopped, a message that was not read
 )
 
 // Kinds are all kinds.
-var Kinds = []Kind{Invitation, Reminder, RoomReady, Key, KeyChanged, Departure, Companion, Link, Message, Erasure, Staff}
+var Kinds = []Kind{Invitation, Reminder, RoomReady, Key, KeyChanged, Departure, Companion, Link, Message, Erasure, Join, Staff}
 
 // HasLink reports whether mails of this kind contain a link that signs the guest in.
-func (k Kind) HasLink() bool { return k != Staff && k != Erasure }
+func (k Kind) HasLink() bool { return k != Staff && k != Erasure && k != Join }
 
 // HasPIN reports whether mails of this kind contain the stay's PIN.
 func (k Kind) HasPIN() bool { return k == Key || k == KeyChanged }
@@ -120,7 +121,8 @@ type Mail struct {
 	To string
 	// OnceKey identifies the occasion: the mail is ordered once. It begins with an id of the property. Empty: each call orders a mail.
 	OnceKey string
-	// Params are the parameters of a mail to staff, of which "kind" names the text: see [StaffText]. No PIN and no guest data.
+	// Params are the parameters of a mail to staff, of which "kind" names the text: see [StaffText]. No PIN and no guest data. Those of a mail to
+	// join a property are from [JoinParams].
 	Params map[string]string
 }
 

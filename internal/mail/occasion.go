@@ -28,6 +28,8 @@ type Occasion struct {
 	Now     time.Time
 	// Erasure is what a mail about an erasure says.
 	Erasure ErasureFacts
+	// Join is what a mail to join the property says.
+	Join JoinFacts
 	// Stop is the message of a mail to staff.
 	Stop message.Message
 }
@@ -58,8 +60,11 @@ func (o Occasion) Content() Content {
 		o.Stays = []OccasionStay{{}}
 	}
 	first := o.Stays[0]
-	if o.Kind == Staff {
+	switch o.Kind {
+	case Staff:
 		return o.staffContent(content, first)
+	case Join:
+		return o.joinContent(content)
 	}
 	params := message.Params{"property": o.Property}
 	content.Subject = o.text("subject", params)

@@ -6,6 +6,7 @@ import (
 
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/worker"
 )
 
 // ownerURL returns the address of the page on which a person becomes owner of a property; "": of one that the person creates there.
@@ -17,6 +18,11 @@ func (s *Server) ownerURL(secret, propertyID string) string {
 	return address
 }
 
+// invitationURL returns the address of the page on which an invited person joins a property.
+func (s *Server) invitationURL(secret string) string {
+	return s.PublicURL() + worker.InvitationPath + secret
+}
+
 // FirstOwnerURL returns the address of the page on which the first person joins, or "" if there is a person. Each start makes a new one.
 func (s *Server) FirstOwnerURL(ctx context.Context) (string, error) {
 	some, err := staff.AnyPerson(s.db.View(ctx))
@@ -25,7 +31,7 @@ func (s *Server) FirstOwnerURL(ctx context.Context) (string, error) {
 	}
 	var made staff.OwnerLink
 	err = s.db.Write(ctx, func(tx *db.Tx) error {
-		made, err = staff.CreateOwnerLink(tx, s.keys, "", "serve")
+		made, err = staff.CreateOwnerLink(tx, s.keys, "", "serve", staff.Trace{})
 		return err
 	})
 	if err != nil {

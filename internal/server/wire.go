@@ -76,6 +76,7 @@ type parts struct {
 	feed         *conversation.Feed // of conversations
 	changes      *watch.Feed        // of all that staff watch
 	checkIns     *checkin.Service
+	failures     *staff.Failures // failed sign-ins
 	memory       *idem.Memory
 	chain        *chain.Chain
 	grpc         *grpc.Server
@@ -124,6 +125,8 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 	s.db.Subscribe(conversation.Changed, conversations.Notify)
 	p.background["conversations"] = conversations.Run
 	s.wireWatch(p)
+	p.failures = staff.NewFailures(s.db, s.keys, s.log)
+	p.background["failed sign-ins"] = p.failures.Run
 	if err := s.wirePartners(p); err != nil {
 		return nil, err
 	}
@@ -358,7 +361,8 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	propertyv1.RegisterDayServiceServer(to, &propertyapi.Days{Deps: deps, CheckIns: p.checkIns})
 	propertyv1.RegisterCheckInServiceServer(to, &propertyapi.CheckIns{Deps: deps, Service: p.checkIns, MailLink: p.mails.OrderLink, GuestAddress: p.mails.GuestAddress})
 	s.registerSmartKeys(p, to, deps)
-	propertyv1.RegisterSessionServiceServer(to, &propertyapi.Sessions{Deps: deps, Staff: &staff.Service{DB: s.db, Keys: s.keys}})
+	propertyv1.RegisterSessionServiceServer(to, &propertyapi.Sessions{Deps: deps, Staff: &staff.Service{DB: s.db, Keys: s.keys, Failed: p.failures}})
+	propertyv1.RegisterPersonServiceServer(to, &propertyapi.People{Deps: deps, URL: s.invitationURL, Mail: p.mails.OrderJoin})
 	operators := adminapi.New(adminapi.Deps{DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Stays: stays, OwnerURL: s.ownerURL})
 	adminv1.RegisterPropertyServiceServer(to, operators.Property)
 	adminv1.RegisterAppServiceServer(to, operators.App)

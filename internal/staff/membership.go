@@ -22,13 +22,17 @@ type Place struct {
 // maxMembers bounds the people of a property.
 const maxMembers = 500
 
-// addMember gives a person a role at a property. A person who is a member already keeps the role.
+// addMember gives a person a role at a property. A person who is a member already keeps the role. A link does not open the property again to a
+// person whose access is disabled.
 func addMember(tx *db.Tx, propertyID, personID string, role Role) error {
-	members, err := tx.Membership.Query().Where(membership.PropertyID(propertyID)).Select(membership.FieldPersonID).Strings(tx.Context())
+	members, err := tx.Membership.Query().Where(membership.PropertyID(propertyID)).All(tx.Context())
 	if err != nil {
 		return fmt.Errorf("list the people of a property: %w", err)
 	}
-	if slices.Contains(members, personID) {
+	if i := slices.IndexFunc(members, func(m *ent.Membership) bool { return m.PersonID == personID }); i >= 0 {
+		if members[i].DisabledAt != nil {
+			return errLink
+		}
 		return nil
 	}
 	if len(members) >= maxMembers {

@@ -7,6 +7,7 @@ import (
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/personinvitation"
+	"latchkey.dev/internal/audit"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
@@ -28,7 +29,7 @@ var errLink = fault.New(fault.NotFound, fault.InvitationNotFound, "the link does
 func linkMAC(keys *keyring.Ring, secret string) []byte { return keys.MAC("personLink", secret) }
 
 // CreateOwnerLink creates a link for an owner of a property, and ends the earlier ones. Without a property, the owner creates one.
-func CreateOwnerLink(tx *db.Tx, keys *keyring.Ring, propertyID, by string) (OwnerLink, error) {
+func CreateOwnerLink(tx *db.Tx, keys *keyring.Ring, propertyID, by string, t Trace) (OwnerLink, error) {
 	same := personinvitation.PropertyIDIsNil()
 	if propertyID != "" {
 		if _, err := property.Get(tx, propertyID); err != nil {
@@ -48,7 +49,10 @@ func CreateOwnerLink(tx *db.Tx, keys *keyring.Ring, propertyID, by string) (Owne
 	if err := create.Exec(tx.Context()); err != nil {
 		return OwnerLink{}, fmt.Errorf("store the link of an owner: %w", err)
 	}
-	return l, nil
+	if propertyID == "" {
+		return l, nil
+	}
+	return l, recordAt(tx, keys, propertyID, by, t, audit.Done)
 }
 
 // findLink returns the valid link with a secret. Links of an owner name no address.
@@ -123,7 +127,7 @@ func (s *Service) CreateFirstOwner(ctx context.Context, f FirstOwner) (made Sess
 				return err
 			}
 		}
-		made, err = s.join(tx, joining, propertyID, Owner)
+		made, err = s.join(tx, joining, used, propertyID)
 		return err
 	})
 	return made, propertyID, err
@@ -142,50 +146,4 @@ func settingsError(err error) error {
 		}
 	}
 	return fault.Fields(fields...)
-}
-
-// joining is a person who is about to join a property: one who proved who they are, or a new one.
-type joining struct {
-	Claim
-	known      *ent.Person
-	name, hash string // of a new person
-}
-
-// prepareJoin checks the password of a known address, or hashes that of a new one.
-func (s *Service) prepareJoin(ctx context.Context, c Claim, name string) (joining, error) {
-	if wrong := passwordProblem("password", c.Password); wrong != nil {
-		return joining{}, fault.Fields(*wrong)
-	}
-	name, err := personName("name", name)
-	if err != nil {
-		return joining{}, err
-	}
-	known, err := findPerson(s.DB.View(ctx), s.Keys, c.Email)
-	if err != nil {
-		return joining{}, err
-	}
-	if known != nil {
-		known, err = s.checkPassword(ctx, c)
-		return joining{Claim: c, known: known}, err
-	}
-	hash, err := hashPassword(ctx, c.Password)
-	return joining{Claim: c, name: name, hash: hash}, err
-}
-
-// join makes a person a member of a property and signs the person in.
-func (s *Service) join(tx *db.Tx, j joining, propertyID string, role Role) (Session, error) {
-	who := j.known
-	var err error
-	if who != nil {
-		err = s.confirmUnchanged(tx, who, j.Claim)
-	} else {
-		who, err = createPerson(tx, s.Keys, j.Email, j.name, j.hash)
-	}
-	if err != nil {
-		return Session{}, err
-	}
-	if err := addMember(tx, propertyID, who.ID, role); err != nil {
-		return Session{}, err
-	}
-	return beginSession(tx, s.Keys, who, j.Device)
 }

@@ -19,8 +19,9 @@ type Row = ent.Person
 
 // Service signs people in and out. Passwords are hashed outside of transactions, because that takes long.
 type Service struct {
-	DB   *db.DB
-	Keys *keyring.Ring
+	DB     *db.DB
+	Keys   *keyring.Ring
+	Failed *Failures // records failed sign-ins; nil: they are not recorded
 }
 
 // Profile is what is known of a person.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/ent/membership"
 	"latchkey.dev/ent/personsession"
 	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/actor"
@@ -117,11 +118,15 @@ func NeedsUsed(a actor.Actor, now time.Time) bool {
 	return a.PersonID != "" && now.Sub(a.UsedAt) >= usedInterval
 }
 
-// MarkUsed stores that a session was used.
+// MarkUsed stores that a session was used, and at which property.
 func MarkUsed(tx *db.Tx, a actor.Actor) error {
 	err := tx.PersonSession.Update().Where(personsession.PersonID(a.PersonID), personsession.ID(a.TokenID)).SetUsedAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("store the last use of a session: %w", err)
+	}
+	err = tx.Membership.Update().Where(membership.PropertyID(a.PropertyID), membership.PersonID(a.PersonID)).SetUsedAt(tx.Now()).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("store the last call of a person at a property: %w", err)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/internal/audit"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 )
@@ -14,6 +15,7 @@ type Claim struct {
 	Email, Password string
 	Network         string // the client's network, by which failures are counted
 	Device          string // what the device says it is, or ""
+	Trace
 }
 
 // errSignIn is the answer to every wrong claim, whether or not the address is known.
@@ -29,8 +31,10 @@ func (s *Service) SignIn(ctx context.Context, c Claim) (made Session, err error)
 		if err := s.confirmUnchanged(tx, who, c); err != nil {
 			return err
 		}
-		made, err = beginSession(tx, s.Keys, who, c.Device)
-		return err
+		if made, err = beginSession(tx, s.Keys, who, c.Device); err != nil || made.Token == "" {
+			return err
+		}
+		return Record(tx, s.Keys, who.ID, c.Trace, audit.Done)
 	})
 	return made, err
 }
@@ -54,10 +58,13 @@ func (s *Service) checkPassword(ctx context.Context, c Claim) (*ent.Person, erro
 	if err != nil {
 		return nil, err
 	}
-	if !same || who.DisabledAt != nil {
-		return nil, errSignIn
+	if same && who.DisabledAt == nil {
+		return who, nil
 	}
-	return who, nil
+	if who != nil {
+		s.Failed.note(who.ID, c.Trace)
+	}
+	return nil, errSignIn
 }
 
 // confirmUnchanged refuses a person whose password changed or who was disabled since [Service.checkPassword] compared the password, and takes
@@ -77,6 +84,7 @@ func (s *Service) confirmUnchanged(tx *db.Tx, who *ent.Person, c Claim) error {
 type PasswordChange struct {
 	PersonID, SessionID, Network string
 	Password, NewPassword        string
+	Trace
 }
 
 // Change stores what was checked outside of a transaction, and returns the session that replaces the caller's.
@@ -96,7 +104,7 @@ func (s *Service) PrepareChange(ctx context.Context, p PasswordChange) (Change, 
 	if err != nil {
 		return nil, err
 	}
-	claim := Claim{Email: profile.Email, Password: p.Password, Network: p.Network}
+	claim := Claim{Email: profile.Email, Password: p.Password, Network: p.Network, Trace: p.Trace}
 	who, err := s.checkPassword(ctx, claim)
 	if fault.Has(err, fault.InvalidCredentials) {
 		return nil, fault.Fields(fault.Field{Path: "password", Reason: fault.WrongValue, Message: "is not your present password"})
@@ -114,6 +122,9 @@ func (s *Service) PrepareChange(ctx context.Context, p PasswordChange) (Change, 
 		}
 		if err := tx.Person.UpdateOneID(who.ID).SetPassword(hash).Exec(tx.Context()); err != nil {
 			return Session{}, fmt.Errorf("change a password: %w", err)
+		}
+		if err := Record(tx, s.Keys, who.ID, p.Trace, audit.Done); err != nil {
+			return Session{}, err
 		}
 		return rotateSession(tx, s.Keys, p.PersonID, p.SessionID)
 	}, nil

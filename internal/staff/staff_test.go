@@ -53,14 +53,20 @@ func (x *fixture) must(err error) {
 
 func (x *fixture) write(f func(tx *db.Tx) error) error { return x.DB.Write(x.Context(), f) }
 
+// link makes a link for an owner of a property.
+func (x *fixture) link(propertyID string) (l OwnerLink) {
+	x.Helper()
+	x.must(x.write(func(tx *db.Tx) (err error) {
+		l, err = CreateOwnerLink(tx, x.Keys, propertyID, "test", Trace{})
+		return err
+	}))
+	return l
+}
+
 // owner makes a person the owner of a property.
 func (x *fixture) owner(email, propertyID string) Session {
 	x.Helper()
-	var l OwnerLink
-	x.must(x.write(func(tx *db.Tx) (err error) {
-		l, err = CreateOwnerLink(tx, x.Keys, propertyID, "test")
-		return err
-	}))
+	l := x.link(propertyID)
 	made, _, err := x.CreateFirstOwner(x.Context(), FirstOwner{Claim: claim(email, password), Secret: l.Secret, Name: "Ada"})
 	x.must(err)
 	return made
@@ -150,10 +156,10 @@ func TestOwnerLink(t *testing.T) {
 		x.owner("ada@example.com", hotel)
 		var first, second OwnerLink
 		x.must(x.write(func(tx *db.Tx) (err error) {
-			if first, err = CreateOwnerLink(tx, x.Keys, hostel, "test"); err != nil {
+			if first, err = CreateOwnerLink(tx, x.Keys, hostel, "test", Trace{}); err != nil {
 				return err
 			}
-			second, err = CreateOwnerLink(tx, x.Keys, hostel, "test")
+			second, err = CreateOwnerLink(tx, x.Keys, hostel, "test", Trace{})
 			return err
 		}))
 		join := func(secret, password string) (Session, error) {
@@ -184,7 +190,7 @@ func TestOwnerLink(t *testing.T) {
 		}
 		var late OwnerLink
 		x.must(x.write(func(tx *db.Tx) (err error) {
-			late, err = CreateOwnerLink(tx, x.Keys, "", "test")
+			late, err = CreateOwnerLink(tx, x.Keys, "", "test", Trace{})
 			return err
 		}))
 		x.clock.Advance(ownerLinkLife)
@@ -260,7 +266,7 @@ func TestAttemptsAtTheSameTimeAreCounted(t *testing.T) {
 func TestDeleteExpired(t *testing.T) {
 	each(t, func(x *fixture) {
 		x.owner("ada@example.com", hotel)
-		x.must(x.write(func(tx *db.Tx) error { _, err := CreateOwnerLink(tx, x.Keys, hotel, "test"); return err }))
+		x.must(x.write(func(tx *db.Tx) error { _, err := CreateOwnerLink(tx, x.Keys, hotel, "test", Trace{}); return err }))
 		if _, err := x.SignIn(x.Context(), claim("ada@example.com", "wrong password")); err == nil {
 			x.Fatal("signed in")
 		}

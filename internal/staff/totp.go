@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base32"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/recoverycode"
+	"latchkey.dev/internal/audit"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
@@ -228,7 +230,7 @@ func (s *Service) PrepareTOTP(ctx context.Context, personID, sessionID, code str
 }
 
 // FinishSignIn ends a sign-in that waits for the second factor. The answer is a new session with another token.
-func (s *Service) FinishSignIn(ctx context.Context, challenge, code string) (made Session, err error) {
+func (s *Service) FinishSignIn(ctx context.Context, challenge, code string, t Trace) (made Session, err error) {
 	waiting, err := findPending(s.DB.View(ctx), s.Keys, challenge)
 	if err != nil {
 		return Session{}, err
@@ -251,9 +253,15 @@ func (s *Service) FinishSignIn(ctx context.Context, challenge, code string) (mad
 		if err := EndSession(tx, row.ID, waiting.ID); err != nil {
 			return err
 		}
+		if err := Record(tx, s.Keys, row.ID, t, audit.Done); err != nil {
+			return err
+		}
 		now := tx.Now()
 		made, err = createSession(tx, s.Keys, sessionSpec{personID: row.ID, device: waiting.Device, secondFactorAt: &now})
 		return err
 	})
+	if errors.Is(err, errCode) {
+		s.Failed.note(waiting.PersonID, t)
+	}
 	return made, err
 }

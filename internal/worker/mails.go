@@ -101,6 +101,9 @@ func (m Mails) attempt(ctx context.Context, propertyID, mailID string) (time.Dur
 	if err != nil {
 		return 0, err
 	}
+	if settings.Host == "" && mail.Kind(row.Kind) == mail.Join {
+		return 0, m.cancel(ctx, row) // the mailbox would show the link to other staff
+	}
 	if settings.Host == "" {
 		return 0, m.putInMailbox(ctx, row, ready)
 	}

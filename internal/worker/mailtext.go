@@ -137,15 +137,24 @@ func (m Mails) render(ctx context.Context, row *mail.Row) (rendered, error) {
 			return r.out, err
 		}
 	}
-	if r.occasion.Kind == mail.Staff {
+	switch r.occasion.Kind {
+	case mail.Staff:
 		r.occasion.Stop = mail.StaffText(row.Parameters)
+	case mail.Join:
+		if err := r.addJoin(); err != nil || r.out.canceled {
+			return r.out, err
+		}
 	}
 	r.out.text, err = mail.Compose(r.to, r.occasion.Content())
 	return r.out, err
 }
 
-// languageOf returns the language of a mail: that of the guest who gets it, or the property's if it is not known. Staff read the property's.
+// languageOf returns the language of a mail: that of the guest who gets it, or the property's if it is not known. Staff read the property's, and
+// invited people the language of their invitation.
 func languageOf(view *db.Tx, row *mail.Row, look *property.CheckInSettings) (string, error) {
+	if mail.Kind(row.Kind) == mail.Join {
+		return cmp.Or(row.Parameters["language"], look.Language), nil
+	}
 	if row.ReservationID == "" || mail.Kind(row.Kind) == mail.Staff {
 		return look.Language, nil
 	}

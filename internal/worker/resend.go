@@ -5,6 +5,7 @@ import (
 
 	entmail "latchkey.dev/ent/mail"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/mail"
 )
 
@@ -15,6 +16,9 @@ func (m Mails) Resend(tx *db.Tx, propertyID, mailID string) (string, error) {
 	row, err := mail.Get(tx, propertyID, mailID)
 	if err != nil {
 		return "", err
+	}
+	if mail.Kind(row.Kind) == mail.Join {
+		return "", fault.Fields(fault.Field{Path: "id", Reason: fault.Unsupported, Message: "is a mail to join the staff: send the invitation again, which replaces its link"})
 	}
 	if row, err = newestAttempt(tx, row); err != nil {
 		return "", err

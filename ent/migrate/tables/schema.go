@@ -1474,6 +1474,7 @@ var (
 		{Name: "id", Type: field.TypeString, Size: 40},
 		{Name: "role", Type: field.TypeString, Size: 16},
 		{Name: "disabled_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "used_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
 		{Name: "person_id", Type: field.TypeString, Size: 40},
@@ -1486,13 +1487,13 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "memberships_properties_property",
-				Columns:    []*schema.Column{MembershipsColumns[4]},
+				Columns:    []*schema.Column{MembershipsColumns[5]},
 				RefColumns: []*schema.Column{PropertiesColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
 			{
 				Symbol:     "memberships_people_person",
-				Columns:    []*schema.Column{MembershipsColumns[5]},
+				Columns:    []*schema.Column{MembershipsColumns[6]},
 				RefColumns: []*schema.Column{PeopleColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -1501,12 +1502,12 @@ var (
 			{
 				Name:    "membership_property_id_person_id",
 				Unique:  true,
-				Columns: []*schema.Column{MembershipsColumns[4], MembershipsColumns[5]},
+				Columns: []*schema.Column{MembershipsColumns[5], MembershipsColumns[6]},
 			},
 			{
 				Name:    "membership_person_id",
 				Unique:  false,
-				Columns: []*schema.Column{MembershipsColumns[5]},
+				Columns: []*schema.Column{MembershipsColumns[6]},
 			},
 		},
 	}
@@ -1675,6 +1676,7 @@ var (
 		{Name: "email", Type: field.TypeBytes, Nullable: true},
 		{Name: "role", Type: field.TypeString, Size: 16},
 		{Name: "invited_by", Type: field.TypeString, Size: 80},
+		{Name: "round", Type: field.TypeInt, Default: 0},
 		{Name: "ends_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "property_id", Type: field.TypeString, Nullable: true, Size: 40},
@@ -1687,21 +1689,21 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "person_invitations_properties_property",
-				Columns:    []*schema.Column{PersonInvitationsColumns[8]},
+				Columns:    []*schema.Column{PersonInvitationsColumns[9]},
 				RefColumns: []*schema.Column{PropertiesColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
 		},
 		Indexes: []*schema.Index{
 			{
-				Name:    "personinvitation_property_id",
-				Unique:  false,
-				Columns: []*schema.Column{PersonInvitationsColumns[8]},
+				Name:    "personinvitation_property_id_email_mac",
+				Unique:  true,
+				Columns: []*schema.Column{PersonInvitationsColumns[9], PersonInvitationsColumns[2]},
 			},
 			{
 				Name:    "personinvitation_ends_at",
 				Unique:  false,
-				Columns: []*schema.Column{PersonInvitationsColumns[6]},
+				Columns: []*schema.Column{PersonInvitationsColumns[7]},
 			},
 		},
 	}

@@ -2,11 +2,13 @@ package admin
 
 import (
 	"context"
+	"strings"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/staff"
@@ -22,8 +24,15 @@ func (s *owners) CreateOwnerLink(ctx context.Context, r *adminv1.CreateOwnerLink
 		return nil, err
 	}
 	who, _ := actor.From(ctx)
+	var t staff.Trace
+	if call := chain.From(ctx); call != nil {
+		t.Action = strings.TrimPrefix(call.Method, "/")
+		if call.Client.IsValid() {
+			t.From = call.Client.String()
+		}
+	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreateOwnerLinkResponse, error) {
-		l, err := staff.CreateOwnerLink(tx, s.Keys, r.GetPropertyId(), who.Author())
+		l, err := staff.CreateOwnerLink(tx, s.Keys, r.GetPropertyId(), who.Author(), t)
 		if err != nil {
 			return nil, err
 		}

@@ -63,11 +63,11 @@ func (c *Chain) runStream(ctx context.Context, call *Call, srv any, ss *stream, 
 	return err
 }
 
-// recheckInterval is the longest time for which a stream continues after its credential has ended. Those of people end sooner, because a
-// person may be dismissed.
+// recheckInterval is the longest time for which a stream continues after its credential has ended. Those of people end within 5 seconds, because
+// a person may be dismissed.
 const (
 	recheckInterval       = 20 * time.Second
-	recheckPersonInterval = 5 * time.Second
+	recheckPersonInterval = 4 * time.Second
 )
 
 // recheck ends a stream whose credential was revoked or has expired.

@@ -10,7 +10,7 @@ import (
 )
 
 func (s *Sessions) FinishSignIn(ctx context.Context, r *propertyv1.FinishSignInRequest) (*propertyv1.FinishSignInResponse, error) {
-	made, err := s.Staff.FinishSignIn(ctx, r.GetChallenge(), r.GetCode())
+	made, err := s.Staff.FinishSignIn(ctx, r.GetChallenge(), r.GetCode(), traceOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (s *Sessions) ConfirmTOTP(ctx context.Context, r *propertyv1.ConfirmTOTPReq
 		if err != nil {
 			return nil, err
 		}
-		return &propertyv1.ConfirmTOTPResponse{Data: sessionToken(made), RecoveryCodes: codes}, nil
+		return &propertyv1.ConfirmTOTPResponse{Data: sessionToken(made), RecoveryCodes: codes}, s.record(ctx, tx, who)
 	})
 }
 
@@ -55,7 +55,10 @@ func (s *Sessions) DisableTOTP(ctx context.Context, _ *propertyv1.DisableTOTPReq
 		return nil, err
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.DisableTOTPResponse, error) {
-		return &propertyv1.DisableTOTPResponse{}, staff.DisableTOTP(tx, who.PersonID)
+		if err := staff.DisableTOTP(tx, who.PersonID); err != nil {
+			return nil, err
+		}
+		return &propertyv1.DisableTOTPResponse{}, s.record(ctx, tx, who)
 	})
 }
 
@@ -69,7 +72,7 @@ func (s *Sessions) CreateRecoveryCodes(ctx context.Context, _ *propertyv1.Create
 		if err != nil {
 			return nil, err
 		}
-		return &propertyv1.CreateRecoveryCodesResponse{Data: &propertyv1.RecoveryCodes{Codes: codes}}, nil
+		return &propertyv1.CreateRecoveryCodesResponse{Data: &propertyv1.RecoveryCodes{Codes: codes}}, s.record(ctx, tx, who)
 	})
 }
 

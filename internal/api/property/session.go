@@ -9,6 +9,7 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/audit"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/staff"
@@ -40,22 +41,11 @@ func clientNetwork(ctx context.Context) string {
 }
 
 func (s *Sessions) SignIn(ctx context.Context, r *propertyv1.SignInRequest) (*propertyv1.SignInResponse, error) {
-	made, err := s.Staff.SignIn(ctx, staff.Claim{Email: r.GetEmail(), Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice()})
+	made, err := s.Staff.SignIn(ctx, staff.Claim{Email: r.GetEmail(), Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: traceOf(ctx)})
 	if err != nil {
 		return nil, err
 	}
 	return &propertyv1.SignInResponse{Data: sessionToken(made)}, nil
-}
-
-func (s *Sessions) CreateFirstOwner(ctx context.Context, r *propertyv1.CreateFirstOwnerRequest) (*propertyv1.CreateFirstOwnerResponse, error) {
-	made, propertyID, err := s.Staff.CreateFirstOwner(ctx, staff.FirstOwner{
-		Claim:  staff.Claim{Email: r.GetEmail(), Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice()},
-		Secret: r.GetSecret(), Name: r.GetName(), PropertyName: r.GetPropertyName(), TimeZone: r.GetTimeZone(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &propertyv1.CreateFirstOwnerResponse{Data: sessionToken(made), PropertyId: propertyID}, nil
 }
 
 func (s *Sessions) GetSession(ctx context.Context, _ *propertyv1.GetSessionRequest) (*propertyv1.GetSessionResponse, error) {
@@ -117,7 +107,10 @@ func (s *Sessions) SignOutEverywhere(ctx context.Context, _ *propertyv1.SignOutE
 		return nil, err
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.SignOutEverywhereResponse, error) {
-		return &propertyv1.SignOutEverywhereResponse{}, staff.EndAllSessions(tx, who.PersonID)
+		if err := staff.EndAllSessions(tx, who.PersonID); err != nil {
+			return nil, err
+		}
+		return &propertyv1.SignOutEverywhereResponse{}, s.record(ctx, tx, who)
 	})
 }
 
@@ -127,7 +120,7 @@ func (s *Sessions) ChangePassword(ctx context.Context, r *propertyv1.ChangePassw
 		return nil, err
 	}
 	change, err := s.Staff.PrepareChange(ctx, staff.PasswordChange{
-		PersonID: who.PersonID, SessionID: who.TokenID, Network: clientNetwork(ctx), Password: r.GetPassword(), NewPassword: r.GetNewPassword(),
+		PersonID: who.PersonID, SessionID: who.TokenID, Network: clientNetwork(ctx), Password: r.GetPassword(), NewPassword: r.GetNewPassword(), Trace: traceOf(ctx),
 	})
 	if err != nil {
 		return nil, err
@@ -139,6 +132,11 @@ func (s *Sessions) ChangePassword(ctx context.Context, r *propertyv1.ChangePassw
 		}
 		return &propertyv1.ChangePasswordResponse{Data: sessionToken(made)}, nil
 	})
+}
+
+// record adds an entry about the account of the caller to the audit logs of their properties.
+func (s *Sessions) record(ctx context.Context, tx *db.Tx, who actor.Actor) error {
+	return staff.Record(tx, s.Keys, who.PersonID, traceOf(ctx), audit.Done)
 }
 
 func sessionToken(s staff.Session) *propertyv1.SessionToken {

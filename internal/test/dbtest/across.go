@@ -93,6 +93,7 @@ var acrossProperties = map[string]string{
 	"staff.findLink":                      secret,
 	"staff.useLink":                       secret,
 	"staff.Places":                        "the person proved who they are by a session, and sees their own properties",
+	"staff.Record":                        "the log of each property of a person has the events of the account",
 	"staff.DeleteExpired":                 sweep,
 	"worker.Invitations.orderDue":         sweep,
 	"worker.enqueueInvitations":           sweep,

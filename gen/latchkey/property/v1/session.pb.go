@@ -1769,6 +1769,317 @@ func (x *ChangePasswordResponse) GetData() *SessionToken {
 	return nil
 }
 
+// GetInvitationRequest has the link's secret.
+type GetInvitationRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The last part of the link's address.
+	Secret        string `protobuf:"bytes,1,opt,name=secret,proto3" json:"secret,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetInvitationRequest) Reset() {
+	*x = GetInvitationRequest{}
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetInvitationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetInvitationRequest) ProtoMessage() {}
+
+func (x *GetInvitationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetInvitationRequest.ProtoReflect.Descriptor instead.
+func (*GetInvitationRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *GetInvitationRequest) GetSecret() string {
+	if x != nil {
+		return x.Secret
+	}
+	return ""
+}
+
+// GetInvitationResponse answers with the invitation.
+type GetInvitationResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The invitation.
+	Data          *InvitationForPerson `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetInvitationResponse) Reset() {
+	*x = GetInvitationResponse{}
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetInvitationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetInvitationResponse) ProtoMessage() {}
+
+func (x *GetInvitationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetInvitationResponse.ProtoReflect.Descriptor instead.
+func (*GetInvitationResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *GetInvitationResponse) GetData() *InvitationForPerson {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// InvitationForPerson is an invitation as the invited person sees it.
+type InvitationForPerson struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the property.
+	PropertyName string `protobuf:"bytes,1,opt,name=property_name,json=propertyName,proto3" json:"property_name,omitempty"`
+	// The address of the invited person.
+	Email string `protobuf:"bytes,2,opt,name=email,proto3" json:"email,omitempty"`
+	// The role at the property.
+	Role string `protobuf:"bytes,3,opt,name=role,proto3" json:"role,omitempty"`
+	// When the link ends.
+	EndsAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
+	// A person with this address exists: AcceptInvitation needs their password. Otherwise it needs a name and a new password.
+	Known         bool `protobuf:"varint,5,opt,name=known,proto3" json:"known,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InvitationForPerson) Reset() {
+	*x = InvitationForPerson{}
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InvitationForPerson) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InvitationForPerson) ProtoMessage() {}
+
+func (x *InvitationForPerson) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InvitationForPerson.ProtoReflect.Descriptor instead.
+func (*InvitationForPerson) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *InvitationForPerson) GetPropertyName() string {
+	if x != nil {
+		return x.PropertyName
+	}
+	return ""
+}
+
+func (x *InvitationForPerson) GetEmail() string {
+	if x != nil {
+		return x.Email
+	}
+	return ""
+}
+
+func (x *InvitationForPerson) GetRole() string {
+	if x != nil {
+		return x.Role
+	}
+	return ""
+}
+
+func (x *InvitationForPerson) GetEndsAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndsAt
+	}
+	return nil
+}
+
+func (x *InvitationForPerson) GetKnown() bool {
+	if x != nil {
+		return x.Known
+	}
+	return false
+}
+
+// AcceptInvitationRequest has the link's secret and the person's answers.
+type AcceptInvitationRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The last part of the link's address.
+	Secret string `protobuf:"bytes,1,opt,name=secret,proto3" json:"secret,omitempty"`
+	// The name of a new person.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// The password of a known person, or the password that a new person chooses: at least 12 characters, at most 256 bytes.
+	Password string `protobuf:"bytes,3,opt,name=password,proto3" json:"password,omitempty"`
+	// The code of the authenticator app, or a recovery code, of a known person who has a second factor.
+	Code string `protobuf:"bytes,4,opt,name=code,proto3" json:"code,omitempty"`
+	// What the device is, for the list of sessions.
+	Device        string `protobuf:"bytes,5,opt,name=device,proto3" json:"device,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AcceptInvitationRequest) Reset() {
+	*x = AcceptInvitationRequest{}
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AcceptInvitationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AcceptInvitationRequest) ProtoMessage() {}
+
+func (x *AcceptInvitationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AcceptInvitationRequest.ProtoReflect.Descriptor instead.
+func (*AcceptInvitationRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *AcceptInvitationRequest) GetSecret() string {
+	if x != nil {
+		return x.Secret
+	}
+	return ""
+}
+
+func (x *AcceptInvitationRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *AcceptInvitationRequest) GetPassword() string {
+	if x != nil {
+		return x.Password
+	}
+	return ""
+}
+
+func (x *AcceptInvitationRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *AcceptInvitationRequest) GetDevice() string {
+	if x != nil {
+		return x.Device
+	}
+	return ""
+}
+
+// AcceptInvitationResponse answers with the person's session.
+type AcceptInvitationResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session.
+	Data *SessionToken `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	// The property.
+	PropertyId    string `protobuf:"bytes,2,opt,name=property_id,json=propertyId,proto3" json:"property_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AcceptInvitationResponse) Reset() {
+	*x = AcceptInvitationResponse{}
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AcceptInvitationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AcceptInvitationResponse) ProtoMessage() {}
+
+func (x *AcceptInvitationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_session_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AcceptInvitationResponse.ProtoReflect.Descriptor instead.
+func (*AcceptInvitationResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_session_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *AcceptInvitationResponse) GetData() *SessionToken {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *AcceptInvitationResponse) GetPropertyId() string {
+	if x != nil {
+		return x.PropertyId
+	}
+	return ""
+}
+
 var File_latchkey_property_v1_session_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_session_proto_rawDesc = "" +
@@ -1869,11 +2180,34 @@ const file_latchkey_property_v1_session_proto_rawDesc = "" +
 	"\bpassword\x18\x01 \x01(\tB\r\xbaH\ar\x05\x10\x01(\x80\x02\x80\x01\x01R\bpassword\x120\n" +
 	"\fnew_password\x18\x02 \x01(\tB\r\xbaH\ar\x05\x10\f(\x80\x02\x80\x01\x01R\vnewPassword\"P\n" +
 	"\x16ChangePasswordResponse\x126\n" +
-	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.SessionTokenR\x04data2\xbb\x10\n" +
+	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.SessionTokenR\x04data\"<\n" +
+	"\x14GetInvitationRequest\x12$\n" +
+	"\x06secret\x18\x01 \x01(\tB\f\xbaH\x06r\x04\x10\x01\x18@\x80\x01\x01R\x06secret\"V\n" +
+	"\x15GetInvitationResponse\x12=\n" +
+	"\x04data\x18\x01 \x01(\v2).latchkey.property.v1.InvitationForPersonR\x04data\"\xaf\x01\n" +
+	"\x13InvitationForPerson\x12#\n" +
+	"\rproperty_name\x18\x01 \x01(\tR\fpropertyName\x12\x14\n" +
+	"\x05email\x18\x02 \x01(\tR\x05email\x12\x12\n" +
+	"\x04role\x18\x03 \x01(\tR\x04role\x123\n" +
+	"\aends_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x06endsAt\x12\x14\n" +
+	"\x05known\x18\x05 \x01(\bR\x05known\"\xc8\x01\n" +
+	"\x17AcceptInvitationRequest\x12$\n" +
+	"\x06secret\x18\x01 \x01(\tB\f\xbaH\x06r\x04\x10\x01\x18@\x80\x01\x01R\x06secret\x12\x1b\n" +
+	"\x04name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18xR\x04name\x12)\n" +
+	"\bpassword\x18\x03 \x01(\tB\r\xbaH\ar\x05\x10\f(\x80\x02\x80\x01\x01R\bpassword\x12\x1e\n" +
+	"\x04code\x18\x04 \x01(\tB\n" +
+	"\xbaH\x04r\x02\x18\x14\x80\x01\x01R\x04code\x12\x1f\n" +
+	"\x06device\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06device\"s\n" +
+	"\x18AcceptInvitationResponse\x126\n" +
+	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.SessionTokenR\x04data\x12\x1f\n" +
+	"\vproperty_id\x18\x02 \x01(\tR\n" +
+	"propertyId2\x87\x13\n" +
 	"\x0eSessionService\x12\x81\x01\n" +
 	"\x06SignIn\x12#.latchkey.property.v1.SignInRequest\x1a$.latchkey.property.v1.SignInResponse\",\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/v1/property/session:signIn\x12\x99\x01\n" +
 	"\fFinishSignIn\x12).latchkey.property.v1.FinishSignInRequest\x1a*.latchkey.property.v1.FinishSignInResponse\"2\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02&:\x01*\"!/v1/property/session:finishSignIn\x12\xa9\x01\n" +
-	"\x10CreateFirstOwner\x12-.latchkey.property.v1.CreateFirstOwnerRequest\x1a..latchkey.property.v1.CreateFirstOwnerResponse\"6\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02*:\x01*\"%/v1/property/session:createFirstOwner\x12\x87\x01\n" +
+	"\x10CreateFirstOwner\x12-.latchkey.property.v1.CreateFirstOwnerRequest\x1a..latchkey.property.v1.CreateFirstOwnerResponse\"6\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02*:\x01*\"%/v1/property/session:createFirstOwner\x12\x9d\x01\n" +
+	"\rGetInvitation\x12*.latchkey.property.v1.GetInvitationRequest\x1a+.latchkey.property.v1.GetInvitationResponse\"3\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02':\x01*\"\"/v1/property/session:getInvitation\x12\xa9\x01\n" +
+	"\x10AcceptInvitation\x12-.latchkey.property.v1.AcceptInvitationRequest\x1a..latchkey.property.v1.AcceptInvitationResponse\"6\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02*:\x01*\"%/v1/property/session:acceptInvitation\x12\x87\x01\n" +
 	"\n" +
 	"GetSession\x12'.latchkey.property.v1.GetSessionRequest\x1a(.latchkey.property.v1.GetSessionResponse\"&\xaa\xbc\x18\x062\x04self\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/property/session\x12\x8e\x01\n" +
 	"\fListSessions\x12).latchkey.property.v1.ListSessionsRequest\x1a*.latchkey.property.v1.ListSessionsResponse\"'\xaa\xbc\x18\x062\x04self\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/property/sessions\x12\x8f\x01\n" +
@@ -1901,7 +2235,7 @@ func file_latchkey_property_v1_session_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_session_proto_rawDescData
 }
 
-var file_latchkey_property_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_latchkey_property_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_latchkey_property_v1_session_proto_goTypes = []any{
 	(*SessionToken)(nil),                // 0: latchkey.property.v1.SessionToken
 	(*Person)(nil),                      // 1: latchkey.property.v1.Person
@@ -1937,13 +2271,18 @@ var file_latchkey_property_v1_session_proto_goTypes = []any{
 	(*SignOutEverywhereResponse)(nil),   // 31: latchkey.property.v1.SignOutEverywhereResponse
 	(*ChangePasswordRequest)(nil),       // 32: latchkey.property.v1.ChangePasswordRequest
 	(*ChangePasswordResponse)(nil),      // 33: latchkey.property.v1.ChangePasswordResponse
-	(*timestamppb.Timestamp)(nil),       // 34: google.protobuf.Timestamp
+	(*GetInvitationRequest)(nil),        // 34: latchkey.property.v1.GetInvitationRequest
+	(*GetInvitationResponse)(nil),       // 35: latchkey.property.v1.GetInvitationResponse
+	(*InvitationForPerson)(nil),         // 36: latchkey.property.v1.InvitationForPerson
+	(*AcceptInvitationRequest)(nil),     // 37: latchkey.property.v1.AcceptInvitationRequest
+	(*AcceptInvitationResponse)(nil),    // 38: latchkey.property.v1.AcceptInvitationResponse
+	(*timestamppb.Timestamp)(nil),       // 39: google.protobuf.Timestamp
 }
 var file_latchkey_property_v1_session_proto_depIdxs = []int32{
-	34, // 0: latchkey.property.v1.SessionToken.ends_at:type_name -> google.protobuf.Timestamp
-	34, // 1: latchkey.property.v1.Session.created_at:type_name -> google.protobuf.Timestamp
-	34, // 2: latchkey.property.v1.Session.used_at:type_name -> google.protobuf.Timestamp
-	34, // 3: latchkey.property.v1.Session.ends_at:type_name -> google.protobuf.Timestamp
+	39, // 0: latchkey.property.v1.SessionToken.ends_at:type_name -> google.protobuf.Timestamp
+	39, // 1: latchkey.property.v1.Session.created_at:type_name -> google.protobuf.Timestamp
+	39, // 2: latchkey.property.v1.Session.used_at:type_name -> google.protobuf.Timestamp
+	39, // 3: latchkey.property.v1.Session.ends_at:type_name -> google.protobuf.Timestamp
 	0,  // 4: latchkey.property.v1.FinishSignInResponse.data:type_name -> latchkey.property.v1.SessionToken
 	8,  // 5: latchkey.property.v1.BeginTOTPResponse.data:type_name -> latchkey.property.v1.TOTPEnrolment
 	0,  // 6: latchkey.property.v1.ConfirmTOTPResponse.data:type_name -> latchkey.property.v1.SessionToken
@@ -1958,37 +2297,44 @@ var file_latchkey_property_v1_session_proto_depIdxs = []int32{
 	27, // 15: latchkey.property.v1.ListSessionsResponse.data:type_name -> latchkey.property.v1.SessionList
 	3,  // 16: latchkey.property.v1.SessionList.list:type_name -> latchkey.property.v1.Session
 	0,  // 17: latchkey.property.v1.ChangePasswordResponse.data:type_name -> latchkey.property.v1.SessionToken
-	18, // 18: latchkey.property.v1.SessionService.SignIn:input_type -> latchkey.property.v1.SignInRequest
-	4,  // 19: latchkey.property.v1.SessionService.FinishSignIn:input_type -> latchkey.property.v1.FinishSignInRequest
-	20, // 20: latchkey.property.v1.SessionService.CreateFirstOwner:input_type -> latchkey.property.v1.CreateFirstOwnerRequest
-	22, // 21: latchkey.property.v1.SessionService.GetSession:input_type -> latchkey.property.v1.GetSessionRequest
-	25, // 22: latchkey.property.v1.SessionService.ListSessions:input_type -> latchkey.property.v1.ListSessionsRequest
-	28, // 23: latchkey.property.v1.SessionService.EndSession:input_type -> latchkey.property.v1.EndSessionRequest
-	30, // 24: latchkey.property.v1.SessionService.SignOutEverywhere:input_type -> latchkey.property.v1.SignOutEverywhereRequest
-	32, // 25: latchkey.property.v1.SessionService.ChangePassword:input_type -> latchkey.property.v1.ChangePasswordRequest
-	6,  // 26: latchkey.property.v1.SessionService.BeginTOTP:input_type -> latchkey.property.v1.BeginTOTPRequest
-	9,  // 27: latchkey.property.v1.SessionService.ConfirmTOTP:input_type -> latchkey.property.v1.ConfirmTOTPRequest
-	11, // 28: latchkey.property.v1.SessionService.DisableTOTP:input_type -> latchkey.property.v1.DisableTOTPRequest
-	13, // 29: latchkey.property.v1.SessionService.CreateRecoveryCodes:input_type -> latchkey.property.v1.CreateRecoveryCodesRequest
-	16, // 30: latchkey.property.v1.SessionService.ConfirmSecondFactor:input_type -> latchkey.property.v1.ConfirmSecondFactorRequest
-	19, // 31: latchkey.property.v1.SessionService.SignIn:output_type -> latchkey.property.v1.SignInResponse
-	5,  // 32: latchkey.property.v1.SessionService.FinishSignIn:output_type -> latchkey.property.v1.FinishSignInResponse
-	21, // 33: latchkey.property.v1.SessionService.CreateFirstOwner:output_type -> latchkey.property.v1.CreateFirstOwnerResponse
-	23, // 34: latchkey.property.v1.SessionService.GetSession:output_type -> latchkey.property.v1.GetSessionResponse
-	26, // 35: latchkey.property.v1.SessionService.ListSessions:output_type -> latchkey.property.v1.ListSessionsResponse
-	29, // 36: latchkey.property.v1.SessionService.EndSession:output_type -> latchkey.property.v1.EndSessionResponse
-	31, // 37: latchkey.property.v1.SessionService.SignOutEverywhere:output_type -> latchkey.property.v1.SignOutEverywhereResponse
-	33, // 38: latchkey.property.v1.SessionService.ChangePassword:output_type -> latchkey.property.v1.ChangePasswordResponse
-	7,  // 39: latchkey.property.v1.SessionService.BeginTOTP:output_type -> latchkey.property.v1.BeginTOTPResponse
-	10, // 40: latchkey.property.v1.SessionService.ConfirmTOTP:output_type -> latchkey.property.v1.ConfirmTOTPResponse
-	12, // 41: latchkey.property.v1.SessionService.DisableTOTP:output_type -> latchkey.property.v1.DisableTOTPResponse
-	14, // 42: latchkey.property.v1.SessionService.CreateRecoveryCodes:output_type -> latchkey.property.v1.CreateRecoveryCodesResponse
-	17, // 43: latchkey.property.v1.SessionService.ConfirmSecondFactor:output_type -> latchkey.property.v1.ConfirmSecondFactorResponse
-	31, // [31:44] is the sub-list for method output_type
-	18, // [18:31] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	36, // 18: latchkey.property.v1.GetInvitationResponse.data:type_name -> latchkey.property.v1.InvitationForPerson
+	39, // 19: latchkey.property.v1.InvitationForPerson.ends_at:type_name -> google.protobuf.Timestamp
+	0,  // 20: latchkey.property.v1.AcceptInvitationResponse.data:type_name -> latchkey.property.v1.SessionToken
+	18, // 21: latchkey.property.v1.SessionService.SignIn:input_type -> latchkey.property.v1.SignInRequest
+	4,  // 22: latchkey.property.v1.SessionService.FinishSignIn:input_type -> latchkey.property.v1.FinishSignInRequest
+	20, // 23: latchkey.property.v1.SessionService.CreateFirstOwner:input_type -> latchkey.property.v1.CreateFirstOwnerRequest
+	34, // 24: latchkey.property.v1.SessionService.GetInvitation:input_type -> latchkey.property.v1.GetInvitationRequest
+	37, // 25: latchkey.property.v1.SessionService.AcceptInvitation:input_type -> latchkey.property.v1.AcceptInvitationRequest
+	22, // 26: latchkey.property.v1.SessionService.GetSession:input_type -> latchkey.property.v1.GetSessionRequest
+	25, // 27: latchkey.property.v1.SessionService.ListSessions:input_type -> latchkey.property.v1.ListSessionsRequest
+	28, // 28: latchkey.property.v1.SessionService.EndSession:input_type -> latchkey.property.v1.EndSessionRequest
+	30, // 29: latchkey.property.v1.SessionService.SignOutEverywhere:input_type -> latchkey.property.v1.SignOutEverywhereRequest
+	32, // 30: latchkey.property.v1.SessionService.ChangePassword:input_type -> latchkey.property.v1.ChangePasswordRequest
+	6,  // 31: latchkey.property.v1.SessionService.BeginTOTP:input_type -> latchkey.property.v1.BeginTOTPRequest
+	9,  // 32: latchkey.property.v1.SessionService.ConfirmTOTP:input_type -> latchkey.property.v1.ConfirmTOTPRequest
+	11, // 33: latchkey.property.v1.SessionService.DisableTOTP:input_type -> latchkey.property.v1.DisableTOTPRequest
+	13, // 34: latchkey.property.v1.SessionService.CreateRecoveryCodes:input_type -> latchkey.property.v1.CreateRecoveryCodesRequest
+	16, // 35: latchkey.property.v1.SessionService.ConfirmSecondFactor:input_type -> latchkey.property.v1.ConfirmSecondFactorRequest
+	19, // 36: latchkey.property.v1.SessionService.SignIn:output_type -> latchkey.property.v1.SignInResponse
+	5,  // 37: latchkey.property.v1.SessionService.FinishSignIn:output_type -> latchkey.property.v1.FinishSignInResponse
+	21, // 38: latchkey.property.v1.SessionService.CreateFirstOwner:output_type -> latchkey.property.v1.CreateFirstOwnerResponse
+	35, // 39: latchkey.property.v1.SessionService.GetInvitation:output_type -> latchkey.property.v1.GetInvitationResponse
+	38, // 40: latchkey.property.v1.SessionService.AcceptInvitation:output_type -> latchkey.property.v1.AcceptInvitationResponse
+	23, // 41: latchkey.property.v1.SessionService.GetSession:output_type -> latchkey.property.v1.GetSessionResponse
+	26, // 42: latchkey.property.v1.SessionService.ListSessions:output_type -> latchkey.property.v1.ListSessionsResponse
+	29, // 43: latchkey.property.v1.SessionService.EndSession:output_type -> latchkey.property.v1.EndSessionResponse
+	31, // 44: latchkey.property.v1.SessionService.SignOutEverywhere:output_type -> latchkey.property.v1.SignOutEverywhereResponse
+	33, // 45: latchkey.property.v1.SessionService.ChangePassword:output_type -> latchkey.property.v1.ChangePasswordResponse
+	7,  // 46: latchkey.property.v1.SessionService.BeginTOTP:output_type -> latchkey.property.v1.BeginTOTPResponse
+	10, // 47: latchkey.property.v1.SessionService.ConfirmTOTP:output_type -> latchkey.property.v1.ConfirmTOTPResponse
+	12, // 48: latchkey.property.v1.SessionService.DisableTOTP:output_type -> latchkey.property.v1.DisableTOTPResponse
+	14, // 49: latchkey.property.v1.SessionService.CreateRecoveryCodes:output_type -> latchkey.property.v1.CreateRecoveryCodesResponse
+	17, // 50: latchkey.property.v1.SessionService.ConfirmSecondFactor:output_type -> latchkey.property.v1.ConfirmSecondFactorResponse
+	36, // [36:51] is the sub-list for method output_type
+	21, // [21:36] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_session_proto_init() }
@@ -2002,7 +2348,7 @@ func file_latchkey_property_v1_session_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_session_proto_rawDesc), len(file_latchkey_property_v1_session_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   34,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

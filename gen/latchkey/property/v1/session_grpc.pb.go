@@ -22,6 +22,8 @@ const (
 	SessionService_SignIn_FullMethodName              = "/latchkey.property.v1.SessionService/SignIn"
 	SessionService_FinishSignIn_FullMethodName        = "/latchkey.property.v1.SessionService/FinishSignIn"
 	SessionService_CreateFirstOwner_FullMethodName    = "/latchkey.property.v1.SessionService/CreateFirstOwner"
+	SessionService_GetInvitation_FullMethodName       = "/latchkey.property.v1.SessionService/GetInvitation"
+	SessionService_AcceptInvitation_FullMethodName    = "/latchkey.property.v1.SessionService/AcceptInvitation"
 	SessionService_GetSession_FullMethodName          = "/latchkey.property.v1.SessionService/GetSession"
 	SessionService_ListSessions_FullMethodName        = "/latchkey.property.v1.SessionService/ListSessions"
 	SessionService_EndSession_FullMethodName          = "/latchkey.property.v1.SessionService/EndSession"
@@ -50,6 +52,11 @@ type SessionServiceClient interface {
 	// Creates the first owner of a property with the link that the server printed, and signs the owner in. The link works once. A link of the
 	// first start also creates the property. An address that is already known needs its password.
 	CreateFirstOwner(ctx context.Context, in *CreateFirstOwnerRequest, opts ...grpc.CallOption) (*CreateFirstOwnerResponse, error)
+	// Shows what an invitation is for, to the holder of its link. 404 if the link is used, replaced, withdrawn or older than seven days.
+	GetInvitation(ctx context.Context, in *GetInvitationRequest, opts ...grpc.CallOption) (*GetInvitationResponse, error)
+	// Makes the invited person a member of the property, and signs them in. The link works once. An address that is known needs its password and, if
+	// the person has one, a code of the second factor (403 secondFactorRequired if it is left out).
+	AcceptInvitation(ctx context.Context, in *AcceptInvitationRequest, opts ...grpc.CallOption) (*AcceptInvitationResponse, error)
 	// Answers with the signed-in person, their session and their properties.
 	GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*GetSessionResponse, error)
 	// Lists the sessions of the signed-in person, the latest first.
@@ -106,6 +113,26 @@ func (c *sessionServiceClient) CreateFirstOwner(ctx context.Context, in *CreateF
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CreateFirstOwnerResponse)
 	err := c.cc.Invoke(ctx, SessionService_CreateFirstOwner_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *sessionServiceClient) GetInvitation(ctx context.Context, in *GetInvitationRequest, opts ...grpc.CallOption) (*GetInvitationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetInvitationResponse)
+	err := c.cc.Invoke(ctx, SessionService_GetInvitation_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *sessionServiceClient) AcceptInvitation(ctx context.Context, in *AcceptInvitationRequest, opts ...grpc.CallOption) (*AcceptInvitationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AcceptInvitationResponse)
+	err := c.cc.Invoke(ctx, SessionService_AcceptInvitation_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -228,6 +255,11 @@ type SessionServiceServer interface {
 	// Creates the first owner of a property with the link that the server printed, and signs the owner in. The link works once. A link of the
 	// first start also creates the property. An address that is already known needs its password.
 	CreateFirstOwner(context.Context, *CreateFirstOwnerRequest) (*CreateFirstOwnerResponse, error)
+	// Shows what an invitation is for, to the holder of its link. 404 if the link is used, replaced, withdrawn or older than seven days.
+	GetInvitation(context.Context, *GetInvitationRequest) (*GetInvitationResponse, error)
+	// Makes the invited person a member of the property, and signs them in. The link works once. An address that is known needs its password and, if
+	// the person has one, a code of the second factor (403 secondFactorRequired if it is left out).
+	AcceptInvitation(context.Context, *AcceptInvitationRequest) (*AcceptInvitationResponse, error)
 	// Answers with the signed-in person, their session and their properties.
 	GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error)
 	// Lists the sessions of the signed-in person, the latest first.
@@ -268,6 +300,12 @@ func (UnimplementedSessionServiceServer) FinishSignIn(context.Context, *FinishSi
 }
 func (UnimplementedSessionServiceServer) CreateFirstOwner(context.Context, *CreateFirstOwnerRequest) (*CreateFirstOwnerResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateFirstOwner not implemented")
+}
+func (UnimplementedSessionServiceServer) GetInvitation(context.Context, *GetInvitationRequest) (*GetInvitationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetInvitation not implemented")
+}
+func (UnimplementedSessionServiceServer) AcceptInvitation(context.Context, *AcceptInvitationRequest) (*AcceptInvitationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AcceptInvitation not implemented")
 }
 func (UnimplementedSessionServiceServer) GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetSession not implemented")
@@ -370,6 +408,42 @@ func _SessionService_CreateFirstOwner_Handler(srv interface{}, ctx context.Conte
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(SessionServiceServer).CreateFirstOwner(ctx, req.(*CreateFirstOwnerRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SessionService_GetInvitation_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetInvitationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).GetInvitation(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_GetInvitation_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).GetInvitation(ctx, req.(*GetInvitationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SessionService_AcceptInvitation_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AcceptInvitationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).AcceptInvitation(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_AcceptInvitation_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).AcceptInvitation(ctx, req.(*AcceptInvitationRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -572,6 +646,14 @@ var SessionService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CreateFirstOwner",
 			Handler:    _SessionService_CreateFirstOwner_Handler,
+		},
+		{
+			MethodName: "GetInvitation",
+			Handler:    _SessionService_GetInvitation_Handler,
+		},
+		{
+			MethodName: "AcceptInvitation",
+			Handler:    _SessionService_AcceptInvitation_Handler,
 		},
 		{
 			MethodName: "GetSession",

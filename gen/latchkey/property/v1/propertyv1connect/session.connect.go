@@ -41,6 +41,12 @@ const (
 	// SessionServiceCreateFirstOwnerProcedure is the fully-qualified name of the SessionService's
 	// CreateFirstOwner RPC.
 	SessionServiceCreateFirstOwnerProcedure = "/latchkey.property.v1.SessionService/CreateFirstOwner"
+	// SessionServiceGetInvitationProcedure is the fully-qualified name of the SessionService's
+	// GetInvitation RPC.
+	SessionServiceGetInvitationProcedure = "/latchkey.property.v1.SessionService/GetInvitation"
+	// SessionServiceAcceptInvitationProcedure is the fully-qualified name of the SessionService's
+	// AcceptInvitation RPC.
+	SessionServiceAcceptInvitationProcedure = "/latchkey.property.v1.SessionService/AcceptInvitation"
 	// SessionServiceGetSessionProcedure is the fully-qualified name of the SessionService's GetSession
 	// RPC.
 	SessionServiceGetSessionProcedure = "/latchkey.property.v1.SessionService/GetSession"
@@ -84,6 +90,11 @@ type SessionServiceClient interface {
 	// Creates the first owner of a property with the link that the server printed, and signs the owner in. The link works once. A link of the
 	// first start also creates the property. An address that is already known needs its password.
 	CreateFirstOwner(context.Context, *v1.CreateFirstOwnerRequest) (*v1.CreateFirstOwnerResponse, error)
+	// Shows what an invitation is for, to the holder of its link. 404 if the link is used, replaced, withdrawn or older than seven days.
+	GetInvitation(context.Context, *v1.GetInvitationRequest) (*v1.GetInvitationResponse, error)
+	// Makes the invited person a member of the property, and signs them in. The link works once. An address that is known needs its password and, if
+	// the person has one, a code of the second factor (403 secondFactorRequired if it is left out).
+	AcceptInvitation(context.Context, *v1.AcceptInvitationRequest) (*v1.AcceptInvitationResponse, error)
 	// Answers with the signed-in person, their session and their properties.
 	GetSession(context.Context, *v1.GetSessionRequest) (*v1.GetSessionResponse, error)
 	// Lists the sessions of the signed-in person, the latest first.
@@ -135,6 +146,18 @@ func NewSessionServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			httpClient,
 			baseURL+SessionServiceCreateFirstOwnerProcedure,
 			connect.WithSchema(sessionServiceMethods.ByName("CreateFirstOwner")),
+			connect.WithClientOptions(opts...),
+		),
+		getInvitation: connect.NewClient[v1.GetInvitationRequest, v1.GetInvitationResponse](
+			httpClient,
+			baseURL+SessionServiceGetInvitationProcedure,
+			connect.WithSchema(sessionServiceMethods.ByName("GetInvitation")),
+			connect.WithClientOptions(opts...),
+		),
+		acceptInvitation: connect.NewClient[v1.AcceptInvitationRequest, v1.AcceptInvitationResponse](
+			httpClient,
+			baseURL+SessionServiceAcceptInvitationProcedure,
+			connect.WithSchema(sessionServiceMethods.ByName("AcceptInvitation")),
 			connect.WithClientOptions(opts...),
 		),
 		getSession: connect.NewClient[v1.GetSessionRequest, v1.GetSessionResponse](
@@ -205,6 +228,8 @@ type sessionServiceClient struct {
 	signIn              *connect.Client[v1.SignInRequest, v1.SignInResponse]
 	finishSignIn        *connect.Client[v1.FinishSignInRequest, v1.FinishSignInResponse]
 	createFirstOwner    *connect.Client[v1.CreateFirstOwnerRequest, v1.CreateFirstOwnerResponse]
+	getInvitation       *connect.Client[v1.GetInvitationRequest, v1.GetInvitationResponse]
+	acceptInvitation    *connect.Client[v1.AcceptInvitationRequest, v1.AcceptInvitationResponse]
 	getSession          *connect.Client[v1.GetSessionRequest, v1.GetSessionResponse]
 	listSessions        *connect.Client[v1.ListSessionsRequest, v1.ListSessionsResponse]
 	endSession          *connect.Client[v1.EndSessionRequest, v1.EndSessionResponse]
@@ -238,6 +263,24 @@ func (c *sessionServiceClient) FinishSignIn(ctx context.Context, req *v1.FinishS
 // CreateFirstOwner calls latchkey.property.v1.SessionService.CreateFirstOwner.
 func (c *sessionServiceClient) CreateFirstOwner(ctx context.Context, req *v1.CreateFirstOwnerRequest) (*v1.CreateFirstOwnerResponse, error) {
 	response, err := c.createFirstOwner.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// GetInvitation calls latchkey.property.v1.SessionService.GetInvitation.
+func (c *sessionServiceClient) GetInvitation(ctx context.Context, req *v1.GetInvitationRequest) (*v1.GetInvitationResponse, error) {
+	response, err := c.getInvitation.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// AcceptInvitation calls latchkey.property.v1.SessionService.AcceptInvitation.
+func (c *sessionServiceClient) AcceptInvitation(ctx context.Context, req *v1.AcceptInvitationRequest) (*v1.AcceptInvitationResponse, error) {
+	response, err := c.acceptInvitation.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -345,6 +388,11 @@ type SessionServiceHandler interface {
 	// Creates the first owner of a property with the link that the server printed, and signs the owner in. The link works once. A link of the
 	// first start also creates the property. An address that is already known needs its password.
 	CreateFirstOwner(context.Context, *v1.CreateFirstOwnerRequest) (*v1.CreateFirstOwnerResponse, error)
+	// Shows what an invitation is for, to the holder of its link. 404 if the link is used, replaced, withdrawn or older than seven days.
+	GetInvitation(context.Context, *v1.GetInvitationRequest) (*v1.GetInvitationResponse, error)
+	// Makes the invited person a member of the property, and signs them in. The link works once. An address that is known needs its password and, if
+	// the person has one, a code of the second factor (403 secondFactorRequired if it is left out).
+	AcceptInvitation(context.Context, *v1.AcceptInvitationRequest) (*v1.AcceptInvitationResponse, error)
 	// Answers with the signed-in person, their session and their properties.
 	GetSession(context.Context, *v1.GetSessionRequest) (*v1.GetSessionResponse, error)
 	// Lists the sessions of the signed-in person, the latest first.
@@ -392,6 +440,18 @@ func NewSessionServiceHandler(svc SessionServiceHandler, opts ...connect.Handler
 		SessionServiceCreateFirstOwnerProcedure,
 		svc.CreateFirstOwner,
 		connect.WithSchema(sessionServiceMethods.ByName("CreateFirstOwner")),
+		connect.WithHandlerOptions(opts...),
+	)
+	sessionServiceGetInvitationHandler := connect.NewUnaryHandlerSimple(
+		SessionServiceGetInvitationProcedure,
+		svc.GetInvitation,
+		connect.WithSchema(sessionServiceMethods.ByName("GetInvitation")),
+		connect.WithHandlerOptions(opts...),
+	)
+	sessionServiceAcceptInvitationHandler := connect.NewUnaryHandlerSimple(
+		SessionServiceAcceptInvitationProcedure,
+		svc.AcceptInvitation,
+		connect.WithSchema(sessionServiceMethods.ByName("AcceptInvitation")),
 		connect.WithHandlerOptions(opts...),
 	)
 	sessionServiceGetSessionHandler := connect.NewUnaryHandlerSimple(
@@ -462,6 +522,10 @@ func NewSessionServiceHandler(svc SessionServiceHandler, opts ...connect.Handler
 			sessionServiceFinishSignInHandler.ServeHTTP(w, r)
 		case SessionServiceCreateFirstOwnerProcedure:
 			sessionServiceCreateFirstOwnerHandler.ServeHTTP(w, r)
+		case SessionServiceGetInvitationProcedure:
+			sessionServiceGetInvitationHandler.ServeHTTP(w, r)
+		case SessionServiceAcceptInvitationProcedure:
+			sessionServiceAcceptInvitationHandler.ServeHTTP(w, r)
 		case SessionServiceGetSessionProcedure:
 			sessionServiceGetSessionHandler.ServeHTTP(w, r)
 		case SessionServiceListSessionsProcedure:
@@ -501,6 +565,14 @@ func (UnimplementedSessionServiceHandler) FinishSignIn(context.Context, *v1.Fini
 
 func (UnimplementedSessionServiceHandler) CreateFirstOwner(context.Context, *v1.CreateFirstOwnerRequest) (*v1.CreateFirstOwnerResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.SessionService.CreateFirstOwner is not implemented"))
+}
+
+func (UnimplementedSessionServiceHandler) GetInvitation(context.Context, *v1.GetInvitationRequest) (*v1.GetInvitationResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.SessionService.GetInvitation is not implemented"))
+}
+
+func (UnimplementedSessionServiceHandler) AcceptInvitation(context.Context, *v1.AcceptInvitationRequest) (*v1.AcceptInvitationResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.SessionService.AcceptInvitation is not implemented"))
 }
 
 func (UnimplementedSessionServiceHandler) GetSession(context.Context, *v1.GetSessionRequest) (*v1.GetSessionResponse, error) {

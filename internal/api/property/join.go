@@ -1,0 +1,57 @@
+package property
+
+import (
+	"context"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/api/chain"
+	"latchkey.dev/internal/staff"
+)
+
+// traceOf says how a call came, for the entries in the audit log about the account of a person.
+func traceOf(ctx context.Context) staff.Trace {
+	call := chain.From(ctx)
+	if call == nil {
+		return staff.Trace{}
+	}
+	t := staff.Trace{Action: strings.TrimPrefix(call.Method, "/")}
+	if call.Client.IsValid() {
+		t.From = call.Client.String()
+	}
+	return t
+}
+
+func (s *Sessions) CreateFirstOwner(ctx context.Context, r *propertyv1.CreateFirstOwnerRequest) (*propertyv1.CreateFirstOwnerResponse, error) {
+	made, propertyID, err := s.Staff.CreateFirstOwner(ctx, staff.FirstOwner{
+		Claim:  staff.Claim{Email: r.GetEmail(), Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: traceOf(ctx)},
+		Secret: r.GetSecret(), Name: r.GetName(), PropertyName: r.GetPropertyName(), TimeZone: r.GetTimeZone(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.CreateFirstOwnerResponse{Data: sessionToken(made), PropertyId: propertyID}, nil
+}
+
+func (s *Sessions) GetInvitation(ctx context.Context, r *propertyv1.GetInvitationRequest) (*propertyv1.GetInvitationResponse, error) {
+	i, err := s.Staff.ViewInvitation(ctx, r.GetSecret())
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.GetInvitationResponse{Data: &propertyv1.InvitationForPerson{
+		PropertyName: i.PropertyName, Email: i.Email, Role: string(i.Role), EndsAt: timestamppb.New(i.EndsAt), Known: i.Known,
+	}}, nil
+}
+
+func (s *Sessions) AcceptInvitation(ctx context.Context, r *propertyv1.AcceptInvitationRequest) (*propertyv1.AcceptInvitationResponse, error) {
+	made, propertyID, err := s.Staff.AcceptInvitation(ctx, staff.Acceptance{
+		Claim:  staff.Claim{Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: traceOf(ctx)},
+		Secret: r.GetSecret(), Name: r.GetName(), Code: r.GetCode(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.AcceptInvitationResponse{Data: sessionToken(made), PropertyId: propertyID}, nil
+}

@@ -1,0 +1,127 @@
+package property
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/staff"
+)
+
+// People implements PersonService.
+type People struct {
+	propertyv1.UnimplementedPersonServiceServer
+	Deps
+	// URL returns the address of the page that a link opens.
+	URL func(secret string) string
+	// Mail orders the mail with the link of an invitation, and reports whether the property can send it.
+	Mail func(tx *db.Tx, i staff.Invitation, language string) (bool, error)
+}
+
+// peopleCaller returns who manages the people of a property. Tokens that may do so are those of owners.
+func peopleCaller(ctx context.Context) staff.Caller {
+	a, _ := actor.From(ctx)
+	by := staff.Caller{PersonID: a.PersonID, Role: staff.Owner, Author: a.Author()}
+	if a.PersonID != "" {
+		by.Role = staff.Role(a.Role)
+	}
+	return by
+}
+
+func (s *People) ListPeople(ctx context.Context, _ *propertyv1.ListPeopleRequest) (*propertyv1.ListPeopleResponse, error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	view := s.DB.View(ctx)
+	members, err := staff.ListMembers(view, s.Keys, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	invitations, err := staff.ListInvitations(view, s.Keys, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	list := &propertyv1.PeopleList{}
+	for _, m := range members {
+		list.List = append(list.List, memberMessage(ctx, m))
+	}
+	for _, i := range invitations {
+		list.Invitations = append(list.Invitations, invitationMessage(i))
+	}
+	return &propertyv1.ListPeopleResponse{Data: list}, nil
+}
+
+func (s *People) InvitePerson(ctx context.Context, r *propertyv1.InvitePersonRequest) (*propertyv1.InvitePersonResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.InvitePersonResponse, error) {
+		i, isNew, err := staff.Invite(tx, s.Keys, peopleCaller(ctx), propertyID, r.GetEmail(), staff.Role(r.GetRole()))
+		if err != nil {
+			return nil, err
+		}
+		mailed := false
+		if isNew {
+			if mailed, err = s.Mail(tx, i, r.GetLanguage()); err != nil {
+				return nil, err
+			}
+		}
+		return &propertyv1.InvitePersonResponse{Data: invitationMessage(i), Link: s.link(i), Mailed: mailed}, nil
+	})
+}
+
+func (s *People) ReinvitePerson(ctx context.Context, r *propertyv1.ReinvitePersonRequest) (*propertyv1.ReinvitePersonResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ReinvitePersonResponse, error) {
+		i, err := staff.Reinvite(tx, s.Keys, peopleCaller(ctx), propertyID, r.GetId())
+		if err != nil {
+			return nil, err
+		}
+		mailed, err := s.Mail(tx, i, r.GetLanguage())
+		return &propertyv1.ReinvitePersonResponse{Data: invitationMessage(i), Link: s.link(i), Mailed: mailed}, err
+	})
+}
+
+func (s *People) WithdrawInvitation(ctx context.Context, r *propertyv1.WithdrawInvitationRequest) (*propertyv1.WithdrawInvitationResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.WithdrawInvitationResponse, error) {
+		return &propertyv1.WithdrawInvitationResponse{}, staff.WithdrawInvitation(tx, peopleCaller(ctx), propertyID, r.GetId())
+	})
+}
+
+func (s *People) UpdatePerson(ctx context.Context, r *propertyv1.UpdatePersonRequest) (*propertyv1.UpdatePersonResponse, error) {
+	change := staff.AccessChange{Disabled: r.Disabled}
+	if r.Role != nil {
+		role := staff.Role(r.GetRole())
+		change.Role = &role
+	}
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdatePersonResponse, error) {
+		m, err := staff.ChangeMember(tx, s.Keys, peopleCaller(ctx), propertyID, r.GetId(), change)
+		if err != nil {
+			return nil, err
+		}
+		return &propertyv1.UpdatePersonResponse{Data: memberMessage(ctx, m)}, nil
+	})
+}
+
+func (s *People) RemovePerson(ctx context.Context, r *propertyv1.RemovePersonRequest) (*propertyv1.RemovePersonResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RemovePersonResponse, error) {
+		return &propertyv1.RemovePersonResponse{}, staff.RemoveMember(tx, peopleCaller(ctx), propertyID, r.GetId())
+	})
+}
+
+func (s *People) link(i staff.Invitation) *propertyv1.InvitationLink {
+	return &propertyv1.InvitationLink{Url: s.URL(i.Secret), Secret: i.Secret}
+}
+
+func invitationMessage(i staff.Invitation) *propertyv1.PersonInvitation {
+	return &propertyv1.PersonInvitation{Id: i.ID, Email: i.Email, Role: string(i.Role), EndsAt: timestamppb.New(i.EndsAt), CreatedAt: timestamppb.New(i.CreatedAt)}
+}
+
+func memberMessage(ctx context.Context, m staff.Member) *propertyv1.Member {
+	a, _ := actor.From(ctx)
+	return &propertyv1.Member{
+		Id: m.ID, Name: m.Name, Email: m.Email, Role: string(m.Role), Disabled: m.Disabled, HasSecondFactor: m.HasSecondFactor,
+		UsedAt: convert.At(m.UsedAt), CreatedAt: timestamppb.New(m.JoinedAt), Current: a.PersonID == m.ID,
+	}
+}

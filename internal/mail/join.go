@@ -1,0 +1,39 @@
+package mail
+
+import (
+	"strconv"
+	"time"
+
+	"latchkey.dev/internal/message"
+)
+
+// JoinFacts is what a mail to join a property says.
+type JoinFacts struct {
+	Role   string
+	Link   string
+	EndsAt time.Time // of the link
+}
+
+// JoinParams are the parameters of a mail to join a property: the invitation and how often its link was replaced, but never the link.
+func JoinParams(invitationID string, round int, language string) map[string]string {
+	return map[string]string{"invitation": invitationID, "round": strconv.Itoa(round), "language": language}
+}
+
+// JoinOf returns the invitation of a mail to join a property, and how often its link had been replaced.
+func JoinOf(row *Row) (invitationID string, round int) {
+	round, err := strconv.Atoi(row.Parameters["round"])
+	if err != nil {
+		round = -1 // no invitation has this round
+	}
+	return row.Parameters["invitation"], round
+}
+
+// joinContent is the mail to a person whom the property invites to its staff.
+func (o Occasion) joinContent(content Content) Content {
+	params := message.Params{"property": o.Property, "role": message.Message{Kind: "role." + o.Join.Role}, "ends": o.Join.EndsAt}
+	content.Subject = o.text("subject", params)
+	content.Paragraphs = []string{o.common("helloNameless", nil), o.text("text", params)}
+	content.Buttons = []Button{{o.text("button", params), o.Join.Link}}
+	content.Closing = []string{o.text("link", params), o.text("unexpected", params)}
+	return content
+}

@@ -1,0 +1,99 @@
+package staff
+
+import (
+	"context"
+	"fmt"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/personinvitation"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/property"
+)
+
+// Invited is an invitation as the holder of its link sees it.
+type Invited struct {
+	Invitation
+	PropertyName string
+	Known        bool // a person with the address exists
+}
+
+// ViewInvitation returns what the link with a secret is for.
+func (s *Service) ViewInvitation(ctx context.Context, secret string) (Invited, error) {
+	view := s.DB.View(ctx)
+	row, err := s.findInvitation(view, secret)
+	if err != nil {
+		return Invited{}, err
+	}
+	invitation, err := invitationOf(view, s.Keys, row)
+	if err != nil {
+		return Invited{}, err
+	}
+	at, err := property.Get(view, row.PropertyID)
+	if err != nil {
+		return Invited{}, err
+	}
+	known, err := findPerson(view, s.Keys, invitation.Email)
+	return Invited{Invitation: invitation, PropertyName: at.Name, Known: known != nil}, err
+}
+
+// findInvitation returns the invitation with a secret. Links of an owner are none.
+func (s *Service) findInvitation(tx *db.Tx, secret string) (*ent.PersonInvitation, error) {
+	row, err := findLink(tx, s.Keys, secret)
+	if err == nil && row.EmailMAC == nil {
+		return nil, errLink
+	}
+	return row, err
+}
+
+// Acceptance is what an invited person says. The address is that of the invitation.
+type Acceptance struct {
+	Claim
+	Secret string
+	Name   string // of a new person
+	Code   string // of the second factor of a known person
+}
+
+// AcceptInvitation makes the invited person a member of the property, and signs the person in.
+func (s *Service) AcceptInvitation(ctx context.Context, a Acceptance) (made Session, propertyID string, err error) {
+	view := s.DB.View(ctx)
+	row, err := s.findInvitation(view, a.Secret)
+	if err != nil {
+		return Session{}, "", err
+	}
+	invitation, err := invitationOf(view, s.Keys, row)
+	if err != nil {
+		return Session{}, "", err
+	}
+	a.Email = invitation.Email
+	joining, err := s.prepareJoin(ctx, a.Claim, a.Name)
+	if err != nil {
+		return Session{}, "", err
+	}
+	if joining.known != nil && joining.known.TotpConfirmedAt != nil {
+		if a.Code == "" {
+			return Session{}, "", fault.New(fault.Denied, fault.SecondFactorRequired, "send a code of your authenticator app, or a recovery code, as code")
+		}
+		if err := s.countCode(ctx, joining.known.ID); err != nil {
+			return Session{}, "", err
+		}
+		joining.code = a.Code
+	}
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		used, err := useLink(tx, s.Keys, a.Secret)
+		if err != nil {
+			return err
+		}
+		made, err = s.join(tx, joining, used, used.PropertyID)
+		return err
+	})
+	return made, invitation.PropertyID, err
+}
+
+// endInvitationsTo ends the invitations to an address at a property.
+func endInvitationsTo(tx *db.Tx, propertyID string, emailMAC []byte) error {
+	if _, err := tx.PersonInvitation.Delete().Where(personinvitation.PropertyID(propertyID), personinvitation.EmailMAC(emailMAC)).Exec(tx.Context()); err != nil {
+		return fmt.Errorf("end the invitations of a person: %w", err)
+	}
+	return nil
+}

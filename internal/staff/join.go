@@ -1,0 +1,76 @@
+package staff
+
+import (
+	"context"
+	"fmt"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/audit"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+)
+
+// joining is a person who is about to join a property: one who proved who they are, or a new one.
+type joining struct {
+	Claim
+	known      *ent.Person
+	name, hash string // of a new person
+	code       string // of the second factor of a known person; empty: the session waits for it
+}
+
+// prepareJoin checks the password of a known address, or hashes that of a new one.
+func (s *Service) prepareJoin(ctx context.Context, c Claim, name string) (joining, error) {
+	if wrong := passwordProblem("password", c.Password); wrong != nil {
+		return joining{}, fault.Fields(*wrong)
+	}
+	known, err := findPerson(s.DB.View(ctx), s.Keys, c.Email)
+	if err != nil {
+		return joining{}, err
+	}
+	if known != nil {
+		known, err = s.checkPassword(ctx, c)
+		return joining{Claim: c, known: known}, err
+	}
+	if name, err = personName("name", name); err != nil {
+		return joining{}, err
+	}
+	hash, err := hashPassword(ctx, c.Password)
+	return joining{Claim: c, name: name, hash: hash}, err
+}
+
+// join makes a person a member of a property with a link that was used, and signs the person in.
+func (s *Service) join(tx *db.Tx, j joining, link *ent.PersonInvitation, propertyID string) (Session, error) {
+	who, err := s.identify(tx, j)
+	if err != nil {
+		return Session{}, err
+	}
+	if err := addMember(tx, propertyID, who.ID, Role(link.Role)); err != nil {
+		return Session{}, err
+	}
+	if err := endInvitationsTo(tx, propertyID, who.EmailMAC); err != nil {
+		return Session{}, err
+	}
+	if err := recordAt(tx, s.Keys, propertyID, author(who.ID), j.Trace, audit.Done, link.ID, who.ID); err != nil {
+		return Session{}, fmt.Errorf("record who joined a property: %w", err)
+	}
+	if j.code == "" {
+		return beginSession(tx, s.Keys, who, j.Device)
+	}
+	now := tx.Now()
+	return createSession(tx, s.Keys, sessionSpec{personID: who.ID, device: j.Device, secondFactorAt: &now})
+}
+
+// identify returns the person who joins: a known one whose proof still holds, or a new one.
+func (s *Service) identify(tx *db.Tx, j joining) (*ent.Person, error) {
+	if j.known == nil {
+		return createPerson(tx, s.Keys, j.Email, j.name, j.hash)
+	}
+	if err := s.confirmUnchanged(tx, j.known, j.Claim); err != nil {
+		return nil, err
+	}
+	who, err := loadPerson(tx, j.known.ID)
+	if err != nil || j.code == "" {
+		return who, err
+	}
+	return who, s.useCode(tx, who, j.code)
+}

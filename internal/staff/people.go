@@ -1,0 +1,200 @@
+package staff
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/membership"
+	"latchkey.dev/ent/person"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/keyring"
+)
+
+// Caller manages the people of a property: a signed-in person, or a token of an owner, which has no person.
+type Caller struct {
+	PersonID string
+	Role     Role
+	Author   string // as the audit log names the caller
+}
+
+// author is how the audit log names a person.
+func author(personID string) string { return "staff:" + personID }
+
+// Access is what a person has at a property. Without a role the person is not a member.
+type Access struct {
+	Role     Role
+	Disabled bool
+}
+
+func (a Access) isActiveOwner() bool { return a.Role == Owner && !a.Disabled }
+
+// MayChange returns why a caller may not change the access of a person, or nil. otherOwners counts the other active owners of the property.
+func MayChange(by Caller, personID string, from, to Access, otherOwners int) error {
+	switch {
+	case from == to:
+		return nil
+	case by.PersonID == personID:
+		return fault.New(fault.Precondition, fault.OwnMembership, "you cannot change your own role or access: ask another owner or manager")
+	case !MayManage(by.Role, from.Role):
+		return roleAbove(by.Role, from.Role)
+	case to.Role != "" && !MayManage(by.Role, to.Role):
+		return roleAbove(by.Role, to.Role)
+	case from.isActiveOwner() && !to.isActiveOwner() && otherOwners == 0:
+		return fault.New(fault.Precondition, fault.LastOwner, "the property has no other active owner: make another person owner first")
+	}
+	return nil
+}
+
+func roleAbove(own, other Role) error {
+	return fault.New(fault.Denied, fault.RoleAboveYours, "your role %s does not manage the role %s", own, other).Put("role", string(other))
+}
+
+// Member is a person who works at a property.
+type Member struct {
+	Profile
+	Access
+	HasSecondFactor bool
+	UsedAt          *time.Time // the last call at the property
+	JoinedAt        time.Time
+}
+
+// ListMembers returns the people of a property, by name.
+func ListMembers(view *db.Tx, keys *keyring.Ring, propertyID string) ([]Member, error) {
+	rows, err := view.Membership.Query().Where(membership.PropertyID(propertyID)).Limit(maxMembers).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list the people of a property: %w", err)
+	}
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = row.PersonID
+	}
+	people, err := view.Person.Query().Where(person.IDIn(ids...)).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("load the people of a property: %w", err)
+	}
+	all := make([]Member, 0, len(rows))
+	for _, who := range people {
+		m, err := memberOf(view, keys, rows[slices.Index(ids, who.ID)], who)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	slices.SortFunc(all, func(a, b Member) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
+	return all, nil
+}
+
+func memberOf(view *db.Tx, keys *keyring.Ring, row *ent.Membership, who *ent.Person) (Member, error) {
+	profile, err := profileOf(view.Context(), keys, who)
+	return Member{
+		Profile: profile, Access: accessOf(row), HasSecondFactor: who.TotpConfirmedAt != nil, UsedAt: row.UsedAt, JoinedAt: row.CreatedAt,
+	}, err
+}
+
+func accessOf(row *ent.Membership) Access { return Access{Role(row.Role), row.DisabledAt != nil} }
+
+// AccessChange changes the access of a person. Nil keeps what it is.
+type AccessChange struct {
+	Role     *Role
+	Disabled *bool
+}
+
+// ChangeMember changes the role of a person at a property, or whether their access is disabled.
+func ChangeMember(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, personID string, c AccessChange) (Member, error) {
+	row, who, err := loadMember(tx, propertyID, personID)
+	if err != nil {
+		return Member{}, err
+	}
+	to := accessOf(row)
+	if c.Role != nil {
+		to.Role = *c.Role
+	}
+	if c.Disabled != nil {
+		to.Disabled = *c.Disabled
+	}
+	if err := mayChange(tx, by, row, to); err != nil {
+		return Member{}, err
+	}
+	if to == accessOf(row) {
+		return memberOf(tx, keys, row, who)
+	}
+	update := tx.Membership.Update().Where(membership.PropertyID(propertyID), membership.ID(row.ID)).SetRole(string(to.Role))
+	switch {
+	case to.Disabled && row.DisabledAt == nil:
+		update.SetDisabledAt(tx.Now())
+	case !to.Disabled:
+		update.ClearDisabledAt()
+	}
+	if err := update.Exec(tx.Context()); err != nil {
+		return Member{}, fmt.Errorf("change the access of a person: %w", err)
+	}
+	if err := endInvitationsBy(tx, propertyID, personID, to); err != nil {
+		return Member{}, err
+	}
+	if row, who, err = loadMember(tx, propertyID, personID); err != nil {
+		return Member{}, err
+	}
+	return memberOf(tx, keys, row, who)
+}
+
+// RemoveMember ends the access of a person to a property, and the invitations that the person made.
+func RemoveMember(tx *db.Tx, by Caller, propertyID, personID string) error {
+	row, _, err := loadMember(tx, propertyID, personID)
+	if err != nil {
+		return err
+	}
+	if err := mayChange(tx, by, row, Access{}); err != nil {
+		return err
+	}
+	if _, err := tx.Membership.Delete().Where(membership.PropertyID(propertyID), membership.ID(row.ID)).Exec(tx.Context()); err != nil {
+		return fmt.Errorf("remove a person from a property: %w", err)
+	}
+	return endInvitationsBy(tx, propertyID, personID, Access{})
+}
+
+func loadMember(tx *db.Tx, propertyID, personID string) (*ent.Membership, *ent.Person, error) {
+	row, err := tx.Membership.Query().Where(membership.PropertyID(propertyID), membership.PersonID(personID)).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return nil, nil, fault.New(fault.NotFound, fault.PersonNotFound, "no person with this id works at the property: ListPeople lists them")
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("load the access of a person: %w", err)
+	}
+	who, err := tx.Person.Query().Where(person.ID(personID)).Only(tx.Context())
+	if err != nil {
+		return nil, nil, fmt.Errorf("load a person: %w", err)
+	}
+	return row, who, nil
+}
+
+// mayChange is [MayChange] with what is stored now: the role of the caller may have changed since the call was authorized.
+func mayChange(tx *db.Tx, by Caller, row *ent.Membership, to Access) error {
+	by, err := currentCaller(tx, by, row.PropertyID)
+	if err != nil {
+		return err
+	}
+	owners, err := tx.Membership.Query().Where(membership.PropertyID(row.PropertyID), membership.Role(string(Owner)), membership.DisabledAtIsNil(),
+		membership.PersonIDNEQ(row.PersonID)).Select(membership.FieldPersonID).Strings(tx.Context())
+	if err != nil {
+		return fmt.Errorf("find the owners of a property: %w", err)
+	}
+	active, err := tx.Person.Query().Where(person.IDIn(owners...), person.DisabledAtIsNil()).Count(tx.Context())
+	if err != nil {
+		return fmt.Errorf("count the owners of a property: %w", err)
+	}
+	return MayChange(by, row.PersonID, accessOf(row), to, active)
+}
+
+// currentCaller returns a caller with the role that is stored now.
+func currentCaller(tx *db.Tx, by Caller, propertyID string) (Caller, error) {
+	if by.PersonID == "" {
+		return by, nil
+	}
+	role, err := findRole(tx, propertyID, by.PersonID)
+	by.Role = role
+	return by, err
+}

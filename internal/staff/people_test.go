@@ -1,0 +1,410 @@
+package staff
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/audit"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+)
+
+func TestMayChange(t *testing.T) {
+	owner, manager, script := Caller{PersonID: "prs_1", Role: Owner}, Caller{PersonID: "prs_1", Role: Manager}, Caller{Role: Owner}
+	active := func(r Role) Access { return Access{Role: r} }
+	disabled := func(r Role) Access { return Access{r, true} }
+	for what, c := range map[string]struct {
+		by       Caller
+		person   string
+		from, to Access
+		owners   int
+		want     fault.Reason
+	}{
+		"an owner promotes":                        {owner, "prs_2", active(FrontDesk), active(Owner), 1, ""},
+		"an owner demotes another owner":           {owner, "prs_2", active(Owner), active(Manager), 1, ""},
+		"an owner demotes the last other owner":    {owner, "prs_2", active(Owner), active(Manager), 0, fault.LastOwner},
+		"an owner disables the last other owner":   {owner, "prs_2", active(Owner), disabled(Owner), 0, fault.LastOwner},
+		"an owner removes the last other owner":    {owner, "prs_2", active(Owner), Access{}, 0, fault.LastOwner},
+		"an owner removes a disabled owner":        {owner, "prs_2", disabled(Owner), Access{}, 0, ""},
+		"an owner enables an owner":                {owner, "prs_2", disabled(Owner), active(Owner), 0, ""},
+		"an owner demotes themselves":              {owner, "prs_1", active(Owner), active(Manager), 5, fault.OwnMembership},
+		"an owner removes themselves":              {owner, "prs_1", active(Owner), Access{}, 5, fault.OwnMembership},
+		"an owner disables themselves":             {owner, "prs_1", active(Owner), disabled(Owner), 5, fault.OwnMembership},
+		"no change of the last owner":              {owner, "prs_1", active(Owner), active(Owner), 0, ""},
+		"a manager changes a role below":           {manager, "prs_2", active(FrontDesk), active(Housekeeping), 1, ""},
+		"a manager removes a role below":           {manager, "prs_2", active(FrontDesk), Access{}, 1, ""},
+		"a manager makes a manager":                {manager, "prs_2", active(FrontDesk), active(Manager), 1, fault.RoleAboveYours},
+		"a manager makes an owner":                 {manager, "prs_2", active(FrontDesk), active(Owner), 1, fault.RoleAboveYours},
+		"a manager disables a manager":             {manager, "prs_2", active(Manager), disabled(Manager), 1, fault.RoleAboveYours},
+		"a manager removes an owner":               {manager, "prs_2", active(Owner), Access{}, 1, fault.RoleAboveYours},
+		"a manager makes themselves owner":         {manager, "prs_1", active(Manager), active(Owner), 1, fault.OwnMembership},
+		"the front desk":                           {Caller{PersonID: "prs_1", Role: FrontDesk}, "prs_2", active(Housekeeping), Access{}, 1, fault.RoleAboveYours},
+		"a caller who was removed":                 {Caller{PersonID: "prs_1"}, "prs_2", active(Housekeeping), Access{}, 1, fault.RoleAboveYours},
+		"an owner's script demotes":                {script, "prs_1", active(Owner), active(Manager), 1, ""},
+		"an owner's script removes the last owner": {script, "prs_1", active(Owner), Access{}, 0, fault.LastOwner},
+	} {
+		err := MayChange(c.by, c.person, c.from, c.to, c.owners)
+		if c.want == "" && err != nil || c.want != "" && !fault.Has(err, c.want) {
+			t.Errorf("%s: %v, want %q", what, err, c.want)
+		}
+	}
+}
+
+// as returns a signed-in person as the caller that manages people.
+func as(s Session, role Role) Caller { return Caller{s.PersonID, role, author(s.PersonID)} }
+
+func (x *fixture) invite(by Caller, email string, role Role) (i Invitation, isNew bool, err error) {
+	x.Helper()
+	err = x.write(func(tx *db.Tx) error {
+		i, isNew, err = Invite(tx, x.Keys, by, hotel, email, role)
+		return err
+	})
+	return i, isNew, err
+}
+
+func (x *fixture) accept(secret, password, code string) (Session, error) {
+	s, _, err := x.AcceptInvitation(x.Context(), Acceptance{Claim: claim("", password), Secret: secret, Name: "Bob", Code: code})
+	return s, err
+}
+
+// member invites a person and accepts the invitation.
+func (x *fixture) member(by Caller, email string, role Role) Session {
+	x.Helper()
+	i, _, err := x.invite(by, email, role)
+	x.must(err)
+	s, err := x.accept(i.Secret, password, "")
+	x.must(err)
+	return s
+}
+
+func (x *fixture) change(by Caller, personID string, c AccessChange) error {
+	return x.write(func(tx *db.Tx) error {
+		_, err := ChangeMember(tx, x.Keys, by, hotel, personID, c)
+		return err
+	})
+}
+
+func (x *fixture) remove(by Caller, personID string) error {
+	return x.write(func(tx *db.Tx) error { return RemoveMember(tx, by, hotel, personID) })
+}
+
+func (x *fixture) wantReason(what string, err error, want fault.Reason) {
+	x.Helper()
+	if !fault.Has(err, want) {
+		x.Errorf("%s: %v, want %s", what, err, want)
+	}
+}
+
+func TestInvitation(t *testing.T) {
+	each(t, func(x *fixture) {
+		ada := as(x.owner("ada@example.com", hotel), Owner)
+		first, isNew, err := x.invite(ada, "Bob@example.com", FrontDesk)
+		x.must(err)
+		again, isNewAgain, err := x.invite(ada, " bob@EXAMPLE.com", FrontDesk)
+		x.must(err)
+		if !isNew || isNewAgain || again != first {
+			x.Errorf("the same invitation again: %+v, was %+v", again, first)
+		}
+		seen, err := x.ViewInvitation(x.Context(), first.Secret)
+		x.must(err)
+		if seen.Email != "Bob@example.com" || seen.Role != FrontDesk || seen.PropertyName != "Property "+hotel || seen.Known || !seen.EndsAt.Equal(noon.Add(invitationLife)) {
+			x.Errorf("the holder of the link sees %+v", seen)
+		}
+		other, isNew, err := x.invite(ada, "bob@example.com", Manager)
+		x.must(err)
+		if !isNew || other.ID != first.ID || other.Secret == first.Secret {
+			x.Errorf("another role: %+v", other)
+		}
+		_, err = x.accept(first.Secret, password, "")
+		x.wantReason("the link of the former role", err, fault.InvitationNotFound)
+		var resent Invitation
+		x.must(x.write(func(tx *db.Tx) error { resent, err = Reinvite(tx, x.Keys, ada, hotel, first.ID); return err }))
+		_, err = x.accept(other.Secret, password, "")
+		x.wantReason("the link before the new one", err, fault.InvitationNotFound)
+		if _, _, err := x.CreateFirstOwner(x.Context(), FirstOwner{Claim: claim("eve@example.com", password), Secret: resent.Secret, Name: "Eve"}); !fault.Has(err, fault.InvitationNotFound) {
+			x.Errorf("an invitation makes an owner with another address: %v", err)
+		}
+		_, err = x.accept(resent.Secret, "short", "")
+		x.wantReason("a short password", err, fault.InvalidFields)
+		bob, err := x.accept(resent.Secret, password, "")
+		x.must(err)
+		if a, err := x.authenticate(bob.Token, hotel); err != nil || a.Role != string(Manager) {
+			x.Errorf("the invited person is %+v, %v", a, err)
+		}
+		_, err = x.accept(resent.Secret, password, "")
+		x.wantReason("a used link", err, fault.InvitationNotFound)
+		_, _, err = x.invite(ada, "bob@example.com", FrontDesk)
+		x.wantReason("invite a member", err, fault.AlreadyExists)
+
+		late, _, err := x.invite(ada, "late@example.com", FrontDesk)
+		x.must(err)
+		x.clock.Advance(invitationLife)
+		_, err = x.accept(late.Secret, password, "")
+		x.wantReason("a link of seven days ago", err, fault.InvitationNotFound)
+		if open, err := ListInvitations(x.DB.View(x.Context()), x.Keys, hotel); err != nil || len(open) != 0 {
+			x.Errorf("open invitations: %+v, %v", open, err)
+		}
+		_, err = x.ViewInvitation(x.Context(), late.Secret)
+		x.wantReason("view a link of seven days ago", err, fault.InvitationNotFound)
+	})
+}
+
+// A known address proves its password and its second factor before it joins another property.
+func TestKnownPersonAcceptsInvitation(t *testing.T) {
+	each(t, func(x *fixture) {
+		secret, recovery, session := x.enrol(x.owner("ada@example.com", hostel))
+		bob := as(x.owner("bob@example.com", hotel), Owner)
+		i, _, err := x.invite(bob, "ADA@example.com", Housekeeping)
+		x.must(err)
+		if seen, err := x.ViewInvitation(x.Context(), i.Secret); err != nil || !seen.Known {
+			x.Errorf("the link says %+v, %v", seen, err)
+		}
+		_, err = x.accept(i.Secret, "some other password", "")
+		x.wantReason("another password", err, fault.InvalidCredentials)
+		_, err = x.accept(i.Secret, password, "")
+		x.wantReason("no code", err, fault.SecondFactorRequired)
+		if _, err = x.accept(i.Secret, password, "000000"); !isWrongCode(err) {
+			x.Errorf("a wrong code: %v", err)
+		}
+		if _, err := x.authenticate(session.Token, hotel); !fault.Has(err, fault.PropertyNotFound) {
+			x.Errorf("a failed attempt opens the property: %v", err)
+		}
+		x.clock.Advance(time.Minute)
+		s, err := x.accept(i.Secret, password, x.code(secret))
+		x.must(err)
+		if a, err := x.authenticate(s.Token, hotel); err != nil || a.Role != string(Housekeeping) || !a.SecondFactor.Suffices(x.DB.View(x.Context()).Now()) {
+			x.Errorf("the session is %+v, %v", a, err)
+		}
+		x.must(x.remove(bob, s.PersonID))
+		i, _, err = x.invite(bob, "ada@example.com", FrontDesk)
+		x.must(err)
+		if _, err := x.accept(i.Secret, password, recovery[0]); err != nil {
+			x.Errorf("with a recovery code: %v", err)
+		}
+	})
+}
+
+func TestAccessOfAPersonEnds(t *testing.T) {
+	each(t, func(x *fixture) {
+		ada := as(x.owner("ada@example.com", hotel), Owner)
+		bob := x.member(ada, "bob@example.com", Manager)
+		x.owner("bob@example.com", hostel)
+		by := as(bob, Manager)
+		yes, no, desk := true, false, FrontDesk
+		open, _, err := x.invite(by, "friend@example.com", FrontDesk)
+		x.must(err)
+
+		x.must(x.change(ada, bob.PersonID, AccessChange{Disabled: &yes}))
+		if _, err := x.authenticate(bob.Token, hotel); !fault.Has(err, fault.PropertyNotFound) {
+			x.Errorf("a disabled person: %v", err)
+		}
+		if _, err := x.authenticate(bob.Token, hostel); err != nil {
+			x.Errorf("the other property of a disabled person: %v", err)
+		}
+		_, err = x.accept(open.Secret, password, "")
+		x.wantReason("an invitation of a disabled person", err, fault.InvitationNotFound)
+		_, _, err = x.invite(by, "friend@example.com", FrontDesk)
+		x.wantReason("a disabled person invites with a call that was authorized before", err, fault.RoleAboveYours)
+		link := x.link(hotel)
+		_, _, err = x.CreateFirstOwner(x.Context(), FirstOwner{Claim: claim("bob@example.com", password), Secret: link.Secret, Name: "Bob"})
+		x.wantReason("a disabled person uses a link", err, fault.InvitationNotFound)
+
+		x.must(x.change(ada, bob.PersonID, AccessChange{Disabled: &no, Role: &desk}))
+		if a, err := x.authenticate(bob.Token, hotel); err != nil || a.Role != string(FrontDesk) {
+			x.Errorf("an enabled person: %+v, %v", a, err)
+		}
+		x.must(x.remove(ada, bob.PersonID))
+		if _, err := x.authenticate(bob.Token, hotel); !fault.Has(err, fault.PropertyNotFound) {
+			x.Errorf("a removed person: %v", err)
+		}
+		x.wantReason("remove a person again", x.remove(ada, bob.PersonID), fault.PersonNotFound)
+		x.wantReason("remove a person of another property", x.remove(ada, x.owner("eve@example.com", hostel).PersonID), fault.PersonNotFound)
+		members, err := ListMembers(x.DB.View(x.Context()), x.Keys, hotel)
+		if err != nil || len(members) != 1 || members[0].ID != ada.PersonID || members[0].Email != "ada@example.com" {
+			x.Errorf("members %+v, %v", members, err)
+		}
+	})
+}
+
+// A person who joins by another way has no second invitation that would bring them back after they were removed.
+func TestJoiningEndsOtherInvitations(t *testing.T) {
+	each(t, func(x *fixture) {
+		ada := as(x.owner("ada@example.com", hotel), Owner)
+		i, _, err := x.invite(ada, "bob@example.com", FrontDesk)
+		x.must(err)
+		bob := x.owner("bob@example.com", hotel)
+		x.must(x.remove(ada, bob.PersonID))
+		_, err = x.accept(i.Secret, password, "")
+		x.wantReason("a former invitation", err, fault.InvitationNotFound)
+	})
+}
+
+// atOnce runs functions at the same time and returns their errors.
+func atOnce(all ...func() error) []error {
+	ran := make(chan error)
+	for _, f := range all {
+		go func() { ran <- f() }()
+	}
+	errs := make([]error, len(all))
+	for i := range errs {
+		errs[i] = <-ran
+	}
+	return errs
+}
+
+func succeeded(errs []error) (n int) {
+	for _, err := range errs {
+		if err == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// Of two owners who demote each other at the same time, one stays owner.
+func TestLastOwnerIsKept(t *testing.T) {
+	each(t, func(x *fixture) {
+		ada, bob := as(x.owner("ada@example.com", hotel), Owner), as(x.owner("bob@example.com", hotel), Owner)
+		desk, yes := FrontDesk, true
+		for round := range 6 {
+			errs := atOnce(
+				func() error { return x.change(ada, bob.PersonID, AccessChange{Role: &desk}) },
+				func() error {
+					if round%2 == 0 {
+						return x.remove(bob, ada.PersonID)
+					}
+					return x.change(bob, ada.PersonID, AccessChange{Disabled: &yes})
+				})
+			members, err := ListMembers(x.DB.View(x.Context()), x.Keys, hotel)
+			x.must(err)
+			owners := slices.DeleteFunc(members, func(m Member) bool { return !m.isActiveOwner() })
+			if len(owners) != 1 || succeeded(errs) != 1 {
+				x.Fatalf("round %d: %d owners, %v", round, len(owners), errs)
+			}
+			script := Caller{Role: Owner, Author: "operator:socket"}
+			owner, no := Owner, false
+			x.must(x.change(script, bob.PersonID, AccessChange{Role: &owner, Disabled: &no}))
+			if err := x.change(script, ada.PersonID, AccessChange{Role: &owner, Disabled: &no}); fault.Has(err, fault.PersonNotFound) {
+				x.owner("ada@example.com", hotel)
+			}
+		}
+	})
+}
+
+func TestInvitationIsAcceptedOnce(t *testing.T) {
+	each(t, func(x *fixture) {
+		ada := as(x.owner("ada@example.com", hotel), Owner)
+		i, _, err := x.invite(ada, "bob@example.com", FrontDesk)
+		x.must(err)
+		accept := func() error { _, err := x.accept(i.Secret, password, ""); return err }
+		if errs := atOnce(accept, accept, accept); succeeded(errs) != 1 {
+			x.Errorf("accepted by three at once: %v", errs)
+		}
+		i, _, err = x.invite(ada, "eve@example.com", FrontDesk)
+		x.must(err)
+		withdraw := func() error {
+			return x.write(func(tx *db.Tx) error { return WithdrawInvitation(tx, ada, hotel, i.ID) })
+		}
+		errs := atOnce(withdraw, func() error { _, err := x.accept(i.Secret, password, ""); return err })
+		members, err := ListMembers(x.DB.View(x.Context()), x.Keys, hotel)
+		x.must(err)
+		if succeeded(errs) != 1 || len(members) != 2 && len(members) != 3 {
+			x.Errorf("accepted and withdrawn at once: %v, %d members", errs, len(members))
+		}
+		i, _, err = x.invite(ada, "carl@example.com", FrontDesk)
+		x.must(err)
+		x.must(withdraw())
+		_, err = x.accept(i.Secret, password, "")
+		x.wantReason("accept after the withdrawal", err, fault.InvitationNotFound)
+		x.wantReason("withdraw again", withdraw(), fault.InvitationNotFound)
+	})
+}
+
+func TestManagersInviteBelowThem(t *testing.T) {
+	each(t, func(x *fixture) {
+		ada := as(x.owner("ada@example.com", hotel), Owner)
+		bob := as(x.member(ada, "bob@example.com", Manager), Manager)
+		for role, want := range map[Role]fault.Reason{Owner: fault.RoleAboveYours, Manager: fault.RoleAboveYours, FrontDesk: "", Housekeeping: ""} {
+			_, _, err := x.invite(bob, string(role)+"@example.com", role)
+			if want == "" && err != nil || want != "" && !fault.Has(err, want) {
+				x.Errorf("a manager invites a %s: %v", role, err)
+			}
+		}
+		i, _, err := x.invite(ada, "carl@example.com", Owner)
+		x.must(err)
+		_, _, err = x.invite(bob, "carl@example.com", FrontDesk)
+		x.wantReason("a manager replaces the invitation of an owner", err, fault.RoleAboveYours)
+		x.wantReason("a manager replaces the link of an owner", x.write(func(tx *db.Tx) error { _, err := Reinvite(tx, x.Keys, bob, hotel, i.ID); return err }), fault.RoleAboveYours)
+		x.wantReason("a manager withdraws the invitation of an owner", x.write(func(tx *db.Tx) error { return WithdrawInvitation(tx, bob, hotel, i.ID) }), fault.RoleAboveYours)
+		x.wantReason("an invitation of another property", x.write(func(tx *db.Tx) error { return WithdrawInvitation(tx, ada, hostel, i.ID) }), fault.InvitationNotFound)
+	})
+}
+
+// entries returns what the audit log of a property has, the oldest first.
+func (x *fixture) entries(propertyID string) (all []string) {
+	x.Helper()
+	list, err := audit.List(x.DB.View(x.Context()), propertyID, 0, 100)
+	x.must(err)
+	for _, e := range slices.Backward(list) {
+		all = append(all, e.Actor+" "+e.Action+" "+string(e.Outcome)+" "+e.From)
+	}
+	return all
+}
+
+// The log of each property of a person has the events of the account; failed sign-ins are recorded after the answer.
+func TestAccountIsRecorded(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.Failed = NewFailures(x.DB, x.Keys, nil)
+		traced := func(action string) Claim {
+			c := claim("ada@example.com", password)
+			c.Trace = Trace{action, "192.0.2.7"}
+			return c
+		}
+		for _, p := range []string{hotel, hostel} {
+			l := x.link(p)
+			_, _, err := x.CreateFirstOwner(x.Context(), FirstOwner{Claim: traced("join"), Secret: l.Secret, Name: "Ada"})
+			x.must(err)
+		}
+		made, err := x.SignIn(x.Context(), traced("signIn"))
+		x.must(err)
+		wrong := traced("signIn")
+		wrong.Password = "wrong password"
+		unknown := wrong
+		unknown.Email = "unknown@example.com"
+		for _, c := range []Claim{wrong, unknown} {
+			if _, err := x.SignIn(x.Context(), c); !errors.Is(err, errSignIn) {
+				x.Fatal(err)
+			}
+		}
+		if n := len(x.Failed.queue); n != 1 {
+			x.Errorf("%d failures wait", n)
+		}
+		x.Failed.record(x.Context(), <-x.Failed.queue)
+		who := author(made.PersonID)
+		want := []string{who + " join done 192.0.2.7", who + " signIn done 192.0.2.7", who + " signIn refused 192.0.2.7"}
+		for _, p := range []string{hotel, hostel} {
+			if got := x.entries(p); !slices.Equal(got, want) {
+				x.Errorf("%s: %q, want %q", p, got, want)
+			}
+		}
+	})
+}
+
+func TestLastCallAtAProperty(t *testing.T) {
+	each(t, func(x *fixture) {
+		s := x.owner("ada@example.com", hotel)
+		x.owner("ada@example.com", hostel)
+		x.must(x.write(func(tx *db.Tx) error {
+			return MarkUsed(tx, actor.Actor{PersonID: s.PersonID, TokenID: s.ID, PropertyID: hotel})
+		}))
+		for p, want := range map[string]bool{hotel: true, hostel: false} {
+			members, err := ListMembers(x.DB.View(x.Context()), x.Keys, p)
+			if err != nil || len(members) != 1 || (members[0].UsedAt != nil) != want {
+				x.Errorf("%s: %+v, %v", p, members, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,98 @@
+package staff
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"latchkey.dev/ent/membership"
+	"latchkey.dev/internal/audit"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/keyring"
+)
+
+// Trace says how the call of a person came, for the audit log: its RPC and the client's address.
+type Trace struct{ Action, From string }
+
+// maxRecorded bounds the properties whose audit logs have an entry about the account of one person.
+const maxRecorded = 50
+
+// Record adds an entry about the account of a person, such as a sign-in, to the audit log of each property at which the person works.
+func Record(tx *db.Tx, keys *keyring.Ring, personID string, t Trace, outcome audit.Outcome) error {
+	// In the order of their ids, so that two calls lock the logs in the same order.
+	properties, err := tx.Membership.Query().Where(membership.PersonID(personID), membership.DisabledAtIsNil()).
+		Order(membership.ByPropertyID()).Limit(maxRecorded).Select(membership.FieldPropertyID).Strings(tx.Context())
+	if err != nil {
+		return fmt.Errorf("list the properties of a person: %w", err)
+	}
+	for _, propertyID := range properties {
+		if err := recordAt(tx, keys, propertyID, author(personID), t, outcome, personID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordAt adds an entry to the audit log of one property.
+func recordAt(tx *db.Tx, keys *keyring.Ring, propertyID, by string, t Trace, outcome audit.Outcome, subjects ...string) error {
+	if t.Action == "" {
+		return nil
+	}
+	return audit.Append(tx, keys, audit.Record{PropertyID: propertyID, Actor: by, Action: t.Action, Subjects: subjects, From: t.From, Outcome: outcome})
+}
+
+// Failures records failed sign-ins of known people in the audit log, after the call was answered: the time of the answer must not show whether an
+// address is known. The limits of guesses bound them. Entries that wait are lost if the process crashes.
+type Failures struct {
+	DB    *db.DB
+	Keys  *keyring.Ring
+	Log   *slog.Logger
+	queue chan failure
+}
+
+type failure struct {
+	personID string
+	Trace
+}
+
+// maxFailures bounds the entries that wait.
+const maxFailures = 256
+
+// NewFailures returns a recorder, which works while Run runs.
+func NewFailures(d *db.DB, keys *keyring.Ring, log *slog.Logger) *Failures {
+	return &Failures{DB: d, Keys: keys, Log: log, queue: make(chan failure, maxFailures)}
+}
+
+// note enqueues an entry. It does not wait.
+func (f *Failures) note(personID string, t Trace) {
+	if f == nil {
+		return
+	}
+	select {
+	case f.queue <- failure{personID, t}:
+	default:
+		f.Log.Warn("a failed sign-in has no entry in the audit log: too many wait")
+	}
+}
+
+// Run records until the context ends, and then what still waits.
+func (f *Failures) Run(ctx context.Context) error {
+	for {
+		select {
+		case one := <-f.queue:
+			f.record(ctx, one)
+		case <-ctx.Done():
+			for len(f.queue) > 0 {
+				f.record(context.WithoutCancel(ctx), <-f.queue)
+			}
+			return nil
+		}
+	}
+}
+
+func (f *Failures) record(ctx context.Context, one failure) {
+	err := f.DB.Write(ctx, func(tx *db.Tx) error { return Record(tx, f.Keys, one.personID, one.Trace, audit.Refused) })
+	if err != nil {
+		f.Log.WarnContext(ctx, "a failed sign-in has no entry in the audit log", "error", err)
+	}
+}

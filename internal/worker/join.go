@@ -1,0 +1,36 @@
+package worker
+
+import (
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/staff"
+)
+
+// InvitationPath is the path of the page on which an invited person joins a property. A secret follows.
+const InvitationPath = "/app/invite/"
+
+// OrderJoin orders the mail with the link of an invitation, and reports whether it does. Without a mail server the link would lie in the mailbox,
+// which other staff read. A link for an owner is not mailed, because managers set the mail server.
+func (m Mails) OrderJoin(tx *db.Tx, i staff.Invitation, language string) (bool, error) {
+	settings, err := mail.SettingsOf(tx, i.PropertyID)
+	if err != nil || settings.Host == "" || i.Role == staff.Owner {
+		return false, err
+	}
+	_, err = mail.Order(tx, m.Keys, m.Jobs, mail.Mail{
+		PropertyID: i.PropertyID, Kind: mail.Join, To: i.Email, Params: mail.JoinParams(i.ID, i.Round, language),
+	})
+	return err == nil, err
+}
+
+// addJoin adds the link of an invitation. The mail has lost its reason if the invitation ended or has another link since.
+func (r *renderer) addJoin() error {
+	invitationID, round := mail.JoinOf(r.row)
+	i, err := staff.GetInvitation(r.view, r.Keys, r.row.PropertyID, invitationID)
+	if fault.Has(err, fault.InvitationNotFound) || err == nil && i.Round != round {
+		r.out.canceled = true
+		return nil
+	}
+	r.occasion.Join = mail.JoinFacts{Role: string(i.Role), Link: r.BaseURL() + InvitationPath + i.Secret, EndsAt: i.EndsAt}
+	return err
+}
