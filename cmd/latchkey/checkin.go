@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"maps"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -212,33 +215,40 @@ func (c *checkInEndDev) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type checkInSettings struct {
-	Rule          *string `help:"The country rule, as in: latchkey checkin rules."`
-	IdentityCheck *string `placeholder:"HOW" help:"none, compareAtDesk or live."`
-	Signature     *string `placeholder:"HOW" help:"none, drawn, paper or external."`
-	HouseRules    *string `placeholder:"TEXT" help:"The house rules that guests accept. Empty: none."`
-	Mandatory     *string `placeholder:"GROUPS" help:"Groups of fields that every guest fills in and may share with the PMS, with commas between them: identity, contact, home, document, birth. Empty: none."`
-	Often         *string `placeholder:"COUNTRIES" help:"Countries that lists show first, with commas between them, such as PT,ES,FR. Empty: the country of the rule."`
-	InviteDays    *int32  `placeholder:"DAYS" help:"Days before arrival when invitations are mailed."`
-	RemindDays    *int32  `placeholder:"DAYS" help:"Days before arrival when guests are reminded. 0: never."`
-	KioskOffline  *int32  `placeholder:"MINUTES" help:"Minutes without a call of a tablet before staff get a notice, in the hours in which guests check in. 0: never."`
-	StaffEmail    *string `placeholder:"ADDRESS" help:"Where stops of check-ins are mailed. Empty: nowhere."`
-	DeskPhone     *string `placeholder:"NUMBER" help:"The desk's number, as dialled from abroad."`
-	WhoFills      *string `placeholder:"WHO" help:"Who fills in the form: lead, adults or all. Fewer guests than the country rule asks are refused."`
-	Language      *string `placeholder:"TAG" help:"Language of mails, and of pages if no language of the guest's browser is available, such as en."`
-	Accent        *string `placeholder:"COLOUR" help:"Colour of pages and mails: #RRGGBB. Empty: the default."`
-	Address       *string `placeholder:"TEXT" help:"Postal address, for guests. Empty: none."`
-	Directions    *string `placeholder:"TEXT" help:"How to find the property, for guests. Empty: none."`
+	Rule          *string           `help:"The country rule, as in: latchkey checkin rules."`
+	IdentityCheck *string           `placeholder:"HOW" help:"none, compareAtDesk or live."`
+	Signature     *string           `placeholder:"HOW" help:"none, drawn, paper or external."`
+	HouseRules    *string           `placeholder:"TEXT" help:"The house rules that guests accept. Empty: none."`
+	Mandatory     *string           `placeholder:"GROUPS" help:"Groups of fields that every guest fills in and may share with the PMS, with commas between them: identity, contact, home, document, birth. Empty: none."`
+	Often         *string           `placeholder:"COUNTRIES" help:"Countries that lists show first, with commas between them, such as PT,ES,FR. Empty: the country of the rule."`
+	InviteDays    *int32            `placeholder:"DAYS" help:"Days before arrival when invitations are mailed."`
+	RemindDays    *int32            `placeholder:"DAYS" help:"Days before arrival when guests are reminded. 0: never."`
+	HouseRulesIn  map[string]string `mapsep:"none" placeholder:"LANGUAGE=TEXT" help:"The house rules in another language, such as de=TEXT. Repeat the flag for each language. An empty text removes it."`
+	DirectionsIn  map[string]string `mapsep:"none" placeholder:"LANGUAGE=TEXT" help:"How to find the property, in another language."`
+	AddressIn     map[string]string `mapsep:"none" placeholder:"LANGUAGE=TEXT" help:"The address in another language."`
+	KeepStayDays  *int32            `placeholder:"DAYS" help:"Days that reservations with all their data are kept after their end, at least 30. 0: as long as --keep-stays of the server says, which is the longest."`
+	MessageDays   *int32            `placeholder:"DAYS" help:"Days that messages with guests are kept after the end of the stay. 0: as long as the reservation."`
+	KioskOffline  *int32            `placeholder:"MINUTES" help:"Minutes without a call of a tablet before staff get a notice, in the hours in which guests check in. 0: never."`
+	StaffEmail    *string           `placeholder:"ADDRESS" help:"Where stops of check-ins are mailed. Empty: nowhere."`
+	DeskPhone     *string           `placeholder:"NUMBER" help:"The desk's number, as dialled from abroad."`
+	WhoFills      *string           `placeholder:"WHO" help:"Who fills in the form: lead, adults or all. Fewer guests than the country rule asks are refused."`
+	Language      *string           `placeholder:"TAG" help:"Language of mails, and of pages if no language of the guest's browser is available, such as en."`
+	Accent        *string           `placeholder:"COLOUR" help:"Colour of pages and mails: #RRGGBB. Empty: the default."`
+	Address       *string           `placeholder:"TEXT" help:"Postal address, for guests. Empty: none."`
+	Directions    *string           `placeholder:"TEXT" help:"How to find the property, for guests. Empty: none."`
 }
 
 func (checkInSettings) Help() string {
 	return `Without a flag, the settings are shown. Example:
-  latchkey checkin settings --rule PT --staff-email desk@example.com`
+  latchkey checkin settings --rule PT --staff-email desk@example.com
+  latchkey checkin settings --house-rules "Quiet from 22:00." --house-rules-in de="Ruhe ab 22 Uhr."
+  latchkey checkin settings --keep-stay-days 90 --message-days 30`
 }
 
 func (c *checkInSettings) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		client := propertyv1.NewCheckInServiceClient(s.conn)
-		if *c == (checkInSettings{}) {
+		if reflect.ValueOf(*c).IsZero() {
 			answer, err := client.GetCheckInSettings(s, &propertyv1.GetCheckInSettingsRequest{})
 			return s.printAnswer(answer, err, func() { s.printCheckInSettings(answer.GetData()) })
 		}
@@ -246,9 +256,17 @@ func (c *checkInSettings) Run(ctx context.Context, r *remote, io *streams) error
 			Rule: c.Rule, IdentityCheck: c.IdentityCheck, Signature: c.Signature, HouseRules: c.HouseRules, InviteDays: c.InviteDays,
 			RemindDays: c.RemindDays, KioskOfflineMinutes: c.KioskOffline, StaffEmail: c.StaffEmail, DeskPhone: c.DeskPhone, WhoFills: c.WhoFills,
 			Language: c.Language, Accent: c.Accent, Address: c.Address, Directions: c.Directions,
+			KeepStayDays: c.KeepStayDays, MessageDays: c.MessageDays,
 		}
 		if c.Mandatory != nil {
 			change.MandatoryGroups = &propertyv1.MandatoryGroups{List: listOf(*c.Mandatory)}
+		}
+		if c.translates() {
+			answer, err := client.GetCheckInSettings(s, &propertyv1.GetCheckInSettingsRequest{})
+			if err != nil {
+				return s.printAnswer(answer, err, nil)
+			}
+			change.Texts = &propertyv1.TextsByLanguage{ByLanguage: c.translate(answer.GetData().GetTexts())}
 		}
 		if c.Often != nil {
 			change.OftenCountries = &propertyv1.OftenCountries{List: listOf(*c.Often)}
@@ -268,7 +286,20 @@ func (s *session) printCheckInSettings(x *propertyv1.CheckInSettings) {
 		"mandatory", strings.Join(x.GetMandatoryGroups(), ", "), "often", strings.Join(x.GetOftenCountries(), ", "), "house rules", inOneLine(x.GetHouseRules()),
 		"invite days", strconv.Itoa(int(x.GetInviteDays())), "remind days", strconv.Itoa(int(x.GetRemindDays())), "kiosk offline after", strconv.Itoa(int(x.GetKioskOfflineMinutes()))+" min",
 		"staff email", x.GetStaffEmail(), "desk phone", x.GetDeskPhone(), "language", x.GetLanguage(), "accent", x.GetAccent(),
-		"address", inOneLine(x.GetAddress()), "directions", inOneLine(x.GetDirections()), "limits", x.GetLimits())
+		"address", inOneLine(x.GetAddress()), "directions", inOneLine(x.GetDirections()), "limits", x.GetLimits(),
+		"keep stays", inDays(x.GetKeepStayDays(), "as the installation does"), "keep messages", inDays(x.GetMessageDays(), "as long as the stay"))
+	for _, tag := range slices.Sorted(maps.Keys(x.GetTexts())) {
+		t := x.GetTexts()[tag]
+		s.printFacts("house rules in "+tag, inOneLine(t.GetHouseRules()), "directions in "+tag, inOneLine(t.GetDirections()), "address in "+tag, inOneLine(t.GetAddress()))
+	}
+}
+
+// inDays returns a number of days, or what 0 means.
+func inDays(n int32, none string) string {
+	if n == 0 {
+		return none
+	}
+	return strconv.Itoa(int(n)) + " days"
 }
 
 // inOneLine separates the lines of a text by slashes.

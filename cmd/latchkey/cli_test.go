@@ -158,6 +158,13 @@ func TestEachCommandSuggestsTheNext(t *testing.T) {
 	s.fails(1, "mail list --reservation 4711", "there is no reservation 4711")
 	s.ok("checkin settings --mandatory contact,home --accent '#336699' --address 'Rua do Mar 1' --directions 'Tram 28\nTo the end' --language en", "contact, home", "#336699", "Rua do Mar 1", "Tram 28 / To the end")
 	s.ok("checkin settings --mandatory ''", "#336699")
+	s.ok("checkin settings --directions-in 'de=Linie 28;\nbis zum Ende' --directions-in fr=Tram --address-in 'de=Weg 1'", "directions in de", "Linie 28; / bis zum Ende", "Tram", "Weg 1")
+	if out := s.ok("checkin settings --directions-in fr=", "Weg 1"); strings.Contains(out, "directions in fr") {
+		s.Errorf("a text that was removed is shown: %s", out)
+	}
+	s.fails(1, "checkin settings --address-in xx-toolongtag=Weg", "texts.byLanguage")
+	s.ok("checkin settings --keep-stay-days 90 --message-days 30", "90 days", "30 days")
+	s.fails(1, "checkin settings --keep-stay-days 29", "--keep-stay-days must be 0, or from 30")
 	s.ok("mail invite "+id(in), "Invitations are off")
 	s.ok("mail invite "+id(in)+" --on", "Invitations are on")
 	s.ok("mail invite "+id(in)+" --off", "Invitations are off")

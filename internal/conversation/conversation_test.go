@@ -13,6 +13,8 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/test/dbtest"
 )
 
@@ -71,6 +73,45 @@ func (x *fixture) texts(guestID string, after, limit int) (out []string, more bo
 		out = append(out, fmt.Sprint(m.Number, " ", m.Sender, " ", m.Text, " ", m.ReadAt != nil))
 	}
 	return out, more
+}
+
+// A conversation is deleted as a whole when the stay ended and its newest message was written long enough ago, with the notice about it.
+func TestDeleteEnded(t *testing.T) {
+	each(t, func(x *fixture) {
+		end := x.clock.Now().Add(24 * time.Hour)
+		x.must(x.d.Write(x.Context(), func(tx *db.Tx) error {
+			if err := tx.Reservation.Update().SetToAt(end).Exec(tx.Context()); err != nil {
+				return err
+			}
+			return notice.Add(tx, notice.Notice{PropertyID: hotel, Kind: notice.MessageUnread, Subject: "rsv_1", OnceKey: conversation.NoticeKey(of("gst_1")), Params: message.Params{"number": "1"}})
+		}))
+		for _, guestID := range []string{"gst_1", "gst_1", "gst_2"} {
+			_, err := x.send(guestID, conversation.Guest, "Hello")
+			x.must(err)
+		}
+		x.clock.Set(end.Add(time.Hour))
+		_, err := x.send("gst_2", conversation.Property, "You left a book.")
+		x.must(err)
+		for _, step := range []struct {
+			before time.Time
+			gone   int
+			left   [2]int
+		}{{end, 0, [2]int{2, 2}}, {end.Add(time.Second), 1, [2]int{0, 2}}, {end.Add(time.Second), 0, [2]int{0, 2}}, {end.Add(2 * time.Hour), 1, [2]int{0, 0}}} {
+			n := 0
+			x.must(x.d.Write(x.Context(), func(tx *db.Tx) (err error) {
+				n, err = conversation.DeleteEnded(tx, hotel, step.before, 10)
+				return err
+			}))
+			one, _ := x.texts("gst_1", 0, 10)
+			two, _ := x.texts("gst_2", 0, 10)
+			if n != step.gone || len(one) != step.left[0] || len(two) != step.left[1] {
+				x.Errorf("before %v: %d deleted, left %v and %v", step.before, n, one, two)
+			}
+		}
+		if open, err := notice.IsOpen(x.d.View(x.Context()), conversation.NoticeKey(of("gst_1"))); err != nil || open {
+			x.Errorf("the notice about deleted messages is open: %v, %v", open, err)
+		}
+	})
 }
 
 // Each guest has a conversation of their own, whose messages have numbers without gaps. Who answers has read.

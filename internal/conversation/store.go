@@ -42,3 +42,28 @@ func ListUnread(view *db.Tx, before time.Time, limit int) ([]UnreadMessages, err
 	}
 	return out, nil
 }
+
+// findEnded finds conversations of a property whose stay ended, and whose newest message was written, before a time.
+const findEnded = `SELECT m.property_id, m.reservation_id, m.guest_id FROM messages AS m JOIN reservations AS r ON r.id = m.reservation_id
+	WHERE m.property_id = $1 AND r.property_id = $2 AND r.to_at < $3 GROUP BY m.property_id, m.reservation_id, m.guest_id
+	HAVING MAX(m.created_at) < $4 ORDER BY m.guest_id LIMIT $5`
+
+// DeleteEnded deletes at most limit conversations of a property whose stay ended, and whose newest message was written, before a time. It
+// returns their number.
+func DeleteEnded(tx *db.Tx, propertyID string, before time.Time, limit int) (int, error) {
+	ended, err := db.ReadList(tx, func(k *Key) []any { return []any{&k.PropertyID, &k.ReservationID, &k.GuestID} },
+		findEnded, propertyID, propertyID, before, before, limit)
+	if err != nil {
+		return 0, fmt.Errorf("find conversations to delete: %w", err)
+	}
+	for _, k := range ended {
+		_, err := tx.Message.Delete().Where(entmessage.PropertyID(k.PropertyID), entmessage.GuestID(k.GuestID)).Exec(tx.Context())
+		if err == nil {
+			err = resolveNotice(tx, k)
+		}
+		if err != nil {
+			return 0, fmt.Errorf("delete a conversation: %w", err)
+		}
+	}
+	return len(ended), nil
+}

@@ -20,13 +20,17 @@ import (
 // CheckInSettings are a property's rules of self check-in.
 type CheckInSettings = ent.CheckInSettings
 
+// LocalTexts are the texts of a property for guests in one language.
+type LocalTexts = schema.LocalTexts
+
 // OwnField is a question of the property.
 type OwnField = schema.OwnField
 
 // CheckInChange is a change of the rules of self check-in. Nil keeps a rule.
 type CheckInChange struct {
 	Rule, IdentityCheck, Signature, HouseRules, StaffEmail, DeskPhone, Language, Accent, Address, Directions, WhoFills *string
-	InviteDays, RemindDays, KioskOfflineMinutes                                                                        *int
+	InviteDays, RemindDays, KioskOfflineMinutes, KeepStayDays, MessageDays                                             *int
+	Texts                                                                                                              *map[string]LocalTexts
 	Fields                                                                                                             *[]OwnField
 	MandatoryGroups, OftenCountries                                                                                    *[]string
 }
@@ -47,6 +51,13 @@ func (c CheckInChange) Problems() []fault.Field {
 	}
 	if c.Fields != nil {
 		wrong = append(wrong, ownFieldProblems(*c.Fields)...)
+	}
+	if c.Texts != nil {
+		for _, tag := range slices.Sorted(maps.Keys(*c.Texts)) {
+			if _, err := language.Parse(tag); err != nil {
+				add("texts.byLanguage["+tag+"]", fault.WrongValue, "is no language: use a BCP 47 tag, such as de or pt-BR")
+			}
+		}
 	}
 	return wrong
 }
@@ -98,6 +109,23 @@ func loadCheckInSettings(tx *db.Tx, propertyID string) (*CheckInSettings, error)
 	return rows[0], nil
 }
 
+// Retention is how long a property keeps data, in days; 0: as the installation does, or as the reservation.
+type Retention struct {
+	PropertyID                string
+	KeepStayDays, MessageDays int
+}
+
+const listRetentions = `SELECT property_id, keep_stay_days, message_days FROM check_in_settings WHERE keep_stay_days > 0 OR message_days > 0 ORDER BY property_id`
+
+// ListRetentions returns the retention of the properties that have one of their own.
+func ListRetentions(view *db.Tx) ([]Retention, error) {
+	out, err := db.ReadList(view, func(r *Retention) []any { return []any{&r.PropertyID, &r.KeepStayDays, &r.MessageDays} }, listRetentions)
+	if err != nil {
+		return nil, fmt.Errorf("list the retention of properties: %w", err)
+	}
+	return out, nil
+}
+
 // UpdateCheckInSettings changes rules of self check-in.
 func UpdateCheckInSettings(tx *db.Tx, propertyID string, c CheckInChange) (*CheckInSettings, error) {
 	if err := fault.Err(fault.Fields(c.Problems()...)); err != nil {
@@ -117,7 +145,11 @@ func UpdateCheckInSettings(tx *db.Tx, propertyID string, c CheckInChange) (*Chec
 		SetNillableRule(c.Rule).SetNillableIdentityCheck(c.IdentityCheck).SetNillableSignature(c.Signature).SetNillableHouseRules(c.HouseRules).
 		SetNillableStaffEmail(c.StaffEmail).SetNillableDeskPhone(c.DeskPhone).SetNillableLanguage(c.Language).SetNillableAccent(c.Accent).
 		SetNillableAddress(c.Address).SetNillableDirections(c.Directions).SetNillableWhoFills(c.WhoFills).
-		SetNillableInviteDays(c.InviteDays).SetNillableRemindDays(c.RemindDays).SetNillableKioskOfflineMinutes(c.KioskOfflineMinutes)
+		SetNillableInviteDays(c.InviteDays).SetNillableRemindDays(c.RemindDays).SetNillableKioskOfflineMinutes(c.KioskOfflineMinutes).
+		SetNillableKeepStayDays(c.KeepStayDays).SetNillableMessageDays(c.MessageDays)
+	if c.Texts != nil {
+		u.SetTexts(*c.Texts)
+	}
 	if c.Fields != nil {
 		u.SetFields(*c.Fields)
 	}

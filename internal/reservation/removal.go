@@ -29,6 +29,7 @@ import (
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/watch"
 )
 
@@ -58,11 +59,14 @@ type DueStay struct {
 	FromAt         time.Time
 }
 
-// DueStays lists reservations of all properties whose retention period is over, by start time and after a cursor, which is nil for the
-// first page.
-func (svc Service) DueStays(view *db.Tx, after *DueStay, limit int) ([]DueStay, error) {
-	over := view.Now().Add(-svc.Keep)
+// DueStays lists reservations whose retention period is over, by start time and after a cursor, which is nil for the first page: those of a
+// property, or of all.
+func (svc Service) DueStays(view *db.Tx, period Retention, after *DueStay, limit int) ([]DueStay, error) {
+	over := view.Now().Add(-period.Keep)
 	q := view.Reservation.Query().Where(entreservation.FromAtLTE(over), entreservation.ToAtLTE(over))
+	if period.PropertyID != "" {
+		q.Where(entreservation.PropertyID(period.PropertyID))
+	}
 	if after != nil {
 		q.Where(entreservation.FromAtGTE(after.FromAt), entreservation.Or(entreservation.FromAtGT(after.FromAt), entreservation.IDGT(after.ID)))
 	}
@@ -78,6 +82,36 @@ func (svc Service) DueStays(view *db.Tx, after *DueStay, limit int) ([]DueStay, 
 	return due, nil
 }
 
+// Retention is a retention period of reservations.
+type Retention struct {
+	PropertyID string // PropertyID is empty for the period of the installation
+	Keep       time.Duration
+}
+
+// Retentions returns the period of the installation, and those of properties that keep reservations for a shorter time.
+func (svc Service) Retentions(view *db.Tx) ([]Retention, error) {
+	own, err := property.ListRetentions(view)
+	if err != nil {
+		return nil, err
+	}
+	list := []Retention{{Keep: svc.Keep}}
+	for _, p := range own {
+		if keep := keepFor(svc.Keep, p.KeepStayDays); keep != svc.Keep {
+			list = append(list, Retention{p.PropertyID, keep})
+		}
+	}
+	return list, nil
+}
+
+// keepOf returns how long a property keeps reservations after their end.
+func (svc Service) keepOf(tx *db.Tx, propertyID string) (time.Duration, error) {
+	settings, err := property.GetCheckInSettings(tx, propertyID)
+	if err != nil {
+		return 0, err
+	}
+	return keepFor(svc.Keep, settings.KeepStayDays), nil
+}
+
 // Remove deletes the given reservations of a property whose retention period is over, and leaves tombstones. It
 // counts the blocked reservations by reason. A blocked reservation whose access has ended already loses its personal
 // data, and staff are notified if it stays blocked.
@@ -85,6 +119,10 @@ func (svc Service) Remove(tx *db.Tx, propertyID string, ids []string) (removed i
 	rows, err := tx.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IDIn(ids...)).All(tx.Context())
 	if err != nil {
 		return 0, nil, fmt.Errorf("load stays to remove: %w", err)
+	}
+	keep, err := svc.keepOf(tx, propertyID)
+	if err != nil {
+		return 0, nil, err
 	}
 	has, grants, err := loadRemains(tx, propertyID, ids)
 	if err != nil {
@@ -94,7 +132,7 @@ func (svc Service) Remove(tx *db.Tx, propertyID string, ids []string) (removed i
 	var free []*ent.Reservation
 	var freeGrants []string
 	for _, row := range rows {
-		if !retentionOver(row.ToAt, tx.Now(), svc.Keep) {
+		if !retentionOver(row.ToAt, tx.Now(), keep) {
 			continue // the PMS changed the reservation meanwhile
 		}
 		block := has[row.ID].blockedBy()
@@ -103,7 +141,7 @@ func (svc Service) Remove(tx *db.Tx, propertyID string, ids []string) (removed i
 			continue
 		}
 		blocked[block]++
-		if err := svc.handleBlocked(tx, row, block); err != nil {
+		if err := svc.handleBlocked(tx, row, block, keep); err != nil {
 			return 0, nil, err
 		}
 	}
@@ -170,14 +208,14 @@ func loadRemains(tx *db.Tx, propertyID string, ids []string) (map[string]remains
 var blockNotices = map[Block]notice.Kind{BlockedByAccess: notice.RetentionBlockedByAccess, BlockedByLock: notice.RetentionBlockedByLock}
 
 // handleBlocked erases the personal data of a blocked reservation if its access has ended, and notifies staff if it
-// stays blocked.
-func (svc Service) handleBlocked(tx *db.Tx, row *ent.Reservation, block Block) error {
+// stays blocked after its retention period.
+func (svc Service) handleBlocked(tx *db.Tx, row *ent.Reservation, block Block, keep time.Duration) error {
 	if block != BlockedByAccess {
 		if err := svc.EraseBooker(tx, row); err != nil {
 			return err
 		}
 	}
-	if !retentionOver(row.ToAt, tx.Now(), svc.Keep+blockNotice) {
+	if !retentionOver(row.ToAt, tx.Now(), keep+blockNotice) {
 		return nil
 	}
 	if err := resolveBlockNotices(tx, row.ID, block); err != nil {

@@ -15,6 +15,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/mobilekey"
 	"latchkey.dev/internal/privacy"
+	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/test/dbtest"
 )
@@ -24,8 +25,19 @@ const day = 24 * time.Hour
 // retire removes the stays that are due, and returns how many, and the reasons of the blocked ones.
 func (h *testProperty) retire() (removed int, blocked []reservation.Block) {
 	h.t.Helper()
+	periods, err := h.service().Retentions(h.db.View(h.ctx()))
+	h.must(err)
+	for _, period := range periods {
+		n, reasons := h.retireAfter(period)
+		removed, blocked = removed+n, append(blocked, reasons...)
+	}
+	return removed, blocked
+}
+
+func (h *testProperty) retireAfter(period reservation.Retention) (removed int, blocked []reservation.Block) {
+	h.t.Helper()
 	for after := (*reservation.DueStay)(nil); ; {
-		due, err := h.service().DueStays(h.db.View(h.ctx()), after, 1)
+		due, err := h.service().DueStays(h.db.View(h.ctx()), period, after, 1)
 		h.must(err)
 		if len(due) == 0 {
 			return removed, blocked
@@ -160,6 +172,39 @@ func TestStaysAreRemoved(t *testing.T) {
 		h.verify("r1", "g1")
 		same(t, "doors of the next stay", []string{"g1", "r1"}, h.present(h.read("pmsid-C").ID))
 	})
+}
+
+// A property may keep its stays for a shorter time than the installation, and not for a longer one.
+func TestRetentionOfAProperty(t *testing.T) {
+	for name, tt := range map[string]struct {
+		days  int
+		after time.Duration
+	}{"shorter": {40, 40 * day}, "longer": {400, 60 * day}, "none": {0, 60 * day}} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, h *testProperty) {
+				h.keep = 60 * day
+				h.write(func(tx *db.Tx) error {
+					_, err := property.UpdateCheckInSettings(tx, h.id, property.CheckInChange{KeepStayDays: &tt.days})
+					return err
+				})
+				h.pastStay("pmsid-A")
+				h.verify("r1", "g1")
+				end := h.read("pmsid-A").ToAt
+				h.clock.Set(end.Add(tt.after - time.Second))
+				if n, blocked := h.retire(); n != 0 || len(blocked) > 0 {
+					t.Fatalf("before its time: %d removed, %v", n, blocked)
+				}
+				h.clock.Set(end.Add(tt.after))
+				if n, blocked := h.retire(); n != 1 || len(blocked) > 0 {
+					t.Fatalf("%d removed, %v", n, blocked)
+				}
+				// A late change of another stay that is as old creates none.
+				if !h.put(with(booking("pmsid-B", "r2"), reservation.State, "processed", reservation.From, end.Add(-day).Format(time.RFC3339), reservation.To, end.Format(time.RFC3339))).Stale {
+					t.Error("a stay is stored whose retention is over")
+				}
+			})
+		})
+	}
 }
 
 // The removal of a stay deletes rows of every table whose model says so.

@@ -54,6 +54,15 @@ func retentionOver(end, now time.Time, keep time.Duration) bool {
 	return keep > 0 && !end.IsZero() && !end.After(now.Add(-keep))
 }
 
+// keepFor returns the retention period of a property that asks for one of some days; 0: for none. An installation's is the longest.
+func keepFor(installation time.Duration, days int) time.Duration {
+	own := time.Duration(days) * 24 * time.Hour
+	if own > 0 && (installation <= 0 || own < installation) {
+		return own
+	}
+	return installation
+}
+
 // isLate reports whether a patch without a stored reservation concerns a reservation that was removed, or that would
 // be removed at once. end is the end date in the patch, or zero. removed is the last pmsMeta.updatedAt of the removed
 // reservation with this id, or nil. A newer patch with an end within the retention period is a new reservation: some

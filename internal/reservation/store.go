@@ -247,9 +247,15 @@ func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent
 			return nil, fmt.Errorf("store a new stay with the id of an erased one: %w", err)
 		}
 	}
-	if due := svc.Keep + blockNotice; retentionOver(held.To, tx.Now(), due) && !retentionOver(r.To, tx.Now(), due) {
-		if err := resolveBlockNotices(tx, row.ID, ""); err != nil {
+	if held.To.Before(r.To) && retentionOver(held.To, tx.Now(), blockNotice) {
+		keep, err := svc.keepOf(tx, row.PropertyID)
+		if err != nil {
 			return nil, err
+		}
+		if !retentionOver(r.To, tx.Now(), keep+blockNotice) {
+			if err := resolveBlockNotices(tx, row.ID, ""); err != nil {
+				return nil, err
+			}
 		}
 	}
 	over := !held.To.After(tx.Now()) || held.State == access.Canceled

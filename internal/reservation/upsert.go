@@ -32,7 +32,7 @@ type Stored struct {
 
 type Service struct {
 	Keys *keyring.Ring
-	Keep time.Duration // Keep is the retention period after the end of a stay; 0 means forever
+	Keep time.Duration // Keep is the longest retention period after the end of a stay; 0 means forever. A property may have a shorter one
 }
 
 // Upsert creates the reservation that a patch names, or merges the patch into it, and plans its access. The error has
@@ -61,8 +61,14 @@ func (svc Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Sto
 		return Stored{Row: row, Property: found.settings, Booker: held.Booker, Plan: plan, Stale: true}, err
 	}
 	merged, more := Merge(held, p, hours, tx.Now())
-	if row == nil && isLate(p, merged.end(), tx.Now(), svc.Keep, found.removed) {
-		return Stored{Property: found.settings, Stale: true}, fieldErrors(wrong, nil)
+	if row == nil {
+		keep, err := svc.keepOf(tx, s.PropertyID)
+		if err != nil {
+			return Stored{}, err
+		}
+		if isLate(p, merged.end(), tx.Now(), keep, found.removed) {
+			return Stored{Property: found.settings, Stale: true}, fieldErrors(wrong, nil)
+		}
 	}
 	if err := fieldErrors(wrong, more); err != nil {
 		return Stored{}, err

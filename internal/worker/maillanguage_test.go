@@ -18,7 +18,9 @@ func TestMailsAreInTheGuestsLanguage(t *testing.T) {
 	eachPost(t, func(p *post) {
 		write(p.T, p.d, func(tx *db.Tx) error {
 			staff, language := "desk@example.com", "fr"
-			_, err := property.UpdateCheckInSettings(tx, "prp_one", property.CheckInChange{StaffEmail: &staff, Language: &language})
+			_, err := property.UpdateCheckInSettings(tx, "prp_one", property.CheckInChange{
+				StaffEmail: &staff, Language: &language, Directions: new("Tram 28"), Texts: &map[string]property.LocalTexts{"de": {Directions: "Linie 28"}},
+			})
 			return err
 		})
 		stay := p.book("1", "ana@example.com", 10*day)
@@ -54,6 +56,9 @@ func TestMailsAreInTheGuestsLanguage(t *testing.T) {
 		read("", "de-AT")
 		order(mail.Link, "")
 		want("a new link", "Ihr Link")
+		if all := p.deliver(); !strings.Contains(p.text(all[len(all)-1]).Text, "Linie 28") {
+			p.Error("the directions are not in the guest's language")
+		}
 		order(mail.Companion, companion)
 		want("a companion's first mail", "Aufenthalt")
 		read(companion, "es")

@@ -128,9 +128,10 @@ func (m Mails) render(ctx context.Context, row *mail.Row) (rendered, error) {
 	if err != nil {
 		return rendered{}, err
 	}
+	texts := property.TextsIn(look, language)
 	r := &renderer{Mails: m, view: view, row: row, property: in, to: to, out: rendered{property: in.Name}, occasion: mail.Occasion{
 		Kind: mail.Kind(row.Kind), Reader: message.Reader{Language: language, Zone: zone}, Property: in.Name, Accent: look.Accent,
-		DeskPhone: look.DeskPhone, Address: look.Address, Directions: look.Directions, Now: view.Now(),
+		DeskPhone: look.DeskPhone, Address: texts.Address, Directions: texts.Directions, Now: view.Now(),
 	}}
 	if row.ReservationID != "" {
 		if err := r.addStay(); err != nil || r.out.canceled || r.out.wait > 0 {

@@ -12,6 +12,7 @@ import (
 	"latchkey.dev/internal/access/code"
 	"latchkey.dev/internal/audit"
 	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/conversation"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
@@ -21,6 +22,7 @@ import (
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/space"
 	"latchkey.dev/internal/staff"
@@ -46,10 +48,11 @@ const profileRetention = 3 * 365 * 24 * time.Hour
 
 // Limits of one transaction.
 const (
-	sweepBatch  = 500 // rows that a sweep deletes in one transaction
-	codeBatch   = 50  // codes that one transaction reconciles or creates
-	linkBatch   = 200 // bridges or locks that one transaction checks
-	expiryBatch = 100 // reservations whose access one transaction ends
+	sweepBatch        = 500 // rows that a sweep deletes in one transaction
+	codeBatch         = 50  // codes that one transaction reconciles or creates
+	linkBatch         = 200 // bridges or locks that one transaction checks
+	conversationBatch = 50  // conversations that one transaction deletes
+	expiryBatch       = 100 // reservations whose access one transaction ends
 )
 
 // Sweeps returns the periodic sweeps. Only one process of an installation may run them: see [Lease].
@@ -71,6 +74,7 @@ func (m Maintenance) Sweeps() []Sweep {
 		m.registerSweep(),
 		m.deletion("guest register", 0, guest.DeleteRegister),
 		m.deletion("mails without a stay", m.KeepEvents, mail.DeleteWithoutStay),
+		{Name: "messages", Every: 6 * time.Hour, Run: deleteOldMessages},
 		m.deletion("guests' profiles", profileRetention, guest.DeleteUnusedProfiles),
 		m.deletion("guests' links and sessions", guestRetention, guest.DeleteExpired),
 		m.deletion("proofs of erasures", 0, guest.DeleteErasures),
@@ -120,6 +124,24 @@ func notifySilentKiosks(ctx context.Context, d *db.DB) error {
 			return nil
 		}
 	}
+}
+
+// deleteOldMessages deletes conversations of properties that keep them for a shorter time than the reservation.
+func deleteOldMessages(ctx context.Context, d *db.DB) error {
+	periods, err := property.ListRetentions(d.View(ctx))
+	if err != nil {
+		return err
+	}
+	var failed []error // a failure at one property does not stop the others
+	for _, p := range periods {
+		if p.MessageDays == 0 {
+			continue
+		}
+		failed = append(failed, inBatches(ctx, d, conversationBatch, func(tx *db.Tx, limit int) (int, error) {
+			return conversation.DeleteEnded(tx, p.PropertyID, tx.Now().AddDate(0, 0, -p.MessageDays), limit)
+		}))
+	}
+	return errors.Join(failed...)
 }
 
 func (m Maintenance) deleteOldEvents(ctx context.Context, d *db.DB) error {

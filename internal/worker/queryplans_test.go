@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/test/dbtest"
 )
 
@@ -96,7 +97,7 @@ func TestPeriodicWorkUsesIndexes(t *testing.T) {
 			}
 		})
 		run("stays to remove", func() {
-			due, err := p.stays.DueStays(p.d.View(p.Context()), nil, retentionBatch)
+			due, err := p.stays.DueStays(p.d.View(p.Context()), reservation.Retention{Keep: p.stays.Keep}, nil, retentionBatch)
 			if err != nil || len(due) == 0 {
 				p.Fatalf("%d stays, %v", len(due), err)
 			}

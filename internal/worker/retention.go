@@ -34,9 +34,22 @@ func (r Retention) Sweep() Sweep {
 }
 
 func (r Retention) removeDue(ctx context.Context, d *db.DB) error {
+	periods, err := r.Reservations.Retentions(d.View(ctx))
+	if err != nil {
+		return err
+	}
+	var failed error
+	for _, period := range periods {
+		failed = errors.Join(failed, r.removeOver(ctx, d, period))
+	}
+	return failed
+}
+
+// removeOver removes the reservations whose retention period is over.
+func (r Retention) removeOver(ctx context.Context, d *db.DB, period reservation.Retention) error {
 	blocked, removed, failed := map[reservation.Block]int{}, 0, error(nil)
 	for after := (*reservation.DueStay)(nil); ; {
-		due, err := r.Reservations.DueStays(d.View(ctx), after, retentionBatch)
+		due, err := r.Reservations.DueStays(d.View(ctx), period, after, retentionBatch)
 		if err != nil {
 			return err
 		}

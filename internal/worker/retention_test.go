@@ -9,6 +9,7 @@ import (
 
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/test/dbtest"
 )
@@ -63,5 +64,33 @@ func TestRetentionContinues(t *testing.T) {
 			t.Fatal(err)
 		}
 		expect(0)
+	})
+}
+
+// Messages end as long after the stay as their property says.
+func TestMessagesEndWhenThePropertySaysSo(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		insertProperty(t, d)
+		keys, days := dbtest.Keys(t, d, "prp_one"), 10
+		ended := time.Now().UTC().AddDate(0, 0, -days-1)
+		dbtest.Insert(t, d, "reservations", dbtest.Values{"id": "rsv_one", "property_id": "prp_one", "integration_id": "int_one", "to_at": ended})
+		dbtest.Insert(t, d, "guests", dbtest.Values{"id": "gst_one", "property_id": "prp_one", "reservation_id": "rsv_one"})
+		dbtest.Insert(t, d, "messages", dbtest.Values{"id": "msg_one", "property_id": "prp_one", "reservation_id": "rsv_one", "guest_id": "gst_one", "created_at": ended})
+		for _, step := range []struct{ days, left int }{{0, 1}, {days + 5, 1}, {days, 0}} {
+			write(t, d, func(tx *db.Tx) error {
+				_, err := property.UpdateCheckInSettings(tx, "prp_one", property.CheckInChange{MessageDays: &step.days})
+				return err
+			})
+			for _, s := range (Maintenance{Keys: keys}).Sweeps() {
+				if s.Name == "messages" {
+					if err := s.Run(t.Context(), d); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if n := d.View(t.Context()).Message.Query().CountX(t.Context()); n != step.left {
+				t.Errorf("%d days: %d messages are left, want %d", step.days, n, step.left)
+			}
+		}
 	})
 }

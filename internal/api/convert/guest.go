@@ -8,11 +8,12 @@ import (
 	"latchkey.dev/internal/property"
 )
 
-// PropertyFace converts what guests see of a property, which the guest and kiosk APIs share.
-func PropertyFace(p *property.Row, s *guest.Settings) *guestv1.PropertyFace {
+// PropertyFace converts what guests who read a language see of a property, which the guest and kiosk APIs share.
+func PropertyFace(p *property.Row, s *guest.Settings, language string) *guestv1.PropertyFace {
+	texts := property.TextsIn(s, language)
 	return &guestv1.PropertyFace{
 		Id: p.ID, Name: p.Name, TimeZone: p.TimeZone, Language: s.Language, DeskPhone: s.DeskPhone, Accent: s.Accent,
-		Address: s.Address, Directions: s.Directions,
+		Address: texts.Address, Directions: texts.Directions,
 	}
 }
 

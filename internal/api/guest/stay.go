@@ -10,6 +10,7 @@ import (
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/conversation"
@@ -19,6 +20,7 @@ import (
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/mobilekey"
 	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
 )
 
@@ -89,10 +91,10 @@ func (s *Stays) GetStay(ctx context.Context, _ *guestv1.GetStayRequest) (*guestv
 // stay converts a stay as a session may see it.
 func (s *Stays) stay(ctx context.Context, view *db.Tx, a actor.Actor, p *guest.Party) (*guestv1.Stay, error) {
 	out := &guestv1.Stay{
-		Id: p.Reservation.ID, Property: convert.PropertyFace(p.Property, p.Settings), Number: p.Reservation.PmsNumber, State: p.Reservation.State,
+		Id: p.Reservation.ID, Property: convert.PropertyFace(p.Property, p.Settings, chain.Language(ctx)), Number: p.Reservation.PmsNumber, State: p.Reservation.State,
 		From: timestamppb.New(p.Reservation.FromAt), To: timestamppb.New(p.Reservation.ToAt),
 		AdultCount: int32(p.Adults), ChildCount: int32(p.Children), Tasks: tasks(p, a),
-		ArrivalTime: p.Stay.ArrivalTime, HouseRules: p.Settings.HouseRules, HouseRulesAcceptedAt: convert.At(p.Stay.HouseRulesAcceptedAt),
+		ArrivalTime: p.Stay.ArrivalTime, HouseRules: property.TextsIn(p.Settings, chain.Language(ctx)).HouseRules, HouseRulesAcceptedAt: convert.At(p.Stay.HouseRulesAcceptedAt),
 		Shared: sharedGroups(p, a), AtKiosk: a.Origin != guest.OriginMail && a.Origin != guest.OriginDoor,
 	}
 	for _, m := range p.Visible(a) {

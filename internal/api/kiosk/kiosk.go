@@ -8,6 +8,7 @@ import (
 
 	kioskv1 "latchkey.dev/gen/latchkey/kiosk/v1"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/checkin"
@@ -85,7 +86,7 @@ func (s *Kiosks) GetKiosk(ctx context.Context, _ *kioskv1.GetKioskRequest) (*kio
 		}
 	}
 	out := &kioskv1.Kiosk{
-		Id: row.ID, Name: row.Name, Property: convert.PropertyFace(in, settings), Door: row.Door,
+		Id: row.ID, Name: row.Name, Property: convert.PropertyFace(in, settings, chain.Language(ctx)), Door: row.Door,
 		Challenge: kiosk.NewChallenge(s.Keys, a.ID, view.Now()), Now: timestamppb.New(view.Now()),
 	}
 	if s.Closed != nil {

@@ -63,7 +63,7 @@ func (s *CheckIns) UpdateCheckInSettings(ctx context.Context, r *propertyv1.Upda
 			return nil, err
 		}
 		change := checkInChange(stored, r.GetSettings())
-		wrong := slices.Concat(ruleProblems(stored, change), change.Problems())
+		wrong := slices.Concat(ruleProblems(stored, change), retentionProblems(change, s.KeepStays), change.Problems())
 		if err := fault.Err(fault.Fields(wrong...)); err != nil {
 			return nil, Under("settings", err)
 		}
@@ -82,6 +82,14 @@ func checkInChange(stored *property.CheckInSettings, m *propertyv1.CheckInSettin
 		Rule: m.Rule, IdentityCheck: m.IdentityCheck, Signature: m.Signature, HouseRules: m.HouseRules, StaffEmail: m.StaffEmail, DeskPhone: m.DeskPhone,
 		Language: m.Language, Accent: m.Accent, Address: m.Address, Directions: m.Directions, WhoFills: m.WhoFills,
 		InviteDays: intOrNil(m.InviteDays), RemindDays: intOrNil(m.RemindDays), KioskOfflineMinutes: intOrNil(m.KioskOfflineMinutes),
+		KeepStayDays: intOrNil(m.KeepStayDays), MessageDays: intOrNil(m.MessageDays),
+	}
+	if m.Texts != nil {
+		texts := map[string]property.LocalTexts{}
+		for tag, t := range m.GetTexts().GetByLanguage() {
+			texts[tag] = property.LocalTexts{HouseRules: t.GetHouseRules(), Directions: t.GetDirections(), Address: t.GetAddress()}
+		}
+		c.Texts = &texts
 	}
 	if law, ok := rule.Find(m.GetRule()); ok && m.Rule != nil {
 		if c.IdentityCheck == nil {
@@ -110,6 +118,21 @@ func checkInChange(stored *property.CheckInSettings, m *propertyv1.CheckInSettin
 		c.OftenCountries = &countries
 	}
 	return c
+}
+
+// retentionProblems returns the settings that are longer than the retention period of the installation.
+func retentionProblems(c property.CheckInChange, installation time.Duration) (wrong []fault.Field) {
+	most := int(installation / (24 * time.Hour))
+	for _, f := range []struct {
+		path string
+		days *int
+	}{{"keepStayDays", c.KeepStayDays}, {"messageDays", c.MessageDays}} {
+		if f.days != nil && most > 0 && *f.days > most {
+			wrong = append(wrong, fault.Field{Path: f.path, Reason: fault.OutOfRange, Message: fmt.Sprintf(
+				"must be at most %d, the days for which this installation keeps reservations, or 0 for as long", most)})
+		}
+	}
+	return wrong
 }
 
 // ruleProblems returns the settings that the country rules do not allow, after a change of the stored settings.
@@ -188,7 +211,13 @@ func checkInSettings(ctx context.Context, row *property.CheckInSettings) *proper
 		Rule: row.Rule, MandatoryGroups: row.MandatoryGroups, IdentityCheck: row.IdentityCheck, Signature: row.Signature, HouseRules: row.HouseRules,
 		InviteDays: int32(row.InviteDays), RemindDays: int32(row.RemindDays), KioskOfflineMinutes: int32(row.KioskOfflineMinutes), StaffEmail: row.StaffEmail, DeskPhone: row.DeskPhone,
 		Language: row.Language, Accent: row.Accent, Address: row.Address, Directions: row.Directions, WhoFills: row.WhoFills,
-		OftenCountries: row.OftenCountries,
+		OftenCountries: row.OftenCountries, KeepStayDays: int32(row.KeepStayDays), MessageDays: int32(row.MessageDays),
+	}
+	if len(row.Texts) > 0 {
+		m.Texts = map[string]*propertyv1.LocalTexts{}
+	}
+	for tag, t := range row.Texts {
+		m.Texts[tag] = &propertyv1.LocalTexts{HouseRules: t.HouseRules, Directions: t.Directions, Address: t.Address}
 	}
 	if law, ok := rule.Find(row.Rule); ok {
 		m.Limits = leftToProperty(ctx, law)

@@ -45,6 +45,8 @@ type Deps struct {
 	Stays
 	// ReadSpaces calls a partner's getSpaces endpoint and stores the result. Its error says why the call failed.
 	ReadSpaces func(ctx context.Context, propertyID, integrationID string) error
+	// KeepStays is the retention period of the installation. A property may have a shorter one.
+	KeepStays time.Duration
 	// Here is the server node that runs this service.
 	Here lock.Node
 	// Act sends a stored unlock command to the bridge and waits for the outcome until the command's deadline.

@@ -71,6 +71,7 @@ var acrossProperties = map[string]string{
 	"mobilekey.sweepLinks":                sweep,
 	"reservation.EnqueueDueArrivals":      sweep,
 	"reservation.DeleteTombstones":        sweep,
+	"property.ListRetentions":             sweep,
 	"reservation.Service.DueStays":        sweep,
 	"reservation.DeleteChanges":           sweep,
 	"reservation.Service.PlanDue":         sweep,

@@ -63,8 +63,14 @@ type CheckInSettings struct {
 	OftenCountries []string `protobuf:"bytes,17,rep,name=often_countries,json=oftenCountries,proto3" json:"often_countries,omitempty"`
 	// Minutes without a call of an enrolled tablet before staff get a notice, between the check-in time and midnight. 0: never.
 	KioskOfflineMinutes int32 `protobuf:"varint,18,opt,name=kiosk_offline_minutes,json=kioskOfflineMinutes,proto3" json:"kiosk_offline_minutes,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// The house rules, the directions and the address in other languages, by BCP 47 tag.
+	Texts map[string]*LocalTexts `protobuf:"bytes,19,rep,name=texts,proto3" json:"texts,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Days that reservations are kept after their end. 0: as long as the installation keeps them (--keep-stays).
+	KeepStayDays int32 `protobuf:"varint,20,opt,name=keep_stay_days,json=keepStayDays,proto3" json:"keep_stay_days,omitempty"`
+	// Days that messages with guests are kept after the end of the stay. 0: as long as the reservation.
+	MessageDays   int32 `protobuf:"varint,21,opt,name=message_days,json=messageDays,proto3" json:"message_days,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CheckInSettings) Reset() {
@@ -223,6 +229,92 @@ func (x *CheckInSettings) GetKioskOfflineMinutes() int32 {
 	return 0
 }
 
+func (x *CheckInSettings) GetTexts() map[string]*LocalTexts {
+	if x != nil {
+		return x.Texts
+	}
+	return nil
+}
+
+func (x *CheckInSettings) GetKeepStayDays() int32 {
+	if x != nil {
+		return x.KeepStayDays
+	}
+	return 0
+}
+
+func (x *CheckInSettings) GetMessageDays() int32 {
+	if x != nil {
+		return x.MessageDays
+	}
+	return 0
+}
+
+// LocalTexts are the property's texts for guests in one language. Guests read the setting of the same name where a text is empty. A text
+// counts only while that setting is not empty.
+type LocalTexts struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The house rules.
+	HouseRules string `protobuf:"bytes,1,opt,name=house_rules,json=houseRules,proto3" json:"house_rules,omitempty"`
+	// How to find the house.
+	Directions string `protobuf:"bytes,2,opt,name=directions,proto3" json:"directions,omitempty"`
+	// Postal address.
+	Address       string `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LocalTexts) Reset() {
+	*x = LocalTexts{}
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LocalTexts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LocalTexts) ProtoMessage() {}
+
+func (x *LocalTexts) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LocalTexts.ProtoReflect.Descriptor instead.
+func (*LocalTexts) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *LocalTexts) GetHouseRules() string {
+	if x != nil {
+		return x.HouseRules
+	}
+	return ""
+}
+
+func (x *LocalTexts) GetDirections() string {
+	if x != nil {
+		return x.Directions
+	}
+	return ""
+}
+
+func (x *LocalTexts) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
 // OwnField is a question of the property.
 type OwnField struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -242,7 +334,7 @@ type OwnField struct {
 
 func (x *OwnField) Reset() {
 	*x = OwnField{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[1]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -254,7 +346,7 @@ func (x *OwnField) String() string {
 func (*OwnField) ProtoMessage() {}
 
 func (x *OwnField) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[1]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -267,7 +359,7 @@ func (x *OwnField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OwnField.ProtoReflect.Descriptor instead.
 func (*OwnField) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{1}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *OwnField) GetName() string {
@@ -342,13 +434,19 @@ type CheckInSettingsChange struct {
 	OftenCountries *OftenCountries `protobuf:"bytes,16,opt,name=often_countries,json=oftenCountries,proto3" json:"often_countries,omitempty"`
 	// 0 to 1440. Default 15. Fewer than 3 count as 3.
 	KioskOfflineMinutes *int32 `protobuf:"varint,17,opt,name=kiosk_offline_minutes,json=kioskOfflineMinutes,proto3,oneof" json:"kiosk_offline_minutes,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// Replaces the texts in other languages.
+	Texts *TextsByLanguage `protobuf:"bytes,18,opt,name=texts,proto3" json:"texts,omitempty"`
+	// 0, or 30 and more, and at most what the installation keeps. Default 0.
+	KeepStayDays *int32 `protobuf:"varint,19,opt,name=keep_stay_days,json=keepStayDays,proto3,oneof" json:"keep_stay_days,omitempty"`
+	// 0 to 36500. Default 0.
+	MessageDays   *int32 `protobuf:"varint,20,opt,name=message_days,json=messageDays,proto3,oneof" json:"message_days,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CheckInSettingsChange) Reset() {
 	*x = CheckInSettingsChange{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[2]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -360,7 +458,7 @@ func (x *CheckInSettingsChange) String() string {
 func (*CheckInSettingsChange) ProtoMessage() {}
 
 func (x *CheckInSettingsChange) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[2]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -373,7 +471,7 @@ func (x *CheckInSettingsChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckInSettingsChange.ProtoReflect.Descriptor instead.
 func (*CheckInSettingsChange) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{2}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *CheckInSettingsChange) GetRule() string {
@@ -495,6 +593,73 @@ func (x *CheckInSettingsChange) GetKioskOfflineMinutes() int32 {
 	return 0
 }
 
+func (x *CheckInSettingsChange) GetTexts() *TextsByLanguage {
+	if x != nil {
+		return x.Texts
+	}
+	return nil
+}
+
+func (x *CheckInSettingsChange) GetKeepStayDays() int32 {
+	if x != nil && x.KeepStayDays != nil {
+		return *x.KeepStayDays
+	}
+	return 0
+}
+
+func (x *CheckInSettingsChange) GetMessageDays() int32 {
+	if x != nil && x.MessageDays != nil {
+		return *x.MessageDays
+	}
+	return 0
+}
+
+// TextsByLanguage replaces the property's texts in other languages.
+type TextsByLanguage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By BCP 47 tag, such as "de".
+	ByLanguage    map[string]*LocalTexts `protobuf:"bytes,1,rep,name=by_language,json=byLanguage,proto3" json:"by_language,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TextsByLanguage) Reset() {
+	*x = TextsByLanguage{}
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TextsByLanguage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TextsByLanguage) ProtoMessage() {}
+
+func (x *TextsByLanguage) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TextsByLanguage.ProtoReflect.Descriptor instead.
+func (*TextsByLanguage) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *TextsByLanguage) GetByLanguage() map[string]*LocalTexts {
+	if x != nil {
+		return x.ByLanguage
+	}
+	return nil
+}
+
 // OftenCountries replaces the countries that lists of countries show first.
 type OftenCountries struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -506,7 +671,7 @@ type OftenCountries struct {
 
 func (x *OftenCountries) Reset() {
 	*x = OftenCountries{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[3]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -518,7 +683,7 @@ func (x *OftenCountries) String() string {
 func (*OftenCountries) ProtoMessage() {}
 
 func (x *OftenCountries) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[3]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -531,7 +696,7 @@ func (x *OftenCountries) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OftenCountries.ProtoReflect.Descriptor instead.
 func (*OftenCountries) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{3}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *OftenCountries) GetList() []string {
@@ -552,7 +717,7 @@ type OwnFields struct {
 
 func (x *OwnFields) Reset() {
 	*x = OwnFields{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[4]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -564,7 +729,7 @@ func (x *OwnFields) String() string {
 func (*OwnFields) ProtoMessage() {}
 
 func (x *OwnFields) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[4]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -577,7 +742,7 @@ func (x *OwnFields) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OwnFields.ProtoReflect.Descriptor instead.
 func (*OwnFields) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{4}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *OwnFields) GetList() []*OwnField {
@@ -598,7 +763,7 @@ type MandatoryGroups struct {
 
 func (x *MandatoryGroups) Reset() {
 	*x = MandatoryGroups{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[5]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -610,7 +775,7 @@ func (x *MandatoryGroups) String() string {
 func (*MandatoryGroups) ProtoMessage() {}
 
 func (x *MandatoryGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[5]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -623,7 +788,7 @@ func (x *MandatoryGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MandatoryGroups.ProtoReflect.Descriptor instead.
 func (*MandatoryGroups) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{5}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *MandatoryGroups) GetList() []string {
@@ -642,7 +807,7 @@ type GetCheckInSettingsRequest struct {
 
 func (x *GetCheckInSettingsRequest) Reset() {
 	*x = GetCheckInSettingsRequest{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[6]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -654,7 +819,7 @@ func (x *GetCheckInSettingsRequest) String() string {
 func (*GetCheckInSettingsRequest) ProtoMessage() {}
 
 func (x *GetCheckInSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[6]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -667,7 +832,7 @@ func (x *GetCheckInSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCheckInSettingsRequest.ProtoReflect.Descriptor instead.
 func (*GetCheckInSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{6}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{8}
 }
 
 // GetCheckInSettingsResponse answers with the rules.
@@ -681,7 +846,7 @@ type GetCheckInSettingsResponse struct {
 
 func (x *GetCheckInSettingsResponse) Reset() {
 	*x = GetCheckInSettingsResponse{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[7]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -693,7 +858,7 @@ func (x *GetCheckInSettingsResponse) String() string {
 func (*GetCheckInSettingsResponse) ProtoMessage() {}
 
 func (x *GetCheckInSettingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[7]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -706,7 +871,7 @@ func (x *GetCheckInSettingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCheckInSettingsResponse.ProtoReflect.Descriptor instead.
 func (*GetCheckInSettingsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{7}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetCheckInSettingsResponse) GetData() *CheckInSettings {
@@ -727,7 +892,7 @@ type UpdateCheckInSettingsRequest struct {
 
 func (x *UpdateCheckInSettingsRequest) Reset() {
 	*x = UpdateCheckInSettingsRequest{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[8]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -739,7 +904,7 @@ func (x *UpdateCheckInSettingsRequest) String() string {
 func (*UpdateCheckInSettingsRequest) ProtoMessage() {}
 
 func (x *UpdateCheckInSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[8]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -752,7 +917,7 @@ func (x *UpdateCheckInSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCheckInSettingsRequest.ProtoReflect.Descriptor instead.
 func (*UpdateCheckInSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{8}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *UpdateCheckInSettingsRequest) GetSettings() *CheckInSettingsChange {
@@ -773,7 +938,7 @@ type UpdateCheckInSettingsResponse struct {
 
 func (x *UpdateCheckInSettingsResponse) Reset() {
 	*x = UpdateCheckInSettingsResponse{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[9]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -785,7 +950,7 @@ func (x *UpdateCheckInSettingsResponse) String() string {
 func (*UpdateCheckInSettingsResponse) ProtoMessage() {}
 
 func (x *UpdateCheckInSettingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[9]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -798,7 +963,7 @@ func (x *UpdateCheckInSettingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCheckInSettingsResponse.ProtoReflect.Descriptor instead.
 func (*UpdateCheckInSettingsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *UpdateCheckInSettingsResponse) GetData() *CheckInSettings {
@@ -817,7 +982,7 @@ type ListCheckInRulesRequest struct {
 
 func (x *ListCheckInRulesRequest) Reset() {
 	*x = ListCheckInRulesRequest{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[10]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -829,7 +994,7 @@ func (x *ListCheckInRulesRequest) String() string {
 func (*ListCheckInRulesRequest) ProtoMessage() {}
 
 func (x *ListCheckInRulesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[10]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -842,7 +1007,7 @@ func (x *ListCheckInRulesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCheckInRulesRequest.ProtoReflect.Descriptor instead.
 func (*ListCheckInRulesRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{12}
 }
 
 // ListCheckInRulesResponse answers with the country rules.
@@ -856,7 +1021,7 @@ type ListCheckInRulesResponse struct {
 
 func (x *ListCheckInRulesResponse) Reset() {
 	*x = ListCheckInRulesResponse{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[11]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -868,7 +1033,7 @@ func (x *ListCheckInRulesResponse) String() string {
 func (*ListCheckInRulesResponse) ProtoMessage() {}
 
 func (x *ListCheckInRulesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[11]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -881,7 +1046,7 @@ func (x *ListCheckInRulesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCheckInRulesResponse.ProtoReflect.Descriptor instead.
 func (*ListCheckInRulesResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListCheckInRulesResponse) GetData() *CheckInRuleList {
@@ -902,7 +1067,7 @@ type CheckInRuleList struct {
 
 func (x *CheckInRuleList) Reset() {
 	*x = CheckInRuleList{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[12]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -914,7 +1079,7 @@ func (x *CheckInRuleList) String() string {
 func (*CheckInRuleList) ProtoMessage() {}
 
 func (x *CheckInRuleList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[12]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -927,7 +1092,7 @@ func (x *CheckInRuleList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckInRuleList.ProtoReflect.Descriptor instead.
 func (*CheckInRuleList) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CheckInRuleList) GetList() []*CheckInRule {
@@ -972,7 +1137,7 @@ type CheckInRule struct {
 
 func (x *CheckInRule) Reset() {
 	*x = CheckInRule{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[13]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -984,7 +1149,7 @@ func (x *CheckInRule) String() string {
 func (*CheckInRule) ProtoMessage() {}
 
 func (x *CheckInRule) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[13]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -997,7 +1162,7 @@ func (x *CheckInRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckInRule.ProtoReflect.Descriptor instead.
 func (*CheckInRule) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{13}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CheckInRule) GetName() string {
@@ -1095,7 +1260,7 @@ var File_latchkey_property_v1_checkin_settings_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_checkin_settings_proto_rawDesc = "" +
 	"\n" +
-	"+latchkey/property/v1/checkin_settings.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xf0\x04\n" +
+	"+latchkey/property/v1/checkin_settings.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xdd\x06\n" +
 	"\x0fCheckInSettings\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\tR\x04rule\x126\n" +
 	"\x06fields\x18\x02 \x03(\v2\x1e.latchkey.property.v1.OwnFieldR\x06fields\x12)\n" +
@@ -1122,7 +1287,22 @@ const file_latchkey_property_v1_checkin_settings_proto_rawDesc = "" +
 	"\twho_fills\x18\x0f \x01(\tR\bwhoFills\x12\x16\n" +
 	"\x06limits\x18\x10 \x01(\tR\x06limits\x12'\n" +
 	"\x0foften_countries\x18\x11 \x03(\tR\x0eoftenCountries\x122\n" +
-	"\x15kiosk_offline_minutes\x18\x12 \x01(\x05R\x13kioskOfflineMinutes\"\xd0\x02\n" +
+	"\x15kiosk_offline_minutes\x18\x12 \x01(\x05R\x13kioskOfflineMinutes\x12F\n" +
+	"\x05texts\x18\x13 \x03(\v20.latchkey.property.v1.CheckInSettings.TextsEntryR\x05texts\x12$\n" +
+	"\x0ekeep_stay_days\x18\x14 \x01(\x05R\fkeepStayDays\x12!\n" +
+	"\fmessage_days\x18\x15 \x01(\x05R\vmessageDays\x1aZ\n" +
+	"\n" +
+	"TextsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x126\n" +
+	"\x05value\x18\x02 \x01(\v2 .latchkey.property.v1.LocalTextsR\x05value:\x028\x01\"\x91\x01\n" +
+	"\n" +
+	"LocalTexts\x12-\n" +
+	"\vhouse_rules\x18\x01 \x01(\tB\f\xbaH\x05r\x03\x18\xa0\x1f\xb0\xbc\x18\x01R\n" +
+	"houseRules\x12,\n" +
+	"\n" +
+	"directions\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xd0\x0f\xb0\xbc\x18\x01R\n" +
+	"directions\x12&\n" +
+	"\aaddress\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\xb0\xbc\x18\x01R\aaddress\"\xd0\x02\n" +
 	"\bOwnField\x123\n" +
 	"\x04name\x18\x01 \x01(\tB\x1f\xbaH\x1cr\x1a2\x18^[a-z][A-Za-z0-9]{0,31}$R\x04name\x12\x1f\n" +
 	"\x05label\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18xR\x05label\x12\x1a\n" +
@@ -1131,7 +1311,7 @@ const file_latchkey_property_v1_checkin_settings_proto_rawDesc = "" +
 	"\x06labels\x18\x05 \x03(\v2*.latchkey.property.v1.OwnField.LabelsEntryB6\xbaH3\x9a\x010\x10(\"$r\"2 ^[a-z]{2,3}(-[A-Za-z0-9]{2,8})?$*\x06r\x04\x10\x01\x18xR\x06labels\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd7\t\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xfd\v\n" +
 	"\x15CheckInSettingsChange\x12\"\n" +
 	"\x04rule\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x02\x18\bH\x00R\x04rule\x88\x01\x01\x127\n" +
 	"\x06fields\x18\x02 \x01(\v2\x1f.latchkey.property.v1.OwnFieldsR\x06fields\x12P\n" +
@@ -1159,7 +1339,11 @@ const file_latchkey_property_v1_checkin_settings_proto_rawDesc = "" +
 	"\twho_fills\x18\x0f \x01(\tB\x18\xbaH\x15r\x13R\x04leadR\x06adultsR\x03allH\fR\bwhoFills\x88\x01\x01\x12M\n" +
 	"\x0foften_countries\x18\x10 \x01(\v2$.latchkey.property.v1.OftenCountriesR\x0eoftenCountries\x12C\n" +
 	"\x15kiosk_offline_minutes\x18\x11 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xa0\v(\x00H\rR\x13kioskOfflineMinutes\x88\x01\x01B\a\n" +
+	"\xbaH\a\x1a\x05\x18\xa0\v(\x00H\rR\x13kioskOfflineMinutes\x88\x01\x01\x12;\n" +
+	"\x05texts\x18\x12 \x01(\v2%.latchkey.property.v1.TextsByLanguageR\x05texts\x12\x8d\x01\n" +
+	"\x0ekeep_stay_days\x18\x13 \x01(\x05Bb\xbaH_\xba\x01\\\n" +
+	"\x0ekeep_stay_days\x12\x1emust be 0, or from 30 to 36500\x1a*this == 0 || (this >= 30 && this <= 36500)H\x0eR\fkeepStayDays\x88\x01\x01\x123\n" +
+	"\fmessage_days\x18\x14 \x01(\x05B\v\xbaH\b\x1a\x06\x18\x94\x9d\x02(\x00H\x0fR\vmessageDays\x88\x01\x01B\a\n" +
 	"\x05_ruleB\x11\n" +
 	"\x0f_identity_checkB\f\n" +
 	"\n" +
@@ -1176,7 +1360,15 @@ const file_latchkey_property_v1_checkin_settings_proto_rawDesc = "" +
 	"\v_directionsB\f\n" +
 	"\n" +
 	"_who_fillsB\x18\n" +
-	"\x16_kiosk_offline_minutes\"@\n" +
+	"\x16_kiosk_offline_minutesB\x11\n" +
+	"\x0f_keep_stay_daysB\x0f\n" +
+	"\r_message_days\"\xfb\x01\n" +
+	"\x0fTextsByLanguage\x12\x86\x01\n" +
+	"\vby_language\x18\x01 \x03(\v25.latchkey.property.v1.TextsByLanguage.ByLanguageEntryB.\xbaH+\x9a\x01(\x10(\"$r\"2 ^[a-z]{2,3}(-[A-Za-z0-9]{2,8})?$R\n" +
+	"byLanguage\x1a_\n" +
+	"\x0fByLanguageEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x126\n" +
+	"\x05value\x18\x02 \x01(\v2 .latchkey.property.v1.LocalTextsR\x05value:\x028\x01\"@\n" +
 	"\x0eOftenCountries\x12.\n" +
 	"\x04list\x18\x01 \x03(\tB\x1a\xbaH\x17\x92\x01\x14\x10\f\x18\x01\"\x0er\f2\n" +
 	"^[A-Z]{2}$R\x04list\"I\n" +
@@ -1225,41 +1417,50 @@ func file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_checkin_settings_proto_rawDescData
 }
 
-var file_latchkey_property_v1_checkin_settings_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_latchkey_property_v1_checkin_settings_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_latchkey_property_v1_checkin_settings_proto_goTypes = []any{
 	(*CheckInSettings)(nil),               // 0: latchkey.property.v1.CheckInSettings
-	(*OwnField)(nil),                      // 1: latchkey.property.v1.OwnField
-	(*CheckInSettingsChange)(nil),         // 2: latchkey.property.v1.CheckInSettingsChange
-	(*OftenCountries)(nil),                // 3: latchkey.property.v1.OftenCountries
-	(*OwnFields)(nil),                     // 4: latchkey.property.v1.OwnFields
-	(*MandatoryGroups)(nil),               // 5: latchkey.property.v1.MandatoryGroups
-	(*GetCheckInSettingsRequest)(nil),     // 6: latchkey.property.v1.GetCheckInSettingsRequest
-	(*GetCheckInSettingsResponse)(nil),    // 7: latchkey.property.v1.GetCheckInSettingsResponse
-	(*UpdateCheckInSettingsRequest)(nil),  // 8: latchkey.property.v1.UpdateCheckInSettingsRequest
-	(*UpdateCheckInSettingsResponse)(nil), // 9: latchkey.property.v1.UpdateCheckInSettingsResponse
-	(*ListCheckInRulesRequest)(nil),       // 10: latchkey.property.v1.ListCheckInRulesRequest
-	(*ListCheckInRulesResponse)(nil),      // 11: latchkey.property.v1.ListCheckInRulesResponse
-	(*CheckInRuleList)(nil),               // 12: latchkey.property.v1.CheckInRuleList
-	(*CheckInRule)(nil),                   // 13: latchkey.property.v1.CheckInRule
-	nil,                                   // 14: latchkey.property.v1.OwnField.LabelsEntry
+	(*LocalTexts)(nil),                    // 1: latchkey.property.v1.LocalTexts
+	(*OwnField)(nil),                      // 2: latchkey.property.v1.OwnField
+	(*CheckInSettingsChange)(nil),         // 3: latchkey.property.v1.CheckInSettingsChange
+	(*TextsByLanguage)(nil),               // 4: latchkey.property.v1.TextsByLanguage
+	(*OftenCountries)(nil),                // 5: latchkey.property.v1.OftenCountries
+	(*OwnFields)(nil),                     // 6: latchkey.property.v1.OwnFields
+	(*MandatoryGroups)(nil),               // 7: latchkey.property.v1.MandatoryGroups
+	(*GetCheckInSettingsRequest)(nil),     // 8: latchkey.property.v1.GetCheckInSettingsRequest
+	(*GetCheckInSettingsResponse)(nil),    // 9: latchkey.property.v1.GetCheckInSettingsResponse
+	(*UpdateCheckInSettingsRequest)(nil),  // 10: latchkey.property.v1.UpdateCheckInSettingsRequest
+	(*UpdateCheckInSettingsResponse)(nil), // 11: latchkey.property.v1.UpdateCheckInSettingsResponse
+	(*ListCheckInRulesRequest)(nil),       // 12: latchkey.property.v1.ListCheckInRulesRequest
+	(*ListCheckInRulesResponse)(nil),      // 13: latchkey.property.v1.ListCheckInRulesResponse
+	(*CheckInRuleList)(nil),               // 14: latchkey.property.v1.CheckInRuleList
+	(*CheckInRule)(nil),                   // 15: latchkey.property.v1.CheckInRule
+	nil,                                   // 16: latchkey.property.v1.CheckInSettings.TextsEntry
+	nil,                                   // 17: latchkey.property.v1.OwnField.LabelsEntry
+	nil,                                   // 18: latchkey.property.v1.TextsByLanguage.ByLanguageEntry
 }
 var file_latchkey_property_v1_checkin_settings_proto_depIdxs = []int32{
-	1,  // 0: latchkey.property.v1.CheckInSettings.fields:type_name -> latchkey.property.v1.OwnField
-	14, // 1: latchkey.property.v1.OwnField.labels:type_name -> latchkey.property.v1.OwnField.LabelsEntry
-	4,  // 2: latchkey.property.v1.CheckInSettingsChange.fields:type_name -> latchkey.property.v1.OwnFields
-	5,  // 3: latchkey.property.v1.CheckInSettingsChange.mandatory_groups:type_name -> latchkey.property.v1.MandatoryGroups
-	3,  // 4: latchkey.property.v1.CheckInSettingsChange.often_countries:type_name -> latchkey.property.v1.OftenCountries
-	1,  // 5: latchkey.property.v1.OwnFields.list:type_name -> latchkey.property.v1.OwnField
-	0,  // 6: latchkey.property.v1.GetCheckInSettingsResponse.data:type_name -> latchkey.property.v1.CheckInSettings
-	2,  // 7: latchkey.property.v1.UpdateCheckInSettingsRequest.settings:type_name -> latchkey.property.v1.CheckInSettingsChange
-	0,  // 8: latchkey.property.v1.UpdateCheckInSettingsResponse.data:type_name -> latchkey.property.v1.CheckInSettings
-	12, // 9: latchkey.property.v1.ListCheckInRulesResponse.data:type_name -> latchkey.property.v1.CheckInRuleList
-	13, // 10: latchkey.property.v1.CheckInRuleList.list:type_name -> latchkey.property.v1.CheckInRule
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	2,  // 0: latchkey.property.v1.CheckInSettings.fields:type_name -> latchkey.property.v1.OwnField
+	16, // 1: latchkey.property.v1.CheckInSettings.texts:type_name -> latchkey.property.v1.CheckInSettings.TextsEntry
+	17, // 2: latchkey.property.v1.OwnField.labels:type_name -> latchkey.property.v1.OwnField.LabelsEntry
+	6,  // 3: latchkey.property.v1.CheckInSettingsChange.fields:type_name -> latchkey.property.v1.OwnFields
+	7,  // 4: latchkey.property.v1.CheckInSettingsChange.mandatory_groups:type_name -> latchkey.property.v1.MandatoryGroups
+	5,  // 5: latchkey.property.v1.CheckInSettingsChange.often_countries:type_name -> latchkey.property.v1.OftenCountries
+	4,  // 6: latchkey.property.v1.CheckInSettingsChange.texts:type_name -> latchkey.property.v1.TextsByLanguage
+	18, // 7: latchkey.property.v1.TextsByLanguage.by_language:type_name -> latchkey.property.v1.TextsByLanguage.ByLanguageEntry
+	2,  // 8: latchkey.property.v1.OwnFields.list:type_name -> latchkey.property.v1.OwnField
+	0,  // 9: latchkey.property.v1.GetCheckInSettingsResponse.data:type_name -> latchkey.property.v1.CheckInSettings
+	3,  // 10: latchkey.property.v1.UpdateCheckInSettingsRequest.settings:type_name -> latchkey.property.v1.CheckInSettingsChange
+	0,  // 11: latchkey.property.v1.UpdateCheckInSettingsResponse.data:type_name -> latchkey.property.v1.CheckInSettings
+	14, // 12: latchkey.property.v1.ListCheckInRulesResponse.data:type_name -> latchkey.property.v1.CheckInRuleList
+	15, // 13: latchkey.property.v1.CheckInRuleList.list:type_name -> latchkey.property.v1.CheckInRule
+	1,  // 14: latchkey.property.v1.CheckInSettings.TextsEntry.value:type_name -> latchkey.property.v1.LocalTexts
+	1,  // 15: latchkey.property.v1.TextsByLanguage.ByLanguageEntry.value:type_name -> latchkey.property.v1.LocalTexts
+	16, // [16:16] is the sub-list for method output_type
+	16, // [16:16] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_checkin_settings_proto_init() }
@@ -1267,14 +1468,14 @@ func file_latchkey_property_v1_checkin_settings_proto_init() {
 	if File_latchkey_property_v1_checkin_settings_proto != nil {
 		return
 	}
-	file_latchkey_property_v1_checkin_settings_proto_msgTypes[2].OneofWrappers = []any{}
+	file_latchkey_property_v1_checkin_settings_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_checkin_settings_proto_rawDesc), len(file_latchkey_property_v1_checkin_settings_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
