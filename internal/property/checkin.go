@@ -109,23 +109,6 @@ func loadCheckInSettings(tx *db.Tx, propertyID string) (*CheckInSettings, error)
 	return rows[0], nil
 }
 
-// Retention is how long a property keeps data, in days; 0: as the installation does, or as the reservation.
-type Retention struct {
-	PropertyID                string
-	KeepStayDays, MessageDays int
-}
-
-const listRetentions = `SELECT property_id, keep_stay_days, message_days FROM check_in_settings WHERE keep_stay_days > 0 OR message_days > 0 ORDER BY property_id`
-
-// ListRetentions returns the retention of the properties that have one of their own.
-func ListRetentions(view *db.Tx) ([]Retention, error) {
-	out, err := db.ReadList(view, func(r *Retention) []any { return []any{&r.PropertyID, &r.KeepStayDays, &r.MessageDays} }, listRetentions)
-	if err != nil {
-		return nil, fmt.Errorf("list the retention of properties: %w", err)
-	}
-	return out, nil
-}
-
 // UpdateCheckInSettings changes rules of self check-in.
 func UpdateCheckInSettings(tx *db.Tx, propertyID string, c CheckInChange) (*CheckInSettings, error) {
 	if err := fault.Err(fault.Fields(c.Problems()...)); err != nil {
