@@ -146,3 +146,29 @@ func TestFrontDesk(t *testing.T) {
 		})
 	}
 }
+
+// An open list shows a new arrival at once, keeps the focus, and says since when it is not live.
+func TestTodayIsLive(t *testing.T) {
+	w := open(t)
+	w.book("B-1", "1001", "R101", nil)
+	way := w.newInternet()
+	p := browser.Open(t, browser.WithSize(browser.Desktop))
+	w.signUp(p)
+	p.Visit(way.base + "/app/today")
+	p.WaitUntil("a stream", `!document.querySelector(".live").hidden`)
+	p.Axe()
+	p.Script(`[...document.querySelectorAll("table a")].find(a => a.textContent.includes("Lovelace")).focus()`)
+	w.book("B-2", "1002", "R102", map[string]any{"booker": map[string]any{"firstName": "Grace", "lastName": "Hopper", "email": "grace@example.com"}})
+	p.WaitText("Grace Hopper")
+	p.WaitUntil("the focus", `document.activeElement.textContent.includes("Lovelace")`)
+	p.Screenshot("live")
+	p.Tolerate("Failed to load resource")
+	p.Tolerate("ERR_")
+	way.cut.Store(true)
+	way.server.CloseClientConnections()
+	p.WaitText("Not live since")
+	w.book("B-3", "1003", "R103", map[string]any{"booker": map[string]any{"firstName": "Alan", "lastName": "Turing", "email": "alan@example.com"}})
+	way.cut.Store(false)
+	p.WaitText("Alan Turing")
+	p.WaitUntil("a stream again", `!document.querySelector("[data-on]").hidden`)
+}

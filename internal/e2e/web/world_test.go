@@ -99,10 +99,11 @@ func (w *world) scan(address string) {
 
 // internet is a way to the server that can be cut, or lose what it carries.
 type internet struct {
-	base string
-	cut  atomic.Bool // cut means that each request ends at once
-	lost atomic.Bool // lost means that requests get no answer, and no error either
-	away atomic.Bool // away means that a proxy answers that it does not reach the server
+	base   string
+	server *httptest.Server
+	cut    atomic.Bool // cut means that each request ends at once
+	lost   atomic.Bool // lost means that requests get no answer, and no error either
+	away   atomic.Bool // away means that a proxy answers that it does not reach the server
 }
 
 // newInternet starts a way to the server.
@@ -137,7 +138,7 @@ func (w *world) newInternet() *internet {
 		close(ended)
 		server.Close()
 	})
-	way.base = server.URL
+	way.base, way.server = server.URL, server
 	return way
 }
 

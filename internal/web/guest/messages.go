@@ -2,12 +2,9 @@ package guest
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
-	"time"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/fault"
@@ -91,9 +88,6 @@ func (s *site) sendMessage(x *exchange) error {
 	return x.messagesPage(http.StatusUnprocessableEntity, v, wrong{ID: "f-text", Text: x.words(x.flow.Stay.GetProperty()).T(kind)})
 }
 
-// messageBeat is the interval in which an open page hears that its stream lives, so that proxies keep it.
-const messageBeat = 20 * time.Second
-
 // followMessages tells an open page of each new message, as server-sent events. The page then loads the messages.
 func (s *site) followMessages(x *exchange) error {
 	after, _ := strconv.ParseInt(cmp.Or(x.R.Header.Get("Last-Event-ID"), x.R.URL.Query().Get("after")), 10, 32)
@@ -101,49 +95,9 @@ func (s *site) followMessages(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	control := http.NewResponseController(x.W)
-	_ = control.SetWriteDeadline(time.Time{})
-	x.W.Header().Set("Content-Type", "text/event-stream")
-	x.W.Header().Set("X-Accel-Buffering", "no")
-	numbers, ended := make(chan int32), make(chan error, 1)
-	go func() {
-		for {
-			got, err := stream.Recv()
-			if err != nil {
-				ended <- err
-				return
-			}
-			select {
-			case numbers <- got.GetData().GetNumber():
-			case <-x.R.Context().Done():
-				return
-			}
-		}
-	}()
-	beat := time.NewTicker(messageBeat)
-	defer beat.Stop()
-	for event := ": \n\n"; ; {
-		if _, err := io.WriteString(x.W, event); err != nil {
-			return nil
-		}
-		if control.Flush() != nil {
-			return nil
-		}
-		select {
-		case <-x.R.Context().Done():
-			return nil
-		case err := <-ended:
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			if f := s.Fault(err); f.Kind == fault.Unauthenticated || f.Kind == fault.Denied {
-				_, _ = io.WriteString(x.W, "event: refused\ndata:\n\n") // otherwise the browser would connect again and again
-			}
-			return nil
-		case <-beat.C:
-			event = ": \n\n"
-		case n := <-numbers:
-			event = fmt.Sprintf("id: %d\ndata: %d\n\n", n, n)
-		}
-	}
+	return x.Follow(func() (string, error) {
+		got, err := stream.Recv()
+		n := got.GetData().GetNumber()
+		return fmt.Sprintf("id: %d\ndata: %d\n\n", n, n), err
+	})
 }

@@ -24,6 +24,7 @@ type API struct {
 	Messages     propertyv1.MessageServiceClient
 	Mails        propertyv1.MailServiceClient
 	Locks        propertyv1.LockServiceClient
+	Events       propertyv1.EventServiceClient
 }
 
 // site is the handler of all pages.
@@ -85,6 +86,7 @@ func (s *site) routes() []Route {
 		{"POST /app/confirm", Self, s.confirm},
 		{"GET /app/today", "readReservations", s.showToday},
 		{"POST /app/today", "manageCheckIns", s.clearStage},
+		{"GET /app/live", "readReservations", s.follow},
 		{"GET /app/reservations", "readReservations", s.showReservations},
 		{"GET /app/reservations/{id}", "readReservations", s.showReservation},
 		{"POST /app/reservations/{id}", "manageCheckIns", s.changeCheckIn},

@@ -94,3 +94,20 @@ func TestDayRows(t *testing.T) {
 		}
 	}
 }
+
+// What an open page gets to know of a change: ids only, and whether it must load everything again.
+func TestChangedEvents(t *testing.T) {
+	for _, c := range []struct {
+		changes []*propertyv1.WatchedChange
+		want    string
+	}{
+		{nil, ": \n\n"},
+		{[]*propertyv1.WatchedChange{{Topic: "reservations", Ids: []string{"rsv_1", "rsv_2"}}}, "id: r7\nevent: changed\ndata: {\"ids\":[\"rsv_1\",\"rsv_2\"],\"all\":false}\n\n"},
+		{[]*propertyv1.WatchedChange{{Topic: "reservations"}}, "id: r7\nevent: changed\ndata: {\"ids\":[],\"all\":true}\n\n"},
+		{[]*propertyv1.WatchedChange{{Topic: "reservations", Everything: true}}, "id: r7\nevent: changed\ndata: {\"ids\":[],\"all\":true}\n\n"},
+	} {
+		if got, err := changedEvent(&propertyv1.WatchResponse{Changes: c.changes, ResumeToken: "r7"}); err != nil || got != c.want {
+			t.Errorf("%v: %q, %v", c.changes, got, err)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 import { focusFirst } from "../../kit/ts/page";
+import { follow } from "./live";
 
 focusFirst();
+follow();
 
 // The owner of a new property gets the time zone of the device as a suggestion.
 for (const input of document.querySelectorAll<HTMLInputElement>("[data-zone]")) {
