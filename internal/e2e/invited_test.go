@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/fault/envelope"
+	"latchkey.dev/internal/sandbox"
 )
 
 // invite invites a person as an owner, and accepts the invitation.
@@ -54,7 +55,7 @@ func personID(t *testing.T, w *e2etest.World, p signedIn) string {
 
 // A removed person loses the property at once, and an open stream within five seconds. The other property of the person stays.
 func TestRemovedPersonLosesAccess(t *testing.T) {
-	w := e2etest.Open(t)
+	w := e2etest.Open(t, func(c *sandbox.Config) { c.Server.Partner.Allow = []string{"127.0.0.1"} })
 	other := w.OpenProperty()
 	ada := signUp(t, w, "ada@example.com")
 	bob := invite(t, w, ada, "bob@example.com", "frontDesk")
