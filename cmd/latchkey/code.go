@@ -141,12 +141,13 @@ func (c *codeCreate) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type codeReveal struct {
-	ID string `arg:"" name:"code" help:"The code's holder or id (cod_...)."`
+	ID     string `arg:"" name:"code" help:"The code's holder or id (cod_...)."`
+	Reason string `placeholder:"TEXT" help:"Why, for the audit log."`
 }
 
 func (c *codeReveal) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aCode, &c.ID, func(s *session) error {
-		answer, err := propertyv1.NewCodeServiceClient(s.conn).RevealCode(s, &propertyv1.RevealCodeRequest{Id: c.ID})
+		answer, err := propertyv1.NewCodeServiceClient(s.conn).RevealCode(s, &propertyv1.RevealCodeRequest{Id: c.ID, Reason: c.Reason})
 		return s.printAnswer(answer, err, func() {
 			s.printFacts("holder", answer.GetData().GetHolder(), "PIN", dash(answer.GetPin()))
 			for _, p := range answer.GetDoorPins() {

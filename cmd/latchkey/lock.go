@@ -152,7 +152,8 @@ func assign(ctx context.Context, r *remote, io *streams, lock, door string) erro
 }
 
 type lockUnlock struct {
-	ID string `arg:"" name:"lock" help:"The lock's name, address or id (lck_...)."`
+	ID     string `arg:"" name:"lock" help:"The lock's name, address or id (lck_...)."`
+	Reason string `placeholder:"TEXT" help:"Why, for the audit log."`
 }
 
 func (lockUnlock) Help() string {
@@ -190,7 +191,7 @@ var whyNot = map[string]string{
 
 func (c *lockUnlock) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aLock, &c.ID, func(s *session) error {
-		answer, err := propertyv1.NewLockServiceClient(s.conn).UnlockLock(s, &propertyv1.UnlockLockRequest{Id: c.ID})
+		answer, err := propertyv1.NewLockServiceClient(s.conn).UnlockLock(s, &propertyv1.UnlockLockRequest{Id: c.ID, Reason: c.Reason})
 		act := answer.GetData()
 		if err := s.printAnswer(answer, err, func() { s.printFacts("command", act.GetId(), "result", act.GetResult(), "reason", act.GetReason()) }); err != nil {
 			return err

@@ -192,7 +192,7 @@ func (s *site) backToReservation(x *exchange) error {
 // openResults are the results of a door that staff opened from afar, as the API names them.
 var openResults = []string{"opened", "refused", "expired", "unknown"}
 
-// openDoor opens a door of the stay now. The page never says more than the lock answered.
+// openDoor opens a door of the stay now.
 func (s *site) openDoor(x *exchange) error {
 	id := x.R.PathValue("id")
 	locks, err := x.openableLocks()
@@ -203,19 +203,9 @@ func (s *site) openDoor(x *exchange) error {
 	if lock == "" {
 		return x.problem(http.StatusNotFound, "staff.problem.unknown")
 	}
-	answer, err := s.api.Locks.UnlockLock(x.call(), &propertyv1.UnlockLockRequest{Id: lock})
-	result := answer.GetData().GetResult()
+	result, err := x.unlock(lock, "")
 	if err != nil {
-		switch f := s.Fault(err); {
-		case f.Reason == fault.BridgeOffline, f.Reason == fault.NodeUnreachable:
-			result = "offline"
-		case f.Kind == fault.Deadline, f.Kind == fault.Canceled:
-			result = "unknown"
-		default:
-			return err
-		}
-	} else if !slices.Contains(openResults, result) {
-		result = "unknown"
+		return err
 	}
 	return x.showReservation(http.StatusOK, id, "staff.open."+result)
 }

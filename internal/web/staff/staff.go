@@ -25,6 +25,9 @@ type API struct {
 	Mails        propertyv1.MailServiceClient
 	Locks        propertyv1.LockServiceClient
 	Events       propertyv1.EventServiceClient
+	Bridges      propertyv1.BridgeServiceClient
+	Spaces       propertyv1.SpaceServiceClient
+	Gates        propertyv1.GateServiceClient
 }
 
 // site is the handler of all pages.
@@ -96,6 +99,17 @@ func (s *site) routes() []Route {
 		{"GET /app/reservations/{id}/open", "openDoors", s.backToReservation},
 		{"POST /app/reservations/{id}/open", "openDoors", s.openDoor},
 
+		{"GET /app/locks", "readLocks", s.showLocks},
+		{"GET /app/locks/{id}", "readLocks", s.showLock},
+		{"POST /app/locks/{id}", "manageLocks", s.changeLock},
+		{"GET /app/locks/{id}/open", "openDoors", s.backToLock},
+		{"POST /app/locks/{id}/open", "openDoors", s.openLock},
+		{"GET /app/bridges", "readLocks", s.showBridges},
+		{"GET /app/bridges/new", "manageBridges", s.showNewBridge},
+		{"POST /app/bridges/new", "manageBridges", s.createBridge},
+		{"GET /app/bridges/{id}", "readLocks", s.showBridge},
+		{"POST /app/bridges/{id}", "manageBridges", s.changeBridge},
+
 		{"GET /app/account", Self, s.showAccount},
 		{"POST /app/account/sessions", Self, s.endSessions},
 		{"GET /app/account/password", Self, s.showPassword},
@@ -112,4 +126,5 @@ type area struct{ Name, URL, right string }
 var areas = []area{
 	{"today", "/app/today", "readReservations"},
 	{"reservations", "/app/reservations", "readReservations"},
+	{"locks", "/app/locks", "readLocks"},
 }

@@ -833,7 +833,9 @@ func (x *GetCodeResponse) GetPlaces() []*CodePlace {
 type RevealCodeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
-	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Why, for the audit log. May be empty.
+	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -871,6 +873,13 @@ func (*RevealCodeRequest) Descriptor() ([]byte, []int) {
 func (x *RevealCodeRequest) GetId() string {
 	if x != nil {
 		return x.Id
+	}
+	return ""
+}
+
+func (x *RevealCodeRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
 	}
 	return ""
 }
@@ -1255,9 +1264,10 @@ const file_latchkey_property_v1_code_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"z\n" +
 	"\x0fGetCodeResponse\x12.\n" +
 	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.property.v1.CodeR\x04data\x127\n" +
-	"\x06places\x18\x02 \x03(\v2\x1f.latchkey.property.v1.CodePlaceR\x06places\".\n" +
+	"\x06places\x18\x02 \x03(\v2\x1f.latchkey.property.v1.CodePlaceR\x06places\"P\n" +
 	"\x11RevealCodeRequest\x12\x19\n" +
-	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"\x9c\x01\n" +
+	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x12 \n" +
+	"\x06reason\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x06reason\"\x9c\x01\n" +
 	"\x12RevealCodeResponse\x12.\n" +
 	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.property.v1.CodeR\x04data\x12\x15\n" +
 	"\x03pin\x18\x02 \x01(\tB\x03\x80\x01\x01R\x03pin\x12?\n" +

@@ -1199,7 +1199,9 @@ func (x *AssignLockResponse) GetData() *Lock {
 type UnlockLockRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id of the lock.
-	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Why, for the audit log. May be empty.
+	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1237,6 +1239,13 @@ func (*UnlockLockRequest) Descriptor() ([]byte, []int) {
 func (x *UnlockLockRequest) GetId() string {
 	if x != nil {
 		return x.Id
+	}
+	return ""
+}
+
+func (x *UnlockLockRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
 	}
 	return ""
 }
@@ -1407,9 +1416,10 @@ const file_latchkey_property_v1_lock_proto_rawDesc = "" +
 	"\n" +
 	"\b_door_id\"D\n" +
 	"\x12AssignLockResponse\x12.\n" +
-	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.property.v1.LockR\x04data\".\n" +
+	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.property.v1.LockR\x04data\"P\n" +
 	"\x11UnlockLockRequest\x12\x19\n" +
-	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"C\n" +
+	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x12 \n" +
+	"\x06reason\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x06reason\"C\n" +
 	"\x12UnlockLockResponse\x12-\n" +
 	"\x04data\x18\x01 \x01(\v2\x19.latchkey.property.v1.ActR\x04data2\xa7\x06\n" +
 	"\vLockService\x12\x8f\x01\n" +

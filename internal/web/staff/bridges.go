@@ -1,0 +1,147 @@
+package staff
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/boombuler/barcode/qr"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
+)
+
+// bridgeRow is one bridge with what the page says about it.
+type bridgeRow struct {
+	*propertyv1.Bridge
+	Chip   chip
+	Remark remark
+}
+
+// newBridgeRow decides what a page says about a bridge.
+func newBridgeRow(b *propertyv1.Bridge) bridgeRow {
+	r := bridgeRow{Bridge: b}
+	switch b.GetState() {
+	case "online":
+		r.Chip, r.Remark = chip{"ok", "●", "staff.bridge.online"}, remark{Text: "staff.since", At: b.GetLinkSince()}
+	case "offline":
+		r.Chip, r.Remark = chip{"bad", "✕", "staff.bridge.offline"}, offlineRemark(b.GetOfflineReason(), b.GetLinkSince())
+	case "waiting":
+		r.Chip, r.Remark = chip{"info", "○", "staff.bridge.waiting"}, remark{Text: "staff.bridge.made", At: b.GetCreatedAt()}
+	case "revoked":
+		r.Chip = chip{"unknown", "◌", "staff.bridge.revoked"}
+	default:
+		r.Chip = chip{"unknown", "?", "staff.bridge.other"}
+	}
+	return r
+}
+
+type bridgesView struct {
+	Rows    []bridgeRow
+	Manages bool
+}
+
+func (s *site) showBridges(x *exchange) error {
+	found, err := s.api.Bridges.ListBridges(x.call(), &propertyv1.ListBridgesRequest{})
+	if err != nil {
+		return err
+	}
+	v := bridgesView{Manages: x.may("manageBridges")}
+	for _, b := range found.GetData().GetList() {
+		v.Rows = append(v.Rows, newBridgeRow(b))
+	}
+	p := x.newPage("staff.bridges.title")
+	p.Here, p.Back, p.Data = "locks", "/app/locks", v
+	return x.render(http.StatusOK, "bridges", p)
+}
+
+type bridgeView struct {
+	bridgeRow
+	URL     string
+	Manages bool
+}
+
+func (s *site) showBridge(x *exchange) error {
+	found, err := s.api.Bridges.ListBridges(x.call(), &propertyv1.ListBridgesRequest{})
+	if err != nil {
+		return err
+	}
+	list := found.GetData().GetList()
+	at := slices.IndexFunc(list, func(b *propertyv1.Bridge) bool { return b.GetId() == x.R.PathValue("id") })
+	if at < 0 {
+		return fault.New(fault.NotFound, fault.BridgeNotFound, "there is no such bridge")
+	}
+	p := x.newPage("staff.bridge.title", "name", list[at].GetName())
+	p.Here, p.Back, p.Data = "locks", "/app/bridges", bridgeView{newBridgeRow(list[at]), "/app/bridges/" + list[at].GetId(), x.may("manageBridges")}
+	return x.render(http.StatusOK, "bridge", p)
+}
+
+func bridgeInputs() []kit.Input {
+	return []kit.Input{{Name: "name", Label: "staff.bridge.name", Hint: "staff.bridge.name.hint", Autocomplete: "off"}}
+}
+
+func (x *exchange) newBridgePage(status int, f *fault.Fault) error {
+	p, inputs := x.newPage("staff.bridge.new"), bridgeInputs()
+	p.Here, p.Back = "locks", "/app/bridges"
+	if f != nil {
+		if inputs = x.posted(inputs); !p.Refuse(f, inputs) {
+			return f
+		}
+	}
+	return x.form(status, p, formView{Text: "staff.bridge.new.text", Inputs: inputs, Button: "staff.bridge.new.do"})
+}
+
+func (s *site) showNewBridge(x *exchange) error { return x.newBridgePage(http.StatusOK, nil) }
+
+func (s *site) createBridge(x *exchange) error {
+	made, err := s.api.Bridges.CreateBridge(x.call(), &propertyv1.CreateBridgeRequest{Name: x.Value("name")})
+	if err != nil {
+		if f := s.Fault(err); f.Kind == fault.Invalid {
+			return x.newBridgePage(http.StatusUnprocessableEntity, f)
+		}
+		return err
+	}
+	return x.joinPage(made.GetData(), made.GetJoinCode(), made.GetJoinCodeExpiresAt())
+}
+
+// joinView is a join code, which is shown once.
+type joinView struct {
+	URL, Code string
+	EndsAt    *timestamppb.Timestamp
+	QR        kit.QR
+	Server    string // the host name of this server
+	Local     bool   // the server runs on the person's machine
+}
+
+// joinPage shows a join code with the commands that enrol a bridge.
+func (x *exchange) joinPage(b *propertyv1.Bridge, code string, ends *timestamppb.Timestamp) error {
+	v := joinView{URL: "/app/bridges/" + b.GetId(), Code: code, EndsAt: ends, QR: kit.DrawQR(code, qr.M, qr.Auto)}
+	if address, err := url.Parse(x.Address("")); err == nil {
+		v.Server = address.Hostname()
+	}
+	v.Local = v.Server == "localhost" || v.Server == "127.0.0.1"
+	p := x.newPage("staff.join.title", "name", b.GetName())
+	p.Here, p.Back, p.Data, p.secret = "locks", "/app/bridges", v, true
+	return x.render(http.StatusOK, "join", p)
+}
+
+// changeBridge makes a join code for a bridge, or revokes it.
+func (s *site) changeBridge(x *exchange) error {
+	id := x.R.PathValue("id")
+	switch x.Value("do") {
+	case "join":
+		made, err := s.api.Bridges.CreateJoinCode(x.call(), &propertyv1.CreateJoinCodeRequest{Id: id})
+		if err != nil {
+			return err
+		}
+		return x.joinPage(made.GetData(), made.GetJoinCode(), made.GetJoinCodeExpiresAt())
+	case "revoke":
+		if _, err := s.api.Bridges.RevokeBridge(x.call(), &propertyv1.RevokeBridgeRequest{Id: id}); err != nil {
+			return err
+		}
+		return x.Redirect("/app/bridges?done=bridgeRevoked")
+	}
+	return x.Redirect("/app/bridges/" + id)
+}

@@ -1,0 +1,251 @@
+package staff
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+// remark is a message next to a chip about a moment. The zero remark is none.
+type remark struct {
+	Text  string
+	At    *timestamppb.Timestamp
+	Since bool // the moment follows the text
+}
+
+// offlineReasons are those that have a text for staff.
+var offlineReasons = []string{
+	"lockOffline", "brokerUnreachable", "gatewayOffline", "noBridge", "bridgeRevoked", "neverConnected", "disconnected", "noHeartbeat", "shuttingDown", "nodeLost", "enrolled",
+}
+
+// offlineRemark says why a lock or bridge is offline, and since when.
+func offlineRemark(reason string, since *timestamppb.Timestamp) remark {
+	if !slices.Contains(offlineReasons, reason) {
+		return remark{"staff.offline.other", since, true}
+	}
+	return remark{"staff.offline." + reason, since, true}
+}
+
+// boltMaxAge is how old the report of a bolt may be. A page never repeats an older one as what is true now.
+const boltMaxAge = time.Hour
+
+// boltChip says what is known about the bolt of a lock now.
+func boltChip(s *propertyv1.LockStatus, now time.Time) (chip, remark) {
+	bolt, at := s.GetBolt(), s.GetLastSeenAt()
+	known := slices.Contains([]string{"locked", "unlocked", "notFullyLocked", "jammed"}, bolt)
+	switch {
+	case at == nil:
+		return chip{"unknown", "?", "staff.bolt.unknown"}, remark{Text: "staff.bolt.never"}
+	case !known:
+		return chip{"unknown", "?", "staff.bolt.unknown"}, remark{Text: "staff.bolt.silent", At: at}
+	case !s.GetOnline() || now.Sub(at.AsTime()) > boltMaxAge:
+		return chip{"unknown", "?", "staff.bolt.unknown"}, remark{Text: "staff.bolt.was." + bolt, At: at}
+	}
+	tone, mark := "warn", "◐"
+	switch bolt {
+	case "locked":
+		tone, mark = "ok", "●"
+	case "jammed":
+		tone, mark = "bad", "✕"
+	}
+	return chip{tone, mark, "staff.bolt." + bolt}, remark{Text: "staff.ago", At: at}
+}
+
+// batteryChip says what is known about the battery of a lock.
+func batteryChip(s *propertyv1.LockStatus) chip {
+	switch {
+	case s.BatteryPercent == nil && s.GetBatteryLow():
+		return chip{"bad", "✕", "staff.battery.low"}
+	case s.BatteryPercent == nil:
+		return chip{"unknown", "?", "staff.battery.unknown"}
+	case s.GetBatteryLow():
+		return chip{"bad", "✕", "staff.battery.percent"}
+	}
+	return chip{"ok", "●", "staff.battery.percent"}
+}
+
+// weakSignal is the signal, in dBm, below which a radio link loses messages.
+const weakSignal = -85
+
+// linkChip says whether the lock can be reached, and why not.
+func linkChip(s *propertyv1.LockStatus) (chip, remark) {
+	switch {
+	case !s.GetOnline():
+		return chip{"bad", "✕", "staff.link.offline"}, offlineRemark(s.GetOfflineReason(), s.GetOfflineSince())
+	case s.GetOfflineSince() != nil:
+		return chip{"warn", "◐", "staff.link.unstable"}, remark{Text: "staff.since", At: s.GetOfflineSince()}
+	case s.Rssi != nil && s.GetRssi() < weakSignal:
+		return chip{"warn", "◐", "staff.link.weak"}, remark{}
+	}
+	return chip{"ok", "●", "staff.link.good"}, remark{}
+}
+
+// lockFindings are what is wrong with a lock, as the messages that say what to do. The worst is first.
+func lockFindings(l *propertyv1.Lock) (kinds []string) {
+	s := l.GetStatus()
+	add := func(wrong bool, kind string) {
+		if wrong {
+			kinds = append(kinds, kind)
+		}
+	}
+	if !s.GetOnline() {
+		kind := "fix.bridgeOffline"
+		if slices.Contains([]string{"lockOffline", "brokerUnreachable", "gatewayOffline", "noBridge", "bridgeRevoked"}, s.GetOfflineReason()) {
+			kind = "fix." + s.GetOfflineReason()
+		}
+		add(true, kind)
+	}
+	add(s.GetBolt() == "jammed", "fix.lockJammed")
+	add(s.GetBatteryLow(), "fix.batteryLow")
+	add(s.GetClockUntrusted(), "fix.clockUntrusted")
+	add(s.GetSlotsFree() == 0 && l.GetAbilities().GetSlotsTotal() > 0, "fix.slotsFull")
+	add(l.GetAbilities().GetGuessable(), "fix.guessable")
+	add(l.DoorId == nil, "staff.lock.noDoor.fix")
+	return kinds
+}
+
+// lockRow is one lock with what the page says about it.
+type lockRow struct {
+	*propertyv1.Lock
+	Bolt, Battery, Link     chip
+	BoltRemark, LinkRemark  remark
+	Findings                []string
+	Offline, Low, Placeless bool
+}
+
+func newLockRow(l *propertyv1.Lock, now time.Time) lockRow {
+	r := lockRow{Lock: l, Battery: batteryChip(l.GetStatus()), Findings: lockFindings(l)}
+	r.Bolt, r.BoltRemark = boltChip(l.GetStatus(), now)
+	r.Link, r.LinkRemark = linkChip(l.GetStatus())
+	r.Offline, r.Low, r.Placeless = !l.GetStatus().GetOnline(), l.GetStatus().GetBatteryLow(), l.DoorId == nil
+	return r
+}
+
+// badness orders locks: those that need staff first.
+func (r lockRow) badness() int {
+	switch {
+	case r.Offline || r.GetStatus().GetBolt() == "jammed":
+		return 0
+	case r.Low:
+		return 1
+	case r.Placeless:
+		return 2
+	}
+	return 3
+}
+
+// has reports whether the lock belongs to a filter and contains a text.
+func (r lockRow) has(filter, text string) bool {
+	switch filter {
+	case "offline":
+		if !r.Offline {
+			return false
+		}
+	case "low":
+		if !r.Low {
+			return false
+		}
+	case "noDoor":
+		if !r.Placeless {
+			return false
+		}
+	}
+	text = strings.ToLower(text)
+	return strings.Contains(strings.ToLower(r.GetName()+"\n"+r.GetDoorName()), text)
+}
+
+// tab is one of the lists of a page, with how many entries it has. Its name is a message.
+type tab struct {
+	Name, URL string
+	Count     int
+	Here      bool
+}
+
+// finder is the search form of a list.
+type finder struct{ URL, Label, Query, Filter string }
+
+type locksView struct {
+	Tabs   []tab
+	Find   finder
+	Rows   []lockRow
+	All    int
+	Next   string
+	Access bool // the person may see bridges and change them
+}
+
+// allLocks returns all locks of the property.
+func (x *exchange) allLocks() (all []*propertyv1.Lock, err error) {
+	for token := ""; ; {
+		found, err := x.site.api.Locks.ListLocks(x.call(), &propertyv1.ListLocksRequest{PageSize: 200, PageToken: token})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found.GetData().GetList()...)
+		if token = found.GetData().GetNextPageToken(); token == "" {
+			return all, nil
+		}
+	}
+}
+
+// rowsPerPage is how many rows a page shows of a list that it filters itself.
+const rowsPerPage = 100
+
+func (s *site) showLocks(x *exchange) error {
+	q := x.R.URL.Query()
+	filter, text := q.Get("show"), q.Get("q")
+	all, err := x.allLocks()
+	if err != nil {
+		return err
+	}
+	v := locksView{All: len(all), Find: finder{"/app/locks", "staff.locks.search", text, filter}, Access: x.may("manageBridges")}
+	tabs := []tab{{Name: ""}, {Name: "offline"}, {Name: "low"}, {Name: "noDoor"}}
+	for _, l := range all {
+		row := newLockRow(l, s.Now())
+		for i := range tabs {
+			if row.has(tabs[i].Name, "") {
+				tabs[i].Count++
+			}
+		}
+		if row.has(filter, text) {
+			v.Rows = append(v.Rows, row)
+		}
+	}
+	for _, t := range tabs {
+		t.Here, t.URL = t.Name == filter, listURL("/app/locks", "show", t.Name)
+		t.Name = "staff.locks.tab." + cmp.Or(t.Name, "all")
+		v.Tabs = append(v.Tabs, t)
+	}
+	slices.SortStableFunc(v.Rows, func(a, b lockRow) int {
+		return cmp.Or(cmp.Compare(a.badness(), b.badness()), strings.Compare(cmp.Or(a.GetDoorName(), a.GetName()), cmp.Or(b.GetDoorName(), b.GetName())))
+	})
+	at, _ := strconv.Atoi(q.Get("page"))
+	at = min(max(at, 0), len(v.Rows))
+	if v.Rows = v.Rows[at:]; len(v.Rows) > rowsPerPage {
+		v.Rows, v.Next = v.Rows[:rowsPerPage], listURL("/app/locks", "show", filter, "q", text, "page", strconv.Itoa(at+rowsPerPage))
+	}
+	p := x.newPage("staff.locks.title")
+	p.Here, p.Data = "locks", v
+	return x.render(http.StatusOK, "locks", p)
+}
+
+// listURL returns the address of a list with the values of its query that are not empty.
+func listURL(path string, kv ...string) string {
+	q := url.Values{}
+	for i := 0; i+1 < len(kv); i += 2 {
+		if kv[i+1] != "" {
+			q.Set(kv[i], kv[i+1])
+		}
+	}
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
+}
