@@ -348,6 +348,8 @@ func number(v any) int {
 	switch n := v.(type) {
 	case int:
 		return n
+	case int32:
+		return int(n)
 	case int64:
 		return int(n)
 	case float64:

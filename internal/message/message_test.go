@@ -169,3 +169,12 @@ func TestSame(t *testing.T) {
 		t.Error("other parameters are the same")
 	}
 }
+
+// A number of any kind that callers use has its plural form.
+func TestPluralOfEachNumber(t *testing.T) {
+	for _, n := range []any{3, int32(3), int64(3), 3.0} {
+		if got := (Reader{Language: English}).Text(Message{Kind: "duration.minutes", Params: Params{"count": n}}); got != "3 minutes" {
+			t.Errorf("%T: %q", n, got)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package web_test
+
+import (
+	"strings"
+	"testing"
+
+	"latchkey.dev/internal/test/browser"
+)
+
+// An owner looks for a lock, sees what is known about it, puts it on no door and names it, opens it with a reason, and connects a bridge.
+func TestStaffSeesLocks(t *testing.T) {
+	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}, {size: browser.Phone, dark: true}}, browser.Narrow, browser.Desktop) {
+		t.Run(m.String(), func(t *testing.T) {
+			w := open(t)
+			p := browser.Open(t, m.options()...)
+			p.Tolerate("status of 422")
+			w.signUp(p)
+			if m.language != "" {
+				p.SetCookie(w.Base, "lk-lang", m.language)
+			}
+			show := func(name string) {
+				p.Wait("main[data-ready] h1")
+				p.Axe()
+				p.Fits()
+				p.Screenshot(name)
+			}
+			p.Visit(w.Base + "/app/locks")
+			p.KeyboardWalk()
+			if m.language == "" {
+				p.WaitText("30 slots free")
+			}
+			show("locks")
+			p.Visit(w.Base + "/app/locks?q=nothing-has-this-name")
+			p.Wait(".empty")
+			show("locks-none")
+			p.Visit(w.Base + "/app/locks")
+			p.Script(`document.querySelector("tbody th a").click()`)
+			p.Wait("dl.facts")
+			p.KeyboardWalk()
+			show("lock")
+			if m.language == "" {
+				p.Click("Open now")
+				p.WaitText("Say why you open the door")
+				show("lock-why")
+				p.Fill("Reason", "The guest forgot the code")
+				p.Click("Open now")
+				p.WaitText("Opened: the lock confirmed it.")
+				p.Fill("Name", "Lock of the cellar")
+				p.Click("Save the name")
+				p.WaitText("The lock has its new name.")
+				p.Choose("Door", "Not on a door")
+				p.Click("Put on this door")
+				p.WaitText("The door is changed")
+				p.WaitText("The lock is on no door")
+			}
+			p.Visit(w.Base + "/app/bridges")
+			show("bridges")
+			p.Visit(w.Base + "/app/bridges/new")
+			show("bridge-new")
+			if m.language != "" {
+				return
+			}
+			p.Click("Make a join code")
+			p.Wait(".is-wrong")
+			p.Axe()
+			p.Fill("Name", "Back office")
+			p.Next("Make a join code", "Join code of Back office")
+			show("join")
+			if code := p.QR(); !strings.HasPrefix(code, "lkj_") || !strings.Contains(p.Text(), code) {
+				t.Error("the QR code is not the join code of the page")
+			}
+			p.Next("Has it connected?", "Bridge Back office")
+			p.WaitText("has not joined yet")
+			p.KeyboardWalk()
+			show("bridge")
+			p.Click("Revoke this bridge")
+			p.Next("Revoke it", "Bridges")
+			p.WaitText("The bridge is revoked.")
+			show("bridges-revoked")
+		})
+	}
+}
