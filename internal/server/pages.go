@@ -31,7 +31,7 @@ func (s *Server) webHandler(p *parts) (http.Handler, error) {
 		Sessions: propertyv1.NewSessionServiceClient(p.local), Properties: propertyv1.NewPropertyServiceClient(p.local), Days: propertyv1.NewDayServiceClient(p.local),
 		Reservations: propertyv1.NewReservationServiceClient(p.local), CheckIns: propertyv1.NewCheckInServiceClient(p.local),
 		Messages: propertyv1.NewMessageServiceClient(p.local), Mails: propertyv1.NewMailServiceClient(p.local), Locks: propertyv1.NewLockServiceClient(p.local),
-		Events: propertyv1.NewEventServiceClient(p.local),
+		Events:  propertyv1.NewEventServiceClient(p.local),
 		Bridges: propertyv1.NewBridgeServiceClient(p.local), Spaces: propertyv1.NewSpaceServiceClient(p.local), Gates: propertyv1.NewGateServiceClient(p.local),
 	})
 }
