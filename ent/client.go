@@ -43,9 +43,11 @@ import (
 	"latchkey.dev/ent/keystatus"
 	"latchkey.dev/ent/kiosk"
 	"latchkey.dev/ent/lock"
+	"latchkey.dev/ent/locksample"
 	"latchkey.dev/ent/mail"
 	"latchkey.dev/ent/mailsettings"
 	"latchkey.dev/ent/mapping"
+	"latchkey.dev/ent/mappingchange"
 	"latchkey.dev/ent/membership"
 	"latchkey.dev/ent/message"
 	"latchkey.dev/ent/node"
@@ -141,12 +143,16 @@ type Client struct {
 	Kiosk *KioskClient
 	// Lock is the client for interacting with the Lock builders.
 	Lock *LockClient
+	// LockSample is the client for interacting with the LockSample builders.
+	LockSample *LockSampleClient
 	// Mail is the client for interacting with the Mail builders.
 	Mail *MailClient
 	// MailSettings is the client for interacting with the MailSettings builders.
 	MailSettings *MailSettingsClient
 	// Mapping is the client for interacting with the Mapping builders.
 	Mapping *MappingClient
+	// MappingChange is the client for interacting with the MappingChange builders.
+	MappingChange *MappingChangeClient
 	// Membership is the client for interacting with the Membership builders.
 	Membership *MembershipClient
 	// Message is the client for interacting with the Message builders.
@@ -240,9 +246,11 @@ func (c *Client) init() {
 	c.KeyStatus = NewKeyStatusClient(c.config)
 	c.Kiosk = NewKioskClient(c.config)
 	c.Lock = NewLockClient(c.config)
+	c.LockSample = NewLockSampleClient(c.config)
 	c.Mail = NewMailClient(c.config)
 	c.MailSettings = NewMailSettingsClient(c.config)
 	c.Mapping = NewMappingClient(c.config)
+	c.MappingChange = NewMappingChangeClient(c.config)
 	c.Membership = NewMembershipClient(c.config)
 	c.Message = NewMessageClient(c.config)
 	c.Node = NewNodeClient(c.config)
@@ -392,9 +400,11 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		KeyStatus:         NewKeyStatusClient(cfg),
 		Kiosk:             NewKioskClient(cfg),
 		Lock:              NewLockClient(cfg),
+		LockSample:        NewLockSampleClient(cfg),
 		Mail:              NewMailClient(cfg),
 		MailSettings:      NewMailSettingsClient(cfg),
 		Mapping:           NewMappingClient(cfg),
+		MappingChange:     NewMappingChangeClient(cfg),
 		Membership:        NewMembershipClient(cfg),
 		Message:           NewMessageClient(cfg),
 		Node:              NewNodeClient(cfg),
@@ -471,9 +481,11 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		KeyStatus:         NewKeyStatusClient(cfg),
 		Kiosk:             NewKioskClient(cfg),
 		Lock:              NewLockClient(cfg),
+		LockSample:        NewLockSampleClient(cfg),
 		Mail:              NewMailClient(cfg),
 		MailSettings:      NewMailSettingsClient(cfg),
 		Mapping:           NewMappingClient(cfg),
+		MappingChange:     NewMappingChangeClient(cfg),
 		Membership:        NewMembershipClient(cfg),
 		Message:           NewMessageClient(cfg),
 		Node:              NewNodeClient(cfg),
@@ -533,12 +545,13 @@ func (c *Client) Use(hooks ...Hook) {
 		c.CheckInSettings, c.Code, c.Conflict, c.Disclosure, c.DoorRule, c.Endpoint,
 		c.Erasure, c.Event, c.Gate, c.Grant, c.Guesses, c.Guest, c.GuestLink,
 		c.GuestProfile, c.GuestSession, c.Idempotency, c.Integration, c.Invitation,
-		c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus, c.Kiosk, c.Lock, c.Mail,
-		c.MailSettings, c.Mapping, c.Membership, c.Message, c.Node, c.Notice,
-		c.PartnerSpace, c.Person, c.PersonInvitation, c.PersonSession, c.Phone,
-		c.PhoneLink, c.Pin, c.Property, c.PropertyKey, c.RecoveryCode, c.RegisterEntry,
-		c.Reservation, c.ReservationChange, c.ReservationName, c.Secret,
-		c.SignInAttempts, c.Slot, c.Space, c.Stay, c.Token, c.Tombstone, c.Webhook,
+		c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus, c.Kiosk, c.Lock, c.LockSample,
+		c.Mail, c.MailSettings, c.Mapping, c.MappingChange, c.Membership, c.Message,
+		c.Node, c.Notice, c.PartnerSpace, c.Person, c.PersonInvitation,
+		c.PersonSession, c.Phone, c.PhoneLink, c.Pin, c.Property, c.PropertyKey,
+		c.RecoveryCode, c.RegisterEntry, c.Reservation, c.ReservationChange,
+		c.ReservationName, c.Secret, c.SignInAttempts, c.Slot, c.Space, c.Stay,
+		c.Token, c.Tombstone, c.Webhook,
 	} {
 		n.Use(hooks...)
 	}
@@ -552,12 +565,13 @@ func (c *Client) Intercept(interceptors ...Interceptor) {
 		c.CheckInSettings, c.Code, c.Conflict, c.Disclosure, c.DoorRule, c.Endpoint,
 		c.Erasure, c.Event, c.Gate, c.Grant, c.Guesses, c.Guest, c.GuestLink,
 		c.GuestProfile, c.GuestSession, c.Idempotency, c.Integration, c.Invitation,
-		c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus, c.Kiosk, c.Lock, c.Mail,
-		c.MailSettings, c.Mapping, c.Membership, c.Message, c.Node, c.Notice,
-		c.PartnerSpace, c.Person, c.PersonInvitation, c.PersonSession, c.Phone,
-		c.PhoneLink, c.Pin, c.Property, c.PropertyKey, c.RecoveryCode, c.RegisterEntry,
-		c.Reservation, c.ReservationChange, c.ReservationName, c.Secret,
-		c.SignInAttempts, c.Slot, c.Space, c.Stay, c.Token, c.Tombstone, c.Webhook,
+		c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus, c.Kiosk, c.Lock, c.LockSample,
+		c.Mail, c.MailSettings, c.Mapping, c.MappingChange, c.Membership, c.Message,
+		c.Node, c.Notice, c.PartnerSpace, c.Person, c.PersonInvitation,
+		c.PersonSession, c.Phone, c.PhoneLink, c.Pin, c.Property, c.PropertyKey,
+		c.RecoveryCode, c.RegisterEntry, c.Reservation, c.ReservationChange,
+		c.ReservationName, c.Secret, c.SignInAttempts, c.Slot, c.Space, c.Stay,
+		c.Token, c.Tombstone, c.Webhook,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -628,12 +642,16 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Kiosk.mutate(ctx, m)
 	case *LockMutation:
 		return c.Lock.mutate(ctx, m)
+	case *LockSampleMutation:
+		return c.LockSample.mutate(ctx, m)
 	case *MailMutation:
 		return c.Mail.mutate(ctx, m)
 	case *MailSettingsMutation:
 		return c.MailSettings.mutate(ctx, m)
 	case *MappingMutation:
 		return c.Mapping.mutate(ctx, m)
+	case *MappingChangeMutation:
+		return c.MappingChange.mutate(ctx, m)
 	case *MembershipMutation:
 		return c.Membership.mutate(ctx, m)
 	case *MessageMutation:
@@ -4814,6 +4832,139 @@ func (c *LockClient) mutate(ctx context.Context, m *LockMutation) (Value, error)
 	}
 }
 
+// LockSampleClient is a client for the LockSample schema.
+type LockSampleClient struct {
+	config
+}
+
+// NewLockSampleClient returns a client for the LockSample from the given config.
+func NewLockSampleClient(c config) *LockSampleClient {
+	return &LockSampleClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `locksample.Hooks(f(g(h())))`.
+func (c *LockSampleClient) Use(hooks ...Hook) {
+	c.hooks.LockSample = append(c.hooks.LockSample, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `locksample.Intercept(f(g(h())))`.
+func (c *LockSampleClient) Intercept(interceptors ...Interceptor) {
+	c.inters.LockSample = append(c.inters.LockSample, interceptors...)
+}
+
+// Create returns a builder for creating a LockSample entity.
+func (c *LockSampleClient) Create() *LockSampleCreate {
+	mutation := newLockSampleMutation(c.config, OpCreate)
+	return &LockSampleCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of LockSample entities.
+func (c *LockSampleClient) CreateBulk(builders ...*LockSampleCreate) *LockSampleCreateBulk {
+	return &LockSampleCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *LockSampleClient) MapCreateBulk(slice any, setFunc func(*LockSampleCreate, int)) *LockSampleCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &LockSampleCreateBulk{err: fmt.Errorf("calling to LockSampleClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*LockSampleCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &LockSampleCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for LockSample.
+func (c *LockSampleClient) Update() *LockSampleUpdate {
+	mutation := newLockSampleMutation(c.config, OpUpdate)
+	return &LockSampleUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *LockSampleClient) UpdateOne(_m *LockSample) *LockSampleUpdateOne {
+	mutation := newLockSampleMutation(c.config, OpUpdateOne, withLockSample(_m))
+	return &LockSampleUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *LockSampleClient) UpdateOneID(id int64) *LockSampleUpdateOne {
+	mutation := newLockSampleMutation(c.config, OpUpdateOne, withLockSampleID(id))
+	return &LockSampleUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for LockSample.
+func (c *LockSampleClient) Delete() *LockSampleDelete {
+	mutation := newLockSampleMutation(c.config, OpDelete)
+	return &LockSampleDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *LockSampleClient) DeleteOne(_m *LockSample) *LockSampleDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *LockSampleClient) DeleteOneID(id int64) *LockSampleDeleteOne {
+	builder := c.Delete().Where(locksample.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &LockSampleDeleteOne{builder}
+}
+
+// Query returns a query builder for LockSample.
+func (c *LockSampleClient) Query() *LockSampleQuery {
+	return &LockSampleQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeLockSample},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a LockSample entity by its id.
+func (c *LockSampleClient) Get(ctx context.Context, id int64) (*LockSample, error) {
+	return c.Query().Where(locksample.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *LockSampleClient) GetX(ctx context.Context, id int64) *LockSample {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *LockSampleClient) Hooks() []Hook {
+	return c.hooks.LockSample
+}
+
+// Interceptors returns the client interceptors.
+func (c *LockSampleClient) Interceptors() []Interceptor {
+	return c.inters.LockSample
+}
+
+func (c *LockSampleClient) mutate(ctx context.Context, m *LockSampleMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&LockSampleCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&LockSampleUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&LockSampleUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&LockSampleDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown LockSample mutation op: %q", m.Op())
+	}
+}
+
 // MailClient is a client for the Mail schema.
 type MailClient struct {
 	config
@@ -5210,6 +5361,139 @@ func (c *MappingClient) mutate(ctx context.Context, m *MappingMutation) (Value, 
 		return (&MappingDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Mapping mutation op: %q", m.Op())
+	}
+}
+
+// MappingChangeClient is a client for the MappingChange schema.
+type MappingChangeClient struct {
+	config
+}
+
+// NewMappingChangeClient returns a client for the MappingChange from the given config.
+func NewMappingChangeClient(c config) *MappingChangeClient {
+	return &MappingChangeClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `mappingchange.Hooks(f(g(h())))`.
+func (c *MappingChangeClient) Use(hooks ...Hook) {
+	c.hooks.MappingChange = append(c.hooks.MappingChange, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `mappingchange.Intercept(f(g(h())))`.
+func (c *MappingChangeClient) Intercept(interceptors ...Interceptor) {
+	c.inters.MappingChange = append(c.inters.MappingChange, interceptors...)
+}
+
+// Create returns a builder for creating a MappingChange entity.
+func (c *MappingChangeClient) Create() *MappingChangeCreate {
+	mutation := newMappingChangeMutation(c.config, OpCreate)
+	return &MappingChangeCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of MappingChange entities.
+func (c *MappingChangeClient) CreateBulk(builders ...*MappingChangeCreate) *MappingChangeCreateBulk {
+	return &MappingChangeCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *MappingChangeClient) MapCreateBulk(slice any, setFunc func(*MappingChangeCreate, int)) *MappingChangeCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &MappingChangeCreateBulk{err: fmt.Errorf("calling to MappingChangeClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*MappingChangeCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &MappingChangeCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for MappingChange.
+func (c *MappingChangeClient) Update() *MappingChangeUpdate {
+	mutation := newMappingChangeMutation(c.config, OpUpdate)
+	return &MappingChangeUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *MappingChangeClient) UpdateOne(_m *MappingChange) *MappingChangeUpdateOne {
+	mutation := newMappingChangeMutation(c.config, OpUpdateOne, withMappingChange(_m))
+	return &MappingChangeUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *MappingChangeClient) UpdateOneID(id string) *MappingChangeUpdateOne {
+	mutation := newMappingChangeMutation(c.config, OpUpdateOne, withMappingChangeID(id))
+	return &MappingChangeUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for MappingChange.
+func (c *MappingChangeClient) Delete() *MappingChangeDelete {
+	mutation := newMappingChangeMutation(c.config, OpDelete)
+	return &MappingChangeDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *MappingChangeClient) DeleteOne(_m *MappingChange) *MappingChangeDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *MappingChangeClient) DeleteOneID(id string) *MappingChangeDeleteOne {
+	builder := c.Delete().Where(mappingchange.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &MappingChangeDeleteOne{builder}
+}
+
+// Query returns a query builder for MappingChange.
+func (c *MappingChangeClient) Query() *MappingChangeQuery {
+	return &MappingChangeQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeMappingChange},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a MappingChange entity by its id.
+func (c *MappingChangeClient) Get(ctx context.Context, id string) (*MappingChange, error) {
+	return c.Query().Where(mappingchange.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *MappingChangeClient) GetX(ctx context.Context, id string) *MappingChange {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *MappingChangeClient) Hooks() []Hook {
+	return c.hooks.MappingChange
+}
+
+// Interceptors returns the client interceptors.
+func (c *MappingChangeClient) Interceptors() []Interceptor {
+	return c.inters.MappingChange
+}
+
+func (c *MappingChangeClient) mutate(ctx context.Context, m *MappingChangeMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&MappingChangeCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&MappingChangeUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&MappingChangeUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&MappingChangeDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown MappingChange mutation op: %q", m.Op())
 	}
 }
 
@@ -8678,22 +8962,22 @@ type (
 		Code, Conflict, Disclosure, DoorRule, Endpoint, Erasure, Event, Gate, Grant,
 		Guesses, Guest, GuestLink, GuestProfile, GuestSession, Idempotency,
 		Integration, Invitation, Issuer, IssuerKey, KeySet, KeyStatus, Kiosk, Lock,
-		Mail, MailSettings, Mapping, Membership, Message, Node, Notice, PartnerSpace,
-		Person, PersonInvitation, PersonSession, Phone, PhoneLink, Pin, Property,
-		PropertyKey, RecoveryCode, RegisterEntry, Reservation, ReservationChange,
-		ReservationName, Secret, SignInAttempts, Slot, Space, Stay, Token, Tombstone,
-		Webhook []ent.Hook
+		LockSample, Mail, MailSettings, Mapping, MappingChange, Membership, Message,
+		Node, Notice, PartnerSpace, Person, PersonInvitation, PersonSession, Phone,
+		PhoneLink, Pin, Property, PropertyKey, RecoveryCode, RegisterEntry,
+		Reservation, ReservationChange, ReservationName, Secret, SignInAttempts, Slot,
+		Space, Stay, Token, Tombstone, Webhook []ent.Hook
 	}
 	inters struct {
 		Act, App, Arrival, Attempts, AuditEntry, AuditHead, Bridge, CheckInSettings,
 		Code, Conflict, Disclosure, DoorRule, Endpoint, Erasure, Event, Gate, Grant,
 		Guesses, Guest, GuestLink, GuestProfile, GuestSession, Idempotency,
 		Integration, Invitation, Issuer, IssuerKey, KeySet, KeyStatus, Kiosk, Lock,
-		Mail, MailSettings, Mapping, Membership, Message, Node, Notice, PartnerSpace,
-		Person, PersonInvitation, PersonSession, Phone, PhoneLink, Pin, Property,
-		PropertyKey, RecoveryCode, RegisterEntry, Reservation, ReservationChange,
-		ReservationName, Secret, SignInAttempts, Slot, Space, Stay, Token, Tombstone,
-		Webhook []ent.Interceptor
+		LockSample, Mail, MailSettings, Mapping, MappingChange, Membership, Message,
+		Node, Notice, PartnerSpace, Person, PersonInvitation, PersonSession, Phone,
+		PhoneLink, Pin, Property, PropertyKey, RecoveryCode, RegisterEntry,
+		Reservation, ReservationChange, ReservationName, Secret, SignInAttempts, Slot,
+		Space, Stay, Token, Tombstone, Webhook []ent.Interceptor
 	}
 )
 

@@ -43,9 +43,11 @@ import (
 	"latchkey.dev/ent/keystatus"
 	"latchkey.dev/ent/kiosk"
 	"latchkey.dev/ent/lock"
+	"latchkey.dev/ent/locksample"
 	"latchkey.dev/ent/mail"
 	"latchkey.dev/ent/mailsettings"
 	"latchkey.dev/ent/mapping"
+	"latchkey.dev/ent/mappingchange"
 	"latchkey.dev/ent/membership"
 	"latchkey.dev/ent/message"
 	"latchkey.dev/ent/node"
@@ -163,9 +165,11 @@ func checkColumn(t, c string) error {
 			keystatus.Table:         keystatus.ValidColumn,
 			kiosk.Table:             kiosk.ValidColumn,
 			lock.Table:              lock.ValidColumn,
+			locksample.Table:        locksample.ValidColumn,
 			mail.Table:              mail.ValidColumn,
 			mailsettings.Table:      mailsettings.ValidColumn,
 			mapping.Table:           mapping.ValidColumn,
+			mappingchange.Table:     mappingchange.ValidColumn,
 			membership.Table:        membership.ValidColumn,
 			message.Table:           message.ValidColumn,
 			node.Table:              node.ValidColumn,

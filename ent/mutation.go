@@ -42,9 +42,11 @@ import (
 	"latchkey.dev/ent/keystatus"
 	"latchkey.dev/ent/kiosk"
 	"latchkey.dev/ent/lock"
+	"latchkey.dev/ent/locksample"
 	"latchkey.dev/ent/mail"
 	"latchkey.dev/ent/mailsettings"
 	"latchkey.dev/ent/mapping"
+	"latchkey.dev/ent/mappingchange"
 	"latchkey.dev/ent/membership"
 	"latchkey.dev/ent/message"
 	"latchkey.dev/ent/node"
@@ -116,9 +118,11 @@ const (
 	TypeKeyStatus         = "KeyStatus"
 	TypeKiosk             = "Kiosk"
 	TypeLock              = "Lock"
+	TypeLockSample        = "LockSample"
 	TypeMail              = "Mail"
 	TypeMailSettings      = "MailSettings"
 	TypeMapping           = "Mapping"
+	TypeMappingChange     = "MappingChange"
 	TypeMembership        = "Membership"
 	TypeMessage           = "Message"
 	TypeNode              = "Node"
@@ -29871,6 +29875,590 @@ func (m *LockMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Lock edge %s", name)
 }
 
+// LockSampleMutation represents an operation that mutates the LockSample nodes in the graph.
+type LockSampleMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *int64
+	property_id   *string
+	lock_id       *string
+	kind          *string
+	value         *int64
+	addvalue      *int64
+	at            *time.Time
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*LockSample, error)
+	predicates    []predicate.LockSample
+}
+
+var _ ent.Mutation = (*LockSampleMutation)(nil)
+
+// locksampleOption allows management of the mutation configuration using functional options.
+type locksampleOption func(*LockSampleMutation)
+
+// newLockSampleMutation creates new mutation for the LockSample entity.
+func newLockSampleMutation(c config, op Op, opts ...locksampleOption) *LockSampleMutation {
+	m := &LockSampleMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeLockSample,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withLockSampleID sets the ID field of the mutation.
+func withLockSampleID(id int64) locksampleOption {
+	return func(m *LockSampleMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *LockSample
+		)
+		m.oldValue = func(ctx context.Context) (*LockSample, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().LockSample.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withLockSample sets the old LockSample of the mutation.
+func withLockSample(node *LockSample) locksampleOption {
+	return func(m *LockSampleMutation) {
+		m.oldValue = func(context.Context) (*LockSample, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m LockSampleMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m LockSampleMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of LockSample entities.
+func (m *LockSampleMutation) SetID(id int64) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *LockSampleMutation) ID() (id int64, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *LockSampleMutation) IDs(ctx context.Context) ([]int64, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []int64{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().LockSample.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *LockSampleMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *LockSampleMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the LockSample entity.
+// If the LockSample object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *LockSampleMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *LockSampleMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetLockID sets the "lock_id" field.
+func (m *LockSampleMutation) SetLockID(s string) {
+	m.lock_id = &s
+}
+
+// LockID returns the value of the "lock_id" field in the mutation.
+func (m *LockSampleMutation) LockID() (r string, exists bool) {
+	v := m.lock_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLockID returns the old "lock_id" field's value of the LockSample entity.
+// If the LockSample object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *LockSampleMutation) OldLockID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLockID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLockID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLockID: %w", err)
+	}
+	return oldValue.LockID, nil
+}
+
+// ResetLockID resets all changes to the "lock_id" field.
+func (m *LockSampleMutation) ResetLockID() {
+	m.lock_id = nil
+}
+
+// SetKind sets the "kind" field.
+func (m *LockSampleMutation) SetKind(s string) {
+	m.kind = &s
+}
+
+// Kind returns the value of the "kind" field in the mutation.
+func (m *LockSampleMutation) Kind() (r string, exists bool) {
+	v := m.kind
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKind returns the old "kind" field's value of the LockSample entity.
+// If the LockSample object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *LockSampleMutation) OldKind(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKind is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKind requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKind: %w", err)
+	}
+	return oldValue.Kind, nil
+}
+
+// ResetKind resets all changes to the "kind" field.
+func (m *LockSampleMutation) ResetKind() {
+	m.kind = nil
+}
+
+// SetValue sets the "value" field.
+func (m *LockSampleMutation) SetValue(i int64) {
+	m.value = &i
+	m.addvalue = nil
+}
+
+// Value returns the value of the "value" field in the mutation.
+func (m *LockSampleMutation) Value() (r int64, exists bool) {
+	v := m.value
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldValue returns the old "value" field's value of the LockSample entity.
+// If the LockSample object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *LockSampleMutation) OldValue(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldValue is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldValue requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldValue: %w", err)
+	}
+	return oldValue.Value, nil
+}
+
+// AddValue adds i to the "value" field.
+func (m *LockSampleMutation) AddValue(i int64) {
+	if m.addvalue != nil {
+		*m.addvalue += i
+	} else {
+		m.addvalue = &i
+	}
+}
+
+// AddedValue returns the value that was added to the "value" field in this mutation.
+func (m *LockSampleMutation) AddedValue() (r int64, exists bool) {
+	v := m.addvalue
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetValue resets all changes to the "value" field.
+func (m *LockSampleMutation) ResetValue() {
+	m.value = nil
+	m.addvalue = nil
+}
+
+// SetAt sets the "at" field.
+func (m *LockSampleMutation) SetAt(t time.Time) {
+	m.at = &t
+}
+
+// At returns the value of the "at" field in the mutation.
+func (m *LockSampleMutation) At() (r time.Time, exists bool) {
+	v := m.at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAt returns the old "at" field's value of the LockSample entity.
+// If the LockSample object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *LockSampleMutation) OldAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAt: %w", err)
+	}
+	return oldValue.At, nil
+}
+
+// ResetAt resets all changes to the "at" field.
+func (m *LockSampleMutation) ResetAt() {
+	m.at = nil
+}
+
+// Where appends a list predicates to the LockSampleMutation builder.
+func (m *LockSampleMutation) Where(ps ...predicate.LockSample) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the LockSampleMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *LockSampleMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.LockSample, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *LockSampleMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *LockSampleMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (LockSample).
+func (m *LockSampleMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *LockSampleMutation) Fields() []string {
+	fields := make([]string, 0, 5)
+	if m.property_id != nil {
+		fields = append(fields, locksample.FieldPropertyID)
+	}
+	if m.lock_id != nil {
+		fields = append(fields, locksample.FieldLockID)
+	}
+	if m.kind != nil {
+		fields = append(fields, locksample.FieldKind)
+	}
+	if m.value != nil {
+		fields = append(fields, locksample.FieldValue)
+	}
+	if m.at != nil {
+		fields = append(fields, locksample.FieldAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *LockSampleMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case locksample.FieldPropertyID:
+		return m.PropertyID()
+	case locksample.FieldLockID:
+		return m.LockID()
+	case locksample.FieldKind:
+		return m.Kind()
+	case locksample.FieldValue:
+		return m.Value()
+	case locksample.FieldAt:
+		return m.At()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *LockSampleMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case locksample.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case locksample.FieldLockID:
+		return m.OldLockID(ctx)
+	case locksample.FieldKind:
+		return m.OldKind(ctx)
+	case locksample.FieldValue:
+		return m.OldValue(ctx)
+	case locksample.FieldAt:
+		return m.OldAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown LockSample field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *LockSampleMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case locksample.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case locksample.FieldLockID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLockID(v)
+		return nil
+	case locksample.FieldKind:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKind(v)
+		return nil
+	case locksample.FieldValue:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetValue(v)
+		return nil
+	case locksample.FieldAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown LockSample field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *LockSampleMutation) AddedFields() []string {
+	var fields []string
+	if m.addvalue != nil {
+		fields = append(fields, locksample.FieldValue)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *LockSampleMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case locksample.FieldValue:
+		return m.AddedValue()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *LockSampleMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case locksample.FieldValue:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddValue(v)
+		return nil
+	}
+	return fmt.Errorf("unknown LockSample numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *LockSampleMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *LockSampleMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *LockSampleMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown LockSample nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *LockSampleMutation) ResetField(name string) error {
+	switch name {
+	case locksample.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case locksample.FieldLockID:
+		m.ResetLockID()
+		return nil
+	case locksample.FieldKind:
+		m.ResetKind()
+		return nil
+	case locksample.FieldValue:
+		m.ResetValue()
+		return nil
+	case locksample.FieldAt:
+		m.ResetAt()
+		return nil
+	}
+	return fmt.Errorf("unknown LockSample field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *LockSampleMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *LockSampleMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *LockSampleMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *LockSampleMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *LockSampleMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *LockSampleMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *LockSampleMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown LockSample unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *LockSampleMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown LockSample edge %s", name)
+}
+
 // MailMutation represents an operation that mutates the Mail nodes in the graph.
 type MailMutation struct {
 	config
@@ -32642,6 +33230,732 @@ func (m *MappingMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *MappingMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Mapping edge %s", name)
+}
+
+// MappingChangeMutation represents an operation that mutates the MappingChange nodes in the graph.
+type MappingChangeMutation struct {
+	config
+	op             Op
+	typ            string
+	id             *string
+	property_id    *string
+	integration_id *string
+	kind           *string
+	author         *string
+	rows           *[]schema.ChangedMapping
+	appendrows     []schema.ChangedMapping
+	undoes         *string
+	undone_by      *string
+	created_at     *time.Time
+	clearedFields  map[string]struct{}
+	done           bool
+	oldValue       func(context.Context) (*MappingChange, error)
+	predicates     []predicate.MappingChange
+}
+
+var _ ent.Mutation = (*MappingChangeMutation)(nil)
+
+// mappingchangeOption allows management of the mutation configuration using functional options.
+type mappingchangeOption func(*MappingChangeMutation)
+
+// newMappingChangeMutation creates new mutation for the MappingChange entity.
+func newMappingChangeMutation(c config, op Op, opts ...mappingchangeOption) *MappingChangeMutation {
+	m := &MappingChangeMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeMappingChange,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withMappingChangeID sets the ID field of the mutation.
+func withMappingChangeID(id string) mappingchangeOption {
+	return func(m *MappingChangeMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *MappingChange
+		)
+		m.oldValue = func(ctx context.Context) (*MappingChange, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().MappingChange.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withMappingChange sets the old MappingChange of the mutation.
+func withMappingChange(node *MappingChange) mappingchangeOption {
+	return func(m *MappingChangeMutation) {
+		m.oldValue = func(context.Context) (*MappingChange, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m MappingChangeMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m MappingChangeMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of MappingChange entities.
+func (m *MappingChangeMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *MappingChangeMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *MappingChangeMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().MappingChange.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *MappingChangeMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *MappingChangeMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the MappingChange entity.
+// If the MappingChange object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MappingChangeMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *MappingChangeMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetIntegrationID sets the "integration_id" field.
+func (m *MappingChangeMutation) SetIntegrationID(s string) {
+	m.integration_id = &s
+}
+
+// IntegrationID returns the value of the "integration_id" field in the mutation.
+func (m *MappingChangeMutation) IntegrationID() (r string, exists bool) {
+	v := m.integration_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldIntegrationID returns the old "integration_id" field's value of the MappingChange entity.
+// If the MappingChange object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MappingChangeMutation) OldIntegrationID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldIntegrationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldIntegrationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldIntegrationID: %w", err)
+	}
+	return oldValue.IntegrationID, nil
+}
+
+// ResetIntegrationID resets all changes to the "integration_id" field.
+func (m *MappingChangeMutation) ResetIntegrationID() {
+	m.integration_id = nil
+}
+
+// SetKind sets the "kind" field.
+func (m *MappingChangeMutation) SetKind(s string) {
+	m.kind = &s
+}
+
+// Kind returns the value of the "kind" field in the mutation.
+func (m *MappingChangeMutation) Kind() (r string, exists bool) {
+	v := m.kind
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKind returns the old "kind" field's value of the MappingChange entity.
+// If the MappingChange object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MappingChangeMutation) OldKind(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKind is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKind requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKind: %w", err)
+	}
+	return oldValue.Kind, nil
+}
+
+// ResetKind resets all changes to the "kind" field.
+func (m *MappingChangeMutation) ResetKind() {
+	m.kind = nil
+}
+
+// SetAuthor sets the "author" field.
+func (m *MappingChangeMutation) SetAuthor(s string) {
+	m.author = &s
+}
+
+// Author returns the value of the "author" field in the mutation.
+func (m *MappingChangeMutation) Author() (r string, exists bool) {
+	v := m.author
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAuthor returns the old "author" field's value of the MappingChange entity.
+// If the MappingChange object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MappingChangeMutation) OldAuthor(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAuthor is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAuthor requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAuthor: %w", err)
+	}
+	return oldValue.Author, nil
+}
+
+// ResetAuthor resets all changes to the "author" field.
+func (m *MappingChangeMutation) ResetAuthor() {
+	m.author = nil
+}
+
+// SetRows sets the "rows" field.
+func (m *MappingChangeMutation) SetRows(sm []schema.ChangedMapping) {
+	m.rows = &sm
+	m.appendrows = nil
+}
+
+// Rows returns the value of the "rows" field in the mutation.
+func (m *MappingChangeMutation) Rows() (r []schema.ChangedMapping, exists bool) {
+	v := m.rows
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRows returns the old "rows" field's value of the MappingChange entity.
+// If the MappingChange object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MappingChangeMutation) OldRows(ctx context.Context) (v []schema.ChangedMapping, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRows is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRows requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRows: %w", err)
+	}
+	return oldValue.Rows, nil
+}
+
+// AppendRows adds sm to the "rows" field.
+func (m *MappingChangeMutation) AppendRows(sm []schema.ChangedMapping) {
+	m.appendrows = append(m.appendrows, sm...)
+}
+
+// AppendedRows returns the list of values that were appended to the "rows" field in this mutation.
+func (m *MappingChangeMutation) AppendedRows() ([]schema.ChangedMapping, bool) {
+	if len(m.appendrows) == 0 {
+		return nil, false
+	}
+	return m.appendrows, true
+}
+
+// ResetRows resets all changes to the "rows" field.
+func (m *MappingChangeMutation) ResetRows() {
+	m.rows = nil
+	m.appendrows = nil
+}
+
+// SetUndoes sets the "undoes" field.
+func (m *MappingChangeMutation) SetUndoes(s string) {
+	m.undoes = &s
+}
+
+// Undoes returns the value of the "undoes" field in the mutation.
+func (m *MappingChangeMutation) Undoes() (r string, exists bool) {
+	v := m.undoes
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUndoes returns the old "undoes" field's value of the MappingChange entity.
+// If the MappingChange object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MappingChangeMutation) OldUndoes(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUndoes is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUndoes requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUndoes: %w", err)
+	}
+	return oldValue.Undoes, nil
+}
+
+// ResetUndoes resets all changes to the "undoes" field.
+func (m *MappingChangeMutation) ResetUndoes() {
+	m.undoes = nil
+}
+
+// SetUndoneBy sets the "undone_by" field.
+func (m *MappingChangeMutation) SetUndoneBy(s string) {
+	m.undone_by = &s
+}
+
+// UndoneBy returns the value of the "undone_by" field in the mutation.
+func (m *MappingChangeMutation) UndoneBy() (r string, exists bool) {
+	v := m.undone_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUndoneBy returns the old "undone_by" field's value of the MappingChange entity.
+// If the MappingChange object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MappingChangeMutation) OldUndoneBy(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUndoneBy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUndoneBy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUndoneBy: %w", err)
+	}
+	return oldValue.UndoneBy, nil
+}
+
+// ResetUndoneBy resets all changes to the "undone_by" field.
+func (m *MappingChangeMutation) ResetUndoneBy() {
+	m.undone_by = nil
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *MappingChangeMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *MappingChangeMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the MappingChange entity.
+// If the MappingChange object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MappingChangeMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *MappingChangeMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the MappingChangeMutation builder.
+func (m *MappingChangeMutation) Where(ps ...predicate.MappingChange) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the MappingChangeMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *MappingChangeMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.MappingChange, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *MappingChangeMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *MappingChangeMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (MappingChange).
+func (m *MappingChangeMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *MappingChangeMutation) Fields() []string {
+	fields := make([]string, 0, 8)
+	if m.property_id != nil {
+		fields = append(fields, mappingchange.FieldPropertyID)
+	}
+	if m.integration_id != nil {
+		fields = append(fields, mappingchange.FieldIntegrationID)
+	}
+	if m.kind != nil {
+		fields = append(fields, mappingchange.FieldKind)
+	}
+	if m.author != nil {
+		fields = append(fields, mappingchange.FieldAuthor)
+	}
+	if m.rows != nil {
+		fields = append(fields, mappingchange.FieldRows)
+	}
+	if m.undoes != nil {
+		fields = append(fields, mappingchange.FieldUndoes)
+	}
+	if m.undone_by != nil {
+		fields = append(fields, mappingchange.FieldUndoneBy)
+	}
+	if m.created_at != nil {
+		fields = append(fields, mappingchange.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *MappingChangeMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case mappingchange.FieldPropertyID:
+		return m.PropertyID()
+	case mappingchange.FieldIntegrationID:
+		return m.IntegrationID()
+	case mappingchange.FieldKind:
+		return m.Kind()
+	case mappingchange.FieldAuthor:
+		return m.Author()
+	case mappingchange.FieldRows:
+		return m.Rows()
+	case mappingchange.FieldUndoes:
+		return m.Undoes()
+	case mappingchange.FieldUndoneBy:
+		return m.UndoneBy()
+	case mappingchange.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *MappingChangeMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case mappingchange.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case mappingchange.FieldIntegrationID:
+		return m.OldIntegrationID(ctx)
+	case mappingchange.FieldKind:
+		return m.OldKind(ctx)
+	case mappingchange.FieldAuthor:
+		return m.OldAuthor(ctx)
+	case mappingchange.FieldRows:
+		return m.OldRows(ctx)
+	case mappingchange.FieldUndoes:
+		return m.OldUndoes(ctx)
+	case mappingchange.FieldUndoneBy:
+		return m.OldUndoneBy(ctx)
+	case mappingchange.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown MappingChange field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *MappingChangeMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case mappingchange.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case mappingchange.FieldIntegrationID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetIntegrationID(v)
+		return nil
+	case mappingchange.FieldKind:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKind(v)
+		return nil
+	case mappingchange.FieldAuthor:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAuthor(v)
+		return nil
+	case mappingchange.FieldRows:
+		v, ok := value.([]schema.ChangedMapping)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRows(v)
+		return nil
+	case mappingchange.FieldUndoes:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUndoes(v)
+		return nil
+	case mappingchange.FieldUndoneBy:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUndoneBy(v)
+		return nil
+	case mappingchange.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown MappingChange field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *MappingChangeMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *MappingChangeMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *MappingChangeMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown MappingChange numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *MappingChangeMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *MappingChangeMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *MappingChangeMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown MappingChange nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *MappingChangeMutation) ResetField(name string) error {
+	switch name {
+	case mappingchange.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case mappingchange.FieldIntegrationID:
+		m.ResetIntegrationID()
+		return nil
+	case mappingchange.FieldKind:
+		m.ResetKind()
+		return nil
+	case mappingchange.FieldAuthor:
+		m.ResetAuthor()
+		return nil
+	case mappingchange.FieldRows:
+		m.ResetRows()
+		return nil
+	case mappingchange.FieldUndoes:
+		m.ResetUndoes()
+		return nil
+	case mappingchange.FieldUndoneBy:
+		m.ResetUndoneBy()
+		return nil
+	case mappingchange.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown MappingChange field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *MappingChangeMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *MappingChangeMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *MappingChangeMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *MappingChangeMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *MappingChangeMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *MappingChangeMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *MappingChangeMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown MappingChange unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *MappingChangeMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown MappingChange edge %s", name)
 }
 
 // MembershipMutation represents an operation that mutates the Membership nodes in the graph.

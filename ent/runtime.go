@@ -36,9 +36,11 @@ import (
 	"latchkey.dev/ent/keystatus"
 	"latchkey.dev/ent/kiosk"
 	"latchkey.dev/ent/lock"
+	"latchkey.dev/ent/locksample"
 	"latchkey.dev/ent/mail"
 	"latchkey.dev/ent/mailsettings"
 	"latchkey.dev/ent/mapping"
+	"latchkey.dev/ent/mappingchange"
 	"latchkey.dev/ent/membership"
 	"latchkey.dev/ent/message"
 	"latchkey.dev/ent/node"
@@ -1134,6 +1136,20 @@ func init() {
 	lockDescID := lockFields[0].Descriptor()
 	// lock.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	lock.IDValidator = lockDescID.Validators[0].(func(string) error)
+	locksampleFields := schema.LockSample{}.Fields()
+	_ = locksampleFields
+	// locksampleDescPropertyID is the schema descriptor for property_id field.
+	locksampleDescPropertyID := locksampleFields[1].Descriptor()
+	// locksample.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	locksample.PropertyIDValidator = locksampleDescPropertyID.Validators[0].(func(string) error)
+	// locksampleDescLockID is the schema descriptor for lock_id field.
+	locksampleDescLockID := locksampleFields[2].Descriptor()
+	// locksample.LockIDValidator is a validator for the "lock_id" field. It is called by the builders before save.
+	locksample.LockIDValidator = locksampleDescLockID.Validators[0].(func(string) error)
+	// locksampleDescKind is the schema descriptor for kind field.
+	locksampleDescKind := locksampleFields[3].Descriptor()
+	// locksample.KindValidator is a validator for the "kind" field. It is called by the builders before save.
+	locksample.KindValidator = locksampleDescKind.Validators[0].(func(string) error)
 	mailFields := schema.Mail{}.Fields()
 	_ = mailFields
 	// mailDescPropertyID is the schema descriptor for property_id field.
@@ -1268,6 +1284,44 @@ func init() {
 	mappingDescCreatedAt := mappingFields[7].Descriptor()
 	// mapping.DefaultCreatedAt holds the default value on creation for the created_at field.
 	mapping.DefaultCreatedAt = mappingDescCreatedAt.Default.(func() time.Time)
+	mappingchangeFields := schema.MappingChange{}.Fields()
+	_ = mappingchangeFields
+	// mappingchangeDescPropertyID is the schema descriptor for property_id field.
+	mappingchangeDescPropertyID := mappingchangeFields[1].Descriptor()
+	// mappingchange.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	mappingchange.PropertyIDValidator = mappingchangeDescPropertyID.Validators[0].(func(string) error)
+	// mappingchangeDescIntegrationID is the schema descriptor for integration_id field.
+	mappingchangeDescIntegrationID := mappingchangeFields[2].Descriptor()
+	// mappingchange.IntegrationIDValidator is a validator for the "integration_id" field. It is called by the builders before save.
+	mappingchange.IntegrationIDValidator = mappingchangeDescIntegrationID.Validators[0].(func(string) error)
+	// mappingchangeDescKind is the schema descriptor for kind field.
+	mappingchangeDescKind := mappingchangeFields[3].Descriptor()
+	// mappingchange.KindValidator is a validator for the "kind" field. It is called by the builders before save.
+	mappingchange.KindValidator = mappingchangeDescKind.Validators[0].(func(string) error)
+	// mappingchangeDescAuthor is the schema descriptor for author field.
+	mappingchangeDescAuthor := mappingchangeFields[4].Descriptor()
+	// mappingchange.AuthorValidator is a validator for the "author" field. It is called by the builders before save.
+	mappingchange.AuthorValidator = mappingchangeDescAuthor.Validators[0].(func(string) error)
+	// mappingchangeDescUndoes is the schema descriptor for undoes field.
+	mappingchangeDescUndoes := mappingchangeFields[6].Descriptor()
+	// mappingchange.DefaultUndoes holds the default value on creation for the undoes field.
+	mappingchange.DefaultUndoes = mappingchangeDescUndoes.Default.(string)
+	// mappingchange.UndoesValidator is a validator for the "undoes" field. It is called by the builders before save.
+	mappingchange.UndoesValidator = mappingchangeDescUndoes.Validators[0].(func(string) error)
+	// mappingchangeDescUndoneBy is the schema descriptor for undone_by field.
+	mappingchangeDescUndoneBy := mappingchangeFields[7].Descriptor()
+	// mappingchange.DefaultUndoneBy holds the default value on creation for the undone_by field.
+	mappingchange.DefaultUndoneBy = mappingchangeDescUndoneBy.Default.(string)
+	// mappingchange.UndoneByValidator is a validator for the "undone_by" field. It is called by the builders before save.
+	mappingchange.UndoneByValidator = mappingchangeDescUndoneBy.Validators[0].(func(string) error)
+	// mappingchangeDescCreatedAt is the schema descriptor for created_at field.
+	mappingchangeDescCreatedAt := mappingchangeFields[8].Descriptor()
+	// mappingchange.DefaultCreatedAt holds the default value on creation for the created_at field.
+	mappingchange.DefaultCreatedAt = mappingchangeDescCreatedAt.Default.(func() time.Time)
+	// mappingchangeDescID is the schema descriptor for id field.
+	mappingchangeDescID := mappingchangeFields[0].Descriptor()
+	// mappingchange.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	mappingchange.IDValidator = mappingchangeDescID.Validators[0].(func(string) error)
 	membershipFields := schema.Membership{}.Fields()
 	_ = membershipFields
 	// membershipDescPropertyID is the schema descriptor for property_id field.

@@ -76,12 +76,16 @@ type Tx struct {
 	Kiosk *KioskClient
 	// Lock is the client for interacting with the Lock builders.
 	Lock *LockClient
+	// LockSample is the client for interacting with the LockSample builders.
+	LockSample *LockSampleClient
 	// Mail is the client for interacting with the Mail builders.
 	Mail *MailClient
 	// MailSettings is the client for interacting with the MailSettings builders.
 	MailSettings *MailSettingsClient
 	// Mapping is the client for interacting with the Mapping builders.
 	Mapping *MappingClient
+	// MappingChange is the client for interacting with the MappingChange builders.
+	MappingChange *MappingChangeClient
 	// Membership is the client for interacting with the Membership builders.
 	Membership *MembershipClient
 	// Message is the client for interacting with the Message builders.
@@ -296,9 +300,11 @@ func (tx *Tx) init() {
 	tx.KeyStatus = NewKeyStatusClient(tx.config)
 	tx.Kiosk = NewKioskClient(tx.config)
 	tx.Lock = NewLockClient(tx.config)
+	tx.LockSample = NewLockSampleClient(tx.config)
 	tx.Mail = NewMailClient(tx.config)
 	tx.MailSettings = NewMailSettingsClient(tx.config)
 	tx.Mapping = NewMappingClient(tx.config)
+	tx.MappingChange = NewMappingChangeClient(tx.config)
 	tx.Membership = NewMembershipClient(tx.config)
 	tx.Message = NewMessageClient(tx.config)
 	tx.Node = NewNodeClient(tx.config)

@@ -41,9 +41,11 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofKeyStatus         KeyStatusClient
 		ofKiosk             KioskClient
 		ofLock              LockClient
+		ofLockSample        LockSampleClient
 		ofMail              MailClient
 		ofMailSettings      MailSettingsClient
 		ofMapping           MappingClient
+		ofMappingChange     MappingChangeClient
 		ofMembership        MembershipClient
 		ofMessage           MessageClient
 		ofNode              NodeClient
@@ -103,9 +105,11 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofKeyStatus:         KeyStatusClient{config: cfg},
 		ofKiosk:             KioskClient{config: cfg},
 		ofLock:              LockClient{config: cfg},
+		ofLockSample:        LockSampleClient{config: cfg},
 		ofMail:              MailClient{config: cfg},
 		ofMailSettings:      MailSettingsClient{config: cfg},
 		ofMapping:           MappingClient{config: cfg},
+		ofMappingChange:     MappingChangeClient{config: cfg},
 		ofMembership:        MembershipClient{config: cfg},
 		ofMessage:           MessageClient{config: cfg},
 		ofNode:              NodeClient{config: cfg},
@@ -164,9 +168,11 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 	all.KeyStatus = &all.ofKeyStatus
 	all.Kiosk = &all.ofKiosk
 	all.Lock = &all.ofLock
+	all.LockSample = &all.ofLockSample
 	all.Mail = &all.ofMail
 	all.MailSettings = &all.ofMailSettings
 	all.Mapping = &all.ofMapping
+	all.MappingChange = &all.ofMappingChange
 	all.Membership = &all.ofMembership
 	all.Message = &all.ofMessage
 	all.Node = &all.ofNode

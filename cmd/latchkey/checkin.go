@@ -16,6 +16,7 @@ type checkInCommands struct {
 
 	Show     checkInShow     `cmd:"" help:"Show where the check-in of a reservation is, and what holds it back."`
 	Clear    checkInClear    `cmd:"" help:"Clear or refuse the identity check or the signature of a guest."`
+	Waive    checkInWaive    `cmd:"" help:"Let a guest check in who owes an amount. The reason is recorded."`
 	Ask      checkInAsk      `cmd:"" help:"Ask the PMS again at once, or repeat a checkIn call without an answer."`
 	EndCall  checkInEndCall  `cmd:"" name:"end-call" help:"End a checkIn call without an answer, if the PMS shows that the guest is not checked in."`
 	Resend   checkInResend   `cmd:"" help:"Mail the booker a new link."`
@@ -83,6 +84,28 @@ func (checkInClear) Help() string {
 	return `Examples:
   latchkey checkin clear 4711 identityCheck
   latchkey checkin clear 4711 identityCheck --refuse "another person than in the document"`
+}
+
+type checkInWaive struct {
+	ID     string `arg:"" name:"reservation" help:"The reservation's number or id, or the booker's name."`
+	Owing  string `arg:"" help:"The amount that is owed, with its currency, as latchkey checkin show prints it."`
+	Reason string `required:"" help:"Why, for the audit log."`
+}
+
+func (checkInWaive) Help() string {
+	return `A larger amount stops the check-in again. A PMS error and a room that is not ready cannot be waived. Example:
+  latchkey checkin waive 4711 "20.00 EUR" --reason "pays on departure"`
+}
+
+func (c *checkInWaive) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		x, err := s.findReservation(c.ID)
+		if err != nil {
+			return err
+		}
+		answer, err := propertyv1.NewCheckInServiceClient(s.conn).WaiveOwing(s, &propertyv1.WaiveOwingRequest{ReservationId: x.GetId(), Owing: c.Owing, Reason: c.Reason})
+		return s.printAnswer(answer, err, func() { s.printCheckIn(answer.GetData()) })
+	})
 }
 
 func (c *checkInClear) Run(ctx context.Context, r *remote, io *streams) error {

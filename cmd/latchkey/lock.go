@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -16,6 +17,7 @@ type lockCommands struct {
 
 	List     lockList     `cmd:"" help:"List locks, their doors and their state."`
 	Show     lockShow     `cmd:"" help:"Show a lock and its slots, without PINs."`
+	History  lockHistory  `cmd:"" help:"Show how battery, clock and connection of a lock changed, and its last events."`
 	Rename   lockRename   `cmd:"" help:"Rename a lock."`
 	Assign   lockAssign   `cmd:"" help:"Assign a lock to a door: a space or a gate."`
 	Unassign lockUnassign `cmd:"" help:"Remove a lock from its door."`
@@ -85,6 +87,37 @@ func (c *lockShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aLock, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewLockServiceClient(s.conn).GetLock(s, &propertyv1.GetLockRequest{Id: c.ID})
 		return s.printAnswer(answer, err, func() { s.printLock(answer) })
+	})
+}
+
+type lockHistory struct {
+	ID string `arg:"" name:"lock" help:"The lock's name, address or id (lck_...)."`
+}
+
+func (lockHistory) Help() string {
+	return `Example:
+  latchkey lock history "Room 101"`
+}
+
+func (c *lockHistory) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaffOn(ctx, io, aLock, &c.ID, func(s *session) error {
+		answer, err := propertyv1.NewLockServiceClient(s.conn).GetLockHistory(s, &propertyv1.GetLockHistoryRequest{Id: c.ID})
+		return s.printAnswer(answer, err, func() {
+			var rows [][]string
+			for _, x := range answer.GetData().GetBattery() {
+				rows = append(rows, []string{formatTime(x.GetAt()), "battery", fmt.Sprintf("%d %%", x.GetValue())})
+			}
+			for _, x := range answer.GetData().GetClock() {
+				rows = append(rows, []string{formatTime(x.GetAt()), "clock", fmt.Sprintf("%d ms ahead", x.GetValue())})
+			}
+			for _, x := range answer.GetData().GetGaps() {
+				rows = append(rows, []string{formatTime(x.GetFrom()), "not reachable", "until " + formatTime(x.GetUntil())})
+			}
+			for _, x := range answer.GetData().GetEvents() {
+				rows = append(rows, []string{formatTime(x.GetAt()), "event", strings.TrimSpace(x.GetKind() + " " + x.GetReason())})
+			}
+			s.printTable("Nothing was recorded yet.", []string{"at", "what", "value"}, rows)
+		})
 	})
 }
 

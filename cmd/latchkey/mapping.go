@@ -17,7 +17,10 @@ type mappingCommands struct {
 	Set       mappingSet       `cmd:"" help:"Map one space of the partner to a space of the property."`
 	Import    mappingImport    `cmd:"" help:"Map many spaces from a CSV file, all or none."`
 	Unset     mappingUnset     `cmd:"" help:"Remove the mapping of one space of the partner."`
-	Conflicts mappingConflicts `cmd:"" help:"List conflicts between the mapping and the partner's spaces."`
+	Conflicts mappingConflicts `cmd:"" help:"List conflicts between the mapping and the partner's spaces, with their cures."`
+	Cure      mappingCure      `cmd:"" help:"End a conflict by one of its cures."`
+	Changes   mappingChanges   `cmd:"" help:"List the changes of the mapping, the latest first."`
+	Undo      mappingUndo      `cmd:"" help:"Undo a change of the mapping."`
 }
 
 type mappingList struct {
@@ -134,6 +137,7 @@ type mappingSet struct {
 	ID       string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
 	External string `arg:"" name:"partners-id" help:"The partner's space, by id or name. id:101 means the id 101, not a name."`
 	Space    string `arg:"" help:"The property's space, by name or id."`
+	DryRun   bool   `help:"Change nothing; show the reservations that the change would touch."`
 }
 
 func (c *mappingSet) Run(ctx context.Context, r *remote, io *streams) error {
@@ -144,8 +148,13 @@ func (c *mappingSet) Run(ctx context.Context, r *remote, io *streams) error {
 		if err := s.resolve(aPartnerSpace(c.ID), &c.External); err != nil {
 			return err
 		}
-		answer, err := propertyv1.NewMappingServiceClient(s.conn).SetMapping(s, &propertyv1.SetMappingRequest{IntegrationId: c.ID, ExternalId: c.External, SpaceId: c.Space})
-		return s.printAnswer(answer, err, func() { s.say("Mapped %s to %s.", c.External, c.Space) })
+		answer, err := propertyv1.NewMappingServiceClient(s.conn).SetMapping(s, &propertyv1.SetMappingRequest{
+			IntegrationId: c.ID, ExternalId: c.External, SpaceId: c.Space, ValidateOnly: c.DryRun,
+		})
+		return s.printMappingChange(answer, err, answer.GetPreview(), func() {
+			s.say("Mapped %s to %s.", c.External, c.Space)
+			s.printUndo(answer.GetChangeId())
+		})
 	})
 }
 
@@ -166,6 +175,8 @@ func partnerSpaceCandidates(list []*propertyv1.PartnerSpace) []candidate {
 type mappingImport struct {
 	ID   string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
 	File string `arg:"" optional:"" default:"-" help:"CSV with the columns partner,space. - reads standard input."`
+
+	DryRun bool `help:"Change nothing; show the reservations that the change would touch."`
 }
 
 func (mappingImport) Help() string {
@@ -195,13 +206,14 @@ func (c *mappingImport) Run(ctx context.Context, r *remote, io *streams) error {
 		if err := wrong.err(mappingSheet.nothing); err != nil {
 			return fmt.Errorf("%s: %w", fileName(c.File), err)
 		}
-		answer, err := propertyv1.NewMappingServiceClient(s.conn).BatchSetMappings(s, &propertyv1.BatchSetMappingsRequest{IntegrationId: c.ID, Mappings: mappings})
+		answer, err := propertyv1.NewMappingServiceClient(s.conn).BatchSetMappings(s, &propertyv1.BatchSetMappingsRequest{IntegrationId: c.ID, Mappings: mappings, ValidateOnly: c.DryRun})
 		if err != nil {
 			return &atLines{error: err, list: "mappings", columns: map[string]string{"externalId": "partner", "spaceId": "space"}, lines: lines}
 		}
-		return s.printAnswer(answer, nil, func() {
+		return s.printMappingChange(answer, nil, answer.GetPreview(), func() {
 			s.say("Mapped %s.", formatCount(int(answer.GetData().GetTotal()), "space"))
 			s.printNextSteps("latchkey mapping list " + c.ID + " --unmapped    shows the rest")
+			s.printUndo(answer.GetChangeId())
 		})
 	})
 }
@@ -232,6 +244,7 @@ func mappingsOf(records []record, partner kind, partners, spaces []candidate, wr
 type mappingUnset struct {
 	ID       string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
 	External string `arg:"" name:"partners-id" help:"The partner's space, by id or name. id:101 means the id 101, not a name."`
+	DryRun   bool   `help:"Change nothing; show the reservations that the change would touch."`
 }
 
 func (mappingUnset) Help() string {
@@ -243,8 +256,11 @@ func (c *mappingUnset) Run(ctx context.Context, r *remote, io *streams) error {
 		if err := s.resolve(aPartnerSpace(c.ID), &c.External); err != nil {
 			return err
 		}
-		answer, err := propertyv1.NewMappingServiceClient(s.conn).UnsetMapping(s, &propertyv1.UnsetMappingRequest{IntegrationId: c.ID, ExternalId: c.External})
-		return s.printAnswer(answer, err, func() { s.say("%s is not mapped any more.", c.External) })
+		answer, err := propertyv1.NewMappingServiceClient(s.conn).UnsetMapping(s, &propertyv1.UnsetMappingRequest{IntegrationId: c.ID, ExternalId: c.External, ValidateOnly: c.DryRun})
+		return s.printMappingChange(answer, err, answer.GetPreview(), func() {
+			s.say("%s is not mapped any more.", c.External)
+			s.printUndo(answer.GetChangeId())
+		})
 	})
 }
 
@@ -267,9 +283,13 @@ func (c *mappingConflicts) Run(ctx context.Context, r *remote, io *streams) erro
 		return s.printAnswer(&propertyv1.ListConflictsResponse{Data: all}, err, func() {
 			var rows [][]string
 			for _, x := range all.GetList() {
-				rows = append(rows, []string{x.GetKind(), dash(x.GetExternalId()), x.GetDetail(), fmt.Sprint(len(x.GetReservationIds())), formatTime(x.GetOpenedAt()), formatTime(x.GetClosedAt())})
+				var cures []string
+				for _, cure := range x.GetCures() {
+					cures = append(cures, cure.GetKind())
+				}
+				rows = append(rows, []string{x.GetId(), x.GetKind(), dash(x.GetExternalId()), x.GetDetail(), fmt.Sprint(len(x.GetReservationIds())), formatTime(x.GetOpenedAt()), formatTime(x.GetClosedAt()), dash(strings.Join(cures, ", "))})
 			}
-			s.printTable("No conflicts.", []string{"kind", "partner's id", "what", "reservations", "since", "resolved"}, rows)
+			s.printTable("No conflicts.", []string{"id", "kind", "partner's id", "what", "reservations", "since", "resolved", "cures"}, rows)
 		})
 	})
 }

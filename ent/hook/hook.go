@@ -381,6 +381,18 @@ func (f LockFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error)
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.LockMutation", m)
 }
 
+// The LockSampleFunc type is an adapter to allow the use of ordinary
+// function as LockSample mutator.
+type LockSampleFunc func(context.Context, *ent.LockSampleMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f LockSampleFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.LockSampleMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.LockSampleMutation", m)
+}
+
 // The MailFunc type is an adapter to allow the use of ordinary
 // function as Mail mutator.
 type MailFunc func(context.Context, *ent.MailMutation) (ent.Value, error)
@@ -415,6 +427,18 @@ func (f MappingFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, err
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.MappingMutation", m)
+}
+
+// The MappingChangeFunc type is an adapter to allow the use of ordinary
+// function as MappingChange mutator.
+type MappingChangeFunc func(context.Context, *ent.MappingChangeMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f MappingChangeFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.MappingChangeMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.MappingChangeMutation", m)
 }
 
 // The MembershipFunc type is an adapter to allow the use of ordinary

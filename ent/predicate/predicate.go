@@ -99,6 +99,9 @@ type Kiosk func(*sql.Selector)
 // Lock is the predicate function for lock builders.
 type Lock func(*sql.Selector)
 
+// LockSample is the predicate function for locksample builders.
+type LockSample func(*sql.Selector)
+
 // Mail is the predicate function for mail builders.
 type Mail func(*sql.Selector)
 
@@ -107,6 +110,9 @@ type MailSettings func(*sql.Selector)
 
 // Mapping is the predicate function for mapping builders.
 type Mapping func(*sql.Selector)
+
+// MappingChange is the predicate function for mappingchange builders.
+type MappingChange func(*sql.Selector)
 
 // Membership is the predicate function for membership builders.
 type Membership func(*sql.Selector)

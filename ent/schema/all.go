@@ -6,7 +6,7 @@ import "entgo.io/ent"
 var All = []ent.Interface{
 	Act{}, App{}, Arrival{}, AuditEntry{}, AuditHead{}, Bridge{}, Code{}, Conflict{},
 	Endpoint{}, Erasure{}, Event{}, EventCursor{}, Gate{}, Grant{}, Guesses{}, Idempotency{},
-	Integration{}, Issuer{}, IssuerKey{}, KeySet{}, Lock{}, Mapping{}, Message{}, Node{},
+	Integration{}, Issuer{}, IssuerKey{}, KeySet{}, Lock{}, LockSample{}, Mapping{}, MappingChange{}, Message{}, Node{},
 	Notice{}, PartnerSpace{}, Person{}, Membership{}, PersonSession{}, PersonInvitation{}, RecoveryCode{}, SignInAttempts{},
 	PhoneLink{}, Phone{}, KeyStatus{}, DoorRule{}, Pin{}, Property{}, PropertyKey{}, Reservation{},
 	ReservationChange{}, ReservationName{}, Secret{}, Slot{}, Space{}, Stay{}, Guest{}, RegisterEntry{},

@@ -82,6 +82,10 @@ func (PartnerSpace) Edges() []ent.Edge {
 	return ownedBy("integration", Integration.Type, "integration_id", entsql.Cascade)
 }
 
+func (MappingChange) Edges() []ent.Edge {
+	return ownedBy("integration", Integration.Type, "integration_id", entsql.Cascade)
+}
+
 func (Conflict) Edges() []ent.Edge {
 	return ownedBy("integration", Integration.Type, "integration_id", entsql.Cascade)
 }
@@ -128,6 +132,8 @@ func (Lock) Edges() []ent.Edge { return ownedBy("bridge", Bridge.Type, "bridge_i
 
 // A slot may still hold a code, and its generation only grows.
 func (Slot) Edges() []ent.Edge { return ownedBy("lock", Lock.Type, "lock_id", entsql.NoAction) }
+
+func (LockSample) Edges() []ent.Edge { return ownedBy("lock", Lock.Type, "lock_id", entsql.Cascade) }
 
 func (KeySet) Edges() []ent.Edge {
 	return ownedBy("issuer", Issuer.Type, "property_id", entsql.Cascade)

@@ -62,12 +62,15 @@ func (Stay) Indexes() []ent.Index {
 	}
 }
 
-// ClearedStage says who cleared or refused a stage of the law.
+// ClearedStage says who cleared or refused a stage of the law, or waived an amount that is owed.
 type ClearedStage struct {
 	Stage   string `json:"stage"`
 	By      string `json:"by"`
 	At      string `json:"at"` // RFC 3339
 	Refused string `json:"refused,omitempty"`
+
+	OwingMinor    int64  `json:"owingMinor,omitempty"` // OwingMinor and OwingCurrency are the waived amount
+	OwingCurrency string `json:"owingCurrency,omitempty"`
 }
 
 // StatusAnswer is what a PMS answered.

@@ -126,7 +126,11 @@ type Attempt struct {
 type Clearance struct {
 	Stage   Stage
 	Refused bool
+	Waived  *money.Amount // Waived is the amount of [OwingWaived]; otherwise nil
 }
+
+// OwingWaived is the stage of a decision of staff that an amount is paid otherwise, or later.
+const OwingWaived Stage = "owing"
 
 // OwingRule says whether guests who still owe money may check in.
 type OwingRule string

@@ -91,7 +91,11 @@ func (r *record) facts(now time.Time) Facts {
 		f.ConfirmedOn = r.day(*r.stay.DetailsConfirmedAt)
 	}
 	for _, c := range r.stay.Cleared {
-		f.Cleared = append(f.Cleared, Clearance{Stage: Stage(c.Stage), Refused: c.Refused != ""})
+		cleared := Clearance{Stage: Stage(c.Stage), Refused: c.Refused != ""}
+		if cleared.Stage == OwingWaived {
+			cleared.Waived = &money.Amount{Minor: c.OwingMinor, Currency: c.OwingCurrency}
+		}
+		f.Cleared = append(f.Cleared, cleared)
 	}
 	return f
 }

@@ -196,6 +196,12 @@ func (f Facts) clearance(stage Stage) *Clearance {
 	return nil
 }
 
+// waives reports whether staff waived an amount that is owed. A larger amount, or one in another currency, stops the check-in again.
+func (f Facts) waives(owing money.Amount) bool {
+	c := f.clearance(OwingWaived)
+	return c != nil && c.Waived.Currency == owing.Currency && owing.Minor <= c.Waived.Minor
+}
+
 // stops returns what holds the check-in back before checkIn may be called.
 func (f Facts) stops() []Stop {
 	var out []Stop
@@ -207,7 +213,7 @@ func (f Facts) stops() []Stop {
 		if a.NotRegistered {
 			owing, ready = f.Reservation.Owing, true
 		}
-		if owing != nil && f.Rules.Policy.Blocks(*owing) {
+		if owing != nil && f.Rules.Policy.Blocks(*owing) && !f.waives(*owing) {
 			out = append(out, Stop{Reason: StopOwing, Owing: owing, Retry: true})
 		}
 		if !ready {

@@ -42,6 +42,8 @@ func ready() Facts {
 
 func retry(reason StopReason) []Stop { return []Stop{{Reason: reason, Retry: true}} }
 
+func waived(owing money.Amount) []Clearance { return []Clearance{{Stage: OwingWaived, Waived: &owing}} }
+
 func TestNext(t *testing.T) {
 	const second = time.Second
 	key := "key-1"
@@ -80,6 +82,17 @@ func TestNext(t *testing.T) {
 		// What the PMS answered.
 		"owing": {func(f *Facts) { f.Answer.Owing = new(eur(8400)) },
 			Step{Stage: Stopped, Stops: []Stop{{Reason: StopOwing, Owing: new(eur(8400)), Retry: true}}, CanComplete: true}},
+		"owing, waived":                   {func(f *Facts) { f.Answer.Owing, f.Cleared = new(eur(8400)), waived(eur(8400)) }, Step{Stage: Ready, CanComplete: true}},
+		"owing less than what was waived": {func(f *Facts) { f.Answer.Owing, f.Cleared = new(eur(100)), waived(eur(8400)) }, Step{Stage: Ready, CanComplete: true}},
+		"owing more than what was waived": {func(f *Facts) { f.Answer.Owing, f.Cleared = new(eur(8401)), waived(eur(8400)) },
+			Step{Stage: Stopped, Stops: []Stop{{Reason: StopOwing, Owing: new(eur(8401)), Retry: true}}, CanComplete: true}},
+		"waived in another currency": {func(f *Facts) {
+			f.Answer.Owing, f.Cleared = new(eur(1)), waived(money.Amount{Minor: 100, Currency: "USD"})
+		},
+			Step{Stage: Stopped, Stops: []Stop{{Reason: StopOwing, Owing: new(eur(1)), Retry: true}}, CanComplete: true}},
+		"waived, and the room is not ready": {func(f *Facts) { f.Answer.Owing, f.Answer.RoomReady, f.Cleared = new(eur(1)), false, waived(eur(1)) }, Step{
+			Stage: Stopped, Stops: []Stop{{Reason: StopRoomNotReady, Retry: true}}, Do: DoWait, At: noon.Add(-time.Second + askInterval), CanComplete: true,
+		}},
 		"owing and answers missing": {func(f *Facts) { f.Answer.Owing, f.Party.MissingGuestIDs = new(eur(8400)), []string{"g"} },
 			Step{Stage: Stopped, Stops: []Stop{{Reason: StopOwing, Owing: new(eur(8400)), Retry: true}}}},
 		"owing, allowed": {func(f *Facts) { f.Answer.Owing, f.Rules.Policy.Owing = new(eur(8400)), OwingAllowed }, Step{Stage: Ready, CanComplete: true}},

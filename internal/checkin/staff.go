@@ -13,6 +13,7 @@ import (
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/money"
 	"latchkey.dev/internal/partner"
 )
 
@@ -77,6 +78,32 @@ func (s *Service) ClearStage(tx *db.Tx, k Key, stage Stage, by, refused string) 
 		return event.Append(tx, event.Event{
 			PropertyID: k.PropertyID, Subject: event.InternalSubject(k.ReservationID), Kind: event.StageCleared,
 			Body: map[string]any{"reservationId": k.ReservationID, "stage": string(stage), "by": by, "refused": refused != ""},
+		})
+	})
+}
+
+// WaiveOwing records that a member of staff lets the guest check in although an amount is owed. seen is the amount that the member of staff saw, such as
+// "20.00 EUR": if the PMS has changed it since, nothing is waived. Nothing else that stops a check-in can be waived.
+func (s *Service) WaiveOwing(tx *db.Tx, k Key, by, seen string) (View, error) {
+	return s.applyChange(tx, k, func(tx *db.Tx, r *record) error {
+		var owing *money.Amount
+		for _, stop := range Next(r.facts(tx.Now())).Stops {
+			if stop.Reason == StopOwing {
+				owing = stop.Owing
+			}
+		}
+		switch {
+		case owing == nil:
+			return fault.New(fault.Precondition, fault.Outdated, "no amount that is owed stops this check-in now; read it again")
+		case seen != owing.String():
+			return fault.New(fault.Aborted, fault.Outdated, "the amount is %s now; read the check-in again", owing).Put("owing", owing.String())
+		}
+		r.stay.Cleared = append(slices.Clone(r.stay.Cleared), schema.ClearedStage{
+			Stage: string(OwingWaived), By: by, At: tx.Now().Format(time.RFC3339), OwingMinor: owing.Minor, OwingCurrency: owing.Currency,
+		})
+		return event.Append(tx, event.Event{
+			PropertyID: k.PropertyID, Subject: event.InternalSubject(k.ReservationID), Kind: event.OwingWaived,
+			Body: map[string]any{"reservationId": k.ReservationID, "by": by, "owing": owing.String()},
 		})
 	})
 }

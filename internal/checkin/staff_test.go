@@ -65,6 +65,42 @@ func TestStaffAskAgain(t *testing.T) {
 	})
 }
 
+// Staff waive an amount that is owed, as they saw it. A larger amount stops the check-in again, and nothing else can be waived.
+func TestStaffWaiveOwing(t *testing.T) {
+	each(t, func(x *fixture) {
+		waive := func(seen string) func() (checkin.View, error) {
+			return func() (v checkin.View, err error) {
+				err = x.d.Write(x.Context(), func(tx *db.Tx) error {
+					v, err = x.service.WaiveOwing(tx, x.key, "Marta", seen)
+					return err
+				})
+				return v, err
+			}
+		}
+		refused := func(when, seen string) {
+			x.Helper()
+			if _, err := waive(seen)(); !fault.Has(err, fault.Outdated) {
+				x.Errorf("%s: %v", when, err)
+			}
+		}
+		refused("before the check-in", "84.00 EUR")
+		x.desk.set(func() { x.desk.status = `{"owing":84,"owingCurrency":"EUR","roomReady":false}` })
+		x.do("start", x.start, checkin.Stopped, checkin.StopOwing, checkin.StopRoomNotReady)
+		refused("another amount", "80.00 EUR")
+		x.do("waive", waive("84.00 EUR"), checkin.Stopped, checkin.StopRoomNotReady)
+		refused("the room is not ready", "84.00 EUR")
+		x.desk.set(func() { x.desk.status = `{"owing":85,"owingCurrency":"EUR","roomReady":true}` })
+		x.do("the PMS adds a bill", x.askAsStaff, checkin.Stopped, checkin.StopOwing)
+		refused("what the PMS has changed since", "84.00 EUR")
+		x.do("waive again", waive("85.00 EUR"), checkin.ConfirmDetails)
+		x.wantNotices("waived")
+		rows := x.d.View(x.Context()).Event.Query().Where(entevent.Kind(string(event.OwingWaived))).AllX(x.Context())
+		if len(rows) != 2 || rows[1].Body["by"] != "Marta" || rows[1].Body["owing"] != "85.00 EUR" {
+			x.Errorf("recorded: %v", rows)
+		}
+	})
+}
+
 // Staff end a call without an answer. Only the guest's press calls again, under another key. A late answer to the ended call changes nothing.
 func TestStaffEndACall(t *testing.T) {
 	each(t, func(x *fixture) {

@@ -63,6 +63,7 @@ const (
 
 	PINShown     Kind = "stay.pinShown"        // a guest read the PIN of their stay
 	StageCleared Kind = "checkIn.stageCleared" // staff cleared or refused a stage of the law
+	OwingWaived  Kind = "checkIn.owingWaived"  // staff let a guest check in who owes an amount
 	CallEnded    Kind = "checkIn.callEnded"    // staff ended a checkIn call without an answer
 	GuestsRead   Kind = "guests.read"          // staff read the data of a stay's guests
 	RegisterRead Kind = "register.read"        // staff read the guest register
@@ -70,7 +71,7 @@ const (
 
 var internal = []Kind{
 	ReservationChanged, CredentialChanged, LockOnline, LockBatteryOK, LockClockUntrusted, LockClockOK, LockMoved, SlotReassigned, BridgeOffline, BridgeOnline,
-	GuessesAtLock, GuessesAtSite, KeypadPaused, CodeCreated, CodeUsed, CodeRead, CodeEnded, PINShown, StageCleared, CallEnded, GuestsRead, RegisterRead,
+	GuessesAtLock, GuessesAtSite, KeypadPaused, CodeCreated, CodeUsed, CodeRead, CodeEnded, PINShown, StageCleared, OwingWaived, CallEnded, GuestsRead, RegisterRead,
 }
 
 // reads are the kinds of events that record that a person saw something.

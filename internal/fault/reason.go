@@ -24,6 +24,7 @@ const (
 	NotAcceptableReason    Reason = "notAcceptable"
 	IdempotencyInFlight    Reason = "idempotencyInFlight"
 	EtagMismatch           Reason = "etagMismatch"
+	Outdated               Reason = "outdated"
 	AlreadyExists          Reason = "alreadyExists"
 	ShownOnce              Reason = "shownOnce"
 	BodyTooLarge           Reason = "bodyTooLarge"

@@ -52,6 +52,8 @@ const (
 	Recovery    = "rcd"
 	AuditEntry  = "aud"
 	Webhook     = "whk"
+
+	MappingChange = "mch"
 )
 
 // length is the length of a ULID as text.

@@ -209,6 +209,9 @@ func notifyStatusChange(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if err != nil {
 		return err
 	}
+	if err := recordReadings(tx, lk, now); err != nil {
+		return err
+	}
 	if err := updateBattery(tx, lk, now); err != nil {
 		return err
 	}

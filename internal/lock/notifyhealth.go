@@ -45,6 +45,13 @@ func updateLockLink(tx *db.Tx, lk *ent.Lock, move func(LinkState, time.Time) (Li
 		if err := u.Exec(tx.Context()); err != nil {
 			return fmt.Errorf("store the link state of a lock: %w", err)
 		}
+		reachable := int64(1)
+		if !next.LostAt.IsZero() && next.RestoredAt.IsZero() {
+			reachable = 0
+		}
+		if err := recordSample(tx, lk, LinkSample, reachable); err != nil {
+			return err
+		}
 	}
 	switch notification {
 	case Down:

@@ -166,12 +166,38 @@ func touchedStays(tx *db.Tx, propertyID string, t space.AffectedStays) (predicat
 	return entreservation.And(started, entreservation.Or(named...)), nil
 }
 
+// Touched returns the number of reservations that have not ended and that a change may affect, and the next of them by their arrival.
+func Touched(tx *db.Tx, propertyID string, t space.AffectedStays, limit int) (total int, next []*ent.Reservation, err error) {
+	if t.Empty() {
+		return 0, nil, nil
+	}
+	q := tx.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.ToAtGT(tx.Now()), entreservation.StateIn(notEnded...))
+	if !t.All && len(t.SpaceIDs)+len(t.Externals) <= maxTouched {
+		named := []predicate.Reservation{entreservation.OwnSpaceIDIn(t.SpaceIDs...)}
+		for _, e := range t.Externals {
+			named = append(named, entreservation.And(entreservation.IntegrationID(e.IntegrationID),
+				entreservation.Or(entreservation.SpaceKey(e.ID), entreservation.PmsParentSpaceID(e.ID))))
+		}
+		q = q.Where(entreservation.Or(named...))
+	}
+	if total, err = q.Clone().Count(tx.Context()); err != nil {
+		return 0, nil, fmt.Errorf("count the stays that a change affects: %w", err)
+	}
+	if next, err = q.Order(entreservation.ByFromAt(), entreservation.ByID()).Limit(limit).All(tx.Context()); err != nil {
+		return 0, nil, fmt.Errorf("list the stays that a change affects: %w", err)
+	}
+	return total, next, nil
+}
+
+// notEnded are the states of reservations that have not ended.
+var notEnded = []string{string(access.Enquired), string(access.Requested), string(access.Optional), string(access.Confirmed), string(access.Started)}
+
 // Affected lists up to 100 reservations of a property that have not ended and name one of a PMS's spaces. It serves
 // to show whom a mapping conflict affects.
 func Affected(tx *db.Tx, propertyID, integrationID string, externalIDs []string) ([]string, error) {
 	return tx.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IntegrationID(integrationID),
 		entreservation.Or(entreservation.SpaceKeyIn(externalIDs...), entreservation.PmsParentSpaceIDIn(externalIDs...)),
 		entreservation.ToAtGT(tx.Now()),
-		entreservation.StateIn(string(access.Enquired), string(access.Requested), string(access.Optional), string(access.Confirmed), string(access.Started))).
+		entreservation.StateIn(notEnded...)).
 		Order(entreservation.ByFromAt()).Limit(100).IDs(tx.Context())
 }

@@ -70,6 +70,8 @@ func (m Maintenance) Sweeps() []Sweep {
 		m.deletion("tokens", tokenRetention, credential.Sweep),
 		m.deletion("notices", m.KeepEvents, notice.Forget),
 		m.deletion("conflicts", m.KeepEvents, space.ForgetConflicts),
+		m.deletion("readings of locks", m.KeepEvents, lock.DeleteSamples),
+		m.deletion("changes of mappings", m.KeepEvents, space.ForgetChanges),
 		m.deletion("guests of canceled stays", checkin.CanceledRetention, checkin.EraseCanceled),
 		m.registerSweep(),
 		m.deletion("guest register", 0, guest.DeleteRegister),

@@ -1320,6 +1320,41 @@ var (
 			},
 		},
 	}
+	// LockSamplesColumns holds the columns for the "lock_samples" table.
+	LockSamplesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt64, Increment: true},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "kind", Type: field.TypeString, Size: 8},
+		{Name: "value", Type: field.TypeInt64},
+		{Name: "at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "lock_id", Type: field.TypeString, Size: 40},
+	}
+	// LockSamplesTable holds the schema information for the "lock_samples" table.
+	LockSamplesTable = &schema.Table{
+		Name:       "lock_samples",
+		Columns:    LockSamplesColumns,
+		PrimaryKey: []*schema.Column{LockSamplesColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "lock_samples_locks_lock",
+				Columns:    []*schema.Column{LockSamplesColumns[5]},
+				RefColumns: []*schema.Column{LocksColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "locksample_lock_id_kind_id",
+				Unique:  false,
+				Columns: []*schema.Column{LockSamplesColumns[5], LockSamplesColumns[2], LockSamplesColumns[0]},
+			},
+			{
+				Name:    "locksample_at",
+				Unique:  false,
+				Columns: []*schema.Column{LockSamplesColumns[4]},
+			},
+		},
+	}
 	// MailsColumns holds the columns for the "mails" table.
 	MailsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
@@ -1466,6 +1501,44 @@ var (
 				Name:    "mapping_space_id",
 				Unique:  false,
 				Columns: []*schema.Column{MappingsColumns[7]},
+			},
+		},
+	}
+	// MappingChangesColumns holds the columns for the "mapping_changes" table.
+	MappingChangesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "kind", Type: field.TypeString, Size: 16},
+		{Name: "author", Type: field.TypeString, Size: 120},
+		{Name: "rows", Type: field.TypeJSON},
+		{Name: "undoes", Type: field.TypeString, Size: 40, Default: ""},
+		{Name: "undone_by", Type: field.TypeString, Size: 40, Default: ""},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "integration_id", Type: field.TypeString, Size: 40},
+	}
+	// MappingChangesTable holds the schema information for the "mapping_changes" table.
+	MappingChangesTable = &schema.Table{
+		Name:       "mapping_changes",
+		Columns:    MappingChangesColumns,
+		PrimaryKey: []*schema.Column{MappingChangesColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "mapping_changes_integrations_integration",
+				Columns:    []*schema.Column{MappingChangesColumns[8]},
+				RefColumns: []*schema.Column{IntegrationsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "mappingchange_integration_id_id",
+				Unique:  false,
+				Columns: []*schema.Column{MappingChangesColumns[8], MappingChangesColumns[0]},
+			},
+			{
+				Name:    "mappingchange_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{MappingChangesColumns[7]},
 			},
 		},
 	}
@@ -2536,9 +2609,11 @@ var (
 		KeyStatusesTable,
 		KiosksTable,
 		LocksTable,
+		LockSamplesTable,
 		MailsTable,
 		MailSettingsTable,
 		MappingsTable,
+		MappingChangesTable,
 		MembershipsTable,
 		MessagesTable,
 		NodesTable,
@@ -2691,6 +2766,10 @@ func init() {
 	LocksTable.Annotation = &entsql.Annotation{
 		Table: "locks",
 	}
+	LockSamplesTable.ForeignKeys[0].RefTable = LocksTable
+	LockSamplesTable.Annotation = &entsql.Annotation{
+		Table: "lock_samples",
+	}
 	MailsTable.ForeignKeys[0].RefTable = PropertiesTable
 	MailsTable.Annotation = &entsql.Annotation{
 		Table: "mails",
@@ -2703,6 +2782,10 @@ func init() {
 	MappingsTable.ForeignKeys[1].RefTable = SpacesTable
 	MappingsTable.Annotation = &entsql.Annotation{
 		Table: "mappings",
+	}
+	MappingChangesTable.ForeignKeys[0].RefTable = IntegrationsTable
+	MappingChangesTable.Annotation = &entsql.Annotation{
+		Table: "mapping_changes",
 	}
 	MembershipsTable.ForeignKeys[0].RefTable = PropertiesTable
 	MembershipsTable.ForeignKeys[1].RefTable = PeopleTable

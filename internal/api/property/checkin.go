@@ -277,6 +277,26 @@ func (s *CheckIns) ClearStage(ctx context.Context, r *propertyv1.ClearStageReque
 	})
 }
 
+// WaiveOwing lets a guest check in who owes an amount.
+func (s *CheckIns) WaiveOwing(ctx context.Context, r *propertyv1.WaiveOwingRequest) (*propertyv1.WaiveOwingResponse, error) {
+	if err := Named("reason", r.GetReason()); err != nil {
+		return nil, err
+	}
+	who, _ := actor.From(ctx)
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.WaiveOwingResponse, error) {
+		by, err := staffName(tx, who)
+		if err != nil {
+			return nil, err
+		}
+		v, err := s.Service.WaiveOwing(tx, checkin.Key{PropertyID: propertyID, ReservationID: r.GetReservationId()}, by, strings.TrimSpace(r.GetOwing()))
+		if err != nil {
+			return nil, err
+		}
+		m, err := s.message(tx.Context(), v)
+		return &propertyv1.WaiveOwingResponse{Data: m}, err
+	})
+}
+
 // AskAgain asks the PMS again, outside of a transaction, and then stores the answer under the caller's Idempotency-Key. If the server
 // crashes in between, a repeated call asks once more, which has no second effect at the PMS.
 func (s *CheckIns) AskAgain(ctx context.Context, r *propertyv1.AskAgainRequest) (*propertyv1.AskAgainResponse, error) {

@@ -3,6 +3,7 @@ package property
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -39,6 +40,49 @@ func (s *locks) ListLocks(ctx context.Context, r *propertyv1.ListLocksRequest) (
 		return nil, err
 	}
 	return &propertyv1.ListLocksResponse{Data: &propertyv1.LockList{List: list, NextPageToken: nextPageToken(p, total), Total: int32(total)}}, nil
+}
+
+// GetLockHistory answers with the history of a lock.
+func (s *locks) GetLockHistory(ctx context.Context, r *propertyv1.GetLockHistoryRequest) (*propertyv1.GetLockHistoryResponse, error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	view := s.DB.View(ctx)
+	row, err := lock.Get(view, propertyID, r.GetId())
+	if err != nil {
+		return nil, err
+	}
+	var since time.Time
+	if r.Since != nil {
+		since = r.GetSince().AsTime()
+	}
+	history, err := lock.History(view, propertyID, row.ID, since)
+	if err != nil {
+		return nil, err
+	}
+	events, err := lock.LastEvents(view, propertyID, row.ID, maxOpenings)
+	if err != nil {
+		return nil, err
+	}
+	out := &propertyv1.LockHistory{Battery: readingMessages(history[lock.BatterySample]), Clock: readingMessages(history[lock.ClockSample])}
+	for _, g := range lock.GapsOf(history[lock.LinkSample]) {
+		out.Gaps = append(out.Gaps, &propertyv1.LockGap{From: timestamppb.New(g.From), Until: convert.Time(g.Until)})
+	}
+	for _, e := range events {
+		m := &propertyv1.LockHistoryEvent{At: timestamppb.New(e.OccurredAt), Kind: e.Kind}
+		m.Reason, _ = e.Body["reason"].(string)
+		m.DoorId, _ = e.Body["doorId"].(string)
+		out.Events = append(out.Events, m)
+	}
+	return &propertyv1.GetLockHistoryResponse{Data: out}, nil
+}
+
+func readingMessages(all []lock.Sample) (out []*propertyv1.LockReading) {
+	for _, s := range all {
+		out = append(out, &propertyv1.LockReading{At: timestamppb.New(s.At), Value: s.Value})
+	}
+	return out
 }
 
 func (s *locks) GetLock(ctx context.Context, r *propertyv1.GetLockRequest) (*propertyv1.GetLockResponse, error) {

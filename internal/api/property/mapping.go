@@ -42,7 +42,15 @@ func (s *mappings) ListPartnerSpaces(ctx context.Context, r *propertyv1.ListPart
 		return nil, err
 	}
 	list := partnerSpaces(entries, suggested, own)
-	return &propertyv1.ListPartnerSpacesResponse{Data: &propertyv1.PartnerSpaceList{List: list, NextPageToken: nextPageToken(p, total), Total: int32(total)}}, nil
+	latest, err := space.ListChanges(view, propertyID, r.GetIntegrationId(), "", 1)
+	if err != nil {
+		return nil, err
+	}
+	out := &propertyv1.PartnerSpaceList{List: list, NextPageToken: nextPageToken(p, total), Total: int32(total)}
+	if len(latest) > 0 {
+		out.LastChangeId = latest[0].ID
+	}
+	return &propertyv1.ListPartnerSpacesResponse{Data: out}, nil
 }
 
 func partnerSpaces(entries []space.Entry, suggested []space.Suggestion, own []*space.Row) []*propertyv1.PartnerSpace {
@@ -75,62 +83,85 @@ func partnerSpaces(entries []space.Entry, suggested []space.Suggestion, own []*s
 }
 
 func (s *mappings) SetMapping(ctx context.Context, r *propertyv1.SetMappingRequest) (*propertyv1.SetMappingResponse, error) {
-	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SetMappingResponse, error) {
-		_, touched, err := s.Mappings.Map(tx, propertyID, r.GetIntegrationId(), r.GetExternalId(), r.GetSpaceId())
-		if err != nil {
-			return nil, err
-		}
-		return &propertyv1.SetMappingResponse{Data: &propertyv1.Mapping{ExternalId: r.GetExternalId(), SpaceId: &r.SpaceId}},
-			s.Replan(tx, propertyID, touched)
+	return runMapping(ctx, s, mappingCall{
+		integrationID: r.GetIntegrationId(), kind: space.SetOne, seen: r.GetLastChangeId(), validateOnly: r.GetValidateOnly(),
+		change: func(tx *db.Tx, propertyID string) (space.AffectedStays, error) {
+			_, touched, err := s.Mappings.Map(tx, propertyID, r.GetIntegrationId(), r.GetExternalId(), r.GetSpaceId())
+			return touched, err
+		},
+	}, func(changeID string, p *propertyv1.MappingPreview) *propertyv1.SetMappingResponse {
+		return &propertyv1.SetMappingResponse{Data: &propertyv1.Mapping{ExternalId: r.GetExternalId(), SpaceId: &r.SpaceId}, ChangeId: changeID, Preview: p}
 	})
 }
 
 func (s *mappings) UnsetMapping(ctx context.Context, r *propertyv1.UnsetMappingRequest) (*propertyv1.UnsetMappingResponse, error) {
-	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UnsetMappingResponse, error) {
-		was, touched, err := s.Mappings.Unmap(tx, propertyID, r.GetIntegrationId(), r.GetExternalId())
-		if err != nil {
-			return nil, err
-		}
-		return &propertyv1.UnsetMappingResponse{Data: &propertyv1.Mapping{ExternalId: was.ExternalID, SpaceId: &was.SpaceID}}, s.Replan(tx, propertyID, touched)
+	removed := &propertyv1.Mapping{}
+	return runMapping(ctx, s, mappingCall{
+		integrationID: r.GetIntegrationId(), kind: space.UnsetOne, seen: r.GetLastChangeId(), validateOnly: r.GetValidateOnly(),
+		change: func(tx *db.Tx, propertyID string) (space.AffectedStays, error) {
+			was, touched, err := s.Mappings.Unmap(tx, propertyID, r.GetIntegrationId(), r.GetExternalId())
+			if err == nil {
+				removed = &propertyv1.Mapping{ExternalId: was.ExternalID, SpaceId: &was.SpaceID}
+			}
+			return touched, err
+		},
+	}, func(changeID string, p *propertyv1.MappingPreview) *propertyv1.UnsetMappingResponse {
+		return &propertyv1.UnsetMappingResponse{Data: removed, ChangeId: changeID, Preview: p}
 	})
 }
 
 func (s *mappings) BatchSetMappings(ctx context.Context, r *propertyv1.BatchSetMappingsRequest) (*propertyv1.BatchSetMappingsResponse, error) {
-	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.BatchSetMappingsResponse, error) {
-		if wrong := duplicates(r.GetMappings()); len(wrong) > 0 {
-			return nil, fault.Fields(wrong...)
-		}
-		list, err := s.applyMappings(tx, propertyID, r.GetIntegrationId(), r.GetMappings())
-		return &propertyv1.BatchSetMappingsResponse{Data: list}, err
+	if wrong := duplicates(r.GetMappings()); len(wrong) > 0 {
+		return nil, fault.Fields(wrong...)
+	}
+	var list *propertyv1.MappingList
+	return runMapping(ctx, s, mappingCall{
+		integrationID: r.GetIntegrationId(), kind: space.SetMany, seen: r.GetLastChangeId(), validateOnly: r.GetValidateOnly(),
+		change: func(tx *db.Tx, propertyID string) (touched space.AffectedStays, err error) {
+			list, touched, err = s.applyMappings(tx, propertyID, r.GetIntegrationId(), r.GetMappings())
+			return touched, err
+		},
+	}, func(changeID string, p *propertyv1.MappingPreview) *propertyv1.BatchSetMappingsResponse {
+		return &propertyv1.BatchSetMappingsResponse{Data: list, ChangeId: changeID, Preview: p}
 	})
 }
 
 func (s *mappings) ApplySuggestions(ctx context.Context, r *propertyv1.ApplySuggestionsRequest) (*propertyv1.ApplySuggestionsResponse, error) {
-	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ApplySuggestionsResponse, error) {
-		if _, err := partner.Integration(tx, propertyID, r.GetIntegrationId()); err != nil {
-			return nil, err
-		}
-		suggested, err := space.Suggestions(tx, propertyID, r.GetIntegrationId())
-		if err != nil {
-			return nil, err
-		}
-		var desired []*propertyv1.Mapping
-		for _, sg := range suggested {
-			if !r.GetExactOnly() || sg.Confidence == space.Exact {
-				desired = append(desired, &propertyv1.Mapping{ExternalId: sg.ExternalID, SpaceId: &sg.SpaceID})
-			}
-		}
-		list, err := s.applyMappings(tx, propertyID, r.GetIntegrationId(), desired)
-		return &propertyv1.ApplySuggestionsResponse{Data: list}, err
+	var list *propertyv1.MappingList
+	return runMapping(ctx, s, mappingCall{
+		integrationID: r.GetIntegrationId(), kind: space.SetSuggested, seen: r.GetLastChangeId(), validateOnly: r.GetValidateOnly(),
+		change: func(tx *db.Tx, propertyID string) (touched space.AffectedStays, err error) {
+			list, touched, err = s.applySuggestions(tx, propertyID, r)
+			return touched, err
+		},
+	}, func(changeID string, p *propertyv1.MappingPreview) *propertyv1.ApplySuggestionsResponse {
+		return &propertyv1.ApplySuggestionsResponse{Data: list, ChangeId: changeID, Preview: p}
 	})
+}
+
+func (s *mappings) applySuggestions(tx *db.Tx, propertyID string, r *propertyv1.ApplySuggestionsRequest) (*propertyv1.MappingList, space.AffectedStays, error) {
+	if _, err := partner.Integration(tx, propertyID, r.GetIntegrationId()); err != nil {
+		return nil, space.AffectedStays{}, err
+	}
+	suggested, err := space.Suggestions(tx, propertyID, r.GetIntegrationId())
+	if err != nil {
+		return nil, space.AffectedStays{}, err
+	}
+	var desired []*propertyv1.Mapping
+	for _, sg := range suggested {
+		if !r.GetExactOnly() || sg.Confidence == space.Exact {
+			desired = append(desired, &propertyv1.Mapping{ExternalId: sg.ExternalID, SpaceId: &sg.SpaceID})
+		}
+	}
+	return s.applyMappings(tx, propertyID, r.GetIntegrationId(), desired)
 }
 
 // applyMappings stores the desired mappings. It first removes the mappings that change, and then adds the new ones, so that one call can
 // swap two spaces.
-func (s *mappings) applyMappings(tx *db.Tx, propertyID, integrationID string, desired []*propertyv1.Mapping) (*propertyv1.MappingList, error) {
+func (s *mappings) applyMappings(tx *db.Tx, propertyID, integrationID string, desired []*propertyv1.Mapping) (*propertyv1.MappingList, space.AffectedStays, error) {
 	affected, err := s.unmapReplaced(tx, propertyID, integrationID, desired)
 	if err != nil {
-		return nil, err
+		return nil, affected, err
 	}
 	list := &propertyv1.MappingList{}
 	for i, w := range desired {
@@ -139,13 +170,13 @@ func (s *mappings) applyMappings(tx *db.Tx, propertyID, integrationID string, de
 		}
 		_, touched, err := s.Mappings.Map(tx, propertyID, integrationID, w.GetExternalId(), w.GetSpaceId())
 		if err != nil {
-			return nil, Under(fmt.Sprintf("mappings[%d]", i), err)
+			return nil, affected, Under(fmt.Sprintf("mappings[%d]", i), err)
 		}
 		affected = affected.Union(touched)
 		list.List = append(list.List, &propertyv1.Mapping{ExternalId: w.GetExternalId(), SpaceId: w.SpaceId})
 	}
 	list.Total = int32(len(list.List))
-	return list, s.Replan(tx, propertyID, affected)
+	return list, affected, nil
 }
 
 // unmapReplaced removes the mappings that the request deletes, and those whose space the request maps to another partner space.
@@ -211,7 +242,8 @@ func (s *mappings) ListConflicts(ctx context.Context, r *propertyv1.ListConflict
 	if err != nil {
 		return nil, err
 	}
-	rows, total, err := space.ListConflicts(s.DB.View(ctx), propertyID, space.ConflictFilter{
+	view := s.DB.View(ctx)
+	rows, total, err := space.ListConflicts(view, propertyID, space.ConflictFilter{
 		IntegrationID: r.GetIntegrationId(), Closed: r.GetIncludeClosed(), Page: p,
 	})
 	if err != nil {
@@ -221,9 +253,17 @@ func (s *mappings) ListConflicts(ctx context.Context, r *propertyv1.ListConflict
 	if err != nil {
 		return nil, err
 	}
+	cures, err := space.Cures(view, propertyID, rows)
+	if err != nil {
+		return nil, err
+	}
 	list := &propertyv1.ConflictList{NextPageToken: nextPageToken(p, total), Total: int32(total)}
 	for _, row := range rows {
-		list.List = append(list.List, conflictMessage(row, to))
+		m := conflictMessage(row, to)
+		for _, c := range cures[row.ID] {
+			m.Cures = append(m.Cures, &propertyv1.Cure{Kind: string(c.Kind), SpaceId: c.SpaceID})
+		}
+		list.List = append(list.List, m)
 	}
 	return &propertyv1.ListConflictsResponse{Data: list}, nil
 }

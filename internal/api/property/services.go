@@ -118,6 +118,7 @@ func Bare() map[string]func(proto.Message) {
 		propertyv1.CheckInService_AskAgain_FullMethodName:   removePMSTexts,
 		propertyv1.CheckInService_ClearStage_FullMethodName: removePMSTexts,
 		propertyv1.CheckInService_EndCall_FullMethodName:    removePMSTexts,
+		propertyv1.CheckInService_WaiveOwing_FullMethodName: removePMSTexts,
 	}
 }
 

@@ -169,6 +169,14 @@ func (s *spaces) UpdateSpace(ctx context.Context, r *propertyv1.UpdateSpaceReque
 }
 
 func (s *spaces) DeleteSpace(ctx context.Context, r *propertyv1.DeleteSpaceRequest) (*propertyv1.DeleteSpaceResponse, error) {
+	if r.GetValidateOnly() {
+		return previewed(ctx, s.Deps, func(tx *db.Tx, propertyID string) (space.AffectedStays, error) {
+			return space.Delete(tx, propertyID, r.GetId())
+		},
+			func(p *propertyv1.MappingPreview) *propertyv1.DeleteSpaceResponse {
+				return &propertyv1.DeleteSpaceResponse{Preview: p}
+			})
+	}
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.DeleteSpaceResponse, error) {
 		row, err := space.Get(tx, propertyID, r.GetId())
 		if err != nil {

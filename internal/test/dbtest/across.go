@@ -62,6 +62,8 @@ var acrossProperties = map[string]string{
 	"lock.storeForeignSlot":               loaded,
 	"lock.MarkLinksLost":                  sweep,
 	"lock.notifyMoving":                   session,
+	"space.ForgetChanges":                 sweep,
+	"lock.DeleteSamples":                  sweep,
 	"partner.DueWebhooks":                 sweep,
 	"partner.Connected":                   "the operator lists the apps of all properties",
 	"mobilekey.BehindBridges":             sweep,

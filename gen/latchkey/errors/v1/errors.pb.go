@@ -78,6 +78,8 @@ const (
 	Reason_REASON_IDEMPOTENCY_IN_FLIGHT Reason = 16
 	// 409. The resource changed since it was read.
 	Reason_REASON_ETAG_MISMATCH Reason = 17
+	// 409. What the call is about was changed since the caller read it: read it again.
+	Reason_REASON_OUTDATED Reason = 195
 	// 409. Another object already has this name or id.
 	Reason_REASON_ALREADY_EXISTS Reason = 18
 	// 413. The body is over 1 MiB.
@@ -324,6 +326,7 @@ var (
 		15:  "REASON_NOT_ACCEPTABLE",
 		16:  "REASON_IDEMPOTENCY_IN_FLIGHT",
 		17:  "REASON_ETAG_MISMATCH",
+		195: "REASON_OUTDATED",
 		18:  "REASON_ALREADY_EXISTS",
 		19:  "REASON_BODY_TOO_LARGE",
 		20:  "REASON_RATE_LIMITED",
@@ -457,6 +460,7 @@ var (
 		"REASON_NOT_ACCEPTABLE":            15,
 		"REASON_IDEMPOTENCY_IN_FLIGHT":     16,
 		"REASON_ETAG_MISMATCH":             17,
+		"REASON_OUTDATED":                  195,
 		"REASON_ALREADY_EXISTS":            18,
 		"REASON_BODY_TOO_LARGE":            19,
 		"REASON_RATE_LIMITED":              20,
@@ -706,7 +710,7 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
 	"\adetails\x18\x06 \x03(\v2\x14.google.protobuf.AnyR\adetails\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId*\xe3\x1b\n" +
+	"request_id\x18\a \x01(\tR\trequestId*\xf9\x1b\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_INVALID_FIELDS\x10\x01\x12\x13\n" +
@@ -733,7 +737,8 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x19REASON_METHOD_NOT_ALLOWED\x10\x0e\x12\x19\n" +
 	"\x15REASON_NOT_ACCEPTABLE\x10\x0f\x12 \n" +
 	"\x1cREASON_IDEMPOTENCY_IN_FLIGHT\x10\x10\x12\x18\n" +
-	"\x14REASON_ETAG_MISMATCH\x10\x11\x12\x19\n" +
+	"\x14REASON_ETAG_MISMATCH\x10\x11\x12\x14\n" +
+	"\x0fREASON_OUTDATED\x10\xc3\x01\x12\x19\n" +
 	"\x15REASON_ALREADY_EXISTS\x10\x12\x12\x19\n" +
 	"\x15REASON_BODY_TOO_LARGE\x10\x13\x12\x17\n" +
 	"\x13REASON_RATE_LIMITED\x10\x14\x12\x16\n" +

@@ -617,6 +617,116 @@ func (x *ClearStageResponse) GetData() *StaffCheckIn {
 	return nil
 }
 
+// WaiveOwingRequest names the reservation, the amount and the reason.
+type WaiveOwingRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id.
+	ReservationId string `protobuf:"bytes,1,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
+	// The amount that you saw, with its currency, such as "20.00 EUR".
+	Owing string `protobuf:"bytes,2,opt,name=owing,proto3" json:"owing,omitempty"`
+	// Why, for the audit log.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WaiveOwingRequest) Reset() {
+	*x = WaiveOwingRequest{}
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaiveOwingRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaiveOwingRequest) ProtoMessage() {}
+
+func (x *WaiveOwingRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaiveOwingRequest.ProtoReflect.Descriptor instead.
+func (*WaiveOwingRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *WaiveOwingRequest) GetReservationId() string {
+	if x != nil {
+		return x.ReservationId
+	}
+	return ""
+}
+
+func (x *WaiveOwingRequest) GetOwing() string {
+	if x != nil {
+		return x.Owing
+	}
+	return ""
+}
+
+func (x *WaiveOwingRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// WaiveOwingResponse answers with the check-in.
+type WaiveOwingResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The check-in.
+	Data          *StaffCheckIn `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WaiveOwingResponse) Reset() {
+	*x = WaiveOwingResponse{}
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaiveOwingResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaiveOwingResponse) ProtoMessage() {}
+
+func (x *WaiveOwingResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaiveOwingResponse.ProtoReflect.Descriptor instead.
+func (*WaiveOwingResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *WaiveOwingResponse) GetData() *StaffCheckIn {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
 // AskAgainRequest names the reservation.
 type AskAgainRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -628,7 +738,7 @@ type AskAgainRequest struct {
 
 func (x *AskAgainRequest) Reset() {
 	*x = AskAgainRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[7]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -640,7 +750,7 @@ func (x *AskAgainRequest) String() string {
 func (*AskAgainRequest) ProtoMessage() {}
 
 func (x *AskAgainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[7]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -653,7 +763,7 @@ func (x *AskAgainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskAgainRequest.ProtoReflect.Descriptor instead.
 func (*AskAgainRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{7}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *AskAgainRequest) GetReservationId() string {
@@ -674,7 +784,7 @@ type AskAgainResponse struct {
 
 func (x *AskAgainResponse) Reset() {
 	*x = AskAgainResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[8]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -686,7 +796,7 @@ func (x *AskAgainResponse) String() string {
 func (*AskAgainResponse) ProtoMessage() {}
 
 func (x *AskAgainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[8]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -699,7 +809,7 @@ func (x *AskAgainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskAgainResponse.ProtoReflect.Descriptor instead.
 func (*AskAgainResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{8}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *AskAgainResponse) GetData() *StaffCheckIn {
@@ -720,7 +830,7 @@ type EndCallRequest struct {
 
 func (x *EndCallRequest) Reset() {
 	*x = EndCallRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[9]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -732,7 +842,7 @@ func (x *EndCallRequest) String() string {
 func (*EndCallRequest) ProtoMessage() {}
 
 func (x *EndCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[9]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -745,7 +855,7 @@ func (x *EndCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndCallRequest.ProtoReflect.Descriptor instead.
 func (*EndCallRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *EndCallRequest) GetReservationId() string {
@@ -766,7 +876,7 @@ type EndCallResponse struct {
 
 func (x *EndCallResponse) Reset() {
 	*x = EndCallResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[10]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -778,7 +888,7 @@ func (x *EndCallResponse) String() string {
 func (*EndCallResponse) ProtoMessage() {}
 
 func (x *EndCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[10]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -791,7 +901,7 @@ func (x *EndCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndCallResponse.ProtoReflect.Descriptor instead.
 func (*EndCallResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *EndCallResponse) GetData() *StaffCheckIn {
@@ -812,7 +922,7 @@ type ResendInvitationRequest struct {
 
 func (x *ResendInvitationRequest) Reset() {
 	*x = ResendInvitationRequest{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[11]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -824,7 +934,7 @@ func (x *ResendInvitationRequest) String() string {
 func (*ResendInvitationRequest) ProtoMessage() {}
 
 func (x *ResendInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[11]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -837,7 +947,7 @@ func (x *ResendInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResendInvitationRequest.ProtoReflect.Descriptor instead.
 func (*ResendInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ResendInvitationRequest) GetReservationId() string {
@@ -856,7 +966,7 @@ type ResendInvitationResponse struct {
 
 func (x *ResendInvitationResponse) Reset() {
 	*x = ResendInvitationResponse{}
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[12]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -868,7 +978,7 @@ func (x *ResendInvitationResponse) String() string {
 func (*ResendInvitationResponse) ProtoMessage() {}
 
 func (x *ResendInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[12]
+	mi := &file_latchkey_property_v1_checkin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -881,7 +991,7 @@ func (x *ResendInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResendInvitationResponse.ProtoReflect.Descriptor instead.
 func (*ResendInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_property_v1_checkin_proto_rawDescGZIP(), []int{14}
 }
 
 var File_latchkey_property_v1_checkin_proto protoreflect.FileDescriptor
@@ -939,6 +1049,13 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\x05stage\x18\x02 \x01(\tB\x1f\xbaH\x1cr\x1aR\ridentityCheckR\tsignatureR\x05stage\x12/\n" +
 	"\x0erefuse_because\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\rrefuseBecause\"L\n" +
 	"\x12ClearStageResponse\x126\n" +
+	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.StaffCheckInR\x04data\"\x8a\x01\n" +
+	"\x11WaiveOwingRequest\x120\n" +
+	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\x12\x1f\n" +
+	"\x05owing\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\x05owing\x12\"\n" +
+	"\x06reason\x18\x03 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xf4\x03R\x06reason\"L\n" +
+	"\x12WaiveOwingResponse\x126\n" +
 	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.StaffCheckInR\x04data\"C\n" +
 	"\x0fAskAgainRequest\x120\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\"J\n" +
@@ -950,7 +1067,7 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.StaffCheckInR\x04data\"K\n" +
 	"\x17ResendInvitationRequest\x120\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\"\x1a\n" +
-	"\x18ResendInvitationResponse2\xbf\x12\n" +
+	"\x18ResendInvitationResponse2\x8b\x14\n" +
 	"\x0eCheckInService\x12\xb8\x01\n" +
 	"\x12GetCheckInSettings\x12/.latchkey.property.v1.GetCheckInSettingsRequest\x1a0.latchkey.property.v1.GetCheckInSettingsResponse\"?\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x02\x1f\x12\x1d/v1/property/checkIn/settings\x12\xc7\x01\n" +
 	"\x15UpdateCheckInSettings\x122.latchkey.property.v1.UpdateCheckInSettingsRequest\x1a3.latchkey.property.v1.UpdateCheckInSettingsResponse\"E\xaa\xbc\x18\x19\x1a\x05owner \x012\x0emanageSettings\x82\xd3\xe4\x93\x02\":\x01*2\x1d/v1/property/checkIn/settings\x12\xaf\x01\n" +
@@ -958,7 +1075,9 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\n" +
 	"GetCheckIn\x12'.latchkey.property.v1.GetCheckInRequest\x1a(.latchkey.property.v1.GetCheckInResponse\"X\xaa\xbc\x18\x1a\x1a\x06viewer2\x10readReservations\x82\xd3\xe4\x93\x024\x122/v1/property/reservations/{reservation_id}/checkIn\x12\xc9\x01\n" +
 	"\n" +
-	"ClearStage\x12'.latchkey.property.v1.ClearStageRequest\x1a(.latchkey.property.v1.ClearStageResponse\"h\xaa\xbc\x18\x1c\x1a\boperator \x012\x0emanageCheckIns\x82\xd3\xe4\x93\x02B:\x01*\"=/v1/property/reservations/{reservation_id}/checkIn:clearStage\x12\xc1\x01\n" +
+	"ClearStage\x12'.latchkey.property.v1.ClearStageRequest\x1a(.latchkey.property.v1.ClearStageResponse\"h\xaa\xbc\x18\x1c\x1a\boperator \x012\x0emanageCheckIns\x82\xd3\xe4\x93\x02B:\x01*\"=/v1/property/reservations/{reservation_id}/checkIn:clearStage\x12\xc9\x01\n" +
+	"\n" +
+	"WaiveOwing\x12'.latchkey.property.v1.WaiveOwingRequest\x1a(.latchkey.property.v1.WaiveOwingResponse\"h\xaa\xbc\x18\x1c\x1a\boperator \x012\x0emanageCheckIns\x82\xd3\xe4\x93\x02B:\x01*\"=/v1/property/reservations/{reservation_id}/checkIn:waiveOwing\x12\xc1\x01\n" +
 	"\bAskAgain\x12%.latchkey.property.v1.AskAgainRequest\x1a&.latchkey.property.v1.AskAgainResponse\"f\xaa\xbc\x18\x1c\x1a\boperator \x012\x0emanageCheckIns\x82\xd3\xe4\x93\x02@:\x01*\";/v1/property/reservations/{reservation_id}/checkIn:askAgain\x12\xbd\x01\n" +
 	"\aEndCall\x12$.latchkey.property.v1.EndCallRequest\x1a%.latchkey.property.v1.EndCallResponse\"e\xaa\xbc\x18\x1c\x1a\boperator \x012\x0emanageCheckIns\x82\xd3\xe4\x93\x02?:\x01*\":/v1/property/reservations/{reservation_id}/checkIn:endCall\x12\xda\x01\n" +
 	"\x10ResendInvitation\x12-.latchkey.property.v1.ResendInvitationRequest\x1a..latchkey.property.v1.ResendInvitationResponse\"g\xaa\xbc\x18\x1c\x1a\boperator \x012\x0emanageCheckIns\x82\xd3\xe4\x93\x02A:\x01*\"</v1/property/reservations/{reservation_id}/invitation:resend\x12\xb6\x01\n" +
@@ -983,7 +1102,7 @@ func file_latchkey_property_v1_checkin_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_checkin_proto_rawDescData
 }
 
-var file_latchkey_property_v1_checkin_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_latchkey_property_v1_checkin_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_latchkey_property_v1_checkin_proto_goTypes = []any{
 	(*GetCheckInRequest)(nil),             // 0: latchkey.property.v1.GetCheckInRequest
 	(*GetCheckInResponse)(nil),            // 1: latchkey.property.v1.GetCheckInResponse
@@ -992,74 +1111,79 @@ var file_latchkey_property_v1_checkin_proto_goTypes = []any{
 	(*ClearedStage)(nil),                  // 4: latchkey.property.v1.ClearedStage
 	(*ClearStageRequest)(nil),             // 5: latchkey.property.v1.ClearStageRequest
 	(*ClearStageResponse)(nil),            // 6: latchkey.property.v1.ClearStageResponse
-	(*AskAgainRequest)(nil),               // 7: latchkey.property.v1.AskAgainRequest
-	(*AskAgainResponse)(nil),              // 8: latchkey.property.v1.AskAgainResponse
-	(*EndCallRequest)(nil),                // 9: latchkey.property.v1.EndCallRequest
-	(*EndCallResponse)(nil),               // 10: latchkey.property.v1.EndCallResponse
-	(*ResendInvitationRequest)(nil),       // 11: latchkey.property.v1.ResendInvitationRequest
-	(*ResendInvitationResponse)(nil),      // 12: latchkey.property.v1.ResendInvitationResponse
-	(*timestamppb.Timestamp)(nil),         // 13: google.protobuf.Timestamp
-	(*StaffGuest)(nil),                    // 14: latchkey.property.v1.StaffGuest
-	(*GetCheckInSettingsRequest)(nil),     // 15: latchkey.property.v1.GetCheckInSettingsRequest
-	(*UpdateCheckInSettingsRequest)(nil),  // 16: latchkey.property.v1.UpdateCheckInSettingsRequest
-	(*ListCheckInRulesRequest)(nil),       // 17: latchkey.property.v1.ListCheckInRulesRequest
-	(*ListGuestsRequest)(nil),             // 18: latchkey.property.v1.ListGuestsRequest
-	(*ListDevicesRequest)(nil),            // 19: latchkey.property.v1.ListDevicesRequest
-	(*EndDeviceRequest)(nil),              // 20: latchkey.property.v1.EndDeviceRequest
-	(*GetSignatureRequest)(nil),           // 21: latchkey.property.v1.GetSignatureRequest
-	(*GetCheckInSettingsResponse)(nil),    // 22: latchkey.property.v1.GetCheckInSettingsResponse
-	(*UpdateCheckInSettingsResponse)(nil), // 23: latchkey.property.v1.UpdateCheckInSettingsResponse
-	(*ListCheckInRulesResponse)(nil),      // 24: latchkey.property.v1.ListCheckInRulesResponse
-	(*ListGuestsResponse)(nil),            // 25: latchkey.property.v1.ListGuestsResponse
-	(*ListDevicesResponse)(nil),           // 26: latchkey.property.v1.ListDevicesResponse
-	(*EndDeviceResponse)(nil),             // 27: latchkey.property.v1.EndDeviceResponse
-	(*GetSignatureResponse)(nil),          // 28: latchkey.property.v1.GetSignatureResponse
+	(*WaiveOwingRequest)(nil),             // 7: latchkey.property.v1.WaiveOwingRequest
+	(*WaiveOwingResponse)(nil),            // 8: latchkey.property.v1.WaiveOwingResponse
+	(*AskAgainRequest)(nil),               // 9: latchkey.property.v1.AskAgainRequest
+	(*AskAgainResponse)(nil),              // 10: latchkey.property.v1.AskAgainResponse
+	(*EndCallRequest)(nil),                // 11: latchkey.property.v1.EndCallRequest
+	(*EndCallResponse)(nil),               // 12: latchkey.property.v1.EndCallResponse
+	(*ResendInvitationRequest)(nil),       // 13: latchkey.property.v1.ResendInvitationRequest
+	(*ResendInvitationResponse)(nil),      // 14: latchkey.property.v1.ResendInvitationResponse
+	(*timestamppb.Timestamp)(nil),         // 15: google.protobuf.Timestamp
+	(*StaffGuest)(nil),                    // 16: latchkey.property.v1.StaffGuest
+	(*GetCheckInSettingsRequest)(nil),     // 17: latchkey.property.v1.GetCheckInSettingsRequest
+	(*UpdateCheckInSettingsRequest)(nil),  // 18: latchkey.property.v1.UpdateCheckInSettingsRequest
+	(*ListCheckInRulesRequest)(nil),       // 19: latchkey.property.v1.ListCheckInRulesRequest
+	(*ListGuestsRequest)(nil),             // 20: latchkey.property.v1.ListGuestsRequest
+	(*ListDevicesRequest)(nil),            // 21: latchkey.property.v1.ListDevicesRequest
+	(*EndDeviceRequest)(nil),              // 22: latchkey.property.v1.EndDeviceRequest
+	(*GetSignatureRequest)(nil),           // 23: latchkey.property.v1.GetSignatureRequest
+	(*GetCheckInSettingsResponse)(nil),    // 24: latchkey.property.v1.GetCheckInSettingsResponse
+	(*UpdateCheckInSettingsResponse)(nil), // 25: latchkey.property.v1.UpdateCheckInSettingsResponse
+	(*ListCheckInRulesResponse)(nil),      // 26: latchkey.property.v1.ListCheckInRulesResponse
+	(*ListGuestsResponse)(nil),            // 27: latchkey.property.v1.ListGuestsResponse
+	(*ListDevicesResponse)(nil),           // 28: latchkey.property.v1.ListDevicesResponse
+	(*EndDeviceResponse)(nil),             // 29: latchkey.property.v1.EndDeviceResponse
+	(*GetSignatureResponse)(nil),          // 30: latchkey.property.v1.GetSignatureResponse
 }
 var file_latchkey_property_v1_checkin_proto_depIdxs = []int32{
 	2,  // 0: latchkey.property.v1.GetCheckInResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
 	3,  // 1: latchkey.property.v1.StaffCheckIn.stops:type_name -> latchkey.property.v1.StaffStop
-	13, // 2: latchkey.property.v1.StaffCheckIn.began_at:type_name -> google.protobuf.Timestamp
-	13, // 3: latchkey.property.v1.StaffCheckIn.asked_at:type_name -> google.protobuf.Timestamp
-	13, // 4: latchkey.property.v1.StaffCheckIn.next_ask_at:type_name -> google.protobuf.Timestamp
-	13, // 5: latchkey.property.v1.StaffCheckIn.accepted_at:type_name -> google.protobuf.Timestamp
+	15, // 2: latchkey.property.v1.StaffCheckIn.began_at:type_name -> google.protobuf.Timestamp
+	15, // 3: latchkey.property.v1.StaffCheckIn.asked_at:type_name -> google.protobuf.Timestamp
+	15, // 4: latchkey.property.v1.StaffCheckIn.next_ask_at:type_name -> google.protobuf.Timestamp
+	15, // 5: latchkey.property.v1.StaffCheckIn.accepted_at:type_name -> google.protobuf.Timestamp
 	4,  // 6: latchkey.property.v1.StaffCheckIn.cleared:type_name -> latchkey.property.v1.ClearedStage
-	14, // 7: latchkey.property.v1.StaffCheckIn.guests:type_name -> latchkey.property.v1.StaffGuest
-	13, // 8: latchkey.property.v1.StaffCheckIn.house_rules_accepted_at:type_name -> google.protobuf.Timestamp
-	13, // 9: latchkey.property.v1.StaffStop.since:type_name -> google.protobuf.Timestamp
-	13, // 10: latchkey.property.v1.StaffStop.last_answered_at:type_name -> google.protobuf.Timestamp
-	13, // 11: latchkey.property.v1.ClearedStage.at:type_name -> google.protobuf.Timestamp
+	16, // 7: latchkey.property.v1.StaffCheckIn.guests:type_name -> latchkey.property.v1.StaffGuest
+	15, // 8: latchkey.property.v1.StaffCheckIn.house_rules_accepted_at:type_name -> google.protobuf.Timestamp
+	15, // 9: latchkey.property.v1.StaffStop.since:type_name -> google.protobuf.Timestamp
+	15, // 10: latchkey.property.v1.StaffStop.last_answered_at:type_name -> google.protobuf.Timestamp
+	15, // 11: latchkey.property.v1.ClearedStage.at:type_name -> google.protobuf.Timestamp
 	2,  // 12: latchkey.property.v1.ClearStageResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
-	2,  // 13: latchkey.property.v1.AskAgainResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
-	2,  // 14: latchkey.property.v1.EndCallResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
-	15, // 15: latchkey.property.v1.CheckInService.GetCheckInSettings:input_type -> latchkey.property.v1.GetCheckInSettingsRequest
-	16, // 16: latchkey.property.v1.CheckInService.UpdateCheckInSettings:input_type -> latchkey.property.v1.UpdateCheckInSettingsRequest
-	17, // 17: latchkey.property.v1.CheckInService.ListCheckInRules:input_type -> latchkey.property.v1.ListCheckInRulesRequest
-	0,  // 18: latchkey.property.v1.CheckInService.GetCheckIn:input_type -> latchkey.property.v1.GetCheckInRequest
-	5,  // 19: latchkey.property.v1.CheckInService.ClearStage:input_type -> latchkey.property.v1.ClearStageRequest
-	7,  // 20: latchkey.property.v1.CheckInService.AskAgain:input_type -> latchkey.property.v1.AskAgainRequest
-	9,  // 21: latchkey.property.v1.CheckInService.EndCall:input_type -> latchkey.property.v1.EndCallRequest
-	11, // 22: latchkey.property.v1.CheckInService.ResendInvitation:input_type -> latchkey.property.v1.ResendInvitationRequest
-	18, // 23: latchkey.property.v1.CheckInService.ListGuests:input_type -> latchkey.property.v1.ListGuestsRequest
-	19, // 24: latchkey.property.v1.CheckInService.ListDevices:input_type -> latchkey.property.v1.ListDevicesRequest
-	20, // 25: latchkey.property.v1.CheckInService.EndDevice:input_type -> latchkey.property.v1.EndDeviceRequest
-	21, // 26: latchkey.property.v1.CheckInService.GetSignature:input_type -> latchkey.property.v1.GetSignatureRequest
-	22, // 27: latchkey.property.v1.CheckInService.GetCheckInSettings:output_type -> latchkey.property.v1.GetCheckInSettingsResponse
-	23, // 28: latchkey.property.v1.CheckInService.UpdateCheckInSettings:output_type -> latchkey.property.v1.UpdateCheckInSettingsResponse
-	24, // 29: latchkey.property.v1.CheckInService.ListCheckInRules:output_type -> latchkey.property.v1.ListCheckInRulesResponse
-	1,  // 30: latchkey.property.v1.CheckInService.GetCheckIn:output_type -> latchkey.property.v1.GetCheckInResponse
-	6,  // 31: latchkey.property.v1.CheckInService.ClearStage:output_type -> latchkey.property.v1.ClearStageResponse
-	8,  // 32: latchkey.property.v1.CheckInService.AskAgain:output_type -> latchkey.property.v1.AskAgainResponse
-	10, // 33: latchkey.property.v1.CheckInService.EndCall:output_type -> latchkey.property.v1.EndCallResponse
-	12, // 34: latchkey.property.v1.CheckInService.ResendInvitation:output_type -> latchkey.property.v1.ResendInvitationResponse
-	25, // 35: latchkey.property.v1.CheckInService.ListGuests:output_type -> latchkey.property.v1.ListGuestsResponse
-	26, // 36: latchkey.property.v1.CheckInService.ListDevices:output_type -> latchkey.property.v1.ListDevicesResponse
-	27, // 37: latchkey.property.v1.CheckInService.EndDevice:output_type -> latchkey.property.v1.EndDeviceResponse
-	28, // 38: latchkey.property.v1.CheckInService.GetSignature:output_type -> latchkey.property.v1.GetSignatureResponse
-	27, // [27:39] is the sub-list for method output_type
-	15, // [15:27] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	2,  // 13: latchkey.property.v1.WaiveOwingResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	2,  // 14: latchkey.property.v1.AskAgainResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	2,  // 15: latchkey.property.v1.EndCallResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	17, // 16: latchkey.property.v1.CheckInService.GetCheckInSettings:input_type -> latchkey.property.v1.GetCheckInSettingsRequest
+	18, // 17: latchkey.property.v1.CheckInService.UpdateCheckInSettings:input_type -> latchkey.property.v1.UpdateCheckInSettingsRequest
+	19, // 18: latchkey.property.v1.CheckInService.ListCheckInRules:input_type -> latchkey.property.v1.ListCheckInRulesRequest
+	0,  // 19: latchkey.property.v1.CheckInService.GetCheckIn:input_type -> latchkey.property.v1.GetCheckInRequest
+	5,  // 20: latchkey.property.v1.CheckInService.ClearStage:input_type -> latchkey.property.v1.ClearStageRequest
+	7,  // 21: latchkey.property.v1.CheckInService.WaiveOwing:input_type -> latchkey.property.v1.WaiveOwingRequest
+	9,  // 22: latchkey.property.v1.CheckInService.AskAgain:input_type -> latchkey.property.v1.AskAgainRequest
+	11, // 23: latchkey.property.v1.CheckInService.EndCall:input_type -> latchkey.property.v1.EndCallRequest
+	13, // 24: latchkey.property.v1.CheckInService.ResendInvitation:input_type -> latchkey.property.v1.ResendInvitationRequest
+	20, // 25: latchkey.property.v1.CheckInService.ListGuests:input_type -> latchkey.property.v1.ListGuestsRequest
+	21, // 26: latchkey.property.v1.CheckInService.ListDevices:input_type -> latchkey.property.v1.ListDevicesRequest
+	22, // 27: latchkey.property.v1.CheckInService.EndDevice:input_type -> latchkey.property.v1.EndDeviceRequest
+	23, // 28: latchkey.property.v1.CheckInService.GetSignature:input_type -> latchkey.property.v1.GetSignatureRequest
+	24, // 29: latchkey.property.v1.CheckInService.GetCheckInSettings:output_type -> latchkey.property.v1.GetCheckInSettingsResponse
+	25, // 30: latchkey.property.v1.CheckInService.UpdateCheckInSettings:output_type -> latchkey.property.v1.UpdateCheckInSettingsResponse
+	26, // 31: latchkey.property.v1.CheckInService.ListCheckInRules:output_type -> latchkey.property.v1.ListCheckInRulesResponse
+	1,  // 32: latchkey.property.v1.CheckInService.GetCheckIn:output_type -> latchkey.property.v1.GetCheckInResponse
+	6,  // 33: latchkey.property.v1.CheckInService.ClearStage:output_type -> latchkey.property.v1.ClearStageResponse
+	8,  // 34: latchkey.property.v1.CheckInService.WaiveOwing:output_type -> latchkey.property.v1.WaiveOwingResponse
+	10, // 35: latchkey.property.v1.CheckInService.AskAgain:output_type -> latchkey.property.v1.AskAgainResponse
+	12, // 36: latchkey.property.v1.CheckInService.EndCall:output_type -> latchkey.property.v1.EndCallResponse
+	14, // 37: latchkey.property.v1.CheckInService.ResendInvitation:output_type -> latchkey.property.v1.ResendInvitationResponse
+	27, // 38: latchkey.property.v1.CheckInService.ListGuests:output_type -> latchkey.property.v1.ListGuestsResponse
+	28, // 39: latchkey.property.v1.CheckInService.ListDevices:output_type -> latchkey.property.v1.ListDevicesResponse
+	29, // 40: latchkey.property.v1.CheckInService.EndDevice:output_type -> latchkey.property.v1.EndDeviceResponse
+	30, // 41: latchkey.property.v1.CheckInService.GetSignature:output_type -> latchkey.property.v1.GetSignatureResponse
+	29, // [29:42] is the sub-list for method output_type
+	16, // [16:29] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_checkin_proto_init() }
@@ -1076,7 +1200,7 @@ func file_latchkey_property_v1_checkin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_checkin_proto_rawDesc), len(file_latchkey_property_v1_checkin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   13,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

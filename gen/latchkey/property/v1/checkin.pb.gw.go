@@ -188,6 +188,51 @@ func local_request_CheckInService_ClearStage_0(ctx context.Context, marshaler ru
 	return msg, metadata, err
 }
 
+func request_CheckInService_WaiveOwing_0(ctx context.Context, marshaler runtime.Marshaler, client CheckInServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq WaiveOwingRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["reservation_id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "reservation_id")
+	}
+	protoReq.ReservationId, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "reservation_id", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.WaiveOwing(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_CheckInService_WaiveOwing_0(ctx context.Context, marshaler runtime.Marshaler, server CheckInServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq WaiveOwingRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["reservation_id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "reservation_id")
+	}
+	protoReq.ReservationId, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "reservation_id", err)
+	}
+	msg, err := server.WaiveOwing(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_CheckInService_AskAgain_0(ctx context.Context, marshaler runtime.Marshaler, client CheckInServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq AskAgainRequest
@@ -623,6 +668,26 @@ func RegisterCheckInServiceHandlerServer(ctx context.Context, mux *runtime.Serve
 		}
 		forward_CheckInService_ClearStage_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_CheckInService_WaiveOwing_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/latchkey.property.v1.CheckInService/WaiveOwing", runtime.WithHTTPPathPattern("/v1/property/reservations/{reservation_id}/checkIn:waiveOwing"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_CheckInService_WaiveOwing_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_CheckInService_WaiveOwing_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_CheckInService_AskAgain_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -888,6 +953,23 @@ func RegisterCheckInServiceHandlerClient(ctx context.Context, mux *runtime.Serve
 		}
 		forward_CheckInService_ClearStage_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_CheckInService_WaiveOwing_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/latchkey.property.v1.CheckInService/WaiveOwing", runtime.WithHTTPPathPattern("/v1/property/reservations/{reservation_id}/checkIn:waiveOwing"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_CheckInService_WaiveOwing_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_CheckInService_WaiveOwing_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_CheckInService_AskAgain_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -1016,6 +1098,7 @@ var (
 	pattern_CheckInService_ListCheckInRules_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 2, 3}, []string{"v1", "property", "checkIn", "rules"}, ""))
 	pattern_CheckInService_GetCheckIn_0            = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "property", "reservations", "reservation_id", "checkIn"}, ""))
 	pattern_CheckInService_ClearStage_0            = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "property", "reservations", "reservation_id", "checkIn"}, "clearStage"))
+	pattern_CheckInService_WaiveOwing_0            = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "property", "reservations", "reservation_id", "checkIn"}, "waiveOwing"))
 	pattern_CheckInService_AskAgain_0              = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "property", "reservations", "reservation_id", "checkIn"}, "askAgain"))
 	pattern_CheckInService_EndCall_0               = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "property", "reservations", "reservation_id", "checkIn"}, "endCall"))
 	pattern_CheckInService_ResendInvitation_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "property", "reservations", "reservation_id", "invitation"}, "resend"))
@@ -1031,6 +1114,7 @@ var (
 	forward_CheckInService_ListCheckInRules_0      = runtime.ForwardResponseMessage
 	forward_CheckInService_GetCheckIn_0            = runtime.ForwardResponseMessage
 	forward_CheckInService_ClearStage_0            = runtime.ForwardResponseMessage
+	forward_CheckInService_WaiveOwing_0            = runtime.ForwardResponseMessage
 	forward_CheckInService_AskAgain_0              = runtime.ForwardResponseMessage
 	forward_CheckInService_EndCall_0               = runtime.ForwardResponseMessage
 	forward_CheckInService_ResendInvitation_0      = runtime.ForwardResponseMessage

@@ -24,6 +24,7 @@ const (
 	CheckInService_ListCheckInRules_FullMethodName      = "/latchkey.property.v1.CheckInService/ListCheckInRules"
 	CheckInService_GetCheckIn_FullMethodName            = "/latchkey.property.v1.CheckInService/GetCheckIn"
 	CheckInService_ClearStage_FullMethodName            = "/latchkey.property.v1.CheckInService/ClearStage"
+	CheckInService_WaiveOwing_FullMethodName            = "/latchkey.property.v1.CheckInService/WaiveOwing"
 	CheckInService_AskAgain_FullMethodName              = "/latchkey.property.v1.CheckInService/AskAgain"
 	CheckInService_EndCall_FullMethodName               = "/latchkey.property.v1.CheckInService/EndCall"
 	CheckInService_ResendInvitation_FullMethodName      = "/latchkey.property.v1.CheckInService/ResendInvitation"
@@ -49,6 +50,9 @@ type CheckInServiceClient interface {
 	GetCheckIn(ctx context.Context, in *GetCheckInRequest, opts ...grpc.CallOption) (*GetCheckInResponse, error)
 	// Clears a stage of the law, or refuses it with a reason. The caller's name is recorded.
 	ClearStage(ctx context.Context, in *ClearStageRequest, opts ...grpc.CallOption) (*ClearStageResponse, error)
+	// Lets a guest check in who owes an amount, with a reason that the audit log keeps. A larger amount stops the check-in again. A PMS error, or a room
+	// that is not ready, cannot be waived. 409 outdated if nothing is owed that stops the check-in, or if the amount is another one now.
+	WaiveOwing(ctx context.Context, in *WaiveOwingRequest, opts ...grpc.CallOption) (*WaiveOwingResponse, error)
 	// Asks the PMS again, at once: a checkIn call without an answer is repeated under its idempotency key, otherwise getCheckInStatus is called.
 	// Nothing is called before the guest has begun. A request that is repeated with its Idempotency-Key gets the same answer, and the PMS is not
 	// asked: use a new key to ask once more.
@@ -122,6 +126,16 @@ func (c *checkInServiceClient) ClearStage(ctx context.Context, in *ClearStageReq
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ClearStageResponse)
 	err := c.cc.Invoke(ctx, CheckInService_ClearStage_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *checkInServiceClient) WaiveOwing(ctx context.Context, in *WaiveOwingRequest, opts ...grpc.CallOption) (*WaiveOwingResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(WaiveOwingResponse)
+	err := c.cc.Invoke(ctx, CheckInService_WaiveOwing_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -214,6 +228,9 @@ type CheckInServiceServer interface {
 	GetCheckIn(context.Context, *GetCheckInRequest) (*GetCheckInResponse, error)
 	// Clears a stage of the law, or refuses it with a reason. The caller's name is recorded.
 	ClearStage(context.Context, *ClearStageRequest) (*ClearStageResponse, error)
+	// Lets a guest check in who owes an amount, with a reason that the audit log keeps. A larger amount stops the check-in again. A PMS error, or a room
+	// that is not ready, cannot be waived. 409 outdated if nothing is owed that stops the check-in, or if the amount is another one now.
+	WaiveOwing(context.Context, *WaiveOwingRequest) (*WaiveOwingResponse, error)
 	// Asks the PMS again, at once: a checkIn call without an answer is repeated under its idempotency key, otherwise getCheckInStatus is called.
 	// Nothing is called before the guest has begun. A request that is repeated with its Idempotency-Key gets the same answer, and the PMS is not
 	// asked: use a new key to ask once more.
@@ -257,6 +274,9 @@ func (UnimplementedCheckInServiceServer) GetCheckIn(context.Context, *GetCheckIn
 }
 func (UnimplementedCheckInServiceServer) ClearStage(context.Context, *ClearStageRequest) (*ClearStageResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ClearStage not implemented")
+}
+func (UnimplementedCheckInServiceServer) WaiveOwing(context.Context, *WaiveOwingRequest) (*WaiveOwingResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method WaiveOwing not implemented")
 }
 func (UnimplementedCheckInServiceServer) AskAgain(context.Context, *AskAgainRequest) (*AskAgainResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AskAgain not implemented")
@@ -386,6 +406,24 @@ func _CheckInService_ClearStage_Handler(srv interface{}, ctx context.Context, de
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(CheckInServiceServer).ClearStage(ctx, req.(*ClearStageRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _CheckInService_WaiveOwing_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(WaiveOwingRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CheckInServiceServer).WaiveOwing(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CheckInService_WaiveOwing_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CheckInServiceServer).WaiveOwing(ctx, req.(*WaiveOwingRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -542,6 +580,10 @@ var CheckInService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ClearStage",
 			Handler:    _CheckInService_ClearStage_Handler,
+		},
+		{
+			MethodName: "WaiveOwing",
+			Handler:    _CheckInService_WaiveOwing_Handler,
 		},
 		{
 			MethodName: "AskAgain",

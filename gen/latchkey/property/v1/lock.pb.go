@@ -938,6 +938,363 @@ func (x *GetLockRequest) GetId() string {
 	return ""
 }
 
+// GetLockHistoryRequest names the lock.
+type GetLockHistoryRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// From when. Left out: all that is kept. The reading before is the first of the answer.
+	Since         *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLockHistoryRequest) Reset() {
+	*x = GetLockHistoryRequest{}
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLockHistoryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLockHistoryRequest) ProtoMessage() {}
+
+func (x *GetLockHistoryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLockHistoryRequest.ProtoReflect.Descriptor instead.
+func (*GetLockHistoryRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_lock_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *GetLockHistoryRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *GetLockHistoryRequest) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+// GetLockHistoryResponse answers with the history.
+type GetLockHistoryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The history.
+	Data          *LockHistory `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLockHistoryResponse) Reset() {
+	*x = GetLockHistoryResponse{}
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLockHistoryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLockHistoryResponse) ProtoMessage() {}
+
+func (x *GetLockHistoryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLockHistoryResponse.ProtoReflect.Descriptor instead.
+func (*GetLockHistoryResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_lock_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *GetLockHistoryResponse) GetData() *LockHistory {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// LockReading is one reading, which holds until the next one.
+type LockReading struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When it was reported.
+	At *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	// The battery in percent, or how many milliseconds the lock's clock is ahead.
+	Value         int64 `protobuf:"varint,2,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LockReading) Reset() {
+	*x = LockReading{}
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LockReading) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LockReading) ProtoMessage() {}
+
+func (x *LockReading) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LockReading.ProtoReflect.Descriptor instead.
+func (*LockReading) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_lock_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *LockReading) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *LockReading) GetValue() int64 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
+// LockGap is a time in which the lock could not be reached.
+type LockGap struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Since when.
+	From *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
+	// Until when. Absent: it lasts.
+	Until         *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=until,proto3" json:"until,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LockGap) Reset() {
+	*x = LockGap{}
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LockGap) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LockGap) ProtoMessage() {}
+
+func (x *LockGap) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LockGap.ProtoReflect.Descriptor instead.
+func (*LockGap) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_lock_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *LockGap) GetFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.From
+	}
+	return nil
+}
+
+func (x *LockGap) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+// LockHistoryEvent is an event of the lock.
+type LockHistoryEvent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When it happened.
+	At *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	// Such as door.opened, door.denied, lock.tampered, lock.jammed, lock.offline, lock.batteryLow or lock.moved.
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Why, if the lock or the bridge said so.
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The door that the lock was on; empty if it is not known.
+	DoorId        string `protobuf:"bytes,4,opt,name=door_id,json=doorId,proto3" json:"door_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LockHistoryEvent) Reset() {
+	*x = LockHistoryEvent{}
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LockHistoryEvent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LockHistoryEvent) ProtoMessage() {}
+
+func (x *LockHistoryEvent) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LockHistoryEvent.ProtoReflect.Descriptor instead.
+func (*LockHistoryEvent) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_lock_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *LockHistoryEvent) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *LockHistoryEvent) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *LockHistoryEvent) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *LockHistoryEvent) GetDoorId() string {
+	if x != nil {
+		return x.DoorId
+	}
+	return ""
+}
+
+// LockHistory is what a lock reported over time.
+type LockHistory struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Oldest first; a reading follows after a change of at least 2 percent.
+	Battery []*LockReading `protobuf:"bytes,1,rep,name=battery,proto3" json:"battery,omitempty"`
+	// Oldest first; a reading follows after a change of at least 5 seconds.
+	Clock []*LockReading `protobuf:"bytes,2,rep,name=clock,proto3" json:"clock,omitempty"`
+	// The gaps of a lock on a door, oldest first.
+	Gaps []*LockGap `protobuf:"bytes,3,rep,name=gaps,proto3" json:"gaps,omitempty"`
+	// The last 50 events, newest first.
+	Events        []*LockHistoryEvent `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LockHistory) Reset() {
+	*x = LockHistory{}
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LockHistory) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LockHistory) ProtoMessage() {}
+
+func (x *LockHistory) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LockHistory.ProtoReflect.Descriptor instead.
+func (*LockHistory) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_lock_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *LockHistory) GetBattery() []*LockReading {
+	if x != nil {
+		return x.Battery
+	}
+	return nil
+}
+
+func (x *LockHistory) GetClock() []*LockReading {
+	if x != nil {
+		return x.Clock
+	}
+	return nil
+}
+
+func (x *LockHistory) GetGaps() []*LockGap {
+	if x != nil {
+		return x.Gaps
+	}
+	return nil
+}
+
+func (x *LockHistory) GetEvents() []*LockHistoryEvent {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
 // GetLockResponse answers with the lock.
 type GetLockResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -951,7 +1308,7 @@ type GetLockResponse struct {
 
 func (x *GetLockResponse) Reset() {
 	*x = GetLockResponse{}
-	mi := &file_latchkey_property_v1_lock_proto_msgTypes[9]
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -963,7 +1320,7 @@ func (x *GetLockResponse) String() string {
 func (*GetLockResponse) ProtoMessage() {}
 
 func (x *GetLockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_lock_proto_msgTypes[9]
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -976,7 +1333,7 @@ func (x *GetLockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLockResponse.ProtoReflect.Descriptor instead.
 func (*GetLockResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_lock_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_property_v1_lock_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetLockResponse) GetData() *Lock {
@@ -1006,7 +1363,7 @@ type UpdateLockRequest struct {
 
 func (x *UpdateLockRequest) Reset() {
 	*x = UpdateLockRequest{}
-	mi := &file_latchkey_property_v1_lock_proto_msgTypes[10]
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1018,7 +1375,7 @@ func (x *UpdateLockRequest) String() string {
 func (*UpdateLockRequest) ProtoMessage() {}
 
 func (x *UpdateLockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_lock_proto_msgTypes[10]
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1031,7 +1388,7 @@ func (x *UpdateLockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateLockRequest.ProtoReflect.Descriptor instead.
 func (*UpdateLockRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_lock_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_property_v1_lock_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *UpdateLockRequest) GetId() string {
@@ -1059,7 +1416,7 @@ type UpdateLockResponse struct {
 
 func (x *UpdateLockResponse) Reset() {
 	*x = UpdateLockResponse{}
-	mi := &file_latchkey_property_v1_lock_proto_msgTypes[11]
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1071,7 +1428,7 @@ func (x *UpdateLockResponse) String() string {
 func (*UpdateLockResponse) ProtoMessage() {}
 
 func (x *UpdateLockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_lock_proto_msgTypes[11]
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1084,7 +1441,7 @@ func (x *UpdateLockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateLockResponse.ProtoReflect.Descriptor instead.
 func (*UpdateLockResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_lock_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_property_v1_lock_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *UpdateLockResponse) GetData() *Lock {
@@ -1107,7 +1464,7 @@ type AssignLockRequest struct {
 
 func (x *AssignLockRequest) Reset() {
 	*x = AssignLockRequest{}
-	mi := &file_latchkey_property_v1_lock_proto_msgTypes[12]
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1119,7 +1476,7 @@ func (x *AssignLockRequest) String() string {
 func (*AssignLockRequest) ProtoMessage() {}
 
 func (x *AssignLockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_lock_proto_msgTypes[12]
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1132,7 +1489,7 @@ func (x *AssignLockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssignLockRequest.ProtoReflect.Descriptor instead.
 func (*AssignLockRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_lock_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_property_v1_lock_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *AssignLockRequest) GetId() string {
@@ -1160,7 +1517,7 @@ type AssignLockResponse struct {
 
 func (x *AssignLockResponse) Reset() {
 	*x = AssignLockResponse{}
-	mi := &file_latchkey_property_v1_lock_proto_msgTypes[13]
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1172,7 +1529,7 @@ func (x *AssignLockResponse) String() string {
 func (*AssignLockResponse) ProtoMessage() {}
 
 func (x *AssignLockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_lock_proto_msgTypes[13]
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1185,7 +1542,7 @@ func (x *AssignLockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssignLockResponse.ProtoReflect.Descriptor instead.
 func (*AssignLockResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_lock_proto_rawDescGZIP(), []int{13}
+	return file_latchkey_property_v1_lock_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AssignLockResponse) GetData() *Lock {
@@ -1208,7 +1565,7 @@ type UnlockLockRequest struct {
 
 func (x *UnlockLockRequest) Reset() {
 	*x = UnlockLockRequest{}
-	mi := &file_latchkey_property_v1_lock_proto_msgTypes[14]
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1220,7 +1577,7 @@ func (x *UnlockLockRequest) String() string {
 func (*UnlockLockRequest) ProtoMessage() {}
 
 func (x *UnlockLockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_lock_proto_msgTypes[14]
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1233,7 +1590,7 @@ func (x *UnlockLockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnlockLockRequest.ProtoReflect.Descriptor instead.
 func (*UnlockLockRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_lock_proto_rawDescGZIP(), []int{14}
+	return file_latchkey_property_v1_lock_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *UnlockLockRequest) GetId() string {
@@ -1261,7 +1618,7 @@ type UnlockLockResponse struct {
 
 func (x *UnlockLockResponse) Reset() {
 	*x = UnlockLockResponse{}
-	mi := &file_latchkey_property_v1_lock_proto_msgTypes[15]
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1273,7 +1630,7 @@ func (x *UnlockLockResponse) String() string {
 func (*UnlockLockResponse) ProtoMessage() {}
 
 func (x *UnlockLockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_lock_proto_msgTypes[15]
+	mi := &file_latchkey_property_v1_lock_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1286,7 +1643,7 @@ func (x *UnlockLockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnlockLockResponse.ProtoReflect.Descriptor instead.
 func (*UnlockLockResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_lock_proto_rawDescGZIP(), []int{15}
+	return file_latchkey_property_v1_lock_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *UnlockLockResponse) GetData() *Act {
@@ -1399,7 +1756,28 @@ const file_latchkey_property_v1_lock_proto_rawDesc = "" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
 	"\x05total\x18\x03 \x01(\x05R\x05total\"+\n" +
 	"\x0eGetLockRequest\x12\x19\n" +
-	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"w\n" +
+	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"d\n" +
+	"\x15GetLockHistoryRequest\x12\x19\n" +
+	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x120\n" +
+	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"O\n" +
+	"\x16GetLockHistoryResponse\x125\n" +
+	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.LockHistoryR\x04data\"O\n" +
+	"\vLockReading\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value\"k\n" +
+	"\aLockGap\x12.\n" +
+	"\x04from\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x120\n" +
+	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"\x83\x01\n" +
+	"\x10LockHistoryEvent\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x17\n" +
+	"\adoor_id\x18\x04 \x01(\tR\x06doorId\"\xf6\x01\n" +
+	"\vLockHistory\x12;\n" +
+	"\abattery\x18\x01 \x03(\v2!.latchkey.property.v1.LockReadingR\abattery\x127\n" +
+	"\x05clock\x18\x02 \x03(\v2!.latchkey.property.v1.LockReadingR\x05clock\x121\n" +
+	"\x04gaps\x18\x03 \x03(\v2\x1d.latchkey.property.v1.LockGapR\x04gaps\x12>\n" +
+	"\x06events\x18\x04 \x03(\v2&.latchkey.property.v1.LockHistoryEventR\x06events\"w\n" +
 	"\x0fGetLockResponse\x12.\n" +
 	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.property.v1.LockR\x04data\x124\n" +
 	"\x05slots\x18\x02 \x03(\v2\x1e.latchkey.property.v1.LockSlotR\x05slots\"N\n" +
@@ -1421,10 +1799,11 @@ const file_latchkey_property_v1_lock_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x12 \n" +
 	"\x06reason\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x06reason\"C\n" +
 	"\x12UnlockLockResponse\x12-\n" +
-	"\x04data\x18\x01 \x01(\v2\x19.latchkey.property.v1.ActR\x04data2\xa7\x06\n" +
+	"\x04data\x18\x01 \x01(\v2\x19.latchkey.property.v1.ActR\x04data2\xd5\a\n" +
 	"\vLockService\x12\x8f\x01\n" +
 	"\tListLocks\x12&.latchkey.property.v1.ListLocksRequest\x1a'.latchkey.property.v1.ListLocksResponse\"1\xaa\xbc\x18\x13\x1a\x06viewer2\treadLocks\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/property/locks\x12\x8e\x01\n" +
-	"\aGetLock\x12$.latchkey.property.v1.GetLockRequest\x1a%.latchkey.property.v1.GetLockResponse\"6\xaa\xbc\x18\x13\x1a\x06viewer2\treadLocks\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/property/locks/{id}\x12\xa0\x01\n" +
+	"\aGetLock\x12$.latchkey.property.v1.GetLockRequest\x1a%.latchkey.property.v1.GetLockResponse\"6\xaa\xbc\x18\x13\x1a\x06viewer2\treadLocks\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/property/locks/{id}\x12\xab\x01\n" +
+	"\x0eGetLockHistory\x12+.latchkey.property.v1.GetLockHistoryRequest\x1a,.latchkey.property.v1.GetLockHistoryResponse\">\xaa\xbc\x18\x13\x1a\x06viewer2\treadLocks\x82\xd3\xe4\x93\x02!\x12\x1f/v1/property/locks/{id}/history\x12\xa0\x01\n" +
 	"\n" +
 	"UpdateLock\x12'.latchkey.property.v1.UpdateLockRequest\x1a(.latchkey.property.v1.UpdateLockResponse\"?\xaa\xbc\x18\x19\x1a\boperator \x012\vmanageLocks\x82\xd3\xe4\x93\x02\x1c:\x01*2\x17/v1/property/locks/{id}\x12\xa7\x01\n" +
 	"\n" +
@@ -1444,63 +1823,81 @@ func file_latchkey_property_v1_lock_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_lock_proto_rawDescData
 }
 
-var file_latchkey_property_v1_lock_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_latchkey_property_v1_lock_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_latchkey_property_v1_lock_proto_goTypes = []any{
-	(*Lock)(nil),                  // 0: latchkey.property.v1.Lock
-	(*LockStatus)(nil),            // 1: latchkey.property.v1.LockStatus
-	(*LockAbilities)(nil),         // 2: latchkey.property.v1.LockAbilities
-	(*LockSlot)(nil),              // 3: latchkey.property.v1.LockSlot
-	(*Act)(nil),                   // 4: latchkey.property.v1.Act
-	(*ListLocksRequest)(nil),      // 5: latchkey.property.v1.ListLocksRequest
-	(*ListLocksResponse)(nil),     // 6: latchkey.property.v1.ListLocksResponse
-	(*LockList)(nil),              // 7: latchkey.property.v1.LockList
-	(*GetLockRequest)(nil),        // 8: latchkey.property.v1.GetLockRequest
-	(*GetLockResponse)(nil),       // 9: latchkey.property.v1.GetLockResponse
-	(*UpdateLockRequest)(nil),     // 10: latchkey.property.v1.UpdateLockRequest
-	(*UpdateLockResponse)(nil),    // 11: latchkey.property.v1.UpdateLockResponse
-	(*AssignLockRequest)(nil),     // 12: latchkey.property.v1.AssignLockRequest
-	(*AssignLockResponse)(nil),    // 13: latchkey.property.v1.AssignLockResponse
-	(*UnlockLockRequest)(nil),     // 14: latchkey.property.v1.UnlockLockRequest
-	(*UnlockLockResponse)(nil),    // 15: latchkey.property.v1.UnlockLockResponse
-	(*timestamppb.Timestamp)(nil), // 16: google.protobuf.Timestamp
+	(*Lock)(nil),                   // 0: latchkey.property.v1.Lock
+	(*LockStatus)(nil),             // 1: latchkey.property.v1.LockStatus
+	(*LockAbilities)(nil),          // 2: latchkey.property.v1.LockAbilities
+	(*LockSlot)(nil),               // 3: latchkey.property.v1.LockSlot
+	(*Act)(nil),                    // 4: latchkey.property.v1.Act
+	(*ListLocksRequest)(nil),       // 5: latchkey.property.v1.ListLocksRequest
+	(*ListLocksResponse)(nil),      // 6: latchkey.property.v1.ListLocksResponse
+	(*LockList)(nil),               // 7: latchkey.property.v1.LockList
+	(*GetLockRequest)(nil),         // 8: latchkey.property.v1.GetLockRequest
+	(*GetLockHistoryRequest)(nil),  // 9: latchkey.property.v1.GetLockHistoryRequest
+	(*GetLockHistoryResponse)(nil), // 10: latchkey.property.v1.GetLockHistoryResponse
+	(*LockReading)(nil),            // 11: latchkey.property.v1.LockReading
+	(*LockGap)(nil),                // 12: latchkey.property.v1.LockGap
+	(*LockHistoryEvent)(nil),       // 13: latchkey.property.v1.LockHistoryEvent
+	(*LockHistory)(nil),            // 14: latchkey.property.v1.LockHistory
+	(*GetLockResponse)(nil),        // 15: latchkey.property.v1.GetLockResponse
+	(*UpdateLockRequest)(nil),      // 16: latchkey.property.v1.UpdateLockRequest
+	(*UpdateLockResponse)(nil),     // 17: latchkey.property.v1.UpdateLockResponse
+	(*AssignLockRequest)(nil),      // 18: latchkey.property.v1.AssignLockRequest
+	(*AssignLockResponse)(nil),     // 19: latchkey.property.v1.AssignLockResponse
+	(*UnlockLockRequest)(nil),      // 20: latchkey.property.v1.UnlockLockRequest
+	(*UnlockLockResponse)(nil),     // 21: latchkey.property.v1.UnlockLockResponse
+	(*timestamppb.Timestamp)(nil),  // 22: google.protobuf.Timestamp
 }
 var file_latchkey_property_v1_lock_proto_depIdxs = []int32{
 	1,  // 0: latchkey.property.v1.Lock.status:type_name -> latchkey.property.v1.LockStatus
 	2,  // 1: latchkey.property.v1.Lock.abilities:type_name -> latchkey.property.v1.LockAbilities
-	16, // 2: latchkey.property.v1.Lock.created_at:type_name -> google.protobuf.Timestamp
-	16, // 3: latchkey.property.v1.LockStatus.battery_observed_at:type_name -> google.protobuf.Timestamp
-	16, // 4: latchkey.property.v1.LockStatus.last_seen_at:type_name -> google.protobuf.Timestamp
-	16, // 5: latchkey.property.v1.LockStatus.clock_observed_at:type_name -> google.protobuf.Timestamp
-	16, // 6: latchkey.property.v1.LockStatus.offline_since:type_name -> google.protobuf.Timestamp
-	16, // 7: latchkey.property.v1.LockStatus.keypad_paused_until:type_name -> google.protobuf.Timestamp
-	16, // 8: latchkey.property.v1.LockSlot.not_before:type_name -> google.protobuf.Timestamp
-	16, // 9: latchkey.property.v1.LockSlot.not_after:type_name -> google.protobuf.Timestamp
-	16, // 10: latchkey.property.v1.LockSlot.seen_at:type_name -> google.protobuf.Timestamp
-	16, // 11: latchkey.property.v1.LockSlot.used_at:type_name -> google.protobuf.Timestamp
-	16, // 12: latchkey.property.v1.Act.deadline:type_name -> google.protobuf.Timestamp
-	16, // 13: latchkey.property.v1.Act.finished_at:type_name -> google.protobuf.Timestamp
+	22, // 2: latchkey.property.v1.Lock.created_at:type_name -> google.protobuf.Timestamp
+	22, // 3: latchkey.property.v1.LockStatus.battery_observed_at:type_name -> google.protobuf.Timestamp
+	22, // 4: latchkey.property.v1.LockStatus.last_seen_at:type_name -> google.protobuf.Timestamp
+	22, // 5: latchkey.property.v1.LockStatus.clock_observed_at:type_name -> google.protobuf.Timestamp
+	22, // 6: latchkey.property.v1.LockStatus.offline_since:type_name -> google.protobuf.Timestamp
+	22, // 7: latchkey.property.v1.LockStatus.keypad_paused_until:type_name -> google.protobuf.Timestamp
+	22, // 8: latchkey.property.v1.LockSlot.not_before:type_name -> google.protobuf.Timestamp
+	22, // 9: latchkey.property.v1.LockSlot.not_after:type_name -> google.protobuf.Timestamp
+	22, // 10: latchkey.property.v1.LockSlot.seen_at:type_name -> google.protobuf.Timestamp
+	22, // 11: latchkey.property.v1.LockSlot.used_at:type_name -> google.protobuf.Timestamp
+	22, // 12: latchkey.property.v1.Act.deadline:type_name -> google.protobuf.Timestamp
+	22, // 13: latchkey.property.v1.Act.finished_at:type_name -> google.protobuf.Timestamp
 	7,  // 14: latchkey.property.v1.ListLocksResponse.data:type_name -> latchkey.property.v1.LockList
 	0,  // 15: latchkey.property.v1.LockList.list:type_name -> latchkey.property.v1.Lock
-	0,  // 16: latchkey.property.v1.GetLockResponse.data:type_name -> latchkey.property.v1.Lock
-	3,  // 17: latchkey.property.v1.GetLockResponse.slots:type_name -> latchkey.property.v1.LockSlot
-	0,  // 18: latchkey.property.v1.UpdateLockResponse.data:type_name -> latchkey.property.v1.Lock
-	0,  // 19: latchkey.property.v1.AssignLockResponse.data:type_name -> latchkey.property.v1.Lock
-	4,  // 20: latchkey.property.v1.UnlockLockResponse.data:type_name -> latchkey.property.v1.Act
-	5,  // 21: latchkey.property.v1.LockService.ListLocks:input_type -> latchkey.property.v1.ListLocksRequest
-	8,  // 22: latchkey.property.v1.LockService.GetLock:input_type -> latchkey.property.v1.GetLockRequest
-	10, // 23: latchkey.property.v1.LockService.UpdateLock:input_type -> latchkey.property.v1.UpdateLockRequest
-	12, // 24: latchkey.property.v1.LockService.AssignLock:input_type -> latchkey.property.v1.AssignLockRequest
-	14, // 25: latchkey.property.v1.LockService.UnlockLock:input_type -> latchkey.property.v1.UnlockLockRequest
-	6,  // 26: latchkey.property.v1.LockService.ListLocks:output_type -> latchkey.property.v1.ListLocksResponse
-	9,  // 27: latchkey.property.v1.LockService.GetLock:output_type -> latchkey.property.v1.GetLockResponse
-	11, // 28: latchkey.property.v1.LockService.UpdateLock:output_type -> latchkey.property.v1.UpdateLockResponse
-	13, // 29: latchkey.property.v1.LockService.AssignLock:output_type -> latchkey.property.v1.AssignLockResponse
-	15, // 30: latchkey.property.v1.LockService.UnlockLock:output_type -> latchkey.property.v1.UnlockLockResponse
-	26, // [26:31] is the sub-list for method output_type
-	21, // [21:26] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	22, // 16: latchkey.property.v1.GetLockHistoryRequest.since:type_name -> google.protobuf.Timestamp
+	14, // 17: latchkey.property.v1.GetLockHistoryResponse.data:type_name -> latchkey.property.v1.LockHistory
+	22, // 18: latchkey.property.v1.LockReading.at:type_name -> google.protobuf.Timestamp
+	22, // 19: latchkey.property.v1.LockGap.from:type_name -> google.protobuf.Timestamp
+	22, // 20: latchkey.property.v1.LockGap.until:type_name -> google.protobuf.Timestamp
+	22, // 21: latchkey.property.v1.LockHistoryEvent.at:type_name -> google.protobuf.Timestamp
+	11, // 22: latchkey.property.v1.LockHistory.battery:type_name -> latchkey.property.v1.LockReading
+	11, // 23: latchkey.property.v1.LockHistory.clock:type_name -> latchkey.property.v1.LockReading
+	12, // 24: latchkey.property.v1.LockHistory.gaps:type_name -> latchkey.property.v1.LockGap
+	13, // 25: latchkey.property.v1.LockHistory.events:type_name -> latchkey.property.v1.LockHistoryEvent
+	0,  // 26: latchkey.property.v1.GetLockResponse.data:type_name -> latchkey.property.v1.Lock
+	3,  // 27: latchkey.property.v1.GetLockResponse.slots:type_name -> latchkey.property.v1.LockSlot
+	0,  // 28: latchkey.property.v1.UpdateLockResponse.data:type_name -> latchkey.property.v1.Lock
+	0,  // 29: latchkey.property.v1.AssignLockResponse.data:type_name -> latchkey.property.v1.Lock
+	4,  // 30: latchkey.property.v1.UnlockLockResponse.data:type_name -> latchkey.property.v1.Act
+	5,  // 31: latchkey.property.v1.LockService.ListLocks:input_type -> latchkey.property.v1.ListLocksRequest
+	8,  // 32: latchkey.property.v1.LockService.GetLock:input_type -> latchkey.property.v1.GetLockRequest
+	9,  // 33: latchkey.property.v1.LockService.GetLockHistory:input_type -> latchkey.property.v1.GetLockHistoryRequest
+	16, // 34: latchkey.property.v1.LockService.UpdateLock:input_type -> latchkey.property.v1.UpdateLockRequest
+	18, // 35: latchkey.property.v1.LockService.AssignLock:input_type -> latchkey.property.v1.AssignLockRequest
+	20, // 36: latchkey.property.v1.LockService.UnlockLock:input_type -> latchkey.property.v1.UnlockLockRequest
+	6,  // 37: latchkey.property.v1.LockService.ListLocks:output_type -> latchkey.property.v1.ListLocksResponse
+	15, // 38: latchkey.property.v1.LockService.GetLock:output_type -> latchkey.property.v1.GetLockResponse
+	10, // 39: latchkey.property.v1.LockService.GetLockHistory:output_type -> latchkey.property.v1.GetLockHistoryResponse
+	17, // 40: latchkey.property.v1.LockService.UpdateLock:output_type -> latchkey.property.v1.UpdateLockResponse
+	19, // 41: latchkey.property.v1.LockService.AssignLock:output_type -> latchkey.property.v1.AssignLockResponse
+	21, // 42: latchkey.property.v1.LockService.UnlockLock:output_type -> latchkey.property.v1.UnlockLockResponse
+	37, // [37:43] is the sub-list for method output_type
+	31, // [31:37] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_lock_proto_init() }
@@ -1512,14 +1909,14 @@ func file_latchkey_property_v1_lock_proto_init() {
 	file_latchkey_property_v1_lock_proto_msgTypes[1].OneofWrappers = []any{}
 	file_latchkey_property_v1_lock_proto_msgTypes[3].OneofWrappers = []any{}
 	file_latchkey_property_v1_lock_proto_msgTypes[4].OneofWrappers = []any{}
-	file_latchkey_property_v1_lock_proto_msgTypes[12].OneofWrappers = []any{}
+	file_latchkey_property_v1_lock_proto_msgTypes[18].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_lock_proto_rawDesc), len(file_latchkey_property_v1_lock_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,11 +19,12 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	LockService_ListLocks_FullMethodName  = "/latchkey.property.v1.LockService/ListLocks"
-	LockService_GetLock_FullMethodName    = "/latchkey.property.v1.LockService/GetLock"
-	LockService_UpdateLock_FullMethodName = "/latchkey.property.v1.LockService/UpdateLock"
-	LockService_AssignLock_FullMethodName = "/latchkey.property.v1.LockService/AssignLock"
-	LockService_UnlockLock_FullMethodName = "/latchkey.property.v1.LockService/UnlockLock"
+	LockService_ListLocks_FullMethodName      = "/latchkey.property.v1.LockService/ListLocks"
+	LockService_GetLock_FullMethodName        = "/latchkey.property.v1.LockService/GetLock"
+	LockService_GetLockHistory_FullMethodName = "/latchkey.property.v1.LockService/GetLockHistory"
+	LockService_UpdateLock_FullMethodName     = "/latchkey.property.v1.LockService/UpdateLock"
+	LockService_AssignLock_FullMethodName     = "/latchkey.property.v1.LockService/AssignLock"
+	LockService_UnlockLock_FullMethodName     = "/latchkey.property.v1.LockService/UnlockLock"
 )
 
 // LockServiceClient is the client API for LockService service.
@@ -36,6 +37,9 @@ type LockServiceClient interface {
 	ListLocks(ctx context.Context, in *ListLocksRequest, opts ...grpc.CallOption) (*ListLocksResponse, error)
 	// Answers with one lock and its slots. The answer contains no PIN.
 	GetLock(ctx context.Context, in *GetLockRequest, opts ...grpc.CallOption) (*GetLockResponse, error)
+	// Answers with the history of a lock: battery, link and clock, and its last events. Readings are stored when they change by a step, as long as events are
+	// kept, at most 500 of each kind.
+	GetLockHistory(ctx context.Context, in *GetLockHistoryRequest, opts ...grpc.CallOption) (*GetLockHistoryResponse, error)
 	// Renames a lock.
 	UpdateLock(ctx context.Context, in *UpdateLockRequest, opts ...grpc.CallOption) (*UpdateLockResponse, error)
 	// Assigns a lock to a door (a space or a gate), or removes it from its door. The codes of current stays move to the lock at once.
@@ -70,6 +74,16 @@ func (c *lockServiceClient) GetLock(ctx context.Context, in *GetLockRequest, opt
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetLockResponse)
 	err := c.cc.Invoke(ctx, LockService_GetLock_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *lockServiceClient) GetLockHistory(ctx context.Context, in *GetLockHistoryRequest, opts ...grpc.CallOption) (*GetLockHistoryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetLockHistoryResponse)
+	err := c.cc.Invoke(ctx, LockService_GetLockHistory_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -116,6 +130,9 @@ type LockServiceServer interface {
 	ListLocks(context.Context, *ListLocksRequest) (*ListLocksResponse, error)
 	// Answers with one lock and its slots. The answer contains no PIN.
 	GetLock(context.Context, *GetLockRequest) (*GetLockResponse, error)
+	// Answers with the history of a lock: battery, link and clock, and its last events. Readings are stored when they change by a step, as long as events are
+	// kept, at most 500 of each kind.
+	GetLockHistory(context.Context, *GetLockHistoryRequest) (*GetLockHistoryResponse, error)
 	// Renames a lock.
 	UpdateLock(context.Context, *UpdateLockRequest) (*UpdateLockResponse, error)
 	// Assigns a lock to a door (a space or a gate), or removes it from its door. The codes of current stays move to the lock at once.
@@ -141,6 +158,9 @@ func (UnimplementedLockServiceServer) ListLocks(context.Context, *ListLocksReque
 }
 func (UnimplementedLockServiceServer) GetLock(context.Context, *GetLockRequest) (*GetLockResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetLock not implemented")
+}
+func (UnimplementedLockServiceServer) GetLockHistory(context.Context, *GetLockHistoryRequest) (*GetLockHistoryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetLockHistory not implemented")
 }
 func (UnimplementedLockServiceServer) UpdateLock(context.Context, *UpdateLockRequest) (*UpdateLockResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method UpdateLock not implemented")
@@ -204,6 +224,24 @@ func _LockService_GetLock_Handler(srv interface{}, ctx context.Context, dec func
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(LockServiceServer).GetLock(ctx, req.(*GetLockRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _LockService_GetLockHistory_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetLockHistoryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(LockServiceServer).GetLockHistory(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: LockService_GetLockHistory_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(LockServiceServer).GetLockHistory(ctx, req.(*GetLockHistoryRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -276,6 +314,10 @@ var LockService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetLock",
 			Handler:    _LockService_GetLock_Handler,
+		},
+		{
+			MethodName: "GetLockHistory",
+			Handler:    _LockService_GetLockHistory_Handler,
 		},
 		{
 			MethodName: "UpdateLock",

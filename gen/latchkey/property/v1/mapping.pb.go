@@ -370,7 +370,9 @@ type PartnerSpaceList struct {
 	// For the next page; empty on the last.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// How many there are on all pages.
-	Total         int32 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
+	Total int32 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
+	// The id of the latest change of the mapping; empty if there is none.
+	LastChangeId  string `protobuf:"bytes,4,opt,name=last_change_id,json=lastChangeId,proto3" json:"last_change_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -426,6 +428,864 @@ func (x *PartnerSpaceList) GetTotal() int32 {
 	return 0
 }
 
+func (x *PartnerSpaceList) GetLastChangeId() string {
+	if x != nil {
+		return x.LastChangeId
+	}
+	return ""
+}
+
+// MappingPreview is what a change would do to reservations that have not ended.
+type MappingPreview struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many reservations the change touches, also those whose door stays the same.
+	Reservations int32 `protobuf:"varint,1,opt,name=reservations,proto3" json:"reservations,omitempty"`
+	// The next of them, at most 20, by their arrival.
+	Stays         []*PreviewedStay `protobuf:"bytes,2,rep,name=stays,proto3" json:"stays,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MappingPreview) Reset() {
+	*x = MappingPreview{}
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MappingPreview) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MappingPreview) ProtoMessage() {}
+
+func (x *MappingPreview) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MappingPreview.ProtoReflect.Descriptor instead.
+func (*MappingPreview) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *MappingPreview) GetReservations() int32 {
+	if x != nil {
+		return x.Reservations
+	}
+	return 0
+}
+
+func (x *MappingPreview) GetStays() []*PreviewedStay {
+	if x != nil {
+		return x.Stays
+	}
+	return nil
+}
+
+// PreviewedStay is a reservation that a change touches.
+type PreviewedStay struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id.
+	ReservationId string `protobuf:"bytes,1,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
+	// The reservation's number at the PMS.
+	PmsNumber string `protobuf:"bytes,2,opt,name=pms_number,json=pmsNumber,proto3" json:"pms_number,omitempty"`
+	// The state at the PMS.
+	State string `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
+	// Arrival.
+	From *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=from,proto3" json:"from,omitempty"`
+	// Departure.
+	To *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=to,proto3" json:"to,omitempty"`
+	// The name of the room or bed whose door it opens now. Empty: none.
+	SpaceBefore string `protobuf:"bytes,6,opt,name=space_before,json=spaceBefore,proto3" json:"space_before,omitempty"`
+	// The name of the room or bed whose door it would open. Empty: none.
+	SpaceAfter    string `protobuf:"bytes,7,opt,name=space_after,json=spaceAfter,proto3" json:"space_after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PreviewedStay) Reset() {
+	*x = PreviewedStay{}
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PreviewedStay) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PreviewedStay) ProtoMessage() {}
+
+func (x *PreviewedStay) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PreviewedStay.ProtoReflect.Descriptor instead.
+func (*PreviewedStay) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *PreviewedStay) GetReservationId() string {
+	if x != nil {
+		return x.ReservationId
+	}
+	return ""
+}
+
+func (x *PreviewedStay) GetPmsNumber() string {
+	if x != nil {
+		return x.PmsNumber
+	}
+	return ""
+}
+
+func (x *PreviewedStay) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *PreviewedStay) GetFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.From
+	}
+	return nil
+}
+
+func (x *PreviewedStay) GetTo() *timestamppb.Timestamp {
+	if x != nil {
+		return x.To
+	}
+	return nil
+}
+
+func (x *PreviewedStay) GetSpaceBefore() string {
+	if x != nil {
+		return x.SpaceBefore
+	}
+	return ""
+}
+
+func (x *PreviewedStay) GetSpaceAfter() string {
+	if x != nil {
+		return x.SpaceAfter
+	}
+	return ""
+}
+
+// MappedSpace is what a space of the partner is mapped to.
+type MappedSpace struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id.
+	SpaceId string `protobuf:"bytes,1,opt,name=space_id,json=spaceId,proto3" json:"space_id,omitempty"`
+	// Its name at the property. Empty if it was deleted.
+	SpaceName string `protobuf:"bytes,2,opt,name=space_name,json=spaceName,proto3" json:"space_name,omitempty"`
+	// The partner's name of its space when it was mapped.
+	PartnerName   string `protobuf:"bytes,3,opt,name=partner_name,json=partnerName,proto3" json:"partner_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MappedSpace) Reset() {
+	*x = MappedSpace{}
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MappedSpace) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MappedSpace) ProtoMessage() {}
+
+func (x *MappedSpace) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MappedSpace.ProtoReflect.Descriptor instead.
+func (*MappedSpace) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *MappedSpace) GetSpaceId() string {
+	if x != nil {
+		return x.SpaceId
+	}
+	return ""
+}
+
+func (x *MappedSpace) GetSpaceName() string {
+	if x != nil {
+		return x.SpaceName
+	}
+	return ""
+}
+
+func (x *MappedSpace) GetPartnerName() string {
+	if x != nil {
+		return x.PartnerName
+	}
+	return ""
+}
+
+// ChangedMapping is what a change did to the mapping of one space of the partner.
+type ChangedMapping struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The partner's id.
+	ExternalId string `protobuf:"bytes,1,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
+	// What it was mapped to. Absent: nothing.
+	Before *MappedSpace `protobuf:"bytes,2,opt,name=before,proto3" json:"before,omitempty"`
+	// What it was mapped to by the change. Absent: nothing.
+	After         *MappedSpace `protobuf:"bytes,3,opt,name=after,proto3" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangedMapping) Reset() {
+	*x = ChangedMapping{}
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangedMapping) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangedMapping) ProtoMessage() {}
+
+func (x *ChangedMapping) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangedMapping.ProtoReflect.Descriptor instead.
+func (*ChangedMapping) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ChangedMapping) GetExternalId() string {
+	if x != nil {
+		return x.ExternalId
+	}
+	return ""
+}
+
+func (x *ChangedMapping) GetBefore() *MappedSpace {
+	if x != nil {
+		return x.Before
+	}
+	return nil
+}
+
+func (x *ChangedMapping) GetAfter() *MappedSpace {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
+// MappingChange is a change of a mapping by a person.
+type MappingChange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The integration.
+	IntegrationId string `protobuf:"bytes,2,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`
+	// set, unset, batch, suggestions, cure or undo.
+	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Who made it, as in the audit log: kind and id.
+	Author string `protobuf:"bytes,4,opt,name=author,proto3" json:"author,omitempty"`
+	// When.
+	At *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=at,proto3" json:"at,omitempty"`
+	// What it changed.
+	Rows []*ChangedMapping `protobuf:"bytes,6,rep,name=rows,proto3" json:"rows,omitempty"`
+	// The change that it undid; empty if it is no undo.
+	Undoes string `protobuf:"bytes,7,opt,name=undoes,proto3" json:"undoes,omitempty"`
+	// The change that undid it; empty if it was not undone.
+	UndoneBy      string `protobuf:"bytes,8,opt,name=undone_by,json=undoneBy,proto3" json:"undone_by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MappingChange) Reset() {
+	*x = MappingChange{}
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MappingChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MappingChange) ProtoMessage() {}
+
+func (x *MappingChange) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MappingChange.ProtoReflect.Descriptor instead.
+func (*MappingChange) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *MappingChange) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *MappingChange) GetIntegrationId() string {
+	if x != nil {
+		return x.IntegrationId
+	}
+	return ""
+}
+
+func (x *MappingChange) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *MappingChange) GetAuthor() string {
+	if x != nil {
+		return x.Author
+	}
+	return ""
+}
+
+func (x *MappingChange) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *MappingChange) GetRows() []*ChangedMapping {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *MappingChange) GetUndoes() string {
+	if x != nil {
+		return x.Undoes
+	}
+	return ""
+}
+
+func (x *MappingChange) GetUndoneBy() string {
+	if x != nil {
+		return x.UndoneBy
+	}
+	return ""
+}
+
+// ListMappingChangesRequest names the integration and pages.
+type ListMappingChangesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The integration.
+	IntegrationId string `protobuf:"bytes,1,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`
+	// Entries per page, at most 200. 0, or left out: 50.
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// nextPageToken of the page before.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMappingChangesRequest) Reset() {
+	*x = ListMappingChangesRequest{}
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMappingChangesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMappingChangesRequest) ProtoMessage() {}
+
+func (x *ListMappingChangesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMappingChangesRequest.ProtoReflect.Descriptor instead.
+func (*ListMappingChangesRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ListMappingChangesRequest) GetIntegrationId() string {
+	if x != nil {
+		return x.IntegrationId
+	}
+	return ""
+}
+
+func (x *ListMappingChangesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListMappingChangesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// ListMappingChangesResponse answers with one page.
+type ListMappingChangesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One page.
+	Data          *MappingChangeList `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMappingChangesResponse) Reset() {
+	*x = ListMappingChangesResponse{}
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMappingChangesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMappingChangesResponse) ProtoMessage() {}
+
+func (x *ListMappingChangesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMappingChangesResponse.ProtoReflect.Descriptor instead.
+func (*ListMappingChangesResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ListMappingChangesResponse) GetData() *MappingChangeList {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// MappingChangeList is one page of changes.
+type MappingChangeList struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The latest first.
+	List []*MappingChange `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
+	// For the next page; empty on the last.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MappingChangeList) Reset() {
+	*x = MappingChangeList{}
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MappingChangeList) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MappingChangeList) ProtoMessage() {}
+
+func (x *MappingChangeList) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MappingChangeList.ProtoReflect.Descriptor instead.
+func (*MappingChangeList) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *MappingChangeList) GetList() []*MappingChange {
+	if x != nil {
+		return x.List
+	}
+	return nil
+}
+
+func (x *MappingChangeList) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// UndoMappingChangeRequest names the change.
+type UndoMappingChangeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id of the change.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Store nothing, and answer with the preview.
+	ValidateOnly  bool `protobuf:"varint,2,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UndoMappingChangeRequest) Reset() {
+	*x = UndoMappingChangeRequest{}
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UndoMappingChangeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UndoMappingChangeRequest) ProtoMessage() {}
+
+func (x *UndoMappingChangeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UndoMappingChangeRequest.ProtoReflect.Descriptor instead.
+func (*UndoMappingChangeRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *UndoMappingChangeRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *UndoMappingChangeRequest) GetValidateOnly() bool {
+	if x != nil {
+		return x.ValidateOnly
+	}
+	return false
+}
+
+// UndoMappingChangeResponse answers with the new change.
+type UndoMappingChangeResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id of the stored undo, which can be undone as well.
+	ChangeId string `protobuf:"bytes,1,opt,name=change_id,json=changeId,proto3" json:"change_id,omitempty"`
+	// With validateOnly: what the undo would do.
+	Preview       *MappingPreview `protobuf:"bytes,2,opt,name=preview,proto3" json:"preview,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UndoMappingChangeResponse) Reset() {
+	*x = UndoMappingChangeResponse{}
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UndoMappingChangeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UndoMappingChangeResponse) ProtoMessage() {}
+
+func (x *UndoMappingChangeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UndoMappingChangeResponse.ProtoReflect.Descriptor instead.
+func (*UndoMappingChangeResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *UndoMappingChangeResponse) GetChangeId() string {
+	if x != nil {
+		return x.ChangeId
+	}
+	return ""
+}
+
+func (x *UndoMappingChangeResponse) GetPreview() *MappingPreview {
+	if x != nil {
+		return x.Preview
+	}
+	return nil
+}
+
+// Cure is a way to end a conflict.
+type Cure struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// map: map the partner's space to the suggested space. createSpace: create a space like that of the partner, and map it. accept: keep the mapping and
+	// accept the partner's new name and type. unmap: remove the mapping. notOurs: leave the partner's space unmapped, and close the conflict.
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The suggested space, of map.
+	SpaceId       string `protobuf:"bytes,2,opt,name=space_id,json=spaceId,proto3" json:"space_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Cure) Reset() {
+	*x = Cure{}
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Cure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Cure) ProtoMessage() {}
+
+func (x *Cure) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Cure.ProtoReflect.Descriptor instead.
+func (*Cure) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *Cure) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Cure) GetSpaceId() string {
+	if x != nil {
+		return x.SpaceId
+	}
+	return ""
+}
+
+// ApplyCureRequest names the conflict and the cure.
+type ApplyCureRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id of the conflict.
+	ConflictId string `protobuf:"bytes,1,opt,name=conflict_id,json=conflictId,proto3" json:"conflict_id,omitempty"`
+	// The kind of the cure.
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// With map: another space than the suggested one.
+	SpaceId string `protobuf:"bytes,3,opt,name=space_id,json=spaceId,proto3" json:"space_id,omitempty"`
+	// Store nothing, and answer with the preview.
+	ValidateOnly  bool `protobuf:"varint,4,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ApplyCureRequest) Reset() {
+	*x = ApplyCureRequest{}
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ApplyCureRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ApplyCureRequest) ProtoMessage() {}
+
+func (x *ApplyCureRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ApplyCureRequest.ProtoReflect.Descriptor instead.
+func (*ApplyCureRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ApplyCureRequest) GetConflictId() string {
+	if x != nil {
+		return x.ConflictId
+	}
+	return ""
+}
+
+func (x *ApplyCureRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ApplyCureRequest) GetSpaceId() string {
+	if x != nil {
+		return x.SpaceId
+	}
+	return ""
+}
+
+func (x *ApplyCureRequest) GetValidateOnly() bool {
+	if x != nil {
+		return x.ValidateOnly
+	}
+	return false
+}
+
+// ApplyCureResponse answers with the change.
+type ApplyCureResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id of the stored change of the mapping. Empty if the cure did not change the mapping.
+	ChangeId string `protobuf:"bytes,1,opt,name=change_id,json=changeId,proto3" json:"change_id,omitempty"`
+	// With validateOnly: what the cure would do.
+	Preview       *MappingPreview `protobuf:"bytes,2,opt,name=preview,proto3" json:"preview,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ApplyCureResponse) Reset() {
+	*x = ApplyCureResponse{}
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ApplyCureResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ApplyCureResponse) ProtoMessage() {}
+
+func (x *ApplyCureResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ApplyCureResponse.ProtoReflect.Descriptor instead.
+func (*ApplyCureResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ApplyCureResponse) GetChangeId() string {
+	if x != nil {
+		return x.ChangeId
+	}
+	return ""
+}
+
+func (x *ApplyCureResponse) GetPreview() *MappingPreview {
+	if x != nil {
+		return x.Preview
+	}
+	return nil
+}
+
 // SetMappingRequest maps one space.
 type SetMappingRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -434,14 +1294,19 @@ type SetMappingRequest struct {
 	// The partner's id, as in getSpaces.
 	ExternalId string `protobuf:"bytes,2,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
 	// The service's id.
-	SpaceId       string `protobuf:"bytes,3,opt,name=space_id,json=spaceId,proto3" json:"space_id,omitempty"`
+	SpaceId string `protobuf:"bytes,3,opt,name=space_id,json=spaceId,proto3" json:"space_id,omitempty"`
+	// Store nothing, and answer with the preview.
+	ValidateOnly bool `protobuf:"varint,4,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	// The latest change of the mapping that you have read, from lastChangeId of ListPartnerSpaces. 409 outdated, with who changed it, if there is a later
+	// one. Empty: any.
+	LastChangeId  string `protobuf:"bytes,5,opt,name=last_change_id,json=lastChangeId,proto3" json:"last_change_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SetMappingRequest) Reset() {
 	*x = SetMappingRequest{}
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[5]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -453,7 +1318,7 @@ func (x *SetMappingRequest) String() string {
 func (*SetMappingRequest) ProtoMessage() {}
 
 func (x *SetMappingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[5]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -466,7 +1331,7 @@ func (x *SetMappingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMappingRequest.ProtoReflect.Descriptor instead.
 func (*SetMappingRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{5}
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SetMappingRequest) GetIntegrationId() string {
@@ -490,18 +1355,36 @@ func (x *SetMappingRequest) GetSpaceId() string {
 	return ""
 }
 
+func (x *SetMappingRequest) GetValidateOnly() bool {
+	if x != nil {
+		return x.ValidateOnly
+	}
+	return false
+}
+
+func (x *SetMappingRequest) GetLastChangeId() string {
+	if x != nil {
+		return x.LastChangeId
+	}
+	return ""
+}
+
 // SetMappingResponse answers with the mapping.
 type SetMappingResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The mapping.
-	Data          *Mapping `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	Data *Mapping `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	// The id of the stored change, for UndoMappingChange. Empty if nothing changed.
+	ChangeId string `protobuf:"bytes,2,opt,name=change_id,json=changeId,proto3" json:"change_id,omitempty"`
+	// With validateOnly: what the change would do.
+	Preview       *MappingPreview `protobuf:"bytes,3,opt,name=preview,proto3" json:"preview,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SetMappingResponse) Reset() {
 	*x = SetMappingResponse{}
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[6]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -513,7 +1396,7 @@ func (x *SetMappingResponse) String() string {
 func (*SetMappingResponse) ProtoMessage() {}
 
 func (x *SetMappingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[6]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -526,12 +1409,26 @@ func (x *SetMappingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMappingResponse.ProtoReflect.Descriptor instead.
 func (*SetMappingResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{6}
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SetMappingResponse) GetData() *Mapping {
 	if x != nil {
 		return x.Data
+	}
+	return nil
+}
+
+func (x *SetMappingResponse) GetChangeId() string {
+	if x != nil {
+		return x.ChangeId
+	}
+	return ""
+}
+
+func (x *SetMappingResponse) GetPreview() *MappingPreview {
+	if x != nil {
+		return x.Preview
 	}
 	return nil
 }
@@ -542,14 +1439,19 @@ type UnsetMappingRequest struct {
 	// The integration.
 	IntegrationId string `protobuf:"bytes,1,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`
 	// The partner's id; in REST a query parameter.
-	ExternalId    string `protobuf:"bytes,2,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
+	ExternalId string `protobuf:"bytes,2,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
+	// Store nothing, and answer with the preview.
+	ValidateOnly bool `protobuf:"varint,3,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	// The latest change of the mapping that you have read, from lastChangeId of ListPartnerSpaces. 409 outdated, with who changed it, if there is a later
+	// one. Empty: any.
+	LastChangeId  string `protobuf:"bytes,4,opt,name=last_change_id,json=lastChangeId,proto3" json:"last_change_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UnsetMappingRequest) Reset() {
 	*x = UnsetMappingRequest{}
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[7]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -561,7 +1463,7 @@ func (x *UnsetMappingRequest) String() string {
 func (*UnsetMappingRequest) ProtoMessage() {}
 
 func (x *UnsetMappingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[7]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -574,7 +1476,7 @@ func (x *UnsetMappingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnsetMappingRequest.ProtoReflect.Descriptor instead.
 func (*UnsetMappingRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{7}
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *UnsetMappingRequest) GetIntegrationId() string {
@@ -591,18 +1493,36 @@ func (x *UnsetMappingRequest) GetExternalId() string {
 	return ""
 }
 
+func (x *UnsetMappingRequest) GetValidateOnly() bool {
+	if x != nil {
+		return x.ValidateOnly
+	}
+	return false
+}
+
+func (x *UnsetMappingRequest) GetLastChangeId() string {
+	if x != nil {
+		return x.LastChangeId
+	}
+	return ""
+}
+
 // UnsetMappingResponse answers with the removed mapping.
 type UnsetMappingResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The mapping.
-	Data          *Mapping `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	Data *Mapping `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	// The id of the stored change, for UndoMappingChange. Empty if nothing changed.
+	ChangeId string `protobuf:"bytes,2,opt,name=change_id,json=changeId,proto3" json:"change_id,omitempty"`
+	// With validateOnly: what the change would do.
+	Preview       *MappingPreview `protobuf:"bytes,3,opt,name=preview,proto3" json:"preview,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UnsetMappingResponse) Reset() {
 	*x = UnsetMappingResponse{}
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[8]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -614,7 +1534,7 @@ func (x *UnsetMappingResponse) String() string {
 func (*UnsetMappingResponse) ProtoMessage() {}
 
 func (x *UnsetMappingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[8]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -627,12 +1547,26 @@ func (x *UnsetMappingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnsetMappingResponse.ProtoReflect.Descriptor instead.
 func (*UnsetMappingResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{8}
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *UnsetMappingResponse) GetData() *Mapping {
 	if x != nil {
 		return x.Data
+	}
+	return nil
+}
+
+func (x *UnsetMappingResponse) GetChangeId() string {
+	if x != nil {
+		return x.ChangeId
+	}
+	return ""
+}
+
+func (x *UnsetMappingResponse) GetPreview() *MappingPreview {
+	if x != nil {
+		return x.Preview
 	}
 	return nil
 }
@@ -643,14 +1577,19 @@ type BatchSetMappingsRequest struct {
 	// The integration.
 	IntegrationId string `protobuf:"bytes,1,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`
 	// At most 500; each partner space once.
-	Mappings      []*Mapping `protobuf:"bytes,2,rep,name=mappings,proto3" json:"mappings,omitempty"`
+	Mappings []*Mapping `protobuf:"bytes,2,rep,name=mappings,proto3" json:"mappings,omitempty"`
+	// Store nothing, and answer with the preview.
+	ValidateOnly bool `protobuf:"varint,3,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	// The latest change of the mapping that you have read, from lastChangeId of ListPartnerSpaces. 409 outdated, with who changed it, if there is a later
+	// one. Empty: any.
+	LastChangeId  string `protobuf:"bytes,4,opt,name=last_change_id,json=lastChangeId,proto3" json:"last_change_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *BatchSetMappingsRequest) Reset() {
 	*x = BatchSetMappingsRequest{}
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[9]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -662,7 +1601,7 @@ func (x *BatchSetMappingsRequest) String() string {
 func (*BatchSetMappingsRequest) ProtoMessage() {}
 
 func (x *BatchSetMappingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[9]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -675,7 +1614,7 @@ func (x *BatchSetMappingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchSetMappingsRequest.ProtoReflect.Descriptor instead.
 func (*BatchSetMappingsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *BatchSetMappingsRequest) GetIntegrationId() string {
@@ -692,18 +1631,36 @@ func (x *BatchSetMappingsRequest) GetMappings() []*Mapping {
 	return nil
 }
 
+func (x *BatchSetMappingsRequest) GetValidateOnly() bool {
+	if x != nil {
+		return x.ValidateOnly
+	}
+	return false
+}
+
+func (x *BatchSetMappingsRequest) GetLastChangeId() string {
+	if x != nil {
+		return x.LastChangeId
+	}
+	return ""
+}
+
 // BatchSetMappingsResponse answers with the new mappings.
 type BatchSetMappingsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The mappings that the call made.
-	Data          *MappingList `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	Data *MappingList `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	// The id of the stored change, for UndoMappingChange. Empty if nothing changed.
+	ChangeId string `protobuf:"bytes,2,opt,name=change_id,json=changeId,proto3" json:"change_id,omitempty"`
+	// With validateOnly: what the change would do.
+	Preview       *MappingPreview `protobuf:"bytes,3,opt,name=preview,proto3" json:"preview,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *BatchSetMappingsResponse) Reset() {
 	*x = BatchSetMappingsResponse{}
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[10]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -715,7 +1672,7 @@ func (x *BatchSetMappingsResponse) String() string {
 func (*BatchSetMappingsResponse) ProtoMessage() {}
 
 func (x *BatchSetMappingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[10]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -728,12 +1685,26 @@ func (x *BatchSetMappingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchSetMappingsResponse.ProtoReflect.Descriptor instead.
 func (*BatchSetMappingsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *BatchSetMappingsResponse) GetData() *MappingList {
 	if x != nil {
 		return x.Data
+	}
+	return nil
+}
+
+func (x *BatchSetMappingsResponse) GetChangeId() string {
+	if x != nil {
+		return x.ChangeId
+	}
+	return ""
+}
+
+func (x *BatchSetMappingsResponse) GetPreview() *MappingPreview {
+	if x != nil {
+		return x.Preview
 	}
 	return nil
 }
@@ -751,7 +1722,7 @@ type MappingList struct {
 
 func (x *MappingList) Reset() {
 	*x = MappingList{}
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[11]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -763,7 +1734,7 @@ func (x *MappingList) String() string {
 func (*MappingList) ProtoMessage() {}
 
 func (x *MappingList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[11]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -776,7 +1747,7 @@ func (x *MappingList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MappingList.ProtoReflect.Descriptor instead.
 func (*MappingList) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *MappingList) GetList() []*Mapping {
@@ -799,14 +1770,19 @@ type ApplySuggestionsRequest struct {
 	// The integration.
 	IntegrationId string `protobuf:"bytes,1,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`
 	// Only suggestions whose confidence is exact.
-	ExactOnly     bool `protobuf:"varint,2,opt,name=exact_only,json=exactOnly,proto3" json:"exact_only,omitempty"`
+	ExactOnly bool `protobuf:"varint,2,opt,name=exact_only,json=exactOnly,proto3" json:"exact_only,omitempty"`
+	// Store nothing, and answer with the preview.
+	ValidateOnly bool `protobuf:"varint,3,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	// The latest change of the mapping that you have read, from lastChangeId of ListPartnerSpaces. 409 outdated, with who changed it, if there is a later
+	// one. Empty: any.
+	LastChangeId  string `protobuf:"bytes,4,opt,name=last_change_id,json=lastChangeId,proto3" json:"last_change_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ApplySuggestionsRequest) Reset() {
 	*x = ApplySuggestionsRequest{}
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[12]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -818,7 +1794,7 @@ func (x *ApplySuggestionsRequest) String() string {
 func (*ApplySuggestionsRequest) ProtoMessage() {}
 
 func (x *ApplySuggestionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[12]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -831,7 +1807,7 @@ func (x *ApplySuggestionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplySuggestionsRequest.ProtoReflect.Descriptor instead.
 func (*ApplySuggestionsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ApplySuggestionsRequest) GetIntegrationId() string {
@@ -848,18 +1824,36 @@ func (x *ApplySuggestionsRequest) GetExactOnly() bool {
 	return false
 }
 
+func (x *ApplySuggestionsRequest) GetValidateOnly() bool {
+	if x != nil {
+		return x.ValidateOnly
+	}
+	return false
+}
+
+func (x *ApplySuggestionsRequest) GetLastChangeId() string {
+	if x != nil {
+		return x.LastChangeId
+	}
+	return ""
+}
+
 // ApplySuggestionsResponse answers with the new mappings.
 type ApplySuggestionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The mappings that the call made.
-	Data          *MappingList `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	Data *MappingList `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	// The id of the stored change, for UndoMappingChange. Empty if nothing changed.
+	ChangeId string `protobuf:"bytes,2,opt,name=change_id,json=changeId,proto3" json:"change_id,omitempty"`
+	// With validateOnly: what the change would do.
+	Preview       *MappingPreview `protobuf:"bytes,3,opt,name=preview,proto3" json:"preview,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ApplySuggestionsResponse) Reset() {
 	*x = ApplySuggestionsResponse{}
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[13]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -871,7 +1865,7 @@ func (x *ApplySuggestionsResponse) String() string {
 func (*ApplySuggestionsResponse) ProtoMessage() {}
 
 func (x *ApplySuggestionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[13]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -884,12 +1878,26 @@ func (x *ApplySuggestionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplySuggestionsResponse.ProtoReflect.Descriptor instead.
 func (*ApplySuggestionsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{13}
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ApplySuggestionsResponse) GetData() *MappingList {
 	if x != nil {
 		return x.Data
+	}
+	return nil
+}
+
+func (x *ApplySuggestionsResponse) GetChangeId() string {
+	if x != nil {
+		return x.ChangeId
+	}
+	return ""
+}
+
+func (x *ApplySuggestionsResponse) GetPreview() *MappingPreview {
+	if x != nil {
+		return x.Preview
 	}
 	return nil
 }
@@ -912,14 +1920,16 @@ type Conflict struct {
 	// When it was found.
 	OpenedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=opened_at,json=openedAt,proto3" json:"opened_at,omitempty"`
 	// When it was resolved. Absent: it is open.
-	ClosedAt      *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=closed_at,json=closedAt,proto3" json:"closed_at,omitempty"`
+	ClosedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=closed_at,json=closedAt,proto3" json:"closed_at,omitempty"`
+	// What ends it, the best first. Empty if only the partner can end it, or if it is closed.
+	Cures         []*Cure `protobuf:"bytes,9,rep,name=cures,proto3" json:"cures,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Conflict) Reset() {
 	*x = Conflict{}
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[14]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -931,7 +1941,7 @@ func (x *Conflict) String() string {
 func (*Conflict) ProtoMessage() {}
 
 func (x *Conflict) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[14]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -944,7 +1954,7 @@ func (x *Conflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Conflict.ProtoReflect.Descriptor instead.
 func (*Conflict) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{14}
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Conflict) GetId() string {
@@ -1003,6 +2013,13 @@ func (x *Conflict) GetClosedAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Conflict) GetCures() []*Cure {
+	if x != nil {
+		return x.Cures
+	}
+	return nil
+}
+
 // ListConflictsRequest filters and pages.
 type ListConflictsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1020,7 +2037,7 @@ type ListConflictsRequest struct {
 
 func (x *ListConflictsRequest) Reset() {
 	*x = ListConflictsRequest{}
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[15]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1032,7 +2049,7 @@ func (x *ListConflictsRequest) String() string {
 func (*ListConflictsRequest) ProtoMessage() {}
 
 func (x *ListConflictsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[15]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1045,7 +2062,7 @@ func (x *ListConflictsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConflictsRequest.ProtoReflect.Descriptor instead.
 func (*ListConflictsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{15}
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListConflictsRequest) GetIntegrationId() string {
@@ -1087,7 +2104,7 @@ type ListConflictsResponse struct {
 
 func (x *ListConflictsResponse) Reset() {
 	*x = ListConflictsResponse{}
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[16]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1099,7 +2116,7 @@ func (x *ListConflictsResponse) String() string {
 func (*ListConflictsResponse) ProtoMessage() {}
 
 func (x *ListConflictsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[16]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1112,7 +2129,7 @@ func (x *ListConflictsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConflictsResponse.ProtoReflect.Descriptor instead.
 func (*ListConflictsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{16}
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListConflictsResponse) GetData() *ConflictList {
@@ -1137,7 +2154,7 @@ type ConflictList struct {
 
 func (x *ConflictList) Reset() {
 	*x = ConflictList{}
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[17]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1149,7 +2166,7 @@ func (x *ConflictList) String() string {
 func (*ConflictList) ProtoMessage() {}
 
 func (x *ConflictList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[17]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1162,7 +2179,7 @@ func (x *ConflictList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConflictList.ProtoReflect.Descriptor instead.
 func (*ConflictList) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{17}
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ConflictList) GetList() []*Conflict {
@@ -1233,40 +2250,118 @@ const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\n" +
 	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"W\n" +
 	"\x19ListPartnerSpacesResponse\x12:\n" +
-	"\x04data\x18\x01 \x01(\v2&.latchkey.property.v1.PartnerSpaceListR\x04data\"\x88\x01\n" +
+	"\x04data\x18\x01 \x01(\v2&.latchkey.property.v1.PartnerSpaceListR\x04data\"\xae\x01\n" +
 	"\x10PartnerSpaceList\x126\n" +
 	"\x04list\x18\x01 \x03(\v2\".latchkey.property.v1.PartnerSpaceR\x04list\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x05R\x05total\"\x98\x01\n" +
+	"\x05total\x18\x03 \x01(\x05R\x05total\x12$\n" +
+	"\x0elast_change_id\x18\x04 \x01(\tR\flastChangeId\"o\n" +
+	"\x0eMappingPreview\x12\"\n" +
+	"\freservations\x18\x01 \x01(\x05R\freservations\x129\n" +
+	"\x05stays\x18\x02 \x03(\v2#.latchkey.property.v1.PreviewedStayR\x05stays\"\x8b\x02\n" +
+	"\rPreviewedStay\x12%\n" +
+	"\x0ereservation_id\x18\x01 \x01(\tR\rreservationId\x12\x1d\n" +
+	"\n" +
+	"pms_number\x18\x02 \x01(\tR\tpmsNumber\x12\x14\n" +
+	"\x05state\x18\x03 \x01(\tR\x05state\x12.\n" +
+	"\x04from\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x12*\n" +
+	"\x02to\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x02to\x12!\n" +
+	"\fspace_before\x18\x06 \x01(\tR\vspaceBefore\x12\x1f\n" +
+	"\vspace_after\x18\a \x01(\tR\n" +
+	"spaceAfter\"j\n" +
+	"\vMappedSpace\x12\x19\n" +
+	"\bspace_id\x18\x01 \x01(\tR\aspaceId\x12\x1d\n" +
+	"\n" +
+	"space_name\x18\x02 \x01(\tR\tspaceName\x12!\n" +
+	"\fpartner_name\x18\x03 \x01(\tR\vpartnerName\"\xa5\x01\n" +
+	"\x0eChangedMapping\x12\x1f\n" +
+	"\vexternal_id\x18\x01 \x01(\tR\n" +
+	"externalId\x129\n" +
+	"\x06before\x18\x02 \x01(\v2!.latchkey.property.v1.MappedSpaceR\x06before\x127\n" +
+	"\x05after\x18\x03 \x01(\v2!.latchkey.property.v1.MappedSpaceR\x05after\"\x8d\x02\n" +
+	"\rMappingChange\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12%\n" +
+	"\x0eintegration_id\x18\x02 \x01(\tR\rintegrationId\x12\x12\n" +
+	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x16\n" +
+	"\x06author\x18\x04 \x01(\tR\x06author\x12*\n" +
+	"\x02at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x128\n" +
+	"\x04rows\x18\x06 \x03(\v2$.latchkey.property.v1.ChangedMappingR\x04rows\x12\x16\n" +
+	"\x06undoes\x18\a \x01(\tR\x06undoes\x12\x1b\n" +
+	"\tundone_by\x18\b \x01(\tR\bundoneBy\"\x9f\x01\n" +
+	"\x19ListMappingChangesRequest\x120\n" +
+	"\x0eintegration_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\rintegrationId\x12'\n" +
+	"\tpage_size\x18\x02 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\x12'\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"Y\n" +
+	"\x1aListMappingChangesResponse\x12;\n" +
+	"\x04data\x18\x01 \x01(\v2'.latchkey.property.v1.MappingChangeListR\x04data\"t\n" +
+	"\x11MappingChangeList\x127\n" +
+	"\x04list\x18\x01 \x03(\v2#.latchkey.property.v1.MappingChangeR\x04list\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"Z\n" +
+	"\x18UndoMappingChangeRequest\x12\x19\n" +
+	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x12#\n" +
+	"\rvalidate_only\x18\x02 \x01(\bR\fvalidateOnly\"x\n" +
+	"\x19UndoMappingChangeResponse\x12\x1b\n" +
+	"\tchange_id\x18\x01 \x01(\tR\bchangeId\x12>\n" +
+	"\apreview\x18\x02 \x01(\v2$.latchkey.property.v1.MappingPreviewR\apreview\"5\n" +
+	"\x04Cure\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x19\n" +
+	"\bspace_id\x18\x02 \x01(\tR\aspaceId\"\xcc\x01\n" +
+	"\x10ApplyCureRequest\x12*\n" +
+	"\vconflict_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\n" +
+	"conflictId\x12C\n" +
+	"\x04kind\x18\x02 \x01(\tB/\xbaH,r*R\x03mapR\vcreateSpaceR\x06acceptR\x05unmapR\anotOursR\x04kind\x12\"\n" +
+	"\bspace_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18@R\aspaceId\x12#\n" +
+	"\rvalidate_only\x18\x04 \x01(\bR\fvalidateOnly\"p\n" +
+	"\x11ApplyCureResponse\x12\x1b\n" +
+	"\tchange_id\x18\x01 \x01(\tR\bchangeId\x12>\n" +
+	"\apreview\x18\x02 \x01(\v2$.latchkey.property.v1.MappingPreviewR\apreview\"\xec\x01\n" +
 	"\x11SetMappingRequest\x120\n" +
 	"\x0eintegration_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\rintegrationId\x12+\n" +
 	"\vexternal_id\x18\x02 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\n" +
 	"externalId\x12$\n" +
-	"\bspace_id\x18\x03 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\aspaceId\"G\n" +
+	"\bspace_id\x18\x03 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\aspaceId\x12#\n" +
+	"\rvalidate_only\x18\x04 \x01(\bR\fvalidateOnly\x12-\n" +
+	"\x0elast_change_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18@R\flastChangeId\"\xa4\x01\n" +
 	"\x12SetMappingResponse\x121\n" +
-	"\x04data\x18\x01 \x01(\v2\x1d.latchkey.property.v1.MappingR\x04data\"t\n" +
+	"\x04data\x18\x01 \x01(\v2\x1d.latchkey.property.v1.MappingR\x04data\x12\x1b\n" +
+	"\tchange_id\x18\x02 \x01(\tR\bchangeId\x12>\n" +
+	"\apreview\x18\x03 \x01(\v2$.latchkey.property.v1.MappingPreviewR\apreview\"\xc8\x01\n" +
 	"\x13UnsetMappingRequest\x120\n" +
 	"\x0eintegration_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\rintegrationId\x12+\n" +
 	"\vexternal_id\x18\x02 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\n" +
-	"externalId\"I\n" +
+	"externalId\x12#\n" +
+	"\rvalidate_only\x18\x03 \x01(\bR\fvalidateOnly\x12-\n" +
+	"\x0elast_change_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18@R\flastChangeId\"\xa6\x01\n" +
 	"\x14UnsetMappingResponse\x121\n" +
-	"\x04data\x18\x01 \x01(\v2\x1d.latchkey.property.v1.MappingR\x04data\"\x93\x01\n" +
+	"\x04data\x18\x01 \x01(\v2\x1d.latchkey.property.v1.MappingR\x04data\x12\x1b\n" +
+	"\tchange_id\x18\x02 \x01(\tR\bchangeId\x12>\n" +
+	"\apreview\x18\x03 \x01(\v2$.latchkey.property.v1.MappingPreviewR\apreview\"\xe7\x01\n" +
 	"\x17BatchSetMappingsRequest\x120\n" +
 	"\x0eintegration_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\rintegrationId\x12F\n" +
-	"\bmappings\x18\x02 \x03(\v2\x1d.latchkey.property.v1.MappingB\v\xbaH\b\x92\x01\x05\b\x01\x10\xf4\x03R\bmappings\"Q\n" +
+	"\bmappings\x18\x02 \x03(\v2\x1d.latchkey.property.v1.MappingB\v\xbaH\b\x92\x01\x05\b\x01\x10\xf4\x03R\bmappings\x12#\n" +
+	"\rvalidate_only\x18\x03 \x01(\bR\fvalidateOnly\x12-\n" +
+	"\x0elast_change_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18@R\flastChangeId\"\xae\x01\n" +
 	"\x18BatchSetMappingsResponse\x125\n" +
-	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.MappingListR\x04data\"V\n" +
+	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.MappingListR\x04data\x12\x1b\n" +
+	"\tchange_id\x18\x02 \x01(\tR\bchangeId\x12>\n" +
+	"\apreview\x18\x03 \x01(\v2$.latchkey.property.v1.MappingPreviewR\apreview\"V\n" +
 	"\vMappingList\x121\n" +
 	"\x04list\x18\x01 \x03(\v2\x1d.latchkey.property.v1.MappingR\x04list\x12\x14\n" +
-	"\x05total\x18\x02 \x01(\x05R\x05total\"j\n" +
+	"\x05total\x18\x02 \x01(\x05R\x05total\"\xbe\x01\n" +
 	"\x17ApplySuggestionsRequest\x120\n" +
 	"\x0eintegration_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\rintegrationId\x12\x1d\n" +
 	"\n" +
-	"exact_only\x18\x02 \x01(\bR\texactOnly\"Q\n" +
+	"exact_only\x18\x02 \x01(\bR\texactOnly\x12#\n" +
+	"\rvalidate_only\x18\x03 \x01(\bR\fvalidateOnly\x12-\n" +
+	"\x0elast_change_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18@R\flastChangeId\"\xae\x01\n" +
 	"\x18ApplySuggestionsResponse\x125\n" +
-	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.MappingListR\x04data\"\xa9\x02\n" +
+	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.MappingListR\x04data\x12\x1b\n" +
+	"\tchange_id\x18\x02 \x01(\tR\bchangeId\x12>\n" +
+	"\apreview\x18\x03 \x01(\v2$.latchkey.property.v1.MappingPreviewR\apreview\"\xdb\x02\n" +
 	"\bConflict\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12%\n" +
 	"\x0eintegration_id\x18\x02 \x01(\tR\rintegrationId\x12\x12\n" +
@@ -1276,7 +2371,8 @@ const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\x06detail\x18\x05 \x01(\tR\x06detail\x12'\n" +
 	"\x0freservation_ids\x18\x06 \x03(\tR\x0ereservationIds\x127\n" +
 	"\topened_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\bopenedAt\x127\n" +
-	"\tclosed_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\bclosedAt\"\xbf\x01\n" +
+	"\tclosed_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\bclosedAt\x120\n" +
+	"\x05cures\x18\t \x03(\v2\x1a.latchkey.property.v1.CureR\x05cures\"\xbf\x01\n" +
 	"\x14ListConflictsRequest\x12.\n" +
 	"\x0eintegration_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@R\rintegrationId\x12%\n" +
 	"\x0einclude_closed\x18\x02 \x01(\bR\rincludeClosed\x12'\n" +
@@ -1289,14 +2385,17 @@ const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\fConflictList\x122\n" +
 	"\x04list\x18\x01 \x03(\v2\x1e.latchkey.property.v1.ConflictR\x04list\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x05R\x05total2\xbf\t\n" +
+	"\x05total\x18\x03 \x01(\x05R\x05total2\x95\x0e\n" +
 	"\x0eMappingService\x12\xc9\x01\n" +
 	"\x11ListPartnerSpaces\x12..latchkey.property.v1.ListPartnerSpacesRequest\x1a/.latchkey.property.v1.ListPartnerSpacesResponse\"S\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x023\x121/v1/property/integrations/{integration_id}/spaces\x12\xbd\x01\n" +
 	"\n" +
 	"SetMapping\x12'.latchkey.property.v1.SetMappingRequest\x1a(.latchkey.property.v1.SetMappingResponse\"\\\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x028:\x01*\"3/v1/property/integrations/{integration_id}/mappings\x12\xc0\x01\n" +
 	"\fUnsetMapping\x12).latchkey.property.v1.UnsetMappingRequest\x1a*.latchkey.property.v1.UnsetMappingResponse\"Y\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x025*3/v1/property/integrations/{integration_id}/mappings\x12\xd5\x01\n" +
 	"\x10BatchSetMappings\x12-.latchkey.property.v1.BatchSetMappingsRequest\x1a..latchkey.property.v1.BatchSetMappingsResponse\"b\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x02>:\x01*\"9/v1/property/integrations/{integration_id}/mappings:batch\x12\xe0\x01\n" +
-	"\x10ApplySuggestions\x12-.latchkey.property.v1.ApplySuggestionsRequest\x1a..latchkey.property.v1.ApplySuggestionsResponse\"m\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x02I:\x01*\"D/v1/property/integrations/{integration_id}/mappings:applySuggestions\x12\xa2\x01\n" +
+	"\x10ApplySuggestions\x12-.latchkey.property.v1.ApplySuggestionsRequest\x1a..latchkey.property.v1.ApplySuggestionsResponse\"m\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x02I:\x01*\"D/v1/property/integrations/{integration_id}/mappings:applySuggestions\x12\xd4\x01\n" +
+	"\x12ListMappingChanges\x12/.latchkey.property.v1.ListMappingChangesRequest\x1a0.latchkey.property.v1.ListMappingChangesResponse\"[\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x02;\x129/v1/property/integrations/{integration_id}/mappingChanges\x12\xc4\x01\n" +
+	"\x11UndoMappingChange\x12..latchkey.property.v1.UndoMappingChangeRequest\x1a/.latchkey.property.v1.UndoMappingChangeResponse\"N\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x02*:\x01*\"%/v1/property/mappingChanges/{id}:undo\x12\xb5\x01\n" +
+	"\tApplyCure\x12&.latchkey.property.v1.ApplyCureRequest\x1a'.latchkey.property.v1.ApplyCureResponse\"W\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x023:\x01*\"./v1/property/conflicts/{conflict_id}:applyCure\x12\xa2\x01\n" +
 	"\rListConflicts\x12*.latchkey.property.v1.ListConflictsRequest\x1a+.latchkey.property.v1.ListConflictsResponse\"8\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x02\x18\x12\x16/v1/property/conflictsB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
@@ -1311,59 +2410,94 @@ func file_latchkey_property_v1_mapping_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_mapping_proto_rawDescData
 }
 
-var file_latchkey_property_v1_mapping_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_latchkey_property_v1_mapping_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_latchkey_property_v1_mapping_proto_goTypes = []any{
-	(*PartnerSpace)(nil),              // 0: latchkey.property.v1.PartnerSpace
-	(*Mapping)(nil),                   // 1: latchkey.property.v1.Mapping
-	(*ListPartnerSpacesRequest)(nil),  // 2: latchkey.property.v1.ListPartnerSpacesRequest
-	(*ListPartnerSpacesResponse)(nil), // 3: latchkey.property.v1.ListPartnerSpacesResponse
-	(*PartnerSpaceList)(nil),          // 4: latchkey.property.v1.PartnerSpaceList
-	(*SetMappingRequest)(nil),         // 5: latchkey.property.v1.SetMappingRequest
-	(*SetMappingResponse)(nil),        // 6: latchkey.property.v1.SetMappingResponse
-	(*UnsetMappingRequest)(nil),       // 7: latchkey.property.v1.UnsetMappingRequest
-	(*UnsetMappingResponse)(nil),      // 8: latchkey.property.v1.UnsetMappingResponse
-	(*BatchSetMappingsRequest)(nil),   // 9: latchkey.property.v1.BatchSetMappingsRequest
-	(*BatchSetMappingsResponse)(nil),  // 10: latchkey.property.v1.BatchSetMappingsResponse
-	(*MappingList)(nil),               // 11: latchkey.property.v1.MappingList
-	(*ApplySuggestionsRequest)(nil),   // 12: latchkey.property.v1.ApplySuggestionsRequest
-	(*ApplySuggestionsResponse)(nil),  // 13: latchkey.property.v1.ApplySuggestionsResponse
-	(*Conflict)(nil),                  // 14: latchkey.property.v1.Conflict
-	(*ListConflictsRequest)(nil),      // 15: latchkey.property.v1.ListConflictsRequest
-	(*ListConflictsResponse)(nil),     // 16: latchkey.property.v1.ListConflictsResponse
-	(*ConflictList)(nil),              // 17: latchkey.property.v1.ConflictList
-	(*timestamppb.Timestamp)(nil),     // 18: google.protobuf.Timestamp
+	(*PartnerSpace)(nil),               // 0: latchkey.property.v1.PartnerSpace
+	(*Mapping)(nil),                    // 1: latchkey.property.v1.Mapping
+	(*ListPartnerSpacesRequest)(nil),   // 2: latchkey.property.v1.ListPartnerSpacesRequest
+	(*ListPartnerSpacesResponse)(nil),  // 3: latchkey.property.v1.ListPartnerSpacesResponse
+	(*PartnerSpaceList)(nil),           // 4: latchkey.property.v1.PartnerSpaceList
+	(*MappingPreview)(nil),             // 5: latchkey.property.v1.MappingPreview
+	(*PreviewedStay)(nil),              // 6: latchkey.property.v1.PreviewedStay
+	(*MappedSpace)(nil),                // 7: latchkey.property.v1.MappedSpace
+	(*ChangedMapping)(nil),             // 8: latchkey.property.v1.ChangedMapping
+	(*MappingChange)(nil),              // 9: latchkey.property.v1.MappingChange
+	(*ListMappingChangesRequest)(nil),  // 10: latchkey.property.v1.ListMappingChangesRequest
+	(*ListMappingChangesResponse)(nil), // 11: latchkey.property.v1.ListMappingChangesResponse
+	(*MappingChangeList)(nil),          // 12: latchkey.property.v1.MappingChangeList
+	(*UndoMappingChangeRequest)(nil),   // 13: latchkey.property.v1.UndoMappingChangeRequest
+	(*UndoMappingChangeResponse)(nil),  // 14: latchkey.property.v1.UndoMappingChangeResponse
+	(*Cure)(nil),                       // 15: latchkey.property.v1.Cure
+	(*ApplyCureRequest)(nil),           // 16: latchkey.property.v1.ApplyCureRequest
+	(*ApplyCureResponse)(nil),          // 17: latchkey.property.v1.ApplyCureResponse
+	(*SetMappingRequest)(nil),          // 18: latchkey.property.v1.SetMappingRequest
+	(*SetMappingResponse)(nil),         // 19: latchkey.property.v1.SetMappingResponse
+	(*UnsetMappingRequest)(nil),        // 20: latchkey.property.v1.UnsetMappingRequest
+	(*UnsetMappingResponse)(nil),       // 21: latchkey.property.v1.UnsetMappingResponse
+	(*BatchSetMappingsRequest)(nil),    // 22: latchkey.property.v1.BatchSetMappingsRequest
+	(*BatchSetMappingsResponse)(nil),   // 23: latchkey.property.v1.BatchSetMappingsResponse
+	(*MappingList)(nil),                // 24: latchkey.property.v1.MappingList
+	(*ApplySuggestionsRequest)(nil),    // 25: latchkey.property.v1.ApplySuggestionsRequest
+	(*ApplySuggestionsResponse)(nil),   // 26: latchkey.property.v1.ApplySuggestionsResponse
+	(*Conflict)(nil),                   // 27: latchkey.property.v1.Conflict
+	(*ListConflictsRequest)(nil),       // 28: latchkey.property.v1.ListConflictsRequest
+	(*ListConflictsResponse)(nil),      // 29: latchkey.property.v1.ListConflictsResponse
+	(*ConflictList)(nil),               // 30: latchkey.property.v1.ConflictList
+	(*timestamppb.Timestamp)(nil),      // 31: google.protobuf.Timestamp
 }
 var file_latchkey_property_v1_mapping_proto_depIdxs = []int32{
-	18, // 0: latchkey.property.v1.PartnerSpace.seen_at:type_name -> google.protobuf.Timestamp
+	31, // 0: latchkey.property.v1.PartnerSpace.seen_at:type_name -> google.protobuf.Timestamp
 	4,  // 1: latchkey.property.v1.ListPartnerSpacesResponse.data:type_name -> latchkey.property.v1.PartnerSpaceList
 	0,  // 2: latchkey.property.v1.PartnerSpaceList.list:type_name -> latchkey.property.v1.PartnerSpace
-	1,  // 3: latchkey.property.v1.SetMappingResponse.data:type_name -> latchkey.property.v1.Mapping
-	1,  // 4: latchkey.property.v1.UnsetMappingResponse.data:type_name -> latchkey.property.v1.Mapping
-	1,  // 5: latchkey.property.v1.BatchSetMappingsRequest.mappings:type_name -> latchkey.property.v1.Mapping
-	11, // 6: latchkey.property.v1.BatchSetMappingsResponse.data:type_name -> latchkey.property.v1.MappingList
-	1,  // 7: latchkey.property.v1.MappingList.list:type_name -> latchkey.property.v1.Mapping
-	11, // 8: latchkey.property.v1.ApplySuggestionsResponse.data:type_name -> latchkey.property.v1.MappingList
-	18, // 9: latchkey.property.v1.Conflict.opened_at:type_name -> google.protobuf.Timestamp
-	18, // 10: latchkey.property.v1.Conflict.closed_at:type_name -> google.protobuf.Timestamp
-	17, // 11: latchkey.property.v1.ListConflictsResponse.data:type_name -> latchkey.property.v1.ConflictList
-	14, // 12: latchkey.property.v1.ConflictList.list:type_name -> latchkey.property.v1.Conflict
-	2,  // 13: latchkey.property.v1.MappingService.ListPartnerSpaces:input_type -> latchkey.property.v1.ListPartnerSpacesRequest
-	5,  // 14: latchkey.property.v1.MappingService.SetMapping:input_type -> latchkey.property.v1.SetMappingRequest
-	7,  // 15: latchkey.property.v1.MappingService.UnsetMapping:input_type -> latchkey.property.v1.UnsetMappingRequest
-	9,  // 16: latchkey.property.v1.MappingService.BatchSetMappings:input_type -> latchkey.property.v1.BatchSetMappingsRequest
-	12, // 17: latchkey.property.v1.MappingService.ApplySuggestions:input_type -> latchkey.property.v1.ApplySuggestionsRequest
-	15, // 18: latchkey.property.v1.MappingService.ListConflicts:input_type -> latchkey.property.v1.ListConflictsRequest
-	3,  // 19: latchkey.property.v1.MappingService.ListPartnerSpaces:output_type -> latchkey.property.v1.ListPartnerSpacesResponse
-	6,  // 20: latchkey.property.v1.MappingService.SetMapping:output_type -> latchkey.property.v1.SetMappingResponse
-	8,  // 21: latchkey.property.v1.MappingService.UnsetMapping:output_type -> latchkey.property.v1.UnsetMappingResponse
-	10, // 22: latchkey.property.v1.MappingService.BatchSetMappings:output_type -> latchkey.property.v1.BatchSetMappingsResponse
-	13, // 23: latchkey.property.v1.MappingService.ApplySuggestions:output_type -> latchkey.property.v1.ApplySuggestionsResponse
-	16, // 24: latchkey.property.v1.MappingService.ListConflicts:output_type -> latchkey.property.v1.ListConflictsResponse
-	19, // [19:25] is the sub-list for method output_type
-	13, // [13:19] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	6,  // 3: latchkey.property.v1.MappingPreview.stays:type_name -> latchkey.property.v1.PreviewedStay
+	31, // 4: latchkey.property.v1.PreviewedStay.from:type_name -> google.protobuf.Timestamp
+	31, // 5: latchkey.property.v1.PreviewedStay.to:type_name -> google.protobuf.Timestamp
+	7,  // 6: latchkey.property.v1.ChangedMapping.before:type_name -> latchkey.property.v1.MappedSpace
+	7,  // 7: latchkey.property.v1.ChangedMapping.after:type_name -> latchkey.property.v1.MappedSpace
+	31, // 8: latchkey.property.v1.MappingChange.at:type_name -> google.protobuf.Timestamp
+	8,  // 9: latchkey.property.v1.MappingChange.rows:type_name -> latchkey.property.v1.ChangedMapping
+	12, // 10: latchkey.property.v1.ListMappingChangesResponse.data:type_name -> latchkey.property.v1.MappingChangeList
+	9,  // 11: latchkey.property.v1.MappingChangeList.list:type_name -> latchkey.property.v1.MappingChange
+	5,  // 12: latchkey.property.v1.UndoMappingChangeResponse.preview:type_name -> latchkey.property.v1.MappingPreview
+	5,  // 13: latchkey.property.v1.ApplyCureResponse.preview:type_name -> latchkey.property.v1.MappingPreview
+	1,  // 14: latchkey.property.v1.SetMappingResponse.data:type_name -> latchkey.property.v1.Mapping
+	5,  // 15: latchkey.property.v1.SetMappingResponse.preview:type_name -> latchkey.property.v1.MappingPreview
+	1,  // 16: latchkey.property.v1.UnsetMappingResponse.data:type_name -> latchkey.property.v1.Mapping
+	5,  // 17: latchkey.property.v1.UnsetMappingResponse.preview:type_name -> latchkey.property.v1.MappingPreview
+	1,  // 18: latchkey.property.v1.BatchSetMappingsRequest.mappings:type_name -> latchkey.property.v1.Mapping
+	24, // 19: latchkey.property.v1.BatchSetMappingsResponse.data:type_name -> latchkey.property.v1.MappingList
+	5,  // 20: latchkey.property.v1.BatchSetMappingsResponse.preview:type_name -> latchkey.property.v1.MappingPreview
+	1,  // 21: latchkey.property.v1.MappingList.list:type_name -> latchkey.property.v1.Mapping
+	24, // 22: latchkey.property.v1.ApplySuggestionsResponse.data:type_name -> latchkey.property.v1.MappingList
+	5,  // 23: latchkey.property.v1.ApplySuggestionsResponse.preview:type_name -> latchkey.property.v1.MappingPreview
+	31, // 24: latchkey.property.v1.Conflict.opened_at:type_name -> google.protobuf.Timestamp
+	31, // 25: latchkey.property.v1.Conflict.closed_at:type_name -> google.protobuf.Timestamp
+	15, // 26: latchkey.property.v1.Conflict.cures:type_name -> latchkey.property.v1.Cure
+	30, // 27: latchkey.property.v1.ListConflictsResponse.data:type_name -> latchkey.property.v1.ConflictList
+	27, // 28: latchkey.property.v1.ConflictList.list:type_name -> latchkey.property.v1.Conflict
+	2,  // 29: latchkey.property.v1.MappingService.ListPartnerSpaces:input_type -> latchkey.property.v1.ListPartnerSpacesRequest
+	18, // 30: latchkey.property.v1.MappingService.SetMapping:input_type -> latchkey.property.v1.SetMappingRequest
+	20, // 31: latchkey.property.v1.MappingService.UnsetMapping:input_type -> latchkey.property.v1.UnsetMappingRequest
+	22, // 32: latchkey.property.v1.MappingService.BatchSetMappings:input_type -> latchkey.property.v1.BatchSetMappingsRequest
+	25, // 33: latchkey.property.v1.MappingService.ApplySuggestions:input_type -> latchkey.property.v1.ApplySuggestionsRequest
+	10, // 34: latchkey.property.v1.MappingService.ListMappingChanges:input_type -> latchkey.property.v1.ListMappingChangesRequest
+	13, // 35: latchkey.property.v1.MappingService.UndoMappingChange:input_type -> latchkey.property.v1.UndoMappingChangeRequest
+	16, // 36: latchkey.property.v1.MappingService.ApplyCure:input_type -> latchkey.property.v1.ApplyCureRequest
+	28, // 37: latchkey.property.v1.MappingService.ListConflicts:input_type -> latchkey.property.v1.ListConflictsRequest
+	3,  // 38: latchkey.property.v1.MappingService.ListPartnerSpaces:output_type -> latchkey.property.v1.ListPartnerSpacesResponse
+	19, // 39: latchkey.property.v1.MappingService.SetMapping:output_type -> latchkey.property.v1.SetMappingResponse
+	21, // 40: latchkey.property.v1.MappingService.UnsetMapping:output_type -> latchkey.property.v1.UnsetMappingResponse
+	23, // 41: latchkey.property.v1.MappingService.BatchSetMappings:output_type -> latchkey.property.v1.BatchSetMappingsResponse
+	26, // 42: latchkey.property.v1.MappingService.ApplySuggestions:output_type -> latchkey.property.v1.ApplySuggestionsResponse
+	11, // 43: latchkey.property.v1.MappingService.ListMappingChanges:output_type -> latchkey.property.v1.ListMappingChangesResponse
+	14, // 44: latchkey.property.v1.MappingService.UndoMappingChange:output_type -> latchkey.property.v1.UndoMappingChangeResponse
+	17, // 45: latchkey.property.v1.MappingService.ApplyCure:output_type -> latchkey.property.v1.ApplyCureResponse
+	29, // 46: latchkey.property.v1.MappingService.ListConflicts:output_type -> latchkey.property.v1.ListConflictsResponse
+	38, // [38:47] is the sub-list for method output_type
+	29, // [29:38] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_mapping_proto_init() }
@@ -1379,7 +2513,7 @@ func file_latchkey_property_v1_mapping_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_mapping_proto_rawDesc), len(file_latchkey_property_v1_mapping_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   18,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,12 +19,15 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	MappingService_ListPartnerSpaces_FullMethodName = "/latchkey.property.v1.MappingService/ListPartnerSpaces"
-	MappingService_SetMapping_FullMethodName        = "/latchkey.property.v1.MappingService/SetMapping"
-	MappingService_UnsetMapping_FullMethodName      = "/latchkey.property.v1.MappingService/UnsetMapping"
-	MappingService_BatchSetMappings_FullMethodName  = "/latchkey.property.v1.MappingService/BatchSetMappings"
-	MappingService_ApplySuggestions_FullMethodName  = "/latchkey.property.v1.MappingService/ApplySuggestions"
-	MappingService_ListConflicts_FullMethodName     = "/latchkey.property.v1.MappingService/ListConflicts"
+	MappingService_ListPartnerSpaces_FullMethodName  = "/latchkey.property.v1.MappingService/ListPartnerSpaces"
+	MappingService_SetMapping_FullMethodName         = "/latchkey.property.v1.MappingService/SetMapping"
+	MappingService_UnsetMapping_FullMethodName       = "/latchkey.property.v1.MappingService/UnsetMapping"
+	MappingService_BatchSetMappings_FullMethodName   = "/latchkey.property.v1.MappingService/BatchSetMappings"
+	MappingService_ApplySuggestions_FullMethodName   = "/latchkey.property.v1.MappingService/ApplySuggestions"
+	MappingService_ListMappingChanges_FullMethodName = "/latchkey.property.v1.MappingService/ListMappingChanges"
+	MappingService_UndoMappingChange_FullMethodName  = "/latchkey.property.v1.MappingService/UndoMappingChange"
+	MappingService_ApplyCure_FullMethodName          = "/latchkey.property.v1.MappingService/ApplyCure"
+	MappingService_ListConflicts_FullMethodName      = "/latchkey.property.v1.MappingService/ListConflicts"
 )
 
 // MappingServiceClient is the client API for MappingService service.
@@ -45,6 +48,13 @@ type MappingServiceClient interface {
 	BatchSetMappings(ctx context.Context, in *BatchSetMappingsRequest, opts ...grpc.CallOption) (*BatchSetMappingsResponse, error)
 	// Applies all suggestions, which are found by name. An ambiguous name has no suggestion.
 	ApplySuggestions(ctx context.Context, in *ApplySuggestionsRequest, opts ...grpc.CallOption) (*ApplySuggestionsResponse, error)
+	// Lists the changes of an integration's mapping by people, the latest first. They are kept as long as events.
+	ListMappingChanges(ctx context.Context, in *ListMappingChangesRequest, opts ...grpc.CallOption) (*ListMappingChangesResponse, error)
+	// Undoes a change: restores what it changed, and nothing else. The undo is a change too. 409 outdated with the difference, and who made it, if
+	// anything of the change was changed since.
+	UndoMappingChange(ctx context.Context, in *UndoMappingChangeRequest, opts ...grpc.CallOption) (*UndoMappingChangeResponse, error)
+	// Ends a conflict by one of its cures. 409 outdated if the conflict has no such cure any more.
+	ApplyCure(ctx context.Context, in *ApplyCureRequest, opts ...grpc.CallOption) (*ApplyCureResponse, error)
 	// Lists the differences between the mapping and the partner's listing.
 	ListConflicts(ctx context.Context, in *ListConflictsRequest, opts ...grpc.CallOption) (*ListConflictsResponse, error)
 }
@@ -107,6 +117,36 @@ func (c *mappingServiceClient) ApplySuggestions(ctx context.Context, in *ApplySu
 	return out, nil
 }
 
+func (c *mappingServiceClient) ListMappingChanges(ctx context.Context, in *ListMappingChangesRequest, opts ...grpc.CallOption) (*ListMappingChangesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListMappingChangesResponse)
+	err := c.cc.Invoke(ctx, MappingService_ListMappingChanges_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *mappingServiceClient) UndoMappingChange(ctx context.Context, in *UndoMappingChangeRequest, opts ...grpc.CallOption) (*UndoMappingChangeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UndoMappingChangeResponse)
+	err := c.cc.Invoke(ctx, MappingService_UndoMappingChange_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *mappingServiceClient) ApplyCure(ctx context.Context, in *ApplyCureRequest, opts ...grpc.CallOption) (*ApplyCureResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ApplyCureResponse)
+	err := c.cc.Invoke(ctx, MappingService_ApplyCure_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *mappingServiceClient) ListConflicts(ctx context.Context, in *ListConflictsRequest, opts ...grpc.CallOption) (*ListConflictsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListConflictsResponse)
@@ -135,6 +175,13 @@ type MappingServiceServer interface {
 	BatchSetMappings(context.Context, *BatchSetMappingsRequest) (*BatchSetMappingsResponse, error)
 	// Applies all suggestions, which are found by name. An ambiguous name has no suggestion.
 	ApplySuggestions(context.Context, *ApplySuggestionsRequest) (*ApplySuggestionsResponse, error)
+	// Lists the changes of an integration's mapping by people, the latest first. They are kept as long as events.
+	ListMappingChanges(context.Context, *ListMappingChangesRequest) (*ListMappingChangesResponse, error)
+	// Undoes a change: restores what it changed, and nothing else. The undo is a change too. 409 outdated with the difference, and who made it, if
+	// anything of the change was changed since.
+	UndoMappingChange(context.Context, *UndoMappingChangeRequest) (*UndoMappingChangeResponse, error)
+	// Ends a conflict by one of its cures. 409 outdated if the conflict has no such cure any more.
+	ApplyCure(context.Context, *ApplyCureRequest) (*ApplyCureResponse, error)
 	// Lists the differences between the mapping and the partner's listing.
 	ListConflicts(context.Context, *ListConflictsRequest) (*ListConflictsResponse, error)
 	mustEmbedUnimplementedMappingServiceServer()
@@ -161,6 +208,15 @@ func (UnimplementedMappingServiceServer) BatchSetMappings(context.Context, *Batc
 }
 func (UnimplementedMappingServiceServer) ApplySuggestions(context.Context, *ApplySuggestionsRequest) (*ApplySuggestionsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ApplySuggestions not implemented")
+}
+func (UnimplementedMappingServiceServer) ListMappingChanges(context.Context, *ListMappingChangesRequest) (*ListMappingChangesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListMappingChanges not implemented")
+}
+func (UnimplementedMappingServiceServer) UndoMappingChange(context.Context, *UndoMappingChangeRequest) (*UndoMappingChangeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UndoMappingChange not implemented")
+}
+func (UnimplementedMappingServiceServer) ApplyCure(context.Context, *ApplyCureRequest) (*ApplyCureResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ApplyCure not implemented")
 }
 func (UnimplementedMappingServiceServer) ListConflicts(context.Context, *ListConflictsRequest) (*ListConflictsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListConflicts not implemented")
@@ -276,6 +332,60 @@ func _MappingService_ApplySuggestions_Handler(srv interface{}, ctx context.Conte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _MappingService_ListMappingChanges_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListMappingChangesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MappingServiceServer).ListMappingChanges(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MappingService_ListMappingChanges_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MappingServiceServer).ListMappingChanges(ctx, req.(*ListMappingChangesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _MappingService_UndoMappingChange_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UndoMappingChangeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MappingServiceServer).UndoMappingChange(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MappingService_UndoMappingChange_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MappingServiceServer).UndoMappingChange(ctx, req.(*UndoMappingChangeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _MappingService_ApplyCure_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ApplyCureRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MappingServiceServer).ApplyCure(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MappingService_ApplyCure_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MappingServiceServer).ApplyCure(ctx, req.(*ApplyCureRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _MappingService_ListConflicts_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListConflictsRequest)
 	if err := dec(in); err != nil {
@@ -320,6 +430,18 @@ var MappingService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ApplySuggestions",
 			Handler:    _MappingService_ApplySuggestions_Handler,
+		},
+		{
+			MethodName: "ListMappingChanges",
+			Handler:    _MappingService_ListMappingChanges_Handler,
+		},
+		{
+			MethodName: "UndoMappingChange",
+			Handler:    _MappingService_UndoMappingChange_Handler,
+		},
+		{
+			MethodName: "ApplyCure",
+			Handler:    _MappingService_ApplyCure_Handler,
 		},
 		{
 			MethodName: "ListConflicts",

@@ -1017,7 +1017,9 @@ func (x *UpdateSpaceResponse) GetData() *Space {
 type DeleteSpaceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
-	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Store nothing, and answer with the preview.
+	ValidateOnly  bool `protobuf:"varint,2,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1059,11 +1061,20 @@ func (x *DeleteSpaceRequest) GetId() string {
 	return ""
 }
 
+func (x *DeleteSpaceRequest) GetValidateOnly() bool {
+	if x != nil {
+		return x.ValidateOnly
+	}
+	return false
+}
+
 // DeleteSpaceResponse answers with the deleted space.
 type DeleteSpaceResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The space.
-	Data          *Space `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	Data *Space `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	// With validateOnly: what it would do.
+	Preview       *MappingPreview `protobuf:"bytes,2,opt,name=preview,proto3" json:"preview,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1105,11 +1116,18 @@ func (x *DeleteSpaceResponse) GetData() *Space {
 	return nil
 }
 
+func (x *DeleteSpaceResponse) GetPreview() *MappingPreview {
+	if x != nil {
+		return x.Preview
+	}
+	return nil
+}
+
 var File_latchkey_property_v1_space_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_space_proto_rawDesc = "" +
 	"\n" +
-	" latchkey/property/v1/space.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xb7\x02\n" +
+	" latchkey/property/v1/space.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"latchkey/property/v1/mapping.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xb7\x02\n" +
 	"\x05Space\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x12\n" +
@@ -1193,11 +1211,13 @@ const file_latchkey_property_v1_space_proto_rawDesc = "" +
 	"\x05_typeB\x12\n" +
 	"\x10_parent_space_id\"F\n" +
 	"\x13UpdateSpaceResponse\x12/\n" +
-	"\x04data\x18\x01 \x01(\v2\x1b.latchkey.property.v1.SpaceR\x04data\"/\n" +
+	"\x04data\x18\x01 \x01(\v2\x1b.latchkey.property.v1.SpaceR\x04data\"T\n" +
 	"\x12DeleteSpaceRequest\x12\x19\n" +
-	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"F\n" +
+	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x12#\n" +
+	"\rvalidate_only\x18\x02 \x01(\bR\fvalidateOnly\"\x86\x01\n" +
 	"\x13DeleteSpaceResponse\x12/\n" +
-	"\x04data\x18\x01 \x01(\v2\x1b.latchkey.property.v1.SpaceR\x04data2\xf0\a\n" +
+	"\x04data\x18\x01 \x01(\v2\x1b.latchkey.property.v1.SpaceR\x04data\x12>\n" +
+	"\apreview\x18\x02 \x01(\v2$.latchkey.property.v1.MappingPreviewR\apreview2\xf0\a\n" +
 	"\fSpaceService\x12\x96\x01\n" +
 	"\n" +
 	"ListSpaces\x12'.latchkey.property.v1.ListSpacesRequest\x1a(.latchkey.property.v1.ListSpacesResponse\"5\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/property/spaces\x12\x95\x01\n" +
@@ -1239,6 +1259,7 @@ var file_latchkey_property_v1_space_proto_goTypes = []any{
 	(*DeleteSpaceRequest)(nil),        // 15: latchkey.property.v1.DeleteSpaceRequest
 	(*DeleteSpaceResponse)(nil),       // 16: latchkey.property.v1.DeleteSpaceResponse
 	(*timestamppb.Timestamp)(nil),     // 17: google.protobuf.Timestamp
+	(*MappingPreview)(nil),            // 18: latchkey.property.v1.MappingPreview
 }
 var file_latchkey_property_v1_space_proto_depIdxs = []int32{
 	17, // 0: latchkey.property.v1.Space.created_at:type_name -> google.protobuf.Timestamp
@@ -1255,23 +1276,24 @@ var file_latchkey_property_v1_space_proto_depIdxs = []int32{
 	4,  // 11: latchkey.property.v1.BatchCreateSpacesResponse.data:type_name -> latchkey.property.v1.SpaceList
 	0,  // 12: latchkey.property.v1.UpdateSpaceResponse.data:type_name -> latchkey.property.v1.Space
 	0,  // 13: latchkey.property.v1.DeleteSpaceResponse.data:type_name -> latchkey.property.v1.Space
-	2,  // 14: latchkey.property.v1.SpaceService.ListSpaces:input_type -> latchkey.property.v1.ListSpacesRequest
-	5,  // 15: latchkey.property.v1.SpaceService.GetSpace:input_type -> latchkey.property.v1.GetSpaceRequest
-	9,  // 16: latchkey.property.v1.SpaceService.CreateSpace:input_type -> latchkey.property.v1.CreateSpaceRequest
-	11, // 17: latchkey.property.v1.SpaceService.BatchCreateSpaces:input_type -> latchkey.property.v1.BatchCreateSpacesRequest
-	13, // 18: latchkey.property.v1.SpaceService.UpdateSpace:input_type -> latchkey.property.v1.UpdateSpaceRequest
-	15, // 19: latchkey.property.v1.SpaceService.DeleteSpace:input_type -> latchkey.property.v1.DeleteSpaceRequest
-	3,  // 20: latchkey.property.v1.SpaceService.ListSpaces:output_type -> latchkey.property.v1.ListSpacesResponse
-	6,  // 21: latchkey.property.v1.SpaceService.GetSpace:output_type -> latchkey.property.v1.GetSpaceResponse
-	10, // 22: latchkey.property.v1.SpaceService.CreateSpace:output_type -> latchkey.property.v1.CreateSpaceResponse
-	12, // 23: latchkey.property.v1.SpaceService.BatchCreateSpaces:output_type -> latchkey.property.v1.BatchCreateSpacesResponse
-	14, // 24: latchkey.property.v1.SpaceService.UpdateSpace:output_type -> latchkey.property.v1.UpdateSpaceResponse
-	16, // 25: latchkey.property.v1.SpaceService.DeleteSpace:output_type -> latchkey.property.v1.DeleteSpaceResponse
-	20, // [20:26] is the sub-list for method output_type
-	14, // [14:20] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	18, // 14: latchkey.property.v1.DeleteSpaceResponse.preview:type_name -> latchkey.property.v1.MappingPreview
+	2,  // 15: latchkey.property.v1.SpaceService.ListSpaces:input_type -> latchkey.property.v1.ListSpacesRequest
+	5,  // 16: latchkey.property.v1.SpaceService.GetSpace:input_type -> latchkey.property.v1.GetSpaceRequest
+	9,  // 17: latchkey.property.v1.SpaceService.CreateSpace:input_type -> latchkey.property.v1.CreateSpaceRequest
+	11, // 18: latchkey.property.v1.SpaceService.BatchCreateSpaces:input_type -> latchkey.property.v1.BatchCreateSpacesRequest
+	13, // 19: latchkey.property.v1.SpaceService.UpdateSpace:input_type -> latchkey.property.v1.UpdateSpaceRequest
+	15, // 20: latchkey.property.v1.SpaceService.DeleteSpace:input_type -> latchkey.property.v1.DeleteSpaceRequest
+	3,  // 21: latchkey.property.v1.SpaceService.ListSpaces:output_type -> latchkey.property.v1.ListSpacesResponse
+	6,  // 22: latchkey.property.v1.SpaceService.GetSpace:output_type -> latchkey.property.v1.GetSpaceResponse
+	10, // 23: latchkey.property.v1.SpaceService.CreateSpace:output_type -> latchkey.property.v1.CreateSpaceResponse
+	12, // 24: latchkey.property.v1.SpaceService.BatchCreateSpaces:output_type -> latchkey.property.v1.BatchCreateSpacesResponse
+	14, // 25: latchkey.property.v1.SpaceService.UpdateSpace:output_type -> latchkey.property.v1.UpdateSpaceResponse
+	16, // 26: latchkey.property.v1.SpaceService.DeleteSpace:output_type -> latchkey.property.v1.DeleteSpaceResponse
+	21, // [21:27] is the sub-list for method output_type
+	15, // [15:21] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_space_proto_init() }
@@ -1279,6 +1301,7 @@ func file_latchkey_property_v1_space_proto_init() {
 	if File_latchkey_property_v1_space_proto != nil {
 		return
 	}
+	file_latchkey_property_v1_mapping_proto_init()
 	file_latchkey_property_v1_space_proto_msgTypes[0].OneofWrappers = []any{}
 	file_latchkey_property_v1_space_proto_msgTypes[1].OneofWrappers = []any{}
 	file_latchkey_property_v1_space_proto_msgTypes[8].OneofWrappers = []any{}

@@ -48,6 +48,9 @@ const (
 	// CheckInServiceClearStageProcedure is the fully-qualified name of the CheckInService's ClearStage
 	// RPC.
 	CheckInServiceClearStageProcedure = "/latchkey.property.v1.CheckInService/ClearStage"
+	// CheckInServiceWaiveOwingProcedure is the fully-qualified name of the CheckInService's WaiveOwing
+	// RPC.
+	CheckInServiceWaiveOwingProcedure = "/latchkey.property.v1.CheckInService/WaiveOwing"
 	// CheckInServiceAskAgainProcedure is the fully-qualified name of the CheckInService's AskAgain RPC.
 	CheckInServiceAskAgainProcedure = "/latchkey.property.v1.CheckInService/AskAgain"
 	// CheckInServiceEndCallProcedure is the fully-qualified name of the CheckInService's EndCall RPC.
@@ -81,6 +84,9 @@ type CheckInServiceClient interface {
 	GetCheckIn(context.Context, *v1.GetCheckInRequest) (*v1.GetCheckInResponse, error)
 	// Clears a stage of the law, or refuses it with a reason. The caller's name is recorded.
 	ClearStage(context.Context, *v1.ClearStageRequest) (*v1.ClearStageResponse, error)
+	// Lets a guest check in who owes an amount, with a reason that the audit log keeps. A larger amount stops the check-in again. A PMS error, or a room
+	// that is not ready, cannot be waived. 409 outdated if nothing is owed that stops the check-in, or if the amount is another one now.
+	WaiveOwing(context.Context, *v1.WaiveOwingRequest) (*v1.WaiveOwingResponse, error)
 	// Asks the PMS again, at once: a checkIn call without an answer is repeated under its idempotency key, otherwise getCheckInStatus is called.
 	// Nothing is called before the guest has begun. A request that is repeated with its Idempotency-Key gets the same answer, and the PMS is not
 	// asked: use a new key to ask once more.
@@ -143,6 +149,12 @@ func NewCheckInServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithSchema(checkInServiceMethods.ByName("ClearStage")),
 			connect.WithClientOptions(opts...),
 		),
+		waiveOwing: connect.NewClient[v1.WaiveOwingRequest, v1.WaiveOwingResponse](
+			httpClient,
+			baseURL+CheckInServiceWaiveOwingProcedure,
+			connect.WithSchema(checkInServiceMethods.ByName("WaiveOwing")),
+			connect.WithClientOptions(opts...),
+		),
 		askAgain: connect.NewClient[v1.AskAgainRequest, v1.AskAgainResponse](
 			httpClient,
 			baseURL+CheckInServiceAskAgainProcedure,
@@ -195,6 +207,7 @@ type checkInServiceClient struct {
 	listCheckInRules      *connect.Client[v1.ListCheckInRulesRequest, v1.ListCheckInRulesResponse]
 	getCheckIn            *connect.Client[v1.GetCheckInRequest, v1.GetCheckInResponse]
 	clearStage            *connect.Client[v1.ClearStageRequest, v1.ClearStageResponse]
+	waiveOwing            *connect.Client[v1.WaiveOwingRequest, v1.WaiveOwingResponse]
 	askAgain              *connect.Client[v1.AskAgainRequest, v1.AskAgainResponse]
 	endCall               *connect.Client[v1.EndCallRequest, v1.EndCallResponse]
 	resendInvitation      *connect.Client[v1.ResendInvitationRequest, v1.ResendInvitationResponse]
@@ -243,6 +256,15 @@ func (c *checkInServiceClient) GetCheckIn(ctx context.Context, req *v1.GetCheckI
 // ClearStage calls latchkey.property.v1.CheckInService.ClearStage.
 func (c *checkInServiceClient) ClearStage(ctx context.Context, req *v1.ClearStageRequest) (*v1.ClearStageResponse, error) {
 	response, err := c.clearStage.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// WaiveOwing calls latchkey.property.v1.CheckInService.WaiveOwing.
+func (c *checkInServiceClient) WaiveOwing(ctx context.Context, req *v1.WaiveOwingRequest) (*v1.WaiveOwingResponse, error) {
+	response, err := c.waiveOwing.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -324,6 +346,9 @@ type CheckInServiceHandler interface {
 	GetCheckIn(context.Context, *v1.GetCheckInRequest) (*v1.GetCheckInResponse, error)
 	// Clears a stage of the law, or refuses it with a reason. The caller's name is recorded.
 	ClearStage(context.Context, *v1.ClearStageRequest) (*v1.ClearStageResponse, error)
+	// Lets a guest check in who owes an amount, with a reason that the audit log keeps. A larger amount stops the check-in again. A PMS error, or a room
+	// that is not ready, cannot be waived. 409 outdated if nothing is owed that stops the check-in, or if the amount is another one now.
+	WaiveOwing(context.Context, *v1.WaiveOwingRequest) (*v1.WaiveOwingResponse, error)
 	// Asks the PMS again, at once: a checkIn call without an answer is repeated under its idempotency key, otherwise getCheckInStatus is called.
 	// Nothing is called before the guest has begun. A request that is repeated with its Idempotency-Key gets the same answer, and the PMS is not
 	// asked: use a new key to ask once more.
@@ -382,6 +407,12 @@ func NewCheckInServiceHandler(svc CheckInServiceHandler, opts ...connect.Handler
 		connect.WithSchema(checkInServiceMethods.ByName("ClearStage")),
 		connect.WithHandlerOptions(opts...),
 	)
+	checkInServiceWaiveOwingHandler := connect.NewUnaryHandlerSimple(
+		CheckInServiceWaiveOwingProcedure,
+		svc.WaiveOwing,
+		connect.WithSchema(checkInServiceMethods.ByName("WaiveOwing")),
+		connect.WithHandlerOptions(opts...),
+	)
 	checkInServiceAskAgainHandler := connect.NewUnaryHandlerSimple(
 		CheckInServiceAskAgainProcedure,
 		svc.AskAgain,
@@ -436,6 +467,8 @@ func NewCheckInServiceHandler(svc CheckInServiceHandler, opts ...connect.Handler
 			checkInServiceGetCheckInHandler.ServeHTTP(w, r)
 		case CheckInServiceClearStageProcedure:
 			checkInServiceClearStageHandler.ServeHTTP(w, r)
+		case CheckInServiceWaiveOwingProcedure:
+			checkInServiceWaiveOwingHandler.ServeHTTP(w, r)
 		case CheckInServiceAskAgainProcedure:
 			checkInServiceAskAgainHandler.ServeHTTP(w, r)
 		case CheckInServiceEndCallProcedure:
@@ -477,6 +510,10 @@ func (UnimplementedCheckInServiceHandler) GetCheckIn(context.Context, *v1.GetChe
 
 func (UnimplementedCheckInServiceHandler) ClearStage(context.Context, *v1.ClearStageRequest) (*v1.ClearStageResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.CheckInService.ClearStage is not implemented"))
+}
+
+func (UnimplementedCheckInServiceHandler) WaiveOwing(context.Context, *v1.WaiveOwingRequest) (*v1.WaiveOwingResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.CheckInService.WaiveOwing is not implemented"))
 }
 
 func (UnimplementedCheckInServiceHandler) AskAgain(context.Context, *v1.AskAgainRequest) (*v1.AskAgainResponse, error) {

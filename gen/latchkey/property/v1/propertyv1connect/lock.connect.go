@@ -37,6 +37,9 @@ const (
 	LockServiceListLocksProcedure = "/latchkey.property.v1.LockService/ListLocks"
 	// LockServiceGetLockProcedure is the fully-qualified name of the LockService's GetLock RPC.
 	LockServiceGetLockProcedure = "/latchkey.property.v1.LockService/GetLock"
+	// LockServiceGetLockHistoryProcedure is the fully-qualified name of the LockService's
+	// GetLockHistory RPC.
+	LockServiceGetLockHistoryProcedure = "/latchkey.property.v1.LockService/GetLockHistory"
 	// LockServiceUpdateLockProcedure is the fully-qualified name of the LockService's UpdateLock RPC.
 	LockServiceUpdateLockProcedure = "/latchkey.property.v1.LockService/UpdateLock"
 	// LockServiceAssignLockProcedure is the fully-qualified name of the LockService's AssignLock RPC.
@@ -51,6 +54,9 @@ type LockServiceClient interface {
 	ListLocks(context.Context, *v1.ListLocksRequest) (*v1.ListLocksResponse, error)
 	// Answers with one lock and its slots. The answer contains no PIN.
 	GetLock(context.Context, *v1.GetLockRequest) (*v1.GetLockResponse, error)
+	// Answers with the history of a lock: battery, link and clock, and its last events. Readings are stored when they change by a step, as long as events are
+	// kept, at most 500 of each kind.
+	GetLockHistory(context.Context, *v1.GetLockHistoryRequest) (*v1.GetLockHistoryResponse, error)
 	// Renames a lock.
 	UpdateLock(context.Context, *v1.UpdateLockRequest) (*v1.UpdateLockResponse, error)
 	// Assigns a lock to a door (a space or a gate), or removes it from its door. The codes of current stays move to the lock at once.
@@ -86,6 +92,12 @@ func NewLockServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			connect.WithSchema(lockServiceMethods.ByName("GetLock")),
 			connect.WithClientOptions(opts...),
 		),
+		getLockHistory: connect.NewClient[v1.GetLockHistoryRequest, v1.GetLockHistoryResponse](
+			httpClient,
+			baseURL+LockServiceGetLockHistoryProcedure,
+			connect.WithSchema(lockServiceMethods.ByName("GetLockHistory")),
+			connect.WithClientOptions(opts...),
+		),
 		updateLock: connect.NewClient[v1.UpdateLockRequest, v1.UpdateLockResponse](
 			httpClient,
 			baseURL+LockServiceUpdateLockProcedure,
@@ -109,11 +121,12 @@ func NewLockServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 
 // lockServiceClient implements LockServiceClient.
 type lockServiceClient struct {
-	listLocks  *connect.Client[v1.ListLocksRequest, v1.ListLocksResponse]
-	getLock    *connect.Client[v1.GetLockRequest, v1.GetLockResponse]
-	updateLock *connect.Client[v1.UpdateLockRequest, v1.UpdateLockResponse]
-	assignLock *connect.Client[v1.AssignLockRequest, v1.AssignLockResponse]
-	unlockLock *connect.Client[v1.UnlockLockRequest, v1.UnlockLockResponse]
+	listLocks      *connect.Client[v1.ListLocksRequest, v1.ListLocksResponse]
+	getLock        *connect.Client[v1.GetLockRequest, v1.GetLockResponse]
+	getLockHistory *connect.Client[v1.GetLockHistoryRequest, v1.GetLockHistoryResponse]
+	updateLock     *connect.Client[v1.UpdateLockRequest, v1.UpdateLockResponse]
+	assignLock     *connect.Client[v1.AssignLockRequest, v1.AssignLockResponse]
+	unlockLock     *connect.Client[v1.UnlockLockRequest, v1.UnlockLockResponse]
 }
 
 // ListLocks calls latchkey.property.v1.LockService.ListLocks.
@@ -128,6 +141,15 @@ func (c *lockServiceClient) ListLocks(ctx context.Context, req *v1.ListLocksRequ
 // GetLock calls latchkey.property.v1.LockService.GetLock.
 func (c *lockServiceClient) GetLock(ctx context.Context, req *v1.GetLockRequest) (*v1.GetLockResponse, error) {
 	response, err := c.getLock.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// GetLockHistory calls latchkey.property.v1.LockService.GetLockHistory.
+func (c *lockServiceClient) GetLockHistory(ctx context.Context, req *v1.GetLockHistoryRequest) (*v1.GetLockHistoryResponse, error) {
+	response, err := c.getLockHistory.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -167,6 +189,9 @@ type LockServiceHandler interface {
 	ListLocks(context.Context, *v1.ListLocksRequest) (*v1.ListLocksResponse, error)
 	// Answers with one lock and its slots. The answer contains no PIN.
 	GetLock(context.Context, *v1.GetLockRequest) (*v1.GetLockResponse, error)
+	// Answers with the history of a lock: battery, link and clock, and its last events. Readings are stored when they change by a step, as long as events are
+	// kept, at most 500 of each kind.
+	GetLockHistory(context.Context, *v1.GetLockHistoryRequest) (*v1.GetLockHistoryResponse, error)
 	// Renames a lock.
 	UpdateLock(context.Context, *v1.UpdateLockRequest) (*v1.UpdateLockResponse, error)
 	// Assigns a lock to a door (a space or a gate), or removes it from its door. The codes of current stays move to the lock at once.
@@ -198,6 +223,12 @@ func NewLockServiceHandler(svc LockServiceHandler, opts ...connect.HandlerOption
 		connect.WithSchema(lockServiceMethods.ByName("GetLock")),
 		connect.WithHandlerOptions(opts...),
 	)
+	lockServiceGetLockHistoryHandler := connect.NewUnaryHandlerSimple(
+		LockServiceGetLockHistoryProcedure,
+		svc.GetLockHistory,
+		connect.WithSchema(lockServiceMethods.ByName("GetLockHistory")),
+		connect.WithHandlerOptions(opts...),
+	)
 	lockServiceUpdateLockHandler := connect.NewUnaryHandlerSimple(
 		LockServiceUpdateLockProcedure,
 		svc.UpdateLock,
@@ -222,6 +253,8 @@ func NewLockServiceHandler(svc LockServiceHandler, opts ...connect.HandlerOption
 			lockServiceListLocksHandler.ServeHTTP(w, r)
 		case LockServiceGetLockProcedure:
 			lockServiceGetLockHandler.ServeHTTP(w, r)
+		case LockServiceGetLockHistoryProcedure:
+			lockServiceGetLockHistoryHandler.ServeHTTP(w, r)
 		case LockServiceUpdateLockProcedure:
 			lockServiceUpdateLockHandler.ServeHTTP(w, r)
 		case LockServiceAssignLockProcedure:
@@ -243,6 +276,10 @@ func (UnimplementedLockServiceHandler) ListLocks(context.Context, *v1.ListLocksR
 
 func (UnimplementedLockServiceHandler) GetLock(context.Context, *v1.GetLockRequest) (*v1.GetLockResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.LockService.GetLock is not implemented"))
+}
+
+func (UnimplementedLockServiceHandler) GetLockHistory(context.Context, *v1.GetLockHistoryRequest) (*v1.GetLockHistoryResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.LockService.GetLockHistory is not implemented"))
 }
 
 func (UnimplementedLockServiceHandler) UpdateLock(context.Context, *v1.UpdateLockRequest) (*v1.UpdateLockResponse, error) {

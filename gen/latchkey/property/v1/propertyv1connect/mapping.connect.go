@@ -48,6 +48,15 @@ const (
 	// MappingServiceApplySuggestionsProcedure is the fully-qualified name of the MappingService's
 	// ApplySuggestions RPC.
 	MappingServiceApplySuggestionsProcedure = "/latchkey.property.v1.MappingService/ApplySuggestions"
+	// MappingServiceListMappingChangesProcedure is the fully-qualified name of the MappingService's
+	// ListMappingChanges RPC.
+	MappingServiceListMappingChangesProcedure = "/latchkey.property.v1.MappingService/ListMappingChanges"
+	// MappingServiceUndoMappingChangeProcedure is the fully-qualified name of the MappingService's
+	// UndoMappingChange RPC.
+	MappingServiceUndoMappingChangeProcedure = "/latchkey.property.v1.MappingService/UndoMappingChange"
+	// MappingServiceApplyCureProcedure is the fully-qualified name of the MappingService's ApplyCure
+	// RPC.
+	MappingServiceApplyCureProcedure = "/latchkey.property.v1.MappingService/ApplyCure"
 	// MappingServiceListConflictsProcedure is the fully-qualified name of the MappingService's
 	// ListConflicts RPC.
 	MappingServiceListConflictsProcedure = "/latchkey.property.v1.MappingService/ListConflicts"
@@ -66,6 +75,13 @@ type MappingServiceClient interface {
 	BatchSetMappings(context.Context, *v1.BatchSetMappingsRequest) (*v1.BatchSetMappingsResponse, error)
 	// Applies all suggestions, which are found by name. An ambiguous name has no suggestion.
 	ApplySuggestions(context.Context, *v1.ApplySuggestionsRequest) (*v1.ApplySuggestionsResponse, error)
+	// Lists the changes of an integration's mapping by people, the latest first. They are kept as long as events.
+	ListMappingChanges(context.Context, *v1.ListMappingChangesRequest) (*v1.ListMappingChangesResponse, error)
+	// Undoes a change: restores what it changed, and nothing else. The undo is a change too. 409 outdated with the difference, and who made it, if
+	// anything of the change was changed since.
+	UndoMappingChange(context.Context, *v1.UndoMappingChangeRequest) (*v1.UndoMappingChangeResponse, error)
+	// Ends a conflict by one of its cures. 409 outdated if the conflict has no such cure any more.
+	ApplyCure(context.Context, *v1.ApplyCureRequest) (*v1.ApplyCureResponse, error)
 	// Lists the differences between the mapping and the partner's listing.
 	ListConflicts(context.Context, *v1.ListConflictsRequest) (*v1.ListConflictsResponse, error)
 }
@@ -111,6 +127,24 @@ func NewMappingServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithSchema(mappingServiceMethods.ByName("ApplySuggestions")),
 			connect.WithClientOptions(opts...),
 		),
+		listMappingChanges: connect.NewClient[v1.ListMappingChangesRequest, v1.ListMappingChangesResponse](
+			httpClient,
+			baseURL+MappingServiceListMappingChangesProcedure,
+			connect.WithSchema(mappingServiceMethods.ByName("ListMappingChanges")),
+			connect.WithClientOptions(opts...),
+		),
+		undoMappingChange: connect.NewClient[v1.UndoMappingChangeRequest, v1.UndoMappingChangeResponse](
+			httpClient,
+			baseURL+MappingServiceUndoMappingChangeProcedure,
+			connect.WithSchema(mappingServiceMethods.ByName("UndoMappingChange")),
+			connect.WithClientOptions(opts...),
+		),
+		applyCure: connect.NewClient[v1.ApplyCureRequest, v1.ApplyCureResponse](
+			httpClient,
+			baseURL+MappingServiceApplyCureProcedure,
+			connect.WithSchema(mappingServiceMethods.ByName("ApplyCure")),
+			connect.WithClientOptions(opts...),
+		),
 		listConflicts: connect.NewClient[v1.ListConflictsRequest, v1.ListConflictsResponse](
 			httpClient,
 			baseURL+MappingServiceListConflictsProcedure,
@@ -122,12 +156,15 @@ func NewMappingServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 
 // mappingServiceClient implements MappingServiceClient.
 type mappingServiceClient struct {
-	listPartnerSpaces *connect.Client[v1.ListPartnerSpacesRequest, v1.ListPartnerSpacesResponse]
-	setMapping        *connect.Client[v1.SetMappingRequest, v1.SetMappingResponse]
-	unsetMapping      *connect.Client[v1.UnsetMappingRequest, v1.UnsetMappingResponse]
-	batchSetMappings  *connect.Client[v1.BatchSetMappingsRequest, v1.BatchSetMappingsResponse]
-	applySuggestions  *connect.Client[v1.ApplySuggestionsRequest, v1.ApplySuggestionsResponse]
-	listConflicts     *connect.Client[v1.ListConflictsRequest, v1.ListConflictsResponse]
+	listPartnerSpaces  *connect.Client[v1.ListPartnerSpacesRequest, v1.ListPartnerSpacesResponse]
+	setMapping         *connect.Client[v1.SetMappingRequest, v1.SetMappingResponse]
+	unsetMapping       *connect.Client[v1.UnsetMappingRequest, v1.UnsetMappingResponse]
+	batchSetMappings   *connect.Client[v1.BatchSetMappingsRequest, v1.BatchSetMappingsResponse]
+	applySuggestions   *connect.Client[v1.ApplySuggestionsRequest, v1.ApplySuggestionsResponse]
+	listMappingChanges *connect.Client[v1.ListMappingChangesRequest, v1.ListMappingChangesResponse]
+	undoMappingChange  *connect.Client[v1.UndoMappingChangeRequest, v1.UndoMappingChangeResponse]
+	applyCure          *connect.Client[v1.ApplyCureRequest, v1.ApplyCureResponse]
+	listConflicts      *connect.Client[v1.ListConflictsRequest, v1.ListConflictsResponse]
 }
 
 // ListPartnerSpaces calls latchkey.property.v1.MappingService.ListPartnerSpaces.
@@ -175,6 +212,33 @@ func (c *mappingServiceClient) ApplySuggestions(ctx context.Context, req *v1.App
 	return nil, err
 }
 
+// ListMappingChanges calls latchkey.property.v1.MappingService.ListMappingChanges.
+func (c *mappingServiceClient) ListMappingChanges(ctx context.Context, req *v1.ListMappingChangesRequest) (*v1.ListMappingChangesResponse, error) {
+	response, err := c.listMappingChanges.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// UndoMappingChange calls latchkey.property.v1.MappingService.UndoMappingChange.
+func (c *mappingServiceClient) UndoMappingChange(ctx context.Context, req *v1.UndoMappingChangeRequest) (*v1.UndoMappingChangeResponse, error) {
+	response, err := c.undoMappingChange.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ApplyCure calls latchkey.property.v1.MappingService.ApplyCure.
+func (c *mappingServiceClient) ApplyCure(ctx context.Context, req *v1.ApplyCureRequest) (*v1.ApplyCureResponse, error) {
+	response, err := c.applyCure.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // ListConflicts calls latchkey.property.v1.MappingService.ListConflicts.
 func (c *mappingServiceClient) ListConflicts(ctx context.Context, req *v1.ListConflictsRequest) (*v1.ListConflictsResponse, error) {
 	response, err := c.listConflicts.CallUnary(ctx, connect.NewRequest(req))
@@ -197,6 +261,13 @@ type MappingServiceHandler interface {
 	BatchSetMappings(context.Context, *v1.BatchSetMappingsRequest) (*v1.BatchSetMappingsResponse, error)
 	// Applies all suggestions, which are found by name. An ambiguous name has no suggestion.
 	ApplySuggestions(context.Context, *v1.ApplySuggestionsRequest) (*v1.ApplySuggestionsResponse, error)
+	// Lists the changes of an integration's mapping by people, the latest first. They are kept as long as events.
+	ListMappingChanges(context.Context, *v1.ListMappingChangesRequest) (*v1.ListMappingChangesResponse, error)
+	// Undoes a change: restores what it changed, and nothing else. The undo is a change too. 409 outdated with the difference, and who made it, if
+	// anything of the change was changed since.
+	UndoMappingChange(context.Context, *v1.UndoMappingChangeRequest) (*v1.UndoMappingChangeResponse, error)
+	// Ends a conflict by one of its cures. 409 outdated if the conflict has no such cure any more.
+	ApplyCure(context.Context, *v1.ApplyCureRequest) (*v1.ApplyCureResponse, error)
 	// Lists the differences between the mapping and the partner's listing.
 	ListConflicts(context.Context, *v1.ListConflictsRequest) (*v1.ListConflictsResponse, error)
 }
@@ -238,6 +309,24 @@ func NewMappingServiceHandler(svc MappingServiceHandler, opts ...connect.Handler
 		connect.WithSchema(mappingServiceMethods.ByName("ApplySuggestions")),
 		connect.WithHandlerOptions(opts...),
 	)
+	mappingServiceListMappingChangesHandler := connect.NewUnaryHandlerSimple(
+		MappingServiceListMappingChangesProcedure,
+		svc.ListMappingChanges,
+		connect.WithSchema(mappingServiceMethods.ByName("ListMappingChanges")),
+		connect.WithHandlerOptions(opts...),
+	)
+	mappingServiceUndoMappingChangeHandler := connect.NewUnaryHandlerSimple(
+		MappingServiceUndoMappingChangeProcedure,
+		svc.UndoMappingChange,
+		connect.WithSchema(mappingServiceMethods.ByName("UndoMappingChange")),
+		connect.WithHandlerOptions(opts...),
+	)
+	mappingServiceApplyCureHandler := connect.NewUnaryHandlerSimple(
+		MappingServiceApplyCureProcedure,
+		svc.ApplyCure,
+		connect.WithSchema(mappingServiceMethods.ByName("ApplyCure")),
+		connect.WithHandlerOptions(opts...),
+	)
 	mappingServiceListConflictsHandler := connect.NewUnaryHandlerSimple(
 		MappingServiceListConflictsProcedure,
 		svc.ListConflicts,
@@ -256,6 +345,12 @@ func NewMappingServiceHandler(svc MappingServiceHandler, opts ...connect.Handler
 			mappingServiceBatchSetMappingsHandler.ServeHTTP(w, r)
 		case MappingServiceApplySuggestionsProcedure:
 			mappingServiceApplySuggestionsHandler.ServeHTTP(w, r)
+		case MappingServiceListMappingChangesProcedure:
+			mappingServiceListMappingChangesHandler.ServeHTTP(w, r)
+		case MappingServiceUndoMappingChangeProcedure:
+			mappingServiceUndoMappingChangeHandler.ServeHTTP(w, r)
+		case MappingServiceApplyCureProcedure:
+			mappingServiceApplyCureHandler.ServeHTTP(w, r)
 		case MappingServiceListConflictsProcedure:
 			mappingServiceListConflictsHandler.ServeHTTP(w, r)
 		default:
@@ -285,6 +380,18 @@ func (UnimplementedMappingServiceHandler) BatchSetMappings(context.Context, *v1.
 
 func (UnimplementedMappingServiceHandler) ApplySuggestions(context.Context, *v1.ApplySuggestionsRequest) (*v1.ApplySuggestionsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.MappingService.ApplySuggestions is not implemented"))
+}
+
+func (UnimplementedMappingServiceHandler) ListMappingChanges(context.Context, *v1.ListMappingChangesRequest) (*v1.ListMappingChangesResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.MappingService.ListMappingChanges is not implemented"))
+}
+
+func (UnimplementedMappingServiceHandler) UndoMappingChange(context.Context, *v1.UndoMappingChangeRequest) (*v1.UndoMappingChangeResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.MappingService.UndoMappingChange is not implemented"))
+}
+
+func (UnimplementedMappingServiceHandler) ApplyCure(context.Context, *v1.ApplyCureRequest) (*v1.ApplyCureResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.MappingService.ApplyCure is not implemented"))
 }
 
 func (UnimplementedMappingServiceHandler) ListConflicts(context.Context, *v1.ListConflictsRequest) (*v1.ListConflictsResponse, error) {

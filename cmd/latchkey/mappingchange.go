@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+// printMappingChange prints the answer to a change of a mapping: the preview of a dry run, or what done prints.
+func (s *session) printMappingChange(answer proto.Message, err error, preview *propertyv1.MappingPreview, done func()) error {
+	if err == nil && preview != nil {
+		zone, err := s.loadZone()
+		if err != nil {
+			return err
+		}
+		return s.printAnswer(answer, nil, func() {
+			s.say("Nothing was changed. The change would touch %s.", formatCount(int(preview.GetReservations()), "reservation"))
+			var rows [][]string
+			for _, stay := range preview.GetStays() {
+				rows = append(rows, []string{
+					stay.GetPmsNumber(), stay.GetState(), stay.GetFrom().AsTime().In(zone).Format("2 Jan 2006"), stay.GetTo().AsTime().In(zone).Format("2 Jan 2006"),
+					dash(stay.GetSpaceBefore()), dash(stay.GetSpaceAfter()),
+				})
+			}
+			if len(rows) > 0 {
+				s.printTable("", []string{"number", "state", "from", "to", "door now", "door then"}, rows)
+			}
+		})
+	}
+	return s.printAnswer(answer, err, done)
+}
+
+// printUndo prints how to undo a change.
+func (s *session) printUndo(changeID string) {
+	if changeID != "" {
+		s.say("To undo it: %s", s.withTypedFlags("latchkey mapping undo "+changeID))
+	}
+}
+
+type mappingChanges struct {
+	ID    string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
+	Limit int32  `default:"20" help:"At most this many, up to 200."`
+}
+
+func (mappingChanges) Help() string {
+	return `Example:
+  latchkey mapping changes int_...`
+}
+
+func (c *mappingChanges) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
+		answer, err := propertyv1.NewMappingServiceClient(s.conn).ListMappingChanges(s, &propertyv1.ListMappingChangesRequest{IntegrationId: c.ID, PageSize: c.Limit})
+		if err != nil {
+			return err
+		}
+		zone, err := s.loadZone()
+		if err != nil {
+			return err
+		}
+		return s.printAnswer(answer, nil, func() {
+			var rows [][]string
+			for _, change := range answer.GetData().GetList() {
+				kind := change.GetKind()
+				if change.GetUndoneBy() != "" {
+					kind += ", undone"
+				}
+				rows = append(rows, []string{change.GetId(), change.GetAt().AsTime().In(zone).Format("2 Jan 2006 15:04"), kind, change.GetAuthor(), changedText(change)})
+			}
+			s.printTable("The mapping was not changed yet.", []string{"id", "at", "kind", "by", "spaces"}, rows)
+		})
+	})
+}
+
+// changedText describes the first spaces of a change.
+func changedText(change *propertyv1.MappingChange) string {
+	var parts []string
+	for i, row := range change.GetRows() {
+		if i == 3 {
+			parts = append(parts, "...")
+			break
+		}
+		parts = append(parts, row.GetExternalId()+": "+dash(row.GetBefore().GetSpaceName())+" → "+dash(row.GetAfter().GetSpaceName()))
+	}
+	return strings.Join(parts, ", ")
+}
+
+type mappingUndo struct {
+	Change string `arg:"" help:"The id of the change (mch_...), from latchkey mapping changes."`
+	DryRun bool   `help:"Change nothing; show the reservations that the undo would touch."`
+}
+
+func (mappingUndo) Help() string {
+	return `Restores what the change changed, and nothing else. If the same spaces were changed since, nothing is undone. Examples:
+  latchkey mapping undo mch_... --dry-run
+  latchkey mapping undo mch_...`
+}
+
+func (c *mappingUndo) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewMappingServiceClient(s.conn).UndoMappingChange(s, &propertyv1.UndoMappingChangeRequest{Id: c.Change, ValidateOnly: c.DryRun})
+		return s.printMappingChange(answer, err, answer.GetPreview(), func() {
+			s.say("Undone.")
+			s.printUndo(answer.GetChangeId())
+		})
+	})
+}
+
+type mappingCure struct {
+	Conflict string `arg:"" help:"The id of the conflict (cfl_...), from latchkey mapping conflicts."`
+	Kind     string `arg:"" enum:"map,createSpace,accept,unmap,notOurs" help:"map, createSpace, accept, unmap or notOurs."`
+	Space    string `help:"With map: another space than the suggested one, by name or id."`
+	DryRun   bool   `help:"Change nothing; show the reservations that the cure would touch."`
+}
+
+func (mappingCure) Help() string {
+	return `map: map the partner's space to the suggested space. createSpace: create a space like that of the partner, and map it. accept: keep the mapping, with the partner's new name and type. unmap: remove the mapping. notOurs: leave the partner's space unmapped. Example:
+  latchkey mapping cure cfl_... accept`
+}
+
+func (c *mappingCure) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		if c.Space != "" {
+			if err := s.resolve(aSpace, &c.Space); err != nil {
+				return err
+			}
+		}
+		answer, err := propertyv1.NewMappingServiceClient(s.conn).ApplyCure(s, &propertyv1.ApplyCureRequest{
+			ConflictId: c.Conflict, Kind: c.Kind, SpaceId: c.Space, ValidateOnly: c.DryRun,
+		})
+		return s.printMappingChange(answer, err, answer.GetPreview(), func() {
+			s.say("Done.")
+			s.printUndo(answer.GetChangeId())
+		})
+	})
+}

@@ -1,0 +1,224 @@
+package property
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/chain"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/space"
+)
+
+// mappingCall is a call that changes the mapping of an integration.
+type mappingCall struct {
+	integrationID string
+	kind          string
+	seen          string // seen is the latest change that the caller has read, or empty
+	validateOnly  bool
+	change        func(tx *db.Tx, propertyID string) (space.AffectedStays, error)
+}
+
+// runMapping runs a change of a mapping, stores what it changed, and replans the stays. With validateOnly it stores nothing. answer makes the
+// answer from the id of the stored change and the preview.
+func runMapping[R proto.Message](ctx context.Context, s *mappings, c mappingCall, answer func(changeID string, p *propertyv1.MappingPreview) R) (R, error) {
+	if c.validateOnly {
+		return previewed(ctx, s.Deps, c.change, func(p *propertyv1.MappingPreview) R { return answer("", p) })
+	}
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (R, error) {
+		var none R
+		var touched space.AffectedStays
+		changeID, err := s.Mappings.RecordChange(tx, space.ChangeOf{
+			PropertyID: propertyID, IntegrationID: c.integrationID, Kind: c.kind, Author: author(ctx), Seen: c.seen,
+		}, func() (err error) {
+			touched, err = c.change(tx, propertyID)
+			return err
+		})
+		if err != nil {
+			return none, err
+		}
+		return answer(changeID, nil), s.Replan(tx, propertyID, touched)
+	})
+}
+
+// author returns who is recorded as the author of a change.
+func author(ctx context.Context) string {
+	who, _ := actor.From(ctx)
+	return who.Author()
+}
+
+// maxPreviewed bounds the reservations that a preview lists.
+const maxPreviewed = 20
+
+// errPreviewed undoes a change whose effect was read.
+var errPreviewed = errors.New("the change was only previewed")
+
+// previewed answers with what a change would do to the stays of the caller's property. It stores nothing, so the audit log has no entry.
+func previewed[R any](ctx context.Context, d Deps, change func(tx *db.Tx, propertyID string) (space.AffectedStays, error), answer func(*propertyv1.MappingPreview) R) (out R, err error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return out, err
+	}
+	err = d.DB.Write(ctx, func(tx *db.Tx) error {
+		p, err := preview(tx, propertyID, change)
+		if err != nil {
+			return err
+		}
+		out = answer(p)
+		return nil
+	})
+	if err == nil {
+		chain.From(ctx).MarkRecorded()
+	}
+	return out, err
+}
+
+// preview runs a change in a savepoint that it rolls back.
+func preview(tx *db.Tx, propertyID string, change func(tx *db.Tx, propertyID string) (space.AffectedStays, error)) (*propertyv1.MappingPreview, error) {
+	out := &propertyv1.MappingPreview{}
+	var rows []*reservation.Row
+	var after []space.Place
+	err := tx.Savepoint(func() error {
+		touched, err := change(tx, propertyID)
+		if err != nil {
+			return err
+		}
+		var total int
+		if total, rows, err = reservation.Touched(tx, propertyID, touched, maxPreviewed); err != nil {
+			return err
+		}
+		out.Reservations = int32(total)
+		if after, err = reservation.PlacesOf(tx, rows); err != nil {
+			return err
+		}
+		return errPreviewed
+	})
+	if !errors.Is(err, errPreviewed) {
+		return nil, err
+	}
+	before, err := reservation.PlacesOf(tx, rows)
+	if err != nil {
+		return nil, err
+	}
+	for i, row := range rows {
+		out.Stays = append(out.Stays, &propertyv1.PreviewedStay{
+			ReservationId: row.ID, PmsNumber: row.PmsNumber, State: row.State, From: timestamppb.New(row.FromAt), To: timestamppb.New(row.ToAt),
+			SpaceBefore: placeName(before[i]), SpaceAfter: placeName(after[i]),
+		})
+	}
+	return out, nil
+}
+
+func placeName(p space.Place) string {
+	if p.Space == nil {
+		return ""
+	}
+	return p.Space.Name
+}
+
+// ListMappingChanges lists the changes of an integration's mapping.
+func (s *mappings) ListMappingChanges(ctx context.Context, r *propertyv1.ListMappingChangesRequest) (*propertyv1.ListMappingChangesResponse, error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r.GetPageToken() != "" && !id.Valid(id.MappingChange, r.GetPageToken()) {
+		return nil, badPageToken()
+	}
+	size := int(r.GetPageSize())
+	if size == 0 {
+		size = defaultPage
+	}
+	view := s.DB.View(ctx)
+	if _, err := partner.Integration(view, propertyID, r.GetIntegrationId()); err != nil {
+		return nil, err
+	}
+	rows, err := space.ListChanges(view, propertyID, r.GetIntegrationId(), r.GetPageToken(), size+1)
+	if err != nil {
+		return nil, err
+	}
+	own, err := allSpaces(view, propertyID, "")
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[string]string, len(own))
+	for _, o := range own {
+		names[o.ID] = o.Name
+	}
+	list := &propertyv1.MappingChangeList{}
+	if len(rows) > size {
+		rows, list.NextPageToken = rows[:size], rows[size-1].ID
+	}
+	for _, row := range rows {
+		list.List = append(list.List, changeMessage(row, names))
+	}
+	return &propertyv1.ListMappingChangesResponse{Data: list}, nil
+}
+
+func changeMessage(c *space.ChangeRow, names map[string]string) *propertyv1.MappingChange {
+	out := &propertyv1.MappingChange{
+		Id: c.ID, IntegrationId: c.IntegrationID, Kind: c.Kind, Author: c.Author, At: timestamppb.New(c.CreatedAt), Undoes: c.Undoes, UndoneBy: c.UndoneBy,
+	}
+	mapped := func(m *space.MappedSpace) *propertyv1.MappedSpace {
+		if m == nil {
+			return nil
+		}
+		return &propertyv1.MappedSpace{SpaceId: m.SpaceID, SpaceName: names[m.SpaceID], PartnerName: m.Name}
+	}
+	for _, row := range c.Rows {
+		out.Rows = append(out.Rows, &propertyv1.ChangedMapping{ExternalId: row.ExternalID, Before: mapped(row.Before), After: mapped(row.After)})
+	}
+	return out
+}
+
+// UndoMappingChange undoes a change.
+func (s *mappings) UndoMappingChange(ctx context.Context, r *propertyv1.UndoMappingChangeRequest) (*propertyv1.UndoMappingChangeResponse, error) {
+	newID := ""
+	undo := func(tx *db.Tx, propertyID string) (touched space.AffectedStays, err error) {
+		newID, touched, err = s.Mappings.Undo(tx, propertyID, r.GetId(), author(ctx))
+		return touched, err
+	}
+	if r.GetValidateOnly() {
+		return previewed(ctx, s.Deps, undo, func(p *propertyv1.MappingPreview) *propertyv1.UndoMappingChangeResponse {
+			return &propertyv1.UndoMappingChangeResponse{Preview: p}
+		})
+	}
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UndoMappingChangeResponse, error) {
+		touched, err := undo(tx, propertyID)
+		if err != nil {
+			return nil, err
+		}
+		return &propertyv1.UndoMappingChangeResponse{ChangeId: newID}, s.Replan(tx, propertyID, touched)
+	})
+}
+
+// ApplyCure ends a conflict.
+func (s *mappings) ApplyCure(ctx context.Context, r *propertyv1.ApplyCureRequest) (*propertyv1.ApplyCureResponse, error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := space.GetConflict(s.DB.View(ctx), propertyID, r.GetConflictId())
+	if err != nil {
+		return nil, err
+	}
+	return runMapping(ctx, s, mappingCall{
+		integrationID: found.IntegrationID, kind: space.AppliedCure, validateOnly: r.GetValidateOnly(),
+		change: func(tx *db.Tx, propertyID string) (space.AffectedStays, error) {
+			row, err := space.GetConflict(tx, propertyID, r.GetConflictId())
+			if err != nil {
+				return space.AffectedStays{}, err
+			}
+			return s.Mappings.ApplyCure(tx, row, space.CureKind(r.GetKind()), r.GetSpaceId())
+		},
+	}, func(changeID string, p *propertyv1.MappingPreview) *propertyv1.ApplyCureResponse {
+		return &propertyv1.ApplyCureResponse{ChangeId: changeID, Preview: p}
+	})
+}

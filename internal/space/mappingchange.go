@@ -1,0 +1,250 @@
+package space
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"entgo.io/ent/dialect/sql"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/mapping"
+	"latchkey.dev/ent/mappingchange"
+	entspace "latchkey.dev/ent/space"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/watch"
+)
+
+// Kinds of changes of a mapping.
+const (
+	SetOne           = "set"
+	UnsetOne         = "unset"
+	SetMany          = "batch"
+	SetSuggested     = "suggestions"
+	AppliedCure      = "cure"
+	UndoneChange     = "undo"
+	maxRecentChanges = 200 // changes among which a colliding change is searched
+)
+
+// ChangeRow is a stored change of a mapping.
+type ChangeRow = ent.MappingChange
+
+// ChangeOf describes a change of a mapping by a person.
+type ChangeOf struct {
+	PropertyID, IntegrationID string
+	Kind                      string
+	Author                    string
+	Seen                      string // Seen is the latest change that the caller knows; empty: any
+	Undoes                    string
+}
+
+// RecordChange runs a change of a mapping and stores what it changed. It returns "" if it changed nothing. It refuses to run after a change that
+// the caller does not know.
+func (m Mappings) RecordChange(tx *db.Tx, c ChangeOf, change func() error) (changeID string, err error) {
+	if err := checkSeen(tx, c); err != nil {
+		return "", err
+	}
+	before, err := loadMapped(tx, c.PropertyID, c.IntegrationID)
+	if err != nil {
+		return "", err
+	}
+	if err := change(); err != nil {
+		return "", err
+	}
+	after, err := loadMapped(tx, c.PropertyID, c.IntegrationID)
+	if err != nil {
+		return "", err
+	}
+	rows := DiffMappings(before, after)
+	if len(rows) == 0 {
+		return "", nil
+	}
+	row, err := tx.MappingChange.Create().SetID(id.New(id.MappingChange)).SetPropertyID(c.PropertyID).SetIntegrationID(c.IntegrationID).SetKind(c.Kind).
+		SetAuthor(c.Author).SetRows(rows).SetUndoes(c.Undoes).SetCreatedAt(tx.Now()).Save(tx.Context())
+	if err != nil {
+		return "", fmt.Errorf("store a change of a mapping: %w", err)
+	}
+	return row.ID, nil
+}
+
+// checkSeen refuses a change by a caller who does not know the latest change.
+func checkSeen(tx *db.Tx, c ChangeOf) error {
+	if c.Seen == "" {
+		return nil
+	}
+	recent, err := ListChanges(tx, c.PropertyID, c.IntegrationID, "", 1)
+	if err != nil || len(recent) == 0 || recent[0].ID == c.Seen {
+		return err
+	}
+	return outdated("the mapping was changed since you read it: read it again", recent[0])
+}
+
+func outdated(message string, by *ent.MappingChange) error {
+	return fault.New(fault.Aborted, fault.Outdated, "%s", message).
+		Put("changeId", by.ID).Put("by", by.Author).Put("at", by.CreatedAt.UTC().Format(time.RFC3339))
+}
+
+func loadMapped(tx *db.Tx, propertyID, integrationID string) ([]Mapped, error) {
+	rows, err := tx.Mapping.Query().Where(mapping.PropertyID(propertyID), mapping.IntegrationID(integrationID)).All(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("load mappings: %w", err)
+	}
+	all := make([]Mapped, len(rows))
+	for i, r := range rows {
+		all[i] = Mapped{ExternalID: r.ExternalID, SpaceID: r.SpaceID, Name: r.Name, Type: r.Type}
+	}
+	return all, nil
+}
+
+// ListChanges lists changes of an integration's mapping, the latest first: at most size after the one with the id after.
+func ListChanges(tx *db.Tx, propertyID, integrationID, after string, size int) ([]*ent.MappingChange, error) {
+	q := tx.MappingChange.Query().Where(mappingchange.PropertyID(propertyID), mappingchange.IntegrationID(integrationID))
+	if after != "" {
+		q = q.Where(mappingchange.IDLT(after))
+	}
+	rows, err := q.Order(mappingchange.ByID(sql.OrderDesc())).Limit(size).All(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list the changes of a mapping: %w", err)
+	}
+	return rows, nil
+}
+
+// Undo restores what a change changed, and stores that as a change. It refuses if anything of the change was changed since.
+func (m Mappings) Undo(tx *db.Tx, propertyID, changeID, author string) (newID string, _ AffectedStays, err error) {
+	change, err := GetChange(tx, propertyID, changeID)
+	if err != nil {
+		return "", AffectedStays{}, err
+	}
+	restore, err := planUndo(tx, change)
+	if err != nil {
+		return "", AffectedStays{}, err
+	}
+	touched, err := staysOfChange(tx, change)
+	if err != nil {
+		return "", AffectedStays{}, err
+	}
+	newID, err = m.RecordChange(tx, ChangeOf{
+		PropertyID: propertyID, IntegrationID: change.IntegrationID, Kind: UndoneChange, Author: author, Undoes: change.ID,
+	}, func() error { return m.restore(tx, change, restore) })
+	if err != nil {
+		return "", AffectedStays{}, err
+	}
+	err = tx.MappingChange.Update().Where(mappingchange.PropertyID(propertyID), mappingchange.ID(change.ID)).SetUndoneBy(newID).Exec(tx.Context())
+	if err != nil {
+		return "", AffectedStays{}, fmt.Errorf("store that a change was undone: %w", err)
+	}
+	return newID, touched, nil
+}
+
+// GetChange returns a change of a mapping.
+func GetChange(tx *db.Tx, propertyID, changeID string) (*ent.MappingChange, error) {
+	row, err := tx.MappingChange.Query().Where(mappingchange.PropertyID(propertyID), mappingchange.ID(changeID)).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return nil, fault.New(fault.NotFound, fault.NotFoundReason, "this property has no such change of a mapping, or it is too old")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load a change of a mapping: %w", err)
+	}
+	return row, nil
+}
+
+// planUndo runs PlanUndo on what is stored. It returns an error that names what was changed since, and by whom.
+func planUndo(tx *db.Tx, change *ent.MappingChange) (map[string]*MappedSpace, error) {
+	now, err := loadMapped(tx, change.PropertyID, change.IntegrationID)
+	if err != nil {
+		return nil, err
+	}
+	var spaces []string
+	for _, c := range change.Rows {
+		if c.Before != nil {
+			spaces = append(spaces, c.Before.SpaceID)
+		}
+	}
+	existing, err := tx.Space.Query().Where(entspace.PropertyID(change.PropertyID), entspace.IDIn(spaces...)).IDs(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("load the former spaces of a mapping: %w", err)
+	}
+	restore, differences := PlanUndo(change.Rows, now, func(spaceID string) bool { return slices.Contains(existing, spaceID) })
+	if len(differences) == 0 {
+		return restore, nil
+	}
+	return nil, explainDifference(tx, change, differences[0])
+}
+
+// explainDifference returns the error of an undo that collides with a later change.
+func explainDifference(tx *db.Tx, change *ent.MappingChange, d Difference) error {
+	later, err := ListChanges(tx, change.PropertyID, change.IntegrationID, "", maxRecentChanges)
+	if err != nil {
+		return err
+	}
+	message := fmt.Sprintf("the mapping of %q was changed since: undo the later change first", d.ExternalID)
+	switch d.Reason {
+	case SpaceTaken:
+		message = fmt.Sprintf("the former space is mapped to %q now: unmap that first", d.ExternalID)
+	case SpaceDeleted:
+		message = fmt.Sprintf("the space that %q was mapped to does not exist any more", d.ExternalID)
+	}
+	f := fault.New(fault.Aborted, fault.Outdated, "%s", message)
+	for _, l := range later {
+		if l.ID > change.ID && slices.ContainsFunc(l.Rows, func(c Changed) bool { return c.ExternalID == d.ExternalID }) {
+			f = f.Put("changeId", l.ID).Put("by", l.Author).Put("at", l.CreatedAt.UTC().Format(time.RFC3339))
+			break
+		}
+	}
+	return f.Put("difference", d.Reason).Put("externalId", d.ExternalID).Put("spaceId", d.SpaceID)
+}
+
+// staysOfChange selects the reservations that a change of a mapping, or its undo, may affect.
+func staysOfChange(tx *db.Tx, change *ent.MappingChange) (AffectedStays, error) {
+	var touched AffectedStays
+	for _, c := range change.Rows {
+		touched.Externals = append(touched.Externals, External{change.IntegrationID, c.ExternalID})
+		for _, s := range []*MappedSpace{c.Before, c.After} {
+			if s != nil {
+				touched.SpaceIDs = append(touched.SpaceIDs, s.SpaceID)
+			}
+		}
+	}
+	touched.SpaceIDs = unique(touched.SpaceIDs)
+	return addPartnersBeds(tx, change.PropertyID, touched)
+}
+
+// restore stores the mappings of a change as they were before it.
+func (m Mappings) restore(tx *db.Tx, change *ent.MappingChange, restore map[string]*MappedSpace) error {
+	externals := sortedKeys(restore)
+	for part := range slices.Chunk(externals, chunkSize) {
+		_, err := tx.Mapping.Delete().Where(mapping.PropertyID(change.PropertyID), mapping.IntegrationID(change.IntegrationID), mapping.ExternalIDIn(part...)).Exec(tx.Context())
+		if err != nil {
+			return fmt.Errorf("delete mappings: %w", err)
+		}
+	}
+	for _, externalID := range externals {
+		was := restore[externalID]
+		if was == nil {
+			continue
+		}
+		err := tx.Mapping.Create().SetPropertyID(change.PropertyID).SetIntegrationID(change.IntegrationID).SetExternalID(externalID).
+			SetSpaceID(was.SpaceID).SetName(was.Name).SetType(was.Type).SetCreatedAt(tx.Now()).Exec(tx.Context())
+		if err != nil {
+			return fmt.Errorf("store a mapping: %w", err)
+		}
+		watch.Notify(tx, change.PropertyID, watch.Spaces, was.SpaceID)
+	}
+	watch.Notify(tx, change.PropertyID, watch.Spaces, change.IntegrationID)
+	return m.reevaluateConflicts(tx, change.PropertyID, change.IntegrationID)
+}
+
+// ForgetChanges deletes up to most changes of mappings from before a time, and returns their number.
+func ForgetChanges(tx *db.Tx, before time.Time, most int) (int, error) {
+	ids, err := tx.MappingChange.Query().Where(mappingchange.CreatedAtLT(before)).Limit(most).IDs(tx.Context())
+	if err != nil {
+		return 0, fmt.Errorf("load old changes of mappings: %w", err)
+	}
+	n, err := tx.MappingChange.Delete().Where(mappingchange.IDIn(ids...)).Exec(tx.Context())
+	if err != nil {
+		return 0, fmt.Errorf("delete old changes of mappings: %w", err)
+	}
+	return n, nil
+}

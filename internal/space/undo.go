@@ -1,0 +1,100 @@
+package space
+
+import (
+	"maps"
+	"slices"
+
+	"latchkey.dev/ent/schema"
+)
+
+// MappedSpace is what a space of a PMS is mapped to, and Changed is what a change did to the mapping of one.
+type (
+	MappedSpace = schema.MappedSpace
+	Changed     = schema.ChangedMapping
+)
+
+// DiffMappings returns what changed between two states of an integration's mapping.
+func DiffMappings(before, after []Mapped) []Changed {
+	was, is := indexMapped(before), indexMapped(after)
+	all := maps.Clone(was)
+	maps.Copy(all, is)
+	var changed []Changed
+	for _, externalID := range sortedKeys(all) {
+		b, a := mappedSpace(was, externalID), mappedSpace(is, externalID)
+		if !sameMapped(a, b) {
+			changed = append(changed, Changed{ExternalID: externalID, Before: b, After: a})
+		}
+	}
+	return changed
+}
+
+// Reasons why a change cannot be undone.
+const (
+	ChangedSince = "changedSince" // the mapping of the space was changed again
+	SpaceTaken   = "spaceTaken"   // another space of the PMS is mapped to the former space now
+	SpaceDeleted = "spaceDeleted" // the former space does not exist any more
+)
+
+// Difference is why a change cannot be undone.
+type Difference struct {
+	Reason     string
+	ExternalID string // ExternalID is the PMS's space whose mapping differs from what the change left
+	SpaceID    string // SpaceID is what it is mapped to now, or the deleted space; empty if it is not mapped
+}
+
+// PlanUndo returns the mappings that undo a change: nil stands for none. If anything of the change was changed since, it returns the
+// differences, and nothing is undone. exists reports whether the property has a space.
+func PlanUndo(change []Changed, now []Mapped, exists func(spaceID string) bool) (restore map[string]*MappedSpace, differences []Difference) {
+	is, holders := indexMapped(now), map[string]string{}
+	for _, m := range now {
+		holders[m.SpaceID] = m.ExternalID
+	}
+	own := func(externalID string) bool {
+		return slices.ContainsFunc(change, func(c Changed) bool { return c.ExternalID == externalID })
+	}
+	restore = map[string]*MappedSpace{}
+	for _, c := range change {
+		restore[c.ExternalID] = c.Before
+		present := mappedSpace(is, c.ExternalID)
+		switch {
+		case !sameMapped(present, c.After):
+			d := Difference{Reason: ChangedSince, ExternalID: c.ExternalID}
+			if present != nil {
+				d.SpaceID = present.SpaceID
+			}
+			differences = append(differences, d)
+		case c.Before == nil:
+		case !exists(c.Before.SpaceID):
+			differences = append(differences, Difference{SpaceDeleted, c.ExternalID, c.Before.SpaceID})
+		case holders[c.Before.SpaceID] != "" && !own(holders[c.Before.SpaceID]):
+			differences = append(differences, Difference{SpaceTaken, holders[c.Before.SpaceID], c.Before.SpaceID})
+		}
+	}
+	if len(differences) > 0 {
+		return nil, differences
+	}
+	return restore, nil
+}
+
+func indexMapped(all []Mapped) map[string]Mapped {
+	by := make(map[string]Mapped, len(all))
+	for _, m := range all {
+		by[m.ExternalID] = m
+	}
+	return by
+}
+
+func mappedSpace(by map[string]Mapped, externalID string) *MappedSpace {
+	m, ok := by[externalID]
+	if !ok {
+		return nil
+	}
+	return &MappedSpace{SpaceID: m.SpaceID, Name: m.Name, Type: m.Type}
+}
+
+func sameMapped(a, b *MappedSpace) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}

@@ -1,0 +1,114 @@
+package space
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"latchkey.dev/ent/schema"
+)
+
+func mappedAs(externalID, spaceID string) Mapped {
+	return Mapped{ExternalID: externalID, SpaceID: spaceID, Name: "Name of " + externalID, Type: Room}
+}
+
+// at returns what a mapping of mappedAs is mapped to; nil for none.
+func at(externalID, spaceID string) *schema.MappedSpace {
+	if spaceID == "" {
+		return nil
+	}
+	return &schema.MappedSpace{SpaceID: spaceID, Name: "Name of " + externalID, Type: Room}
+}
+
+func change(externalID, before, after string) Changed {
+	return Changed{ExternalID: externalID, Before: at(externalID, before), After: at(externalID, after)}
+}
+
+func TestDiffMappings(t *testing.T) {
+	renamed := mappedAs("a", "s1")
+	renamed.Name = "New name"
+	for _, step := range []struct {
+		name          string
+		before, after []Mapped
+		want          []Changed
+	}{
+		{"nothing", []Mapped{mappedAs("a", "s1")}, []Mapped{mappedAs("a", "s1")}, nil},
+		{"set", nil, []Mapped{mappedAs("a", "s1")}, []Changed{change("a", "", "s1")}},
+		{"unset", []Mapped{mappedAs("a", "s1")}, nil, []Changed{change("a", "s1", "")}},
+		{"moved and traded", []Mapped{mappedAs("a", "s1"), mappedAs("b", "s2")}, []Mapped{mappedAs("b", "s1"), mappedAs("a", "s2")},
+			[]Changed{change("a", "s1", "s2"), change("b", "s2", "s1")}},
+		{"accepted a name", []Mapped{mappedAs("a", "s1")}, []Mapped{renamed},
+			[]Changed{{ExternalID: "a", Before: at("a", "s1"), After: &schema.MappedSpace{SpaceID: "s1", Name: "New name", Type: Room}}}},
+	} {
+		if diff := cmp.Diff(step.want, DiffMappings(step.before, step.after)); diff != "" {
+			t.Errorf("%s: %s", step.name, diff)
+		}
+	}
+}
+
+func TestPlanUndo(t *testing.T) {
+	exists := func(spaceID string) bool { return spaceID != "deleted" }
+	for _, step := range []struct {
+		name    string
+		change  []Changed
+		now     []Mapped
+		restore map[string]*schema.MappedSpace
+		refused []Difference
+	}{
+		{"a set one", []Changed{change("a", "", "s1")}, []Mapped{mappedAs("a", "s1"), mappedAs("z", "s9")}, map[string]*schema.MappedSpace{"a": nil}, nil},
+		{"a removed one", []Changed{change("a", "s1", "")}, nil, map[string]*schema.MappedSpace{"a": at("a", "s1")}, nil},
+		{"a moved one", []Changed{change("a", "s1", "s2")}, []Mapped{mappedAs("a", "s2")}, map[string]*schema.MappedSpace{"a": at("a", "s1")}, nil},
+		{"two traded", []Changed{change("a", "s1", "s2"), change("b", "s2", "s1")}, []Mapped{mappedAs("a", "s2"), mappedAs("b", "s1")},
+			map[string]*schema.MappedSpace{"a": at("a", "s1"), "b": at("b", "s2")}, nil},
+		{"moved again", []Changed{change("a", "s1", "s2")}, []Mapped{mappedAs("a", "s3")}, nil, []Difference{{ChangedSince, "a", "s3"}}},
+		{"removed since", []Changed{change("a", "", "s1")}, nil, nil, []Difference{{ChangedSince, "a", ""}}},
+		{"undone already", []Changed{change("a", "s1", "")}, []Mapped{mappedAs("a", "s1")}, nil, []Difference{{ChangedSince, "a", "s1"}}},
+		{"a name accepted since", []Changed{change("a", "s1", "s2")}, []Mapped{{ExternalID: "a", SpaceID: "s2", Name: "New name", Type: Room}}, nil,
+			[]Difference{{ChangedSince, "a", "s2"}}},
+		{"the former space is taken", []Changed{change("a", "s1", "")}, []Mapped{mappedAs("b", "s1")}, nil, []Difference{{SpaceTaken, "b", "s1"}}},
+		{"the former space is deleted", []Changed{change("a", "deleted", "s2")}, []Mapped{mappedAs("a", "s2")}, nil, []Difference{{SpaceDeleted, "a", "deleted"}}},
+		{"one of two differs", []Changed{change("a", "s1", ""), change("b", "s2", "s3")}, []Mapped{mappedAs("b", "s4")}, nil, []Difference{{ChangedSince, "b", "s4"}}},
+	} {
+		restore, refused := PlanUndo(step.change, step.now, exists)
+		if diff := cmp.Diff(step.restore, restore); diff != "" {
+			t.Errorf("%s: restores: %s", step.name, diff)
+		}
+		if diff := cmp.Diff(step.refused, refused); diff != "" {
+			t.Errorf("%s: refuses: %s", step.name, diff)
+		}
+	}
+}
+
+func TestCuresOf(t *testing.T) {
+	kinds := func(cures []Cure) (all []CureKind) {
+		for _, c := range cures {
+			all = append(all, c.Kind)
+		}
+		return all
+	}
+	for _, step := range []struct {
+		kind      Kind
+		listed    Listed
+		suggested string
+		want      []CureKind
+	}{
+		{NewUnmapped, room("1", "101"), "spc_1", []CureKind{CureMap, CureCreateSpace, CureNotOurs}},
+		{NewUnmapped, room("1", "101"), "", []CureKind{CureCreateSpace, CureNotOurs}},
+		{NewUnmapped, bed("1", "A", "d"), "", []CureKind{CureNotOurs}},
+		{Renamed, room("1", "101"), "", []CureKind{CureAccept, CureUnmap}},
+		{Retyped, room("1", "101"), "", []CureKind{CureAccept, CureUnmap}},
+		{Inactive, room("1", "101"), "", []CureKind{CureUnmap}},
+		{Missing, Listed{}, "", []CureKind{CureUnmap}},
+		{BedWithoutRoom, bed("1", "A", ""), "", nil},
+		{DuplicateID, room("1", "101"), "", nil},
+		{Unreadable, Listed{}, "", nil},
+	} {
+		got := CuresOf(step.kind, step.listed, step.suggested)
+		if diff := cmp.Diff(step.want, kinds(got)); diff != "" {
+			t.Errorf("%s: %s", step.kind, diff)
+		}
+		if step.suggested != "" && got[0].SpaceID != step.suggested {
+			t.Errorf("%s suggests %q", step.kind, got[0].SpaceID)
+		}
+	}
+}
