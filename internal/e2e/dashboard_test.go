@@ -5,15 +5,16 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	"latchkey.dev/ent/membership"
+	"github.com/pquerna/otp/totp"
+
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
-	"latchkey.dev/internal/db"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/sandbox"
 	domain "latchkey.dev/internal/staff"
@@ -29,6 +30,8 @@ var pageRights = map[string]string{
 	"POST /app/login/second":               staff.Anyone,
 	"GET /app/first/{secret}":              staff.Anyone,
 	"POST /app/first/{secret}":             staff.Anyone,
+	"GET /app/invite/{secret}":             staff.Anyone,
+	"POST /app/invite/{secret}":            staff.Anyone,
 	"POST /app/logout":                     staff.Anyone,
 	"GET /app/{$}":                         staff.Self,
 	"POST /app/property":                   staff.Self,
@@ -163,18 +166,12 @@ func TestDashboardMatrix(t *testing.T) {
 	if len(routes) != len(pageRights) {
 		t.Errorf("%d routes and %d rows", len(routes), len(pageRights))
 	}
-	dir := ""
-	w := e2etest.Open(t, func(c *sandbox.Config) { dir = c.Dir })
-	d, err := db.Open(t.Context(), db.Config{URL: "sqlite:" + filepath.Join(dir, "data", "latchkey.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
+	w := e2etest.Open(t)
+	ada := signUp(t, w, "ada@example.com")
 	for _, role := range append([]domain.Role{""}, domain.Roles...) {
 		s := newSurfer(t, w)
 		if role != "" {
-			s.join(w, string(role)+"@example.com")
-			setOwnersRole(t, d, role)
+			s.setCookie("lk-staff", invite(t, w, ada, string(role)+"@example.com", string(role)).token)
 		}
 		for _, r := range routes {
 			method, path, _ := strings.Cut(strings.ReplaceAll(pathValue.ReplaceAllString(r.Pattern, "x_0"), "{$}", ""), " ")
@@ -188,18 +185,6 @@ func TestDashboardMatrix(t *testing.T) {
 				t.Errorf("%s as %q: granted %v, status %d to %q", r.Pattern, role, granted, a.status, a.moved)
 			}
 		}
-		setOwnersRole(t, d, domain.Housekeeping) // so that the next change concerns the next person alone
-	}
-}
-
-// setOwnersRole gives all owners another role.
-func setOwnersRole(t *testing.T, d *db.DB, role domain.Role) {
-	t.Helper()
-	err := d.Write(t.Context(), func(tx *db.Tx) error {
-		return tx.Membership.Update().Where(membership.Role(string(domain.Owner))).SetRole(string(role)).Exec(tx.Context())
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -251,5 +236,78 @@ func TestDashboardSessions(t *testing.T) {
 		if c.Name == "lk-staff" && (!c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" || c.Expires.IsZero()) {
 			t.Errorf("the cookie of the session: %v", c)
 		}
+	}
+}
+
+// TestInvitedByPage joins a property on the page of an invitation.
+func TestInvitedByPage(t *testing.T) {
+	w := e2etest.Open(t)
+	ada, bob := signUp(t, w, "ada@example.com"), newSurfer(t, w)
+	invited, ok := call(t, w, e2etest.REST, ada.at(w.PropertyID), "PersonService/InvitePerson", &propertyv1.InvitePersonRequest{Email: "bob@example.com", Role: "frontDesk"}).Reply.(*propertyv1.InvitePersonResponse)
+	if !ok {
+		t.Fatal("no invitation")
+	}
+	path := "/app/invite/" + invited.GetLink().GetSecret()
+	if a := bob.do(http.MethodGet, path, nil); a.status != http.StatusOK || !strings.Contains(a.text, "bob@example.com") || !strings.Contains(a.text, "Front desk") {
+		t.Errorf("the page: %d %s", a.status, a.text)
+	}
+	if a := bob.do(http.MethodPost, path, url.Values{"name": {"Bob"}, "password": {"short"}}); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.text, "Use at least 12 characters") {
+		t.Errorf("a short password: %d %s", a.status, a.text)
+	}
+	if a := bob.do(http.MethodPost, path, url.Values{"name": {"Bob"}, "password": {password}}); a.moved != "/app/" {
+		t.Errorf("join: %d to %q: %s", a.status, a.moved, a.text)
+	}
+	if a := bob.do(http.MethodGet, "/app/today", nil); a.status != http.StatusOK {
+		t.Errorf("the first page: %d", a.status)
+	}
+	if a := bob.do(http.MethodGet, path, nil); a.status != http.StatusNotFound {
+		t.Errorf("the link works again: %d", a.status)
+	}
+}
+
+// TestDoorNeedsTheSecondFactor opens a door on the page of a stay with a second factor that was confirmed long ago, and again.
+func TestDoorNeedsTheSecondFactor(t *testing.T) {
+	now := &offset{}
+	w := e2etest.Open(t, func(c *sandbox.Config) { c.Options.Clock = now })
+	ada, s := signUp(t, w, "ada@example.com"), newSurfer(t, w)
+	begun := call(t, w, e2etest.REST, ada.at(""), sessionService+"BeginTOTP", &propertyv1.BeginTOTPRequest{}).Reply.(*propertyv1.BeginTOTPResponse)
+	code := func() string {
+		c, err := totp.GenerateCode(begun.GetData().GetSecret(), now.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	confirmed := call(t, w, e2etest.REST, ada.at(""), sessionService+"ConfirmTOTP", &propertyv1.ConfirmTOTPRequest{Code: code()}).Reply.(*propertyv1.ConfirmTOTPResponse)
+	s.setCookie("lk-staff", confirmed.GetData().GetToken())
+	e2etest.PushReservation(t, w, "B-1", map[string]any{"pmsNumber": "1001", "state": "confirmed", "roomId": "R101", "adultCount": 1, "booker": map[string]any{"lastName": "Lovelace"}})
+	a := s.do(http.MethodGet, "/app/reservations?q=1001", nil)
+	stay := regexp.MustCompile(`/app/reservations/\w+`).FindString(a.text)
+	a = s.do(http.MethodGet, stay, nil)
+	door := regexp.MustCompile(`name="door" value="([^"]+)"`).FindStringSubmatch(a.text)
+	if door == nil {
+		t.Fatalf("no door can be opened on %s: %s", stay, a.text)
+	}
+	open := func() shown { return s.do(http.MethodPost, stay+"/open", url.Values{"door": {door[1]}}) }
+	if a := open(); a.status != http.StatusOK || !strings.Contains(a.text, "Opened: the lock confirmed it.") {
+		t.Errorf("right after the code: %d to %q: %s", a.status, a.moved, a.text)
+	}
+	now.by = 15 * time.Minute
+	a = open()
+	if a.status != http.StatusSeeOther || a.moved != "/app/confirm?to="+url.QueryEscape(stay+"/open") {
+		t.Fatalf("after 15 minutes: %d to %q: %s", a.status, a.moved, a.text)
+	}
+	if a := s.do(http.MethodPost, a.moved, url.Values{"code": {"000000"}}); a.status != http.StatusUnprocessableEntity {
+		t.Errorf("a wrong code: %d to %q", a.status, a.moved)
+	}
+	former := s.session()
+	if a := s.do(http.MethodPost, a.moved, url.Values{"code": {code()}}); a.moved != stay+"/open" || s.session() == former {
+		t.Errorf("the code: %d to %q, another session: %v", a.status, a.moved, s.session() != former)
+	}
+	if a := s.do(http.MethodGet, stay+"/open", nil); a.moved != stay {
+		t.Errorf("back to the stay: %d to %q", a.status, a.moved)
+	}
+	if a := open(); a.status != http.StatusOK {
+		t.Errorf("after the step-up: %d to %q", a.status, a.moved)
 	}
 }

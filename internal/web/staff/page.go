@@ -1,6 +1,7 @@
 package staff
 
 import (
+	"html/template"
 	"net/http"
 	"slices"
 
@@ -53,7 +54,8 @@ type part struct {
 
 // formView is a page with one form.
 type formView struct {
-	Text   string // the message below the heading, or ""
+	About  template.HTML // what the form is about, or ""
+	Text   string        // the message below that, or ""
 	Inputs []kit.Input
 	Button string // message
 	Links  []link

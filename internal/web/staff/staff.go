@@ -81,6 +81,8 @@ func (s *site) routes() []Route {
 		{"POST /app/login/second", Anyone, s.finishLogin},
 		{"GET /app/first/{secret}", Anyone, s.showFirst},
 		{"POST /app/first/{secret}", Anyone, s.createOwner},
+		{"GET /app/invite/{secret}", Anyone, s.showInvite},
+		{"POST /app/invite/{secret}", Anyone, s.acceptInvite},
 		{"POST /app/logout", Anyone, s.logout},
 
 		{"GET /app/{$}", Self, s.showHome},

@@ -1,0 +1,82 @@
+package staff
+
+import (
+	"net/http"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
+)
+
+func inviteInputs(i *propertyv1.InvitationForPerson, code bool) (inputs []kit.Input) {
+	if i.GetKnown() {
+		inputs = append(inputs, kit.Input{Name: "password", Label: "staff.password", Type: "password", Autocomplete: "current-password"})
+	} else {
+		inputs = append(inputs, kit.Input{Name: "name", Label: "staff.name", Autocomplete: "name"},
+			kit.Input{Name: "password", Label: "staff.password", Hint: "staff.password.hint", Type: "password", Autocomplete: "new-password"})
+	}
+	if code {
+		inputs = append(inputs, codeInputs()...)
+	}
+	return inputs
+}
+
+// invitation reads what the link of the page is for.
+func (x *exchange) invitation() (*propertyv1.InvitationForPerson, error) {
+	found, err := x.site.api.Sessions.GetInvitation(x.anonymous(), &propertyv1.GetInvitationRequest{Secret: x.R.PathValue("secret")})
+	return found.GetData(), err
+}
+
+// invitePage is the page of an invitation. Its text is what the person needs to enter.
+func (x *exchange) invitePage(status int, p *page, i *propertyv1.InvitationForPerson, code bool) error {
+	v := formView{Text: "staff.invite.new", Inputs: x.posted(inviteInputs(i, code)), Button: "staff.invite.do", About: p.T("staff.invite.text", "email", i.GetEmail(), "role", p.Or("staff.role."+i.GetRole(), "staff.role"))}
+	if i.GetKnown() {
+		v.Text = "staff.invite.known"
+	}
+	return x.form(status, p, v)
+}
+
+// showInvite shows what an invitation is for. It changes nothing: mail scanners open links.
+func (s *site) showInvite(x *exchange) error {
+	i, err := x.invitation()
+	if err != nil {
+		return x.inviteRefused(err)
+	}
+	return x.invitePage(http.StatusOK, x.newPage("staff.invite.title", "property", i.GetPropertyName()), i, false)
+}
+
+func (x *exchange) inviteRefused(err error) error {
+	if k := x.site.Fault(err).Kind; k == fault.NotFound || k == fault.Invalid {
+		return x.problem(http.StatusNotFound, "staff.invite.ended")
+	}
+	return err
+}
+
+// acceptInvite makes the person a member, and signs the person in. Without the key of the page's form it changes nothing.
+func (s *site) acceptInvite(x *exchange) error {
+	if x.Key() == "" {
+		return s.showInvite(x)
+	}
+	i, err := x.invitation()
+	if err != nil {
+		return x.inviteRefused(err)
+	}
+	made, err := s.api.Sessions.AcceptInvitation(x.anonymous(), &propertyv1.AcceptInvitationRequest{
+		Secret: x.R.PathValue("secret"), Name: x.Value("name"), Password: x.passwordOf("password"), Code: x.Value("code"), Device: kit.DeviceOf(x.R.UserAgent()),
+	})
+	if err == nil {
+		x.endFormerSession()
+		return x.proceed(made.GetData(), "")
+	}
+	p, f, code := x.newPage("staff.invite.title", "property", i.GetPropertyName()), s.Fault(err), x.R.PostForm.Has("code")
+	switch {
+	case f.Reason == fault.SecondFactorRequired:
+		code = true
+		p.Wrong = []kit.Wrong{{ID: "f-code", Label: p.T("staff.code"), Text: p.T("staff.code.hint")}}
+	case f.Kind == fault.Unauthenticated:
+		p.Wrong = []kit.Wrong{{ID: "f-password", Label: p.T("staff.password"), Text: p.T("staff.first.known")}}
+	case f.Kind != fault.Invalid || !p.Refuse(f, inviteInputs(i, code)):
+		return err
+	}
+	return x.invitePage(http.StatusUnprocessableEntity, p, i, code)
+}
