@@ -33,6 +33,7 @@ func (s *Server) webHandler(p *parts) (http.Handler, error) {
 		Messages: propertyv1.NewMessageServiceClient(p.local), Mails: propertyv1.NewMailServiceClient(p.local), Locks: propertyv1.NewLockServiceClient(p.local),
 		Events:  propertyv1.NewEventServiceClient(p.local),
 		Bridges: propertyv1.NewBridgeServiceClient(p.local), Spaces: propertyv1.NewSpaceServiceClient(p.local), Gates: propertyv1.NewGateServiceClient(p.local),
+		Notices: propertyv1.NewNoticeServiceClient(p.local), Codes: propertyv1.NewCodeServiceClient(p.local), Audit: propertyv1.NewAuditServiceClient(p.local),
 	})
 }
 

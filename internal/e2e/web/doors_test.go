@@ -80,3 +80,58 @@ func TestStaffSeesLocks(t *testing.T) {
 		})
 	}
 }
+
+// An owner reads what needs attention, answers a guest, makes a code, shows its PIN with a reason, revokes it, and verifies the audit log.
+func TestStaffDesk(t *testing.T) {
+	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}, {size: browser.Phone, dark: true}}, browser.Narrow, browser.Desktop) {
+		t.Run(m.String(), func(t *testing.T) {
+			w := open(t)
+			w.book("B-1", "1001", "R101", nil)
+			p := browser.Open(t, m.options()...)
+			p.Tolerate("status of 422")
+			w.signUp(p)
+			if m.language != "" {
+				p.SetCookie(w.Base, "lk-lang", m.language)
+			}
+			show := func(path, name string) {
+				if path != "" {
+					p.Visit(w.Base + path)
+				}
+				p.Wait("main[data-ready] h1")
+				p.Axe()
+				p.Fits()
+				p.Screenshot(name)
+			}
+			for _, name := range []string{"notices", "messages", "codes", "codes/new", "audit"} {
+				show("/app/"+name, strings.ReplaceAll(name, "/", "-"))
+			}
+			if m.language != "" {
+				return
+			}
+			p.Visit(w.Base + "/app/codes/new")
+			p.Click("Create the code")
+			p.WaitText("Choose the kind")
+			show("", "code-wrong")
+			p.Click("One-time code ends after its first use")
+			p.Fill("Who uses it", "Plumber")
+			p.Click("Room 101")
+			p.Next("Create the code", "Code of Plumber")
+			p.KeyboardWalk()
+			show("", "code")
+			p.Fill("Reason", "The plumber is at the door")
+			p.Click("Show the PIN")
+			p.Wait(".pin")
+			show("", "code-pin")
+			p.Click("Hide it")
+			p.Click("Revoke this code")
+			p.Click("Revoke it")
+			p.WaitText("The code is revoked.")
+			show("/app/codes?ended=yes", "codes-ended")
+			p.WaitText("Plumber")
+			show("/app/audit?verify=yes", "audit-verified")
+			p.WaitText("The chain verifies")
+			p.WaitText("The plumber is at the door")
+			show("/app/notices?show=all", "notices-all")
+		})
+	}
+}

@@ -8,7 +8,6 @@ import (
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/web/kit"
 )
 
 // doorRow is one door of the stay, with what is known about it.
@@ -261,7 +260,7 @@ func factsOf(g *propertyv1.GuestData) (all []fact) {
 }
 
 type messagesView struct {
-	*propertyv1.Reservation
+	Stay  string // the address of the reservation, if the page is not a part of it
 	List  []*propertyv1.Message
 	Typed string
 	May   bool // the person may write
@@ -275,27 +274,12 @@ func (x *exchange) messagesPage(status int, typed string) error {
 	if err != nil {
 		return err
 	}
-	v := messagesView{Reservation: r, Typed: typed, May: x.may("writeMessages")}
-	for more, after := true, int32(0); more; {
-		found, err := x.site.api.Messages.ListMessages(x.call(), &propertyv1.ListMessagesRequest{GuestId: r.GetId(), After: after, PageSize: 200})
-		if err != nil {
-			return err
-		}
-		list := found.GetData().GetList()
-		if more = found.GetData().GetMore() && len(list) > 0; len(list) > 0 {
-			after = list[len(list)-1].GetNumber()
-		}
-		v.List = append(v.List, list...)
-	}
-	if n := len(v.List); n > 0 && v.May {
-		if _, err := x.site.api.Messages.ReadMessages(x.call(), &propertyv1.ReadMessagesRequest{GuestId: r.GetId(), Number: v.List[n-1].GetNumber()}); err != nil {
-			return err
-		}
+	v := messagesView{Typed: typed, May: x.may("writeMessages")}
+	if v.List, err = x.readConversation(r.GetId(), v.May); err != nil {
+		return err
 	}
 	p := x.reservationPage(r, "staff.messages.title")
-	if status != http.StatusOK {
-		p.Wrong = []kit.Wrong{{ID: "f-text", Label: p.T("staff.messages.write"), Text: p.T("web.messages.tooLong")}}
-	}
+	p.refuseMessage(status)
 	p.Data, p.secret = v, true
 	return x.render(status, "messages", p)
 }

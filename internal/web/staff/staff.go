@@ -28,6 +28,9 @@ type API struct {
 	Bridges      propertyv1.BridgeServiceClient
 	Spaces       propertyv1.SpaceServiceClient
 	Gates        propertyv1.GateServiceClient
+	Notices      propertyv1.NoticeServiceClient
+	Codes        propertyv1.CodeServiceClient
+	Audit        propertyv1.AuditServiceClient
 }
 
 // site is the handler of all pages.
@@ -106,6 +109,19 @@ func (s *site) routes() []Route {
 		{"POST /app/locks/{id}", "manageLocks", s.changeLock},
 		{"GET /app/locks/{id}/open", "openDoors", s.backToLock},
 		{"POST /app/locks/{id}/open", "openDoors", s.openLock},
+		{"GET /app/notices", "readNotices", s.showNotices},
+		{"POST /app/notices", "manageNotices", s.readNotices},
+		{"GET /app/messages", "readGuests", s.showConversations},
+		{"GET /app/messages/{id}", "readGuests", s.showConversation},
+		{"POST /app/messages/{id}", "writeMessages", s.answerGuest},
+		{"GET /app/codes", "readAccess", s.showCodes},
+		{"GET /app/codes/new", "manageAccess", s.showNewCode},
+		{"POST /app/codes/new", "manageAccess", s.createCode},
+		{"GET /app/codes/{id}", "readAccess", s.showCode},
+		{"POST /app/codes/{id}", "manageAccess", s.revokeCode},
+		{"GET /app/codes/{id}/reveal", "revealPins", s.backToCode},
+		{"POST /app/codes/{id}/reveal", "revealPins", s.revealCode},
+		{"GET /app/audit", "readAudit", s.showAudit},
 		{"GET /app/bridges", "readLocks", s.showBridges},
 		{"GET /app/bridges/new", "manageBridges", s.showNewBridge},
 		{"POST /app/bridges/new", "manageBridges", s.createBridge},
@@ -129,4 +145,8 @@ var areas = []area{
 	{"today", "/app/today", "readReservations"},
 	{"reservations", "/app/reservations", "readReservations"},
 	{"locks", "/app/locks", "readLocks"},
+	{"messages", "/app/messages", "readGuests"},
+	{"notices", "/app/notices", "readNotices"},
+	{"codes", "/app/codes", "readAccess"},
+	{"audit", "/app/audit", "readAudit"},
 }

@@ -1,0 +1,102 @@
+package staff
+
+import (
+	"net/http"
+	"strings"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+// auditRow is one entry of the audit log.
+type auditRow struct {
+	*propertyv1.AuditEntry
+	Chip    chip
+	What    string // the service and the name of the RPC
+	Touches []link // pages of what the entry names
+}
+
+func newAuditRow(e *propertyv1.AuditEntry) auditRow {
+	r := auditRow{AuditEntry: e, Chip: chip{"unknown", "?", "staff.audit.other"}, What: e.GetAction()}
+	switch e.GetOutcome() {
+	case "done":
+		r.Chip = chip{"ok", "●", "staff.audit.done"}
+	case "refused":
+		r.Chip = chip{"warn", "✕", "staff.audit.refused"}
+	case "failed":
+		r.Chip = chip{"bad", "✕", "staff.audit.failed"}
+	}
+	if _, name, ok := strings.Cut(e.GetAction(), "/"); ok {
+		r.What = name
+	}
+	for _, id := range e.GetSubjects() {
+		if to := touched(id); to.URL != "" {
+			r.Touches = append(r.Touches, to)
+		}
+	}
+	return r
+}
+
+type auditView struct {
+	Rows   []auditRow
+	Next   string
+	Report *propertyv1.AuditReport // of all parts that were verified; nil: not asked for
+	Chip   chip
+}
+
+// verifyCalls is how many parts of the chain one press of the button verifies, each of at most 20,000 entries.
+const verifyCalls = 10
+
+// showAudit lists who did what, and verifies the chain if asked for.
+func (s *site) showAudit(x *exchange) error {
+	q := x.R.URL.Query()
+	found, err := s.api.Audit.ListEntries(x.call(), &propertyv1.ListEntriesRequest{PageToken: q.Get("page")})
+	if err != nil {
+		return err
+	}
+	v := auditView{}
+	for _, e := range found.GetData().GetList() {
+		v.Rows = append(v.Rows, newAuditRow(e))
+	}
+	if next := found.GetData().GetNextPageToken(); next != "" {
+		v.Next = listURL("/app/audit", "page", next)
+	}
+	if q.Has("verify") {
+		if v.Report, err = x.verifyAudit(); err != nil {
+			return err
+		}
+		v.Chip = reportChip(v.Report)
+	}
+	p := x.newPage("staff.audit.title")
+	p.Here, p.Data = "audit", v
+	return x.render(http.StatusOK, "audit", p)
+}
+
+// verifyAudit verifies the chain from its beginning, and sums up the parts.
+func (x *exchange) verifyAudit() (*propertyv1.AuditReport, error) {
+	sum := &propertyv1.AuditReport{}
+	for range verifyCalls {
+		found, err := x.site.api.Audit.VerifyEntries(x.call(), &propertyv1.VerifyEntriesRequest{FromSeq: sum.GetNextSeq()})
+		if err != nil {
+			return nil, err
+		}
+		part := found.GetData()
+		part.Verified += sum.GetVerified()
+		if sum = part; sum.GetNextSeq() == 0 || sum.GetProblem() != "" {
+			break
+		}
+	}
+	return sum, nil
+}
+
+// reportChip says whether the chain verifies.
+func reportChip(r *propertyv1.AuditReport) chip {
+	switch {
+	case r.GetProblem() == "changed", r.GetProblem() == "missing", r.GetProblem() == "headLost":
+		return chip{"bad", "✕", "staff.audit.problem." + r.GetProblem()}
+	case r.GetProblem() != "":
+		return chip{"bad", "✕", "staff.audit.problem.other"}
+	case r.GetNextSeq() != 0:
+		return chip{"info", "◐", "staff.audit.part"}
+	}
+	return chip{"ok", "●", "staff.audit.whole"}
+}

@@ -1,0 +1,280 @@
+package staff
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
+)
+
+// codeRow is one code that belongs to no stay, with its state.
+type codeRow struct {
+	*propertyv1.Code
+	Chip chip
+}
+
+func newCodeRow(c *propertyv1.Code) codeRow {
+	r := codeRow{c, chip{"unknown", "?", "staff.code.state.other"}}
+	switch c.GetState() {
+	case "open":
+		r.Chip = chip{"ok", "●", "staff.code.state.open"}
+	case "waiting":
+		r.Chip = chip{"info", "○", "staff.code.state.waiting"}
+	case "ended":
+		if r.Chip = (chip{"info", "◌", "staff.code.state.ended"}); !c.GetRemoved() {
+			r.Chip = chip{"warn", "◌", "staff.code.state.removing"}
+		}
+	}
+	return r
+}
+
+type codesView struct {
+	Tabs    []tab
+	Rows    []codeRow
+	Ended   bool
+	Other   string // the address of the list with or without codes that have ended
+	Next    string
+	Manages bool
+}
+
+var codeKinds = []string{"", "staff", "oneTime", "backup"}
+
+func (s *site) showCodes(x *exchange) error {
+	q := x.R.URL.Query()
+	kind, ended := q.Get("show"), ""
+	if !slices.Contains(codeKinds, kind) {
+		return x.Redirect("/app/codes")
+	}
+	v := codesView{Ended: q.Get("ended") != "", Manages: x.may("manageAccess")}
+	if v.Ended {
+		ended = "yes"
+		v.Other = listURL("/app/codes", "show", kind)
+	} else {
+		v.Other = listURL("/app/codes", "show", kind, "ended", "yes")
+	}
+	found, err := s.api.Codes.ListCodes(x.call(), &propertyv1.ListCodesRequest{Kind: kind, Ended: v.Ended, PageToken: q.Get("page")})
+	if err != nil {
+		return err
+	}
+	for _, k := range codeKinds {
+		t := tab{Name: "staff.codes.tab." + k, URL: listURL("/app/codes", "show", k, "ended", ended), Count: -1, Here: k == kind}
+		if k == "" {
+			t.Name = "staff.codes.tab.all"
+		}
+		v.Tabs = append(v.Tabs, t)
+	}
+	for _, c := range found.GetData().GetList() {
+		v.Rows = append(v.Rows, newCodeRow(c))
+	}
+	if next := found.GetData().GetNextPageToken(); next != "" {
+		v.Next = listURL("/app/codes", "show", kind, "ended", ended, "page", next)
+	}
+	p := x.newPage("staff.codes.title")
+	p.Here, p.Data = "codes", v
+	return x.render(http.StatusOK, "codes", p)
+}
+
+// placeRow is a code on one lock.
+type placeRow struct {
+	*propertyv1.CodePlace
+	Chip chip
+}
+
+type codeView struct {
+	codeRow
+	URL              string
+	Places           []placeRow
+	PIN              string // shown once, in the answer to the form
+	DoorPINs         []*propertyv1.DoorPin
+	Shown            bool
+	Reveals, Manages bool
+	Why              kit.Input
+}
+
+// NameOf returns the name of a door of the code.
+func (v codeView) NameOf(door string) string {
+	for _, at := range v.Places {
+		if at.GetDoorId() == door {
+			return at.GetDoorName()
+		}
+	}
+	return door
+}
+
+func (s *site) showCode(x *exchange) error { return x.codePage(http.StatusOK, nil, nil) }
+
+// codePage shows a code and where it is, and its PIN if it was just revealed.
+func (x *exchange) codePage(status int, shown *propertyv1.RevealCodeResponse, wrong func(*page)) error {
+	found, err := x.site.api.Codes.GetCode(x.call(), &propertyv1.GetCodeRequest{Id: x.R.PathValue("id")})
+	if err != nil {
+		return err
+	}
+	c := found.GetData()
+	v := codeView{
+		codeRow: newCodeRow(c), URL: "/app/codes/" + c.GetId(), PIN: shown.GetPin(), DoorPINs: shown.GetDoorPins(), Shown: shown != nil, Why: whyInput(),
+		Reveals: x.may("revealPins") && c.GetState() != "ended", Manages: x.may("manageAccess") && c.GetState() != "ended",
+	}
+	for _, at := range found.GetPlaces() {
+		v.Places = append(v.Places, placeRow{at, evidenceChip(at.GetEvidence())})
+	}
+	p := x.newPage("staff.code.title", "holder", c.GetHolder())
+	if c.GetHolder() == "" {
+		p.Title = p.Or("staff.code.kind."+c.GetKind(), "staff.codes.title")
+	}
+	p.Here, p.Back, p.Data, p.secret = "codes", "/app/codes", v, true
+	if wrong != nil {
+		wrong(p)
+	}
+	return x.render(status, "code", p)
+}
+
+// backToCode is where a confirmed second factor leads: the page with the button.
+func (s *site) backToCode(x *exchange) error { return x.Redirect("/app/codes/" + x.R.PathValue("id")) }
+
+// revealCode shows the PIN of a code. The reason goes to the audit log.
+func (s *site) revealCode(x *exchange) error {
+	if x.Value("reason") == "" {
+		return x.codePage(http.StatusUnprocessableEntity, nil, func(p *page) {
+			p.Wrong = []kit.Wrong{{ID: whyInput().ID(), Label: p.T("staff.why"), Text: p.T("staff.code.why.missing")}}
+		})
+	}
+	shown, err := s.api.Codes.RevealCode(x.call(), &propertyv1.RevealCodeRequest{Id: x.R.PathValue("id"), Reason: x.Value("reason")})
+	if err != nil {
+		return err
+	}
+	return x.codePage(http.StatusOK, shown, nil)
+}
+
+func (s *site) revokeCode(x *exchange) error {
+	id := x.R.PathValue("id")
+	if _, err := s.api.Codes.RevokeCode(x.call(), &propertyv1.RevokeCodeRequest{Id: id}); err != nil {
+		return err
+	}
+	return x.Redirect("/app/codes/" + id + "?done=codeRevoked")
+}
+
+// newCodeView is the form of a new code, with what was posted.
+type newCodeView struct {
+	Kind, From, To string
+	All            bool
+	Holder, Until  kit.Input
+	Doors, Days    []choice
+}
+
+func (x *exchange) newCodePage(status int, wrong func(*page)) error {
+	posted := x.R.PostForm
+	v := newCodeView{
+		Kind: x.Value("kind"), From: x.Value("from"), To: x.Value("to"), All: x.Value("all") == "yes",
+		Holder: kit.Input{Name: "holder", Label: "staff.code.holder", Hint: "staff.code.holder.hint", Autocomplete: "off", Value: x.Value("holder")},
+		Until:  kit.Input{Name: "until", Label: "staff.code.until", Hint: "staff.code.until.hint", Type: "datetime-local", Value: x.Value("until")},
+	}
+	for day := 1; day <= 7; day++ {
+		v.Days = append(v.Days, choice{strconv.Itoa(day), "weekday." + strconv.Itoa(day%7), slices.Contains(posted["day"], strconv.Itoa(day))})
+	}
+	var err error
+	if v.Doors, err = x.doors(posted["door"]...); err != nil {
+		return err
+	}
+	p := x.newPage("staff.code.new")
+	p.Here, p.Back, p.Data = "codes", "/app/codes", v
+	if wrong != nil {
+		wrong(p)
+	}
+	return x.render(status, "code-new", p)
+}
+
+func (s *site) showNewCode(x *exchange) error { return x.newCodePage(http.StatusOK, nil) }
+
+// codeRequest is the request that the form of a new code becomes. wrong names the fields that cannot be read.
+func codeRequest(form map[string][]string, zone *time.Location) (r *propertyv1.CreateCodeRequest, wrong []string) {
+	first := func(name string) string {
+		if len(form[name]) == 0 {
+			return ""
+		}
+		return form[name][0]
+	}
+	r = &propertyv1.CreateCodeRequest{Kind: first("kind"), Holder: first("holder"), DoorIds: form["door"], AllRooms: first("all") == "yes"}
+	if r.GetKind() == "" {
+		wrong = append(wrong, "kind")
+	}
+	if until := first("until"); until != "" {
+		at, err := time.ParseInLocation("2006-01-02T15:04", until, zone)
+		if err != nil {
+			wrong = append(wrong, "until")
+		} else {
+			r.NotAfter = timestamppb.New(at)
+		}
+	}
+	if len(r.GetDoorIds()) == 0 && !r.GetAllRooms() {
+		wrong = append(wrong, "door")
+	}
+	var days []int32
+	for _, text := range form["day"] {
+		if day, err := strconv.ParseInt(text, 10, 32); err == nil {
+			days = append(days, int32(day))
+		}
+	}
+	from, to := first("from"), first("to")
+	switch {
+	case len(days) == 0 && from == "" && to == "": // at any time
+	case len(days) == 0 || from == "" || to == "":
+		wrong = append(wrong, "hours")
+	default:
+		r.Hours = []*propertyv1.WeeklyHours{{Days: days, From: from, To: to}}
+	}
+	return r, wrong
+}
+
+func (s *site) createCode(x *exchange) error {
+	zone, err := time.LoadLocation(x.property.GetTimeZone())
+	if err != nil {
+		zone = time.UTC
+	}
+	r, wrong := codeRequest(x.R.PostForm, zone)
+	refuse := func(names []string) error {
+		return x.newCodePage(http.StatusUnprocessableEntity, func(p *page) {
+			for _, name := range names {
+				p.Wrong = append(p.Wrong, kit.Wrong{ID: "f-" + name, Label: p.T("staff.code." + name), Text: p.T("staff.code." + name + ".missing")})
+			}
+		})
+	}
+	if r.GetHolder() == "" {
+		wrong = append([]string{"holder"}, wrong...)
+	}
+	if len(wrong) > 0 {
+		return refuse(wrong)
+	}
+	made, err := s.api.Codes.CreateCode(x.call(), r)
+	if err != nil {
+		f := s.Fault(err)
+		if f.Kind != fault.Invalid {
+			return err
+		}
+		var names []string
+		for _, field := range f.Fields {
+			names = append(names, codeField(field.Path))
+		}
+		slices.Sort(names)
+		return refuse(slices.Compact(names))
+	}
+	return x.Redirect("/app/codes/" + made.GetData().GetId() + "?done=codeMade")
+}
+
+// codeField returns the part of the form that a field of the request comes from.
+func codeField(path string) string {
+	switch {
+	case path == "kind" || path == "holder":
+		return path
+	case len(path) >= 5 && path[:5] == "hours":
+		return "hours"
+	case path == "notAfter" || path == "notBefore":
+		return "until"
+	}
+	return "door"
+}

@@ -1,0 +1,133 @@
+package staff
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
+)
+
+type conversationsView struct {
+	Tabs   []tab
+	Find   finder
+	Rows   []*propertyv1.Conversation
+	Next   string
+	Narrow bool // the list is filtered
+}
+
+// showConversations lists the conversations with guests, those with unread messages first.
+func (s *site) showConversations(x *exchange) error {
+	q := x.R.URL.Query()
+	unread := q.Get("show") == "unread"
+	found, err := s.api.Messages.ListConversations(x.call(), &propertyv1.ListConversationsRequest{UnreadOnly: unread, Query: q.Get("q"), PageToken: q.Get("page")})
+	if err != nil {
+		return err
+	}
+	v := conversationsView{
+		Rows: found.GetData().GetList(), Narrow: unread || q.Get("q") != "", Find: finder{"/app/messages", "staff.conversations.search", q.Get("q"), q.Get("show")},
+		Tabs: []tab{
+			{Name: "staff.conversations.all", URL: "/app/messages", Count: -1, Here: !unread},
+			{Name: "staff.conversations.unread", URL: "/app/messages?show=unread", Count: int(found.GetData().GetUnread()), Here: unread},
+		},
+	}
+	for _, c := range v.Rows {
+		if c.GetLast() != nil {
+			c.Last.Text = shorten(c.GetLast().GetText())
+		}
+	}
+	slices.SortStableFunc(v.Rows, func(a, b *propertyv1.Conversation) int { return readLast(a) - readLast(b) })
+	if next := found.GetData().GetNextPageToken(); next != "" {
+		v.Next = listURL("/app/messages", "show", q.Get("show"), "q", q.Get("q"), "page", next)
+	}
+	p := x.newPage("staff.messages.title.short")
+	p.Here, p.Data, p.secret = "messages", v, true
+	return x.render(http.StatusOK, "conversations", p)
+}
+
+func readLast(c *propertyv1.Conversation) int {
+	if c.GetUnread() == 0 {
+		return 1
+	}
+	return 0
+}
+
+func (s *site) showConversation(x *exchange) error { return x.conversationPage(http.StatusOK, "") }
+
+// conversationPage shows the conversation with one guest, and marks it as read.
+func (x *exchange) conversationPage(status int, typed string) error {
+	id := x.R.PathValue("id")
+	v := messagesView{Typed: typed, May: x.may("writeMessages")}
+	var err error
+	if v.List, err = x.readConversation(id, v.May); err != nil {
+		return err
+	}
+	p := x.newPage("staff.messages.title.short")
+	found, err := x.site.api.Messages.ListConversations(x.call(), &propertyv1.ListConversationsRequest{PageSize: 200})
+	if err != nil {
+		return err
+	}
+	for _, c := range found.GetData().GetList() {
+		if c.GetGuestId() == id {
+			p.Title = p.T("staff.messages.title", "name", c.GetName(), "number", c.GetPmsNumber())
+			v.Stay = "/app/reservations/" + c.GetReservationId()
+		}
+	}
+	p.Here, p.Back, p.Data, p.secret = "messages", "/app/messages", v, true
+	p.refuseMessage(status)
+	return x.render(status, "messages", p)
+}
+
+// refuseMessage says that a message was too long, if the page has that status.
+func (p *page) refuseMessage(status int) {
+	if status != http.StatusOK {
+		p.Wrong = []kit.Wrong{{ID: "f-text", Label: p.T("staff.messages.write"), Text: p.T("web.messages.tooLong")}}
+	}
+}
+
+// readConversation returns all messages of the conversation with a guest and, for a person who may answer, marks them as read.
+func (x *exchange) readConversation(guest string, marks bool) (all []*propertyv1.Message, err error) {
+	for more, after := true, int32(0); more; {
+		found, err := x.site.api.Messages.ListMessages(x.call(), &propertyv1.ListMessagesRequest{GuestId: guest, After: after, PageSize: 200})
+		if err != nil {
+			return nil, err
+		}
+		list := found.GetData().GetList()
+		if more = found.GetData().GetMore() && len(list) > 0; len(list) > 0 {
+			after = list[len(list)-1].GetNumber()
+		}
+		all = append(all, list...)
+	}
+	if n := len(all); n > 0 && marks {
+		_, err = x.site.api.Messages.ReadMessages(x.call(), &propertyv1.ReadMessagesRequest{GuestId: guest, Number: all[n-1].GetNumber()})
+	}
+	return all, err
+}
+
+// answerGuest answers in a conversation.
+func (s *site) answerGuest(x *exchange) error {
+	id, text := x.R.PathValue("id"), x.Value("text")
+	if text != "" {
+		if _, err := s.api.Messages.SendMessage(x.call(), &propertyv1.SendMessageRequest{GuestId: id, Text: text}); err != nil {
+			if s.Fault(err).Kind == fault.Invalid {
+				return x.conversationPage(http.StatusUnprocessableEntity, text)
+			}
+			return err
+		}
+	}
+	return x.Redirect("/app/messages/" + id)
+}
+
+// maxExcerpt is how many characters of a message a list shows.
+const maxExcerpt = 140
+
+// shorten returns the beginning of a text in one line.
+func shorten(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > maxExcerpt {
+		return strings.TrimSpace(string(runes[:maxExcerpt-1])) + "…"
+	}
+	return text
+}

@@ -1,0 +1,102 @@
+package staff
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+// A notice leads to the page of what it is about, if there is one.
+func TestNoticeRows(t *testing.T) {
+	for subject, want := range map[string]string{
+		"lck_1": "/app/locks/lck_1", "brg_1": "/app/bridges/brg_1", "rsv_1": "/app/reservations/rsv_1", "cod_1": "/app/codes/cod_1", "prp_1": "", "": "", "javascript:x": "",
+	} {
+		r := newNoticeRow(&propertyv1.Notice{Subject: subject, Stands: want != ""})
+		if r.Touch.URL != want || (r.Chip.Text == "staff.notice.open") != (want != "") {
+			t.Errorf("%q: %+v", subject, r)
+		}
+		checkTexts(t, r.Chip.Text, r.Touch.Text)
+	}
+}
+
+// An ended code is not shown as gone while a lock may still have it.
+func TestCodeChips(t *testing.T) {
+	for _, c := range []struct {
+		state   string
+		removed bool
+		want    string
+	}{
+		{"open", false, "staff.code.state.open"}, {"waiting", false, "staff.code.state.waiting"}, {"ended", false, "staff.code.state.removing"},
+		{"ended", true, "staff.code.state.ended"}, {"somethingNew", false, "staff.code.state.other"},
+	} {
+		r := newCodeRow(&propertyv1.Code{State: c.state, Removed: c.removed})
+		if r.Chip.Text != c.want {
+			t.Errorf("%+v: %+v", c, r.Chip)
+		}
+		checkTexts(t, r.Chip.Text)
+	}
+}
+
+// The form of a code becomes a request, or names all its wrong fields.
+func TestCodeRequest(t *testing.T) {
+	zone := time.FixedZone("", 3600)
+	whole := map[string][]string{
+		"kind": {"staff"}, "holder": {"Ana"}, "door": {"spc_1", "gat_1"}, "day": {"1", "7"}, "from": {"22:00"}, "to": {"06:00"}, "until": {"2026-12-01T10:00"},
+	}
+	r, wrong := codeRequest(whole, zone)
+	if len(wrong) > 0 || r.GetKind() != "staff" || len(r.GetDoorIds()) != 2 || r.GetAllRooms() || !r.GetNotAfter().AsTime().Equal(time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC)) ||
+		len(r.GetHours()) != 1 || !slices.Equal(r.GetHours()[0].GetDays(), []int32{1, 7}) || r.GetHours()[0].GetTo() != "06:00" {
+		t.Errorf("%v, wrong %v", r, wrong)
+	}
+	for name, c := range map[string]struct {
+		form  map[string][]string
+		wrong []string
+	}{
+		"empty":           {nil, []string{"kind", "door"}},
+		"all rooms":       {map[string][]string{"kind": {"oneTime"}, "all": {"yes"}}, nil},
+		"no such time":    {map[string][]string{"kind": {"oneTime"}, "all": {"yes"}, "until": {"tomorrow"}}, []string{"until"}},
+		"days, no times":  {map[string][]string{"kind": {"staff"}, "all": {"yes"}, "day": {"2"}}, []string{"hours"}},
+		"times, no days":  {map[string][]string{"kind": {"staff"}, "all": {"yes"}, "from": {"08:00"}, "to": {"10:00"}}, []string{"hours"}},
+		"a time is empty": {map[string][]string{"kind": {"staff"}, "all": {"yes"}, "day": {"2"}, "from": {"08:00"}}, []string{"hours"}},
+	} {
+		if _, wrong := codeRequest(c.form, zone); !slices.Equal(wrong, c.wrong) {
+			t.Errorf("%s: %v, want %v", name, wrong, c.wrong)
+		}
+	}
+	for path, want := range map[string]string{"kind": "kind", "holder": "holder", "hours[0].from": "hours", "notAfter": "until", "doorIds": "door", "": "door"} {
+		if got := codeField(path); got != want {
+			t.Errorf("%q is in %q, want %q", path, got, want)
+		}
+		checkTexts(t, "staff.code."+want, "staff.code."+want+".missing")
+	}
+}
+
+func TestAuditRows(t *testing.T) {
+	for outcome, tone := range map[string]string{"done": "ok", "refused": "warn", "failed": "bad", "somethingNew": "unknown"} {
+		r := newAuditRow(&propertyv1.AuditEntry{Action: "latchkey.property.v1.LockService/UnlockLock", Outcome: outcome, Subjects: []string{"lck_1", "prs_1"}})
+		if r.Chip.Tone != tone || r.What != "UnlockLock" || len(r.Touches) != 1 {
+			t.Errorf("%s: %+v", outcome, r)
+		}
+		checkTexts(t, r.Chip.Text)
+	}
+	for want, report := range map[string]*propertyv1.AuditReport{
+		"staff.audit.whole": {}, "staff.audit.part": {NextSeq: 5}, "staff.audit.problem.changed": {Problem: "changed", NextSeq: 5},
+		"staff.audit.problem.missing": {Problem: "missing"}, "staff.audit.problem.headLost": {Problem: "headLost"}, "staff.audit.problem.other": {Problem: "somethingNew"},
+	} {
+		if got := reportChip(report); got.Text != want {
+			t.Errorf("%v: %+v", report, got)
+		}
+		checkTexts(t, want)
+	}
+}
+
+func TestShorten(t *testing.T) {
+	for text, want := range map[string]string{"": "", " a\n b ": "a b", strings.Repeat("ä", 140): strings.Repeat("ä", 140), strings.Repeat("ä", 141): strings.Repeat("ä", 139) + "…"} {
+		if got := shorten(text); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package staff
+
+import (
+	"net/http"
+	"strings"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+// noticeRow is one notice with where it leads.
+type noticeRow struct {
+	*propertyv1.Notice
+	Chip  chip
+	Touch link // the page of what the notice is about; the zero link is none
+}
+
+// touched returns the page of what an id names, with its word.
+func touched(id string) link {
+	prefix, _, _ := strings.Cut(id, "_")
+	switch prefix {
+	case "rsv":
+		return link{"/app/reservations/" + id, "staff.touch.reservation"}
+	case "lck":
+		return link{"/app/locks/" + id, "staff.touch.lock"}
+	case "brg":
+		return link{"/app/bridges/" + id, "staff.touch.bridge"}
+	case "cod":
+		return link{"/app/codes/" + id, "staff.touch.code"}
+	}
+	return link{}
+}
+
+func newNoticeRow(n *propertyv1.Notice) noticeRow {
+	r := noticeRow{Notice: n, Chip: chip{"info", "◌", "staff.notice.over"}, Touch: touched(n.GetSubject())}
+	if n.GetStands() {
+		r.Chip = chip{"warn", "◐", "staff.notice.open"}
+	}
+	return r
+}
+
+type noticesView struct {
+	Tabs    []tab
+	Rows    []noticeRow
+	Unread  bool // the page shows unread notices only
+	Next    string
+	Manages bool
+}
+
+// showNotices lists what needs attention: what is unread, or all.
+func (s *site) showNotices(x *exchange) error {
+	q := x.R.URL.Query()
+	all := q.Get("show") == "all"
+	found, err := s.api.Notices.ListNotices(x.call(), &propertyv1.ListNoticesRequest{UnreadOnly: !all, PageToken: q.Get("page")})
+	if err != nil {
+		return err
+	}
+	v := noticesView{Unread: !all, Manages: x.may("manageNotices"), Tabs: []tab{
+		{Name: "staff.notices.unread", URL: "/app/notices", Count: int(found.GetData().GetUnread()), Here: !all},
+		{Name: "staff.notices.all", URL: "/app/notices?show=all", Count: -1, Here: all},
+	}}
+	for _, n := range found.GetData().GetList() {
+		v.Rows = append(v.Rows, newNoticeRow(n))
+	}
+	if next := found.GetData().GetNextPageToken(); next != "" {
+		v.Next = listURL("/app/notices", "show", q.Get("show"), "page", next)
+	}
+	p := x.newPage("staff.notices.title")
+	p.Here, p.Data = "notices", v
+	return x.render(http.StatusOK, "notices", p)
+}
+
+// readNotices marks one notice or all as read.
+func (s *site) readNotices(x *exchange) error {
+	r := &propertyv1.MarkNoticesReadRequest{All: x.Value("all") == "yes"}
+	if id := x.Value("notice"); id != "" && !r.GetAll() {
+		r.Ids = []string{id}
+	}
+	if _, err := s.api.Notices.MarkNoticesRead(x.call(), r); err != nil {
+		return err
+	}
+	return x.Redirect("/app/notices?done=noticeRead")
+}
