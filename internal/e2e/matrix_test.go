@@ -200,6 +200,8 @@ var matrix = map[string]rule{
 	"latchkey.guest.v1.PrivacyService/RequestErasure":    {"session", "", `{}`, codes.PermissionDenied},
 	"latchkey.guest.v1.PrivacyService/WithdrawErasure":   {"session", "", `{}`, codes.PermissionDenied},
 	"latchkey.guest.v1.PrivacyService/ExportData":        {"session", "", `{}`, codes.PermissionDenied},
+	"latchkey.guest.v1.PrivacyService/GetProfile":        {"session", "", `{}`, codes.PermissionDenied},
+	"latchkey.guest.v1.PrivacyService/DeleteProfile":     {"session", "", `{}`, codes.PermissionDenied},
 	"latchkey.guest.v1.PrivacyService/GetErasureReceipt": {"guest", "", `{"receipt":"lkr_0"}`, notFound},
 	"latchkey.guest.v1.StayService/ListDisclosures":      {"session", "", `{}`, ok},
 	"latchkey.guest.v1.StayService/CreateDeviceLink":     {"session", "", `{}`, codes.PermissionDenied},

@@ -12,6 +12,7 @@ import (
 	entguest "latchkey.dev/ent/guest"
 	entprofile "latchkey.dev/ent/guestprofile"
 	entstay "latchkey.dev/ent/stay"
+	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/keyring"
@@ -157,4 +158,33 @@ func recordProfile(tx *db.Tx, propertyID, reservationID, profileID string) error
 		return fmt.Errorf("record the profile of a stay: %w", err)
 	}
 	return nil
+}
+
+// mayUseProfile refuses a session that may neither read nor delete the profile: it is the main guest's, with the link of the mail.
+func mayUseProfile(a actor.Actor) error {
+	guestID, err := mayErase(a)
+	if err == nil && guestID != "" {
+		err = ErrMainGuestOnly
+	}
+	return err
+}
+
+// ProfileOf returns what the property keeps of the guest of a session for the next stay, and when it was last saved or offered; nil: nothing.
+func ProfileOf(view *db.Tx, keys *keyring.Ring, p *Party, a actor.Actor) (rule.Answers, time.Time, error) {
+	if err := mayUseProfile(a); err != nil {
+		return nil, time.Time{}, err
+	}
+	return p.KeptProfile(view, keys)
+}
+
+// DeleteProfile deletes what the property keeps of the guest of a session for the next stay.
+func DeleteProfile(tx *db.Tx, keys *keyring.Ring, a actor.Actor) error {
+	if err := mayUseProfile(a); err != nil {
+		return err
+	}
+	p, err := loadTrustedParty(tx, keys, a)
+	if err != nil {
+		return err
+	}
+	return p.keepProfile(tx, keys, false)
 }

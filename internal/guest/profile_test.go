@@ -3,8 +3,10 @@ package guest_test
 import (
 	"testing"
 
+	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/reservation"
@@ -110,6 +112,37 @@ func TestOfferedProfileIsAForm(t *testing.T) {
 			if got.Row.Law != law || got.Row.Complete != want.complete || !got.Row.FromProfile || got.Answers[rule.City] != want.city || got.Answers[rule.FirstName] != "Ana" {
 				t.Errorf("%s: law %q, complete %v, answers %v", law, got.Row.Law, got.Row.Complete, got.Answers)
 			}
+		}
+	})
+}
+
+// The main guest reads and deletes what is kept for the next stay. A companion, and a session that rests on two facts, may do neither.
+func TestProfileIsTheMainGuests(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		id, main, companion := h.fullStay(access.Confirmed)
+		twoFacts := main
+		twoFacts.Origin = guest.OriginDoor
+		read := func(a actor.Actor) (rule.Answers, error) {
+			answers, _, err := guest.ProfileOf(h.db.View(t.Context()), h.keys, h.party(id), a)
+			return answers, err
+		}
+		for _, a := range []actor.Actor{companion, twoFacts} {
+			if _, err := read(a); !fault.Has(err, fault.MainGuestOnly) {
+				t.Errorf("%s reads the profile: %v", a.ID, err)
+			}
+			h.refused(fault.MainGuestOnly, func(tx *db.Tx) error { return guest.DeleteProfile(tx, h.keys, a) })
+		}
+		if answers, err := read(main); err != nil || answers[rule.FirstName] == "" || h.profiles() != 1 {
+			t.Fatalf("the profile is %v, %v", answers, err)
+		}
+		for range 2 {
+			h.write(func(tx *db.Tx) error { return guest.DeleteProfile(tx, h.keys, main) })
+		}
+		if answers, err := read(main); err != nil || answers != nil || h.profiles() != 0 || h.party(id).Stay.KeepProfile {
+			t.Errorf("after the deletion: %v, %v", answers, err)
+		}
+		if h.party(id).Members[0].Answers[rule.FirstName] == "" {
+			t.Error("the answers of the stay are gone too")
 		}
 	})
 }

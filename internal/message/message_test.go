@@ -3,6 +3,7 @@ package message
 import (
 	"encoding/json"
 	"path"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -87,6 +88,21 @@ func TestTextsCanBeRead(t *testing.T) {
 			}
 			if rest := placeholder.ReplaceAllString(text, ""); text == "" || rest != clean(rest) {
 				t.Errorf("%s: %s has a parameter that cannot be read: %s", language, kind, text)
+			}
+		}
+	}
+}
+
+// A French sign with a space before it never begins a line, and a Spanish question begins with its own sign.
+func TestPunctuation(t *testing.T) {
+	for language, wrong := range map[string]*regexp.Regexp{
+		"fr": regexp.MustCompile(`[^ ] [:;?!»]|« `),
+		"es": regexp.MustCompile(`^[^¿]*\?|^[^¡]*!`),
+		"de": regexp.MustCompile(`[«»”]`),
+	} {
+		for kind, text := range catalogues()[language] {
+			if found := wrong.FindString(text); found != "" {
+				t.Errorf("%s: %s has %q: %s", language, kind, found, text)
 			}
 		}
 	}

@@ -1,6 +1,8 @@
 package convert
 
 import (
+	"time"
+
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
@@ -10,6 +12,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/mobilekey"
@@ -182,10 +185,16 @@ func (x *export) addOpenings() error {
 
 func (x *export) addProfile() error {
 	answers, at, err := x.p.KeptProfile(x.view, x.keys)
-	if err == nil && answers != nil {
-		x.out.Profile = &guestv1.KeptProfile{Person: Person(answers), UpdatedAt: timestamppb.New(at)}
-	}
+	x.out.Profile = KeptProfile(answers, at)
 	return err
+}
+
+// KeptProfile converts what is kept of a guest for the next stay, or returns nil if nothing is.
+func KeptProfile(answers rule.Answers, at time.Time) *guestv1.KeptProfile {
+	if answers == nil {
+		return nil
+	}
+	return &guestv1.KeptProfile{Person: Person(answers), UpdatedAt: timestamppb.New(at)}
 }
 
 func value(s *string) string {

@@ -51,6 +51,27 @@ func (s *Privacy) WithdrawErasure(ctx context.Context, _ *guestv1.WithdrawErasur
 	})
 }
 
+// GetProfile returns what is kept of the caller for the next stay.
+func (s *Privacy) GetProfile(ctx context.Context, _ *guestv1.GetProfileRequest) (*guestv1.GetProfileResponse, error) {
+	a, err := callerGuest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.party(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	answers, at, err := guest.ProfileOf(s.DB.View(ctx), s.Keys, p, a)
+	return &guestv1.GetProfileResponse{Data: convert.KeptProfile(answers, at)}, err
+}
+
+// DeleteProfile deletes what is kept of the caller for the next stay.
+func (s *Privacy) DeleteProfile(ctx context.Context, _ *guestv1.DeleteProfileRequest) (*guestv1.DeleteProfileResponse, error) {
+	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.DeleteProfileResponse, error) {
+		return &guestv1.DeleteProfileResponse{}, guest.DeleteProfile(tx, s.Keys, a)
+	})
+}
+
 // ExportData returns a copy of the caller's data.
 func (s *Privacy) ExportData(ctx context.Context, _ *guestv1.ExportDataRequest) (*guestv1.ExportDataResponse, error) {
 	a, err := callerGuest(ctx)

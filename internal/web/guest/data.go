@@ -12,8 +12,9 @@ import (
 // dataView is what the guest does with their own data.
 type dataView struct {
 	Erasure *guestv1.Erasure
-	Ended   bool // the stay is over
-	Partial bool // the device found the booking at the property, so it can neither show nor erase data
+	Profile *guestv1.KeptProfile // nil: nothing is kept for the next stay
+	Ended   bool                 // the stay is over
+	Partial bool                 // the device found the booking at the property, so it can neither show nor erase data
 }
 
 // showData shows how the guest gets a copy of their data, and has them erased.
@@ -32,8 +33,15 @@ func (x *exchange) data() (dataView, error) {
 		v.Partial = true
 		return v, nil
 	}
-	v.Erasure = found.GetData()
-	return v, err
+	if err != nil {
+		return v, err
+	}
+	if v.Erasure = found.GetData(); v.Erasure.GetWholeParty() {
+		kept, err := x.site.api.Privacy.GetProfile(x.callContext(), &guestv1.GetProfileRequest{})
+		v.Profile = kept.GetData()
+		return v, err
+	}
+	return v, nil
 }
 
 func (x *exchange) dataPage(status int, v dataView, wrongs ...wrong) error {
@@ -58,12 +66,17 @@ func (s *site) downloadData(x *exchange) error {
 	return err
 }
 
-// changeData requests the erasure of the guest's data, or withdraws the request. The receipt's page goes on after the session has ended.
+// changeData requests the erasure of the guest's data, withdraws the request, or deletes what is kept for the next stay. The receipt's page goes on after the session has ended.
 func (s *site) changeData(x *exchange) error {
 	switch x.Value("do") {
 	case "withdraw":
 		_, err := s.api.Privacy.WithdrawErasure(x.callContext(), &guestv1.WithdrawErasureRequest{})
 		if err != nil && s.Fault(err).Reason != fault.ErasureNotPending { // a second press
+			return err
+		}
+		return x.Redirect(x.flow.Below("data"))
+	case "forget":
+		if _, err := s.api.Privacy.DeleteProfile(x.callContext(), &guestv1.DeleteProfileRequest{}); err != nil {
 			return err
 		}
 		return x.Redirect(x.flow.Below("data"))

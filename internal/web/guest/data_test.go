@@ -92,6 +92,33 @@ func TestErasureOnThePage(t *testing.T) {
 	}
 }
 
+func (f *fakeAPI) GetProfile(ctx context.Context, _ *guestv1.GetProfileRequest, _ ...grpc.CallOption) (*guestv1.GetProfileResponse, error) {
+	return &guestv1.GetProfileResponse{Data: f.profile}, f.call(ctx, staySession)
+}
+
+func (f *fakeAPI) DeleteProfile(ctx context.Context, _ *guestv1.DeleteProfileRequest, _ ...grpc.CallOption) (*guestv1.DeleteProfileResponse, error) {
+	f.profile = nil
+	return &guestv1.DeleteProfileResponse{}, f.call(ctx, staySession)
+}
+
+// The main guest sees that details are kept for the next stay, and deletes them. A companion has no such section.
+func TestProfileOnThePage(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	f.profile = &guestv1.KeptProfile{Person: &guestv1.Person{FirstName: "Ana", LastName: "Souza"}, UpdatedAt: timestamppb.New(f.now)}
+	f.erasure = &guestv1.Erasure{State: "none"}
+	if strings.Contains(b.shows("/g/stays/rsv_1/data", "My data").body, "next stay") {
+		t.Error("a companion sees the main guest's profile")
+	}
+	f.erasure.WholeParty = true
+	b.shows("/g/stays/rsv_1/data", "Kept for my next stay", "Ana Souza")
+	b.moves("/g/stays/rsv_1/data", url.Values{"key": {"k1"}, "do": {"forget"}}, "/g/stays/rsv_1/data")
+	if f.profile != nil || strings.Contains(b.shows("/g/stays/rsv_1/data", "My data").body, "Kept for my next stay") {
+		t.Error("the profile is still kept")
+	}
+}
+
 // The copy of the data is a file, which only the guest's device gets and no cache keeps.
 func TestCopyOfTheData(t *testing.T) {
 	f := newFake()

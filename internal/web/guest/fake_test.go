@@ -61,6 +61,7 @@ type fakeAPI struct {
 	ledger      *guestv1.DisclosureList
 	messages    []*guestv1.Message
 	readUpTo    int32
+	profile     *guestv1.KeptProfile
 	erasure     *guestv1.Erasure      // the erasure of the guest's data; nil: the session may not erase
 	coming      chan *guestv1.Message // what WatchMessages sends
 }

@@ -383,6 +383,163 @@ func (*WithdrawErasureResponse) Descriptor() ([]byte, []int) {
 	return file_latchkey_guest_v1_privacy_proto_rawDescGZIP(), []int{6}
 }
 
+// GetProfileRequest has no fields: the session selects the guest.
+type GetProfileRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetProfileRequest) Reset() {
+	*x = GetProfileRequest{}
+	mi := &file_latchkey_guest_v1_privacy_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetProfileRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetProfileRequest) ProtoMessage() {}
+
+func (x *GetProfileRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_privacy_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetProfileRequest.ProtoReflect.Descriptor instead.
+func (*GetProfileRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_privacy_proto_rawDescGZIP(), []int{7}
+}
+
+// GetProfileResponse answers with the profile.
+type GetProfileResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The profile. Absent: nothing is kept.
+	Data          *KeptProfile `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetProfileResponse) Reset() {
+	*x = GetProfileResponse{}
+	mi := &file_latchkey_guest_v1_privacy_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetProfileResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetProfileResponse) ProtoMessage() {}
+
+func (x *GetProfileResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_privacy_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetProfileResponse.ProtoReflect.Descriptor instead.
+func (*GetProfileResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_privacy_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *GetProfileResponse) GetData() *KeptProfile {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// DeleteProfileRequest has no fields: the session selects the guest.
+type DeleteProfileRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteProfileRequest) Reset() {
+	*x = DeleteProfileRequest{}
+	mi := &file_latchkey_guest_v1_privacy_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteProfileRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteProfileRequest) ProtoMessage() {}
+
+func (x *DeleteProfileRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_privacy_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteProfileRequest.ProtoReflect.Descriptor instead.
+func (*DeleteProfileRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_privacy_proto_rawDescGZIP(), []int{9}
+}
+
+// DeleteProfileResponse has no fields.
+type DeleteProfileResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteProfileResponse) Reset() {
+	*x = DeleteProfileResponse{}
+	mi := &file_latchkey_guest_v1_privacy_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteProfileResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteProfileResponse) ProtoMessage() {}
+
+func (x *DeleteProfileResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_privacy_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteProfileResponse.ProtoReflect.Descriptor instead.
+func (*DeleteProfileResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_privacy_proto_rawDescGZIP(), []int{10}
+}
+
 // GetErasureReceiptRequest has the receipt.
 type GetErasureReceiptRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -394,7 +551,7 @@ type GetErasureReceiptRequest struct {
 
 func (x *GetErasureReceiptRequest) Reset() {
 	*x = GetErasureReceiptRequest{}
-	mi := &file_latchkey_guest_v1_privacy_proto_msgTypes[7]
+	mi := &file_latchkey_guest_v1_privacy_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -406,7 +563,7 @@ func (x *GetErasureReceiptRequest) String() string {
 func (*GetErasureReceiptRequest) ProtoMessage() {}
 
 func (x *GetErasureReceiptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_privacy_proto_msgTypes[7]
+	mi := &file_latchkey_guest_v1_privacy_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -419,7 +576,7 @@ func (x *GetErasureReceiptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetErasureReceiptRequest.ProtoReflect.Descriptor instead.
 func (*GetErasureReceiptRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_privacy_proto_rawDescGZIP(), []int{7}
+	return file_latchkey_guest_v1_privacy_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GetErasureReceiptRequest) GetReceipt() string {
@@ -442,7 +599,7 @@ type GetErasureReceiptResponse struct {
 
 func (x *GetErasureReceiptResponse) Reset() {
 	*x = GetErasureReceiptResponse{}
-	mi := &file_latchkey_guest_v1_privacy_proto_msgTypes[8]
+	mi := &file_latchkey_guest_v1_privacy_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -454,7 +611,7 @@ func (x *GetErasureReceiptResponse) String() string {
 func (*GetErasureReceiptResponse) ProtoMessage() {}
 
 func (x *GetErasureReceiptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_privacy_proto_msgTypes[8]
+	mi := &file_latchkey_guest_v1_privacy_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -467,7 +624,7 @@ func (x *GetErasureReceiptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetErasureReceiptResponse.ProtoReflect.Descriptor instead.
 func (*GetErasureReceiptResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_privacy_proto_rawDescGZIP(), []int{8}
+	return file_latchkey_guest_v1_privacy_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetErasureReceiptResponse) GetProperty() *PropertyFace {
@@ -510,19 +667,27 @@ const file_latchkey_guest_v1_privacy_proto_rawDesc = "" +
 	"\x16RequestErasureResponse\x12.\n" +
 	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.guest.v1.ErasureR\x04data\"\x18\n" +
 	"\x16WithdrawErasureRequest\"\x19\n" +
-	"\x17WithdrawErasureResponse\"B\n" +
+	"\x17WithdrawErasureResponse\"\x13\n" +
+	"\x11GetProfileRequest\"H\n" +
+	"\x12GetProfileResponse\x122\n" +
+	"\x04data\x18\x01 \x01(\v2\x1e.latchkey.guest.v1.KeptProfileR\x04data\"\x16\n" +
+	"\x14DeleteProfileRequest\"\x17\n" +
+	"\x15DeleteProfileResponse\"B\n" +
 	"\x18GetErasureReceiptRequest\x12&\n" +
 	"\areceipt\x18\x01 \x01(\tB\f\xbaH\x06r\x04\x10\x01\x18@\x80\x01\x01R\areceipt\"\x88\x01\n" +
 	"\x19GetErasureReceiptResponse\x12;\n" +
 	"\bproperty\x18\x01 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\bproperty\x12.\n" +
-	"\x04data\x18\x02 \x01(\v2\x1a.latchkey.guest.v1.ErasureR\x04data2\xc1\x05\n" +
+	"\x04data\x18\x02 \x01(\v2\x1a.latchkey.guest.v1.ErasureR\x04data2\xcb\a\n" +
 	"\x0ePrivacyService\x12x\n" +
 	"\n" +
 	"GetErasure\x12$.latchkey.guest.v1.GetErasureRequest\x1a%.latchkey.guest.v1.GetErasureResponse\"\x1d\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/guest/erasure\x12\x89\x01\n" +
 	"\x0eRequestErasure\x12(.latchkey.guest.v1.RequestErasureRequest\x1a).latchkey.guest.v1.RequestErasureResponse\"\"\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/guest/erasure\x12\x95\x01\n" +
 	"\x0fWithdrawErasure\x12).latchkey.guest.v1.WithdrawErasureRequest\x1a*.latchkey.guest.v1.WithdrawErasureResponse\"+\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/v1/guest/erasure:withdraw\x12u\n" +
 	"\n" +
-	"ExportData\x12$.latchkey.guest.v1.ExportDataRequest\x1a%.latchkey.guest.v1.ExportDataResponse\"\x1a\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/guest/data\x12\x99\x01\n" +
+	"ExportData\x12$.latchkey.guest.v1.ExportDataRequest\x1a%.latchkey.guest.v1.ExportDataResponse\"\x1a\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/guest/data\x12x\n" +
+	"\n" +
+	"GetProfile\x12$.latchkey.guest.v1.GetProfileRequest\x1a%.latchkey.guest.v1.GetProfileResponse\"\x1d\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/guest/profile\x12\x8d\x01\n" +
+	"\rDeleteProfile\x12'.latchkey.guest.v1.DeleteProfileRequest\x1a(.latchkey.guest.v1.DeleteProfileResponse\")\xaa\xbc\x18\x02 \x01\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/guest/profile:delete\x12\x99\x01\n" +
 	"\x11GetErasureReceipt\x12+.latchkey.guest.v1.GetErasureReceiptRequest\x1a,.latchkey.guest.v1.GetErasureReceiptResponse\")\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/guest/erasureReceiptB,Z*latchkey.dev/gen/latchkey/guest/v1;guestv1b\x06proto3"
 
 var (
@@ -537,7 +702,7 @@ func file_latchkey_guest_v1_privacy_proto_rawDescGZIP() []byte {
 	return file_latchkey_guest_v1_privacy_proto_rawDescData
 }
 
-var file_latchkey_guest_v1_privacy_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_latchkey_guest_v1_privacy_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_latchkey_guest_v1_privacy_proto_goTypes = []any{
 	(*Erasure)(nil),                   // 0: latchkey.guest.v1.Erasure
 	(*GetErasureRequest)(nil),         // 1: latchkey.guest.v1.GetErasureRequest
@@ -546,36 +711,46 @@ var file_latchkey_guest_v1_privacy_proto_goTypes = []any{
 	(*RequestErasureResponse)(nil),    // 4: latchkey.guest.v1.RequestErasureResponse
 	(*WithdrawErasureRequest)(nil),    // 5: latchkey.guest.v1.WithdrawErasureRequest
 	(*WithdrawErasureResponse)(nil),   // 6: latchkey.guest.v1.WithdrawErasureResponse
-	(*GetErasureReceiptRequest)(nil),  // 7: latchkey.guest.v1.GetErasureReceiptRequest
-	(*GetErasureReceiptResponse)(nil), // 8: latchkey.guest.v1.GetErasureReceiptResponse
-	(*timestamppb.Timestamp)(nil),     // 9: google.protobuf.Timestamp
-	(*PropertyFace)(nil),              // 10: latchkey.guest.v1.PropertyFace
-	(*ExportDataRequest)(nil),         // 11: latchkey.guest.v1.ExportDataRequest
-	(*ExportDataResponse)(nil),        // 12: latchkey.guest.v1.ExportDataResponse
+	(*GetProfileRequest)(nil),         // 7: latchkey.guest.v1.GetProfileRequest
+	(*GetProfileResponse)(nil),        // 8: latchkey.guest.v1.GetProfileResponse
+	(*DeleteProfileRequest)(nil),      // 9: latchkey.guest.v1.DeleteProfileRequest
+	(*DeleteProfileResponse)(nil),     // 10: latchkey.guest.v1.DeleteProfileResponse
+	(*GetErasureReceiptRequest)(nil),  // 11: latchkey.guest.v1.GetErasureReceiptRequest
+	(*GetErasureReceiptResponse)(nil), // 12: latchkey.guest.v1.GetErasureReceiptResponse
+	(*timestamppb.Timestamp)(nil),     // 13: google.protobuf.Timestamp
+	(*KeptProfile)(nil),               // 14: latchkey.guest.v1.KeptProfile
+	(*PropertyFace)(nil),              // 15: latchkey.guest.v1.PropertyFace
+	(*ExportDataRequest)(nil),         // 16: latchkey.guest.v1.ExportDataRequest
+	(*ExportDataResponse)(nil),        // 17: latchkey.guest.v1.ExportDataResponse
 }
 var file_latchkey_guest_v1_privacy_proto_depIdxs = []int32{
-	9,  // 0: latchkey.guest.v1.Erasure.requested_at:type_name -> google.protobuf.Timestamp
-	9,  // 1: latchkey.guest.v1.Erasure.due_at:type_name -> google.protobuf.Timestamp
-	9,  // 2: latchkey.guest.v1.Erasure.finished_at:type_name -> google.protobuf.Timestamp
+	13, // 0: latchkey.guest.v1.Erasure.requested_at:type_name -> google.protobuf.Timestamp
+	13, // 1: latchkey.guest.v1.Erasure.due_at:type_name -> google.protobuf.Timestamp
+	13, // 2: latchkey.guest.v1.Erasure.finished_at:type_name -> google.protobuf.Timestamp
 	0,  // 3: latchkey.guest.v1.GetErasureResponse.data:type_name -> latchkey.guest.v1.Erasure
 	0,  // 4: latchkey.guest.v1.RequestErasureResponse.data:type_name -> latchkey.guest.v1.Erasure
-	10, // 5: latchkey.guest.v1.GetErasureReceiptResponse.property:type_name -> latchkey.guest.v1.PropertyFace
-	0,  // 6: latchkey.guest.v1.GetErasureReceiptResponse.data:type_name -> latchkey.guest.v1.Erasure
-	1,  // 7: latchkey.guest.v1.PrivacyService.GetErasure:input_type -> latchkey.guest.v1.GetErasureRequest
-	3,  // 8: latchkey.guest.v1.PrivacyService.RequestErasure:input_type -> latchkey.guest.v1.RequestErasureRequest
-	5,  // 9: latchkey.guest.v1.PrivacyService.WithdrawErasure:input_type -> latchkey.guest.v1.WithdrawErasureRequest
-	11, // 10: latchkey.guest.v1.PrivacyService.ExportData:input_type -> latchkey.guest.v1.ExportDataRequest
-	7,  // 11: latchkey.guest.v1.PrivacyService.GetErasureReceipt:input_type -> latchkey.guest.v1.GetErasureReceiptRequest
-	2,  // 12: latchkey.guest.v1.PrivacyService.GetErasure:output_type -> latchkey.guest.v1.GetErasureResponse
-	4,  // 13: latchkey.guest.v1.PrivacyService.RequestErasure:output_type -> latchkey.guest.v1.RequestErasureResponse
-	6,  // 14: latchkey.guest.v1.PrivacyService.WithdrawErasure:output_type -> latchkey.guest.v1.WithdrawErasureResponse
-	12, // 15: latchkey.guest.v1.PrivacyService.ExportData:output_type -> latchkey.guest.v1.ExportDataResponse
-	8,  // 16: latchkey.guest.v1.PrivacyService.GetErasureReceipt:output_type -> latchkey.guest.v1.GetErasureReceiptResponse
-	12, // [12:17] is the sub-list for method output_type
-	7,  // [7:12] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	14, // 5: latchkey.guest.v1.GetProfileResponse.data:type_name -> latchkey.guest.v1.KeptProfile
+	15, // 6: latchkey.guest.v1.GetErasureReceiptResponse.property:type_name -> latchkey.guest.v1.PropertyFace
+	0,  // 7: latchkey.guest.v1.GetErasureReceiptResponse.data:type_name -> latchkey.guest.v1.Erasure
+	1,  // 8: latchkey.guest.v1.PrivacyService.GetErasure:input_type -> latchkey.guest.v1.GetErasureRequest
+	3,  // 9: latchkey.guest.v1.PrivacyService.RequestErasure:input_type -> latchkey.guest.v1.RequestErasureRequest
+	5,  // 10: latchkey.guest.v1.PrivacyService.WithdrawErasure:input_type -> latchkey.guest.v1.WithdrawErasureRequest
+	16, // 11: latchkey.guest.v1.PrivacyService.ExportData:input_type -> latchkey.guest.v1.ExportDataRequest
+	7,  // 12: latchkey.guest.v1.PrivacyService.GetProfile:input_type -> latchkey.guest.v1.GetProfileRequest
+	9,  // 13: latchkey.guest.v1.PrivacyService.DeleteProfile:input_type -> latchkey.guest.v1.DeleteProfileRequest
+	11, // 14: latchkey.guest.v1.PrivacyService.GetErasureReceipt:input_type -> latchkey.guest.v1.GetErasureReceiptRequest
+	2,  // 15: latchkey.guest.v1.PrivacyService.GetErasure:output_type -> latchkey.guest.v1.GetErasureResponse
+	4,  // 16: latchkey.guest.v1.PrivacyService.RequestErasure:output_type -> latchkey.guest.v1.RequestErasureResponse
+	6,  // 17: latchkey.guest.v1.PrivacyService.WithdrawErasure:output_type -> latchkey.guest.v1.WithdrawErasureResponse
+	17, // 18: latchkey.guest.v1.PrivacyService.ExportData:output_type -> latchkey.guest.v1.ExportDataResponse
+	8,  // 19: latchkey.guest.v1.PrivacyService.GetProfile:output_type -> latchkey.guest.v1.GetProfileResponse
+	10, // 20: latchkey.guest.v1.PrivacyService.DeleteProfile:output_type -> latchkey.guest.v1.DeleteProfileResponse
+	12, // 21: latchkey.guest.v1.PrivacyService.GetErasureReceipt:output_type -> latchkey.guest.v1.GetErasureReceiptResponse
+	15, // [15:22] is the sub-list for method output_type
+	8,  // [8:15] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_guest_v1_privacy_proto_init() }
@@ -591,7 +766,7 @@ func file_latchkey_guest_v1_privacy_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_guest_v1_privacy_proto_rawDesc), len(file_latchkey_guest_v1_privacy_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -23,6 +23,8 @@ const (
 	PrivacyService_RequestErasure_FullMethodName    = "/latchkey.guest.v1.PrivacyService/RequestErasure"
 	PrivacyService_WithdrawErasure_FullMethodName   = "/latchkey.guest.v1.PrivacyService/WithdrawErasure"
 	PrivacyService_ExportData_FullMethodName        = "/latchkey.guest.v1.PrivacyService/ExportData"
+	PrivacyService_GetProfile_FullMethodName        = "/latchkey.guest.v1.PrivacyService/GetProfile"
+	PrivacyService_DeleteProfile_FullMethodName     = "/latchkey.guest.v1.PrivacyService/DeleteProfile"
 	PrivacyService_GetErasureReceipt_FullMethodName = "/latchkey.guest.v1.PrivacyService/GetErasureReceipt"
 )
 
@@ -43,6 +45,11 @@ type PrivacyServiceClient interface {
 	WithdrawErasure(ctx context.Context, in *WithdrawErasureRequest, opts ...grpc.CallOption) (*WithdrawErasureResponse, error)
 	// Answers with a copy of what the property holds of the caller, for programs and people.
 	ExportData(ctx context.Context, in *ExportDataRequest, opts ...grpc.CallOption) (*ExportDataResponse, error)
+	// Answers with what the property keeps of the main guest for the next stay. Without data: nothing is kept.
+	GetProfile(ctx context.Context, in *GetProfileRequest, opts ...grpc.CallOption) (*GetProfileResponse, error)
+	// Deletes what the property keeps of the main guest for the next stay, and keeps nothing of this one. The answers of this stay remain. A
+	// repeated call changes nothing.
+	DeleteProfile(ctx context.Context, in *DeleteProfileRequest, opts ...grpc.CallOption) (*DeleteProfileResponse, error)
 	// Says how far the erasure with a receipt is, also after the guest's sessions have ended. 404 notFound.
 	GetErasureReceipt(ctx context.Context, in *GetErasureReceiptRequest, opts ...grpc.CallOption) (*GetErasureReceiptResponse, error)
 }
@@ -95,6 +102,26 @@ func (c *privacyServiceClient) ExportData(ctx context.Context, in *ExportDataReq
 	return out, nil
 }
 
+func (c *privacyServiceClient) GetProfile(ctx context.Context, in *GetProfileRequest, opts ...grpc.CallOption) (*GetProfileResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetProfileResponse)
+	err := c.cc.Invoke(ctx, PrivacyService_GetProfile_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *privacyServiceClient) DeleteProfile(ctx context.Context, in *DeleteProfileRequest, opts ...grpc.CallOption) (*DeleteProfileResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteProfileResponse)
+	err := c.cc.Invoke(ctx, PrivacyService_DeleteProfile_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *privacyServiceClient) GetErasureReceipt(ctx context.Context, in *GetErasureReceiptRequest, opts ...grpc.CallOption) (*GetErasureReceiptResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetErasureReceiptResponse)
@@ -122,6 +149,11 @@ type PrivacyServiceServer interface {
 	WithdrawErasure(context.Context, *WithdrawErasureRequest) (*WithdrawErasureResponse, error)
 	// Answers with a copy of what the property holds of the caller, for programs and people.
 	ExportData(context.Context, *ExportDataRequest) (*ExportDataResponse, error)
+	// Answers with what the property keeps of the main guest for the next stay. Without data: nothing is kept.
+	GetProfile(context.Context, *GetProfileRequest) (*GetProfileResponse, error)
+	// Deletes what the property keeps of the main guest for the next stay, and keeps nothing of this one. The answers of this stay remain. A
+	// repeated call changes nothing.
+	DeleteProfile(context.Context, *DeleteProfileRequest) (*DeleteProfileResponse, error)
 	// Says how far the erasure with a receipt is, also after the guest's sessions have ended. 404 notFound.
 	GetErasureReceipt(context.Context, *GetErasureReceiptRequest) (*GetErasureReceiptResponse, error)
 	mustEmbedUnimplementedPrivacyServiceServer()
@@ -145,6 +177,12 @@ func (UnimplementedPrivacyServiceServer) WithdrawErasure(context.Context, *Withd
 }
 func (UnimplementedPrivacyServiceServer) ExportData(context.Context, *ExportDataRequest) (*ExportDataResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ExportData not implemented")
+}
+func (UnimplementedPrivacyServiceServer) GetProfile(context.Context, *GetProfileRequest) (*GetProfileResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetProfile not implemented")
+}
+func (UnimplementedPrivacyServiceServer) DeleteProfile(context.Context, *DeleteProfileRequest) (*DeleteProfileResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteProfile not implemented")
 }
 func (UnimplementedPrivacyServiceServer) GetErasureReceipt(context.Context, *GetErasureReceiptRequest) (*GetErasureReceiptResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetErasureReceipt not implemented")
@@ -242,6 +280,42 @@ func _PrivacyService_ExportData_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PrivacyService_GetProfile_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetProfileRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PrivacyServiceServer).GetProfile(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PrivacyService_GetProfile_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PrivacyServiceServer).GetProfile(ctx, req.(*GetProfileRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PrivacyService_DeleteProfile_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteProfileRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PrivacyServiceServer).DeleteProfile(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PrivacyService_DeleteProfile_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PrivacyServiceServer).DeleteProfile(ctx, req.(*DeleteProfileRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _PrivacyService_GetErasureReceipt_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetErasureReceiptRequest)
 	if err := dec(in); err != nil {
@@ -282,6 +356,14 @@ var PrivacyService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ExportData",
 			Handler:    _PrivacyService_ExportData_Handler,
+		},
+		{
+			MethodName: "GetProfile",
+			Handler:    _PrivacyService_GetProfile_Handler,
+		},
+		{
+			MethodName: "DeleteProfile",
+			Handler:    _PrivacyService_DeleteProfile_Handler,
 		},
 		{
 			MethodName: "GetErasureReceipt",

@@ -45,6 +45,12 @@ const (
 	// PrivacyServiceExportDataProcedure is the fully-qualified name of the PrivacyService's ExportData
 	// RPC.
 	PrivacyServiceExportDataProcedure = "/latchkey.guest.v1.PrivacyService/ExportData"
+	// PrivacyServiceGetProfileProcedure is the fully-qualified name of the PrivacyService's GetProfile
+	// RPC.
+	PrivacyServiceGetProfileProcedure = "/latchkey.guest.v1.PrivacyService/GetProfile"
+	// PrivacyServiceDeleteProfileProcedure is the fully-qualified name of the PrivacyService's
+	// DeleteProfile RPC.
+	PrivacyServiceDeleteProfileProcedure = "/latchkey.guest.v1.PrivacyService/DeleteProfile"
 	// PrivacyServiceGetErasureReceiptProcedure is the fully-qualified name of the PrivacyService's
 	// GetErasureReceipt RPC.
 	PrivacyServiceGetErasureReceiptProcedure = "/latchkey.guest.v1.PrivacyService/GetErasureReceipt"
@@ -62,6 +68,11 @@ type PrivacyServiceClient interface {
 	WithdrawErasure(context.Context, *v1.WithdrawErasureRequest) (*v1.WithdrawErasureResponse, error)
 	// Answers with a copy of what the property holds of the caller, for programs and people.
 	ExportData(context.Context, *v1.ExportDataRequest) (*v1.ExportDataResponse, error)
+	// Answers with what the property keeps of the main guest for the next stay. Without data: nothing is kept.
+	GetProfile(context.Context, *v1.GetProfileRequest) (*v1.GetProfileResponse, error)
+	// Deletes what the property keeps of the main guest for the next stay, and keeps nothing of this one. The answers of this stay remain. A
+	// repeated call changes nothing.
+	DeleteProfile(context.Context, *v1.DeleteProfileRequest) (*v1.DeleteProfileResponse, error)
 	// Says how far the erasure with a receipt is, also after the guest's sessions have ended. 404 notFound.
 	GetErasureReceipt(context.Context, *v1.GetErasureReceiptRequest) (*v1.GetErasureReceiptResponse, error)
 }
@@ -101,6 +112,18 @@ func NewPrivacyServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithSchema(privacyServiceMethods.ByName("ExportData")),
 			connect.WithClientOptions(opts...),
 		),
+		getProfile: connect.NewClient[v1.GetProfileRequest, v1.GetProfileResponse](
+			httpClient,
+			baseURL+PrivacyServiceGetProfileProcedure,
+			connect.WithSchema(privacyServiceMethods.ByName("GetProfile")),
+			connect.WithClientOptions(opts...),
+		),
+		deleteProfile: connect.NewClient[v1.DeleteProfileRequest, v1.DeleteProfileResponse](
+			httpClient,
+			baseURL+PrivacyServiceDeleteProfileProcedure,
+			connect.WithSchema(privacyServiceMethods.ByName("DeleteProfile")),
+			connect.WithClientOptions(opts...),
+		),
 		getErasureReceipt: connect.NewClient[v1.GetErasureReceiptRequest, v1.GetErasureReceiptResponse](
 			httpClient,
 			baseURL+PrivacyServiceGetErasureReceiptProcedure,
@@ -116,6 +139,8 @@ type privacyServiceClient struct {
 	requestErasure    *connect.Client[v1.RequestErasureRequest, v1.RequestErasureResponse]
 	withdrawErasure   *connect.Client[v1.WithdrawErasureRequest, v1.WithdrawErasureResponse]
 	exportData        *connect.Client[v1.ExportDataRequest, v1.ExportDataResponse]
+	getProfile        *connect.Client[v1.GetProfileRequest, v1.GetProfileResponse]
+	deleteProfile     *connect.Client[v1.DeleteProfileRequest, v1.DeleteProfileResponse]
 	getErasureReceipt *connect.Client[v1.GetErasureReceiptRequest, v1.GetErasureReceiptResponse]
 }
 
@@ -155,6 +180,24 @@ func (c *privacyServiceClient) ExportData(ctx context.Context, req *v1.ExportDat
 	return nil, err
 }
 
+// GetProfile calls latchkey.guest.v1.PrivacyService.GetProfile.
+func (c *privacyServiceClient) GetProfile(ctx context.Context, req *v1.GetProfileRequest) (*v1.GetProfileResponse, error) {
+	response, err := c.getProfile.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// DeleteProfile calls latchkey.guest.v1.PrivacyService.DeleteProfile.
+func (c *privacyServiceClient) DeleteProfile(ctx context.Context, req *v1.DeleteProfileRequest) (*v1.DeleteProfileResponse, error) {
+	response, err := c.deleteProfile.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // GetErasureReceipt calls latchkey.guest.v1.PrivacyService.GetErasureReceipt.
 func (c *privacyServiceClient) GetErasureReceipt(ctx context.Context, req *v1.GetErasureReceiptRequest) (*v1.GetErasureReceiptResponse, error) {
 	response, err := c.getErasureReceipt.CallUnary(ctx, connect.NewRequest(req))
@@ -176,6 +219,11 @@ type PrivacyServiceHandler interface {
 	WithdrawErasure(context.Context, *v1.WithdrawErasureRequest) (*v1.WithdrawErasureResponse, error)
 	// Answers with a copy of what the property holds of the caller, for programs and people.
 	ExportData(context.Context, *v1.ExportDataRequest) (*v1.ExportDataResponse, error)
+	// Answers with what the property keeps of the main guest for the next stay. Without data: nothing is kept.
+	GetProfile(context.Context, *v1.GetProfileRequest) (*v1.GetProfileResponse, error)
+	// Deletes what the property keeps of the main guest for the next stay, and keeps nothing of this one. The answers of this stay remain. A
+	// repeated call changes nothing.
+	DeleteProfile(context.Context, *v1.DeleteProfileRequest) (*v1.DeleteProfileResponse, error)
 	// Says how far the erasure with a receipt is, also after the guest's sessions have ended. 404 notFound.
 	GetErasureReceipt(context.Context, *v1.GetErasureReceiptRequest) (*v1.GetErasureReceiptResponse, error)
 }
@@ -211,6 +259,18 @@ func NewPrivacyServiceHandler(svc PrivacyServiceHandler, opts ...connect.Handler
 		connect.WithSchema(privacyServiceMethods.ByName("ExportData")),
 		connect.WithHandlerOptions(opts...),
 	)
+	privacyServiceGetProfileHandler := connect.NewUnaryHandlerSimple(
+		PrivacyServiceGetProfileProcedure,
+		svc.GetProfile,
+		connect.WithSchema(privacyServiceMethods.ByName("GetProfile")),
+		connect.WithHandlerOptions(opts...),
+	)
+	privacyServiceDeleteProfileHandler := connect.NewUnaryHandlerSimple(
+		PrivacyServiceDeleteProfileProcedure,
+		svc.DeleteProfile,
+		connect.WithSchema(privacyServiceMethods.ByName("DeleteProfile")),
+		connect.WithHandlerOptions(opts...),
+	)
 	privacyServiceGetErasureReceiptHandler := connect.NewUnaryHandlerSimple(
 		PrivacyServiceGetErasureReceiptProcedure,
 		svc.GetErasureReceipt,
@@ -227,6 +287,10 @@ func NewPrivacyServiceHandler(svc PrivacyServiceHandler, opts ...connect.Handler
 			privacyServiceWithdrawErasureHandler.ServeHTTP(w, r)
 		case PrivacyServiceExportDataProcedure:
 			privacyServiceExportDataHandler.ServeHTTP(w, r)
+		case PrivacyServiceGetProfileProcedure:
+			privacyServiceGetProfileHandler.ServeHTTP(w, r)
+		case PrivacyServiceDeleteProfileProcedure:
+			privacyServiceDeleteProfileHandler.ServeHTTP(w, r)
 		case PrivacyServiceGetErasureReceiptProcedure:
 			privacyServiceGetErasureReceiptHandler.ServeHTTP(w, r)
 		default:
@@ -252,6 +316,14 @@ func (UnimplementedPrivacyServiceHandler) WithdrawErasure(context.Context, *v1.W
 
 func (UnimplementedPrivacyServiceHandler) ExportData(context.Context, *v1.ExportDataRequest) (*v1.ExportDataResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.PrivacyService.ExportData is not implemented"))
+}
+
+func (UnimplementedPrivacyServiceHandler) GetProfile(context.Context, *v1.GetProfileRequest) (*v1.GetProfileResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.PrivacyService.GetProfile is not implemented"))
+}
+
+func (UnimplementedPrivacyServiceHandler) DeleteProfile(context.Context, *v1.DeleteProfileRequest) (*v1.DeleteProfileResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.PrivacyService.DeleteProfile is not implemented"))
 }
 
 func (UnimplementedPrivacyServiceHandler) GetErasureReceipt(context.Context, *v1.GetErasureReceiptRequest) (*v1.GetErasureReceiptResponse, error) {
