@@ -34,6 +34,8 @@ func (s *Server) webHandler(p *parts) (http.Handler, error) {
 		Events:  propertyv1.NewEventServiceClient(p.local),
 		Bridges: propertyv1.NewBridgeServiceClient(p.local), Spaces: propertyv1.NewSpaceServiceClient(p.local), Gates: propertyv1.NewGateServiceClient(p.local),
 		Notices: propertyv1.NewNoticeServiceClient(p.local), Codes: propertyv1.NewCodeServiceClient(p.local), Audit: propertyv1.NewAuditServiceClient(p.local),
+		Mappings:     propertyv1.NewMappingServiceClient(p.local),
+		Integrations: propertyv1.NewIntegrationServiceClient(p.local), Kiosks: propertyv1.NewKioskServiceClient(p.local),
 	})
 }
 

@@ -2,32 +2,46 @@ package kit
 
 import (
 	"slices"
+	"strings"
 
 	"latchkey.dev/internal/fault"
 )
 
-// Input is a text field of a form: the part "input". Its name is the path of the field in the request that the form becomes.
+// Input is a field of a form: the part "input". Its name is the path of the field in the request that the form becomes.
 type Input struct {
 	Name         string
 	Label, Hint  string // messages
-	Type         string // of HTML
-	Value        string
+	Type         string // of HTML, or lines (several lines), switch (on or off), boxes (any number of the options)
+	Value        string // of a switch yes or "", of boxes the values with spaces between
 	Autocomplete string
-	Mode         string // inputmode of HTML
-	Script       string // what the script does with it: the attribute data-SCRIPT
+	Mode         string   // inputmode of HTML
+	Script       string   // what the script does with it: the attribute data-SCRIPT
+	Options      []Option // of a list that the field is then, or of boxes
 }
+
+// Option is a choice of an input. Its text is a message, or else itself.
+type Option struct{ Value, Kind, Text string }
 
 // ID returns the id of the field.
 func (i Input) ID() string { return "f-" + i.Name }
 
+// Has reports whether one of the boxes is checked.
+func (i Input) Has(value string) bool { return slices.Contains(strings.Fields(i.Value), value) }
+
+// asks reports whether the input is the field of a path, or has it as a part.
+func (i Input) asks(path string) bool {
+	rest, found := strings.CutPrefix(path, i.Name)
+	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
 // Refuse adds the wrong fields of a fault to the error summary of a page. It returns false if no input of the page has one of them.
 func (p *Page) Refuse(f *fault.Fault, inputs []Input) bool {
 	for _, field := range f.Fields {
-		at := slices.IndexFunc(inputs, func(i Input) bool { return i.Name == field.Path })
+		at := slices.IndexFunc(inputs, func(i Input) bool { return i.asks(field.Path) })
 		if at < 0 {
 			continue
 		}
-		kind := "wrong." + field.Path + "." + string(field.Reason)
+		kind := "wrong." + inputs[at].Name + "." + string(field.Reason)
 		if !p.Has(kind) {
 			kind = "problem." + string(field.Reason)
 		}

@@ -4,6 +4,7 @@ import (
 	"html/template"
 	"net/http"
 	"slices"
+	"strings"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/web/kit"
@@ -16,6 +17,7 @@ type page struct {
 	Role    *propertyv1.PersonProperty // the property of the page with the person's role; nil: none
 	Areas   []area                     // what the rail leads to
 	Here    string                     // the name of the area of the page
+	Tabs    []area                     // the pages of settings, on each of them
 	Done    string                     // the message of the result of an action that was just made, or ""
 	secret  bool                       // the page shows a secret, so that it is never compressed
 }
@@ -36,7 +38,8 @@ func (x *exchange) newPage(title string, kv ...any) *page {
 
 // results are the names of the results of actions that a page can show after a redirect: the message staff.done.NAME.
 var results = []string{"password", "secondEnded", "sessionEnded", "cleared", "refused", "asked", "callEnded", "resent", "noAddress",
-	"lockNamed", "lockAssigned", "bridgeRevoked", "noticeRead", "codeMade", "codeRevoked"}
+	"lockNamed", "lockAssigned", "bridgeRevoked", "noticeRead", "codeMade", "codeRevoked",
+	"saved", "created", "deleted", "mapped", "taken", "read", "revoked"}
 
 // render answers with a page.
 func (x *exchange) render(status int, name string, p *page) error {
@@ -73,7 +76,11 @@ func (x *exchange) form(status int, p *page, v formView) error {
 // posted returns inputs with the values that were posted, except passwords.
 func (x *exchange) posted(inputs []kit.Input) []kit.Input {
 	for i := range inputs {
-		if inputs[i].Type != "password" {
+		switch inputs[i].Type {
+		case "password":
+		case "boxes":
+			inputs[i].Value = strings.Join(x.R.PostForm[inputs[i].Name], " ")
+		default:
 			inputs[i].Value = x.Value(inputs[i].Name)
 		}
 	}

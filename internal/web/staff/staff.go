@@ -31,6 +31,9 @@ type API struct {
 	Notices      propertyv1.NoticeServiceClient
 	Codes        propertyv1.CodeServiceClient
 	Audit        propertyv1.AuditServiceClient
+	Mappings     propertyv1.MappingServiceClient
+	Integrations propertyv1.IntegrationServiceClient
+	Kiosks       propertyv1.KioskServiceClient
 }
 
 // site is the handler of all pages.
@@ -128,6 +131,29 @@ func (s *site) routes() []Route {
 		{"GET /app/bridges/{id}", "readLocks", s.showBridge},
 		{"POST /app/bridges/{id}", "manageBridges", s.changeBridge},
 
+		{"GET /app/spaces", "readProperty", s.showSpaces},
+		{"POST /app/spaces", "manageSpaces", s.changeSpaces},
+		{"POST /app/spaces/read", "manageSpaces", s.readSpaces},
+		{"GET /app/spaces/new", "manageSpaces", s.showNewRooms},
+		{"POST /app/spaces/new", "manageSpaces", s.createRooms},
+		{"GET /app/spaces/rooms/{id}", "readProperty", s.showRoom},
+		{"POST /app/spaces/rooms/{id}", "manageSpaces", s.changeRoom},
+		{"POST /app/spaces/rooms/{id}/lock", "manageLocks", s.placeLock},
+
+		{"GET /app/settings/property", "manageSettings", s.showProperty},
+		{"POST /app/settings/property", "manageSettings", s.changeProperty},
+		{"GET /app/settings/checkin", "manageSettings", s.showCheckInSettings},
+		{"POST /app/settings/checkin", "manageSettings", s.changeCheckInSettings},
+		{"GET /app/settings/mail", "manageSettings", s.showMailSettings},
+		{"POST /app/settings/mail", "manageSettings", s.changeMailSettings},
+		{"GET /app/settings/integrations", "manageSettings", s.showIntegrations},
+		{"POST /app/settings/integrations", "manageCredentials", s.connectApp},
+		{"POST /app/settings/integrations/{id}", "manageCredentials", s.changeIntegration},
+		{"POST /app/settings/integrations/{id}/invitations", "manageSettings", s.switchInvitations},
+		{"GET /app/settings/kiosks", "manageSettings", s.showKiosks},
+		{"POST /app/settings/kiosks", "manageSettings", s.createKiosk},
+		{"POST /app/settings/kiosks/{id}", "manageSettings", s.changeKiosk},
+
 		{"GET /app/account", Self, s.showAccount},
 		{"POST /app/account/sessions", Self, s.endSessions},
 		{"GET /app/account/password", Self, s.showPassword},
@@ -144,9 +170,11 @@ type area struct{ Name, URL, right string }
 var areas = []area{
 	{"today", "/app/today", "readReservations"},
 	{"reservations", "/app/reservations", "readReservations"},
+	{"spaces", "/app/spaces", "readProperty"},
 	{"locks", "/app/locks", "readLocks"},
 	{"messages", "/app/messages", "readGuests"},
 	{"notices", "/app/notices", "readNotices"},
 	{"codes", "/app/codes", "readAccess"},
 	{"audit", "/app/audit", "readAudit"},
+	{"settings", "/app/settings/property", "manageSettings"},
 }

@@ -43,6 +43,11 @@ func TestEveryMessageExists(t *testing.T) {
 			t.Errorf("the result %s has no text", done)
 		}
 	}
+	for _, tab := range settingsTabs {
+		if !message.Has("staff.settings." + tab.Name) {
+			t.Errorf("the settings %s have no name", tab.Name)
+		}
+	}
 	for _, a := range areas {
 		if !message.Has("staff.area." + a.Name) {
 			t.Errorf("the area %s has no name", a.Name)

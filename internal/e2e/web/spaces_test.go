@@ -1,0 +1,118 @@
+package web_test
+
+import (
+	"testing"
+
+	"latchkey.dev/internal/sandbox"
+	"latchkey.dev/internal/test/browser"
+)
+
+// An owner reads the PMS's rooms, cures what differs, adds rooms, and deletes one that has no lock.
+func TestOwnerMapsRooms(t *testing.T) {
+	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}}, browser.Narrow, browser.Desktop) {
+		t.Run(m.String(), func(t *testing.T) {
+			w := open(t)
+			w.book("B-1", "1001", "R101", nil)
+			rooms := sandbox.PMSSpaces()[1:] // R101 is gone
+			rooms[0].Name = "Double 102"
+			w.PMS.SetSpaces(append(rooms, sandbox.Space{ID: "S401", Type: "Room", Name: "Suite 401", IsPrivate: true, IsActive: true}))
+			p := browser.Open(t, m.options()...)
+			p.Tolerate("status of 422")
+			w.signUp(p)
+			if m.language != "" {
+				p.SetCookie(w.Base, "lk-lang", m.language)
+			}
+			p.Visit(w.Base + "/app/spaces")
+			p.WaitText("Room 101")
+			p.Axe()
+			if m.language != "" {
+				p.Fits()
+				p.Screenshot("spaces")
+				return
+			}
+			p.Next("Read the PMS’s rooms again", "Rooms")
+			p.WaitText("3 differences to the PMS")
+			p.WaitText("Ada Lovelace")
+			p.Axe()
+			p.KeyboardWalk()
+			p.Fits()
+			p.Screenshot("spaces")
+			p.Click("Make the room “Suite 401”")
+			p.WaitText("2 differences")
+			p.Click("Accept “Double 102”")
+			p.WaitText("1 difference")
+			p.Next("Add rooms", "Add rooms")
+			p.Axe()
+			p.Fill("Rooms, one a line", "501, 5\n: 3")
+			p.Click("Add all of them")
+			p.WaitText("These lines cannot be read: 2.")
+			p.Axe()
+			p.Fits()
+			p.Screenshot("rooms-wrong")
+			p.Fill("Rooms, one a line", "501, 5\nDorm 9: 2")
+			p.Next("Add all of them", "Rooms")
+			p.WaitText("Dorm 9-2")
+			p.Next("501", "501")
+			p.Axe()
+			p.KeyboardWalk()
+			p.Fits()
+			p.Screenshot("room")
+			p.Click("Delete…")
+			p.Next("Delete 501 for good", "Rooms")
+			p.WaitText("Deleted.")
+		})
+	}
+}
+
+// An owner changes the settings, reads what is wrong at its field, and adds a tablet.
+func TestOwnerChangesSettings(t *testing.T) {
+	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}}, browser.Narrow, browser.Desktop) {
+		t.Run(m.String(), func(t *testing.T) {
+			w := open(t)
+			p := browser.Open(t, m.options()...)
+			p.Tolerate("status of 422")
+			w.signUp(p)
+			if m.language != "" {
+				p.SetCookie(w.Base, "lk-lang", m.language)
+			}
+			for _, name := range []string{"property", "checkin", "mail", "integrations", "kiosks"} {
+				p.Visit(w.Base + "/app/settings/" + name)
+				p.Wait("main[data-ready] h1")
+				p.Axe()
+				p.Fits()
+				p.Screenshot(name)
+			}
+			if m.language != "" {
+				return
+			}
+			p.Visit(w.Base + "/app/settings/property")
+			p.KeyboardWalk()
+			p.Fill("Time zone", "Lisbon")
+			p.Fill("Minutes after check-out", "an hour")
+			p.Click("Save")
+			p.WaitText("Enter a time zone by continent and city")
+			p.WaitText("Enter 0 to 1440 minutes.")
+			p.Axe()
+			p.Screenshot("property-wrong")
+			p.Fill("Time zone", "Europe/Madrid")
+			p.Fill("Minutes after check-out", "30")
+			p.Click("Save")
+			p.WaitText("Saved.")
+			p.Visit(w.Base + "/app/settings/kiosks")
+			p.Fill("Name", "Lobby")
+			p.Click("Add")
+			p.WaitText("Another one has this name")
+			p.Fill("Name", "Garden")
+			p.Click("Add")
+			p.WaitText("Code for Garden")
+			p.Axe()
+			p.Screenshot("kiosk-code")
+			p.Visit(w.Base + "/app/settings/integrations")
+			p.Click("Tokens and access Sandbox PMS")
+			p.Next("New access token", "Integrations")
+			p.Wait("code.secret")
+			p.Axe()
+			p.Screenshot("token")
+		})
+	}
+}

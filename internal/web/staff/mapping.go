@@ -1,0 +1,190 @@
+package staff
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+// arrange orders rooms and dorms by name, numbers by their value, with the beds of each dorm after it.
+func arrange(all []*propertyv1.Space) (ordered []*propertyv1.Space) {
+	beds := map[string][]*propertyv1.Space{}
+	for _, s := range all {
+		beds[s.GetParentSpaceId()] = append(beds[s.GetParentSpaceId()], s)
+	}
+	byName := func(a, b *propertyv1.Space) int { return compareNames(a.GetName(), b.GetName()) }
+	for _, list := range beds {
+		slices.SortFunc(list, byName)
+	}
+	for _, s := range beds[""] {
+		ordered = append(append(ordered, s), beds[s.GetId()]...)
+	}
+	return ordered
+}
+
+// compareNames orders names as people do: Room 9 is before Room 10.
+func compareNames(a, b string) int {
+	for a != "" && b != "" {
+		x, y := leadingNumber(a), leadingNumber(b)
+		if x == "" || y == "" {
+			if c := cmp.Compare(a[0], b[0]); c != 0 {
+				return c
+			}
+			a, b = a[1:], b[1:]
+			continue
+		}
+		m, n := strings.TrimLeft(x, "0"), strings.TrimLeft(y, "0")
+		if c := cmp.Or(cmp.Compare(len(m), len(n)), cmp.Compare(m, n), cmp.Compare(len(x), len(y))); c != 0 {
+			return c
+		}
+		a, b = a[len(x):], b[len(y):]
+	}
+	return cmp.Compare(a, b)
+}
+
+func leadingNumber(s string) string {
+	if end := strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }); end >= 0 {
+		return s[:end]
+	}
+	return s
+}
+
+// spaceChoice is what a person chose for a space of the property: the space of the PMS before and now, each "" for none.
+type spaceChoice struct{ spaceID, was, now string }
+
+// mappingChanges returns what a call has to change, and the space of the PMS that was chosen twice, or "".
+func mappingChanges(choices []spaceChoice) (changes []*propertyv1.Mapping, twice string) {
+	taken := map[string]bool{}
+	for _, c := range choices {
+		if c.now == "" {
+			continue
+		}
+		if taken[c.now] {
+			return nil, c.now
+		}
+		taken[c.now] = true
+		if c.now != c.was {
+			changes = append(changes, mapTo(c.now, c.spaceID))
+		}
+	}
+	for _, c := range choices {
+		if c.was != "" && c.was != c.now && !taken[c.was] {
+			changes = append(changes, mapTo(c.was, ""))
+		}
+	}
+	return changes, ""
+}
+
+// mapTo is the mapping of a space of the PMS to a space of the property; "" removes it.
+func mapTo(externalID, spaceID string) *propertyv1.Mapping {
+	return &propertyv1.Mapping{ExternalId: externalID, SpaceId: &spaceID}
+}
+
+// cure is one press that ends a conflict. Its text is a message.
+type cure struct {
+	Text, Name string
+	Do         string // map, or create: make a space and map it
+	Pairs      []*propertyv1.Mapping
+	External   string // of the space to create
+}
+
+// curesOf returns the cures of a conflict, the best first. An empty answer means that the PMS must correct its listing.
+func curesOf(c *propertyv1.Conflict, listed []*propertyv1.PartnerSpace) (cures []cure) {
+	at := slices.IndexFunc(listed, func(p *propertyv1.PartnerSpace) bool { return p.GetExternalId() == c.GetExternalId() })
+	if at < 0 {
+		return nil
+	}
+	p := listed[at]
+	unmap := cure{Text: "staff.cure.unmap", Name: p.GetSpaceName(), Do: "map", Pairs: []*propertyv1.Mapping{mapTo(p.GetExternalId(), "")}}
+	switch c.GetKind() {
+	case "missing":
+		for _, other := range listed {
+			if other.GetState() == "unmapped" && other.GetIsActive() && other.GetType() == p.GetType() && strings.EqualFold(other.GetName(), p.GetName()) {
+				pairs := []*propertyv1.Mapping{mapTo(p.GetExternalId(), ""), mapTo(other.GetExternalId(), p.GetSpaceId())}
+				cures = append(cures, cure{Text: "staff.cure.sameName", Name: other.GetName(), Do: "map", Pairs: pairs})
+			}
+		}
+		return append(cures, unmap)
+	case "inactive":
+		return []cure{unmap}
+	case "renamed", "retyped":
+		return []cure{{Text: "staff.cure.accept", Name: p.GetName(), Do: "map", Pairs: []*propertyv1.Mapping{mapTo(p.GetExternalId(), p.GetSpaceId())}}, unmap}
+	case "newUnmapped":
+		if p.GetSuggestedSpaceId() != "" {
+			cures = append(cures, cure{Text: "staff.cure.map", Name: p.GetSuggestedSpaceName(), Do: "map", Pairs: []*propertyv1.Mapping{mapTo(p.GetExternalId(), p.GetSuggestedSpaceId())}})
+		}
+		if p.GetType() != "Bed" {
+			cures = append(cures, cure{Text: "staff.cure.create", Name: p.GetName(), Do: "create", External: p.GetExternalId()})
+		}
+	}
+	return cures
+}
+
+// missingSpaces returns the spaces that the property needs so that each listed space without a mapping and a suggestion has one, dorms before
+// their beds. A bed whose dorm the property does not have, and will not have, is left out.
+func missingSpaces(listed []*propertyv1.PartnerSpace, ours []*propertyv1.Space) (needed []*propertyv1.NewSpace) {
+	named, dorms := map[string]bool{}, map[string]string{} // dorms are the names of our dorms by the PMS's id
+	for _, s := range ours {
+		named[s.GetName()] = true
+	}
+	add := func(p *propertyv1.PartnerSpace, parent string) {
+		if !named[p.GetName()] {
+			named[p.GetName()] = true
+			needed = append(needed, &propertyv1.NewSpace{Type: p.GetType(), Name: p.GetName(), Floor: p.GetFloor(), ParentName: parent})
+		}
+	}
+	for _, p := range listed {
+		switch {
+		case p.GetType() == "Bed":
+		case p.GetSpaceName() != "" || p.GetSuggestedSpaceName() != "":
+			dorms[p.GetExternalId()] = cmp.Or(p.GetSpaceName(), p.GetSuggestedSpaceName())
+		case p.GetIsActive() && p.GetState() == "unmapped":
+			dorms[p.GetExternalId()] = p.GetName()
+			add(p, "")
+		}
+	}
+	for _, p := range listed {
+		if parent := dorms[p.GetParentExternalId()]; p.GetType() == "Bed" && p.GetIsActive() && p.GetState() == "unmapped" && p.GetSuggestedSpaceName() == "" && parent != "" {
+			add(p, parent)
+		}
+	}
+	return needed
+}
+
+// maxBeds is the most beds of a dorm in a list of rooms.
+const maxBeds = 50
+
+// roomsOf reads a list of rooms, one a line: "101", with a floor "101, 1", and a dorm with its number of beds "Dorm 4: 6". It returns the
+// numbers of the lines that it cannot read.
+func roomsOf(list string) (rooms []*propertyv1.NewSpace, wrong []int) {
+	for i, line := range strings.Split(list, "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		name, floor, _ := strings.Cut(strings.ReplaceAll(line, "\t", ","), ",")
+		name, beds, isDorm := strings.Cut(name, ":")
+		name, floor = strings.TrimSpace(name), strings.TrimSpace(floor)
+		count, err := 0, error(nil)
+		if isDorm {
+			count, err = strconv.Atoi(strings.TrimSpace(beds))
+		}
+		if name == "" || err != nil || isDorm && (count < 1 || count > maxBeds) || strings.ContainsFunc(line, unicode.IsControl) && !strings.Contains(line, "\t") {
+			wrong = append(wrong, i+1)
+			continue
+		}
+		if !isDorm {
+			rooms = append(rooms, &propertyv1.NewSpace{Type: "Room", Name: name, Floor: floor})
+			continue
+		}
+		rooms = append(rooms, &propertyv1.NewSpace{Type: "Dorm", Name: name, Floor: floor})
+		for bed := range count {
+			rooms = append(rooms, &propertyv1.NewSpace{Type: "Bed", Name: name + "-" + strconv.Itoa(bed+1), Floor: floor, ParentName: name})
+		}
+	}
+	return rooms, wrong
+}

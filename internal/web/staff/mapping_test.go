@@ -1,0 +1,127 @@
+package staff
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/message"
+)
+
+func TestArrange(t *testing.T) {
+	dorm := "d"
+	ordered := arrange([]*propertyv1.Space{
+		{Id: "b2", Name: "Bed 10", ParentSpaceId: &dorm}, {Id: "r10", Name: "Room 10"}, {Id: "b1", Name: "Bed 2", ParentSpaceId: &dorm}, {Id: "r9", Name: "Room 9"}, {Id: "d", Name: "Dorm"},
+	})
+	var ids []string
+	for _, s := range ordered {
+		ids = append(ids, s.GetId())
+	}
+	if got := strings.Join(ids, " "); got != "d b1 b2 r9 r10" {
+		t.Errorf("in the order %s", got)
+	}
+}
+
+// pairs writes mappings as text.
+func pairs(list []*propertyv1.Mapping) string {
+	var texts []string
+	for _, m := range list {
+		texts = append(texts, m.GetExternalId()+">"+m.GetSpaceId())
+	}
+	return strings.Join(texts, " ")
+}
+
+func TestMappingChanges(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		choices []spaceChoice
+		want    string
+		twice   string
+	}{
+		{name: "nothing changes", choices: []spaceChoice{{"s1", "X", "X"}, {"s2", "", ""}}},
+		{name: "map", choices: []spaceChoice{{"s1", "", "X"}}, want: "X>s1"},
+		{name: "unmap", choices: []spaceChoice{{"s1", "X", ""}}, want: "X>"},
+		{name: "move", choices: []spaceChoice{{"s1", "X", "Y"}}, want: "Y>s1 X>"},
+		{name: "swap", choices: []spaceChoice{{"s1", "X", "Y"}, {"s2", "Y", "X"}}, want: "Y>s1 X>s2"},
+		{name: "hand over", choices: []spaceChoice{{"s1", "X", ""}, {"s2", "", "X"}}, want: "X>s2"},
+		{name: "chosen twice", choices: []spaceChoice{{"s1", "X", "X"}, {"s2", "", "X"}}, twice: "X"},
+	} {
+		changes, twice := mappingChanges(c.choices)
+		if got := pairs(changes); got != c.want || twice != c.twice {
+			t.Errorf("%s: %q, twice %q", c.name, got, twice)
+		}
+	}
+}
+
+func TestCures(t *testing.T) {
+	p := func(id, name, state, space, suggested string) *propertyv1.PartnerSpace {
+		return &propertyv1.PartnerSpace{ExternalId: id, Type: "Room", Name: name, State: state, IsActive: true, SpaceId: &space, SpaceName: &space, SuggestedSpaceId: &suggested, SuggestedSpaceName: &suggested}
+	}
+	listed := []*propertyv1.PartnerSpace{p("old", "204", "gone", "s204", ""), p("new", "204", "unmapped", "", ""), p("r1", "Suite", "mapped", "s1", ""), p("n1", "401", "unmapped", "", "s401"), p("n2", "402", "unmapped", "", "")}
+	for _, c := range []struct{ kind, id, want string }{
+		{"missing", "old", "staff.cure.sameName map old> new>s204; staff.cure.unmap map old>"},
+		{"inactive", "r1", "staff.cure.unmap map r1>"},
+		{"renamed", "r1", "staff.cure.accept map r1>s1; staff.cure.unmap map r1>"},
+		{"retyped", "r1", "staff.cure.accept map r1>s1; staff.cure.unmap map r1>"},
+		{"newUnmapped", "n1", "staff.cure.map map n1>s401; staff.cure.create create n1"},
+		{"newUnmapped", "n2", "staff.cure.create create n2"},
+		{"bedWithoutRoom", "n2", ""}, {"duplicateId", "n2", ""}, {"unreadable", "", ""}, {"newUnmapped", "unknown", ""},
+	} {
+		var texts []string
+		for _, cure := range curesOf(&propertyv1.Conflict{Kind: c.kind, ExternalId: c.id}, listed) {
+			if !message.Has(cure.Text) {
+				t.Errorf("%s has no text", cure.Text)
+			}
+			texts = append(texts, cure.Text+" "+cure.Do+" "+pairs(cure.Pairs)+cure.External)
+		}
+		if got := strings.Join(texts, "; "); got != c.want {
+			t.Errorf("%s of %s: %s", c.kind, c.id, got)
+		}
+	}
+}
+
+// names writes new spaces as text.
+func names(list []*propertyv1.NewSpace) string {
+	var texts []string
+	for _, s := range list {
+		texts = append(texts, strings.TrimRight(fmt.Sprintf("%s %s/%s/%s", s.GetType(), s.GetName(), s.GetFloor(), s.GetParentName()), "/"))
+	}
+	return strings.Join(texts, "; ")
+}
+
+func TestMissingSpaces(t *testing.T) {
+	dorm, lost, ours := "D", "Z", "Room 101"
+	listed := []*propertyv1.PartnerSpace{
+		{ExternalId: "D-1", Type: "Bed", Name: "Bed 1", State: "unmapped", IsActive: true, ParentExternalId: &dorm},
+		{ExternalId: "D", Type: "Dorm", Name: "Dorm", State: "unmapped", IsActive: true},
+		{ExternalId: "1", Type: "Room", Name: "101", State: "unmapped", IsActive: true, SuggestedSpaceName: &ours},
+		{ExternalId: "2", Type: "Room", Name: "102", State: "unmapped", IsActive: true, Floor: "1"},
+		{ExternalId: "3", Type: "Room", Name: "103", State: "unmapped"},
+		{ExternalId: "4", Type: "Room", Name: "104", State: "mapped", IsActive: true, SpaceName: &ours},
+		{ExternalId: "5", Type: "Room", Name: "Taken", State: "unmapped", IsActive: true},
+		{ExternalId: "Z-1", Type: "Bed", Name: "Lost", State: "unmapped", IsActive: true, ParentExternalId: &lost},
+	}
+	if got := names(missingSpaces(listed, []*propertyv1.Space{{Name: ours}, {Name: "Taken"}})); got != "Dorm Dorm; Room 102/1; Bed Bed 1//Dorm" {
+		t.Errorf("needed: %s", got)
+	}
+}
+
+func TestRoomsOf(t *testing.T) {
+	for _, c := range []struct {
+		list, want string
+		wrong      []int
+	}{
+		{list: "101\n\n 102 , 1 \nSuite\t3", want: "Room 101; Room 102/1; Room Suite/3"},
+		{list: "Dorm 4: 2, 2", want: "Dorm Dorm 4/2; Bed Dorm 4-1/2/Dorm 4; Bed Dorm 4-2/2/Dorm 4"},
+		{list: "Dorm 4: 2", want: "Dorm Dorm 4; Bed Dorm 4-1//Dorm 4; Bed Dorm 4-2//Dorm 4"},
+		{list: "Dorm: many\n101\n: 3\nDorm: 0\nDorm: 51\n,1", want: "Room 101", wrong: []int{1, 3, 4, 5, 6}},
+		{list: ""},
+	} {
+		rooms, wrong := roomsOf(c.list)
+		if got := names(rooms); got != c.want || !slices.Equal(wrong, c.wrong) {
+			t.Errorf("%q: %s, wrong %v", c.list, got, wrong)
+		}
+	}
+}

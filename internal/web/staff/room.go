@@ -1,0 +1,221 @@
+package staff
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
+)
+
+type roomView struct {
+	*propertyv1.Space
+	Chosen          *propertyv1.Integration
+	Mapped          *propertyv1.PartnerSpace
+	Choices         []kit.Option
+	Lock            *propertyv1.Lock
+	Locks           []kit.Option // locks without a door
+	Inputs          []kit.Input
+	Manages, Places bool
+	Refused         bool // it cannot be deleted
+}
+
+func roomInputs(s *propertyv1.Space) []kit.Input {
+	active := ""
+	if s.GetIsActive() {
+		active = "yes"
+	}
+	return []kit.Input{
+		{Name: "name", Label: "staff.room.name", Value: s.GetName(), Autocomplete: "off"},
+		{Name: "floor", Label: "staff.room.floor", Value: s.GetFloor(), Autocomplete: "off"},
+		{Name: "isActive", Label: "staff.room.active", Hint: "staff.room.active.hint", Type: "switch", Value: active},
+	}
+}
+
+func (s *site) showRoom(x *exchange) error { return x.roomPage(http.StatusOK, nil) }
+
+// roomPage shows one room or bed: what it is called, what it is at the PMS, and the lock of its door.
+func (x *exchange) roomPage(status int, f *fault.Fault) error {
+	d, err := x.loadSpaces()
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(d.own, func(s *propertyv1.Space) bool { return s.GetId() == x.R.PathValue("id") })
+	if at < 0 {
+		return x.problem(http.StatusNotFound, "staff.problem.unknown")
+	}
+	v := roomView{Space: d.own[at], Chosen: d.chosen, Mapped: d.mappedTo(d.own[at].GetId()), Inputs: roomInputs(d.own[at]), Manages: x.may("manageSpaces"), Places: x.may("manageLocks")}
+	if d.chosen != nil {
+		v.Choices = d.choices(v.Space, len(d.listed))
+	}
+	locks, err := x.loadLocks()
+	if err != nil {
+		return err
+	}
+	for _, l := range locks {
+		switch {
+		case l.DoorId == nil:
+			v.Locks = append(v.Locks, kit.Option{Value: l.GetId(), Text: l.GetName()})
+		case l.GetDoorId() == v.GetId():
+			v.Lock = l
+		}
+	}
+	p := x.newPage("staff.room.title", "name", v.GetName())
+	switch {
+	case f == nil:
+	case f.Reason == fault.AlreadyExists:
+		v.Inputs = x.posted(v.Inputs)
+		p.Wrong = []kit.Wrong{{ID: "f-name", Label: p.T("staff.room.name"), Text: p.T("staff.room.taken")}}
+	case f.Reason == fault.InUse:
+		p.Wrong = []kit.Wrong{{Title: p.T("staff.room.used"), Text: p.T("staff.room.used.text")}}
+	default:
+		v.Inputs = x.posted(v.Inputs)
+		if !p.Refuse(f, v.Inputs) {
+			return f
+		}
+	}
+	p.Here, p.Back, p.Data = "spaces", "/app/spaces", v
+	return x.render(status, "room", p)
+}
+
+// changeRoom renames, maps or deletes a room or bed.
+func (s *site) changeRoom(x *exchange) error {
+	id, done := x.R.PathValue("id"), "saved"
+	err := error(nil)
+	switch x.Value("do") {
+	case "save":
+		name, floor, active := x.Value("name"), x.Value("floor"), x.Value("isActive") != ""
+		_, err = s.api.Spaces.UpdateSpace(x.call(), &propertyv1.UpdateSpaceRequest{Id: id, Name: &name, Floor: &floor, IsActive: &active})
+	case "map":
+		changes, _ := mappingChanges([]spaceChoice{{id, x.Value("was"), x.Value("map")}})
+		err = x.setMappings(x.Value("pms"), changes)
+	case "delete":
+		if _, err = s.api.Spaces.DeleteSpace(x.call(), &propertyv1.DeleteSpaceRequest{Id: id}); err == nil {
+			return x.Redirect("/app/spaces?done=deleted")
+		}
+	default:
+		return x.Redirect("/app/spaces/rooms/" + id)
+	}
+	if err != nil {
+		if f := s.Fault(err); f.Reason == fault.AlreadyExists || f.Reason == fault.InUse || f.Kind == fault.Invalid && len(f.Fields) > 0 {
+			return x.roomPage(http.StatusUnprocessableEntity, f)
+		}
+		return err
+	}
+	return x.Redirect("/app/spaces/rooms/" + id + "?done=" + done)
+}
+
+// placeLock puts a lock on the door of a room or bed, or takes the one off that is there.
+func (s *site) placeLock(x *exchange) error {
+	lock, door := x.Value("lock"), x.R.PathValue("id")
+	at := "/app/spaces/rooms/" + door
+	if lock == "" {
+		return x.Redirect(at)
+	}
+	if x.Value("do") == "take" {
+		door = ""
+	}
+	if _, err := s.api.Locks.AssignLock(x.call(), &propertyv1.AssignLockRequest{Id: lock, DoorId: &door}); err != nil {
+		return err
+	}
+	return x.Redirect(at + "?done=saved")
+}
+
+type newRoomsView struct {
+	One, Many []kit.Input
+}
+
+func oneRoom(dorms []*propertyv1.Space) []kit.Input {
+	parents := []kit.Option{{Kind: "staff.room.noDorm"}}
+	for _, d := range dorms {
+		if d.GetType() == "Dorm" {
+			parents = append(parents, kit.Option{Value: d.GetId(), Text: d.GetName()})
+		}
+	}
+	return []kit.Input{
+		{Name: "space.type", Label: "staff.room.type", Value: "Room", Options: options("staff.type.", "Room", "Dorm", "Bed")},
+		{Name: "space.name", Label: "staff.room.name", Autocomplete: "off"},
+		{Name: "space.floor", Label: "staff.room.floor", Autocomplete: "off"},
+		{Name: "space.parentSpaceId", Label: "staff.room.dorm", Hint: "staff.room.dorm.hint", Options: parents},
+	}
+}
+
+func manyRooms() []kit.Input {
+	return []kit.Input{{Name: "list", Label: "staff.rooms.list", Hint: "staff.rooms.list.hint", Type: "lines"}}
+}
+
+func (s *site) showNewRooms(x *exchange) error {
+	d, err := x.loadSpaces()
+	if err != nil {
+		return err
+	}
+	return x.newRooms(http.StatusOK, x.newPage("staff.rooms.title"), newRoomsView{oneRoom(d.own), manyRooms()})
+}
+
+func (x *exchange) newRooms(status int, p *page, v newRoomsView) error {
+	p.Here, p.Back, p.Data = "spaces", "/app/spaces", v
+	return x.render(status, "rooms", p)
+}
+
+// createRooms creates one room or bed, or a list of them.
+func (s *site) createRooms(x *exchange) error {
+	d, err := x.loadSpaces()
+	if err != nil {
+		return err
+	}
+	p, v := x.newPage("staff.rooms.title"), newRoomsView{oneRoom(d.own), manyRooms()}
+	if x.Value("do") != "many" {
+		v.One = x.posted(v.One)
+		return x.finishRooms(p, v, v.One, func() error {
+			_, err := s.api.Spaces.CreateSpace(x.call(), &propertyv1.CreateSpaceRequest{Space: &propertyv1.NewSpace{
+				Type: x.Value("space.type"), Name: x.Value("space.name"), Floor: x.Value("space.floor"), ParentSpaceId: x.Value("space.parentSpaceId"),
+			}})
+			return err
+		})
+	}
+	v.Many = x.posted(v.Many)
+	rooms, wrong := roomsOf(x.lines("list"))
+	if len(wrong) > 0 || len(rooms) == 0 || len(rooms) > 500 {
+		text := p.T("staff.rooms.count")
+		if len(wrong) > 0 {
+			text = p.T("staff.rooms.lines", "lines", joinNumbers(wrong))
+		}
+		p.Wrong = []kit.Wrong{{ID: "f-list", Label: p.T("staff.rooms.list"), Text: text}}
+		return x.newRooms(http.StatusUnprocessableEntity, p, v)
+	}
+	return x.finishRooms(p, v, v.Many, func() error {
+		_, err := s.api.Spaces.BatchCreateSpaces(x.call(), &propertyv1.BatchCreateSpacesRequest{Spaces: rooms})
+		return err
+	})
+}
+
+// finishRooms creates rooms, and shows the page again if the API refuses them.
+func (x *exchange) finishRooms(p *page, v newRoomsView, inputs []kit.Input, create func() error) error {
+	err := create()
+	if err == nil {
+		return x.Redirect("/app/spaces?done=created")
+	}
+	last := inputs[len(inputs)-1]
+	named := inputs[min(1, len(inputs)-1)]
+	switch f := x.site.Fault(err); {
+	case f.Reason == fault.AlreadyExists:
+		p.Wrong = []kit.Wrong{{ID: named.ID(), Label: p.T(named.Label), Text: p.T("staff.room.taken")}}
+	case f.Kind == fault.Invalid && p.Refuse(f, inputs):
+	case f.Kind == fault.Invalid && last.Type == "lines":
+		p.Wrong = []kit.Wrong{{ID: last.ID(), Label: p.T(last.Label), Text: p.T("staff.rooms.refused")}}
+	default:
+		return err
+	}
+	return x.newRooms(http.StatusUnprocessableEntity, p, v)
+}
+
+func joinNumbers(numbers []int) string {
+	var texts []string
+	for _, n := range numbers[:min(len(numbers), 10)] {
+		texts = append(texts, strconv.Itoa(n))
+	}
+	return strings.Join(texts, ", ")
+}

@@ -1,0 +1,354 @@
+package staff
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
+)
+
+// group is a part of a form. Its heading and its hint are messages.
+type group struct {
+	Title, Text string
+	Inputs      []kit.Input
+}
+
+// settingsForm is a form of a page of settings. Its button is a message.
+type settingsForm struct {
+	Name   string
+	Groups []group
+	Button string
+}
+
+// settingsView is a page with forms of settings.
+type settingsView struct {
+	Tab    string
+	Forms  []settingsForm
+	Unsent int32                      // mails in the mailbox
+	Sent   *propertyv1.TestMailResult // what the mail server said to the test
+	Limits string                     // what the law asks and this service does not cover
+}
+
+// settingsTabs are the pages of settings, with the right that each needs.
+var settingsTabs = []area{
+	{"property", "/app/settings/property", "manageSettings"}, {"checkin", "/app/settings/checkin", "manageSettings"}, {"mail", "/app/settings/mail", "manageSettings"},
+	{"integrations", "/app/settings/integrations", "manageSettings"}, {"kiosks", "/app/settings/kiosks", "manageSettings"},
+}
+
+// settingsPage returns a page of settings.
+func (x *exchange) settingsPage(tab string) *page {
+	p := x.newPage("staff.settings." + tab)
+	p.Here = "settings"
+	for _, t := range settingsTabs {
+		if x.may(t.right) {
+			p.Tabs = append(p.Tabs, t)
+		}
+	}
+	return p
+}
+
+// showForms shows a page of settings. With a fault, the posted form shows what was posted and what is wrong with it.
+func (x *exchange) showForms(v settingsView, posted string, f *fault.Fault) error {
+	status, p := http.StatusOK, x.settingsPage(v.Tab)
+	for _, form := range v.Forms {
+		if f == nil || form.Name != posted {
+			continue
+		}
+		var inputs []kit.Input
+		for i := range form.Groups {
+			inputs = append(inputs, x.posted(form.Groups[i].Inputs)...)
+		}
+		if status = http.StatusUnprocessableEntity; !p.Refuse(f, inputs) {
+			return f
+		}
+	}
+	p.Data = v
+	return x.render(status, "settings", p)
+}
+
+// finishForm answers a posted form of settings: it moves to its page or, if the API refused fields, shows it again.
+func (x *exchange) finishForm(tab string, err error, show func(f *fault.Fault) error) error {
+	if err == nil {
+		return x.Redirect("/app/settings/" + tab + "?done=saved")
+	}
+	if f := x.site.Fault(err); f.Kind == fault.Invalid && len(f.Fields) > 0 {
+		return show(f)
+	}
+	return err
+}
+
+// The values of posted inputs, as requests have them.
+
+func (x *exchange) text(name string) *string { return new(x.Value(name)) }
+
+func (x *exchange) isOn(name string) *bool { return new(x.Value(name) != "") }
+
+// lines returns a text of several lines.
+func (x *exchange) lines(name string) string { return strings.ReplaceAll(x.Value(name), "\r\n", "\n") }
+
+// number returns nil for no text, and for a text that is no number one that the API refuses.
+func (x *exchange) number(name string) *int32 {
+	text := x.Value(name)
+	if text == "" {
+		return nil
+	}
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		n = -1
+	}
+	return new(int32(n))
+}
+
+// changed returns a posted value if it differs from the stored one.
+func (x *exchange) changed(name, stored string) *string {
+	if v := x.Value(name); v != stored {
+		return &v
+	}
+	return nil
+}
+
+func digits(n int32) string { return strconv.Itoa(int(n)) }
+
+// flag is the value of a switch.
+func flag(on bool) string {
+	if on {
+		return "yes"
+	}
+	return ""
+}
+
+// options returns choices whose texts are the messages of a prefix.
+func options(prefix string, values ...string) (list []kit.Option) {
+	for _, v := range values {
+		list = append(list, kit.Option{Value: v, Kind: prefix + v})
+	}
+	return list
+}
+
+func propertyForm(s *propertyv1.Property) settingsForm {
+	return settingsForm{Name: "property", Button: "staff.save", Groups: []group{
+		{"staff.settings.house", "staff.settings.house.text", []kit.Input{
+			{Name: "settings.name", Label: "staff.first.property", Hint: "staff.first.property.hint", Value: s.GetName(), Autocomplete: "organization"},
+			{Name: "settings.timeZone", Label: "staff.first.zone", Hint: "staff.first.zone.hint", Value: s.GetTimeZone(), Autocomplete: "off"},
+		}},
+		{"staff.settings.hours", "staff.settings.hours.text", []kit.Input{
+			{Name: "settings.checkInTime", Label: "staff.settings.checkInTime", Autocomplete: "off", Value: s.GetCheckInTime()},
+			{Name: "settings.checkOutTime", Label: "staff.settings.checkOutTime", Autocomplete: "off", Value: s.GetCheckOutTime()},
+			{Name: "settings.earlyInMinutes", Label: "staff.settings.early", Hint: "staff.settings.early.hint", Mode: "numeric", Value: digits(s.GetEarlyInMinutes())},
+			{Name: "settings.lateOutMinutes", Label: "staff.settings.late", Hint: "staff.settings.late.hint", Mode: "numeric", Value: digits(s.GetLateOutMinutes())},
+		}},
+		{"staff.settings.codes", "staff.settings.codes.text", []kit.Input{
+			{Name: "settings.pinLength", Label: "staff.settings.pin", Value: digits(s.GetPinLength()), Options: options("staff.pin.", "0", "6", "7", "8")},
+			{Name: "settings.gatesAlone", Label: "staff.settings.gates", Hint: "staff.settings.gates.hint", Type: "switch", Value: flag(s.GetGatesAlone())},
+			{Name: "settings.backupCodes", Label: "staff.settings.backup", Hint: "staff.settings.backup.hint", Type: "switch", Value: flag(s.GetBackupCodes())},
+		}},
+		{"staff.settings.owing", "staff.settings.owing.text", []kit.Input{
+			{Name: "settings.owingPolicy", Label: "staff.settings.owing.policy", Value: s.GetOwingPolicy(), Options: options("staff.owing.", "block", "allow", "threshold")},
+			{Name: "settings.owingThresholdMinor", Label: "staff.settings.owing.most", Hint: "staff.settings.owing.most.hint", Mode: "numeric", Value: digits(s.GetOwingThresholdMinor())},
+		}},
+	}}
+}
+
+func lookForm(s *propertyv1.CheckInSettings, languages []kit.Option) settingsForm {
+	return settingsForm{Name: "look", Button: "staff.settings.look.save", Groups: []group{
+		{"staff.settings.look", "staff.settings.look.text", []kit.Input{
+			{Name: "settings.language", Label: "staff.settings.language", Hint: "staff.settings.language.hint", Value: s.GetLanguage(), Options: languages},
+			{Name: "settings.accent", Label: "staff.settings.accent", Hint: "staff.settings.accent.hint", Value: s.GetAccent(), Autocomplete: "off"},
+		}},
+		{"staff.settings.contact", "staff.settings.contact.text", []kit.Input{
+			{Name: "settings.address", Label: "staff.settings.address", Type: "lines", Value: s.GetAddress()},
+			{Name: "settings.directions", Label: "staff.settings.directions", Hint: "staff.settings.directions.hint", Type: "lines", Value: s.GetDirections()},
+			{Name: "settings.deskPhone", Label: "staff.settings.phone", Hint: "staff.settings.phone.hint", Type: "tel", Value: s.GetDeskPhone(), Autocomplete: "off"},
+			{Name: "settings.staffEmail", Label: "staff.settings.staffEmail", Hint: "staff.settings.staffEmail.hint", Type: "email", Value: s.GetStaffEmail(), Autocomplete: "off"},
+		}},
+	}}
+}
+
+// languageOptions are the languages that have texts, and the stored one.
+func languageOptions(p *page, stored string) (list []kit.Option) {
+	tags := p.Languages
+	if stored != "" && !slices.Contains(tags, stored) {
+		tags = append(slices.Clone(tags), stored)
+	}
+	for _, tag := range tags {
+		text := p.LanguageName(tag)
+		if !slices.Contains(p.Languages, tag) {
+			text = tag
+		}
+		list = append(list, kit.Option{Value: tag, Text: text})
+	}
+	return list
+}
+
+func (x *exchange) checkInSettings() (*propertyv1.CheckInSettings, error) {
+	found, err := x.site.api.CheckIns.GetCheckInSettings(x.call(), &propertyv1.GetCheckInSettingsRequest{})
+	return found.GetData(), err
+}
+
+func (s *site) showProperty(x *exchange) error { return x.propertyForms("", nil) }
+
+func (x *exchange) propertyForms(posted string, f *fault.Fault) error {
+	rules, err := x.checkInSettings()
+	if err != nil {
+		return err
+	}
+	languages := languageOptions(x.newPage("staff.settings.property"), rules.GetLanguage())
+	return x.showForms(settingsView{Tab: "property", Forms: []settingsForm{propertyForm(x.property), lookForm(rules, languages)}}, posted, f)
+}
+
+func (s *site) changeProperty(x *exchange) error {
+	err := error(nil)
+	switch x.Value("form") {
+	case "property":
+		_, err = s.api.Properties.UpdateProperty(x.call(), &propertyv1.UpdatePropertyRequest{Settings: &propertyv1.PropertySettings{
+			Name: x.text("settings.name"), TimeZone: x.text("settings.timeZone"), CheckInTime: x.text("settings.checkInTime"), CheckOutTime: x.text("settings.checkOutTime"),
+			EarlyInMinutes: x.number("settings.earlyInMinutes"), LateOutMinutes: x.number("settings.lateOutMinutes"), PinLength: x.number("settings.pinLength"),
+			GatesAlone: x.isOn("settings.gatesAlone"), BackupCodes: x.isOn("settings.backupCodes"),
+			OwingPolicy: x.text("settings.owingPolicy"), OwingThresholdMinor: x.number("settings.owingThresholdMinor"),
+		}})
+	case "look":
+		address, directions := x.lines("settings.address"), x.lines("settings.directions")
+		_, err = s.api.CheckIns.UpdateCheckInSettings(x.call(), &propertyv1.UpdateCheckInSettingsRequest{Settings: &propertyv1.CheckInSettingsChange{
+			Language: x.text("settings.language"), Accent: x.text("settings.accent"), Address: &address, Directions: &directions,
+			DeskPhone: x.text("settings.deskPhone"), StaffEmail: x.text("settings.staffEmail"),
+		}})
+	default:
+		return x.Redirect("/app/settings/property")
+	}
+	return x.finishForm("property", err, func(f *fault.Fault) error { return x.propertyForms(x.Value("form"), f) })
+}
+
+func checkInForm(s *propertyv1.CheckInSettings, rules []kit.Option) settingsForm {
+	return settingsForm{Name: "checkin", Button: "staff.save", Groups: []group{
+		{"staff.settings.law", "staff.settings.law.text", []kit.Input{
+			{Name: "settings.rule", Label: "staff.settings.rule", Hint: "staff.settings.rule.hint", Value: s.GetRule(), Options: rules},
+			{Name: "settings.whoFills", Label: "staff.settings.who", Value: s.GetWhoFills(), Options: options("staff.who.", "lead", "adults", "all")},
+			{Name: "settings.identityCheck", Label: "staff.settings.identity", Value: s.GetIdentityCheck(), Options: options("staff.identity.", "none", "compareAtDesk", "live")},
+			{Name: "settings.signature", Label: "staff.settings.signature", Value: s.GetSignature(), Options: options("staff.signature.", "none", "drawn", "paper", "external")},
+		}},
+		{"staff.settings.questions", "staff.settings.questions.text", []kit.Input{
+			{Name: "settings.mandatoryGroups", Label: "staff.settings.groups", Type: "boxes", Value: strings.Join(s.GetMandatoryGroups(), " "), Options: options("staff.group.", "identity", "contact", "home", "document", "birth")},
+			{Name: "settings.oftenCountries", Label: "staff.settings.countries", Hint: "staff.settings.countries.hint", Value: strings.Join(s.GetOftenCountries(), " "), Autocomplete: "off"},
+			{Name: "settings.houseRules", Label: "staff.settings.rules", Hint: "staff.settings.rules.hint", Type: "lines", Value: s.GetHouseRules()},
+		}},
+		{"staff.settings.times", "staff.settings.times.text", []kit.Input{
+			{Name: "settings.inviteDays", Label: "staff.settings.invite", Mode: "numeric", Value: digits(s.GetInviteDays())},
+			{Name: "settings.remindDays", Label: "staff.settings.remind", Hint: "staff.settings.remind.hint", Mode: "numeric", Value: digits(s.GetRemindDays())},
+			{Name: "settings.kioskOfflineMinutes", Label: "staff.settings.offline", Hint: "staff.settings.offline.hint", Mode: "numeric", Value: digits(s.GetKioskOfflineMinutes())},
+		}},
+	}}
+}
+
+func (s *site) showCheckInSettings(x *exchange) error { return x.checkInForms("", nil) }
+
+func (x *exchange) checkInForms(posted string, f *fault.Fault) error {
+	stored, err := x.checkInSettings()
+	if err != nil {
+		return err
+	}
+	found, err := x.site.api.CheckIns.ListCheckInRules(x.call(), &propertyv1.ListCheckInRulesRequest{})
+	if err != nil {
+		return err
+	}
+	var rules []kit.Option
+	for _, r := range found.GetData().GetList() {
+		rule := kit.Option{Value: r.GetName(), Kind: "country." + r.GetName()}
+		if !x.words().Has(rule.Kind) {
+			rule.Kind = "staff.rule.none"
+		}
+		rules = append(rules, rule)
+	}
+	return x.showForms(settingsView{Tab: "checkin", Forms: []settingsForm{checkInForm(stored, rules)}, Limits: stored.GetLimits()}, posted, f)
+}
+
+// changeCheckInSettings changes the rules of the check-in. What a person does not change follows the law of a new country.
+func (s *site) changeCheckInSettings(x *exchange) error {
+	if x.Value("form") != "checkin" {
+		return x.Redirect("/app/settings/checkin")
+	}
+	stored, err := x.checkInSettings()
+	if err != nil {
+		return err
+	}
+	houseRules := x.lines("settings.houseRules")
+	countries := strings.FieldsFunc(strings.ToUpper(x.Value("settings.oftenCountries")), func(r rune) bool { return r == ' ' || r == ',' })
+	_, err = s.api.CheckIns.UpdateCheckInSettings(x.call(), &propertyv1.UpdateCheckInSettingsRequest{Settings: &propertyv1.CheckInSettingsChange{
+		Rule: x.changed("settings.rule", stored.GetRule()), WhoFills: x.changed("settings.whoFills", stored.GetWhoFills()),
+		IdentityCheck: x.changed("settings.identityCheck", stored.GetIdentityCheck()), Signature: x.changed("settings.signature", stored.GetSignature()),
+		MandatoryGroups: &propertyv1.MandatoryGroups{List: x.R.PostForm["settings.mandatoryGroups"]}, OftenCountries: &propertyv1.OftenCountries{List: countries},
+		HouseRules: &houseRules, InviteDays: x.number("settings.inviteDays"), RemindDays: x.number("settings.remindDays"), KioskOfflineMinutes: x.number("settings.kioskOfflineMinutes"),
+	}})
+	return x.finishForm("checkin", err, func(f *fault.Fault) error { return x.checkInForms("checkin", f) })
+}
+
+func mailForm(s *propertyv1.MailSettings) settingsForm {
+	password := "staff.mailset.password.new"
+	if s.GetHasPassword() {
+		password = "staff.mailset.password.kept"
+	}
+	port := digits(s.GetPort())
+	if s.GetPort() == 0 {
+		port = "587"
+	}
+	return settingsForm{Name: "mail", Button: "staff.save", Groups: []group{
+		{"staff.mailset.server", "staff.mailset.server.text", []kit.Input{
+			{Name: "settings.host", Label: "staff.mailset.host", Hint: "staff.mailset.host.hint", Value: s.GetHost(), Autocomplete: "off"},
+			{Name: "settings.port", Label: "staff.mailset.port", Mode: "numeric", Value: port},
+			{Name: "settings.security", Label: "staff.mailset.security", Value: s.GetSecurity(), Options: options("staff.security.", "starttls", "tls", "none")},
+			{Name: "settings.user", Label: "staff.mailset.user", Value: s.GetUser(), Autocomplete: "off"},
+			{Name: "settings.password", Label: "staff.password", Hint: password, Type: "password", Autocomplete: "new-password"},
+		}},
+		{"staff.mailset.sender", "staff.mailset.sender.text", []kit.Input{
+			{Name: "settings.fromAddress", Label: "staff.mailset.from", Type: "email", Value: s.GetFromAddress(), Autocomplete: "off"},
+			{Name: "settings.fromName", Label: "staff.mailset.fromName", Hint: "staff.mailset.fromName.hint", Value: s.GetFromName(), Autocomplete: "off"},
+			{Name: "settings.replyTo", Label: "staff.mailset.replyTo", Type: "email", Value: s.GetReplyTo(), Autocomplete: "off"},
+		}},
+	}}
+}
+
+func testForm(to string) settingsForm {
+	return settingsForm{Name: "test", Button: "staff.mailset.test.do", Groups: []group{{"staff.mailset.test", "staff.mailset.test.text", []kit.Input{
+		{Name: "to", Label: "staff.email", Type: "email", Value: to, Autocomplete: "email"},
+	}}}}
+}
+
+func (s *site) showMailSettings(x *exchange) error { return x.mailForms("", nil, nil) }
+
+func (x *exchange) mailForms(posted string, f *fault.Fault, sent *propertyv1.TestMailResult) error {
+	found, err := x.site.api.Mails.GetMailSettings(x.call(), &propertyv1.GetMailSettingsRequest{})
+	if err != nil {
+		return err
+	}
+	stored := found.GetData()
+	forms := []settingsForm{mailForm(stored), testForm(x.session.GetPerson().GetEmail())}
+	return x.showForms(settingsView{Tab: "mail", Forms: forms, Unsent: stored.GetUnsent(), Sent: sent}, posted, f)
+}
+
+// changeMailSettings changes the mail server and the sender, or sends a test. An empty password keeps the stored one.
+func (s *site) changeMailSettings(x *exchange) error {
+	form := x.Value("form")
+	refuse := func(f *fault.Fault) error { return x.mailForms(form, f, nil) }
+	switch form {
+	case "mail":
+		change := &propertyv1.MailSettingsChange{
+			Host: x.text("settings.host"), Port: x.number("settings.port"), Security: x.text("settings.security"), User: x.text("settings.user"),
+			FromAddress: x.text("settings.fromAddress"), FromName: x.text("settings.fromName"), ReplyTo: x.text("settings.replyTo"),
+		}
+		if password := x.passwordOf("settings.password"); password != "" {
+			change.Password = &password
+		}
+		_, err := s.api.Mails.UpdateMailSettings(x.call(), &propertyv1.UpdateMailSettingsRequest{Settings: change})
+		return x.finishForm("mail", err, refuse)
+	case "test":
+		sent, err := s.api.Mails.SendTestMail(x.call(), &propertyv1.SendTestMailRequest{To: x.Value("to")})
+		if err != nil {
+			return x.finishForm("mail", err, refuse)
+		}
+		return x.mailForms("", nil, sent.GetData())
+	}
+	return x.Redirect("/app/settings/mail")
+}
