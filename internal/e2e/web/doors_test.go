@@ -1,9 +1,11 @@
 package web_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/test/browser"
 )
 
@@ -108,6 +110,22 @@ func TestStaffDesk(t *testing.T) {
 			if m.language != "" {
 				return
 			}
+			w.guestWrites("Where can I park?\nWe come by car.")
+			show("/app/messages", "messages-new")
+			p.WaitText("1 new")
+			p.Next("Ada Lovelace", "Messages with Ada Lovelace · #1001")
+			p.Fill("Answer", "Behind the house.")
+			p.Click("Send")
+			p.WaitText("Behind the house.")
+			p.KeyboardWalk()
+			show("", "conversation")
+			w.bookUnknownRoom()
+			show("/app/notices", "notices-new")
+			p.Click("Mark all as read")
+			p.WaitText("Marked as read.")
+			show("/app/notices?show=all", "notices-all")
+			p.Script(`document.querySelector("tbody a.button").click()`)
+			p.WaitHeading("Ada Lovelace · #1002")
 			p.Visit(w.Base + "/app/codes/new")
 			p.Click("Create the code")
 			p.WaitText("Choose the kind")
@@ -122,7 +140,7 @@ func TestStaffDesk(t *testing.T) {
 			p.Click("Show the PIN")
 			p.Wait(".pin")
 			show("", "code-pin")
-			p.Click("Hide it")
+			p.Next("Hide it", "Code of Plumber")
 			p.Click("Revoke this code")
 			p.Click("Revoke it")
 			p.WaitText("The code is revoked.")
@@ -131,7 +149,29 @@ func TestStaffDesk(t *testing.T) {
 			show("/app/audit?verify=yes", "audit-verified")
 			p.WaitText("The chain verifies")
 			p.WaitText("The plumber is at the door")
-			show("/app/notices?show=all", "notices-all")
 		})
 	}
+}
+
+// guestWrites sends a message as the guest of the only booking.
+func (w *world) guestWrites(text string) {
+	w.t.Helper()
+	g := browser.Open(w.t, browser.WithSize(browser.Phone))
+	g.Visit(w.link())
+	g.Next("Open my stay", "Your stay")
+	g.Next("Messages", "Messages")
+	g.Fill("Your message", text)
+	g.Click("Send")
+	g.Wait("#messages li")
+}
+
+// bookUnknownRoom sends a started stay in a room that the listing of the PMS does not have, and waits for the notices about the room and the
+// arrival.
+func (w *world) bookUnknownRoom() {
+	w.t.Helper()
+	w.book("B-2", "1002", "R999", map[string]any{"state": "started"})
+	w.Await("the notices", func(ctx context.Context) (bool, error) {
+		found, err := propertyv1.NewNoticeServiceClient(w.Public).ListNotices(w.Staff(ctx), &propertyv1.ListNoticesRequest{})
+		return len(found.GetData().GetList()) == 2, err
+	})
 }
