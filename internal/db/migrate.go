@@ -222,7 +222,7 @@ func appliedChecksums(ctx context.Context, from interface {
 // alter runs fn on a connection that does not enforce foreign keys: SQLite changes a table by copying it and dropping the old
 // one, which would delete the rows that refer to it. It checks all references before the commit.
 func (s *sqlite) alter(ctx context.Context, fn func(*sql.Tx) error) error {
-	pool, err := openPool(ctx, s.path, 1, map[string][]string{"_txlock": {"immediate"}, "_foreign_keys": {"0"}}, nil)
+	pool, err := openPool(ctx, s.path, 1, map[string][]string{"_txlock": {"immediate"}, "_foreign_keys": {"0"}, "_secure_delete": {"true"}}, nil)
 	if err != nil {
 		return err
 	}

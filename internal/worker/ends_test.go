@@ -81,7 +81,7 @@ var withoutGuests = map[string]string{
 	"partner_spaces": "rooms", "properties": "settings", "property_keys": "keys of a property", "secrets": "keys of the installation",
 	"slots": "the slots of a lock: the removal of a stay waits until they hold nothing of it", "spaces": "rooms", "tokens": "credentials of staff and partners",
 	"people": "staff", "audit_entries": "ids and acts of staff", "audit_heads": "hashes", "memberships": "staff", "person_sessions": "staff", "person_invitations": "staff", "recovery_codes": "staff", "sign_in_attempts": "counts of staff",
-	"webhooks": "addresses of partners",
+	"webhooks": "addresses of partners", "lock_samples": "devices", "mapping_changes": "rooms, and ids of staff",
 }
 
 // Each table that holds data of guests has an end, and the sweep that the end names deletes its rows.

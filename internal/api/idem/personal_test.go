@@ -25,6 +25,7 @@ var withPersonal = []protoreflect.FullName{
 	"latchkey.property.v1.CheckInService.AskAgain",
 	"latchkey.property.v1.CheckInService.ClearStage",
 	"latchkey.property.v1.CheckInService.EndCall",
+	"latchkey.property.v1.CheckInService.WaiveOwing",
 }
 
 // holdsPersonal reports whether a stored message can hold a field with data of guests. Fields with debug_redact are never stored.

@@ -946,21 +946,21 @@ var File_latchkey_property_v1_person_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_person_proto_rawDesc = "" +
 	"\n" +
-	"!latchkey/property/v1/person.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xa8\x02\n" +
+	"!latchkey/property/v1/person.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xb2\x02\n" +
 	"\x06Member\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
-	"\x05email\x18\x03 \x01(\tR\x05email\x12\x12\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tB\x03\x80\x01\x01R\x04name\x12\x19\n" +
+	"\x05email\x18\x03 \x01(\tB\x03\x80\x01\x01R\x05email\x12\x12\n" +
 	"\x04role\x18\x04 \x01(\tR\x04role\x12\x1a\n" +
 	"\bdisabled\x18\x05 \x01(\bR\bdisabled\x12*\n" +
 	"\x11has_second_factor\x18\x06 \x01(\bR\x0fhasSecondFactor\x123\n" +
 	"\aused_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x06usedAt\x129\n" +
 	"\n" +
 	"created_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x18\n" +
-	"\acurrent\x18\t \x01(\bR\acurrent\"\xbc\x01\n" +
+	"\acurrent\x18\t \x01(\bR\acurrent\"\xc1\x01\n" +
 	"\x10PersonInvitation\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05email\x18\x02 \x01(\tR\x05email\x12\x12\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
+	"\x05email\x18\x02 \x01(\tB\x03\x80\x01\x01R\x05email\x12\x12\n" +
 	"\x04role\x18\x03 \x01(\tR\x04role\x123\n" +
 	"\aends_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x06endsAt\x129\n" +
 	"\n" +
