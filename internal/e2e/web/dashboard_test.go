@@ -108,7 +108,7 @@ func TestFrontDesk(t *testing.T) {
 			if m.language != "" {
 				p.SetCookie(w.Base, "lk-lang", m.language)
 			}
-			p.Visit(w.Base + "/app/")
+			p.Visit(w.Base + "/app/today")
 			p.Wait("table.day")
 			p.WaitText("Lovelace")
 			p.Axe()

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"regexp"
 	"testing"
 
 	"latchkey.dev/internal/sandbox"
@@ -113,6 +114,60 @@ func TestOwnerChangesSettings(t *testing.T) {
 			p.Wait("code.secret")
 			p.Axe()
 			p.Screenshot("token")
+		})
+	}
+}
+
+// An owner invites a colleague, who joins with the link and sees the pages of the role alone.
+func TestOwnerInvites(t *testing.T) {
+	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}}) {
+		t.Run(m.String(), func(t *testing.T) {
+			w := open(t)
+			p := browser.Open(t, m.options()...)
+			p.Tolerate("status of 4")
+			w.signUp(p)
+			p.WaitHeading("Set-up")
+			p.WaitText("1 step is left")
+			p.Axe()
+			p.Fits()
+			p.Screenshot("setup")
+			p.Visit(w.Base + "/app/settings/people")
+			p.Axe()
+			p.Fill("Email", "marta@example.com")
+			p.Click("Invite")
+			p.WaitText("A person with this address works here")
+			p.Axe()
+			p.Fill("Email", "joao@example.com")
+			p.Choose("Role", "Housekeeping")
+			p.Click("Invite")
+			p.Wait("code.secret")
+			p.WaitText("Open invitations")
+			p.Axe()
+			p.KeyboardWalk()
+			p.Fits()
+			p.Screenshot("people")
+			link := regexp.MustCompile(`http[^<"]*/app/invite/[A-Za-z0-9_-]+`).FindString(p.HTML())
+			joao := browser.Open(t, m.options()...)
+			joao.Tolerate("status of 4")
+			joao.Visit(link)
+			joao.WaitText("joao@example.com")
+			joao.Axe()
+			joao.Screenshot("invite")
+			joao.Fill("Your name", "João Costa")
+			joao.Fill("Password", "short")
+			joao.Click("Join")
+			joao.WaitText("Use at least 12 characters.")
+			joao.Fill("Password", staffPassword)
+			joao.Click("Join")
+			joao.Wait("nav")
+			joao.Visit(w.Base + "/app/settings/people")
+			joao.WaitText("Your role does not include this")
+			joao.Visit(link)
+			joao.WaitText("does not work")
+			p.Visit(w.Base + "/app/settings/people")
+			p.Click("Change João Costa")
+			p.Click("End access for now João Costa")
+			p.WaitText("no access")
 		})
 	}
 }

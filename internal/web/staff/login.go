@@ -142,8 +142,17 @@ func (s *site) logout(x *exchange) error {
 	return x.Redirect("/app/login")
 }
 
-// showHome moves to the first area that the person may use.
+// showHome moves to the set-up while a part of it is left that the person may change, and else to the first area that the person may use.
 func (s *site) showHome(x *exchange) error {
+	if x.may("manageSettings") {
+		steps, err := x.setup()
+		if err != nil {
+			return err
+		}
+		if setupLeft(steps) > 0 {
+			return x.Redirect("/app/setup")
+		}
+	}
 	for _, a := range areas {
 		if x.may(a.right) {
 			return x.Redirect(a.URL)

@@ -34,6 +34,7 @@ type API struct {
 	Mappings     propertyv1.MappingServiceClient
 	Integrations propertyv1.IntegrationServiceClient
 	Kiosks       propertyv1.KioskServiceClient
+	People       propertyv1.PersonServiceClient
 }
 
 // site is the handler of all pages.
@@ -140,6 +141,7 @@ func (s *site) routes() []Route {
 		{"POST /app/spaces/rooms/{id}", "manageSpaces", s.changeRoom},
 		{"POST /app/spaces/rooms/{id}/lock", "manageLocks", s.placeLock},
 
+		{"GET /app/setup", "manageSettings", s.showSetup},
 		{"GET /app/settings/property", "manageSettings", s.showProperty},
 		{"POST /app/settings/property", "manageSettings", s.changeProperty},
 		{"GET /app/settings/checkin", "manageSettings", s.showCheckInSettings},
@@ -153,6 +155,12 @@ func (s *site) routes() []Route {
 		{"GET /app/settings/kiosks", "manageSettings", s.showKiosks},
 		{"POST /app/settings/kiosks", "manageSettings", s.createKiosk},
 		{"POST /app/settings/kiosks/{id}", "manageSettings", s.changeKiosk},
+		{"GET /app/settings/people", "managePeople", s.showPeople},
+		{"POST /app/settings/people", "managePeople", s.invitePerson},
+		{"GET /app/settings/people/{id}", "managePeople", s.backToPeople},
+		{"POST /app/settings/people/{id}", "managePeople", s.changePerson},
+		{"GET /app/settings/people/invitations/{id}", "managePeople", s.backToPeople},
+		{"POST /app/settings/people/invitations/{id}", "managePeople", s.changeInvitation},
 
 		{"GET /app/account", Self, s.showAccount},
 		{"POST /app/account/sessions", Self, s.endSessions},
@@ -176,5 +184,6 @@ var areas = []area{
 	{"notices", "/app/notices", "readNotices"},
 	{"codes", "/app/codes", "readAccess"},
 	{"audit", "/app/audit", "readAudit"},
+	{"setup", "/app/setup", "manageSettings"},
 	{"settings", "/app/settings/property", "manageSettings"},
 }

@@ -1,0 +1,91 @@
+package staff
+
+import (
+	"net/http"
+	"slices"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+// setupStep is one part of the set-up. Its text is the message staff.setup.NAME, with what to do in staff.setup.NAME.text.
+type setupStep struct {
+	Name, URL string
+	Done      bool
+	Optional  bool
+}
+
+// setupFacts are what the steps of the set-up depend on.
+type setupFacts struct {
+	spaces       []*propertyv1.Space
+	bridges      []*propertyv1.Bridge
+	locks        []*propertyv1.Lock
+	integrations []*propertyv1.Integration
+	listed       []*propertyv1.PartnerSpace
+	mail         *propertyv1.MailSettings
+	kiosks       []*propertyv1.Kiosk
+}
+
+// setupSteps returns the steps in the order in which they are easiest.
+func setupSteps(f setupFacts) []setupStep {
+	onDoor := func(l *propertyv1.Lock) bool { return l.DoorId != nil }
+	mapped := len(f.listed) > 0 && !slices.ContainsFunc(f.listed, func(p *propertyv1.PartnerSpace) bool { return p.GetIsActive() && p.GetState() == "unmapped" })
+	return []setupStep{
+		{Name: "rooms", URL: "/app/spaces/new", Done: len(f.spaces) > 0},
+		{Name: "bridge", URL: "/app/bridges/new", Done: slices.ContainsFunc(f.bridges, func(b *propertyv1.Bridge) bool { return b.GetState() == "online" || b.GetState() == "offline" })},
+		{Name: "locks", URL: "/app/locks", Done: len(f.locks) > 0 && slices.ContainsFunc(f.locks, onDoor)},
+		{Name: "pms", URL: "/app/settings/integrations", Done: slices.ContainsFunc(f.integrations, func(i *propertyv1.Integration) bool { return i.AppId != nil && len(i.GetEndpoints()) > 0 })},
+		{Name: "mapping", URL: "/app/spaces", Done: mapped},
+		{Name: "mail", URL: "/app/settings/mail", Done: f.mail.GetHost() != ""},
+		{Name: "kiosk", URL: "/app/settings/kiosks", Done: len(f.kiosks) > 0, Optional: true},
+	}
+}
+
+// setupLeft counts the steps without which no guest gets in alone.
+func setupLeft(steps []setupStep) (left int) {
+	for _, s := range steps {
+		if !s.Done && !s.Optional {
+			left++
+		}
+	}
+	return left
+}
+
+// setup returns the steps of the property's set-up, each computed from what is there now.
+func (x *exchange) setup() ([]setupStep, error) {
+	d, err := x.loadSpaces()
+	if err != nil {
+		return nil, err
+	}
+	f := setupFacts{spaces: d.own, integrations: d.pms, listed: d.listed}
+	if f.locks, err = x.loadLocks(); err != nil {
+		return nil, err
+	}
+	api := x.site.api
+	bridges, err := api.Bridges.ListBridges(x.call(), &propertyv1.ListBridgesRequest{})
+	if err != nil {
+		return nil, err
+	}
+	mail, err := api.Mails.GetMailSettings(x.call(), &propertyv1.GetMailSettingsRequest{})
+	if err != nil {
+		return nil, err
+	}
+	kiosks, err := api.Kiosks.ListKiosks(x.call(), &propertyv1.ListKiosksRequest{})
+	f.bridges, f.mail, f.kiosks = bridges.GetData().GetList(), mail.GetData(), kiosks.GetData().GetList()
+	return setupSteps(f), err
+}
+
+type setupView struct {
+	Steps []setupStep
+	Left  int
+}
+
+// showSetup shows what is left of the set-up.
+func (s *site) showSetup(x *exchange) error {
+	steps, err := x.setup()
+	if err != nil {
+		return err
+	}
+	p := x.newPage("staff.setup.title")
+	p.Here, p.Data = "setup", setupView{Steps: steps, Left: setupLeft(steps)}
+	return x.render(http.StatusOK, "setup", p)
+}

@@ -1,0 +1,46 @@
+package staff
+
+import (
+	"strings"
+	"testing"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/message"
+)
+
+// What is left of the set-up follows from what is there.
+func TestSetupSteps(t *testing.T) {
+	id := "x"
+	for _, c := range []struct {
+		name  string
+		facts setupFacts
+		done  string
+		left  int
+	}{
+		{"a new property", setupFacts{}, "", 6},
+		{"a bridge that never joined, a lock without a door, an app without addresses", setupFacts{
+			bridges: []*propertyv1.Bridge{{State: "waiting"}}, locks: []*propertyv1.Lock{{}}, integrations: []*propertyv1.Integration{{AppId: &id}},
+			listed: []*propertyv1.PartnerSpace{{IsActive: true, State: "unmapped"}},
+		}, "", 6},
+		{"all but the tablet", setupFacts{
+			spaces: []*propertyv1.Space{{}}, bridges: []*propertyv1.Bridge{{State: "offline"}}, locks: []*propertyv1.Lock{{DoorId: &id}, {}},
+			integrations: []*propertyv1.Integration{{AppId: &id, Endpoints: []*propertyv1.Endpoint{{}}}},
+			listed:       []*propertyv1.PartnerSpace{{IsActive: true, State: "mapped"}, {State: "unmapped"}}, mail: &propertyv1.MailSettings{Host: "smtp.example.com"},
+		}, "rooms bridge locks pms mapping mail", 0},
+		{"only a tablet", setupFacts{kiosks: []*propertyv1.Kiosk{{}}}, "kiosk", 6},
+	} {
+		steps := setupSteps(c.facts)
+		var done []string
+		for _, s := range steps {
+			if !message.Has("staff.setup."+s.Name) || !message.Has("staff.setup."+s.Name+".text") {
+				t.Errorf("the step %s has no text", s.Name)
+			}
+			if s.Done {
+				done = append(done, s.Name)
+			}
+		}
+		if got := strings.Join(done, " "); got != c.done || setupLeft(steps) != c.left {
+			t.Errorf("%s: done %q, %d left", c.name, got, setupLeft(steps))
+		}
+	}
+}
