@@ -74,6 +74,8 @@ var pageRights = map[string]string{
 	"GET /app/spaces":                                  "readProperty",
 	"POST /app/spaces":                                 "manageSpaces",
 	"POST /app/spaces/read":                            "manageSpaces",
+	"GET /app/spaces/changes":                          "readProperty",
+	"POST /app/spaces/changes":                         "manageSpaces",
 	"GET /app/spaces/new":                              "manageSpaces",
 	"POST /app/spaces/new":                             "manageSpaces",
 	"GET /app/spaces/rooms/{id}":                       "readProperty",

@@ -91,7 +91,7 @@ func (s *site) changeRoom(x *exchange) error {
 		_, err = s.api.Spaces.UpdateSpace(x.call(), &propertyv1.UpdateSpaceRequest{Id: id, Name: &name, Floor: &floor, IsActive: &active})
 	case "map":
 		changes, _ := mappingChanges([]spaceChoice{{id, x.Value("was"), x.Value("map")}})
-		err = x.setMappings(x.Value("pms"), changes)
+		_, err = x.editMappings(x.Value("pms"), changes)(false)
 	case "delete":
 		if _, err = s.api.Spaces.DeleteSpace(x.call(), &propertyv1.DeleteSpaceRequest{Id: id}); err == nil {
 			return x.Redirect("/app/spaces?done=deleted")

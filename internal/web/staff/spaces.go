@@ -292,7 +292,8 @@ func (s *site) changeSpaces(x *exchange) error {
 	if pms == "" {
 		return x.Redirect("/app/spaces")
 	}
-	err := error(nil)
+	page, _ := strconv.Atoi(x.Value("page"))
+	var change edit
 	switch x.Value("do") {
 	case "rows":
 		var choices []spaceChoice
@@ -303,7 +304,7 @@ func (s *site) changeSpaces(x *exchange) error {
 		if twice != "" {
 			return x.spacesPage(http.StatusUnprocessableEntity, "", &kit.Wrong{Title: x.words().T("staff.spaces.twice"), Text: x.words().T("staff.spaces.twice.text")})
 		}
-		err = x.setMappings(pms, changes)
+		change = x.editMappings(pms, changes)
 	case "map":
 		var changes []*propertyv1.Mapping
 		spaces := x.R.PostForm["space"]
@@ -312,30 +313,24 @@ func (s *site) changeSpaces(x *exchange) error {
 				changes = append(changes, mapTo(external, spaces[i]))
 			}
 		}
-		err = x.setMappings(pms, changes)
-	case "create":
-		err = x.createFor(pms, x.Value("external"))
+		change = x.editMappings(pms, changes)
 	case "exact":
-		_, err = s.api.Mappings.ApplySuggestions(x.call(), &propertyv1.ApplySuggestionsRequest{IntegrationId: pms, ExactOnly: true})
+		change = x.takeSuggestions(pms)
+	case "create":
+		change = func(bool) (*propertyv1.MappingPreview, error) { return nil, x.createFor(pms, x.Value("external")) }
 	case "missing":
 		done = "taken"
-		err = x.createFor(pms, "")
+		change = func(bool) (*propertyv1.MappingPreview, error) { return nil, x.createFor(pms, "") }
 	default:
-		done = ""
+		return x.Redirect(spacesURL(pms, page, ""))
 	}
-	if err != nil {
+	if do := x.Value("do"); x.Value("preview") != "" && do != "create" && do != "missing" {
+		return x.previewPage(change, spacesURL(pms, page, ""))
+	}
+	if _, err := change(false); err != nil {
 		return err
 	}
-	page, _ := strconv.Atoi(x.Value("page"))
 	return x.Redirect(spacesURL(pms, page, done))
-}
-
-func (x *exchange) setMappings(pms string, changes []*propertyv1.Mapping) error {
-	if len(changes) == 0 {
-		return nil
-	}
-	_, err := x.site.api.Mappings.BatchSetMappings(x.call(), &propertyv1.BatchSetMappingsRequest{IntegrationId: pms, Mappings: changes})
-	return err
 }
 
 // createFor creates what the property needs for one listed space or, for "", for all of them, and maps what has the same name.
@@ -368,7 +363,8 @@ func (x *exchange) createFor(pms, externalID string) error {
 			}
 		}
 	}
-	return x.setMappings(pms, changes)
+	_, err = x.editMappings(pms, changes)(false)
+	return err
 }
 
 // readSpaces reads the spaces of a PMS now. What the PMS answered wrong is said on the page.

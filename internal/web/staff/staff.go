@@ -135,6 +135,8 @@ func (s *site) routes() []Route {
 		{"GET /app/spaces", "readProperty", s.showSpaces},
 		{"POST /app/spaces", "manageSpaces", s.changeSpaces},
 		{"POST /app/spaces/read", "manageSpaces", s.readSpaces},
+		{"GET /app/spaces/changes", "readProperty", s.showChanges},
+		{"POST /app/spaces/changes", "manageSpaces", s.undoChange},
 		{"GET /app/spaces/new", "manageSpaces", s.showNewRooms},
 		{"POST /app/spaces/new", "manageSpaces", s.createRooms},
 		{"GET /app/spaces/rooms/{id}", "readProperty", s.showRoom},

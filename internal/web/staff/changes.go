@@ -1,0 +1,132 @@
+package staff
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
+)
+
+// edit is a change of the mapping that a person asked for. It stores the change or, with validateOnly, answers with what it would do.
+type edit func(validateOnly bool) (*propertyv1.MappingPreview, error)
+
+func (x *exchange) editMappings(pms string, changes []*propertyv1.Mapping) edit {
+	return func(validateOnly bool) (*propertyv1.MappingPreview, error) {
+		if len(changes) == 0 {
+			return &propertyv1.MappingPreview{}, nil
+		}
+		answer, err := x.site.api.Mappings.BatchSetMappings(x.call(), &propertyv1.BatchSetMappingsRequest{IntegrationId: pms, Mappings: changes, ValidateOnly: validateOnly})
+		return answer.GetPreview(), err
+	}
+}
+
+func (x *exchange) takeSuggestions(pms string) edit {
+	return func(validateOnly bool) (*propertyv1.MappingPreview, error) {
+		answer, err := x.site.api.Mappings.ApplySuggestions(x.call(), &propertyv1.ApplySuggestionsRequest{IntegrationId: pms, ExactOnly: true, ValidateOnly: validateOnly})
+		return answer.GetPreview(), err
+	}
+}
+
+// postedField is a value of a form that the page of a preview posts again.
+type postedField struct{ Name, Value string }
+
+type previewView struct {
+	*propertyv1.MappingPreview
+	Fields []postedField
+	Back   string
+}
+
+// More counts the reservations that the preview does not list.
+func (v previewView) More() int { return int(v.GetReservations()) - len(v.GetStays()) }
+
+// previewPage shows what a change would do, with a button that does it.
+func (x *exchange) previewPage(would edit, back string) error {
+	found, err := would(true)
+	if err != nil {
+		return err
+	}
+	p := x.newPage("staff.preview")
+	p.Here, p.Data = "spaces", previewView{MappingPreview: found, Fields: x.mappingFields(), Back: back}
+	return x.render(http.StatusOK, "preview", p)
+}
+
+// mappingFields returns the values of a posted form about the mapping.
+func (x *exchange) mappingFields() (fields []postedField) {
+	for name, values := range x.R.PostForm {
+		if !slices.Contains([]string{"do", "pms", "page", "space", "external"}, name) && !strings.HasPrefix(name, "was.") && !strings.HasPrefix(name, "map.") {
+			continue
+		}
+		for _, value := range values {
+			fields = append(fields, postedField{name, value})
+		}
+	}
+	slices.SortStableFunc(fields, func(a, b postedField) int { return strings.Compare(a.Name, b.Name) })
+	return fields
+}
+
+// changedRows is how many rooms an entry of the list of changes names.
+const changedRows = 5
+
+// changeRow is a change of the mapping.
+type changeRow struct {
+	*propertyv1.MappingChange
+	Named []*propertyv1.ChangedMapping // the first of the rows
+}
+
+// More counts the rooms that are not named.
+func (c changeRow) More() int { return len(c.GetRows()) - len(c.Named) }
+
+// PartnerName is what the partner called a space when its mapping changed.
+func (changeRow) PartnerName(m *propertyv1.ChangedMapping) string {
+	for _, mapped := range []*propertyv1.MappedSpace{m.GetAfter(), m.GetBefore()} {
+		if mapped.GetPartnerName() != "" {
+			return mapped.GetPartnerName()
+		}
+	}
+	return m.GetExternalId()
+}
+
+type changesView struct {
+	PMS     string
+	Rows    []changeRow
+	Next    string
+	Manages bool
+}
+
+func (s *site) showChanges(x *exchange) error { return x.changesPage(http.StatusOK, nil) }
+
+// changesPage lists the changes of a mapping, the latest first.
+func (x *exchange) changesPage(status int, wrong *kit.Wrong) error {
+	v := changesView{PMS: x.R.FormValue("pms"), Manages: x.may("manageSpaces")}
+	found, err := x.site.api.Mappings.ListMappingChanges(x.call(), &propertyv1.ListMappingChangesRequest{IntegrationId: v.PMS, PageToken: x.R.FormValue("page")})
+	if err != nil {
+		return err
+	}
+	for _, c := range found.GetData().GetList() {
+		v.Rows = append(v.Rows, changeRow{MappingChange: c, Named: c.GetRows()[:min(len(c.GetRows()), changedRows)]})
+	}
+	if next := found.GetData().GetNextPageToken(); next != "" {
+		v.Next = listURL("/app/spaces/changes", "pms", v.PMS, "page", next)
+	}
+	p := x.newPage("staff.changes")
+	p.Here, p.Data = "spaces", v
+	if wrong != nil {
+		p.Wrong = []kit.Wrong{*wrong}
+	}
+	return x.render(status, "changes", p)
+}
+
+// undoChange undoes a change of the mapping, unless the same spaces were changed again since.
+func (s *site) undoChange(x *exchange) error {
+	_, err := s.api.Mappings.UndoMappingChange(x.call(), &propertyv1.UndoMappingChangeRequest{Id: x.Value("id")})
+	if err != nil && s.Fault(err).Reason == fault.Outdated {
+		return x.changesPage(http.StatusConflict, &kit.Wrong{Title: x.words().T("staff.changes.outdated"), Text: x.words().T("staff.changes.outdated.text")})
+	}
+	if err != nil {
+		return err
+	}
+	return x.Redirect(spacesURL(x.Value("pms"), 0, "undone"))
+}
