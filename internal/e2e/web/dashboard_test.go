@@ -172,3 +172,33 @@ func TestTodayIsLive(t *testing.T) {
 	p.WaitText("Alan Turing")
 	p.WaitUntil("a stream again", `!document.querySelector("[data-on]").hidden`)
 }
+
+// A guest at the tablet is stopped by an open amount, and goes on to the form after the desk has waived it with a reason. Whether the guest
+// is checked in then is up to the PMS.
+func TestDeskWaivesAnAmount(t *testing.T) {
+	w := open(t)
+	w.book("B-1", "1001", "R101", nil)
+	if _, err := w.PMS.SetOwing(t.Context(), "B-1", 84); err != nil {
+		t.Fatal(err)
+	}
+	k := w.enrol()
+	k.Next("Check in", "Find your booking")
+	w.findAt(k, "1001", "Lovelace")
+	k.WaitHeading("Is this your booking?")
+	k.Click("Yes, check in")
+	k.WaitText("84.00 EUR")
+	desk := browser.Open(t, browser.WithSize(browser.Desktop))
+	w.signUp(desk)
+	desk.Visit(w.Base + "/app/reservations?q=1001")
+	desk.Click("Ada Lovelace")
+	desk.WaitText("Stopped: an amount is open 84.00 EUR")
+	desk.Click("Check in without payment")
+	desk.Fill("Reason", "invoice to the company")
+	desk.Axe()
+	desk.Fits()
+	desk.Screenshot("waive")
+	desk.Click("Let the guest check in, 84.00 EUR stay open")
+	desk.WaitText("The guest can check in although an amount is open.")
+	k.Click("Try again")
+	w.fillAtKiosk(k, "Ada", "Lovelace") // the form comes after the stop
+}

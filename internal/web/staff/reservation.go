@@ -161,6 +161,9 @@ func (s *site) changeCheckIn(x *exchange) error {
 	case "refuse":
 		done = "refused"
 		_, err = api.ClearStage(x.call(), &propertyv1.ClearStageRequest{ReservationId: id, Stage: x.Value("stage"), RefuseBecause: cmp.Or(x.Value("why"), "–")})
+	case "waive":
+		done = "waived"
+		_, err = api.WaiveOwing(x.call(), &propertyv1.WaiveOwingRequest{ReservationId: id, Owing: x.Value("owing"), Reason: x.Value("reason")})
 	case "ask":
 		done = "asked"
 		_, err = api.AskAgain(x.call(), &propertyv1.AskAgainRequest{ReservationId: id})
@@ -191,9 +194,12 @@ func (s *site) backToReservation(x *exchange) error {
 // openResults are the results of a door that staff opened from afar, as the API names them.
 var openResults = []string{"opened", "refused", "expired", "unknown"}
 
-// openDoor opens a door of the stay now.
+// openDoor opens a door of the stay now, for a reason that the audit log keeps.
 func (s *site) openDoor(x *exchange) error {
-	id := x.R.PathValue("id")
+	id, reason := x.R.PathValue("id"), x.Value("reason")
+	if reason == "" {
+		return s.backToReservation(x)
+	}
 	locks, err := x.openableLocks()
 	if err != nil {
 		return err
@@ -202,7 +208,7 @@ func (s *site) openDoor(x *exchange) error {
 	if lock == "" {
 		return x.problem(http.StatusNotFound, "staff.problem.unknown")
 	}
-	result, err := x.unlock(lock, "")
+	result, err := x.unlock(lock, reason)
 	if err != nil {
 		return err
 	}
