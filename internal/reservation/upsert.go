@@ -62,9 +62,11 @@ func (svc Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Sto
 	}
 	merged, more := Merge(held, p, hours, tx.Now())
 	if row == nil {
-		keep, err := svc.keepOf(tx, s.PropertyID)
-		if err != nil {
-			return Stored{}, err
+		var keep time.Duration // a stay that has not ended is within every retention period
+		if end := merged.end(); !end.IsZero() && !end.After(tx.Now()) {
+			if keep, err = svc.keepOf(tx, s.PropertyID); err != nil {
+				return Stored{}, err
+			}
 		}
 		if isLate(p, merged.end(), tx.Now(), keep, found.removed) {
 			return Stored{Property: found.settings, Stale: true}, fieldErrors(wrong, nil)

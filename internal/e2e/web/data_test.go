@@ -27,6 +27,10 @@ func (c privacy) GetErasureReceipt(context.Context, *guestv1.GetErasureReceiptRe
 	return &guestv1.GetErasureReceiptResponse{Property: c.script.stay.GetProperty(), Data: c.script.erasure}, nil
 }
 
+func (c privacy) GetProfile(context.Context, *guestv1.GetProfileRequest, ...grpc.CallOption) (*guestv1.GetProfileResponse, error) {
+	return &guestv1.GetProfileResponse{Data: c.script.profile}, nil
+}
+
 // erasing gives a page an erasure in a state.
 func erasing(state string, afterStay, wholeParty bool) func(s *scripted) {
 	return func(s *scripted) {

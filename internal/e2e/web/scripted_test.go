@@ -33,7 +33,8 @@ type scripted struct {
 	devices     []*guestv1.Device
 	ledger      *guestv1.DisclosureList
 	messages    []*guestv1.Message
-	erasure     *guestv1.Erasure // nil: the session may not erase
+	erasure     *guestv1.Erasure     // nil: the session may not erase
+	profile     *guestv1.KeptProfile // nil: none is kept
 	messageFail error
 	ended       string // why the session was ended; "": it goes on
 	fail        error  // of writing calls

@@ -294,6 +294,14 @@ const (
 	Reason_REASON_NO_UNANSWERED_CALL Reason = 153
 	// 409. No mail address is known that reaches the guest: the PMS sent none, or the relay address of a booking site.
 	Reason_REASON_NO_GUEST_ADDRESS Reason = 155
+	// 404. No person with this id works at the property.
+	Reason_REASON_PERSON_NOT_FOUND Reason = 187
+	// 403. Your role does not manage the role that is named: managers manage the front desk and housekeeping, owners manage all.
+	Reason_REASON_ROLE_ABOVE_YOURS Reason = 188
+	// 409. Your own role and access are changed by another owner or manager.
+	Reason_REASON_OWN_MEMBERSHIP Reason = 189
+	// 409. The property has no other active owner. Make another person owner first.
+	Reason_REASON_LAST_OWNER Reason = 190
 	// 409. No erasure of the guest's data is pending: none was requested, or it is done.
 	Reason_REASON_ERASURE_NOT_PENDING Reason = 157
 )
@@ -432,6 +440,10 @@ var (
 		154: "REASON_NOT_YOUR_ANSWER",
 		153: "REASON_NO_UNANSWERED_CALL",
 		155: "REASON_NO_GUEST_ADDRESS",
+		187: "REASON_PERSON_NOT_FOUND",
+		188: "REASON_ROLE_ABOVE_YOURS",
+		189: "REASON_OWN_MEMBERSHIP",
+		190: "REASON_LAST_OWNER",
 		157: "REASON_ERASURE_NOT_PENDING",
 	}
 	Reason_value = map[string]int32{
@@ -566,6 +578,10 @@ var (
 		"REASON_NOT_YOUR_ANSWER":           154,
 		"REASON_NO_UNANSWERED_CALL":        153,
 		"REASON_NO_GUEST_ADDRESS":          155,
+		"REASON_PERSON_NOT_FOUND":          187,
+		"REASON_ROLE_ABOVE_YOURS":          188,
+		"REASON_OWN_MEMBERSHIP":            189,
+		"REASON_LAST_OWNER":                190,
 		"REASON_ERASURE_NOT_PENDING":       157,
 	}
 )
@@ -710,7 +726,7 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
 	"\adetails\x18\x06 \x03(\v2\x14.google.protobuf.AnyR\adetails\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId*\xf9\x1b\n" +
+	"request_id\x18\a \x01(\tR\trequestId*\xe9\x1c\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_INVALID_FIELDS\x10\x01\x12\x13\n" +
@@ -843,7 +859,11 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x14REASON_BAD_CHARACTER\x10\x94\x01\x12\x1b\n" +
 	"\x16REASON_NOT_YOUR_ANSWER\x10\x9a\x01\x12\x1e\n" +
 	"\x19REASON_NO_UNANSWERED_CALL\x10\x99\x01\x12\x1c\n" +
-	"\x17REASON_NO_GUEST_ADDRESS\x10\x9b\x01\x12\x1f\n" +
+	"\x17REASON_NO_GUEST_ADDRESS\x10\x9b\x01\x12\x1c\n" +
+	"\x17REASON_PERSON_NOT_FOUND\x10\xbb\x01\x12\x1c\n" +
+	"\x17REASON_ROLE_ABOVE_YOURS\x10\xbc\x01\x12\x1a\n" +
+	"\x15REASON_OWN_MEMBERSHIP\x10\xbd\x01\x12\x16\n" +
+	"\x11REASON_LAST_OWNER\x10\xbe\x01\x12\x1f\n" +
 	"\x1aREASON_ERASURE_NOT_PENDING\x10\x9d\x01B.Z,latchkey.dev/gen/latchkey/errors/v1;errorsv1b\x06proto3"
 
 var (
