@@ -126,7 +126,7 @@ func TestStatementsOfASearch(t *testing.T) {
 	})
 }
 
-// bookParties books stays of today: S-1 for one guest, S-2 for a large party, and S-3 for a group of many rooms.
+// bookParties books stays of today: S-1 for one guest, S-2 and S-4 for a large party each, and S-3 for a group of many rooms.
 func bookParties(t *testing.T, w *World) {
 	t.Helper()
 	book := func(id, number string, adults, children int) {
@@ -142,6 +142,7 @@ func bookParties(t *testing.T, w *World) {
 	}
 	book("one", "S-1", 1, 0)
 	book("party", "S-2", 20, partySize-20)
+	book("another", "S-4", 20, partySize-20)
 	for i := range rooms {
 		book(fmt.Sprintf("group-%d", i), "S-3", 1, 0)
 	}
@@ -206,6 +207,9 @@ func TestStatementsOfACheckIn(t *testing.T) {
 			return counts
 		}
 		one, party := run("S-1"), run("S-2")
+		for does, n := range run("S-4") { // PostgreSQL may have run one of the transactions twice
+			party[does] = min(party[does], n)
+		}
 		t.Logf("one guest: %v; %d guests: %v", one, partySize, party)
 		if one["confirm"] == 0 {
 			t.Errorf("no guest confirmed the answers: %v", one)
