@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,9 +24,11 @@ type who struct {
 }
 
 // offset is the machine's clock, moved.
-type offset struct{ by time.Duration }
+type offset struct{ by atomic.Int64 }
 
-func (o *offset) Now() time.Time { return clock.System.Now().Add(o.by) }
+func (o *offset) Now() time.Time { return clock.System.Now().Add(time.Duration(o.by.Load())) }
+
+func (o *offset) set(by time.Duration) { o.by.Store(int64(by)) }
 
 // everybody makes one credential of every kind. The clock is moved past those that end.
 func everybody(t *testing.T, a *e2etest.World, now *offset) []who {
@@ -135,7 +138,7 @@ func everybody(t *testing.T, a *e2etest.World, now *offset) []who {
 		}
 		out = append(out, who{Caller: e2etest.Bearer(name, token)})
 	}
-	now.by = 2 * time.Minute
+	now.set(2 * time.Minute)
 	return out
 }
 

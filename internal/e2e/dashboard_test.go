@@ -337,7 +337,7 @@ func TestDoorNeedsTheSecondFactor(t *testing.T) {
 	if a := open(); a.status != http.StatusOK || !strings.Contains(a.text, "Opened: the lock confirmed it.") {
 		t.Errorf("right after the code: %d to %q: %s", a.status, a.moved, a.text)
 	}
-	now.by = 15 * time.Minute
+	now.set(15 * time.Minute)
 	a = open()
 	if a.status != http.StatusSeeOther || a.moved != "/app/confirm?to="+url.QueryEscape(stay+"/open") {
 		t.Fatalf("after 15 minutes: %d to %q: %s", a.status, a.moved, a.text)

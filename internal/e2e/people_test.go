@@ -199,7 +199,7 @@ func TestStepUp(t *testing.T) {
 	if got := open(); got.Reason != "lockNotFound" {
 		t.Errorf("right after the code: %v", got)
 	}
-	now.by = 15 * time.Minute
+	now.set(15 * time.Minute)
 	if got := open(); got.Code != codes.PermissionDenied || got.Reason != "secondFactorRequired" {
 		t.Errorf("after 15 minutes: %v", got)
 	}
