@@ -17,6 +17,8 @@ NOT_INLINED := latchkey.dev/ent latchkey.dev/gen github.com/nats-io github.com/r
 	latchkey.dev/cmd latchkey.dev/internal/config latchkey.dev/internal/server latchkey.dev/internal/sandbox latchkey.dev/internal/staff latchkey.dev/internal/worker latchkey.dev/internal/pms latchkey.dev/internal/mail \
 	github.com/klauspost github.com/tidwall github.com/wneessen github.com/failsafe-go github.com/boombuler github.com/pquerna
 RELEASE := -trimpath -ldflags='-s -w' $(foreach p,$(NOT_INLINED),-gcflags='$(p)/...=-l')
+# SQLite counts each allocation under a lock. Nothing reads the counts, and a change of a reservation takes 3 % more CPU with them.
+build demo: export CGO_CFLAGS = -O2 -DSQLITE_DEFAULT_MEMSTATUS=0
 MOST_BYTES := 72000000
 
 FUZZTIME ?= 30s

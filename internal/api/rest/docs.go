@@ -15,8 +15,9 @@ import (
 // Docs serves the documentation: /docs, /guide, /openapi.yaml and the paths below them.
 type Docs struct{ served map[string]servedFile }
 
+// A servedFile is read at each request: the files are part of the program, and a copy of each would stay in memory.
 type servedFile struct {
-	content         []byte
+	read            func() ([]byte, error)
 	mediaType, etag string
 }
 
@@ -28,15 +29,15 @@ func NewDocs(site fs.FS) (*Docs, error) {
 		if err != nil || e.IsDir() {
 			return err
 		}
-		content, err := fs.ReadFile(site, name)
+		read := func() ([]byte, error) { return fs.ReadFile(site, name) }
 		switch at, isPage := strings.CutSuffix("/"+name, ".html"); {
 		case isPage:
-			d.add(at, "text/html; charset=utf-8", content)
-			if strings.HasPrefix(at, "/docs/") {
-				d.add(at+".md", "text/html; charset=utf-8", content)
+			err = d.add(at, "text/html; charset=utf-8", read)
+			if err == nil && strings.HasPrefix(at, "/docs/") {
+				err = d.add(at+".md", "text/html; charset=utf-8", read)
 			}
 		case path.Ext(name) == ".yaml":
-			d.add(at, "application/yaml", content)
+			err = d.add(at, "application/yaml", read)
 		}
 		return err
 	})
@@ -44,13 +45,17 @@ func NewDocs(site fs.FS) (*Docs, error) {
 		return nil, fmt.Errorf("docs: %w", err)
 	}
 	protos, err := descriptorSet()
-	d.add("/proto/latchkey.binpb", "application/octet-stream", protos)
-	return d, err
+	if err != nil {
+		return nil, err
+	}
+	return d, d.add("/proto/latchkey.binpb", "application/octet-stream", func() ([]byte, error) { return protos, nil })
 }
 
-func (d *Docs) add(at, mediaType string, content []byte) {
+func (d *Docs) add(at, mediaType string, read func() ([]byte, error)) error {
+	content, err := read()
 	sum := sha256.Sum256(content)
-	d.served[at] = servedFile{content, mediaType, fmt.Sprintf(`"%x"`, sum[:16])}
+	d.served[at] = servedFile{read, mediaType, fmt.Sprintf(`"%x"`, sum[:16])}
+	return err
 }
 
 // Paths returns the http.ServeMux patterns of the documentation.
@@ -72,5 +77,10 @@ func (d *Docs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h.Set("Content-Type", f.mediaType)
 	h.Set("ETag", f.etag)
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.content))
+	content, err := f.read()
+	if err != nil {
+		http.Error(w, "The file could not be read.", http.StatusInternalServerError)
+		return
+	}
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 }

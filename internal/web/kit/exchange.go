@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"html/template"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -109,10 +110,14 @@ func (x *Exchange) Address(path string) string {
 	return (&url.URL{Scheme: scheme, Host: x.R.Host}).String() + path
 }
 
-// Render answers with a page of the area. A page with a secret is never compressed, see [mayCompress].
-func (x *Exchange) Render(status int, name string, page any, secret bool) error {
-	var b bytes.Buffer
-	if err := x.area.templates[name].ExecuteTemplate(&b, "layout", page); err != nil {
+// Render answers with a page of the area, which embeds a [Page]. A page with a secret is never compressed, see [mayCompress].
+func (x *Exchange) Render(status int, name string, page interface{ setMain(template.HTML) }, secret bool) error {
+	var main, b bytes.Buffer
+	if err := x.area.templates.ExecuteTemplate(&main, pageBlock(name), page); err != nil {
+		return err
+	}
+	page.setMain(template.HTML(main.String()))
+	if err := x.area.templates.ExecuteTemplate(&b, "layout", page); err != nil {
 		return err
 	}
 	x.W.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -25,12 +25,15 @@ type Page struct {
 	LookURL string // where the page sends the choice of its look, or ""
 	Keeps   bool   // the page has a form with answers, which it shows again after a choice of its look
 	Data    any
+	Main    template.HTML // what the page's own template made, for the layout
 
 	Languages []string // those that have texts
 
 	files *assets
 	now   time.Time
 }
+
+func (p *Page) setMain(main template.HTML) { p.Main = main }
 
 // Wrong is one line of the error summary.
 type Wrong struct {
