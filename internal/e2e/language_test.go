@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -55,6 +57,34 @@ func TestAnswersSpeakTheCallersLanguage(t *testing.T) {
 			if texts[accept] != texts[""] {
 				t.Errorf("%s in %.20q: %q", p, accept, texts[accept])
 			}
+		}
+	}
+}
+
+// A guest's pages show the property's texts in their own language: that of the browser, else the property's. A text that has no translation is as
+// the property wrote it.
+func TestPagesShowTextsInTheirLanguage(t *testing.T) {
+	w := e2etest.Open(t)
+	e2etest.PushReservation(t, w, "L-2", map[string]any{"state": "confirmed"})
+	german, rules := "de", "Be quiet."
+	_, err := propertyv1.NewCheckInServiceClient(w.Public).UpdateCheckInSettings(w.Staff(t.Context()), &propertyv1.UpdateCheckInSettingsRequest{
+		Settings: &propertyv1.CheckInSettingsChange{
+			Language: &german, HouseRules: &rules, Texts: &propertyv1.TextsByLanguage{ByLanguage: map[string]*propertyv1.LocalTexts{"de": {HouseRules: "Leise sein."}}},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSurfer(t, w)
+	found := s.do(http.MethodPost, "/q/"+e2etest.EnrolTablet(t, w, "Lobby").Door, url.Values{"number": {"N-L-2"}, "name": {"Lovelace"}})
+	stay, ok := strings.CutPrefix(found.moved, "/g/stays/")
+	if !ok {
+		t.Fatalf("the search leads to %q with %d: %s", found.moved, found.status, found.text)
+	}
+	id, _, _ := strings.Cut(stay, "/")
+	for accept, want := range map[string]string{"de-AT, en;q=0.5": "Leise sein.", "": "Leise sein.", "fr": rules} {
+		if got := s.do(http.MethodGet, "/g/stays/"+id+"/form/rules", nil, "Accept-Language", accept); !strings.Contains(got.text, want) {
+			t.Errorf("%q: %d, %q is not in %s", accept, got.status, want, got.text)
 		}
 	}
 }

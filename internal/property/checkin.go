@@ -15,6 +15,7 @@ import (
 	"latchkey.dev/ent/schema"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/message"
 )
 
 // CheckInSettings are a property's rules of self check-in.
@@ -38,8 +39,8 @@ type CheckInChange struct {
 // Problems returns every invalid setting that the API's schema does not find. Paths are relative to the settings.
 func (c CheckInChange) Problems() []fault.Field {
 	var wrong []fault.Field
-	add := func(path string, r fault.Reason, message string) {
-		wrong = append(wrong, fault.Field{Path: path, Reason: r, Message: message})
+	add := func(path string, r fault.Reason, text string) {
+		wrong = append(wrong, fault.Field{Path: path, Reason: r, Message: text})
 	}
 	if v := c.StaffEmail; v != nil && *v != "" {
 		if a, err := mail.ParseAddress(*v); err != nil || a.Address != *v {
@@ -54,8 +55,8 @@ func (c CheckInChange) Problems() []fault.Field {
 	}
 	if c.Texts != nil {
 		for _, tag := range slices.Sorted(maps.Keys(*c.Texts)) {
-			if _, err := language.Parse(tag); err != nil {
-				add("texts.byLanguage["+tag+"]", fault.WrongValue, "is no language: use a BCP 47 tag, such as de or pt-BR")
+			if name, _ := message.Find(tag); name != tag {
+				add("texts.byLanguage["+tag+"]", fault.WrongValue, "is not a language of this service: use "+strings.Join(message.Languages(), ", "))
 			}
 		}
 	}

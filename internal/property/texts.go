@@ -1,24 +1,20 @@
 package property
 
-import (
-	"cmp"
-	"strings"
-)
+import "cmp"
 
-// TextsIn returns a property's texts for guests who read a language, a BCP 47 tag. A text that has no translation is in the default language,
-// and a region counts only where its texts are its own: de-AT reads de.
+// TextsIn returns a property's texts for guests who read one of this service's languages. A text that has no translation is in the default
+// language.
 func TextsIn(s *CheckInSettings, language string) LocalTexts {
-	base, _, _ := strings.Cut(language, "-")
-	own, shared := s.Texts[language], s.Texts[base]
-	in := func(standard, own, shared string) string {
+	local := s.Texts[language]
+	in := func(standard, local string) string {
 		if standard == "" {
 			return ""
 		}
-		return cmp.Or(own, shared, standard)
+		return cmp.Or(local, standard)
 	}
 	return LocalTexts{
-		HouseRules: in(s.HouseRules, own.HouseRules, shared.HouseRules),
-		Directions: in(s.Directions, own.Directions, shared.Directions),
-		Address:    in(s.Address, own.Address, shared.Address),
+		HouseRules: in(s.HouseRules, local.HouseRules),
+		Directions: in(s.Directions, local.Directions),
+		Address:    in(s.Address, local.Address),
 	}
 }

@@ -10,19 +10,16 @@ func TestTextsIn(t *testing.T) {
 	settings := &property.CheckInSettings{
 		Language: "en", HouseRules: "Be quiet.", Directions: "Turn left.",
 		Texts: map[string]property.LocalTexts{
-			"de":    {HouseRules: "Leise sein.", Directions: "Links abbiegen.", Address: "Weg 1"},
-			"de-AT": {HouseRules: "Bitte leise."},
-			"fr":    {HouseRules: "Silence."},
+			"de": {HouseRules: "Leise sein.", Directions: "Links abbiegen.", Address: "Weg 1"},
+			"fr": {HouseRules: "Silence."},
 		},
 	}
 	for language, want := range map[string]property.LocalTexts{
-		"en":    {HouseRules: "Be quiet.", Directions: "Turn left."},
-		"de":    {HouseRules: "Leise sein.", Directions: "Links abbiegen."}, // the property has no address
-		"de-CH": {HouseRules: "Leise sein.", Directions: "Links abbiegen."},
-		"de-AT": {HouseRules: "Bitte leise.", Directions: "Links abbiegen."},
-		"fr":    {HouseRules: "Silence.", Directions: "Turn left."},
-		"es":    {HouseRules: "Be quiet.", Directions: "Turn left."},
-		"":      {HouseRules: "Be quiet.", Directions: "Turn left."},
+		"en": {HouseRules: "Be quiet.", Directions: "Turn left."},
+		"de": {HouseRules: "Leise sein.", Directions: "Links abbiegen."}, // the property has no address
+		"fr": {HouseRules: "Silence.", Directions: "Turn left."},
+		"es": {HouseRules: "Be quiet.", Directions: "Turn left."},
+		"":   {HouseRules: "Be quiet.", Directions: "Turn left."},
 	} {
 		if got := property.TextsIn(settings, language); got != want {
 			t.Errorf("%q: %+v, want %+v", language, got, want)

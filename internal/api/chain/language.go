@@ -12,14 +12,17 @@ import (
 const maxLanguages = 256
 
 // Language returns the language in which a call wants the texts of its answer: the first in its header Accept-Language that has texts,
-// else English. The header is part of the metadata of a gRPC call too.
-func Language(ctx context.Context) string {
+// else the first of more that has texts, else English. The header is part of the metadata of a gRPC call too.
+func Language(ctx context.Context, more ...string) string {
 	md, _ := metadata.FromIncomingContext(ctx)
 	accept := singleValue(md, "accept-language")
-	if accept == "" || len(accept) > maxLanguages {
+	if len(accept) > maxLanguages {
+		accept = ""
+	}
+	if accept == "" && len(more) == 0 {
 		return message.English
 	}
-	if language := message.Match(accept); language != "" {
+	if language := message.Match(accept, more...); language != "" {
 		return language
 	}
 	return message.English

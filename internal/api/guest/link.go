@@ -97,7 +97,7 @@ func faceOf(view *db.Tx, propertyID string) (*guestv1.PropertyFace, *time.Locati
 		return nil, nil, err
 	}
 	zone, err := clock.Zone(p.TimeZone)
-	return convert.PropertyFace(p, settings, chain.Language(view.Context())), zone, err
+	return convert.PropertyFace(p, settings, chain.Language(view.Context(), settings.Language)), zone, err
 }
 
 func firstLetter(name string) string {

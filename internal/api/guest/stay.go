@@ -90,11 +90,12 @@ func (s *Stays) GetStay(ctx context.Context, _ *guestv1.GetStayRequest) (*guestv
 
 // stay converts a stay as a session may see it.
 func (s *Stays) stay(ctx context.Context, view *db.Tx, a actor.Actor, p *guest.Party) (*guestv1.Stay, error) {
+	language := chain.Language(ctx, p.Settings.Language)
 	out := &guestv1.Stay{
-		Id: p.Reservation.ID, Property: convert.PropertyFace(p.Property, p.Settings, chain.Language(ctx)), Number: p.Reservation.PmsNumber, State: p.Reservation.State,
+		Id: p.Reservation.ID, Property: convert.PropertyFace(p.Property, p.Settings, language), Number: p.Reservation.PmsNumber, State: p.Reservation.State,
 		From: timestamppb.New(p.Reservation.FromAt), To: timestamppb.New(p.Reservation.ToAt),
 		AdultCount: int32(p.Adults), ChildCount: int32(p.Children), Tasks: tasks(p, a),
-		ArrivalTime: p.Stay.ArrivalTime, HouseRules: property.TextsIn(p.Settings, chain.Language(ctx)).HouseRules, HouseRulesAcceptedAt: convert.At(p.Stay.HouseRulesAcceptedAt),
+		ArrivalTime: p.Stay.ArrivalTime, HouseRules: property.TextsIn(p.Settings, language).HouseRules, HouseRulesAcceptedAt: convert.At(p.Stay.HouseRulesAcceptedAt),
 		Shared: sharedGroups(p, a), AtKiosk: a.Origin != guest.OriginMail && a.Origin != guest.OriginDoor,
 	}
 	for _, m := range p.Visible(a) {

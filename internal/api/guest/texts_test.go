@@ -10,18 +10,20 @@ import (
 	"latchkey.dev/internal/property"
 )
 
-// A guest reads the property's texts in the language that the call asks for, and in the default language where a text is not translated.
+// A guest reads the property's texts in the language that the call asks for, else in the property's, and in the default language where a text is
+// not translated.
 func TestTextsInTheGuestsLanguage(t *testing.T) {
 	each(t, func(x *fixture) {
-		rules, directions := "Be quiet.", "Turn left."
+		rules, directions, spanish := "Be quiet.", "Turn left.", "es"
 		x.write(func(tx *db.Tx) error {
 			_, err := property.UpdateCheckInSettings(tx, hotel, property.CheckInChange{
-				HouseRules: &rules, Directions: &directions, Texts: &map[string]property.LocalTexts{"de": {HouseRules: "Leise sein."}},
+				HouseRules: &rules, Directions: &directions, Language: &spanish,
+				Texts: &map[string]property.LocalTexts{"de": {HouseRules: "Leise sein."}, "es": {HouseRules: "Silencio."}},
 			})
 			return err
 		})
 		caller, _ := x.book("A", 1, 0)
-		for accept, want := range map[string]string{"": "Be quiet.", "de-AT,en;q=0.5": "Leise sein.", "fr": "Be quiet."} {
+		for accept, want := range map[string]string{"": "Silencio.", "ja": "Silencio.", "de-AT,en;q=0.5": "Leise sein.", "fr": "Be quiet."} {
 			read, err := x.stays.GetStay(metadata.NewIncomingContext(caller, metadata.Pairs("accept-language", accept)), &guestv1.GetStayRequest{})
 			x.must(err)
 			if stay := read.GetData(); stay.GetHouseRules() != want || stay.GetProperty().GetDirections() != directions {

@@ -86,7 +86,7 @@ func (s *Kiosks) GetKiosk(ctx context.Context, _ *kioskv1.GetKioskRequest) (*kio
 		}
 	}
 	out := &kioskv1.Kiosk{
-		Id: row.ID, Name: row.Name, Property: convert.PropertyFace(in, settings, chain.Language(ctx)), Door: row.Door,
+		Id: row.ID, Name: row.Name, Property: convert.PropertyFace(in, settings, chain.Language(ctx, settings.Language)), Door: row.Door,
 		Challenge: kiosk.NewChallenge(s.Keys, a.ID, view.Now()), Now: timestamppb.New(view.Now()),
 	}
 	if s.Closed != nil {

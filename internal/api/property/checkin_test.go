@@ -92,6 +92,24 @@ func TestGuestsWhoFillInByLaw(t *testing.T) {
 	})
 }
 
+// Texts are kept in the languages that pages and mails can be in, and in no other.
+func TestTextsNeedALanguageOfTheService(t *testing.T) {
+	eachTenant(t, func(a, _ *tenant) {
+		change := func(tags ...string) (*propertyv1.CheckInSettings, error) {
+			texts := map[string]*propertyv1.LocalTexts{}
+			for _, tag := range tags {
+				texts[tag] = &propertyv1.LocalTexts{Directions: "Turn left."}
+			}
+			return a.changeCheckIn(&propertyv1.CheckInSettingsChange{Texts: &propertyv1.TextsByLanguage{ByLanguage: texts}})
+		}
+		same(t, "stored", 4, len(must(change("de", "en", "es", "fr"))(t).GetTexts()))
+		_, err := change("de", "de-AT", "pt", "xyz-00000")
+		same(t, "other languages", map[string]fault.Reason{
+			"settings.texts.byLanguage[de-AT]": fault.WrongValue, "settings.texts.byLanguage[pt]": fault.WrongValue, "settings.texts.byLanguage[xyz-00000]": fault.WrongValue,
+		}, wrongFields(err))
+	})
+}
+
 func TestOftenCountries(t *testing.T) {
 	eachTenant(t, func(a, _ *tenant) {
 		change := func(codes ...string) (*propertyv1.CheckInSettings, error) {

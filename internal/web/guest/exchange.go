@@ -41,7 +41,7 @@ func (s *site) httpHandler(h handler) http.Handler {
 func (x *exchange) callContext() context.Context { return x.callContextOf(x.token) }
 
 func (x *exchange) callContextOf(token string) context.Context {
-	return x.CallContext(kit.Credential{Token: token})
+	return x.CallContext(kit.Credential{Token: token, Language: x.pageLanguage()})
 }
 
 // renderProblem answers with a page that says what is wrong.

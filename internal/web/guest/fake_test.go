@@ -66,12 +66,12 @@ type fakeAPI struct {
 	coming      chan *guestv1.Message // what WatchMessages sends
 }
 
-type fakeCall struct{ token, key string }
+type fakeCall struct{ token, key, language string }
 
 type fakeKey struct{}
 
 func fakeAs(ctx context.Context, _ *http.Request, c kit.Credential) context.Context {
-	return context.WithValue(ctx, fakeKey{}, fakeCall{c.Token, c.Key})
+	return context.WithValue(ctx, fakeKey{}, fakeCall{c.Token, c.Key, c.Language})
 }
 
 func fakeFault(err error) *fault.Fault {
@@ -259,6 +259,9 @@ func (f fakeKiosks) RequestHelp(ctx context.Context, _ *kioskv1.RequestHelpReque
 
 func (f *fakeAPI) GetStay(ctx context.Context, _ *guestv1.GetStayRequest, _ ...grpc.CallOption) (*guestv1.GetStayResponse, error) {
 	stay, _ := proto.Clone(f.stay).(*guestv1.Stay)
+	if c, _ := ctx.Value(fakeKey{}).(fakeCall); c.language != "" {
+		stay.HouseRules += "\nIn " + c.language + "."
+	}
 	return &guestv1.GetStayResponse{Data: stay}, f.call(ctx, staySession)
 }
 

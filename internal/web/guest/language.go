@@ -13,10 +13,18 @@ import (
 // words returns the words for the exchange's page.
 func (x *exchange) words(face *guestv1.PropertyFace) kit.Words { return x.Words(placeOf(face)) }
 
-// language returns the language that the guest reads: the choice, else the first of the browser's languages that has texts. It returns "" if
-// neither names one. A tablet's browser says nothing about its guest.
+// language returns the language that the guest reads, or "" if it is not known: a tablet's browser says nothing about its guest.
 func (x *exchange) language() string {
-	if chosen := x.ChosenLanguage(); chosen != "" || x.flow.Kiosk {
+	if x.flow.Kiosk {
+		return x.ChosenLanguage()
+	}
+	return x.pageLanguage()
+}
+
+// pageLanguage returns the language of the page: the choice, else the first of the browser's languages that has texts. It returns "" if neither
+// names one: then the page is in the property's language.
+func (x *exchange) pageLanguage() string {
+	if chosen := x.ChosenLanguage(); chosen != "" {
 		return chosen
 	}
 	return message.Match(x.R.Header.Get("Accept-Language"))

@@ -37,6 +37,20 @@ func TestLanguage(t *testing.T) {
 	b.shows("/q/door_1", "Find your booking")
 }
 
+// A call asks for texts in the language of the page: the choice, else that of the browser, else none, so that the property's counts.
+func TestCallsAskForThePagesLanguage(t *testing.T) {
+	b := newFake().client(t)
+	b.setCookie("lk-stay-rsv_1", staySession)
+	rules := "/g/stays/rsv_1/form/rules"
+	if a := b.shows(rules, "No candles."); strings.Contains(a.body, "In ") {
+		t.Errorf("without a language: %s", plain(a.body))
+	}
+	b.headers = map[string]string{"Accept-Language": "tlh, de-AT;q=0.8"}
+	b.shows(rules, "In de.")
+	b.setCookie("lk-lang", "fr")
+	b.shows(rules, "In fr.")
+}
+
 // A guest at a tablet chooses the language for the visit. The next guest, and the page that the service worker keeps, have the property's.
 func TestLanguageAtKiosk(t *testing.T) {
 	pseudo.Add(t, pseudo.RightToLeft)

@@ -35,15 +35,14 @@ func (k *Kit) Words(chosen, accept string, of Place) Words {
 
 // Words returns the words for the exchange's page.
 func (x *Exchange) Words(of Place) Words {
-	chosen := x.Cookie(languageCookie)
-	if x.OwnLanguage {
-		chosen = ""
-	}
-	return x.area.Words(chosen, x.R.Header.Get("Accept-Language"), of)
+	return x.area.Words(x.ChosenLanguage(), x.R.Header.Get("Accept-Language"), of)
 }
 
-// ChosenLanguage returns the language that was chosen on the device, or "".
+// ChosenLanguage returns the language that was chosen on the device and that the page follows, or "".
 func (x *Exchange) ChosenLanguage() string {
+	if x.OwnLanguage {
+		return ""
+	}
 	if chosen := x.Cookie(languageCookie); slices.Contains(x.area.languages, chosen) {
 		return chosen
 	}

@@ -253,7 +253,7 @@ type PropertyFace struct {
 	Accent string `protobuf:"bytes,6,opt,name=accent,proto3" json:"accent,omitempty"`
 	// Its postal address, in lines.
 	Address string `protobuf:"bytes,7,opt,name=address,proto3" json:"address,omitempty"`
-	// How to find the house, in lines.
+	// How to find the property, in lines.
 	Directions    string `protobuf:"bytes,8,opt,name=directions,proto3" json:"directions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -434,17 +434,21 @@ func (x *StaffStop) GetOwingLimit() string {
 	return ""
 }
 
-// ClearedStage is a stage that was cleared.
+// ClearedStage is a stage that was cleared or refused, or an amount that was waived.
 type ClearedStage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// identityCheck or signature.
+	// identityCheck, signature, or owing: an amount that was waived.
 	Stage string `protobuf:"bytes,1,opt,name=stage,proto3" json:"stage,omitempty"`
 	// Who cleared it: a member of staff, or pms.
 	By string `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
 	// When.
 	At *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=at,proto3" json:"at,omitempty"`
 	// Why it was refused, or empty.
-	Refused       string `protobuf:"bytes,4,opt,name=refused,proto3" json:"refused,omitempty"`
+	Refused string `protobuf:"bytes,4,opt,name=refused,proto3" json:"refused,omitempty"`
+	// The amount that was waived, such as "20.00". Empty for other stages.
+	Owing string `protobuf:"bytes,5,opt,name=owing,proto3" json:"owing,omitempty"`
+	// Its currency, such as EUR. Empty for other stages.
+	OwingCurrency string `protobuf:"bytes,6,opt,name=owing_currency,json=owingCurrency,proto3" json:"owing_currency,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -503,6 +507,20 @@ func (x *ClearedStage) GetAt() *timestamppb.Timestamp {
 func (x *ClearedStage) GetRefused() string {
 	if x != nil {
 		return x.Refused
+	}
+	return ""
+}
+
+func (x *ClearedStage) GetOwing() string {
+	if x != nil {
+		return x.Owing
+	}
+	return ""
+}
+
+func (x *ClearedStage) GetOwingCurrency() string {
+	if x != nil {
+		return x.OwingCurrency
 	}
 	return ""
 }
@@ -1038,12 +1056,14 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\fowing_policy\x18\n" +
 	" \x01(\tR\vowingPolicy\x12\x1f\n" +
 	"\vowing_limit\x18\v \x01(\tR\n" +
-	"owingLimit\"z\n" +
+	"owingLimit\"\xb7\x01\n" +
 	"\fClearedStage\x12\x14\n" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x0e\n" +
 	"\x02by\x18\x02 \x01(\tR\x02by\x12*\n" +
 	"\x02at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x18\n" +
-	"\arefused\x18\x04 \x01(\tR\arefused\"\xad\x01\n" +
+	"\arefused\x18\x04 \x01(\tR\arefused\x12\x14\n" +
+	"\x05owing\x18\x05 \x01(\tR\x05owing\x12%\n" +
+	"\x0eowing_currency\x18\x06 \x01(\tR\rowingCurrency\"\xad\x01\n" +
 	"\x11ClearStageRequest\x120\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\x125\n" +
 	"\x05stage\x18\x02 \x01(\tB\x1f\xbaH\x1cr\x1aR\ridentityCheckR\tsignatureR\x05stage\x12/\n" +

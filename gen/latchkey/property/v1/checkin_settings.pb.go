@@ -53,7 +53,7 @@ type CheckInSettings struct {
 	Accent string `protobuf:"bytes,12,opt,name=accent,proto3" json:"accent,omitempty"`
 	// Postal address, in lines.
 	Address string `protobuf:"bytes,13,opt,name=address,proto3" json:"address,omitempty"`
-	// How to find the house, in lines.
+	// How to find the property, in lines.
 	Directions string `protobuf:"bytes,14,opt,name=directions,proto3" json:"directions,omitempty"`
 	// Who fills in the form: lead, adults or all.
 	WhoFills string `protobuf:"bytes,15,opt,name=who_fills,json=whoFills,proto3" json:"who_fills,omitempty"`
@@ -63,7 +63,7 @@ type CheckInSettings struct {
 	OftenCountries []string `protobuf:"bytes,17,rep,name=often_countries,json=oftenCountries,proto3" json:"often_countries,omitempty"`
 	// Minutes without a call of an enrolled tablet before staff get a notice, between the check-in time and midnight. 0: never.
 	KioskOfflineMinutes int32 `protobuf:"varint,18,opt,name=kiosk_offline_minutes,json=kioskOfflineMinutes,proto3" json:"kiosk_offline_minutes,omitempty"`
-	// The house rules, the directions and the address in other languages, by BCP 47 tag.
+	// The house rules, the directions and the address in other languages of this service, by tag, such as "de".
 	Texts map[string]*LocalTexts `protobuf:"bytes,19,rep,name=texts,proto3" json:"texts,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Days that reservations are kept after their end. 0: as long as the installation keeps them (--keep-stays).
 	KeepStayDays int32 `protobuf:"varint,20,opt,name=keep_stay_days,json=keepStayDays,proto3" json:"keep_stay_days,omitempty"`
@@ -256,7 +256,7 @@ type LocalTexts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The house rules.
 	HouseRules string `protobuf:"bytes,1,opt,name=house_rules,json=houseRules,proto3" json:"house_rules,omitempty"`
-	// How to find the house.
+	// How to find the property.
 	Directions string `protobuf:"bytes,2,opt,name=directions,proto3" json:"directions,omitempty"`
 	// Postal address.
 	Address       string `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
@@ -426,7 +426,7 @@ type CheckInSettingsChange struct {
 	Accent *string `protobuf:"bytes,12,opt,name=accent,proto3,oneof" json:"accent,omitempty"`
 	// Postal address.
 	Address *string `protobuf:"bytes,13,opt,name=address,proto3,oneof" json:"address,omitempty"`
-	// How to find the house.
+	// How to find the property.
 	Directions *string `protobuf:"bytes,14,opt,name=directions,proto3,oneof" json:"directions,omitempty"`
 	// lead, adults or all. Default all. Fewer guests than the country rule asks are refused.
 	WhoFills *string `protobuf:"bytes,15,opt,name=who_fills,json=whoFills,proto3,oneof" json:"who_fills,omitempty"`
@@ -617,7 +617,7 @@ func (x *CheckInSettingsChange) GetMessageDays() int32 {
 // TextsByLanguage replaces the property's texts in other languages.
 type TextsByLanguage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// By BCP 47 tag, such as "de".
+	// By the tag of a language in which this service has texts: de, en, es or fr.
 	ByLanguage    map[string]*LocalTexts `protobuf:"bytes,1,rep,name=by_language,json=byLanguage,proto3" json:"by_language,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -30,8 +30,8 @@ const (
 type EventServiceClient interface {
 	// Sends what changes, so that a page stays up to date: the ids of what changed, never its content. Read the objects again with the calls that
 	// list them. The first message comes at once and says that everything may have changed, unless resumeToken continues another stream. After a
-	// message the next one follows at the earliest 250 ms later, and at the latest after 20 s, without changes. A slow reader misses no last state:
-	// what it has not read yet is combined. The stream ends with 503 unavailable when the service stops, and when the caller's role changes: call
+	// message the next one follows at the earliest 250 ms later, and at the latest after 20 s, without changes. A slow reader always learns the
+	// last state: what it has not read yet is combined. The stream ends with 503 unavailable when the service stops, and when the caller's role changes: call
 	// again. 429 rateLimited with more than 20 open streams of one caller. Over gRPC, gRPC-Web and Connect.
 	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error)
 }
@@ -71,8 +71,8 @@ type EventService_WatchClient = grpc.ServerStreamingClient[WatchResponse]
 type EventServiceServer interface {
 	// Sends what changes, so that a page stays up to date: the ids of what changed, never its content. Read the objects again with the calls that
 	// list them. The first message comes at once and says that everything may have changed, unless resumeToken continues another stream. After a
-	// message the next one follows at the earliest 250 ms later, and at the latest after 20 s, without changes. A slow reader misses no last state:
-	// what it has not read yet is combined. The stream ends with 503 unavailable when the service stops, and when the caller's role changes: call
+	// message the next one follows at the earliest 250 ms later, and at the latest after 20 s, without changes. A slow reader always learns the
+	// last state: what it has not read yet is combined. The stream ends with 503 unavailable when the service stops, and when the caller's role changes: call
 	// again. 429 rateLimited with more than 20 open streams of one caller. Over gRPC, gRPC-Web and Connect.
 	Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error
 	mustEmbedUnimplementedEventServiceServer()

@@ -1099,7 +1099,7 @@ type LockGap struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Since when.
 	From *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
-	// Until when. Absent: it lasts.
+	// Until when. Absent: it is still unreachable.
 	Until         *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=until,proto3" json:"until,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
