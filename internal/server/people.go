@@ -6,7 +6,6 @@ import (
 
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/staff"
-	"latchkey.dev/internal/worker"
 )
 
 // ownerURL returns the address of the page on which a person becomes owner of a property; "": of one that the person creates there.
@@ -20,7 +19,7 @@ func (s *Server) ownerURL(secret, propertyID string) string {
 
 // invitationURL returns the address of the page on which an invited person joins a property.
 func (s *Server) invitationURL(secret string) string {
-	return s.PublicURL() + worker.InvitationPath + secret
+	return s.PublicURL() + staff.InvitationPath + secret
 }
 
 // FirstOwnerURL returns the address of the page on which the first person joins, or "" if there is a person. Each start makes a new one.

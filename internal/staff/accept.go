@@ -2,6 +2,7 @@ package staff
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"latchkey.dev/ent"
@@ -87,6 +88,9 @@ func (s *Service) AcceptInvitation(ctx context.Context, a Acceptance) (made Sess
 		made, err = s.join(tx, joining, used, used.PropertyID)
 		return err
 	})
+	if errors.Is(err, errCode) {
+		s.Failed.note(joining.known.ID, a.Trace)
+	}
 	return made, invitation.PropertyID, err
 }
 

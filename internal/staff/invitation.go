@@ -24,6 +24,9 @@ const (
 	maxInvitations = 100
 )
 
+// InvitationPath is the path of the page on which an invited person joins a property. A secret follows.
+const InvitationPath = "/app/invite/"
+
 // Invitation is an open invitation of a person to a property.
 type Invitation struct {
 	ID, PropertyID, Email string
@@ -97,20 +100,24 @@ func Invite(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, email string, 
 	if by, err = currentCaller(tx, by, propertyID); err != nil {
 		return Invitation{}, false, err
 	}
-	if !MayManage(by.Role, role) {
+	if !mayManage(by.Role, role) {
 		return Invitation{}, false, roleAbove(by.Role, role)
 	}
 	if err := requireNoMember(tx, keys, propertyID, email); err != nil {
 		return Invitation{}, false, err
 	}
-	former, err := tx.PersonInvitation.Query().Where(personinvitation.PropertyID(propertyID), personinvitation.EmailMAC(emailMAC(keys, email))).Only(tx.Context())
+	same := personinvitation.And(personinvitation.PropertyID(propertyID), personinvitation.EmailMAC(emailMAC(keys, email)))
+	if _, err := tx.PersonInvitation.Delete().Where(same, personinvitation.EndsAtLTE(tx.Now())).Exec(tx.Context()); err != nil {
+		return Invitation{}, false, fmt.Errorf("delete an expired invitation: %w", err)
+	}
+	former, err := tx.PersonInvitation.Query().Where(same).Only(tx.Context())
 	switch {
 	case ent.IsNotFound(err):
 		made, err = createInvitation(tx, keys, by, propertyID, email, role)
 		return made, true, err
 	case err != nil:
 		return Invitation{}, false, fmt.Errorf("find an invitation: %w", err)
-	case former.EndsAt.After(tx.Now()) && former.Role == string(role):
+	case former.Role == string(role):
 		made, err = invitationOf(tx, keys, former)
 		return made, false, err
 	}
@@ -135,7 +142,8 @@ func requireNoMember(tx *db.Tx, keys *keyring.Ring, propertyID, email string) er
 }
 
 func createInvitation(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, email string, role Role) (Invitation, error) {
-	open, err := tx.PersonInvitation.Query().Where(personinvitation.PropertyID(propertyID), personinvitation.EmailMACNotNil()).Count(tx.Context())
+	open, err := tx.PersonInvitation.Query().Where(personinvitation.PropertyID(propertyID), personinvitation.EmailMACNotNil(),
+		personinvitation.EndsAtGT(tx.Now())).Count(tx.Context())
 	if err != nil {
 		return Invitation{}, fmt.Errorf("count the invitations of a property: %w", err)
 	}
@@ -158,7 +166,7 @@ func createInvitation(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, emai
 
 // replaceLink gives an invitation a new link, which ends the former one.
 func replaceLink(tx *db.Tx, keys *keyring.Ring, by Caller, row *ent.PersonInvitation, role Role) (Invitation, error) {
-	if !MayManage(by.Role, Role(row.Role)) {
+	if !mayManage(by.Role, Role(row.Role)) {
 		return Invitation{}, roleAbove(by.Role, Role(row.Role))
 	}
 	round := row.Round + 1
@@ -192,7 +200,7 @@ func WithdrawInvitation(tx *db.Tx, by Caller, propertyID, invitationID string) e
 	if by, err = currentCaller(tx, by, propertyID); err != nil {
 		return err
 	}
-	if !MayManage(by.Role, Role(row.Role)) {
+	if !mayManage(by.Role, Role(row.Role)) {
 		return roleAbove(by.Role, Role(row.Role))
 	}
 	if _, err := tx.PersonInvitation.Delete().Where(personinvitation.PropertyID(propertyID), personinvitation.ID(row.ID)).Exec(tx.Context()); err != nil {
@@ -206,7 +214,7 @@ func WithdrawInvitation(tx *db.Tx, by Caller, propertyID, invitationID string) e
 func endInvitationsBy(tx *db.Tx, propertyID, personID string, now Access) error {
 	var lost []string
 	for _, role := range Roles {
-		if now.Disabled || !MayManage(now.Role, role) {
+		if now.Disabled || !mayManage(now.Role, role) {
 			lost = append(lost, string(role))
 		}
 	}

@@ -25,17 +25,20 @@ const maxMembers = 500
 // addMember gives a person a role at a property. A person who is a member already keeps the role. A link does not open the property again to a
 // person whose access is disabled.
 func addMember(tx *db.Tx, propertyID, personID string, role Role) error {
-	members, err := tx.Membership.Query().Where(membership.PropertyID(propertyID)).All(tx.Context())
-	if err != nil {
-		return fmt.Errorf("list the people of a property: %w", err)
-	}
-	if i := slices.IndexFunc(members, func(m *ent.Membership) bool { return m.PersonID == personID }); i >= 0 {
-		if members[i].DisabledAt != nil {
-			return errLink
-		}
+	member, err := tx.Membership.Query().Where(membership.PropertyID(propertyID), membership.PersonID(personID)).Only(tx.Context())
+	switch {
+	case err == nil && member.DisabledAt != nil:
+		return errLink
+	case err == nil:
 		return nil
+	case !ent.IsNotFound(err):
+		return fmt.Errorf("find a person at a property: %w", err)
 	}
-	if len(members) >= maxMembers {
+	members, err := tx.Membership.Query().Where(membership.PropertyID(propertyID)).Count(tx.Context())
+	if err != nil {
+		return fmt.Errorf("count the people of a property: %w", err)
+	}
+	if members >= maxMembers {
 		return fault.New(fault.Precondition, fault.TooMany, "this property has %d people already; remove one first", maxMembers)
 	}
 	err = tx.Membership.Create().SetID(id.New(id.Membership)).SetPropertyID(propertyID).SetPersonID(personID).SetRole(string(role)).
@@ -46,16 +49,16 @@ func addMember(tx *db.Tx, propertyID, personID string, role Role) error {
 	return nil
 }
 
-// findRole returns the role of a person at a property, or "" if there is none.
-func findRole(tx *db.Tx, propertyID, personID string) (Role, error) {
+// findMembership returns the membership of a person at a property that is not disabled, or nil.
+func findMembership(tx *db.Tx, propertyID, personID string) (*ent.Membership, error) {
 	row, err := tx.Membership.Query().Where(membership.PropertyID(propertyID), membership.PersonID(personID), membership.DisabledAtIsNil()).Only(tx.Context())
 	if ent.IsNotFound(err) {
-		return "", nil
+		return nil, nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("find the role of a person: %w", err)
+		return nil, fmt.Errorf("find the role of a person: %w", err)
 	}
-	return Role(row.Role), nil
+	return row, nil
 }
 
 // Places returns the properties of a person, by name.

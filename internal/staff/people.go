@@ -32,16 +32,16 @@ type Access struct {
 
 func (a Access) isActiveOwner() bool { return a.Role == Owner && !a.Disabled }
 
-// MayChange returns why a caller may not change the access of a person, or nil. otherOwners counts the other active owners of the property.
-func MayChange(by Caller, personID string, from, to Access, otherOwners int) error {
+// accessChangeProblem returns why a caller may not change the access of a person, or nil. otherOwners counts the other active owners of the property.
+func accessChangeProblem(by Caller, personID string, from, to Access, otherOwners int) error {
 	switch {
 	case from == to:
 		return nil
 	case by.PersonID == personID:
 		return fault.New(fault.Precondition, fault.OwnMembership, "you cannot change your own role or access: ask another owner or manager")
-	case !MayManage(by.Role, from.Role):
+	case !mayManage(by.Role, from.Role):
 		return roleAbove(by.Role, from.Role)
-	case to.Role != "" && !MayManage(by.Role, to.Role):
+	case to.Role != "" && !mayManage(by.Role, to.Role):
 		return roleAbove(by.Role, to.Role)
 	case from.isActiveOwner() && !to.isActiveOwner() && otherOwners == 0:
 		return fault.New(fault.Precondition, fault.LastOwner, "the property has no other active owner: make another person owner first")
@@ -116,7 +116,7 @@ func ChangeMember(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, personID
 	if c.Disabled != nil {
 		to.Disabled = *c.Disabled
 	}
-	if err := mayChange(tx, by, row, to); err != nil {
+	if err := authorizeChange(tx, by, row, to); err != nil {
 		return Member{}, err
 	}
 	if to == accessOf(row) {
@@ -147,7 +147,7 @@ func RemoveMember(tx *db.Tx, by Caller, propertyID, personID string) error {
 	if err != nil {
 		return err
 	}
-	if err := mayChange(tx, by, row, Access{}); err != nil {
+	if err := authorizeChange(tx, by, row, Access{}); err != nil {
 		return err
 	}
 	if _, err := tx.Membership.Delete().Where(membership.PropertyID(propertyID), membership.ID(row.ID)).Exec(tx.Context()); err != nil {
@@ -171,8 +171,9 @@ func loadMember(tx *db.Tx, propertyID, personID string) (*ent.Membership, *ent.P
 	return row, who, nil
 }
 
-// mayChange is [MayChange] with what is stored now: the role of the caller may have changed since the call was authorized.
-func mayChange(tx *db.Tx, by Caller, row *ent.Membership, to Access) error {
+// authorizeChange returns why a caller may not change the access of a person, by what is stored now: the role of the caller may have changed since
+// the call was authorized.
+func authorizeChange(tx *db.Tx, by Caller, row *ent.Membership, to Access) error {
 	by, err := currentCaller(tx, by, row.PropertyID)
 	if err != nil {
 		return err
@@ -186,7 +187,7 @@ func mayChange(tx *db.Tx, by Caller, row *ent.Membership, to Access) error {
 	if err != nil {
 		return fmt.Errorf("count the owners of a property: %w", err)
 	}
-	return MayChange(by, row.PersonID, accessOf(row), to, active)
+	return accessChangeProblem(by, row.PersonID, accessOf(row), to, active)
 }
 
 // currentCaller returns a caller with the role that is stored now.
@@ -194,7 +195,10 @@ func currentCaller(tx *db.Tx, by Caller, propertyID string) (Caller, error) {
 	if by.PersonID == "" {
 		return by, nil
 	}
-	role, err := findRole(tx, propertyID, by.PersonID)
-	by.Role = role
+	by.Role = ""
+	row, err := findMembership(tx, propertyID, by.PersonID)
+	if row != nil {
+		by.Role = Role(row.Role)
+	}
 	return by, err
 }

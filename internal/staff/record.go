@@ -2,8 +2,10 @@ package staff
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"latchkey.dev/ent/membership"
 	"latchkey.dev/internal/audit"
@@ -36,7 +38,7 @@ func Record(tx *db.Tx, keys *keyring.Ring, personID string, t Trace, outcome aud
 // recordAt adds an entry to the audit log of one property.
 func recordAt(tx *db.Tx, keys *keyring.Ring, propertyID, by string, t Trace, outcome audit.Outcome, subjects ...string) error {
 	if t.Action == "" {
-		return nil
+		return errors.New("an entry of the audit log names no action")
 	}
 	return audit.Append(tx, keys, audit.Record{PropertyID: propertyID, Actor: by, Action: t.Action, Subjects: subjects, From: t.From, Outcome: outcome})
 }
@@ -44,9 +46,9 @@ func recordAt(tx *db.Tx, keys *keyring.Ring, propertyID, by string, t Trace, out
 // Failures records failed sign-ins of known people in the audit log, after the call was answered: the time of the answer must not show whether an
 // address is known. The limits of guesses bound them. Entries that wait are lost if the process crashes.
 type Failures struct {
-	DB    *db.DB
-	Keys  *keyring.Ring
-	Log   *slog.Logger
+	db    *db.DB
+	keys  *keyring.Ring
+	log   *slog.Logger
 	queue chan failure
 }
 
@@ -55,12 +57,18 @@ type failure struct {
 	Trace
 }
 
-// maxFailures bounds the entries that wait.
-const maxFailures = 256
+const (
+	// maxFailures bounds the entries that wait.
+	maxFailures = 256
+	// failureTime is how long storing one entry may take.
+	failureTime = 5 * time.Second
+	// failuresDrain is how long storing all entries that still wait may take when the server stops.
+	failuresDrain = 10 * time.Second
+)
 
 // NewFailures returns a recorder, which works while Run runs.
 func NewFailures(d *db.DB, keys *keyring.Ring, log *slog.Logger) *Failures {
-	return &Failures{DB: d, Keys: keys, Log: log, queue: make(chan failure, maxFailures)}
+	return &Failures{db: d, keys: keys, log: log, queue: make(chan failure, maxFailures)}
 }
 
 // note enqueues an entry. It does not wait.
@@ -71,7 +79,7 @@ func (f *Failures) note(personID string, t Trace) {
 	select {
 	case f.queue <- failure{personID, t}:
 	default:
-		f.Log.Warn("a failed sign-in has no entry in the audit log: too many wait")
+		f.log.Warn("a failed sign-in has no entry in the audit log: too many wait")
 	}
 }
 
@@ -80,19 +88,32 @@ func (f *Failures) Run(ctx context.Context) error {
 	for {
 		select {
 		case one := <-f.queue:
-			f.record(ctx, one)
+			f.record(context.WithoutCancel(ctx), one)
 		case <-ctx.Done():
-			for len(f.queue) > 0 {
-				f.record(context.WithoutCancel(ctx), <-f.queue)
-			}
+			f.drain(context.WithoutCancel(ctx))
 			return nil
 		}
 	}
 }
 
+// drain records what still waits, until a limit.
+func (f *Failures) drain(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, failuresDrain)
+	defer cancel()
+	for len(f.queue) > 0 {
+		if ctx.Err() != nil {
+			f.log.WarnContext(ctx, "failed sign-ins have no entry in the audit log: the server stops", "entries", len(f.queue))
+			return
+		}
+		f.record(ctx, <-f.queue)
+	}
+}
+
 func (f *Failures) record(ctx context.Context, one failure) {
-	err := f.DB.Write(ctx, func(tx *db.Tx) error { return Record(tx, f.Keys, one.personID, one.Trace, audit.Refused) })
+	ctx, cancel := context.WithTimeout(ctx, failureTime)
+	defer cancel()
+	err := f.db.Write(ctx, func(tx *db.Tx) error { return Record(tx, f.keys, one.personID, one.Trace, audit.Refused) })
 	if err != nil {
-		f.Log.WarnContext(ctx, "a failed sign-in has no entry in the audit log", "error", err)
+		f.log.WarnContext(ctx, "a failed sign-in has no entry in the audit log", "error", err)
 	}
 }

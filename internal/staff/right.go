@@ -96,8 +96,8 @@ func IsRight(text string) bool { return slices.Contains(Rights, Right(text)) }
 // IsRole reports whether a text names a role.
 func IsRole(text string) bool { return slices.Contains(Roles, Role(text)) }
 
-// MayManage reports whether a person may give, change or end a role. A manager manages the roles below.
-func MayManage(role, other Role) bool {
+// mayManage reports whether a person may give, change or end a role. A manager manages the roles below.
+func mayManage(role, other Role) bool {
 	switch role {
 	case Owner:
 		return IsRole(string(other))

@@ -102,18 +102,25 @@ func Authenticate(view *db.Tx, keys *keyring.Ring, token, propertyID string) (ac
 	if propertyID == "" {
 		return a, nil
 	}
-	role, err := findRole(view, propertyID, a.PersonID)
+	membership, err := findMembership(view, propertyID, a.PersonID)
 	if err != nil {
 		return actor.Actor{}, err
 	}
-	if role == "" {
+	if membership == nil {
 		return actor.Actor{}, fault.New(fault.NotFound, fault.PropertyNotFound, "you have no such property: GetSession lists yours")
 	}
-	a.Role = string(role)
+	a.Role = membership.Role
+	// Another call may have stored the use of the session a moment ago, but not that of the membership.
+	switch used := membership.UsedAt; {
+	case used == nil:
+		a.UsedAt = time.Time{}
+	case used.Before(a.UsedAt):
+		a.UsedAt = *used
+	}
 	return a, nil
 }
 
-// NeedsUsed reports whether the last use of the session of a call has to be stored again.
+// NeedsUsed reports whether the last use of the session of a call, or of its membership, has to be stored again.
 func NeedsUsed(a actor.Actor, now time.Time) bool {
 	return a.PersonID != "" && now.Sub(a.UsedAt) >= usedInterval
 }

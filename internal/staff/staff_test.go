@@ -22,6 +22,9 @@ const (
 	password = "correct horse battery"
 )
 
+// traced is how a call came that no test looks at.
+var traced = Trace{Action: "test", From: "192.0.2.7"}
+
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // fixture is an installation with two properties and a fixed clock.
@@ -57,7 +60,7 @@ func (x *fixture) write(f func(tx *db.Tx) error) error { return x.DB.Write(x.Con
 func (x *fixture) link(propertyID string) (l OwnerLink) {
 	x.Helper()
 	x.must(x.write(func(tx *db.Tx) (err error) {
-		l, err = CreateOwnerLink(tx, x.Keys, propertyID, "test", Trace{})
+		l, err = CreateOwnerLink(tx, x.Keys, propertyID, "test", traced)
 		return err
 	}))
 	return l
@@ -73,7 +76,7 @@ func (x *fixture) owner(email, propertyID string) Session {
 }
 
 func claim(email, password string) Claim {
-	return Claim{Email: email, Password: password, Network: network, Device: "laptop"}
+	return Claim{Email: email, Password: password, Network: network, Device: "laptop", Trace: traced}
 }
 
 func (x *fixture) authenticate(token, propertyID string) (actor.Actor, error) {
@@ -156,10 +159,10 @@ func TestOwnerLink(t *testing.T) {
 		x.owner("ada@example.com", hotel)
 		var first, second OwnerLink
 		x.must(x.write(func(tx *db.Tx) (err error) {
-			if first, err = CreateOwnerLink(tx, x.Keys, hostel, "test", Trace{}); err != nil {
+			if first, err = CreateOwnerLink(tx, x.Keys, hostel, "test", traced); err != nil {
 				return err
 			}
-			second, err = CreateOwnerLink(tx, x.Keys, hostel, "test", Trace{})
+			second, err = CreateOwnerLink(tx, x.Keys, hostel, "test", traced)
 			return err
 		}))
 		join := func(secret, password string) (Session, error) {
@@ -190,7 +193,7 @@ func TestOwnerLink(t *testing.T) {
 		}
 		var late OwnerLink
 		x.must(x.write(func(tx *db.Tx) (err error) {
-			late, err = CreateOwnerLink(tx, x.Keys, "", "test", Trace{})
+			late, err = CreateOwnerLink(tx, x.Keys, "", "test", traced)
 			return err
 		}))
 		x.clock.Advance(ownerLinkLife)
@@ -266,7 +269,7 @@ func TestAttemptsAtTheSameTimeAreCounted(t *testing.T) {
 func TestDeleteExpired(t *testing.T) {
 	each(t, func(x *fixture) {
 		x.owner("ada@example.com", hotel)
-		x.must(x.write(func(tx *db.Tx) error { _, err := CreateOwnerLink(tx, x.Keys, hotel, "test", Trace{}); return err }))
+		x.must(x.write(func(tx *db.Tx) error { _, err := CreateOwnerLink(tx, x.Keys, hotel, "test", traced); return err }))
 		if _, err := x.SignIn(x.Context(), claim("ada@example.com", "wrong password")); err == nil {
 			x.Fatal("signed in")
 		}

@@ -121,7 +121,7 @@ func TestSecondFactor(t *testing.T) {
 		}
 		x.refused("a sign-in that waits", waiting.Challenge)
 		code := x.code(secret)
-		done, err := x.FinishSignIn(x.Context(), waiting.Challenge, code, Trace{})
+		done, err := x.FinishSignIn(x.Context(), waiting.Challenge, code, traced)
 		x.must(err)
 		if done.Token == "" || done.Token == waiting.Challenge {
 			x.Errorf("the token does not change: %+v", done)
@@ -129,19 +129,19 @@ func TestSecondFactor(t *testing.T) {
 		if a, err := x.authenticate(done.Token, hotel); err != nil || !a.SecondFactor.Suffices(x.DB.View(x.Context()).Now()) {
 			x.Errorf("the session after the second factor: %+v, %v", a.SecondFactor, err)
 		}
-		if _, err := x.FinishSignIn(x.Context(), waiting.Challenge, code, Trace{}); !fault.Has(err, fault.InvalidCredentials) {
+		if _, err := x.FinishSignIn(x.Context(), waiting.Challenge, code, traced); !fault.Has(err, fault.InvalidCredentials) {
 			x.Errorf("the same sign-in again: %v", err)
 		}
 		again, err := x.SignIn(x.Context(), claim("ada@example.com", password))
 		x.must(err)
-		if _, err := x.FinishSignIn(x.Context(), again.Challenge, code, Trace{}); !isWrongCode(err) {
+		if _, err := x.FinishSignIn(x.Context(), again.Challenge, code, traced); !isWrongCode(err) {
 			x.Errorf("the same code again: %v", err)
 		}
 		if _, err := x.stepUp(done, code); !isWrongCode(err) {
 			x.Errorf("the same code for a step-up: %v", err)
 		}
 		x.clock.Advance(challengeLife)
-		if _, err := x.FinishSignIn(x.Context(), again.Challenge, x.code(secret), Trace{}); !fault.Has(err, fault.InvalidCredentials) {
+		if _, err := x.FinishSignIn(x.Context(), again.Challenge, x.code(secret), traced); !fault.Has(err, fault.InvalidCredentials) {
 			x.Errorf("a sign-in of five minutes ago: %v", err)
 		}
 		next, err := x.stepUp(done, x.code(secret))

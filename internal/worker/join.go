@@ -7,9 +7,6 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// InvitationPath is the path of the page on which an invited person joins a property. A secret follows.
-const InvitationPath = "/app/invite/"
-
 // OrderJoin orders the mail with the link of an invitation, and reports whether it does. Without a mail server the link would lie in the mailbox,
 // which other staff read. A link for an owner is not mailed, because managers set the mail server.
 func (m Mails) OrderJoin(tx *db.Tx, i staff.Invitation, language string) (bool, error) {
@@ -31,6 +28,6 @@ func (r *renderer) addJoin() error {
 		r.out.canceled = true
 		return nil
 	}
-	r.occasion.Join = mail.JoinFacts{Role: string(i.Role), Link: r.BaseURL() + InvitationPath + i.Secret, EndsAt: i.EndsAt}
+	r.occasion.Join = mail.JoinFacts{Role: string(i.Role), Link: r.BaseURL() + staff.InvitationPath + i.Secret, EndsAt: i.EndsAt}
 	return err
 }

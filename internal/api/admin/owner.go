@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"strings"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -24,15 +23,8 @@ func (s *owners) CreateOwnerLink(ctx context.Context, r *adminv1.CreateOwnerLink
 		return nil, err
 	}
 	who, _ := actor.From(ctx)
-	var t staff.Trace
-	if call := chain.From(ctx); call != nil {
-		t.Action = strings.TrimPrefix(call.Method, "/")
-		if call.Client.IsValid() {
-			t.From = call.Client.String()
-		}
-	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreateOwnerLinkResponse, error) {
-		l, err := staff.CreateOwnerLink(tx, s.Keys, r.GetPropertyId(), who.Author(), t)
+		l, err := staff.CreateOwnerLink(tx, s.Keys, r.GetPropertyId(), who.Author(), chain.From(ctx).Trace())
 		if err != nil {
 			return nil, err
 		}

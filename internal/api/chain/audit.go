@@ -29,14 +29,23 @@ func (call *Call) AuditRecord(answer proto.Message, outcome audit.Outcome) (audi
 	if call == nil || call.method == nil || call.recorded || call.actor.PropertyID == "" || !call.method.isAudited() {
 		return audit.Record{}, false
 	}
-	r := audit.Record{
-		PropertyID: call.actor.PropertyID, Actor: call.actor.Author(), Action: strings.TrimPrefix(call.Method, "/"), Outcome: outcome,
-		Subjects: subjectsOf(call.request, answer), Reason: reasonOf(call.request),
+	t := call.Trace()
+	return audit.Record{
+		PropertyID: call.actor.PropertyID, Actor: call.actor.Author(), Action: t.Action, Outcome: outcome,
+		Subjects: subjectsOf(call.request, answer), Reason: reasonOf(call.request), From: t.From,
+	}, true
+}
+
+// Trace says how the call came, for the audit log. It is empty for a handler that runs outside of the chain.
+func (call *Call) Trace() staff.Trace {
+	if call == nil {
+		return staff.Trace{}
 	}
+	t := staff.Trace{Action: strings.TrimPrefix(call.Method, "/")}
 	if call.Client.IsValid() {
-		r.From = call.Client.String()
+		t.From = call.Client.String()
 	}
-	return r, true
+	return t
 }
 
 // MarkRecorded says that the entry of the call was committed with its change.

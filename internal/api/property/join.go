@@ -2,7 +2,6 @@ package property
 
 import (
 	"context"
-	"strings"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -11,22 +10,9 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// traceOf says how a call came, for the entries in the audit log about the account of a person.
-func traceOf(ctx context.Context) staff.Trace {
-	call := chain.From(ctx)
-	if call == nil {
-		return staff.Trace{}
-	}
-	t := staff.Trace{Action: strings.TrimPrefix(call.Method, "/")}
-	if call.Client.IsValid() {
-		t.From = call.Client.String()
-	}
-	return t
-}
-
 func (s *Sessions) CreateFirstOwner(ctx context.Context, r *propertyv1.CreateFirstOwnerRequest) (*propertyv1.CreateFirstOwnerResponse, error) {
 	made, propertyID, err := s.Staff.CreateFirstOwner(ctx, staff.FirstOwner{
-		Claim:  staff.Claim{Email: r.GetEmail(), Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: traceOf(ctx)},
+		Claim:  staff.Claim{Email: r.GetEmail(), Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: chain.From(ctx).Trace()},
 		Secret: r.GetSecret(), Name: r.GetName(), PropertyName: r.GetPropertyName(), TimeZone: r.GetTimeZone(),
 	})
 	if err != nil {
@@ -47,7 +33,7 @@ func (s *Sessions) GetInvitation(ctx context.Context, r *propertyv1.GetInvitatio
 
 func (s *Sessions) AcceptInvitation(ctx context.Context, r *propertyv1.AcceptInvitationRequest) (*propertyv1.AcceptInvitationResponse, error) {
 	made, propertyID, err := s.Staff.AcceptInvitation(ctx, staff.Acceptance{
-		Claim:  staff.Claim{Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: traceOf(ctx)},
+		Claim:  staff.Claim{Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: chain.From(ctx).Trace()},
 		Secret: r.GetSecret(), Name: r.GetName(), Code: r.GetCode(),
 	})
 	if err != nil {

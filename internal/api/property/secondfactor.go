@@ -4,13 +4,14 @@ import (
 	"context"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/staff"
 )
 
 func (s *Sessions) FinishSignIn(ctx context.Context, r *propertyv1.FinishSignInRequest) (*propertyv1.FinishSignInResponse, error) {
-	made, err := s.Staff.FinishSignIn(ctx, r.GetChallenge(), r.GetCode(), traceOf(ctx))
+	made, err := s.Staff.FinishSignIn(ctx, r.GetChallenge(), r.GetCode(), chain.From(ctx).Trace())
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func clientNetwork(ctx context.Context) string {
 }
 
 func (s *Sessions) SignIn(ctx context.Context, r *propertyv1.SignInRequest) (*propertyv1.SignInResponse, error) {
-	made, err := s.Staff.SignIn(ctx, staff.Claim{Email: r.GetEmail(), Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: traceOf(ctx)})
+	made, err := s.Staff.SignIn(ctx, staff.Claim{Email: r.GetEmail(), Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: chain.From(ctx).Trace()})
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (s *Sessions) ChangePassword(ctx context.Context, r *propertyv1.ChangePassw
 		return nil, err
 	}
 	change, err := s.Staff.PrepareChange(ctx, staff.PasswordChange{
-		PersonID: who.PersonID, SessionID: who.TokenID, Network: clientNetwork(ctx), Password: r.GetPassword(), NewPassword: r.GetNewPassword(), Trace: traceOf(ctx),
+		PersonID: who.PersonID, SessionID: who.TokenID, Network: clientNetwork(ctx), Password: r.GetPassword(), NewPassword: r.GetNewPassword(), Trace: chain.From(ctx).Trace(),
 	})
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (s *Sessions) ChangePassword(ctx context.Context, r *propertyv1.ChangePassw
 
 // record adds an entry about the account of the caller to the audit logs of their properties.
 func (s *Sessions) record(ctx context.Context, tx *db.Tx, who actor.Actor) error {
-	return staff.Record(tx, s.Keys, who.PersonID, traceOf(ctx), audit.Done)
+	return staff.Record(tx, s.Keys, who.PersonID, chain.From(ctx).Trace(), audit.Done)
 }
 
 func sessionToken(s staff.Session) *propertyv1.SessionToken {

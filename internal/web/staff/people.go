@@ -5,6 +5,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/staff"
 	"latchkey.dev/internal/web/kit"
 )
 
@@ -68,7 +69,7 @@ func (s *site) invitePerson(x *exchange) error {
 	if err != nil {
 		return x.peopleResult(err, "")
 	}
-	return x.peoplePage(peopleView{Link: x.Address("/app/invite/" + made.GetLink().GetSecret()), Mailed: made.GetMailed(), To: made.GetData().GetEmail()}, nil)
+	return x.peoplePage(peopleView{Link: x.Address(staff.InvitationPath + made.GetLink().GetSecret()), Mailed: made.GetMailed(), To: made.GetData().GetEmail()}, nil)
 }
 
 func (s *site) changeInvitation(x *exchange) error {
@@ -79,7 +80,7 @@ func (s *site) changeInvitation(x *exchange) error {
 		if err != nil {
 			return err
 		}
-		return x.peoplePage(peopleView{Link: x.Address("/app/invite/" + made.GetLink().GetSecret()), Mailed: made.GetMailed(), To: made.GetData().GetEmail()}, nil)
+		return x.peoplePage(peopleView{Link: x.Address(staff.InvitationPath + made.GetLink().GetSecret()), Mailed: made.GetMailed(), To: made.GetData().GetEmail()}, nil)
 	case "withdraw":
 		_, err := s.api.People.WithdrawInvitation(x.call(), &propertyv1.WithdrawInvitationRequest{Id: id})
 		return x.peopleResult(err, "withdrawn")

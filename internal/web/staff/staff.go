@@ -11,6 +11,7 @@ import (
 	"net/http"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/staff"
 	"latchkey.dev/internal/web/kit"
 )
 
@@ -88,8 +89,8 @@ func (s *site) routes() []Route {
 		{"POST /app/login/second", Anyone, s.finishLogin},
 		{"GET /app/first/{secret}", Anyone, s.showFirst},
 		{"POST /app/first/{secret}", Anyone, s.createOwner},
-		{"GET /app/invite/{secret}", Anyone, s.showInvite},
-		{"POST /app/invite/{secret}", Anyone, s.acceptInvite},
+		{"GET " + staff.InvitationPath + "{secret}", Anyone, s.showInvite},
+		{"POST " + staff.InvitationPath + "{secret}", Anyone, s.acceptInvite},
 		{"POST /app/logout", Anyone, s.logout},
 
 		{"GET /app/{$}", Self, s.showHome},
