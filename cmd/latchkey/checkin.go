@@ -62,8 +62,11 @@ func (s *session) printCheckIn(c *propertyv1.StaffCheckIn) {
 	}
 	for _, stage := range c.GetCleared() {
 		verb := "cleared"
-		if stage.GetRefused() != "" {
+		switch {
+		case stage.GetRefused() != "":
 			verb = "refused (" + stage.GetRefused() + ")"
+		case stage.GetOwing() != "":
+			verb = "waived (" + stage.GetOwing() + " " + stage.GetOwingCurrency() + ")"
 		}
 		s.say("%s %s by %s, %s.", stage.GetStage(), verb, stage.GetBy(), formatTime(stage.GetAt()))
 	}

@@ -58,6 +58,27 @@ func (v *visitor) sign() {
 	v.must(err)
 }
 
+// Staff let a guest check in who owes an amount, and see who did.
+func TestWaive(t *testing.T) {
+	s, w := newWorld(t)
+	s.ok("checkin settings --rule none --identity-check none --signature none")
+	push(t, w, "B-1", "4711", "Ada", "Lovelace", "confirmed", "R101", 2)
+	if _, err := w.PMS.SetOwing(t.Context(), "B-1", 20); err != nil {
+		t.Fatal(err)
+	}
+	s.ok("today", "1 arrival, 1 still to come", "0 departures", "4711")
+	v := findStay(s, "4711", "Lovelace")
+	forms, api := guestv1.NewFormServiceClient(v.conn), guestv1.NewCheckInServiceClient(v.conn)
+	_, err := forms.SaveStep(v.as, &guestv1.SaveStepRequest{GuestId: v.id, Step: "name", Answers: map[string]string{"firstName": "Ada", "lastName": "Lovelace"}})
+	v.must(err)
+	_, err = api.StartCheckIn(v.as, &guestv1.StartCheckInRequest{})
+	v.must(err)
+	s.fails(2, "checkin waive 4711 '20.00 EUR'", "--reason")
+	s.fails(1, "checkin waive 4711 '19.00 EUR' --reason 'pays on departure'", "20.00 EUR")
+	s.ok("checkin waive 4711 '20.00 EUR' --reason 'pays on departure'", "owing waived (20.00 EUR) by operator:socket")
+	s.fails(1, "checkin waive 4711 '20.00 EUR' --reason 'pays on departure'", "no amount that is owed")
+}
+
 // Staff follow a check-in: they read who comes and when, refuse and clear the identity check, keep the signature, and end a device.
 func TestCheckInOfAGuest(t *testing.T) {
 	s, w := newWorld(t)

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"io/fs"
 	"log/slog"
 	"path/filepath"
@@ -97,6 +99,26 @@ func (s *shell) json(command string) map[string]any {
 		s.Fatalf("%s --json: %v", command, err)
 	}
 	return m
+}
+
+// follow runs a command that prints lines until it is stopped.
+func (s *shell) follow(args ...string) (code <-chan int, lines <-chan string, stop func()) {
+	s.Helper()
+	ctx, stop := context.WithTimeout(s.Context(), time.Minute)
+	out, to := io.Pipe()
+	ended, printed := make(chan int, 1), make(chan string, 100)
+	go func() {
+		ended <- start(ctx, append(args, "--data-dir", s.dir), strings.NewReader(""), to, io.Discard)
+		_ = to.Close()
+	}()
+	go func() {
+		defer close(printed)
+		for r := bufio.NewScanner(out); r.Scan(); {
+			printed <- r.Text()
+		}
+	}()
+	s.Cleanup(stop)
+	return ended, printed, stop
 }
 
 // words splits a command at blanks, except within single quotes.

@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
@@ -103,22 +106,48 @@ func (c *lockHistory) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aLock, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewLockServiceClient(s.conn).GetLockHistory(s, &propertyv1.GetLockHistoryRequest{Id: c.ID})
 		return s.printAnswer(answer, err, func() {
-			var rows [][]string
-			for _, x := range answer.GetData().GetBattery() {
-				rows = append(rows, []string{formatTime(x.GetAt()), "battery", fmt.Sprintf("%d %%", x.GetValue())})
-			}
-			for _, x := range answer.GetData().GetClock() {
-				rows = append(rows, []string{formatTime(x.GetAt()), "clock", fmt.Sprintf("%d ms ahead", x.GetValue())})
-			}
-			for _, x := range answer.GetData().GetGaps() {
-				rows = append(rows, []string{formatTime(x.GetFrom()), "not reachable", "until " + formatTime(x.GetUntil())})
-			}
-			for _, x := range answer.GetData().GetEvents() {
-				rows = append(rows, []string{formatTime(x.GetAt()), "event", strings.TrimSpace(x.GetKind() + " " + x.GetReason())})
-			}
-			s.printTable("Nothing was recorded yet.", []string{"at", "what", "value"}, rows)
+			s.printTable("Nothing was recorded yet.", []string{"at", "what", "value"}, historyRows(answer.GetData()))
 		})
 	})
+}
+
+// historyRows returns the history of a lock in the order of time.
+func historyRows(h *propertyv1.LockHistory) [][]string {
+	type moment struct {
+		at          *timestamppb.Timestamp
+		what, value string
+	}
+	var all []moment
+	for _, x := range h.GetBattery() {
+		all = append(all, moment{x.GetAt(), "battery", fmt.Sprintf("%d %%", x.GetValue())})
+	}
+	for _, x := range h.GetClock() {
+		all = append(all, moment{x.GetAt(), "clock", aheadText(x.GetValue())})
+	}
+	for _, x := range h.GetGaps() {
+		until := "until now"
+		if x.GetUntil() != nil {
+			until = "until " + formatTime(x.GetUntil())
+		}
+		all = append(all, moment{x.GetFrom(), "not reachable", until})
+	}
+	for _, x := range h.GetEvents() {
+		all = append(all, moment{x.GetAt(), "event", strings.TrimSpace(x.GetKind() + " " + x.GetReason())})
+	}
+	slices.SortStableFunc(all, func(a, b moment) int { return a.at.AsTime().Compare(b.at.AsTime()) })
+	var rows [][]string
+	for _, m := range all {
+		rows = append(rows, []string{formatTime(m.at), m.what, m.value})
+	}
+	return rows
+}
+
+// aheadText says how many milliseconds a clock is ahead or behind.
+func aheadText(ms int64) string {
+	if ms < 0 {
+		return fmt.Sprintf("%d ms behind", -ms)
+	}
+	return fmt.Sprintf("%d ms ahead", ms)
 }
 
 type lockRename struct {

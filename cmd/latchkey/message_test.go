@@ -1,9 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"context"
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -23,19 +20,7 @@ func TestMessages(t *testing.T) {
 	s.fails(1, "message send 4711 ''", "text")
 	s.fails(1, "message show 4712", "no reservation 4712")
 
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	out, to := io.Pipe()
-	code := make(chan int, 1)
-	go func() {
-		code <- start(ctx, []string{"message", "watch", "--data-dir", s.dir}, strings.NewReader(""), to, io.Discard)
-		_ = to.Close()
-	}()
-	line := make(chan string, 1)
-	go func() {
-		text, _ := bufio.NewReader(out).ReadString('\n')
-		line <- text
-		_, _ = io.Copy(io.Discard, out)
-	}()
+	code, line, stop := s.follow("message", "watch")
 	for seen := false; !seen; { // the stream may begin after a message
 		s.ok("message send 4711 'Breakfast is at eight.'", "Sent")
 		select {

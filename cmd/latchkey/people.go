@@ -90,7 +90,7 @@ func (s *session) printInvitation(i *propertyv1.PersonInvitation, link *property
 	s.say("Invited %s as %s: %s.", i.GetEmail(), i.GetRole(), i.GetId())
 	advice := "; works once, until " + formatTime(i.GetEndsAt())
 	if !mailed {
-		advice += ". No mail was sent: pass it on"
+		advice += ". No new mail is sent: pass it on"
 	}
 	s.printSecret("link", link.GetUrl(), advice)
 }

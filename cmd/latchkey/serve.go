@@ -83,7 +83,7 @@ func (c *serveCommand) welcome(ctx context.Context, to io.Writer, s *server.Serv
 	case owner != "" && empty:
 		fmt.Fprintf(to, "\nOr open this link in a browser, within 24 hours, to create the property and your account as its owner:\n  %s\n", owner)
 	case owner != "":
-		fmt.Fprint(to, "\nNo person can sign in yet. The first owner of a property: latchkey admin owner-link PROPERTY\n")
+		fmt.Fprintf(to, "\nNo person can sign in yet. The first owner of a property: %s\n", c.typed("latchkey admin owner-link PROPERTY"))
 	}
 	fmt.Fprintln(to)
 	return nil
@@ -91,7 +91,11 @@ func (c *serveCommand) welcome(ctx context.Context, to io.Writer, s *server.Serv
 
 // next returns the command to type after the first start.
 func (c *serveCommand) next() string {
-	command := "latchkey property create \"Hostel Miramar\" --time-zone Europe/Lisbon"
+	return c.typed("latchkey property create \"Hostel Miramar\" --time-zone Europe/Lisbon")
+}
+
+// typed returns a command that addresses this server.
+func (c *serveCommand) typed(command string) string {
 	if here, err := filepath.Abs(config.Default().DataDir); err != nil || here != c.DataDir {
 		command += fmt.Sprintf(" --data-dir %q", c.DataDir)
 	}

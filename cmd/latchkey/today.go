@@ -45,8 +45,9 @@ func (c *todayCommand) Run(ctx context.Context, io *streams) error {
 // printDay prints the numbers of a day and a row for each stay of the list.
 func (s *session) printDay(zone *time.Location, day *propertyv1.DayList) {
 	n := day.GetCounts()
-	s.say("%s: %d arrivals, %d still to come; %d in house; %d departures, %d still to go. Times in %s\n",
-		day.GetDate(), n.GetArrivals(), n.GetArrivalsLeft(), n.GetInHouse(), n.GetDepartures(), n.GetDeparturesLeft(), zone)
+	s.say("%s: %s, %d still to come; %d in house; %s, %d still to go. Times in %s\n",
+		day.GetDate(), formatCount(int(n.GetArrivals()), "arrival"), n.GetArrivalsLeft(), n.GetInHouse(),
+		formatCount(int(n.GetDepartures()), "departure"), n.GetDeparturesLeft(), zone)
 	moment := func(t time.Time) string { return t.In(zone).Format("2 Jan 15:04") }
 	var rows [][]string
 	for _, stay := range day.GetList() {

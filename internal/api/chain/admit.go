@@ -163,11 +163,11 @@ func (c *Chain) limit(_ context.Context, call *Call) error {
 }
 
 func (c *Chain) authorize(_ context.Context, call *Call) error {
-	return c.mayCall(call.actor, call.method.access)
+	return MayCall(call.actor, call.method.access, c.clock.Now())
 }
 
-// mayCall returns why an authenticated caller may not call an RPC with a rule, or nil.
-func (c *Chain) mayCall(a actor.Actor, rule *rpcv1.Access) error {
+// MayCall returns why an authenticated caller may not call an RPC with a rule, or nil.
+func MayCall(a actor.Actor, rule *rpcv1.Access, now time.Time) error {
 	if a.Kind == "" || rule == nil {
 		return nil
 	}
@@ -176,7 +176,7 @@ func (c *Chain) mayCall(a actor.Actor, rule *rpcv1.Access) error {
 			Put("scope", rule.GetScope())
 	}
 	if a.PersonID != "" {
-		return authorizePerson(a, rule, c.clock.Now())
+		return authorizePerson(a, rule, now)
 	}
 	if rule.GetRight() == string(staff.Self) {
 		return fault.New(fault.Denied, fault.PersonRequired, "a person must sign in for this call; a token is not enough")

@@ -95,10 +95,9 @@ func (c *Chain) registerService(desc *grpc.ServiceDesc) error {
 		m := &method{service: desc.ServiceName, area: string(sd.ParentFile().Package()), streams: md.IsStreamingClient() || md.IsStreamingServer()}
 		full := fmt.Sprintf("/%s/%s", desc.ServiceName, md.Name())
 		m.static = c.static[full]
-		if !proto.HasExtension(md.Options(), rpcv1.E_Access) {
+		if m.access = accessOf(md); m.access == nil {
 			return fmt.Errorf("chain: %s has no (latchkey.rpc.v1.access) rule", full)
 		}
-		m.access, _ = proto.GetExtension(md.Options(), rpcv1.E_Access).(*rpcv1.Access)
 		if err := checkRight(m.access); err != nil {
 			return fmt.Errorf("chain: %s: %w", full, err)
 		}
@@ -114,6 +113,25 @@ func (c *Chain) registerService(desc *grpc.ServiceDesc) error {
 		c.addMethod(full, m)
 	}
 	return nil
+}
+
+// accessOf returns the access rule of an RPC, or nil.
+func accessOf(md protoreflect.MethodDescriptor) *rpcv1.Access {
+	if !proto.HasExtension(md.Options(), rpcv1.E_Access) {
+		return nil
+	}
+	rule, _ := proto.GetExtension(md.Options(), rpcv1.E_Access).(*rpcv1.Access)
+	return rule
+}
+
+// AccessRule returns the access rule of the RPC with a full name, such as "/latchkey.property.v1.LockService/ListLocks". The RPC must exist.
+func AccessRule(fullMethod string) *rpcv1.Access {
+	name := strings.ReplaceAll(strings.TrimPrefix(fullMethod, "/"), "/", ".")
+	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(name))
+	if err != nil {
+		panic(err)
+	}
+	return accessOf(d.(protoreflect.MethodDescriptor))
 }
 
 // checkRight refuses a rule for staff that says nothing about people, or names an unknown right.

@@ -110,7 +110,7 @@ func (c *Chain) refuses(ctx context.Context, call *Call) error {
 	case a.Role != call.actor.Role: // what the stream sends may depend on it
 		return fault.New(fault.Unavailable, "", "your role changed: call again")
 	}
-	return c.mayCall(a, call.method.access)
+	return MayCall(a, call.method.access, c.clock.Now())
 }
 
 // stream is a server stream that validates the messages it receives.

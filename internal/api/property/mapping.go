@@ -29,6 +29,11 @@ func (s *mappings) ListPartnerSpaces(ctx context.Context, r *propertyv1.ListPart
 	if _, err := partner.Integration(view, propertyID, r.GetIntegrationId()); err != nil {
 		return nil, err
 	}
+	// The latest change is read first: the list may then show a later one, whose mapping the caller cannot overwrite by mistake.
+	latest, err := space.ListChanges(view, propertyID, r.GetIntegrationId(), "", 1)
+	if err != nil {
+		return nil, err
+	}
 	entries, total, err := space.Listing(view, propertyID, r.GetIntegrationId(), r.GetUnmappedOnly(), p)
 	if err != nil {
 		return nil, err
@@ -42,10 +47,6 @@ func (s *mappings) ListPartnerSpaces(ctx context.Context, r *propertyv1.ListPart
 		return nil, err
 	}
 	list := partnerSpaces(entries, suggested, own)
-	latest, err := space.ListChanges(view, propertyID, r.GetIntegrationId(), "", 1)
-	if err != nil {
-		return nil, err
-	}
 	out := &propertyv1.PartnerSpaceList{List: list, NextPageToken: nextPageToken(p, total), Total: int32(total)}
 	if len(latest) > 0 {
 		out.LastChangeId = latest[0].ID

@@ -23,24 +23,31 @@ type mappingCall struct {
 	kind          string
 	seen          string // seen is the latest change that the caller has read, or empty
 	validateOnly  bool
-	change        func(tx *db.Tx, propertyID string) (space.AffectedStays, error)
+	change        mappingChange
 }
+
+// mappingChange changes a mapping of a property, and returns the stays that it touches.
+type mappingChange func(tx *db.Tx, propertyID string) (space.AffectedStays, error)
 
 // runMapping runs a change of a mapping, stores what it changed, and replans the stays. With validateOnly it stores nothing. answer makes the
 // answer from the id of the stored change and the preview.
 func runMapping[R proto.Message](ctx context.Context, s *mappings, c mappingCall, answer func(changeID string, p *propertyv1.MappingPreview) R) (R, error) {
-	if c.validateOnly {
-		return previewed(ctx, s.Deps, c.change, func(p *propertyv1.MappingPreview) R { return answer("", p) })
-	}
-	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (R, error) {
-		var none R
-		var touched space.AffectedStays
-		changeID, err := s.Mappings.RecordChange(tx, space.ChangeOf{
+	var changeID string
+	record := func(tx *db.Tx, propertyID string) (touched space.AffectedStays, err error) {
+		changeID, err = s.Mappings.RecordChange(tx, space.ChangeOf{
 			PropertyID: propertyID, IntegrationID: c.integrationID, Kind: c.kind, Author: author(ctx), Seen: c.seen,
 		}, func() (err error) {
 			touched, err = c.change(tx, propertyID)
 			return err
 		})
+		return touched, err
+	}
+	if c.validateOnly {
+		return previewed(ctx, s.Deps, record, func(p *propertyv1.MappingPreview) R { return answer("", p) })
+	}
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (R, error) {
+		var none R
+		touched, err := record(tx, propertyID)
 		if err != nil {
 			return none, err
 		}
@@ -61,7 +68,7 @@ const maxPreviewed = 20
 var errPreviewed = errors.New("the change was only previewed")
 
 // previewed answers with what a change would do to the stays of the caller's property. It stores nothing, so the audit log has no entry.
-func previewed[R any](ctx context.Context, d Deps, change func(tx *db.Tx, propertyID string) (space.AffectedStays, error), answer func(*propertyv1.MappingPreview) R) (out R, err error) {
+func previewed[R any](ctx context.Context, d Deps, change mappingChange, answer func(*propertyv1.MappingPreview) R) (out R, err error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return out, err
@@ -81,7 +88,7 @@ func previewed[R any](ctx context.Context, d Deps, change func(tx *db.Tx, proper
 }
 
 // preview runs a change in a savepoint that it rolls back.
-func preview(tx *db.Tx, propertyID string, change func(tx *db.Tx, propertyID string) (space.AffectedStays, error)) (*propertyv1.MappingPreview, error) {
+func preview(tx *db.Tx, propertyID string, change mappingChange) (*propertyv1.MappingPreview, error) {
 	out := &propertyv1.MappingPreview{}
 	var rows []*reservation.Row
 	var after []space.Place

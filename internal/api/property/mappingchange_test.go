@@ -41,6 +41,9 @@ func TestMappingChangesAreUndone(t *testing.T) {
 		}
 		second := must(set("x-2", r2, first))(t).GetChangeId()
 		refused(set("x-1", r1, first))(t, "a change by a caller who has not read the latest", fault.Outdated)
+		refused(a.Mapping.SetMapping(a.ctx, &propertyv1.SetMappingRequest{
+			IntegrationId: in, ExternalId: "x-1", SpaceId: r1, LastChangeId: first, ValidateOnly: true,
+		}))(t, "its preview", fault.Outdated)
 		traded := must(a.Mapping.BatchSetMappings(a.ctx, &propertyv1.BatchSetMappingsRequest{IntegrationId: in, LastChangeId: second, Mappings: []*propertyv1.Mapping{
 			{ExternalId: "x-1", SpaceId: &r2}, {ExternalId: "x-2", SpaceId: &r1},
 		}}))(t).GetChangeId()

@@ -9,9 +9,8 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/actor"
-	"latchkey.dev/internal/credential"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/staff"
 	"latchkey.dev/internal/watch"
 )
 
@@ -24,18 +23,15 @@ type Events struct {
 // watchPause is the minimum time between two messages of a stream.
 const watchPause = 250 * time.Millisecond
 
-// watchRules are the role of a token and the right of a person that each topic needs: those of the call that lists what the topic names.
-var watchRules = map[watch.Topic]struct {
-	role  string
-	right staff.Right
-}{
-	watch.Reservations: {credential.RoleViewer, staff.ReadReservations},
-	watch.Spaces:       {credential.RoleViewer, staff.ReadProperty},
-	watch.Locks:        {credential.RoleViewer, staff.ReadLocks},
-	watch.Bridges:      {credential.RoleViewer, staff.ReadLocks},
-	watch.Notices:      {credential.RoleViewer, staff.ReadNotices},
-	watch.Messages:     {credential.RoleOperator, staff.ReadGuests},
-	watch.Kiosks:       {credential.RoleViewer, staff.ReadProperty},
+// listMethods are the calls that list what each topic names. Those who may call one may watch its topic.
+var listMethods = map[watch.Topic]string{
+	watch.Reservations: propertyv1.DayService_ListDay_FullMethodName,
+	watch.Spaces:       propertyv1.SpaceService_ListSpaces_FullMethodName,
+	watch.Locks:        propertyv1.LockService_ListLocks_FullMethodName,
+	watch.Bridges:      propertyv1.BridgeService_ListBridges_FullMethodName,
+	watch.Notices:      propertyv1.NoticeService_ListNotices_FullMethodName,
+	watch.Messages:     propertyv1.MessageService_ListConversations_FullMethodName,
+	watch.Kiosks:       propertyv1.KioskService_ListKiosks_FullMethodName,
 }
 
 // Watch sends what changes at the caller's property.
@@ -46,7 +42,7 @@ func (s *Events) Watch(r *propertyv1.WatchRequest, stream grpc.ServerStreamingSe
 		return err
 	}
 	caller, _ := actor.From(ctx)
-	topics, err := watchedTopics(caller, r.GetTopics())
+	topics, err := watchedTopics(caller, r.GetTopics(), time.Now())
 	if err != nil {
 		return err
 	}
@@ -98,12 +94,12 @@ func sendChanges(stream grpc.ServerStreamingServer[propertyv1.WatchResponse], ch
 }
 
 // watchedTopics returns the topics of a stream: those that the caller named, or all that the caller may read.
-func watchedTopics(caller actor.Actor, named []string) (topics []watch.Topic, err error) {
+func watchedTopics(caller actor.Actor, named []string, now time.Time) (topics []watch.Topic, err error) {
 	for _, t := range watch.Topics {
 		if len(named) > 0 && !slices.Contains(named, string(t)) {
 			continue
 		}
-		refused := mayWatch(caller, t)
+		refused := chain.MayCall(caller, chain.AccessRule(listMethods[t]), now)
 		if refused != nil && len(named) > 0 {
 			return nil, refused
 		}
@@ -112,17 +108,4 @@ func watchedTopics(caller actor.Actor, named []string) (topics []watch.Topic, er
 		}
 	}
 	return topics, nil
-}
-
-// mayWatch returns why a caller may not watch a topic, or nil.
-func mayWatch(caller actor.Actor, t watch.Topic) error {
-	rule := watchRules[t]
-	switch {
-	case caller.PersonID != "" && !staff.Allows(staff.Role(caller.Role), rule.right):
-		return fault.New(fault.Denied, fault.RightMissing, "the right %s is needed to watch %s; your role %s does not include it", rule.right, t, caller.Role).
-			Put("right", string(rule.right))
-	case caller.PersonID == "" && !credential.Suffices(caller.Role, rule.role):
-		return fault.New(fault.Denied, fault.RoleMissing, "the role %s is needed to watch %s", rule.role, t).Put("role", rule.role)
-	}
-	return nil
 }

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+// The history of a lock is in the order of time, and says how long each gap was.
+func TestHistoryRows(t *testing.T) {
+	at := func(hour int) *timestamppb.Timestamp {
+		return timestamppb.New(time.Date(2026, 7, 1, hour, 0, 0, 0, time.UTC))
+	}
+	rows := historyRows(&propertyv1.LockHistory{
+		Battery: []*propertyv1.LockReading{{At: at(1), Value: 90}, {At: at(6), Value: 80}},
+		Clock:   []*propertyv1.LockReading{{At: at(2), Value: 300}, {At: at(5), Value: -300}},
+		Gaps:    []*propertyv1.LockGap{{From: at(3), Until: at(4)}, {From: at(7)}},
+		Events:  []*propertyv1.LockHistoryEvent{{At: at(8), Kind: "lock.jammed", Reason: "bolt"}, {At: at(4), Kind: "lock.online"}},
+	})
+	var got []string
+	for _, row := range rows {
+		got = append(got, strings.Join(row[1:], " "))
+	}
+	want := []string{
+		"battery 90 %", "clock 300 ms ahead", "not reachable until " + formatTime(at(4)), "event lock.online", "clock 300 ms behind", "battery 80 %",
+		"not reachable until now", "event lock.jammed bolt",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the rows are %q, want %q", got, want)
+	}
+}
+
+// Staff read the history of a lock, and watch what changes.
+func TestLockHistoryAndWatch(t *testing.T) {
+	s, _ := newWorld(t)
+	lock := s.first(`lck_\w+`, s.ok("lock list"))
+	s.ok("lock history "+lock, "AT", "WHAT", "lock.moved")
+	s.fails(1, "lock history lck_none", "lock")
+	s.fails(2, "watch doors", "reservations")
+
+	code, lines, stop := s.follow("watch", "locks", "kiosks")
+	for _, want := range []string{"locks         all", "kiosks        all"} {
+		if got := <-lines; got != want {
+			t.Errorf("watch prints %q, want %q", got, want)
+		}
+	}
+	s.ok("kiosk create Lobby")
+	if got := <-lines; !strings.HasPrefix(got, "kiosks        ksk_") {
+		t.Errorf("after a change watch prints %q", got)
+	}
+	stop()
+	if got := <-code; got != 0 {
+		t.Errorf("watch ends with %d", got)
+	}
+}
