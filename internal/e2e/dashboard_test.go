@@ -282,6 +282,146 @@ func TestDashboardSessions(t *testing.T) {
 	}
 }
 
+// field returns the value of the first hidden field with a name.
+func (s shown) field(name string) string {
+	if found := regexp.MustCompile(`name="` + regexp.QuoteMeta(name) + `" value="([^"]*)"`).FindStringSubmatch(s.text); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
+// TestSpacesPage makes the rooms of the PMS with two dorms whose beds have the same names, and changes a mapping that a colleague has changed
+// since the page was shown.
+func TestSpacesPage(t *testing.T) {
+	w := e2etest.Open(t)
+	s := newSurfer(t, w)
+	s.join(w, "ada@example.com")
+	listed := sandbox.PMSSpaces()
+	for _, dorm := range []string{"D8", "D9"} {
+		listed = append(listed, sandbox.Space{ID: dorm, Type: "Dorm", Name: "Dorm " + dorm, IsActive: true})
+		for _, bed := range []string{"1", "2"} {
+			listed = append(listed, sandbox.Space{ID: dorm + "-" + bed, Type: "Bed", Name: "Berth " + bed, IsActive: true, ParentID: dorm})
+		}
+	}
+	w.PMS.SetSpaces(append(listed, sandbox.Space{ID: "D8-0", Type: "Bed", Name: "Berth 0", ParentID: "D8"}))
+	pms := url.Values{"pms": {w.IntegrationID}}
+	if a := s.do(http.MethodPost, "/app/spaces/read", pms); a.status != http.StatusSeeOther {
+		t.Fatalf("read the rooms: %d %s", a.status, a.text)
+	}
+	if a := s.do(http.MethodGet, "/app/spaces", nil); !strings.Contains(a.text, "6 rooms and beds are not among yours") {
+		t.Errorf("the page: %s", a.text)
+	}
+	if a := s.do(http.MethodPost, "/app/spaces", url.Values{"pms": {w.IntegrationID}, "do": {"missing"}}); !strings.Contains(a.moved, "done=taken") {
+		t.Fatalf("make the rooms: %d to %q: %s", a.status, a.moved, a.text)
+	}
+	partner, err := propertyv1.NewMappingServiceClient(w.Public).ListPartnerSpaces(w.Staff(t.Context()), &propertyv1.ListPartnerSpacesRequest{IntegrationId: w.IntegrationID, PageSize: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := propertyv1.NewSpaceServiceClient(w.Public).ListSpaces(w.Staff(t.Context()), &propertyv1.ListSpacesRequest{PageSize: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, dorms := map[string]string{}, map[string]string{}
+	for _, p := range partner.GetData().GetList() {
+		if ids[p.GetExternalId()] = p.GetSpaceId(); p.GetIsActive() == (p.GetSpaceId() == "") {
+			t.Errorf("%s is mapped to %q", p.GetExternalId(), p.GetSpaceId())
+		}
+	}
+	for _, o := range own.GetData().GetList() {
+		dorms[o.GetId()] = o.GetParentSpaceId()
+	}
+	for _, dorm := range []string{"D8", "D9"} {
+		for _, bed := range []string{"-1", "-2"} {
+			if got := dorms[ids[dorm+bed]]; got != ids[dorm] {
+				t.Errorf("%s is in %s, want in %s", dorm+bed, got, ids[dorm])
+			}
+		}
+	}
+
+	first, second := ids["R101"], ids["R102"]
+	mapped := func() string {
+		found, err := propertyv1.NewMappingServiceClient(w.Public).ListPartnerSpaces(w.Staff(t.Context()), &propertyv1.ListPartnerSpacesRequest{IntegrationId: w.IntegrationID, PageSize: 200})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := map[string]string{first: "first", second: "second", "": "none"}
+		var texts []string
+		for _, p := range found.GetData().GetList() {
+			if p.GetExternalId() == "R101" || p.GetExternalId() == "R102" {
+				texts = append(texts, p.GetExternalId()+" "+at[p.GetSpaceId()])
+			}
+		}
+		slices.Sort(texts)
+		return strings.Join(texts, ", ")
+	}
+	page, room := s.do(http.MethodGet, "/app/spaces", nil), s.do(http.MethodGet, "/app/spaces/rooms/"+first, nil)
+	choose := func(seen shown, of map[string][2]string, more ...string) shown {
+		form := url.Values{"pms": {w.IntegrationID}, "do": {"rows"}, "lastChange": {seen.field("lastChange")}}
+		for id, was := range of {
+			form["space"] = append(form["space"], id)
+			form.Set("was."+id, was[0])
+			form.Set("map."+id, was[1])
+		}
+		for _, name := range more {
+			form.Set(name, "yes")
+		}
+		return s.do(http.MethodPost, "/app/spaces", form)
+	}
+	if a := choose(page, map[string][2]string{first: {"R101", "R102"}, second: {"R102", "R102"}}); a.status != http.StatusUnprocessableEntity ||
+		strings.Count(a.text, "is chosen twice") != 4 || strings.Count(a.text, `<option value="R102" selected>`) != 2 {
+		t.Errorf("a room that is chosen twice: %d %s", a.status, a.text)
+	}
+	if a := choose(page, map[string][2]string{first: {"R101", ""}, second: {"R102", "R101"}}); a.status != http.StatusSeeOther {
+		t.Fatalf("a colleague moves a room: %d %s", a.status, a.text)
+	}
+	want := "R101 second, R102 none"
+	if got := mapped(); got != want {
+		t.Fatalf("moved: %s", got)
+	}
+	for name, a := range map[string]shown{
+		"all rooms":   choose(page, map[string][2]string{first: {"R101", ""}}),
+		"the preview": choose(page, map[string][2]string{first: {"R101", ""}}, "preview"),
+		"the room":    s.do(http.MethodPost, "/app/spaces/rooms/"+first, url.Values{"do": {"map"}, "pms": {w.IntegrationID}, "was": {"R101"}, "map": {""}, "lastChange": {room.field("lastChange")}}),
+		"suggestions": s.do(http.MethodPost, "/app/spaces", url.Values{"do": {"exact"}, "pms": {w.IntegrationID}, "lastChange": {page.field("lastChange")}}),
+	} {
+		if got := mapped(); got != want || !strings.Contains(a.text, "The mapping has changed meanwhile") {
+			t.Errorf("%s, with an old page: %s, status %d to %q", name, got, a.status, a.moved)
+		}
+	}
+	preview := choose(s.do(http.MethodGet, "/app/spaces", nil), map[string][2]string{second: {"R101", ""}}, "preview")
+	if preview.status != http.StatusOK || preview.field("lastChange") == "" {
+		t.Errorf("a preview: %d %s", preview.status, preview.text)
+	}
+}
+
+// TestDashboardRefuses sends what the API refuses, or what it would take for another meaning: each page says what is wrong at its field.
+func TestDashboardRefuses(t *testing.T) {
+	w := e2etest.Open(t)
+	s := newSurfer(t, w)
+	s.join(w, "ada@example.com")
+	e2etest.PushReservation(t, w, "B-1", map[string]any{"pmsNumber": "1001", "state": "confirmed", "roomId": "R101", "adultCount": 1, "booker": map[string]any{"lastName": "Lovelace"}})
+	stay := regexp.MustCompile(`/app/reservations/\w+`).FindString(s.do(http.MethodGet, "/app/reservations?q=1001", nil).text)
+	door := s.do(http.MethodGet, stay, nil).field("door")
+	lock := regexp.MustCompile(`/app/locks/\w+`).FindString(s.do(http.MethodGet, "/app/locks", nil).text)
+	long := strings.Repeat("a", 501)
+	for _, c := range []struct {
+		path string
+		form url.Values
+		text string
+	}{
+		{"/app/settings/property", url.Values{"form": {"property"}, "settings.lateOutMinutes": {""}}, "Enter 0 to 1440 minutes."},
+		{stay, url.Values{"do": {"refuse"}, "stage": {"identityCheck"}, "reason": {" "}}, "Enter the reason, in at most 500 characters. Nothing was done."},
+		{stay, url.Values{"do": {"waive"}, "owing": {"1.00 EUR"}, "reason": {long}}, "Shorten the answer."},
+		{stay + "/open", url.Values{"door": {door}}, "Say why you open the door."},
+		{lock + "/open", url.Values{"reason": {long}}, "Shorten the answer."},
+	} {
+		if a := s.do(http.MethodPost, c.path, c.form); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.text, c.text) {
+			t.Errorf("%s %.60v: %d to %q: %s", c.path, c.form, a.status, a.moved, a.text)
+		}
+	}
+}
+
 // TestInvitedByPage joins a property on the page of an invitation.
 func TestInvitedByPage(t *testing.T) {
 	w := e2etest.Open(t)

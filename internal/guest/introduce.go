@@ -51,14 +51,25 @@ func Introduce(view *db.Tx, keys *keyring.Ring, propertyID, guestID string) (Int
 	}
 	name := strings.TrimSpace(answered.Answers[rule.FirstName] + " " + answered.Answers[rule.LastName])
 	if name == "" && row.Role == Main {
-		booker, err := reservation.Service{Keys: keys}.Booker(view.Context(), reserved)
-		if err != nil {
-			return Introduction{}, err
-		}
-		if booker.FirstName != nil {
-			name = *booker.FirstName + " "
-		}
-		name += booker.LastName
+		return introduceBooker(view, keys, reserved)
 	}
 	return Introduction{Reservation: reserved, Name: name}, nil
+}
+
+// IntroduceBooker returns who the main guest of a reservation is as long as no guest has opened the stay.
+func IntroduceBooker(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string) (Introduction, error) {
+	reserved, err := loadReservation(view, propertyID, reservationID)
+	if err != nil {
+		return Introduction{}, err
+	}
+	return introduceBooker(view, keys, reserved)
+}
+
+func introduceBooker(view *db.Tx, keys *keyring.Ring, reserved *reservation.Row) (Introduction, error) {
+	booker, err := reservation.Service{Keys: keys}.Booker(view.Context(), reserved)
+	name := booker.LastName
+	if booker.FirstName != nil {
+		name = *booker.FirstName + " " + name
+	}
+	return Introduction{Reservation: reserved, Name: name}, err
 }

@@ -30,7 +30,7 @@ func JoinOf(row *Row) (invitationID string, round int) {
 
 // joinContent is the mail to a person whom the property invites to its staff.
 func (o Occasion) joinContent(content Content) Content {
-	params := message.Params{"property": o.Property, "role": message.Message{Kind: "role." + o.Join.Role}, "ends": o.Join.EndsAt}
+	params := message.Params{"property": o.Property, "role": message.Message{Kind: "staff.role." + o.Join.Role}, "ends": o.Join.EndsAt}
 	content.Subject = o.text("subject", params)
 	content.Paragraphs = []string{o.common("helloNameless", nil), o.text("text", params)}
 	content.Buttons = []Button{{o.text("button", params), o.Join.Link}}

@@ -21,10 +21,11 @@ import (
 )
 
 type Search struct {
-	Text    string // Text is the number or an id of a reservation, or prefixes of words of the booker's name; empty matches all
-	State   string // State is empty for any state
-	SpaceID string // SpaceID selects reservations of this space, or of a bed in it
-	Day     string // Day selects reservations that include this day, YYYY-MM-DD at the property, and began at most longestStay days earlier
+	Text    string   // Text is the number or an id of a reservation, or prefixes of words of the booker's name; empty matches all
+	IDs     []string // IDs selects reservations by their ids; none selects all
+	State   string   // State is empty for any state
+	SpaceID string   // SpaceID selects reservations of this space, or of a bed in it
+	Day     string   // Day selects reservations that include this day, YYYY-MM-DD at the property, and began at most longestStay days earlier
 	Size    int
 	Token   string
 }
@@ -96,6 +97,9 @@ func (svc Service) Search(view *db.Tx, propertyID string, s Search) (found []Fou
 // condition means that nothing matches.
 func (svc Service) conditions(view *db.Tx, propertyID string, s Search) (where []predicate.Reservation, words []string, err error) {
 	where = []predicate.Reservation{entreservation.PropertyID(propertyID)}
+	if len(s.IDs) > 0 {
+		where = append(where, entreservation.IDIn(s.IDs...))
+	}
 	if s.State != "" {
 		where = append(where, entreservation.State(s.State))
 	}

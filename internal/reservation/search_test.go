@@ -131,20 +131,22 @@ func TestSearchNarrows(t *testing.T) {
 			p := with(booking(id, space), reservation.State, state, reservation.From, from+"T15:00:00+01:00", reservation.To, to+"T11:00:00+01:00")
 			return p
 		}
-		h.put(stay("A", "r1", "started", "2026-11-20", "2026-11-24"))
+		a := h.put(stay("A", "r1", "started", "2026-11-20", "2026-11-24")).Row.ID
 		h.put(stay("B", "r1", "confirmed", "2026-11-24", "2026-11-26"))
-		h.put(stay("C", "b1", "started", "2026-11-20", "2026-11-22"))
+		c := h.put(stay("C", "b1", "started", "2026-11-20", "2026-11-22")).Row.ID
 		h.put(with(stay("D", "b2", "started", "2026-11-21", "2026-11-22"), reservation.ParentID, theirs("d1")))
 		h.put(stay("E", "d1", "confirmed", "2026-11-21", "2026-11-23"))
 		h.put(stay("F", "NEW", "confirmed", "2026-11-21", "2026-11-23"))
 		h.put(with(stay("G", "", "started", "2026-11-21", "2026-11-23"), reservation.OwnSpaceID, h.at("r2")))
-		other.put(stay("X", "r1", "started", "2026-11-20", "2026-11-24"))
+		x := other.put(stay("X", "r1", "started", "2026-11-20", "2026-11-24")).Row.ID
 		for _, c := range []struct {
 			what string
 			s    reservation.Search
 			want string
 		}{
 			{"all", reservation.Search{}, "B G F E D C A"},
+			{"some", reservation.Search{IDs: []string{a, c, x, "rsv_unknown"}}, "C A"},
+			{"some in a state", reservation.Search{IDs: []string{a, c}, State: "confirmed"}, ""},
 			{"a state", reservation.Search{State: "started"}, "G D C A"},
 			{"a room", reservation.Search{SpaceID: h.at("r1")}, "B A"},
 			{"who is in a room", reservation.Search{SpaceID: h.at("r1"), State: "started"}, "A"},

@@ -81,7 +81,11 @@ func (s *Messages) ListMessages(ctx context.Context, r *propertyv1.ListMessagesR
 	for _, m := range list {
 		out.List = append(out.List, messageMessage(m))
 	}
-	return &propertyv1.ListMessagesResponse{Data: out}, nil
+	of, err := s.introduce(view, k)
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.ListMessagesResponse{Data: out, Conversation: of}, nil
 }
 
 // SendMessage sends a message to a guest.
@@ -226,7 +230,23 @@ func conversationOf(ctx context.Context, tx *db.Tx, named string, create func(pr
 
 // conversationMessage converts a conversation, with the name of its guest.
 func (s *Messages) conversationMessage(view *db.Tx, c conversation.Summary) (*propertyv1.Conversation, error) {
-	who, err := guest.Introduce(view, s.Keys, c.Last.PropertyID, c.Last.GuestID)
+	out, err := s.introduce(view, c.Last.Key)
+	if err != nil {
+		return nil, err
+	}
+	out.Unread, out.Last = int32(c.Unread), messageMessage(c.Last)
+	return out, nil
+}
+
+// introduce returns whose conversation it is, without its messages.
+func (s *Messages) introduce(view *db.Tx, k conversation.Key) (*propertyv1.Conversation, error) {
+	var who guest.Introduction
+	var err error
+	if k.GuestID == "" {
+		who, err = guest.IntroduceBooker(view, s.Keys, k.PropertyID, k.ReservationID)
+	} else {
+		who, err = guest.Introduce(view, s.Keys, k.PropertyID, k.GuestID)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -234,10 +254,7 @@ func (s *Messages) conversationMessage(view *db.Tx, c conversation.Summary) (*pr
 	if err != nil {
 		return nil, err
 	}
-	out := &propertyv1.Conversation{
-		GuestId: c.Last.GuestID, ReservationId: c.Last.ReservationID, PmsNumber: who.Reservation.PmsNumber, Name: who.Name,
-		Unread: int32(c.Unread), Last: messageMessage(c.Last),
-	}
+	out := &propertyv1.Conversation{GuestId: k.GuestID, ReservationId: k.ReservationID, PmsNumber: who.Reservation.PmsNumber, Name: who.Name}
 	if place.Space != nil {
 		out.SpaceName = place.Space.Name
 	}

@@ -45,7 +45,7 @@ func (s *reservations) ListReservations(ctx context.Context, r *propertyv1.ListR
 		return nil, err
 	}
 	q := reservation.Search{
-		Text: r.GetQuery(), State: r.GetState(), SpaceID: r.GetSpaceId(), Day: r.GetDate(), Size: int(r.GetPageSize()), Token: r.GetPageToken(),
+		Text: r.GetQuery(), IDs: r.GetIds(), State: r.GetState(), SpaceID: r.GetSpaceId(), Day: r.GetDate(), Size: int(r.GetPageSize()), Token: r.GetPageToken(),
 	}
 	if q.Size == 0 {
 		q.Size = defaultPage

@@ -46,6 +46,13 @@ func TestMessages(t *testing.T) {
 	if c.GetName() != "Ada Lovelace" || c.GetPmsNumber() != "1001" || c.GetSpaceName() != "Room 101" || c.GetReservationId() != g.stay {
 		t.Errorf("staff read %v", c)
 	}
+	for _, named := range []string{c.GetGuestId(), g.stay} {
+		read, err := desk.ListMessages(staff, &propertyv1.ListMessagesRequest{GuestId: named})
+		w.must(err)
+		if of := read.GetConversation(); of.GetGuestId() != c.GetGuestId() || of.GetReservationId() != g.stay || of.GetName() != "Ada Lovelace" || of.GetPmsNumber() != "1001" {
+			t.Errorf("the messages of %s belong to %v", named, of)
+		}
+	}
 	write("For two cars.")
 	hears(2, "For two cars.")
 

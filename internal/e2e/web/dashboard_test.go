@@ -171,6 +171,13 @@ func TestTodayIsLive(t *testing.T) {
 	way.cut.Store(false)
 	p.WaitText("Alan Turing")
 	p.WaitUntil("a stream again", `!document.querySelector("[data-on]").hidden`)
+	way.away.Store(true) // a proxy answers in place of the server, which ends an event stream for good
+	way.server.CloseClientConnections()
+	p.WaitText("Not live since")
+	w.book("B-4", "1004", "R104", map[string]any{"booker": map[string]any{"firstName": "Mary", "lastName": "Jackson", "email": "mary@example.com"}})
+	way.away.Store(false)
+	p.WaitText("Mary Jackson")
+	p.WaitUntil("a stream once more", `!document.querySelector("[data-on]").hidden`)
 }
 
 // A guest at the tablet is stopped by an open amount, and goes on to the form after the desk has waived it with a reason. Whether the guest
@@ -197,7 +204,7 @@ func TestDeskWaivesAnAmount(t *testing.T) {
 	desk.Axe()
 	desk.Fits()
 	desk.Screenshot("waive")
-	desk.Click("Let the guest check in, 84.00 EUR stay open")
+	desk.Click("Let the guest check in, 84.00 EUR stays open")
 	desk.WaitText("The guest can check in although an amount is open.")
 	k.Click("Try again")
 	w.fillAtKiosk(k, "Ada", "Lovelace") // the form comes after the stop

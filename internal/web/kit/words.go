@@ -45,6 +45,9 @@ func (w Words) T(kind string, kv ...any) template.HTML {
 // placeholder stands for a parameter that is HTML while the text is escaped. It is made of private characters.
 func placeholder(i int) string { return fmt.Sprintf("\uE000%d\uE001", i) }
 
+// TimeZone is the name of the property's time zone, for scripts.
+func (w Words) TimeZone() string { return w.zone.String() }
+
 // Has reports whether a message has a text.
 func (w Words) Has(kind string) bool { return message.Has(kind) }
 

@@ -13,19 +13,20 @@ import (
 // edit is a change of the mapping that a person asked for. It stores the change or, with validateOnly, answers with what it would do.
 type edit func(validateOnly bool) (*propertyv1.MappingPreview, error)
 
-func (x *exchange) editMappings(pms string, changes []*propertyv1.Mapping) edit {
+// editMappings changes mappings. lastChange is the latest change that the person has seen: with a later one, the API refuses.
+func (x *exchange) editMappings(pms, lastChange string, changes []*propertyv1.Mapping) edit {
 	return func(validateOnly bool) (*propertyv1.MappingPreview, error) {
 		if len(changes) == 0 {
 			return &propertyv1.MappingPreview{}, nil
 		}
-		answer, err := x.site.api.Mappings.BatchSetMappings(x.call(), &propertyv1.BatchSetMappingsRequest{IntegrationId: pms, Mappings: changes, ValidateOnly: validateOnly})
+		answer, err := x.site.api.Mappings.BatchSetMappings(x.call(), &propertyv1.BatchSetMappingsRequest{IntegrationId: pms, Mappings: changes, ValidateOnly: validateOnly, LastChangeId: lastChange})
 		return answer.GetPreview(), err
 	}
 }
 
-func (x *exchange) takeSuggestions(pms string) edit {
+func (x *exchange) takeSuggestions(pms, lastChange string) edit {
 	return func(validateOnly bool) (*propertyv1.MappingPreview, error) {
-		answer, err := x.site.api.Mappings.ApplySuggestions(x.call(), &propertyv1.ApplySuggestionsRequest{IntegrationId: pms, ExactOnly: true, ValidateOnly: validateOnly})
+		answer, err := x.site.api.Mappings.ApplySuggestions(x.call(), &propertyv1.ApplySuggestionsRequest{IntegrationId: pms, ExactOnly: true, ValidateOnly: validateOnly, LastChangeId: lastChange})
 		return answer.GetPreview(), err
 	}
 }
@@ -56,7 +57,7 @@ func (x *exchange) previewPage(would edit, back string) error {
 // mappingFields returns the values of a posted form about the mapping.
 func (x *exchange) mappingFields() (fields []postedField) {
 	for name, values := range x.R.PostForm {
-		if !slices.Contains([]string{"do", "pms", "page", "space", "external"}, name) && !strings.HasPrefix(name, "was.") && !strings.HasPrefix(name, "map.") {
+		if !slices.Contains([]string{"do", "pms", "page", "lastChange", "space", "external"}, name) && !strings.HasPrefix(name, "was.") && !strings.HasPrefix(name, "map.") {
 			continue
 		}
 		for _, value := range values {
@@ -128,5 +129,5 @@ func (s *site) undoChange(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return x.Redirect(spacesURL(x.Value("pms"), 0, "undone"))
+	return x.Redirect(listURL("/app/spaces", "pms", x.Value("pms"), "done", "undone"))
 }

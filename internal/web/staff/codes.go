@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/web/kit"
 )
@@ -139,10 +140,8 @@ func (s *site) backToCode(x *exchange) error { return x.Redirect("/app/codes/" +
 
 // revealCode shows the PIN of a code. The reason goes to the audit log.
 func (s *site) revealCode(x *exchange) error {
-	if x.Value("reason") == "" {
-		return x.codePage(http.StatusUnprocessableEntity, nil, func(p *page) {
-			p.Wrong = []kit.Wrong{{ID: whyInput().ID(), Label: p.T("staff.why"), Text: p.T("staff.code.why.missing")}}
-		})
+	if wrong := wrongReason(x.Value("reason"), "staff.code.why.missing"); wrong != "" {
+		return x.codePage(http.StatusUnprocessableEntity, nil, func(p *page) { p.refuseReason(whyInput().ID(), wrong) })
 	}
 	shown, err := s.api.Codes.RevealCode(x.call(), &propertyv1.RevealCodeRequest{Id: x.R.PathValue("id"), Reason: x.Value("reason")})
 	if err != nil {
@@ -232,9 +231,9 @@ func codeRequest(form map[string][]string, zone *time.Location) (r *propertyv1.C
 }
 
 func (s *site) createCode(x *exchange) error {
-	zone, err := time.LoadLocation(x.property.GetTimeZone())
+	zone, err := clock.Zone(x.property.GetTimeZone())
 	if err != nil {
-		zone = time.UTC
+		return err
 	}
 	r, wrong := codeRequest(x.R.PostForm, zone)
 	refuse := func(names []string) error {

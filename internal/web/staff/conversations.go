@@ -54,28 +54,34 @@ func readLast(c *propertyv1.Conversation) int {
 	return 0
 }
 
-func (s *site) showConversation(x *exchange) error { return x.conversationPage(http.StatusOK, "") }
+type messagesView struct {
+	Stay  string // the address of the reservation, if the page is not a part of it
+	List  []*propertyv1.Message
+	Typed string
+	May   bool // the person may write
+}
 
-// conversationPage shows the conversation with one guest, and marks it as read.
-func (x *exchange) conversationPage(status int, typed string) error {
-	id := x.R.PathValue("id")
+func (s *site) showMessages(x *exchange) error { return x.messagesPage(http.StatusOK, "") }
+
+// messagesPage shows the conversation with one guest, and marks it as read. It is a part of the area of messages or, for the main guest, of that
+// of reservations.
+func (x *exchange) messagesPage(status int, typed string) error {
 	v := messagesView{Typed: typed, May: x.may("writeMessages")}
-	var err error
-	if v.List, err = x.readConversation(id, v.May); err != nil {
-		return err
-	}
-	p := x.newPage("staff.messages.title.short")
-	found, err := x.site.api.Messages.ListConversations(x.call(), &propertyv1.ListConversationsRequest{PageSize: 200})
+	of, list, err := x.readConversation(x.R.PathValue("id"), v.May)
 	if err != nil {
 		return err
 	}
-	for _, c := range found.GetData().GetList() {
-		if c.GetGuestId() == id {
-			p.Title = p.T("staff.messages.title", "name", c.GetName(), "number", c.GetPmsNumber())
-			v.Stay = "/app/reservations/" + c.GetReservationId()
-		}
+	v.List = list
+	name := of.GetName()
+	if name == "" { // a companion who has entered none
+		name = x.words().Text("web.guest", nil)
 	}
-	p.Here, p.Back, p.Data, p.secret = "messages", "/app/messages", v, true
+	p := x.newPage("staff.messages.title", "name", name, "number", of.GetPmsNumber())
+	stay := "/app/reservations/" + of.GetReservationId()
+	if p.Here, p.Back = "reservations", stay; !strings.HasPrefix(x.R.URL.Path, stay) {
+		p.Here, p.Back, v.Stay = "messages", "/app/messages", stay
+	}
+	p.Data, p.secret = v, true
 	p.refuseMessage(status)
 	return x.render(status, "messages", p)
 }
@@ -87,37 +93,35 @@ func (p *page) refuseMessage(status int) {
 	}
 }
 
-// readConversation returns all messages of the conversation with a guest and, for a person who may answer, marks them as read.
-func (x *exchange) readConversation(guest string, marks bool) (all []*propertyv1.Message, err error) {
+// readConversation returns the conversation with a guest with all messages and, for a person who may answer, marks them as read.
+func (x *exchange) readConversation(guest string, marks bool) (of *propertyv1.Conversation, list []*propertyv1.Message, err error) {
 	for more, after := true, int32(0); more; {
 		found, err := x.site.api.Messages.ListMessages(x.call(), &propertyv1.ListMessagesRequest{GuestId: guest, After: after, PageSize: 200})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		list := found.GetData().GetList()
-		if more = found.GetData().GetMore() && len(list) > 0; len(list) > 0 {
+		of, list, more = found.GetConversation(), append(list, found.GetData().GetList()...), found.GetData().GetMore()
+		if len(list) > 0 {
 			after = list[len(list)-1].GetNumber()
 		}
-		all = append(all, list...)
 	}
-	if n := len(all); n > 0 && marks {
-		_, err = x.site.api.Messages.ReadMessages(x.call(), &propertyv1.ReadMessagesRequest{GuestId: guest, Number: all[n-1].GetNumber()})
+	if n := len(list); n > 0 && marks {
+		_, err = x.site.api.Messages.ReadMessages(x.call(), &propertyv1.ReadMessagesRequest{GuestId: guest, Number: list[n-1].GetNumber()})
 	}
-	return all, err
+	return of, list, err
 }
 
-// answerGuest answers in a conversation.
-func (s *site) answerGuest(x *exchange) error {
-	id, text := x.R.PathValue("id"), x.Value("text")
-	if text != "" {
-		if _, err := s.api.Messages.SendMessage(x.call(), &propertyv1.SendMessageRequest{GuestId: id, Text: text}); err != nil {
+// sendMessage answers in a conversation.
+func (s *site) sendMessage(x *exchange) error {
+	if text := x.Value("text"); text != "" {
+		if _, err := s.api.Messages.SendMessage(x.call(), &propertyv1.SendMessageRequest{GuestId: x.R.PathValue("id"), Text: text}); err != nil {
 			if s.Fault(err).Kind == fault.Invalid {
-				return x.conversationPage(http.StatusUnprocessableEntity, text)
+				return x.messagesPage(http.StatusUnprocessableEntity, text)
 			}
 			return err
 		}
 	}
-	return x.Redirect("/app/messages/" + id)
+	return x.Redirect(x.R.URL.EscapedPath())
 }
 
 // maxExcerpt is how many characters of a message a list shows.

@@ -13,20 +13,9 @@ type integrationRow struct {
 	Invitations *propertyv1.Invitations
 }
 
-// EndpointChip says whether the PMS answers at an endpoint.
-func (integrationRow) EndpointChip(e *propertyv1.Endpoint) chip {
-	switch e.GetState() {
-	case "ok":
-		return chip{"ok", "●", "staff.endpoint.ok"}
-	case "failing":
-		return chip{"bad", "✕", "staff.endpoint.failing"}
-	}
-	return chip{"unknown", "○", "staff.endpoint.unknown"}
-}
-
-// WebhookChip says whether events reach a webhook.
-func (integrationRow) WebhookChip(h *propertyv1.Webhook) chip {
-	switch h.GetState() {
+// StateChip says whether calls reach an endpoint or a webhook of the PMS.
+func (integrationRow) StateChip(state string) chip {
+	switch state {
 	case "ok":
 		return chip{"ok", "●", "staff.endpoint.ok"}
 	case "failing":

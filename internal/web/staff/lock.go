@@ -3,6 +3,7 @@ package staff
 import (
 	"net/http"
 	"slices"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -72,6 +73,25 @@ func whyInput() kit.Input {
 	return kit.Input{Name: "reason", Label: "staff.why", Hint: "staff.why.hint", Autocomplete: "off"}
 }
 
+// maxReason is how many characters the API takes of a reason for the audit log.
+const maxReason = 500
+
+// wrongReason returns the message of what is wrong with a reason, or "".
+func wrongReason(reason, missing string) string {
+	switch {
+	case reason == "":
+		return missing
+	case utf8.RuneCountInString(reason) > maxReason:
+		return "problem.tooLong"
+	}
+	return ""
+}
+
+// refuseReason says in the error summary what is wrong with a reason.
+func (p *page) refuseReason(field, wrong string) {
+	p.Wrong = []kit.Wrong{{ID: field, Label: p.T("staff.why"), Text: p.T(wrong)}}
+}
+
 func (s *site) showLock(x *exchange) error { return x.lockPage(http.StatusOK, "", nil) }
 
 // lockPage shows a lock. wrong are lines of the error summary, and opened is the result of an opening.
@@ -112,24 +132,19 @@ func (x *exchange) lockPage(status int, opened string, wrong func(*page)) error 
 }
 
 // doors returns all doors of the property, to choose from: rooms, dorms and beds, and then gates.
-func (x *exchange) doors(chosen ...string) (all []choice, err error) {
-	for token := ""; ; {
-		found, err := x.site.api.Spaces.ListSpaces(x.call(), &propertyv1.ListSpacesRequest{PageSize: 200, PageToken: token})
-		if err != nil {
-			return nil, err
-		}
-		for _, sp := range found.GetData().GetList() {
-			all = append(all, choice{sp.GetId(), sp.GetName(), slices.Contains(chosen, sp.GetId())})
-		}
-		if token = found.GetData().GetNextPageToken(); token == "" {
-			break
-		}
+func (x *exchange) doors(chosen ...string) (list []choice, err error) {
+	own, err := x.ownSpaces()
+	if err != nil {
+		return nil, err
+	}
+	for _, sp := range own {
+		list = append(list, choice{sp.GetId(), sp.GetName(), slices.Contains(chosen, sp.GetId())})
 	}
 	gates, err := x.site.api.Gates.ListGates(x.call(), &propertyv1.ListGatesRequest{})
 	for _, g := range gates.GetData().GetList() {
-		all = append(all, choice{g.GetId(), g.GetName(), slices.Contains(chosen, g.GetId())})
+		list = append(list, choice{g.GetId(), g.GetName(), slices.Contains(chosen, g.GetId())})
 	}
-	return all, err
+	return list, err
 }
 
 // changeLock names a lock, or puts it on a door.
@@ -164,10 +179,8 @@ func (s *site) backToLock(x *exchange) error { return x.Redirect("/app/locks/" +
 
 // openLock opens a lock from its page. The reason goes to the audit log.
 func (s *site) openLock(x *exchange) error {
-	if x.Value("reason") == "" {
-		return x.lockPage(http.StatusUnprocessableEntity, "", func(p *page) {
-			p.Wrong = []kit.Wrong{{ID: whyInput().ID(), Label: p.T("staff.why"), Text: p.T("staff.why.missing")}}
-		})
+	if wrong := wrongReason(x.Value("reason"), "staff.why.missing"); wrong != "" {
+		return x.lockPage(http.StatusUnprocessableEntity, "", func(p *page) { p.refuseReason(whyInput().ID(), wrong) })
 	}
 	result, err := x.unlock(x.R.PathValue("id"), x.Value("reason"))
 	if err != nil {

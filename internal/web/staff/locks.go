@@ -182,17 +182,11 @@ type locksView struct {
 }
 
 // allLocks returns all locks of the property.
-func (x *exchange) allLocks() (all []*propertyv1.Lock, err error) {
-	for token := ""; ; {
+func (x *exchange) allLocks() ([]*propertyv1.Lock, error) {
+	return all(func(token string) ([]*propertyv1.Lock, string, error) {
 		found, err := x.site.api.Locks.ListLocks(x.call(), &propertyv1.ListLocksRequest{PageSize: 200, PageToken: token})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found.GetData().GetList()...)
-		if token = found.GetData().GetNextPageToken(); token == "" {
-			return all, nil
-		}
-	}
+		return found.GetData().GetList(), found.GetData().GetNextPageToken(), err
+	})
 }
 
 // rowsPerPage is how many rows a page shows of a list that it filters itself.
@@ -201,13 +195,13 @@ const rowsPerPage = 100
 func (s *site) showLocks(x *exchange) error {
 	q := x.R.URL.Query()
 	filter, text := q.Get("show"), q.Get("q")
-	all, err := x.allLocks()
+	locks, err := x.allLocks()
 	if err != nil {
 		return err
 	}
-	v := locksView{All: len(all), Find: finder{"/app/locks", "staff.locks.search", text, filter}, Access: x.may("manageBridges")}
+	v := locksView{All: len(locks), Find: finder{"/app/locks", "staff.locks.search", text, filter}, Access: x.may("manageBridges")}
 	tabs := []tab{{Name: ""}, {Name: "offline"}, {Name: "low"}, {Name: "noDoor"}}
-	for _, l := range all {
+	for _, l := range locks {
 		row := newLockRow(l, s.Now())
 		for i := range tabs {
 			if row.has(tabs[i].Name, "") {

@@ -2,7 +2,6 @@ package staff
 
 import (
 	"net/http"
-	"net/url"
 	"time"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -65,35 +64,37 @@ func (s *site) login(x *exchange) error {
 	return x.proceed(made.GetData(), localPage(x.R.URL.Query().Get("to")))
 }
 
-// endFormerSession ends the session that the browser had before another person, or the same one, signed in.
-func (x *exchange) endFormerSession() {
-	if x.token == "" || x.load() != nil {
-		return
+// endFormerSession ends the session that the browser had before another person, or the same one, signed in. A session that cannot be ended now ends by
+// itself.
+func (x *exchange) endFormerSession() { _ = x.endSession() }
+
+// endSession ends the session of the browser, if there is one.
+func (x *exchange) endSession() error {
+	if x.token == "" {
+		return nil
 	}
-	// A session that cannot be ended now ends by itself.
-	_, _ = x.site.api.Sessions.EndSession(x.call(), &propertyv1.EndSessionRequest{Id: x.session.GetSession().GetId()})
+	found, err := x.site.api.Sessions.GetSession(x.call(), &propertyv1.GetSessionRequest{})
+	if err == nil {
+		_, err = x.site.api.Sessions.EndSession(x.call(), &propertyv1.EndSessionRequest{Id: found.GetData().GetSession().GetId()})
+	}
+	if err != nil && x.site.Fault(err).Kind != fault.Unauthenticated {
+		return err
+	}
 	x.DropCookie(sessionCookie)
+	return nil
 }
 
 // proceed goes on after a password: to the second factor if the person has one, otherwise to a page.
 func (x *exchange) proceed(s *propertyv1.SessionToken, to string) error {
 	if s.GetChallenge() != "" {
 		x.SetCookie(challengeCookie, s.GetChallenge(), s.GetEndsAt().AsTime())
-		return x.Redirect("/app/login/second" + query("to", to))
+		return x.Redirect(listURL("/app/login/second", "to", to))
 	}
 	x.openSession(s)
 	if to == "" {
 		to = "/app/"
 	}
 	return x.Redirect(to)
-}
-
-// query returns a query with one value, or "" without one.
-func query(name, value string) string {
-	if value == "" {
-		return ""
-	}
-	return "?" + url.Values{name: {value}}.Encode()
 }
 
 func codeInputs() []kit.Input {
@@ -135,8 +136,9 @@ func (x *exchange) wrongCode(title string) *page {
 
 // logout ends the session, on the server and on the device.
 func (s *site) logout(x *exchange) error {
-	x.endFormerSession()
-	x.DropCookie(sessionCookie)
+	if err := x.endSession(); err != nil {
+		return err // the session goes on, so the person must know
+	}
 	x.DropCookie(propertyCookie)
 	x.W.Header().Set("Clear-Site-Data", `"cache"`)
 	return x.Redirect("/app/login")

@@ -124,33 +124,46 @@ func curesOf(c *propertyv1.Conflict, listed []*propertyv1.PartnerSpace) (cures [
 	return cures
 }
 
-// missingSpaces returns the spaces that the property needs so that each listed space without a mapping and a suggestion has one, dorms before
-// their beds. A bed whose dorm the property does not have, and will not have, is left out.
-func missingSpaces(listed []*propertyv1.PartnerSpace, ours []*propertyv1.Space) (needed []*propertyv1.NewSpace) {
-	named, dorms := map[string]bool{}, map[string]string{} // dorms are the names of our dorms by the PMS's id
+// missingSpace is a space that the property needs, for one that the PMS lists.
+type missingSpace struct {
+	externalID string
+	space      *propertyv1.NewSpace
+}
+
+// missingSpaces returns what the property needs so that each listed space without a mapping and a suggestion has a space, dorms before their
+// beds. Left out are a space whose name another space at the same place has, and a bed whose dorm the property does not have, and will not have.
+func missingSpaces(listed []*propertyv1.PartnerSpace, ours []*propertyv1.Space) (needed []missingSpace) {
+	type place struct{ parent, name string } // names are unique in a dorm, and among rooms and dorms
+	taken := map[place]bool{}
 	for _, s := range ours {
-		named[s.GetName()] = true
+		taken[place{s.GetParentSpaceId(), s.GetName()}] = true
 	}
-	add := func(p *propertyv1.PartnerSpace, parent string) {
-		if !named[p.GetName()] {
-			named[p.GetName()] = true
-			needed = append(needed, &propertyv1.NewSpace{Type: p.GetType(), Name: p.GetName(), Floor: p.GetFloor(), ParentName: parent})
-		}
+	type dorm struct{ id, name string } // of the property; the id is "" for one that is needed
+	dorms := map[string]dorm{}          // by the PMS's id
+	lacks := func(p *propertyv1.PartnerSpace) bool {
+		return p.GetIsActive() && p.GetState() == "unmapped" && p.GetSuggestedSpaceId() == ""
 	}
 	for _, p := range listed {
-		switch {
+		ours := cmp.Or(p.GetSpaceId(), p.GetSuggestedSpaceId())
+		switch at := (place{"", p.GetName()}); {
 		case p.GetType() == "Bed":
-		case p.GetSpaceName() != "" || p.GetSuggestedSpaceName() != "":
-			dorms[p.GetExternalId()] = cmp.Or(p.GetSpaceName(), p.GetSuggestedSpaceName())
-		case p.GetIsActive() && p.GetState() == "unmapped":
-			dorms[p.GetExternalId()] = p.GetName()
-			add(p, "")
+		case ours != "":
+			dorms[p.GetExternalId()] = dorm{id: ours}
+		case lacks(p) && !taken[at]:
+			taken[at] = true
+			dorms[p.GetExternalId()] = dorm{name: p.GetName()}
+			needed = append(needed, missingSpace{p.GetExternalId(), &propertyv1.NewSpace{Type: p.GetType(), Name: p.GetName(), Floor: p.GetFloor()}})
 		}
 	}
 	for _, p := range listed {
-		if parent := dorms[p.GetParentExternalId()]; p.GetType() == "Bed" && p.GetIsActive() && p.GetState() == "unmapped" && p.GetSuggestedSpaceName() == "" && parent != "" {
-			add(p, parent)
+		in, known := dorms[p.GetParentExternalId()]
+		at := place{cmp.Or(in.id, "new "+in.name), p.GetName()}
+		if p.GetType() != "Bed" || !known || !lacks(p) || taken[at] {
+			continue
 		}
+		taken[at] = true
+		bed := &propertyv1.NewSpace{Type: p.GetType(), Name: p.GetName(), Floor: p.GetFloor(), ParentSpaceId: in.id, ParentName: in.name}
+		needed = append(needed, missingSpace{p.GetExternalId(), bed})
 	}
 	return needed
 }
@@ -158,10 +171,16 @@ func missingSpaces(listed []*propertyv1.PartnerSpace, ours []*propertyv1.Space) 
 // maxBeds is the most beds of a dorm in a list of rooms.
 const maxBeds = 50
 
+// maxRooms is the most rooms and beds that a call creates.
+const maxRooms = 500
+
 // roomsOf reads a list of rooms, one a line: "101", with a floor "101, 1", and a dorm with its number of beds "Dorm 4: 6". It returns the
-// numbers of the lines that it cannot read.
+// numbers of the lines that it cannot read. It stops when there are more than maxRooms.
 func roomsOf(list string) (rooms []*propertyv1.NewSpace, wrong []int) {
 	for i, line := range strings.Split(list, "\n") {
+		if len(rooms) > maxRooms {
+			break
+		}
 		line = strings.TrimSpace(line)
 		if line == "" {
 			continue

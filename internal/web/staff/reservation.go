@@ -1,7 +1,7 @@
 package staff
 
 import (
-	"cmp"
+	"maps"
 	"net/http"
 	"slices"
 
@@ -61,10 +61,12 @@ func (x *exchange) reservationPage(r *propertyv1.Reservation, title string) *pag
 }
 
 func (s *site) showReservation(x *exchange) error {
-	return x.showReservation(http.StatusOK, x.R.PathValue("id"), "")
+	return x.showReservation(http.StatusOK, "", nil)
 }
 
-func (x *exchange) showReservation(status int, id, opened string) error {
+// showReservation shows a reservation. opened is the result of an opening, and wrong adds lines of the error summary.
+func (x *exchange) showReservation(status int, opened string, wrong func(*page)) error {
+	id := x.R.PathValue("id")
 	r, err := x.reservation(id)
 	if err != nil {
 		return err
@@ -103,6 +105,9 @@ func (x *exchange) showReservation(status int, id, opened string) error {
 	}
 	p := x.reservationPage(r, "staff.reservation.title")
 	p.Back, p.Data = "/app/reservations", v
+	if wrong != nil {
+		wrong(p)
+	}
 	return x.render(status, "reservation", p)
 }
 
@@ -111,21 +116,14 @@ func (x *exchange) openableLocks() (map[string]string, error) {
 	if !x.may("openDoors") || !x.may("readLocks") {
 		return nil, nil
 	}
-	locks := map[string]string{}
-	for token := ""; ; {
-		found, err := x.site.api.Locks.ListLocks(x.call(), &propertyv1.ListLocksRequest{PageSize: 200, PageToken: token})
-		if err != nil {
-			return nil, err
-		}
-		for _, l := range found.GetData().GetList() {
-			if l.DoorId != nil && l.GetAbilities().GetRemoteUnlock() {
-				locks[l.GetDoorId()] = l.GetId()
-			}
-		}
-		if token = found.GetData().GetNextPageToken(); token == "" {
-			return locks, nil
+	locks, err := x.allLocks()
+	openable := map[string]string{}
+	for _, l := range locks {
+		if l.DoorId != nil && l.GetAbilities().GetRemoteUnlock() {
+			openable[l.GetDoorId()] = l.GetId()
 		}
 	}
+	return openable, err
 }
 
 // notCheckedIn is the reason why no door opens before the guest is checked in: nothing is wrong.
@@ -150,9 +148,19 @@ func doorChip(d *partnerv1.ExplainedDoor) chip {
 	return chip{"warn", "?", "staff.door.uncertain"}
 }
 
+// refuseReason shows the reservation again, with what is wrong with a reason.
+func (x *exchange) refuseReason(field, wrong string) error {
+	return x.showReservation(http.StatusUnprocessableEntity, "", func(p *page) { p.refuseReason(field, wrong) })
+}
+
 // changeCheckIn takes a step of staff in the check-in of a reservation.
 func (s *site) changeCheckIn(x *exchange) error {
 	id, api := x.R.PathValue("id"), s.api.CheckIns
+	if do := x.Value("do"); do == "refuse" || do == "waive" {
+		if wrong := wrongReason(x.Value("reason"), "staff.reason.missing"); wrong != "" {
+			return x.refuseReason("f-"+do, wrong)
+		}
+	}
 	done, err := "", error(nil)
 	switch x.Value("do") {
 	case "clear":
@@ -160,7 +168,7 @@ func (s *site) changeCheckIn(x *exchange) error {
 		_, err = api.ClearStage(x.call(), &propertyv1.ClearStageRequest{ReservationId: id, Stage: x.Value("stage")})
 	case "refuse":
 		done = "refused"
-		_, err = api.ClearStage(x.call(), &propertyv1.ClearStageRequest{ReservationId: id, Stage: x.Value("stage"), RefuseBecause: cmp.Or(x.Value("why"), "–")})
+		_, err = api.ClearStage(x.call(), &propertyv1.ClearStageRequest{ReservationId: id, Stage: x.Value("stage"), RefuseBecause: x.Value("reason")})
 	case "waive":
 		done = "waived"
 		_, err = api.WaiveOwing(x.call(), &propertyv1.WaiveOwingRequest{ReservationId: id, Owing: x.Value("owing"), Reason: x.Value("reason")})
@@ -196,9 +204,9 @@ var openResults = []string{"opened", "refused", "expired", "unknown"}
 
 // openDoor opens a door of the stay now, for a reason that the audit log keeps.
 func (s *site) openDoor(x *exchange) error {
-	id, reason := x.R.PathValue("id"), x.Value("reason")
-	if reason == "" {
-		return s.backToReservation(x)
+	reason := x.Value("reason")
+	if wrong := wrongReason(reason, "staff.why.missing"); wrong != "" {
+		return x.refuseReason("why-"+x.Value("door"), wrong)
 	}
 	locks, err := x.openableLocks()
 	if err != nil {
@@ -212,7 +220,7 @@ func (s *site) openDoor(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return x.showReservation(http.StatusOK, id, "staff.open."+result)
+	return x.showReservation(http.StatusOK, "staff.open."+result, nil)
 }
 
 type guestsView struct {
@@ -225,8 +233,13 @@ type guestRow struct {
 	Facts []fact
 }
 
-// fact is a line of what a guest entered. Its name is a message.
-type fact struct{ Name, Value, Kind string }
+// fact is a line of what a guest entered.
+type fact struct {
+	Field string // the name of the field, as its messages have it; "" for a question of the property
+	Label string // of such a question
+	Value string
+	Kind  string // date, country, choice or text
+}
 
 // showGuests shows what the guests entered. The API records the read.
 func (s *site) showGuests(x *exchange) error {
@@ -248,60 +261,51 @@ func (s *site) showGuests(x *exchange) error {
 }
 
 // factsOf lists the answers of a guest that are there.
-func factsOf(g *propertyv1.GuestData) (all []fact) {
+func factsOf(g *propertyv1.GuestData) (facts []fact) {
+	add := func(kind, field, value string) {
+		if value != "" {
+			facts = append(facts, fact{Field: field, Value: value, Kind: kind})
+		}
+	}
 	d := g.GetPerson()
-	for _, f := range []fact{
-		{"field.firstName", d.GetFirstName(), ""}, {"field.lastName", d.GetLastName(), ""}, {"field.secondLastName", d.GetSecondLastName(), ""},
-		{"field.birthDate", d.GetBirthDate(), "date"}, {"field.birthPlace", d.GetBirthPlace(), ""}, {"field.birthCountry", d.GetBirthCountry(), "country"},
-		{"field.nationality", d.GetNationality(), "country"}, {"field.document.number", d.GetDocument().GetNumber(), ""},
-		{"field.document.issuingCountry", d.GetDocument().GetIssuingCountry(), "country"}, {"field.address.street", d.GetAddress().GetStreet(), ""},
-		{"field.address.postcode", d.GetAddress().GetPostcode(), ""}, {"field.address.city", d.GetAddress().GetCity(), ""},
-		{"field.email", d.GetEmail(), ""}, {"field.mobile", d.GetMobile(), ""},
-	} {
-		if f.Value != "" {
-			all = append(all, f)
-		}
+	add("text", "firstName", d.GetFirstName())
+	add("text", "lastName", d.GetLastName())
+	add("text", "secondLastName", d.GetSecondLastName())
+	add("text", "birthName", d.GetBirthName())
+	add("text", "motherName", d.GetMotherName())
+	add("choice", "sex", d.GetSex())
+	add("date", "birthDate", d.GetBirthDate())
+	add("text", "birthPlace", d.GetBirthPlace())
+	add("text", "birthProvince", d.GetBirthProvince())
+	add("country", "birthCountry", d.GetBirthCountry())
+	add("country", "nationality", d.GetNationality())
+	for _, other := range d.GetFurtherNationalities() {
+		add("country", "otherNationality", other)
 	}
-	return all
-}
-
-type messagesView struct {
-	Stay  string // the address of the reservation, if the page is not a part of it
-	List  []*propertyv1.Message
-	Typed string
-	May   bool // the person may write
-}
-
-func (s *site) showMessages(x *exchange) error { return x.messagesPage(http.StatusOK, "") }
-
-// messagesPage shows the conversation with the main guest, and marks it as read.
-func (x *exchange) messagesPage(status int, typed string) error {
-	r, err := x.reservation(x.R.PathValue("id"))
-	if err != nil {
-		return err
+	add("choice", "kinship", d.GetKinship())
+	add("choice", "document.type", d.GetDocument().GetType())
+	add("text", "document.number", d.GetDocument().GetNumber())
+	add("text", "document.supportNumber", d.GetDocument().GetSupportNumber())
+	add("text", "document.issuingPlace", d.GetDocument().GetIssuingPlace())
+	add("country", "document.issuingCountry", d.GetDocument().GetIssuingCountry())
+	add("text", "document.issuingAuthority", d.GetDocument().GetIssuingAuthority())
+	add("date", "document.issueDate", d.GetDocument().GetIssueDate())
+	add("date", "document.expiry", d.GetDocument().GetExpiry())
+	add("text", "visaNumber", d.GetVisaNumber())
+	add("date", "entryDate", d.GetEntryDate())
+	add("text", "entryPlace", d.GetEntryPlace())
+	add("text", "address.street", d.GetAddress().GetStreet())
+	add("text", "address.postcode", d.GetAddress().GetPostcode())
+	add("text", "address.city", d.GetAddress().GetCity())
+	add("text", "address.region", d.GetAddress().GetRegion())
+	add("country", "address.country", d.GetAddress().GetCountry())
+	add("country", "countryComingFrom", d.GetCountryComingFrom())
+	add("text", "nextDestination", d.GetNextDestination())
+	add("text", "email", d.GetEmail())
+	add("text", "mobile", d.GetMobile())
+	add("choice", "taxExemption", d.GetTaxExemption())
+	for _, name := range slices.Sorted(maps.Keys(d.GetOwn())) {
+		facts = append(facts, fact{Label: name, Value: d.GetOwn()[name], Kind: "text"})
 	}
-	v := messagesView{Typed: typed, May: x.may("writeMessages")}
-	if v.List, err = x.readConversation(r.GetId(), v.May); err != nil {
-		return err
-	}
-	p := x.reservationPage(r, "staff.messages.title")
-	p.refuseMessage(status)
-	p.Data, p.secret = v, true
-	return x.render(status, "messages", p)
-}
-
-// sendMessage answers the guest.
-func (s *site) sendMessage(x *exchange) error {
-	text := x.Value("text")
-	path := "/app/reservations/" + x.R.PathValue("id") + "/messages"
-	if text == "" {
-		return x.Redirect(path)
-	}
-	if _, err := s.api.Messages.SendMessage(x.call(), &propertyv1.SendMessageRequest{GuestId: x.R.PathValue("id"), Text: text}); err != nil {
-		if s.Fault(err).Kind == fault.Invalid {
-			return x.messagesPage(http.StatusUnprocessableEntity, text)
-		}
-		return err
-	}
-	return x.Redirect(path)
+	return facts
 }

@@ -2,7 +2,6 @@ package staff
 
 import (
 	"net/http"
-	"net/url"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
@@ -22,7 +21,7 @@ func (s *site) showReservations(x *exchange) error {
 	}
 	v := reservationsView{Query: q.Get("q"), List: found.GetData().GetList()}
 	if next := found.GetData().GetNextPageToken(); next != "" {
-		v.Next = "/app/reservations?" + url.Values{"q": {v.Query}, "page": {next}}.Encode()
+		v.Next = listURL("/app/reservations", "q", v.Query, "page", next)
 	}
 	p := x.newPage("staff.area.reservations")
 	p.Here, p.Data = "reservations", v

@@ -14,6 +14,7 @@ import (
 type roomView struct {
 	*propertyv1.Space
 	Chosen          *propertyv1.Integration
+	LastChange      string // the latest change of the mapping that the page shows
 	Mapped          *propertyv1.PartnerSpace
 	Choices         []kit.Option
 	Lock            *propertyv1.Lock
@@ -47,9 +48,9 @@ func (x *exchange) roomPage(status int, f *fault.Fault) error {
 	if at < 0 {
 		return x.problem(http.StatusNotFound, "staff.problem.unknown")
 	}
-	v := roomView{Space: d.own[at], Chosen: d.chosen, Mapped: d.mappedTo(d.own[at].GetId()), Inputs: roomInputs(d.own[at]), Manages: x.may("manageSpaces"), Places: x.may("manageLocks")}
+	v := roomView{Space: d.own[at], Chosen: d.chosen, LastChange: d.lastChange, Mapped: d.mappedTo(d.own[at].GetId()), Inputs: roomInputs(d.own[at]), Manages: x.may("manageSpaces"), Places: x.may("manageLocks")}
 	if d.chosen != nil {
-		v.Choices = d.choices(v.Space, len(d.listed))
+		v.Choices = d.choices(v.Space, "", len(d.listed))
 	}
 	locks, err := x.loadLocks()
 	if err != nil {
@@ -69,6 +70,8 @@ func (x *exchange) roomPage(status int, f *fault.Fault) error {
 	case f.Reason == fault.AlreadyExists:
 		v.Inputs = x.posted(v.Inputs)
 		p.Wrong = []kit.Wrong{{ID: "f-name", Label: p.T("staff.room.name"), Text: p.T("staff.room.taken")}}
+	case f.Reason == fault.Outdated:
+		p.refuseOutdated()
 	case f.Reason == fault.InUse:
 		p.Wrong = []kit.Wrong{{Title: p.T("staff.room.used"), Text: p.T("staff.room.used.text")}}
 	default:
@@ -91,7 +94,7 @@ func (s *site) changeRoom(x *exchange) error {
 		_, err = s.api.Spaces.UpdateSpace(x.call(), &propertyv1.UpdateSpaceRequest{Id: id, Name: &name, Floor: &floor, IsActive: &active})
 	case "map":
 		changes, _ := mappingChanges([]spaceChoice{{id, x.Value("was"), x.Value("map")}})
-		_, err = x.editMappings(x.Value("pms"), changes)(false)
+		_, err = x.editMappings(x.Value("pms"), x.Value("lastChange"), changes)(false)
 	case "delete":
 		if _, err = s.api.Spaces.DeleteSpace(x.call(), &propertyv1.DeleteSpaceRequest{Id: id}); err == nil {
 			return x.Redirect("/app/spaces?done=deleted")
@@ -100,7 +103,7 @@ func (s *site) changeRoom(x *exchange) error {
 		return x.Redirect("/app/spaces/rooms/" + id)
 	}
 	if err != nil {
-		if f := s.Fault(err); f.Reason == fault.AlreadyExists || f.Reason == fault.InUse || f.Kind == fault.Invalid && len(f.Fields) > 0 {
+		if f := s.Fault(err); slices.Contains([]fault.Reason{fault.AlreadyExists, fault.InUse, fault.Outdated}, f.Reason) || f.Kind == fault.Invalid && len(f.Fields) > 0 {
 			return x.roomPage(http.StatusUnprocessableEntity, f)
 		}
 		return err
@@ -128,11 +131,11 @@ type newRoomsView struct {
 	One, Many []kit.Input
 }
 
-func oneRoom(dorms []*propertyv1.Space) []kit.Input {
+func oneRoom(own []*propertyv1.Space) []kit.Input {
 	parents := []kit.Option{{Kind: "staff.room.noDorm"}}
-	for _, d := range dorms {
-		if d.GetType() == "Dorm" {
-			parents = append(parents, kit.Option{Value: d.GetId(), Text: d.GetName()})
+	for _, s := range own {
+		if s.GetType() == "Dorm" {
+			parents = append(parents, kit.Option{Value: s.GetId(), Text: s.GetName()})
 		}
 	}
 	return []kit.Input{
@@ -148,11 +151,11 @@ func manyRooms() []kit.Input {
 }
 
 func (s *site) showNewRooms(x *exchange) error {
-	d, err := x.loadSpaces()
+	own, err := x.ownSpaces()
 	if err != nil {
 		return err
 	}
-	return x.newRooms(http.StatusOK, x.newPage("staff.rooms.title"), newRoomsView{oneRoom(d.own), manyRooms()})
+	return x.newRooms(http.StatusOK, x.newPage("staff.rooms.title"), newRoomsView{oneRoom(own), manyRooms()})
 }
 
 func (x *exchange) newRooms(status int, p *page, v newRoomsView) error {
@@ -162,11 +165,11 @@ func (x *exchange) newRooms(status int, p *page, v newRoomsView) error {
 
 // createRooms creates one room or bed, or a list of them.
 func (s *site) createRooms(x *exchange) error {
-	d, err := x.loadSpaces()
+	own, err := x.ownSpaces()
 	if err != nil {
 		return err
 	}
-	p, v := x.newPage("staff.rooms.title"), newRoomsView{oneRoom(d.own), manyRooms()}
+	p, v := x.newPage("staff.rooms.title"), newRoomsView{oneRoom(own), manyRooms()}
 	if x.Value("do") != "many" {
 		v.One = x.posted(v.One)
 		return x.finishRooms(p, v, v.One, func() error {
@@ -178,7 +181,7 @@ func (s *site) createRooms(x *exchange) error {
 	}
 	v.Many = x.posted(v.Many)
 	rooms, wrong := roomsOf(x.lines("list"))
-	if len(wrong) > 0 || len(rooms) == 0 || len(rooms) > 500 {
+	if len(wrong) > 0 || len(rooms) == 0 || len(rooms) > maxRooms {
 		text := p.T("staff.rooms.count")
 		if len(wrong) > 0 {
 			text = p.T("staff.rooms.lines", "lines", joinNumbers(wrong))

@@ -90,13 +90,9 @@ func (x *exchange) isOn(name string) *bool { return new(x.Value(name) != "") }
 // lines returns a text of several lines.
 func (x *exchange) lines(name string) string { return strings.ReplaceAll(x.Value(name), "\r\n", "\n") }
 
-// number returns nil for no text, and for a text that is no number one that the API refuses.
+// number returns a number that the API refuses for a text that is none, also for no text.
 func (x *exchange) number(name string) *int32 {
-	text := x.Value(name)
-	if text == "" {
-		return nil
-	}
-	n, err := strconv.ParseInt(text, 10, 32)
+	n, err := strconv.ParseInt(x.Value(name), 10, 32)
 	if err != nil {
 		n = -1
 	}

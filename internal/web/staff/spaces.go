@@ -2,7 +2,6 @@ package staff
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 
@@ -23,8 +22,14 @@ type spaceRow struct {
 	Mapped  *propertyv1.PartnerSpace // nil: none
 	Suggest string                   // the name of the space of the PMS that has a similar name, or ""
 	Choices []kit.Option
+	Choice  string           // the space of the PMS that is chosen
 	Lock    *propertyv1.Lock // nil: none, or the person may not see locks
 }
+
+// Field is the id of the row's choice.
+func (r spaceRow) Field() string { return mapField(r.GetId()) }
+
+func mapField(spaceID string) string { return "m-" + spaceID }
 
 // NoLock is the state of a room whose door nothing opens.
 func (spaceRow) NoLock() chip { return chip{"warn", "✕", "staff.room.noLock"} }
@@ -53,11 +58,14 @@ func (c conflictRow) More() int { return len(c.GetReservationIds()) - len(c.Stay
 type spacesView struct {
 	Rows         []spaceRow
 	Conflicts    []conflictRow
+	AllConflicts int32                     // also on the other pages
+	OtherOnes    string                    // the address of the next page of conflicts, or ""
 	PMS          []*propertyv1.Integration // those that list spaces
 	Chosen       *propertyv1.Integration   // nil: none
 	Mapped, All  int                       // of the spaces that the PMS lists
 	Exact        int                       // suggestions that differ in no word
 	Missing      int                       // spaces of the PMS for which the property has none
+	LastChange   string                    // the latest change of the mapping that the page shows
 	Before, Next string
 	Page         int
 	Manages      bool
@@ -67,11 +75,12 @@ type spacesView struct {
 
 // spacesData is what the pages about spaces know.
 type spacesData struct {
-	own    []*propertyv1.Space
-	pms    []*propertyv1.Integration
-	chosen *propertyv1.Integration
-	listed []*propertyv1.PartnerSpace
-	locks  map[string]*propertyv1.Lock
+	own        []*propertyv1.Space
+	pms        []*propertyv1.Integration
+	chosen     *propertyv1.Integration
+	listed     []*propertyv1.PartnerSpace
+	lastChange string // the latest change of the mapping that the page shows
+	locks      map[string]*propertyv1.Lock
 }
 
 // all reads the pages of a list.
@@ -88,17 +97,21 @@ func all[T any](read func(token string) (list []T, next string, err error)) (who
 	}
 }
 
+// ownSpaces reads our spaces, in the order of [arrange].
+func (x *exchange) ownSpaces() ([]*propertyv1.Space, error) {
+	own, err := all(func(token string) ([]*propertyv1.Space, string, error) {
+		found, err := x.site.api.Spaces.ListSpaces(x.call(), &propertyv1.ListSpacesRequest{PageSize: 200, PageToken: token})
+		return found.GetData().GetList(), found.GetData().GetNextPageToken(), err
+	})
+	return arrange(own), err
+}
+
 // loadSpaces reads our spaces, and those of the PMS that the address names or, without one, of the first.
 func (x *exchange) loadSpaces() (d spacesData, err error) {
 	api := x.site.api
-	d.own, err = all(func(token string) ([]*propertyv1.Space, string, error) {
-		found, err := api.Spaces.ListSpaces(x.call(), &propertyv1.ListSpacesRequest{PageSize: 200, PageToken: token})
-		return found.GetData().GetList(), found.GetData().GetNextPageToken(), err
-	})
-	if err != nil {
+	if d.own, err = x.ownSpaces(); err != nil {
 		return d, err
 	}
-	d.own = arrange(d.own)
 	integrations, err := api.Integrations.ListIntegrations(x.call(), &propertyv1.ListIntegrationsRequest{})
 	if err != nil {
 		return d, err
@@ -117,6 +130,9 @@ func (x *exchange) loadSpaces() (d spacesData, err error) {
 	}
 	d.listed, err = all(func(token string) ([]*propertyv1.PartnerSpace, string, error) {
 		found, err := api.Mappings.ListPartnerSpaces(x.call(), &propertyv1.ListPartnerSpacesRequest{IntegrationId: d.chosen.GetId(), PageSize: 200, PageToken: token})
+		if token == "" { // a change while the other pages are read makes this one too old
+			d.lastChange = found.GetData().GetLastChangeId()
+		}
 		return found.GetData().GetList(), found.GetData().GetNextPageToken(), err
 	})
 	return d, err
@@ -139,13 +155,14 @@ func (d spacesData) mappedTo(spaceID string) *propertyv1.PartnerSpace {
 	return d.listed[at]
 }
 
-// choices returns what a space can be mapped to: what it is mapped to, what has a similar name, and at most a number of the others.
-func (d spacesData) choices(s *propertyv1.Space, most int) []kit.Option {
+// choices returns what a space can be mapped to: what it is mapped to, what a person chose for it, what has a similar name, and at most a number of the
+// others.
+func (d spacesData) choices(s *propertyv1.Space, chosen string, most int) []kit.Option {
 	options := []kit.Option{{Kind: "staff.spaces.none"}}
 	free := 0
 	for _, p := range d.listed {
 		fits := (p.GetType() == "Bed") == (s.GetType() == "Bed")
-		own := p.GetSpaceId() == s.GetId() || p.GetSuggestedSpaceId() == s.GetId()
+		own := p.GetSpaceId() == s.GetId() || p.GetSuggestedSpaceId() == s.GetId() || p.GetExternalId() == chosen
 		if other := p.GetState() == "unmapped" && fits && p.GetIsActive(); other && !own {
 			free++
 		} else if !own {
@@ -171,27 +188,11 @@ func (d spacesData) named(p *propertyv1.PartnerSpace) string {
 	return p.GetName()
 }
 
-// spacesURL is the address of a page of spaces.
-func spacesURL(pms string, page int, done string) string {
-	q := url.Values{}
-	for name, value := range map[string]string{"pms": pms, "done": done} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	if page > 1 {
-		q.Set("page", strconv.Itoa(page))
-	}
-	if len(q) == 0 {
-		return "/app/spaces"
-	}
-	return "/app/spaces?" + q.Encode()
-}
-
 func (s *site) showSpaces(x *exchange) error { return x.spacesPage(http.StatusOK, "", nil) }
 
 // spacesPage shows our rooms and beds with what they are at the PMS, after the conflicts between the two.
-func (x *exchange) spacesPage(status int, problem string, wrong *kit.Wrong) error {
+// problem says why the PMS's spaces could not be read, and refuse adds what is wrong with a posted change.
+func (x *exchange) spacesPage(status int, problem string, refuse func(*page, spacesData)) error {
 	d, err := x.loadSpaces()
 	if err != nil {
 		return err
@@ -206,7 +207,7 @@ func (x *exchange) spacesPage(status int, problem string, wrong *kit.Wrong) erro
 			d.locks[l.GetDoorId()] = l
 		}
 	}
-	v := spacesView{PMS: d.pms, Chosen: d.chosen, Manages: x.may("manageSpaces"), ShowsLocks: x.may("readLocks"), Problem: problem}
+	v := spacesView{PMS: d.pms, Chosen: d.chosen, Manages: x.may("manageSpaces"), ShowsLocks: x.may("readLocks"), Problem: problem, LastChange: d.lastChange}
 	for _, p := range d.listed {
 		if p.GetState() == "gone" {
 			continue
@@ -223,15 +224,18 @@ func (x *exchange) spacesPage(status int, problem string, wrong *kit.Wrong) erro
 	v.Page, _ = strconv.Atoi(x.R.FormValue("page"))
 	v.Page = min(max(v.Page, 1), last)
 	if v.Page > 1 {
-		v.Before = spacesURL(v.Chosen.GetId(), v.Page-1, "")
+		v.Before = listURL("/app/spaces", "pms", v.Chosen.GetId(), "page", strconv.Itoa(v.Page-1))
 	}
 	if v.Page < last {
-		v.Next = spacesURL(v.Chosen.GetId(), v.Page+1, "")
+		v.Next = listURL("/app/spaces", "pms", v.Chosen.GetId(), "page", strconv.Itoa(v.Page+1))
 	}
 	for _, own := range d.own[(v.Page-1)*spaceRows : min(v.Page*spaceRows, len(d.own))] {
 		row := spaceRow{Space: own, Mapped: d.mappedTo(own.GetId()), Lock: d.locks[own.GetId()]}
+		if row.Choice = row.Mapped.GetExternalId(); status == http.StatusUnprocessableEntity && x.R.PostForm.Has("map."+own.GetId()) {
+			row.Choice = x.Value("map." + own.GetId())
+		}
 		if v.Manages && v.Chosen != nil {
-			row.Choices = d.choices(own, spaceChoices)
+			row.Choices = d.choices(own, row.Choice, spaceChoices)
 		}
 		for _, p := range d.listed {
 			if p.GetSuggestedSpaceId() == own.GetId() {
@@ -240,13 +244,13 @@ func (x *exchange) spacesPage(status int, problem string, wrong *kit.Wrong) erro
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	if v.Conflicts, err = x.conflicts(d); err != nil {
+	if err = x.addConflicts(&v, d); err != nil {
 		return err
 	}
 	p := x.newPage("staff.area.spaces")
 	p.Here, p.Data = "spaces", v
-	if wrong != nil {
-		p.Wrong = []kit.Wrong{*wrong}
+	if refuse != nil {
+		refuse(p, d)
 	}
 	return x.render(status, "spaces", p)
 }
@@ -257,42 +261,67 @@ const (
 	conflictStays = 3
 )
 
-// conflicts returns the open conflicts of the chosen PMS.
-func (x *exchange) conflicts(d spacesData) (rows []conflictRow, err error) {
+// addConflicts adds a page of the open conflicts of the chosen PMS.
+func (x *exchange) addConflicts(v *spacesView, d spacesData) error {
 	if d.chosen == nil {
-		return nil, nil
+		return nil
 	}
-	found, err := x.site.api.Mappings.ListConflicts(x.call(), &propertyv1.ListConflictsRequest{IntegrationId: d.chosen.GetId(), PageSize: conflictRows})
+	found, err := x.site.api.Mappings.ListConflicts(x.call(), &propertyv1.ListConflictsRequest{
+		IntegrationId: d.chosen.GetId(), PageSize: conflictRows, PageToken: x.R.FormValue("conflicts"),
+	})
 	if err != nil {
-		return nil, err
+		return err
+	}
+	if v.AllConflicts = found.GetData().GetTotal(); found.GetData().GetNextPageToken() != "" {
+		v.OtherOnes = listURL("/app/spaces", "pms", d.chosen.GetId(), "conflicts", found.GetData().GetNextPageToken())
+	}
+	stays, err := x.staysOf(found.GetData().GetList())
+	if err != nil {
+		return err
 	}
 	for _, c := range found.GetData().GetList() {
 		row := conflictRow{Conflict: c}
-		if x.may("manageSpaces") {
+		if v.Manages {
 			row.Cures = curesOf(c, d.listed)
 		}
 		for _, id := range c.GetReservationIds() {
-			if len(row.Stays) == conflictStays || !x.may("readReservations") {
-				break
+			if stay := stays[id]; stay != nil && len(row.Stays) < conflictStays {
+				row.Stays = append(row.Stays, stay)
 			}
-			stay, err := x.reservation(id)
-			if err != nil {
-				return nil, err
-			}
-			row.Stays = append(row.Stays, stay)
 		}
-		rows = append(rows, row)
+		v.Conflicts = append(v.Conflicts, row)
 	}
-	return rows, nil
+	return nil
 }
 
-// changeSpaces changes the mapping: all rows of the page, one conflict, or all suggestions.
+// staysOf returns the reservations that conflicts name, if the person may see reservations. One that is gone is left out.
+func (x *exchange) staysOf(conflicts []*propertyv1.Conflict) (map[string]*propertyv1.Reservation, error) {
+	var ids []string
+	for _, c := range conflicts {
+		ids = append(ids, c.GetReservationIds()[:min(len(c.GetReservationIds()), conflictStays)]...)
+	}
+	if len(ids) == 0 || !x.may("readReservations") {
+		return nil, nil
+	}
+	found, err := x.site.api.Reservations.ListReservations(x.call(), &propertyv1.ListReservationsRequest{Ids: ids, PageSize: 200})
+	stays := map[string]*propertyv1.Reservation{}
+	for _, r := range found.GetData().GetList() {
+		stays[r.GetId()] = r
+	}
+	return stays, err
+}
+
+// changeSpaces changes the mapping: all rows of the page, one conflict, or all suggestions. A change is refused if another person has changed
+// the mapping since the page was shown.
 func (s *site) changeSpaces(x *exchange) error {
-	pms, done := x.Value("pms"), "mapped"
+	pms := x.Value("pms")
 	if pms == "" {
 		return x.Redirect("/app/spaces")
 	}
-	page, _ := strconv.Atoi(x.Value("page"))
+	back := func(done string) string {
+		return listURL("/app/spaces", "pms", pms, "page", x.Value("page"), "done", done)
+	}
+	done, err := "mapped", error(nil)
 	var change edit
 	switch x.Value("do") {
 	case "rows":
@@ -302,9 +331,9 @@ func (s *site) changeSpaces(x *exchange) error {
 		}
 		changes, twice := mappingChanges(choices)
 		if twice != "" {
-			return x.spacesPage(http.StatusUnprocessableEntity, "", &kit.Wrong{Title: x.words().T("staff.spaces.twice"), Text: x.words().T("staff.spaces.twice.text")})
+			return x.chosenTwice(choices, twice)
 		}
-		change = x.editMappings(pms, changes)
+		change = x.editMappings(pms, x.Value("lastChange"), changes)
 	case "map":
 		var changes []*propertyv1.Mapping
 		spaces := x.R.PostForm["space"]
@@ -313,58 +342,93 @@ func (s *site) changeSpaces(x *exchange) error {
 				changes = append(changes, mapTo(external, spaces[i]))
 			}
 		}
-		change = x.editMappings(pms, changes)
+		change = x.editMappings(pms, x.Value("lastChange"), changes)
 	case "exact":
-		change = x.takeSuggestions(pms)
+		change = x.takeSuggestions(pms, x.Value("lastChange"))
 	case "create":
-		change = func(bool) (*propertyv1.MappingPreview, error) { return nil, x.createFor(pms, x.Value("external")) }
+		_, err = x.createFor(pms, x.Value("external"))
 	case "missing":
 		done = "taken"
-		change = func(bool) (*propertyv1.MappingPreview, error) { return nil, x.createFor(pms, "") }
+		var left bool
+		if left, err = x.createFor(pms, ""); left {
+			done = "takenPart"
+		}
 	default:
-		return x.Redirect(spacesURL(pms, page, ""))
+		return x.Redirect(back(""))
 	}
-	if do := x.Value("do"); x.Value("preview") != "" && do != "create" && do != "missing" {
-		return x.previewPage(change, spacesURL(pms, page, ""))
+	switch {
+	case change != nil && x.Value("preview") != "":
+		err = x.previewPage(change, back(""))
+		if err == nil {
+			return nil
+		}
+	case change != nil:
+		_, err = change(false)
 	}
-	if _, err := change(false); err != nil {
+	if err != nil && s.Fault(err).Reason == fault.Outdated {
+		return x.spacesPage(http.StatusConflict, "", func(p *page, _ spacesData) { p.refuseOutdated() })
+	}
+	if err != nil {
 		return err
 	}
-	return x.Redirect(spacesURL(pms, page, done))
+	return x.Redirect(back(done))
 }
 
-// createFor creates what the property needs for one listed space or, for "", for all of them, and maps what has the same name.
-func (x *exchange) createFor(pms, externalID string) error {
-	d, err := x.loadSpaces()
-	if err != nil {
-		return err
-	}
-	if d.chosen.GetId() != pms {
-		return fault.New(fault.NotFound, fault.IntegrationNotFound, "no such integration")
-	}
-	listed := d.listed
-	if externalID != "" {
-		listed = slices.DeleteFunc(slices.Clone(listed), func(p *propertyv1.PartnerSpace) bool { return p.GetExternalId() != externalID })
-	}
-	needed := missingSpaces(listed, d.own)
-	if len(needed) == 0 {
-		return nil
-	}
-	made, err := x.site.api.Spaces.BatchCreateSpaces(x.call(), &propertyv1.BatchCreateSpacesRequest{Spaces: needed[:min(len(needed), 500)]})
-	if err != nil {
-		return err
-	}
-	var changes []*propertyv1.Mapping
-	for _, space := range made.GetData().GetList() {
-		for _, p := range listed {
-			if p.GetName() == space.GetName() && p.GetType() == space.GetType() && p.GetState() == "unmapped" {
-				changes = append(changes, mapTo(p.GetExternalId(), space.GetId()))
-				break
+// refuseOutdated says that another person changed the mapping since the page was shown.
+func (p *page) refuseOutdated() {
+	p.Wrong = []kit.Wrong{{Title: p.T("staff.spaces.outdated"), Text: p.T("staff.spaces.outdated.text")}}
+}
+
+// chosenTwice shows the choices again, with those that name the same space of the PMS.
+func (x *exchange) chosenTwice(choices []spaceChoice, twice string) error {
+	return x.spacesPage(http.StatusUnprocessableEntity, "", func(p *page, d spacesData) {
+		name := twice
+		for _, listed := range d.listed {
+			if listed.GetExternalId() == twice {
+				name = d.named(listed)
 			}
 		}
+		for _, own := range d.own {
+			if slices.ContainsFunc(choices, func(c spaceChoice) bool { return c.spaceID == own.GetId() && c.now == twice }) {
+				p.Wrong = append(p.Wrong, kit.Wrong{ID: mapField(own.GetId()), Label: p.T("staff.spaces.at", "name", own.GetName()), Text: p.T("staff.spaces.twice", "name", name)})
+			}
+		}
+	})
+}
+
+// createFor creates what the property needs for one listed space or, for "", for all of them, and maps each. left means that there are more than
+// a call creates.
+func (x *exchange) createFor(pms, externalID string) (left bool, err error) {
+	d, err := x.loadSpaces()
+	if err != nil {
+		return false, err
 	}
-	_, err = x.editMappings(pms, changes)(false)
-	return err
+	if d.chosen.GetId() != pms {
+		return false, fault.New(fault.NotFound, fault.IntegrationNotFound, "no such integration")
+	}
+	needed := missingSpaces(d.listed, d.own)
+	if externalID != "" {
+		needed = slices.DeleteFunc(needed, func(m missingSpace) bool { return m.externalID != externalID })
+	}
+	if len(needed) == 0 {
+		return false, nil
+	}
+	left = len(needed) > maxRooms
+	needed = needed[:min(len(needed), maxRooms)]
+	request := &propertyv1.BatchCreateSpacesRequest{}
+	for _, m := range needed {
+		request.Spaces = append(request.Spaces, m.space)
+	}
+	made, err := x.site.api.Spaces.BatchCreateSpaces(x.call(), request)
+	if err != nil {
+		return false, err
+	}
+	var changes []*propertyv1.Mapping
+	for i, space := range made.GetData().GetList() { // in the order of the request
+		changes = append(changes, mapTo(needed[i].externalID, space.GetId()))
+	}
+	_, err = x.editMappings(pms, d.lastChange, changes)(false)
+	return left, err
 }
 
 // readSpaces reads the spaces of a PMS now. What the PMS answered wrong is said on the page.
@@ -375,7 +439,7 @@ func (s *site) readSpaces(x *exchange) error {
 	}
 	_, err := s.api.Integrations.ReadSpaces(x.call(), &propertyv1.ReadSpacesRequest{Id: pms})
 	if err == nil {
-		return x.Redirect(spacesURL(pms, 0, "read"))
+		return x.Redirect(listURL("/app/spaces", "pms", pms, "done", "read"))
 	}
 	f := s.Fault(err)
 	if !slices.Contains([]fault.Reason{fault.EndpointNotRegistered, fault.PartnerError, fault.PartnerUnavailable}, f.Reason) {

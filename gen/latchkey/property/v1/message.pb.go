@@ -468,7 +468,9 @@ func (x *ListMessagesRequest) GetPageSize() int32 {
 type ListMessagesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One page.
-	Data          *MessageList `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	Data *MessageList `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	// Whose messages these are. unread and last are left out.
+	Conversation  *Conversation `protobuf:"bytes,2,opt,name=conversation,proto3" json:"conversation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -506,6 +508,13 @@ func (*ListMessagesResponse) Descriptor() ([]byte, []int) {
 func (x *ListMessagesResponse) GetData() *MessageList {
 	if x != nil {
 		return x.Data
+	}
+	return nil
+}
+
+func (x *ListMessagesResponse) GetConversation() *Conversation {
+	if x != nil {
+		return x.Conversation
 	}
 	return nil
 }
@@ -882,9 +891,10 @@ const file_latchkey_property_v1_message_proto_rawDesc = "" +
 	"\bguest_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\aguestId\x12\x1d\n" +
 	"\x05after\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05after\x12'\n" +
 	"\tpage_size\x18\x03 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\"M\n" +
+	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\"\x95\x01\n" +
 	"\x14ListMessagesResponse\x125\n" +
-	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.MessageListR\x04data\"T\n" +
+	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.MessageListR\x04data\x12F\n" +
+	"\fconversation\x18\x02 \x01(\v2\".latchkey.property.v1.ConversationR\fconversation\"T\n" +
 	"\vMessageList\x121\n" +
 	"\x04list\x18\x01 \x03(\v2\x1d.latchkey.property.v1.MessageR\x04list\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\bR\x04more\"a\n" +
@@ -947,24 +957,25 @@ var file_latchkey_property_v1_message_proto_depIdxs = []int32{
 	4,  // 3: latchkey.property.v1.ListConversationsResponse.data:type_name -> latchkey.property.v1.ConversationList
 	0,  // 4: latchkey.property.v1.ConversationList.list:type_name -> latchkey.property.v1.Conversation
 	7,  // 5: latchkey.property.v1.ListMessagesResponse.data:type_name -> latchkey.property.v1.MessageList
-	1,  // 6: latchkey.property.v1.MessageList.list:type_name -> latchkey.property.v1.Message
-	1,  // 7: latchkey.property.v1.SendMessageResponse.data:type_name -> latchkey.property.v1.Message
-	0,  // 8: latchkey.property.v1.WatchConversationsResponse.data:type_name -> latchkey.property.v1.Conversation
-	2,  // 9: latchkey.property.v1.MessageService.ListConversations:input_type -> latchkey.property.v1.ListConversationsRequest
-	5,  // 10: latchkey.property.v1.MessageService.ListMessages:input_type -> latchkey.property.v1.ListMessagesRequest
-	8,  // 11: latchkey.property.v1.MessageService.SendMessage:input_type -> latchkey.property.v1.SendMessageRequest
-	10, // 12: latchkey.property.v1.MessageService.ReadMessages:input_type -> latchkey.property.v1.ReadMessagesRequest
-	12, // 13: latchkey.property.v1.MessageService.WatchConversations:input_type -> latchkey.property.v1.WatchConversationsRequest
-	3,  // 14: latchkey.property.v1.MessageService.ListConversations:output_type -> latchkey.property.v1.ListConversationsResponse
-	6,  // 15: latchkey.property.v1.MessageService.ListMessages:output_type -> latchkey.property.v1.ListMessagesResponse
-	9,  // 16: latchkey.property.v1.MessageService.SendMessage:output_type -> latchkey.property.v1.SendMessageResponse
-	11, // 17: latchkey.property.v1.MessageService.ReadMessages:output_type -> latchkey.property.v1.ReadMessagesResponse
-	13, // 18: latchkey.property.v1.MessageService.WatchConversations:output_type -> latchkey.property.v1.WatchConversationsResponse
-	14, // [14:19] is the sub-list for method output_type
-	9,  // [9:14] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	0,  // 6: latchkey.property.v1.ListMessagesResponse.conversation:type_name -> latchkey.property.v1.Conversation
+	1,  // 7: latchkey.property.v1.MessageList.list:type_name -> latchkey.property.v1.Message
+	1,  // 8: latchkey.property.v1.SendMessageResponse.data:type_name -> latchkey.property.v1.Message
+	0,  // 9: latchkey.property.v1.WatchConversationsResponse.data:type_name -> latchkey.property.v1.Conversation
+	2,  // 10: latchkey.property.v1.MessageService.ListConversations:input_type -> latchkey.property.v1.ListConversationsRequest
+	5,  // 11: latchkey.property.v1.MessageService.ListMessages:input_type -> latchkey.property.v1.ListMessagesRequest
+	8,  // 12: latchkey.property.v1.MessageService.SendMessage:input_type -> latchkey.property.v1.SendMessageRequest
+	10, // 13: latchkey.property.v1.MessageService.ReadMessages:input_type -> latchkey.property.v1.ReadMessagesRequest
+	12, // 14: latchkey.property.v1.MessageService.WatchConversations:input_type -> latchkey.property.v1.WatchConversationsRequest
+	3,  // 15: latchkey.property.v1.MessageService.ListConversations:output_type -> latchkey.property.v1.ListConversationsResponse
+	6,  // 16: latchkey.property.v1.MessageService.ListMessages:output_type -> latchkey.property.v1.ListMessagesResponse
+	9,  // 17: latchkey.property.v1.MessageService.SendMessage:output_type -> latchkey.property.v1.SendMessageResponse
+	11, // 18: latchkey.property.v1.MessageService.ReadMessages:output_type -> latchkey.property.v1.ReadMessagesResponse
+	13, // 19: latchkey.property.v1.MessageService.WatchConversations:output_type -> latchkey.property.v1.WatchConversationsResponse
+	15, // [15:20] is the sub-list for method output_type
+	10, // [10:15] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_message_proto_init() }

@@ -135,7 +135,9 @@ type ListReservationsRequest struct {
 	// Only stays in this space of the property, or in a bed of it. 404 if there is no such space.
 	SpaceId string `protobuf:"bytes,5,opt,name=space_id,json=spaceId,proto3" json:"space_id,omitempty"`
 	// Only stays that include this day, YYYY-MM-DD in the property's time zone, and began at most 400 days before it.
-	Date          string `protobuf:"bytes,6,opt,name=date,proto3" json:"date,omitempty"`
+	Date string `protobuf:"bytes,6,opt,name=date,proto3" json:"date,omitempty"`
+	// Only those with these ids of the service, at most 200. An unknown id is ignored.
+	Ids           []string `protobuf:"bytes,7,rep,name=ids,proto3" json:"ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -210,6 +212,13 @@ func (x *ListReservationsRequest) GetDate() string {
 		return x.Date
 	}
 	return ""
+}
+
+func (x *ListReservationsRequest) GetIds() []string {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
 }
 
 // ListReservationsResponse answers with one page.
@@ -850,7 +859,7 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\x19ExplainReservationRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"R\n" +
 	"\x1aExplainReservationResponse\x124\n" +
-	"\x04data\x18\x01 \x01(\v2 .latchkey.partner.v1.ExplanationR\x04data\"\xb3\x02\n" +
+	"\x04data\x18\x01 \x01(\v2 .latchkey.partner.v1.ExplanationR\x04data\"\xd8\x02\n" +
 	"\x17ListReservationsRequest\x12\x1e\n" +
 	"\x05query\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\x05query\x12'\n" +
 	"\tpage_size\x18\x02 \x01(\x05B\n" +
@@ -860,7 +869,8 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\x05state\x18\x04 \x01(\tBO\xbaHLrJR\x00R\benquiredR\trequestedR\boptionalR\tconfirmedR\astartedR\tprocessedR\bcanceledR\x05state\x12\"\n" +
 	"\bspace_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18@R\aspaceId\x12\x1b\n" +
 	"\x04date\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
-	"R\x04date\"U\n" +
+	"R\x04date\x12#\n" +
+	"\x03ids\x18\a \x03(\tB\x11\xbaH\x0e\x92\x01\v\x10\xc8\x01\"\x06r\x04\x10\x01\x18@R\x03ids\"U\n" +
 	"\x18ListReservationsResponse\x129\n" +
 	"\x04data\x18\x01 \x01(\v2%.latchkey.property.v1.ReservationListR\x04data\"p\n" +
 	"\x0fReservationList\x125\n" +

@@ -1,7 +1,12 @@
 // An open page follows what changes: the service announces ids, and the page loads its parts again.
 import { parse, put, within } from "../../kit/ts/page";
+import { now } from "../../kit/ts/time";
 
 const answerSeconds = 10;
+const retrySeconds = 5;
+
+/** Runs a task after a while, not on all open pages at the same time. */
+const later = (task: () => void) => setTimeout(task, 1000 * retrySeconds * (1 + Math.random()));
 
 /** Reports whether a part must stay, because a person types in it or has opened a menu of it. */
 function inUse(part: Element): boolean {
@@ -27,9 +32,15 @@ export function follow(): void {
   let source: EventSource | undefined;
   let loading = false;
   let again = false;
-  const show = (live: boolean) => {
+  let outdated = false; // the last fetch failed
+  let reopening = 0;
+  let reloading = 0;
+  const clock = (at: number) =>
+    new Date(at).toLocaleTimeString(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: state.dataset.timeZone });
+  const show = () => {
+    const live = source?.readyState === EventSource.OPEN && !outdated;
     if (!live && state.hidden) return; // it has never been live
-    if (!live && off.hidden) off.querySelector("[data-at]")!.textContent = new Date().toLocaleTimeString(document.documentElement.lang, { hour: "2-digit", minute: "2-digit" });
+    if (!live && off.hidden) off.querySelector("[data-at]")!.textContent = clock(now());
     state.hidden = false;
     on.hidden = !live;
     off.hidden = live;
@@ -37,14 +48,19 @@ export function follow(): void {
   const load = async () => {
     if (loading) return void (again = true);
     loading = true;
+    clearTimeout(reloading);
     try {
       const answer = await fetch(location.href, { headers: { "Latchkey-Script": "1" }, credentials: "same-origin", signal: within(answerSeconds) });
       const next = answer.headers.get("Latchkey-Location");
       if (next) return location.assign(next);
-      if (answer.ok) refresh(parse(await answer.text()));
+      if (!answer.ok) throw new Error(answer.statusText);
+      refresh(parse(await answer.text()));
+      outdated = false;
     } catch {
-      show(false); // the next message of the stream loads them
+      outdated = true;
+      if (!document.hidden) reloading = later(load);
     } finally {
+      show();
       loading = false;
       if (again) {
         again = false;
@@ -53,15 +69,22 @@ export function follow(): void {
     }
   };
   const open = () => {
-    source = new EventSource(state.dataset.feed!);
-    source.onopen = () => show(true);
-    source.onerror = () => show(false);
-    source.addEventListener("changed", (e) => {
+    const stream = new EventSource(state.dataset.feed!);
+    source = stream;
+    stream.onopen = show;
+    stream.onerror = () => {
+      if (source !== stream) return;
+      show();
+      if (stream.readyState !== EventSource.CLOSED) return; // the browser tries again
+      reopening = later(open); // an HTTP error ended it
+      void load(); // which leads to the sign-in if the session has ended
+    };
+    stream.addEventListener("changed", (e) => {
       const { ids, all } = JSON.parse((e as MessageEvent).data) as { ids: string[]; all: boolean };
       if (all || !state.dataset.of || ids.includes(state.dataset.of)) void load();
     });
-    source.addEventListener("refused", () => {
-      source?.close();
+    stream.addEventListener("refused", () => {
+      stream.close();
       location.reload(); // the page says why
     });
   };
@@ -69,6 +92,8 @@ export function follow(): void {
     if (document.hidden) {
       source?.close();
       source = undefined;
+      clearTimeout(reopening);
+      clearTimeout(reloading);
     } else if (!source) open(); // its first message says that everything may have changed
   });
   if (!document.hidden) open();
