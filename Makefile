@@ -33,6 +33,8 @@ EAGER := -toolexec='env GOGC=400'
 # they compute.
 LEAN := -vet=off -ldflags='-s -w' -p 4 $(EAGER)
 TESTTIME ?= 15m
+# Packages with tests that are not built with -race.
+WITHOUT_RACE := ./internal/lock/slot ./internal/test/repository
 
 .PHONY: help
 help: ## Show this list
@@ -70,9 +72,9 @@ test: ## All checks: formatting, vet, staticcheck, generated code, every test wi
 	@$(MAKE) fmt-check tidy-check vet check-generate build-bridge-arm64 test-race
 
 .PHONY: test-race
-test-race: ## Every Go test with the race detector; the model checker of the slots, which has no goroutine, without
+test-race: ## Every Go test with the race detector; the model checker of the slots and the check of words, which have no goroutine, without
 	go test -race $(LEAN) -timeout $(TESTTIME) ./...
-	go test $(LEAN) -timeout $(TESTTIME) ./internal/lock/slot
+	go test $(LEAN) -timeout $(TESTTIME) $(WITHOUT_RACE)
 
 .PHONY: test-quick
 test-quick: ## Every Go test without the race detector
@@ -101,8 +103,7 @@ tidy-check:
 vet: # go vet and staticcheck in one pass; with -race, so that the tests find everything compiled
 	@$(LOCKED) $(MAKE) $(TOOLS)/vet
 	go vet -vettool=$(abspath $(TOOLS)/vet) -race $(EAGER) ./...
-	@# The model checker is not built with -race.
-	go vet -vettool=$(abspath $(TOOLS)/vet) $(EAGER) ./internal/lock/slot
+	go vet -vettool=$(abspath $(TOOLS)/vet) $(EAGER) $(WITHOUT_RACE)
 
 .PHONY: breaking
 breaking: ## Compare the API with branch main: what would break a caller
