@@ -64,7 +64,7 @@ func (b Pages) Run(ctx context.Context) (_ *Result, err error) {
 	defer func() { err = errors.Join(err, baseline.close()) }()
 
 	r := &Result{Name: "pages", Unit: "ms", Rounds: b.Rounds}
-	var took, least, p99s, floorP99s []float64
+	var took, least, p99s, baselineP99s []float64
 	for n := range b.Rounds + 1 {
 		end, err := profile(b.Profile, n == b.Rounds)
 		if err != nil {
@@ -87,9 +87,9 @@ func (b Pages) Run(ctx context.Context) (_ *Result, err error) {
 			continue
 		}
 		took, least = append(took, pages...), append(least, static...)
-		p99s, floorP99s = append(p99s, quantile(pages, 0.99)), append(floorP99s, quantile(static, 0.99))
+		p99s, baselineP99s = append(p99s, quantile(pages, 0.99)), append(baselineP99s, quantile(static, 0.99))
 	}
-	r.Value, r.Baseline = median(p99s), median(floorP99s)
+	r.Value, r.Baseline = median(p99s), median(baselineP99s)
 	r.P50, r.P99, r.BaselineP50, r.BaselineP99 = quantile(took, 0.5), quantile(took, 0.99), quantile(least, 0.5), quantile(least, 0.99)
 	r.note("size of a page", median(sizes), "bytes")
 	r.note("pages per second", float64(len(took))/(b.Span.Seconds()*float64(b.Rounds)), "")

@@ -198,7 +198,7 @@ func TestResultOfADrain(t *testing.T) {
 	}
 }
 
-func TestDriveSendsNewReservationsAndChanges(t *testing.T) {
+func TestChangeLoadSendsNewReservationsAndChanges(t *testing.T) {
 	for name, stored := range map[string]int{"none stored": 0, "some stored": 10} {
 		d := &changeLoad{stored: stored}
 		var own []int64

@@ -94,7 +94,7 @@ func (s *Service) WaiveOwing(tx *db.Tx, k Key, by, seen string) (View, error) {
 		}
 		switch {
 		case owing == nil:
-			return fault.New(fault.Precondition, fault.Outdated, "no amount that is owed stops this check-in now; read it again")
+			return fault.New(fault.Precondition, fault.Outdated, "no open amount stops this check-in any more; read it again")
 		case seen != owing.String():
 			return fault.New(fault.Aborted, fault.Outdated, "the amount is %s now; read the check-in again", owing).Put("owing", owing.String())
 		}

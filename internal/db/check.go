@@ -61,17 +61,6 @@ func (t *storageState) check(probe func() error) error {
 	return fault.Err(t.fault.Load())
 }
 
-// isStorageFault reports whether f is caused by the storage, not by the change. It compares messages because
-// [fault.Fault.With] copies a fault.
-func isStorageFault(f *fault.Fault) bool {
-	for _, known := range []*fault.Fault{errDisconnected, errUnknown, errStandby, errFull, errTooManyConns, errSlow, errDisk} {
-		if f.Message == known.Message {
-			return true
-		}
-	}
-	return false
-}
-
 // probe writes 64 KiB, which fails on a full disk, and deletes them. Each process has its own row.
 func (d *DB) probe(ctx context.Context) error {
 	filler := make([]byte, 64<<10)

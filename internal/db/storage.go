@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -35,7 +36,17 @@ func unavailable(retry time.Duration, message string) *fault.Fault {
 // mayBeStored reports whether a change failed in a way that does not show whether it was stored.
 func mayBeStored(err error) bool {
 	f, ok := fault.Of(err)
-	return ok && f.Message == errUnknown.Message
+	return ok && isOneOf(f, errUnknown)
+}
+
+// isStorageFault reports whether f is caused by the storage, not by the change.
+func isStorageFault(f *fault.Fault) bool {
+	return isOneOf(f, errDisconnected, errUnknown, errStandby, errFull, errTooManyConns, errSlow, errDisk)
+}
+
+// isOneOf compares messages, because [fault.Fault.With] copies a fault.
+func isOneOf(f *fault.Fault, list ...*fault.Fault) bool {
+	return slices.ContainsFunc(list, func(other *fault.Fault) bool { return f.Message == other.Message })
 }
 
 // Explain converts a storage error to a fault for the caller. It returns any other error, and an error that already

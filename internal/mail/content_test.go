@@ -9,7 +9,7 @@ import (
 )
 
 // Every kind of mail has its texts, and its plain text is complete.
-func TestLetters(t *testing.T) {
+func TestMails(t *testing.T) {
 	at := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
 	for _, kind := range Kinds {
 		o := Occasion{
@@ -44,7 +44,7 @@ func TestLetters(t *testing.T) {
 }
 
 // A code works from the moment of the check-in, also if the stay begins later on that day.
-func TestLetterSaysWhenTheCodeWorks(t *testing.T) {
+func TestMailSaysWhenTheCodeWorks(t *testing.T) {
 	now := time.Date(2026, 11, 21, 11, 0, 0, 0, time.UTC)
 	begin := now.Add(4 * time.Hour)
 	for name, c := range map[string]struct {

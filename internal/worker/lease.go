@@ -152,7 +152,7 @@ func (l PostgresLease) runWhileHeld(ctx context.Context, conn *pgx.Conn, f func(
 // promoted standby that misses the last takeover.
 type leaseTerm uint64
 
-// begin sets the time limits of the connection that holds the lease.
+// begin takes the advisory lock that proves the lease term.
 func (t leaseTerm) begin(ctx context.Context, conn *pgx.Conn) error {
 	_, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(t)) // the conversion to int64 keeps the bits
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,7 +25,9 @@ const (
 	nodeSilence = 5 * announceBeat
 	// disconnectedBeat is how often watchers read again while the bus is not connected.
 	disconnectedBeat = 20 * time.Second
-	// maxAnnounced bounds the ids of one announcement. Beyond it, everything of the topic may have changed.
+	// forgetInterval is how often a single node drops the changes of properties without streams.
+	forgetInterval = 20 * time.Second
+	// maxAnnounced bounds the changes of one announcement. More are sent in several.
 	maxAnnounced = 200
 )
 
@@ -43,11 +46,10 @@ type Watch struct {
 	node string
 	news chan struct{}
 
-	mu       sync.Mutex
-	pending  map[watch.Key]struct{}
-	perTopic map[watch.Key]int // perTopic counts the pending ids of a topic, by a key without id
-	number   uint64
-	peers    map[string]*peer
+	mu      sync.Mutex
+	pending map[watch.Key]map[string]struct{} // pending has the ids that changed, by a key without id; nil: everything of the topic
+	number  uint64
+	peers   map[string]*peer
 }
 
 // peer is another node as its announcements show it.
@@ -60,7 +62,7 @@ type peer struct {
 func NewWatch(b *bus.Bus, feed *watch.Feed) *Watch {
 	w := &Watch{
 		bus: b, feed: feed, node: rand.Text(), news: make(chan struct{}, 1), peers: map[string]*peer{},
-		pending: map[watch.Key]struct{}{}, perTopic: map[watch.Key]int{},
+		pending: map[watch.Key]map[string]struct{}{},
 	}
 	if b != nil {
 		b.OnConnect(feed.AddEverything)
@@ -84,19 +86,21 @@ func (w *Watch) Notify(key string) {
 	notify(w.news)
 }
 
-// hold keeps a change for the next announcement.
+// hold keeps a change for the next announcement. Beyond [watch.MaxIDs], everything of the topic may have changed.
 func (w *Watch) hold(k watch.Key) {
-	all := watch.Key{PropertyID: k.PropertyID, Topic: k.Topic}
-	if _, ok := w.pending[all]; ok {
+	id := k.ID
+	k.ID = ""
+	ids, ok := w.pending[k]
+	switch {
+	case ok && ids == nil:
 		return
+	case !ok:
+		ids = map[string]struct{}{}
+		w.pending[k] = ids
 	}
-	if _, ok := w.pending[k]; ok {
-		return
+	if ids[id] = struct{}{}; id == "" || len(ids) > watch.MaxIDs {
+		w.pending[k] = nil
 	}
-	if w.perTopic[all]++; w.perTopic[all] > watch.MaxIDs {
-		k = all
-	}
-	w.pending[k] = struct{}{}
 }
 
 // Run announces the changes of this node and receives those of others, until ctx ends.
@@ -136,7 +140,7 @@ func (w *Watch) Run(ctx context.Context) error {
 
 // forget drops the changes of properties without streams, until ctx ends.
 func (w *Watch) forget(ctx context.Context) error {
-	for clock.Sleep(ctx, disconnectedBeat) {
+	for clock.Sleep(ctx, forgetInterval) {
 		w.feed.Forget(time.Now())
 	}
 	return nil
@@ -157,22 +161,19 @@ func (w *Watch) takeAnnouncements() (all []announcement) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var keys []string
-	cut := func() {
-		if len(keys) > 0 {
-			w.number++
-			all = append(all, announcement{w.node, w.number, keys})
-			keys = nil
+	for k, ids := range w.pending {
+		if ids == nil {
+			keys = append(keys, k.String())
+		}
+		for id := range ids {
+			keys = append(keys, watch.Key{PropertyID: k.PropertyID, Topic: k.Topic, ID: id}.String())
 		}
 	}
-	for k := range w.pending {
-		keys = append(keys, k.String())
-		if len(keys) == maxAnnounced {
-			cut()
-		}
+	for part := range slices.Chunk(keys, maxAnnounced) {
+		w.number++
+		all = append(all, announcement{w.node, w.number, part})
 	}
-	cut()
 	clear(w.pending)
-	clear(w.perTopic)
 	if len(all) == 0 {
 		all = []announcement{{Node: w.node, Number: w.number}}
 	}

@@ -96,7 +96,7 @@ func TestAnnouncementsAreBounded(t *testing.T) {
 			t.Errorf("announcement %d has %d bytes, %v", a.Number, len(raw), err)
 		}
 	}
-	if want := 11*watch.MaxIDs + 1; keys != want {
+	if want := 10*watch.MaxIDs + 1; keys != want {
 		t.Errorf("%d keys are announced, want %d", keys, want)
 	}
 	if rest := w.takeAnnouncements(); len(rest) != 1 || len(rest[0].Changes) > 0 || rest[0].Number != uint64(len(all)) {

@@ -106,15 +106,16 @@ func TestEventDuringADrainGetsAJob(t *testing.T) {
 	eachHooks(t, func(h *hooks) {
 		right := h.register("int_one", "https://pms.example/")
 		h.emit("lck_a")
-		entered, goOn := make(chan struct{}), make(chan struct{})
-		h.answer = func(context.Context, hookMessage) Sent {
-			entered <- struct{}{}
+		entered, goOn := make(chan int64), make(chan struct{})
+		h.answer = func(_ context.Context, m hookMessage) Sent {
+			entered <- m.Sequence
 			<-goOn
 			return Sent{}
 		}
 		h.enqueue(right)
 		defer h.runJobs()()
 		<-entered
+		h.emit("lck_a")
 		for range 3 {
 			h.enqueue(right)
 		}
@@ -122,6 +123,9 @@ func TestEventDuringADrainGetsAJob(t *testing.T) {
 			t.Errorf("%d jobs, want the one that delivers and one that runs after it", n)
 		}
 		close(goOn)
+		if got := <-entered; got != 2 {
+			t.Errorf("event %d arrived, want 2", got)
+		}
 	})
 }
 
