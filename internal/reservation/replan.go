@@ -150,7 +150,7 @@ func (svc Service) replanStarted(tx *db.Tx, propertyID string, rows []*ent.Reser
 // checked-in reservations if more spaces changed than one query can name.
 func touchedStays(tx *db.Tx, propertyID string, t space.AffectedStays) (predicate.Reservation, error) {
 	started := entreservation.State(string(access.Started))
-	if t.All || len(t.SpaceIDs)+len(t.Externals) > maxTouched {
+	if touchesAll(t) {
 		return started, nil
 	}
 	granted, err := tx.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.EndedAtIsNil(), entgrant.SpaceIDIn(t.SpaceIDs...)).
@@ -158,27 +158,32 @@ func touchedStays(tx *db.Tx, propertyID string, t space.AffectedStays) (predicat
 	if err != nil {
 		return nil, fmt.Errorf("list the access to spaces: %w", err)
 	}
-	named := []predicate.Reservation{entreservation.OwnSpaceIDIn(t.SpaceIDs...), entreservation.IDIn(granted...)}
+	return entreservation.And(started, entreservation.Or(append(namesSpace(t), entreservation.IDIn(granted...))...)), nil
+}
+
+// touchesAll reports whether a change affects all reservations, or more spaces than one query can name.
+func touchesAll(t space.AffectedStays) bool {
+	return t.All || len(t.SpaceIDs)+len(t.Externals) > maxTouched
+}
+
+// namesSpace returns the conditions of which a reservation that names a changed space meets one.
+func namesSpace(t space.AffectedStays) []predicate.Reservation {
+	named := []predicate.Reservation{entreservation.OwnSpaceIDIn(t.SpaceIDs...)}
 	for _, e := range t.Externals {
 		named = append(named, entreservation.And(entreservation.IntegrationID(e.IntegrationID),
 			entreservation.Or(entreservation.SpaceKey(e.ID), entreservation.PmsParentSpaceID(e.ID))))
 	}
-	return entreservation.And(started, entreservation.Or(named...)), nil
+	return named
 }
 
-// Touched returns the number of reservations that have not ended and that a change may affect, and the next of them by their arrival.
-func Touched(tx *db.Tx, propertyID string, t space.AffectedStays, limit int) (total int, next []*ent.Reservation, err error) {
+// PreviewAffected returns the number of reservations that have not ended and that a change may affect, and the next of them by their arrival.
+func PreviewAffected(tx *db.Tx, propertyID string, t space.AffectedStays, limit int) (total int, next []*ent.Reservation, err error) {
 	if t.Empty() {
 		return 0, nil, nil
 	}
 	q := tx.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.ToAtGT(tx.Now()), entreservation.StateIn(notEnded...))
-	if !t.All && len(t.SpaceIDs)+len(t.Externals) <= maxTouched {
-		named := []predicate.Reservation{entreservation.OwnSpaceIDIn(t.SpaceIDs...)}
-		for _, e := range t.Externals {
-			named = append(named, entreservation.And(entreservation.IntegrationID(e.IntegrationID),
-				entreservation.Or(entreservation.SpaceKey(e.ID), entreservation.PmsParentSpaceID(e.ID))))
-		}
-		q = q.Where(entreservation.Or(named...))
+	if !touchesAll(t) {
+		q = q.Where(entreservation.Or(namesSpace(t)...))
 	}
 	if total, err = q.Clone().Count(tx.Context()); err != nil {
 		return 0, nil, fmt.Errorf("count the stays that a change affects: %w", err)

@@ -174,7 +174,7 @@ func (m Mappings) closeConflict(tx *db.Tx, row *ent.Conflict) error {
 	if err := tx.Conflict.UpdateOneID(row.ID).SetClosedAt(tx.Now()).ClearOpenKey().Exec(tx.Context()); err != nil {
 		return fmt.Errorf("store a conflict: %w", err)
 	}
-	if err := notice.Resolve(tx, key); err != nil {
+	if err := notice.Resolve(tx, row.PropertyID, key); err != nil {
 		return err
 	}
 	return appendEvent(tx, event.ConflictClosed, row)

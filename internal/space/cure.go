@@ -3,11 +3,13 @@ package space
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/conflict"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/watch"
 )
 
 // CureKind is what ends a conflict.
@@ -24,18 +26,15 @@ const (
 // Cure is a way to end a conflict, with its parameters.
 type Cure struct {
 	Kind    CureKind
-	SpaceID string // SpaceID is the suggested space of CureMap
+	SpaceID string // SpaceID is the suggested space of CureMap, or empty
 }
 
-// CuresOf returns the cures of a conflict, the best first. listed is the PMS's space; its ExternalID is empty if the PMS does not list it. suggested is
+// curesOf returns the cures of a conflict, the best first. listed is the PMS's space; its ExternalID is empty if the PMS does not list it. suggested is
 // the space of the property with a matching name, or empty. A conflict that only the PMS can end has none.
-func CuresOf(kind Kind, listed Listed, suggested string) []Cure {
+func curesOf(kind Kind, listed Listed, suggested string) []Cure {
 	switch kind {
 	case NewUnmapped:
-		var cures []Cure
-		if suggested != "" {
-			cures = append(cures, Cure{CureMap, suggested})
-		}
+		cures := []Cure{{CureMap, suggested}}
 		if listed.Type != Bed { // a bed needs a dorm, which a person chooses
 			cures = append(cures, Cure{Kind: CureCreateSpace})
 		}
@@ -50,37 +49,41 @@ func CuresOf(kind Kind, listed Listed, suggested string) []Cure {
 
 // Cures returns the cures of conflicts of one property, by conflict id. Closed conflicts have none.
 func Cures(tx *db.Tx, propertyID string, rows []*ent.Conflict) (map[string][]Cure, error) {
-	states, suggestions := map[string]*listingState{}, map[string]map[string]string{}
-	cures := map[string][]Cure{}
+	type listing struct {
+		*listingState
+		suggested map[string]string // suggested has the suggested space of each of the PMS's spaces
+	}
+	listings, cures := map[string]listing{}, map[string][]Cure{}
 	for _, row := range rows {
 		if row.ClosedAt != nil {
 			continue
 		}
-		if states[row.IntegrationID] == nil {
+		own, loaded := listings[row.IntegrationID]
+		if !loaded {
 			state, err := loadListing(tx, propertyID, row.IntegrationID)
 			if err != nil {
 				return nil, err
 			}
-			suggested, err := Suggestions(tx, propertyID, row.IntegrationID)
+			suggested, err := suggestionsOf(tx, state)
 			if err != nil {
 				return nil, err
 			}
-			by := map[string]string{}
+			own = listing{state, map[string]string{}}
 			for _, s := range suggested {
-				by[s.ExternalID] = s.SpaceID
+				own.suggested[s.ExternalID] = s.SpaceID
 			}
-			states[row.IntegrationID], suggestions[row.IntegrationID] = state, by
+			listings[row.IntegrationID] = own
 		}
 		listed := Listed{}
-		if l := states[row.IntegrationID].byID[row.ExternalID]; l != nil && l.GoneAt == nil {
+		if l := own.byID[row.ExternalID]; l != nil && l.GoneAt == nil {
 			listed = listedOf(l)
 		}
-		cures[row.ID] = CuresOf(Kind(row.Kind), listed, suggestions[row.IntegrationID][row.ExternalID])
+		cures[row.ID] = curesOf(Kind(row.Kind), listed, own.suggested[row.ExternalID])
 	}
 	return cures, nil
 }
 
-// GetConflict returns an open conflict.
+// GetConflict returns a conflict, which may be closed.
 func GetConflict(tx *db.Tx, propertyID, conflictID string) (*ent.Conflict, error) {
 	row, err := tx.Conflict.Query().Where(conflict.PropertyID(propertyID), conflict.ID(conflictID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -98,19 +101,14 @@ func (m Mappings) ApplyCure(tx *db.Tx, row *ent.Conflict, kind CureKind, spaceID
 	if err != nil {
 		return AffectedStays{}, err
 	}
-	var cure *Cure
-	for _, c := range offered[row.ID] {
-		if c.Kind == kind {
-			cure = &c
-		}
-	}
-	if cure == nil && !(kind == CureMap && spaceID != "" && row.ClosedAt == nil && Kind(row.Kind) == NewUnmapped) {
+	i := slices.IndexFunc(offered[row.ID], func(c Cure) bool { return c.Kind == kind })
+	if i < 0 {
 		return AffectedStays{}, fault.New(fault.Precondition, fault.Outdated, "this conflict has no such cure now: read it again")
 	}
 	switch kind {
 	case CureMap:
-		if cure != nil {
-			spaceID = cmp.Or(spaceID, cure.SpaceID)
+		if spaceID = cmp.Or(spaceID, offered[row.ID][i].SpaceID); spaceID == "" {
+			return AffectedStays{}, fault.Fields(fault.Field{Path: "spaceId", Reason: fault.Required, Message: "is required, because no space has a matching name"})
 		}
 		_, touched, err := m.Map(tx, row.PropertyID, row.IntegrationID, row.ExternalID, spaceID)
 		return touched, err
@@ -122,7 +120,25 @@ func (m Mappings) ApplyCure(tx *db.Tx, row *ent.Conflict, kind CureKind, spaceID
 		_, touched, err := m.Unmap(tx, row.PropertyID, row.IntegrationID, row.ExternalID)
 		return touched, err
 	}
-	return AffectedStays{}, m.closeConflict(tx, row)
+	return AffectedStays{}, m.dismiss(tx, row)
+}
+
+// dismiss closes an open conflict whose space the property does not rent.
+func (m Mappings) dismiss(tx *db.Tx, row *ent.Conflict) error {
+	s, err := loadListing(tx, row.PropertyID, row.IntegrationID)
+	if err != nil {
+		return err
+	}
+	var out DiffResult
+	for _, f := range s.toKnown().Open {
+		if f.Kind == Kind(row.Kind) && f.ExternalID == row.ExternalID {
+			out.Closed = append(out.Closed, f)
+		} else {
+			out.StillOpen = append(out.StillOpen, f)
+		}
+	}
+	watch.Notify(tx, row.PropertyID, watch.Spaces, row.IntegrationID)
+	return m.storeConflicts(tx, s, out)
 }
 
 func (m Mappings) createAndMap(tx *db.Tx, row *ent.Conflict) (AffectedStays, error) {

@@ -150,7 +150,11 @@ func Suggestions(tx *db.Tx, propertyID, integrationID string) ([]Suggestion, err
 	if err != nil {
 		return nil, err
 	}
-	spaces, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.IsActive(true)).All(tx.Context())
+	return suggestionsOf(tx, state)
+}
+
+func suggestionsOf(tx *db.Tx, state *listingState) ([]Suggestion, error) {
+	spaces, err := tx.Space.Query().Where(entspace.PropertyID(state.propertyID), entspace.IsActive(true)).All(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("list spaces: %w", err)
 	}

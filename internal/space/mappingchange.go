@@ -17,16 +17,20 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// Kinds of changes of a mapping.
+// ChangeKind is what changed a mapping.
+type ChangeKind string
+
 const (
-	SetOne           = "set"
-	UnsetOne         = "unset"
-	SetMany          = "batch"
-	SetSuggested     = "suggestions"
-	AppliedCure      = "cure"
-	UndoneChange     = "undo"
-	maxRecentChanges = 200 // changes among which a colliding change is searched
+	SetOne       ChangeKind = "set"
+	UnsetOne     ChangeKind = "unset"
+	SetMany      ChangeKind = "batch"
+	SetSuggested ChangeKind = "suggestions"
+	AppliedCure  ChangeKind = "cure"
+	UndoneChange ChangeKind = "undo"
 )
+
+// NoChange is the id of the latest change of a mapping that was never changed.
+const NoChange = "none"
 
 // ChangeRow is a stored change of a mapping.
 type ChangeRow = ent.MappingChange
@@ -34,10 +38,10 @@ type ChangeRow = ent.MappingChange
 // ChangeOf describes a change of a mapping by a person.
 type ChangeOf struct {
 	PropertyID, IntegrationID string
-	Kind                      string
+	Kind                      ChangeKind
 	Author                    string
-	Seen                      string // Seen is the latest change that the caller knows; empty: any
-	Undoes                    string
+	Seen                      string // Seen is the latest change that the caller knows, or NoChange; empty: any
+	Undoes                    string // Undoes is the change that this one undoes, or empty
 }
 
 // RecordChange runs a change of a mapping and stores what it changed. It returns "" if it changed nothing. It refuses to run after a change that
@@ -57,11 +61,11 @@ func (m Mappings) RecordChange(tx *db.Tx, c ChangeOf, change func() error) (chan
 	if err != nil {
 		return "", err
 	}
-	rows := DiffMappings(before, after)
+	rows := diffMappings(before, after)
 	if len(rows) == 0 {
 		return "", nil
 	}
-	row, err := tx.MappingChange.Create().SetID(id.New(id.MappingChange)).SetPropertyID(c.PropertyID).SetIntegrationID(c.IntegrationID).SetKind(c.Kind).
+	row, err := tx.MappingChange.Create().SetID(id.New(id.MappingChange)).SetPropertyID(c.PropertyID).SetIntegrationID(c.IntegrationID).SetKind(string(c.Kind)).
 		SetAuthor(c.Author).SetRows(rows).SetUndoes(c.Undoes).SetCreatedAt(tx.Now()).Save(tx.Context())
 	if err != nil {
 		return "", fmt.Errorf("store a change of a mapping: %w", err)
@@ -78,12 +82,21 @@ func checkSeen(tx *db.Tx, c ChangeOf) error {
 	if err != nil || len(recent) == 0 || recent[0].ID == c.Seen {
 		return err
 	}
-	return outdated("the mapping was changed since you read it: read it again", recent[0])
+	return putChange(fault.New(fault.Aborted, fault.Outdated, "the mapping was changed since you read it: read it again"), recent[0])
 }
 
-func outdated(message string, by *ent.MappingChange) error {
-	return fault.New(fault.Aborted, fault.Outdated, "%s", message).
-		Put("changeId", by.ID).Put("by", by.Author).Put("at", by.CreatedAt.UTC().Format(time.RFC3339))
+// putChange adds to an error the change that caused it.
+func putChange(f *fault.Fault, c *ent.MappingChange) *fault.Fault {
+	return f.Put("changeId", c.ID).Put("by", c.Author).Put("at", c.CreatedAt.UTC().Format(time.RFC3339))
+}
+
+// LastChange returns the id of the latest change of an integration's mapping, or [NoChange].
+func LastChange(tx *db.Tx, propertyID, integrationID string) (string, error) {
+	recent, err := ListChanges(tx, propertyID, integrationID, "", 1)
+	if err != nil || len(recent) == 0 {
+		return NoChange, err
+	}
+	return recent[0].ID, nil
 }
 
 func loadMapped(tx *db.Tx, propertyID, integrationID string) ([]Mapped, error) {
@@ -93,7 +106,7 @@ func loadMapped(tx *db.Tx, propertyID, integrationID string) ([]Mapped, error) {
 	}
 	all := make([]Mapped, len(rows))
 	for i, r := range rows {
-		all[i] = Mapped{ExternalID: r.ExternalID, SpaceID: r.SpaceID, Name: r.Name, Type: r.Type}
+		all[i] = mappedOf(r)
 	}
 	return all, nil
 }
@@ -113,11 +126,11 @@ func ListChanges(tx *db.Tx, propertyID, integrationID, after string, size int) (
 
 // Undo restores what a change changed, and stores that as a change. It refuses if anything of the change was changed since.
 func (m Mappings) Undo(tx *db.Tx, propertyID, changeID, author string) (newID string, _ AffectedStays, err error) {
-	change, err := GetChange(tx, propertyID, changeID)
+	change, err := getChange(tx, propertyID, changeID)
 	if err != nil {
 		return "", AffectedStays{}, err
 	}
-	restore, err := planUndo(tx, change)
+	restore, err := loadUndo(tx, change)
 	if err != nil {
 		return "", AffectedStays{}, err
 	}
@@ -127,7 +140,7 @@ func (m Mappings) Undo(tx *db.Tx, propertyID, changeID, author string) (newID st
 	}
 	newID, err = m.RecordChange(tx, ChangeOf{
 		PropertyID: propertyID, IntegrationID: change.IntegrationID, Kind: UndoneChange, Author: author, Undoes: change.ID,
-	}, func() error { return m.restore(tx, change, restore) })
+	}, func() error { return m.restore(tx, change, restore, touched) })
 	if err != nil {
 		return "", AffectedStays{}, err
 	}
@@ -138,8 +151,8 @@ func (m Mappings) Undo(tx *db.Tx, propertyID, changeID, author string) (newID st
 	return newID, touched, nil
 }
 
-// GetChange returns a change of a mapping.
-func GetChange(tx *db.Tx, propertyID, changeID string) (*ent.MappingChange, error) {
+// getChange returns a change of a mapping.
+func getChange(tx *db.Tx, propertyID, changeID string) (*ent.MappingChange, error) {
 	row, err := tx.MappingChange.Query().Where(mappingchange.PropertyID(propertyID), mappingchange.ID(changeID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
 		return nil, fault.New(fault.NotFound, fault.NotFoundReason, "this property has no such change of a mapping, or it is too old")
@@ -150,8 +163,8 @@ func GetChange(tx *db.Tx, propertyID, changeID string) (*ent.MappingChange, erro
 	return row, nil
 }
 
-// planUndo runs PlanUndo on what is stored. It returns an error that names what was changed since, and by whom.
-func planUndo(tx *db.Tx, change *ent.MappingChange) (map[string]*MappedSpace, error) {
+// loadUndo runs [planUndo] on what is stored. It returns an error that names what was changed since, and by whom.
+func loadUndo(tx *db.Tx, change *ent.MappingChange) (map[string]*MappedSpace, error) {
 	now, err := loadMapped(tx, change.PropertyID, change.IntegrationID)
 	if err != nil {
 		return nil, err
@@ -166,30 +179,33 @@ func planUndo(tx *db.Tx, change *ent.MappingChange) (map[string]*MappedSpace, er
 	if err != nil {
 		return nil, fmt.Errorf("load the former spaces of a mapping: %w", err)
 	}
-	restore, differences := PlanUndo(change.Rows, now, func(spaceID string) bool { return slices.Contains(existing, spaceID) })
+	restore, differences := planUndo(change.Rows, now, func(spaceID string) bool { return slices.Contains(existing, spaceID) })
 	if len(differences) == 0 {
 		return restore, nil
 	}
 	return nil, explainDifference(tx, change, differences[0])
 }
 
+// maxRecentChanges bounds the changes among which a later one is searched.
+const maxRecentChanges = 200
+
 // explainDifference returns the error of an undo that collides with a later change.
-func explainDifference(tx *db.Tx, change *ent.MappingChange, d Difference) error {
+func explainDifference(tx *db.Tx, change *ent.MappingChange, d difference) error {
 	later, err := ListChanges(tx, change.PropertyID, change.IntegrationID, "", maxRecentChanges)
 	if err != nil {
 		return err
 	}
 	message := fmt.Sprintf("the mapping of %q was changed since: undo the later change first", d.ExternalID)
 	switch d.Reason {
-	case SpaceTaken:
+	case spaceTaken:
 		message = fmt.Sprintf("the former space is mapped to %q now: unmap that first", d.ExternalID)
-	case SpaceDeleted:
+	case spaceDeleted:
 		message = fmt.Sprintf("the space that %q was mapped to does not exist any more", d.ExternalID)
 	}
 	f := fault.New(fault.Aborted, fault.Outdated, "%s", message)
 	for _, l := range later {
 		if l.ID > change.ID && slices.ContainsFunc(l.Rows, func(c Changed) bool { return c.ExternalID == d.ExternalID }) {
-			f = f.Put("changeId", l.ID).Put("by", l.Author).Put("at", l.CreatedAt.UTC().Format(time.RFC3339))
+			f = putChange(f, l)
 			break
 		}
 	}
@@ -212,7 +228,7 @@ func staysOfChange(tx *db.Tx, change *ent.MappingChange) (AffectedStays, error) 
 }
 
 // restore stores the mappings of a change as they were before it.
-func (m Mappings) restore(tx *db.Tx, change *ent.MappingChange, restore map[string]*MappedSpace) error {
+func (m Mappings) restore(tx *db.Tx, change *ent.MappingChange, restore map[string]*MappedSpace, touched AffectedStays) error {
 	externals := sortedKeys(restore)
 	for part := range slices.Chunk(externals, chunkSize) {
 		_, err := tx.Mapping.Delete().Where(mapping.PropertyID(change.PropertyID), mapping.IntegrationID(change.IntegrationID), mapping.ExternalIDIn(part...)).Exec(tx.Context())
@@ -220,19 +236,19 @@ func (m Mappings) restore(tx *db.Tx, change *ent.MappingChange, restore map[stri
 			return fmt.Errorf("delete mappings: %w", err)
 		}
 	}
+	var rows []*ent.MappingCreate
 	for _, externalID := range externals {
-		was := restore[externalID]
-		if was == nil {
-			continue
+		if was := restore[externalID]; was != nil {
+			rows = append(rows, tx.Mapping.Create().SetPropertyID(change.PropertyID).SetIntegrationID(change.IntegrationID).SetExternalID(externalID).
+				SetSpaceID(was.SpaceID).SetName(was.Name).SetType(was.Type).SetCreatedAt(tx.Now()))
 		}
-		err := tx.Mapping.Create().SetPropertyID(change.PropertyID).SetIntegrationID(change.IntegrationID).SetExternalID(externalID).
-			SetSpaceID(was.SpaceID).SetName(was.Name).SetType(was.Type).SetCreatedAt(tx.Now()).Exec(tx.Context())
-		if err != nil {
-			return fmt.Errorf("store a mapping: %w", err)
-		}
-		watch.Notify(tx, change.PropertyID, watch.Spaces, was.SpaceID)
 	}
-	watch.Notify(tx, change.PropertyID, watch.Spaces, change.IntegrationID)
+	for part := range slices.Chunk(rows, chunkSize) {
+		if err := tx.Mapping.CreateBulk(part...).Exec(tx.Context()); err != nil {
+			return fmt.Errorf("store mappings: %w", err)
+		}
+	}
+	watch.Notify(tx, change.PropertyID, watch.Spaces, append(slices.Clone(touched.SpaceIDs), change.IntegrationID)...)
 	return m.reevaluateConflicts(tx, change.PropertyID, change.IntegrationID)
 }
 

@@ -118,12 +118,16 @@ func (s *listingState) toKnown() Stored {
 		}
 	}
 	for _, m := range s.mappings {
-		k.Mappings = append(k.Mappings, Mapped{ExternalID: m.ExternalID, SpaceID: m.SpaceID, Name: m.Name, Type: m.Type})
+		k.Mappings = append(k.Mappings, mappedOf(m))
 	}
 	for _, c := range s.open {
 		k.Open = append(k.Open, Finding{Kind: Kind(c.Kind), ExternalID: c.ExternalID, Params: c.Parameters})
 	}
 	return k
+}
+
+func mappedOf(row *ent.Mapping) Mapped {
+	return Mapped{ExternalID: row.ExternalID, SpaceID: row.SpaceID, Name: row.Name, Type: row.Type}
 }
 
 func listedOf(row *ent.PartnerSpace) Listed {

@@ -3,6 +3,7 @@ package space_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/space"
 	"latchkey.dev/internal/test/dbtest"
+	"latchkey.dev/internal/watch"
 )
 
 const (
@@ -308,6 +310,30 @@ func TestManyNewSpacesMakeOneNotice(t *testing.T) {
 		h.read(all[0])
 		if isOpen() {
 			h.t.Error("the notice is open after the last conflict closed")
+		}
+	})
+}
+
+// The notice about several new spaces is resolved when staff have dismissed all of them.
+func TestDismissedSpacesResolveTheirNotice(t *testing.T) {
+	each(t, func(h house) {
+		old, a, b := listed("old", space.Room, "Old", ""), listed("a", space.Room, "A", ""), listed("b", space.Room, "B", "")
+		h.read(old)
+		h.read(old, a, b)
+		rows := h.d.View(h.ctx()).Conflict.Query().AllX(h.ctx())
+		if len(rows) != 2 {
+			h.t.Fatalf("%d conflicts, want 2", len(rows))
+		}
+		for i, row := range rows {
+			notified := dbtest.Notified(h.d, func() {
+				h.write(func(tx *db.Tx) error { _, err := h.m.ApplyCure(tx, row, space.CureNotOurs, ""); return err })
+			})
+			if n := h.d.View(h.ctx()).Notice.Query().OnlyX(h.ctx()); (n.OnceKey != nil) != (i == 0) {
+				h.t.Errorf("after %d of 2: the notice is open: %v", i+1, n.OnceKey != nil)
+			}
+			if !slices.Contains(notified, watch.Key{PropertyID: prp, Topic: watch.Spaces, ID: itg}) {
+				h.t.Errorf("notified: %v", notified)
+			}
 		}
 	})
 }

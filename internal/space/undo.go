@@ -13,8 +13,8 @@ type (
 	Changed     = schema.ChangedMapping
 )
 
-// DiffMappings returns what changed between two states of an integration's mapping.
-func DiffMappings(before, after []Mapped) []Changed {
+// diffMappings returns what changed between two states of an integration's mapping.
+func diffMappings(before, after []Mapped) []Changed {
 	was, is := indexMapped(before), indexMapped(after)
 	all := maps.Clone(was)
 	maps.Copy(all, is)
@@ -30,21 +30,21 @@ func DiffMappings(before, after []Mapped) []Changed {
 
 // Reasons why a change cannot be undone.
 const (
-	ChangedSince = "changedSince" // the mapping of the space was changed again
-	SpaceTaken   = "spaceTaken"   // another space of the PMS is mapped to the former space now
-	SpaceDeleted = "spaceDeleted" // the former space does not exist any more
+	changedSince = "changedSince" // the mapping of the space was changed again
+	spaceTaken   = "spaceTaken"   // another space of the PMS is mapped to the former space now
+	spaceDeleted = "spaceDeleted" // the former space does not exist any more
 )
 
-// Difference is why a change cannot be undone.
-type Difference struct {
+// difference is why a change cannot be undone.
+type difference struct {
 	Reason     string
 	ExternalID string // ExternalID is the PMS's space whose mapping differs from what the change left
 	SpaceID    string // SpaceID is what it is mapped to now, or the deleted space; empty if it is not mapped
 }
 
-// PlanUndo returns the mappings that undo a change: nil stands for none. If anything of the change was changed since, it returns the
+// planUndo returns the mappings that undo a change: nil stands for none. If anything of the change was changed since, it returns the
 // differences, and nothing is undone. exists reports whether the property has a space.
-func PlanUndo(change []Changed, now []Mapped, exists func(spaceID string) bool) (restore map[string]*MappedSpace, differences []Difference) {
+func planUndo(change []Changed, now []Mapped, exists func(spaceID string) bool) (restore map[string]*MappedSpace, differences []difference) {
 	is, holders := indexMapped(now), map[string]string{}
 	for _, m := range now {
 		holders[m.SpaceID] = m.ExternalID
@@ -58,16 +58,16 @@ func PlanUndo(change []Changed, now []Mapped, exists func(spaceID string) bool) 
 		present := mappedSpace(is, c.ExternalID)
 		switch {
 		case !sameMapped(present, c.After):
-			d := Difference{Reason: ChangedSince, ExternalID: c.ExternalID}
+			d := difference{Reason: changedSince, ExternalID: c.ExternalID}
 			if present != nil {
 				d.SpaceID = present.SpaceID
 			}
 			differences = append(differences, d)
 		case c.Before == nil:
 		case !exists(c.Before.SpaceID):
-			differences = append(differences, Difference{SpaceDeleted, c.ExternalID, c.Before.SpaceID})
+			differences = append(differences, difference{spaceDeleted, c.ExternalID, c.Before.SpaceID})
 		case holders[c.Before.SpaceID] != "" && !own(holders[c.Before.SpaceID]):
-			differences = append(differences, Difference{SpaceTaken, holders[c.Before.SpaceID], c.Before.SpaceID})
+			differences = append(differences, difference{spaceTaken, holders[c.Before.SpaceID], c.Before.SpaceID})
 		}
 	}
 	if len(differences) > 0 {

@@ -40,7 +40,7 @@ func TestDiffMappings(t *testing.T) {
 		{"accepted a name", []Mapped{mappedAs("a", "s1")}, []Mapped{renamed},
 			[]Changed{{ExternalID: "a", Before: at("a", "s1"), After: &schema.MappedSpace{SpaceID: "s1", Name: "New name", Type: Room}}}},
 	} {
-		if diff := cmp.Diff(step.want, DiffMappings(step.before, step.after)); diff != "" {
+		if diff := cmp.Diff(step.want, diffMappings(step.before, step.after)); diff != "" {
 			t.Errorf("%s: %s", step.name, diff)
 		}
 	}
@@ -53,23 +53,23 @@ func TestPlanUndo(t *testing.T) {
 		change  []Changed
 		now     []Mapped
 		restore map[string]*schema.MappedSpace
-		refused []Difference
+		refused []difference
 	}{
 		{"a set one", []Changed{change("a", "", "s1")}, []Mapped{mappedAs("a", "s1"), mappedAs("z", "s9")}, map[string]*schema.MappedSpace{"a": nil}, nil},
 		{"a removed one", []Changed{change("a", "s1", "")}, nil, map[string]*schema.MappedSpace{"a": at("a", "s1")}, nil},
 		{"a moved one", []Changed{change("a", "s1", "s2")}, []Mapped{mappedAs("a", "s2")}, map[string]*schema.MappedSpace{"a": at("a", "s1")}, nil},
 		{"two traded", []Changed{change("a", "s1", "s2"), change("b", "s2", "s1")}, []Mapped{mappedAs("a", "s2"), mappedAs("b", "s1")},
 			map[string]*schema.MappedSpace{"a": at("a", "s1"), "b": at("b", "s2")}, nil},
-		{"moved again", []Changed{change("a", "s1", "s2")}, []Mapped{mappedAs("a", "s3")}, nil, []Difference{{ChangedSince, "a", "s3"}}},
-		{"removed since", []Changed{change("a", "", "s1")}, nil, nil, []Difference{{ChangedSince, "a", ""}}},
-		{"undone already", []Changed{change("a", "s1", "")}, []Mapped{mappedAs("a", "s1")}, nil, []Difference{{ChangedSince, "a", "s1"}}},
+		{"moved again", []Changed{change("a", "s1", "s2")}, []Mapped{mappedAs("a", "s3")}, nil, []difference{{changedSince, "a", "s3"}}},
+		{"removed since", []Changed{change("a", "", "s1")}, nil, nil, []difference{{changedSince, "a", ""}}},
+		{"undone already", []Changed{change("a", "s1", "")}, []Mapped{mappedAs("a", "s1")}, nil, []difference{{changedSince, "a", "s1"}}},
 		{"a name accepted since", []Changed{change("a", "s1", "s2")}, []Mapped{{ExternalID: "a", SpaceID: "s2", Name: "New name", Type: Room}}, nil,
-			[]Difference{{ChangedSince, "a", "s2"}}},
-		{"the former space is taken", []Changed{change("a", "s1", "")}, []Mapped{mappedAs("b", "s1")}, nil, []Difference{{SpaceTaken, "b", "s1"}}},
-		{"the former space is deleted", []Changed{change("a", "deleted", "s2")}, []Mapped{mappedAs("a", "s2")}, nil, []Difference{{SpaceDeleted, "a", "deleted"}}},
-		{"one of two differs", []Changed{change("a", "s1", ""), change("b", "s2", "s3")}, []Mapped{mappedAs("b", "s4")}, nil, []Difference{{ChangedSince, "b", "s4"}}},
+			[]difference{{changedSince, "a", "s2"}}},
+		{"the former space is taken", []Changed{change("a", "s1", "")}, []Mapped{mappedAs("b", "s1")}, nil, []difference{{spaceTaken, "b", "s1"}}},
+		{"the former space is deleted", []Changed{change("a", "deleted", "s2")}, []Mapped{mappedAs("a", "s2")}, nil, []difference{{spaceDeleted, "a", "deleted"}}},
+		{"one of two differs", []Changed{change("a", "s1", ""), change("b", "s2", "s3")}, []Mapped{mappedAs("b", "s4")}, nil, []difference{{changedSince, "b", "s4"}}},
 	} {
-		restore, refused := PlanUndo(step.change, step.now, exists)
+		restore, refused := planUndo(step.change, step.now, exists)
 		if diff := cmp.Diff(step.restore, restore); diff != "" {
 			t.Errorf("%s: restores: %s", step.name, diff)
 		}
@@ -93,8 +93,8 @@ func TestCuresOf(t *testing.T) {
 		want      []CureKind
 	}{
 		{NewUnmapped, room("1", "101"), "spc_1", []CureKind{CureMap, CureCreateSpace, CureNotOurs}},
-		{NewUnmapped, room("1", "101"), "", []CureKind{CureCreateSpace, CureNotOurs}},
-		{NewUnmapped, bed("1", "A", "d"), "", []CureKind{CureNotOurs}},
+		{NewUnmapped, room("1", "101"), "", []CureKind{CureMap, CureCreateSpace, CureNotOurs}},
+		{NewUnmapped, bed("1", "A", "d"), "", []CureKind{CureMap, CureNotOurs}},
 		{Renamed, room("1", "101"), "", []CureKind{CureAccept, CureUnmap}},
 		{Retyped, room("1", "101"), "", []CureKind{CureAccept, CureUnmap}},
 		{Inactive, room("1", "101"), "", []CureKind{CureUnmap}},
@@ -103,7 +103,7 @@ func TestCuresOf(t *testing.T) {
 		{DuplicateID, room("1", "101"), "", nil},
 		{Unreadable, Listed{}, "", nil},
 	} {
-		got := CuresOf(step.kind, step.listed, step.suggested)
+		got := curesOf(step.kind, step.listed, step.suggested)
 		if diff := cmp.Diff(step.want, kinds(got)); diff != "" {
 			t.Errorf("%s: %s", step.kind, diff)
 		}

@@ -30,7 +30,7 @@ func (s *mappings) ListPartnerSpaces(ctx context.Context, r *propertyv1.ListPart
 		return nil, err
 	}
 	// The latest change is read first: the list may then show a later one, whose mapping the caller cannot overwrite by mistake.
-	latest, err := space.ListChanges(view, propertyID, r.GetIntegrationId(), "", 1)
+	latest, err := space.LastChange(view, propertyID, r.GetIntegrationId())
 	if err != nil {
 		return nil, err
 	}
@@ -47,10 +47,7 @@ func (s *mappings) ListPartnerSpaces(ctx context.Context, r *propertyv1.ListPart
 		return nil, err
 	}
 	list := partnerSpaces(entries, suggested, own)
-	out := &propertyv1.PartnerSpaceList{List: list, NextPageToken: nextPageToken(p, total), Total: int32(total)}
-	if len(latest) > 0 {
-		out.LastChangeId = latest[0].ID
-	}
+	out := &propertyv1.PartnerSpaceList{List: list, NextPageToken: nextPageToken(p, total), Total: int32(total), LastChangeId: latest}
 	return &propertyv1.ListPartnerSpacesResponse{Data: out}, nil
 }
 

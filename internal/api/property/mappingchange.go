@@ -20,7 +20,7 @@ import (
 // mappingCall is a call that changes the mapping of an integration.
 type mappingCall struct {
 	integrationID string
-	kind          string
+	kind          space.ChangeKind
 	seen          string // seen is the latest change that the caller has read, or empty
 	validateOnly  bool
 	change        mappingChange
@@ -98,7 +98,7 @@ func preview(tx *db.Tx, propertyID string, change mappingChange) (*propertyv1.Ma
 			return err
 		}
 		var total int
-		if total, rows, err = reservation.Touched(tx, propertyID, touched, maxPreviewed); err != nil {
+		if total, rows, err = reservation.PreviewAffected(tx, propertyID, touched, maxPreviewed); err != nil {
 			return err
 		}
 		out.Reservations = int32(total)

@@ -35,7 +35,12 @@ func TestMappingChangesAreUndone(t *testing.T) {
 		set := func(externalID, spaceID, seen string) (*propertyv1.SetMappingResponse, error) {
 			return a.Mapping.SetMapping(a.ctx, &propertyv1.SetMappingRequest{IntegrationId: in, ExternalId: externalID, SpaceId: spaceID, LastChangeId: seen})
 		}
-		first := must(set("x-1", r1, ""))(t).GetChangeId()
+		latest := func() string {
+			return must(a.Mapping.ListPartnerSpaces(a.ctx, &propertyv1.ListPartnerSpacesRequest{IntegrationId: in}))(t).GetData().GetLastChangeId()
+		}
+		same(t, "the latest change of a new mapping", "none", latest())
+		first := must(set("x-1", r1, "none"))(t).GetChangeId()
+		refused(set("x-2", r2, "none"))(t, "a change by a caller who has read no change", fault.Outdated)
 		if again := must(set("x-1", r1, ""))(t).GetChangeId(); again != "" {
 			t.Errorf("the same mapping again is the change %s", again)
 		}
@@ -67,8 +72,7 @@ func TestMappingChangesAreUndone(t *testing.T) {
 		same(t, "changes", []string{
 			"undo x-1:101>102 x-2:102>101", "undo x-1:102>101 x-2:101>102", "batch x-1:101>102 x-2:102>101", "set x-2:>102", "set x-1:>101",
 		}, words)
-		list := must(a.Mapping.ListPartnerSpaces(a.ctx, &propertyv1.ListPartnerSpacesRequest{IntegrationId: in}))(t).GetData()
-		same(t, "the latest change", ids[0], list.GetLastChangeId())
+		same(t, "the latest change", ids[0], latest())
 		a.w.takeReplanned()
 		refused(b.Mapping.ListMappingChanges(b.ctx, &propertyv1.ListMappingChangesRequest{IntegrationId: in}))(t, "another property's changes", fault.IntegrationNotFound)
 	})
@@ -131,7 +135,8 @@ func TestCures(t *testing.T) {
 			return strings.Join(kinds, " ")
 		}
 		same(t, "of a new space with a suggestion", "map createSpace notOurs", offered("x-2"))
-		same(t, "of a new space", "createSpace notOurs", offered("x-3"))
+		same(t, "of a new space", "map createSpace notOurs", offered("x-3"))
+		refused(cure(a, "x-3", "map"))(t, "without a space", fault.InvalidFields)
 		same(t, "of a missing space", "unmap", offered("x-Old"))
 		refused(cure(a, "x-Old", "accept"))(t, "a cure of another kind", fault.Outdated)
 		refused(cure(b, "x-Old", "unmap"))(t, "another property's conflict", fault.ConflictNotFound)

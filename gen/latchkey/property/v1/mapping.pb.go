@@ -371,7 +371,7 @@ type PartnerSpaceList struct {
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// How many there are on all pages.
 	Total int32 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
-	// The id of the latest change of the mapping; empty if there is none.
+	// The id of the latest change of the mapping; none if there is no change.
 	LastChangeId  string `protobuf:"bytes,4,opt,name=last_change_id,json=lastChangeId,proto3" json:"last_change_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1298,7 +1298,7 @@ type SetMappingRequest struct {
 	// Store nothing, and answer with the preview.
 	ValidateOnly bool `protobuf:"varint,4,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
 	// The latest change of the mapping that you have read, from lastChangeId of ListPartnerSpaces. 409 outdated, with who changed it, if there is a later
-	// one. Empty: any.
+	// one. none: you have read that there is no change. Empty: any.
 	LastChangeId  string `protobuf:"bytes,5,opt,name=last_change_id,json=lastChangeId,proto3" json:"last_change_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1443,7 +1443,7 @@ type UnsetMappingRequest struct {
 	// Store nothing, and answer with the preview.
 	ValidateOnly bool `protobuf:"varint,3,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
 	// The latest change of the mapping that you have read, from lastChangeId of ListPartnerSpaces. 409 outdated, with who changed it, if there is a later
-	// one. Empty: any.
+	// one. none: you have read that there is no change. Empty: any.
 	LastChangeId  string `protobuf:"bytes,4,opt,name=last_change_id,json=lastChangeId,proto3" json:"last_change_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1581,7 +1581,7 @@ type BatchSetMappingsRequest struct {
 	// Store nothing, and answer with the preview.
 	ValidateOnly bool `protobuf:"varint,3,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
 	// The latest change of the mapping that you have read, from lastChangeId of ListPartnerSpaces. 409 outdated, with who changed it, if there is a later
-	// one. Empty: any.
+	// one. none: you have read that there is no change. Empty: any.
 	LastChangeId  string `protobuf:"bytes,4,opt,name=last_change_id,json=lastChangeId,proto3" json:"last_change_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1774,7 +1774,7 @@ type ApplySuggestionsRequest struct {
 	// Store nothing, and answer with the preview.
 	ValidateOnly bool `protobuf:"varint,3,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
 	// The latest change of the mapping that you have read, from lastChangeId of ListPartnerSpaces. 409 outdated, with who changed it, if there is a later
-	// one. Empty: any.
+	// one. none: you have read that there is no change. Empty: any.
 	LastChangeId  string `protobuf:"bytes,4,opt,name=last_change_id,json=lastChangeId,proto3" json:"last_change_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
