@@ -8,6 +8,7 @@ import (
 	entgrant "latchkey.dev/ent/grant"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/watch"
 )
 
 // pinRetention is how long a PIN is kept after its window. A guest who extends the booking after check-out time keeps
@@ -90,6 +91,7 @@ func (run *stayRun) save(u *ent.GrantUpdateOne) error {
 	if err != nil {
 		return fmt.Errorf("store a grant: %w", err)
 	}
+	watch.Notify(run.Tx, run.PropertyID, watch.Reservations, run.reservationID)
 	run.setGrant(g)
 	return nil
 }

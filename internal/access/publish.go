@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	entnotice "latchkey.dev/ent/notice"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
@@ -170,9 +169,5 @@ func (run *stayRun) clearResolvedNotices(current []notice.Kind) error {
 			keys = append(keys, kind.Key(run.grant.ID))
 		}
 	}
-	err := run.Tx.Notice.Update().Where(entnotice.PropertyID(run.PropertyID), entnotice.OnceKeyIn(keys...)).ClearOnceKey().Exec(run.Tx.Context())
-	if err != nil {
-		return fmt.Errorf("settle the notices of a stay: %w", err)
-	}
-	return nil
+	return notice.Resolve(run.Tx, run.PropertyID, keys...)
 }

@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/watch"
 )
 
 // Expire handles what only time causes, up to limit of each: it ends access after its window, deletes PINs after
@@ -74,6 +75,7 @@ func (rec Reconciler) deleteExpiredPINs(limit int) error {
 		if err := rec.Tx.Grant.UpdateOne(g).SetPinID("").Exec(rec.Tx.Context()); err != nil {
 			return fmt.Errorf("forget the PIN of a grant: %w", err)
 		}
+		watch.Notify(rec.Tx, g.PropertyID, watch.Reservations, g.ReservationID)
 	}
 	return nil
 }

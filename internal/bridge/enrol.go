@@ -13,6 +13,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/watch"
 )
 
 // Enrolment is the answer to a bridge that shows its join code or renews its certificate.
@@ -87,6 +88,7 @@ func RenewCertificate(tx *db.Tx, ca *CA, who Identity, shown []byte, request []b
 	if next := keyHash(csr.RawSubjectPublicKeyInfo); !bytes.Equal(next, shown) {
 		update.SetPreviousKey(shown).SetCertificateKey(next)
 	}
+	watch.Notify(tx, br.PropertyID, watch.Bridges, br.ID)
 	br, err = update.Save(tx.Context())
 	return &Enrolment{Bridge: br, Certificate: der}, err
 }

@@ -124,7 +124,7 @@ func detectClonedBridge(tx *db.Tx, before *ent.Bridge, record string, returned b
 			Params: message.Params{"bridge": before.Name},
 		})
 	case !returned && record != before.BootID: // a boot id that differs from both known ids
-		return notice.Resolve(tx, key)
+		return notice.Resolve(tx, before.PropertyID, key)
 	}
 	return nil
 }

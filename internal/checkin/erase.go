@@ -9,6 +9,7 @@ import (
 	entmail "latchkey.dev/ent/mail"
 	entstay "latchkey.dev/ent/stay"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/watch"
 )
 
 // CanceledRetention is how long the answers of guests are kept after their stay was canceled.
@@ -17,9 +18,15 @@ const CanceledRetention = 30 * 24 * time.Hour
 // EraseCanceled deletes what guests left at stays that were canceled before a time: the guests with their answers, what the check-in
 // stored, and the mails. It covers at most limit stays and limit mails, and returns the larger number.
 func EraseCanceled(tx *db.Tx, before time.Time, limit int) (int, error) {
-	stays, err := findCanceledStays(tx, before, limit)
+	found, err := findCanceledStays(tx, before, limit)
 	if err != nil {
 		return 0, err
+	}
+	stays := make([]string, len(found))
+	for i, k := range found {
+		stays[i] = k.ReservationID
+		watch.Notify(tx, k.PropertyID, watch.Reservations, k.ReservationID)
+		watch.Notify(tx, k.PropertyID, watch.Messages)
 	}
 	mails, err := findCanceledMails(tx, before, limit)
 	if err != nil {

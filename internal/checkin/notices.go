@@ -39,7 +39,7 @@ func (s *Service) notify(tx *db.Tx, r *record, step Step, open []notice.Kind) (e
 		case kind == stopNotices[StopNoAnswer] && step.Stage == Calling:
 			// the answer to the repeated call decides
 		default:
-			err = notice.Resolve(tx, r.noticeKey(kind))
+			err = notice.Resolve(tx, r.stay.PropertyID, r.noticeKey(kind))
 		}
 		if err != nil {
 			return err

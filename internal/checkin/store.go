@@ -282,7 +282,7 @@ func listKeys(view *db.Tx, query string, args ...any) ([]Key, error) {
 // its own time. The official forms of guests who had arrived are in the guest register before: a stay whose forms are not there yet is
 // erased after they are.
 const (
-	selectCanceledStays = `SELECT r.id FROM reservations AS r WHERE r.canceled_at <= $1 AND NOT (r.arrived_at IS NOT NULL AND EXISTS (
+	selectCanceledStays = `SELECT r.property_id, r.id FROM reservations AS r WHERE r.canceled_at <= $1 AND NOT (r.arrived_at IS NOT NULL AND EXISTS (
 			SELECT 1 FROM guests AS f WHERE f.reservation_id = r.id AND f.property_id = r.property_id AND f.erase_at IS NULL AND f.law <> '')) AND (
 			EXISTS (SELECT 1 FROM guests AS g WHERE g.reservation_id = r.id AND g.property_id = r.property_id)
 			OR EXISTS (SELECT 1 FROM stays AS s WHERE s.reservation_id = r.id AND s.property_id = r.property_id)) LIMIT $2`
@@ -292,9 +292,9 @@ const (
 			WHERE (i.mail_id = m.id OR i.reminder_id = m.id) AND o.canceled_at IS NULL) LIMIT $2`
 )
 
-// findCanceledStays returns the ids of reservations that were canceled before a time and have guests or a check-in.
-func findCanceledStays(view *db.Tx, before time.Time, limit int) ([]string, error) {
-	ids, err := view.ReadIDs(selectCanceledStays, before, limit)
+// findCanceledStays returns the reservations that were canceled before a time and have guests or a check-in.
+func findCanceledStays(view *db.Tx, before time.Time, limit int) ([]Key, error) {
+	ids, err := db.ReadList(view, func(k *Key) []any { return []any{&k.PropertyID, &k.ReservationID} }, selectCanceledStays, before, limit)
 	if err != nil {
 		return nil, fmt.Errorf("find canceled stays: %w", err)
 	}

@@ -29,4 +29,4 @@ func MarkMailed(tx *db.Tx, u UnreadMessages) error {
 }
 
 // resolveNotice ends the notice about the messages of a guest, which staff have read.
-func resolveNotice(tx *db.Tx, k Key) error { return notice.Resolve(tx, NoticeKey(k)) }
+func resolveNotice(tx *db.Tx, k Key) error { return notice.Resolve(tx, k.PropertyID, NoticeKey(k)) }

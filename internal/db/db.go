@@ -200,6 +200,9 @@ func (d *DB) writeOnce(ctx context.Context, fn func(tx *Tx) error) error {
 		return fn(tx)
 	}))
 	d.storageState.note(err)
+	if err == nil {
+		reportChange(last)
+	}
 	if err == nil || last != nil && mayBeStored(err) {
 		d.deliver(last.notices)
 	}

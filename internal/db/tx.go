@@ -130,9 +130,9 @@ func (t *Tx) Savepoint(f func() error) (err error) {
 	if _, err := t.sql.ExecContext(t.ctx, "SAVEPOINT part"); err != nil {
 		return fmt.Errorf("begin a savepoint: %w", err)
 	}
-	before := len(t.notices)
+	before, marked := len(t.notices), len(t.conn.marks)
 	if err := f(); err != nil {
-		t.notices = t.notices[:before]
+		t.notices, t.conn.marks = t.notices[:before], t.conn.marks[:marked]
 		t.changes.invalidate()
 		ctx := context.WithoutCancel(t.ctx)
 		if _, undo := t.sql.ExecContext(ctx, "ROLLBACK TO part"); undo != nil {
@@ -195,6 +195,7 @@ type txConn struct {
 	wrote   atomic.Bool // wrote means that a statement may have changed rows
 
 	computing *computing
+	marks     []string // marks are those of the statements that changed rows, for a [ChangeWatcher]
 }
 
 // usable returns an error if the transaction has ended or must be repeated.
@@ -235,6 +236,9 @@ func (c *txConn) ExecContext(ctx context.Context, query string, args ...any) (sq
 	defer c.computing.resume()
 	res, err := c.ExecQuerier.ExecContext(ctx, query, args...)
 	c.note(err)
+	if err == nil {
+		c.mark(query, res)
+	}
 	return res, err
 }
 
@@ -243,13 +247,17 @@ func (c *txConn) QueryContext(ctx context.Context, query string, args ...any) (*
 	if err != nil {
 		return nil, err
 	}
-	if !strings.EqualFold(verb(query), "SELECT") {
+	writes := !strings.EqualFold(verb(query), "SELECT")
+	if writes {
 		c.wrote.Store(true)
 	}
 	c.computing.pause(query)
 	defer c.computing.resume()
 	rows, err := c.ExecQuerier.QueryContext(ctx, query, args...)
 	c.note(err)
+	if writes && err == nil {
+		c.mark(query, nil)
+	}
 	return rows, err
 }
 

@@ -13,6 +13,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/watch"
 )
 
 var (
@@ -129,6 +130,7 @@ func (p *Party) storeSharing(tx *db.Tx, a actor.Actor, of []Member, choices []Sh
 			return fmt.Errorf("store what guests share: %w", err)
 		}
 	}
+	watch.Notify(tx, a.PropertyID, watch.Reservations, p.Reservation.ID)
 	return nil
 }
 

@@ -51,6 +51,9 @@ func Erase(tx *db.Tx, keys *keyring.Ring, row *ErasureRow) (done bool, err error
 	if err != nil {
 		return false, err
 	}
+	watch.Notify(tx, row.PropertyID, watch.Reservations, row.ReservationID)
+	watch.Notify(tx, row.PropertyID, watch.Messages)
+	watch.Notify(tx, row.PropertyID, watch.Notices)
 	if kept.Law == "" {
 		return true, finishErasure(tx, row, "", nil)
 	}
@@ -78,9 +81,6 @@ func (p *Party) eraseAll(tx *db.Tx, keys *keyring.Ring) error {
 	if err := deleteGuests(tx, propertyID, p.rows()...); err != nil {
 		return err
 	}
-	watch.Notify(tx, propertyID, watch.Reservations, reservationID)
-	watch.Notify(tx, propertyID, watch.Messages)
-	watch.Notify(tx, propertyID, watch.Notices)
 	err := execAll(tx,
 		tx.Stay.Delete().Where(entstay.PropertyID(propertyID), entstay.ReservationID(reservationID)),
 		tx.Mail.Delete().Where(entmail.PropertyID(propertyID), entmail.ReservationID(reservationID)),

@@ -17,6 +17,7 @@ import (
 	"latchkey.dev/internal/privacy"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/test/dbtest"
+	"latchkey.dev/internal/watch"
 )
 
 func TestPlanErasure(t *testing.T) {
@@ -206,8 +207,15 @@ func TestErasureOfACompanion(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
 		id, main, companion := h.fullStay(access.Confirmed)
 		e := h.requestErasure(companion)
-		if e.GuestID != companion.GuestID || !h.erase(e) {
+		done := false
+		notified := dbtest.Notified(h.db, func() { done = h.erase(e) })
+		if e.GuestID != companion.GuestID || !done {
 			t.Fatalf("the erasure %+v is not done", e)
+		}
+		for _, topic := range []watch.Topic{watch.Reservations, watch.Messages, watch.Notices} {
+			if !slices.ContainsFunc(notified, func(k watch.Key) bool { return k.Topic == topic }) {
+				t.Errorf("streams of %s are not notified: %v", topic, notified)
+			}
 		}
 		p := h.party(id)
 		if len(p.Members) != 2 || p.Members[1].Row.ID == companion.GuestID || len(p.Members[1].Answers) != 0 {

@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/watch"
 )
 
 // ChooseLanguage stores the language that the guest of a session reads. A session that may not change the stay changes nothing.
@@ -37,8 +38,12 @@ func SetLanguage(tx *db.Tx, propertyID, reservationID, guestID, language string)
 	} else {
 		change.Where(entguest.ID(guestID))
 	}
-	if err := change.Exec(tx.Context()); err != nil {
+	n, err := change.Save(tx.Context())
+	if err != nil {
 		return fmt.Errorf("store the language of a guest: %w", err)
+	}
+	if n > 0 {
+		watch.Notify(tx, propertyID, watch.Reservations, reservationID)
 	}
 	return nil
 }

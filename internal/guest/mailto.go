@@ -11,6 +11,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/watch"
 )
 
 // mailTo is an address that a guest gave for the mails about the stay, and the session in which it was given.
@@ -40,6 +41,7 @@ func SetMailAddress(tx *db.Tx, keys *keyring.Ring, a actor.Actor, address string
 	if err != nil {
 		return fmt.Errorf("store a guest's mail address: %w", err)
 	}
+	watch.Notify(tx, a.PropertyID, watch.Reservations, m.Row.ReservationID)
 	return nil
 }
 

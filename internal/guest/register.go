@@ -13,6 +13,7 @@ import (
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/watch"
 )
 
 // The guest register is what the law wants kept of guests after their stay: their official forms. An entry is made a day after the
@@ -172,6 +173,7 @@ func setEraseAt(tx *db.Tx, f officialForm) error {
 	if err != nil {
 		return fmt.Errorf("store when the official form of a guest ends: %w", err)
 	}
+	watch.Notify(tx, row.PropertyID, watch.Reservations, row.ReservationID)
 	return nil
 }
 
@@ -205,6 +207,7 @@ func EraseForms(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string)
 		if err != nil {
 			return fmt.Errorf("erase the official form of a guest: %w", err)
 		}
+		watch.Notify(tx, propertyID, watch.Reservations, reservationID)
 	}
 	return nil
 }

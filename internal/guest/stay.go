@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/watch"
 )
 
 // Roles of guests.
@@ -197,6 +198,9 @@ func (c partyChange) store(tx *db.Tx, reserved *ent.Reservation, guests []*ent.G
 		if err := tx.Guest.CreateBulk(rows...).Exec(tx.Context()); err != nil {
 			return fmt.Errorf("store guests: %w", err)
 		}
+	}
+	if len(rows)+len(c.remove) > 0 {
+		watch.Notify(tx, reserved.PropertyID, watch.Reservations, reserved.ID)
 	}
 	return deleteGuests(tx, reserved.PropertyID, c.remove...)
 }

@@ -118,7 +118,7 @@ func Reset(tx *db.Tx, keys *keyring.Ring, propertyID, kioskID string) (*ent.Kios
 		return nil, Code{}, fmt.Errorf("reset a kiosk: %w", err)
 	}
 	watch.Notify(tx, propertyID, watch.Kiosks, kioskID)
-	if err := notice.Resolve(tx, offlineKey(kioskID)); err != nil {
+	if err := notice.Resolve(tx, propertyID, offlineKey(kioskID)); err != nil {
 		return nil, Code{}, err
 	}
 	row, err := Get(tx, propertyID, kioskID)
@@ -135,7 +135,7 @@ func Delete(tx *db.Tx, propertyID, kioskID string) error {
 		return errNotFound
 	}
 	watch.Notify(tx, propertyID, watch.Kiosks, kioskID)
-	return notice.Resolve(tx, offlineKey(kioskID))
+	return notice.Resolve(tx, propertyID, offlineKey(kioskID))
 }
 
 // Enrol turns a code into the tablet's token. publicKey is the tablet's key, P-256, as SubjectPublicKeyInfo.
@@ -189,7 +189,7 @@ func MarkSeen(tx *db.Tx, row *ent.Kiosk) error {
 	if StateOf(row, tx.Now()) == "offline" {
 		watch.Notify(tx, row.PropertyID, watch.Kiosks, row.ID)
 	}
-	return notice.Resolve(tx, offlineKey(row.ID))
+	return notice.Resolve(tx, row.PropertyID, offlineKey(row.ID))
 }
 
 // StateOf returns the health of a kiosk: notEnrolled, online or offline.

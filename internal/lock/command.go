@@ -3,10 +3,14 @@ package lock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
+
+	"entgo.io/ent/dialect/sql"
 
 	"latchkey.dev/ent"
 	entact "latchkey.dev/ent/act"
+	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -228,6 +232,22 @@ func EndAbandonedCommands(tx *db.Tx) error {
 	}
 	return nil
 }
+
+// DeleteCommands deletes up to most commands of staff from before a time, and returns their number. A command of a guest ends with the stay.
+func DeleteCommands(tx *db.Tx, before time.Time, most int) (int, error) {
+	ids, err := tx.Act.Query().Where(entact.CreatedAtLT(before), predicate.Act(ofStaff)).Limit(most).IDs(tx.Context())
+	if err != nil {
+		return 0, fmt.Errorf("find commands to delete: %w", err)
+	}
+	n, err := tx.Act.Delete().Where(entact.IDIn(ids...)).Exec(tx.Context())
+	if err != nil {
+		return 0, fmt.Errorf("delete commands: %w", err)
+	}
+	return n, nil
+}
+
+// ofStaff is the condition of the partial index. Neither database would use the index if the condition had a parameter.
+func ofStaff(s *sql.Selector) { s.Where(sql.ExprP("grant_id = ''")) }
 
 // ReleaseCommand removes the claim of a command, so that another session may claim it. Only the caller that claimed
 // the command and has not sent it may call ReleaseCommand.

@@ -14,6 +14,7 @@ import (
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/watch"
 )
 
 // moveLock assigns a lock to another door, or to none if doorID is empty. It records the move, because events that a
@@ -34,6 +35,7 @@ func moveLock(tx *db.Tx, lk *ent.Lock, doorID string) (*ent.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
+	watch.Notify(tx, lk.PropertyID, watch.Locks, lk.ID)
 	err = event.Append(tx, event.Event{PropertyID: lk.PropertyID, Subject: event.InternalSubject(lk.ID), Kind: event.LockMoved, Body: body})
 	return moved, err
 }

@@ -40,17 +40,21 @@ func StoreForeignSlots(tx *db.Tx, bridgeID string, epoch int64, address string, 
 // storeForeignSlot stores whether a slot holds a credential that Latchkey did not set. It returns the slot if it
 // became free.
 func storeForeignSlot(tx *db.Tx, lk *ent.Lock, row *ent.Slot, number int, occupied bool) (*ent.Slot, error) {
-	watch.Notify(tx, lk.PropertyID, watch.Locks, lk.ID)
 	switch {
 	case row == nil && occupied:
+		watch.Notify(tx, lk.PropertyID, watch.Locks, lk.ID)
 		return nil, tx.Slot.Create().SetID(id.New(id.Slot)).SetPropertyID(lk.PropertyID).SetLockID(lk.ID).SetNumber(number).
 			SetGeneration(0).SetPresent(false).SetForeign(true).SetEvidence(string(slot.Removed)).SetChangedAt(tx.Now()).Exec(tx.Context())
 	case row == nil || !isFree(row) || row.Foreign == occupied:
 		return nil, nil
 	}
 	n, err := tx.Slot.Update().Where(ifUnchanged(row)...).SetForeign(occupied).Save(tx.Context())
-	if err != nil || n == 0 || occupied {
+	if err != nil || n == 0 {
 		return nil, err
+	}
+	watch.Notify(tx, lk.PropertyID, watch.Locks, lk.ID)
+	if occupied {
+		return nil, nil
 	}
 	return tx.Slot.Get(tx.Context(), row.ID)
 }

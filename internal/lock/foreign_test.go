@@ -2,12 +2,15 @@ package lock_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/test/dbtest"
+	"latchkey.dev/internal/watch"
 )
 
 func TestForeignSlotsAreListedAndNotAssigned(t *testing.T) {
@@ -44,12 +47,20 @@ func TestForeignSlotsAreListedAndNotAssigned(t *testing.T) {
 		if _, err := s.put(lk, "grt_c", "123458"); !errors.Is(err, lock.ErrSlotsFull) {
 			t.Errorf("with two Latchkey codes and a foreign one: %v", err)
 		}
+		if again := dbtest.Notified(s.db, func() { found(map[int]bool{1: true, 2: true, 3: false}) }); len(again) > 0 {
+			t.Errorf("a report without news notifies %v", again)
+		}
 		s.clock.Advance(1e9)
 		open := s.connect("front")
 		if len(open.OutOfSync) != 1 {
 			t.Errorf("%d locks differ", len(open.OutOfSync))
 		}
-		if freed := found(map[int]bool{1: false, 2: false}); len(freed) != 1 || freed[0].Slot.Number != 2 {
+		var freed []lock.EvidenceChange
+		want := watch.Key{PropertyID: s.propertyID, Topic: watch.Locks, ID: lk.ID}
+		if got := dbtest.Notified(s.db, func() { freed = found(map[int]bool{1: false, 2: false}) }); !slices.Contains(got, want) {
+			t.Errorf("a freed slot notifies %v", got)
+		}
+		if len(freed) != 1 || freed[0].Slot.Number != 2 {
 			t.Errorf("free: %v, want slot 2", freed)
 		}
 		if row := s.mustPut(lk, "grt_c", "123458"); row.Number != 2 || row.Generation == 0 {

@@ -23,8 +23,8 @@ const (
 	ClockSample   SampleKind = "clock"   // milliseconds that the lock's clock is ahead
 )
 
-// SampleKinds lists all kinds.
-var SampleKinds = []SampleKind{BatterySample, LinkSample, ClockSample}
+// sampleKinds lists all kinds.
+var sampleKinds = []SampleKind{BatterySample, LinkSample, ClockSample}
 
 // sampleSteps are the differences from the last sample from which a reading is stored. A battery that wavers by a percent costs no row.
 var sampleSteps = map[SampleKind]int64{BatterySample: 2, LinkSample: 1, ClockSample: 5000}
@@ -32,8 +32,8 @@ var sampleSteps = map[SampleKind]int64{BatterySample: 2, LinkSample: 1, ClockSam
 // maxSamples bounds the samples of one kind that are kept of a lock.
 const maxSamples = 500
 
-// IsStep reports whether a reading differs enough from the last sample to be stored; last is nil if there is none.
-func IsStep(kind SampleKind, last *int64, reading int64) bool {
+// isStep reports whether a reading differs enough from the last sample to be stored; last is nil if there is none.
+func isStep(kind SampleKind, last *int64, reading int64) bool {
 	if last == nil {
 		return true
 	}
@@ -64,7 +64,7 @@ func recordSample(tx *db.Tx, lk *ent.Lock, kind SampleKind, reading int64) error
 	if found {
 		last = &value
 	}
-	if !IsStep(kind, last, reading) {
+	if !isStep(kind, last, reading) {
 		return nil
 	}
 	err = tx.LockSample.Create().SetPropertyID(lk.PropertyID).SetLockID(lk.ID).SetKind(string(kind)).SetValue(reading).SetAt(tx.Now()).Exec(tx.Context())
@@ -103,7 +103,7 @@ func GapsOf(link []Sample) (gaps []Gap) {
 // History returns the samples of a lock since a time, oldest first, by kind. The last sample before that time is the first: it still counted.
 func History(view *db.Tx, propertyID, lockID string, since time.Time) (map[SampleKind][]Sample, error) {
 	all := map[SampleKind][]Sample{}
-	for _, kind := range SampleKinds {
+	for _, kind := range sampleKinds {
 		rows, err := view.LockSample.Query().Where(locksample.PropertyID(propertyID), locksample.LockID(lockID), locksample.Kind(string(kind))).
 			Order(locksample.ByID(sql.OrderDesc())).Limit(maxSamples).All(view.Context())
 		if err != nil {
@@ -135,9 +135,9 @@ func LastEvents(view *db.Tx, propertyID, lockID string, limit int) ([]*ent.Event
 	return all[:min(limit, len(all))], nil
 }
 
-// DeleteSamples deletes up to most samples from before a time, and returns their number.
+// DeleteSamples deletes up to most samples from before a time, and returns their number. The newest sample of each kind of a lock remains.
 func DeleteSamples(tx *db.Tx, before time.Time, most int) (int, error) {
-	ids, err := tx.LockSample.Query().Where(locksample.AtLT(before)).Limit(most).IDs(tx.Context())
+	ids, err := db.ReadList(tx, func(id *int64) []any { return []any{id} }, selectReplacedSamples, before, most)
 	if err != nil {
 		return 0, fmt.Errorf("load old readings of locks: %w", err)
 	}

@@ -18,11 +18,11 @@ func TestIsStep(t *testing.T) {
 		{LinkSample, 1, 1, false}, {LinkSample, 1, 0, true}, {LinkSample, 0, 1, true},
 		{ClockSample, 0, 4999, false}, {ClockSample, 0, -4999, false}, {ClockSample, 0, 5000, true}, {ClockSample, 2000, -3000, true},
 	} {
-		if got := IsStep(step.kind, &step.last, step.reading); got != step.want {
+		if got := isStep(step.kind, &step.last, step.reading); got != step.want {
 			t.Errorf("%s from %d to %d: %v", step.kind, step.last, step.reading, got)
 		}
 	}
-	if !IsStep(BatterySample, nil, 0) {
+	if !isStep(BatterySample, nil, 0) {
 		t.Error("the first reading is not stored")
 	}
 }

@@ -79,6 +79,8 @@ func TestHistoryOfALock(t *testing.T) {
 			_, err := lock.DeleteSamples(tx, s.clock.Now().Add(time.Hour), 10_000)
 			return err
 		})
-		expect("after the retention", nil, values(lock.BatterySample, time.Time{}))
+		expect("battery after the retention", []int64{90}, values(lock.BatterySample, time.Time{}))
+		expect("clock after the retention", []int64{1000}, values(lock.ClockSample, time.Time{}))
+		expect("link after the retention", []int64{1}, values(lock.LinkSample, time.Time{}))
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/watch"
 )
 
 // LockEvent is an event that a bridge recorded at a lock, and that the server reads from the bridge's journal.
@@ -203,6 +204,7 @@ func recordUse(tx *db.Tx, typed *typedCode, generation int64, at time.Time) (*Ev
 	if err != nil {
 		return nil, err
 	}
+	watch.Notify(tx, row.PropertyID, watch.Locks, row.LockID)
 	change.After = slot.Evidence(stored.Evidence)
 	return &change, nil
 }

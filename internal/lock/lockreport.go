@@ -169,7 +169,7 @@ func notifyRefusedPatterns(tx *db.Tx, lk *ent.Lock, before int) error {
 	case refused == before:
 		return nil
 	case refused == 0:
-		return notice.Resolve(tx, key)
+		return notice.Resolve(tx, lk.PropertyID, key)
 	}
 	return notice.Add(tx, notice.Notice{
 		PropertyID: lk.PropertyID, Kind: notice.PINPatternsRefused, Subject: lk.ID, OnceKey: key,
@@ -195,7 +195,7 @@ func withCauseSince(reported, stored Status, now time.Time) Status {
 // of an offline cause is resolved when the cause ends, also if the lock stays offline for another cause.
 func notifyStatusChange(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if was := lk.Status.OfflineCause; was != "" && was != now.OfflineCause {
-		if err := notice.Resolve(tx, offlineNotices[was].Key(lk.BridgeID)); err != nil {
+		if err := notice.Resolve(tx, lk.PropertyID, offlineNotices[was].Key(lk.BridgeID)); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/watch"
 )
 
 // linkOf returns the state of a connection from its stored times, which may be nil.
@@ -45,6 +46,7 @@ func updateLockLink(tx *db.Tx, lk *ent.Lock, move func(LinkState, time.Time) (Li
 		if err := u.Exec(tx.Context()); err != nil {
 			return fmt.Errorf("store the link state of a lock: %w", err)
 		}
+		watch.Notify(tx, lk.PropertyID, watch.Locks, lk.ID)
 		reachable := int64(1)
 		if !next.LostAt.IsZero() && next.RestoredAt.IsZero() {
 			reachable = 0
@@ -57,7 +59,7 @@ func updateLockLink(tx *db.Tx, lk *ent.Lock, move func(LinkState, time.Time) (Li
 	case Down:
 		return event.Append(tx, newLockEvent(lk, event.LockOffline, map[string]any{"reason": reason}))
 	case Up:
-		if err := notice.Resolve(tx, notice.LockUnreachable.Key(lk.ID)); err != nil {
+		if err := notice.Resolve(tx, lk.PropertyID, notice.LockUnreachable.Key(lk.ID)); err != nil {
 			return err
 		}
 		return event.Append(tx, asInternal(newLockEvent(lk, event.LockOnline, map[string]any{})))
@@ -91,7 +93,7 @@ func updateBridgeLink(tx *db.Tx, br *ent.Bridge, move func(LinkState, time.Time)
 		e.Kind, e.Body["reason"] = event.BridgeOffline, reason
 	case Up:
 		e.Kind = event.BridgeOnline
-		if err := notice.Resolve(tx, notice.BridgeUnreachable.Key(br.ID)); err != nil {
+		if err := notice.Resolve(tx, br.PropertyID, notice.BridgeUnreachable.Key(br.ID)); err != nil {
 			return err
 		}
 	default:
@@ -108,7 +110,7 @@ func updateBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 	case Down:
 		return recordBatteryLow(tx, lk, newLockEvent(lk, event.LockBatteryLow, map[string]any{"percent": *now.BatteryPercent}))
 	case Up:
-		if err := notice.Resolve(tx, notice.BatteryLow.Key(lk.ID)); err != nil {
+		if err := notice.Resolve(tx, lk.PropertyID, notice.BatteryLow.Key(lk.ID)); err != nil {
 			return err
 		}
 		if err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).ClearBatteryNotifiedAt().Exec(tx.Context()); err != nil {

@@ -116,6 +116,7 @@ func RefreshEvidence(tx *db.Tx, lk *ent.Lock, row *ent.Slot) (*ent.Slot, error) 
 	if n, err := tx.Slot.Update().Where(ifUnchanged(row)...).SetEvidence(string(now)).Save(tx.Context()); err != nil || n == 0 {
 		return row, err
 	}
+	watch.Notify(tx, lk.PropertyID, watch.Locks, lk.ID)
 	next := *row
 	next.Evidence = string(now)
 	return &next, appendEvidenceChange(tx, lk, &next, before, tx.Now())

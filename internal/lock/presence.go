@@ -23,13 +23,13 @@ func CloseSession(tx *db.Tx, bridgeID string, epoch int64, reason bridge.Offline
 	case n == 0:
 		return setOfflineReason(tx, bridgeID, epoch, reason)
 	case reason == bridge.ShuttingDown:
-		return notifyMoving(tx, bridgeID)
+		return notifyLink(tx, bridgeID)
 	}
 	return MarkLinksLost(tx, bridgeID, string(reason))
 }
 
-// notifyMoving notifies the streams of staff that a bridge has no session, because its node shuts down.
-func notifyMoving(tx *db.Tx, bridgeID string) error {
+// notifyLink notifies the streams of staff that the session of a bridge ended, or why it did.
+func notifyLink(tx *db.Tx, bridgeID string) error {
 	br, err := tx.Bridge.Get(tx.Context(), bridgeID)
 	if err != nil {
 		return err
@@ -41,8 +41,12 @@ func notifyMoving(tx *db.Tx, bridgeID string) error {
 // setOfflineReason stores why a session ended whose bridge was already marked as silent. Otherwise a late heartbeat
 // would mark the bridge online.
 func setOfflineReason(tx *db.Tx, bridgeID string, epoch int64, reason bridge.OfflineReason) error {
-	return tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.Online(false), entbridge.OfflineReason(string(bridge.NodeLost))).
-		SetOfflineReason(string(reason)).SetLinkAt(tx.Now()).Exec(tx.Context())
+	n, err := tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.Online(false), entbridge.OfflineReason(string(bridge.NodeLost))).
+		SetOfflineReason(string(reason)).SetLinkAt(tx.Now()).Save(tx.Context())
+	if err != nil || n == 0 {
+		return err
+	}
+	return notifyLink(tx, bridgeID)
 }
 
 // MarkLinksLost marks a bridge, and the locks on doors that it reached, as disconnected.

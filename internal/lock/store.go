@@ -83,11 +83,13 @@ func commandOnBridge(tx *db.Tx, bridgeID, actID string) (c command, address stri
 	return c, address, at, nil
 }
 
-// Statements about the readings of a lock. The last one keeps the newest of a kind.
+// Statements about the readings of a lock. No deletion touches the newest one of a kind, because it is valid until the next.
 const (
 	selectLastSample    = `SELECT value FROM lock_samples WHERE lock_id = $1 AND kind = $2 AND property_id = $3 ORDER BY id DESC LIMIT 1`
 	deleteOldestSamples = `DELETE FROM lock_samples WHERE property_id = $1 AND lock_id = $2 AND kind = $3 AND id <=
 		(SELECT id FROM lock_samples WHERE lock_id = $4 AND kind = $5 AND property_id = $6 ORDER BY id DESC LIMIT 1 OFFSET $7)`
+	selectReplacedSamples = `SELECT s.id FROM lock_samples AS s WHERE s.at < $1 AND EXISTS (SELECT 1 FROM lock_samples AS newer
+		WHERE newer.lock_id = s.lock_id AND newer.kind = s.kind AND newer.property_id = s.property_id AND newer.id > s.id) ORDER BY s.at LIMIT $2`
 )
 
 const insertCommandSQL = `INSERT INTO acts (id, property_id, lock_id, operation, actor, grant_id, state, deadline, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`

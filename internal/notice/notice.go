@@ -9,6 +9,7 @@ import (
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/notice"
+	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/message"
@@ -98,23 +99,26 @@ func OpenOf(tx *db.Tx, propertyID string, onceKeys []string) (map[string]bool, e
 	return open, nil
 }
 
-// Resolve ends problems. If one occurs again, staff are notified again.
-func Resolve(tx *db.Tx, onceKeys ...string) error {
+// Resolve ends problems of a property. If one occurs again, staff are notified again.
+func Resolve(tx *db.Tx, propertyID string, onceKeys ...string) error {
 	if len(onceKeys) == 0 {
 		return nil
 	}
-	err := tx.Notice.Update().Where(notice.OnceKeyIn(onceKeys...)).ClearOnceKey().Exec(tx.Context())
-	if err != nil {
-		return fmt.Errorf("resolve a notice: %w", err)
-	}
-	return nil
+	return resolve(tx, propertyID, notice.OnceKeyIn(onceKeys...))
 }
 
 // ResolveAbout resolves the notices of one kind about a subject.
 func ResolveAbout(tx *db.Tx, propertyID string, kind Kind, subject string) error {
-	err := tx.Notice.Update().Where(notice.PropertyID(propertyID), notice.Kind(string(kind)), notice.Subject(subject), notice.OnceKeyNotNil()).ClearOnceKey().Exec(tx.Context())
+	return resolve(tx, propertyID, notice.Kind(string(kind)), notice.Subject(subject), notice.OnceKeyNotNil())
+}
+
+func resolve(tx *db.Tx, propertyID string, which ...predicate.Notice) error {
+	n, err := tx.Notice.Update().Where(append(which, notice.PropertyID(propertyID))...).ClearOnceKey().Save(tx.Context())
 	if err != nil {
 		return fmt.Errorf("resolve notices: %w", err)
+	}
+	if n > 0 {
+		watch.Notify(tx, propertyID, watch.Notices)
 	}
 	return nil
 }
@@ -122,9 +126,14 @@ func ResolveAbout(tx *db.Tx, propertyID string, kind Kind, subject string) error
 // Forget deletes notices created before a time, at most a given number, and returns how many. It also deletes
 // notices of open problems: staff are notified again when such a problem is next detected.
 func Forget(tx *db.Tx, before time.Time, most int) (int, error) {
-	ids, err := tx.Notice.Query().Where(notice.CreatedAtLT(before)).Limit(most).IDs(tx.Context())
+	old, err := tx.Notice.Query().Where(notice.CreatedAtLT(before)).Limit(most).Select(notice.FieldID, notice.FieldPropertyID).All(tx.Context())
 	if err != nil {
 		return 0, fmt.Errorf("look for old notices: %w", err)
+	}
+	ids := make([]string, len(old))
+	for i, row := range old {
+		ids[i] = row.ID
+		watch.Notify(tx, row.PropertyID, watch.Notices)
 	}
 	n, err := tx.Notice.Delete().Where(notice.IDIn(ids...)).Exec(tx.Context())
 	if err != nil {

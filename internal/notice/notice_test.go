@@ -12,6 +12,7 @@ import (
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/test/dbtest"
+	"latchkey.dev/internal/watch"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -73,7 +74,7 @@ func TestProblemIsNotifiedOnce(t *testing.T) {
 			return err
 		})
 		tell("read, but it stands")
-		write(t, d, func(tx *db.Tx) error { return Resolve(tx, p+"/k") })
+		write(t, d, func(tx *db.Tx) error { return Resolve(tx, p, p+"/k") })
 		tell("came back")
 		if diff := cmp.Diff([]string{"came back", "first"}, texts(p, false)); diff != "" {
 			t.Error(diff)
@@ -87,6 +88,39 @@ func TestProblemIsNotifiedOnce(t *testing.T) {
 	})
 }
 
+// Streams are notified of a resolved problem, and of nothing if none was open. Another property resolves nothing.
+func TestResolvedProblemsAreNotified(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p, other := hotel(t, d, "A"), hotel(t, d, "B")
+		add := func() {
+			write(t, d, func(tx *db.Tx) error {
+				return Add(tx, Notice{PropertyID: p, Kind: "batteryLow", Subject: "s", Params: message.Params{"lock": "x"}, OnceKey: p + "/k"})
+			})
+		}
+		for _, step := range []struct {
+			name    string
+			resolve func(tx *db.Tx) error
+			want    []watch.Key
+		}{
+			{"by another property", func(tx *db.Tx) error { return Resolve(tx, other, p+"/k") }, nil},
+			{"by its key", func(tx *db.Tx) error { return Resolve(tx, p, p+"/k") }, []watch.Key{{PropertyID: p, Topic: watch.Notices}}},
+			{"by its subject", func(tx *db.Tx) error { return ResolveAbout(tx, p, "batteryLow", "s") }, []watch.Key{{PropertyID: p, Topic: watch.Notices}}},
+		} {
+			add()
+			if diff := cmp.Diff(step.want, dbtest.Notified(d, func() { write(t, d, step.resolve) })); diff != "" {
+				t.Errorf("%s: %s", step.name, diff)
+			}
+			open, err := IsOpen(d.View(t.Context()), p+"/k")
+			if err != nil || open != (step.want == nil) {
+				t.Errorf("%s: open %v, %v", step.name, open, err)
+			}
+			if got := dbtest.Notified(d, func() { write(t, d, step.resolve) }); step.want != nil && got != nil {
+				t.Errorf("%s a second time: %v", step.name, got)
+			}
+		}
+	})
+}
+
 func TestOldNoticesAreDeleted(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := hotel(t, d, "A")
@@ -96,7 +130,7 @@ func TestOldNoticesAreDeleted(t *testing.T) {
 					return err
 				}
 			}
-			if err := Resolve(tx, p+"/stood"); err != nil {
+			if err := Resolve(tx, p, p+"/stood"); err != nil {
 				return err
 			}
 			for _, step := range []struct {

@@ -184,7 +184,7 @@ func notifyFailedDelivery(tx *db.Tx, w *WebhookRow, o Delivery, reason string) e
 	case o.GivenUp:
 		kind = notice.WebhookGivenUp
 	case w.Failures == 0 && w.LastFailureAt != nil && tx.Now().Sub(*w.LastFailureAt) > episodeGap:
-		return resolveWebhookNotices(tx, w.ID)
+		return resolveWebhookNotices(tx, w.PropertyID, w.ID)
 	case w.Failures+1 == failuresToNotify:
 		kind = notice.WebhookFailing
 	default:
@@ -212,12 +212,12 @@ func notifyFailedDelivery(tx *db.Tx, w *WebhookRow, o Delivery, reason string) e
 	return notice.Add(tx, notice.Notice{PropertyID: w.PropertyID, Kind: kind, Subject: w.IntegrationID, Params: params, OnceKey: kind.Key(w.ID)})
 }
 
-func resolveWebhookNotices(tx *db.Tx, webhookID string) error {
+func resolveWebhookNotices(tx *db.Tx, propertyID, webhookID string) error {
 	var keys []string
 	for _, kind := range []notice.Kind{notice.WebhookFailing, notice.WebhookGivenUp, notice.WebhookDisabled, notice.WebhookGone} {
 		keys = append(keys, kind.Key(webhookID))
 	}
-	return notice.Resolve(tx, keys...)
+	return notice.Resolve(tx, propertyID, keys...)
 }
 
 // RecordWebhookTest stores the result of a test. A failed test does not count as a failure. After a successful one, events that wait for a

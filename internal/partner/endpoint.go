@@ -252,7 +252,7 @@ func (r *Registry) Unregister(tx *db.Tx, propertyID, integrationID, action strin
 	if err := tx.Endpoint.DeleteOne(row).Exec(tx.Context()); err != nil {
 		return Endpoint{}, wrapError("delete an endpoint", err)
 	}
-	return e, clearFailingNotice(tx, integrationID, action)
+	return e, clearFailingNotice(tx, propertyID, integrationID, action)
 }
 
 func (r *Registry) decryptEndpoint(ctx context.Context, row *ent.Endpoint) (Endpoint, error) {

@@ -66,7 +66,7 @@ func RecordCall(tx *db.Tx, propertyID, integrationID, action, failure string) er
 			return wrapError("store the health of an endpoint", err)
 		}
 		if row.LastSuccessAt == nil && row.LastFailureAt == nil { // this is the first call since the registration
-			return clearFailingNotice(tx, integrationID, action)
+			return clearFailingNotice(tx, propertyID, integrationID, action)
 		}
 		return nil
 	}
@@ -76,7 +76,7 @@ func RecordCall(tx *db.Tx, propertyID, integrationID, action, failure string) er
 	}
 	switch {
 	case row.Failures == 0 && row.LastFailureAt != nil && tx.Now().Sub(*row.LastFailureAt) > episodeGap:
-		return clearFailingNotice(tx, integrationID, action)
+		return clearFailingNotice(tx, propertyID, integrationID, action)
 	case row.Failures+1 == failuresToNotify:
 		return notifyFailing(tx, row, failure)
 	}
@@ -106,8 +106,8 @@ func notifyFailing(tx *db.Tx, row *ent.Endpoint, failure string) error {
 	})
 }
 
-func clearFailingNotice(tx *db.Tx, integrationID, action string) error {
-	return notice.Resolve(tx, failingKey(integrationID, action))
+func clearFailingNotice(tx *db.Tx, propertyID, integrationID, action string) error {
+	return notice.Resolve(tx, propertyID, failingKey(integrationID, action))
 }
 
 func failingKey(integrationID, action string) string {

@@ -153,7 +153,7 @@ func updateWebhook(tx *db.Tx, was *WebhookRow, c WebhookChange) (*WebhookRow, er
 	}
 	if moved || starts {
 		update.SetFailures(0).SetLastError("").ClearLastSuccessAt().ClearLastFailureAt()
-		if err := resolveWebhookNotices(tx, was.ID); err != nil {
+		if err := resolveWebhookNotices(tx, was.PropertyID, was.ID); err != nil {
 			return nil, err
 		}
 	}
@@ -217,7 +217,7 @@ func RemoveWebhook(tx *db.Tx, propertyID, integrationID, webhookID string) (*Web
 	if _, err := tx.Webhook.Delete().Where(webhook.PropertyID(propertyID), webhook.ID(webhookID)).Exec(tx.Context()); err != nil {
 		return nil, wrapError("delete a webhook", err)
 	}
-	return row, resolveWebhookNotices(tx, webhookID)
+	return row, resolveWebhookNotices(tx, propertyID, webhookID)
 }
 
 // RotateWebhookSecret creates a secret, which is shown once. The previous one also signs until the overlap ends.

@@ -218,7 +218,7 @@ func (svc Service) handleBlocked(tx *db.Tx, row *ent.Reservation, block Block, k
 	if !retentionOver(row.ToAt, tx.Now(), keep+blockNotice) {
 		return nil
 	}
-	if err := resolveBlockNotices(tx, row.ID, block); err != nil {
+	if err := resolveBlockNotices(tx, row.PropertyID, row.ID, block); err != nil {
 		return err
 	}
 	kind := blockNotices[block]
@@ -229,12 +229,12 @@ func (svc Service) handleBlocked(tx *db.Tx, row *ent.Reservation, block Block, k
 }
 
 // resolveBlockNotices resolves the notices of a stay about other reasons than present.
-func resolveBlockNotices(tx *db.Tx, reservationID string, present Block) error {
+func resolveBlockNotices(tx *db.Tx, propertyID, reservationID string, present Block) error {
 	for block, kind := range blockNotices {
 		if block == present {
 			continue
 		}
-		if err := notice.Resolve(tx, kind.Key(reservationID)); err != nil {
+		if err := notice.Resolve(tx, propertyID, kind.Key(reservationID)); err != nil {
 			return err
 		}
 	}
@@ -291,6 +291,7 @@ func (svc Service) removeAll(tx *db.Tx, propertyID string, rows []*ent.Reservati
 		subjects = append(subjects, row.ID, event.InternalSubject(row.ID))
 	}
 	watch.Notify(tx, propertyID, watch.Reservations, ids...)
+	watch.Notify(tx, propertyID, watch.Messages)
 	watch.Notify(tx, propertyID, watch.Notices)
 	if err := event.Delete(tx, propertyID, subjects, grantIDs); err != nil {
 		return err

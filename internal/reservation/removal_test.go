@@ -9,15 +9,14 @@ import (
 	"testing"
 	"time"
 
-	entkeystatus "latchkey.dev/ent/keystatus"
 	"latchkey.dev/ent/migrate/tables"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/mobilekey"
 	"latchkey.dev/internal/privacy"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/test/dbtest"
+	"latchkey.dev/internal/watch"
 )
 
 const day = 24 * time.Hour
@@ -156,8 +155,15 @@ func TestStaysAreRemoved(t *testing.T) {
 		}
 		slots := len(h.slots())
 		h.clock.Set(time.Date(2026, 12, 24, 10, 0, 0, 0, time.UTC))
-		if n, blocked := h.retire(); n != 1 || len(blocked) > 0 {
-			t.Fatalf("%d removed, %v", n, blocked)
+		notified := dbtest.Notified(h.db, func() {
+			if n, blocked := h.retire(); n != 1 || len(blocked) > 0 {
+				t.Fatalf("%d removed, %v", n, blocked)
+			}
+		})
+		for _, topic := range []watch.Topic{watch.Reservations, watch.Messages, watch.Notices} {
+			if !slices.ContainsFunc(notified, func(k watch.Key) bool { return k.Topic == topic }) {
+				t.Errorf("streams of %s are not notified: %v", topic, notified)
+			}
 		}
 		all := dump(h.ctx(), t, h.db)
 		h.nothingOf(all, ids)
@@ -285,134 +291,5 @@ func TestLatePatchesOfRemovedStays(t *testing.T) {
 			}
 			return err
 		})
-	})
-}
-
-func TestBlockedStays(t *testing.T) {
-	each(t, func(t *testing.T, h *testProperty) {
-		h.keep = 30 * day
-		expect := func(step string, removed int, want ...reservation.Block) {
-			t.Helper()
-			if n, blocked := h.retire(); n != removed || !slices.Equal(blocked, want) {
-				t.Fatalf("%s: %d removed, blocked by %v", step, n, blocked)
-			}
-		}
-		ids := h.pastStay("pmsid-A")
-		h.verify("g1")
-		h.clock.Set(time.Date(2026, 12, 25, 0, 0, 0, 0, time.UTC))
-		expect("the room's lock may hold the code", 0, reservation.BlockedByLock)
-		if b := h.booker("pmsid-A"); b != (reservation.Booker{}) || h.names(ids[0]) != 0 || h.read("pmsid-A").PmsCompanionIds != nil {
-			t.Errorf("the booker is not erased: %v", b)
-		}
-		s := h.put(with(state("pmsid-A", "canceled"), reservation.LastName, "Restored", reservation.Email, "restored@example.com", reservation.CompanionIDs, []string{"c"}))
-		if s.Booker != (reservation.Booker{}) || s.Row.State != "canceled" || h.booker("pmsid-A") != (reservation.Booker{}) || h.names(ids[0]) != 0 ||
-			h.read("pmsid-A").PmsCompanionIds != nil {
-			t.Errorf("a patch restored erased fields: %+v", s)
-		}
-		erased := h.read("pmsid-A").UpdatedAt
-		expect("again", 0, reservation.BlockedByLock)
-		if !h.read("pmsid-A").UpdatedAt.Equal(erased) || len(holding(dump(h.ctx(), t, h.db), "retentionBlocked")) > 0 {
-			t.Error("a blocked stay is changed at each sweep, or reported at once")
-		}
-		h.clock.Advance(7 * day)
-		expect("for a week", 0, reservation.BlockedByLock)
-		expect("again", 0, reservation.BlockedByLock)
-		if got := dump(h.ctx(), t, h.db)["notices"]; len(got) != 2 {
-			t.Errorf("notices: %v", got)
-		}
-		h.verify("r1")
-		expect("its last event may not be delivered", 0, reservation.BlockedByEvents)
-		h.clock.Advance(7*day + time.Second)
-		h.write(func(tx *db.Tx) error {
-			return tx.KeyStatus.Create().SetID("kst_1").SetPropertyID(h.id).SetNumber(7).SetPhoneID("phn_pmsid-A").SetGrantID(ids[1]).SetKeyGeneration(1).
-				SetLockIds([]string{}).SetSince(tx.Now()).SetEndsAt(tx.Now().Add(time.Hour)).Exec(tx.Context())
-		})
-		expect("a token has not ended", 0, reservation.BlockedBySmartKey)
-		sweep := func(left int) {
-			t.Helper()
-			h.write(func(tx *db.Tx) error { return mobilekey.Sweep(tx, 10) })
-			if n := h.db.View(h.ctx()).KeyStatus.Query().Where(entkeystatus.Number(7)).CountX(h.ctx()); n != left {
-				t.Fatalf("%d numbers of the status list, want %d", n, left)
-			}
-		}
-		sweep(1)
-		h.clock.Advance(3 * time.Hour)
-		sweep(0)
-		expect("nothing blocks it", 1)
-		h.write(func(tx *db.Tx) error { // superseded entries of the change log have a sweep of their own
-			last, err := reservation.LastChange(tx)
-			h.must(err)
-			old, _, err := reservation.Superseded(tx, 0, last, 1000)
-			h.must(err)
-			return reservation.DeleteChanges(tx, old)
-		})
-		h.nothingOf(dump(h.ctx(), t, h.db), ids)
-	})
-}
-
-func TestOpenAccessBlocks(t *testing.T) {
-	each(t, func(t *testing.T, h *testProperty) {
-		h.keep = 30 * day
-		h.checkIn("A", "r1", "r1", "g1")
-		h.clock.Advance(60 * day) // and no sweep ended the access
-		if n, blocked := h.retire(); n != 0 || !slices.Equal(blocked, []reservation.Block{reservation.BlockedByAccess}) {
-			t.Errorf("%d removed, %v", n, blocked)
-		}
-		if b := h.booker("A"); b.LastName == "" {
-			t.Error("the booker of a stay with access was erased")
-		}
-	})
-}
-
-// Some PMSs use an id again while a lock still blocks the removal of the former stay.
-func TestErasedIDIsUsedAgain(t *testing.T) {
-	each(t, func(t *testing.T, h *testProperty) {
-		h.keep = 30 * day
-		h.pastStay("pmsid-A")
-		h.verify("g1")
-		h.clock.Set(time.Date(2026, 12, 25, 0, 0, 0, 0, time.UTC))
-		h.retire()
-		h.clock.Advance(8 * day)
-		h.retire()
-		open := func() int {
-			return len(holding(map[string][]string{"notices": dump(h.ctx(), t, h.db)["notices"]}, h.read("pmsid-A").ID+"/retentionBlockedByLock"))
-		}
-		if open() != 1 {
-			t.Fatal("staff were not notified")
-		}
-		h.put(with(booking("pmsid-A", "r1"), reservation.LastName, "Late", reservation.PMSUpdatedAt, h.clock.Now()))
-		if b := h.booker("pmsid-A"); b != (reservation.Booker{}) {
-			t.Fatalf("a late patch restored %v", b)
-		}
-		h.clock.Advance(time.Second)
-		h.put(with(booking("pmsid-A", "r1"), reservation.LastName, "Hopper", reservation.PMSUpdatedAt, h.clock.Now(),
-			reservation.From, "2027-02-01T15:00:00Z", reservation.To, "2027-02-03T11:00:00Z"))
-		if b := h.booker("pmsid-A"); b.LastName != "Hopper" || h.read("pmsid-A").ErasedAt != nil || h.names(h.read("pmsid-A").ID) == 0 {
-			t.Errorf("the new stay has the booker %v", b)
-		}
-		if open() != 0 {
-			t.Error("the notice is not settled")
-		}
-	})
-}
-
-// A notice about one reason is settled when another reason blocks the stay.
-func TestBlockNoticesAreSettled(t *testing.T) {
-	each(t, func(t *testing.T, h *testProperty) {
-		h.keep = 30 * day
-		h.checkIn("A", "r1", "r1", "g1")
-		h.clock.Advance(60 * day)
-		h.retire()
-		open := func(kind string) bool {
-			return len(holding(dump(h.ctx(), t, h.db), h.read("A").ID+"/"+kind)) == 1
-		}
-		if !open("retentionBlockedByAccess") {
-			t.Fatal("staff were not notified")
-		}
-		h.put(state("A", "processed"))
-		h.retire()
-		if open("retentionBlockedByAccess") || !open("retentionBlockedByLock") {
-			t.Errorf("open notices: access %v, lock %v", open("retentionBlockedByAccess"), open("retentionBlockedByLock"))
-		}
 	})
 }

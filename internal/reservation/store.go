@@ -253,7 +253,7 @@ func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent
 			return nil, err
 		}
 		if !retentionOver(r.To, tx.Now(), keep+blockNotice) {
-			if err := resolveBlockNotices(tx, row.ID, ""); err != nil {
+			if err := resolveBlockNotices(tx, row.PropertyID, row.ID, ""); err != nil {
 				return nil, err
 			}
 		}

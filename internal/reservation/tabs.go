@@ -78,7 +78,8 @@ func (s span) conditions(tab Tab) []predicate.Reservation {
 	case tab == Departures:
 		leftEarly := entreservation.And(isOver, leftBetween(s.begins, s.ends))
 		return []predicate.Reservation{
-			hasStayed, entreservation.ToAtGTE(s.begins), entreservation.Or(entreservation.And(entreservation.ToAtLT(s.ends), entreservation.Not(leftBefore)), leftEarly),
+			hasStayed, entreservation.ToAtGTE(s.begins), entreservation.ToAtLT(s.ends.AddDate(0, 0, longestStay)), // the second bounds how much is read
+			entreservation.Or(entreservation.And(entreservation.ToAtLT(s.ends), entreservation.Not(leftBefore)), leftEarly),
 		}
 	}
 	return []predicate.Reservation{entreservation.StateIn(Arriving...), entreservation.FromAtGTE(s.begins), entreservation.FromAtLT(s.ends)}

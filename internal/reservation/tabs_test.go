@@ -57,6 +57,8 @@ func TestTabsOfADay(t *testing.T) {
 		h.stay("gone", "21T15:00", "23T11:00", "canceled")
 		h.stay("noShow", "20T15:00", "21T11:00", "confirmed")
 		h.stay("early", "22T15:00", "23T11:00", "started") // an upgrade of dates: checked in, and of a later day
+		h.put(with(booking("years", "r1"), reservation.From, "2026-11-18T15:00:00+01:00", reservation.To, "2028-01-18T11:00:00+01:00", reservation.State, "started"))
+		h.put(state("years", "processed")) // it should have ended so much later that no list reads so far
 		other.stay("X", "21T15:00", "23T11:00", "confirmed")
 		for _, tt := range []struct {
 			day  string
@@ -67,7 +69,7 @@ func TestTabsOfADay(t *testing.T) {
 			{"2026-11-21", reservation.Arrivals, "came comes"},
 			{"", reservation.InHouse, "late leaves stays came"},
 			{"", reservation.Departures, "leaves left sooner"},
-			{"2026-11-20", reservation.InHouse, "late left leaves sooner stays noShow"},
+			{"2026-11-20", reservation.InHouse, "late left years leaves sooner stays noShow"},
 			{"2026-11-22", reservation.InHouse, "stays came comes early"},
 			{"2026-11-23", reservation.Departures, "came early"},
 			{"2026-11-24", reservation.Departures, "stays"},

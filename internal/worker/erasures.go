@@ -98,7 +98,7 @@ func (e Erasures) advance(tx *db.Tx, listed *guest.ErasureRow) (done bool, err e
 	if err != nil || !done {
 		return false, err
 	}
-	return true, notice.Resolve(tx, lateKey(row))
+	return true, notice.Resolve(tx, row.PropertyID, lateKey(row))
 }
 
 // confirm orders the mail that confirms an erasure, if an address of the guest is known.

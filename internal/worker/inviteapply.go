@@ -157,5 +157,5 @@ func notifyAddresses(tx *db.Tx, b booking, d mail.Decision) error {
 			}
 		}
 	}
-	return notice.Resolve(tx, resolved...)
+	return notice.Resolve(tx, b.propertyID(), resolved...)
 }

@@ -161,7 +161,7 @@ func (s *mails) UpdateMailSettings(ctx context.Context, r *propertyv1.UpdateMail
 			return nil, Under("settings", err)
 		}
 		if row.Host != "" {
-			if err := notice.Resolve(tx, notice.MailsNotSent.Key(propertyID)); err != nil {
+			if err := notice.Resolve(tx, propertyID, notice.MailsNotSent.Key(propertyID)); err != nil {
 				return nil, err
 			}
 		}

@@ -89,7 +89,7 @@ func (l *Check) Store(tx *db.Tx) error {
 	case kept == 0:
 		return nil
 	case l.row == nil:
-		return resolveNotices(tx, l.before.ID, Ready)
+		return resolveNotices(tx, l.before.PropertyID, l.before.ID, Ready)
 	default:
 		return l.notify(tx)
 	}
@@ -124,7 +124,7 @@ func (l *Check) notify(tx *db.Tx) error {
 	if word == Ready && Status(l.before.Verdict) == Ready {
 		return nil
 	}
-	if err := resolveNotices(tx, l.row.ID, word); err != nil || word == Ready {
+	if err := resolveNotices(tx, l.row.PropertyID, l.row.ID, word); err != nil || word == Ready {
 		return err
 	}
 	return notice.Add(tx, notice.Notice{
@@ -158,12 +158,12 @@ var noticeKinds = map[Status]notice.Kind{AtRisk: notice.ArrivalAtRisk, NotReady:
 func onceKey(reservationID string, w Status) string { return noticeKinds[w].Key(reservationID) }
 
 // resolveNotices resolves the notices of an arrival except those of its current status.
-func resolveNotices(tx *db.Tx, reservationID string, current Status) error {
+func resolveNotices(tx *db.Tx, propertyID, reservationID string, current Status) error {
 	for w := range noticeKinds {
 		if w == current {
 			continue
 		}
-		if err := notice.Resolve(tx, onceKey(reservationID, w)); err != nil {
+		if err := notice.Resolve(tx, propertyID, onceKey(reservationID, w)); err != nil {
 			return err
 		}
 	}

@@ -70,6 +70,7 @@ func URL(t testing.TB, engine string) string {
 	t.Helper()
 	failOnComputing(t)
 	failOnUnscoped(t)
+	failOnUnannounced(t)
 	switch engine {
 	case "sqlite":
 		return "sqlite:" + copySQLite(t)

@@ -67,8 +67,8 @@ func checkScope(statement string) {
 		scoped.Store(statement, nil)
 		return
 	}
-	function, ok := productFunction()
-	if !ok || acrossProperties[function] != "" {
+	function, loaded, ok := productFunction()
+	if !ok || loaded || acrossProperties[function] != "" {
 		return
 	}
 	unscoped.Lock()
@@ -76,23 +76,25 @@ func checkScope(statement string) {
 	unscoped.found[function] = statement
 }
 
-// productFunction returns the product's function that runs a statement. It returns false for a statement of a test, and for a
-// change by ent's UpdateOne or DeleteOne, which addresses a loaded row by its id.
-func productFunction() (string, bool) {
+// productFunction returns the product's function that runs a statement, or false for a statement of a test. loaded means that ent's UpdateOne or
+// DeleteOne runs it, which addresses a loaded row by its id.
+func productFunction() (function string, loaded, ok bool) {
 	pcs := make([]uintptr, 40)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
 	for {
 		frame, more := frames.Next()
 		name, internal := strings.CutPrefix(frame.Function, "latchkey.dev/internal/")
 		switch {
-		case strings.Contains(frame.Function, "UpdateOne)."), strings.Contains(frame.Function, "DeleteOne)."), strings.HasSuffix(frame.File, "_test.go"):
-			return "", false
+		case strings.Contains(frame.Function, "UpdateOne)."), strings.Contains(frame.Function, "DeleteOne)."):
+			loaded = true
+		case strings.HasSuffix(frame.File, "_test.go"):
+			return "", loaded, false
 		case internal && !strings.HasPrefix(name, "db.") && !strings.HasPrefix(name, "test/dbtest.Statements"):
 			function, _, _ := strings.Cut(name, ".func")
 			function, _, _ = strings.Cut(function, "-range")
-			return function, true
+			return function, loaded, true
 		case !more:
-			return "", false
+			return "", loaded, false
 		}
 	}
 }

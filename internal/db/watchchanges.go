@@ -1,0 +1,49 @@
+package db
+
+import (
+	"database/sql"
+	"sync/atomic"
+)
+
+// ChangeWatcher receives what a change did. It is for tests that check the notifications of changes.
+type ChangeWatcher struct {
+	// Changed is called after a statement that changed rows, on the goroutine that ran it. It returns a mark of the statement, or "".
+	Changed func(statement string) (mark string)
+	// Committed is called after a commit with the marks of the change, and the keys of which it notified the subscribers, by topic.
+	Committed func(marks []string, notified map[Topic][]string)
+}
+
+// changeWatcher is nil except in tests.
+var changeWatcher atomic.Pointer[ChangeWatcher]
+
+// WatchChanges calls w for each change of the process.
+func WatchChanges(w ChangeWatcher) { changeWatcher.Store(&w) }
+
+// mark keeps the mark of a statement that may have changed rows. res is nil if the number of changed rows is not known.
+func (c *txConn) mark(statement string, res sql.Result) {
+	w := changeWatcher.Load()
+	if w == nil {
+		return
+	}
+	if res != nil {
+		if n, err := res.RowsAffected(); err == nil && n == 0 {
+			return
+		}
+	}
+	if m := w.Changed(statement); m != "" {
+		c.marks = append(c.marks, m)
+	}
+}
+
+// reportChange reports a committed change to the watcher.
+func reportChange(t *Tx) {
+	w := changeWatcher.Load()
+	if w == nil || len(t.conn.marks) == 0 {
+		return
+	}
+	notified := map[Topic][]string{}
+	for _, n := range t.notices {
+		notified[n.topic] = append(notified[n.topic], n.key)
+	}
+	w.Committed(t.conn.marks, notified)
+}
