@@ -23,7 +23,9 @@ type Code struct {
 	PropertyID string `json:"property_id,omitempty"`
 	// staff, oneTime or backup.
 	Kind string `json:"kind,omitempty"`
-	// The name of its holder, for people to read.
+	// The name of its holder, sealed with the property's key.
+	SealedHolder []byte `json:"sealed_holder,omitempty"`
+	// Holder holds the value of the "holder" field.
 	Holder string `json:"holder,omitempty"`
 	// Of a backup code.
 	LockID string `json:"lock_id,omitempty"`
@@ -67,7 +69,7 @@ func (*Code) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case code.FieldDoors, code.FieldHours:
+		case code.FieldSealedHolder, code.FieldDoors, code.FieldHours:
 			values[i] = new([]byte)
 		case code.FieldAllRooms:
 			values[i] = new(sql.NullBool)
@@ -109,6 +111,12 @@ func (_m *Code) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field kind", values[i])
 			} else if value.Valid {
 				_m.Kind = value.String
+			}
+		case code.FieldSealedHolder:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field sealed_holder", values[i])
+			} else if value != nil {
+				_m.SealedHolder = *value
 			}
 		case code.FieldHolder:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -270,6 +278,9 @@ func (_m *Code) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("kind=")
 	builder.WriteString(_m.Kind)
+	builder.WriteString(", ")
+	builder.WriteString("sealed_holder=")
+	builder.WriteString(fmt.Sprintf("%v", _m.SealedHolder))
 	builder.WriteString(", ")
 	builder.WriteString("holder=")
 	builder.WriteString(_m.Holder)

@@ -33,6 +33,12 @@ func (_c *CodeCreate) SetKind(v string) *CodeCreate {
 	return _c
 }
 
+// SetSealedHolder sets the "sealed_holder" field.
+func (_c *CodeCreate) SetSealedHolder(v []byte) *CodeCreate {
+	_c.mutation.SetSealedHolder(v)
+	return _c
+}
+
 // SetHolder sets the "holder" field.
 func (_c *CodeCreate) SetHolder(v string) *CodeCreate {
 	_c.mutation.SetHolder(v)
@@ -459,6 +465,10 @@ func (_c *CodeCreate) createSpec() (*Code, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Kind(); ok {
 		_spec.SetField(code.FieldKind, field.TypeString, value)
 		_node.Kind = value
+	}
+	if value, ok := _c.mutation.SealedHolder(); ok {
+		_spec.SetField(code.FieldSealedHolder, field.TypeBytes, value)
+		_node.SealedHolder = value
 	}
 	if value, ok := _c.mutation.Holder(); ok {
 		_spec.SetField(code.FieldHolder, field.TypeString, value)

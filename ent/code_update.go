@@ -29,6 +29,32 @@ func (_u *CodeUpdate) Where(ps ...predicate.Code) *CodeUpdate {
 	return _u
 }
 
+// SetSealedHolder sets the "sealed_holder" field.
+func (_u *CodeUpdate) SetSealedHolder(v []byte) *CodeUpdate {
+	_u.mutation.SetSealedHolder(v)
+	return _u
+}
+
+// ClearSealedHolder clears the value of the "sealed_holder" field.
+func (_u *CodeUpdate) ClearSealedHolder() *CodeUpdate {
+	_u.mutation.ClearSealedHolder()
+	return _u
+}
+
+// SetHolder sets the "holder" field.
+func (_u *CodeUpdate) SetHolder(v string) *CodeUpdate {
+	_u.mutation.SetHolder(v)
+	return _u
+}
+
+// SetNillableHolder sets the "holder" field if the given value is not nil.
+func (_u *CodeUpdate) SetNillableHolder(v *string) *CodeUpdate {
+	if v != nil {
+		_u.SetHolder(*v)
+	}
+	return _u
+}
+
 // SetNotBefore sets the "not_before" field.
 func (_u *CodeUpdate) SetNotBefore(v time.Time) *CodeUpdate {
 	_u.mutation.SetNotBefore(v)
@@ -266,6 +292,11 @@ func (_u *CodeUpdate) ExecX(ctx context.Context) {
 
 // check runs all checks and user-defined validators on the builder.
 func (_u *CodeUpdate) check() error {
+	if v, ok := _u.mutation.Holder(); ok {
+		if err := code.HolderValidator(v); err != nil {
+			return &ValidationError{Name: "holder", err: fmt.Errorf(`ent: validator failed for field "Code.holder": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.EndReason(); ok {
 		if err := code.EndReasonValidator(v); err != nil {
 			return &ValidationError{Name: "end_reason", err: fmt.Errorf(`ent: validator failed for field "Code.end_reason": %w`, err)}
@@ -296,6 +327,15 @@ func (_u *CodeUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 				ps[i](selector)
 			}
 		}
+	}
+	if value, ok := _u.mutation.SealedHolder(); ok {
+		_spec.SetField(code.FieldSealedHolder, field.TypeBytes, value)
+	}
+	if _u.mutation.SealedHolderCleared() {
+		_spec.ClearField(code.FieldSealedHolder, field.TypeBytes)
+	}
+	if value, ok := _u.mutation.Holder(); ok {
+		_spec.SetField(code.FieldHolder, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.NotBefore(); ok {
 		_spec.SetField(code.FieldNotBefore, field.TypeTime, value)
@@ -374,6 +414,32 @@ type CodeUpdateOne struct {
 	hooks     []Hook
 	mutation  *CodeMutation
 	modifiers []func(*sql.UpdateBuilder)
+}
+
+// SetSealedHolder sets the "sealed_holder" field.
+func (_u *CodeUpdateOne) SetSealedHolder(v []byte) *CodeUpdateOne {
+	_u.mutation.SetSealedHolder(v)
+	return _u
+}
+
+// ClearSealedHolder clears the value of the "sealed_holder" field.
+func (_u *CodeUpdateOne) ClearSealedHolder() *CodeUpdateOne {
+	_u.mutation.ClearSealedHolder()
+	return _u
+}
+
+// SetHolder sets the "holder" field.
+func (_u *CodeUpdateOne) SetHolder(v string) *CodeUpdateOne {
+	_u.mutation.SetHolder(v)
+	return _u
+}
+
+// SetNillableHolder sets the "holder" field if the given value is not nil.
+func (_u *CodeUpdateOne) SetNillableHolder(v *string) *CodeUpdateOne {
+	if v != nil {
+		_u.SetHolder(*v)
+	}
+	return _u
 }
 
 // SetNotBefore sets the "not_before" field.
@@ -626,6 +692,11 @@ func (_u *CodeUpdateOne) ExecX(ctx context.Context) {
 
 // check runs all checks and user-defined validators on the builder.
 func (_u *CodeUpdateOne) check() error {
+	if v, ok := _u.mutation.Holder(); ok {
+		if err := code.HolderValidator(v); err != nil {
+			return &ValidationError{Name: "holder", err: fmt.Errorf(`ent: validator failed for field "Code.holder": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.EndReason(); ok {
 		if err := code.EndReasonValidator(v); err != nil {
 			return &ValidationError{Name: "end_reason", err: fmt.Errorf(`ent: validator failed for field "Code.end_reason": %w`, err)}
@@ -673,6 +744,15 @@ func (_u *CodeUpdateOne) sqlSave(ctx context.Context) (_node *Code, err error) {
 				ps[i](selector)
 			}
 		}
+	}
+	if value, ok := _u.mutation.SealedHolder(); ok {
+		_spec.SetField(code.FieldSealedHolder, field.TypeBytes, value)
+	}
+	if _u.mutation.SealedHolderCleared() {
+		_spec.ClearField(code.FieldSealedHolder, field.TypeBytes)
+	}
+	if value, ok := _u.mutation.Holder(); ok {
+		_spec.SetField(code.FieldHolder, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.NotBefore(); ok {
 		_spec.SetField(code.FieldNotBefore, field.TypeTime, value)

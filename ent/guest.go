@@ -52,6 +52,8 @@ type Guest struct {
 	EraseAt *time.Time `json:"erase_at,omitempty"`
 	// The BCP 47 tag of the language that the guest reads; empty: not known.
 	Language string `json:"language,omitempty"`
+	// The number of the last message of a deleted conversation. The next one follows it, so that no number is used twice.
+	DeletedMessages int `json:"deleted_messages,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
@@ -66,7 +68,7 @@ func (*Guest) scanValues(columns []string) ([]any, error) {
 			values[i] = new([]byte)
 		case guest.FieldChild, guest.FieldComplete, guest.FieldFromProfile:
 			values[i] = new(sql.NullBool)
-		case guest.FieldPosition:
+		case guest.FieldPosition, guest.FieldDeletedMessages:
 			values[i] = new(sql.NullInt64)
 		case guest.FieldID, guest.FieldPropertyID, guest.FieldReservationID, guest.FieldRole, guest.FieldSharingSession, guest.FieldSharingBy, guest.FieldLaw, guest.FieldLanguage:
 			values[i] = new(sql.NullString)
@@ -201,6 +203,12 @@ func (_m *Guest) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Language = value.String
 			}
+		case guest.FieldDeletedMessages:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field deleted_messages", values[i])
+			} else if value.Valid {
+				_m.DeletedMessages = int(value.Int64)
+			}
 		case guest.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field created_at", values[i])
@@ -301,6 +309,9 @@ func (_m *Guest) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("language=")
 	builder.WriteString(_m.Language)
+	builder.WriteString(", ")
+	builder.WriteString("deleted_messages=")
+	builder.WriteString(fmt.Sprintf("%v", _m.DeletedMessages))
 	builder.WriteString(", ")
 	builder.WriteString("created_at=")
 	builder.WriteString(_m.CreatedAt.Format(time.ANSIC))

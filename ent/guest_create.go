@@ -218,6 +218,20 @@ func (_c *GuestCreate) SetNillableLanguage(v *string) *GuestCreate {
 	return _c
 }
 
+// SetDeletedMessages sets the "deleted_messages" field.
+func (_c *GuestCreate) SetDeletedMessages(v int) *GuestCreate {
+	_c.mutation.SetDeletedMessages(v)
+	return _c
+}
+
+// SetNillableDeletedMessages sets the "deleted_messages" field if the given value is not nil.
+func (_c *GuestCreate) SetNillableDeletedMessages(v *int) *GuestCreate {
+	if v != nil {
+		_c.SetDeletedMessages(*v)
+	}
+	return _c
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (_c *GuestCreate) SetCreatedAt(v time.Time) *GuestCreate {
 	_c.mutation.SetCreatedAt(v)
@@ -305,6 +319,10 @@ func (_c *GuestCreate) defaults() {
 		v := guest.DefaultLanguage
 		_c.mutation.SetLanguage(v)
 	}
+	if _, ok := _c.mutation.DeletedMessages(); !ok {
+		v := guest.DefaultDeletedMessages
+		_c.mutation.SetDeletedMessages(v)
+	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		v := guest.DefaultCreatedAt()
 		_c.mutation.SetCreatedAt(v)
@@ -380,6 +398,9 @@ func (_c *GuestCreate) check() error {
 		if err := guest.LanguageValidator(v); err != nil {
 			return &ValidationError{Name: "language", err: fmt.Errorf(`ent: validator failed for field "Guest.language": %w`, err)}
 		}
+	}
+	if _, ok := _c.mutation.DeletedMessages(); !ok {
+		return &ValidationError{Name: "deleted_messages", err: errors.New(`ent: missing required field "Guest.deleted_messages"`)}
 	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		return &ValidationError{Name: "created_at", err: errors.New(`ent: missing required field "Guest.created_at"`)}
@@ -491,6 +512,10 @@ func (_c *GuestCreate) createSpec() (*Guest, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Language(); ok {
 		_spec.SetField(guest.FieldLanguage, field.TypeString, value)
 		_node.Language = value
+	}
+	if value, ok := _c.mutation.DeletedMessages(); ok {
+		_spec.SetField(guest.FieldDeletedMessages, field.TypeInt, value)
+		_node.DeletedMessages = value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(guest.FieldCreatedAt, field.TypeTime, value)

@@ -259,6 +259,27 @@ func (_u *GuestUpdate) SetNillableLanguage(v *string) *GuestUpdate {
 	return _u
 }
 
+// SetDeletedMessages sets the "deleted_messages" field.
+func (_u *GuestUpdate) SetDeletedMessages(v int) *GuestUpdate {
+	_u.mutation.ResetDeletedMessages()
+	_u.mutation.SetDeletedMessages(v)
+	return _u
+}
+
+// SetNillableDeletedMessages sets the "deleted_messages" field if the given value is not nil.
+func (_u *GuestUpdate) SetNillableDeletedMessages(v *int) *GuestUpdate {
+	if v != nil {
+		_u.SetDeletedMessages(*v)
+	}
+	return _u
+}
+
+// AddDeletedMessages adds value to the "deleted_messages" field.
+func (_u *GuestUpdate) AddDeletedMessages(v int) *GuestUpdate {
+	_u.mutation.AddDeletedMessages(v)
+	return _u
+}
+
 // Mutation returns the GuestMutation object of the builder.
 func (_u *GuestUpdate) Mutation() *GuestMutation {
 	return _u.mutation
@@ -401,6 +422,12 @@ func (_u *GuestUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.Language(); ok {
 		_spec.SetField(guest.FieldLanguage, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.DeletedMessages(); ok {
+		_spec.SetField(guest.FieldDeletedMessages, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedDeletedMessages(); ok {
+		_spec.AddField(guest.FieldDeletedMessages, field.TypeInt, value)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -653,6 +680,27 @@ func (_u *GuestUpdateOne) SetNillableLanguage(v *string) *GuestUpdateOne {
 	return _u
 }
 
+// SetDeletedMessages sets the "deleted_messages" field.
+func (_u *GuestUpdateOne) SetDeletedMessages(v int) *GuestUpdateOne {
+	_u.mutation.ResetDeletedMessages()
+	_u.mutation.SetDeletedMessages(v)
+	return _u
+}
+
+// SetNillableDeletedMessages sets the "deleted_messages" field if the given value is not nil.
+func (_u *GuestUpdateOne) SetNillableDeletedMessages(v *int) *GuestUpdateOne {
+	if v != nil {
+		_u.SetDeletedMessages(*v)
+	}
+	return _u
+}
+
+// AddDeletedMessages adds value to the "deleted_messages" field.
+func (_u *GuestUpdateOne) AddDeletedMessages(v int) *GuestUpdateOne {
+	_u.mutation.AddDeletedMessages(v)
+	return _u
+}
+
 // Mutation returns the GuestMutation object of the builder.
 func (_u *GuestUpdateOne) Mutation() *GuestMutation {
 	return _u.mutation
@@ -825,6 +873,12 @@ func (_u *GuestUpdateOne) sqlSave(ctx context.Context) (_node *Guest, err error)
 	}
 	if value, ok := _u.mutation.Language(); ok {
 		_spec.SetField(guest.FieldLanguage, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.DeletedMessages(); ok {
+		_spec.SetField(guest.FieldDeletedMessages, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedDeletedMessages(); ok {
+		_spec.AddField(guest.FieldDeletedMessages, field.TypeInt, value)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Guest{config: _u.config}

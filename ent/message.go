@@ -23,7 +23,7 @@ type Message struct {
 	ReservationID string `json:"reservation_id,omitempty"`
 	// GuestID holds the value of the "guest_id" field.
 	GuestID string `json:"guest_id,omitempty"`
-	// The place in the conversation, from 1, without gaps.
+	// The place in the conversation, from 1, without gaps. After the deletion of a conversation it continues.
 	Number int `json:"number,omitempty"`
 	// guest or property.
 	Sender string `json:"sender,omitempty"`

@@ -8054,6 +8054,7 @@ type CodeMutation struct {
 	id            *string
 	property_id   *string
 	kind          *string
+	sealed_holder *[]byte
 	holder        *string
 	lock_id       *string
 	doors         *[]string
@@ -8255,6 +8256,55 @@ func (m *CodeMutation) OldKind(ctx context.Context) (v string, err error) {
 // ResetKind resets all changes to the "kind" field.
 func (m *CodeMutation) ResetKind() {
 	m.kind = nil
+}
+
+// SetSealedHolder sets the "sealed_holder" field.
+func (m *CodeMutation) SetSealedHolder(b []byte) {
+	m.sealed_holder = &b
+}
+
+// SealedHolder returns the value of the "sealed_holder" field in the mutation.
+func (m *CodeMutation) SealedHolder() (r []byte, exists bool) {
+	v := m.sealed_holder
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSealedHolder returns the old "sealed_holder" field's value of the Code entity.
+// If the Code object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CodeMutation) OldSealedHolder(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSealedHolder is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSealedHolder requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSealedHolder: %w", err)
+	}
+	return oldValue.SealedHolder, nil
+}
+
+// ClearSealedHolder clears the value of the "sealed_holder" field.
+func (m *CodeMutation) ClearSealedHolder() {
+	m.sealed_holder = nil
+	m.clearedFields[code.FieldSealedHolder] = struct{}{}
+}
+
+// SealedHolderCleared returns if the "sealed_holder" field was cleared in this mutation.
+func (m *CodeMutation) SealedHolderCleared() bool {
+	_, ok := m.clearedFields[code.FieldSealedHolder]
+	return ok
+}
+
+// ResetSealedHolder resets all changes to the "sealed_holder" field.
+func (m *CodeMutation) ResetSealedHolder() {
+	m.sealed_holder = nil
+	delete(m.clearedFields, code.FieldSealedHolder)
 }
 
 // SetHolder sets the "holder" field.
@@ -9080,12 +9130,15 @@ func (m *CodeMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *CodeMutation) Fields() []string {
-	fields := make([]string, 0, 20)
+	fields := make([]string, 0, 21)
 	if m.property_id != nil {
 		fields = append(fields, code.FieldPropertyID)
 	}
 	if m.kind != nil {
 		fields = append(fields, code.FieldKind)
+	}
+	if m.sealed_holder != nil {
+		fields = append(fields, code.FieldSealedHolder)
 	}
 	if m.holder != nil {
 		fields = append(fields, code.FieldHolder)
@@ -9153,6 +9206,8 @@ func (m *CodeMutation) Field(name string) (ent.Value, bool) {
 		return m.PropertyID()
 	case code.FieldKind:
 		return m.Kind()
+	case code.FieldSealedHolder:
+		return m.SealedHolder()
 	case code.FieldHolder:
 		return m.Holder()
 	case code.FieldLockID:
@@ -9202,6 +9257,8 @@ func (m *CodeMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldPropertyID(ctx)
 	case code.FieldKind:
 		return m.OldKind(ctx)
+	case code.FieldSealedHolder:
+		return m.OldSealedHolder(ctx)
 	case code.FieldHolder:
 		return m.OldHolder(ctx)
 	case code.FieldLockID:
@@ -9260,6 +9317,13 @@ func (m *CodeMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetKind(v)
+		return nil
+	case code.FieldSealedHolder:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSealedHolder(v)
 		return nil
 	case code.FieldHolder:
 		v, ok := value.(string)
@@ -9432,6 +9496,9 @@ func (m *CodeMutation) AddField(name string, value ent.Value) error {
 // mutation.
 func (m *CodeMutation) ClearedFields() []string {
 	var fields []string
+	if m.FieldCleared(code.FieldSealedHolder) {
+		fields = append(fields, code.FieldSealedHolder)
+	}
 	if m.FieldCleared(code.FieldNotAfter) {
 		fields = append(fields, code.FieldNotAfter)
 	}
@@ -9467,6 +9534,9 @@ func (m *CodeMutation) FieldCleared(name string) bool {
 // error if the field is not defined in the schema.
 func (m *CodeMutation) ClearField(name string) error {
 	switch name {
+	case code.FieldSealedHolder:
+		m.ClearSealedHolder()
+		return nil
 	case code.FieldNotAfter:
 		m.ClearNotAfter()
 		return nil
@@ -9501,6 +9571,9 @@ func (m *CodeMutation) ResetField(name string) error {
 		return nil
 	case code.FieldKind:
 		m.ResetKind()
+		return nil
+	case code.FieldSealedHolder:
+		m.ResetSealedHolder()
 		return nil
 	case code.FieldHolder:
 		m.ResetHolder()
@@ -17320,6 +17393,8 @@ type GuestMutation struct {
 	law                 *string
 	erase_at            *time.Time
 	language            *string
+	deleted_messages    *int
+	adddeleted_messages *int
 	created_at          *time.Time
 	clearedFields       map[string]struct{}
 	done                bool
@@ -18157,6 +18232,62 @@ func (m *GuestMutation) ResetLanguage() {
 	m.language = nil
 }
 
+// SetDeletedMessages sets the "deleted_messages" field.
+func (m *GuestMutation) SetDeletedMessages(i int) {
+	m.deleted_messages = &i
+	m.adddeleted_messages = nil
+}
+
+// DeletedMessages returns the value of the "deleted_messages" field in the mutation.
+func (m *GuestMutation) DeletedMessages() (r int, exists bool) {
+	v := m.deleted_messages
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDeletedMessages returns the old "deleted_messages" field's value of the Guest entity.
+// If the Guest object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestMutation) OldDeletedMessages(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDeletedMessages is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDeletedMessages requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDeletedMessages: %w", err)
+	}
+	return oldValue.DeletedMessages, nil
+}
+
+// AddDeletedMessages adds i to the "deleted_messages" field.
+func (m *GuestMutation) AddDeletedMessages(i int) {
+	if m.adddeleted_messages != nil {
+		*m.adddeleted_messages += i
+	} else {
+		m.adddeleted_messages = &i
+	}
+}
+
+// AddedDeletedMessages returns the value that was added to the "deleted_messages" field in this mutation.
+func (m *GuestMutation) AddedDeletedMessages() (r int, exists bool) {
+	v := m.adddeleted_messages
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetDeletedMessages resets all changes to the "deleted_messages" field.
+func (m *GuestMutation) ResetDeletedMessages() {
+	m.deleted_messages = nil
+	m.adddeleted_messages = nil
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (m *GuestMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -18227,7 +18358,7 @@ func (m *GuestMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *GuestMutation) Fields() []string {
-	fields := make([]string, 0, 18)
+	fields := make([]string, 0, 19)
 	if m.property_id != nil {
 		fields = append(fields, guest.FieldPropertyID)
 	}
@@ -18279,6 +18410,9 @@ func (m *GuestMutation) Fields() []string {
 	if m.language != nil {
 		fields = append(fields, guest.FieldLanguage)
 	}
+	if m.deleted_messages != nil {
+		fields = append(fields, guest.FieldDeletedMessages)
+	}
 	if m.created_at != nil {
 		fields = append(fields, guest.FieldCreatedAt)
 	}
@@ -18324,6 +18458,8 @@ func (m *GuestMutation) Field(name string) (ent.Value, bool) {
 		return m.EraseAt()
 	case guest.FieldLanguage:
 		return m.Language()
+	case guest.FieldDeletedMessages:
+		return m.DeletedMessages()
 	case guest.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -18369,6 +18505,8 @@ func (m *GuestMutation) OldField(ctx context.Context, name string) (ent.Value, e
 		return m.OldEraseAt(ctx)
 	case guest.FieldLanguage:
 		return m.OldLanguage(ctx)
+	case guest.FieldDeletedMessages:
+		return m.OldDeletedMessages(ctx)
 	case guest.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -18499,6 +18637,13 @@ func (m *GuestMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetLanguage(v)
 		return nil
+	case guest.FieldDeletedMessages:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDeletedMessages(v)
+		return nil
 	case guest.FieldCreatedAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -18517,6 +18662,9 @@ func (m *GuestMutation) AddedFields() []string {
 	if m.addposition != nil {
 		fields = append(fields, guest.FieldPosition)
 	}
+	if m.adddeleted_messages != nil {
+		fields = append(fields, guest.FieldDeletedMessages)
+	}
 	return fields
 }
 
@@ -18527,6 +18675,8 @@ func (m *GuestMutation) AddedField(name string) (ent.Value, bool) {
 	switch name {
 	case guest.FieldPosition:
 		return m.AddedPosition()
+	case guest.FieldDeletedMessages:
+		return m.AddedDeletedMessages()
 	}
 	return nil, false
 }
@@ -18542,6 +18692,13 @@ func (m *GuestMutation) AddField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.AddPosition(v)
+		return nil
+	case guest.FieldDeletedMessages:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddDeletedMessages(v)
 		return nil
 	}
 	return fmt.Errorf("unknown Guest numeric field %s", name)
@@ -18659,6 +18816,9 @@ func (m *GuestMutation) ResetField(name string) error {
 		return nil
 	case guest.FieldLanguage:
 		m.ResetLanguage()
+		return nil
+	case guest.FieldDeletedMessages:
+		m.ResetDeletedMessages()
 		return nil
 	case guest.FieldCreatedAt:
 		m.ResetCreatedAt()

@@ -68,7 +68,7 @@ func (c *GrantClient) Read(ctx context.Context, condition string, args ...any) (
 	return read(ctx, c.config, func() *Grant { return &Grant{config: c.config} }, selectGrant+condition, grant.Columns, args)
 }
 
-const selectGuest = "SELECT id, property_id, reservation_id, role, child, position, person, complete, from_profile, shared_groups, sharing_set_at, sharing_session, sharing_by, invited_at, updated_at, law, erase_at, language, created_at FROM guests WHERE "
+const selectGuest = "SELECT id, property_id, reservation_id, role, child, position, person, complete, from_profile, shared_groups, sharing_set_at, sharing_session, sharing_by, invited_at, updated_at, law, erase_at, language, deleted_messages, created_at FROM guests WHERE "
 
 // Read returns the rows that an SQL condition matches. Its placeholders are $1, $2 and so on. It does not run interceptors.
 func (c *GuestClient) Read(ctx context.Context, condition string, args ...any) ([]*Guest, error) {

@@ -379,45 +379,45 @@ func init() {
 	// code.KindValidator is a validator for the "kind" field. It is called by the builders before save.
 	code.KindValidator = codeDescKind.Validators[0].(func(string) error)
 	// codeDescHolder is the schema descriptor for holder field.
-	codeDescHolder := codeFields[3].Descriptor()
+	codeDescHolder := codeFields[4].Descriptor()
 	// code.DefaultHolder holds the default value on creation for the holder field.
 	code.DefaultHolder = codeDescHolder.Default.(string)
 	// code.HolderValidator is a validator for the "holder" field. It is called by the builders before save.
 	code.HolderValidator = codeDescHolder.Validators[0].(func(string) error)
 	// codeDescLockID is the schema descriptor for lock_id field.
-	codeDescLockID := codeFields[4].Descriptor()
+	codeDescLockID := codeFields[5].Descriptor()
 	// code.DefaultLockID holds the default value on creation for the lock_id field.
 	code.DefaultLockID = codeDescLockID.Default.(string)
 	// code.LockIDValidator is a validator for the "lock_id" field. It is called by the builders before save.
 	code.LockIDValidator = codeDescLockID.Validators[0].(func(string) error)
 	// codeDescAllRooms is the schema descriptor for all_rooms field.
-	codeDescAllRooms := codeFields[6].Descriptor()
+	codeDescAllRooms := codeFields[7].Descriptor()
 	// code.DefaultAllRooms holds the default value on creation for the all_rooms field.
 	code.DefaultAllRooms = codeDescAllRooms.Default.(bool)
 	// codeDescRedraws is the schema descriptor for redraws field.
-	codeDescRedraws := codeFields[10].Descriptor()
+	codeDescRedraws := codeFields[11].Descriptor()
 	// code.DefaultRedraws holds the default value on creation for the redraws field.
 	code.DefaultRedraws = codeDescRedraws.Default.(int)
 	// codeDescEndReason is the schema descriptor for end_reason field.
-	codeDescEndReason := codeFields[13].Descriptor()
+	codeDescEndReason := codeFields[14].Descriptor()
 	// code.DefaultEndReason holds the default value on creation for the end_reason field.
 	code.DefaultEndReason = codeDescEndReason.Default.(string)
 	// code.EndReasonValidator is a validator for the "end_reason" field. It is called by the builders before save.
 	code.EndReasonValidator = codeDescEndReason.Validators[0].(func(string) error)
 	// codeDescCreatedBy is the schema descriptor for created_by field.
-	codeDescCreatedBy := codeFields[17].Descriptor()
+	codeDescCreatedBy := codeFields[18].Descriptor()
 	// code.DefaultCreatedBy holds the default value on creation for the created_by field.
 	code.DefaultCreatedBy = codeDescCreatedBy.Default.(string)
 	// code.CreatedByValidator is a validator for the "created_by" field. It is called by the builders before save.
 	code.CreatedByValidator = codeDescCreatedBy.Validators[0].(func(string) error)
 	// codeDescReadBy is the schema descriptor for read_by field.
-	codeDescReadBy := codeFields[19].Descriptor()
+	codeDescReadBy := codeFields[20].Descriptor()
 	// code.DefaultReadBy holds the default value on creation for the read_by field.
 	code.DefaultReadBy = codeDescReadBy.Default.(string)
 	// code.ReadByValidator is a validator for the "read_by" field. It is called by the builders before save.
 	code.ReadByValidator = codeDescReadBy.Validators[0].(func(string) error)
 	// codeDescCreatedAt is the schema descriptor for created_at field.
-	codeDescCreatedAt := codeFields[20].Descriptor()
+	codeDescCreatedAt := codeFields[21].Descriptor()
 	// code.DefaultCreatedAt holds the default value on creation for the created_at field.
 	code.DefaultCreatedAt = codeDescCreatedAt.Default.(func() time.Time)
 	// codeDescID is the schema descriptor for id field.
@@ -782,8 +782,12 @@ func init() {
 	guest.DefaultLanguage = guestDescLanguage.Default.(string)
 	// guest.LanguageValidator is a validator for the "language" field. It is called by the builders before save.
 	guest.LanguageValidator = guestDescLanguage.Validators[0].(func(string) error)
+	// guestDescDeletedMessages is the schema descriptor for deleted_messages field.
+	guestDescDeletedMessages := guestFields[18].Descriptor()
+	// guest.DefaultDeletedMessages holds the default value on creation for the deleted_messages field.
+	guest.DefaultDeletedMessages = guestDescDeletedMessages.Default.(int)
 	// guestDescCreatedAt is the schema descriptor for created_at field.
-	guestDescCreatedAt := guestFields[18].Descriptor()
+	guestDescCreatedAt := guestFields[19].Descriptor()
 	// guest.DefaultCreatedAt holds the default value on creation for the created_at field.
 	guest.DefaultCreatedAt = guestDescCreatedAt.Default.(func() time.Time)
 	// guestDescID is the schema descriptor for id field.

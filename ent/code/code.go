@@ -17,6 +17,8 @@ const (
 	FieldPropertyID = "property_id"
 	// FieldKind holds the string denoting the kind field in the database.
 	FieldKind = "kind"
+	// FieldSealedHolder holds the string denoting the sealed_holder field in the database.
+	FieldSealedHolder = "sealed_holder"
 	// FieldHolder holds the string denoting the holder field in the database.
 	FieldHolder = "holder"
 	// FieldLockID holds the string denoting the lock_id field in the database.
@@ -62,6 +64,7 @@ var Columns = []string{
 	FieldID,
 	FieldPropertyID,
 	FieldKind,
+	FieldSealedHolder,
 	FieldHolder,
 	FieldLockID,
 	FieldDoors,

@@ -74,6 +74,11 @@ func Kind(v string) predicate.Code {
 	return predicate.Code(sql.FieldEQ(FieldKind, v))
 }
 
+// SealedHolder applies equality check predicate on the "sealed_holder" field. It's identical to SealedHolderEQ.
+func SealedHolder(v []byte) predicate.Code {
+	return predicate.Code(sql.FieldEQ(FieldSealedHolder, v))
+}
+
 // Holder applies equality check predicate on the "holder" field. It's identical to HolderEQ.
 func Holder(v string) predicate.Code {
 	return predicate.Code(sql.FieldEQ(FieldHolder, v))
@@ -282,6 +287,56 @@ func KindEqualFold(v string) predicate.Code {
 // KindContainsFold applies the ContainsFold predicate on the "kind" field.
 func KindContainsFold(v string) predicate.Code {
 	return predicate.Code(sql.FieldContainsFold(FieldKind, v))
+}
+
+// SealedHolderEQ applies the EQ predicate on the "sealed_holder" field.
+func SealedHolderEQ(v []byte) predicate.Code {
+	return predicate.Code(sql.FieldEQ(FieldSealedHolder, v))
+}
+
+// SealedHolderNEQ applies the NEQ predicate on the "sealed_holder" field.
+func SealedHolderNEQ(v []byte) predicate.Code {
+	return predicate.Code(sql.FieldNEQ(FieldSealedHolder, v))
+}
+
+// SealedHolderIn applies the In predicate on the "sealed_holder" field.
+func SealedHolderIn(vs ...[]byte) predicate.Code {
+	return predicate.Code(sql.FieldIn(FieldSealedHolder, vs...))
+}
+
+// SealedHolderNotIn applies the NotIn predicate on the "sealed_holder" field.
+func SealedHolderNotIn(vs ...[]byte) predicate.Code {
+	return predicate.Code(sql.FieldNotIn(FieldSealedHolder, vs...))
+}
+
+// SealedHolderGT applies the GT predicate on the "sealed_holder" field.
+func SealedHolderGT(v []byte) predicate.Code {
+	return predicate.Code(sql.FieldGT(FieldSealedHolder, v))
+}
+
+// SealedHolderGTE applies the GTE predicate on the "sealed_holder" field.
+func SealedHolderGTE(v []byte) predicate.Code {
+	return predicate.Code(sql.FieldGTE(FieldSealedHolder, v))
+}
+
+// SealedHolderLT applies the LT predicate on the "sealed_holder" field.
+func SealedHolderLT(v []byte) predicate.Code {
+	return predicate.Code(sql.FieldLT(FieldSealedHolder, v))
+}
+
+// SealedHolderLTE applies the LTE predicate on the "sealed_holder" field.
+func SealedHolderLTE(v []byte) predicate.Code {
+	return predicate.Code(sql.FieldLTE(FieldSealedHolder, v))
+}
+
+// SealedHolderIsNil applies the IsNil predicate on the "sealed_holder" field.
+func SealedHolderIsNil() predicate.Code {
+	return predicate.Code(sql.FieldIsNull(FieldSealedHolder))
+}
+
+// SealedHolderNotNil applies the NotNil predicate on the "sealed_holder" field.
+func SealedHolderNotNil() predicate.Code {
+	return predicate.Code(sql.FieldNotNull(FieldSealedHolder))
 }
 
 // HolderEQ applies the EQ predicate on the "holder" field.

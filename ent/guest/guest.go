@@ -47,6 +47,8 @@ const (
 	FieldEraseAt = "erase_at"
 	// FieldLanguage holds the string denoting the language field in the database.
 	FieldLanguage = "language"
+	// FieldDeletedMessages holds the string denoting the deleted_messages field in the database.
+	FieldDeletedMessages = "deleted_messages"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the guest in the database.
@@ -73,6 +75,7 @@ var Columns = []string{
 	FieldLaw,
 	FieldEraseAt,
 	FieldLanguage,
+	FieldDeletedMessages,
 	FieldCreatedAt,
 }
 
@@ -117,6 +120,8 @@ var (
 	DefaultLanguage string
 	// LanguageValidator is a validator for the "language" field. It is called by the builders before save.
 	LanguageValidator func(string) error
+	// DefaultDeletedMessages holds the default value on creation for the "deleted_messages" field.
+	DefaultDeletedMessages int
 	// DefaultCreatedAt holds the default value on creation for the "created_at" field.
 	DefaultCreatedAt func() time.Time
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
@@ -204,6 +209,11 @@ func ByEraseAt(opts ...sql.OrderTermOption) OrderOption {
 // ByLanguage orders the results by the language field.
 func ByLanguage(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldLanguage, opts...).ToFunc()
+}
+
+// ByDeletedMessages orders the results by the deleted_messages field.
+func ByDeletedMessages(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldDeletedMessages, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

@@ -144,6 +144,11 @@ func Language(v string) predicate.Guest {
 	return predicate.Guest(sql.FieldEQ(FieldLanguage, v))
 }
 
+// DeletedMessages applies equality check predicate on the "deleted_messages" field. It's identical to DeletedMessagesEQ.
+func DeletedMessages(v int) predicate.Guest {
+	return predicate.Guest(sql.FieldEQ(FieldDeletedMessages, v))
+}
+
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
 func CreatedAt(v time.Time) predicate.Guest {
 	return predicate.Guest(sql.FieldEQ(FieldCreatedAt, v))
@@ -932,6 +937,46 @@ func LanguageEqualFold(v string) predicate.Guest {
 // LanguageContainsFold applies the ContainsFold predicate on the "language" field.
 func LanguageContainsFold(v string) predicate.Guest {
 	return predicate.Guest(sql.FieldContainsFold(FieldLanguage, v))
+}
+
+// DeletedMessagesEQ applies the EQ predicate on the "deleted_messages" field.
+func DeletedMessagesEQ(v int) predicate.Guest {
+	return predicate.Guest(sql.FieldEQ(FieldDeletedMessages, v))
+}
+
+// DeletedMessagesNEQ applies the NEQ predicate on the "deleted_messages" field.
+func DeletedMessagesNEQ(v int) predicate.Guest {
+	return predicate.Guest(sql.FieldNEQ(FieldDeletedMessages, v))
+}
+
+// DeletedMessagesIn applies the In predicate on the "deleted_messages" field.
+func DeletedMessagesIn(vs ...int) predicate.Guest {
+	return predicate.Guest(sql.FieldIn(FieldDeletedMessages, vs...))
+}
+
+// DeletedMessagesNotIn applies the NotIn predicate on the "deleted_messages" field.
+func DeletedMessagesNotIn(vs ...int) predicate.Guest {
+	return predicate.Guest(sql.FieldNotIn(FieldDeletedMessages, vs...))
+}
+
+// DeletedMessagesGT applies the GT predicate on the "deleted_messages" field.
+func DeletedMessagesGT(v int) predicate.Guest {
+	return predicate.Guest(sql.FieldGT(FieldDeletedMessages, v))
+}
+
+// DeletedMessagesGTE applies the GTE predicate on the "deleted_messages" field.
+func DeletedMessagesGTE(v int) predicate.Guest {
+	return predicate.Guest(sql.FieldGTE(FieldDeletedMessages, v))
+}
+
+// DeletedMessagesLT applies the LT predicate on the "deleted_messages" field.
+func DeletedMessagesLT(v int) predicate.Guest {
+	return predicate.Guest(sql.FieldLT(FieldDeletedMessages, v))
+}
+
+// DeletedMessagesLTE applies the LTE predicate on the "deleted_messages" field.
+func DeletedMessagesLTE(v int) predicate.Guest {
+	return predicate.Guest(sql.FieldLTE(FieldDeletedMessages, v))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

@@ -14,7 +14,7 @@ import (
 type Act struct{ ent.Schema }
 
 func (Act) Annotations() []schema.Annotation {
-	return table("acts", aboutGuests(privacy.Stay, privacy.Deletion).Keeps("it names a door and no guest"))
+	return table("acts", aboutGuests(privacy.Stay, privacy.Events).Keeps("it names a door and no guest"))
 }
 
 func (Act) Fields() []ent.Field {
@@ -38,5 +38,6 @@ func (Act) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("property_id", "created_at"), index.Fields("lock_id", "created_at"), index.Fields("state", "deadline"),
 		index.Fields("grant_id").Annotations(entsql.IndexWhere("grant_id <> ''")),
+		index.Fields("created_at").Annotations(entsql.IndexWhere("grant_id = ''")), // those of staff, which end with the events
 	}
 }

@@ -14,7 +14,7 @@ import (
 // the column grant_id.
 type Code struct{ ent.Schema }
 
-func (Code) Annotations() []schema.Annotation { return table("codes", aboutStaff(privacy.Deletion)) }
+func (Code) Annotations() []schema.Annotation { return table("codes", aboutStaff(privacy.Events)) }
 
 func (Code) Fields() []ent.Field {
 	return []ent.Field{
@@ -22,7 +22,8 @@ func (Code) Fields() []ent.Field {
 		id(),
 		property(),
 		field.String("kind").Annotations(pseudonym).MaxRuneLen(16).Immutable().Comment("staff, oneTime or backup."),
-		field.String("holder").Annotations(plain("Staff choose the name, such as a first name or a trade.")).MaxRuneLen(255).Default("").Immutable().Comment("The name of its holder, for people to read."),
+		field.Bytes("sealed_holder").Annotations(sealed(personal)).Optional().Comment("The name of its holder, sealed with the property's key."),
+		field.String("holder").Annotations(plain("Only of a code that a server before this version created, until the sweep has sealed it.")).MaxRuneLen(255).Default(""),
 		field.String("lock_id").Annotations(row).MaxRuneLen(40).Default("").Immutable().Comment("Of a backup code."),
 		field.Strings("doors").Annotations(pseudonym).Immutable().Comment("Spaces and gates."),
 		field.Bool("all_rooms").Annotations(pseudonym).Default(false).Immutable().Comment("Every space with a lock, in addition to doors."),
@@ -47,6 +48,7 @@ func (Code) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("property_id", "ended_at"), index.Fields("lock_id").Annotations(entsql.IndexWhere("lock_id <> ''")),
 		index.Fields("next_at").Annotations(entsql.IndexWhere("next_at IS NOT NULL")),
+		index.Fields("released_at").Annotations(entsql.IndexWhere("released_at IS NOT NULL")),
 	}
 }
 

@@ -23,7 +23,7 @@ func (Message) Fields() []ent.Field {
 		property(),
 		field.String("reservation_id").Annotations(row).MaxRuneLen(40).Immutable(),
 		field.String("guest_id").Annotations(row).MaxRuneLen(40).Immutable(),
-		field.Int("number").Annotations(row).Immutable().Comment("The place in the conversation, from 1, without gaps."),
+		field.Int("number").Annotations(row).Immutable().Comment("The place in the conversation, from 1, without gaps. After the deletion of a conversation it continues."),
 		field.String("sender").Annotations(pseudonym).MaxRuneLen(16).Immutable().Comment("guest or property."),
 		field.String("author").Annotations(plain("Colleagues must know who wrote.")).MaxRuneLen(100).Default("").Immutable().Comment("The name of the member of staff who wrote it."),
 		field.Bytes("text").Annotations(sealed(personal)).Immutable().Comment("Sealed with the property's key."),

@@ -119,6 +119,7 @@ func (Guest) Fields() []ent.Field {
 		field.String("law").Annotations(pseudonym).MaxRuneLen(8).Default("").Comment("The country rule under which the answers were last saved; empty: none that names a retention."),
 		field.Time("erase_at").Annotations(row).Optional().Nillable().SchemaType(momentType).Comment("When the answers of the official form are erased. It is set after the departure."),
 		field.String("language").Annotations(pseudonym).MaxRuneLen(35).Default("").Comment("The BCP 47 tag of the language that the guest reads; empty: not known."),
+		field.Int("deleted_messages").Annotations(row).Default(0).Comment("The number of the last message of a deleted conversation. The next one follows it, so that no number is used twice."),
 		created(),
 	}
 }

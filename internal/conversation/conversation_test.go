@@ -16,6 +16,7 @@ import (
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/test/dbtest"
+	"latchkey.dev/internal/watch"
 )
 
 const hotel = "prp_1"
@@ -97,11 +98,15 @@ func TestDeleteEnded(t *testing.T) {
 			gone   int
 			left   [2]int
 		}{{end, 0, [2]int{2, 2}}, {end.Add(time.Second), 1, [2]int{0, 2}}, {end.Add(time.Second), 0, [2]int{0, 2}}, {end.Add(2 * time.Hour), 1, [2]int{0, 0}}} {
-			n := 0
-			x.must(x.d.Write(x.Context(), func(tx *db.Tx) (err error) {
-				n, err = conversation.DeleteEnded(tx, hotel, step.before, 10)
-				return err
-			}))
+			ended, err := conversation.ListEnded(x.d.View(x.Context()), hotel, step.before, 10)
+			x.must(err)
+			n := len(ended)
+			notified := dbtest.Notified(x.d, func() { x.delete(step.before, ended...) })
+			for _, k := range ended {
+				if !slices.Contains(notified, watch.Key{PropertyID: hotel, Topic: watch.Messages, ID: k.GuestID}) {
+					x.Errorf("the deletion of the messages of %s notifies %v", k.GuestID, notified)
+				}
+			}
 			one, _ := x.texts("gst_1", 0, 10)
 			two, _ := x.texts("gst_2", 0, 10)
 			if n != step.gone || len(one) != step.left[0] || len(two) != step.left[1] {
@@ -111,7 +116,51 @@ func TestDeleteEnded(t *testing.T) {
 		if open, err := notice.IsOpen(x.d.View(x.Context()), conversation.NoticeKey(of("gst_1"))); err != nil || open {
 			x.Errorf("the notice about deleted messages is open: %v, %v", open, err)
 		}
+		for want := 3; want < 5; want++ { // the numbers of deleted messages are not used again
+			if m, err := x.send("gst_1", conversation.Guest, "Again"); err != nil || m.Number != want {
+				x.Errorf("the next message has the number %d, want %d: %v", m.Number, want, err)
+			}
+		}
 	})
+}
+
+// A conversation that has grown since it was found is kept, and so is one whose stay was prolonged.
+func TestGrownConversationsAreKept(t *testing.T) {
+	each(t, func(x *fixture) {
+		setEnd := func(to time.Time) {
+			x.must(x.d.Write(x.Context(), func(tx *db.Tx) error { return tx.Reservation.Update().SetToAt(to).Exec(tx.Context()) }))
+		}
+		end := x.clock.Now().Add(time.Hour)
+		setEnd(end)
+		_, err := x.send("gst_1", conversation.Guest, "Hello")
+		x.must(err)
+		before := end.Add(time.Minute)
+		ended, err := conversation.ListEnded(x.d.View(x.Context()), hotel, before, 10)
+		x.must(err)
+		x.clock.Set(before)
+		setEnd(before)
+		x.delete(before, ended...)
+		setEnd(end)
+		_, err = x.send("gst_1", conversation.Property, "Bye")
+		x.must(err)
+		x.delete(before, ended...)
+		if left, _ := x.texts("gst_1", 0, 10); len(ended) != 1 || len(left) != 2 {
+			x.Errorf("found %v, left %v", ended, left)
+		}
+	})
+}
+
+// delete deletes conversations whose time is over.
+func (x *fixture) delete(before time.Time, ended ...conversation.Key) {
+	x.Helper()
+	x.must(x.d.Write(x.Context(), func(tx *db.Tx) error {
+		for _, k := range ended {
+			if err := conversation.DeleteEnded(tx, k, before); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 }
 
 // Each guest has a conversation of their own, whose messages have numbers without gaps. Who answers has read.

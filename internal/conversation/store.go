@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"latchkey.dev/ent"
+	entguest "latchkey.dev/ent/guest"
 	entmessage "latchkey.dev/ent/message"
 	"latchkey.dev/internal/db"
 )
 
 // storeMessage stores a message with a sealed text, and returns its row.
 func storeMessage(tx *db.Tx, messageID string, m Message, sealed []byte) (*ent.Message, error) {
-	_, err := tx.ExecContext(tx.Context(), insertMessage, messageID, m.PropertyID, m.ReservationID, m.GuestID, m.PropertyID, m.GuestID, string(m.Sender), m.Author, sealed, tx.Now())
+	_, err := tx.ExecContext(tx.Context(), insertMessage, messageID, m.PropertyID, m.ReservationID, m.GuestID, m.GuestID, m.PropertyID, m.PropertyID, m.GuestID, string(m.Sender), m.Author, sealed, tx.Now())
 	if err != nil {
 		return nil, fmt.Errorf("store a message: %w", err)
 	}
@@ -22,10 +23,11 @@ func storeMessage(tx *db.Tx, messageID string, m Message, sealed []byte) (*ent.M
 	return row, nil
 }
 
-// insertMessage stores a message with the next number of its conversation. If two transactions choose the same number, PostgreSQL makes one
+// insertMessage stores a message with the next number of its conversation, which may have been deleted before. If two transactions choose the same number, PostgreSQL makes one
 // of them run again.
 const insertMessage = `INSERT INTO messages (id, property_id, reservation_id, guest_id, number, sender, author, text, created_at, mailed)
-	VALUES ($1, $2, $3, $4, (SELECT COALESCE(MAX(number), 0) + 1 FROM messages WHERE property_id = $5 AND guest_id = $6), $7, $8, $9, $10, FALSE)
+	VALUES ($1, $2, $3, $4, (SELECT COALESCE(MAX(number), (SELECT deleted_messages FROM guests WHERE id = $5 AND property_id = $6), 0) + 1
+	FROM messages WHERE property_id = $7 AND guest_id = $8), $9, $10, $11, $12, FALSE)
 	ON CONFLICT (guest_id, number) DO NOTHING`
 
 // findUnread finds messages before a time that were not read and not announced by a mail.
@@ -43,27 +45,50 @@ func ListUnread(view *db.Tx, before time.Time, limit int) ([]UnreadMessages, err
 	return out, nil
 }
 
-// findEnded finds conversations of a property whose stay ended, and whose newest message was written, before a time.
-const findEnded = `SELECT m.property_id, m.reservation_id, m.guest_id FROM messages AS m JOIN reservations AS r ON r.id = m.reservation_id
-	WHERE m.property_id = $1 AND r.property_id = $2 AND r.to_at < $3 GROUP BY m.property_id, m.reservation_id, m.guest_id
-	HAVING MAX(m.created_at) < $4 ORDER BY m.guest_id LIMIT $5`
+// selectEnded selects the last message of each conversation of a property whose stay ended, and whose last message was written, before a time.
+const selectEnded = `SELECT m.property_id, m.reservation_id, m.guest_id, m.number FROM messages AS m JOIN reservations AS r ON r.id = m.reservation_id
+	WHERE m.property_id = $1 AND m.created_at < $2 AND r.property_id = $3 AND r.to_at < $4 AND NOT EXISTS
+	(SELECT 1 FROM messages AS later WHERE later.guest_id = m.guest_id AND later.number > m.number AND later.property_id = m.property_id)`
 
-// DeleteEnded deletes at most limit conversations of a property whose stay ended, and whose newest message was written, before a time. It
-// returns their number.
-func DeleteEnded(tx *db.Tx, propertyID string, before time.Time, limit int) (int, error) {
-	ended, err := db.ReadList(tx, func(k *Key) []any { return []any{&k.PropertyID, &k.ReservationID, &k.GuestID} },
-		findEnded, propertyID, propertyID, before, before, limit)
+// The conversations to delete, the one with the oldest last message first, and one of them.
+const (
+	selectAllEnded = selectEnded + ` ORDER BY m.created_at LIMIT $5`
+	selectOneEnded = selectEnded + ` AND m.guest_id = $5`
+)
+
+// ListEnded returns at most limit conversations of a property whose stay ended, and whose last message was written, before a time.
+func ListEnded(view *db.Tx, propertyID string, before time.Time, limit int) ([]Key, error) {
+	var last int
+	ended, err := db.ReadList(view, func(k *Key) []any { return k.columns(&last) }, selectAllEnded, propertyID, before, propertyID, before, limit)
 	if err != nil {
-		return 0, fmt.Errorf("find conversations to delete: %w", err)
+		return nil, fmt.Errorf("find conversations to delete: %w", err)
 	}
-	for _, k := range ended {
-		_, err := tx.Message.Delete().Where(entmessage.PropertyID(k.PropertyID), entmessage.GuestID(k.GuestID)).Exec(tx.Context())
-		if err == nil {
-			err = resolveNotice(tx, k)
-		}
-		if err != nil {
-			return 0, fmt.Errorf("delete a conversation: %w", err)
-		}
+	return ended, nil
+}
+
+// columns returns where the columns of selectEnded go.
+func (k *Key) columns(last *int) []any {
+	return []any{&k.PropertyID, &k.ReservationID, &k.GuestID, last}
+}
+
+// DeleteEnded deletes a conversation that [ListEnded] returned for the same time, unless it has grown or its stay was prolonged since. The guest
+// keeps the last number, so that the cursor of a client never goes back.
+func DeleteEnded(tx *db.Tx, k Key, before time.Time) error {
+	var last int
+	still, err := tx.ReadOne(selectOneEnded, []any{k.PropertyID, before, k.PropertyID, before, k.GuestID}, k.columns(&last)...)
+	if err != nil {
+		return fmt.Errorf("find a conversation to delete: %w", err)
 	}
-	return len(ended), nil
+	if !still {
+		return nil
+	}
+	_, err = tx.Message.Delete().Where(entmessage.PropertyID(k.PropertyID), entmessage.GuestID(k.GuestID)).Exec(tx.Context())
+	if err == nil {
+		err = tx.Guest.Update().Where(entguest.PropertyID(k.PropertyID), entguest.ID(k.GuestID)).SetDeletedMessages(last).Exec(tx.Context())
+	}
+	if err != nil {
+		return fmt.Errorf("delete a conversation: %w", err)
+	}
+	notifyChanged(tx, k)
+	return resolveNotice(tx, k)
 }

@@ -31,9 +31,9 @@ type end struct {
 }
 
 // The rows of a stay refer to the reservation or the grant with these ids in their own property.
-const theStay, theGrant = "the stay", "the grant"
+const theStay, theGrant = "theStay", "theGrant"
 
-// ends has at least one row of each table that holds data of guests, with the sweep that ends it. A row has a second end if it ends in
+// ends has at least one row of each table that holds data of guests or names of codes, with the sweep that ends it. A row has a second end if it ends in
 // another way too.
 var ends = []end{
 	{table: "reservations", sweep: "stays"},
@@ -61,6 +61,8 @@ var ends = []end{
 	{table: "grants", sweep: "stays", row: dbtest.Values{"reservation_id": theStay, "ended_at": longAgo}},
 	{table: "pins", sweep: "stays", row: dbtest.Values{"grant_id": theGrant}},
 	{table: "acts", sweep: "stays", row: dbtest.Values{"grant_id": theGrant}},
+	{table: "acts", sweep: "commands of staff", row: dbtest.Values{"created_at": longAgo}},
+	{table: "codes", sweep: "ended codes", row: dbtest.Values{"ended_at": longAgo, "released_at": longAgo, "doors": "[]", "hours": "[]"}},
 	{table: "phones", sweep: "stays", row: dbtest.Values{"reservation_id": theStay}},
 	{table: "phone_links", sweep: "stays", row: dbtest.Values{"reservation_id": theStay}},
 	{table: "key_statuses", sweep: "numbers of SmartKeys", row: dbtest.Values{"ends_at": longAgo, "lock_ids": "[]"}},
@@ -74,7 +76,7 @@ var ends = []end{
 
 // withoutGuests are the tables that hold nothing of guests, with what they hold.
 var withoutGuests = map[string]string{
-	"apps": "partners", "bridges": "devices", "codes": "codes of staff, which belong to no stay", "check_in_settings": "settings", "door_rules": "devices",
+	"apps": "partners", "bridges": "devices", "check_in_settings": "settings", "door_rules": "devices",
 	"endpoints": "addresses of the PMS", "event_cursors": "positions, which go when the subscriber has received the events", "gates": "doors",
 	"guesses": "counts by lock", "integrations": "partners", "issuers": "keys of a property", "issuer_keys": "keys of a property",
 	"key_sets": "keys of a property", "kiosks": "tablets", "locks": "devices", "mail_settings": "settings", "mappings": "rooms", "nodes": "servers",
@@ -156,7 +158,7 @@ func (e end) insert(t *testing.T, d *db.DB, propertyID string) {
 	t.Helper()
 	own := func(v any) any {
 		if v == theStay || v == theGrant {
-			return fmt.Sprintf("%v of %s", v, propertyID)
+			return fmt.Sprintf("%v/%s", v, propertyID)
 		}
 		return v
 	}
@@ -173,14 +175,14 @@ func (e end) insert(t *testing.T, d *db.DB, propertyID string) {
 		dbtest.Insert(t, d, "grants", dbtest.Values{"id": own(theGrant), "property_id": propertyID, "reservation_id": own(theStay), "ended_at": longAgo})
 	}
 	if e.table == "disclosures" || e.table == "messages" {
-		dbtest.Insert(t, d, "guests", dbtest.Values{"id": "guest of " + propertyID, "property_id": propertyID, "reservation_id": own(theStay)})
+		dbtest.Insert(t, d, "guests", dbtest.Values{"id": "guestOf/" + propertyID, "property_id": propertyID, "reservation_id": own(theStay)})
 	}
 	row := dbtest.Values{"property_id": propertyID}
 	for name, v := range e.row {
 		row[name] = own(v)
 	}
 	if e.table == "disclosures" || e.table == "messages" {
-		row["guest_id"] = "guest of " + propertyID
+		row["guest_id"] = "guestOf/" + propertyID
 	}
 	dbtest.Insert(t, d, e.table, row)
 }

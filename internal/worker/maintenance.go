@@ -71,6 +71,9 @@ func (m Maintenance) Sweeps() []Sweep {
 		m.deletion("notices", m.KeepEvents, notice.Forget),
 		m.deletion("conflicts", m.KeepEvents, space.ForgetConflicts),
 		m.deletion("readings of locks", m.KeepEvents, lock.DeleteSamples),
+		m.deletion("ended codes", m.KeepEvents, code.DeleteEnded),
+		m.deletion("commands of staff", m.KeepEvents, lock.DeleteCommands),
+		{Name: "names of codes", Every: 6 * time.Hour, Run: m.sealHolders},
 		m.deletion("changes of mappings", m.KeepEvents, space.ForgetChanges),
 		m.deletion("guests of canceled stays", checkin.CanceledRetention, checkin.EraseCanceled),
 		m.registerSweep(),
@@ -139,11 +142,31 @@ func deleteOldMessages(ctx context.Context, d *db.DB) error {
 		if p.MessageDays == 0 {
 			continue
 		}
-		failed = append(failed, inBatches(ctx, d, conversationBatch, func(tx *db.Tx, limit int) (int, error) {
-			return conversation.DeleteEnded(tx, p.PropertyID, tx.Now().AddDate(0, 0, -p.MessageDays), limit)
-		}))
+		failed = append(failed, deleteConversations(ctx, d, p))
 	}
 	return errors.Join(failed...)
+}
+
+// deleteConversations deletes the conversations of one property whose time is over. It searches for them outside of the changes.
+func deleteConversations(ctx context.Context, d *db.DB, p property.Retention) error {
+	before := d.View(ctx).Now().AddDate(0, 0, -p.MessageDays)
+	for {
+		ended, err := conversation.ListEnded(d.View(ctx), p.PropertyID, before, conversationBatch)
+		if err != nil || len(ended) == 0 {
+			return err
+		}
+		err = d.Write(ctx, func(tx *db.Tx) error {
+			for _, k := range ended {
+				if err := conversation.DeleteEnded(tx, k, before); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil || len(ended) < conversationBatch {
+			return err
+		}
+	}
 }
 
 func (m Maintenance) deleteOldEvents(ctx context.Context, d *db.DB) error {
@@ -195,6 +218,11 @@ func (m Maintenance) reconcileCodes(ctx context.Context, d *db.DB) error {
 		}))
 	}
 	return errors.Join(failed...)
+}
+
+// sealHolders seals the names of codes that a server before this version stored.
+func (m Maintenance) sealHolders(ctx context.Context, d *db.DB) error {
+	return inBatches(ctx, d, codeBatch, func(tx *db.Tx, limit int) (int, error) { return code.SealHolders(m.reconciler(tx), limit) })
 }
 
 func (m Maintenance) reconciler(tx *db.Tx) access.Reconciler {

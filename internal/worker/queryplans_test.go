@@ -14,14 +14,14 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/mail"
-	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/test/dbtest"
 )
 
 // grownTables are the tables that have a row for each stay. They may not be read as a whole every few seconds, nor for each search.
-var grownTables = []string{"reservations", "stays", "guests", "mails", "invitations", "guest_links", "guest_sessions"}
+var grownTables = []string{"reservations", "stays", "guests", "mails", "invitations", "guest_links", "guest_sessions", "messages"}
 
-// fill adds stays of years, each with a guest, a check-in and a mail. Most are over.
+// fill adds stays of years, each with a guest, a check-in and a mail, and some with a message. Most are over.
 func (p *post) fill(n int) {
 	p.Helper()
 	at := func(days string) string {
@@ -39,15 +39,24 @@ func (p *post) fill(n int) {
 	dbtest.Insert(p, p.d, "guests", dbtest.Values{"id": "gst_0", "property_id": "prp_one", "reservation_id": "rsv_0"})
 	dbtest.Insert(p, p.d, "mails", dbtest.Values{"id": "mai_0", "property_id": "prp_one", "reservation_id": "rsv_0", "kind": "invitation", "state": "sent", "created_at": from})
 	dbtest.Insert(p, p.d, "invitations", dbtest.Values{"id": "rsv_0", "property_id": "prp_one", "reservation_id": "rsv_0", "seen_at": from})
+	dbtest.Insert(p, p.d, "messages", dbtest.Values{
+		"id": "msg_0", "property_id": "prp_one", "reservation_id": "rsv_0", "guest_id": "gst_0", "number": 1, "sender": "property", "created_at": from,
+	})
 	n++
 	dbtest.Multiply(p, p.d, "reservations", n, map[string]string{
 		"id": "'rsv_' || n", "pms_id": "'F' || n", "pms_number": "'F' || n", "from_at": at("n % 430 - 420"), "to_at": at("n % 430 - 418"),
 	})
 	dbtest.Multiply(p, p.d, "stays", n, map[string]string{"id": "'sty_' || n", "reservation_id": "'rsv_' || n"})
 	dbtest.Multiply(p, p.d, "guests", n, map[string]string{"id": "'gst_' || n", "reservation_id": "'rsv_' || n"})
+	dbtest.Multiply(p, p.d, "messages", min(n, 200), map[string]string{"id": "'msg_' || n", "reservation_id": "'rsv_' || n", "guest_id": "'gst_' || n"})
 	mac := map[bool]string{true: "CAST('mac' || n AS BLOB)", false: "convert_to('mac' || n, 'UTF8')"}[p.d.SQLite()]
 	dbtest.Multiply(p, p.d, "mails", n, map[string]string{"id": "'mai_' || n", "reservation_id": "'rsv_' || n", "address_mac": mac})
 	dbtest.Multiply(p, p.d, "invitations", n, map[string]string{"id": "'rsv_' || n", "reservation_id": "'rsv_' || n", "mail_id": "'mai_' || n", "reminder_id": "'mar_' || n"})
+	keep := 30
+	write(p.T, p.d, func(tx *db.Tx) error {
+		_, err := property.UpdateCheckInSettings(tx, "prp_one", property.CheckInChange{KeepStayDays: &keep, MessageDays: &keep})
+		return err
+	})
 	write(p.T, p.d, func(tx *db.Tx) error { _, err := tx.SQL().ExecContext(p.Context(), "ANALYZE"); return err })
 }
 
@@ -97,14 +106,20 @@ func TestPeriodicWorkUsesIndexes(t *testing.T) {
 			}
 		})
 		run("stays to remove", func() {
-			due, err := p.stays.DueStays(p.d.View(p.Context()), reservation.Retention{Keep: p.stays.Keep}, nil, retentionBatch)
-			if err != nil || len(due) == 0 {
-				p.Fatalf("%d stays, %v", len(due), err)
+			periods, err := p.stays.Retentions(p.d.View(p.Context()))
+			if err != nil || len(periods) != 2 || periods[1].PropertyID != "prp_one" {
+				p.Fatalf("the retention is %v, %v", periods, err)
 			}
-			write(p.T, p.d, func(tx *db.Tx) error {
-				_, _, err := p.stays.Remove(tx, "prp_one", byProperty(due)["prp_one"])
-				return err
-			})
+			for _, period := range periods {
+				due, err := p.stays.DueStays(p.d.View(p.Context()), period, nil, retentionBatch)
+				if err != nil || len(due) == 0 {
+					p.Fatalf("%d stays, %v", len(due), err)
+				}
+				write(p.T, p.d, func(tx *db.Tx) error {
+					_, _, err := p.stays.Remove(tx, "prp_one", byProperty(due)["prp_one"])
+					return err
+				})
+			}
 		})
 		run("check-ins that are due", func() {
 			if _, _, err := checkin.Due(p.d.View(p.Context()), 500); err != nil {

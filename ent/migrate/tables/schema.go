@@ -52,6 +52,14 @@ var (
 					Where: "grant_id <> ''",
 				},
 			},
+			{
+				Name:    "act_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{ActsColumns[10]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "grant_id = ''",
+				},
+			},
 		},
 	}
 	// AppsColumns holds the columns for the "apps" table.
@@ -305,6 +313,7 @@ var (
 	CodesColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
 		{Name: "kind", Type: field.TypeString, Size: 16},
+		{Name: "sealed_holder", Type: field.TypeBytes, Nullable: true},
 		{Name: "holder", Type: field.TypeString, Size: 255, Default: ""},
 		{Name: "lock_id", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "doors", Type: field.TypeJSON},
@@ -333,7 +342,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "codes_properties_property",
-				Columns:    []*schema.Column{CodesColumns[20]},
+				Columns:    []*schema.Column{CodesColumns[21]},
 				RefColumns: []*schema.Column{PropertiesColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -342,12 +351,12 @@ var (
 			{
 				Name:    "code_property_id_ended_at",
 				Unique:  false,
-				Columns: []*schema.Column{CodesColumns[20], CodesColumns[13]},
+				Columns: []*schema.Column{CodesColumns[21], CodesColumns[14]},
 			},
 			{
 				Name:    "code_lock_id",
 				Unique:  false,
-				Columns: []*schema.Column{CodesColumns[3]},
+				Columns: []*schema.Column{CodesColumns[4]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "lock_id <> ''",
 				},
@@ -355,9 +364,17 @@ var (
 			{
 				Name:    "code_next_at",
 				Unique:  false,
-				Columns: []*schema.Column{CodesColumns[15]},
+				Columns: []*schema.Column{CodesColumns[16]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "next_at IS NOT NULL",
+				},
+			},
+			{
+				Name:    "code_released_at",
+				Unique:  false,
+				Columns: []*schema.Column{CodesColumns[15]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "released_at IS NOT NULL",
 				},
 			},
 		},
@@ -781,6 +798,7 @@ var (
 		{Name: "law", Type: field.TypeString, Size: 8, Default: ""},
 		{Name: "erase_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "language", Type: field.TypeString, Size: 35, Default: ""},
+		{Name: "deleted_messages", Type: field.TypeInt, Default: 0},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "reservation_id", Type: field.TypeString, Size: 40},
 	}
@@ -792,7 +810,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "guests_reservations_reservation",
-				Columns:    []*schema.Column{GuestsColumns[18]},
+				Columns:    []*schema.Column{GuestsColumns[19]},
 				RefColumns: []*schema.Column{ReservationsColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -801,7 +819,7 @@ var (
 			{
 				Name:    "guest_reservation_id",
 				Unique:  false,
-				Columns: []*schema.Column{GuestsColumns[18]},
+				Columns: []*schema.Column{GuestsColumns[19]},
 			},
 			{
 				Name:    "guest_property_id",
@@ -811,7 +829,7 @@ var (
 			{
 				Name:    "guest_reservation_id_law",
 				Unique:  false,
-				Columns: []*schema.Column{GuestsColumns[18], GuestsColumns[14]},
+				Columns: []*schema.Column{GuestsColumns[19], GuestsColumns[14]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "erase_at IS NULL AND law <> ''",
 				},

@@ -20,13 +20,17 @@ func notifyPINReplaced(tx *db.Tx, c *ent.Code) error {
 	}
 	return notice.Add(tx, notice.Notice{
 		PropertyID: c.PropertyID, Kind: notice.CodeRedrawn, Subject: c.ID, OnceKey: pinReplacedKey(c.ID),
-		Params: message.Params{"code": which, "codeId": c.ID},
+		Params: redrawnParams(c, which),
 	})
+}
+
+func redrawnParams(c *ent.Code, which message.Message) message.Params {
+	return message.Params{"code": which, "codeId": c.ID}
 }
 
 func pinReplacedKey(codeID string) string { return notice.CodeRedrawn.Key(codeID) }
 
-// describe returns a text that names a code at the start of a sentence.
+// describe returns a text for a code at the start of a sentence. It does not have the name of the holder, which is stored only in the code.
 func describe(tx *db.Tx, c *ent.Code) (message.Message, error) {
 	if Kind(c.Kind) == Backup {
 		lk, err := lock.Get(tx, c.PropertyID, c.LockID)
@@ -35,14 +39,16 @@ func describe(tx *db.Tx, c *ent.Code) (message.Message, error) {
 		}
 		return message.Message{Kind: "code.backup", Params: message.Params{"lock": lk.Name}}, nil
 	}
-	return message.Message{Kind: "code." + c.Kind, Params: message.Params{"holder": c.Holder}}, nil
+	return textOfKind(c), nil
 }
+
+func textOfKind(c *ent.Code) message.Message { return message.Message{Kind: "code." + c.Kind} }
 
 // notifyMissing notifies staff once while a lock of the code cannot store the code.
 func notifyMissing(tx *db.Tx, c *ent.Code, missing bool) error {
 	key := notice.CodeNotPlaced.Key(c.ID)
 	if !missing {
-		return notice.Resolve(tx, key)
+		return notice.Resolve(tx, c.PropertyID, key)
 	}
 	return notice.Add(tx, notice.Notice{
 		PropertyID: c.PropertyID, Kind: notice.CodeNotPlaced, Subject: c.ID, OnceKey: key,

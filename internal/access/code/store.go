@@ -56,7 +56,12 @@ func Create(rec access.Reconciler, propertyID string, n Spec) (*ent.Code, error)
 	if n.Hours == nil {
 		n.Hours = []Hours{}
 	}
-	create := rec.Tx.Code.Create().SetID(id.New(id.Code)).SetPropertyID(propertyID).SetKind(string(n.Kind)).SetHolder(n.Holder).
+	codeID := id.New(id.Code)
+	holder, err := sealHolder(rec, propertyID, codeID, n.Holder)
+	if err != nil {
+		return nil, err
+	}
+	create := rec.Tx.Code.Create().SetID(codeID).SetPropertyID(propertyID).SetKind(string(n.Kind)).SetSealedHolder(holder).
 		SetLockID(n.LockID).SetDoors(doors).SetAllRooms(n.AllRooms).SetHours(n.Hours).SetNotBefore(n.NotBefore.UTC().Truncate(time.Microsecond)).
 		SetCreatedBy(n.By).SetCreatedAt(rec.Tx.Now())
 	if !n.NotAfter.IsZero() {
@@ -171,7 +176,7 @@ func Reveal(rec access.Reconciler, c *ent.Code, by string) (shared string, own m
 	if err := rec.Tx.Code.UpdateOne(c).SetReadAt(rec.Tx.Now()).SetReadBy(by).Exec(rec.Tx.Context()); err != nil {
 		return "", nil, fmt.Errorf("record who read a code: %w", err)
 	}
-	if err := notice.Resolve(rec.Tx, pinReplacedKey(c.ID)); err != nil {
+	if err := notice.Resolve(rec.Tx, c.PropertyID, pinReplacedKey(c.ID)); err != nil {
 		return "", nil, err
 	}
 	return shared, own, appendEvent(rec.Tx, c, event.CodeRead, map[string]any{"by": by})

@@ -49,7 +49,7 @@ func (s *codes) CreateCode(ctx context.Context, r *propertyv1.CreateCodeRequest)
 		if err != nil {
 			return nil, err
 		}
-		m, err := codeMessage(tx, c)
+		m, err := s.codeMessage(tx, c)
 		return &propertyv1.CreateCodeResponse{Data: m}, err
 	})
 }
@@ -78,7 +78,7 @@ func (s *codes) ListCodes(ctx context.Context, r *propertyv1.ListCodesRequest) (
 		rows = rows[:size]
 		list.NextPageToken = rows[size-1].ID
 	}
-	list.List, err = codeMessages(view, propertyID, rows...)
+	list.List, err = s.codeMessages(view, propertyID, rows...)
 	return &propertyv1.ListCodesResponse{Data: list}, err
 }
 
@@ -92,7 +92,7 @@ func (s *codes) GetCode(ctx context.Context, r *propertyv1.GetCodeRequest) (*pro
 	if err != nil {
 		return nil, err
 	}
-	m, err := codeMessage(view, c)
+	m, err := s.codeMessage(view, c)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (s *codes) reveal(tx *db.Tx, propertyID, codeID string) (*propertyv1.Reveal
 	if c, err = code.Get(tx, propertyID, codeID); err != nil {
 		return nil, err
 	}
-	m, err := codeMessage(tx, c)
+	m, err := s.codeMessage(tx, c)
 	answer := &propertyv1.RevealCodeResponse{Data: m, Pin: all}
 	for door, pin := range own {
 		answer.DoorPins = append(answer.DoorPins, &propertyv1.DoorPin{DoorId: door, Pin: pin})
@@ -183,7 +183,7 @@ func (s *codes) RevokeCode(ctx context.Context, r *propertyv1.RevokeCodeRequest)
 		if c, err = code.End(s.reconciler(tx), c, code.EndRevoked, who.Author()); err != nil {
 			return nil, err
 		}
-		m, err := codeMessage(tx, c)
+		m, err := s.codeMessage(tx, c)
 		return &propertyv1.RevokeCodeResponse{Data: m}, err
 	})
 }
@@ -195,35 +195,39 @@ func (s *codes) SwapBackupCodes(ctx context.Context, r *propertyv1.SwapBackupCod
 		if err != nil {
 			return nil, err
 		}
-		list, err := codeMessages(tx, propertyID, rows...)
+		list, err := s.codeMessages(tx, propertyID, rows...)
 		return &propertyv1.SwapBackupCodesResponse{Data: list}, err
 	})
 }
 
-func codeMessage(view *db.Tx, c *code.Row) (*propertyv1.Code, error) {
-	list, err := codeMessages(view, c.PropertyID, c)
+func (s *codes) codeMessage(view *db.Tx, c *code.Row) (*propertyv1.Code, error) {
+	list, err := s.codeMessages(view, c.PropertyID, c)
 	if err != nil {
 		return nil, err
 	}
 	return list[0], nil
 }
 
-func codeMessages(view *db.Tx, propertyID string, rows ...*code.Row) ([]*propertyv1.Code, error) {
+func (s *codes) codeMessages(view *db.Tx, propertyID string, rows ...*code.Row) ([]*propertyv1.Code, error) {
 	zone, err := code.ZoneOf(view, propertyID)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]*propertyv1.Code, len(rows))
 	for i, c := range rows {
-		list[i] = codeAt(zone, view.Now(), c)
+		holder, err := code.HolderOf(view.Context(), s.Keys, c)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = codeAt(zone, view.Now(), c, holder)
 	}
 	return list, nil
 }
 
 // codeAt converts a code with its state at the given time. Times have the property's time zone.
-func codeAt(zone *time.Location, now time.Time, c *code.Row) *propertyv1.Code {
+func codeAt(zone *time.Location, now time.Time, c *code.Row, holder string) *propertyv1.Code {
 	m := &propertyv1.Code{
-		Id: c.ID, Kind: c.Kind, Holder: c.Holder, LockId: convert.Text(c.LockID), DoorIds: c.Doors, AllRooms: c.AllRooms,
+		Id: c.ID, Kind: c.Kind, Holder: holder, LockId: convert.Text(c.LockID), DoorIds: c.Doors, AllRooms: c.AllRooms,
 		NotBefore: timestamppb.New(c.NotBefore), NotAfter: convert.At(c.NotAfter), State: code.State(c, zone, now),
 		EndReason: convert.Text(c.EndReason), EndedAt: convert.At(c.EndedAt), Removed: c.ReleasedAt != nil, UsedAt: convert.At(c.UsedAt),
 		ReadAt: convert.At(c.ReadAt), ReadBy: convert.Text(c.ReadBy), CreatedBy: c.CreatedBy, CreatedAt: timestamppb.New(c.CreatedAt),

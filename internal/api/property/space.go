@@ -55,25 +55,35 @@ func (s *spaces) GetSpace(ctx context.Context, r *propertyv1.GetSpaceRequest) (*
 		return nil, err
 	}
 	unlocks, err := lock.RemoteUnlocks(s.DB.View(ctx), propertyID, row.ID, maxOpenings)
-	answer := &propertyv1.GetSpaceResponse{Data: m, CodeUses: codeUseMessages(uses)}
+	if err != nil {
+		return nil, err
+	}
+	answer := &propertyv1.GetSpaceResponse{Data: m}
+	if answer.CodeUses, err = s.codeUseMessages(ctx, uses); err != nil {
+		return nil, err
+	}
 	for _, e := range unlocks {
 		answer.RemoteUnlocks = append(answer.RemoteUnlocks, &propertyv1.RemoteUnlock{At: timestamppb.New(e.OccurredAt), LockId: e.Subject})
 	}
-	return answer, err
+	return answer, nil
 }
 
 // maxOpenings bounds the uses of codes, and the remote unlocks, in one answer.
 const maxOpenings = 50
 
-func codeUseMessages(uses []code.Use) []*propertyv1.CodeUse {
+func (s *spaces) codeUseMessages(ctx context.Context, uses []code.Use) ([]*propertyv1.CodeUse, error) {
 	var list []*propertyv1.CodeUse
 	for _, u := range uses {
+		holder, err := code.HolderOf(ctx, s.Keys, u.Code)
+		if err != nil {
+			return nil, err
+		}
 		list = append(list, &propertyv1.CodeUse{
-			At: timestamppb.New(u.At), CodeId: u.Code.ID, Kind: u.Code.Kind, Holder: u.Code.Holder, LockId: u.LockID,
+			At: timestamppb.New(u.At), CodeId: u.Code.ID, Kind: u.Code.Kind, Holder: holder, LockId: u.LockID,
 			Opened: u.Opened, Reason: convert.Text(u.Reason),
 		})
 	}
-	return list
+	return list, nil
 }
 
 func (s *spaces) CreateSpace(ctx context.Context, r *propertyv1.CreateSpaceRequest) (*propertyv1.CreateSpaceResponse, error) {
