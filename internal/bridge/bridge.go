@@ -97,6 +97,7 @@ func RevokeAll(tx *db.Tx, propertyID string) error {
 	for _, id := range ids {
 		tx.Notify(Changed, id)
 	}
+	watch.Notify(tx, propertyID, watch.Bridges)
 	return tx.Bridge.Update().Where(valid...).SetRevokedAt(tx.Now()).SetOnline(false).SetOfflineReason(string(Revoked)).
 		ClearJoinMAC().ClearJoinExpiresAt().Exec(tx.Context())
 }

@@ -16,6 +16,7 @@ import (
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/smartkey"
+	"latchkey.dev/internal/watch"
 )
 
 // mintToken issues a token for the doors that the phone's stay may open now.
@@ -183,6 +184,7 @@ func (i *issuer) recordToken(p *ent.Phone, s *ent.KeyStatus, until time.Time) er
 	if err != nil {
 		return fmt.Errorf("record that a stay has a phone: %w", err)
 	}
+	watch.Notify(i.tx, p.PropertyID, watch.Reservations, p.ReservationID)
 	if !listed {
 		return nil
 	}
