@@ -389,6 +389,12 @@ func TestSpacesPage(t *testing.T) {
 			t.Errorf("%s, with an old page: %s, status %d to %q", name, got, a.status, a.moved)
 		}
 	}
+	if a := s.do(http.MethodGet, "/app/spaces/changes?pms="+w.IntegrationID, nil); !strings.Contains(a.text, `<td class="stage">Ada</td>`) {
+		t.Errorf("the changes do not name who made them: %s", a.text)
+	}
+	if a := s.do(http.MethodGet, "/app/audit", nil); !strings.Contains(a.text, "Ada<br><code") {
+		t.Errorf("the audit log does not name who called: %s", a.text)
+	}
 	preview := choose(s.do(http.MethodGet, "/app/spaces", nil), map[string][2]string{second: {"R101", ""}}, "preview")
 	if preview.status != http.StatusOK || preview.field("lastChange") == "" {
 		t.Errorf("a preview: %d %s", preview.status, preview.text)
@@ -404,6 +410,9 @@ func TestDashboardRefuses(t *testing.T) {
 	stay := regexp.MustCompile(`/app/reservations/\w+`).FindString(s.do(http.MethodGet, "/app/reservations?q=1001", nil).text)
 	door := s.do(http.MethodGet, stay, nil).field("door")
 	lock := regexp.MustCompile(`/app/locks/\w+`).FindString(s.do(http.MethodGet, "/app/locks", nil).text)
+	if a := s.do(http.MethodPost, stay+"/messages", url.Values{"text": {"Welcome"}}); a.moved != stay+"/messages" || !strings.Contains(s.do(http.MethodGet, a.moved, nil).text, "<strong>Ada</strong>") {
+		t.Errorf("a message does not name its author: %d to %q", a.status, a.moved)
+	}
 	long := strings.Repeat("a", 501)
 	for _, c := range []struct {
 		path string

@@ -2,6 +2,7 @@ package space
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"latchkey.dev/internal/message"
@@ -32,8 +33,15 @@ type Finding struct {
 }
 
 // message returns the text of a finding for staff.
+// message returns the text for staff. The types of spaces are texts too, so that each reader has them in their own language.
 func (f Finding) message() message.Message {
-	return message.Message{Kind: "conflict." + string(f.Kind), Params: f.Params}
+	params := maps.Clone(f.Params)
+	for _, name := range []string{"type", "from", "to"} {
+		if t, ok := params[name].(string); ok && (name == "type" || f.Kind == Retyped) {
+			params[name] = message.Message{Kind: "staff.type." + t}
+		}
+	}
+	return message.Message{Kind: "conflict." + string(f.Kind), Params: params}
 }
 
 // Mapped is one mapping, with the name and type that the PMS's space had when it was mapped.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"latchkey.dev/internal/message"
 )
 
 func room(id, name string) Listed {
@@ -324,5 +326,22 @@ func BenchmarkDiff(b *testing.B) {
 	}
 	for b.Loop() {
 		Diff(k, Reading{Spaces: k.Listing}, Options{})
+	}
+}
+
+// The type of a space is in the language of the reader, and a name that looks like a type stays a name.
+func TestConflictTypes(t *testing.T) {
+	de := message.Reader{Language: "de"}
+	for _, c := range []struct {
+		finding Finding
+		want    string
+	}{
+		{Finding{Missing, "1", message.Params{"type": "Room", "name": "Room"}}, "Zimmer \"Room\" ist zugeordnet, aber der Partner führt den Eintrag nicht mehr."},
+		{Finding{Retyped, "1", message.Params{"name": "A", "from": "Room", "to": "Dorm"}}, "Die Art von \"A\" ist beim Partner jetzt Schlafsaal; vorher war sie Zimmer."},
+		{Finding{Renamed, "1", message.Params{"from": "Room", "to": "Dorm"}}, "\"Room\" heißt beim Partner jetzt \"Dorm\"."},
+	} {
+		if got := de.Text(c.finding.message()); got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"latchkey.dev/ent"
@@ -11,6 +12,7 @@ import (
 	"latchkey.dev/ent/person"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
 )
 
@@ -86,6 +88,36 @@ func ListMembers(view *db.Tx, keys *keyring.Ring, propertyID string) ([]Member, 
 	}
 	slices.SortFunc(all, func(a, b Member) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
 	return all, nil
+}
+
+// Names returns the names of people of a property who are recorded as authors, such as "staff:prs_...", by what is recorded. Others have none.
+func Names(view *db.Tx, keys *keyring.Ring, propertyID string, authors []string) (map[string]string, error) {
+	var ids []string
+	for _, recorded := range authors {
+		if personID, ok := strings.CutPrefix(recorded, author("")); ok && id.Valid(id.Person, personID) {
+			ids = append(ids, personID)
+		}
+	}
+	names := map[string]string{}
+	if len(ids) == 0 {
+		return names, nil
+	}
+	members, err := view.Membership.Query().Where(membership.PropertyID(propertyID), membership.PersonIDIn(ids...)).Select(membership.FieldPersonID).Strings(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("find the people of a property: %w", err)
+	}
+	people, err := view.Person.Query().Where(person.IDIn(members...)).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("load the people of a property: %w", err)
+	}
+	for _, who := range people {
+		profile, err := profileOf(view.Context(), keys, who)
+		if err != nil {
+			return nil, err
+		}
+		names[author(who.ID)] = profile.Name
+	}
+	return names, nil
 }
 
 func memberOf(view *db.Tx, keys *keyring.Ring, row *ent.Membership, who *ent.Person) (Member, error) {

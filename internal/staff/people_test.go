@@ -230,6 +230,11 @@ func TestAccessOfAPersonEnds(t *testing.T) {
 		if err != nil || len(members) != 1 || members[0].ID != ada.PersonID || members[0].Email != "ada@example.com" {
 			x.Errorf("members %+v, %v", members, err)
 		}
+		recorded := []string{ada.Author, by.Author, author(x.owner("mallory@example.com", hostel).PersonID), "staff:tok_1", "pms", ""}
+		names, err := Names(x.DB.View(x.Context()), x.Keys, hotel, recorded)
+		if err != nil || len(names) != 1 || names[ada.Author] != members[0].Name {
+			x.Errorf("names %v, %v", names, err)
+		}
 	})
 }
 

@@ -2,12 +2,17 @@ package property
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/audit"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/staff"
 )
 
 type auditLog struct {
@@ -41,12 +46,25 @@ func (s *auditLog) ListEntries(ctx context.Context, r *propertyv1.ListEntriesReq
 		entries = entries[:size]
 		list.NextPageToken = strconv.FormatInt(entries[size-1].Seq, 10)
 	}
+	names, err := namesOf(s.DB.View(ctx), s.Keys, propertyID, entries, func(e audit.Entry) string { return e.Actor })
+	if err != nil {
+		return nil, err
+	}
 	for _, e := range entries {
 		list.List = append(list.List, &propertyv1.AuditEntry{
-			Seq: e.Seq, At: timestamppb.New(e.At), Actor: e.Actor, Action: e.Action, Subjects: e.Subjects, From: e.From, Reason: e.Reason, Outcome: string(e.Outcome),
+			Seq: e.Seq, At: timestamppb.New(e.At), Actor: e.Actor, Action: e.Action, Subjects: e.Subjects, From: e.From, Reason: e.Reason, Outcome: string(e.Outcome), ActorName: names[e.Actor],
 		})
 	}
 	return &propertyv1.ListEntriesResponse{Data: list}, nil
+}
+
+// namesOf returns the names of the people who are recorded as authors of a list.
+func namesOf[T any](view *db.Tx, keys *keyring.Ring, propertyID string, list []T, author func(T) string) (map[string]string, error) {
+	authors := map[string]bool{}
+	for _, one := range list {
+		authors[author(one)] = true
+	}
+	return staff.Names(view, keys, propertyID, slices.Sorted(maps.Keys(authors)))
 }
 
 func (s *auditLog) VerifyEntries(ctx context.Context, r *propertyv1.VerifyEntriesRequest) (*propertyv1.VerifyEntriesResponse, error) {

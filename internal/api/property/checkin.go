@@ -1,6 +1,7 @@
 package property
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/money"
 	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/staff"
 )
 
 // CheckIns implements CheckInService: the settings of self check-in, and what staff see and do about check-ins.
@@ -47,11 +49,12 @@ func (s *CheckIns) GetCheckIn(ctx context.Context, r *propertyv1.GetCheckInReque
 	if err != nil {
 		return nil, err
 	}
-	v, err := s.Service.Get(s.DB.View(ctx), checkin.Key{PropertyID: propertyID, ReservationID: r.GetReservationId()})
+	view := s.DB.View(ctx)
+	v, err := s.Service.Get(view, checkin.Key{PropertyID: propertyID, ReservationID: r.GetReservationId()})
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.message(ctx, v)
+	m, err := s.message(ctx, view, v)
 	return &propertyv1.GetCheckInResponse{Data: m}, err
 }
 
@@ -67,7 +70,7 @@ func (s *CheckIns) ClearStage(ctx context.Context, r *propertyv1.ClearStageReque
 		if err != nil {
 			return nil, err
 		}
-		m, err := s.message(tx.Context(), v)
+		m, err := s.message(tx.Context(), tx, v)
 		return &propertyv1.ClearStageResponse{Data: m}, err
 	})
 }
@@ -87,7 +90,7 @@ func (s *CheckIns) WaiveOwing(ctx context.Context, r *propertyv1.WaiveOwingReque
 		if err != nil {
 			return nil, err
 		}
-		m, err := s.message(tx.Context(), v)
+		m, err := s.message(tx.Context(), tx, v)
 		return &propertyv1.WaiveOwingResponse{Data: m}, err
 	})
 }
@@ -105,7 +108,7 @@ func (s *CheckIns) AskAgain(ctx context.Context, r *propertyv1.AskAgainRequest) 
 		return nil, err
 	}
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, _ string) (*propertyv1.AskAgainResponse, error) {
-		m, err := s.message(tx.Context(), v)
+		m, err := s.message(tx.Context(), tx, v)
 		return &propertyv1.AskAgainResponse{Data: m}, err
 	})
 }
@@ -121,7 +124,7 @@ func (s *CheckIns) EndCall(ctx context.Context, r *propertyv1.EndCallRequest) (*
 		if err != nil {
 			return nil, err
 		}
-		m, err := s.message(tx.Context(), v)
+		m, err := s.message(tx.Context(), tx, v)
 		return &propertyv1.EndCallResponse{Data: m}, err
 	})
 }
@@ -164,7 +167,7 @@ func (s *CheckIns) whyNoAddress(ctx context.Context, row *reservation.Row) error
 }
 
 // message converts a check-in with the facts for staff.
-func (s *CheckIns) message(ctx context.Context, v checkin.View) (*propertyv1.StaffCheckIn, error) {
+func (s *CheckIns) message(ctx context.Context, view *db.Tx, v checkin.View) (*propertyv1.StaffCheckIn, error) {
 	m := &propertyv1.StaffCheckIn{
 		Stage: string(v.Stage), BeganBy: v.Row.BeganBy, BeganAt: convert.At(v.Row.BeganAt), NextAskAt: convert.Time(v.NextAsk()),
 		AttemptKey: v.Attempt.Key, Attempts: int32(v.Attempt.Calls), AcceptedAt: convert.Time(v.Attempt.AcceptedAt),
@@ -189,9 +192,17 @@ func (s *CheckIns) message(ctx context.Context, v checkin.View) (*propertyv1.Sta
 		}
 		m.Stops = append(m.Stops, staffStop(stop.Reason, facts, chain.Reader(ctx)))
 	}
+	var by []string
+	for _, c := range v.Row.Cleared {
+		by = append(by, c.By)
+	}
+	names, err := staff.Names(view, s.Keys, v.Row.PropertyID, by)
+	if err != nil {
+		return nil, err
+	}
 	for _, c := range v.Row.Cleared {
 		at, _ := time.Parse(time.RFC3339, c.At)
-		cleared := &propertyv1.ClearedStage{Stage: c.Stage, By: c.By, At: timestamppb.New(at), Refused: c.Refused}
+		cleared := &propertyv1.ClearedStage{Stage: c.Stage, By: cmp.Or(names[c.By], c.By), At: timestamppb.New(at), Refused: c.Refused}
 		if c.OwingCurrency != "" {
 			cleared.Owing, _, _ = strings.Cut(money.Amount{Minor: c.OwingMinor, Currency: c.OwingCurrency}.String(), " ")
 			cleared.OwingCurrency = c.OwingCurrency

@@ -215,7 +215,7 @@ func TestNextAsk(t *testing.T) {
 	departure := time.Date(2026, 11, 25, 11, 0, 0, 0, time.UTC)
 	for stage, want := range map[checkin.Stage]bool{checkin.Signature: false, checkin.Waiting: false, checkin.Stopped: true} {
 		v := checkin.View{Row: &checkin.Row{NextAskAt: &departure}, People: &guest.Party{}, Step: checkin.Step{Stage: stage, At: departure}}
-		m, err := (&CheckIns{}).message(context.Background(), v)
+		m, err := (&CheckIns{}).message(context.Background(), nil, v)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -163,8 +163,14 @@ func (s *mappings) ListMappingChanges(ctx context.Context, r *propertyv1.ListMap
 	if len(rows) > size {
 		rows, list.NextPageToken = rows[:size], rows[size-1].ID
 	}
+	people, err := namesOf(view, s.Keys, propertyID, rows, func(c *space.ChangeRow) string { return c.Author })
+	if err != nil {
+		return nil, err
+	}
 	for _, row := range rows {
-		list.List = append(list.List, changeMessage(row, names))
+		m := changeMessage(row, names)
+		m.AuthorName = people[row.Author]
+		list.List = append(list.List, m)
 	}
 	return &propertyv1.ListMappingChangesResponse{Data: list}, nil
 }

@@ -1,6 +1,7 @@
 package property
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -85,6 +86,9 @@ func (s *Messages) ListMessages(ctx context.Context, r *propertyv1.ListMessagesR
 	if err != nil {
 		return nil, err
 	}
+	if err := s.nameAuthors(view, k.PropertyID, out.List...); err != nil {
+		return nil, err
+	}
 	return &propertyv1.ListMessagesResponse{Data: out, Conversation: of}, nil
 }
 
@@ -107,7 +111,8 @@ func (s *Messages) SendMessage(ctx context.Context, r *propertyv1.SendMessageReq
 		if err != nil {
 			return nil, err
 		}
-		return &propertyv1.SendMessageResponse{Data: messageMessage(m)}, nil
+		out := messageMessage(m)
+		return &propertyv1.SendMessageResponse{Data: out}, s.nameAuthors(tx, k.PropertyID, out)
 	})
 }
 
@@ -235,7 +240,16 @@ func (s *Messages) conversationMessage(view *db.Tx, c conversation.Summary) (*pr
 		return nil, err
 	}
 	out.Unread, out.Last = int32(c.Unread), messageMessage(c.Last)
-	return out, nil
+	return out, s.nameAuthors(view, c.Last.PropertyID, out.Last)
+}
+
+// nameAuthors replaces the people who are recorded as authors of messages by their names.
+func (s *Messages) nameAuthors(view *db.Tx, propertyID string, list ...*propertyv1.Message) error {
+	names, err := namesOf(view, s.Keys, propertyID, list, (*propertyv1.Message).GetAuthor)
+	for _, m := range list {
+		m.Author = cmp.Or(names[m.GetAuthor()], m.GetAuthor())
+	}
+	return err
 }
 
 // introduce returns whose conversation it is, without its messages.

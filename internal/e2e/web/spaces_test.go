@@ -156,6 +156,10 @@ func TestOwnerInvites(t *testing.T) {
 			p.Choose("Role", "Housekeeping")
 			p.Click("Invite")
 			p.Wait("code.secret")
+			if !m.scriptOff {
+				p.Click("Copy")
+				p.WaitText("Copied.")
+			}
 			p.WaitText("Open invitations")
 			p.Axe()
 			p.KeyboardWalk()

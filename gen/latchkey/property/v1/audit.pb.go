@@ -43,7 +43,9 @@ type AuditEntry struct {
 	// What the caller gave as reason.
 	Reason string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
 	// done, refused (the caller may not, or the request was wrong) or failed (the service could not).
-	Outcome       string `protobuf:"bytes,8,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	Outcome string `protobuf:"bytes,8,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	// The name of a person of the property who called. Empty for other callers, and for a person who was removed.
+	ActorName     string `protobuf:"bytes,9,opt,name=actor_name,json=actorName,proto3" json:"actor_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -130,6 +132,13 @@ func (x *AuditEntry) GetReason() string {
 func (x *AuditEntry) GetOutcome() string {
 	if x != nil {
 		return x.Outcome
+	}
+	return ""
+}
+
+func (x *AuditEntry) GetActorName() string {
+	if x != nil {
+		return x.ActorName
 	}
 	return ""
 }
@@ -478,7 +487,7 @@ var File_latchkey_property_v1_audit_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_audit_proto_rawDesc = "" +
 	"\n" +
-	" latchkey/property/v1/audit.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xda\x01\n" +
+	" latchkey/property/v1/audit.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xfe\x01\n" +
 	"\n" +
 	"AuditEntry\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x03R\x03seq\x12*\n" +
@@ -488,7 +497,9 @@ const file_latchkey_property_v1_audit_proto_rawDesc = "" +
 	"\bsubjects\x18\x05 \x03(\tR\bsubjects\x12\x12\n" +
 	"\x04from\x18\x06 \x01(\tR\x04from\x12\x16\n" +
 	"\x06reason\x18\a \x01(\tR\x06reason\x12\x18\n" +
-	"\aoutcome\x18\b \x01(\tR\aoutcome\"e\n" +
+	"\aoutcome\x18\b \x01(\tR\aoutcome\x12\"\n" +
+	"\n" +
+	"actor_name\x18\t \x01(\tB\x03\x80\x01\x01R\tactorName\"e\n" +
 	"\x12ListEntriesRequest\x12'\n" +
 	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\x12&\n" +

@@ -439,7 +439,7 @@ type ClearedStage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// identityCheck, signature, or owing: an amount that was waived.
 	Stage string `protobuf:"bytes,1,opt,name=stage,proto3" json:"stage,omitempty"`
-	// Who cleared it: a member of staff, or pms.
+	// Who cleared it: the name of a person or a token, or pms.
 	By string `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
 	// When.
 	At *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=at,proto3" json:"at,omitempty"`
@@ -1056,10 +1056,10 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\fowing_policy\x18\n" +
 	" \x01(\tR\vowingPolicy\x12\x1f\n" +
 	"\vowing_limit\x18\v \x01(\tR\n" +
-	"owingLimit\"\xb7\x01\n" +
+	"owingLimit\"\xbc\x01\n" +
 	"\fClearedStage\x12\x14\n" +
-	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x0e\n" +
-	"\x02by\x18\x02 \x01(\tR\x02by\x12*\n" +
+	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x13\n" +
+	"\x02by\x18\x02 \x01(\tB\x03\x80\x01\x01R\x02by\x12*\n" +
 	"\x02at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x18\n" +
 	"\arefused\x18\x04 \x01(\tR\arefused\x12\x14\n" +
 	"\x05owing\x18\x05 \x01(\tR\x05owing\x12%\n" +

@@ -736,7 +736,9 @@ type MappingChange struct {
 	// The change that it undid; empty if it is no undo.
 	Undoes string `protobuf:"bytes,7,opt,name=undoes,proto3" json:"undoes,omitempty"`
 	// The change that undid it; empty if it was not undone.
-	UndoneBy      string `protobuf:"bytes,8,opt,name=undone_by,json=undoneBy,proto3" json:"undone_by,omitempty"`
+	UndoneBy string `protobuf:"bytes,8,opt,name=undone_by,json=undoneBy,proto3" json:"undone_by,omitempty"`
+	// The name of a person of the property who made it. Empty for other callers, and for a person who was removed.
+	AuthorName    string `protobuf:"bytes,9,opt,name=author_name,json=authorName,proto3" json:"author_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -823,6 +825,13 @@ func (x *MappingChange) GetUndoes() string {
 func (x *MappingChange) GetUndoneBy() string {
 	if x != nil {
 		return x.UndoneBy
+	}
+	return ""
+}
+
+func (x *MappingChange) GetAuthorName() string {
+	if x != nil {
+		return x.AuthorName
 	}
 	return ""
 }
@@ -2278,7 +2287,7 @@ const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\vexternal_id\x18\x01 \x01(\tR\n" +
 	"externalId\x129\n" +
 	"\x06before\x18\x02 \x01(\v2!.latchkey.property.v1.MappedSpaceR\x06before\x127\n" +
-	"\x05after\x18\x03 \x01(\v2!.latchkey.property.v1.MappedSpaceR\x05after\"\x8d\x02\n" +
+	"\x05after\x18\x03 \x01(\v2!.latchkey.property.v1.MappedSpaceR\x05after\"\xb3\x02\n" +
 	"\rMappingChange\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12%\n" +
 	"\x0eintegration_id\x18\x02 \x01(\tR\rintegrationId\x12\x12\n" +
@@ -2287,7 +2296,9 @@ const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\x02at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x128\n" +
 	"\x04rows\x18\x06 \x03(\v2$.latchkey.property.v1.ChangedMappingR\x04rows\x12\x16\n" +
 	"\x06undoes\x18\a \x01(\tR\x06undoes\x12\x1b\n" +
-	"\tundone_by\x18\b \x01(\tR\bundoneBy\"\x9f\x01\n" +
+	"\tundone_by\x18\b \x01(\tR\bundoneBy\x12$\n" +
+	"\vauthor_name\x18\t \x01(\tB\x03\x80\x01\x01R\n" +
+	"authorName\"\x9f\x01\n" +
 	"\x19ListMappingChangesRequest\x120\n" +
 	"\x0eintegration_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\rintegrationId\x12'\n" +
 	"\tpage_size\x18\x02 \x01(\x05B\n" +

@@ -132,7 +132,7 @@ type Message struct {
 	Number int32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
 	// Who sent it: guest or property.
 	Sender string `protobuf:"bytes,2,opt,name=sender,proto3" json:"sender,omitempty"`
-	// The member of staff who sent it, by the name of the token. Empty in a guest's message.
+	// The member of staff who sent it: the name of the person or the token. Empty in a guest's message.
 	Author string `protobuf:"bytes,3,opt,name=author,proto3" json:"author,omitempty"`
 	// The text. It may have several lines.
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
@@ -864,11 +864,11 @@ const file_latchkey_property_v1_message_proto_rawDesc = "" +
 	"\n" +
 	"space_name\x18\x05 \x01(\tR\tspaceName\x12\x16\n" +
 	"\x06unread\x18\x06 \x01(\x05R\x06unread\x121\n" +
-	"\x04last\x18\a \x01(\v2\x1d.latchkey.property.v1.MessageR\x04last\"\xd4\x01\n" +
+	"\x04last\x18\a \x01(\v2\x1d.latchkey.property.v1.MessageR\x04last\"\xd9\x01\n" +
 	"\aMessage\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x16\n" +
-	"\x06sender\x18\x02 \x01(\tR\x06sender\x12\x16\n" +
-	"\x06author\x18\x03 \x01(\tR\x06author\x12\x17\n" +
+	"\x06sender\x18\x02 \x01(\tR\x06sender\x12\x1b\n" +
+	"\x06author\x18\x03 \x01(\tB\x03\x80\x01\x01R\x06author\x12\x17\n" +
 	"\x04text\x18\x04 \x01(\tB\x03\x80\x01\x01R\x04text\x123\n" +
 	"\asent_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x06sentAt\x123\n" +
 	"\aread_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x06readAt\"\xaf\x01\n" +

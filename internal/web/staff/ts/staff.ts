@@ -9,6 +9,20 @@ for (const input of document.querySelectorAll<HTMLInputElement>("[data-zone]")) 
   input.value ||= Intl.DateTimeFormat().resolvedOptions().timeZone ?? "";
 }
 
+// A secret is copied with a press, where the browser allows it.
+for (const button of document.querySelectorAll<HTMLButtonElement>("[data-copy]")) {
+  const code = button.parentElement!.querySelector("code")!;
+  button.hidden = !navigator.clipboard;
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(code.textContent!.trim());
+      button.nextElementSibling!.firstElementChild!.toggleAttribute("hidden", false);
+    } catch {
+      getSelection()?.selectAllChildren(code); // the browser refuses: the person copies what is selected
+    }
+  });
+}
+
 // A second press of the same button sends nothing: the first is on its way.
 document.addEventListener("submit", (e) => {
   const form = e.target as HTMLFormElement;
