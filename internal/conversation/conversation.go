@@ -39,7 +39,7 @@ type Key struct{ PropertyID, ReservationID, GuestID string }
 // Message is one message of a conversation.
 type Message struct {
 	Key
-	Number int // the place in the conversation, from 1, without gaps
+	Number int // the place in the conversation, from 1, without gaps; after a deletion it continues
 	Sender Side
 	Author string // the name of the member of staff who wrote it, or empty
 	Text   string

@@ -28,7 +28,7 @@ const (
 // Message is one message of a conversation.
 type Message struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The place in the conversation, from 1, without gaps.
+	// The place in the conversation, from 1, without gaps. After old messages were deleted, it continues.
 	Number int32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
 	// Who sent it: guest or property.
 	Sender string `protobuf:"bytes,2,opt,name=sender,proto3" json:"sender,omitempty"`
