@@ -59,6 +59,7 @@ import (
 	"latchkey.dev/ent/phone"
 	"latchkey.dev/ent/phonelink"
 	"latchkey.dev/ent/pin"
+	"latchkey.dev/ent/profilelink"
 	"latchkey.dev/ent/property"
 	"latchkey.dev/ent/propertykey"
 	"latchkey.dev/ent/recoverycode"
@@ -175,6 +176,8 @@ type Client struct {
 	PhoneLink *PhoneLinkClient
 	// Pin is the client for interacting with the Pin builders.
 	Pin *PinClient
+	// ProfileLink is the client for interacting with the ProfileLink builders.
+	ProfileLink *ProfileLinkClient
 	// Property is the client for interacting with the Property builders.
 	Property *PropertyClient
 	// PropertyKey is the client for interacting with the PropertyKey builders.
@@ -262,6 +265,7 @@ func (c *Client) init() {
 	c.Phone = NewPhoneClient(c.config)
 	c.PhoneLink = NewPhoneLinkClient(c.config)
 	c.Pin = NewPinClient(c.config)
+	c.ProfileLink = NewProfileLinkClient(c.config)
 	c.Property = NewPropertyClient(c.config)
 	c.PropertyKey = NewPropertyKeyClient(c.config)
 	c.RecoveryCode = NewRecoveryCodeClient(c.config)
@@ -416,6 +420,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Phone:             NewPhoneClient(cfg),
 		PhoneLink:         NewPhoneLinkClient(cfg),
 		Pin:               NewPinClient(cfg),
+		ProfileLink:       NewProfileLinkClient(cfg),
 		Property:          NewPropertyClient(cfg),
 		PropertyKey:       NewPropertyKeyClient(cfg),
 		RecoveryCode:      NewRecoveryCodeClient(cfg),
@@ -497,6 +502,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Phone:             NewPhoneClient(cfg),
 		PhoneLink:         NewPhoneLinkClient(cfg),
 		Pin:               NewPinClient(cfg),
+		ProfileLink:       NewProfileLinkClient(cfg),
 		Property:          NewPropertyClient(cfg),
 		PropertyKey:       NewPropertyKeyClient(cfg),
 		RecoveryCode:      NewRecoveryCodeClient(cfg),
@@ -548,10 +554,10 @@ func (c *Client) Use(hooks ...Hook) {
 		c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus, c.Kiosk, c.Lock, c.LockSample,
 		c.Mail, c.MailSettings, c.Mapping, c.MappingChange, c.Membership, c.Message,
 		c.Node, c.Notice, c.PartnerSpace, c.Person, c.PersonInvitation,
-		c.PersonSession, c.Phone, c.PhoneLink, c.Pin, c.Property, c.PropertyKey,
-		c.RecoveryCode, c.RegisterEntry, c.Reservation, c.ReservationChange,
-		c.ReservationName, c.Secret, c.SignInAttempts, c.Slot, c.Space, c.Stay,
-		c.Token, c.Tombstone, c.Webhook,
+		c.PersonSession, c.Phone, c.PhoneLink, c.Pin, c.ProfileLink, c.Property,
+		c.PropertyKey, c.RecoveryCode, c.RegisterEntry, c.Reservation,
+		c.ReservationChange, c.ReservationName, c.Secret, c.SignInAttempts, c.Slot,
+		c.Space, c.Stay, c.Token, c.Tombstone, c.Webhook,
 	} {
 		n.Use(hooks...)
 	}
@@ -568,10 +574,10 @@ func (c *Client) Intercept(interceptors ...Interceptor) {
 		c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus, c.Kiosk, c.Lock, c.LockSample,
 		c.Mail, c.MailSettings, c.Mapping, c.MappingChange, c.Membership, c.Message,
 		c.Node, c.Notice, c.PartnerSpace, c.Person, c.PersonInvitation,
-		c.PersonSession, c.Phone, c.PhoneLink, c.Pin, c.Property, c.PropertyKey,
-		c.RecoveryCode, c.RegisterEntry, c.Reservation, c.ReservationChange,
-		c.ReservationName, c.Secret, c.SignInAttempts, c.Slot, c.Space, c.Stay,
-		c.Token, c.Tombstone, c.Webhook,
+		c.PersonSession, c.Phone, c.PhoneLink, c.Pin, c.ProfileLink, c.Property,
+		c.PropertyKey, c.RecoveryCode, c.RegisterEntry, c.Reservation,
+		c.ReservationChange, c.ReservationName, c.Secret, c.SignInAttempts, c.Slot,
+		c.Space, c.Stay, c.Token, c.Tombstone, c.Webhook,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -674,6 +680,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.PhoneLink.mutate(ctx, m)
 	case *PinMutation:
 		return c.Pin.mutate(ctx, m)
+	case *ProfileLinkMutation:
+		return c.ProfileLink.mutate(ctx, m)
 	case *PropertyMutation:
 		return c.Property.mutate(ctx, m)
 	case *PropertyKeyMutation:
@@ -6960,6 +6968,139 @@ func (c *PinClient) mutate(ctx context.Context, m *PinMutation) (Value, error) {
 	}
 }
 
+// ProfileLinkClient is a client for the ProfileLink schema.
+type ProfileLinkClient struct {
+	config
+}
+
+// NewProfileLinkClient returns a client for the ProfileLink from the given config.
+func NewProfileLinkClient(c config) *ProfileLinkClient {
+	return &ProfileLinkClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `profilelink.Hooks(f(g(h())))`.
+func (c *ProfileLinkClient) Use(hooks ...Hook) {
+	c.hooks.ProfileLink = append(c.hooks.ProfileLink, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `profilelink.Intercept(f(g(h())))`.
+func (c *ProfileLinkClient) Intercept(interceptors ...Interceptor) {
+	c.inters.ProfileLink = append(c.inters.ProfileLink, interceptors...)
+}
+
+// Create returns a builder for creating a ProfileLink entity.
+func (c *ProfileLinkClient) Create() *ProfileLinkCreate {
+	mutation := newProfileLinkMutation(c.config, OpCreate)
+	return &ProfileLinkCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of ProfileLink entities.
+func (c *ProfileLinkClient) CreateBulk(builders ...*ProfileLinkCreate) *ProfileLinkCreateBulk {
+	return &ProfileLinkCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *ProfileLinkClient) MapCreateBulk(slice any, setFunc func(*ProfileLinkCreate, int)) *ProfileLinkCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &ProfileLinkCreateBulk{err: fmt.Errorf("calling to ProfileLinkClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*ProfileLinkCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &ProfileLinkCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for ProfileLink.
+func (c *ProfileLinkClient) Update() *ProfileLinkUpdate {
+	mutation := newProfileLinkMutation(c.config, OpUpdate)
+	return &ProfileLinkUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *ProfileLinkClient) UpdateOne(_m *ProfileLink) *ProfileLinkUpdateOne {
+	mutation := newProfileLinkMutation(c.config, OpUpdateOne, withProfileLink(_m))
+	return &ProfileLinkUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *ProfileLinkClient) UpdateOneID(id string) *ProfileLinkUpdateOne {
+	mutation := newProfileLinkMutation(c.config, OpUpdateOne, withProfileLinkID(id))
+	return &ProfileLinkUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for ProfileLink.
+func (c *ProfileLinkClient) Delete() *ProfileLinkDelete {
+	mutation := newProfileLinkMutation(c.config, OpDelete)
+	return &ProfileLinkDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *ProfileLinkClient) DeleteOne(_m *ProfileLink) *ProfileLinkDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *ProfileLinkClient) DeleteOneID(id string) *ProfileLinkDeleteOne {
+	builder := c.Delete().Where(profilelink.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &ProfileLinkDeleteOne{builder}
+}
+
+// Query returns a query builder for ProfileLink.
+func (c *ProfileLinkClient) Query() *ProfileLinkQuery {
+	return &ProfileLinkQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeProfileLink},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a ProfileLink entity by its id.
+func (c *ProfileLinkClient) Get(ctx context.Context, id string) (*ProfileLink, error) {
+	return c.Query().Where(profilelink.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *ProfileLinkClient) GetX(ctx context.Context, id string) *ProfileLink {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *ProfileLinkClient) Hooks() []Hook {
+	return c.hooks.ProfileLink
+}
+
+// Interceptors returns the client interceptors.
+func (c *ProfileLinkClient) Interceptors() []Interceptor {
+	return c.inters.ProfileLink
+}
+
+func (c *ProfileLinkClient) mutate(ctx context.Context, m *ProfileLinkMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&ProfileLinkCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&ProfileLinkUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&ProfileLinkUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&ProfileLinkDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown ProfileLink mutation op: %q", m.Op())
+	}
+}
+
 // PropertyClient is a client for the Property schema.
 type PropertyClient struct {
 	config
@@ -8964,9 +9105,9 @@ type (
 		Integration, Invitation, Issuer, IssuerKey, KeySet, KeyStatus, Kiosk, Lock,
 		LockSample, Mail, MailSettings, Mapping, MappingChange, Membership, Message,
 		Node, Notice, PartnerSpace, Person, PersonInvitation, PersonSession, Phone,
-		PhoneLink, Pin, Property, PropertyKey, RecoveryCode, RegisterEntry,
-		Reservation, ReservationChange, ReservationName, Secret, SignInAttempts, Slot,
-		Space, Stay, Token, Tombstone, Webhook []ent.Hook
+		PhoneLink, Pin, ProfileLink, Property, PropertyKey, RecoveryCode,
+		RegisterEntry, Reservation, ReservationChange, ReservationName, Secret,
+		SignInAttempts, Slot, Space, Stay, Token, Tombstone, Webhook []ent.Hook
 	}
 	inters struct {
 		Act, App, Arrival, Attempts, AuditEntry, AuditHead, Bridge, CheckInSettings,
@@ -8975,9 +9116,9 @@ type (
 		Integration, Invitation, Issuer, IssuerKey, KeySet, KeyStatus, Kiosk, Lock,
 		LockSample, Mail, MailSettings, Mapping, MappingChange, Membership, Message,
 		Node, Notice, PartnerSpace, Person, PersonInvitation, PersonSession, Phone,
-		PhoneLink, Pin, Property, PropertyKey, RecoveryCode, RegisterEntry,
-		Reservation, ReservationChange, ReservationName, Secret, SignInAttempts, Slot,
-		Space, Stay, Token, Tombstone, Webhook []ent.Interceptor
+		PhoneLink, Pin, ProfileLink, Property, PropertyKey, RecoveryCode,
+		RegisterEntry, Reservation, ReservationChange, ReservationName, Secret,
+		SignInAttempts, Slot, Space, Stay, Token, Tombstone, Webhook []ent.Interceptor
 	}
 )
 

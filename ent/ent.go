@@ -59,6 +59,7 @@ import (
 	"latchkey.dev/ent/phone"
 	"latchkey.dev/ent/phonelink"
 	"latchkey.dev/ent/pin"
+	"latchkey.dev/ent/profilelink"
 	"latchkey.dev/ent/property"
 	"latchkey.dev/ent/propertykey"
 	"latchkey.dev/ent/recoverycode"
@@ -181,6 +182,7 @@ func checkColumn(t, c string) error {
 			phone.Table:             phone.ValidColumn,
 			phonelink.Table:         phonelink.ValidColumn,
 			pin.Table:               pin.ValidColumn,
+			profilelink.Table:       profilelink.ValidColumn,
 			property.Table:          property.ValidColumn,
 			propertykey.Table:       propertykey.ValidColumn,
 			recoverycode.Table:      recoverycode.ValidColumn,

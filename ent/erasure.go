@@ -37,6 +37,8 @@ type Erasure struct {
 	Law string `json:"law,omitempty"`
 	// KeptUntil holds the value of the "kept_until" field.
 	KeptUntil *time.Time `json:"kept_until,omitempty"`
+	// The guest keeps what the property knows for the next stay. NULL: false.
+	KeepProfile bool `json:"keep_profile,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
@@ -49,6 +51,8 @@ func (*Erasure) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case erasure.FieldMAC:
 			values[i] = new([]byte)
+		case erasure.FieldKeepProfile:
+			values[i] = new(sql.NullBool)
 		case erasure.FieldID, erasure.FieldPropertyID, erasure.FieldReservationID, erasure.FieldGuestID, erasure.FieldRequestedBy, erasure.FieldMailID, erasure.FieldLaw:
 			values[i] = new(sql.NullString)
 		case erasure.FieldConfirmedAt, erasure.FieldFinishedAt, erasure.FieldKeptUntil, erasure.FieldCreatedAt:
@@ -137,6 +141,12 @@ func (_m *Erasure) assignValues(columns []string, values []any) error {
 				_m.KeptUntil = new(time.Time)
 				*_m.KeptUntil = value.Time
 			}
+		case erasure.FieldKeepProfile:
+			if value, ok := values[i].(*sql.NullBool); !ok {
+				return fmt.Errorf("unexpected type %T for field keep_profile", values[i])
+			} else if value.Valid {
+				_m.KeepProfile = value.Bool
+			}
 		case erasure.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field created_at", values[i])
@@ -214,6 +224,9 @@ func (_m *Erasure) String() string {
 		builder.WriteString("kept_until=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
+	builder.WriteString(", ")
+	builder.WriteString("keep_profile=")
+	builder.WriteString(fmt.Sprintf("%v", _m.KeepProfile))
 	builder.WriteString(", ")
 	builder.WriteString("created_at=")
 	builder.WriteString(_m.CreatedAt.Format(time.ANSIC))

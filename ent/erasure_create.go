@@ -128,6 +128,20 @@ func (_c *ErasureCreate) SetNillableKeptUntil(v *time.Time) *ErasureCreate {
 	return _c
 }
 
+// SetKeepProfile sets the "keep_profile" field.
+func (_c *ErasureCreate) SetKeepProfile(v bool) *ErasureCreate {
+	_c.mutation.SetKeepProfile(v)
+	return _c
+}
+
+// SetNillableKeepProfile sets the "keep_profile" field if the given value is not nil.
+func (_c *ErasureCreate) SetNillableKeepProfile(v *bool) *ErasureCreate {
+	if v != nil {
+		_c.SetKeepProfile(*v)
+	}
+	return _c
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (_c *ErasureCreate) SetCreatedAt(v time.Time) *ErasureCreate {
 	_c.mutation.SetCreatedAt(v)
@@ -336,6 +350,10 @@ func (_c *ErasureCreate) createSpec() (*Erasure, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.KeptUntil(); ok {
 		_spec.SetField(erasure.FieldKeptUntil, field.TypeTime, value)
 		_node.KeptUntil = &value
+	}
+	if value, ok := _c.mutation.KeepProfile(); ok {
+		_spec.SetField(erasure.FieldKeepProfile, field.TypeBool, value)
+		_node.KeepProfile = value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(erasure.FieldCreatedAt, field.TypeTime, value)

@@ -206,6 +206,9 @@ func (_u *ErasureUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.KeptUntilCleared() {
 		_spec.ClearField(erasure.FieldKeptUntil, field.TypeTime)
 	}
+	if _u.mutation.KeepProfileCleared() {
+		_spec.ClearField(erasure.FieldKeepProfile, field.TypeBool)
+	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
@@ -434,6 +437,9 @@ func (_u *ErasureUpdateOne) sqlSave(ctx context.Context) (_node *Erasure, err er
 	}
 	if _u.mutation.KeptUntilCleared() {
 		_spec.ClearField(erasure.FieldKeptUntil, field.TypeTime)
+	}
+	if _u.mutation.KeepProfileCleared() {
+		_spec.ClearField(erasure.FieldKeepProfile, field.TypeBool)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Erasure{config: _u.config}

@@ -59,6 +59,7 @@ import (
 	"latchkey.dev/ent/phonelink"
 	"latchkey.dev/ent/pin"
 	"latchkey.dev/ent/predicate"
+	"latchkey.dev/ent/profilelink"
 	"latchkey.dev/ent/property"
 	"latchkey.dev/ent/propertykey"
 	"latchkey.dev/ent/recoverycode"
@@ -134,6 +135,7 @@ const (
 	TypePhone             = "Phone"
 	TypePhoneLink         = "PhoneLink"
 	TypePin               = "Pin"
+	TypeProfileLink       = "ProfileLink"
 	TypeProperty          = "Property"
 	TypePropertyKey       = "PropertyKey"
 	TypeRecoveryCode      = "RecoveryCode"
@@ -13103,6 +13105,7 @@ type ErasureMutation struct {
 	finished_at    *time.Time
 	law            *string
 	kept_until     *time.Time
+	keep_profile   *bool
 	created_at     *time.Time
 	clearedFields  map[string]struct{}
 	done           bool
@@ -13613,6 +13616,55 @@ func (m *ErasureMutation) ResetKeptUntil() {
 	delete(m.clearedFields, erasure.FieldKeptUntil)
 }
 
+// SetKeepProfile sets the "keep_profile" field.
+func (m *ErasureMutation) SetKeepProfile(b bool) {
+	m.keep_profile = &b
+}
+
+// KeepProfile returns the value of the "keep_profile" field in the mutation.
+func (m *ErasureMutation) KeepProfile() (r bool, exists bool) {
+	v := m.keep_profile
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKeepProfile returns the old "keep_profile" field's value of the Erasure entity.
+// If the Erasure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ErasureMutation) OldKeepProfile(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKeepProfile is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKeepProfile requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKeepProfile: %w", err)
+	}
+	return oldValue.KeepProfile, nil
+}
+
+// ClearKeepProfile clears the value of the "keep_profile" field.
+func (m *ErasureMutation) ClearKeepProfile() {
+	m.keep_profile = nil
+	m.clearedFields[erasure.FieldKeepProfile] = struct{}{}
+}
+
+// KeepProfileCleared returns if the "keep_profile" field was cleared in this mutation.
+func (m *ErasureMutation) KeepProfileCleared() bool {
+	_, ok := m.clearedFields[erasure.FieldKeepProfile]
+	return ok
+}
+
+// ResetKeepProfile resets all changes to the "keep_profile" field.
+func (m *ErasureMutation) ResetKeepProfile() {
+	m.keep_profile = nil
+	delete(m.clearedFields, erasure.FieldKeepProfile)
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (m *ErasureMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -13683,7 +13735,7 @@ func (m *ErasureMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ErasureMutation) Fields() []string {
-	fields := make([]string, 0, 11)
+	fields := make([]string, 0, 12)
 	if m.property_id != nil {
 		fields = append(fields, erasure.FieldPropertyID)
 	}
@@ -13713,6 +13765,9 @@ func (m *ErasureMutation) Fields() []string {
 	}
 	if m.kept_until != nil {
 		fields = append(fields, erasure.FieldKeptUntil)
+	}
+	if m.keep_profile != nil {
+		fields = append(fields, erasure.FieldKeepProfile)
 	}
 	if m.created_at != nil {
 		fields = append(fields, erasure.FieldCreatedAt)
@@ -13745,6 +13800,8 @@ func (m *ErasureMutation) Field(name string) (ent.Value, bool) {
 		return m.Law()
 	case erasure.FieldKeptUntil:
 		return m.KeptUntil()
+	case erasure.FieldKeepProfile:
+		return m.KeepProfile()
 	case erasure.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -13776,6 +13833,8 @@ func (m *ErasureMutation) OldField(ctx context.Context, name string) (ent.Value,
 		return m.OldLaw(ctx)
 	case erasure.FieldKeptUntil:
 		return m.OldKeptUntil(ctx)
+	case erasure.FieldKeepProfile:
+		return m.OldKeepProfile(ctx)
 	case erasure.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -13857,6 +13916,13 @@ func (m *ErasureMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetKeptUntil(v)
 		return nil
+	case erasure.FieldKeepProfile:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKeepProfile(v)
+		return nil
 	case erasure.FieldCreatedAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -13903,6 +13969,9 @@ func (m *ErasureMutation) ClearedFields() []string {
 	if m.FieldCleared(erasure.FieldKeptUntil) {
 		fields = append(fields, erasure.FieldKeptUntil)
 	}
+	if m.FieldCleared(erasure.FieldKeepProfile) {
+		fields = append(fields, erasure.FieldKeepProfile)
+	}
 	return fields
 }
 
@@ -13925,6 +13994,9 @@ func (m *ErasureMutation) ClearField(name string) error {
 		return nil
 	case erasure.FieldKeptUntil:
 		m.ClearKeptUntil()
+		return nil
+	case erasure.FieldKeepProfile:
+		m.ClearKeepProfile()
 		return nil
 	}
 	return fmt.Errorf("unknown Erasure nullable field %s", name)
@@ -13963,6 +14035,9 @@ func (m *ErasureMutation) ResetField(name string) error {
 		return nil
 	case erasure.FieldKeptUntil:
 		m.ResetKeptUntil()
+		return nil
+	case erasure.FieldKeepProfile:
+		m.ResetKeepProfile()
 		return nil
 	case erasure.FieldCreatedAt:
 		m.ResetCreatedAt()
@@ -42567,6 +42642,630 @@ func (m *PinMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *PinMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Pin edge %s", name)
+}
+
+// ProfileLinkMutation represents an operation that mutates the ProfileLink nodes in the graph.
+type ProfileLinkMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *string
+	property_id   *string
+	profile_id    *string
+	mac           *[]byte
+	session_mac   *[]byte
+	expires_at    *time.Time
+	created_at    *time.Time
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*ProfileLink, error)
+	predicates    []predicate.ProfileLink
+}
+
+var _ ent.Mutation = (*ProfileLinkMutation)(nil)
+
+// profilelinkOption allows management of the mutation configuration using functional options.
+type profilelinkOption func(*ProfileLinkMutation)
+
+// newProfileLinkMutation creates new mutation for the ProfileLink entity.
+func newProfileLinkMutation(c config, op Op, opts ...profilelinkOption) *ProfileLinkMutation {
+	m := &ProfileLinkMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeProfileLink,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withProfileLinkID sets the ID field of the mutation.
+func withProfileLinkID(id string) profilelinkOption {
+	return func(m *ProfileLinkMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *ProfileLink
+		)
+		m.oldValue = func(ctx context.Context) (*ProfileLink, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().ProfileLink.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withProfileLink sets the old ProfileLink of the mutation.
+func withProfileLink(node *ProfileLink) profilelinkOption {
+	return func(m *ProfileLinkMutation) {
+		m.oldValue = func(context.Context) (*ProfileLink, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m ProfileLinkMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m ProfileLinkMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of ProfileLink entities.
+func (m *ProfileLinkMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *ProfileLinkMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *ProfileLinkMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().ProfileLink.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *ProfileLinkMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *ProfileLinkMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the ProfileLink entity.
+// If the ProfileLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ProfileLinkMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *ProfileLinkMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetProfileID sets the "profile_id" field.
+func (m *ProfileLinkMutation) SetProfileID(s string) {
+	m.profile_id = &s
+}
+
+// ProfileID returns the value of the "profile_id" field in the mutation.
+func (m *ProfileLinkMutation) ProfileID() (r string, exists bool) {
+	v := m.profile_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldProfileID returns the old "profile_id" field's value of the ProfileLink entity.
+// If the ProfileLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ProfileLinkMutation) OldProfileID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldProfileID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldProfileID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldProfileID: %w", err)
+	}
+	return oldValue.ProfileID, nil
+}
+
+// ResetProfileID resets all changes to the "profile_id" field.
+func (m *ProfileLinkMutation) ResetProfileID() {
+	m.profile_id = nil
+}
+
+// SetMAC sets the "mac" field.
+func (m *ProfileLinkMutation) SetMAC(b []byte) {
+	m.mac = &b
+}
+
+// MAC returns the value of the "mac" field in the mutation.
+func (m *ProfileLinkMutation) MAC() (r []byte, exists bool) {
+	v := m.mac
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMAC returns the old "mac" field's value of the ProfileLink entity.
+// If the ProfileLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ProfileLinkMutation) OldMAC(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMAC is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMAC requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMAC: %w", err)
+	}
+	return oldValue.MAC, nil
+}
+
+// ResetMAC resets all changes to the "mac" field.
+func (m *ProfileLinkMutation) ResetMAC() {
+	m.mac = nil
+}
+
+// SetSessionMAC sets the "session_mac" field.
+func (m *ProfileLinkMutation) SetSessionMAC(b []byte) {
+	m.session_mac = &b
+}
+
+// SessionMAC returns the value of the "session_mac" field in the mutation.
+func (m *ProfileLinkMutation) SessionMAC() (r []byte, exists bool) {
+	v := m.session_mac
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSessionMAC returns the old "session_mac" field's value of the ProfileLink entity.
+// If the ProfileLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ProfileLinkMutation) OldSessionMAC(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSessionMAC is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSessionMAC requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSessionMAC: %w", err)
+	}
+	return oldValue.SessionMAC, nil
+}
+
+// ClearSessionMAC clears the value of the "session_mac" field.
+func (m *ProfileLinkMutation) ClearSessionMAC() {
+	m.session_mac = nil
+	m.clearedFields[profilelink.FieldSessionMAC] = struct{}{}
+}
+
+// SessionMACCleared returns if the "session_mac" field was cleared in this mutation.
+func (m *ProfileLinkMutation) SessionMACCleared() bool {
+	_, ok := m.clearedFields[profilelink.FieldSessionMAC]
+	return ok
+}
+
+// ResetSessionMAC resets all changes to the "session_mac" field.
+func (m *ProfileLinkMutation) ResetSessionMAC() {
+	m.session_mac = nil
+	delete(m.clearedFields, profilelink.FieldSessionMAC)
+}
+
+// SetExpiresAt sets the "expires_at" field.
+func (m *ProfileLinkMutation) SetExpiresAt(t time.Time) {
+	m.expires_at = &t
+}
+
+// ExpiresAt returns the value of the "expires_at" field in the mutation.
+func (m *ProfileLinkMutation) ExpiresAt() (r time.Time, exists bool) {
+	v := m.expires_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldExpiresAt returns the old "expires_at" field's value of the ProfileLink entity.
+// If the ProfileLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ProfileLinkMutation) OldExpiresAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldExpiresAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldExpiresAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldExpiresAt: %w", err)
+	}
+	return oldValue.ExpiresAt, nil
+}
+
+// ResetExpiresAt resets all changes to the "expires_at" field.
+func (m *ProfileLinkMutation) ResetExpiresAt() {
+	m.expires_at = nil
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *ProfileLinkMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *ProfileLinkMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the ProfileLink entity.
+// If the ProfileLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ProfileLinkMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *ProfileLinkMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the ProfileLinkMutation builder.
+func (m *ProfileLinkMutation) Where(ps ...predicate.ProfileLink) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the ProfileLinkMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *ProfileLinkMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.ProfileLink, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *ProfileLinkMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *ProfileLinkMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (ProfileLink).
+func (m *ProfileLinkMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *ProfileLinkMutation) Fields() []string {
+	fields := make([]string, 0, 6)
+	if m.property_id != nil {
+		fields = append(fields, profilelink.FieldPropertyID)
+	}
+	if m.profile_id != nil {
+		fields = append(fields, profilelink.FieldProfileID)
+	}
+	if m.mac != nil {
+		fields = append(fields, profilelink.FieldMAC)
+	}
+	if m.session_mac != nil {
+		fields = append(fields, profilelink.FieldSessionMAC)
+	}
+	if m.expires_at != nil {
+		fields = append(fields, profilelink.FieldExpiresAt)
+	}
+	if m.created_at != nil {
+		fields = append(fields, profilelink.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *ProfileLinkMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case profilelink.FieldPropertyID:
+		return m.PropertyID()
+	case profilelink.FieldProfileID:
+		return m.ProfileID()
+	case profilelink.FieldMAC:
+		return m.MAC()
+	case profilelink.FieldSessionMAC:
+		return m.SessionMAC()
+	case profilelink.FieldExpiresAt:
+		return m.ExpiresAt()
+	case profilelink.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *ProfileLinkMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case profilelink.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case profilelink.FieldProfileID:
+		return m.OldProfileID(ctx)
+	case profilelink.FieldMAC:
+		return m.OldMAC(ctx)
+	case profilelink.FieldSessionMAC:
+		return m.OldSessionMAC(ctx)
+	case profilelink.FieldExpiresAt:
+		return m.OldExpiresAt(ctx)
+	case profilelink.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown ProfileLink field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ProfileLinkMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case profilelink.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case profilelink.FieldProfileID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetProfileID(v)
+		return nil
+	case profilelink.FieldMAC:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetMAC(v)
+		return nil
+	case profilelink.FieldSessionMAC:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSessionMAC(v)
+		return nil
+	case profilelink.FieldExpiresAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetExpiresAt(v)
+		return nil
+	case profilelink.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown ProfileLink field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *ProfileLinkMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *ProfileLinkMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ProfileLinkMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown ProfileLink numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *ProfileLinkMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(profilelink.FieldSessionMAC) {
+		fields = append(fields, profilelink.FieldSessionMAC)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *ProfileLinkMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *ProfileLinkMutation) ClearField(name string) error {
+	switch name {
+	case profilelink.FieldSessionMAC:
+		m.ClearSessionMAC()
+		return nil
+	}
+	return fmt.Errorf("unknown ProfileLink nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *ProfileLinkMutation) ResetField(name string) error {
+	switch name {
+	case profilelink.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case profilelink.FieldProfileID:
+		m.ResetProfileID()
+		return nil
+	case profilelink.FieldMAC:
+		m.ResetMAC()
+		return nil
+	case profilelink.FieldSessionMAC:
+		m.ResetSessionMAC()
+		return nil
+	case profilelink.FieldExpiresAt:
+		m.ResetExpiresAt()
+		return nil
+	case profilelink.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown ProfileLink field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *ProfileLinkMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *ProfileLinkMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *ProfileLinkMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *ProfileLinkMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *ProfileLinkMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *ProfileLinkMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *ProfileLinkMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown ProfileLink unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *ProfileLinkMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown ProfileLink edge %s", name)
 }
 
 // PropertyMutation represents an operation that mutates the Property nodes in the graph.

@@ -52,6 +52,7 @@ import (
 	"latchkey.dev/ent/phone"
 	"latchkey.dev/ent/phonelink"
 	"latchkey.dev/ent/pin"
+	"latchkey.dev/ent/profilelink"
 	"latchkey.dev/ent/property"
 	"latchkey.dev/ent/propertykey"
 	"latchkey.dev/ent/recoverycode"
@@ -599,7 +600,7 @@ func init() {
 	// erasure.LawValidator is a validator for the "law" field. It is called by the builders before save.
 	erasure.LawValidator = erasureDescLaw.Validators[0].(func(string) error)
 	// erasureDescCreatedAt is the schema descriptor for created_at field.
-	erasureDescCreatedAt := erasureFields[11].Descriptor()
+	erasureDescCreatedAt := erasureFields[12].Descriptor()
 	// erasure.DefaultCreatedAt holds the default value on creation for the created_at field.
 	erasure.DefaultCreatedAt = erasureDescCreatedAt.Default.(func() time.Time)
 	// erasureDescID is the schema descriptor for id field.
@@ -1610,6 +1611,24 @@ func init() {
 	pinDescID := pinFields[0].Descriptor()
 	// pin.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	pin.IDValidator = pinDescID.Validators[0].(func(string) error)
+	profilelinkFields := schema.ProfileLink{}.Fields()
+	_ = profilelinkFields
+	// profilelinkDescPropertyID is the schema descriptor for property_id field.
+	profilelinkDescPropertyID := profilelinkFields[1].Descriptor()
+	// profilelink.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	profilelink.PropertyIDValidator = profilelinkDescPropertyID.Validators[0].(func(string) error)
+	// profilelinkDescProfileID is the schema descriptor for profile_id field.
+	profilelinkDescProfileID := profilelinkFields[2].Descriptor()
+	// profilelink.ProfileIDValidator is a validator for the "profile_id" field. It is called by the builders before save.
+	profilelink.ProfileIDValidator = profilelinkDescProfileID.Validators[0].(func(string) error)
+	// profilelinkDescCreatedAt is the schema descriptor for created_at field.
+	profilelinkDescCreatedAt := profilelinkFields[6].Descriptor()
+	// profilelink.DefaultCreatedAt holds the default value on creation for the created_at field.
+	profilelink.DefaultCreatedAt = profilelinkDescCreatedAt.Default.(func() time.Time)
+	// profilelinkDescID is the schema descriptor for id field.
+	profilelinkDescID := profilelinkFields[0].Descriptor()
+	// profilelink.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	profilelink.IDValidator = profilelinkDescID.Validators[0].(func(string) error)
 	propertyFields := schema.Property{}.Fields()
 	_ = propertyFields
 	// propertyDescName is the schema descriptor for name field.

@@ -108,6 +108,8 @@ type Tx struct {
 	PhoneLink *PhoneLinkClient
 	// Pin is the client for interacting with the Pin builders.
 	Pin *PinClient
+	// ProfileLink is the client for interacting with the ProfileLink builders.
+	ProfileLink *ProfileLinkClient
 	// Property is the client for interacting with the Property builders.
 	Property *PropertyClient
 	// PropertyKey is the client for interacting with the PropertyKey builders.
@@ -316,6 +318,7 @@ func (tx *Tx) init() {
 	tx.Phone = NewPhoneClient(tx.config)
 	tx.PhoneLink = NewPhoneLinkClient(tx.config)
 	tx.Pin = NewPinClient(tx.config)
+	tx.ProfileLink = NewProfileLinkClient(tx.config)
 	tx.Property = NewPropertyClient(tx.config)
 	tx.PropertyKey = NewPropertyKeyClient(tx.config)
 	tx.RecoveryCode = NewRecoveryCodeClient(tx.config)

@@ -57,6 +57,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofPhone             PhoneClient
 		ofPhoneLink         PhoneLinkClient
 		ofPin               PinClient
+		ofProfileLink       ProfileLinkClient
 		ofProperty          PropertyClient
 		ofPropertyKey       PropertyKeyClient
 		ofRecoveryCode      RecoveryCodeClient
@@ -121,6 +122,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofPhone:             PhoneClient{config: cfg},
 		ofPhoneLink:         PhoneLinkClient{config: cfg},
 		ofPin:               PinClient{config: cfg},
+		ofProfileLink:       ProfileLinkClient{config: cfg},
 		ofProperty:          PropertyClient{config: cfg},
 		ofPropertyKey:       PropertyKeyClient{config: cfg},
 		ofRecoveryCode:      RecoveryCodeClient{config: cfg},
@@ -184,6 +186,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 	all.Phone = &all.ofPhone
 	all.PhoneLink = &all.ofPhoneLink
 	all.Pin = &all.ofPin
+	all.ProfileLink = &all.ofProfileLink
 	all.Property = &all.ofProperty
 	all.PropertyKey = &all.ofPropertyKey
 	all.RecoveryCode = &all.ofRecoveryCode

@@ -33,6 +33,8 @@ const (
 	FieldLaw = "law"
 	// FieldKeptUntil holds the string denoting the kept_until field in the database.
 	FieldKeptUntil = "kept_until"
+	// FieldKeepProfile holds the string denoting the keep_profile field in the database.
+	FieldKeepProfile = "keep_profile"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the erasure in the database.
@@ -52,6 +54,7 @@ var Columns = []string{
 	FieldFinishedAt,
 	FieldLaw,
 	FieldKeptUntil,
+	FieldKeepProfile,
 	FieldCreatedAt,
 }
 
@@ -141,6 +144,11 @@ func ByLaw(opts ...sql.OrderTermOption) OrderOption {
 // ByKeptUntil orders the results by the kept_until field.
 func ByKeptUntil(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldKeptUntil, opts...).ToFunc()
+}
+
+// ByKeepProfile orders the results by the keep_profile field.
+func ByKeepProfile(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldKeepProfile, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

@@ -114,6 +114,11 @@ func KeptUntil(v time.Time) predicate.Erasure {
 	return predicate.Erasure(sql.FieldEQ(FieldKeptUntil, v))
 }
 
+// KeepProfile applies equality check predicate on the "keep_profile" field. It's identical to KeepProfileEQ.
+func KeepProfile(v bool) predicate.Erasure {
+	return predicate.Erasure(sql.FieldEQ(FieldKeepProfile, v))
+}
+
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
 func CreatedAt(v time.Time) predicate.Erasure {
 	return predicate.Erasure(sql.FieldEQ(FieldCreatedAt, v))
@@ -697,6 +702,26 @@ func KeptUntilIsNil() predicate.Erasure {
 // KeptUntilNotNil applies the NotNil predicate on the "kept_until" field.
 func KeptUntilNotNil() predicate.Erasure {
 	return predicate.Erasure(sql.FieldNotNull(FieldKeptUntil))
+}
+
+// KeepProfileEQ applies the EQ predicate on the "keep_profile" field.
+func KeepProfileEQ(v bool) predicate.Erasure {
+	return predicate.Erasure(sql.FieldEQ(FieldKeepProfile, v))
+}
+
+// KeepProfileNEQ applies the NEQ predicate on the "keep_profile" field.
+func KeepProfileNEQ(v bool) predicate.Erasure {
+	return predicate.Erasure(sql.FieldNEQ(FieldKeepProfile, v))
+}
+
+// KeepProfileIsNil applies the IsNil predicate on the "keep_profile" field.
+func KeepProfileIsNil() predicate.Erasure {
+	return predicate.Erasure(sql.FieldIsNull(FieldKeepProfile))
+}
+
+// KeepProfileNotNil applies the NotNil predicate on the "keep_profile" field.
+func KeepProfileNotNil() predicate.Erasure {
+	return predicate.Erasure(sql.FieldNotNull(FieldKeepProfile))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

@@ -573,6 +573,18 @@ func (f PinFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) 
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.PinMutation", m)
 }
 
+// The ProfileLinkFunc type is an adapter to allow the use of ordinary
+// function as ProfileLink mutator.
+type ProfileLinkFunc func(context.Context, *ent.ProfileLinkMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f ProfileLinkFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.ProfileLinkMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ProfileLinkMutation", m)
+}
+
 // The PropertyFunc type is an adapter to allow the use of ordinary
 // function as Property mutator.
 type PropertyFunc func(context.Context, *ent.PropertyMutation) (ent.Value, error)

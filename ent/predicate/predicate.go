@@ -147,6 +147,9 @@ type PhoneLink func(*sql.Selector)
 // Pin is the predicate function for pin builders.
 type Pin func(*sql.Selector)
 
+// ProfileLink is the predicate function for profilelink builders.
+type ProfileLink func(*sql.Selector)
+
 // Property is the predicate function for property builders.
 type Property func(*sql.Selector)
 

@@ -10,6 +10,6 @@ var All = []ent.Interface{
 	Notice{}, PartnerSpace{}, Person{}, Membership{}, PersonSession{}, PersonInvitation{}, RecoveryCode{}, SignInAttempts{},
 	PhoneLink{}, Phone{}, KeyStatus{}, DoorRule{}, Pin{}, Property{}, PropertyKey{}, Reservation{},
 	ReservationChange{}, ReservationName{}, Secret{}, Slot{}, Space{}, Stay{}, Guest{}, RegisterEntry{},
-	Disclosure{}, GuestProfile{}, GuestLink{}, GuestSession{}, Kiosk{}, Attempts{}, CheckInSettings{}, MailSettings{},
+	Disclosure{}, GuestProfile{}, ProfileLink{}, GuestLink{}, GuestSession{}, Kiosk{}, Attempts{}, CheckInSettings{}, MailSettings{},
 	Invitation{}, Mail{}, Token{}, Tombstone{}, Webhook{},
 }

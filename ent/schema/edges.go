@@ -169,6 +169,11 @@ func (GuestProfile) Edges() []ent.Edge {
 	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
 }
 
+// A link ends with the profile that it leads to.
+func (ProfileLink) Edges() []ent.Edge {
+	return ownedBy("profile", GuestProfile.Type, "profile_id", entsql.Cascade)
+}
+
 // An entry outlives its reservation and its guest.
 func (RegisterEntry) Edges() []ent.Edge {
 	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)

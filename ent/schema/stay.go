@@ -205,6 +205,29 @@ func (GuestProfile) Indexes() []ent.Index {
 	return []ent.Index{index.Fields("property_id"), index.Fields("updated_at")}
 }
 
+// ProfileLink is the mailed link to a guest's profile, and the session of the device that binds it.
+type ProfileLink struct{ ent.Schema }
+
+func (ProfileLink) Annotations() []schema.Annotation {
+	return table("profile_links", aboutGuests(privacy.Erasure, privacy.Expiry))
+}
+
+func (ProfileLink) Fields() []ent.Field {
+	return []ent.Field{
+		id(),
+		property(),
+		field.String("profile_id").Annotations(hashed(personal)).MaxRuneLen(64).Immutable(),
+		field.Bytes("mac").Annotations(hashed(secret)).Immutable().Unique().Comment("Keyed hash. The link itself is not stored."),
+		field.Bytes("session_mac").Annotations(hashed(secret)).Optional().Unique().Comment("Keyed hash of the token of the device that bound the link."),
+		moment("expires_at"), // of the link, then of the session
+		created(),
+	}
+}
+
+func (ProfileLink) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("profile_id"), index.Fields("expires_at")}
+}
+
 // GuestLink is the link of a mail to a guest. It binds one device.
 type GuestLink struct{ ent.Schema }
 

@@ -53,6 +53,7 @@ type Actor struct {
 	TokenID       string       // of the credential used, never its secret
 	ReservationID string       // of a guest's session
 	GuestID       string       // of a companion's session; empty: the session acts for the whole party
+	ProfileID     string       // of a guest's session for a kept profile, which belongs to no stay; empty otherwise
 	Origin        string       // of a guest's session: OriginMail, OriginDoor, or the id of a kiosk
 	HandedBy      string       // of a device that took the stay from another session: that session
 	UsedAt        time.Time    // of a session: its last use, as stored

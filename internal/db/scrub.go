@@ -6,7 +6,7 @@ import (
 )
 
 // scrubbed are the tables of which PostgreSQL keeps deleted and former rows until a VACUUM.
-const scrubbed = `guests, stays, messages, disclosures, mails, guest_links, guest_sessions, guest_profiles, invitations, reservations, reservation_names, phones, notices`
+const scrubbed = `guests, stays, messages, disclosures, mails, guest_links, guest_sessions, guest_profiles, profile_links, invitations, reservations, reservation_names, phones, notices`
 
 // Scrub removes what deleted rows have left in the files of the database: SQLite overwrites deleted content itself, so that only its
 // write-ahead log is left to be emptied, and PostgreSQL removes dead rows. Call it after an erasure, outside of a change. Backups and archived

@@ -187,6 +187,8 @@ var matrix = map[string]rule{
 	"latchkey.guest.v1.LinkService/RenewLink":            {"guest", "", `{"link":"lkl_0"}`, ok},
 	"latchkey.guest.v1.LinkService/GetEndedSession":      {"guest", "", `{"token":"lks_0"}`, notFound},
 	"latchkey.guest.v1.LinkService/GetDoor":              {"guest", "", `{"door":"none"}`, notFound},
+	"latchkey.guest.v1.LinkService/GetProperty":          {"guest", "", `{"propertyId":"prp_0"}`, notFound},
+	"latchkey.guest.v1.LinkService/RequestProfileLink":   {"guest", "", `{"propertyId":"prp_0","email":"ada@example.com"}`, notFound},
 	"latchkey.guest.v1.LinkService/FindStay":             {"guest", "", `{"door":"none","number":"1","familyName":"x"}`, notFound},
 	"latchkey.guest.v1.StayService/GetStay":              {"session", "", `{}`, ok},
 	"latchkey.guest.v1.StayService/RevealPin":            {"session", "", `{}`, codes.FailedPrecondition},

@@ -46,7 +46,7 @@ func Erase(tx *db.Tx, keys *keyring.Ring, row *ErasureRow) (done bool, err error
 	if row.GuestID != "" {
 		err = p.eraseCompanion(tx, row.GuestID)
 	} else {
-		err = p.eraseAll(tx, keys)
+		err = p.eraseAll(tx, keys, row.KeepProfile)
 	}
 	if err != nil {
 		return false, err
@@ -69,10 +69,13 @@ func finishErasure(tx *db.Tx, row *ErasureRow, law string, keptUntil *time.Time)
 	return nil
 }
 
-// eraseAll erases what is stored about a party and its booker. What is left of the reservation are its dates, its rooms and the PMS's ids.
-func (p *Party) eraseAll(tx *db.Tx, keys *keyring.Ring) error {
-	if err := p.deleteProfile(tx, keys); err != nil {
-		return err
+// eraseAll erases what is stored about a party and its booker, and what the property keeps for the next stay unless the guest keeps it. What is
+// left of the reservation are its dates, its rooms and the PMS's ids.
+func (p *Party) eraseAll(tx *db.Tx, keys *keyring.Ring, keepProfile bool) error {
+	if !keepProfile {
+		if err := p.deleteProfile(tx, keys); err != nil {
+			return err
+		}
 	}
 	propertyID, reservationID := p.Reservation.PropertyID, p.Reservation.ID
 	if err := EndLinksAndSessions(tx, propertyID, reservationID); err != nil {

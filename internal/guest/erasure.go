@@ -230,34 +230,43 @@ func ErasureOfMail(view *db.Tx, keys *keyring.Ring, propertyID, reservationID, m
 	return &e, err
 }
 
-// RequestErasure requests the erasure of a session's data. A repeated request changes nothing.
-func RequestErasure(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (Erasure, error) {
+// RequestErasure requests the erasure of a session's data. A repeated request changes nothing. keepProfile excepts what the property keeps of the
+// main guest for the next stay.
+func RequestErasure(tx *db.Tx, keys *keyring.Ring, a actor.Actor, keepProfile bool) (Erasure, error) {
 	guestID, err := mayErase(a)
 	if err != nil {
 		return Erasure{}, err
 	}
-	return RequestErasureFor(tx, keys, a.PropertyID, a.ReservationID, guestID, ByTheGuest)
+	return requestErasure(tx, keys, ErasureRow{
+		PropertyID: a.PropertyID, ReservationID: a.ReservationID, GuestID: guestID, RequestedBy: ByTheGuest, KeepProfile: keepProfile && guestID == "",
+	})
 }
 
 // RequestErasureFor requests the erasure of the data of a companion, or of a whole party if guestID is empty. by is who requests it.
 func RequestErasureFor(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID, guestID, by string) (Erasure, error) {
-	p, _, err := ViewParty(tx, keys, propertyID, reservationID)
+	return requestErasure(tx, keys, ErasureRow{PropertyID: propertyID, ReservationID: reservationID, GuestID: guestID, RequestedBy: by})
+}
+
+// requestErasure stores a request, unless the guest has one that is not done.
+func requestErasure(tx *db.Tx, keys *keyring.Ring, asked ErasureRow) (Erasure, error) {
+	p, _, err := ViewParty(tx, keys, asked.PropertyID, asked.ReservationID)
 	if err != nil {
 		return Erasure{}, err
 	}
-	if guestID != "" && !p.hasCompanion(guestID) {
+	if asked.GuestID != "" && !p.hasCompanion(asked.GuestID) {
 		return Erasure{}, errGuestNotFound
 	}
-	row, err := pendingErasure(tx, propertyID, reservationID, guestID)
+	row, err := pendingErasure(tx, asked.PropertyID, asked.ReservationID, asked.GuestID)
 	if err == nil && row == nil {
 		erasureID := id.New(id.Erasure)
-		row, err = tx.Erasure.Create().SetID(erasureID).SetPropertyID(propertyID).SetReservationID(reservationID).SetGuestID(guestID).SetRequestedBy(by).
+		row, err = tx.Erasure.Create().SetID(erasureID).SetPropertyID(asked.PropertyID).SetReservationID(asked.ReservationID).SetGuestID(asked.GuestID).
+			SetRequestedBy(asked.RequestedBy).SetKeepProfile(asked.KeepProfile).
 			SetMAC(receiptMAC(keys, receiptOf(keys, erasureID))).SetCreatedAt(tx.Now()).Save(tx.Context())
 	}
 	if err != nil {
 		return Erasure{}, fmt.Errorf("request an erasure: %w", err)
 	}
-	return p.erasure(row, guestID, tx.Now()), nil
+	return p.erasure(row, asked.GuestID, tx.Now()), nil
 }
 
 // hasCompanion reports whether a guest is a companion of the party.

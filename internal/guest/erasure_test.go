@@ -1,6 +1,7 @@
 package guest_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -49,7 +50,7 @@ func TestPlanErasure(t *testing.T) {
 func (h *fixture) requestErasure(a actor.Actor) (e guest.Erasure) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) (err error) {
-		e, err = guest.RequestErasure(tx, h.keys, a)
+		e, err = guest.RequestErasure(tx, h.keys, a, false)
 		return err
 	})
 	return e
@@ -155,6 +156,41 @@ func TestErasureBeforeTheCheckIn(t *testing.T) {
 	})
 }
 
+// A guest who erases a stay chooses whether the property forgets what it keeps for the next stay. A companion has no profile to keep.
+func TestErasureKeepsTheProfileOnRequest(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		t.Run(fmt.Sprintf("keep=%t", keep), func(t *testing.T) {
+			each(t, func(t *testing.T, h *fixture) {
+				id, main, companion := h.fullStay(access.Confirmed)
+				var e, ofCompanion guest.Erasure
+				h.write(func(tx *db.Tx) (err error) {
+					if ofCompanion, err = guest.RequestErasure(tx, h.keys, companion, true); err == nil {
+						e, err = guest.RequestErasure(tx, h.keys, main, keep)
+					}
+					return err
+				})
+				if ofCompanion.Row.KeepProfile || e.Row.KeepProfile != keep {
+					t.Errorf("the companion keeps %t, the main guest %t", ofCompanion.Row.KeepProfile, e.Row.KeepProfile)
+				}
+				if !h.erase(e) {
+					t.Fatal("it is not done")
+				}
+				if names := h.left(id); len(names) > 0 || (h.profiles() == 1) != keep {
+					t.Errorf("rows are left in %v, and %d profiles", names, h.profiles())
+				}
+				if got := h.receipt(e); got.Row.KeepProfile != keep {
+					t.Errorf("the receipt says %+v", got.Row)
+				}
+				next := h.book(hotel, "B", "Silva")
+				h.guestOf(next, "")
+				if offered := h.answers(next)[rule.FirstName] != ""; offered != keep {
+					t.Errorf("the profile is offered at the next stay: %t", offered)
+				}
+			})
+		})
+	}
+}
+
 // Data of guests in house are erased when the stay ends, also if it is prolonged. The official form is locked away until the day that its law
 // names.
 func TestErasureOfGuestsInHouse(t *testing.T) {
@@ -236,7 +272,7 @@ func TestWhoRequestsAnErasure(t *testing.T) {
 		id, main, companion := h.fullStay(access.Confirmed)
 		twoFacts := main
 		twoFacts.Origin = guest.OriginDoor
-		h.refused(fault.MainGuestOnly, func(tx *db.Tx) error { _, err := guest.RequestErasure(tx, h.keys, twoFacts); return err })
+		h.refused(fault.MainGuestOnly, func(tx *db.Tx) error { _, err := guest.RequestErasure(tx, h.keys, twoFacts, false); return err })
 		h.refused(fault.MainGuestOnly, func(tx *db.Tx) error { return guest.WithdrawErasure(tx, twoFacts) })
 		h.refused(fault.GuestNotFound, func(tx *db.Tx) error {
 			_, err := guest.RequestErasureFor(tx, h.keys, hotel, id, "gst_unknown", "Ada")

@@ -57,6 +57,7 @@ const (
 	FromKiosk     Source = "kiosk"
 	FromDevice    Source = "device"    // another device of the guest
 	FromMainGuest Source = "mainGuest" // shown to the main guest for a companion
+	FromProfile   Source = "profile"   // mailed to the owner of a kept profile: see [FindProfileLink]
 )
 
 // sourceOf returns where a link comes from. A link from a device ends with the session of the device: it is not found then.

@@ -92,7 +92,7 @@ func (p *Party) presentProfileID(ctx context.Context, keys *keyring.Ring) (strin
 	if err != nil || booker.Email == nil {
 		return "", err
 	}
-	return hex.EncodeToString(AddressMAC(keys, p.Reservation.PropertyID, *booker.Email)), nil
+	return ProfileID(keys, p.Reservation.PropertyID, *booker.Email), nil
 }
 
 // saveProfile keeps the answers of the main guest for the next stay, under the booker's present address.
@@ -143,6 +143,9 @@ func (p *Party) deleteProfile(tx *db.Tx, keys *keyring.Ring) error {
 	_, err = tx.GuestProfile.Delete().Where(entprofile.PropertyID(p.Reservation.PropertyID), entprofile.IDIn(present, saved)).Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("delete a guest's profile: %w", err)
+	}
+	if err := deleteProfileMails(tx, p.Reservation.PropertyID, present, saved); err != nil {
+		return err
 	}
 	if saved == "" {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"latchkey.dev/ent/guestlink"
 	"latchkey.dev/ent/guestsession"
 	"latchkey.dev/ent/predicate"
+	entprofilelink "latchkey.dev/ent/profilelink"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
@@ -21,9 +22,10 @@ import (
 
 // Session is a new session with its token, which is not stored.
 type Session struct {
-	ID, Token, PropertyID, ReservationID string
-	GuestID                              string // of a companion; empty: the session acts for the whole party
-	ExpiresAt                            time.Time
+	ID, Token, PropertyID string
+	ReservationID         string // empty: the session opens a profile and no stay
+	GuestID               string // of a companion; empty: the session acts for the whole party
+	ExpiresAt             time.Time
 }
 
 // Origins of sessions. The origin of a session from a kiosk is the kiosk's id.
@@ -107,6 +109,9 @@ func Authenticate(view *db.Tx, keys *keyring.Ring, token string) (actor.Actor, e
 	}
 	a, found, err := findSession(view, sessionMAC(keys, token))
 	if err == nil && !found {
+		a, found, err = findProfileSession(view, sessionMAC(keys, token))
+	}
+	if err == nil && !found {
 		err = credential.Refused()
 	}
 	if err != nil {
@@ -157,7 +162,7 @@ func endSessions(tx *db.Tx, propertyID string, which ...predicate.GuestSession) 
 }
 
 // DeleteExpired deletes links and sessions that expired before a time and counts of failed searches that began before it, at most limit
-// of each, and returns the largest of the three numbers.
+// of each, and returns the largest of these numbers.
 func DeleteExpired(tx *db.Tx, before time.Time, limit int) (int, error) {
 	ctx := tx.Context()
 	sessions, err := tx.GuestSession.Query().Where(guestsession.ExpiresAtLT(before)).Limit(limit).IDs(ctx)
@@ -174,6 +179,13 @@ func DeleteExpired(tx *db.Tx, before time.Time, limit int) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("delete expired links of guests: %w", err)
 	}
+	profiles, err := tx.ProfileLink.Query().Where(entprofilelink.ExpiresAtLT(before)).Limit(limit).IDs(ctx)
+	if err == nil {
+		_, err = tx.ProfileLink.Delete().Where(entprofilelink.IDIn(profiles...)).Exec(ctx)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("delete expired links to profiles: %w", err)
+	}
 	counts, err := tx.Attempts.Query().Where(entattempts.BeganAtLT(before)).Limit(limit).IDs(ctx)
 	if err == nil {
 		_, err = tx.Attempts.Delete().Where(entattempts.IDIn(counts...)).Exec(ctx)
@@ -181,5 +193,5 @@ func DeleteExpired(tx *db.Tx, before time.Time, limit int) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("delete counts of failed searches: %w", err)
 	}
-	return max(len(sessions), len(links), len(counts)), nil
+	return max(len(sessions), len(links), len(profiles), len(counts)), nil
 }

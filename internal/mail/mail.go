@@ -37,15 +37,16 @@ const (
 	Link       Kind = "link"       // a new link, which a guest or staff asked for
 	Message    Kind = "message"    // the property's message, which the guest has not read
 	Erasure    Kind = "erasure"    // the guest's data will be erased
+	Profile    Kind = "profile"    // a link to what the property keeps of a guest for the next stay
 	Join       Kind = "join"       // the link with which a person of the staff joins the property
 	Staff      Kind = "staff"      // what staff must know: a check-in that stopped, a message that was not read
 )
 
 // Kinds are all kinds.
-var Kinds = []Kind{Invitation, Reminder, RoomReady, Key, KeyChanged, Departure, Companion, Link, Message, Erasure, Join, Staff}
+var Kinds = []Kind{Invitation, Reminder, RoomReady, Key, KeyChanged, Departure, Companion, Link, Message, Erasure, Profile, Join, Staff}
 
-// HasLink reports whether mails of this kind contain a link that signs the guest in.
-func (k Kind) HasLink() bool { return k != Staff && k != Erasure && k != Join }
+// HasLink reports whether mails of this kind contain a link that signs the guest in to a stay.
+func (k Kind) HasLink() bool { return k != Staff && k != Erasure && k != Profile && k != Join }
 
 // HasPIN reports whether mails of this kind contain the stay's PIN.
 func (k Kind) HasPIN() bool { return k == Key || k == KeyChanged }
@@ -122,8 +123,10 @@ type Mail struct {
 	// OnceKey identifies the occasion: the mail is ordered once. It begins with an id of the property. Empty: each call orders a mail.
 	OnceKey string
 	// Params are the parameters of a mail to staff, of which "kind" names the text: see [StaffText]. No PIN and no guest data. Those of a mail to
-	// join a property are from [JoinParams].
+	// join a property are from [JoinParams], and those of a link to a profile from [ProfileParams].
 	Params map[string]string
+	// AddressMAC is the keyed hash of the recipient. Empty: it is stored with the first attempt.
+	AddressMAC []byte
 }
 
 // Order stores a mail and the job that sends it, in the transaction of the change that causes the mail. It returns the mail's id, or ""
@@ -159,6 +162,9 @@ func Order(tx *db.Tx, keys *keyring.Ring, queue *jobs.Queue, m Mail) (string, er
 		SetGuestID(m.GuestID).SetAddress(address).SetParameters(m.Params).SetState(string(Waiting)).SetCreatedAt(tx.Now())
 	if m.OnceKey != "" {
 		create.SetOnceKey(m.OnceKey)
+	}
+	if len(m.AddressMAC) > 0 {
+		create.SetAddressMAC(m.AddressMAC)
 	}
 	if err := create.Exec(tx.Context()); err != nil {
 		return "", fmt.Errorf("store a mail: %w", err)

@@ -28,6 +28,8 @@ type Occasion struct {
 	Now     time.Time
 	// Erasure is what a mail about an erasure says.
 	Erasure ErasureFacts
+	// Profile is the link to a kept profile.
+	Profile string
 	// Join is what a mail to join the property says.
 	Join JoinFacts
 	// Stop is the message of a mail to staff.
@@ -65,6 +67,8 @@ func (o Occasion) Content() Content {
 		return o.staffContent(content, first)
 	case Join:
 		return o.joinContent(content)
+	case Profile:
+		return o.profileContent(content)
 	}
 	params := message.Params{"property": o.Property}
 	content.Subject = o.text("subject", params)

@@ -380,7 +380,7 @@ func (s *Server) registerSmartKeys(p *parts, to grpc.ServiceRegistrar, staff pro
 func (s *Server) registerGuest(p *parts, to grpc.ServiceRegistrar) {
 	deps := guestapi.Deps{
 		DB: s.db, Memory: p.memory, Keys: s.keys, Reservations: p.reservations, CheckIns: p.checkIns, MailLink: p.mails.OrderLink, MailAddress: p.mails.Address,
-		MailOutlet: p.mails.Outlet,
+		MailOutlet: p.mails.Outlet, MailProfile: p.mails.OrderProfile,
 	}
 	guestv1.RegisterCheckInServiceServer(to, &guestapi.CheckIns{Deps: deps, Service: p.checkIns})
 	guestv1.RegisterLinkServiceServer(to, &guestapi.Links{Deps: deps})

@@ -53,6 +53,7 @@ var ends = []end{
 	{table: "invitations", sweep: "stays", row: dbtest.Values{"reservation_id": theStay}},
 	{table: "guest_links", sweep: "guests' links and sessions", row: dbtest.Values{"expires_at": longAgo}},
 	{table: "guest_sessions", sweep: "guests' links and sessions", row: dbtest.Values{"expires_at": longAgo}},
+	{table: "profile_links", sweep: "guests' links and sessions", row: dbtest.Values{"expires_at": longAgo}},
 	{table: "attempts", sweep: "guests' links and sessions", row: dbtest.Values{"began_at": longAgo, "last_at": longAgo}},
 	{table: "guest_profiles", sweep: "guests' profiles", row: dbtest.Values{"updated_at": longAgo}},
 	{table: "register_entries", sweep: "guest register", row: dbtest.Values{"erase_at": longAgo}},

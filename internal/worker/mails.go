@@ -101,8 +101,8 @@ func (m Mails) attempt(ctx context.Context, propertyID, mailID string) (time.Dur
 	if err != nil {
 		return 0, err
 	}
-	if settings.Host == "" && mail.Kind(row.Kind) == mail.Join {
-		return 0, m.cancel(ctx, row) // the mailbox would show the link to other staff
+	if settings.Host == "" && m.isPrivate(row) {
+		return 0, m.cancel(ctx, row) // the mailbox would show the link to staff
 	}
 	if settings.Host == "" {
 		return 0, m.putInMailbox(ctx, row, ready)
@@ -123,6 +123,12 @@ func (m Mails) attempt(ctx context.Context, propertyID, mailID string) (time.Dur
 	}
 	server.Dial, server.TLS = m.Dial, m.TLS
 	return m.send(ctx, server, row, ready)
+}
+
+// isPrivate reports whether the mailbox of a property must not hold a mail.
+func (m Mails) isPrivate(row *mail.Row) bool {
+	kind := mail.Kind(row.Kind)
+	return kind == mail.Join || kind == mail.Profile && !m.GuestsReadMailbox
 }
 
 // putInMailbox stores the text of a mail in the mailbox, and its links.

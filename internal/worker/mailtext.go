@@ -31,9 +31,10 @@ type rendered struct {
 	wait     time.Duration // the mail waits for its code to be on the locks
 	text     mail.Text     // without a recipient if no address reaches the guest
 	links    []guest.MailedLink
-	stays    []*ent.Reservation // the stays that the mail is about, as they were rendered; none in a mail to staff
-	listed   []string           // the reservations that an invitation or a reminder lists
-	property string             // the property's name
+	profile  *guest.MailedProfileLink // the link to a kept profile, or nil
+	stays    []*ent.Reservation       // the stays that the mail is about, as they were rendered; none in a mail to staff
+	listed   []string                 // the reservations that an invitation or a reminder lists
+	property string                   // the property's name
 }
 
 // errOutdated means that the address of the guest changed after the mail was rendered.
@@ -47,6 +48,11 @@ func (m Mails) storeLinks(tx *db.Tx, row *mail.Row, r rendered) error {
 	}
 	for _, l := range r.links {
 		if err := l.Store(tx, m.Keys); err != nil {
+			return err
+		}
+	}
+	if r.profile != nil {
+		if err := r.profile.Store(tx, m.Keys); err != nil {
 			return err
 		}
 	}
@@ -141,6 +147,10 @@ func (m Mails) render(ctx context.Context, row *mail.Row) (rendered, error) {
 	switch r.occasion.Kind {
 	case mail.Staff:
 		r.occasion.Stop = mail.StaffText(row.Parameters)
+	case mail.Profile:
+		if err := r.addProfile(); err != nil || r.out.canceled {
+			return r.out, err
+		}
 	case mail.Join:
 		if err := r.addJoin(); err != nil || r.out.canceled {
 			return r.out, err
@@ -151,9 +161,9 @@ func (m Mails) render(ctx context.Context, row *mail.Row) (rendered, error) {
 }
 
 // languageOf returns the language of a mail: that of the guest who gets it, or the property's if it is not known. Staff read the property's, and
-// invited people the language of their invitation.
+// invited people and former guests the language of their request.
 func languageOf(view *db.Tx, row *mail.Row, look *property.CheckInSettings) (string, error) {
-	if mail.Kind(row.Kind) == mail.Join {
+	if kind := mail.Kind(row.Kind); kind == mail.Join || kind == mail.Profile {
 		return cmp.Or(row.Parameters["language"], look.Language), nil
 	}
 	if row.ReservationID == "" || mail.Kind(row.Kind) == mail.Staff {

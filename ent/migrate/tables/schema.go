@@ -530,6 +530,7 @@ var (
 		{Name: "finished_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "law", Type: field.TypeString, Size: 8, Default: ""},
 		{Name: "kept_until", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "keep_profile", Type: field.TypeBool, Nullable: true},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
 	}
@@ -541,7 +542,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "erasures_properties_property",
-				Columns:    []*schema.Column{ErasuresColumns[11]},
+				Columns:    []*schema.Column{ErasuresColumns[12]},
 				RefColumns: []*schema.Column{PropertiesColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -550,7 +551,7 @@ var (
 			{
 				Name:    "erasure_property_id_id",
 				Unique:  false,
-				Columns: []*schema.Column{ErasuresColumns[11], ErasuresColumns[0]},
+				Columns: []*schema.Column{ErasuresColumns[12], ErasuresColumns[0]},
 			},
 			{
 				Name:    "erasure_reservation_id_guest_id",
@@ -1948,6 +1949,42 @@ var (
 			},
 		},
 	}
+	// ProfileLinksColumns holds the columns for the "profile_links" table.
+	ProfileLinksColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "mac", Type: field.TypeBytes, Unique: true},
+		{Name: "session_mac", Type: field.TypeBytes, Unique: true, Nullable: true},
+		{Name: "expires_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "profile_id", Type: field.TypeString, Size: 64},
+	}
+	// ProfileLinksTable holds the schema information for the "profile_links" table.
+	ProfileLinksTable = &schema.Table{
+		Name:       "profile_links",
+		Columns:    ProfileLinksColumns,
+		PrimaryKey: []*schema.Column{ProfileLinksColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "profile_links_guest_profiles_profile",
+				Columns:    []*schema.Column{ProfileLinksColumns[6]},
+				RefColumns: []*schema.Column{GuestProfilesColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "profilelink_profile_id",
+				Unique:  false,
+				Columns: []*schema.Column{ProfileLinksColumns[6]},
+			},
+			{
+				Name:    "profilelink_expires_at",
+				Unique:  false,
+				Columns: []*schema.Column{ProfileLinksColumns[4]},
+			},
+		},
+	}
 	// PropertiesColumns holds the columns for the "properties" table.
 	PropertiesColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
@@ -2643,6 +2680,7 @@ var (
 		PhonesTable,
 		PhoneLinksTable,
 		PinsTable,
+		ProfileLinksTable,
 		PropertiesTable,
 		PropertyKeysTable,
 		RecoveryCodesTable,
@@ -2846,6 +2884,10 @@ func init() {
 	}
 	PinsTable.Annotation = &entsql.Annotation{
 		Table: "pins",
+	}
+	ProfileLinksTable.ForeignKeys[0].RefTable = GuestProfilesTable
+	ProfileLinksTable.Annotation = &entsql.Annotation{
+		Table: "profile_links",
 	}
 	PropertiesTable.Annotation = &entsql.Annotation{
 		Table: "properties",

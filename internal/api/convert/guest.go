@@ -19,7 +19,11 @@ func PropertyFace(p *property.Row, s *guest.Settings, language string) *guestv1.
 
 // GuestSession converts a new session. Its token is shown once.
 func GuestSession(s guest.Session) *guestv1.Session {
-	return &guestv1.Session{Token: s.Token, StayId: s.ReservationID, ExpiresAt: timestamppb.New(s.ExpiresAt)}
+	out := &guestv1.Session{Token: s.Token, StayId: s.ReservationID, ExpiresAt: timestamppb.New(s.ExpiresAt)}
+	if s.ReservationID == "" {
+		out.ProfilePropertyId = s.PropertyID
+	}
+	return out
 }
 
 // FoundStay converts the result of a search.
@@ -57,7 +61,7 @@ func Erasure(e guest.Erasure, receipt string) *guestv1.Erasure {
 	if e.Row == nil {
 		return out
 	}
-	out.State, out.RequestedAt = "requested", timestamppb.New(e.Row.CreatedAt)
+	out.State, out.RequestedAt, out.KeepsProfile = "requested", timestamppb.New(e.Row.CreatedAt), e.Row.KeepProfile
 	if e.Row.FinishedAt != nil {
 		out.State, out.FinishedAt = "done", timestamppb.New(*e.Row.FinishedAt)
 	}

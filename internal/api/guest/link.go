@@ -30,7 +30,7 @@ func (s *Links) GetLink(ctx context.Context, r *guestv1.GetLinkRequest) (*guestv
 	view := s.DB.View(ctx)
 	l, err := guest.LookUpLink(view, s.Keys, r.GetLink())
 	if fault.Has(err, fault.LinkNotFound) {
-		return s.canceledLink(view, r.GetLink())
+		return s.otherLink(view, r.GetLink())
 	}
 	if err != nil {
 		return nil, err
@@ -58,6 +58,18 @@ func (s *Links) GetLink(ctx context.Context, r *guestv1.GetLinkRequest) (*guestv
 		}
 	}
 	return &guestv1.GetLinkResponse{Data: out}, nil
+}
+
+// otherLink describes a link that opens no stay: that to a profile, or that of a canceled stay.
+func (s *Links) otherLink(view *db.Tx, secret string) (*guestv1.GetLinkResponse, error) {
+	toProfile, err := s.profileLink(view, secret)
+	if fault.Has(err, fault.LinkNotFound) {
+		return s.canceledLink(view, secret)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &guestv1.GetLinkResponse{Data: toProfile}, nil
 }
 
 // canceledLink describes the link of a canceled stay, without anything about the stay.
@@ -112,7 +124,11 @@ func firstLetter(name string) string {
 func (s *Links) BindLink(ctx context.Context, r *guestv1.BindLinkRequest) (*guestv1.BindLinkResponse, error) {
 	var made guest.Session
 	err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
-		if made, err = guest.BindLink(tx, s.Keys, r.GetLink(), r.GetDevice()); err != nil {
+		made, err = guest.BindLink(tx, s.Keys, r.GetLink(), r.GetDevice())
+		if fault.Has(err, fault.LinkNotFound) {
+			made, err = guest.BindProfileLink(tx, s.Keys, r.GetLink())
+		}
+		if err != nil || made.ReservationID == "" {
 			return err
 		}
 		return guest.SetLanguage(tx, made.PropertyID, made.ReservationID, made.GuestID, r.GetLanguage())

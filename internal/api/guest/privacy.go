@@ -6,6 +6,7 @@ import (
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
 )
@@ -34,9 +35,9 @@ func (s *Privacy) GetErasure(ctx context.Context, _ *guestv1.GetErasureRequest) 
 }
 
 // RequestErasure requests the erasure of the caller's data.
-func (s *Privacy) RequestErasure(ctx context.Context, _ *guestv1.RequestErasureRequest) (*guestv1.RequestErasureResponse, error) {
+func (s *Privacy) RequestErasure(ctx context.Context, r *guestv1.RequestErasureRequest) (*guestv1.RequestErasureResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.RequestErasureResponse, error) {
-		e, err := guest.RequestErasure(tx, s.Keys, a)
+		e, err := guest.RequestErasure(tx, s.Keys, a, r.GetKeepProfile())
 		if err != nil {
 			return nil, err
 		}
@@ -53,6 +54,10 @@ func (s *Privacy) WithdrawErasure(ctx context.Context, _ *guestv1.WithdrawErasur
 
 // GetProfile returns what is kept of the caller for the next stay.
 func (s *Privacy) GetProfile(ctx context.Context, _ *guestv1.GetProfileRequest) (*guestv1.GetProfileResponse, error) {
+	if a, ok := callerOfProfile(ctx); ok {
+		kept, err := s.openedProfile(s.DB.View(ctx), a)
+		return &guestv1.GetProfileResponse{Data: kept}, err
+	}
 	a, err := callerGuest(ctx)
 	if err != nil {
 		return nil, err
@@ -67,6 +72,11 @@ func (s *Privacy) GetProfile(ctx context.Context, _ *guestv1.GetProfileRequest) 
 
 // DeleteProfile deletes what is kept of the caller for the next stay.
 func (s *Privacy) DeleteProfile(ctx context.Context, _ *guestv1.DeleteProfileRequest) (*guestv1.DeleteProfileResponse, error) {
+	if a, ok := callerOfProfile(ctx); ok {
+		return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*guestv1.DeleteProfileResponse, error) {
+			return &guestv1.DeleteProfileResponse{}, guest.DeleteOpenedProfile(tx, a)
+		})
+	}
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.DeleteProfileResponse, error) {
 		return &guestv1.DeleteProfileResponse{}, guest.DeleteProfile(tx, s.Keys, a)
 	})
@@ -74,6 +84,10 @@ func (s *Privacy) DeleteProfile(ctx context.Context, _ *guestv1.DeleteProfileReq
 
 // ExportData returns a copy of the caller's data.
 func (s *Privacy) ExportData(ctx context.Context, _ *guestv1.ExportDataRequest) (*guestv1.ExportDataResponse, error) {
+	if a, ok := callerOfProfile(ctx); ok {
+		out, err := s.exportProfile(ctx, a)
+		return &guestv1.ExportDataResponse{Data: out}, err
+	}
 	a, err := callerGuest(ctx)
 	if err != nil {
 		return nil, err

@@ -25,6 +25,8 @@ type Deps struct {
 	CheckIns     *checkin.Service
 	// MailLink orders a mail with a new link, and reports whether it is a new mail.
 	MailLink func(tx *db.Tx, o mail.LinkOrder) (bool, error)
+	// MailProfile orders a mail with a link to a profile.
+	MailProfile func(tx *db.Tx, propertyID, address, language string) error
 	// MailAddress returns the address to which mails about a stay go, or "" if the guest gets none.
 	MailAddress func(view *db.Tx, p *guest.Party) (string, error)
 	// MailOutlet returns where the mails of a property go.

@@ -1,7 +1,6 @@
 package guest
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -17,8 +16,6 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/guest/rule"
-	"latchkey.dev/internal/mail"
-	"latchkey.dev/internal/mobilekey"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
@@ -185,79 +182,6 @@ func (s *Stays) addWithheld(view *db.Tx, a actor.Actor, p *guest.Party, out *gue
 	return err
 }
 
-// addMails adds the address to which mails go, and how far the mails to the guests are.
-func (s *Stays) addMails(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
-	outlet, err := s.mailOutlet(view, a.PropertyID)
-	if err != nil {
-		return err
-	}
-	out.SendsNoMail = !outlet.Reaches()
-	address, err := s.mailAddress(view, a, p)
-	if err != nil {
-		return err
-	}
-	if outlet.Reaches() {
-		out.MaskedEmail = mail.Mask(address)
-	}
-	if a.GuestID == "" && p.Trusts(a) && outlet.Reaches() && address == "" {
-		if out.NeedsMailAddress, err = s.needsMailAddress(view, p); err != nil {
-			return err
-		}
-	}
-	if err := s.addLinkMails(view, a, outlet, out.GetGuests()); err != nil {
-		return err
-	}
-	if a.GuestID != "" || p.Reservation.State != string(access.Started) { // codes are mailed once the stay has started
-		return nil
-	}
-	row, err := mail.Latest(view, a.PropertyID, a.ReservationID, "", mail.Key, mail.KeyChanged)
-	if err == nil && row == nil && !outlet.Reaches() {
-		out.CodeMail = &guestv1.StayMail{State: string(mail.InMailbox)}
-	}
-	if err != nil || row == nil {
-		return err
-	}
-	to, err := mail.Recipient(view, s.Keys, row)
-	if err != nil {
-		return err
-	}
-	out.CodeMail = &guestv1.StayMail{State: string(mail.DeliveryOf(mail.State(row.State), outlet)), MaskedTo: cmp.Or(mail.Mask(to), out.MaskedEmail)}
-	if out.CodeMail.GetMaskedTo() == "" && outlet.Reaches() {
-		out.CodeMail.State = string(mail.Undelivered) // it fails when it is due
-	}
-	return nil
-}
-
-// addLinkMails adds how far the mails with the links of companions are.
-func (s *Stays) addLinkMails(view *db.Tx, a actor.Actor, outlet mail.Outlet, guests []*guestv1.StayGuest) error {
-	if !slices.ContainsFunc(guests, (*guestv1.StayGuest).GetInvited) {
-		return nil
-	}
-	states, err := mail.LatestLinks(view, a.PropertyID, a.ReservationID)
-	for _, g := range guests {
-		if state, ok := states[g.GetId()]; ok && g.GetInvited() {
-			g.LinkMail = string(mail.DeliveryOf(state, outlet))
-		}
-	}
-	return err
-}
-
-// needsMailAddress reports whether no address of the booker or the guests is known that reaches them. An address whose latest mail bounced
-// does not.
-func (s *Stays) needsMailAddress(view *db.Tx, p *guest.Party) (bool, error) {
-	booker, err := s.Reservations.Booker(view.Context(), p.Reservation)
-	if err != nil {
-		return false, err
-	}
-	known := p.GivenAddresses()
-	if booker.Email != nil {
-		known = append(known, *booker.Email)
-	}
-	propertyID := p.Reservation.PropertyID
-	working, err := mail.FirstWorking(view, propertyID, known, func(address string) []byte { return guest.AddressMAC(s.Keys, propertyID, address) })
-	return working == "", err
-}
-
 // tasks returns the lines of the task list that a session sees.
 func tasks(p *guest.Party, a actor.Actor) []*guestv1.Task {
 	add := func(list []*guestv1.Task, kind string, done bool) []*guestv1.Task {
@@ -355,40 +279,6 @@ func (s *Stays) RevealPin(ctx context.Context, _ *guestv1.RevealPinRequest) (*gu
 	return &guestv1.RevealPinResponse{Data: out}, nil
 }
 
-// HandOver makes the link from a kiosk to the guest's phone. Its answer is a secret, so no call is stored by its idempotency key.
-func (s *Stays) HandOver(ctx context.Context, _ *guestv1.HandOverRequest) (*guestv1.HandOverResponse, error) {
-	a, err := callerGuest(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var made guest.NewLink
-	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
-		made, err = guest.CreateHandOver(tx, s.Keys, a)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &guestv1.HandOverResponse{Link: made.Secret, ExpiresAt: timestamppb.New(made.ExpiresAt)}, nil
-}
-
-// CreateDeviceLink makes the link to a further device of the guest. Its answer is a secret, so no call is stored by its idempotency key.
-func (s *Stays) CreateDeviceLink(ctx context.Context, _ *guestv1.CreateDeviceLinkRequest) (*guestv1.CreateDeviceLinkResponse, error) {
-	a, err := callerGuest(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var made guest.NewLink
-	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
-		made, err = guest.CreateDeviceLink(tx, s.Keys, a)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &guestv1.CreateDeviceLinkResponse{Link: made.Secret, ExpiresAt: timestamppb.New(made.ExpiresAt)}, nil
-}
-
 // ListGroup returns how far the rooms of the caller's group are.
 func (s *Stays) ListGroup(ctx context.Context, _ *guestv1.ListGroupRequest) (*guestv1.ListGroupResponse, error) {
 	a, err := callerGuest(ctx)
@@ -406,22 +296,4 @@ func (s *Stays) ListGroup(ctx context.Context, _ *guestv1.ListGroupRequest) (*gu
 		})
 	}
 	return &guestv1.ListGroupResponse{Data: out}, nil
-}
-
-// CreateSmartKeyLink makes the link with which the caller's browser enrols. Its answer is a secret, so no call is stored by its
-// idempotency key.
-func (s *Stays) CreateSmartKeyLink(ctx context.Context, _ *guestv1.CreateSmartKeyLinkRequest) (*guestv1.CreateSmartKeyLinkResponse, error) {
-	a, err := callerGuest(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var made mobilekey.Link
-	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
-		made, err = guest.CreateKeyLink(tx, s.Keys, a)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &guestv1.CreateSmartKeyLinkResponse{Link: made.Secret, ExpiresAt: timestamppb.New(made.Expires)}, nil
 }

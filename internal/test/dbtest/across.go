@@ -26,6 +26,8 @@ var acrossProperties = map[string]string{
 	"guest.FindReceipt":                   secret,
 	"guest.listStays":                     sweep,
 	"guest.LookUpLink":                    secret,
+	"guest.FindProfileLink":               secret,
+	"guest.findProfileSession":            secret,
 	"access/code.BackupProperties":        sweep,
 	"access/code.ReconcileDue":            sweep,
 	"access.Expire":                       sweep,

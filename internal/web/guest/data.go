@@ -14,6 +14,7 @@ type dataView struct {
 	Erasure *guestv1.Erasure
 	Profile *guestv1.KeptProfile // nil: nothing is kept for the next stay
 	Ended   bool                 // the stay is over
+	Keep    bool                 // the guest chose to keep the profile
 	Partial bool                 // the device found the booking at the property, so it can neither show nor erase data
 }
 
@@ -89,9 +90,10 @@ func (s *site) changeData(x *exchange) error {
 		if err != nil {
 			return err
 		}
+		v.Keep = x.Value("profile") == "keep"
 		return x.dataPage(http.StatusUnprocessableEntity, v, wrong{ID: "f-sure", Text: x.stayPage("web.data.title").T("web.data.sure.missing")})
 	}
-	asked, err := s.api.Privacy.RequestErasure(x.callContext(), &guestv1.RequestErasureRequest{})
+	asked, err := s.api.Privacy.RequestErasure(x.callContext(), &guestv1.RequestErasureRequest{KeepProfile: x.Value("profile") == "keep"})
 	if err != nil {
 		return err
 	}

@@ -34,11 +34,11 @@ func (f *fakeAPI) ExportData(ctx context.Context, _ *guestv1.ExportDataRequest, 
 	return &guestv1.ExportDataResponse{Data: &guestv1.DataExport{PropertyName: "Hostel Miramar", Guests: []*guestv1.ExportedGuest{{Person: &guestv1.Person{FirstName: "Ana"}}}}}, nil
 }
 
-func (f *fakeAPI) RequestErasure(ctx context.Context, _ *guestv1.RequestErasureRequest, _ ...grpc.CallOption) (*guestv1.RequestErasureResponse, error) {
+func (f *fakeAPI) RequestErasure(ctx context.Context, r *guestv1.RequestErasureRequest, _ ...grpc.CallOption) (*guestv1.RequestErasureResponse, error) {
 	if err := f.call(ctx, staySession); err != nil {
 		return nil, err
 	}
-	f.erasure.State, f.erasure.RequestedAt, f.erasure.Receipt = "requested", timestamppb.New(f.now), theReceipt
+	f.erasure.State, f.erasure.RequestedAt, f.erasure.Receipt, f.erasure.KeepsProfile = "requested", timestamppb.New(f.now), theReceipt, r.GetKeepProfile()
 	return &guestv1.RequestErasureResponse{Data: f.erasure}, nil
 }
 
@@ -93,12 +93,23 @@ func TestErasureOnThePage(t *testing.T) {
 }
 
 func (f *fakeAPI) GetProfile(ctx context.Context, _ *guestv1.GetProfileRequest, _ ...grpc.CallOption) (*guestv1.GetProfileResponse, error) {
-	return &guestv1.GetProfileResponse{Data: f.profile}, f.call(ctx, staySession)
+	return &guestv1.GetProfileResponse{Data: f.profile}, f.callForProfile(ctx)
 }
 
 func (f *fakeAPI) DeleteProfile(ctx context.Context, _ *guestv1.DeleteProfileRequest, _ ...grpc.CallOption) (*guestv1.DeleteProfileResponse, error) {
+	if err := f.callForProfile(ctx); err != nil {
+		return nil, err
+	}
 	f.profile = nil
-	return &guestv1.DeleteProfileResponse{}, f.call(ctx, staySession)
+	return &guestv1.DeleteProfileResponse{}, nil
+}
+
+// callForProfile accepts the session of a stay, and that of a link to a profile which exists.
+func (f *fakeAPI) callForProfile(ctx context.Context) error {
+	if c, _ := ctx.Value(fakeKey{}).(fakeCall); c.token == profileSession && f.profile != nil {
+		return f.call(ctx, profileSession)
+	}
+	return f.call(ctx, staySession)
 }
 
 // The main guest sees that details are kept for the next stay, and deletes them. A companion has no such section.
@@ -112,7 +123,9 @@ func TestProfileOnThePage(t *testing.T) {
 		t.Error("a companion sees the main guest's profile")
 	}
 	f.erasure.WholeParty = true
-	b.shows("/g/stays/rsv_1/data", "Kept for my next stay", "Ana Souza")
+	if page := b.shows("/g/stays/rsv_1/data", "Kept for my next stay", "Ana Souza"); !strings.Contains(page.body, `href="/g/profile/prp_1"`) {
+		t.Error("the page does not say where the guest finds the profile later")
+	}
 	b.moves("/g/stays/rsv_1/data", url.Values{"key": {"k1"}, "do": {"forget"}}, "/g/stays/rsv_1/data")
 	if f.profile != nil || strings.Contains(b.shows("/g/stays/rsv_1/data", "My data").body, "Kept for my next stay") {
 		t.Error("the profile is still kept")

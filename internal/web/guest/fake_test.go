@@ -62,6 +62,9 @@ type fakeAPI struct {
 	messages    []*guestv1.Message
 	readUpTo    int32
 	profile     *guestv1.KeptProfile
+	opened      bool                                 // a device bound the link to the profile
+	several     bool                                 // the installation has several properties
+	asked       []*guestv1.RequestProfileLinkRequest // requests for a link to the profile
 	erasure     *guestv1.Erasure      // the erasure of the guest's data; nil: the session may not erase
 	coming      chan *guestv1.Message // what WatchMessages sends
 }
@@ -160,6 +163,9 @@ func (f *fakeAPI) GetLink(ctx context.Context, r *guestv1.GetLinkRequest, _ ...g
 	if len(r.GetLink()) > 64 {
 		return nil, fault.New(fault.Invalid, fault.InvalidFields, "link: too long")
 	}
+	if r.GetLink() == profileLink && f.profile != nil {
+		return &guestv1.GetLinkResponse{Data: &guestv1.Link{Property: theProperty, Source: "profile", Bound: f.opened}}, f.call(ctx, "")
+	}
 	if r.GetLink() != linkSecret {
 		return nil, unknown()
 	}
@@ -174,6 +180,10 @@ func (f *fakeAPI) session() *guestv1.Session {
 }
 
 func (f *fakeAPI) BindLink(ctx context.Context, r *guestv1.BindLinkRequest, _ ...grpc.CallOption) (*guestv1.BindLinkResponse, error) {
+	if r.GetLink() == profileLink && !f.opened {
+		f.opened = true
+		return &guestv1.BindLinkResponse{Data: &guestv1.Session{Token: profileSession, ProfilePropertyId: theProperty.GetId(), ExpiresAt: timestamppb.New(time.Now().Add(time.Hour))}}, f.call(ctx, "")
+	}
 	if r.GetLink() != linkSecret || f.bound || f.canceled {
 		return nil, unknown()
 	}

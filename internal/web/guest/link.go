@@ -26,6 +26,9 @@ func (x *exchange) showLink(link *guestv1.Link, sent bool) error {
 	if link.GetCanceled() {
 		return x.renderGone(link.GetProperty(), "web.canceled")
 	}
+	if link.GetSource() == "profile" {
+		return x.showProfileLink(link)
+	}
 	p := x.newPage(link.GetProperty(), "web.link.title", "property", link.GetProperty().GetName())
 	p.Data = linkView{Link: link, Path: "/g/l/" + x.R.PathValue("secret"), Sent: sent}
 	return x.render(http.StatusOK, "link", p)
@@ -44,6 +47,9 @@ func (s *site) bindLink(x *exchange) error {
 			return x.showLink(again.GetData(), false)
 		}
 		return err
+	}
+	if bound.GetData().GetStayId() == "" {
+		return x.openProfile(bound.GetData())
 	}
 	return x.openSession(bound.GetData())
 }

@@ -136,8 +136,8 @@ type Link struct {
 	SendsNoMail bool `protobuf:"varint,7,opt,name=sends_no_mail,json=sendsNoMail,proto3" json:"sends_no_mail,omitempty"`
 	// The PMS canceled the stay. Only the property is set besides.
 	Canceled bool `protobuf:"varint,8,opt,name=canceled,proto3" json:"canceled,omitempty"`
-	// Where the link comes from: mail, kiosk, device (another device of the guest) or mainGuest (shown to the main guest for a companion). Only
-	// RenewLink of a mailed link mails a new one. New ones may be added.
+	// Where the link comes from: mail, kiosk, device (another device of the guest), mainGuest (shown to the main guest for a companion) or profile
+	// (mailed by RequestProfileLink: it has no initial and no dates). Only RenewLink of a mailed link to a stay mails a new one. New ones may be added.
 	Source        string `protobuf:"bytes,9,opt,name=source,proto3" json:"source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -463,9 +463,11 @@ type Session struct {
 	// The reservation.
 	StayId string `protobuf:"bytes,2,opt,name=stay_id,json=stayId,proto3" json:"stay_id,omitempty"`
 	// When it ends.
-	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	// The property whose profile the session opens. Then stay_id is empty. Otherwise empty.
+	ProfilePropertyId string `protobuf:"bytes,4,opt,name=profile_property_id,json=profilePropertyId,proto3" json:"profile_property_id,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Session) Reset() {
@@ -517,6 +519,13 @@ func (x *Session) GetExpiresAt() *timestamppb.Timestamp {
 		return x.ExpiresAt
 	}
 	return nil
+}
+
+func (x *Session) GetProfilePropertyId() string {
+	if x != nil {
+		return x.ProfilePropertyId
+	}
+	return ""
 }
 
 // RenewLinkRequest carries the old link's secret.
@@ -842,6 +851,208 @@ func (x *GetDoorResponse) GetData() *PropertyFace {
 	return nil
 }
 
+// GetPropertyRequest selects a property.
+type GetPropertyRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id of the property. Empty: the only property of the installation, if it has one only.
+	PropertyId    string `protobuf:"bytes,1,opt,name=property_id,json=propertyId,proto3" json:"property_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPropertyRequest) Reset() {
+	*x = GetPropertyRequest{}
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPropertyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPropertyRequest) ProtoMessage() {}
+
+func (x *GetPropertyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPropertyRequest.ProtoReflect.Descriptor instead.
+func (*GetPropertyRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *GetPropertyRequest) GetPropertyId() string {
+	if x != nil {
+		return x.PropertyId
+	}
+	return ""
+}
+
+// GetPropertyResponse answers with the property.
+type GetPropertyResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The property.
+	Data *PropertyFace `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	// The property has no mail server, so RequestProfileLink mails nothing.
+	SendsNoMail   bool `protobuf:"varint,2,opt,name=sends_no_mail,json=sendsNoMail,proto3" json:"sends_no_mail,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPropertyResponse) Reset() {
+	*x = GetPropertyResponse{}
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPropertyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPropertyResponse) ProtoMessage() {}
+
+func (x *GetPropertyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPropertyResponse.ProtoReflect.Descriptor instead.
+func (*GetPropertyResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *GetPropertyResponse) GetData() *PropertyFace {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *GetPropertyResponse) GetSendsNoMail() bool {
+	if x != nil {
+		return x.SendsNoMail
+	}
+	return false
+}
+
+// RequestProfileLinkRequest names the profile by its address.
+type RequestProfileLinkRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id of the property.
+	PropertyId string `protobuf:"bytes,1,opt,name=property_id,json=propertyId,proto3" json:"property_id,omitempty"`
+	// The mail address under which the profile is kept: that of the booker. Case does not count.
+	Email string `protobuf:"bytes,2,opt,name=email,proto3" json:"email,omitempty"`
+	// The language of the mail: a BCP 47 tag. Empty: that of the property.
+	Language      string `protobuf:"bytes,3,opt,name=language,proto3" json:"language,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RequestProfileLinkRequest) Reset() {
+	*x = RequestProfileLinkRequest{}
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RequestProfileLinkRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RequestProfileLinkRequest) ProtoMessage() {}
+
+func (x *RequestProfileLinkRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RequestProfileLinkRequest.ProtoReflect.Descriptor instead.
+func (*RequestProfileLinkRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *RequestProfileLinkRequest) GetPropertyId() string {
+	if x != nil {
+		return x.PropertyId
+	}
+	return ""
+}
+
+func (x *RequestProfileLinkRequest) GetEmail() string {
+	if x != nil {
+		return x.Email
+	}
+	return ""
+}
+
+func (x *RequestProfileLinkRequest) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+// RequestProfileLinkResponse has no fields.
+type RequestProfileLinkResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RequestProfileLinkResponse) Reset() {
+	*x = RequestProfileLinkResponse{}
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RequestProfileLinkResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RequestProfileLinkResponse) ProtoMessage() {}
+
+func (x *RequestProfileLinkResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RequestProfileLinkResponse.ProtoReflect.Descriptor instead.
+func (*RequestProfileLinkResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{17}
+}
+
 // FindStayRequest carries two facts.
 type FindStayRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -861,7 +1072,7 @@ type FindStayRequest struct {
 
 func (x *FindStayRequest) Reset() {
 	*x = FindStayRequest{}
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[14]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -873,7 +1084,7 @@ func (x *FindStayRequest) String() string {
 func (*FindStayRequest) ProtoMessage() {}
 
 func (x *FindStayRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[14]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -886,7 +1097,7 @@ func (x *FindStayRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindStayRequest.ProtoReflect.Descriptor instead.
 func (*FindStayRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{14}
+	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *FindStayRequest) GetDoor() string {
@@ -935,7 +1146,7 @@ type FindStayResponse struct {
 
 func (x *FindStayResponse) Reset() {
 	*x = FindStayResponse{}
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[15]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -947,7 +1158,7 @@ func (x *FindStayResponse) String() string {
 func (*FindStayResponse) ProtoMessage() {}
 
 func (x *FindStayResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[15]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -960,7 +1171,7 @@ func (x *FindStayResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindStayResponse.ProtoReflect.Descriptor instead.
 func (*FindStayResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{15}
+	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *FindStayResponse) GetData() *Found {
@@ -983,7 +1194,7 @@ type Found struct {
 
 func (x *Found) Reset() {
 	*x = Found{}
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[16]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -995,7 +1206,7 @@ func (x *Found) String() string {
 func (*Found) ProtoMessage() {}
 
 func (x *Found) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[16]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1008,7 +1219,7 @@ func (x *Found) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Found.ProtoReflect.Descriptor instead.
 func (*Found) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{16}
+	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Found) GetSession() *Session {
@@ -1040,7 +1251,7 @@ type Choice struct {
 
 func (x *Choice) Reset() {
 	*x = Choice{}
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[17]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1052,7 +1263,7 @@ func (x *Choice) String() string {
 func (*Choice) ProtoMessage() {}
 
 func (x *Choice) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_link_proto_msgTypes[17]
+	mi := &file_latchkey_guest_v1_link_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1065,7 +1276,7 @@ func (x *Choice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Choice.ProtoReflect.Descriptor instead.
 func (*Choice) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{17}
+	return file_latchkey_guest_v1_link_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Choice) GetId() string {
@@ -1126,12 +1337,13 @@ const file_latchkey_guest_v1_link_proto_rawDesc = "" +
 	"\x06device\x18\x02 \x01(\tB3\xbaH0r.R\x00R\x06iPhoneR\x04iPadR\aAndroidR\aWindowsR\x03MacR\x05LinuxR\x06device\x12#\n" +
 	"\blanguage\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18#R\blanguage\"B\n" +
 	"\x10BindLinkResponse\x12.\n" +
-	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.guest.v1.SessionR\x04data\"x\n" +
+	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.guest.v1.SessionR\x04data\"\xa8\x01\n" +
 	"\aSession\x12\x19\n" +
 	"\x05token\x18\x01 \x01(\tB\x03\x80\x01\x01R\x05token\x12\x17\n" +
 	"\astay_id\x18\x02 \x01(\tR\x06stayId\x129\n" +
 	"\n" +
-	"expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"4\n" +
+	"expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12.\n" +
+	"\x13profile_property_id\x18\x04 \x01(\tR\x11profilePropertyId\"4\n" +
 	"\x10RenewLinkRequest\x12 \n" +
 	"\x04link\x18\x01 \x01(\tB\f\xbaH\x06r\x04\x10\x01\x18@\x80\x01\x01R\x04link\"\x13\n" +
 	"\x11RenewLinkResponse\"<\n" +
@@ -1145,7 +1357,19 @@ const file_latchkey_guest_v1_link_proto_rawDesc = "" +
 	"\x0eGetDoorRequest\x12\x1d\n" +
 	"\x04door\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x04door\"F\n" +
 	"\x0fGetDoorResponse\x123\n" +
-	"\x04data\x18\x01 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\x04data\"\xef\x01\n" +
+	"\x04data\x18\x01 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\x04data\">\n" +
+	"\x12GetPropertyRequest\x12(\n" +
+	"\vproperty_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@R\n" +
+	"propertyId\"n\n" +
+	"\x13GetPropertyResponse\x123\n" +
+	"\x04data\x18\x01 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\x04data\x12\"\n" +
+	"\rsends_no_mail\x18\x02 \x01(\bR\vsendsNoMail\"\x93\x01\n" +
+	"\x19RequestProfileLinkRequest\x12*\n" +
+	"\vproperty_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\n" +
+	"propertyId\x12%\n" +
+	"\x05email\x18\x02 \x01(\tB\x0f\xbaH\tr\a\x10\x01\x18\xff\x01`\x01\x80\x01\x01R\x05email\x12#\n" +
+	"\blanguage\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18#R\blanguage\"\x1c\n" +
+	"\x1aRequestProfileLinkResponse\"\xef\x01\n" +
 	"\x0fFindStayRequest\x12\x1d\n" +
 	"\x04door\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x04door\x12\"\n" +
 	"\x06number\x18\x02 \x01(\tB\n" +
@@ -1164,13 +1388,15 @@ const file_latchkey_guest_v1_link_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
 	"space_name\x18\x02 \x01(\tR\tspaceName\x12\x1a\n" +
-	"\binitials\x18\x03 \x01(\tR\binitials2\xfd\x05\n" +
+	"\binitials\x18\x03 \x01(\tR\binitials2\x9e\b\n" +
 	"\vLinkService\x12q\n" +
 	"\aGetLink\x12!.latchkey.guest.v1.GetLinkRequest\x1a\".latchkey.guest.v1.GetLinkResponse\"\x1f\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/guest/link\x12y\n" +
 	"\bBindLink\x12\".latchkey.guest.v1.BindLinkRequest\x1a#.latchkey.guest.v1.BindLinkResponse\"$\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/guest/link:bind\x12}\n" +
 	"\tRenewLink\x12#.latchkey.guest.v1.RenewLinkRequest\x1a$.latchkey.guest.v1.RenewLinkResponse\"%\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/guest/link:renew\x12\x92\x01\n" +
 	"\x0fGetEndedSession\x12).latchkey.guest.v1.GetEndedSessionRequest\x1a*.latchkey.guest.v1.GetEndedSessionResponse\"(\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/guest/session:ended\x12q\n" +
-	"\aGetDoor\x12!.latchkey.guest.v1.GetDoorRequest\x1a\".latchkey.guest.v1.GetDoorResponse\"\x1f\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/guest/door\x12y\n" +
+	"\aGetDoor\x12!.latchkey.guest.v1.GetDoorRequest\x1a\".latchkey.guest.v1.GetDoorResponse\"\x1f\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/guest/door\x12\x81\x01\n" +
+	"\vGetProperty\x12%.latchkey.guest.v1.GetPropertyRequest\x1a&.latchkey.guest.v1.GetPropertyResponse\"#\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/guest/property\x12\x9a\x01\n" +
+	"\x12RequestProfileLink\x12,.latchkey.guest.v1.RequestProfileLinkRequest\x1a-.latchkey.guest.v1.RequestProfileLinkResponse\"'\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/v1/guest/profile:link\x12y\n" +
 	"\bFindStay\x12\".latchkey.guest.v1.FindStayRequest\x1a#.latchkey.guest.v1.FindStayResponse\"$\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/guest/stay:findB,Z*latchkey.dev/gen/latchkey/guest/v1;guestv1b\x06proto3"
 
 var (
@@ -1185,56 +1411,65 @@ func file_latchkey_guest_v1_link_proto_rawDescGZIP() []byte {
 	return file_latchkey_guest_v1_link_proto_rawDescData
 }
 
-var file_latchkey_guest_v1_link_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_latchkey_guest_v1_link_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_latchkey_guest_v1_link_proto_goTypes = []any{
-	(*GetLinkRequest)(nil),          // 0: latchkey.guest.v1.GetLinkRequest
-	(*GetLinkResponse)(nil),         // 1: latchkey.guest.v1.GetLinkResponse
-	(*Link)(nil),                    // 2: latchkey.guest.v1.Link
-	(*PropertyFace)(nil),            // 3: latchkey.guest.v1.PropertyFace
-	(*BindLinkRequest)(nil),         // 4: latchkey.guest.v1.BindLinkRequest
-	(*BindLinkResponse)(nil),        // 5: latchkey.guest.v1.BindLinkResponse
-	(*Session)(nil),                 // 6: latchkey.guest.v1.Session
-	(*RenewLinkRequest)(nil),        // 7: latchkey.guest.v1.RenewLinkRequest
-	(*RenewLinkResponse)(nil),       // 8: latchkey.guest.v1.RenewLinkResponse
-	(*GetEndedSessionRequest)(nil),  // 9: latchkey.guest.v1.GetEndedSessionRequest
-	(*GetEndedSessionResponse)(nil), // 10: latchkey.guest.v1.GetEndedSessionResponse
-	(*EndedSession)(nil),            // 11: latchkey.guest.v1.EndedSession
-	(*GetDoorRequest)(nil),          // 12: latchkey.guest.v1.GetDoorRequest
-	(*GetDoorResponse)(nil),         // 13: latchkey.guest.v1.GetDoorResponse
-	(*FindStayRequest)(nil),         // 14: latchkey.guest.v1.FindStayRequest
-	(*FindStayResponse)(nil),        // 15: latchkey.guest.v1.FindStayResponse
-	(*Found)(nil),                   // 16: latchkey.guest.v1.Found
-	(*Choice)(nil),                  // 17: latchkey.guest.v1.Choice
-	(*timestamppb.Timestamp)(nil),   // 18: google.protobuf.Timestamp
+	(*GetLinkRequest)(nil),             // 0: latchkey.guest.v1.GetLinkRequest
+	(*GetLinkResponse)(nil),            // 1: latchkey.guest.v1.GetLinkResponse
+	(*Link)(nil),                       // 2: latchkey.guest.v1.Link
+	(*PropertyFace)(nil),               // 3: latchkey.guest.v1.PropertyFace
+	(*BindLinkRequest)(nil),            // 4: latchkey.guest.v1.BindLinkRequest
+	(*BindLinkResponse)(nil),           // 5: latchkey.guest.v1.BindLinkResponse
+	(*Session)(nil),                    // 6: latchkey.guest.v1.Session
+	(*RenewLinkRequest)(nil),           // 7: latchkey.guest.v1.RenewLinkRequest
+	(*RenewLinkResponse)(nil),          // 8: latchkey.guest.v1.RenewLinkResponse
+	(*GetEndedSessionRequest)(nil),     // 9: latchkey.guest.v1.GetEndedSessionRequest
+	(*GetEndedSessionResponse)(nil),    // 10: latchkey.guest.v1.GetEndedSessionResponse
+	(*EndedSession)(nil),               // 11: latchkey.guest.v1.EndedSession
+	(*GetDoorRequest)(nil),             // 12: latchkey.guest.v1.GetDoorRequest
+	(*GetDoorResponse)(nil),            // 13: latchkey.guest.v1.GetDoorResponse
+	(*GetPropertyRequest)(nil),         // 14: latchkey.guest.v1.GetPropertyRequest
+	(*GetPropertyResponse)(nil),        // 15: latchkey.guest.v1.GetPropertyResponse
+	(*RequestProfileLinkRequest)(nil),  // 16: latchkey.guest.v1.RequestProfileLinkRequest
+	(*RequestProfileLinkResponse)(nil), // 17: latchkey.guest.v1.RequestProfileLinkResponse
+	(*FindStayRequest)(nil),            // 18: latchkey.guest.v1.FindStayRequest
+	(*FindStayResponse)(nil),           // 19: latchkey.guest.v1.FindStayResponse
+	(*Found)(nil),                      // 20: latchkey.guest.v1.Found
+	(*Choice)(nil),                     // 21: latchkey.guest.v1.Choice
+	(*timestamppb.Timestamp)(nil),      // 22: google.protobuf.Timestamp
 }
 var file_latchkey_guest_v1_link_proto_depIdxs = []int32{
 	2,  // 0: latchkey.guest.v1.GetLinkResponse.data:type_name -> latchkey.guest.v1.Link
 	3,  // 1: latchkey.guest.v1.Link.property:type_name -> latchkey.guest.v1.PropertyFace
 	6,  // 2: latchkey.guest.v1.BindLinkResponse.data:type_name -> latchkey.guest.v1.Session
-	18, // 3: latchkey.guest.v1.Session.expires_at:type_name -> google.protobuf.Timestamp
+	22, // 3: latchkey.guest.v1.Session.expires_at:type_name -> google.protobuf.Timestamp
 	11, // 4: latchkey.guest.v1.GetEndedSessionResponse.data:type_name -> latchkey.guest.v1.EndedSession
 	3,  // 5: latchkey.guest.v1.EndedSession.property:type_name -> latchkey.guest.v1.PropertyFace
 	3,  // 6: latchkey.guest.v1.GetDoorResponse.data:type_name -> latchkey.guest.v1.PropertyFace
-	16, // 7: latchkey.guest.v1.FindStayResponse.data:type_name -> latchkey.guest.v1.Found
-	6,  // 8: latchkey.guest.v1.Found.session:type_name -> latchkey.guest.v1.Session
-	17, // 9: latchkey.guest.v1.Found.choices:type_name -> latchkey.guest.v1.Choice
-	0,  // 10: latchkey.guest.v1.LinkService.GetLink:input_type -> latchkey.guest.v1.GetLinkRequest
-	4,  // 11: latchkey.guest.v1.LinkService.BindLink:input_type -> latchkey.guest.v1.BindLinkRequest
-	7,  // 12: latchkey.guest.v1.LinkService.RenewLink:input_type -> latchkey.guest.v1.RenewLinkRequest
-	9,  // 13: latchkey.guest.v1.LinkService.GetEndedSession:input_type -> latchkey.guest.v1.GetEndedSessionRequest
-	12, // 14: latchkey.guest.v1.LinkService.GetDoor:input_type -> latchkey.guest.v1.GetDoorRequest
-	14, // 15: latchkey.guest.v1.LinkService.FindStay:input_type -> latchkey.guest.v1.FindStayRequest
-	1,  // 16: latchkey.guest.v1.LinkService.GetLink:output_type -> latchkey.guest.v1.GetLinkResponse
-	5,  // 17: latchkey.guest.v1.LinkService.BindLink:output_type -> latchkey.guest.v1.BindLinkResponse
-	8,  // 18: latchkey.guest.v1.LinkService.RenewLink:output_type -> latchkey.guest.v1.RenewLinkResponse
-	10, // 19: latchkey.guest.v1.LinkService.GetEndedSession:output_type -> latchkey.guest.v1.GetEndedSessionResponse
-	13, // 20: latchkey.guest.v1.LinkService.GetDoor:output_type -> latchkey.guest.v1.GetDoorResponse
-	15, // 21: latchkey.guest.v1.LinkService.FindStay:output_type -> latchkey.guest.v1.FindStayResponse
-	16, // [16:22] is the sub-list for method output_type
-	10, // [10:16] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	3,  // 7: latchkey.guest.v1.GetPropertyResponse.data:type_name -> latchkey.guest.v1.PropertyFace
+	20, // 8: latchkey.guest.v1.FindStayResponse.data:type_name -> latchkey.guest.v1.Found
+	6,  // 9: latchkey.guest.v1.Found.session:type_name -> latchkey.guest.v1.Session
+	21, // 10: latchkey.guest.v1.Found.choices:type_name -> latchkey.guest.v1.Choice
+	0,  // 11: latchkey.guest.v1.LinkService.GetLink:input_type -> latchkey.guest.v1.GetLinkRequest
+	4,  // 12: latchkey.guest.v1.LinkService.BindLink:input_type -> latchkey.guest.v1.BindLinkRequest
+	7,  // 13: latchkey.guest.v1.LinkService.RenewLink:input_type -> latchkey.guest.v1.RenewLinkRequest
+	9,  // 14: latchkey.guest.v1.LinkService.GetEndedSession:input_type -> latchkey.guest.v1.GetEndedSessionRequest
+	12, // 15: latchkey.guest.v1.LinkService.GetDoor:input_type -> latchkey.guest.v1.GetDoorRequest
+	14, // 16: latchkey.guest.v1.LinkService.GetProperty:input_type -> latchkey.guest.v1.GetPropertyRequest
+	16, // 17: latchkey.guest.v1.LinkService.RequestProfileLink:input_type -> latchkey.guest.v1.RequestProfileLinkRequest
+	18, // 18: latchkey.guest.v1.LinkService.FindStay:input_type -> latchkey.guest.v1.FindStayRequest
+	1,  // 19: latchkey.guest.v1.LinkService.GetLink:output_type -> latchkey.guest.v1.GetLinkResponse
+	5,  // 20: latchkey.guest.v1.LinkService.BindLink:output_type -> latchkey.guest.v1.BindLinkResponse
+	8,  // 21: latchkey.guest.v1.LinkService.RenewLink:output_type -> latchkey.guest.v1.RenewLinkResponse
+	10, // 22: latchkey.guest.v1.LinkService.GetEndedSession:output_type -> latchkey.guest.v1.GetEndedSessionResponse
+	13, // 23: latchkey.guest.v1.LinkService.GetDoor:output_type -> latchkey.guest.v1.GetDoorResponse
+	15, // 24: latchkey.guest.v1.LinkService.GetProperty:output_type -> latchkey.guest.v1.GetPropertyResponse
+	17, // 25: latchkey.guest.v1.LinkService.RequestProfileLink:output_type -> latchkey.guest.v1.RequestProfileLinkResponse
+	19, // 26: latchkey.guest.v1.LinkService.FindStay:output_type -> latchkey.guest.v1.FindStayResponse
+	19, // [19:27] is the sub-list for method output_type
+	11, // [11:19] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_guest_v1_link_proto_init() }
@@ -1248,7 +1483,7 @@ func file_latchkey_guest_v1_link_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_guest_v1_link_proto_rawDesc), len(file_latchkey_guest_v1_link_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   18,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

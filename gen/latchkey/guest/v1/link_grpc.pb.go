@@ -19,12 +19,14 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	LinkService_GetLink_FullMethodName         = "/latchkey.guest.v1.LinkService/GetLink"
-	LinkService_BindLink_FullMethodName        = "/latchkey.guest.v1.LinkService/BindLink"
-	LinkService_RenewLink_FullMethodName       = "/latchkey.guest.v1.LinkService/RenewLink"
-	LinkService_GetEndedSession_FullMethodName = "/latchkey.guest.v1.LinkService/GetEndedSession"
-	LinkService_GetDoor_FullMethodName         = "/latchkey.guest.v1.LinkService/GetDoor"
-	LinkService_FindStay_FullMethodName        = "/latchkey.guest.v1.LinkService/FindStay"
+	LinkService_GetLink_FullMethodName            = "/latchkey.guest.v1.LinkService/GetLink"
+	LinkService_BindLink_FullMethodName           = "/latchkey.guest.v1.LinkService/BindLink"
+	LinkService_RenewLink_FullMethodName          = "/latchkey.guest.v1.LinkService/RenewLink"
+	LinkService_GetEndedSession_FullMethodName    = "/latchkey.guest.v1.LinkService/GetEndedSession"
+	LinkService_GetDoor_FullMethodName            = "/latchkey.guest.v1.LinkService/GetDoor"
+	LinkService_GetProperty_FullMethodName        = "/latchkey.guest.v1.LinkService/GetProperty"
+	LinkService_RequestProfileLink_FullMethodName = "/latchkey.guest.v1.LinkService/RequestProfileLink"
+	LinkService_FindStay_FullMethodName           = "/latchkey.guest.v1.LinkService/FindStay"
 )
 
 // LinkServiceClient is the client API for LinkService service.
@@ -32,7 +34,8 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // LinkService turns a proof of the guest into a session: the link of a mail, or two facts about the reservation. A session
-// is a token (lks_...) that the other services of this area need as a bearer.
+// is a token (lks_...) that the other services of this area need as a bearer. The session of a link to a profile works for GetProfile,
+// DeleteProfile and ExportData only.
 type LinkServiceClient interface {
 	// Answers with what the link's first page shows. This does not use up the link: mail scanners open links. The link of a stay that the PMS
 	// canceled answers with `canceled` and the property until it would have ended. Nothing else can be done with it.
@@ -46,6 +49,12 @@ type LinkServiceClient interface {
 	GetEndedSession(ctx context.Context, in *GetEndedSessionRequest, opts ...grpc.CallOption) (*GetEndedSessionResponse, error)
 	// Answers with the property of a door's QR code.
 	GetDoor(ctx context.Context, in *GetDoorRequest, opts ...grpc.CallOption) (*GetDoorResponse, error)
+	// Answers with a property, so that its page for former guests can name it. 404 notFound.
+	GetProperty(ctx context.Context, in *GetPropertyRequest, opts ...grpc.CallOption) (*GetPropertyResponse, error)
+	// Mails a link to the profile that the property keeps for the owner of an address, if it keeps one. The answer does not depend on that. The
+	// link works for a day and binds one device for an hour. At most three mails a day go to an address: further requests send none. Requests of
+	// one client network are limited, with tooManyAttempts.
+	RequestProfileLink(ctx context.Context, in *RequestProfileLinkRequest, opts ...grpc.CallOption) (*RequestProfileLinkResponse, error)
 	// Finds a reservation from a door's QR code by two facts. A wrong name and an unknown number answer alike, with
 	// stayNotFound. Failed attempts are limited, with tooManyAttempts:
 	// per client network, per reservation and network, per reservation, and per property. A limit lets a search wait and closes nothing.
@@ -110,6 +119,26 @@ func (c *linkServiceClient) GetDoor(ctx context.Context, in *GetDoorRequest, opt
 	return out, nil
 }
 
+func (c *linkServiceClient) GetProperty(ctx context.Context, in *GetPropertyRequest, opts ...grpc.CallOption) (*GetPropertyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetPropertyResponse)
+	err := c.cc.Invoke(ctx, LinkService_GetProperty_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *linkServiceClient) RequestProfileLink(ctx context.Context, in *RequestProfileLinkRequest, opts ...grpc.CallOption) (*RequestProfileLinkResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RequestProfileLinkResponse)
+	err := c.cc.Invoke(ctx, LinkService_RequestProfileLink_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *linkServiceClient) FindStay(ctx context.Context, in *FindStayRequest, opts ...grpc.CallOption) (*FindStayResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(FindStayResponse)
@@ -125,7 +154,8 @@ func (c *linkServiceClient) FindStay(ctx context.Context, in *FindStayRequest, o
 // for forward compatibility.
 //
 // LinkService turns a proof of the guest into a session: the link of a mail, or two facts about the reservation. A session
-// is a token (lks_...) that the other services of this area need as a bearer.
+// is a token (lks_...) that the other services of this area need as a bearer. The session of a link to a profile works for GetProfile,
+// DeleteProfile and ExportData only.
 type LinkServiceServer interface {
 	// Answers with what the link's first page shows. This does not use up the link: mail scanners open links. The link of a stay that the PMS
 	// canceled answers with `canceled` and the property until it would have ended. Nothing else can be done with it.
@@ -139,6 +169,12 @@ type LinkServiceServer interface {
 	GetEndedSession(context.Context, *GetEndedSessionRequest) (*GetEndedSessionResponse, error)
 	// Answers with the property of a door's QR code.
 	GetDoor(context.Context, *GetDoorRequest) (*GetDoorResponse, error)
+	// Answers with a property, so that its page for former guests can name it. 404 notFound.
+	GetProperty(context.Context, *GetPropertyRequest) (*GetPropertyResponse, error)
+	// Mails a link to the profile that the property keeps for the owner of an address, if it keeps one. The answer does not depend on that. The
+	// link works for a day and binds one device for an hour. At most three mails a day go to an address: further requests send none. Requests of
+	// one client network are limited, with tooManyAttempts.
+	RequestProfileLink(context.Context, *RequestProfileLinkRequest) (*RequestProfileLinkResponse, error)
 	// Finds a reservation from a door's QR code by two facts. A wrong name and an unknown number answer alike, with
 	// stayNotFound. Failed attempts are limited, with tooManyAttempts:
 	// per client network, per reservation and network, per reservation, and per property. A limit lets a search wait and closes nothing.
@@ -167,6 +203,12 @@ func (UnimplementedLinkServiceServer) GetEndedSession(context.Context, *GetEnded
 }
 func (UnimplementedLinkServiceServer) GetDoor(context.Context, *GetDoorRequest) (*GetDoorResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetDoor not implemented")
+}
+func (UnimplementedLinkServiceServer) GetProperty(context.Context, *GetPropertyRequest) (*GetPropertyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetProperty not implemented")
+}
+func (UnimplementedLinkServiceServer) RequestProfileLink(context.Context, *RequestProfileLinkRequest) (*RequestProfileLinkResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RequestProfileLink not implemented")
 }
 func (UnimplementedLinkServiceServer) FindStay(context.Context, *FindStayRequest) (*FindStayResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method FindStay not implemented")
@@ -282,6 +324,42 @@ func _LinkService_GetDoor_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _LinkService_GetProperty_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetPropertyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(LinkServiceServer).GetProperty(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: LinkService_GetProperty_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(LinkServiceServer).GetProperty(ctx, req.(*GetPropertyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _LinkService_RequestProfileLink_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RequestProfileLinkRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(LinkServiceServer).RequestProfileLink(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: LinkService_RequestProfileLink_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(LinkServiceServer).RequestProfileLink(ctx, req.(*RequestProfileLinkRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _LinkService_FindStay_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(FindStayRequest)
 	if err := dec(in); err != nil {
@@ -326,6 +404,14 @@ var LinkService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetDoor",
 			Handler:    _LinkService_GetDoor_Handler,
+		},
+		{
+			MethodName: "GetProperty",
+			Handler:    _LinkService_GetProperty_Handler,
+		},
+		{
+			MethodName: "RequestProfileLink",
+			Handler:    _LinkService_RequestProfileLink_Handler,
 		},
 		{
 			MethodName: "FindStay",

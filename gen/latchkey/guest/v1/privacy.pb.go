@@ -44,6 +44,8 @@ type Erasure struct {
 	Law string `protobuf:"bytes,7,opt,name=law,proto3" json:"law,omitempty"`
 	// The last day on which they are kept, YYYY-MM-DD, or empty.
 	KeptUntil string `protobuf:"bytes,8,opt,name=kept_until,json=keptUntil,proto3" json:"kept_until,omitempty"`
+	// The guest keeps the profile for the next stay. Absent means false.
+	KeepsProfile bool `protobuf:"varint,10,opt,name=keeps_profile,json=keepsProfile,proto3" json:"keeps_profile,omitempty"`
 	// What the page /g/erasure/{receipt} and GetErasureReceipt need. Empty in the state none.
 	Receipt       string `protobuf:"bytes,9,opt,name=receipt,proto3" json:"receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -136,6 +138,13 @@ func (x *Erasure) GetKeptUntil() string {
 	return ""
 }
 
+func (x *Erasure) GetKeepsProfile() bool {
+	if x != nil {
+		return x.KeepsProfile
+	}
+	return false
+}
+
 func (x *Erasure) GetReceipt() string {
 	if x != nil {
 		return x.Receipt
@@ -226,9 +235,12 @@ func (x *GetErasureResponse) GetData() *Erasure {
 	return nil
 }
 
-// RequestErasureRequest has no fields: the session selects the guest.
+// RequestErasureRequest says what is erased. The session selects the guest.
 type RequestErasureRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Keeps what the property knows for the next stay, with the address under which it is kept. Only the main guest has a profile: for a companion
+	// it changes nothing.
+	KeepProfile   bool `protobuf:"varint,1,opt,name=keep_profile,json=keepProfile,proto3" json:"keep_profile,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -261,6 +273,13 @@ func (x *RequestErasureRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use RequestErasureRequest.ProtoReflect.Descriptor instead.
 func (*RequestErasureRequest) Descriptor() ([]byte, []int) {
 	return file_latchkey_guest_v1_privacy_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *RequestErasureRequest) GetKeepProfile() bool {
+	if x != nil {
+		return x.KeepProfile
+	}
+	return false
 }
 
 // RequestErasureResponse answers with the erasure.
@@ -645,7 +664,7 @@ var File_latchkey_guest_v1_privacy_proto protoreflect.FileDescriptor
 
 const file_latchkey_guest_v1_privacy_proto_rawDesc = "" +
 	"\n" +
-	"\x1flatchkey/guest/v1/privacy.proto\x12\x11latchkey.guest.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1elatchkey/guest/v1/export.proto\x1a\x1clatchkey/guest/v1/link.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xde\x02\n" +
+	"\x1flatchkey/guest/v1/privacy.proto\x12\x11latchkey.guest.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1elatchkey/guest/v1/export.proto\x1a\x1clatchkey/guest/v1/link.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\x83\x03\n" +
 	"\aErasure\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x12\x1f\n" +
 	"\vwhole_party\x18\x02 \x01(\bR\n" +
@@ -658,12 +677,15 @@ const file_latchkey_guest_v1_privacy_proto_rawDesc = "" +
 	"finishedAt\x12\x10\n" +
 	"\x03law\x18\a \x01(\tR\x03law\x12\x1d\n" +
 	"\n" +
-	"kept_until\x18\b \x01(\tR\tkeptUntil\x12\x1d\n" +
+	"kept_until\x18\b \x01(\tR\tkeptUntil\x12#\n" +
+	"\rkeeps_profile\x18\n" +
+	" \x01(\bR\fkeepsProfile\x12\x1d\n" +
 	"\areceipt\x18\t \x01(\tB\x03\x80\x01\x01R\areceipt\"\x13\n" +
 	"\x11GetErasureRequest\"D\n" +
 	"\x12GetErasureResponse\x12.\n" +
-	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.guest.v1.ErasureR\x04data\"\x17\n" +
-	"\x15RequestErasureRequest\"H\n" +
+	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.guest.v1.ErasureR\x04data\":\n" +
+	"\x15RequestErasureRequest\x12!\n" +
+	"\fkeep_profile\x18\x01 \x01(\bR\vkeepProfile\"H\n" +
 	"\x16RequestErasureResponse\x12.\n" +
 	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.guest.v1.ErasureR\x04data\"\x18\n" +
 	"\x16WithdrawErasureRequest\"\x19\n" +

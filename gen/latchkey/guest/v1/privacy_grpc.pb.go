@@ -33,7 +33,7 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // PrivacyService is what a guest does with their own data. The main guest acts for the whole party and the booker, a companion for
-// themselves. A session that rests on two facts may not: 403 mainGuestOnly.
+// themselves. A session that rests on two facts may not: 403 mainGuestOnly. The session of a link to a profile acts for the profile only.
 type PrivacyServiceClient interface {
 	// Says how far an erasure is, or, in the state none, what a request would do.
 	GetErasure(ctx context.Context, in *GetErasureRequest, opts ...grpc.CallOption) (*GetErasureResponse, error)
@@ -43,12 +43,12 @@ type PrivacyServiceClient interface {
 	RequestErasure(ctx context.Context, in *RequestErasureRequest, opts ...grpc.CallOption) (*RequestErasureResponse, error)
 	// Withdraws the caller's request. 409 erasureNotPending if there is none, or if it is done.
 	WithdrawErasure(ctx context.Context, in *WithdrawErasureRequest, opts ...grpc.CallOption) (*WithdrawErasureResponse, error)
-	// Answers with a copy of what the property holds of the caller, for programs and people.
+	// Answers with a copy of what the property holds of the caller, for programs and people. The session of a link to a profile gets the profile.
 	ExportData(ctx context.Context, in *ExportDataRequest, opts ...grpc.CallOption) (*ExportDataResponse, error)
 	// Answers with what the property keeps of the main guest for the next stay. Without data: nothing is kept.
 	GetProfile(ctx context.Context, in *GetProfileRequest, opts ...grpc.CallOption) (*GetProfileResponse, error)
 	// Deletes what the property keeps of the main guest for the next stay, and keeps nothing of this one. The answers of this stay remain. A
-	// repeated call changes nothing.
+	// repeated call changes nothing. The session of a link to a profile ends with the profile.
 	DeleteProfile(ctx context.Context, in *DeleteProfileRequest, opts ...grpc.CallOption) (*DeleteProfileResponse, error)
 	// Says how far the erasure with a receipt is, also after the guest's sessions have ended. 404 notFound.
 	GetErasureReceipt(ctx context.Context, in *GetErasureReceiptRequest, opts ...grpc.CallOption) (*GetErasureReceiptResponse, error)
@@ -137,7 +137,7 @@ func (c *privacyServiceClient) GetErasureReceipt(ctx context.Context, in *GetEra
 // for forward compatibility.
 //
 // PrivacyService is what a guest does with their own data. The main guest acts for the whole party and the booker, a companion for
-// themselves. A session that rests on two facts may not: 403 mainGuestOnly.
+// themselves. A session that rests on two facts may not: 403 mainGuestOnly. The session of a link to a profile acts for the profile only.
 type PrivacyServiceServer interface {
 	// Says how far an erasure is, or, in the state none, what a request would do.
 	GetErasure(context.Context, *GetErasureRequest) (*GetErasureResponse, error)
@@ -147,12 +147,12 @@ type PrivacyServiceServer interface {
 	RequestErasure(context.Context, *RequestErasureRequest) (*RequestErasureResponse, error)
 	// Withdraws the caller's request. 409 erasureNotPending if there is none, or if it is done.
 	WithdrawErasure(context.Context, *WithdrawErasureRequest) (*WithdrawErasureResponse, error)
-	// Answers with a copy of what the property holds of the caller, for programs and people.
+	// Answers with a copy of what the property holds of the caller, for programs and people. The session of a link to a profile gets the profile.
 	ExportData(context.Context, *ExportDataRequest) (*ExportDataResponse, error)
 	// Answers with what the property keeps of the main guest for the next stay. Without data: nothing is kept.
 	GetProfile(context.Context, *GetProfileRequest) (*GetProfileResponse, error)
 	// Deletes what the property keeps of the main guest for the next stay, and keeps nothing of this one. The answers of this stay remain. A
-	// repeated call changes nothing.
+	// repeated call changes nothing. The session of a link to a profile ends with the profile.
 	DeleteProfile(context.Context, *DeleteProfileRequest) (*DeleteProfileResponse, error)
 	// Says how far the erasure with a receipt is, also after the guest's sessions have ended. 404 notFound.
 	GetErasureReceipt(context.Context, *GetErasureReceiptRequest) (*GetErasureReceiptResponse, error)

@@ -44,6 +44,11 @@ const (
 	LinkServiceGetEndedSessionProcedure = "/latchkey.guest.v1.LinkService/GetEndedSession"
 	// LinkServiceGetDoorProcedure is the fully-qualified name of the LinkService's GetDoor RPC.
 	LinkServiceGetDoorProcedure = "/latchkey.guest.v1.LinkService/GetDoor"
+	// LinkServiceGetPropertyProcedure is the fully-qualified name of the LinkService's GetProperty RPC.
+	LinkServiceGetPropertyProcedure = "/latchkey.guest.v1.LinkService/GetProperty"
+	// LinkServiceRequestProfileLinkProcedure is the fully-qualified name of the LinkService's
+	// RequestProfileLink RPC.
+	LinkServiceRequestProfileLinkProcedure = "/latchkey.guest.v1.LinkService/RequestProfileLink"
 	// LinkServiceFindStayProcedure is the fully-qualified name of the LinkService's FindStay RPC.
 	LinkServiceFindStayProcedure = "/latchkey.guest.v1.LinkService/FindStay"
 )
@@ -62,6 +67,12 @@ type LinkServiceClient interface {
 	GetEndedSession(context.Context, *v1.GetEndedSessionRequest) (*v1.GetEndedSessionResponse, error)
 	// Answers with the property of a door's QR code.
 	GetDoor(context.Context, *v1.GetDoorRequest) (*v1.GetDoorResponse, error)
+	// Answers with a property, so that its page for former guests can name it. 404 notFound.
+	GetProperty(context.Context, *v1.GetPropertyRequest) (*v1.GetPropertyResponse, error)
+	// Mails a link to the profile that the property keeps for the owner of an address, if it keeps one. The answer does not depend on that. The
+	// link works for a day and binds one device for an hour. At most three mails a day go to an address: further requests send none. Requests of
+	// one client network are limited, with tooManyAttempts.
+	RequestProfileLink(context.Context, *v1.RequestProfileLinkRequest) (*v1.RequestProfileLinkResponse, error)
 	// Finds a reservation from a door's QR code by two facts. A wrong name and an unknown number answer alike, with
 	// stayNotFound. Failed attempts are limited, with tooManyAttempts:
 	// per client network, per reservation and network, per reservation, and per property. A limit lets a search wait and closes nothing.
@@ -109,6 +120,18 @@ func NewLinkServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			connect.WithSchema(linkServiceMethods.ByName("GetDoor")),
 			connect.WithClientOptions(opts...),
 		),
+		getProperty: connect.NewClient[v1.GetPropertyRequest, v1.GetPropertyResponse](
+			httpClient,
+			baseURL+LinkServiceGetPropertyProcedure,
+			connect.WithSchema(linkServiceMethods.ByName("GetProperty")),
+			connect.WithClientOptions(opts...),
+		),
+		requestProfileLink: connect.NewClient[v1.RequestProfileLinkRequest, v1.RequestProfileLinkResponse](
+			httpClient,
+			baseURL+LinkServiceRequestProfileLinkProcedure,
+			connect.WithSchema(linkServiceMethods.ByName("RequestProfileLink")),
+			connect.WithClientOptions(opts...),
+		),
 		findStay: connect.NewClient[v1.FindStayRequest, v1.FindStayResponse](
 			httpClient,
 			baseURL+LinkServiceFindStayProcedure,
@@ -120,12 +143,14 @@ func NewLinkServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 
 // linkServiceClient implements LinkServiceClient.
 type linkServiceClient struct {
-	getLink         *connect.Client[v1.GetLinkRequest, v1.GetLinkResponse]
-	bindLink        *connect.Client[v1.BindLinkRequest, v1.BindLinkResponse]
-	renewLink       *connect.Client[v1.RenewLinkRequest, v1.RenewLinkResponse]
-	getEndedSession *connect.Client[v1.GetEndedSessionRequest, v1.GetEndedSessionResponse]
-	getDoor         *connect.Client[v1.GetDoorRequest, v1.GetDoorResponse]
-	findStay        *connect.Client[v1.FindStayRequest, v1.FindStayResponse]
+	getLink            *connect.Client[v1.GetLinkRequest, v1.GetLinkResponse]
+	bindLink           *connect.Client[v1.BindLinkRequest, v1.BindLinkResponse]
+	renewLink          *connect.Client[v1.RenewLinkRequest, v1.RenewLinkResponse]
+	getEndedSession    *connect.Client[v1.GetEndedSessionRequest, v1.GetEndedSessionResponse]
+	getDoor            *connect.Client[v1.GetDoorRequest, v1.GetDoorResponse]
+	getProperty        *connect.Client[v1.GetPropertyRequest, v1.GetPropertyResponse]
+	requestProfileLink *connect.Client[v1.RequestProfileLinkRequest, v1.RequestProfileLinkResponse]
+	findStay           *connect.Client[v1.FindStayRequest, v1.FindStayResponse]
 }
 
 // GetLink calls latchkey.guest.v1.LinkService.GetLink.
@@ -173,6 +198,24 @@ func (c *linkServiceClient) GetDoor(ctx context.Context, req *v1.GetDoorRequest)
 	return nil, err
 }
 
+// GetProperty calls latchkey.guest.v1.LinkService.GetProperty.
+func (c *linkServiceClient) GetProperty(ctx context.Context, req *v1.GetPropertyRequest) (*v1.GetPropertyResponse, error) {
+	response, err := c.getProperty.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// RequestProfileLink calls latchkey.guest.v1.LinkService.RequestProfileLink.
+func (c *linkServiceClient) RequestProfileLink(ctx context.Context, req *v1.RequestProfileLinkRequest) (*v1.RequestProfileLinkResponse, error) {
+	response, err := c.requestProfileLink.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // FindStay calls latchkey.guest.v1.LinkService.FindStay.
 func (c *linkServiceClient) FindStay(ctx context.Context, req *v1.FindStayRequest) (*v1.FindStayResponse, error) {
 	response, err := c.findStay.CallUnary(ctx, connect.NewRequest(req))
@@ -196,6 +239,12 @@ type LinkServiceHandler interface {
 	GetEndedSession(context.Context, *v1.GetEndedSessionRequest) (*v1.GetEndedSessionResponse, error)
 	// Answers with the property of a door's QR code.
 	GetDoor(context.Context, *v1.GetDoorRequest) (*v1.GetDoorResponse, error)
+	// Answers with a property, so that its page for former guests can name it. 404 notFound.
+	GetProperty(context.Context, *v1.GetPropertyRequest) (*v1.GetPropertyResponse, error)
+	// Mails a link to the profile that the property keeps for the owner of an address, if it keeps one. The answer does not depend on that. The
+	// link works for a day and binds one device for an hour. At most three mails a day go to an address: further requests send none. Requests of
+	// one client network are limited, with tooManyAttempts.
+	RequestProfileLink(context.Context, *v1.RequestProfileLinkRequest) (*v1.RequestProfileLinkResponse, error)
 	// Finds a reservation from a door's QR code by two facts. A wrong name and an unknown number answer alike, with
 	// stayNotFound. Failed attempts are limited, with tooManyAttempts:
 	// per client network, per reservation and network, per reservation, and per property. A limit lets a search wait and closes nothing.
@@ -239,6 +288,18 @@ func NewLinkServiceHandler(svc LinkServiceHandler, opts ...connect.HandlerOption
 		connect.WithSchema(linkServiceMethods.ByName("GetDoor")),
 		connect.WithHandlerOptions(opts...),
 	)
+	linkServiceGetPropertyHandler := connect.NewUnaryHandlerSimple(
+		LinkServiceGetPropertyProcedure,
+		svc.GetProperty,
+		connect.WithSchema(linkServiceMethods.ByName("GetProperty")),
+		connect.WithHandlerOptions(opts...),
+	)
+	linkServiceRequestProfileLinkHandler := connect.NewUnaryHandlerSimple(
+		LinkServiceRequestProfileLinkProcedure,
+		svc.RequestProfileLink,
+		connect.WithSchema(linkServiceMethods.ByName("RequestProfileLink")),
+		connect.WithHandlerOptions(opts...),
+	)
 	linkServiceFindStayHandler := connect.NewUnaryHandlerSimple(
 		LinkServiceFindStayProcedure,
 		svc.FindStay,
@@ -257,6 +318,10 @@ func NewLinkServiceHandler(svc LinkServiceHandler, opts ...connect.HandlerOption
 			linkServiceGetEndedSessionHandler.ServeHTTP(w, r)
 		case LinkServiceGetDoorProcedure:
 			linkServiceGetDoorHandler.ServeHTTP(w, r)
+		case LinkServiceGetPropertyProcedure:
+			linkServiceGetPropertyHandler.ServeHTTP(w, r)
+		case LinkServiceRequestProfileLinkProcedure:
+			linkServiceRequestProfileLinkHandler.ServeHTTP(w, r)
 		case LinkServiceFindStayProcedure:
 			linkServiceFindStayHandler.ServeHTTP(w, r)
 		default:
@@ -286,6 +351,14 @@ func (UnimplementedLinkServiceHandler) GetEndedSession(context.Context, *v1.GetE
 
 func (UnimplementedLinkServiceHandler) GetDoor(context.Context, *v1.GetDoorRequest) (*v1.GetDoorResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.LinkService.GetDoor is not implemented"))
+}
+
+func (UnimplementedLinkServiceHandler) GetProperty(context.Context, *v1.GetPropertyRequest) (*v1.GetPropertyResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.LinkService.GetProperty is not implemented"))
+}
+
+func (UnimplementedLinkServiceHandler) RequestProfileLink(context.Context, *v1.RequestProfileLinkRequest) (*v1.RequestProfileLinkResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.guest.v1.LinkService.RequestProfileLink is not implemented"))
 }
 
 func (UnimplementedLinkServiceHandler) FindStay(context.Context, *v1.FindStayRequest) (*v1.FindStayResponse, error) {

@@ -66,12 +66,12 @@ type PrivacyServiceClient interface {
 	RequestErasure(context.Context, *v1.RequestErasureRequest) (*v1.RequestErasureResponse, error)
 	// Withdraws the caller's request. 409 erasureNotPending if there is none, or if it is done.
 	WithdrawErasure(context.Context, *v1.WithdrawErasureRequest) (*v1.WithdrawErasureResponse, error)
-	// Answers with a copy of what the property holds of the caller, for programs and people.
+	// Answers with a copy of what the property holds of the caller, for programs and people. The session of a link to a profile gets the profile.
 	ExportData(context.Context, *v1.ExportDataRequest) (*v1.ExportDataResponse, error)
 	// Answers with what the property keeps of the main guest for the next stay. Without data: nothing is kept.
 	GetProfile(context.Context, *v1.GetProfileRequest) (*v1.GetProfileResponse, error)
 	// Deletes what the property keeps of the main guest for the next stay, and keeps nothing of this one. The answers of this stay remain. A
-	// repeated call changes nothing.
+	// repeated call changes nothing. The session of a link to a profile ends with the profile.
 	DeleteProfile(context.Context, *v1.DeleteProfileRequest) (*v1.DeleteProfileResponse, error)
 	// Says how far the erasure with a receipt is, also after the guest's sessions have ended. 404 notFound.
 	GetErasureReceipt(context.Context, *v1.GetErasureReceiptRequest) (*v1.GetErasureReceiptResponse, error)
@@ -217,12 +217,12 @@ type PrivacyServiceHandler interface {
 	RequestErasure(context.Context, *v1.RequestErasureRequest) (*v1.RequestErasureResponse, error)
 	// Withdraws the caller's request. 409 erasureNotPending if there is none, or if it is done.
 	WithdrawErasure(context.Context, *v1.WithdrawErasureRequest) (*v1.WithdrawErasureResponse, error)
-	// Answers with a copy of what the property holds of the caller, for programs and people.
+	// Answers with a copy of what the property holds of the caller, for programs and people. The session of a link to a profile gets the profile.
 	ExportData(context.Context, *v1.ExportDataRequest) (*v1.ExportDataResponse, error)
 	// Answers with what the property keeps of the main guest for the next stay. Without data: nothing is kept.
 	GetProfile(context.Context, *v1.GetProfileRequest) (*v1.GetProfileResponse, error)
 	// Deletes what the property keeps of the main guest for the next stay, and keeps nothing of this one. The answers of this stay remain. A
-	// repeated call changes nothing.
+	// repeated call changes nothing. The session of a link to a profile ends with the profile.
 	DeleteProfile(context.Context, *v1.DeleteProfileRequest) (*v1.DeleteProfileResponse, error)
 	// Says how far the erasure with a receipt is, also after the guest's sessions have ended. 404 notFound.
 	GetErasureReceipt(context.Context, *v1.GetErasureReceiptRequest) (*v1.GetErasureReceiptResponse, error)

@@ -1,0 +1,108 @@
+package guest
+
+import (
+	"context"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/credential"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/property"
+)
+
+// callerOfProfile returns the session of a link to a profile, and whether the caller has one.
+func callerOfProfile(ctx context.Context) (actor.Actor, bool) {
+	a, ok := actor.From(ctx)
+	return a, ok && a.Kind == actor.Guest && a.PropertyID != "" && a.ProfileID != ""
+}
+
+// GetProperty returns a property to a guest who has no stay.
+func (s *Links) GetProperty(ctx context.Context, r *guestv1.GetPropertyRequest) (*guestv1.GetPropertyResponse, error) {
+	view := s.DB.View(ctx)
+	propertyID := r.GetPropertyId()
+	if propertyID == "" {
+		all, err := property.List(view, 2, "")
+		if err != nil {
+			return nil, err
+		}
+		if len(all) != 1 {
+			return nil, fault.New(fault.NotFound, fault.NotFoundReason, "the installation has not exactly one property: send its id")
+		}
+		propertyID = all[0].ID
+	}
+	face, _, err := faceOf(view, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	outlet, err := s.mailOutlet(view, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	return &guestv1.GetPropertyResponse{Data: face, SendsNoMail: !outlet.Reaches()}, nil
+}
+
+// RequestProfileLink mails a link to a kept profile. The answer does not depend on whether there is one.
+func (s *Links) RequestProfileLink(ctx context.Context, r *guestv1.RequestProfileLinkRequest) (*guestv1.RequestProfileLinkResponse, error) {
+	if _, err := property.Get(s.DB.View(ctx), r.GetPropertyId()); err != nil {
+		return nil, err
+	}
+	asked := guest.ProfileRequest{PropertyID: r.GetPropertyId(), Address: r.GetEmail(), Client: clientAddress(ctx)}
+	var refused error
+	err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		var due bool
+		due, refused, err = guest.RequestProfileLink(tx, s.Keys, asked)
+		if err != nil || !due || s.MailProfile == nil {
+			return err
+		}
+		return s.MailProfile(tx, asked.PropertyID, asked.Address, message.Match(r.GetLanguage()))
+	})
+	if err == nil {
+		err = refused
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &guestv1.RequestProfileLinkResponse{}, nil
+}
+
+// profileLink describes the link to a profile, without anything about the guest.
+func (s *Links) profileLink(view *db.Tx, secret string) (*guestv1.Link, error) {
+	row, err := guest.FindProfileLink(view, s.Keys, secret)
+	if err != nil {
+		return nil, err
+	}
+	face, _, err := faceOf(view, row.PropertyID)
+	if err != nil {
+		return nil, err
+	}
+	return &guestv1.Link{Property: face, Bound: len(row.SessionMAC) > 0, Source: string(guest.FromProfile)}, nil
+}
+
+// exportProfile returns the copy that the session of a link to a profile gets.
+func (s *Privacy) exportProfile(ctx context.Context, a actor.Actor) (*guestv1.DataExport, error) {
+	view := s.DB.View(ctx)
+	in, err := property.Get(view, a.PropertyID)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := s.openedProfile(view, a)
+	if err != nil {
+		return nil, err
+	}
+	return &guestv1.DataExport{MadeAt: convert.Time(view.Now()), PropertyName: in.Name, Profile: kept}, nil
+}
+
+func (s *Privacy) openedProfile(view *db.Tx, a actor.Actor) (*guestv1.KeptProfile, error) {
+	answers, at, err := guest.OpenedProfile(view, s.Keys, a)
+	if err == nil && answers == nil {
+		err = credential.Refused() // it was deleted while the call was on its way
+	}
+	if err != nil {
+		return nil, err
+	}
+	return convert.KeptProfile(answers, at), nil
+}

@@ -1,0 +1,201 @@
+package guest
+
+import (
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"latchkey.dev/ent"
+	entprofile "latchkey.dev/ent/guestprofile"
+	entlink "latchkey.dev/ent/profilelink"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/mail"
+)
+
+// A guest without a stay reads and deletes a kept profile with a link that is mailed to the address of the profile. It shows on GET and binds one
+// device like other links.
+
+const (
+	// profileLinkTTL is how long a mailed link to a profile works.
+	profileLinkTTL = 24 * time.Hour
+	// profileSession is how long the device that bound it reads the profile.
+	profileSession = time.Hour
+)
+
+// Limits of requests for a link to a profile. Each counts all requests, also those for an address without a profile, so that a limit does not tell
+// which it is.
+var (
+	profileMails  = limit{"profileMails", 24 * time.Hour, []pause{{3, 24 * time.Hour}}} // to one address
+	profileClient = limit{"profileClient", time.Hour, []pause{{20, time.Hour}}}         // from one client network
+	profileSite   = limit{"profileSite", time.Hour, []pause{{60, time.Hour}}}           // from one IPv6 site
+)
+
+// ProfileRequest asks for a link to a profile.
+type ProfileRequest struct {
+	PropertyID string
+	Address    string // under which the profile is kept
+	Client     string // the network of the caller
+}
+
+// RequestProfileLink counts a request, and reports whether a link is mailed: the property keeps a profile for the address, and the address got few
+// mails. refused is why the client must wait; a transaction that refuses must be committed all the same.
+func RequestProfileLink(tx *db.Tx, keys *keyring.Ring, q ProfileRequest) (due bool, refused, err error) {
+	profileID := ProfileID(keys, q.PropertyID, q.Address)
+	counters := q.countersOf(keys, profileID)
+	if err := loadTallies(tx, q.PropertyID, counters); err != nil {
+		return false, nil, err
+	}
+	address, clients := counters[:1], counters[1:]
+	if wait := waitOfCounters(clients, tx.Now()); wait > 0 {
+		return false, fault.New(fault.Exhausted, fault.TooManyAttempts, "too many links were requested; try again in %s", roughly(wait)).Retry(wait), nil
+	}
+	limited := waitOfCounters(address, tx.Now()) > 0
+	for i, c := range counters {
+		counters[i].tally = c.fail(tx.Now())
+	}
+	if err := storeTallies(tx, q.PropertyID, counters); err != nil {
+		return false, nil, err
+	}
+	kept, err := hasProfile(tx, q.PropertyID, profileID)
+	return kept && !limited, nil, err
+}
+
+// countersOf returns what a request is counted against: the address, then the client.
+func (q ProfileRequest) countersOf(keys *keyring.Ring, profileID string) []counter {
+	counterOf := func(l limit, what string) counter {
+		return counter{hex.EncodeToString(keys.MAC("attempts", q.PropertyID, l.name, what)), tally{limit: l}}
+	}
+	all := []counter{counterOf(profileMails, profileID), counterOf(profileClient, q.Client)}
+	if site := siteOf(q.Client); site != "" {
+		all = append(all, counterOf(profileSite, site))
+	}
+	return all
+}
+
+// ProfileID returns the id of the profile that a property keeps under an address.
+func ProfileID(keys *keyring.Ring, propertyID, address string) string {
+	return hex.EncodeToString(AddressMAC(keys, propertyID, address))
+}
+
+func hasProfile(view *db.Tx, propertyID, profileID string) (bool, error) {
+	found, err := view.GuestProfile.Query().Where(entprofile.PropertyID(propertyID), entprofile.ID(profileID)).Exist(view.Context())
+	if err != nil {
+		return false, fmt.Errorf("find a guest's profile: %w", err)
+	}
+	return found, nil
+}
+
+// MailedProfileLink is a link to a profile whose secret was created with the text of a mail.
+type MailedProfileLink struct{ PropertyID, ProfileID, Secret string }
+
+// IsKept reports whether the profile of the link exists.
+func (l MailedProfileLink) IsKept(view *db.Tx) (bool, error) {
+	return hasProfile(view, l.PropertyID, l.ProfileID)
+}
+
+// Store stores the hash of the link's secret, unless the profile was deleted meanwhile. A retried mail has the same secret, which is stored once.
+func (l MailedProfileLink) Store(tx *db.Tx, keys *keyring.Ring) error {
+	kept, err := l.IsKept(tx)
+	if err != nil || !kept {
+		return err
+	}
+	mac := linkMAC(keys, l.Secret)
+	stored, err := tx.ProfileLink.Query().Where(entlink.PropertyID(l.PropertyID), entlink.MAC(mac)).Exist(tx.Context())
+	if err == nil && !stored {
+		err = tx.ProfileLink.Create().SetID(id.New(id.GuestLink)).SetPropertyID(l.PropertyID).SetProfileID(l.ProfileID).SetMAC(mac).
+			SetExpiresAt(tx.Now().Add(profileLinkTTL)).SetCreatedAt(tx.Now()).Exec(tx.Context())
+	}
+	if err != nil {
+		return fmt.Errorf("store the link to a profile: %w", err)
+	}
+	return nil
+}
+
+// ProfileLinkRow is the link to a profile as stored.
+type ProfileLinkRow = ent.ProfileLink
+
+// FindProfileLink returns the valid link to a profile with a secret. It is bound if its session has a hash.
+func FindProfileLink(view *db.Tx, keys *keyring.Ring, secret string) (*ProfileLinkRow, error) {
+	if !keyring.IsToken(secret, keyring.GuestLink) {
+		return nil, errLinkNotFound
+	}
+	row, err := view.ProfileLink.Query().Where(entlink.MAC(linkMAC(keys, secret)), entlink.ExpiresAtGT(view.Now())).Only(view.Context())
+	if ent.IsNotFound(err) {
+		return nil, errLinkNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the link to a profile: %w", err)
+	}
+	return row, nil
+}
+
+// BindProfileLink binds a link to a profile to the caller's device and returns the device's session. A link binds one device.
+func BindProfileLink(tx *db.Tx, keys *keyring.Ring, secret string) (Session, error) {
+	row, err := FindProfileLink(tx, keys, secret)
+	if err != nil {
+		return Session{}, err
+	}
+	out := Session{ID: row.ID, Token: keyring.NewToken(keyring.SessionToken), PropertyID: row.PropertyID, ExpiresAt: tx.Now().Add(profileSession)}
+	n, err := tx.ProfileLink.Update().Where(entlink.PropertyID(row.PropertyID), entlink.ID(row.ID), entlink.SessionMACIsNil()).
+		SetSessionMAC(sessionMAC(keys, out.Token)).SetExpiresAt(out.ExpiresAt).Save(tx.Context())
+	if err != nil {
+		return Session{}, fmt.Errorf("bind the link to a profile: %w", err)
+	}
+	if n == 0 {
+		return Session{}, errLinkBound
+	}
+	return out, nil
+}
+
+// findProfileSession returns the guest with the session of a link to a profile.
+func findProfileSession(view *db.Tx, mac []byte) (a actor.Actor, found bool, err error) {
+	row, err := view.ProfileLink.Query().Where(entlink.SessionMAC(mac), entlink.ExpiresAtGT(view.Now())).Only(view.Context())
+	if ent.IsNotFound(err) {
+		return actor.Actor{}, false, nil
+	}
+	if err != nil {
+		return actor.Actor{}, false, fmt.Errorf("find the session of a profile: %w", err)
+	}
+	return actor.Actor{Kind: actor.Guest, ID: row.ID, TokenID: row.ID, PropertyID: row.PropertyID, ProfileID: row.ProfileID, Origin: OriginMail}, true, nil
+}
+
+// OpenedProfile returns the profile of the session of its link, and when it was last saved or offered.
+func OpenedProfile(view *db.Tx, keys *keyring.Ring, a actor.Actor) (rule.Answers, time.Time, error) {
+	kept, err := view.GuestProfile.Query().Where(entprofile.PropertyID(a.PropertyID), entprofile.ID(a.ProfileID)).Only(view.Context())
+	if ent.IsNotFound(err) {
+		return nil, time.Time{}, nil
+	}
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("load a guest's profile: %w", err)
+	}
+	answers, err := openProfile(view.Context(), keys, kept)
+	return answers, kept.UpdatedAt, err
+}
+
+// DeleteOpenedProfile deletes the profile of the session of its link. Its links and sessions go with it.
+func DeleteOpenedProfile(tx *db.Tx, a actor.Actor) error {
+	_, err := tx.GuestProfile.Delete().Where(entprofile.PropertyID(a.PropertyID), entprofile.ID(a.ProfileID)).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("delete a guest's profile: %w", err)
+	}
+	return deleteProfileMails(tx, a.PropertyID, a.ProfileID)
+}
+
+// deleteProfileMails deletes the mails that were sent with links to profiles: they hold the address.
+func deleteProfileMails(tx *db.Tx, propertyID string, profileIDs ...string) error {
+	for _, profileID := range profileIDs {
+		addressMAC, err := hex.DecodeString(profileID)
+		if err != nil || len(addressMAC) == 0 {
+			continue // the stay has none
+		}
+		if err := mail.DeleteProfileMails(tx, propertyID, addressMAC); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package guest
+
+import (
+	"net/http"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/fault"
+)
+
+type peopleView struct {
+	Sent string // the guest to whom a link was sent
+	Bad  string // the guest whose address is wrong
+	Most string // how many people may be named, if the guest named more
+}
+
+func (s *site) showPeople(x *exchange) error {
+	return x.people(http.StatusOK, peopleView{Sent: x.R.URL.Query().Get("sent")})
+}
+
+func (x *exchange) people(status int, v peopleView) error {
+	p := x.stayPage("web.people.title")
+	p.LookURL = "" // a choice of the look would drop what is typed in the page's other forms
+	if v.Bad != "" {
+		p.Wrong = []wrong{{ID: "email-" + v.Bad, Text: p.T("problem.notAnAddress")}}
+	}
+	if v.Most != "" {
+		p.Wrong = []wrong{{ID: "f-adults", Text: p.T("web.people.tooMany", "limit", v.Most)}}
+	}
+	p.Data = v
+	return x.render(status, "people", p)
+}
+
+func (s *site) saveParty(x *exchange) error {
+	adults, children := parseCount(x.Value("adults")), parseCount(x.Value("children"))
+	if _, err := s.api.Forms.SetParty(x.callContext(), &guestv1.SetPartyRequest{AdultCount: adults, ChildCount: children}); err != nil {
+		limit := s.Fault(err).Meta["limit"]
+		if limit == "" {
+			return err
+		}
+		x.flow.Stay.AdultCount, x.flow.Stay.ChildCount = adults, children // the page shows what was typed
+		return x.people(http.StatusUnprocessableEntity, peopleView{Most: limit})
+	}
+	return x.Redirect(x.flow.Below("people"))
+}
+
+// parseCount reads a count of people. Anything else is -1, which the API refuses.
+func parseCount(text string) int32 {
+	n := int32(0)
+	for _, c := range text {
+		if c < '0' || c > '9' || n > 99 {
+			return -1
+		}
+		n = n*10 + (c - '0')
+	}
+	if text == "" {
+		return -1
+	}
+	return n
+}
+
+// changePerson invites a companion by mail or with a link that the main guest passes on, or removes one.
+func (s *site) changePerson(x *exchange) error {
+	id, email := x.R.PathValue("guest"), x.Value("email")
+	if x.Value("do") == "remove" {
+		if _, err := s.api.Forms.RemoveCompanion(x.callContext(), &guestv1.RemoveCompanionRequest{GuestId: id}); err != nil {
+			return err
+		}
+		return x.Redirect(x.flow.Below("people"))
+	}
+	if x.Value("do") == "show" {
+		return s.inviteByLink(x, id)
+	}
+	if email == "" {
+		return x.people(http.StatusUnprocessableEntity, peopleView{Bad: id}) // the API would answer with a link
+	}
+	_, err := s.api.Forms.InviteCompanion(x.callContext(), &guestv1.InviteCompanionRequest{GuestId: id, Email: email})
+	if err != nil && s.Fault(err).Kind == fault.Invalid {
+		return x.people(http.StatusUnprocessableEntity, peopleView{Bad: id})
+	}
+	if err != nil {
+		return err
+	}
+	return x.people(http.StatusOK, peopleView{Sent: id})
+}

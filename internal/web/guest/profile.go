@@ -1,0 +1,173 @@
+package guest
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/fault"
+)
+
+// profileCookie begins the name of the cookie with the session of a link to a profile. The property's id follows.
+const profileCookie = "lk-profile-"
+
+// profileView is what a property keeps of a guest for the next stay, or how the guest gets a link to it.
+type profileView struct {
+	Lines       []*guestv1.FormField // the kept answers
+	Kept        *guestv1.KeptProfile // nil: this device has no session of a link
+	Gone        bool                 // the guest has just deleted the profile
+	Asked       bool                 // a link was requested
+	Email       string               // as typed
+	SendsNoMail bool                 // the property mails no link
+}
+
+func profilePath(propertyID string) string { return "/g/profile/" + url.PathEscape(propertyID) }
+
+// findProfile moves to the page of the only property, or says where the address of the page is.
+func (s *site) findProfile(x *exchange) error {
+	found, err := s.api.Links.GetProperty(x.callContext(), &guestv1.GetPropertyRequest{})
+	if err == nil {
+		return x.Redirect(profilePath(found.GetData().GetId()))
+	}
+	if s.Fault(err).Kind != fault.NotFound {
+		return err
+	}
+	p := x.newPage(nil, "web.data.profile")
+	p.Data = problemView{Text: p.T("web.profile.which")}
+	return x.render(http.StatusOK, "problem", p)
+}
+
+// profileOf serves a request for the profile at a property. The property is loaded before the handler runs.
+func (s *site) profileOf(h func(x *exchange, at *guestv1.GetPropertyResponse) error) handler {
+	return func(x *exchange) error {
+		id := x.R.PathValue("property")
+		if !cookieID.MatchString(id) {
+			return x.notFound()
+		}
+		x.token = x.Cookie(profileCookie + id)
+		at, err := s.api.Links.GetProperty(x.callContextOf(""), &guestv1.GetPropertyRequest{PropertyId: id})
+		if err != nil {
+			return err
+		}
+		return h(x, at)
+	}
+}
+
+// showProfile shows what is kept to a device that bound a link, and to others how they get one.
+func (s *site) showProfile(x *exchange, at *guestv1.GetPropertyResponse) error {
+	done := x.R.URL.Query().Get("done")
+	v := profileView{Gone: done == "deleted", Asked: done == "asked"}
+	if x.token != "" {
+		kept, err := s.api.Privacy.GetProfile(x.callContext(), &guestv1.GetProfileRequest{})
+		switch {
+		case err == nil:
+			v.Kept, v.Lines = kept.GetData(), personLines(kept.GetData().GetPerson())
+		case s.Fault(err).Kind == fault.Unauthenticated:
+			x.DropCookie(profileCookie + at.GetData().GetId())
+		default:
+			return err
+		}
+	}
+	return x.profilePage(http.StatusOK, at, v)
+}
+
+func (x *exchange) profilePage(status int, at *guestv1.GetPropertyResponse, v profileView) error {
+	p := x.newPage(at.GetData(), "web.data.profile")
+	if status == http.StatusUnprocessableEntity {
+		p.Wrong = []wrong{{ID: "f-email", Text: p.T("problem.notAnAddress")}}
+	}
+	v.SendsNoMail = at.GetSendsNoMail()
+	p.Data = v
+	return x.render(status, "profile", p)
+}
+
+// changeProfile mails a link, deletes the profile, or forgets the session.
+func (s *site) changeProfile(x *exchange, at *guestv1.GetPropertyResponse) error {
+	id := at.GetData().GetId()
+	switch x.Value("do") {
+	case "forget":
+		_, err := s.api.Privacy.DeleteProfile(x.callContext(), &guestv1.DeleteProfileRequest{})
+		if err != nil && s.Fault(err).Kind != fault.Unauthenticated { // a second press
+			return err
+		}
+		x.DropCookie(profileCookie + id)
+		return x.Redirect(profilePath(id) + "?done=deleted")
+	case "close":
+		x.DropCookie(profileCookie + id)
+		return x.Redirect(profilePath(id))
+	}
+	v := profileView{Email: x.Value("email")}
+	_, err := s.api.Links.RequestProfileLink(x.callContextOf(""), &guestv1.RequestProfileLinkRequest{PropertyId: id, Email: v.Email, Language: x.words(at.GetData()).Lang})
+	if err != nil && s.Fault(err).Kind == fault.Invalid {
+		return x.profilePage(http.StatusUnprocessableEntity, at, v)
+	}
+	if err != nil {
+		return err
+	}
+	return x.Redirect(profilePath(id) + "?done=asked")
+}
+
+// downloadProfile sends the guest a copy of what is kept as a file.
+func (s *site) downloadProfile(x *exchange, _ *guestv1.GetPropertyResponse) error {
+	return s.downloadData(x)
+}
+
+// openProfile keeps the session of a link to a profile on this device and moves to the profile.
+func (x *exchange) openProfile(session *guestv1.Session) error {
+	id := session.GetProfilePropertyId()
+	if !cookieID.MatchString(id) {
+		return x.notFound()
+	}
+	x.SetCookie(profileCookie+id, session.GetToken(), session.GetExpiresAt().AsTime())
+	return x.Redirect(profilePath(id))
+}
+
+// showProfileLink shows what the mailed link to a profile leads to.
+func (x *exchange) showProfileLink(link *guestv1.Link) error {
+	p := x.newPage(link.GetProperty(), "web.data.profile")
+	p.Data = linkView{Link: link, Path: "/g/l/" + x.R.PathValue("secret")}
+	return x.render(http.StatusOK, "profilelink", p)
+}
+
+// ProfileURL is the page where a guest without a stay sees what the property keeps.
+func (p *page) ProfileURL() string { return profilePath(p.Property.GetId()) }
+
+// personLines returns the answers of a person that a profile keeps, each as a question of the form. A profile has none about one journey.
+func personLines(of *guestv1.Person) []*guestv1.FormField {
+	text := func(name, value string) *guestv1.FormField {
+		return &guestv1.FormField{Name: name, Kind: "text", Value: value}
+	}
+	day := func(name, value string) *guestv1.FormField {
+		return &guestv1.FormField{Name: name, Kind: "date", Value: value}
+	}
+	country := func(name, value string) *guestv1.FormField {
+		return &guestv1.FormField{Name: name, Kind: "country", Value: value}
+	}
+	choice := func(name, value string) *guestv1.FormField {
+		return &guestv1.FormField{Name: name, Kind: "choice", Value: value}
+	}
+	home, document := of.GetAddress(), of.GetDocument()
+	lines := []*guestv1.FormField{
+		text("firstName", of.GetFirstName()), text("lastName", of.GetLastName()), text("secondLastName", of.GetSecondLastName()),
+		text("birthName", of.GetBirthName()), text("motherName", of.GetMotherName()), choice("sex", of.GetSex()),
+		day("birthDate", of.GetBirthDate()), text("birthPlace", of.GetBirthPlace()), text("birthProvince", of.GetBirthProvince()), country("birthCountry", of.GetBirthCountry()),
+		country("nationality", of.GetNationality()),
+	}
+	for _, further := range of.GetFurtherNationalities() {
+		lines = append(lines, country("otherNationality", further))
+	}
+	lines = append(lines,
+		text("address.street", home.GetStreet()), text("address.postcode", home.GetPostcode()), text("address.city", home.GetCity()),
+		text("address.region", home.GetRegion()), country("address.country", home.GetCountry()),
+		choice("document.type", document.GetType()), text("document.number", document.GetNumber()), text("document.supportNumber", document.GetSupportNumber()),
+		text("document.issuingPlace", document.GetIssuingPlace()), country("document.issuingCountry", document.GetIssuingCountry()),
+		text("document.issuingAuthority", document.GetIssuingAuthority()), day("document.issueDate", document.GetIssueDate()),
+		choice("kinship", of.GetKinship()), text("email", of.GetEmail()), text("mobile", of.GetMobile()),
+	)
+	for _, name := range slices.Sorted(maps.Keys(of.GetOwn())) {
+		lines = append(lines, &guestv1.FormField{Label: name, Kind: "text", Value: of.GetOwn()[name]})
+	}
+	return slices.DeleteFunc(lines, func(f *guestv1.FormField) bool { return f.GetValue() == "" })
+}
