@@ -119,6 +119,8 @@ var probes = map[string]string{
 	"latchkey.property.v1.NoticeService/MarkNoticesRead":             `{"ids":["{ntc}"]}`,
 	"latchkey.property.v1.KioskService/ResetKiosk":                   `{"id":"{ksk}"}`,
 	"latchkey.property.v1.KioskService/DeleteKiosk":                  `{"id":"{ksk}"}`,
+	"latchkey.guest.v1.LinkService/GetProperty":                      `{"propertyId":"{prp}"}`,
+	"latchkey.guest.v1.LinkService/RequestProfileLink":               `{"propertyId":"{prp}","email":"ada@example.com"}`,
 	"latchkey.guest.v1.FormService/GetForm":                          `{"guestId":"{gst}"}`,
 	"latchkey.guest.v1.FormService/SaveStep":                         `{"guestId":"{gst}","step":"name","answers":{"firstName":"Ada"}}`,
 	"latchkey.guest.v1.FormService/SignForm":                         `{"guestId":"{gst}","shown":"0","drawing":"0,0 100,100"}`,

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -132,6 +133,7 @@ func TestPlayPageLandsACodeLate(t *testing.T) {
 	}
 	post(t, w, "/doors/"+w.Spaces["Room 102"]+"/lock", "gets no answer and lands late", "do", "late")
 	post(t, w, "/desk/B-2001", "now for Room 102", "do", "move", "place", "R102")
+	waited := false
 	err = w.Await(t.Context(), "the page says that the code works at Room 102", func(ctx context.Context) (bool, error) {
 		if _, err := guest.Open(ctx, "/key"); err != nil {
 			return false, err
@@ -141,6 +143,7 @@ func TestPlayPageLandsACodeLate(t *testing.T) {
 			t.Errorf("the page says that a code failed that may still land: %s", text)
 		}
 		if !strings.Contains(text, "Your code works. Room 102") {
+			waited = waited || waitsForCode.MatchString(text)
 			return false, nil
 		}
 		press, err := w.Site.Press("Room 102", slot.PIN(pin))
@@ -151,6 +154,9 @@ func TestPlayPageLandsACodeLate(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !waited {
+		t.Error("the page never says that the guest waits for the code at Room 102")
 	}
 	a, err := w.PMS.Do(t.Context(), "GET", "/v1/reservations/explain?pmsId=B-2001", nil)
 	if err != nil {
@@ -164,6 +170,9 @@ func TestPlayPageLandsACodeLate(t *testing.T) {
 		t.Errorf("the lock of Room 102 answered at once: %v", steps)
 	}
 }
+
+// waitsForCode matches the page of a code that is not known to be on the lock of Room 102.
+var waitsForCode = regexp.MustCompile(`Room 102 .{0,4}Your code (is being made ready|should work)`)
 
 // The page shows the enrolment code only until a tablet has used it.
 func TestPlayPageHidesAUsedEnrolmentCode(t *testing.T) {

@@ -142,6 +142,9 @@ func (f flow) Self() *guestv1.StayGuest {
 	return nil
 }
 
+// Others returns how many guests the party has besides the first.
+func (f flow) Others() int { return max(len(f.Stay.GetGuests())-1, 0) }
+
 // Companion reports whether the session is a companion's: the main guest checks in.
 func (f flow) Companion() bool { return f.Self().GetRole() == "companion" }
 

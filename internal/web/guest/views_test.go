@@ -184,7 +184,7 @@ func TestTextsAreEscaped(t *testing.T) {
 	if got := w.T("web.link.title", "property", `<b>"&\uE0000\uE001`); !strings.HasPrefix(string(got), "Your stay at &lt;b&gt;&#34;&amp;") {
 		t.Errorf("%s", got)
 	}
-	if got := w.T("web.checkin.from", "day", w.Date("2026-11-21")); got != `You can check in on <time datetime="2026-11-21">Saturday, 21 November</time>.` {
+	if got := w.T("web.checkin.from", "day", w.Date("2026-11-21")); got != `You can check in on <time datetime="2026-11-21">Saturday, 21 November.</time>` {
 		t.Errorf("%s", got)
 	}
 	if got := w.Date(`<script>`); got != template.HTML("&lt;script&gt;") {

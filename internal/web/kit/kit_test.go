@@ -2,6 +2,7 @@ package kit
 
 import (
 	"context"
+	"html/template"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -154,5 +155,15 @@ func TestLanguageWithoutChoice(t *testing.T) {
 		if got := k.Words("", test.accept, Place{Language: test.property}).Lang; got != test.want {
 			t.Errorf("%q at a property of %q: %s, want %s", test.accept, test.property, got, test.want)
 		}
+	}
+}
+
+// A line never breaks between a date and the punctuation after it.
+func TestPunctuationStaysWithItsDate(t *testing.T) {
+	w := Words{Lang: "en"}
+	at := template.HTML(`<time datetime="2026-11-21">Sat 21 Nov</time>`)
+	got := w.T("web.data.asked", "day", at, "at", at, "dueDay", at, "dueAt", "11:00")
+	if strings.Contains(string(got), "</time>,") || strings.Contains(string(got), "</time>.") || !strings.Contains(string(got), "Sat 21 Nov,</time> ") {
+		t.Error(got)
 	}
 }

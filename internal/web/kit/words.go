@@ -3,6 +3,7 @@ package kit
 import (
 	"fmt"
 	"html/template"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -39,8 +40,14 @@ func (w Words) T(kind string, kv ...any) template.HTML {
 	for i, h := range kept {
 		text = strings.ReplaceAll(text, placeholder(i), string(h))
 	}
+	if strings.Contains(text, "</time>") {
+		text = afterTime.ReplaceAllString(text, "$1</time>")
+	}
 	return template.HTML(text)
 }
+
+// afterTime matches the punctuation after a date. It goes into the element of the date, which lines never break before.
+var afterTime = regexp.MustCompile(`</time>([,.;:!?)]+)`)
 
 // placeholder stands for a parameter that is HTML while the text is escaped. It is made of private characters.
 func placeholder(i int) string { return fmt.Sprintf("\uE000%d\uE001", i) }

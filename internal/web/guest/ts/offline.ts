@@ -9,10 +9,27 @@ function show(part: Part, into: HTMLElement): void {
   const box = into.querySelector<HTMLElement>(`[data-kept="${part.name}"]`);
   if (!box) return;
   box.querySelector("[data-part]")!.replaceChildren(...parse(part.html).body.childNodes);
-  const at = box.querySelector<HTMLTimeElement>("[data-at]")!;
+  putTime(part, box);
+  box.hidden = false;
+}
+
+function putTime(part: Part, into: HTMLElement): void {
+  const at = into.querySelector<HTMLTimeElement>("[data-at]")!;
   at.dateTime = new Date(part.at).toISOString();
   at.textContent = part.time ?? at.dateTime;
-  box.hidden = false;
+}
+
+/** Says on the page of the stay what this phone kept, and since when. */
+async function showSaved(stay: string): Promise<void> {
+  const box = document.getElementById("kept");
+  if (!box) return;
+  const parts = await load(stay);
+  for (const line of box.querySelectorAll<HTMLElement>("[data-kept]")) {
+    const part = parts.find((p) => p.name === line.dataset.kept);
+    if (part) putTime(part, line);
+    else line.hidden = true;
+  }
+  if (parts.length > 0) delete box.dataset.pending;
 }
 
 /** Shows what this phone kept, on the page for a phone that does not reach the server. */
@@ -55,6 +72,8 @@ export async function offline(): Promise<void> {
   await keep(document).catch(() => {}); // the page for a phone without internet helps also without what it would show
   const more = document.querySelector<HTMLElement>("[data-keep-also]");
   if (stay && more) await keepCode(stay, more.dataset.keepAlso!, more.dataset.version!).catch(() => {});
-  await navigator.serviceWorker?.register(workerURL("/g/sw.js"), { scope: "/g/" });
+  if (!navigator.serviceWorker) return;
+  await navigator.serviceWorker.register(workerURL("/g/sw.js"), { scope: "/g/" });
+  if (stay) await showSaved(stay);
   if ("caches" in window) await keepLanguage();
 }
