@@ -178,12 +178,18 @@ func (e end) insert(t *testing.T, d *db.DB, propertyID string) {
 	if e.table == "disclosures" || e.table == "messages" {
 		dbtest.Insert(t, d, "guests", dbtest.Values{"id": "guestOf/" + propertyID, "property_id": propertyID, "reservation_id": own(theStay)})
 	}
+	if e.table == "profile_links" {
+		dbtest.Insert(t, d, "guest_profiles", dbtest.Values{"id": "profile of " + propertyID, "property_id": propertyID, "updated_at": today})
+	}
 	row := dbtest.Values{"property_id": propertyID}
 	for name, v := range e.row {
 		row[name] = own(v)
 	}
 	if e.table == "disclosures" || e.table == "messages" {
 		row["guest_id"] = "guestOf/" + propertyID
+	}
+	if e.table == "profile_links" {
+		row["profile_id"] = "profile of " + propertyID
 	}
 	dbtest.Insert(t, d, e.table, row)
 }

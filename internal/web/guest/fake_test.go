@@ -65,8 +65,8 @@ type fakeAPI struct {
 	opened      bool                                 // a device bound the link to the profile
 	several     bool                                 // the installation has several properties
 	asked       []*guestv1.RequestProfileLinkRequest // requests for a link to the profile
-	erasure     *guestv1.Erasure      // the erasure of the guest's data; nil: the session may not erase
-	coming      chan *guestv1.Message // what WatchMessages sends
+	erasure     *guestv1.Erasure                     // the erasure of the guest's data; nil: the session may not erase
+	coming      chan *guestv1.Message                // what WatchMessages sends
 }
 
 type fakeCall struct{ token, key, language string }
