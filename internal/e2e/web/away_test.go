@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"latchkey.dev/internal/test/browser"
 )
@@ -40,9 +41,10 @@ func (w *world) keptPhone(options ...browser.Option) (*browser.Page, *internet) 
 
 const showsKept = `/Kept on this phone: .*\d/.test(document.body.innerText) && document.body.innerText.includes("Room 101")`
 
-// A phone whose clock is days off keeps the stay until it ends, shows it with the time at which it was kept, and does not renew its key at each visit.
+// A phone whose clock is a day or more off keeps the stay until it ends, shows it with the time at which it was kept, and renews its key when the
+// server's clock says so, not at each visit.
 func TestPhoneWithAWrongClock(t *testing.T) {
-	for _, days := range []int{3, -3} {
+	for _, days := range []int{1, -1, 3} {
 		t.Run(fmt.Sprint(days, " days"), func(t *testing.T) {
 			w := open(t)
 			p, net := w.keptPhone(clockOff(days), browser.WithScript(`{
@@ -55,6 +57,12 @@ func TestPhoneWithAWrongClock(t *testing.T) {
 			if !p.Holds(`renewals === 0`) {
 				t.Error("the phone renews a key that is fresh")
 			}
+			p.WaitUntil("a key that is due", dueKey(p.Address()[strings.LastIndex(p.Address(), "/")+1:]))
+			p.Reload()
+			p.Wait("#open [data-said]")
+			if !p.Holds(`renewals === 1`) {
+				t.Error("the phone does not renew a key that is due by the server's clock")
+			}
 			p.Hold("Hold to open Room 101", "Open. Push the door now.")
 			net.cut.Store(true)
 			p.Tolerate("ERR_EMPTY_RESPONSE")
@@ -65,6 +73,22 @@ func TestPhoneWithAWrongClock(t *testing.T) {
 			w.pinOn(p)
 		})
 	}
+}
+
+// dueKey is a script that makes the key of a stay due a minute ago, by the right clock.
+func dueKey(stay string) string {
+	return `new Promise((done) => {
+		const request = indexedDB.open("latchkey-guest", 1);
+		request.onsuccess = () => {
+			const change = request.result.transaction("smartkeys", "readwrite");
+			const got = change.objectStore("smartkeys").get("` + stay + `");
+			got.onsuccess = () => {
+				got.result.key.renewAfter = "` + time.Now().Add(-time.Minute).UTC().Format(time.RFC3339) + `";
+				change.objectStore("smartkeys").put(got.result, "` + stay + `");
+			};
+			change.oncomplete = () => (request.result.close(), done(true));
+		};
+	})`
 }
 
 // While a proxy does not reach the server, the phone shows what it kept, and goes on when the server is back. Only a browser without a network
