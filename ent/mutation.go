@@ -45858,6 +45858,7 @@ type ReservationMutation struct {
 	to_date                 *string
 	from_at                 *time.Time
 	to_at                   *time.Time
+	extended_to             *time.Time
 	adult_count             *int
 	addadult_count          *int
 	child_count             *int
@@ -46781,6 +46782,55 @@ func (m *ReservationMutation) ResetToAt() {
 	m.to_at = nil
 }
 
+// SetExtendedTo sets the "extended_to" field.
+func (m *ReservationMutation) SetExtendedTo(t time.Time) {
+	m.extended_to = &t
+}
+
+// ExtendedTo returns the value of the "extended_to" field in the mutation.
+func (m *ReservationMutation) ExtendedTo() (r time.Time, exists bool) {
+	v := m.extended_to
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldExtendedTo returns the old "extended_to" field's value of the Reservation entity.
+// If the Reservation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ReservationMutation) OldExtendedTo(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldExtendedTo is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldExtendedTo requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldExtendedTo: %w", err)
+	}
+	return oldValue.ExtendedTo, nil
+}
+
+// ClearExtendedTo clears the value of the "extended_to" field.
+func (m *ReservationMutation) ClearExtendedTo() {
+	m.extended_to = nil
+	m.clearedFields[reservation.FieldExtendedTo] = struct{}{}
+}
+
+// ExtendedToCleared returns if the "extended_to" field was cleared in this mutation.
+func (m *ReservationMutation) ExtendedToCleared() bool {
+	_, ok := m.clearedFields[reservation.FieldExtendedTo]
+	return ok
+}
+
+// ResetExtendedTo resets all changes to the "extended_to" field.
+func (m *ReservationMutation) ResetExtendedTo() {
+	m.extended_to = nil
+	delete(m.clearedFields, reservation.FieldExtendedTo)
+}
+
 // SetAdultCount sets the "adult_count" field.
 func (m *ReservationMutation) SetAdultCount(i int) {
 	m.adult_count = &i
@@ -47595,7 +47645,7 @@ func (m *ReservationMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ReservationMutation) Fields() []string {
-	fields := make([]string, 0, 33)
+	fields := make([]string, 0, 34)
 	if m.property_id != nil {
 		fields = append(fields, reservation.FieldPropertyID)
 	}
@@ -47649,6 +47699,9 @@ func (m *ReservationMutation) Fields() []string {
 	}
 	if m.to_at != nil {
 		fields = append(fields, reservation.FieldToAt)
+	}
+	if m.extended_to != nil {
+		fields = append(fields, reservation.FieldExtendedTo)
 	}
 	if m.adult_count != nil {
 		fields = append(fields, reservation.FieldAdultCount)
@@ -47739,6 +47792,8 @@ func (m *ReservationMutation) Field(name string) (ent.Value, bool) {
 		return m.FromAt()
 	case reservation.FieldToAt:
 		return m.ToAt()
+	case reservation.FieldExtendedTo:
+		return m.ExtendedTo()
 	case reservation.FieldAdultCount:
 		return m.AdultCount()
 	case reservation.FieldChildCount:
@@ -47814,6 +47869,8 @@ func (m *ReservationMutation) OldField(ctx context.Context, name string) (ent.Va
 		return m.OldFromAt(ctx)
 	case reservation.FieldToAt:
 		return m.OldToAt(ctx)
+	case reservation.FieldExtendedTo:
+		return m.OldExtendedTo(ctx)
 	case reservation.FieldAdultCount:
 		return m.OldAdultCount(ctx)
 	case reservation.FieldChildCount:
@@ -47978,6 +48035,13 @@ func (m *ReservationMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetToAt(v)
+		return nil
+	case reservation.FieldExtendedTo:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetExtendedTo(v)
 		return nil
 	case reservation.FieldAdultCount:
 		v, ok := value.(int)
@@ -48195,6 +48259,9 @@ func (m *ReservationMutation) ClearedFields() []string {
 	if m.FieldCleared(reservation.FieldToDate) {
 		fields = append(fields, reservation.FieldToDate)
 	}
+	if m.FieldCleared(reservation.FieldExtendedTo) {
+		fields = append(fields, reservation.FieldExtendedTo)
+	}
 	if m.FieldCleared(reservation.FieldAdultCount) {
 		fields = append(fields, reservation.FieldAdultCount)
 	}
@@ -48274,6 +48341,9 @@ func (m *ReservationMutation) ClearField(name string) error {
 		return nil
 	case reservation.FieldToDate:
 		m.ClearToDate()
+		return nil
+	case reservation.FieldExtendedTo:
+		m.ClearExtendedTo()
 		return nil
 	case reservation.FieldAdultCount:
 		m.ClearAdultCount()
@@ -48372,6 +48442,9 @@ func (m *ReservationMutation) ResetField(name string) error {
 		return nil
 	case reservation.FieldToAt:
 		m.ResetToAt()
+		return nil
+	case reservation.FieldExtendedTo:
+		m.ResetExtendedTo()
 		return nil
 	case reservation.FieldAdultCount:
 		m.ResetAdultCount()

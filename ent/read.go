@@ -96,7 +96,7 @@ func (c *PropertyClient) Read(ctx context.Context, condition string, args ...any
 	return read(ctx, c.config, func() *Property { return &Property{config: c.config} }, selectProperty+condition, property.Columns, args)
 }
 
-const selectReservation = "SELECT id, property_id, integration_id, pms_id, pms_group_id, pms_space_id, pms_parent_space_id, pms_companion_ids, pms_updated_at, pms_number, booker, erased_at, state, canceled_at, arrived_at, from_date, to_date, from_at, to_at, adult_count, child_count, price_minor, owing_minor, owing_currency, source_name, channel_manager, channel_number, folded_number, folded_channel_number, own_space_id, space_key, created_at, updated_at, plan_due_at FROM reservations WHERE "
+const selectReservation = "SELECT id, property_id, integration_id, pms_id, pms_group_id, pms_space_id, pms_parent_space_id, pms_companion_ids, pms_updated_at, pms_number, booker, erased_at, state, canceled_at, arrived_at, from_date, to_date, from_at, to_at, extended_to, adult_count, child_count, price_minor, owing_minor, owing_currency, source_name, channel_manager, channel_number, folded_number, folded_channel_number, own_space_id, space_key, created_at, updated_at, plan_due_at FROM reservations WHERE "
 
 // Read returns the rows that an SQL condition matches. Its placeholders are $1, $2 and so on. It does not run interceptors.
 func (c *ReservationClient) Read(ctx context.Context, condition string, args ...any) ([]*Reservation, error) {

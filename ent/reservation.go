@@ -54,6 +54,8 @@ type Reservation struct {
 	FromAt time.Time `json:"from_at,omitempty"`
 	// ToAt holds the value of the "to_at" field.
 	ToAt time.Time `json:"to_at,omitempty"`
+	// ExtendedTo holds the value of the "extended_to" field.
+	ExtendedTo *time.Time `json:"extended_to,omitempty"`
 	// AdultCount holds the value of the "adult_count" field.
 	AdultCount *int `json:"adult_count,omitempty"`
 	// ChildCount holds the value of the "child_count" field.
@@ -98,7 +100,7 @@ func (*Reservation) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case reservation.FieldID, reservation.FieldPropertyID, reservation.FieldIntegrationID, reservation.FieldPmsID, reservation.FieldPmsGroupID, reservation.FieldPmsSpaceID, reservation.FieldPmsParentSpaceID, reservation.FieldPmsNumber, reservation.FieldState, reservation.FieldFromDate, reservation.FieldToDate, reservation.FieldOwingCurrency, reservation.FieldSourceName, reservation.FieldChannelManager, reservation.FieldChannelNumber, reservation.FieldFoldedNumber, reservation.FieldFoldedChannelNumber, reservation.FieldOwnSpaceID, reservation.FieldSpaceKey:
 			values[i] = new(sql.NullString)
-		case reservation.FieldPmsUpdatedAt, reservation.FieldErasedAt, reservation.FieldCanceledAt, reservation.FieldArrivedAt, reservation.FieldFromAt, reservation.FieldToAt, reservation.FieldCreatedAt, reservation.FieldUpdatedAt, reservation.FieldPlanDueAt:
+		case reservation.FieldPmsUpdatedAt, reservation.FieldErasedAt, reservation.FieldCanceledAt, reservation.FieldArrivedAt, reservation.FieldFromAt, reservation.FieldToAt, reservation.FieldExtendedTo, reservation.FieldCreatedAt, reservation.FieldUpdatedAt, reservation.FieldPlanDueAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -239,6 +241,13 @@ func (_m *Reservation) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field to_at", values[i])
 			} else if value.Valid {
 				_m.ToAt = value.Time
+			}
+		case reservation.FieldExtendedTo:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field extended_to", values[i])
+			} else if value.Valid {
+				_m.ExtendedTo = new(time.Time)
+				*_m.ExtendedTo = value.Time
 			}
 		case reservation.FieldAdultCount:
 			if value, ok := values[i].(*sql.NullInt64); !ok {
@@ -449,6 +458,11 @@ func (_m *Reservation) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("to_at=")
 	builder.WriteString(_m.ToAt.Format(time.ANSIC))
+	builder.WriteString(", ")
+	if v := _m.ExtendedTo; v != nil {
+		builder.WriteString("extended_to=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
 	builder.WriteString(", ")
 	if v := _m.AdultCount; v != nil {
 		builder.WriteString("adult_count=")

@@ -200,6 +200,20 @@ func (_c *ReservationCreate) SetToAt(v time.Time) *ReservationCreate {
 	return _c
 }
 
+// SetExtendedTo sets the "extended_to" field.
+func (_c *ReservationCreate) SetExtendedTo(v time.Time) *ReservationCreate {
+	_c.mutation.SetExtendedTo(v)
+	return _c
+}
+
+// SetNillableExtendedTo sets the "extended_to" field if the given value is not nil.
+func (_c *ReservationCreate) SetNillableExtendedTo(v *time.Time) *ReservationCreate {
+	if v != nil {
+		_c.SetExtendedTo(*v)
+	}
+	return _c
+}
+
 // SetAdultCount sets the "adult_count" field.
 func (_c *ReservationCreate) SetAdultCount(v int) *ReservationCreate {
 	_c.mutation.SetAdultCount(v)
@@ -689,6 +703,10 @@ func (_c *ReservationCreate) createSpec() (*Reservation, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.ToAt(); ok {
 		_spec.SetField(reservation.FieldToAt, field.TypeTime, value)
 		_node.ToAt = value
+	}
+	if value, ok := _c.mutation.ExtendedTo(); ok {
+		_spec.SetField(reservation.FieldExtendedTo, field.TypeTime, value)
+		_node.ExtendedTo = &value
 	}
 	if value, ok := _c.mutation.AdultCount(); ok {
 		_spec.SetField(reservation.FieldAdultCount, field.TypeInt, value)

@@ -290,6 +290,26 @@ func (_u *ReservationUpdate) SetNillableToAt(v *time.Time) *ReservationUpdate {
 	return _u
 }
 
+// SetExtendedTo sets the "extended_to" field.
+func (_u *ReservationUpdate) SetExtendedTo(v time.Time) *ReservationUpdate {
+	_u.mutation.SetExtendedTo(v)
+	return _u
+}
+
+// SetNillableExtendedTo sets the "extended_to" field if the given value is not nil.
+func (_u *ReservationUpdate) SetNillableExtendedTo(v *time.Time) *ReservationUpdate {
+	if v != nil {
+		_u.SetExtendedTo(*v)
+	}
+	return _u
+}
+
+// ClearExtendedTo clears the value of the "extended_to" field.
+func (_u *ReservationUpdate) ClearExtendedTo() *ReservationUpdate {
+	_u.mutation.ClearExtendedTo()
+	return _u
+}
+
 // SetAdultCount sets the "adult_count" field.
 func (_u *ReservationUpdate) SetAdultCount(v int) *ReservationUpdate {
 	_u.mutation.ResetAdultCount()
@@ -796,6 +816,12 @@ func (_u *ReservationUpdate) sqlSave(ctx context.Context) (_node int, err error)
 	if value, ok := _u.mutation.ToAt(); ok {
 		_spec.SetField(reservation.FieldToAt, field.TypeTime, value)
 	}
+	if value, ok := _u.mutation.ExtendedTo(); ok {
+		_spec.SetField(reservation.FieldExtendedTo, field.TypeTime, value)
+	}
+	if _u.mutation.ExtendedToCleared() {
+		_spec.ClearField(reservation.FieldExtendedTo, field.TypeTime)
+	}
 	if value, ok := _u.mutation.AdultCount(); ok {
 		_spec.SetField(reservation.FieldAdultCount, field.TypeInt, value)
 	}
@@ -1165,6 +1191,26 @@ func (_u *ReservationUpdateOne) SetNillableToAt(v *time.Time) *ReservationUpdate
 	if v != nil {
 		_u.SetToAt(*v)
 	}
+	return _u
+}
+
+// SetExtendedTo sets the "extended_to" field.
+func (_u *ReservationUpdateOne) SetExtendedTo(v time.Time) *ReservationUpdateOne {
+	_u.mutation.SetExtendedTo(v)
+	return _u
+}
+
+// SetNillableExtendedTo sets the "extended_to" field if the given value is not nil.
+func (_u *ReservationUpdateOne) SetNillableExtendedTo(v *time.Time) *ReservationUpdateOne {
+	if v != nil {
+		_u.SetExtendedTo(*v)
+	}
+	return _u
+}
+
+// ClearExtendedTo clears the value of the "extended_to" field.
+func (_u *ReservationUpdateOne) ClearExtendedTo() *ReservationUpdateOne {
+	_u.mutation.ClearExtendedTo()
 	return _u
 }
 
@@ -1703,6 +1749,12 @@ func (_u *ReservationUpdateOne) sqlSave(ctx context.Context) (_node *Reservation
 	}
 	if value, ok := _u.mutation.ToAt(); ok {
 		_spec.SetField(reservation.FieldToAt, field.TypeTime, value)
+	}
+	if value, ok := _u.mutation.ExtendedTo(); ok {
+		_spec.SetField(reservation.FieldExtendedTo, field.TypeTime, value)
+	}
+	if _u.mutation.ExtendedToCleared() {
+		_spec.ClearField(reservation.FieldExtendedTo, field.TypeTime)
 	}
 	if value, ok := _u.mutation.AdultCount(); ok {
 		_spec.SetField(reservation.FieldAdultCount, field.TypeInt, value)

@@ -1778,41 +1778,41 @@ func init() {
 	// reservation.ToDateValidator is a validator for the "to_date" field. It is called by the builders before save.
 	reservation.ToDateValidator = reservationDescToDate.Validators[0].(func(string) error)
 	// reservationDescOwingCurrency is the schema descriptor for owing_currency field.
-	reservationDescOwingCurrency := reservationFields[23].Descriptor()
+	reservationDescOwingCurrency := reservationFields[24].Descriptor()
 	// reservation.OwingCurrencyValidator is a validator for the "owing_currency" field. It is called by the builders before save.
 	reservation.OwingCurrencyValidator = reservationDescOwingCurrency.Validators[0].(func(string) error)
 	// reservationDescSourceName is the schema descriptor for source_name field.
-	reservationDescSourceName := reservationFields[24].Descriptor()
+	reservationDescSourceName := reservationFields[25].Descriptor()
 	// reservation.SourceNameValidator is a validator for the "source_name" field. It is called by the builders before save.
 	reservation.SourceNameValidator = reservationDescSourceName.Validators[0].(func(string) error)
 	// reservationDescChannelManager is the schema descriptor for channel_manager field.
-	reservationDescChannelManager := reservationFields[25].Descriptor()
+	reservationDescChannelManager := reservationFields[26].Descriptor()
 	// reservation.ChannelManagerValidator is a validator for the "channel_manager" field. It is called by the builders before save.
 	reservation.ChannelManagerValidator = reservationDescChannelManager.Validators[0].(func(string) error)
 	// reservationDescChannelNumber is the schema descriptor for channel_number field.
-	reservationDescChannelNumber := reservationFields[26].Descriptor()
+	reservationDescChannelNumber := reservationFields[27].Descriptor()
 	// reservation.ChannelNumberValidator is a validator for the "channel_number" field. It is called by the builders before save.
 	reservation.ChannelNumberValidator = reservationDescChannelNumber.Validators[0].(func(string) error)
 	// reservationDescFoldedNumber is the schema descriptor for folded_number field.
-	reservationDescFoldedNumber := reservationFields[27].Descriptor()
+	reservationDescFoldedNumber := reservationFields[28].Descriptor()
 	// reservation.FoldedNumberValidator is a validator for the "folded_number" field. It is called by the builders before save.
 	reservation.FoldedNumberValidator = reservationDescFoldedNumber.Validators[0].(func(string) error)
 	// reservationDescFoldedChannelNumber is the schema descriptor for folded_channel_number field.
-	reservationDescFoldedChannelNumber := reservationFields[28].Descriptor()
+	reservationDescFoldedChannelNumber := reservationFields[29].Descriptor()
 	// reservation.FoldedChannelNumberValidator is a validator for the "folded_channel_number" field. It is called by the builders before save.
 	reservation.FoldedChannelNumberValidator = reservationDescFoldedChannelNumber.Validators[0].(func(string) error)
 	// reservationDescOwnSpaceID is the schema descriptor for own_space_id field.
-	reservationDescOwnSpaceID := reservationFields[29].Descriptor()
+	reservationDescOwnSpaceID := reservationFields[30].Descriptor()
 	// reservation.OwnSpaceIDValidator is a validator for the "own_space_id" field. It is called by the builders before save.
 	reservation.OwnSpaceIDValidator = reservationDescOwnSpaceID.Validators[0].(func(string) error)
 	// reservationDescSpaceKey is the schema descriptor for space_key field.
-	reservationDescSpaceKey := reservationFields[30].Descriptor()
+	reservationDescSpaceKey := reservationFields[31].Descriptor()
 	// reservation.DefaultSpaceKey holds the default value on creation for the space_key field.
 	reservation.DefaultSpaceKey = reservationDescSpaceKey.Default.(string)
 	// reservation.SpaceKeyValidator is a validator for the "space_key" field. It is called by the builders before save.
 	reservation.SpaceKeyValidator = reservationDescSpaceKey.Validators[0].(func(string) error)
 	// reservationDescCreatedAt is the schema descriptor for created_at field.
-	reservationDescCreatedAt := reservationFields[31].Descriptor()
+	reservationDescCreatedAt := reservationFields[32].Descriptor()
 	// reservation.DefaultCreatedAt holds the default value on creation for the created_at field.
 	reservation.DefaultCreatedAt = reservationDescCreatedAt.Default.(func() time.Time)
 	// reservationDescID is the schema descriptor for id field.

@@ -14,10 +14,13 @@ import (
 type reservationCommands struct {
 	remote `embed:""`
 
-	List    reservationList    `cmd:"" help:"List reservations, the latest arrival first."`
-	Find    reservationFind    `cmd:"" help:"Find reservations by guest, number, the PMS's id or room."`
-	Show    reservationShow    `cmd:"" help:"Show a reservation and whether its doors open."`
-	Explain reservationExplain `cmd:"" help:"Explain why the doors of a stay open or not, step by step."`
+	List       reservationList       `cmd:"" help:"List reservations, the latest arrival first."`
+	Find       reservationFind       `cmd:"" help:"Find reservations by guest, number, the PMS's id or room."`
+	Show       reservationShow       `cmd:"" help:"Show a reservation and whether its doors open."`
+	Explain    reservationExplain    `cmd:"" help:"Explain why the doors of a stay open or not, step by step."`
+	Extend     reservationExtend     `cmd:"" help:"Extend the access of a guest in house beyond the planned end. The reason is recorded."`
+	RevealPIN  reservationRevealPIN  `cmd:"" name:"reveal-pin" help:"Show the PIN of a stay. The read and its reason are recorded."`
+	ReplacePIN reservationReplacePIN `cmd:"" name:"replace-pin" help:"Give a stay another PIN. The reason is recorded."`
 }
 
 type reservationList struct {

@@ -49,6 +49,8 @@ const (
 	FieldFromAt = "from_at"
 	// FieldToAt holds the string denoting the to_at field in the database.
 	FieldToAt = "to_at"
+	// FieldExtendedTo holds the string denoting the extended_to field in the database.
+	FieldExtendedTo = "extended_to"
 	// FieldAdultCount holds the string denoting the adult_count field in the database.
 	FieldAdultCount = "adult_count"
 	// FieldChildCount holds the string denoting the child_count field in the database.
@@ -104,6 +106,7 @@ var Columns = []string{
 	FieldToDate,
 	FieldFromAt,
 	FieldToAt,
+	FieldExtendedTo,
 	FieldAdultCount,
 	FieldChildCount,
 	FieldPriceMinor,
@@ -262,6 +265,11 @@ func ByFromAt(opts ...sql.OrderTermOption) OrderOption {
 // ByToAt orders the results by the to_at field.
 func ByToAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldToAt, opts...).ToFunc()
+}
+
+// ByExtendedTo orders the results by the extended_to field.
+func ByExtendedTo(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldExtendedTo, opts...).ToFunc()
 }
 
 // ByAdultCount orders the results by the adult_count field.

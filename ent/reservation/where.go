@@ -149,6 +149,11 @@ func ToAt(v time.Time) predicate.Reservation {
 	return predicate.Reservation(sql.FieldEQ(FieldToAt, v))
 }
 
+// ExtendedTo applies equality check predicate on the "extended_to" field. It's identical to ExtendedToEQ.
+func ExtendedTo(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldEQ(FieldExtendedTo, v))
+}
+
 // AdultCount applies equality check predicate on the "adult_count" field. It's identical to AdultCountEQ.
 func AdultCount(v int) predicate.Reservation {
 	return predicate.Reservation(sql.FieldEQ(FieldAdultCount, v))
@@ -1252,6 +1257,56 @@ func ToAtLT(v time.Time) predicate.Reservation {
 // ToAtLTE applies the LTE predicate on the "to_at" field.
 func ToAtLTE(v time.Time) predicate.Reservation {
 	return predicate.Reservation(sql.FieldLTE(FieldToAt, v))
+}
+
+// ExtendedToEQ applies the EQ predicate on the "extended_to" field.
+func ExtendedToEQ(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldEQ(FieldExtendedTo, v))
+}
+
+// ExtendedToNEQ applies the NEQ predicate on the "extended_to" field.
+func ExtendedToNEQ(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldNEQ(FieldExtendedTo, v))
+}
+
+// ExtendedToIn applies the In predicate on the "extended_to" field.
+func ExtendedToIn(vs ...time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldIn(FieldExtendedTo, vs...))
+}
+
+// ExtendedToNotIn applies the NotIn predicate on the "extended_to" field.
+func ExtendedToNotIn(vs ...time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldNotIn(FieldExtendedTo, vs...))
+}
+
+// ExtendedToGT applies the GT predicate on the "extended_to" field.
+func ExtendedToGT(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldGT(FieldExtendedTo, v))
+}
+
+// ExtendedToGTE applies the GTE predicate on the "extended_to" field.
+func ExtendedToGTE(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldGTE(FieldExtendedTo, v))
+}
+
+// ExtendedToLT applies the LT predicate on the "extended_to" field.
+func ExtendedToLT(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldLT(FieldExtendedTo, v))
+}
+
+// ExtendedToLTE applies the LTE predicate on the "extended_to" field.
+func ExtendedToLTE(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldLTE(FieldExtendedTo, v))
+}
+
+// ExtendedToIsNil applies the IsNil predicate on the "extended_to" field.
+func ExtendedToIsNil() predicate.Reservation {
+	return predicate.Reservation(sql.FieldIsNull(FieldExtendedTo))
+}
+
+// ExtendedToNotNil applies the NotNil predicate on the "extended_to" field.
+func ExtendedToNotNil() predicate.Reservation {
+	return predicate.Reservation(sql.FieldNotNull(FieldExtendedTo))
 }
 
 // AdultCountEQ applies the EQ predicate on the "adult_count" field.

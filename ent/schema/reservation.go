@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/privacy"
 )
 
-// Reservation is a booking of one room or bed. Only the PMS changes it.
+// Reservation is a booking of one room or bed. Only the PMS changes it, except how far staff extended its access.
 type Reservation struct{ ent.Schema }
 
 func (Reservation) Annotations() []schema.Annotation {
@@ -39,6 +39,7 @@ func (Reservation) Fields() []ent.Field {
 		text("to_date", 10, pseudonym),
 		moment("from_at"),
 		moment("to_at"),
+		maybe("extended_to"), // until when staff let the guests stay beyond to_at; the PMS's next change of the dates or the end of the stay clears it
 		field.Int("adult_count").Annotations(pseudonym).Optional().Nillable(),
 		field.Int("child_count").Annotations(pseudonym).Optional().Nillable(),
 		field.Int64("price_minor").Annotations(pseudonym).Optional().Nillable(),

@@ -51,7 +51,7 @@ func Decide(s Stay, r Rules, now, opened time.Time) Right {
 	default:
 		return Right{Reason: NotFirm}
 	}
-	w := Window{From: now, To: s.To.Add(r.LateOut)}
+	w := Window{From: now, To: s.end(r)}
 	if !w.To.After(now) {
 		return Right{Reason: WindowPast}
 	}

@@ -36,6 +36,7 @@ type Stay struct {
 	ReservationID string
 	State         State
 	From, To      time.Time
+	ExtendedTo    time.Time     // ExtendedTo is until when staff extended the access; zero if they did not
 	Space         space.Request // Space is the space that the reservation names; PropertyID and IntegrationID are set
 	Fresh         bool          // Fresh means that the reservation never had access, so that there is no grant to load
 }

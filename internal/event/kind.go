@@ -61,21 +61,25 @@ const (
 	CodeRead    Kind = "code.read"    // the PIN of a staff, one-time or backup code was shown to a person
 	CodeEnded   Kind = "code.ended"   // a person ended a staff, one-time or backup code
 
-	PINShown     Kind = "stay.pinShown"        // a guest read the PIN of their stay
-	StageCleared Kind = "checkIn.stageCleared" // staff cleared or refused a stage of the law
-	OwingWaived  Kind = "checkIn.owingWaived"  // staff let a guest check in who owes an amount
-	CallEnded    Kind = "checkIn.callEnded"    // staff ended a checkIn call without an answer
-	GuestsRead   Kind = "guests.read"          // staff read the data of a stay's guests
-	RegisterRead Kind = "register.read"        // staff read the guest register
+	PINShown       Kind = "stay.pinShown"        // a guest read the PIN of their stay
+	PINRead        Kind = "stay.pinRead"         // staff read the PIN of a stay
+	PINReplaced    Kind = "stay.pinReplaced"     // staff replaced the PIN of a stay
+	StageCleared   Kind = "checkIn.stageCleared" // staff cleared or refused a stage of the law
+	OwingWaived    Kind = "checkIn.owingWaived"  // staff let a guest check in who owes an amount
+	CallEnded      Kind = "checkIn.callEnded"    // staff ended a checkIn call without an answer
+	AccessExtended Kind = "stay.accessExtended"  // staff extended the access of a stay beyond its planned end
+
+	GuestsRead   Kind = "guests.read"   // staff read the data of a stay's guests
+	RegisterRead Kind = "register.read" // staff read the guest register
 )
 
 var internal = []Kind{
 	ReservationChanged, CredentialChanged, LockOnline, LockBatteryOK, LockClockUntrusted, LockClockOK, LockMoved, SlotReassigned, BridgeOffline, BridgeOnline,
-	GuessesAtLock, GuessesAtSite, KeypadPaused, CodeCreated, CodeUsed, CodeRead, CodeEnded, PINShown, StageCleared, OwingWaived, CallEnded, GuestsRead, RegisterRead,
+	GuessesAtLock, GuessesAtSite, KeypadPaused, CodeCreated, CodeUsed, CodeRead, CodeEnded, PINShown, PINRead, PINReplaced, AccessExtended, StageCleared, OwingWaived, CallEnded, GuestsRead, RegisterRead,
 }
 
 // reads are the kinds of events that record that a person saw something.
-var reads = []Kind{CodeRead, PINShown, GuestsRead, RegisterRead}
+var reads = []Kind{CodeRead, PINShown, PINRead, GuestsRead, RegisterRead}
 
 // Internal reports whether webhooks do not deliver this kind: its events count as delivered from the beginning.
 func (k Kind) Internal() bool { return slices.Contains(internal, k) }

@@ -55,6 +55,7 @@ const (
 	JoinCodeInvalid         Reason = "joinCodeInvalid"
 	LinkInvalid             Reason = "linkInvalid"
 	StayEnded               Reason = "stayEnded"
+	NoAccess                Reason = "noAccess"
 	SmartKeyRefused         Reason = "smartkeyRefused"
 )
 

@@ -75,7 +75,7 @@ func valuesOf(r Record, booker []byte, former *ent.Reservation, now time.Time) (
 
 var (
 	loadQuery = `SELECT p.time_zone, p.check_in_time, p.check_out_time, p.early_in_minutes, p.late_out_minutes, p.pin_length, p.gates_alone,
-			r.id, r.created_at, r.erased_at, r.plan_due_at, EXISTS (SELECT 1 FROM grants AS g WHERE g.reservation_id = r.id AND g.property_id = r.property_id), r.` + strings.Join(columns, ", r.") + `,
+			r.id, r.created_at, r.erased_at, r.extended_to, r.plan_due_at, EXISTS (SELECT 1 FROM grants AS g WHERE g.reservation_id = r.id AND g.property_id = r.property_id), r.` + strings.Join(columns, ", r.") + `,
 			(SELECT t.pms_updated_at FROM tombstones AS t WHERE r.id IS NULL AND t.mac = $1 AND t.property_id = p.id)
 		FROM properties AS p
 		LEFT JOIN reservations AS r ON r.property_id = p.id AND r.integration_id = $2 AND r.pms_id = $3
@@ -144,7 +144,7 @@ func (svc Service) loadCurrent(tx *db.Tx, s Scope, pmsID string) (current, error
 	var removed *time.Time
 	found, err := tx.ReadOne(loadQuery, []any{svc.tombstoneMAC(s, pmsID), s.IntegrationID, pmsID, s.PropertyID},
 		&p.TimeZone, &p.CheckIn, &p.CheckOut, &p.EarlyInMinutes, &p.LateOutMinutes, &p.PINLength, &p.GatesAlone,
-		&rowID, &created, &r.ErasedAt, &r.PlanDueAt, &granted,
+		&rowID, &created, &r.ErasedAt, &r.ExtendedTo, &r.PlanDueAt, &granted,
 		&r.PmsGroupID, &r.PmsSpaceID, &r.PmsParentSpaceID, &companions, &r.PmsUpdatedAt,
 		&r.Booker, &state, &r.CanceledAt, &r.ArrivedAt, &r.FromDate, &r.ToDate, &to,
 		&r.AdultCount, &r.ChildCount, &r.PriceMinor, &r.OwingMinor, &r.OwingCurrency,
@@ -242,6 +242,11 @@ func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent
 		return nil, err
 	}
 	row = rowOf(row, r, sealed, tx.Now())
+	if endsExtension(before, r) {
+		if err := clearExtension(tx, row); err != nil {
+			return nil, err
+		}
+	}
 	if r.ErasedAt == nil && held.ErasedAt != nil {
 		if err := tx.Reservation.Update().Where(entreservation.PropertyID(row.PropertyID), entreservation.ID(row.ID)).ClearErasedAt().Exec(tx.Context()); err != nil {
 			return nil, fmt.Errorf("store a new stay with the id of an erased one: %w", err)

@@ -152,7 +152,7 @@ func checkOwnSpace(tx *db.Tx, s Scope, p Patch, r Record) error {
 
 func stayOf(row *ent.Reservation, fresh bool) access.Stay {
 	return access.Stay{
-		ReservationID: row.ID, State: access.State(row.State), From: row.FromAt, To: row.ToAt, Fresh: fresh,
+		ReservationID: row.ID, State: access.State(row.State), From: row.FromAt, To: row.ToAt, ExtendedTo: valueOrZero(row.ExtendedTo), Fresh: fresh,
 		Space: space.Request{
 			PropertyID: row.PropertyID, IntegrationID: row.IntegrationID, ExternalID: valueOrZero(row.PmsSpaceID),
 			ExternalParentID: valueOrZero(row.PmsParentSpaceID), OwnID: valueOrZero(row.OwnSpaceID),

@@ -2111,6 +2111,7 @@ var (
 		{Name: "to_date", Type: field.TypeString, Nullable: true, Size: 10},
 		{Name: "from_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "to_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "extended_to", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "adult_count", Type: field.TypeInt, Nullable: true},
 		{Name: "child_count", Type: field.TypeInt, Nullable: true},
 		{Name: "price_minor", Type: field.TypeInt64, Nullable: true},
@@ -2136,7 +2137,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "reservations_integrations_integration",
-				Columns:    []*schema.Column{ReservationsColumns[33]},
+				Columns:    []*schema.Column{ReservationsColumns[34]},
 				RefColumns: []*schema.Column{IntegrationsColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -2145,7 +2146,7 @@ var (
 			{
 				Name:    "reservation_integration_id_pms_id",
 				Unique:  true,
-				Columns: []*schema.Column{ReservationsColumns[33], ReservationsColumns[2]},
+				Columns: []*schema.Column{ReservationsColumns[34], ReservationsColumns[2]},
 			},
 			{
 				Name:    "reservation_from_at_property_id",
@@ -2160,7 +2161,7 @@ var (
 			{
 				Name:    "reservation_property_id_channel_number",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[25]},
+				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[26]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "channel_number IS NOT NULL",
 				},
@@ -2168,7 +2169,7 @@ var (
 			{
 				Name:    "reservation_property_id_folded_number",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[26]},
+				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[27]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "folded_number IS NOT NULL",
 				},
@@ -2176,7 +2177,7 @@ var (
 			{
 				Name:    "reservation_property_id_folded_channel_number",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[27]},
+				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[28]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "folded_channel_number IS NOT NULL",
 				},
@@ -2184,7 +2185,7 @@ var (
 			{
 				Name:    "reservation_integration_id_pms_group_id",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[33], ReservationsColumns[3]},
+				Columns: []*schema.Column{ReservationsColumns[34], ReservationsColumns[3]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "pms_group_id IS NOT NULL",
 				},
@@ -2192,7 +2193,7 @@ var (
 			{
 				Name:    "reservation_plan_due_at",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[32]},
+				Columns: []*schema.Column{ReservationsColumns[33]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "plan_due_at IS NOT NULL",
 				},

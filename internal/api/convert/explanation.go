@@ -9,6 +9,7 @@ import (
 // Explanation converts the explanation of a reservation's access to its protobuf message, which the partner and property APIs share. Its
 // sentences are in the reader's language.
 func Explanation(e explain.Explanation, to message.Reader) *partnerv1.Explanation {
+	to.Zone = e.Zone
 	out := &partnerv1.Explanation{
 		ReservationId: e.ReservationID, State: string(e.State), Truncated: e.Truncated, Forgotten: e.Forgotten, AsOf: Time(e.AsOf),
 		Reason: e.Reason, Sentence: to.Text(e.Text), Advice: to.Text(e.Advice), CompleteAfter: Time(e.CompleteAfter),

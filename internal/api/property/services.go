@@ -99,8 +99,9 @@ func New(d Deps) *Services {
 // Renderers returns the functions that add secrets to repeated answers, by full method name: see [idem.Memory].
 func Renderers(d Deps) map[string]idem.Renderer {
 	return map[string]idem.Renderer{
-		propertyv1.LockService_UnlockLock_FullMethodName: (&locks{Deps: d}).renderAct,
-		propertyv1.CodeService_RevealCode_FullMethodName: (&codes{Deps: d}).renderPIN,
+		propertyv1.LockService_UnlockLock_FullMethodName:       (&locks{Deps: d}).renderAct,
+		propertyv1.CodeService_RevealCode_FullMethodName:       (&codes{Deps: d}).renderPIN,
+		propertyv1.ReservationService_RevealPin_FullMethodName: (&reservations{Deps: d}).renderStayPIN,
 	}
 }
 

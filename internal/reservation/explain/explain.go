@@ -23,6 +23,7 @@ const MaxSteps = 200
 
 type Facts struct {
 	Now              time.Time
+	Zone             *time.Location // Zone is the property's time zone
 	ReservationID    string
 	State            access.State
 	Created, Updated time.Time // Created and Updated are times of the reservation
@@ -53,10 +54,11 @@ type Event struct {
 	Kind        event.Kind
 	DoorID      string // DoorID is the door that the lock was on at the event
 	LockID      string
-	OfStay      bool // OfStay means that the event is about a code or phone of this stay
-	OfOtherStay bool // OfOtherStay means that the event is about a code or phone of another stay
-	Staff       bool // Staff means that a staff member caused the event
-	SmartKey    bool // SmartKey means that the event is about a SmartKey, not a code
+	OfStay      bool      // OfStay means that the event is about a code or phone of this stay
+	OfOtherStay bool      // OfOtherStay means that the event is about a code or phone of another stay
+	Until       time.Time // Until is the new end in an event about an extension
+	Staff       bool      // Staff means that a staff member caused the event
+	SmartKey    bool      // SmartKey means that the event is about a SmartKey, not a code
 	// Changed has the changed parts in an event about a change by the PMS.
 	Changed            []string
 	State, StateBefore access.State
@@ -78,6 +80,7 @@ type Event struct {
 
 type Explanation struct {
 	ReservationID string
+	Zone          *time.Location // Zone is the property's time zone, for times in texts
 	State         access.State
 	Doors         []Verdict
 	Steps         []Step
@@ -113,7 +116,7 @@ type Step struct {
 }
 
 func Explain(f Facts) Explanation {
-	e := Explanation{ReservationID: f.ReservationID, State: f.State, AsOf: f.Now, Truncated: f.More, Forgotten: !f.Since.IsZero()}
+	e := Explanation{ReservationID: f.ReservationID, Zone: f.Zone, State: f.State, AsOf: f.Now, Truncated: f.More, Forgotten: !f.Since.IsZero()}
 	for _, d := range f.Plan.Doors {
 		e.Doors = append(e.Doors, f.judge(d))
 	}
@@ -207,6 +210,14 @@ func (t *stepBuilder) stepsOf(h Event) []Step {
 			t.accessible = nil
 		}
 		return changes(h)
+	case event.AccessExtended:
+		text := stepText("accessExtended")
+		text.Params = message.Params{"until": h.Until}
+		return []Step{{At: h.At, Actor: Staff, Kind: "accessExtended", Text: text}}
+	case event.PINRead:
+		return []Step{{At: h.At, Actor: Staff, Kind: "codeRead", Text: stepText("codeRead")}}
+	case event.PINReplaced:
+		return []Step{{At: h.At, Actor: Staff, Kind: "codeReplaced", Text: stepText("codeReplaced")}}
 	case event.PINGenerated:
 		return []Step{{At: h.At, Actor: Latchkey, Kind: "codeMade", Text: stepText("codeMade")}}
 	case event.AccessIssued, event.AccessUpdated, event.AccessRemoved, event.AccessFailed:

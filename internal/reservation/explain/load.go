@@ -17,6 +17,7 @@ import (
 	"latchkey.dev/ent/predicate"
 	entspace "latchkey.dev/ent/space"
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/id"
@@ -56,8 +57,12 @@ func Load(tx *db.Tx, svc reservation.Service, s reservation.Scope, reservationID
 	if err != nil {
 		return Facts{}, fmt.Errorf("load the property: %w", err)
 	}
+	zone, err := clock.Zone(property.TimeZone)
+	if err != nil {
+		zone = time.UTC // an unknown time zone must not make the explanation unreadable
+	}
 	l := loader{tx: tx, row: row}
-	l.f = Facts{Now: tx.Now(), ReservationID: row.ID, State: access.State(row.State), Created: row.CreatedAt, Updated: row.UpdatedAt,
+	l.f = Facts{Now: tx.Now(), Zone: zone, ReservationID: row.ID, State: access.State(row.State), Created: row.CreatedAt, Updated: row.UpdatedAt,
 		ByDays: row.FromDate != nil || row.ToDate != nil}
 	if l.f.Plan, err = svc.Plan(tx, row, property); err != nil {
 		return Facts{}, err
@@ -310,6 +315,7 @@ func (l *loader) toEvent(e *ent.Event) Event {
 		Evidence: slot.Evidence(bodyText(e, "to")), Reason: bodyText(e, "reason"), Pause: pauseOf(e),
 	}
 	h.FormerLock, _ = e.Body["formerLock"].(bool)
+	h.Until, _ = time.Parse(time.RFC3339, bodyText(e, "until"))
 	if e.GrantID != nil && h.OfStay {
 		h.GrantID = *e.GrantID
 		h.FormerCode = h.Kind == event.CredentialChanged && l.wasReplaced(h.GrantID, e.CreatedAt)

@@ -304,6 +304,8 @@ const (
 	Reason_REASON_LAST_OWNER Reason = 190
 	// 409. No erasure of the guest's data is pending: none was requested, or it is done.
 	Reason_REASON_ERASURE_NOT_PENDING Reason = 157
+	// 409. The stay has no access now: the PMS has not started it, or it has ended, or no door of it has a code.
+	Reason_REASON_NO_ACCESS Reason = 196
 )
 
 // Enum value maps for Reason.
@@ -445,6 +447,7 @@ var (
 		189: "REASON_OWN_MEMBERSHIP",
 		190: "REASON_LAST_OWNER",
 		157: "REASON_ERASURE_NOT_PENDING",
+		196: "REASON_NO_ACCESS",
 	}
 	Reason_value = map[string]int32{
 		"REASON_UNSPECIFIED":               0,
@@ -583,6 +586,7 @@ var (
 		"REASON_OWN_MEMBERSHIP":            189,
 		"REASON_LAST_OWNER":                190,
 		"REASON_ERASURE_NOT_PENDING":       157,
+		"REASON_NO_ACCESS":                 196,
 	}
 )
 
@@ -726,7 +730,7 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
 	"\adetails\x18\x06 \x03(\v2\x14.google.protobuf.AnyR\adetails\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId*\xe9\x1c\n" +
+	"request_id\x18\a \x01(\tR\trequestId*\x80\x1d\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_INVALID_FIELDS\x10\x01\x12\x13\n" +
@@ -864,7 +868,8 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x17REASON_ROLE_ABOVE_YOURS\x10\xbc\x01\x12\x1a\n" +
 	"\x15REASON_OWN_MEMBERSHIP\x10\xbd\x01\x12\x16\n" +
 	"\x11REASON_LAST_OWNER\x10\xbe\x01\x12\x1f\n" +
-	"\x1aREASON_ERASURE_NOT_PENDING\x10\x9d\x01B.Z,latchkey.dev/gen/latchkey/errors/v1;errorsv1b\x06proto3"
+	"\x1aREASON_ERASURE_NOT_PENDING\x10\x9d\x01\x12\x15\n" +
+	"\x10REASON_NO_ACCESS\x10\xc4\x01B.Z,latchkey.dev/gen/latchkey/errors/v1;errorsv1b\x06proto3"
 
 var (
 	file_latchkey_errors_v1_errors_proto_rawDescOnce sync.Once

@@ -27,6 +27,519 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// ExtendAccessRequest names the stay and the new end of its access.
+type ExtendAccessRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The new end: after the planned end of the access, and at most 24 hours after the planned end of the stay.
+	Until *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=until,proto3" json:"until,omitempty"`
+	// Why, for the audit log.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExtendAccessRequest) Reset() {
+	*x = ExtendAccessRequest{}
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExtendAccessRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExtendAccessRequest) ProtoMessage() {}
+
+func (x *ExtendAccessRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExtendAccessRequest.ProtoReflect.Descriptor instead.
+func (*ExtendAccessRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *ExtendAccessRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ExtendAccessRequest) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *ExtendAccessRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// ExtendAccessResponse answers with the access.
+type ExtendAccessResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The access.
+	Data          *StayAccess `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExtendAccessResponse) Reset() {
+	*x = ExtendAccessResponse{}
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExtendAccessResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExtendAccessResponse) ProtoMessage() {}
+
+func (x *ExtendAccessResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExtendAccessResponse.ProtoReflect.Descriptor instead.
+func (*ExtendAccessResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ExtendAccessResponse) GetData() *StayAccess {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// StayAccess is the access of a stay after a change.
+type StayAccess struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The reservation, by the service's id.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// A status as in the access of a reservation, such as issued, updating or failed.
+	Status string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
+	// From when its codes open. Absent: they do not open.
+	OpensFrom *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=opens_from,json=opensFrom,proto3" json:"opens_from,omitempty"`
+	// Until when its codes open. Absent: they do not open.
+	OpensUntil    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=opens_until,json=opensUntil,proto3" json:"opens_until,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StayAccess) Reset() {
+	*x = StayAccess{}
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StayAccess) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StayAccess) ProtoMessage() {}
+
+func (x *StayAccess) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StayAccess.ProtoReflect.Descriptor instead.
+func (*StayAccess) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *StayAccess) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *StayAccess) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *StayAccess) GetOpensFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.OpensFrom
+	}
+	return nil
+}
+
+func (x *StayAccess) GetOpensUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.OpensUntil
+	}
+	return nil
+}
+
+// RevealPinRequest names the stay.
+type RevealPinRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Why, for the audit log.
+	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevealPinRequest) Reset() {
+	*x = RevealPinRequest{}
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevealPinRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevealPinRequest) ProtoMessage() {}
+
+func (x *RevealPinRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevealPinRequest.ProtoReflect.Descriptor instead.
+func (*RevealPinRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *RevealPinRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *RevealPinRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// RevealPinResponse answers with the PINs.
+type RevealPinResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The PINs.
+	Data          *StayPins `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevealPinResponse) Reset() {
+	*x = RevealPinResponse{}
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevealPinResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevealPinResponse) ProtoMessage() {}
+
+func (x *RevealPinResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevealPinResponse.ProtoReflect.Descriptor instead.
+func (*RevealPinResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *RevealPinResponse) GetData() *StayPins {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// StayPins are the PINs of a stay now.
+type StayPins struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The reservation, by the service's id.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The PIN of the room or bed. Empty if no lock can use one.
+	Pin string `protobuf:"bytes,2,opt,name=pin,proto3" json:"pin,omitempty"`
+	// The gates.
+	Gates         []*StayGatePin `protobuf:"bytes,3,rep,name=gates,proto3" json:"gates,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StayPins) Reset() {
+	*x = StayPins{}
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StayPins) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StayPins) ProtoMessage() {}
+
+func (x *StayPins) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StayPins.ProtoReflect.Descriptor instead.
+func (*StayPins) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *StayPins) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *StayPins) GetPin() string {
+	if x != nil {
+		return x.Pin
+	}
+	return ""
+}
+
+func (x *StayPins) GetGates() []*StayGatePin {
+	if x != nil {
+		return x.Gates
+	}
+	return nil
+}
+
+// StayGatePin is the PIN of a gate.
+type StayGatePin struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The gate.
+	GateId string `protobuf:"bytes,1,opt,name=gate_id,json=gateId,proto3" json:"gate_id,omitempty"`
+	// Its name.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Its PIN.
+	Pin           string `protobuf:"bytes,3,opt,name=pin,proto3" json:"pin,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StayGatePin) Reset() {
+	*x = StayGatePin{}
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StayGatePin) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StayGatePin) ProtoMessage() {}
+
+func (x *StayGatePin) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StayGatePin.ProtoReflect.Descriptor instead.
+func (*StayGatePin) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *StayGatePin) GetGateId() string {
+	if x != nil {
+		return x.GateId
+	}
+	return ""
+}
+
+func (x *StayGatePin) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *StayGatePin) GetPin() string {
+	if x != nil {
+		return x.Pin
+	}
+	return ""
+}
+
+// ReplacePinRequest names the stay.
+type ReplacePinRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Why, for the audit log.
+	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReplacePinRequest) Reset() {
+	*x = ReplacePinRequest{}
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReplacePinRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReplacePinRequest) ProtoMessage() {}
+
+func (x *ReplacePinRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReplacePinRequest.ProtoReflect.Descriptor instead.
+func (*ReplacePinRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ReplacePinRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ReplacePinRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// ReplacePinResponse answers with the access, without the PIN.
+type ReplacePinResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The access.
+	Data          *StayAccess `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReplacePinResponse) Reset() {
+	*x = ReplacePinResponse{}
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReplacePinResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReplacePinResponse) ProtoMessage() {}
+
+func (x *ReplacePinResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReplacePinResponse.ProtoReflect.Descriptor instead.
+func (*ReplacePinResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ReplacePinResponse) GetData() *StayAccess {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
 // ExplainReservationRequest names a reservation by the service's id.
 type ExplainReservationRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -38,7 +551,7 @@ type ExplainReservationRequest struct {
 
 func (x *ExplainReservationRequest) Reset() {
 	*x = ExplainReservationRequest{}
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[0]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -50,7 +563,7 @@ func (x *ExplainReservationRequest) String() string {
 func (*ExplainReservationRequest) ProtoMessage() {}
 
 func (x *ExplainReservationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[0]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -63,7 +576,7 @@ func (x *ExplainReservationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainReservationRequest.ProtoReflect.Descriptor instead.
 func (*ExplainReservationRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{0}
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ExplainReservationRequest) GetId() string {
@@ -84,7 +597,7 @@ type ExplainReservationResponse struct {
 
 func (x *ExplainReservationResponse) Reset() {
 	*x = ExplainReservationResponse{}
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[1]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -96,7 +609,7 @@ func (x *ExplainReservationResponse) String() string {
 func (*ExplainReservationResponse) ProtoMessage() {}
 
 func (x *ExplainReservationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[1]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -109,7 +622,7 @@ func (x *ExplainReservationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainReservationResponse.ProtoReflect.Descriptor instead.
 func (*ExplainReservationResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{1}
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ExplainReservationResponse) GetData() *v1.Explanation {
@@ -144,7 +657,7 @@ type ListReservationsRequest struct {
 
 func (x *ListReservationsRequest) Reset() {
 	*x = ListReservationsRequest{}
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[2]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -156,7 +669,7 @@ func (x *ListReservationsRequest) String() string {
 func (*ListReservationsRequest) ProtoMessage() {}
 
 func (x *ListReservationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[2]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -169,7 +682,7 @@ func (x *ListReservationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReservationsRequest.ProtoReflect.Descriptor instead.
 func (*ListReservationsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{2}
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListReservationsRequest) GetQuery() string {
@@ -232,7 +745,7 @@ type ListReservationsResponse struct {
 
 func (x *ListReservationsResponse) Reset() {
 	*x = ListReservationsResponse{}
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[3]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -244,7 +757,7 @@ func (x *ListReservationsResponse) String() string {
 func (*ListReservationsResponse) ProtoMessage() {}
 
 func (x *ListReservationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[3]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -257,7 +770,7 @@ func (x *ListReservationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReservationsResponse.ProtoReflect.Descriptor instead.
 func (*ListReservationsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{3}
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListReservationsResponse) GetData() *ReservationList {
@@ -280,7 +793,7 @@ type ReservationList struct {
 
 func (x *ReservationList) Reset() {
 	*x = ReservationList{}
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[4]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -292,7 +805,7 @@ func (x *ReservationList) String() string {
 func (*ReservationList) ProtoMessage() {}
 
 func (x *ReservationList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[4]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -305,7 +818,7 @@ func (x *ReservationList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReservationList.ProtoReflect.Descriptor instead.
 func (*ReservationList) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{4}
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ReservationList) GetList() []*Reservation {
@@ -353,7 +866,7 @@ type Reservation struct {
 
 func (x *Reservation) Reset() {
 	*x = Reservation{}
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[5]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -365,7 +878,7 @@ func (x *Reservation) String() string {
 func (*Reservation) ProtoMessage() {}
 
 func (x *Reservation) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[5]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -378,7 +891,7 @@ func (x *Reservation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reservation.ProtoReflect.Descriptor instead.
 func (*Reservation) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{5}
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Reservation) GetId() string {
@@ -473,7 +986,7 @@ type ListArrivalsRequest struct {
 
 func (x *ListArrivalsRequest) Reset() {
 	*x = ListArrivalsRequest{}
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[6]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -485,7 +998,7 @@ func (x *ListArrivalsRequest) String() string {
 func (*ListArrivalsRequest) ProtoMessage() {}
 
 func (x *ListArrivalsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[6]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -498,7 +1011,7 @@ func (x *ListArrivalsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListArrivalsRequest.ProtoReflect.Descriptor instead.
 func (*ListArrivalsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{6}
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListArrivalsRequest) GetDate() string {
@@ -533,7 +1046,7 @@ type ListArrivalsResponse struct {
 
 func (x *ListArrivalsResponse) Reset() {
 	*x = ListArrivalsResponse{}
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[7]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -545,7 +1058,7 @@ func (x *ListArrivalsResponse) String() string {
 func (*ListArrivalsResponse) ProtoMessage() {}
 
 func (x *ListArrivalsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[7]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -558,7 +1071,7 @@ func (x *ListArrivalsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListArrivalsResponse.ProtoReflect.Descriptor instead.
 func (*ListArrivalsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{7}
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListArrivalsResponse) GetData() *ArrivalList {
@@ -582,7 +1095,7 @@ type ArrivalList struct {
 
 func (x *ArrivalList) Reset() {
 	*x = ArrivalList{}
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[8]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -594,7 +1107,7 @@ func (x *ArrivalList) String() string {
 func (*ArrivalList) ProtoMessage() {}
 
 func (x *ArrivalList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[8]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -607,7 +1120,7 @@ func (x *ArrivalList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArrivalList.ProtoReflect.Descriptor instead.
 func (*ArrivalList) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{8}
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ArrivalList) GetList() []*Arrival {
@@ -655,7 +1168,7 @@ type Arrival struct {
 
 func (x *Arrival) Reset() {
 	*x = Arrival{}
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[9]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -667,7 +1180,7 @@ func (x *Arrival) String() string {
 func (*Arrival) ProtoMessage() {}
 
 func (x *Arrival) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[9]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -680,7 +1193,7 @@ func (x *Arrival) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Arrival.ProtoReflect.Descriptor instead.
 func (*Arrival) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Arrival) GetReservationId() string {
@@ -781,7 +1294,7 @@ type ArrivalFix struct {
 
 func (x *ArrivalFix) Reset() {
 	*x = ArrivalFix{}
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[10]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -793,7 +1306,7 @@ func (x *ArrivalFix) String() string {
 func (*ArrivalFix) ProtoMessage() {}
 
 func (x *ArrivalFix) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[10]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -806,7 +1319,7 @@ func (x *ArrivalFix) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArrivalFix.ProtoReflect.Descriptor instead.
 func (*ArrivalFix) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ArrivalFix) GetReason() string {
@@ -855,7 +1368,42 @@ var File_latchkey_property_v1_reservation_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\n" +
-	"&latchkey/property/v1/reservation.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!latchkey/partner/v1/explain.proto\x1a\x1clatchkey/rpc/v1/access.proto\"6\n" +
+	"&latchkey/property/v1/reservation.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!latchkey/partner/v1/explain.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\x8e\x01\n" +
+	"\x13ExtendAccessRequest\x12\x19\n" +
+	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x128\n" +
+	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampB\x06\xbaH\x03\xc8\x01\x01R\x05until\x12\"\n" +
+	"\x06reason\x18\x03 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xf4\x03R\x06reason\"L\n" +
+	"\x14ExtendAccessResponse\x124\n" +
+	"\x04data\x18\x01 \x01(\v2 .latchkey.property.v1.StayAccessR\x04data\"\xac\x01\n" +
+	"\n" +
+	"StayAccess\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
+	"\x06status\x18\x02 \x01(\tR\x06status\x129\n" +
+	"\n" +
+	"opens_from\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\topensFrom\x12;\n" +
+	"\vopens_until\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"opensUntil\"Q\n" +
+	"\x10RevealPinRequest\x12\x19\n" +
+	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x12\"\n" +
+	"\x06reason\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xf4\x03R\x06reason\"G\n" +
+	"\x11RevealPinResponse\x122\n" +
+	"\x04data\x18\x01 \x01(\v2\x1e.latchkey.property.v1.StayPinsR\x04data\"j\n" +
+	"\bStayPins\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x15\n" +
+	"\x03pin\x18\x02 \x01(\tB\x03\x80\x01\x01R\x03pin\x127\n" +
+	"\x05gates\x18\x03 \x03(\v2!.latchkey.property.v1.StayGatePinR\x05gates\"Q\n" +
+	"\vStayGatePin\x12\x17\n" +
+	"\agate_id\x18\x01 \x01(\tR\x06gateId\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x15\n" +
+	"\x03pin\x18\x03 \x01(\tB\x03\x80\x01\x01R\x03pin\"R\n" +
+	"\x11ReplacePinRequest\x12\x19\n" +
+	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x12\"\n" +
+	"\x06reason\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xf4\x03R\x06reason\"J\n" +
+	"\x12ReplacePinResponse\x124\n" +
+	"\x04data\x18\x01 \x01(\v2 .latchkey.property.v1.StayAccessR\x04data\"6\n" +
 	"\x19ExplainReservationRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"R\n" +
 	"\x1aExplainReservationResponse\x124\n" +
@@ -938,11 +1486,16 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\n" +
 	"\b_door_idB\f\n" +
 	"\n" +
-	"_door_name2\xb6\x04\n" +
+	"_door_name2\xdc\b\n" +
 	"\x12ReservationService\x12\xc5\x01\n" +
 	"\x12ExplainReservation\x12/.latchkey.property.v1.ExplainReservationRequest\x1a0.latchkey.property.v1.ExplainReservationResponse\"L\xaa\xbc\x18\x1a\x1a\x06viewer2\x10readReservations\x82\xd3\xe4\x93\x02(\x12&/v1/property/reservations/{id}/explain\x12\xb2\x01\n" +
 	"\x10ListReservations\x12-.latchkey.property.v1.ListReservationsRequest\x1a..latchkey.property.v1.ListReservationsResponse\"?\xaa\xbc\x18\x1a\x1a\x06viewer2\x10readReservations\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/property/reservations\x12\xa2\x01\n" +
-	"\fListArrivals\x12).latchkey.property.v1.ListArrivalsRequest\x1a*.latchkey.property.v1.ListArrivalsResponse\";\xaa\xbc\x18\x1a\x1a\x06viewer2\x10readReservations\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/property/arrivalsB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
+	"\fListArrivals\x12).latchkey.property.v1.ListArrivalsRequest\x1a*.latchkey.property.v1.ListArrivalsResponse\";\xaa\xbc\x18\x1a\x1a\x06viewer2\x10readReservations\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/property/arrivals\x12\xbb\x01\n" +
+	"\fExtendAccess\x12).latchkey.property.v1.ExtendAccessRequest\x1a*.latchkey.property.v1.ExtendAccessResponse\"T\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageAccess\x82\xd3\xe4\x93\x020:\x01*\"+/v1/property/reservations/{id}:extendAccess\x12\xaf\x01\n" +
+	"\tRevealPin\x12&.latchkey.property.v1.RevealPinRequest\x1a'.latchkey.property.v1.RevealPinResponse\"Q\xaa\xbc\x18\x1a\x1a\boperator \x012\n" +
+	"revealPins8\x01\x82\xd3\xe4\x93\x02-:\x01*\"(/v1/property/reservations/{id}:revealPin\x12\xb3\x01\n" +
+	"\n" +
+	"ReplacePin\x12'.latchkey.property.v1.ReplacePinRequest\x1a(.latchkey.property.v1.ReplacePinResponse\"R\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageAccess\x82\xd3\xe4\x93\x02.:\x01*\")/v1/property/reservations/{id}:replacePinB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
 	file_latchkey_property_v1_reservation_proto_rawDescOnce sync.Once
@@ -956,45 +1509,67 @@ func file_latchkey_property_v1_reservation_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_reservation_proto_rawDescData
 }
 
-var file_latchkey_property_v1_reservation_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_latchkey_property_v1_reservation_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_latchkey_property_v1_reservation_proto_goTypes = []any{
-	(*ExplainReservationRequest)(nil),  // 0: latchkey.property.v1.ExplainReservationRequest
-	(*ExplainReservationResponse)(nil), // 1: latchkey.property.v1.ExplainReservationResponse
-	(*ListReservationsRequest)(nil),    // 2: latchkey.property.v1.ListReservationsRequest
-	(*ListReservationsResponse)(nil),   // 3: latchkey.property.v1.ListReservationsResponse
-	(*ReservationList)(nil),            // 4: latchkey.property.v1.ReservationList
-	(*Reservation)(nil),                // 5: latchkey.property.v1.Reservation
-	(*ListArrivalsRequest)(nil),        // 6: latchkey.property.v1.ListArrivalsRequest
-	(*ListArrivalsResponse)(nil),       // 7: latchkey.property.v1.ListArrivalsResponse
-	(*ArrivalList)(nil),                // 8: latchkey.property.v1.ArrivalList
-	(*Arrival)(nil),                    // 9: latchkey.property.v1.Arrival
-	(*ArrivalFix)(nil),                 // 10: latchkey.property.v1.ArrivalFix
-	(*v1.Explanation)(nil),             // 11: latchkey.partner.v1.Explanation
-	(*timestamppb.Timestamp)(nil),      // 12: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),            // 13: google.protobuf.Struct
+	(*ExtendAccessRequest)(nil),        // 0: latchkey.property.v1.ExtendAccessRequest
+	(*ExtendAccessResponse)(nil),       // 1: latchkey.property.v1.ExtendAccessResponse
+	(*StayAccess)(nil),                 // 2: latchkey.property.v1.StayAccess
+	(*RevealPinRequest)(nil),           // 3: latchkey.property.v1.RevealPinRequest
+	(*RevealPinResponse)(nil),          // 4: latchkey.property.v1.RevealPinResponse
+	(*StayPins)(nil),                   // 5: latchkey.property.v1.StayPins
+	(*StayGatePin)(nil),                // 6: latchkey.property.v1.StayGatePin
+	(*ReplacePinRequest)(nil),          // 7: latchkey.property.v1.ReplacePinRequest
+	(*ReplacePinResponse)(nil),         // 8: latchkey.property.v1.ReplacePinResponse
+	(*ExplainReservationRequest)(nil),  // 9: latchkey.property.v1.ExplainReservationRequest
+	(*ExplainReservationResponse)(nil), // 10: latchkey.property.v1.ExplainReservationResponse
+	(*ListReservationsRequest)(nil),    // 11: latchkey.property.v1.ListReservationsRequest
+	(*ListReservationsResponse)(nil),   // 12: latchkey.property.v1.ListReservationsResponse
+	(*ReservationList)(nil),            // 13: latchkey.property.v1.ReservationList
+	(*Reservation)(nil),                // 14: latchkey.property.v1.Reservation
+	(*ListArrivalsRequest)(nil),        // 15: latchkey.property.v1.ListArrivalsRequest
+	(*ListArrivalsResponse)(nil),       // 16: latchkey.property.v1.ListArrivalsResponse
+	(*ArrivalList)(nil),                // 17: latchkey.property.v1.ArrivalList
+	(*Arrival)(nil),                    // 18: latchkey.property.v1.Arrival
+	(*ArrivalFix)(nil),                 // 19: latchkey.property.v1.ArrivalFix
+	(*timestamppb.Timestamp)(nil),      // 20: google.protobuf.Timestamp
+	(*v1.Explanation)(nil),             // 21: latchkey.partner.v1.Explanation
+	(*structpb.Struct)(nil),            // 22: google.protobuf.Struct
 }
 var file_latchkey_property_v1_reservation_proto_depIdxs = []int32{
-	11, // 0: latchkey.property.v1.ExplainReservationResponse.data:type_name -> latchkey.partner.v1.Explanation
-	4,  // 1: latchkey.property.v1.ListReservationsResponse.data:type_name -> latchkey.property.v1.ReservationList
-	5,  // 2: latchkey.property.v1.ReservationList.list:type_name -> latchkey.property.v1.Reservation
-	12, // 3: latchkey.property.v1.Reservation.from:type_name -> google.protobuf.Timestamp
-	12, // 4: latchkey.property.v1.Reservation.to:type_name -> google.protobuf.Timestamp
-	8,  // 5: latchkey.property.v1.ListArrivalsResponse.data:type_name -> latchkey.property.v1.ArrivalList
-	9,  // 6: latchkey.property.v1.ArrivalList.list:type_name -> latchkey.property.v1.Arrival
-	12, // 7: latchkey.property.v1.Arrival.from:type_name -> google.protobuf.Timestamp
-	10, // 8: latchkey.property.v1.Arrival.fixes:type_name -> latchkey.property.v1.ArrivalFix
-	13, // 9: latchkey.property.v1.ArrivalFix.parameters:type_name -> google.protobuf.Struct
-	0,  // 10: latchkey.property.v1.ReservationService.ExplainReservation:input_type -> latchkey.property.v1.ExplainReservationRequest
-	2,  // 11: latchkey.property.v1.ReservationService.ListReservations:input_type -> latchkey.property.v1.ListReservationsRequest
-	6,  // 12: latchkey.property.v1.ReservationService.ListArrivals:input_type -> latchkey.property.v1.ListArrivalsRequest
-	1,  // 13: latchkey.property.v1.ReservationService.ExplainReservation:output_type -> latchkey.property.v1.ExplainReservationResponse
-	3,  // 14: latchkey.property.v1.ReservationService.ListReservations:output_type -> latchkey.property.v1.ListReservationsResponse
-	7,  // 15: latchkey.property.v1.ReservationService.ListArrivals:output_type -> latchkey.property.v1.ListArrivalsResponse
-	13, // [13:16] is the sub-list for method output_type
-	10, // [10:13] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	20, // 0: latchkey.property.v1.ExtendAccessRequest.until:type_name -> google.protobuf.Timestamp
+	2,  // 1: latchkey.property.v1.ExtendAccessResponse.data:type_name -> latchkey.property.v1.StayAccess
+	20, // 2: latchkey.property.v1.StayAccess.opens_from:type_name -> google.protobuf.Timestamp
+	20, // 3: latchkey.property.v1.StayAccess.opens_until:type_name -> google.protobuf.Timestamp
+	5,  // 4: latchkey.property.v1.RevealPinResponse.data:type_name -> latchkey.property.v1.StayPins
+	6,  // 5: latchkey.property.v1.StayPins.gates:type_name -> latchkey.property.v1.StayGatePin
+	2,  // 6: latchkey.property.v1.ReplacePinResponse.data:type_name -> latchkey.property.v1.StayAccess
+	21, // 7: latchkey.property.v1.ExplainReservationResponse.data:type_name -> latchkey.partner.v1.Explanation
+	13, // 8: latchkey.property.v1.ListReservationsResponse.data:type_name -> latchkey.property.v1.ReservationList
+	14, // 9: latchkey.property.v1.ReservationList.list:type_name -> latchkey.property.v1.Reservation
+	20, // 10: latchkey.property.v1.Reservation.from:type_name -> google.protobuf.Timestamp
+	20, // 11: latchkey.property.v1.Reservation.to:type_name -> google.protobuf.Timestamp
+	17, // 12: latchkey.property.v1.ListArrivalsResponse.data:type_name -> latchkey.property.v1.ArrivalList
+	18, // 13: latchkey.property.v1.ArrivalList.list:type_name -> latchkey.property.v1.Arrival
+	20, // 14: latchkey.property.v1.Arrival.from:type_name -> google.protobuf.Timestamp
+	19, // 15: latchkey.property.v1.Arrival.fixes:type_name -> latchkey.property.v1.ArrivalFix
+	22, // 16: latchkey.property.v1.ArrivalFix.parameters:type_name -> google.protobuf.Struct
+	9,  // 17: latchkey.property.v1.ReservationService.ExplainReservation:input_type -> latchkey.property.v1.ExplainReservationRequest
+	11, // 18: latchkey.property.v1.ReservationService.ListReservations:input_type -> latchkey.property.v1.ListReservationsRequest
+	15, // 19: latchkey.property.v1.ReservationService.ListArrivals:input_type -> latchkey.property.v1.ListArrivalsRequest
+	0,  // 20: latchkey.property.v1.ReservationService.ExtendAccess:input_type -> latchkey.property.v1.ExtendAccessRequest
+	3,  // 21: latchkey.property.v1.ReservationService.RevealPin:input_type -> latchkey.property.v1.RevealPinRequest
+	7,  // 22: latchkey.property.v1.ReservationService.ReplacePin:input_type -> latchkey.property.v1.ReplacePinRequest
+	10, // 23: latchkey.property.v1.ReservationService.ExplainReservation:output_type -> latchkey.property.v1.ExplainReservationResponse
+	12, // 24: latchkey.property.v1.ReservationService.ListReservations:output_type -> latchkey.property.v1.ListReservationsResponse
+	16, // 25: latchkey.property.v1.ReservationService.ListArrivals:output_type -> latchkey.property.v1.ListArrivalsResponse
+	1,  // 26: latchkey.property.v1.ReservationService.ExtendAccess:output_type -> latchkey.property.v1.ExtendAccessResponse
+	4,  // 27: latchkey.property.v1.ReservationService.RevealPin:output_type -> latchkey.property.v1.RevealPinResponse
+	8,  // 28: latchkey.property.v1.ReservationService.ReplacePin:output_type -> latchkey.property.v1.ReplacePinResponse
+	23, // [23:29] is the sub-list for method output_type
+	17, // [17:23] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_reservation_proto_init() }
@@ -1002,16 +1577,16 @@ func file_latchkey_property_v1_reservation_proto_init() {
 	if File_latchkey_property_v1_reservation_proto != nil {
 		return
 	}
-	file_latchkey_property_v1_reservation_proto_msgTypes[5].OneofWrappers = []any{}
-	file_latchkey_property_v1_reservation_proto_msgTypes[9].OneofWrappers = []any{}
-	file_latchkey_property_v1_reservation_proto_msgTypes[10].OneofWrappers = []any{}
+	file_latchkey_property_v1_reservation_proto_msgTypes[14].OneofWrappers = []any{}
+	file_latchkey_property_v1_reservation_proto_msgTypes[18].OneofWrappers = []any{}
+	file_latchkey_property_v1_reservation_proto_msgTypes[19].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_reservation_proto_rawDesc), len(file_latchkey_property_v1_reservation_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,6 +22,9 @@ const (
 	ReservationService_ExplainReservation_FullMethodName = "/latchkey.property.v1.ReservationService/ExplainReservation"
 	ReservationService_ListReservations_FullMethodName   = "/latchkey.property.v1.ReservationService/ListReservations"
 	ReservationService_ListArrivals_FullMethodName       = "/latchkey.property.v1.ReservationService/ListArrivals"
+	ReservationService_ExtendAccess_FullMethodName       = "/latchkey.property.v1.ReservationService/ExtendAccess"
+	ReservationService_RevealPin_FullMethodName          = "/latchkey.property.v1.ReservationService/RevealPin"
+	ReservationService_ReplacePin_FullMethodName         = "/latchkey.property.v1.ReservationService/ReplacePin"
 )
 
 // ReservationServiceClient is the client API for ReservationService service.
@@ -36,6 +39,15 @@ type ReservationServiceClient interface {
 	ListReservations(ctx context.Context, in *ListReservationsRequest, opts ...grpc.CallOption) (*ListReservationsResponse, error)
 	// Lists the arrivals of a day, whether their doors are ready, and what to fix before.
 	ListArrivals(ctx context.Context, in *ListArrivalsRequest, opts ...grpc.CallOption) (*ListArrivalsResponse, error)
+	// Extends the access of a guest who is in house, for at most 24 hours beyond the planned end of the stay. The extension ends with the PMS's next
+	// change of the dates, and when the PMS ends the stay. Another call replaces it. 409 noAccess if the guest is not in house.
+	ExtendAccess(ctx context.Context, in *ExtendAccessRequest, opts ...grpc.CallOption) (*ExtendAccessResponse, error)
+	// Shows the PINs of a stay. The server records when, and to whom. 409 noAccess if no door of the stay has a code now.
+	RevealPin(ctx context.Context, in *RevealPinRequest, opts ...grpc.CallOption) (*RevealPinResponse, error)
+	// Replaces the PIN of a stay, such as of a guest who showed it to others. On each lock the former PIN ends when the lock takes the new one, at
+	// once if it can be reached. The guest gets a mail as for every changed PIN. Gates with a PIN of their own keep it. 409 noAccess if no room or bed
+	// of the stay has a code now.
+	ReplacePin(ctx context.Context, in *ReplacePinRequest, opts ...grpc.CallOption) (*ReplacePinResponse, error)
 }
 
 type reservationServiceClient struct {
@@ -76,6 +88,36 @@ func (c *reservationServiceClient) ListArrivals(ctx context.Context, in *ListArr
 	return out, nil
 }
 
+func (c *reservationServiceClient) ExtendAccess(ctx context.Context, in *ExtendAccessRequest, opts ...grpc.CallOption) (*ExtendAccessResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ExtendAccessResponse)
+	err := c.cc.Invoke(ctx, ReservationService_ExtendAccess_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *reservationServiceClient) RevealPin(ctx context.Context, in *RevealPinRequest, opts ...grpc.CallOption) (*RevealPinResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RevealPinResponse)
+	err := c.cc.Invoke(ctx, ReservationService_RevealPin_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *reservationServiceClient) ReplacePin(ctx context.Context, in *ReplacePinRequest, opts ...grpc.CallOption) (*ReplacePinResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReplacePinResponse)
+	err := c.cc.Invoke(ctx, ReservationService_ReplacePin_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ReservationServiceServer is the server API for ReservationService service.
 // All implementations must embed UnimplementedReservationServiceServer
 // for forward compatibility.
@@ -88,6 +130,15 @@ type ReservationServiceServer interface {
 	ListReservations(context.Context, *ListReservationsRequest) (*ListReservationsResponse, error)
 	// Lists the arrivals of a day, whether their doors are ready, and what to fix before.
 	ListArrivals(context.Context, *ListArrivalsRequest) (*ListArrivalsResponse, error)
+	// Extends the access of a guest who is in house, for at most 24 hours beyond the planned end of the stay. The extension ends with the PMS's next
+	// change of the dates, and when the PMS ends the stay. Another call replaces it. 409 noAccess if the guest is not in house.
+	ExtendAccess(context.Context, *ExtendAccessRequest) (*ExtendAccessResponse, error)
+	// Shows the PINs of a stay. The server records when, and to whom. 409 noAccess if no door of the stay has a code now.
+	RevealPin(context.Context, *RevealPinRequest) (*RevealPinResponse, error)
+	// Replaces the PIN of a stay, such as of a guest who showed it to others. On each lock the former PIN ends when the lock takes the new one, at
+	// once if it can be reached. The guest gets a mail as for every changed PIN. Gates with a PIN of their own keep it. 409 noAccess if no room or bed
+	// of the stay has a code now.
+	ReplacePin(context.Context, *ReplacePinRequest) (*ReplacePinResponse, error)
 	mustEmbedUnimplementedReservationServiceServer()
 }
 
@@ -106,6 +157,15 @@ func (UnimplementedReservationServiceServer) ListReservations(context.Context, *
 }
 func (UnimplementedReservationServiceServer) ListArrivals(context.Context, *ListArrivalsRequest) (*ListArrivalsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListArrivals not implemented")
+}
+func (UnimplementedReservationServiceServer) ExtendAccess(context.Context, *ExtendAccessRequest) (*ExtendAccessResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ExtendAccess not implemented")
+}
+func (UnimplementedReservationServiceServer) RevealPin(context.Context, *RevealPinRequest) (*RevealPinResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RevealPin not implemented")
+}
+func (UnimplementedReservationServiceServer) ReplacePin(context.Context, *ReplacePinRequest) (*ReplacePinResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReplacePin not implemented")
 }
 func (UnimplementedReservationServiceServer) mustEmbedUnimplementedReservationServiceServer() {}
 func (UnimplementedReservationServiceServer) testEmbeddedByValue()                            {}
@@ -182,6 +242,60 @@ func _ReservationService_ListArrivals_Handler(srv interface{}, ctx context.Conte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ReservationService_ExtendAccess_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ExtendAccessRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReservationServiceServer).ExtendAccess(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReservationService_ExtendAccess_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReservationServiceServer).ExtendAccess(ctx, req.(*ExtendAccessRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ReservationService_RevealPin_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RevealPinRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReservationServiceServer).RevealPin(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReservationService_RevealPin_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReservationServiceServer).RevealPin(ctx, req.(*RevealPinRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ReservationService_ReplacePin_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReplacePinRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReservationServiceServer).ReplacePin(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReservationService_ReplacePin_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReservationServiceServer).ReplacePin(ctx, req.(*ReplacePinRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // ReservationService_ServiceDesc is the grpc.ServiceDesc for ReservationService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -200,6 +314,18 @@ var ReservationService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListArrivals",
 			Handler:    _ReservationService_ListArrivals_Handler,
+		},
+		{
+			MethodName: "ExtendAccess",
+			Handler:    _ReservationService_ExtendAccess_Handler,
+		},
+		{
+			MethodName: "RevealPin",
+			Handler:    _ReservationService_RevealPin_Handler,
+		},
+		{
+			MethodName: "ReplacePin",
+			Handler:    _ReservationService_ReplacePin_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

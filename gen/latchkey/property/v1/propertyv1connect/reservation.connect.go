@@ -42,6 +42,15 @@ const (
 	// ReservationServiceListArrivalsProcedure is the fully-qualified name of the ReservationService's
 	// ListArrivals RPC.
 	ReservationServiceListArrivalsProcedure = "/latchkey.property.v1.ReservationService/ListArrivals"
+	// ReservationServiceExtendAccessProcedure is the fully-qualified name of the ReservationService's
+	// ExtendAccess RPC.
+	ReservationServiceExtendAccessProcedure = "/latchkey.property.v1.ReservationService/ExtendAccess"
+	// ReservationServiceRevealPinProcedure is the fully-qualified name of the ReservationService's
+	// RevealPin RPC.
+	ReservationServiceRevealPinProcedure = "/latchkey.property.v1.ReservationService/RevealPin"
+	// ReservationServiceReplacePinProcedure is the fully-qualified name of the ReservationService's
+	// ReplacePin RPC.
+	ReservationServiceReplacePinProcedure = "/latchkey.property.v1.ReservationService/ReplacePin"
 )
 
 // ReservationServiceClient is a client for the latchkey.property.v1.ReservationService service.
@@ -52,6 +61,15 @@ type ReservationServiceClient interface {
 	ListReservations(context.Context, *v1.ListReservationsRequest) (*v1.ListReservationsResponse, error)
 	// Lists the arrivals of a day, whether their doors are ready, and what to fix before.
 	ListArrivals(context.Context, *v1.ListArrivalsRequest) (*v1.ListArrivalsResponse, error)
+	// Extends the access of a guest who is in house, for at most 24 hours beyond the planned end of the stay. The extension ends with the PMS's next
+	// change of the dates, and when the PMS ends the stay. Another call replaces it. 409 noAccess if the guest is not in house.
+	ExtendAccess(context.Context, *v1.ExtendAccessRequest) (*v1.ExtendAccessResponse, error)
+	// Shows the PINs of a stay. The server records when, and to whom. 409 noAccess if no door of the stay has a code now.
+	RevealPin(context.Context, *v1.RevealPinRequest) (*v1.RevealPinResponse, error)
+	// Replaces the PIN of a stay, such as of a guest who showed it to others. On each lock the former PIN ends when the lock takes the new one, at
+	// once if it can be reached. The guest gets a mail as for every changed PIN. Gates with a PIN of their own keep it. 409 noAccess if no room or bed
+	// of the stay has a code now.
+	ReplacePin(context.Context, *v1.ReplacePinRequest) (*v1.ReplacePinResponse, error)
 }
 
 // NewReservationServiceClient constructs a client for the latchkey.property.v1.ReservationService
@@ -83,6 +101,24 @@ func NewReservationServiceClient(httpClient connect.HTTPClient, baseURL string, 
 			connect.WithSchema(reservationServiceMethods.ByName("ListArrivals")),
 			connect.WithClientOptions(opts...),
 		),
+		extendAccess: connect.NewClient[v1.ExtendAccessRequest, v1.ExtendAccessResponse](
+			httpClient,
+			baseURL+ReservationServiceExtendAccessProcedure,
+			connect.WithSchema(reservationServiceMethods.ByName("ExtendAccess")),
+			connect.WithClientOptions(opts...),
+		),
+		revealPin: connect.NewClient[v1.RevealPinRequest, v1.RevealPinResponse](
+			httpClient,
+			baseURL+ReservationServiceRevealPinProcedure,
+			connect.WithSchema(reservationServiceMethods.ByName("RevealPin")),
+			connect.WithClientOptions(opts...),
+		),
+		replacePin: connect.NewClient[v1.ReplacePinRequest, v1.ReplacePinResponse](
+			httpClient,
+			baseURL+ReservationServiceReplacePinProcedure,
+			connect.WithSchema(reservationServiceMethods.ByName("ReplacePin")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -91,6 +127,9 @@ type reservationServiceClient struct {
 	explainReservation *connect.Client[v1.ExplainReservationRequest, v1.ExplainReservationResponse]
 	listReservations   *connect.Client[v1.ListReservationsRequest, v1.ListReservationsResponse]
 	listArrivals       *connect.Client[v1.ListArrivalsRequest, v1.ListArrivalsResponse]
+	extendAccess       *connect.Client[v1.ExtendAccessRequest, v1.ExtendAccessResponse]
+	revealPin          *connect.Client[v1.RevealPinRequest, v1.RevealPinResponse]
+	replacePin         *connect.Client[v1.ReplacePinRequest, v1.ReplacePinResponse]
 }
 
 // ExplainReservation calls latchkey.property.v1.ReservationService.ExplainReservation.
@@ -120,6 +159,33 @@ func (c *reservationServiceClient) ListArrivals(ctx context.Context, req *v1.Lis
 	return nil, err
 }
 
+// ExtendAccess calls latchkey.property.v1.ReservationService.ExtendAccess.
+func (c *reservationServiceClient) ExtendAccess(ctx context.Context, req *v1.ExtendAccessRequest) (*v1.ExtendAccessResponse, error) {
+	response, err := c.extendAccess.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// RevealPin calls latchkey.property.v1.ReservationService.RevealPin.
+func (c *reservationServiceClient) RevealPin(ctx context.Context, req *v1.RevealPinRequest) (*v1.RevealPinResponse, error) {
+	response, err := c.revealPin.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ReplacePin calls latchkey.property.v1.ReservationService.ReplacePin.
+func (c *reservationServiceClient) ReplacePin(ctx context.Context, req *v1.ReplacePinRequest) (*v1.ReplacePinResponse, error) {
+	response, err := c.replacePin.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // ReservationServiceHandler is an implementation of the latchkey.property.v1.ReservationService
 // service.
 type ReservationServiceHandler interface {
@@ -129,6 +195,15 @@ type ReservationServiceHandler interface {
 	ListReservations(context.Context, *v1.ListReservationsRequest) (*v1.ListReservationsResponse, error)
 	// Lists the arrivals of a day, whether their doors are ready, and what to fix before.
 	ListArrivals(context.Context, *v1.ListArrivalsRequest) (*v1.ListArrivalsResponse, error)
+	// Extends the access of a guest who is in house, for at most 24 hours beyond the planned end of the stay. The extension ends with the PMS's next
+	// change of the dates, and when the PMS ends the stay. Another call replaces it. 409 noAccess if the guest is not in house.
+	ExtendAccess(context.Context, *v1.ExtendAccessRequest) (*v1.ExtendAccessResponse, error)
+	// Shows the PINs of a stay. The server records when, and to whom. 409 noAccess if no door of the stay has a code now.
+	RevealPin(context.Context, *v1.RevealPinRequest) (*v1.RevealPinResponse, error)
+	// Replaces the PIN of a stay, such as of a guest who showed it to others. On each lock the former PIN ends when the lock takes the new one, at
+	// once if it can be reached. The guest gets a mail as for every changed PIN. Gates with a PIN of their own keep it. 409 noAccess if no room or bed
+	// of the stay has a code now.
+	ReplacePin(context.Context, *v1.ReplacePinRequest) (*v1.ReplacePinResponse, error)
 }
 
 // NewReservationServiceHandler builds an HTTP handler from the service implementation. It returns
@@ -156,6 +231,24 @@ func NewReservationServiceHandler(svc ReservationServiceHandler, opts ...connect
 		connect.WithSchema(reservationServiceMethods.ByName("ListArrivals")),
 		connect.WithHandlerOptions(opts...),
 	)
+	reservationServiceExtendAccessHandler := connect.NewUnaryHandlerSimple(
+		ReservationServiceExtendAccessProcedure,
+		svc.ExtendAccess,
+		connect.WithSchema(reservationServiceMethods.ByName("ExtendAccess")),
+		connect.WithHandlerOptions(opts...),
+	)
+	reservationServiceRevealPinHandler := connect.NewUnaryHandlerSimple(
+		ReservationServiceRevealPinProcedure,
+		svc.RevealPin,
+		connect.WithSchema(reservationServiceMethods.ByName("RevealPin")),
+		connect.WithHandlerOptions(opts...),
+	)
+	reservationServiceReplacePinHandler := connect.NewUnaryHandlerSimple(
+		ReservationServiceReplacePinProcedure,
+		svc.ReplacePin,
+		connect.WithSchema(reservationServiceMethods.ByName("ReplacePin")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/latchkey.property.v1.ReservationService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case ReservationServiceExplainReservationProcedure:
@@ -164,6 +257,12 @@ func NewReservationServiceHandler(svc ReservationServiceHandler, opts ...connect
 			reservationServiceListReservationsHandler.ServeHTTP(w, r)
 		case ReservationServiceListArrivalsProcedure:
 			reservationServiceListArrivalsHandler.ServeHTTP(w, r)
+		case ReservationServiceExtendAccessProcedure:
+			reservationServiceExtendAccessHandler.ServeHTTP(w, r)
+		case ReservationServiceRevealPinProcedure:
+			reservationServiceRevealPinHandler.ServeHTTP(w, r)
+		case ReservationServiceReplacePinProcedure:
+			reservationServiceReplacePinHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -183,4 +282,16 @@ func (UnimplementedReservationServiceHandler) ListReservations(context.Context, 
 
 func (UnimplementedReservationServiceHandler) ListArrivals(context.Context, *v1.ListArrivalsRequest) (*v1.ListArrivalsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.ReservationService.ListArrivals is not implemented"))
+}
+
+func (UnimplementedReservationServiceHandler) ExtendAccess(context.Context, *v1.ExtendAccessRequest) (*v1.ExtendAccessResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.ReservationService.ExtendAccess is not implemented"))
+}
+
+func (UnimplementedReservationServiceHandler) RevealPin(context.Context, *v1.RevealPinRequest) (*v1.RevealPinResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.ReservationService.RevealPin is not implemented"))
+}
+
+func (UnimplementedReservationServiceHandler) ReplacePin(context.Context, *v1.ReplacePinRequest) (*v1.ReplacePinResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.ReservationService.ReplacePin is not implemented"))
 }

@@ -1,0 +1,2 @@
+-- modify "reservations" table
+ALTER TABLE "reservations" ADD COLUMN "extended_to" timestamptz NULL;

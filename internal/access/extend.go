@@ -1,0 +1,41 @@
+package access
+
+import (
+	"time"
+
+	"latchkey.dev/internal/fault"
+)
+
+// maxExtension is how long staff may extend the access of a stay beyond its planned end.
+const maxExtension = 24 * time.Hour
+
+// end returns when the access of a stay ends.
+func (s Stay) end(r Rules) time.Time {
+	planned := s.To.Add(r.LateOut)
+	if s.ExtendedTo.After(planned) {
+		return s.ExtendedTo
+	}
+	return planned
+}
+
+// ExtensionProblem returns why staff may not extend the access of a stay until a time, or nil. An extension replaces the one before.
+func ExtensionProblem(s Stay, r Rules, until, now time.Time) error {
+	wrong := func(message string) error {
+		return fault.Fields(fault.Field{Path: "until", Reason: fault.OutOfRange, Message: message})
+	}
+	latest := s.To.Add(maxExtension)
+	switch {
+	case s.State != Started:
+		return fault.New(fault.Precondition, fault.NoAccess, "the stay is %s at the PMS: only the access of a guest in house can be extended", s.State)
+	case !latest.After(now):
+		return fault.New(fault.Precondition, fault.NoAccess, "the planned end of the stay was more than 24 hours ago: change the departure at the PMS")
+	case !until.After(now):
+		return wrong("is not in the future")
+	case !until.After(s.To.Add(r.LateOut)):
+		return wrong("is not after the planned end of the access, " + s.To.Add(r.LateOut).In(r.Zone).Format(time.RFC3339))
+	case until.After(latest):
+		return wrong("is more than 24 hours after the planned end of the stay: the latest time is " + latest.In(r.Zone).Format(time.RFC3339) +
+			"; for a longer stay change the departure at the PMS")
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package property
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/property"
+	"latchkey.dev/internal/reservation"
+)
+
+var errNoAccess = fault.New(fault.Precondition, fault.NoAccess,
+	"no door of the stay has a code now: the guest is not in house, or the stay has no room with a lock; ExplainReservation says why")
+
+// ExtendAccess extends the access of a stay beyond its planned end.
+func (s *reservations) ExtendAccess(ctx context.Context, r *propertyv1.ExtendAccessRequest) (*propertyv1.ExtendAccessResponse, error) {
+	if err := Named("reason", r.GetReason()); err != nil {
+		return nil, err
+	}
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ExtendAccessResponse, error) {
+		plan, err := s.reservations().ExtendAccess(tx, propertyID, r.GetId(), r.GetUntil().AsTime(), author(ctx))
+		if err != nil {
+			return nil, err
+		}
+		return &propertyv1.ExtendAccessResponse{Data: stayAccess(r.GetId(), plan)}, nil
+	})
+}
+
+func stayAccess(reservationID string, p access.Plan) *propertyv1.StayAccess {
+	out := &propertyv1.StayAccess{Id: reservationID, Status: string(p.Status)}
+	if p.Window != nil {
+		out.OpensFrom, out.OpensUntil = convert.Time(p.Window.From), convert.Time(p.Window.To)
+	}
+	return out
+}
+
+// RevealPin returns the PINs of a stay. A repeated call with the same Idempotency-Key decrypts them again: see renderStayPIN.
+func (s *reservations) RevealPin(ctx context.Context, r *propertyv1.RevealPinRequest) (*propertyv1.RevealPinResponse, error) {
+	if err := Named("reason", r.GetReason()); err != nil {
+		return nil, err
+	}
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevealPinResponse, error) {
+		return s.revealPIN(tx, propertyID, r.GetId())
+	})
+}
+
+// revealPIN decrypts the PINs of a stay, and records who read them.
+func (s *reservations) revealPIN(tx *db.Tx, propertyID, reservationID string) (*propertyv1.RevealPinResponse, error) {
+	row, err := reservation.Get(tx, reservation.Scope{PropertyID: propertyID}, reservationID)
+	if err != nil {
+		return nil, err
+	}
+	shown, err := access.RevealPINs(access.Reconciler{Tx: tx, Keys: s.Keys}, propertyID, row.ID)
+	if err != nil {
+		return nil, err
+	}
+	if shown.PIN == "" && len(shown.Gates) == 0 {
+		return nil, errNoAccess
+	}
+	out := &propertyv1.StayPins{Id: row.ID, Pin: shown.PIN}
+	for _, g := range shown.Gates {
+		out.Gates = append(out.Gates, &propertyv1.StayGatePin{GateId: g.ID, Name: g.Name, Pin: g.PIN})
+	}
+	return &propertyv1.RevealPinResponse{Data: out}, appendStaffEvent(tx, row, event.PINRead)
+}
+
+// renderStayPIN adds the PINs to a repeated answer, and records that they were shown again.
+func (s *reservations) renderStayPIN(ctx context.Context, answer proto.Message) error {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return err
+	}
+	m := answer.(*propertyv1.RevealPinResponse)
+	return s.DB.Write(ctx, func(tx *db.Tx) error {
+		now, err := s.revealPIN(tx, propertyID, m.GetData().GetId())
+		if err == nil {
+			m.Data = now.GetData()
+		}
+		return err
+	})
+}
+
+// ReplacePin gives a stay another PIN.
+func (s *reservations) ReplacePin(ctx context.Context, r *propertyv1.ReplacePinRequest) (*propertyv1.ReplacePinResponse, error) {
+	if err := Named("reason", r.GetReason()); err != nil {
+		return nil, err
+	}
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ReplacePinResponse, error) {
+		row, err := reservation.Get(tx, reservation.Scope{PropertyID: propertyID}, r.GetId())
+		if err != nil {
+			return nil, err
+		}
+		failed, err := access.Reset(access.Reconciler{Tx: tx, Keys: s.Keys}, propertyID, row.ID, []access.Part{access.PartPIN})
+		if err != nil {
+			return nil, err
+		}
+		if len(failed) > 0 {
+			return nil, errNoAccess
+		}
+		if err := appendStaffEvent(tx, row, event.PINReplaced); err != nil {
+			return nil, err
+		}
+		in, err := property.Get(tx, propertyID)
+		if err != nil {
+			return nil, err
+		}
+		plan, err := s.reservations().Plan(tx, row, in)
+		return &propertyv1.ReplacePinResponse{Data: stayAccess(row.ID, plan)}, err
+	})
+}
+
+// appendStaffEvent records what a member of staff did at a stay, for its explanation.
+func appendStaffEvent(tx *db.Tx, row *reservation.Row, kind event.Kind) error {
+	who, _ := actor.From(tx.Context())
+	return event.Append(tx, event.Event{
+		PropertyID: row.PropertyID, Subject: event.InternalSubject(row.ID), Kind: kind,
+		Body: map[string]any{"reservationId": row.ID, "by": who.Author()},
+	})
+}
