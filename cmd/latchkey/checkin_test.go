@@ -76,7 +76,7 @@ func TestWaive(t *testing.T) {
 	s.fails(2, "checkin waive 4711 '20.00 EUR'", "--reason")
 	s.fails(1, "checkin waive 4711 '19.00 EUR' --reason 'pays on departure'", "20.00 EUR")
 	s.ok("checkin waive 4711 '20.00 EUR' --reason 'pays on departure'", "owing waived (20.00 EUR) by operator:socket")
-	s.fails(1, "checkin waive 4711 '20.00 EUR' --reason 'pays on departure'", "no amount that is owed")
+	s.fails(1, "checkin waive 4711 '20.00 EUR' --reason 'pays on departure'", "no open amount stops this check-in")
 }
 
 // Staff follow a check-in: they read who comes and when, refuse and clear the identity check, keep the signature, and end a device.

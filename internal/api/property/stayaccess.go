@@ -21,10 +21,10 @@ var errNoAccess = fault.New(fault.Precondition, fault.NoAccess,
 
 // ExtendAccess extends the access of a stay beyond its planned end.
 func (s *reservations) ExtendAccess(ctx context.Context, r *propertyv1.ExtendAccessRequest) (*propertyv1.ExtendAccessResponse, error) {
-	if err := Named("reason", r.GetReason()); err != nil {
-		return nil, err
-	}
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ExtendAccessResponse, error) {
+		if err := Named("reason", r.GetReason()); err != nil {
+			return nil, err
+		}
 		plan, err := s.reservations().ExtendAccess(tx, propertyID, r.GetId(), r.GetUntil().AsTime(), author(ctx))
 		if err != nil {
 			return nil, err
@@ -43,10 +43,10 @@ func stayAccess(reservationID string, p access.Plan) *propertyv1.StayAccess {
 
 // RevealPin returns the PINs of a stay. A repeated call with the same Idempotency-Key decrypts them again: see renderStayPIN.
 func (s *reservations) RevealPin(ctx context.Context, r *propertyv1.RevealPinRequest) (*propertyv1.RevealPinResponse, error) {
-	if err := Named("reason", r.GetReason()); err != nil {
-		return nil, err
-	}
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevealPinResponse, error) {
+		if err := Named("reason", r.GetReason()); err != nil {
+			return nil, err
+		}
 		return s.revealPIN(tx, propertyID, r.GetId())
 	})
 }
@@ -89,10 +89,10 @@ func (s *reservations) renderStayPIN(ctx context.Context, answer proto.Message) 
 
 // ReplacePin gives a stay another PIN.
 func (s *reservations) ReplacePin(ctx context.Context, r *propertyv1.ReplacePinRequest) (*propertyv1.ReplacePinResponse, error) {
-	if err := Named("reason", r.GetReason()); err != nil {
-		return nil, err
-	}
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ReplacePinResponse, error) {
+		if err := Named("reason", r.GetReason()); err != nil {
+			return nil, err
+		}
 		row, err := reservation.Get(tx, reservation.Scope{PropertyID: propertyID}, r.GetId())
 		if err != nil {
 			return nil, err
