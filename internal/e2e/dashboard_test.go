@@ -1,9 +1,7 @@
 package e2e
 
 import (
-	"io"
 	"net/http"
-	"net/http/cookiejar"
 	"net/url"
 	"regexp"
 	"slices"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/pquerna/otp/totp"
 
-	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/sandbox"
@@ -109,95 +106,6 @@ var pageRights = map[string]string{
 	"POST /app/account/second":                         staff.Self,
 }
 
-// surfer is a browser with cookies that follows no redirect and runs no script.
-type surfer struct {
-	t    *testing.T
-	base string
-	http *http.Client
-}
-
-type shown struct {
-	status  int
-	moved   string
-	text    string
-	cookies []*http.Cookie
-}
-
-func newSurfer(t *testing.T, w *e2etest.World) *surfer {
-	t.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &surfer{t, w.Base, &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
-}
-
-// do sends a request. A form that is posted has a key, as the pages put it into their forms.
-func (s *surfer) do(method, path string, form url.Values, headers ...string) shown {
-	s.t.Helper()
-	if method == http.MethodPost {
-		form = cloneValues(form)
-		form.Set("key", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-	}
-	r, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, strings.NewReader(form.Encode()))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	for i := 0; i+1 < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	a, err := s.http.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer a.Body.Close()
-	body, err := io.ReadAll(a.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return shown{status: a.StatusCode, moved: a.Header.Get("Location"), text: string(body), cookies: a.Cookies()}
-}
-
-func cloneValues(form url.Values) url.Values {
-	out := url.Values{}
-	for name, values := range form {
-		out[name] = values
-	}
-	return out
-}
-
-// join makes the person of the browser an owner with a link.
-func (s *surfer) join(w *e2etest.World, email string) {
-	s.t.Helper()
-	link, err := adminv1.NewOwnerServiceClient(w.Socket).CreateOwnerLink(s.t.Context(), &adminv1.CreateOwnerLinkRequest{PropertyId: w.PropertyID})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	a := s.do(http.MethodPost, "/app/first/"+link.GetData().GetSecret(), url.Values{"name": {"Ada"}, "email": {email}, "password": {password}})
-	if a.moved != "/app/" || a.status != http.StatusSeeOther {
-		s.t.Fatalf("join: %d to %q: %s", a.status, a.moved, a.text)
-	}
-}
-
-// session returns the cookie of the session.
-func (s *surfer) session() string {
-	at, _ := url.Parse(s.base)
-	for _, c := range s.http.Jar.Cookies(at) {
-		if c.Name == "lk-staff" {
-			return c.Value
-		}
-	}
-	return ""
-}
-
-func (s *surfer) setCookie(name, value string) {
-	at, _ := url.Parse(s.base)
-	s.http.Jar.SetCookies(at, []*http.Cookie{{Name: name, Value: value, Path: "/"}})
-}
-
-var pathValue = regexp.MustCompile(`\{\w+\}`)
-
 // TestDashboardMatrix asks for each page as each role, and as a browser without a session.
 func TestDashboardMatrix(t *testing.T) {
 	routes := staff.Routes()
@@ -288,117 +196,6 @@ func (s shown) field(name string) string {
 		return found[1]
 	}
 	return ""
-}
-
-// TestSpacesPage makes the rooms of the PMS with two dorms whose beds have the same names, and changes a mapping that a colleague has changed
-// since the page was shown.
-func TestSpacesPage(t *testing.T) {
-	w := e2etest.Open(t)
-	s := newSurfer(t, w)
-	s.join(w, "ada@example.com")
-	listed := sandbox.PMSSpaces()
-	for _, dorm := range []string{"D8", "D9"} {
-		listed = append(listed, sandbox.Space{ID: dorm, Type: "Dorm", Name: "Dorm " + dorm, IsActive: true})
-		for _, bed := range []string{"1", "2"} {
-			listed = append(listed, sandbox.Space{ID: dorm + "-" + bed, Type: "Bed", Name: "Berth " + bed, IsActive: true, ParentID: dorm})
-		}
-	}
-	w.PMS.SetSpaces(append(listed, sandbox.Space{ID: "D8-0", Type: "Bed", Name: "Berth 0", ParentID: "D8"}))
-	pms := url.Values{"pms": {w.IntegrationID}}
-	if a := s.do(http.MethodPost, "/app/spaces/read", pms); a.status != http.StatusSeeOther {
-		t.Fatalf("read the rooms: %d %s", a.status, a.text)
-	}
-	if a := s.do(http.MethodGet, "/app/spaces", nil); !strings.Contains(a.text, "6 rooms and beds are not among yours") {
-		t.Errorf("the page: %s", a.text)
-	}
-	if a := s.do(http.MethodPost, "/app/spaces", url.Values{"pms": {w.IntegrationID}, "do": {"missing"}}); !strings.Contains(a.moved, "done=taken") {
-		t.Fatalf("make the rooms: %d to %q: %s", a.status, a.moved, a.text)
-	}
-	partner, err := propertyv1.NewMappingServiceClient(w.Public).ListPartnerSpaces(w.Staff(t.Context()), &propertyv1.ListPartnerSpacesRequest{IntegrationId: w.IntegrationID, PageSize: 200})
-	if err != nil {
-		t.Fatal(err)
-	}
-	own, err := propertyv1.NewSpaceServiceClient(w.Public).ListSpaces(w.Staff(t.Context()), &propertyv1.ListSpacesRequest{PageSize: 200})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids, dorms := map[string]string{}, map[string]string{}
-	for _, p := range partner.GetData().GetList() {
-		if ids[p.GetExternalId()] = p.GetSpaceId(); p.GetIsActive() == (p.GetSpaceId() == "") {
-			t.Errorf("%s is mapped to %q", p.GetExternalId(), p.GetSpaceId())
-		}
-	}
-	for _, o := range own.GetData().GetList() {
-		dorms[o.GetId()] = o.GetParentSpaceId()
-	}
-	for _, dorm := range []string{"D8", "D9"} {
-		for _, bed := range []string{"-1", "-2"} {
-			if got := dorms[ids[dorm+bed]]; got != ids[dorm] {
-				t.Errorf("%s is in %s, want in %s", dorm+bed, got, ids[dorm])
-			}
-		}
-	}
-
-	first, second := ids["R101"], ids["R102"]
-	mapped := func() string {
-		found, err := propertyv1.NewMappingServiceClient(w.Public).ListPartnerSpaces(w.Staff(t.Context()), &propertyv1.ListPartnerSpacesRequest{IntegrationId: w.IntegrationID, PageSize: 200})
-		if err != nil {
-			t.Fatal(err)
-		}
-		at := map[string]string{first: "first", second: "second", "": "none"}
-		var texts []string
-		for _, p := range found.GetData().GetList() {
-			if p.GetExternalId() == "R101" || p.GetExternalId() == "R102" {
-				texts = append(texts, p.GetExternalId()+" "+at[p.GetSpaceId()])
-			}
-		}
-		slices.Sort(texts)
-		return strings.Join(texts, ", ")
-	}
-	page, room := s.do(http.MethodGet, "/app/spaces", nil), s.do(http.MethodGet, "/app/spaces/rooms/"+first, nil)
-	choose := func(seen shown, of map[string][2]string, more ...string) shown {
-		form := url.Values{"pms": {w.IntegrationID}, "do": {"rows"}, "lastChange": {seen.field("lastChange")}}
-		for id, was := range of {
-			form["space"] = append(form["space"], id)
-			form.Set("was."+id, was[0])
-			form.Set("map."+id, was[1])
-		}
-		for _, name := range more {
-			form.Set(name, "yes")
-		}
-		return s.do(http.MethodPost, "/app/spaces", form)
-	}
-	if a := choose(page, map[string][2]string{first: {"R101", "R102"}, second: {"R102", "R102"}}); a.status != http.StatusUnprocessableEntity ||
-		strings.Count(a.text, "is chosen twice") != 4 || strings.Count(a.text, `<option value="R102" selected>`) != 2 {
-		t.Errorf("a room that is chosen twice: %d %s", a.status, a.text)
-	}
-	if a := choose(page, map[string][2]string{first: {"R101", ""}, second: {"R102", "R101"}}); a.status != http.StatusSeeOther {
-		t.Fatalf("a colleague moves a room: %d %s", a.status, a.text)
-	}
-	want := "R101 second, R102 none"
-	if got := mapped(); got != want {
-		t.Fatalf("moved: %s", got)
-	}
-	for name, a := range map[string]shown{
-		"all rooms":   choose(page, map[string][2]string{first: {"R101", ""}}),
-		"the preview": choose(page, map[string][2]string{first: {"R101", ""}}, "preview"),
-		"the room":    s.do(http.MethodPost, "/app/spaces/rooms/"+first, url.Values{"do": {"map"}, "pms": {w.IntegrationID}, "was": {"R101"}, "map": {""}, "lastChange": {room.field("lastChange")}}),
-		"suggestions": s.do(http.MethodPost, "/app/spaces", url.Values{"do": {"exact"}, "pms": {w.IntegrationID}, "lastChange": {page.field("lastChange")}}),
-	} {
-		if got := mapped(); got != want || !strings.Contains(a.text, "The mapping has changed meanwhile") {
-			t.Errorf("%s, with an old page: %s, status %d to %q", name, got, a.status, a.moved)
-		}
-	}
-	if a := s.do(http.MethodGet, "/app/spaces/changes?pms="+w.IntegrationID, nil); !strings.Contains(a.text, `<td class="stage">Ada</td>`) {
-		t.Errorf("the changes do not name who made them: %s", a.text)
-	}
-	if a := s.do(http.MethodGet, "/app/audit", nil); !strings.Contains(a.text, "Ada<br><code") {
-		t.Errorf("the audit log does not name who called: %s", a.text)
-	}
-	preview := choose(s.do(http.MethodGet, "/app/spaces", nil), map[string][2]string{second: {"R101", ""}}, "preview")
-	if preview.status != http.StatusOK || preview.field("lastChange") == "" {
-		t.Errorf("a preview: %d %s", preview.status, preview.text)
-	}
 }
 
 // TestDashboardRefuses sends what the API refuses, or what it would take for another meaning: each page says what is wrong at its field.

@@ -314,7 +314,7 @@ func TestErasureReachesEveryTableThatNamesIt(t *testing.T) {
 			if !slices.Contains(reached[""], table) {
 				t.Errorf("%s says that an erasure ends its rows, and only %v are changed", table, reached[""])
 			}
-			ofTheBooker := []string{"guest_profiles", "invitations", "reservation_names", "reservations", "stays"}
+			ofTheBooker := []string{"guest_profiles", "invitations", "profile_links", "reservation_names", "reservations", "stays"}
 			if !slices.Contains(reached[theirs.GuestID], table) && !slices.Contains(ofTheBooker, table) {
 				t.Errorf("the erasure of a companion does not change %s, only %v", table, reached[theirs.GuestID])
 			}

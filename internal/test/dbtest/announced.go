@@ -1,7 +1,6 @@
 package dbtest
 
 import (
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -102,7 +101,7 @@ func failOnUnannounced(t testing.TB) {
 		defer unannounced.Unlock()
 		for _, mark := range slices.Sorted(maps.Keys(unannounced.found)) {
 			function, table, _ := strings.Cut(mark, " ")
-			t.Error(fmt.Errorf("%s changes %s and does not notify %s; call watch.Notify, or name the function in silentChanges and say why", function, table, watchedTables[table]))
+			t.Errorf("%s changes %s and does not notify %s; call watch.Notify, or name the function in silentChanges and say why", function, table, watchedTables[table])
 		}
 		clear(unannounced.found)
 	})

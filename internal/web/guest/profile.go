@@ -1,13 +1,12 @@
 package guest
 
 import (
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
 )
 
 // profileCookie begins the name of the cookie with the session of a link to a profile. The property's id follows.
@@ -63,7 +62,7 @@ func (s *site) showProfile(x *exchange, at *guestv1.GetPropertyResponse) error {
 		kept, err := s.api.Privacy.GetProfile(x.callContext(), &guestv1.GetProfileRequest{})
 		switch {
 		case err == nil:
-			v.Kept, v.Lines = kept.GetData(), personLines(kept.GetData().GetPerson())
+			v.Kept, v.Lines = kept.GetData(), profileLines(kept.GetData().GetPerson())
 		case s.Fault(err).Kind == fault.Unauthenticated:
 			x.DropCookie(profileCookie + at.GetData().GetId())
 		default:
@@ -134,40 +133,10 @@ func (x *exchange) showProfileLink(link *guestv1.Link) error {
 // ProfileURL is the page where a guest without a stay sees what the property keeps.
 func (p *page) ProfileURL() string { return profilePath(p.Property.GetId()) }
 
-// personLines returns the answers of a person that a profile keeps, each as a question of the form. A profile has none about one journey.
-func personLines(of *guestv1.Person) []*guestv1.FormField {
-	text := func(name, value string) *guestv1.FormField {
-		return &guestv1.FormField{Name: name, Kind: "text", Value: value}
+// profileLines returns the answers that a profile keeps, each as a question of the form.
+func profileLines(kept *guestv1.Person) (lines []*guestv1.FormField) {
+	for _, a := range kit.AnswersOf(kept) {
+		lines = append(lines, &guestv1.FormField{Name: a.Field, Label: a.Label, Kind: a.Kind, Value: a.Value})
 	}
-	day := func(name, value string) *guestv1.FormField {
-		return &guestv1.FormField{Name: name, Kind: "date", Value: value}
-	}
-	country := func(name, value string) *guestv1.FormField {
-		return &guestv1.FormField{Name: name, Kind: "country", Value: value}
-	}
-	choice := func(name, value string) *guestv1.FormField {
-		return &guestv1.FormField{Name: name, Kind: "choice", Value: value}
-	}
-	home, document := of.GetAddress(), of.GetDocument()
-	lines := []*guestv1.FormField{
-		text("firstName", of.GetFirstName()), text("lastName", of.GetLastName()), text("secondLastName", of.GetSecondLastName()),
-		text("birthName", of.GetBirthName()), text("motherName", of.GetMotherName()), choice("sex", of.GetSex()),
-		day("birthDate", of.GetBirthDate()), text("birthPlace", of.GetBirthPlace()), text("birthProvince", of.GetBirthProvince()), country("birthCountry", of.GetBirthCountry()),
-		country("nationality", of.GetNationality()),
-	}
-	for _, further := range of.GetFurtherNationalities() {
-		lines = append(lines, country("otherNationality", further))
-	}
-	lines = append(lines,
-		text("address.street", home.GetStreet()), text("address.postcode", home.GetPostcode()), text("address.city", home.GetCity()),
-		text("address.region", home.GetRegion()), country("address.country", home.GetCountry()),
-		choice("document.type", document.GetType()), text("document.number", document.GetNumber()), text("document.supportNumber", document.GetSupportNumber()),
-		text("document.issuingPlace", document.GetIssuingPlace()), country("document.issuingCountry", document.GetIssuingCountry()),
-		text("document.issuingAuthority", document.GetIssuingAuthority()), day("document.issueDate", document.GetIssueDate()),
-		choice("kinship", of.GetKinship()), text("email", of.GetEmail()), text("mobile", of.GetMobile()),
-	)
-	for _, name := range slices.Sorted(maps.Keys(of.GetOwn())) {
-		lines = append(lines, &guestv1.FormField{Label: name, Kind: "text", Value: of.GetOwn()[name]})
-	}
-	return slices.DeleteFunc(lines, func(f *guestv1.FormField) bool { return f.GetValue() == "" })
+	return lines
 }

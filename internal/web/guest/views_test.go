@@ -58,7 +58,7 @@ func views() map[string][2]any {
 		"messages":  {messagesView{List: []*guestv1.Message{{Number: 1, Sender: "guest", Text: "Silva", SentAt: f.stay.GetFrom(), ReadAt: f.stay.GetTo()}}, Last: 1, Typed: "Silva"}, messagesView{Closed: true}},
 		"data":      {dataView{Erasure: &guestv1.Erasure{State: "requested", RequestedAt: f.stay.GetFrom(), DueAt: f.stay.GetTo(), Law: "DE", KeptUntil: "2027-11-23", Receipt: "lkr_1"}}, dataView{Partial: true}},
 		"erasure":   {&guestv1.Erasure{State: "done", WholeParty: true, FinishedAt: f.stay.GetTo(), Law: "DE", KeptUntil: "2027-11-23"}, &guestv1.Erasure{}},
-		"profile": {profileView{Kept: &guestv1.KeptProfile{UpdatedAt: f.stay.GetFrom()}, Lines: personLines(&guestv1.Person{FirstName: "Ana", BirthDate: "1990-03-07", Sex: "F", Nationality: "PT"})},
+		"profile": {profileView{Kept: &guestv1.KeptProfile{UpdatedAt: f.stay.GetFrom()}, Lines: profileLines(&guestv1.Person{FirstName: "Ana", BirthDate: "1990-03-07", Sex: "F", Nationality: "PT"})},
 			profileView{Email: "ana@"}},
 		"profilelink": {linkView{Link: &guestv1.Link{Bound: true}}, linkView{Link: &guestv1.Link{}, Path: "/g/l/x"}},
 		"ledger":      {ledgerView{Lines: []ledgerLine{{Disclosure: &guestv1.Disclosure{Why: "read", Groups: []string{"identity"}, At: f.stay.GetFrom(), Times: 3, LastAt: f.stay.GetTo()}}}, Full: true}, ledgerView{Partial: true}},

@@ -1,13 +1,13 @@
 package staff
 
 import (
-	"maps"
 	"net/http"
 	"slices"
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
 )
 
 // doorRow is one door of the stay, with what is known about it.
@@ -230,15 +230,7 @@ type guestsView struct {
 
 type guestRow struct {
 	*propertyv1.GuestData
-	Facts []fact
-}
-
-// fact is a line of what a guest entered.
-type fact struct {
-	Field string // the name of the field, as its messages have it; "" for a question of the property
-	Label string // of such a question
-	Value string
-	Kind  string // date, country, choice or text
+	Facts []kit.Answer
 }
 
 // showGuests shows what the guests entered. The API records the read.
@@ -253,59 +245,9 @@ func (s *site) showGuests(x *exchange) error {
 	}
 	v := guestsView{Reservation: r}
 	for _, g := range found.GetData().GetList() {
-		v.List = append(v.List, guestRow{g, factsOf(g)})
+		v.List = append(v.List, guestRow{g, kit.AnswersOf(g.GetPerson())})
 	}
 	p := x.reservationPage(r, "staff.guests.title")
 	p.Data, p.secret = v, true
 	return x.render(http.StatusOK, "guests", p)
-}
-
-// factsOf lists the answers of a guest that are there.
-func factsOf(g *propertyv1.GuestData) (facts []fact) {
-	add := func(kind, field, value string) {
-		if value != "" {
-			facts = append(facts, fact{Field: field, Value: value, Kind: kind})
-		}
-	}
-	d := g.GetPerson()
-	add("text", "firstName", d.GetFirstName())
-	add("text", "lastName", d.GetLastName())
-	add("text", "secondLastName", d.GetSecondLastName())
-	add("text", "birthName", d.GetBirthName())
-	add("text", "motherName", d.GetMotherName())
-	add("choice", "sex", d.GetSex())
-	add("date", "birthDate", d.GetBirthDate())
-	add("text", "birthPlace", d.GetBirthPlace())
-	add("text", "birthProvince", d.GetBirthProvince())
-	add("country", "birthCountry", d.GetBirthCountry())
-	add("country", "nationality", d.GetNationality())
-	for _, other := range d.GetFurtherNationalities() {
-		add("country", "otherNationality", other)
-	}
-	add("choice", "kinship", d.GetKinship())
-	add("choice", "document.type", d.GetDocument().GetType())
-	add("text", "document.number", d.GetDocument().GetNumber())
-	add("text", "document.supportNumber", d.GetDocument().GetSupportNumber())
-	add("text", "document.issuingPlace", d.GetDocument().GetIssuingPlace())
-	add("country", "document.issuingCountry", d.GetDocument().GetIssuingCountry())
-	add("text", "document.issuingAuthority", d.GetDocument().GetIssuingAuthority())
-	add("date", "document.issueDate", d.GetDocument().GetIssueDate())
-	add("date", "document.expiry", d.GetDocument().GetExpiry())
-	add("text", "visaNumber", d.GetVisaNumber())
-	add("date", "entryDate", d.GetEntryDate())
-	add("text", "entryPlace", d.GetEntryPlace())
-	add("text", "address.street", d.GetAddress().GetStreet())
-	add("text", "address.postcode", d.GetAddress().GetPostcode())
-	add("text", "address.city", d.GetAddress().GetCity())
-	add("text", "address.region", d.GetAddress().GetRegion())
-	add("country", "address.country", d.GetAddress().GetCountry())
-	add("country", "countryComingFrom", d.GetCountryComingFrom())
-	add("text", "nextDestination", d.GetNextDestination())
-	add("text", "email", d.GetEmail())
-	add("text", "mobile", d.GetMobile())
-	add("choice", "taxExemption", d.GetTaxExemption())
-	for _, name := range slices.Sorted(maps.Keys(d.GetOwn())) {
-		facts = append(facts, fact{Label: name, Value: d.GetOwn()[name], Kind: "text"})
-	}
-	return facts
 }

@@ -1,0 +1,65 @@
+package kit
+
+import (
+	"maps"
+	"slices"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+)
+
+// Answer is a line of what a guest entered in the form.
+type Answer struct {
+	Field string // the name of the field, as its messages have it; "" for a question of the property
+	Label string // of such a question
+	Value string
+	Kind  string // date, country, choice or text
+}
+
+// AnswersOf lists the answers of a person that are there, in the order of the form.
+func AnswersOf(of *guestv1.Person) (answers []Answer) {
+	add := func(kind, field, value string) {
+		if value != "" {
+			answers = append(answers, Answer{Field: field, Value: value, Kind: kind})
+		}
+	}
+	add("text", "firstName", of.GetFirstName())
+	add("text", "lastName", of.GetLastName())
+	add("text", "secondLastName", of.GetSecondLastName())
+	add("text", "birthName", of.GetBirthName())
+	add("text", "motherName", of.GetMotherName())
+	add("choice", "sex", of.GetSex())
+	add("date", "birthDate", of.GetBirthDate())
+	add("text", "birthPlace", of.GetBirthPlace())
+	add("text", "birthProvince", of.GetBirthProvince())
+	add("country", "birthCountry", of.GetBirthCountry())
+	add("country", "nationality", of.GetNationality())
+	for _, other := range of.GetFurtherNationalities() {
+		add("country", "otherNationality", other)
+	}
+	add("choice", "kinship", of.GetKinship())
+	add("choice", "document.type", of.GetDocument().GetType())
+	add("text", "document.number", of.GetDocument().GetNumber())
+	add("text", "document.supportNumber", of.GetDocument().GetSupportNumber())
+	add("text", "document.issuingPlace", of.GetDocument().GetIssuingPlace())
+	add("country", "document.issuingCountry", of.GetDocument().GetIssuingCountry())
+	add("text", "document.issuingAuthority", of.GetDocument().GetIssuingAuthority())
+	add("date", "document.issueDate", of.GetDocument().GetIssueDate())
+	add("date", "document.expiry", of.GetDocument().GetExpiry())
+	add("text", "visaNumber", of.GetVisaNumber())
+	add("date", "entryDate", of.GetEntryDate())
+	add("text", "entryPlace", of.GetEntryPlace())
+	add("text", "address.street", of.GetAddress().GetStreet())
+	add("text", "address.postcode", of.GetAddress().GetPostcode())
+	add("text", "address.city", of.GetAddress().GetCity())
+	add("text", "address.region", of.GetAddress().GetRegion())
+	add("country", "address.country", of.GetAddress().GetCountry())
+	add("country", "countryComingFrom", of.GetCountryComingFrom())
+	add("text", "nextDestination", of.GetNextDestination())
+	add("text", "email", of.GetEmail())
+	add("text", "mobile", of.GetMobile())
+	add("choice", "taxExemption", of.GetTaxExemption())
+	for _, name := range slices.Sorted(maps.Keys(of.GetOwn())) {
+		answers = append(answers, Answer{Label: name, Value: of.GetOwn()[name], Kind: "text"})
+	}
+	return answers
+}

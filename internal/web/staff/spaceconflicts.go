@@ -1,0 +1,82 @@
+package staff
+
+import (
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+// conflictRow is one difference between the mapping and the PMS's listing.
+type conflictRow struct {
+	*propertyv1.Conflict
+	Cures []cure
+	Stays []*propertyv1.Reservation // the first of those that it touches
+}
+
+// Chip says what a conflict means: a guest may be kept out, or only names differ.
+func (c conflictRow) Chip() chip {
+	switch c.GetKind() {
+	case "renamed", "retyped", "bedWithoutRoom", "duplicateId":
+		return chip{"warn", "!", "staff.conflict.differs"}
+	case "unreadable":
+		return chip{"bad", "✕", "staff.conflict.unreadable"}
+	}
+	return chip{"bad", "✕", "staff.conflict.access"}
+}
+
+// More counts the reservations that are not named.
+func (c conflictRow) More() int { return len(c.GetReservationIds()) - len(c.Stays) }
+
+// The most conflicts of a page, and the most reservations that each names.
+const (
+	conflictRows  = 20
+	conflictStays = 3
+)
+
+// addConflicts adds a page of the open conflicts of the chosen PMS.
+func (x *exchange) addConflicts(v *spacesView, d spacesData) error {
+	if d.chosen == nil {
+		return nil
+	}
+	found, err := x.site.api.Mappings.ListConflicts(x.call(), &propertyv1.ListConflictsRequest{
+		IntegrationId: d.chosen.GetId(), PageSize: conflictRows, PageToken: x.R.FormValue("conflicts"),
+	})
+	if err != nil {
+		return err
+	}
+	if v.AllConflicts = found.GetData().GetTotal(); found.GetData().GetNextPageToken() != "" {
+		v.OtherOnes = listURL("/app/spaces", "pms", d.chosen.GetId(), "conflicts", found.GetData().GetNextPageToken())
+	}
+	stays, err := x.staysOf(found.GetData().GetList())
+	if err != nil {
+		return err
+	}
+	for _, c := range found.GetData().GetList() {
+		row := conflictRow{Conflict: c}
+		if v.Manages {
+			row.Cures = curesOf(c, d.listed)
+		}
+		for _, id := range c.GetReservationIds() {
+			if stay := stays[id]; stay != nil && len(row.Stays) < conflictStays {
+				row.Stays = append(row.Stays, stay)
+			}
+		}
+		v.Conflicts = append(v.Conflicts, row)
+	}
+	return nil
+}
+
+// staysOf returns the reservations that conflicts name, if the person may see reservations. One that is gone is left out.
+func (x *exchange) staysOf(conflicts []*propertyv1.Conflict) (map[string]*propertyv1.Reservation, error) {
+	var ids []string
+	for _, c := range conflicts {
+		ids = append(ids, c.GetReservationIds()[:min(len(c.GetReservationIds()), conflictStays)]...)
+	}
+	if len(ids) == 0 || !x.may("readReservations") {
+		return nil, nil
+	}
+	found, err := x.site.api.Reservations.ListReservations(x.call(), &propertyv1.ListReservationsRequest{Ids: ids, PageSize: 200})
+	stays := map[string]*propertyv1.Reservation{}
+	for _, r := range found.GetData().GetList() {
+		stays[r.GetId()] = r
+	}
+	return stays, err
+}

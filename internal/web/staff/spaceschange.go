@@ -1,0 +1,130 @@
+package staff
+
+import (
+	"net/http"
+	"slices"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
+)
+
+// changeSpaces changes the mapping: all rows of the page, one conflict, or all suggestions. A change is refused if another person has changed
+// the mapping since the page was shown.
+func (s *site) changeSpaces(x *exchange) error {
+	pms := x.Value("pms")
+	if pms == "" {
+		return x.Redirect("/app/spaces")
+	}
+	back := func(done string) string {
+		return listURL("/app/spaces", "pms", pms, "page", x.Value("page"), "done", done)
+	}
+	done, err := "mapped", error(nil)
+	var change edit
+	switch x.Value("do") {
+	case "rows":
+		var choices []spaceChoice
+		for _, id := range x.R.PostForm["space"] {
+			choices = append(choices, spaceChoice{spaceID: id, was: x.Value("was." + id), now: x.Value("map." + id)})
+		}
+		changes, twice := mappingChanges(choices)
+		if twice != "" {
+			return x.chosenTwice(choices, twice)
+		}
+		change = x.editMappings(pms, x.Value("lastChange"), changes)
+	case "map":
+		var changes []*propertyv1.Mapping
+		spaces := x.R.PostForm["space"]
+		for i, external := range x.R.PostForm["external"] {
+			if i < len(spaces) {
+				changes = append(changes, mapTo(external, spaces[i]))
+			}
+		}
+		change = x.editMappings(pms, x.Value("lastChange"), changes)
+	case "exact":
+		change = x.takeSuggestions(pms, x.Value("lastChange"))
+	case "create":
+		_, err = x.createFor(pms, x.Value("external"))
+	case "missing":
+		done = "taken"
+		var left bool
+		if left, err = x.createFor(pms, ""); left {
+			done = "takenPart"
+		}
+	default:
+		return x.Redirect(back(""))
+	}
+	switch {
+	case change != nil && x.Value("preview") != "":
+		err = x.previewPage(change, back(""))
+		if err == nil {
+			return nil
+		}
+	case change != nil:
+		_, err = change(false)
+	}
+	if err != nil && s.Fault(err).Reason == fault.Outdated {
+		return x.spacesPage(http.StatusConflict, "", func(p *page, _ spacesData) { p.refuseOutdated() })
+	}
+	if err != nil {
+		return err
+	}
+	return x.Redirect(back(done))
+}
+
+// refuseOutdated says that another person changed the mapping since the page was shown.
+func (p *page) refuseOutdated() {
+	p.Wrong = []kit.Wrong{{Title: p.T("staff.spaces.outdated"), Text: p.T("staff.spaces.outdated.text")}}
+}
+
+// chosenTwice shows the choices again, with those that name the same space of the PMS.
+func (x *exchange) chosenTwice(choices []spaceChoice, twice string) error {
+	return x.spacesPage(http.StatusUnprocessableEntity, "", func(p *page, d spacesData) {
+		name := twice
+		for _, listed := range d.listed {
+			if listed.GetExternalId() == twice {
+				name = d.named(listed)
+			}
+		}
+		for _, own := range d.own {
+			if slices.ContainsFunc(choices, func(c spaceChoice) bool { return c.spaceID == own.GetId() && c.now == twice }) {
+				p.Wrong = append(p.Wrong, kit.Wrong{ID: mapField(own.GetId()), Label: p.T("staff.spaces.at", "name", own.GetName()), Text: p.T("staff.spaces.twice", "name", name)})
+			}
+		}
+	})
+}
+
+// createFor creates what the property needs for one listed space or, for "", for all of them, and maps each. left means that there are more than
+// a call creates.
+func (x *exchange) createFor(pms, externalID string) (left bool, err error) {
+	d, err := x.loadSpaces()
+	if err != nil {
+		return false, err
+	}
+	if d.chosen.GetId() != pms {
+		return false, fault.New(fault.NotFound, fault.IntegrationNotFound, "no such integration")
+	}
+	needed := missingSpaces(d.listed, d.own)
+	if externalID != "" {
+		needed = slices.DeleteFunc(needed, func(m missingSpace) bool { return m.externalID != externalID })
+	}
+	if len(needed) == 0 {
+		return false, nil
+	}
+	left = len(needed) > maxRooms
+	needed = needed[:min(len(needed), maxRooms)]
+	request := &propertyv1.BatchCreateSpacesRequest{}
+	for _, m := range needed {
+		request.Spaces = append(request.Spaces, m.space)
+	}
+	made, err := x.site.api.Spaces.BatchCreateSpaces(x.call(), request)
+	if err != nil {
+		return false, err
+	}
+	var changes []*propertyv1.Mapping
+	for i, space := range made.GetData().GetList() { // in the order of the request
+		changes = append(changes, mapTo(needed[i].externalID, space.GetId()))
+	}
+	_, err = x.editMappings(pms, d.lastChange, changes)(false)
+	return left, err
+}
