@@ -1,9 +1,11 @@
 package staff
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -38,10 +40,12 @@ func newCodeRow(c *propertyv1.Code) codeRow {
 type codesView struct {
 	Tabs    []tab
 	Rows    []codeRow
+	Lock    *propertyv1.Lock // the list shows only its backup codes; nil: all codes
 	Ended   bool
 	Other   string // the address of the list with or without codes that have ended
 	Next    string
 	Manages bool
+	Sets    bool // the person may switch backup codes on
 }
 
 var codeKinds = []string{"", "staff", "oneTime", "backup"}
@@ -52,14 +56,22 @@ func (s *site) showCodes(x *exchange) error {
 	if !slices.Contains(codeKinds, kind) {
 		return x.Redirect("/app/codes")
 	}
-	v := codesView{Ended: q.Get("ended") != "", Manages: x.may("manageAccess")}
+	v := codesView{Ended: q.Get("ended") != "", Manages: x.may("manageAccess"), Sets: x.may("manageSettings")}
+	lock := q.Get("lock")
+	if lock != "" && x.may("readLocks") {
+		of, err := s.api.Locks.GetLock(x.call(), &propertyv1.GetLockRequest{Id: lock})
+		if err != nil {
+			return err
+		}
+		v.Lock = of.GetData()
+	}
 	if v.Ended {
 		ended = "yes"
-		v.Other = listURL("/app/codes", "show", kind)
+		v.Other = listURL("/app/codes", "show", kind, "lock", lock)
 	} else {
-		v.Other = listURL("/app/codes", "show", kind, "ended", "yes")
+		v.Other = listURL("/app/codes", "show", kind, "lock", lock, "ended", "yes")
 	}
-	found, err := s.api.Codes.ListCodes(x.call(), &propertyv1.ListCodesRequest{Kind: kind, Ended: v.Ended, PageToken: q.Get("page")})
+	found, err := s.api.Codes.ListCodes(x.call(), &propertyv1.ListCodesRequest{Kind: kind, LockId: lock, Ended: v.Ended, PageToken: q.Get("page")})
 	if err != nil {
 		return err
 	}
@@ -74,9 +86,13 @@ func (s *site) showCodes(x *exchange) error {
 		v.Rows = append(v.Rows, newCodeRow(c))
 	}
 	if next := found.GetData().GetNextPageToken(); next != "" {
-		v.Next = listURL("/app/codes", "show", kind, "ended", ended, "page", next)
+		v.Next = listURL("/app/codes", "show", kind, "lock", lock, "ended", ended, "page", next)
 	}
 	p := x.newPage("staff.codes.title")
+	if v.Lock != nil {
+		p = x.newPage("staff.codes.backup", "door", cmp.Or(v.Lock.GetDoorName(), v.Lock.GetName()))
+		p.Back = "/app/locks/" + v.Lock.GetId()
+	}
 	p.Here, p.Data = "codes", v
 	return x.render(http.StatusOK, "codes", p)
 }
@@ -160,18 +176,31 @@ func (s *site) revokeCode(x *exchange) error {
 
 // newCodeView is the form of a new code, with what was posted.
 type newCodeView struct {
+	Stay           string // the form was filled in for this stay, or ""
 	Kind, From, To string
 	All            bool
 	Holder, Until  kit.Input
 	Doors, Days    []choice
 }
 
+// newCodePage shows the form of a new code, as it was posted, or filled in for a stay.
 func (x *exchange) newCodePage(status int, wrong func(*page)) error {
-	posted := x.R.PostForm
+	posted, back, stay := x.R.PostForm, "/app/codes", x.R.URL.Query().Get("stay")
+	if stay != "" && x.may("readReservations") {
+		back = "/app/reservations/" + stay
+		filled, err := x.codeForStay(stay)
+		if err != nil {
+			return err
+		}
+		if x.R.Method == http.MethodGet {
+			posted = filled
+		}
+	}
+	value := func(name string) string { return strings.TrimSpace(posted.Get(name)) }
 	v := newCodeView{
-		Kind: x.Value("kind"), From: x.Value("from"), To: x.Value("to"), All: x.Value("all") == "yes",
-		Holder: kit.Input{Name: "holder", Label: "staff.code.holder", Hint: "staff.code.holder.hint", Autocomplete: "off", Value: x.Value("holder")},
-		Until:  kit.Input{Name: "until", Label: "staff.code.until", Hint: "staff.code.until.hint", Type: "datetime-local", Value: x.Value("until")},
+		Stay: stay, Kind: value("kind"), From: value("from"), To: value("to"), All: value("all") == "yes",
+		Holder: kit.Input{Name: "holder", Label: "staff.code.holder", Hint: "staff.code.holder.hint", Autocomplete: "off", Value: value("holder")},
+		Until:  kit.Input{Name: "until", Label: "staff.code.until", Hint: "staff.code.until.hint", Type: "datetime-local", Value: value("until")},
 	}
 	for day := 1; day <= 7; day++ {
 		v.Days = append(v.Days, choice{strconv.Itoa(day), "weekday." + strconv.Itoa(day%7), slices.Contains(posted["day"], strconv.Itoa(day))})
@@ -181,7 +210,7 @@ func (x *exchange) newCodePage(status int, wrong func(*page)) error {
 		return err
 	}
 	p := x.newPage("staff.code.new")
-	p.Here, p.Back, p.Data = "codes", "/app/codes", v
+	p.Here, p.Back, p.Data = "codes", back, v
 	if wrong != nil {
 		wrong(p)
 	}

@@ -146,7 +146,7 @@ func (x *exchange) renderError(err error) {
 	}
 	switch {
 	case f.Reason == fault.SecondFactorRequired:
-		_ = x.Redirect("/app/confirm?to=" + url.QueryEscape(x.R.URL.Path))
+		_ = x.Redirect("/app/confirm?to=" + url.QueryEscape(x.R.URL.RequestURI()))
 	case f.Kind == fault.Unauthenticated:
 		x.DropCookie(sessionCookie)
 		_ = x.toLogin()

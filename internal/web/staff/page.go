@@ -39,7 +39,8 @@ func (x *exchange) newPage(title string, kv ...any) *page {
 // results are the names of the results of actions that a page can show after a redirect: the message staff.done.NAME.
 var results = []string{"password", "secondEnded", "sessionEnded", "cleared", "refused", "asked", "callEnded", "resent", "noAddress",
 	"lockNamed", "lockAssigned", "bridgeRevoked", "noticeRead", "codeMade", "codeRevoked",
-	"saved", "created", "deleted", "mapped", "taken", "takenPart", "read", "revoked", "withdrawn", "removed", "undone", "waived"}
+	"saved", "created", "deleted", "mapped", "taken", "takenPart", "read", "revoked", "withdrawn", "removed", "undone", "waived",
+	"extended", "pinReplaced", "swapped"}
 
 // render answers with a page.
 func (x *exchange) render(status int, name string, p *page) error {

@@ -14,7 +14,8 @@ import (
 type doorRow struct {
 	*partnerv1.ExplainedDoor
 	Chip   chip
-	LockID string // of a lock that the person can open from here, or ""
+	LockID string // of the door's lock, or ""
+	Opens  bool   // the person can open it from here
 }
 
 type reservationView struct {
@@ -27,10 +28,11 @@ type reservationView struct {
 	Clears   string // the stage of the law that waits for staff, or ""
 	Unclear  bool   // a checkIn call has no answer
 	Mails    []*propertyv1.Mail
-	Opened   string // the result of a door that was just opened: the message staff.open.RESULT, or ""
-	Manages  bool   // the person may change the check-in
-	Guests   bool   // the person may read what guests entered and wrote
-	Messages bool   // the person may write messages
+	Result   stayResult
+	Access   accessView
+	Manages  bool // the person may change the check-in
+	Guests   bool // the person may read what guests entered and wrote
+	Messages bool // the person may write messages
 }
 
 // reservation finds a reservation by the service's id.
@@ -61,18 +63,25 @@ func (x *exchange) reservationPage(r *propertyv1.Reservation, title string) *pag
 }
 
 func (s *site) showReservation(x *exchange) error {
-	return x.showReservation(http.StatusOK, "", nil)
+	return x.showReservation(http.StatusOK, stayResult{}, nil)
 }
 
-// showReservation shows a reservation. opened is the result of an opening, and wrong adds lines of the error summary.
-func (x *exchange) showReservation(status int, opened string, wrong func(*page)) error {
+// stayResult is the result of an action that the answer to its form shows.
+type stayResult struct {
+	Text string               // a message, or ""
+	OK   bool                 // the action did what it is for
+	PINs *propertyv1.StayPins // that were just revealed
+}
+
+// showReservation shows a reservation. wrong adds lines of the error summary.
+func (x *exchange) showReservation(status int, result stayResult, wrong func(*page)) error {
 	id := x.R.PathValue("id")
 	r, err := x.reservation(id)
 	if err != nil {
 		return err
 	}
 	api := x.site.api
-	v := reservationView{Reservation: r, URL: "/app/reservations/" + id, Opened: opened, Manages: x.may("manageCheckIns"), Guests: x.may("readGuests"), Messages: x.may("writeMessages")}
+	v := reservationView{Reservation: r, URL: "/app/reservations/" + id, Result: result, Manages: x.may("manageCheckIns"), Guests: x.may("readGuests"), Messages: x.may("writeMessages")}
 	explained, err := api.Reservations.ExplainReservation(x.call(), &propertyv1.ExplainReservationRequest{Id: id})
 	if err != nil {
 		return err
@@ -80,13 +89,15 @@ func (x *exchange) showReservation(status int, opened string, wrong func(*page))
 	v.Explain = explained.GetData()
 	v.Steps = slices.Clone(v.Explain.GetSteps())
 	slices.Reverse(v.Steps)
-	locks, err := x.openableLocks()
+	locks, err := x.locksOfDoors()
 	if err != nil {
 		return err
 	}
 	for _, d := range v.Explain.GetDoors() {
-		v.Doors = append(v.Doors, doorRow{d, doorChip(d), locks[d.GetDoorId()]})
+		lock := locks[d.GetDoorId()]
+		v.Doors = append(v.Doors, doorRow{d, doorChip(d), lock.GetId(), x.canOpen(lock)})
 	}
+	v.Access = x.accessOf(v)
 	c, err := api.CheckIns.GetCheckIn(x.call(), &propertyv1.GetCheckInRequest{ReservationId: id})
 	if err != nil && x.site.Fault(err).Kind != fault.Precondition {
 		return err
@@ -104,26 +115,31 @@ func (x *exchange) showReservation(status int, opened string, wrong func(*page))
 		v.Mails = sent.GetData().GetList()
 	}
 	p := x.reservationPage(r, "staff.reservation.title")
-	p.Back, p.Data = "/app/reservations", v
+	p.Back, p.Data, p.secret = "/app/reservations", v, result.PINs != nil
 	if wrong != nil {
 		wrong(p)
 	}
 	return x.render(status, "reservation", p)
 }
 
-// openableLocks returns the lock of each door that the person can open from here, by the id of the door.
-func (x *exchange) openableLocks() (map[string]string, error) {
-	if !x.may("openDoors") || !x.may("readLocks") {
+// locksOfDoors returns the lock of each door, by the id of the door, if the person may read locks.
+func (x *exchange) locksOfDoors() (map[string]*propertyv1.Lock, error) {
+	if !x.may("readLocks") {
 		return nil, nil
 	}
 	locks, err := x.allLocks()
-	openable := map[string]string{}
+	byDoor := map[string]*propertyv1.Lock{}
 	for _, l := range locks {
-		if l.DoorId != nil && l.GetAbilities().GetRemoteUnlock() {
-			openable[l.GetDoorId()] = l.GetId()
+		if l.DoorId != nil {
+			byDoor[l.GetDoorId()] = l
 		}
 	}
-	return openable, err
+	return byDoor, err
+}
+
+// canOpen reports whether the person can open a lock from here.
+func (x *exchange) canOpen(l *propertyv1.Lock) bool {
+	return x.may("openDoors") && l.GetAbilities().GetRemoteUnlock()
 }
 
 // notCheckedIn is the reason why no door opens before the guest is checked in: nothing is wrong.
@@ -150,7 +166,7 @@ func doorChip(d *partnerv1.ExplainedDoor) chip {
 
 // refuseReason shows the reservation again, with what is wrong with a reason.
 func (x *exchange) refuseReason(field, wrong string) error {
-	return x.showReservation(http.StatusUnprocessableEntity, "", func(p *page) { p.refuseReason(field, wrong) })
+	return x.showReservation(http.StatusUnprocessableEntity, stayResult{}, func(p *page) { p.refuseReason(field, wrong) })
 }
 
 // changeCheckIn takes a step of staff in the check-in of a reservation.
@@ -194,7 +210,7 @@ func (s *site) changeCheckIn(x *exchange) error {
 	return x.Redirect("/app/reservations/" + id + done)
 }
 
-// backToReservation is where a confirmed second factor leads: the page with the button of the door.
+// backToReservation is where a confirmed second factor leads: the page with the button of the action.
 func (s *site) backToReservation(x *exchange) error {
 	return x.Redirect("/app/reservations/" + x.R.PathValue("id"))
 }
@@ -208,19 +224,19 @@ func (s *site) openDoor(x *exchange) error {
 	if wrong := wrongReason(reason, "staff.why.missing"); wrong != "" {
 		return x.refuseReason("why-"+x.Value("door"), wrong)
 	}
-	locks, err := x.openableLocks()
+	locks, err := x.locksOfDoors()
 	if err != nil {
 		return err
 	}
 	lock := locks[x.Value("door")]
-	if lock == "" {
+	if !x.canOpen(lock) {
 		return x.problem(http.StatusNotFound, "staff.problem.unknown")
 	}
-	result, err := x.unlock(lock, reason)
+	result, err := x.unlock(lock.GetId(), reason)
 	if err != nil {
 		return err
 	}
-	return x.showReservation(http.StatusOK, "staff.open."+result, nil)
+	return x.showReservation(http.StatusOK, stayResult{Text: "staff.open." + result, OK: result == "opened"}, nil)
 }
 
 type guestsView struct {

@@ -1486,16 +1486,16 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\n" +
 	"\b_door_idB\f\n" +
 	"\n" +
-	"_door_name2\xdc\b\n" +
+	"_door_name2\xe0\b\n" +
 	"\x12ReservationService\x12\xc5\x01\n" +
 	"\x12ExplainReservation\x12/.latchkey.property.v1.ExplainReservationRequest\x1a0.latchkey.property.v1.ExplainReservationResponse\"L\xaa\xbc\x18\x1a\x1a\x06viewer2\x10readReservations\x82\xd3\xe4\x93\x02(\x12&/v1/property/reservations/{id}/explain\x12\xb2\x01\n" +
 	"\x10ListReservations\x12-.latchkey.property.v1.ListReservationsRequest\x1a..latchkey.property.v1.ListReservationsResponse\"?\xaa\xbc\x18\x1a\x1a\x06viewer2\x10readReservations\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/property/reservations\x12\xa2\x01\n" +
-	"\fListArrivals\x12).latchkey.property.v1.ListArrivalsRequest\x1a*.latchkey.property.v1.ListArrivalsResponse\";\xaa\xbc\x18\x1a\x1a\x06viewer2\x10readReservations\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/property/arrivals\x12\xbb\x01\n" +
-	"\fExtendAccess\x12).latchkey.property.v1.ExtendAccessRequest\x1a*.latchkey.property.v1.ExtendAccessResponse\"T\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageAccess\x82\xd3\xe4\x93\x020:\x01*\"+/v1/property/reservations/{id}:extendAccess\x12\xaf\x01\n" +
+	"\fListArrivals\x12).latchkey.property.v1.ListArrivalsRequest\x1a*.latchkey.property.v1.ListArrivalsResponse\";\xaa\xbc\x18\x1a\x1a\x06viewer2\x10readReservations\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/property/arrivals\x12\xbd\x01\n" +
+	"\fExtendAccess\x12).latchkey.property.v1.ExtendAccessRequest\x1a*.latchkey.property.v1.ExtendAccessResponse\"V\xaa\xbc\x18\x1c\x1a\boperator \x012\fmanageAccess8\x01\x82\xd3\xe4\x93\x020:\x01*\"+/v1/property/reservations/{id}:extendAccess\x12\xaf\x01\n" +
 	"\tRevealPin\x12&.latchkey.property.v1.RevealPinRequest\x1a'.latchkey.property.v1.RevealPinResponse\"Q\xaa\xbc\x18\x1a\x1a\boperator \x012\n" +
-	"revealPins8\x01\x82\xd3\xe4\x93\x02-:\x01*\"(/v1/property/reservations/{id}:revealPin\x12\xb3\x01\n" +
+	"revealPins8\x01\x82\xd3\xe4\x93\x02-:\x01*\"(/v1/property/reservations/{id}:revealPin\x12\xb5\x01\n" +
 	"\n" +
-	"ReplacePin\x12'.latchkey.property.v1.ReplacePinRequest\x1a(.latchkey.property.v1.ReplacePinResponse\"R\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageAccess\x82\xd3\xe4\x93\x02.:\x01*\")/v1/property/reservations/{id}:replacePinB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
+	"ReplacePin\x12'.latchkey.property.v1.ReplacePinRequest\x1a(.latchkey.property.v1.ReplacePinResponse\"T\xaa\xbc\x18\x1c\x1a\boperator \x012\fmanageAccess8\x01\x82\xd3\xe4\x93\x02.:\x01*\")/v1/property/reservations/{id}:replacePinB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
 	file_latchkey_property_v1_reservation_proto_rawDescOnce sync.Once
