@@ -77,13 +77,19 @@ func TestPhoneWithAWrongClock(t *testing.T) {
 
 // dueKey is a script that makes the key of a stay due a minute ago, by the right clock.
 func dueKey(stay string) string {
+	return changedKey(stay, `key.renewAfter = "`+time.Now().Add(-time.Minute).UTC().Format(time.RFC3339)+`"`)
+}
+
+// changedKey is a script that changes what the browser keeps of a stay's SmartKey: key, or got.result.
+func changedKey(stay, script string) string {
 	return `new Promise((done) => {
 		const request = indexedDB.open("latchkey-guest", 1);
 		request.onsuccess = () => {
 			const change = request.result.transaction("smartkeys", "readwrite");
 			const got = change.objectStore("smartkeys").get("` + stay + `");
 			got.onsuccess = () => {
-				got.result.key.renewAfter = "` + time.Now().Add(-time.Minute).UTC().Format(time.RFC3339) + `";
+				const key = got.result.key;
+				` + script + `;
 				change.objectStore("smartkeys").put(got.result, "` + stay + `");
 			};
 			change.oncomplete = () => (request.result.close(), done(true));

@@ -106,7 +106,6 @@ func (s *site) routes() map[string]handler {
 		"POST /g/stays/{id}/key/link":            s.deviceSession(s.keyLink),
 		"GET /g/offline":                         s.showOffline,
 		"GET /g/k":                               s.showGreeted,
-		"POST /g/k":                              s.drawPresentation,
 		"GET /g/{$}":                             s.showFirst,
 		"POST /g/{$}":                            s.openPasted,
 		"POST /g/stays/{id}/help":                s.deviceStay(s.help),

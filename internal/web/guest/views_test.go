@@ -48,7 +48,7 @@ func views() map[string][2]any {
 		"email":     {"ana@", ""},
 		"forgotten": {nil, nil},
 		"offline":   {nil, nil},
-		"greeted":   {&greetedView{Door: "Room 204", Code: code}, (*greetedView)(nil)},
+		"greeted":   {nil, nil},
 		"another":   {anotherView{}, anotherView{Partial: true}},
 		"newlink":   {newLinkView{Code: code, Ends: f.stay.GetTo(), Text: "web.passOn.text"}, newLinkView{Text: "web.another.made"}},
 		"group":     {&guestv1.Group{List: []*guestv1.GroupRoom{{SpaceName: "Bed 1", ParentSpaceName: "Room 204", FromDate: "2026-11-21", State: "ready", Complete: 1, Guests: 2, Own: true}, {State: "new"}}, More: true}, (*guestv1.Group)(nil)},

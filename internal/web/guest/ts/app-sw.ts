@@ -1,8 +1,10 @@
-// The service worker of guests' phones: it keeps the page for a phone that does not reach the server, its files, and no page of a guest.
+// The service worker of guests' phones: it keeps the page for a phone that does not reach the server, the page that answers a kiosk's QR code,
+// their files, and no page of a guest.
 export {};
 declare const self: any;
 
 const page = "/g/offline";
+const greeted = "/g/k";
 const files: string[] = self.KEPT ?? [];
 const answerSeconds = 10; // a lost internet may answer nothing, not even with an error
 const shelf = "latchkey-guest " + files.join(" ");
@@ -21,7 +23,7 @@ async function fetchPage(request: Request): Promise<Response> {
 
 self.addEventListener("install", (e: any) => {
   self.skipWaiting();
-  e.waitUntil(caches.open(shelf).then((c) => c.addAll([...files, page])));
+  e.waitUntil(caches.open(shelf).then((c) => c.addAll([...files, page, greeted])));
 });
 
 self.addEventListener("activate", (e: any) => {
@@ -34,6 +36,8 @@ self.addEventListener("fetch", (e: any) => {
   if (url.origin !== location.origin) return;
   if (files.includes(url.pathname)) {
     e.respondWith(caches.match(e.request).then((kept) => kept ?? fetch(e.request)));
+  } else if (e.request.mode === "navigate" && url.pathname === greeted) {
+    e.respondWith(caches.match(greeted).then((kept) => kept ?? fetch(e.request))); // at once: the answer has 30 seconds
   } else if (e.request.mode === "navigate" && e.request.method === "GET" && url.pathname.startsWith("/g/")) {
     const kept = (instead: Response) => caches.match(page).then((found) => found ?? instead);
     e.respondWith(fetchPage(e.request).then((answer) => (away.includes(answer.status) ? kept(answer) : answer), () => kept(Response.error())));

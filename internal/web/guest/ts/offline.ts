@@ -52,14 +52,16 @@ async function keepCode(stay: string, url: string, version: string): Promise<voi
   if (answer.ok && !answer.redirected) await keep(parse(await answer.text()));
 }
 
-const offlinePage = "/g/offline";
+const keptPages = ["/g/offline", "/g/k"]; // as in app-sw.ts
 
-/** Loads the page for a phone without internet again, if the kept page is in another language. */
+/** Loads the kept pages again, if they are in another language. */
 async function keepLanguage(): Promise<void> {
   for (const shelf of (await caches.keys()).filter((k) => k.startsWith("latchkey-guest "))) {
     const cache = await caches.open(shelf);
-    const kept = await cache.match(offlinePage);
-    if (kept && parse(await kept.text()).documentElement.lang !== document.documentElement.lang) await cache.add(new Request(offlinePage, { cache: "reload" }));
+    for (const page of keptPages) {
+      const kept = await cache.match(page);
+      if (kept && parse(await kept.text()).documentElement.lang !== document.documentElement.lang) await cache.add(new Request(page, { cache: "reload" }));
+    }
   }
 }
 

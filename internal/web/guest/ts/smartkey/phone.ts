@@ -1,7 +1,7 @@
 // The SmartKey of one stay in this browser: it enrols, renews and opens doors over the server. docs/smartkey.md, sections 13 and 21.
 import { vault } from "../vault";
 import { within } from "../../../kit/ts/page";
-import { now } from "../../../kit/ts/time";
+import { ahead, now } from "../../../kit/ts/time";
 import { operation, purpose, readGreeting, signPossession, signPresentation, type Greeting } from "./documents";
 
 /** A token and what it opens, as the server answers. Bytes are in base64. */
@@ -24,6 +24,7 @@ interface Held {
   keys: CryptoKeyPair;
   phoneId: string;
   key?: Key;
+  ahead?: number; // how far the server's clock was ahead of this phone's when it issued the key
 }
 
 /** What became of an opening. offline: this phone has no internet. away: the server does not answer. unreachable: the door's bridge does not. */
@@ -82,7 +83,7 @@ async function enrol(stay: string, link: () => Promise<string>, name: string): P
   const asked = await call<{ propertyId: string; challenge: string }>("enrolment", { link: secret });
   const possession = await signPossession(keys, asked.propertyId, bytes(asked.challenge), purpose.enrol);
   const { phoneId, key } = await call<{ phoneId: string; key?: Key }>("phones", { link: secret, possession: text(possession), name });
-  const has = { keys, phoneId, key };
+  const has = { keys, phoneId, key, ahead };
   await held.put(stay, has);
   void navigator.storage?.persist?.().catch(() => {}); // else some browsers delete the key when they need room
   return has;
@@ -92,9 +93,9 @@ async function renew(stay: string, has: Held): Promise<Held> {
   const asked = await call<{ propertyId: string; challenge: string }>("challenge", { phoneId: has.phoneId });
   const possession = await signPossession(has.keys, asked.propertyId, bytes(asked.challenge), purpose.renew);
   const { key } = await call<{ key: Key }>("renewal", { phoneId: has.phoneId, possession: text(possession) });
-  const renewed = { ...has, key };
-  await held.put(stay, renewed);
-  return renewed;
+  const fresh = { ...has, key, ahead: document.body.dataset.now ? ahead : has.ahead };
+  await held.put(stay, fresh);
+  return fresh;
 }
 
 const isDue = (key?: Key) => !key || now() >= Date.parse(key.renewAfter);
@@ -162,12 +163,27 @@ function resultOf(error: unknown): Result {
 /** A door that a SmartKey of this browser opens. */
 export interface KeptDoor extends Door {
   stay: string;
+  expired: boolean;
 }
 
-/** Returns the doors of one bridge that this browser opens, of all its stays. */
+/** A key has expired when the phone's clock says so both without a correction and with the one of then: the clock may be right by now. */
+const hasExpired = (has: Held) => Date.parse(has.key!.expiresAt) <= Date.now() + Math.min(0, has.ahead ?? 0);
+
+/** Returns the doors of one bridge that this browser has a key for, of all its stays. */
 export async function doorsOf(bridge: string): Promise<KeptDoor[]> {
   const all = await Promise.all((await held.keys()).map(async (stay) => ({ stay, has: await held.get<Held>(stay) })));
-  return all.flatMap(({ stay, has }) => (has?.key?.doors ?? []).filter((d) => d.bridgeId === bridge).map((d) => ({ ...d, stay })));
+  return all.flatMap(({ stay, has }) => (has?.key?.doors ?? []).filter((d) => d.bridgeId === bridge).map((d) => ({ ...d, stay, expired: hasExpired(has!) })));
+}
+
+/** Renews the key of a stay. refused: the server gives no other. unreachable: it did not answer in time. */
+export async function renewed(stay: string, seconds: number): Promise<"renewed" | "refused" | "unreachable"> {
+  const late = new Promise<never>((_, failed) => setTimeout(() => failed(new Error("the renewal takes too long")), 1000 * seconds));
+  try {
+    await Promise.race([renew(stay, (await held.get<Held>(stay))!), late]);
+    return "renewed";
+  } catch (error) {
+    return error instanceof Refused && (ended(error) || error.status === 403) ? "refused" : "unreachable";
+  }
 }
 
 /** Answers a greeting for a door that the guest chose. */
