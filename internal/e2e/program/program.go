@@ -48,9 +48,9 @@ var built atomic.Pointer[string]
 // processes holds each *Process that New returned. Main kills them if the tests are interrupted.
 var processes sync.Map
 
-// Main implements TestMain for packages that run programs. It removes the compiled programs. If the tests are interrupted, it first kills
-// the running processes.
-func Main(m *testing.M) {
+// Main implements TestMain for packages that run programs: it runs the tests, and removes the compiled programs. If the tests are
+// interrupted, it first kills the running processes.
+func Main(m interface{ Run() int }) {
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
 	go func() {
