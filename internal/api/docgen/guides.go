@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
+	"image/png"
 	"io/fs"
 	"regexp"
 	"slices"
@@ -51,12 +52,38 @@ func (s site) guides(files fs.FS) error {
 		title, _, _ := strings.Cut(strings.TrimPrefix(string(texts[i]), "# "), "\n")
 		links[i] = link{title, "/docs/" + strings.TrimSuffix(name, ".md")}
 	}
+	if s.sized, err = s.pictures(files); err != nil {
+		return err
+	}
 	for i, l := range links {
 		if err := s.guide(l, texts[i], links); err != nil {
 			return err
 		}
 	}
 	return s.guide(link{"Latchkey", "/guide"}, nil, links)
+}
+
+// pictures adds the pictures of guides to the site. It returns what gives each its size on a page, so that no text moves while it loads.
+func (s site) pictures(files fs.FS) (sized *strings.Replacer, err error) {
+	names, err := fs.Glob(files, "*/*.png")
+	if err != nil {
+		return nil, err
+	}
+	var pairs []string
+	for _, name := range names {
+		raw, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		size, err := png.DecodeConfig(bytes.NewReader(raw))
+		if err != nil {
+			return nil, fmt.Errorf("picture %s: %w", name, err)
+		}
+		s.files["/docs/"+name] = raw
+		source := fmt.Sprintf("src=%q", name)
+		pairs = append(pairs, source, fmt.Sprintf(`%s width="%d" height="%d" loading="lazy"`, source, size.Width, size.Height))
+	}
+	return strings.NewReplacer(pairs...), nil
 }
 
 // guide renders one Markdown file as a page with links to all other pages.
@@ -71,7 +98,7 @@ func (s site) guide(at link, raw []byte, all []link) error {
 		return fmt.Errorf("guide %s: %w", at.Title, err)
 	}
 	err = page.Execute(&out, map[string]any{
-		"Title": at.Title, "Text": template.HTML(accessible.Replace(text.String())), "Style": template.CSS(s.style),
+		"Title": at.Title, "Text": template.HTML(s.sized.Replace(accessible.Replace(text.String()))), "Style": template.CSS(s.style),
 		"Guides": all, "References": s.references(),
 	})
 	s.files[at.Path+".html"] = out.Bytes()

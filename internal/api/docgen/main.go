@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -27,6 +28,7 @@ type site struct {
 	areas   []area
 	style   string
 	reasons []reasonMeaning
+	sized   *strings.Replacer // gives the pictures of guides their sizes
 	files   map[string][]byte // generated files by URL path; pages have the suffix .html
 }
 

@@ -38,6 +38,8 @@ func NewDocs(site fs.FS) (*Docs, error) {
 			}
 		case path.Ext(name) == ".yaml":
 			err = d.add(at, "application/yaml", read)
+		case path.Ext(name) == ".png":
+			err = d.add(at, "image/png", read)
 		}
 		return err
 	})

@@ -16,10 +16,10 @@ import (
 //go:embed docs.css
 var docsStyle string
 
-// pagePolicy is the Content-Security-Policy header of pages. It allows only the embedded style sheet.
+// pagePolicy is the Content-Security-Policy header of pages. It allows only the embedded style sheet and the pictures of guides.
 var pagePolicy = func() string {
 	sum := sha256.Sum256([]byte(docsStyle))
-	return fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+	return fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 		base64.StdEncoding.EncodeToString(sum[:]))
 }()
 
@@ -28,6 +28,7 @@ var notFoundPage = []byte(`<!DOCTYPE html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
 <title>No such page</title>
 <style>` + docsStyle + `</style>
 </head>

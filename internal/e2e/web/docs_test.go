@@ -43,4 +43,10 @@ func TestDocumentation(t *testing.T) {
 	}
 	p.Visit(server.URL + "/docs/quick-start")
 	p.KeyboardWalk()
+	p.Visit(server.URL + "/docs/owner-guide")
+	p.Script(`document.querySelectorAll(".guide img").forEach(i => { i.loading = "eager" })`)
+	p.WaitUntil("all pictures", `document.querySelectorAll(".guide img").length > 8 && [...document.querySelectorAll(".guide img")].every(i => i.complete && i.naturalWidth > 0 && i.alt)`)
+	p.LayoutShift()
+	p.Fits()
+	p.Screenshot("owner-guide")
 }
