@@ -137,6 +137,7 @@ func (c *checkInBench) Run(ctx context.Context, std *streams) error {
 
 type pagesBench struct {
 	shown
+	Staff   bool          `help:"The pages of the dashboard instead, in a hotel of 1,000 rooms, 10,000 reservations and 200 bridges."`
 	Guests  int           `default:"200" help:"Guests who browse at the same time."`
 	Pause   time.Duration `default:"2s" help:"Time that a guest reads a page."`
 	Span    time.Duration `default:"6s" help:"Duration of each round."`
@@ -144,13 +145,29 @@ type pagesBench struct {
 	Profile string        `type:"path" placeholder:"FILE" help:"Write a CPU profile of the last round, with the load."`
 }
 
+// The hotel of pages --staff, and how often each page is opened in a round.
+const (
+	staffRooms        = 1_000
+	staffReservations = 10_000
+	staffBridges      = 200
+	staffSamples      = 100
+)
+
 func (*pagesBench) Help() string {
 	return `value is the p99 of the milliseconds of a page, from the request until its last byte; p50 and p99 are those of all rounds. The floor is a static page of the same size that the same guests open in turn.
+
+With --staff, value is the p99 of the slowest page of the dashboard. One person opens each page 100 times per round. Then the PMS sends 200 changes a second for twice the span while a page is live.
 
 ` + figures
 }
 
 func (c *pagesBench) Run(ctx context.Context, std *streams) error {
+	if c.Staff {
+		r, err := bench.StaffPages{
+			Rooms: staffRooms, Reservations: staffReservations, Bridges: staffBridges, Samples: staffSamples, Span: 2 * c.Span, Rounds: c.Rounds, Profile: c.Profile,
+		}.Run(ctx)
+		return c.print(std.out, r, err)
+	}
 	r, err := bench.Pages{Guests: c.Guests, Pause: c.Pause, Span: c.Span, Rounds: c.Rounds, Profile: c.Profile}.Run(ctx)
 	return c.print(std.out, r, err)
 }

@@ -35,6 +35,9 @@ func TestInvalidBenchmarkSettingsAreRefused(t *testing.T) {
 		{"fewer than no rows", Ingest{Rows: -1, Span: time.Second, Rounds: 1, Clients: 1}.on(t), "ingest: want"},
 		{"no check-ins", func() (*Result, error) { return Latency{Rounds: 1}.Run(t.Context()) }, "latency: want"},
 		{"no rounds of check-ins", func() (*Result, error) { return Latency{Samples: 1}.Run(t.Context()) }, "latency: want"},
+		{"fewer reservations than rooms", func() (*Result, error) {
+			return StaffPages{Rooms: 12, Reservations: 11, Bridges: 1, Samples: 1, Span: time.Second, Rounds: 1}.Run(t.Context())
+		}, "pages --staff: want"},
 		{"no stays", func() (*Result, error) { return Converge{Beside: time.Second}.Run(t.Context()) }, "converge: want"},
 		{"no time between", func() (*Result, error) { return Converge{Stays: 1}.Run(t.Context()) }, "converge: want"},
 		{"no arrivals", func() (*Result, error) { return Hostel{Span: 1, Pause: 1, Write: time.Minute}.Run(t.Context(), self()) }, "hostel: want"},
@@ -77,6 +80,9 @@ func TestSmallRuns(t *testing.T) {
 		"latency":       func() (*Result, error) { return Latency{Samples: 2, Rounds: 1}.Run(t.Context()) },
 		"hostel": func() (*Result, error) {
 			return Hostel{Arrivals: 2, Span: time.Second, Pause: 500 * time.Millisecond, Write: time.Minute}.Run(t.Context(), self())
+		},
+		"pages --staff": func() (*Result, error) {
+			return StaffPages{Rooms: 12, Reservations: 24, Bridges: 2, Samples: 1, Span: time.Second, Rounds: 1}.Run(t.Context())
 		},
 		"converge": func() (*Result, error) {
 			return Converge{Stays: 2, Beside: time.Second, Profile: "nuki"}.Run(t.Context())

@@ -60,12 +60,15 @@ type Call struct {
 const (
 	maxCalls        = 1000
 	maxReservations = 10_000
+	maxIdleConns    = 32 // connections to the service that stay open between calls
 )
 
 // NewPMS makes a PMS that has these spaces.
 func NewPMS(token string, spaces []Space) *PMS {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = maxIdleConns
 	p := &PMS{
-		Token: token, client: &http.Client{Timeout: 15 * time.Second}, spaces: spaces, reservations: map[string]map[string]any{}, desk: newDesk(),
+		Token: token, client: &http.Client{Timeout: 15 * time.Second, Transport: transport}, spaces: spaces, reservations: map[string]map[string]any{}, desk: newDesk(),
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
@@ -77,6 +80,7 @@ func (p *PMS) Close() {
 	p.cancel()
 	p.mu.Unlock()
 	p.running.Wait()
+	p.client.CloseIdleConnections()
 }
 
 // SetCredentials sets the PMS's credentials at the service.

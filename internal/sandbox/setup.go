@@ -54,6 +54,23 @@ func furtherDorms(n int) (out []Space) {
 	return out
 }
 
+// furtherRooms returns n private rooms more. The room with the number i from 0 on has the id that FurtherRoom returns.
+func furtherRooms(n int) (out []Space) {
+	for i := range n {
+		out = append(out, Space{ID: FurtherRoom(i), Type: "Room", Name: FurtherRoomName(i), IsPrivate: true, IsActive: true})
+	}
+	return out
+}
+
+// firstFurtherRoom is the number of the first room that Config.Rooms adds.
+const firstFurtherRoom = 1001
+
+// FurtherRoom returns the PMS's id of a room that Config.Rooms adds, by its number from 0 on.
+func FurtherRoom(i int) string { return fmt.Sprintf("R%d", firstFurtherRoom+i) }
+
+// FurtherRoomName returns the name of a room that Config.Rooms adds, by its number from 0 on.
+func FurtherRoomName(i int) string { return fmt.Sprintf("Room %d", firstFurtherRoom+i) }
+
 // setUp creates the property, its spaces, bridge, locks and integration.
 func (w *World) setUp(ctx context.Context, c Config) error {
 	for _, step := range []func(context.Context, Config) error{w.createProperty, w.createSpaces, w.createBridge, w.connectPMS, w.mapSpaces} {
@@ -116,7 +133,7 @@ func (w *World) createSpaces(ctx context.Context, _ Config) error {
 // createBridge enrols a bridge with a lock for every door and assigns each lock to its door.
 func (w *World) createBridge(ctx context.Context, c Config) error {
 	names := []string{FrontDoor}
-	for _, s := range w.layout {
+	for _, s := range w.layout[:len(w.layout)-c.Rooms] {
 		names = append(names, s.Name)
 	}
 	if err := w.createLocks(c, names); err != nil {
@@ -188,7 +205,7 @@ func (w *World) mapSpaces(ctx context.Context, _ Config) error {
 	}
 	m, err := mappings.ApplySuggestions(w.Staff(ctx), &propertyv1.ApplySuggestionsRequest{IntegrationId: w.IntegrationID})
 	if err != nil {
-		return err
+		return fmt.Errorf("map the PMS's spaces: %w", err)
 	}
 	if n := len(m.GetData().GetList()); n != len(w.layout) {
 		return fmt.Errorf("%d of %d spaces were mapped by name", n, len(w.layout))
@@ -239,7 +256,7 @@ func (w *World) AddProperty(ctx context.Context, c Config) (*World, error) {
 		}
 	})
 	w.mu.Unlock()
-	if err := n.openPMSAndKeypads(c.Dorms); err != nil {
+	if err := n.openPMSAndKeypads(c); err != nil {
 		return nil, err
 	}
 	if err := n.dialServer(); err != nil {

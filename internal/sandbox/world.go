@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -73,6 +74,8 @@ type Config struct {
 	WrapDriver func(driver.Driver) driver.Driver
 	// Dorms is the number of further dorms, each with eight beds.
 	Dorms int
+	// Rooms is the number of further private rooms, without a lock.
+	Rooms int
 	// Play sets up self check-in, with a kiosk, and serves the play page.
 	Play bool
 	// MandatoryGroups are the groups of a guest's data that the property marks mandatory, with Play. A guest may share them with the PMS.
@@ -100,7 +103,7 @@ func Build(ctx context.Context, c Config) (_ *World, err error) {
 			err = errors.Join(err, w.Close())
 		}
 	}()
-	if err := w.openPMSAndKeypads(c.Dorms); err != nil {
+	if err := w.openPMSAndKeypads(c); err != nil {
 		return nil, err
 	}
 	c.Server.Partner.Allow = append(c.Server.Partner.Allow, w.pms.Addr().String())
@@ -122,14 +125,14 @@ func Build(ctx context.Context, c Config) (_ *World, err error) {
 }
 
 // openPMSAndKeypads opens the listeners of the PMS and of the keypads.
-func (w *World) openPMSAndKeypads(dorms int) (err error) {
+func (w *World) openPMSAndKeypads(c Config) (err error) {
 	if w.pms, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		return err
 	}
 	if w.keypads, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		return err
 	}
-	w.layout = append(PMSSpaces(), furtherDorms(dorms)...)
+	w.layout = slices.Concat(PMSSpaces(), furtherDorms(c.Dorms), furtherRooms(c.Rooms))
 	w.PMS = NewPMS("pms-secret", w.layout)
 	w.serveHTTP(w.pms, w.PMS.Handler())
 	w.serveHTTP(w.keypads, http.HandlerFunc(w.servePress))

@@ -26,26 +26,51 @@ type Mappings struct {
 	UnreadableAfter int      // UnreadableAfter is the number of failed readings in a row that open a conflict; 0 means 3
 }
 
-// Map maps a space of a PMS to a Latchkey space. It replaces an existing mapping of the same PMS space, and rejects a
+// Edit changes mappings of one PMS. [Mappings.Edit] evaluates the conflicts once, after all of its changes: with a thousand rooms, an evaluation
+// after each takes many seconds.
+type Edit struct {
+	tx                        *db.Tx
+	propertyID, integrationID string
+}
+
+// Edit runs a function that changes mappings, and then evaluates the conflicts.
+func (m Mappings) Edit(tx *db.Tx, propertyID, integrationID string, change func(e Edit) error) error {
+	if err := checkIntegrationExists(tx, propertyID, integrationID); err != nil {
+		return err
+	}
+	if err := change(Edit{tx, propertyID, integrationID}); err != nil {
+		return err
+	}
+	return m.reevaluateConflicts(tx, propertyID, integrationID)
+}
+
+// Map maps a single space as [Edit.Map] does.
+func (m Mappings) Map(tx *db.Tx, propertyID, integrationID, externalID, spaceID string) (row *ent.Mapping, touched AffectedStays, err error) {
+	err = m.Edit(tx, propertyID, integrationID, func(e Edit) (err error) {
+		row, touched, err = e.Map(externalID, spaceID)
+		return err
+	})
+	return row, touched, err
+}
+
+// Map maps a space of the PMS to a Latchkey space. It replaces an existing mapping of the same PMS space, and rejects a
 // Latchkey space to which another PMS space is mapped. Mapping the same pair again accepts the PMS's current name and
 // type.
-func (m Mappings) Map(tx *db.Tx, propertyID, integrationID, externalID, spaceID string) (*ent.Mapping, AffectedStays, error) {
-	if err := checkIntegrationExists(tx, propertyID, integrationID); err != nil {
-		return nil, AffectedStays{}, err
-	}
-	own, err := Get(tx, propertyID, spaceID)
+func (e Edit) Map(externalID, spaceID string) (*ent.Mapping, AffectedStays, error) {
+	tx := e.tx
+	own, err := Get(tx, e.propertyID, spaceID)
 	if err != nil {
 		return nil, AffectedStays{}, err
 	}
 	listed, err := tx.PartnerSpace.Query().
-		Where(partnerspace.PropertyID(propertyID), partnerspace.IntegrationID(integrationID), partnerspace.ExternalID(externalID)).Only(tx.Context())
+		Where(partnerspace.PropertyID(e.propertyID), partnerspace.IntegrationID(e.integrationID), partnerspace.ExternalID(externalID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
 		return nil, AffectedStays{}, fault.New(fault.NotFound, SpaceUnknown, "the partner has never listed a space with this id; read its getSpaces first")
 	}
 	if err != nil {
 		return nil, AffectedStays{}, fmt.Errorf("load a partner's space: %w", err)
 	}
-	present, err := tx.Mapping.Query().Where(mapping.PropertyID(propertyID), mapping.IntegrationID(integrationID),
+	present, err := tx.Mapping.Query().Where(mapping.PropertyID(e.propertyID), mapping.IntegrationID(e.integrationID),
 		mapping.Or(mapping.ExternalID(externalID), mapping.SpaceID(spaceID))).All(tx.Context())
 	if err != nil {
 		return nil, AffectedStays{}, fmt.Errorf("list mappings: %w", err)
@@ -57,14 +82,10 @@ func (m Mappings) Map(tx *db.Tx, propertyID, integrationID, externalID, spaceID 
 		}
 		same = p
 	}
-	row, touched, err := m.storeMapping(tx, same, listed, own)
-	if err != nil {
-		return nil, AffectedStays{}, err
-	}
-	return row, touched, m.reevaluateConflicts(tx, propertyID, integrationID)
+	return storeMapping(tx, same, listed, own)
 }
 
-func (m Mappings) storeMapping(tx *db.Tx, same *ent.Mapping, listed *ent.PartnerSpace, own *ent.Space) (*ent.Mapping, AffectedStays, error) {
+func storeMapping(tx *db.Tx, same *ent.Mapping, listed *ent.PartnerSpace, own *ent.Space) (*ent.Mapping, AffectedStays, error) {
 	touched := AffectedStays{SpaceIDs: []string{own.ID}, Externals: []External{{listed.IntegrationID, listed.ExternalID}}}
 	var row *ent.Mapping
 	var err error
@@ -84,29 +105,36 @@ func (m Mappings) storeMapping(tx *db.Tx, same *ent.Mapping, listed *ent.Partner
 	return row, touched, err
 }
 
+// Unmap deletes a single mapping as [Edit.Unmap] does.
+func (m Mappings) Unmap(tx *db.Tx, propertyID, integrationID, externalID string) (row *ent.Mapping, touched AffectedStays, err error) {
+	err = m.Edit(tx, propertyID, integrationID, func(e Edit) (err error) {
+		row, touched, err = e.Unmap(externalID)
+		return err
+	})
+	return row, touched, err
+}
+
 // Unmap deletes a mapping and returns it. Access that depends on it ends when the returned reservations get a new access
 // plan.
-func (m Mappings) Unmap(tx *db.Tx, propertyID, integrationID, externalID string) (*ent.Mapping, AffectedStays, error) {
-	if err := checkIntegrationExists(tx, propertyID, integrationID); err != nil {
-		return nil, AffectedStays{}, err
-	}
+func (e Edit) Unmap(externalID string) (*ent.Mapping, AffectedStays, error) {
+	tx := e.tx
 	row, err := tx.Mapping.Query().
-		Where(mapping.PropertyID(propertyID), mapping.IntegrationID(integrationID), mapping.ExternalID(externalID)).Only(tx.Context())
+		Where(mapping.PropertyID(e.propertyID), mapping.IntegrationID(e.integrationID), mapping.ExternalID(externalID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
 		return nil, AffectedStays{}, fault.New(fault.NotFound, SpaceNotMapped, "this partner's space is not mapped")
 	}
 	if err != nil {
 		return nil, AffectedStays{}, fmt.Errorf("load a mapping: %w", err)
 	}
-	touched, err := addPartnersBeds(tx, propertyID, AffectedStays{SpaceIDs: []string{row.SpaceID}, Externals: []External{{integrationID, externalID}}})
+	touched, err := addPartnersBeds(tx, e.propertyID, AffectedStays{SpaceIDs: []string{row.SpaceID}, Externals: []External{{e.integrationID, externalID}}})
 	if err != nil {
 		return nil, AffectedStays{}, err
 	}
 	if err := tx.Mapping.DeleteOneID(row.ID).Exec(tx.Context()); err != nil {
 		return nil, AffectedStays{}, fmt.Errorf("delete a mapping: %w", err)
 	}
-	watch.Notify(tx, propertyID, watch.Spaces, row.SpaceID, integrationID)
-	return row, touched, m.reevaluateConflicts(tx, propertyID, integrationID)
+	watch.Notify(tx, e.propertyID, watch.Spaces, row.SpaceID, e.integrationID)
+	return row, touched, nil
 }
 
 // Entry is one space of a PMS and its mapping.

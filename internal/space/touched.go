@@ -24,9 +24,13 @@ type AffectedStays struct {
 	Externals []External
 }
 
-// Union returns the reservations that t or o selects.
-func (t AffectedStays) Union(o AffectedStays) AffectedStays {
-	return AffectedStays{All: t.All || o.All, SpaceIDs: unique(slices.Concat(t.SpaceIDs, o.SpaceIDs)), Externals: uniqueExternals(slices.Concat(t.Externals, o.Externals))}
+// Union returns the reservations that t or one of the others selects.
+func (t AffectedStays) Union(others ...AffectedStays) AffectedStays {
+	spaces, externals := slices.Clone(t.SpaceIDs), slices.Clone(t.Externals)
+	for _, o := range others {
+		t.All, spaces, externals = t.All || o.All, append(spaces, o.SpaceIDs...), append(externals, o.Externals...)
+	}
+	return AffectedStays{All: t.All, SpaceIDs: unique(spaces), Externals: uniqueExternals(externals)}
 }
 
 func (t AffectedStays) Empty() bool { return !t.All && len(t.SpaceIDs) == 0 && len(t.Externals) == 0 }

@@ -157,66 +157,60 @@ func (s *mappings) applySuggestions(tx *db.Tx, propertyID string, r *propertyv1.
 // applyMappings stores the desired mappings. It first removes the mappings that change, and then adds the new ones, so that one call can
 // swap two spaces.
 func (s *mappings) applyMappings(tx *db.Tx, propertyID, integrationID string, desired []*propertyv1.Mapping) (*propertyv1.MappingList, space.AffectedStays, error) {
-	affected, err := s.unmapReplaced(tx, propertyID, integrationID, desired)
+	replaced, err := replacedMappings(tx, propertyID, integrationID, desired)
 	if err != nil {
-		return nil, affected, err
+		return nil, space.AffectedStays{}, err
 	}
 	list := &propertyv1.MappingList{}
-	for i, w := range desired {
-		if w.GetSpaceId() == "" {
-			continue
+	var touched []space.AffectedStays
+	err = s.Mappings.Edit(tx, propertyID, integrationID, func(e space.Edit) error {
+		for _, externalID := range replaced {
+			_, t, err := e.Unmap(externalID)
+			if err != nil && !fault.Has(err, space.SpaceNotMapped) {
+				return err
+			}
+			touched = append(touched, t)
 		}
-		_, touched, err := s.Mappings.Map(tx, propertyID, integrationID, w.GetExternalId(), w.GetSpaceId())
-		if err != nil {
-			return nil, affected, Under(fmt.Sprintf("mappings[%d]", i), err)
+		for i, w := range desired {
+			if w.GetSpaceId() == "" {
+				continue
+			}
+			_, t, err := e.Map(w.GetExternalId(), w.GetSpaceId())
+			if err != nil {
+				return Under(fmt.Sprintf("mappings[%d]", i), err)
+			}
+			touched = append(touched, t)
+			list.List = append(list.List, &propertyv1.Mapping{ExternalId: w.GetExternalId(), SpaceId: w.SpaceId})
 		}
-		affected = affected.Union(touched)
-		list.List = append(list.List, &propertyv1.Mapping{ExternalId: w.GetExternalId(), SpaceId: w.SpaceId})
-	}
+		return nil
+	})
 	list.Total = int32(len(list.List))
-	return list, affected, nil
+	return list, space.AffectedStays{}.Union(touched...), err
 }
 
-// unmapReplaced removes the mappings that the request deletes, and those whose space the request maps to another partner space.
-func (s *mappings) unmapReplaced(tx *db.Tx, propertyID, integrationID string, desired []*propertyv1.Mapping) (space.AffectedStays, error) {
+// replacedMappings returns the partner's spaces whose mapping the request deletes, and those whose space the request maps to another one.
+func replacedMappings(tx *db.Tx, propertyID, integrationID string, desired []*propertyv1.Mapping) (replaced []string, err error) {
 	goal := make(map[string]string, len(desired))
 	var targets []string
 	for _, w := range desired {
 		goal[w.GetExternalId()] = w.GetSpaceId()
-		if w.GetSpaceId() != "" {
+		if w.GetSpaceId() == "" {
+			replaced = append(replaced, w.GetExternalId())
+		} else {
 			targets = append(targets, w.GetSpaceId())
 		}
 	}
 	holders, err := space.ExternalIDs(tx, propertyID, integrationID, targets)
 	if err != nil {
-		return space.AffectedStays{}, err
-	}
-	var touched space.AffectedStays
-	unmap := func(externalID string) error {
-		_, t, err := s.Mappings.Unmap(tx, propertyID, integrationID, externalID)
-		if fault.Has(err, space.SpaceNotMapped) {
-			return nil
-		}
-		touched = touched.Union(t)
-		return err
+		return nil, err
 	}
 	for _, spaceID := range targets {
-		if holder, held := holders[spaceID]; held {
-			if to, named := goal[holder]; named && to != spaceID {
-				if err := unmap(holder); err != nil {
-					return touched, err
-				}
-			}
+		holder, held := holders[spaceID]
+		if to, named := goal[holder]; held && named && to != "" && to != spaceID {
+			replaced = append(replaced, holder)
 		}
 	}
-	for _, w := range desired {
-		if w.GetSpaceId() == "" {
-			if err := unmap(w.GetExternalId()); err != nil {
-				return touched, err
-			}
-		}
-	}
-	return touched, nil
+	return replaced, nil
 }
 
 // duplicates returns an error for each partner space and each space that a request maps more than once.

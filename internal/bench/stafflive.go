@@ -1,0 +1,139 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// liveResult is what an open page cost and showed while the PMS sent changes.
+type liveResult struct {
+	changes, fetches float64
+	took             []float64 // milliseconds of each fetch
+	missed           float64   // stays that the page shows in a state that is not their last
+	late             float64   // milliseconds from the last change until the page shows it
+}
+
+// changesPerSecond is the rate of the changes that a live page follows.
+const changesPerSecond = 200
+
+// livePattern matches the name of a changed stay on the page: its number, and the number of its change.
+var livePattern = regexp.MustCompile(`Live (\d+)-(\d+)`)
+
+// follow opens the page of the day and follows it as its script does: it loads the page again after each announcement, and once more if it was
+// announced during the loading. Meanwhile the PMS changes the names of today's arrivals.
+func (b StaffPages) follow(ctx context.Context, w *staffWorld) (r liveResult, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer cancel()
+	window := w.owner.Another()
+	announced, ended := make(chan struct{}, 1), make(chan error, 1)
+	all.Go(func() {
+		ended <- window.Follow(ctx, func() {
+			select {
+			case announced <- struct{}{}:
+			default:
+			}
+		})
+	})
+	var last map[int]int
+	sent := make(chan error, 1)
+	all.Go(func() {
+		var err error
+		last, err = b.change(ctx, w)
+		sent <- err
+	})
+	changing, at := true, time.Time{}
+	for {
+		select {
+		case err := <-ended:
+			return r, fmt.Errorf("the stream of changes ended early: %w", err)
+		case err := <-sent:
+			if err != nil {
+				return r, err
+			}
+			changing, at = false, time.Now()
+			for _, n := range last {
+				r.changes += float64(n)
+			}
+		case <-announced:
+			began := time.Now()
+			page, err := w.owner.Open(ctx, "/app/today")
+			if err != nil {
+				return r, err
+			}
+			r.took = append(r.took, milliseconds(time.Since(began)))
+			if changing {
+				r.fetches = float64(len(r.took) - 1) // the first announcement says that the stream is open
+				continue
+			}
+			r.late = milliseconds(time.Since(at))
+			if r.missed = missedOn(page, last); r.missed == 0 {
+				return r, nil
+			}
+		case <-time.After(5 * time.Second): // nothing is announced any more
+			return r, nil
+		}
+	}
+}
+
+// missedOn counts the stays of a page that it does not show in their last state. A page without any changed stay misses all.
+func missedOn(page string, last map[int]int) float64 {
+	found := livePattern.FindAllStringSubmatch(page, -1)
+	if len(found) == 0 {
+		return float64(len(last))
+	}
+	missed := 0.0
+	for _, m := range found {
+		stay, _ := strconv.Atoi(m[1])
+		if n, _ := strconv.Atoi(m[2]); last[stay] != n {
+			missed++
+		}
+	}
+	return missed
+}
+
+// pushers is the number of connections that send changes, each of its own stays.
+const pushers = 4
+
+// change changes the names of today's arrivals in turn, for the time of the run. It returns the number of changes of each.
+func (b StaffPages) change(ctx context.Context, w *staffWorld) (map[int]int, error) {
+	parts := make([]map[int]int, pushers)
+	err := inParallel(ctx, pushers, func(ctx context.Context, n int) (err error) {
+		parts[n], err = b.changePart(ctx, w, n)
+		return err
+	})
+	last := map[int]int{}
+	for _, p := range parts {
+		maps.Copy(last, p)
+	}
+	return last, err
+}
+
+func (b StaffPages) changePart(ctx context.Context, w *staffWorld, part int) (map[int]int, error) {
+	last := map[int]int{}
+	arrivals := (b.Rooms + staffNights - 1) / staffNights
+	pause := time.NewTicker(pushers * time.Second / changesPerSecond)
+	defer pause.Stop()
+	end := time.Now().Add(b.Span)
+	for n := part; time.Now().Before(end); n += pushers {
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		stay := n % (arrivals - arrivals%pushers) * staffNights
+		fields := stayFields(stay, b.Rooms)
+		fields["booker"] = map[string]any{"firstName": "Grace", "lastName": fmt.Sprintf("Live %d-%d", stay, last[stay]+1)}
+		if _, err := w.push(ctx, fields); err != nil {
+			return nil, err
+		}
+		last[stay]++
+	}
+	return last, nil
+}

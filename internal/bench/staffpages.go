@@ -1,0 +1,183 @@
+package bench
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"latchkey.dev/internal/web/staff"
+)
+
+// StaffPages measures the pages of the dashboard in a large hotel, and how an open page follows changes.
+type StaffPages struct {
+	Rooms, Reservations, Bridges int
+	Samples                      int           // Samples is how often each page is opened in each round
+	Span                         time.Duration // Span is the duration of the live measurement
+	Rounds                       int
+	// Profile is the file for a CPU profile of the last round's pages, with the load; empty: none.
+	Profile string
+}
+
+// The aims for a page.
+const (
+	staffMilliseconds = 100
+	staffKilobytes    = 150
+)
+
+// staffPage is a page of the dashboard and its measured times.
+type staffPage struct {
+	pattern, path string
+	kilobytes     float64
+	took          []float64
+}
+
+// Run measures the time of each page, from the request until its last byte. The baseline is a static page of the median size.
+func (b StaffPages) Run(ctx context.Context) (_ *Result, err error) {
+	if b.Rooms < 4*staffNights || b.Reservations < b.Rooms || b.Bridges < 1 || b.Samples < 1 || b.Rounds < 1 || b.Span < time.Second {
+		return nil, errors.New("pages --staff: want at least twelve rooms, a reservation for each, one bridge, one sample, one round and one second")
+	}
+	dir, err := os.MkdirTemp("", "latchkey-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	w, err := newStaffWorld(ctx, dir, b)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, w.close()) }()
+	pages, err := w.pages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var sizes []float64
+	for _, p := range pages {
+		sizes = append(sizes, p.kilobytes)
+	}
+	baseline, err := newStatic(bytes.Repeat([]byte("x"), int(median(sizes)*1000)))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, baseline.close()) }()
+	var least []float64
+	for n := range b.Rounds + 1 {
+		end, err := profile(b.Profile, n == b.Rounds)
+		if err != nil {
+			return nil, err
+		}
+		static, err := b.open(ctx, w, baseline, pages)
+		if err = errors.Join(err, end()); err != nil {
+			return nil, err
+		}
+		if n == 0 { // the first round is a warm-up
+			for _, p := range pages {
+				p.took = nil
+			}
+			continue
+		}
+		least = append(least, static...)
+	}
+	live, err := b.follow(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return b.result(pages, least, live), nil
+}
+
+func (b StaffPages) result(pages []*staffPage, least []float64, live liveResult) *Result {
+	p99 := func(p *staffPage) float64 { return quantile(p.took, 0.99) }
+	slices.SortFunc(pages, func(a, b *staffPage) int { return int(1000 * (p99(b) - p99(a))) })
+	var all []float64
+	for _, p := range pages {
+		all = append(all, p.took...)
+	}
+	biggest := slices.MaxFunc(pages, func(a, b *staffPage) int { return int(1000 * (a.kilobytes - b.kilobytes)) })
+	r := &Result{Name: "pages --staff", Unit: "ms", Rounds: b.Rounds, Value: p99(pages[0]), Baseline: quantile(least, 0.99)}
+	r.P50, r.P99, r.BaselineP50, r.BaselineP99 = quantile(all, 0.5), quantile(all, 0.99), quantile(least, 0.5), r.Baseline
+	r.note("pages of the dashboard", float64(len(pages)), "")
+	for _, p := range pages[:min(5, len(pages))] {
+		r.note(p.pattern+", p99", p99(p), "ms")
+	}
+	r.note(biggest.pattern+", the biggest", biggest.kilobytes, "kB")
+	r.note("changes per second while a page is live", live.changes/b.Span.Seconds(), "")
+	r.note("a fetch of the live page, p99", quantile(live.took, 0.99), "ms")
+	r.note("from the last change until the live page shows it", live.late, "ms")
+	r.atMost("milliseconds of the slowest page, p99", r.Value, staffMilliseconds)
+	r.atMost("kB of the biggest page", biggest.kilobytes, staffKilobytes)
+	r.atMost("fetches of the live page per second", live.fetches/b.Span.Seconds(), 4)
+	r.atMost("last states that the live page misses", live.missed, 0)
+	return r.finish()
+}
+
+// open opens every page as often as Samples says, and the static page in turn.
+func (b StaffPages) open(ctx context.Context, w *staffWorld, baseline *static, pages []*staffPage) (least []float64, err error) {
+	for range b.Samples {
+		for _, p := range pages {
+			began := time.Now()
+			if _, err := w.owner.Open(ctx, p.path); err != nil {
+				return nil, err
+			}
+			p.took = append(p.took, milliseconds(time.Since(began)))
+			ms, err := baseline.get(ctx)
+			if err != nil {
+				return nil, err
+			}
+			least = append(least, ms)
+		}
+	}
+	return least, nil
+}
+
+// pages opens every page of the dashboard once. Where the path has an id, the page before it has a link to an example.
+func (w *staffWorld) pages(ctx context.Context) (pages []*staffPage, err error) {
+	for _, r := range staff.Routes() {
+		pattern, ok := strings.CutPrefix(r.Pattern, "GET ")
+		if !ok || r.Right == staff.Anyone || pattern == "/app/live" {
+			continue
+		}
+		path, err := w.example(ctx, strings.TrimSuffix(pattern, "{$}"))
+		if err != nil {
+			return nil, err
+		}
+		if path == "" {
+			continue
+		}
+		html, err := w.owner.Open(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		if at, _, _ := strings.Cut(path, "?"); w.owner.Path() != at { // it leads to another page
+			continue
+		}
+		pages = append(pages, &staffPage{pattern: pattern, path: path, kilobytes: float64(len(html)) / 1000})
+	}
+	return pages, nil
+}
+
+// examples are the pages with a link to a page whose path alone does not say where the link is.
+var examples = map[string]string{"/app/spaces/rooms/": "/app/spaces", "/app/spaces/changes?": "/app/spaces"}
+
+// example returns a path of a pattern, or "" if no page links to one.
+func (w *staffWorld) example(ctx context.Context, pattern string) (string, error) {
+	prefix, rest, ok := strings.Cut(pattern, "{id}")
+	if !ok && examples[pattern+"?"] == "" {
+		return pattern, nil
+	}
+	if !ok {
+		prefix += "?"
+	}
+	parent := cmp.Or(examples[prefix], strings.TrimSuffix(prefix, "/"))
+	if _, err := w.owner.Open(ctx, parent); err != nil {
+		return "", err
+	}
+	link := w.owner.Link(prefix)
+	if link == "" {
+		return "", nil
+	}
+	return link + rest, nil
+}

@@ -1,0 +1,96 @@
+package sandbox
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+)
+
+// Colleague is a person of the staff at the dashboard. It is like a browser without script.
+type Colleague struct {
+	b    *browser
+	site string // the scheme and host of all pages
+}
+
+// JoinAsOwner makes a new person owner of the property and signs the person in.
+func (w *World) JoinAsOwner(ctx context.Context, email string) (*Colleague, error) {
+	made, err := adminv1.NewOwnerServiceClient(w.admin).CreateOwnerLink(ctx, &adminv1.CreateOwnerLinkRequest{PropertyId: w.PropertyID})
+	if err != nil {
+		return nil, fmt.Errorf("create a link for an owner: %w", err)
+	}
+	b, err := newBrowser()
+	if err != nil {
+		return nil, err
+	}
+	c := &Colleague{b: b, site: "http://" + w.Server.HTTPAddr()}
+	if err := b.open(ctx, c.site+"/app/first/"+made.GetData().GetSecret()); err != nil {
+		return nil, err
+	}
+	if err := b.submit(ctx, map[string]string{"f-name": "Ada", "f-email": email, "f-password": "correct horse battery"}); err != nil {
+		return nil, err
+	}
+	if !strings.HasPrefix(b.at.Path, "/app/") || strings.HasPrefix(b.at.Path, "/app/first/") {
+		return nil, fmt.Errorf("the owner's link ends at %s (%s)", b.at.Path, b.heading())
+	}
+	return c, nil
+}
+
+// Open opens a page by its path and query, and returns its HTML.
+func (c *Colleague) Open(ctx context.Context, path string) (html string, err error) {
+	if err := c.b.open(ctx, c.site+path); err != nil {
+		return "", err
+	}
+	if strings.HasPrefix(c.b.at.Path, "/app/login") {
+		return "", fmt.Errorf("the page %s leads to the sign-in", path)
+	}
+	return c.b.page, nil
+}
+
+// Path returns the path of the page to which Open led.
+func (c *Colleague) Path() string { return c.b.at.Path }
+
+// Link returns the page's first link that consists of a prefix and an id or a query, or "".
+func (c *Colleague) Link(prefix string) string {
+	for _, l := range c.b.links() {
+		rest, ok := strings.CutPrefix(l, prefix)
+		if ok && rest != "" && rest != "new" && !strings.ContainsAny(rest, "/?") {
+			return l
+		}
+	}
+	return ""
+}
+
+// Another returns the same person with a second window, for requests at the same time.
+func (c *Colleague) Another() *Colleague {
+	return &Colleague{b: &browser{client: &http.Client{Jar: c.b.client.Jar, Timeout: c.b.client.Timeout}}, site: c.site}
+}
+
+// Follow calls changed for each announcement of a live page's stream until ctx ends.
+func (c *Colleague) Follow(ctx context.Context, changed func()) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.site+"/app/live", nil)
+	if err != nil {
+		return err
+	}
+	a, err := (&http.Client{Jar: c.b.client.Jar}).Do(r)
+	if err != nil {
+		return err
+	}
+	defer a.Body.Close()
+	if a.StatusCode != http.StatusOK {
+		return fmt.Errorf("the stream of changes answered %d", a.StatusCode)
+	}
+	lines := bufio.NewScanner(a.Body)
+	for lines.Scan() {
+		if lines.Text() == "event: changed" {
+			changed()
+		}
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return lines.Err()
+}
