@@ -18,6 +18,7 @@ func TestMails(t *testing.T) {
 			Codes: []DoorCode{{Digits: "480271"}, {Door: "Gate", Digits: "1234"}}, Confirmed: true,
 			Stop:    message.Message{Kind: "late", Params: message.Params{"at": at}},
 			Erasure: ErasureFacts{DueAt: at, Law: "DE", KeptLast: at, Link: "https://stay.example/g/erasure/receipt"},
+			ProfilePage: "https://stay.example/g/profile/property",
 		}
 		text, err := Compose("ana@example.com", o.Content())
 		if err != nil {
@@ -39,6 +40,9 @@ func TestMails(t *testing.T) {
 		}
 		if has := strings.Contains(text.Text, "Germany") && strings.Contains(text.HTML, `href="https://stay.example/g/erasure/receipt"`); has != (kind == Erasure) {
 			t.Errorf("%s: says what the law keeps: %v", kind, has)
+		}
+		if has := strings.Contains(text.Text, "/g/profile/property") && strings.Contains(text.HTML, "/g/profile/property"); has != (kind == Key || kind == Erasure) {
+			t.Errorf("%s: says where the guest sees what is kept: %v", kind, has)
 		}
 	}
 }

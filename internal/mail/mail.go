@@ -51,6 +51,9 @@ func (k Kind) HasLink() bool { return k != Staff && k != Erasure && k != Profile
 // HasPIN reports whether mails of this kind contain the stay's PIN.
 func (k Kind) HasPIN() bool { return k == Key || k == KeyChanged }
 
+// NamesProfile reports whether mails of this kind say where a guest sees what the property keeps for the next stay.
+func (k Kind) NamesProfile() bool { return k == Key || k == Erasure }
+
 // State is how far a mail is.
 type State string
 

@@ -30,6 +30,8 @@ type Occasion struct {
 	Erasure ErasureFacts
 	// Profile is the link to a kept profile.
 	Profile string
+	// ProfilePage is the page where a guest asks for such a link.
+	ProfilePage string
 	// Join is what a mail to join the property says.
 	Join JoinFacts
 	// Stop is the message of a mail to staff.
@@ -192,6 +194,9 @@ func (o Occasion) addButtons(content *Content) {
 }
 
 func (o Occasion) addClosing(content *Content) {
+	if o.Kind.NamesProfile() && o.ProfilePage != "" {
+		content.Closing = append(content.Closing, o.common("profilePage", message.Params{"property": o.Property, "page": o.ProfilePage}))
+	}
 	if o.Address != "" {
 		content.Closing = append(content.Closing, o.common("address", message.Params{"address": inLine(o.Address)}))
 	}

@@ -138,6 +138,7 @@ func (m Mails) render(ctx context.Context, row *mail.Row) (rendered, error) {
 	r := &renderer{Mails: m, view: view, row: row, property: in, to: to, out: rendered{property: in.Name}, occasion: mail.Occasion{
 		Kind: mail.Kind(row.Kind), Reader: message.Reader{Language: language, Zone: zone}, Property: in.Name, Accent: look.Accent,
 		DeskPhone: look.DeskPhone, Address: texts.Address, Directions: texts.Directions, Now: view.Now(),
+		ProfilePage: m.BaseURL() + "/g/profile/" + in.ID,
 	}}
 	if row.ReservationID != "" {
 		if err := r.addStay(); err != nil || r.out.canceled || r.out.wait > 0 {
