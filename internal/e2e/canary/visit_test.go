@@ -19,6 +19,8 @@ const (
 	mistyped  = "Tippkanaria"
 	own       = "Selbstkanaria" // what the companion answers on a phone of their own
 	written   = "Briefkanaria: is there a bath?"
+	kept      = "Profilkanaria"             // what the property keeps for the next stay
+	stranger  = "fremd.kanaria@example.net" // an address without a profile
 )
 
 var mailedLink = regexp.MustCompile(`/g/l/([A-Za-z0-9_-]+)`)
@@ -30,6 +32,7 @@ func (f *flows) visit() {
 	f.learn("the name of a companion", companion)
 	f.learn("the address of a companion", invited)
 	f.learn("a name mistyped at a tablet", mistyped)
+	f.learn("an address without a profile", stranger)
 	ctx := f.t.Context()
 	booking := guest()
 	booking["state"], booking["pmsNumber"], booking["roomId"], booking["adultCount"] = "confirmed", "N-VISIT", "R102", 2
@@ -57,6 +60,8 @@ func (f *flows) visit() {
 	f.must(me.WithHeader("Idempotency-Key", "kanaria-invite"), "POST", "/v1/guest/stay/guests/"+other+":invite", map[string]any{"email": invited})
 	f.call(me, "POST", "/v1/guest/stay/guests/"+other+":invite", map[string]any{"email": invited + "\n"})
 	f.companion(f.mailedLink("companion"), form)
+	first, _ := e2etest.ValueAt(guests[0], "id").(string)
+	f.profile(me, "/v1/guest/stay/guests/"+first+"/form")
 	f.call(e2etest.Anonymous(), "POST", "/v1/guest/link:bind", map[string]any{"link": link, "device": mistyped})
 
 	tablet := e2etest.EnrolTablet(f.t, f.World, "Lobby")
