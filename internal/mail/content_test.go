@@ -16,8 +16,8 @@ func TestMails(t *testing.T) {
 			Kind: kind, Property: "Hostel <Miramar>", Accent: "#123456", DeskPhone: "+351 21 000", Address: "Rua 1\nLisboa", FirstName: "Ana", Now: at,
 			Stays: []OccasionStay{{Number: "8790", Room: "Room 204", From: at, To: at.Add(44 * time.Hour), Link: "https://stay.example/g/l/secret"}},
 			Codes: []DoorCode{{Digits: "480271"}, {Door: "Gate", Digits: "1234"}}, Confirmed: true,
-			Stop:    message.Message{Kind: "late", Params: message.Params{"at": at}},
-			Erasure: ErasureFacts{DueAt: at, Law: "DE", KeptLast: at, Link: "https://stay.example/g/erasure/receipt"},
+			Stop:        message.Message{Kind: "late", Params: message.Params{"at": at}},
+			Erasure:     ErasureFacts{DueAt: at, Law: "DE", KeptLast: at, Link: "https://stay.example/g/erasure/receipt"},
 			ProfilePage: "https://stay.example/g/profile/property",
 		}
 		text, err := Compose("ana@example.com", o.Content())
