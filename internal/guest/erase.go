@@ -155,3 +155,18 @@ func execAll(tx *db.Tx, all ...interface {
 	}
 	return nil
 }
+
+// PendingErasures returns when an erasure of data of each of some reservations was requested that is not done, by the reservation.
+func PendingErasures(view *db.Tx, propertyID string, reservationIDs []string) (map[string]time.Time, error) {
+	rows, err := view.Erasure.Query().Where(enterasure.PropertyID(propertyID), enterasure.ReservationIDIn(reservationIDs...), enterasure.FinishedAtIsNil()).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list the pending erasures of reservations: %w", err)
+	}
+	requested := map[string]time.Time{}
+	for _, row := range rows {
+		if first, ok := requested[row.ReservationID]; !ok || row.CreatedAt.Before(first) {
+			requested[row.ReservationID] = row.CreatedAt
+		}
+	}
+	return requested, nil
+}

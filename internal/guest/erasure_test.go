@@ -127,8 +127,17 @@ func TestErasureBeforeTheCheckIn(t *testing.T) {
 		if again := h.requestErasure(main); again.Row.ID != e.Row.ID || e.Law != "" || e.AfterStay || !e.DueAt.Equal(morning.Add(24*time.Hour)) {
 			t.Fatalf("%+v, then %+v", e, again)
 		}
+		if at := h.pendingErasures(hotel, id, other); len(at) != 1 || !at[id].Equal(e.Row.CreatedAt) {
+			t.Errorf("pending: %v", at)
+		}
+		if at := h.pendingErasures(hostel, id); len(at) != 0 {
+			t.Errorf("pending at the other property: %v", at)
+		}
 		if !h.erase(e) {
 			t.Fatal("it is not done")
+		}
+		if at := h.pendingErasures(hotel, id); len(at) != 0 {
+			t.Errorf("pending after it was done: %v", at)
 		}
 		if names := h.left(id); len(names) > 0 || h.profiles() != 0 || len(h.register()) != 0 {
 			t.Errorf("rows are left in %v, with %d profiles and the register %v", names, h.profiles(), h.register())
@@ -320,4 +329,11 @@ func TestErasureReachesEveryTableThatNamesIt(t *testing.T) {
 			}
 		}
 	})
+}
+
+func (h *fixture) pendingErasures(propertyID string, ids ...string) map[string]time.Time {
+	h.t.Helper()
+	at, err := guest.PendingErasures(h.db.View(h.t.Context()), propertyID, ids)
+	h.must(err)
+	return at
 }

@@ -29,8 +29,9 @@ const (
 // Entry is the official form of one guest, of the guest register or, until it is closed, of the stay.
 type Entry struct {
 	ID, Law, Number, Role  string
-	ArrivalOn, DepartureOn string // YYYY-MM-DD in the property's zone
-	State                  string // InHouse or Departed
+	ArrivalOn, DepartureOn string   // YYYY-MM-DD in the property's zone
+	State                  string   // InHouse or Departed
+	Fields                 []string // that the law puts on a form, in its order
 	Answers                rule.Answers
 	SignedAt               time.Time // SignedAt is when the guest signed on a screen, or zero
 	SVG                    string    // SVG is the signature as an image, or empty
@@ -79,6 +80,7 @@ func ReadRegister(tx *db.Tx, keys *keyring.Ring, propertyID string, r RegisterRa
 			return RegisterPage{}, fmt.Errorf("open entry %s of the guest register: %w", k.id, err)
 		}
 		if ok {
+			e.Fields = formFields(e.Law, e.ArrivalOn)
 			page.Entries = append(page.Entries, e)
 		}
 	}
@@ -86,6 +88,22 @@ func ReadRegister(tx *db.Tx, keys *keyring.Ring, propertyID string, r RegisterRa
 		PropertyID: propertyID, Subject: event.InternalSubject(propertyID), Kind: event.RegisterRead,
 		Body: map[string]any{"by": by, "reason": reason, "firstArrivalOn": r.First, "lastArrivalOn": r.Last, "entries": len(page.Entries)},
 	})
+}
+
+// formFields returns the fields that a country rule puts on an official form on a day of arrival, YYYY-MM-DD.
+func formFields(law, arrivalOn string) (fields []string) {
+	found, ok := rule.Find(law)
+	if !ok {
+		return nil
+	}
+	day, err := time.Parse(time.DateOnly, arrivalOn)
+	if err == nil {
+		found = found.On(day)
+	}
+	for _, f := range found.FormFields() {
+		fields = append(fields, string(f))
+	}
+	return fields
 }
 
 // registerKeys returns the places of the entries of a page and of one more, in order.

@@ -81,6 +81,6 @@ func checkDays(r guest.RegisterRange) error {
 func entryMessage(e guest.Entry) *propertyv1.RegisterEntry {
 	return &propertyv1.RegisterEntry{
 		Id: e.ID, Rule: e.Law, PmsNumber: e.Number, Role: e.Role, ArrivalOn: e.ArrivalOn, DepartureOn: e.DepartureOn,
-		Person: convert.Person(e.Answers), SignatureSvg: e.SVG, SignedAt: convert.Time(e.SignedAt), EraseAt: convert.Time(e.EraseAt), State: e.State,
+		Person: convert.Person(e.Answers), SignatureSvg: e.SVG, SignedAt: convert.Time(e.SignedAt), EraseAt: convert.Time(e.EraseAt), State: e.State, Fields: e.Fields,
 	}
 }

@@ -54,6 +54,14 @@ func (s *reservations) ListReservations(ctx context.Context, r *propertyv1.ListR
 	if err != nil {
 		return nil, err
 	}
+	ids := make([]string, len(found))
+	for i, f := range found {
+		ids[i] = f.Row.ID
+	}
+	erasures, err := guest.PendingErasures(s.DB.View(ctx), propertyID, ids)
+	if err != nil {
+		return nil, err
+	}
 	list := &propertyv1.ReservationList{NextPageToken: next}
 	for _, f := range found {
 		name := f.Row.SpaceKey
@@ -64,6 +72,7 @@ func (s *reservations) ListReservations(ctx context.Context, r *propertyv1.ListR
 		list.List = append(list.List, &propertyv1.Reservation{
 			SpaceId: convert.Text(spaceID), SpaceName: convert.Text(name), Id: f.Row.ID, IntegrationId: f.Row.IntegrationID, PmsId: f.Row.PmsID, PmsNumber: f.Row.PmsNumber, State: f.Row.State,
 			FirstName: f.Booker.FirstName, LastName: f.Booker.LastName, From: timestamppb.New(f.Row.FromAt), To: timestamppb.New(f.Row.ToAt),
+			ErasureRequestedAt: convert.Time(erasures[f.Row.ID]), ErasedAt: convert.At(f.Row.ErasedAt),
 		})
 	}
 	return &propertyv1.ListReservationsResponse{Data: list}, nil

@@ -202,3 +202,17 @@ func deciding(when condition, fields ...Field) []requirement {
 	}
 	return out
 }
+
+// FormFields returns the fields that the rule puts on an official form, in the order of the form. Some do not concern every guest.
+func (r *Rule) FormFields() (fields []Field) {
+	onForm := map[Field]bool{FirstName: true, LastName: true}
+	for _, w := range r.wants {
+		onForm[w.field] = onForm[w.field] || !w.decides
+	}
+	for _, e := range steps {
+		if onForm[e.field] {
+			fields = append(fields, e.field)
+		}
+	}
+	return fields
+}

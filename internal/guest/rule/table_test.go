@@ -70,3 +70,22 @@ func TestTable(t *testing.T) {
 		t.Errorf("%d states of the Commonwealth", len(commonwealth))
 	}
 }
+
+// The fields of a form are those that the law wants, in the order of the form, without those that only decide what is asked.
+func TestFormFields(t *testing.T) {
+	for i := range Rules {
+		r := &Rules[i]
+		fields := r.FormFields()
+		last := -1
+		for _, f := range fields {
+			if at := positions[f]; at <= last {
+				t.Errorf("%s: %s is out of order in %v", r.Name, f, fields)
+			} else {
+				last = at
+			}
+		}
+		if len(fields) < 2 || fields[0] != FirstName || fields[1] != LastName {
+			t.Errorf("%s: %v", r.Name, fields)
+		}
+	}
+}

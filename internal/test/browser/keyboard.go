@@ -26,7 +26,7 @@ const reachable = `(() => {
 type focused struct {
 	Index   int  // in the order of reachable; -1 for the document itself
 	Same    bool // Tab did not move the focus
-	Frame   bool // a frame, which keeps the focus while Tab goes through what it contains
+	Frame   bool // a frame, or a field of a date, which keeps the focus while Tab goes through what it contains
 	Label   string
 	Outline bool // a visible outline or shadow
 	Inside  bool // inside the window
@@ -116,7 +116,7 @@ const describeFocus = `(() => {
 	return {
 		Index: index,
 		Same: same,
-		Frame: e instanceof HTMLIFrameElement,
+		Frame: e instanceof HTMLIFrameElement || /^(date|datetime-local|month|time|week)$/.test(e.type),
 		Label: e.tagName.toLowerCase() + " " + JSON.stringify((e.getAttribute("aria-label") || e.innerText || e.labels?.[0]?.innerText || e.name || "").slice(0, 60)),
 		Outline: candidates.some(shows),
 		Inside: box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth,

@@ -10,6 +10,8 @@ type reservationsView struct {
 	Query string
 	List  []*propertyv1.Reservation
 	Next  string
+	// Inspects means that the person may read the guest register.
+	Inspects bool
 }
 
 // showReservations finds reservations by name or number, and lists the latest without a question.
@@ -19,7 +21,7 @@ func (s *site) showReservations(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	v := reservationsView{Query: q.Get("q"), List: found.GetData().GetList()}
+	v := reservationsView{Query: q.Get("q"), List: found.GetData().GetList(), Inspects: x.may("inspectRegister")}
 	if next := found.GetData().GetNextPageToken(); next != "" {
 		v.Next = listURL("/app/reservations", "q", v.Query, "page", next)
 	}

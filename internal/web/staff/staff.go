@@ -36,6 +36,7 @@ type API struct {
 	Integrations propertyv1.IntegrationServiceClient
 	Kiosks       propertyv1.KioskServiceClient
 	People       propertyv1.PersonServiceClient
+	Register     propertyv1.GuestRegisterServiceClient
 }
 
 // site is the handler of all pages.
@@ -114,6 +115,11 @@ func (s *site) routes() []Route {
 		{"POST /app/reservations/{id}/reveal", "revealPins", s.revealPIN},
 		{"GET /app/reservations/{id}/replace", "manageAccess", s.backToReservation},
 		{"POST /app/reservations/{id}/replace", "manageAccess", s.replacePIN},
+
+		{"GET /app/register", "inspectRegister", s.showRegister},
+		{"POST /app/register", "inspectRegister", s.listRegister},
+		{"GET /app/register/csv", "inspectRegister", s.backToRegister},
+		{"POST /app/register/csv", "inspectRegister", s.downloadRegister},
 
 		{"GET /app/locks", "readLocks", s.showLocks},
 		{"GET /app/locks/{id}", "readLocks", s.showLock},

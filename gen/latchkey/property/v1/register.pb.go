@@ -233,7 +233,9 @@ type RegisterEntry struct {
 	// When the entry is erased. Absent: the law names no time.
 	EraseAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=erase_at,json=eraseAt,proto3" json:"erase_at,omitempty"`
 	// inHouse: the PMS says that the guest is here. departed: the guest has left.
-	State         string `protobuf:"bytes,11,opt,name=state,proto3" json:"state,omitempty"`
+	State string `protobuf:"bytes,11,opt,name=state,proto3" json:"state,omitempty"`
+	// The fields that the rule puts on an official form, in the order of the form, such as address.street. Some do not concern every guest.
+	Fields        []string `protobuf:"bytes,12,rep,name=fields,proto3" json:"fields,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -345,6 +347,13 @@ func (x *RegisterEntry) GetState() string {
 	return ""
 }
 
+func (x *RegisterEntry) GetFields() []string {
+	if x != nil {
+		return x.Fields
+	}
+	return nil
+}
+
 var File_latchkey_property_v1_register_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_register_proto_rawDesc = "" +
@@ -363,7 +372,7 @@ const file_latchkey_property_v1_register_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.RegisterPageR\x04data\"o\n" +
 	"\fRegisterPage\x127\n" +
 	"\x04list\x18\x01 \x03(\v2#.latchkey.property.v1.RegisterEntryR\x04list\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x8b\x03\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xa3\x03\n" +
 	"\rRegisterEntry\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04rule\x18\x02 \x01(\tR\x04rule\x12\x1d\n" +
@@ -378,7 +387,8 @@ const file_latchkey_property_v1_register_proto_rawDesc = "" +
 	"\tsigned_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\bsignedAt\x125\n" +
 	"\berase_at\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\aeraseAt\x12\x14\n" +
-	"\x05state\x18\v \x01(\tR\x05state2\xd6\x01\n" +
+	"\x05state\x18\v \x01(\tR\x05state\x12\x16\n" +
+	"\x06fields\x18\f \x03(\tR\x06fields2\xd6\x01\n" +
 	"\x14GuestRegisterService\x12\xbd\x01\n" +
 	"\x0fInspectRegister\x12,.latchkey.property.v1.InspectRegisterRequest\x1a-.latchkey.property.v1.InspectRegisterResponse\"M\xaa\xbc\x18\x1c\x1a\x05owner2\x0finspectRegister8\x01@\x01\x82\xd3\xe4\x93\x02':\x01*\"\"/v1/property/guestRegister:inspectB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 

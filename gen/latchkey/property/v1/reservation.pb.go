@@ -859,7 +859,12 @@ type Reservation struct {
 	// The space of the stay. Absent if the PMS's room is not mapped.
 	SpaceId *string `protobuf:"bytes,10,opt,name=space_id,json=spaceId,proto3,oneof" json:"space_id,omitempty"`
 	// The name of that space. If the PMS's room is not mapped: the PMS's id of the room.
-	SpaceName     *string `protobuf:"bytes,11,opt,name=space_name,json=spaceName,proto3,oneof" json:"space_name,omitempty"`
+	SpaceName *string `protobuf:"bytes,11,opt,name=space_name,json=spaceName,proto3,oneof" json:"space_name,omitempty"`
+	// When the erasure of the data of a guest of the stay was requested, if it is not done. It is done within 24 hours; for guests in house, within
+	// 24 hours after the end of the stay.
+	ErasureRequestedAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=erasure_requested_at,json=erasureRequestedAt,proto3" json:"erasure_requested_at,omitempty"`
+	// When the data of the booker and the guests were erased. Official forms that the law keeps are in the guest register. Absent: they were not erased.
+	ErasedAt      *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=erased_at,json=erasedAt,proto3" json:"erased_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -969,6 +974,20 @@ func (x *Reservation) GetSpaceName() string {
 		return *x.SpaceName
 	}
 	return ""
+}
+
+func (x *Reservation) GetErasureRequestedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ErasureRequestedAt
+	}
+	return nil
+}
+
+func (x *Reservation) GetErasedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ErasedAt
+	}
+	return nil
 }
 
 // ListArrivalsRequest names the day and pages.
@@ -1423,7 +1442,7 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x01(\v2%.latchkey.property.v1.ReservationListR\x04data\"p\n" +
 	"\x0fReservationList\x125\n" +
 	"\x04list\x18\x01 \x03(\v2!.latchkey.property.v1.ReservationR\x04list\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x9c\x03\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xa3\x04\n" +
 	"\vReservation\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12%\n" +
 	"\x0eintegration_id\x18\x02 \x01(\tR\rintegrationId\x12\x15\n" +
@@ -1439,7 +1458,9 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\bspace_id\x18\n" +
 	" \x01(\tH\x01R\aspaceId\x88\x01\x01\x12\"\n" +
 	"\n" +
-	"space_name\x18\v \x01(\tH\x02R\tspaceName\x88\x01\x01B\r\n" +
+	"space_name\x18\v \x01(\tH\x02R\tspaceName\x88\x01\x01\x12L\n" +
+	"\x14erasure_requested_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\x12erasureRequestedAt\x127\n" +
+	"\terased_at\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\berasedAtB\r\n" +
 	"\v_first_nameB\v\n" +
 	"\t_space_idB\r\n" +
 	"\v_space_name\"\x83\x01\n" +
@@ -1548,28 +1569,30 @@ var file_latchkey_property_v1_reservation_proto_depIdxs = []int32{
 	14, // 9: latchkey.property.v1.ReservationList.list:type_name -> latchkey.property.v1.Reservation
 	20, // 10: latchkey.property.v1.Reservation.from:type_name -> google.protobuf.Timestamp
 	20, // 11: latchkey.property.v1.Reservation.to:type_name -> google.protobuf.Timestamp
-	17, // 12: latchkey.property.v1.ListArrivalsResponse.data:type_name -> latchkey.property.v1.ArrivalList
-	18, // 13: latchkey.property.v1.ArrivalList.list:type_name -> latchkey.property.v1.Arrival
-	20, // 14: latchkey.property.v1.Arrival.from:type_name -> google.protobuf.Timestamp
-	19, // 15: latchkey.property.v1.Arrival.fixes:type_name -> latchkey.property.v1.ArrivalFix
-	22, // 16: latchkey.property.v1.ArrivalFix.parameters:type_name -> google.protobuf.Struct
-	9,  // 17: latchkey.property.v1.ReservationService.ExplainReservation:input_type -> latchkey.property.v1.ExplainReservationRequest
-	11, // 18: latchkey.property.v1.ReservationService.ListReservations:input_type -> latchkey.property.v1.ListReservationsRequest
-	15, // 19: latchkey.property.v1.ReservationService.ListArrivals:input_type -> latchkey.property.v1.ListArrivalsRequest
-	0,  // 20: latchkey.property.v1.ReservationService.ExtendAccess:input_type -> latchkey.property.v1.ExtendAccessRequest
-	3,  // 21: latchkey.property.v1.ReservationService.RevealPin:input_type -> latchkey.property.v1.RevealPinRequest
-	7,  // 22: latchkey.property.v1.ReservationService.ReplacePin:input_type -> latchkey.property.v1.ReplacePinRequest
-	10, // 23: latchkey.property.v1.ReservationService.ExplainReservation:output_type -> latchkey.property.v1.ExplainReservationResponse
-	12, // 24: latchkey.property.v1.ReservationService.ListReservations:output_type -> latchkey.property.v1.ListReservationsResponse
-	16, // 25: latchkey.property.v1.ReservationService.ListArrivals:output_type -> latchkey.property.v1.ListArrivalsResponse
-	1,  // 26: latchkey.property.v1.ReservationService.ExtendAccess:output_type -> latchkey.property.v1.ExtendAccessResponse
-	4,  // 27: latchkey.property.v1.ReservationService.RevealPin:output_type -> latchkey.property.v1.RevealPinResponse
-	8,  // 28: latchkey.property.v1.ReservationService.ReplacePin:output_type -> latchkey.property.v1.ReplacePinResponse
-	23, // [23:29] is the sub-list for method output_type
-	17, // [17:23] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	20, // 12: latchkey.property.v1.Reservation.erasure_requested_at:type_name -> google.protobuf.Timestamp
+	20, // 13: latchkey.property.v1.Reservation.erased_at:type_name -> google.protobuf.Timestamp
+	17, // 14: latchkey.property.v1.ListArrivalsResponse.data:type_name -> latchkey.property.v1.ArrivalList
+	18, // 15: latchkey.property.v1.ArrivalList.list:type_name -> latchkey.property.v1.Arrival
+	20, // 16: latchkey.property.v1.Arrival.from:type_name -> google.protobuf.Timestamp
+	19, // 17: latchkey.property.v1.Arrival.fixes:type_name -> latchkey.property.v1.ArrivalFix
+	22, // 18: latchkey.property.v1.ArrivalFix.parameters:type_name -> google.protobuf.Struct
+	9,  // 19: latchkey.property.v1.ReservationService.ExplainReservation:input_type -> latchkey.property.v1.ExplainReservationRequest
+	11, // 20: latchkey.property.v1.ReservationService.ListReservations:input_type -> latchkey.property.v1.ListReservationsRequest
+	15, // 21: latchkey.property.v1.ReservationService.ListArrivals:input_type -> latchkey.property.v1.ListArrivalsRequest
+	0,  // 22: latchkey.property.v1.ReservationService.ExtendAccess:input_type -> latchkey.property.v1.ExtendAccessRequest
+	3,  // 23: latchkey.property.v1.ReservationService.RevealPin:input_type -> latchkey.property.v1.RevealPinRequest
+	7,  // 24: latchkey.property.v1.ReservationService.ReplacePin:input_type -> latchkey.property.v1.ReplacePinRequest
+	10, // 25: latchkey.property.v1.ReservationService.ExplainReservation:output_type -> latchkey.property.v1.ExplainReservationResponse
+	12, // 26: latchkey.property.v1.ReservationService.ListReservations:output_type -> latchkey.property.v1.ListReservationsResponse
+	16, // 27: latchkey.property.v1.ReservationService.ListArrivals:output_type -> latchkey.property.v1.ListArrivalsResponse
+	1,  // 28: latchkey.property.v1.ReservationService.ExtendAccess:output_type -> latchkey.property.v1.ExtendAccessResponse
+	4,  // 29: latchkey.property.v1.ReservationService.RevealPin:output_type -> latchkey.property.v1.RevealPinResponse
+	8,  // 30: latchkey.property.v1.ReservationService.ReplacePin:output_type -> latchkey.property.v1.ReplacePinResponse
+	25, // [25:31] is the sub-list for method output_type
+	19, // [19:25] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_reservation_proto_init() }

@@ -23,9 +23,16 @@ for (const button of document.querySelectorAll<HTMLButtonElement>("[data-copy]")
   });
 }
 
+// A page for paper is printed with a press.
+for (const button of document.querySelectorAll<HTMLButtonElement>("[data-print]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => print());
+}
+
 // A second press of the same button sends nothing: the first is on its way.
 document.addEventListener("submit", (e) => {
   const form = e.target as HTMLFormElement;
+  if ("repeat" in form.dataset) return; // its answer may be a file, after which the page stays
   if (form.dataset.sent) return e.preventDefault();
   form.dataset.sent = "1";
   e.submitter?.setAttribute("aria-disabled", "true");

@@ -1,0 +1,173 @@
+package staff
+
+import (
+	"encoding/base64"
+	"html/template"
+	"net/http"
+	"slices"
+	"unicode/utf8"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
+)
+
+// registerPath is the page of the guest register. The register is only read by a posted form: each read has its reason.
+const registerPath = "/app/register"
+
+// maxRegister is the most official forms that one page or file has. More are read in parts, by fewer days.
+const maxRegister = 1000
+
+// The limits that the API has for the reason of a read.
+const minRegisterReason, maxRegisterReason = 3, 200
+
+// registerRow is one official form.
+type registerRow struct {
+	*propertyv1.RegisterEntry
+	Facts     []kit.Answer
+	Signature template.URL // an image, or ""
+}
+
+// registerDay has the forms of the guests who arrived on a day, YYYY-MM-DD.
+type registerDay struct {
+	On   string
+	Rows []registerRow
+}
+
+type registerView struct {
+	Inputs   []kit.Input
+	First    string // what was posted
+	Last     string
+	Reason   string
+	Read     bool // the register was read
+	Days     []registerDay
+	Count    int
+	Open     bool // all forms are shown, as on paper
+	Only     bool // one form is shown
+	TooLarge bool // the days have more forms than a page shows
+}
+
+func (x *exchange) registerInputs() []kit.Input {
+	today := ""
+	if zone, err := clock.Zone(x.property.GetTimeZone()); err == nil {
+		today = x.site.Now().In(zone).Format("2006-01-02")
+	}
+	inputs := []kit.Input{
+		{Name: "firstArrivalOn", Label: "staff.register.first", Type: "date", Value: today},
+		{Name: "lastArrivalOn", Label: "staff.register.last", Type: "date", Value: today},
+		{Name: "reason", Label: "staff.why", Hint: "staff.register.why.hint", Autocomplete: "off"},
+	}
+	if x.R.Method == http.MethodPost {
+		return x.posted(inputs)
+	}
+	return inputs
+}
+
+func (s *site) showRegister(x *exchange) error {
+	return x.registerPage(http.StatusOK, registerView{Inputs: x.registerInputs()}, nil)
+}
+
+// backToRegister is where a confirmed second factor leads: the page with the form.
+func (s *site) backToRegister(x *exchange) error { return x.Redirect(registerPath) }
+
+// registerPage shows the form, and what was read.
+func (x *exchange) registerPage(status int, v registerView, wrong func(*page)) error {
+	p := x.newPage("staff.register.title")
+	p.Here, p.Back, p.Data, p.secret = "reservations", "/app/reservations", v, true
+	if wrong != nil {
+		wrong(p)
+	}
+	return x.render(status, "register", p)
+}
+
+// readRegister reads the forms of the posted days. A nil list with no error means that the answer has been given: the form was wrong.
+func (x *exchange) readRegister() (v registerView, list []*propertyv1.RegisterEntry, err error) {
+	v = registerView{Inputs: x.registerInputs(), First: x.Value("firstArrivalOn"), Last: x.Value("lastArrivalOn"), Reason: x.Value("reason")}
+	refuse := func(wrong func(*page)) (registerView, []*propertyv1.RegisterEntry, error) {
+		return v, nil, x.registerPage(http.StatusUnprocessableEntity, v, wrong)
+	}
+	if n := utf8.RuneCountInString(v.Reason); n < minRegisterReason || n > maxRegisterReason {
+		return refuse(func(p *page) { p.refuseReason("f-reason", "staff.register.why.missing") })
+	}
+	list = []*propertyv1.RegisterEntry{}
+	for token := ""; len(list) <= maxRegister; {
+		found, err := x.site.api.Register.InspectRegister(x.call(), &propertyv1.InspectRegisterRequest{
+			FirstArrivalOn: v.First, LastArrivalOn: v.Last, Reason: v.Reason, PageSize: 200, PageToken: token,
+		})
+		if f := x.site.Fault(err); err != nil && f.Kind == fault.Invalid {
+			return refuse(func(p *page) { p.Refuse(f, v.Inputs) })
+		}
+		if err != nil {
+			return v, nil, err
+		}
+		list = append(list, found.GetData().GetList()...)
+		if token = found.GetData().GetNextPageToken(); token == "" {
+			break
+		}
+	}
+	if v.TooLarge = len(list) > maxRegister; v.TooLarge {
+		list = list[:maxRegister]
+	}
+	v.Read, v.Count = true, len(list)
+	return v, list, nil
+}
+
+// listRegister shows the forms of some days, or one of them.
+func (s *site) listRegister(x *exchange) error {
+	v, list, err := x.readRegister()
+	if err != nil || list == nil {
+		return err
+	}
+	only := x.Value("entry")
+	v.Only, v.Open = only != "", only != "" || x.Value("view") == "open"
+	for _, e := range list {
+		if v.Only && e.GetId() != only {
+			continue
+		}
+		if n := len(v.Days); n == 0 || v.Days[n-1].On != e.GetArrivalOn() {
+			v.Days = append(v.Days, registerDay{On: e.GetArrivalOn()})
+		}
+		day := &v.Days[len(v.Days)-1]
+		day.Rows = append(day.Rows, newRegisterRow(e))
+	}
+	return x.registerPage(http.StatusOK, v, nil)
+}
+
+// newRegisterRow returns a form with its answers. A field that the rule wants and the form lacks is not hidden.
+func newRegisterRow(e *propertyv1.RegisterEntry) registerRow {
+	row := registerRow{RegisterEntry: e, Facts: kit.AnswersOf(e.GetPerson())}
+	if svg := e.GetSignatureSvg(); svg != "" {
+		row.Signature = template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte(svg)))
+	}
+	return row
+}
+
+// Lacks returns the fields of the rule that the form has no answer to. Some do not concern every guest.
+func (r registerRow) Lacks() (fields []string) {
+	for _, field := range r.GetFields() {
+		if !slices.ContainsFunc(r.Facts, func(a kit.Answer) bool { return a.Field == field }) {
+			fields = append(fields, field)
+		}
+	}
+	return fields
+}
+
+// downloadRegister answers with the forms of some days as a CSV file.
+func (s *site) downloadRegister(x *exchange) error {
+	v, list, err := x.readRegister()
+	if err != nil || list == nil {
+		return err
+	}
+	if v.TooLarge {
+		return x.registerPage(http.StatusUnprocessableEntity, registerView{Inputs: v.Inputs, TooLarge: true}, nil)
+	}
+	body, err := registerCSV(list)
+	if err != nil {
+		return err
+	}
+	x.W.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	x.W.Header().Set("Content-Disposition", `attachment; filename="guest-register-`+v.First+`-`+v.Last+`.csv"`)
+	_, err = x.W.Write(body)
+	return err
+}
