@@ -36,6 +36,7 @@ func lockNotFound(lockID string) error {
 type ListFilter struct {
 	BridgeID   string
 	Unassigned bool // Unassigned selects only locks without a door
+	DoorIDs    []string
 }
 
 // List loads a page of the property's locks, oldest first, and the number of all matching locks.
@@ -46,6 +47,9 @@ func List(tx *db.Tx, propertyID string, w ListFilter, skip, most int) ([]*ent.Lo
 	}
 	if w.Unassigned {
 		q.Where(entlock.DoorIDIsNil())
+	}
+	if len(w.DoorIDs) > 0 {
+		q.Where(entlock.DoorIDIn(w.DoorIDs...))
 	}
 	total, err := q.Clone().Count(tx.Context())
 	if err != nil {

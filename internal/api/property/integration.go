@@ -193,7 +193,7 @@ func integrationMessages(view *db.Tx, propertyID string, rows ...*partner.Integr
 	for _, row := range rows {
 		m := &propertyv1.Integration{
 			Id: row.ID, AppId: row.AppID, Name: row.Name, Scopes: row.Scopes, SpacesReadAt: convert.At(row.SpacesReadAt),
-			SpacesTriedAt: convert.At(row.SpacesTriedAt), SpacesFailures: int32(row.SpacesFailures), CreatedAt: timestamppb.New(row.CreatedAt),
+			SpacesTriedAt: convert.At(row.SpacesTriedAt), SpacesFailures: int32(row.SpacesFailures), CreatedAt: timestamppb.New(row.CreatedAt), InvitationsEnabled: row.InvitationsAt != nil,
 		}
 		for _, e := range endpoints[row.ID] {
 			m.Endpoints = append(m.Endpoints, endpointMessage(e))

@@ -146,6 +146,10 @@ func TestLocksAndBridgesAreListed(t *testing.T) {
 		if len(free) != 1 || free[0].GetId() != l2 {
 			t.Errorf("without a door: %v", free)
 		}
+		at := must(a.Lock.ListLocks(a.ctx, &propertyv1.ListLocksRequest{DoorIds: []string{r1, "spc_0"}}))(t).GetData()
+		if at.GetTotal() != 1 || at.GetList()[0].GetId() != l1 {
+			t.Errorf("at the door: %v", at)
+		}
 		got := must(a.Lock.GetLock(a.ctx, &propertyv1.GetLockRequest{Id: l1}))(t)
 		if len(got.GetSlots()) != 0 || got.GetData().GetAbilities().GetSlotsTotal() != 10 {
 			t.Errorf("got %v", got)

@@ -10,7 +10,7 @@ import (
 // integrationRow is one connected app.
 type integrationRow struct {
 	*propertyv1.Integration
-	Invitations *propertyv1.Invitations
+	Invitations *propertyv1.Invitations // whom they would reach; nil while they are on
 }
 
 // StateChip says whether calls reach an endpoint or a webhook of the PMS.
@@ -55,11 +55,15 @@ func (x *exchange) integrationsPage(secret *shownSecret) error {
 		if i.AppId == nil { // the property's own scripts
 			continue
 		}
-		invitations, err := api.Mails.PreviewInvitations(x.call(), &propertyv1.PreviewInvitationsRequest{IntegrationId: i.GetId()})
-		if err != nil {
-			return err
+		row := integrationRow{Integration: i}
+		if !i.GetInvitationsEnabled() { // counting reads every booker
+			preview, err := api.Mails.PreviewInvitations(x.call(), &propertyv1.PreviewInvitationsRequest{IntegrationId: i.GetId()})
+			if err != nil {
+				return err
+			}
+			row.Invitations = preview.GetData()
 		}
-		v.List = append(v.List, integrationRow{i, invitations.GetData()})
+		v.List = append(v.List, row)
 	}
 	for _, a := range apps.GetData().GetList() {
 		if a.IntegrationId == nil {

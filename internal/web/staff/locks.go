@@ -181,10 +181,11 @@ type locksView struct {
 	Access bool // the person may see bridges and change them
 }
 
-// allLocks returns all locks of the property.
-func (x *exchange) allLocks() ([]*propertyv1.Lock, error) {
+// locks returns the locks of the property that a request selects.
+func (x *exchange) locks(r *propertyv1.ListLocksRequest) ([]*propertyv1.Lock, error) {
 	return all(func(token string) ([]*propertyv1.Lock, string, error) {
-		found, err := x.site.api.Locks.ListLocks(x.call(), &propertyv1.ListLocksRequest{PageSize: 200, PageToken: token})
+		r.PageSize, r.PageToken = wholePage, token
+		found, err := x.site.api.Locks.ListLocks(x.call(), r)
 		return found.GetData().GetList(), found.GetData().GetNextPageToken(), err
 	})
 }
@@ -195,7 +196,7 @@ const rowsPerPage = 100
 func (s *site) showLocks(x *exchange) error {
 	q := x.R.URL.Query()
 	filter, text := q.Get("show"), q.Get("q")
-	locks, err := x.allLocks()
+	locks, err := x.locks(&propertyv1.ListLocksRequest{})
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,11 @@ func (x *exchange) showReservation(status int, result stayResult, wrong func(*pa
 	v.Explain = explained.GetData()
 	v.Steps = slices.Clone(v.Explain.GetSteps())
 	slices.Reverse(v.Steps)
-	locks, err := x.locksOfDoors()
+	var doors []string
+	for _, d := range v.Explain.GetDoors() {
+		doors = append(doors, d.GetDoorId())
+	}
+	locks, err := x.locksOfDoors(doors...)
 	if err != nil {
 		return err
 	}
@@ -122,12 +126,13 @@ func (x *exchange) showReservation(status int, result stayResult, wrong func(*pa
 	return x.render(status, "reservation", p)
 }
 
-// locksOfDoors returns the lock of each door, by the id of the door, if the person may read locks.
-func (x *exchange) locksOfDoors() (map[string]*propertyv1.Lock, error) {
-	if !x.may("readLocks") {
+// locksOfDoors returns the lock of each of some doors, by the id of the door, if the person may read locks.
+func (x *exchange) locksOfDoors(doors ...string) (map[string]*propertyv1.Lock, error) {
+	doors = slices.DeleteFunc(doors, func(id string) bool { return id == "" })
+	if !x.may("readLocks") || len(doors) == 0 {
 		return nil, nil
 	}
-	locks, err := x.allLocks()
+	locks, err := x.locks(&propertyv1.ListLocksRequest{DoorIds: doors})
 	byDoor := map[string]*propertyv1.Lock{}
 	for _, l := range locks {
 		if l.DoorId != nil {
@@ -224,7 +229,7 @@ func (s *site) openDoor(x *exchange) error {
 	if wrong := wrongReason(reason, "staff.why.missing"); wrong != "" {
 		return x.refuseReason("why-"+x.Value("door"), wrong)
 	}
-	locks, err := x.locksOfDoors()
+	locks, err := x.locksOfDoors(x.Value("door"))
 	if err != nil {
 		return err
 	}

@@ -52,16 +52,18 @@ func (x *exchange) roomPage(status int, f *fault.Fault) error {
 	if d.chosen != nil {
 		v.Choices = d.choices(v.Space, "", len(d.listed))
 	}
-	locks, err := x.loadLocks()
+	here, err := x.locksOfDoors(v.GetId())
 	if err != nil {
 		return err
 	}
-	for _, l := range locks {
-		switch {
-		case l.DoorId == nil:
+	v.Lock = here[v.GetId()]
+	if x.may("readLocks") {
+		spare, err := x.locks(&propertyv1.ListLocksRequest{UnassignedOnly: true})
+		if err != nil {
+			return err
+		}
+		for _, l := range spare {
 			v.Locks = append(v.Locks, kit.Option{Value: l.GetId(), Text: l.GetName()})
-		case l.GetDoorId() == v.GetId():
-			v.Lock = l
 		}
 	}
 	p := x.newPage("staff.room.title", "name", v.GetName())

@@ -16,23 +16,23 @@ type setupStep struct {
 
 // setupFacts are what the steps of the set-up depend on.
 type setupFacts struct {
-	spaces       []*propertyv1.Space
+	spaces       int32
 	bridges      []*propertyv1.Bridge
-	locks        []*propertyv1.Lock
+	placed       int32 // locks on doors
 	integrations []*propertyv1.Integration
-	listed       []*propertyv1.PartnerSpace
+	listed       int32                      // spaces of the PMS
+	unmapped     []*propertyv1.PartnerSpace // those that are not mapped
 	mail         *propertyv1.MailSettings
 	kiosks       []*propertyv1.Kiosk
 }
 
 // setupSteps returns the steps in the order in which they are easiest.
 func setupSteps(f setupFacts) []setupStep {
-	onDoor := func(l *propertyv1.Lock) bool { return l.DoorId != nil }
-	mapped := len(f.listed) > 0 && !slices.ContainsFunc(f.listed, func(p *propertyv1.PartnerSpace) bool { return p.GetIsActive() && p.GetState() == "unmapped" })
+	mapped := f.listed > 0 && !slices.ContainsFunc(f.unmapped, (*propertyv1.PartnerSpace).GetIsActive)
 	return []setupStep{
-		{Name: "rooms", URL: "/app/spaces/new", Done: len(f.spaces) > 0},
+		{Name: "rooms", URL: "/app/spaces/new", Done: f.spaces > 0},
 		{Name: "bridge", URL: "/app/bridges/new", Done: slices.ContainsFunc(f.bridges, func(b *propertyv1.Bridge) bool { return b.GetState() == "online" || b.GetState() == "offline" })},
-		{Name: "locks", URL: "/app/locks", Done: len(f.locks) > 0 && slices.ContainsFunc(f.locks, onDoor)},
+		{Name: "locks", URL: "/app/locks", Done: f.placed > 0},
 		{Name: "pms", URL: "/app/settings/integrations", Done: slices.ContainsFunc(f.integrations, func(i *propertyv1.Integration) bool { return i.AppId != nil && len(i.GetEndpoints()) > 0 })},
 		{Name: "mapping", URL: "/app/spaces", Done: mapped},
 		{Name: "mail", URL: "/app/settings/mail", Done: f.mail.GetHost() != ""},
@@ -52,15 +52,30 @@ func setupLeft(steps []setupStep) (left int) {
 
 // setup returns the steps of the property's set-up, each computed from what is there now.
 func (x *exchange) setup() ([]setupStep, error) {
-	d, err := x.loadSpaces()
+	api := x.site.api
+	spaces, err := api.Spaces.ListSpaces(x.call(), &propertyv1.ListSpacesRequest{PageSize: 1})
 	if err != nil {
 		return nil, err
 	}
-	f := setupFacts{spaces: d.own, integrations: d.pms, listed: d.listed}
-	if f.locks, err = x.loadLocks(); err != nil {
+	f := setupFacts{spaces: spaces.GetData().GetTotal()}
+	if f.placed, err = x.placedLocks(); err != nil {
 		return nil, err
 	}
-	api := x.site.api
+	integrations, chosen, err := x.integrations()
+	if err != nil {
+		return nil, err
+	}
+	f.integrations = integrations
+	if chosen != nil {
+		listed, err := api.Mappings.ListPartnerSpaces(x.call(), &propertyv1.ListPartnerSpacesRequest{IntegrationId: chosen.GetId(), PageSize: 1})
+		if err != nil {
+			return nil, err
+		}
+		f.listed = listed.GetData().GetTotal()
+		if f.unmapped, _, err = x.partnerSpaces(chosen, true); err != nil {
+			return nil, err
+		}
+	}
 	bridges, err := api.Bridges.ListBridges(x.call(), &propertyv1.ListBridgesRequest{})
 	if err != nil {
 		return nil, err
@@ -72,6 +87,19 @@ func (x *exchange) setup() ([]setupStep, error) {
 	kiosks, err := api.Kiosks.ListKiosks(x.call(), &propertyv1.ListKiosksRequest{})
 	f.bridges, f.mail, f.kiosks = bridges.GetData().GetList(), mail.GetData(), kiosks.GetData().GetList()
 	return setupSteps(f), err
+}
+
+// placedLocks counts the locks on doors, if the person may see them.
+func (x *exchange) placedLocks() (int32, error) {
+	if !x.may("readLocks") {
+		return 0, nil
+	}
+	every, err := x.site.api.Locks.ListLocks(x.call(), &propertyv1.ListLocksRequest{PageSize: 1})
+	if err != nil {
+		return 0, err
+	}
+	spare, err := x.site.api.Locks.ListLocks(x.call(), &propertyv1.ListLocksRequest{PageSize: 1, UnassignedOnly: true})
+	return every.GetData().GetTotal() - spare.GetData().GetTotal(), err
 }
 
 type setupView struct {

@@ -19,13 +19,13 @@ func TestSetupSteps(t *testing.T) {
 	}{
 		{"a new property", setupFacts{}, "", 6},
 		{"a bridge that never joined, a lock without a door, an app without addresses", setupFacts{
-			bridges: []*propertyv1.Bridge{{State: "waiting"}}, locks: []*propertyv1.Lock{{}}, integrations: []*propertyv1.Integration{{AppId: &id}},
-			listed: []*propertyv1.PartnerSpace{{IsActive: true, State: "unmapped"}},
+			bridges: []*propertyv1.Bridge{{State: "waiting"}}, integrations: []*propertyv1.Integration{{AppId: &id}},
+			listed: 1, unmapped: []*propertyv1.PartnerSpace{{IsActive: true}},
 		}, "", 6},
 		{"all but the tablet", setupFacts{
-			spaces: []*propertyv1.Space{{}}, bridges: []*propertyv1.Bridge{{State: "offline"}}, locks: []*propertyv1.Lock{{DoorId: &id}, {}},
+			spaces: 1, bridges: []*propertyv1.Bridge{{State: "offline"}}, placed: 1,
 			integrations: []*propertyv1.Integration{{AppId: &id, Endpoints: []*propertyv1.Endpoint{{}}}},
-			listed:       []*propertyv1.PartnerSpace{{IsActive: true, State: "mapped"}, {State: "unmapped"}}, mail: &propertyv1.MailSettings{Host: "smtp.example.com"},
+			listed:       2, unmapped: []*propertyv1.PartnerSpace{{}}, mail: &propertyv1.MailSettings{Host: "smtp.example.com"},
 		}, "rooms bridge locks pms mapping mail", 0},
 		{"only a tablet", setupFacts{kiosks: []*propertyv1.Kiosk{{}}}, "kiosk", 6},
 	} {

@@ -62,6 +62,9 @@ type spacesData struct {
 	locks      map[string]*propertyv1.Lock
 }
 
+// wholePage is the page size of the lists that a page reads as a whole: the most that the API allows.
+const wholePage = 1000
+
 // all reads the pages of a list.
 func all[T any](read func(token string) (list []T, next string, err error)) (whole []T, err error) {
 	for token := ""; ; {
@@ -79,7 +82,7 @@ func all[T any](read func(token string) (list []T, next string, err error)) (who
 // ownSpaces reads our spaces, in the order of [arrange].
 func (x *exchange) ownSpaces() ([]*propertyv1.Space, error) {
 	own, err := all(func(token string) ([]*propertyv1.Space, string, error) {
-		found, err := x.site.api.Spaces.ListSpaces(x.call(), &propertyv1.ListSpacesRequest{PageSize: 200, PageToken: token})
+		found, err := x.site.api.Spaces.ListSpaces(x.call(), &propertyv1.ListSpacesRequest{PageSize: wholePage, PageToken: token})
 		return found.GetData().GetList(), found.GetData().GetNextPageToken(), err
 	})
 	return arrange(own), err
@@ -87,34 +90,43 @@ func (x *exchange) ownSpaces() ([]*propertyv1.Space, error) {
 
 // loadSpaces reads our spaces, and those of the PMS that the address names or, without one, of the first.
 func (x *exchange) loadSpaces() (d spacesData, err error) {
-	api := x.site.api
 	if d.own, err = x.ownSpaces(); err != nil {
 		return d, err
 	}
-	integrations, err := api.Integrations.ListIntegrations(x.call(), &propertyv1.ListIntegrationsRequest{})
-	if err != nil {
+	if d.pms, d.chosen, err = x.integrations(); err != nil || d.chosen == nil {
 		return d, err
 	}
-	for _, i := range integrations.GetData().GetList() {
-		if i.AppId == nil {
+	d.listed, d.lastChange, err = x.partnerSpaces(d.chosen, false)
+	return d, err
+}
+
+// integrations returns the connected apps and the one that the address names or, without one, the first.
+func (x *exchange) integrations() (list []*propertyv1.Integration, chosen *propertyv1.Integration, err error) {
+	found, err := x.site.api.Integrations.ListIntegrations(x.call(), &propertyv1.ListIntegrationsRequest{})
+	for _, i := range found.GetData().GetList() {
+		if i.AppId == nil { // the property's own scripts
 			continue
 		}
-		d.pms = append(d.pms, i)
-		if d.chosen == nil || i.GetId() == x.R.FormValue("pms") {
-			d.chosen = i
+		list = append(list, i)
+		if chosen == nil || i.GetId() == x.R.FormValue("pms") {
+			chosen = i
 		}
 	}
-	if d.chosen == nil {
-		return d, nil
-	}
-	d.listed, err = all(func(token string) ([]*propertyv1.PartnerSpace, string, error) {
-		found, err := api.Mappings.ListPartnerSpaces(x.call(), &propertyv1.ListPartnerSpacesRequest{IntegrationId: d.chosen.GetId(), PageSize: 200, PageToken: token})
+	return list, chosen, err
+}
+
+// partnerSpaces reads the spaces of a PMS, or those that are not mapped. lastChange is the latest change of the mapping that they show.
+func (x *exchange) partnerSpaces(of *propertyv1.Integration, unmappedOnly bool) (list []*propertyv1.PartnerSpace, lastChange string, err error) {
+	list, err = all(func(token string) ([]*propertyv1.PartnerSpace, string, error) {
+		found, err := x.site.api.Mappings.ListPartnerSpaces(x.call(), &propertyv1.ListPartnerSpacesRequest{
+			IntegrationId: of.GetId(), UnmappedOnly: unmappedOnly, PageSize: wholePage, PageToken: token,
+		})
 		if token == "" { // a change while the other pages are read makes this one too old
-			d.lastChange = found.GetData().GetLastChangeId()
+			lastChange = found.GetData().GetLastChangeId()
 		}
 		return found.GetData().GetList(), found.GetData().GetNextPageToken(), err
 	})
-	return d, err
+	return list, lastChange, err
 }
 
 // loadLocks reads the locks, if the person may see them.
@@ -122,7 +134,7 @@ func (x *exchange) loadLocks() ([]*propertyv1.Lock, error) {
 	if !x.may("readLocks") {
 		return nil, nil
 	}
-	return x.allLocks()
+	return x.locks(&propertyv1.ListLocksRequest{})
 }
 
 // mappedTo returns the space of the PMS that a space is mapped to, or nil.

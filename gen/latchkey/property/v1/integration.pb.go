@@ -113,9 +113,11 @@ type Integration struct {
 	// When it was connected.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// The registered webhooks and their health.
-	Webhooks      []*Webhook `protobuf:"bytes,11,rep,name=webhooks,proto3" json:"webhooks,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Webhooks []*Webhook `protobuf:"bytes,11,rep,name=webhooks,proto3" json:"webhooks,omitempty"`
+	// Mails invite its guests to the pre-check-in form.
+	InvitationsEnabled bool `protobuf:"varint,12,opt,name=invitations_enabled,json=invitationsEnabled,proto3" json:"invitations_enabled,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *Integration) Reset() {
@@ -223,6 +225,13 @@ func (x *Integration) GetWebhooks() []*Webhook {
 		return x.Webhooks
 	}
 	return nil
+}
+
+func (x *Integration) GetInvitationsEnabled() bool {
+	if x != nil {
+		return x.InvitationsEnabled
+	}
+	return false
 }
 
 // Endpoint is one address of the partner that the service calls. Its token belongs to the partner and is not shown here.
@@ -1627,7 +1636,7 @@ const file_latchkey_property_v1_integration_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12*\n" +
 	"\x0eintegration_id\x18\x03 \x01(\tH\x00R\rintegrationId\x88\x01\x01B\x11\n" +
-	"\x0f_integration_id\"\x95\x04\n" +
+	"\x0f_integration_id\"\xc6\x04\n" +
 	"\vIntegration\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\x06app_id\x18\x02 \x01(\tH\x00R\x05appId\x88\x01\x01\x12\x12\n" +
@@ -1641,7 +1650,8 @@ const file_latchkey_property_v1_integration_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
-	"\bwebhooks\x18\v \x03(\v2\x1d.latchkey.property.v1.WebhookR\bwebhooksB\t\n" +
+	"\bwebhooks\x18\v \x03(\v2\x1d.latchkey.property.v1.WebhookR\bwebhooks\x12/\n" +
+	"\x13invitations_enabled\x18\f \x01(\bR\x12invitationsEnabledB\t\n" +
 	"\a_app_id\"\xd0\x02\n" +
 	"\bEndpoint\x12\x16\n" +
 	"\x06action\x18\x01 \x01(\tR\x06action\x12\x10\n" +

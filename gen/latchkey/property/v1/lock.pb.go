@@ -716,10 +716,12 @@ type ListLocksRequest struct {
 	BridgeId string `protobuf:"bytes,1,opt,name=bridge_id,json=bridgeId,proto3" json:"bridge_id,omitempty"`
 	// Only locks without a door.
 	UnassignedOnly bool `protobuf:"varint,2,opt,name=unassigned_only,json=unassignedOnly,proto3" json:"unassigned_only,omitempty"`
-	// Entries per page, at most 200. 0, or left out: 50.
+	// Entries per page, at most 1000. 0, or left out: 50.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// nextPageToken of the page before.
-	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only locks of these doors.
+	DoorIds       []string `protobuf:"bytes,5,rep,name=door_ids,json=doorIds,proto3" json:"door_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -780,6 +782,13 @@ func (x *ListLocksRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *ListLocksRequest) GetDoorIds() []string {
+	if x != nil {
+		return x.DoorIds
+	}
+	return nil
 }
 
 // ListLocksResponse answers with one page.
@@ -1741,14 +1750,15 @@ const file_latchkey_property_v1_lock_proto_rawDesc = "" +
 	"\bdeadline\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\bdeadline\x12;\n" +
 	"\vfinished_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"finishedAtB\t\n" +
-	"\a_reason\"\xb3\x01\n" +
+	"\a_reason\"\xe1\x01\n" +
 	"\x10ListLocksRequest\x12$\n" +
 	"\tbridge_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@R\bbridgeId\x12'\n" +
 	"\x0funassigned_only\x18\x02 \x01(\bR\x0eunassignedOnly\x12'\n" +
 	"\tpage_size\x18\x03 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\x12'\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"G\n" +
+	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\x12,\n" +
+	"\bdoor_ids\x18\x05 \x03(\tB\x11\xbaH\x0e\x92\x01\v\x10\xc8\x01\"\x06r\x04\x10\x01\x18@R\adoorIds\"G\n" +
 	"\x11ListLocksResponse\x122\n" +
 	"\x04data\x18\x01 \x01(\v2\x1e.latchkey.property.v1.LockListR\x04data\"x\n" +
 	"\bLockList\x12.\n" +

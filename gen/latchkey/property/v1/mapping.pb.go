@@ -250,7 +250,7 @@ type ListPartnerSpacesRequest struct {
 	IntegrationId string `protobuf:"bytes,1,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`
 	// Only spaces that are not mapped.
 	UnmappedOnly bool `protobuf:"varint,2,opt,name=unmapped_only,json=unmappedOnly,proto3" json:"unmapped_only,omitempty"`
-	// Entries per page, at most 200. 0, or left out: 50.
+	// Entries per page, at most 1000. 0, or left out: 50.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// nextPageToken of the page before.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
@@ -2255,7 +2255,7 @@ const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\x0eintegration_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\rintegrationId\x12#\n" +
 	"\runmapped_only\x18\x02 \x01(\bR\funmappedOnly\x12'\n" +
 	"\tpage_size\x18\x03 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\x12'\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
 	"\n" +
 	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"W\n" +
 	"\x19ListPartnerSpacesResponse\x12:\n" +

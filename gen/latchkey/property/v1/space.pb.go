@@ -241,7 +241,7 @@ type ListSpacesRequest struct {
 	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
 	// Only beds of this dorm.
 	ParentSpaceId string `protobuf:"bytes,2,opt,name=parent_space_id,json=parentSpaceId,proto3" json:"parent_space_id,omitempty"`
-	// Entries per page, at most 200. 0, or left out: 50.
+	// Entries per page, at most 1000. 0, or left out: 50.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// nextPageToken of the page before.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
@@ -1158,7 +1158,7 @@ const file_latchkey_property_v1_space_proto_rawDesc = "" +
 	"\x04type\x18\x01 \x01(\tB\x18\xbaH\x15r\x13R\x00R\x04RoomR\x04DormR\x03BedR\x04type\x12/\n" +
 	"\x0fparent_space_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\rparentSpaceId\x12'\n" +
 	"\tpage_size\x18\x03 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\x12'\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
 	"\n" +
 	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"I\n" +
 	"\x12ListSpacesResponse\x123\n" +
