@@ -53,6 +53,7 @@ import (
 	"latchkey.dev/ent/node"
 	"latchkey.dev/ent/notice"
 	"latchkey.dev/ent/partnerspace"
+	"latchkey.dev/ent/passkey"
 	"latchkey.dev/ent/person"
 	"latchkey.dev/ent/personinvitation"
 	"latchkey.dev/ent/personsession"
@@ -74,6 +75,7 @@ import (
 	"latchkey.dev/ent/stay"
 	"latchkey.dev/ent/token"
 	"latchkey.dev/ent/tombstone"
+	"latchkey.dev/ent/usedchallenge"
 	"latchkey.dev/ent/webhook"
 
 	stdsql "database/sql"
@@ -164,6 +166,8 @@ type Client struct {
 	Notice *NoticeClient
 	// PartnerSpace is the client for interacting with the PartnerSpace builders.
 	PartnerSpace *PartnerSpaceClient
+	// Passkey is the client for interacting with the Passkey builders.
+	Passkey *PasskeyClient
 	// Person is the client for interacting with the Person builders.
 	Person *PersonClient
 	// PersonInvitation is the client for interacting with the PersonInvitation builders.
@@ -206,6 +210,8 @@ type Client struct {
 	Token *TokenClient
 	// Tombstone is the client for interacting with the Tombstone builders.
 	Tombstone *TombstoneClient
+	// UsedChallenge is the client for interacting with the UsedChallenge builders.
+	UsedChallenge *UsedChallengeClient
 	// Webhook is the client for interacting with the Webhook builders.
 	Webhook *WebhookClient
 }
@@ -259,6 +265,7 @@ func (c *Client) init() {
 	c.Node = NewNodeClient(c.config)
 	c.Notice = NewNoticeClient(c.config)
 	c.PartnerSpace = NewPartnerSpaceClient(c.config)
+	c.Passkey = NewPasskeyClient(c.config)
 	c.Person = NewPersonClient(c.config)
 	c.PersonInvitation = NewPersonInvitationClient(c.config)
 	c.PersonSession = NewPersonSessionClient(c.config)
@@ -280,6 +287,7 @@ func (c *Client) init() {
 	c.Stay = NewStayClient(c.config)
 	c.Token = NewTokenClient(c.config)
 	c.Tombstone = NewTombstoneClient(c.config)
+	c.UsedChallenge = NewUsedChallengeClient(c.config)
 	c.Webhook = NewWebhookClient(c.config)
 }
 
@@ -414,6 +422,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Node:              NewNodeClient(cfg),
 		Notice:            NewNoticeClient(cfg),
 		PartnerSpace:      NewPartnerSpaceClient(cfg),
+		Passkey:           NewPasskeyClient(cfg),
 		Person:            NewPersonClient(cfg),
 		PersonInvitation:  NewPersonInvitationClient(cfg),
 		PersonSession:     NewPersonSessionClient(cfg),
@@ -435,6 +444,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Stay:              NewStayClient(cfg),
 		Token:             NewTokenClient(cfg),
 		Tombstone:         NewTombstoneClient(cfg),
+		UsedChallenge:     NewUsedChallengeClient(cfg),
 		Webhook:           NewWebhookClient(cfg),
 	}, nil
 }
@@ -496,6 +506,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Node:              NewNodeClient(cfg),
 		Notice:            NewNoticeClient(cfg),
 		PartnerSpace:      NewPartnerSpaceClient(cfg),
+		Passkey:           NewPasskeyClient(cfg),
 		Person:            NewPersonClient(cfg),
 		PersonInvitation:  NewPersonInvitationClient(cfg),
 		PersonSession:     NewPersonSessionClient(cfg),
@@ -517,6 +528,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Stay:              NewStayClient(cfg),
 		Token:             NewTokenClient(cfg),
 		Tombstone:         NewTombstoneClient(cfg),
+		UsedChallenge:     NewUsedChallengeClient(cfg),
 		Webhook:           NewWebhookClient(cfg),
 	}, nil
 }
@@ -553,11 +565,11 @@ func (c *Client) Use(hooks ...Hook) {
 		c.GuestProfile, c.GuestSession, c.Idempotency, c.Integration, c.Invitation,
 		c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus, c.Kiosk, c.Lock, c.LockSample,
 		c.Mail, c.MailSettings, c.Mapping, c.MappingChange, c.Membership, c.Message,
-		c.Node, c.Notice, c.PartnerSpace, c.Person, c.PersonInvitation,
+		c.Node, c.Notice, c.PartnerSpace, c.Passkey, c.Person, c.PersonInvitation,
 		c.PersonSession, c.Phone, c.PhoneLink, c.Pin, c.ProfileLink, c.Property,
 		c.PropertyKey, c.RecoveryCode, c.RegisterEntry, c.Reservation,
 		c.ReservationChange, c.ReservationName, c.Secret, c.SignInAttempts, c.Slot,
-		c.Space, c.Stay, c.Token, c.Tombstone, c.Webhook,
+		c.Space, c.Stay, c.Token, c.Tombstone, c.UsedChallenge, c.Webhook,
 	} {
 		n.Use(hooks...)
 	}
@@ -573,11 +585,11 @@ func (c *Client) Intercept(interceptors ...Interceptor) {
 		c.GuestProfile, c.GuestSession, c.Idempotency, c.Integration, c.Invitation,
 		c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus, c.Kiosk, c.Lock, c.LockSample,
 		c.Mail, c.MailSettings, c.Mapping, c.MappingChange, c.Membership, c.Message,
-		c.Node, c.Notice, c.PartnerSpace, c.Person, c.PersonInvitation,
+		c.Node, c.Notice, c.PartnerSpace, c.Passkey, c.Person, c.PersonInvitation,
 		c.PersonSession, c.Phone, c.PhoneLink, c.Pin, c.ProfileLink, c.Property,
 		c.PropertyKey, c.RecoveryCode, c.RegisterEntry, c.Reservation,
 		c.ReservationChange, c.ReservationName, c.Secret, c.SignInAttempts, c.Slot,
-		c.Space, c.Stay, c.Token, c.Tombstone, c.Webhook,
+		c.Space, c.Stay, c.Token, c.Tombstone, c.UsedChallenge, c.Webhook,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -668,6 +680,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Notice.mutate(ctx, m)
 	case *PartnerSpaceMutation:
 		return c.PartnerSpace.mutate(ctx, m)
+	case *PasskeyMutation:
+		return c.Passkey.mutate(ctx, m)
 	case *PersonMutation:
 		return c.Person.mutate(ctx, m)
 	case *PersonInvitationMutation:
@@ -710,6 +724,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Token.mutate(ctx, m)
 	case *TombstoneMutation:
 		return c.Tombstone.mutate(ctx, m)
+	case *UsedChallengeMutation:
+		return c.UsedChallenge.mutate(ctx, m)
 	case *WebhookMutation:
 		return c.Webhook.mutate(ctx, m)
 	default:
@@ -6170,6 +6186,139 @@ func (c *PartnerSpaceClient) mutate(ctx context.Context, m *PartnerSpaceMutation
 	}
 }
 
+// PasskeyClient is a client for the Passkey schema.
+type PasskeyClient struct {
+	config
+}
+
+// NewPasskeyClient returns a client for the Passkey from the given config.
+func NewPasskeyClient(c config) *PasskeyClient {
+	return &PasskeyClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `passkey.Hooks(f(g(h())))`.
+func (c *PasskeyClient) Use(hooks ...Hook) {
+	c.hooks.Passkey = append(c.hooks.Passkey, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `passkey.Intercept(f(g(h())))`.
+func (c *PasskeyClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Passkey = append(c.inters.Passkey, interceptors...)
+}
+
+// Create returns a builder for creating a Passkey entity.
+func (c *PasskeyClient) Create() *PasskeyCreate {
+	mutation := newPasskeyMutation(c.config, OpCreate)
+	return &PasskeyCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Passkey entities.
+func (c *PasskeyClient) CreateBulk(builders ...*PasskeyCreate) *PasskeyCreateBulk {
+	return &PasskeyCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *PasskeyClient) MapCreateBulk(slice any, setFunc func(*PasskeyCreate, int)) *PasskeyCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &PasskeyCreateBulk{err: fmt.Errorf("calling to PasskeyClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*PasskeyCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &PasskeyCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Passkey.
+func (c *PasskeyClient) Update() *PasskeyUpdate {
+	mutation := newPasskeyMutation(c.config, OpUpdate)
+	return &PasskeyUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *PasskeyClient) UpdateOne(_m *Passkey) *PasskeyUpdateOne {
+	mutation := newPasskeyMutation(c.config, OpUpdateOne, withPasskey(_m))
+	return &PasskeyUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *PasskeyClient) UpdateOneID(id string) *PasskeyUpdateOne {
+	mutation := newPasskeyMutation(c.config, OpUpdateOne, withPasskeyID(id))
+	return &PasskeyUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Passkey.
+func (c *PasskeyClient) Delete() *PasskeyDelete {
+	mutation := newPasskeyMutation(c.config, OpDelete)
+	return &PasskeyDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *PasskeyClient) DeleteOne(_m *Passkey) *PasskeyDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *PasskeyClient) DeleteOneID(id string) *PasskeyDeleteOne {
+	builder := c.Delete().Where(passkey.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &PasskeyDeleteOne{builder}
+}
+
+// Query returns a query builder for Passkey.
+func (c *PasskeyClient) Query() *PasskeyQuery {
+	return &PasskeyQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypePasskey},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Passkey entity by its id.
+func (c *PasskeyClient) Get(ctx context.Context, id string) (*Passkey, error) {
+	return c.Query().Where(passkey.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *PasskeyClient) GetX(ctx context.Context, id string) *Passkey {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *PasskeyClient) Hooks() []Hook {
+	return c.hooks.Passkey
+}
+
+// Interceptors returns the client interceptors.
+func (c *PasskeyClient) Interceptors() []Interceptor {
+	return c.inters.Passkey
+}
+
+func (c *PasskeyClient) mutate(ctx context.Context, m *PasskeyMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&PasskeyCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&PasskeyUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&PasskeyUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&PasskeyDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Passkey mutation op: %q", m.Op())
+	}
+}
+
 // PersonClient is a client for the Person schema.
 type PersonClient struct {
 	config
@@ -8963,6 +9112,139 @@ func (c *TombstoneClient) mutate(ctx context.Context, m *TombstoneMutation) (Val
 	}
 }
 
+// UsedChallengeClient is a client for the UsedChallenge schema.
+type UsedChallengeClient struct {
+	config
+}
+
+// NewUsedChallengeClient returns a client for the UsedChallenge from the given config.
+func NewUsedChallengeClient(c config) *UsedChallengeClient {
+	return &UsedChallengeClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `usedchallenge.Hooks(f(g(h())))`.
+func (c *UsedChallengeClient) Use(hooks ...Hook) {
+	c.hooks.UsedChallenge = append(c.hooks.UsedChallenge, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `usedchallenge.Intercept(f(g(h())))`.
+func (c *UsedChallengeClient) Intercept(interceptors ...Interceptor) {
+	c.inters.UsedChallenge = append(c.inters.UsedChallenge, interceptors...)
+}
+
+// Create returns a builder for creating a UsedChallenge entity.
+func (c *UsedChallengeClient) Create() *UsedChallengeCreate {
+	mutation := newUsedChallengeMutation(c.config, OpCreate)
+	return &UsedChallengeCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of UsedChallenge entities.
+func (c *UsedChallengeClient) CreateBulk(builders ...*UsedChallengeCreate) *UsedChallengeCreateBulk {
+	return &UsedChallengeCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *UsedChallengeClient) MapCreateBulk(slice any, setFunc func(*UsedChallengeCreate, int)) *UsedChallengeCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &UsedChallengeCreateBulk{err: fmt.Errorf("calling to UsedChallengeClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*UsedChallengeCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &UsedChallengeCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for UsedChallenge.
+func (c *UsedChallengeClient) Update() *UsedChallengeUpdate {
+	mutation := newUsedChallengeMutation(c.config, OpUpdate)
+	return &UsedChallengeUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *UsedChallengeClient) UpdateOne(_m *UsedChallenge) *UsedChallengeUpdateOne {
+	mutation := newUsedChallengeMutation(c.config, OpUpdateOne, withUsedChallenge(_m))
+	return &UsedChallengeUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *UsedChallengeClient) UpdateOneID(id string) *UsedChallengeUpdateOne {
+	mutation := newUsedChallengeMutation(c.config, OpUpdateOne, withUsedChallengeID(id))
+	return &UsedChallengeUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for UsedChallenge.
+func (c *UsedChallengeClient) Delete() *UsedChallengeDelete {
+	mutation := newUsedChallengeMutation(c.config, OpDelete)
+	return &UsedChallengeDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *UsedChallengeClient) DeleteOne(_m *UsedChallenge) *UsedChallengeDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *UsedChallengeClient) DeleteOneID(id string) *UsedChallengeDeleteOne {
+	builder := c.Delete().Where(usedchallenge.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &UsedChallengeDeleteOne{builder}
+}
+
+// Query returns a query builder for UsedChallenge.
+func (c *UsedChallengeClient) Query() *UsedChallengeQuery {
+	return &UsedChallengeQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeUsedChallenge},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a UsedChallenge entity by its id.
+func (c *UsedChallengeClient) Get(ctx context.Context, id string) (*UsedChallenge, error) {
+	return c.Query().Where(usedchallenge.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *UsedChallengeClient) GetX(ctx context.Context, id string) *UsedChallenge {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *UsedChallengeClient) Hooks() []Hook {
+	return c.hooks.UsedChallenge
+}
+
+// Interceptors returns the client interceptors.
+func (c *UsedChallengeClient) Interceptors() []Interceptor {
+	return c.inters.UsedChallenge
+}
+
+func (c *UsedChallengeClient) mutate(ctx context.Context, m *UsedChallengeMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&UsedChallengeCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&UsedChallengeUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&UsedChallengeUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&UsedChallengeDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown UsedChallenge mutation op: %q", m.Op())
+	}
+}
+
 // WebhookClient is a client for the Webhook schema.
 type WebhookClient struct {
 	config
@@ -9104,10 +9386,11 @@ type (
 		Guesses, Guest, GuestLink, GuestProfile, GuestSession, Idempotency,
 		Integration, Invitation, Issuer, IssuerKey, KeySet, KeyStatus, Kiosk, Lock,
 		LockSample, Mail, MailSettings, Mapping, MappingChange, Membership, Message,
-		Node, Notice, PartnerSpace, Person, PersonInvitation, PersonSession, Phone,
-		PhoneLink, Pin, ProfileLink, Property, PropertyKey, RecoveryCode,
+		Node, Notice, PartnerSpace, Passkey, Person, PersonInvitation, PersonSession,
+		Phone, PhoneLink, Pin, ProfileLink, Property, PropertyKey, RecoveryCode,
 		RegisterEntry, Reservation, ReservationChange, ReservationName, Secret,
-		SignInAttempts, Slot, Space, Stay, Token, Tombstone, Webhook []ent.Hook
+		SignInAttempts, Slot, Space, Stay, Token, Tombstone, UsedChallenge,
+		Webhook []ent.Hook
 	}
 	inters struct {
 		Act, App, Arrival, Attempts, AuditEntry, AuditHead, Bridge, CheckInSettings,
@@ -9115,10 +9398,11 @@ type (
 		Guesses, Guest, GuestLink, GuestProfile, GuestSession, Idempotency,
 		Integration, Invitation, Issuer, IssuerKey, KeySet, KeyStatus, Kiosk, Lock,
 		LockSample, Mail, MailSettings, Mapping, MappingChange, Membership, Message,
-		Node, Notice, PartnerSpace, Person, PersonInvitation, PersonSession, Phone,
-		PhoneLink, Pin, ProfileLink, Property, PropertyKey, RecoveryCode,
+		Node, Notice, PartnerSpace, Passkey, Person, PersonInvitation, PersonSession,
+		Phone, PhoneLink, Pin, ProfileLink, Property, PropertyKey, RecoveryCode,
 		RegisterEntry, Reservation, ReservationChange, ReservationName, Secret,
-		SignInAttempts, Slot, Space, Stay, Token, Tombstone, Webhook []ent.Interceptor
+		SignInAttempts, Slot, Space, Stay, Token, Tombstone, UsedChallenge,
+		Webhook []ent.Interceptor
 	}
 )
 

@@ -53,6 +53,7 @@ import (
 	"latchkey.dev/ent/node"
 	"latchkey.dev/ent/notice"
 	"latchkey.dev/ent/partnerspace"
+	"latchkey.dev/ent/passkey"
 	"latchkey.dev/ent/person"
 	"latchkey.dev/ent/personinvitation"
 	"latchkey.dev/ent/personsession"
@@ -74,6 +75,7 @@ import (
 	"latchkey.dev/ent/stay"
 	"latchkey.dev/ent/token"
 	"latchkey.dev/ent/tombstone"
+	"latchkey.dev/ent/usedchallenge"
 	"latchkey.dev/ent/webhook"
 )
 
@@ -176,6 +178,7 @@ func checkColumn(t, c string) error {
 			node.Table:              node.ValidColumn,
 			notice.Table:            notice.ValidColumn,
 			partnerspace.Table:      partnerspace.ValidColumn,
+			passkey.Table:           passkey.ValidColumn,
 			person.Table:            person.ValidColumn,
 			personinvitation.Table:  personinvitation.ValidColumn,
 			personsession.Table:     personsession.ValidColumn,
@@ -197,6 +200,7 @@ func checkColumn(t, c string) error {
 			stay.Table:              stay.ValidColumn,
 			token.Table:             token.ValidColumn,
 			tombstone.Table:         tombstone.ValidColumn,
+			usedchallenge.Table:     usedchallenge.ValidColumn,
 			webhook.Table:           webhook.ValidColumn,
 		})
 	})

@@ -46,6 +46,7 @@ import (
 	"latchkey.dev/ent/node"
 	"latchkey.dev/ent/notice"
 	"latchkey.dev/ent/partnerspace"
+	"latchkey.dev/ent/passkey"
 	"latchkey.dev/ent/person"
 	"latchkey.dev/ent/personinvitation"
 	"latchkey.dev/ent/personsession"
@@ -68,6 +69,7 @@ import (
 	"latchkey.dev/ent/stay"
 	"latchkey.dev/ent/token"
 	"latchkey.dev/ent/tombstone"
+	"latchkey.dev/ent/usedchallenge"
 	"latchkey.dev/ent/webhook"
 )
 
@@ -1459,6 +1461,24 @@ func init() {
 	partnerspace.DefaultFloor = partnerspaceDescFloor.Default.(string)
 	// partnerspace.FloorValidator is a validator for the "floor" field. It is called by the builders before save.
 	partnerspace.FloorValidator = partnerspaceDescFloor.Validators[0].(func(string) error)
+	passkeyFields := schema.Passkey{}.Fields()
+	_ = passkeyFields
+	// passkeyDescPersonID is the schema descriptor for person_id field.
+	passkeyDescPersonID := passkeyFields[1].Descriptor()
+	// passkey.PersonIDValidator is a validator for the "person_id" field. It is called by the builders before save.
+	passkey.PersonIDValidator = passkeyDescPersonID.Validators[0].(func(string) error)
+	// passkeyDescName is the schema descriptor for name field.
+	passkeyDescName := passkeyFields[4].Descriptor()
+	// passkey.NameValidator is a validator for the "name" field. It is called by the builders before save.
+	passkey.NameValidator = passkeyDescName.Validators[0].(func(string) error)
+	// passkeyDescCreatedAt is the schema descriptor for created_at field.
+	passkeyDescCreatedAt := passkeyFields[6].Descriptor()
+	// passkey.DefaultCreatedAt holds the default value on creation for the created_at field.
+	passkey.DefaultCreatedAt = passkeyDescCreatedAt.Default.(func() time.Time)
+	// passkeyDescID is the schema descriptor for id field.
+	passkeyDescID := passkeyFields[0].Descriptor()
+	// passkey.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	passkey.IDValidator = passkeyDescID.Validators[0].(func(string) error)
 	personFields := schema.Person{}.Fields()
 	_ = personFields
 	// personDescPassword is the schema descriptor for password field.
@@ -2147,6 +2167,12 @@ func init() {
 	tombstoneDescCreatedAt := tombstoneFields[4].Descriptor()
 	// tombstone.DefaultCreatedAt holds the default value on creation for the created_at field.
 	tombstone.DefaultCreatedAt = tombstoneDescCreatedAt.Default.(func() time.Time)
+	usedchallengeFields := schema.UsedChallenge{}.Fields()
+	_ = usedchallengeFields
+	// usedchallengeDescID is the schema descriptor for id field.
+	usedchallengeDescID := usedchallengeFields[0].Descriptor()
+	// usedchallenge.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	usedchallenge.IDValidator = usedchallengeDescID.Validators[0].(func(string) error)
 	webhookFields := schema.Webhook{}.Fields()
 	_ = webhookFields
 	// webhookDescPropertyID is the schema descriptor for property_id field.

@@ -96,6 +96,8 @@ type Tx struct {
 	Notice *NoticeClient
 	// PartnerSpace is the client for interacting with the PartnerSpace builders.
 	PartnerSpace *PartnerSpaceClient
+	// Passkey is the client for interacting with the Passkey builders.
+	Passkey *PasskeyClient
 	// Person is the client for interacting with the Person builders.
 	Person *PersonClient
 	// PersonInvitation is the client for interacting with the PersonInvitation builders.
@@ -138,6 +140,8 @@ type Tx struct {
 	Token *TokenClient
 	// Tombstone is the client for interacting with the Tombstone builders.
 	Tombstone *TombstoneClient
+	// UsedChallenge is the client for interacting with the UsedChallenge builders.
+	UsedChallenge *UsedChallengeClient
 	// Webhook is the client for interacting with the Webhook builders.
 	Webhook *WebhookClient
 
@@ -312,6 +316,7 @@ func (tx *Tx) init() {
 	tx.Node = NewNodeClient(tx.config)
 	tx.Notice = NewNoticeClient(tx.config)
 	tx.PartnerSpace = NewPartnerSpaceClient(tx.config)
+	tx.Passkey = NewPasskeyClient(tx.config)
 	tx.Person = NewPersonClient(tx.config)
 	tx.PersonInvitation = NewPersonInvitationClient(tx.config)
 	tx.PersonSession = NewPersonSessionClient(tx.config)
@@ -333,6 +338,7 @@ func (tx *Tx) init() {
 	tx.Stay = NewStayClient(tx.config)
 	tx.Token = NewTokenClient(tx.config)
 	tx.Tombstone = NewTombstoneClient(tx.config)
+	tx.UsedChallenge = NewUsedChallengeClient(tx.config)
 	tx.Webhook = NewWebhookClient(tx.config)
 }
 

@@ -51,6 +51,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofNode              NodeClient
 		ofNotice            NoticeClient
 		ofPartnerSpace      PartnerSpaceClient
+		ofPasskey           PasskeyClient
 		ofPerson            PersonClient
 		ofPersonInvitation  PersonInvitationClient
 		ofPersonSession     PersonSessionClient
@@ -72,6 +73,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofStay              StayClient
 		ofToken             TokenClient
 		ofTombstone         TombstoneClient
+		ofUsedChallenge     UsedChallengeClient
 		ofWebhook           WebhookClient
 	}{
 		Client:              Client{config: cfg},
@@ -116,6 +118,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofNode:              NodeClient{config: cfg},
 		ofNotice:            NoticeClient{config: cfg},
 		ofPartnerSpace:      PartnerSpaceClient{config: cfg},
+		ofPasskey:           PasskeyClient{config: cfg},
 		ofPerson:            PersonClient{config: cfg},
 		ofPersonInvitation:  PersonInvitationClient{config: cfg},
 		ofPersonSession:     PersonSessionClient{config: cfg},
@@ -137,6 +140,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofStay:              StayClient{config: cfg},
 		ofToken:             TokenClient{config: cfg},
 		ofTombstone:         TombstoneClient{config: cfg},
+		ofUsedChallenge:     UsedChallengeClient{config: cfg},
 		ofWebhook:           WebhookClient{config: cfg},
 	}
 	all.Act = &all.ofAct
@@ -180,6 +184,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 	all.Node = &all.ofNode
 	all.Notice = &all.ofNotice
 	all.PartnerSpace = &all.ofPartnerSpace
+	all.Passkey = &all.ofPasskey
 	all.Person = &all.ofPerson
 	all.PersonInvitation = &all.ofPersonInvitation
 	all.PersonSession = &all.ofPersonSession
@@ -201,6 +206,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 	all.Stay = &all.ofStay
 	all.Token = &all.ofToken
 	all.Tombstone = &all.ofTombstone
+	all.UsedChallenge = &all.ofUsedChallenge
 	all.Webhook = &all.ofWebhook
 	return &all.Client
 }

@@ -129,6 +129,9 @@ type Notice func(*sql.Selector)
 // PartnerSpace is the predicate function for partnerspace builders.
 type PartnerSpace func(*sql.Selector)
 
+// Passkey is the predicate function for passkey builders.
+type Passkey func(*sql.Selector)
+
 // Person is the predicate function for person builders.
 type Person func(*sql.Selector)
 
@@ -191,6 +194,9 @@ type Token func(*sql.Selector)
 
 // Tombstone is the predicate function for tombstone builders.
 type Tombstone func(*sql.Selector)
+
+// UsedChallenge is the predicate function for usedchallenge builders.
+type UsedChallenge func(*sql.Selector)
 
 // Webhook is the predicate function for webhook builders.
 type Webhook func(*sql.Selector)

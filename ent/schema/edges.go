@@ -230,6 +230,10 @@ func (RecoveryCode) Edges() []ent.Edge {
 	return ownedBy("person", Person.Type, "person_id", entsql.Cascade)
 }
 
+func (Passkey) Edges() []ent.Edge {
+	return ownedBy("person", Person.Type, "person_id", entsql.Cascade)
+}
+
 // WithoutOwner lists the tables without a foreign key, and why.
 var WithoutOwner = map[string]string{
 	"apps":       "an app belongs to the installation",
@@ -238,6 +242,7 @@ var WithoutOwner = map[string]string{
 	"properties": "a property belongs to the installation",
 	"secrets":    "a secret belongs to the installation",
 
+	"used_challenges":  "a challenge belongs to the browser that began a sign-in, before any person is known",
 	"sign_in_attempts": "a count belongs to a keyed hash of an address, also of one that no person has",
 
 	"audit_entries":       "append-only: a chain of who did what, whose head refers to the property",

@@ -138,3 +138,40 @@ func (SignInAttempts) Fields() []ent.Field {
 }
 
 func (SignInAttempts) Indexes() []ent.Index { return []ent.Index{index.Fields("last_at")} }
+
+// Passkey is a WebAuthn credential with which a person signs in.
+type Passkey struct{ ent.Schema }
+
+func (Passkey) Annotations() []schema.Annotation {
+	return table("passkeys", aboutStaff(privacy.Superseded))
+}
+
+func (Passkey) Fields() []ent.Field {
+	return []ent.Field{
+		id(),
+		field.String("person_id").Annotations(row).MaxRuneLen(40).Immutable(),
+		field.Bytes("mac").Annotations(hashed(secret)).Immutable().Unique().Comment("Keyed hash of the credential's id."),
+		field.Bytes("credential").Annotations(sealed(secret)).Comment("Sealed: id, public key, flags and sign count."),
+		field.String("name").Annotations(pseudonym).MaxRuneLen(60),
+		maybe("used_at"),
+		created(),
+	}
+}
+
+func (Passkey) Indexes() []ent.Index { return []ent.Index{index.Fields("person_id")} }
+
+// UsedChallenge is a challenge of a sign-in that was answered, so that the same answer works once. Its id is a keyed hash of the challenge.
+type UsedChallenge struct{ ent.Schema }
+
+func (UsedChallenge) Annotations() []schema.Annotation {
+	return table("used_challenges", aboutStaff(privacy.Expiry))
+}
+
+func (UsedChallenge) Fields() []ent.Field {
+	return []ent.Field{
+		field.String("id").Annotations(hashed(secret)).MaxRuneLen(64).Immutable(),
+		moment("ends_at"),
+	}
+}
+
+func (UsedChallenge) Indexes() []ent.Index { return []ent.Index{index.Fields("ends_at")} }

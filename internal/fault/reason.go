@@ -113,6 +113,10 @@ const (
 	RoleAboveYours       Reason = "roleAboveYours"
 	OwnMembership        Reason = "ownMembership"
 	LastOwner            Reason = "lastOwner"
+	PasskeysUnavailable  Reason = "passkeysUnavailable"
+	PasskeyRefused       Reason = "passkeyRefused"
+	TooManyPasskeys      Reason = "tooManyPasskeys"
+	PasskeyNotFound      Reason = "passkeyNotFound"
 )
 
 // Reasons why one field is wrong.

@@ -50,6 +50,7 @@ const (
 	PersonLink  = "pln"
 	PersonSess  = "pss"
 	Recovery    = "rcd"
+	Passkey     = "psk"
 	AuditEntry  = "aud"
 	Webhook     = "whk"
 

@@ -361,7 +361,9 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	propertyv1.RegisterDayServiceServer(to, &propertyapi.Days{Deps: deps, CheckIns: p.checkIns})
 	propertyv1.RegisterCheckInServiceServer(to, &propertyapi.CheckIns{Deps: deps, Service: p.checkIns, MailLink: p.mails.OrderLink, GuestAddress: p.mails.GuestAddress})
 	s.registerSmartKeys(p, to, deps)
-	propertyv1.RegisterSessionServiceServer(to, &propertyapi.Sessions{Deps: deps, Staff: &staff.Service{DB: s.db, Keys: s.keys, Failed: p.failures}})
+	sessions := propertyapi.Sessions{Deps: deps, Staff: &staff.Service{DB: s.db, Keys: s.keys, Failed: p.failures, PublicURL: s.PublicURL}}
+	propertyv1.RegisterSessionServiceServer(to, &sessions)
+	propertyv1.RegisterPasskeyServiceServer(to, &propertyapi.Passkeys{Sessions: sessions})
 	propertyv1.RegisterPersonServiceServer(to, &propertyapi.People{Deps: deps, URL: s.invitationURL, Mail: p.mails.OrderJoin})
 	operators := adminapi.New(adminapi.Deps{DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Stays: stays, OwnerURL: s.ownerURL})
 	adminv1.RegisterPropertyServiceServer(to, operators.Property)

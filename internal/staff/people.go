@@ -78,9 +78,13 @@ func ListMembers(view *db.Tx, keys *keyring.Ring, propertyID string) ([]Member, 
 	if err != nil {
 		return nil, fmt.Errorf("load the people of a property: %w", err)
 	}
+	passkeys, err := havePasskeys(view, ids)
+	if err != nil {
+		return nil, err
+	}
 	all := make([]Member, 0, len(rows))
 	for _, who := range people {
-		m, err := memberOf(view, keys, rows[slices.Index(ids, who.ID)], who)
+		m, err := memberOf(view, keys, rows[slices.Index(ids, who.ID)], who, passkeys[who.ID])
 		if err != nil {
 			return nil, err
 		}
@@ -120,11 +124,20 @@ func Names(view *db.Tx, keys *keyring.Ring, propertyID string, authors []string)
 	return names, nil
 }
 
-func memberOf(view *db.Tx, keys *keyring.Ring, row *ent.Membership, who *ent.Person) (Member, error) {
+func memberOf(view *db.Tx, keys *keyring.Ring, row *ent.Membership, who *ent.Person, hasPasskey bool) (Member, error) {
 	profile, err := profileOf(view.Context(), keys, who)
 	return Member{
-		Profile: profile, Access: accessOf(row), HasSecondFactor: who.TotpConfirmedAt != nil, UsedAt: row.UsedAt, JoinedAt: row.CreatedAt,
+		Profile: profile, Access: accessOf(row), HasSecondFactor: who.TotpConfirmedAt != nil || hasPasskey, UsedAt: row.UsedAt, JoinedAt: row.CreatedAt,
 	}, err
+}
+
+// currentMember returns a member as stored now.
+func currentMember(tx *db.Tx, keys *keyring.Ring, row *ent.Membership, who *ent.Person) (Member, error) {
+	passkeys, err := havePasskeys(tx, []string{who.ID})
+	if err != nil {
+		return Member{}, err
+	}
+	return memberOf(tx, keys, row, who, passkeys[who.ID])
 }
 
 func accessOf(row *ent.Membership) Access { return Access{Role(row.Role), row.DisabledAt != nil} }
@@ -152,7 +165,7 @@ func ChangeMember(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, personID
 		return Member{}, err
 	}
 	if to == accessOf(row) {
-		return memberOf(tx, keys, row, who)
+		return currentMember(tx, keys, row, who)
 	}
 	update := tx.Membership.Update().Where(membership.PropertyID(propertyID), membership.ID(row.ID)).SetRole(string(to.Role))
 	switch {
@@ -170,7 +183,7 @@ func ChangeMember(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, personID
 	if row, who, err = loadMember(tx, propertyID, personID); err != nil {
 		return Member{}, err
 	}
-	return memberOf(tx, keys, row, who)
+	return currentMember(tx, keys, row, who)
 }
 
 // RemoveMember ends the access of a person to a property, and the invitations that the person made.

@@ -22,11 +22,14 @@ type Service struct {
 	DB     *db.DB
 	Keys   *keyring.Ring
 	Failed *Failures // records failed sign-ins; nil: they are not recorded
+	// PublicURL returns the address of the pages. Passkeys belong to its host name.
+	PublicURL func() string
 }
 
 // Profile is what is known of a person.
 type Profile struct {
 	ID, Name, Email string
+	HasApp          bool // uses an authenticator app
 }
 
 // foldEmail returns the form of an address under which it is found: many people capitalize theirs, and no mail system in use tells two
@@ -97,7 +100,7 @@ func profileOf(ctx context.Context, keys *keyring.Ring, row *ent.Person) (Profil
 	if err != nil {
 		return Profile{}, err
 	}
-	return Profile{ID: row.ID, Name: string(name), Email: string(email)}, nil
+	return Profile{ID: row.ID, Name: string(name), Email: string(email), HasApp: row.TotpConfirmedAt != nil}, nil
 }
 
 // personName returns a name without the spaces around it, or an error.

@@ -86,16 +86,16 @@ func Authenticate(view *db.Tx, keys *keyring.Ring, token, propertyID string) (ac
 	if !keyring.IsToken(token, keyring.PersonSession) {
 		return actor.Actor{}, credential.Refused()
 	}
-	var confirmed, enrolled *time.Time
+	var confirmed *time.Time
 	a := actor.Actor{Kind: actor.Staff, PropertyID: propertyID}
-	found, err := view.ReadOne(findSession, []any{sessionMAC(keys, token), view.Now(), view.Now().Add(-sessionIdle)}, &a.TokenID, &a.PersonID, &a.UsedAt, &confirmed, &enrolled)
+	found, err := view.ReadOne(findSession, []any{sessionMAC(keys, token), view.Now(), view.Now().Add(-sessionIdle)}, &a.TokenID, &a.PersonID, &a.UsedAt, &confirmed, &a.SecondFactor.Enrolled)
 	if err != nil {
 		return actor.Actor{}, fmt.Errorf("find a session of a person: %w", err)
 	}
 	if !found {
 		return actor.Actor{}, credential.Refused()
 	}
-	a.ID, a.SecondFactor.Enrolled = a.PersonID, enrolled != nil
+	a.ID = a.PersonID
 	if confirmed != nil {
 		a.SecondFactor.ConfirmedAt = *confirmed
 	}
@@ -237,7 +237,11 @@ func replaceSession(tx *db.Tx, keys *keyring.Ring, personID, sessionID string) (
 // beginSession creates a session of a person who has proved the password. It waits if the person has a second factor.
 func beginSession(tx *db.Tx, keys *keyring.Ring, who *ent.Person, device string) (Session, error) {
 	spec := sessionSpec{personID: who.ID, device: device}
-	if who.TotpConfirmedAt != nil {
+	has, err := hasSecondFactor(tx, who)
+	if err != nil {
+		return Session{}, err
+	}
+	if has {
 		spec.pending, spec.endsAt = true, tx.Now().Add(challengeLife)
 	}
 	return createSession(tx, keys, spec)

@@ -11,6 +11,7 @@ import (
 	"latchkey.dev/ent/personinvitation"
 	"latchkey.dev/ent/personsession"
 	"latchkey.dev/ent/signinattempts"
+	"latchkey.dev/ent/usedchallenge"
 	"latchkey.dev/internal/db"
 )
 
@@ -20,7 +21,7 @@ func withoutProperty(s *sql.Selector) {
 	s.Where(sql.NotExists(sql.Select().From(t).Where(sql.ColumnsEQ(t.C(membership.FieldPersonID), s.C(person.FieldID)))))
 }
 
-// DeleteExpired deletes links, sessions and counts of failures that ended before a time, and people without a property; at most a given number
+// DeleteExpired deletes links, sessions, counts of failures and used challenges that ended before a time, and people without a property; at most a given number
 // of each. It returns the largest number of one kind.
 func DeleteExpired(tx *db.Tx, before time.Time, most int) (int, error) {
 	ctx := tx.Context()
@@ -45,6 +46,13 @@ func DeleteExpired(tx *db.Tx, before time.Time, most int) (int, error) {
 	if _, err := tx.SignInAttempts.Delete().Where(signinattempts.IDIn(counts...)).Exec(ctx); err != nil {
 		return 0, fmt.Errorf("delete old counts of failures: %w", err)
 	}
+	challenges, err := tx.UsedChallenge.Query().Where(usedchallenge.EndsAtLT(before)).Limit(most).IDs(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("list expired challenges: %w", err)
+	}
+	if _, err := tx.UsedChallenge.Delete().Where(usedchallenge.IDIn(challenges...)).Exec(ctx); err != nil {
+		return 0, fmt.Errorf("delete expired challenges: %w", err)
+	}
 	people, err := tx.Person.Query().Where(withoutProperty).Limit(most).IDs(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("list people without a property: %w", err)
@@ -52,5 +60,5 @@ func DeleteExpired(tx *db.Tx, before time.Time, most int) (int, error) {
 	if _, err := tx.Person.Delete().Where(person.IDIn(people...)).Exec(ctx); err != nil {
 		return 0, fmt.Errorf("delete people without a property: %w", err)
 	}
-	return max(len(links), len(sessions), len(counts), len(people)), nil
+	return max(len(links), len(sessions), len(counts), len(challenges), len(people)), nil
 }

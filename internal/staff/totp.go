@@ -26,6 +26,7 @@ import (
 const (
 	totpPeriod    = 30 // seconds
 	totpSkew      = 1  // steps that a phone's clock may be off
+	appDigits     = 6
 	recoveryCodes = 10
 )
 
@@ -34,7 +35,7 @@ var (
 	codeOptions    = hotp.ValidateOpts{Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1}
 
 	errCode     = fault.Fields(fault.Field{Path: "code", Reason: fault.WrongValue, Message: "does not match, or was used before: wait for the next code of the app"})
-	errNoTOTP   = fault.New(fault.Precondition, fault.SecondFactorMissing, "there is no authenticator app: begin with BeginTOTP")
+	errNoTOTP   = fault.New(fault.Precondition, fault.SecondFactorMissing, "you have no second factor: begin with BeginTOTP or BeginPasskeyRegistration")
 	errTOTPUsed = fault.New(fault.Precondition, fault.AlreadyExists, "an authenticator app is in use: disable it first")
 )
 
@@ -97,13 +98,30 @@ func (s *Service) countCode(ctx context.Context, personID string) error {
 
 // useCode checks a code of the authenticator app or a recovery code, which each work once.
 func (s *Service) useCode(tx *db.Tx, row *ent.Person, code string) error {
-	ctx := tx.Context()
-	code = strings.NewReplacer(" ", "", "-", "").Replace(strings.ToLower(code))
-	if len(row.TotpSecret) == 0 {
+	has, err := hasSecondFactor(tx, row)
+	if err != nil {
+		return err
+	}
+	if !has {
 		return errNoTOTP
 	}
-	if len(code) != 6 {
+	code = plainCode(code)
+	if len(code) != appDigits || row.TotpConfirmedAt == nil {
 		return s.useRecoveryCode(tx, row, code)
+	}
+	return s.useAppCode(tx, row, code)
+}
+
+// plainCode returns a code without what people type between its groups.
+func plainCode(code string) string {
+	return strings.NewReplacer(" ", "", "-", "").Replace(strings.ToLower(code))
+}
+
+// useAppCode checks a code of the authenticator app, also of one that is not in use yet.
+func (s *Service) useAppCode(tx *db.Tx, row *ent.Person, code string) error {
+	ctx := tx.Context()
+	if len(row.TotpSecret) == 0 {
+		return errNoTOTP
 	}
 	secret, err := s.Keys.Open(ctx, keyring.System, totpPurpose(row.ID), row.TotpSecret)
 	if err != nil {
@@ -125,7 +143,7 @@ func (s *Service) useRecoveryCode(tx *db.Tx, row *ent.Person, code string) error
 	if err != nil {
 		return fmt.Errorf("use a recovery code: %w", err)
 	}
-	if n == 0 || row.TotpConfirmedAt == nil {
+	if n == 0 {
 		return errCode
 	}
 	return forgive(tx, s.secondFactorCounters(row.ID), 1)
@@ -167,16 +185,25 @@ func CreateRecoveryCodes(tx *db.Tx, keys *keyring.Ring, personID string) ([]stri
 	if err != nil {
 		return nil, err
 	}
-	if row.TotpConfirmedAt == nil {
+	has, err := hasSecondFactor(tx, row)
+	if err != nil {
+		return nil, err
+	}
+	if !has {
 		return nil, errNoTOTP
 	}
 	return createRecoveryCodes(tx, keys, personID)
 }
 
-// DisableTOTP ends the second factor of a person.
+// DisableTOTP ends the authenticator app of a person. The recovery codes end with the last second factor.
 func DisableTOTP(tx *db.Tx, personID string) error {
-	if err := tx.Person.UpdateOneID(personID).ClearTotpSecret().ClearTotpConfirmedAt().SetTotpStep(0).Exec(tx.Context()); err != nil {
+	row, err := tx.Person.UpdateOneID(personID).ClearTotpSecret().ClearTotpConfirmedAt().SetTotpStep(0).Save(tx.Context())
+	if err != nil {
 		return fmt.Errorf("end a second factor: %w", err)
+	}
+	has, err := hasSecondFactor(tx, row)
+	if err != nil || has {
+		return err
 	}
 	return deleteRecoveryCodes(tx, personID)
 }
@@ -191,9 +218,6 @@ func (s *Service) PrepareCode(ctx context.Context, personID, sessionID, code str
 		row, err := loadPerson(tx, personID)
 		if err != nil {
 			return Session{}, err
-		}
-		if row.TotpConfirmedAt == nil {
-			return Session{}, errNoTOTP
 		}
 		if err := s.useCode(tx, row, code); err != nil {
 			return Session{}, err
@@ -215,7 +239,7 @@ func (s *Service) PrepareTOTP(ctx context.Context, personID, sessionID, code str
 		if row.TotpConfirmedAt != nil {
 			return made, nil, errTOTPUsed
 		}
-		if err := s.useCode(tx, row, code); err != nil {
+		if err := s.useAppCode(tx, row, plainCode(code)); err != nil {
 			return made, nil, err
 		}
 		if err := tx.Person.UpdateOneID(personID).SetTotpConfirmedAt(tx.Now()).Exec(tx.Context()); err != nil {

@@ -1741,6 +1741,37 @@ var (
 			},
 		},
 	}
+	// PasskeysColumns holds the columns for the "passkeys" table.
+	PasskeysColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "mac", Type: field.TypeBytes, Unique: true},
+		{Name: "credential", Type: field.TypeBytes},
+		{Name: "name", Type: field.TypeString, Size: 60},
+		{Name: "used_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "person_id", Type: field.TypeString, Size: 40},
+	}
+	// PasskeysTable holds the schema information for the "passkeys" table.
+	PasskeysTable = &schema.Table{
+		Name:       "passkeys",
+		Columns:    PasskeysColumns,
+		PrimaryKey: []*schema.Column{PasskeysColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "passkeys_people_person",
+				Columns:    []*schema.Column{PasskeysColumns[6]},
+				RefColumns: []*schema.Column{PeopleColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "passkey_person_id",
+				Unique:  false,
+				Columns: []*schema.Column{PasskeysColumns[6]},
+			},
+		},
+	}
 	// PeopleColumns holds the columns for the "people" table.
 	PeopleColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
@@ -2583,6 +2614,24 @@ var (
 			},
 		},
 	}
+	// UsedChallengesColumns holds the columns for the "used_challenges" table.
+	UsedChallengesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 64},
+		{Name: "ends_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+	}
+	// UsedChallengesTable holds the schema information for the "used_challenges" table.
+	UsedChallengesTable = &schema.Table{
+		Name:       "used_challenges",
+		Columns:    UsedChallengesColumns,
+		PrimaryKey: []*schema.Column{UsedChallengesColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "usedchallenge_ends_at",
+				Unique:  false,
+				Columns: []*schema.Column{UsedChallengesColumns[1]},
+			},
+		},
+	}
 	// WebhooksColumns holds the columns for the "webhooks" table.
 	WebhooksColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
@@ -2675,6 +2724,7 @@ var (
 		NodesTable,
 		NoticesTable,
 		PartnerSpacesTable,
+		PasskeysTable,
 		PeopleTable,
 		PersonInvitationsTable,
 		PersonSessionsTable,
@@ -2696,6 +2746,7 @@ var (
 		StaysTable,
 		TokensTable,
 		TombstonesTable,
+		UsedChallengesTable,
 		WebhooksTable,
 	}
 )
@@ -2864,6 +2915,10 @@ func init() {
 	PartnerSpacesTable.Annotation = &entsql.Annotation{
 		Table: "partner_spaces",
 	}
+	PasskeysTable.ForeignKeys[0].RefTable = PeopleTable
+	PasskeysTable.Annotation = &entsql.Annotation{
+		Table: "passkeys",
+	}
 	PeopleTable.Annotation = &entsql.Annotation{
 		Table: "people",
 	}
@@ -2942,6 +2997,9 @@ func init() {
 	TombstonesTable.ForeignKeys[0].RefTable = PropertiesTable
 	TombstonesTable.Annotation = &entsql.Annotation{
 		Table: "tombstones",
+	}
+	UsedChallengesTable.Annotation = &entsql.Annotation{
+		Table: "used_challenges",
 	}
 	WebhooksTable.ForeignKeys[0].RefTable = IntegrationsTable
 	WebhooksTable.Annotation = &entsql.Annotation{

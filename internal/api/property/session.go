@@ -63,7 +63,7 @@ func (s *Sessions) GetSession(ctx context.Context, _ *propertyv1.GetSessionReque
 		return nil, err
 	}
 	out := &propertyv1.CurrentSession{
-		Person: &propertyv1.Person{Id: profile.ID, Name: profile.Name, Email: profile.Email}, Session: sessionMessage(row, who), HasSecondFactor: who.SecondFactor.Enrolled,
+		Person: &propertyv1.Person{Id: profile.ID, Name: profile.Name, Email: profile.Email}, Session: sessionMessage(row, who), HasSecondFactor: who.SecondFactor.Enrolled, HasAuthenticatorApp: profile.HasApp,
 	}
 	for _, p := range places {
 		place := &propertyv1.PersonProperty{PropertyId: p.PropertyID, Name: p.Name, Role: string(p.Role)}

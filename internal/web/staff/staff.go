@@ -18,6 +18,7 @@ import (
 // API is what pages call.
 type API struct {
 	Sessions     propertyv1.SessionServiceClient
+	Passkeys     propertyv1.PasskeyServiceClient
 	Properties   propertyv1.PropertyServiceClient
 	Days         propertyv1.DayServiceClient
 	Reservations propertyv1.ReservationServiceClient

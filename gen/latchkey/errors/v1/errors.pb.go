@@ -306,6 +306,14 @@ const (
 	Reason_REASON_ERASURE_NOT_PENDING Reason = 157
 	// 409. The stay has no access now: the PMS has not started it, or it has ended, or no door of it has a code.
 	Reason_REASON_NO_ACCESS Reason = 196
+	// 409. Passkeys need a public address with a host name, such as https://checkin.example.com: set --public-url and open the pages there.
+	Reason_REASON_PASSKEYS_UNAVAILABLE Reason = 197
+	// 400. The browser's answer does not fit the passkey, came after five minutes, or was used: begin again.
+	Reason_REASON_PASSKEY_REFUSED Reason = 198
+	// 409. A person has at most 20 passkeys: delete one first.
+	Reason_REASON_TOO_MANY_PASSKEYS Reason = 199
+	// 404. You have no passkey with this id.
+	Reason_REASON_PASSKEY_NOT_FOUND Reason = 200
 )
 
 // Enum value maps for Reason.
@@ -448,6 +456,10 @@ var (
 		190: "REASON_LAST_OWNER",
 		157: "REASON_ERASURE_NOT_PENDING",
 		196: "REASON_NO_ACCESS",
+		197: "REASON_PASSKEYS_UNAVAILABLE",
+		198: "REASON_PASSKEY_REFUSED",
+		199: "REASON_TOO_MANY_PASSKEYS",
+		200: "REASON_PASSKEY_NOT_FOUND",
 	}
 	Reason_value = map[string]int32{
 		"REASON_UNSPECIFIED":               0,
@@ -587,6 +599,10 @@ var (
 		"REASON_LAST_OWNER":                190,
 		"REASON_ERASURE_NOT_PENDING":       157,
 		"REASON_NO_ACCESS":                 196,
+		"REASON_PASSKEYS_UNAVAILABLE":      197,
+		"REASON_PASSKEY_REFUSED":           198,
+		"REASON_TOO_MANY_PASSKEYS":         199,
+		"REASON_PASSKEY_NOT_FOUND":         200,
 	}
 )
 
@@ -730,7 +746,7 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
 	"\adetails\x18\x06 \x03(\v2\x14.google.protobuf.AnyR\adetails\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId*\x80\x1d\n" +
+	"request_id\x18\a \x01(\tR\trequestId*\xfd\x1d\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_INVALID_FIELDS\x10\x01\x12\x13\n" +
@@ -869,7 +885,11 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x15REASON_OWN_MEMBERSHIP\x10\xbd\x01\x12\x16\n" +
 	"\x11REASON_LAST_OWNER\x10\xbe\x01\x12\x1f\n" +
 	"\x1aREASON_ERASURE_NOT_PENDING\x10\x9d\x01\x12\x15\n" +
-	"\x10REASON_NO_ACCESS\x10\xc4\x01B.Z,latchkey.dev/gen/latchkey/errors/v1;errorsv1b\x06proto3"
+	"\x10REASON_NO_ACCESS\x10\xc4\x01\x12 \n" +
+	"\x1bREASON_PASSKEYS_UNAVAILABLE\x10\xc5\x01\x12\x1b\n" +
+	"\x16REASON_PASSKEY_REFUSED\x10\xc6\x01\x12\x1d\n" +
+	"\x18REASON_TOO_MANY_PASSKEYS\x10\xc7\x01\x12\x1d\n" +
+	"\x18REASON_PASSKEY_NOT_FOUND\x10\xc8\x01B.Z,latchkey.dev/gen/latchkey/errors/v1;errorsv1b\x06proto3"
 
 var (
 	file_latchkey_errors_v1_errors_proto_rawDescOnce sync.Once

@@ -331,7 +331,7 @@ type FinishSignInRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What SignIn answered.
 	Challenge string `protobuf:"bytes,1,opt,name=challenge,proto3" json:"challenge,omitempty"`
-	// The code of the authenticator app, or a recovery code.
+	// The code of the authenticator app, or a recovery code. A passkey needs no code: FinishPasskeySignIn signs the person in alone.
 	Code          string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1318,10 +1318,12 @@ type CurrentSession struct {
 	Session *Session `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
 	// The properties of the person, by name.
 	Properties []*PersonProperty `protobuf:"bytes,3,rep,name=properties,proto3" json:"properties,omitempty"`
-	// The person uses an authenticator app.
+	// The person uses an authenticator app or has a passkey.
 	HasSecondFactor bool `protobuf:"varint,4,opt,name=has_second_factor,json=hasSecondFactor,proto3" json:"has_second_factor,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The person uses an authenticator app.
+	HasAuthenticatorApp bool `protobuf:"varint,5,opt,name=has_authenticator_app,json=hasAuthenticatorApp,proto3" json:"has_authenticator_app,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *CurrentSession) Reset() {
@@ -1378,6 +1380,13 @@ func (x *CurrentSession) GetProperties() []*PersonProperty {
 func (x *CurrentSession) GetHasSecondFactor() bool {
 	if x != nil {
 		return x.HasSecondFactor
+	}
+	return false
+}
+
+func (x *CurrentSession) GetHasAuthenticatorApp() bool {
+	if x != nil {
+		return x.HasAuthenticatorApp
 	}
 	return false
 }
@@ -2158,14 +2167,15 @@ const file_latchkey_property_v1_session_proto_rawDesc = "" +
 	"propertyId\"\x13\n" +
 	"\x11GetSessionRequest\"N\n" +
 	"\x12GetSessionResponse\x128\n" +
-	"\x04data\x18\x01 \x01(\v2$.latchkey.property.v1.CurrentSessionR\x04data\"\xf1\x01\n" +
+	"\x04data\x18\x01 \x01(\v2$.latchkey.property.v1.CurrentSessionR\x04data\"\xa5\x02\n" +
 	"\x0eCurrentSession\x124\n" +
 	"\x06person\x18\x01 \x01(\v2\x1c.latchkey.property.v1.PersonR\x06person\x127\n" +
 	"\asession\x18\x02 \x01(\v2\x1d.latchkey.property.v1.SessionR\asession\x12D\n" +
 	"\n" +
 	"properties\x18\x03 \x03(\v2$.latchkey.property.v1.PersonPropertyR\n" +
 	"properties\x12*\n" +
-	"\x11has_second_factor\x18\x04 \x01(\bR\x0fhasSecondFactor\"\x15\n" +
+	"\x11has_second_factor\x18\x04 \x01(\bR\x0fhasSecondFactor\x122\n" +
+	"\x15has_authenticator_app\x18\x05 \x01(\bR\x13hasAuthenticatorApp\"\x15\n" +
 	"\x13ListSessionsRequest\"M\n" +
 	"\x14ListSessionsResponse\x125\n" +
 	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.SessionListR\x04data\"@\n" +
@@ -2201,7 +2211,7 @@ const file_latchkey_property_v1_session_proto_rawDesc = "" +
 	"\x18AcceptInvitationResponse\x126\n" +
 	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.SessionTokenR\x04data\x12\x1f\n" +
 	"\vproperty_id\x18\x02 \x01(\tR\n" +
-	"propertyId2\x87\x13\n" +
+	"propertyId2\x8b\x13\n" +
 	"\x0eSessionService\x12\x81\x01\n" +
 	"\x06SignIn\x12#.latchkey.property.v1.SignInRequest\x1a$.latchkey.property.v1.SignInResponse\",\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/v1/property/session:signIn\x12\x99\x01\n" +
 	"\fFinishSignIn\x12).latchkey.property.v1.FinishSignInRequest\x1a*.latchkey.property.v1.FinishSignInResponse\"2\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02&:\x01*\"!/v1/property/session:finishSignIn\x12\xa9\x01\n" +
@@ -2214,9 +2224,11 @@ const file_latchkey_property_v1_session_proto_rawDesc = "" +
 	"\n" +
 	"EndSession\x12'.latchkey.property.v1.EndSessionRequest\x1a(.latchkey.property.v1.EndSessionResponse\".\xaa\xbc\x18\b \x012\x04self\x82\xd3\xe4\x93\x02\x1c*\x1a/v1/property/sessions/{id}\x12\xb3\x01\n" +
 	"\x11SignOutEverywhere\x12..latchkey.property.v1.SignOutEverywhereRequest\x1a/.latchkey.property.v1.SignOutEverywhereResponse\"=\xaa\xbc\x18\b \x012\x04self\x82\xd3\xe4\x93\x02+:\x01*\"&/v1/property/session:signOutEverywhere\x12\xa7\x01\n" +
-	"\x0eChangePassword\x12+.latchkey.property.v1.ChangePasswordRequest\x1a,.latchkey.property.v1.ChangePasswordResponse\":\xaa\xbc\x18\b \x012\x04self\x82\xd3\xe4\x93\x02(:\x01*\"#/v1/property/session:changePassword\x12\x93\x01\n" +
-	"\tBeginTOTP\x12&.latchkey.property.v1.BeginTOTPRequest\x1a'.latchkey.property.v1.BeginTOTPResponse\"5\xaa\xbc\x18\b \x012\x04self\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/property/session:beginTotp\x12\x9b\x01\n" +
-	"\vConfirmTOTP\x12(.latchkey.property.v1.ConfirmTOTPRequest\x1a).latchkey.property.v1.ConfirmTOTPResponse\"7\xaa\xbc\x18\b \x012\x04self\x82\xd3\xe4\x93\x02%:\x01*\" /v1/property/session:confirmTotp\x12\x9d\x01\n" +
+	"\x0eChangePassword\x12+.latchkey.property.v1.ChangePasswordRequest\x1a,.latchkey.property.v1.ChangePasswordResponse\":\xaa\xbc\x18\b \x012\x04self\x82\xd3\xe4\x93\x02(:\x01*\"#/v1/property/session:changePassword\x12\x95\x01\n" +
+	"\tBeginTOTP\x12&.latchkey.property.v1.BeginTOTPRequest\x1a'.latchkey.property.v1.BeginTOTPResponse\"7\xaa\xbc\x18\n" +
+	" \x012\x04self8\x01\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/property/session:beginTotp\x12\x9d\x01\n" +
+	"\vConfirmTOTP\x12(.latchkey.property.v1.ConfirmTOTPRequest\x1a).latchkey.property.v1.ConfirmTOTPResponse\"9\xaa\xbc\x18\n" +
+	" \x012\x04self8\x01\x82\xd3\xe4\x93\x02%:\x01*\" /v1/property/session:confirmTotp\x12\x9d\x01\n" +
 	"\vDisableTOTP\x12(.latchkey.property.v1.DisableTOTPRequest\x1a).latchkey.property.v1.DisableTOTPResponse\"9\xaa\xbc\x18\n" +
 	" \x012\x04self8\x01\x82\xd3\xe4\x93\x02%:\x01*\" /v1/property/session:disableTotp\x12\xbd\x01\n" +
 	"\x13CreateRecoveryCodes\x120.latchkey.property.v1.CreateRecoveryCodesRequest\x1a1.latchkey.property.v1.CreateRecoveryCodesResponse\"A\xaa\xbc\x18\n" +

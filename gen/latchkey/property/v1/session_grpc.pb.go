@@ -67,14 +67,14 @@ type SessionServiceClient interface {
 	SignOutEverywhere(ctx context.Context, in *SignOutEverywhereRequest, opts ...grpc.CallOption) (*SignOutEverywhereResponse, error)
 	// Changes the password of the signed-in person. Every session ends; the answer has the token of a new one.
 	ChangePassword(ctx context.Context, in *ChangePasswordRequest, opts ...grpc.CallOption) (*ChangePasswordResponse, error)
-	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 if an app is in use.
+	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 alreadyExists if an app is in use.
 	BeginTOTP(ctx context.Context, in *BeginTOTPRequest, opts ...grpc.CallOption) (*BeginTOTPResponse, error)
 	// Begins to use the authenticator app, with its first code. The answer has ten recovery codes, shown once, and a session in place of the one of
 	// this call.
 	ConfirmTOTP(ctx context.Context, in *ConfirmTOTPRequest, opts ...grpc.CallOption) (*ConfirmTOTPResponse, error)
-	// Ends the use of the authenticator app and of the recovery codes.
+	// Ends the use of the authenticator app and, if the person has no passkey, of the recovery codes.
 	DisableTOTP(ctx context.Context, in *DisableTOTPRequest, opts ...grpc.CallOption) (*DisableTOTPResponse, error)
-	// Replaces the recovery codes, which are shown once. 409 without an authenticator app.
+	// Replaces the recovery codes, which are shown once. 409 without an authenticator app or passkey.
 	CreateRecoveryCodes(ctx context.Context, in *CreateRecoveryCodesRequest, opts ...grpc.CallOption) (*CreateRecoveryCodesResponse, error)
 	// Confirms the second factor again, which calls need that open doors or show PINs: it counts for 15 minutes. The answer has a session in place of
 	// the one of this call.
@@ -270,14 +270,14 @@ type SessionServiceServer interface {
 	SignOutEverywhere(context.Context, *SignOutEverywhereRequest) (*SignOutEverywhereResponse, error)
 	// Changes the password of the signed-in person. Every session ends; the answer has the token of a new one.
 	ChangePassword(context.Context, *ChangePasswordRequest) (*ChangePasswordResponse, error)
-	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 if an app is in use.
+	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 alreadyExists if an app is in use.
 	BeginTOTP(context.Context, *BeginTOTPRequest) (*BeginTOTPResponse, error)
 	// Begins to use the authenticator app, with its first code. The answer has ten recovery codes, shown once, and a session in place of the one of
 	// this call.
 	ConfirmTOTP(context.Context, *ConfirmTOTPRequest) (*ConfirmTOTPResponse, error)
-	// Ends the use of the authenticator app and of the recovery codes.
+	// Ends the use of the authenticator app and, if the person has no passkey, of the recovery codes.
 	DisableTOTP(context.Context, *DisableTOTPRequest) (*DisableTOTPResponse, error)
-	// Replaces the recovery codes, which are shown once. 409 without an authenticator app.
+	// Replaces the recovery codes, which are shown once. 409 without an authenticator app or passkey.
 	CreateRecoveryCodes(context.Context, *CreateRecoveryCodesRequest) (*CreateRecoveryCodesResponse, error)
 	// Confirms the second factor again, which calls need that open doors or show PINs: it counts for 15 minutes. The answer has a session in place of
 	// the one of this call.

@@ -105,14 +105,14 @@ type SessionServiceClient interface {
 	SignOutEverywhere(context.Context, *v1.SignOutEverywhereRequest) (*v1.SignOutEverywhereResponse, error)
 	// Changes the password of the signed-in person. Every session ends; the answer has the token of a new one.
 	ChangePassword(context.Context, *v1.ChangePasswordRequest) (*v1.ChangePasswordResponse, error)
-	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 if an app is in use.
+	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 alreadyExists if an app is in use.
 	BeginTOTP(context.Context, *v1.BeginTOTPRequest) (*v1.BeginTOTPResponse, error)
 	// Begins to use the authenticator app, with its first code. The answer has ten recovery codes, shown once, and a session in place of the one of
 	// this call.
 	ConfirmTOTP(context.Context, *v1.ConfirmTOTPRequest) (*v1.ConfirmTOTPResponse, error)
-	// Ends the use of the authenticator app and of the recovery codes.
+	// Ends the use of the authenticator app and, if the person has no passkey, of the recovery codes.
 	DisableTOTP(context.Context, *v1.DisableTOTPRequest) (*v1.DisableTOTPResponse, error)
-	// Replaces the recovery codes, which are shown once. 409 without an authenticator app.
+	// Replaces the recovery codes, which are shown once. 409 without an authenticator app or passkey.
 	CreateRecoveryCodes(context.Context, *v1.CreateRecoveryCodesRequest) (*v1.CreateRecoveryCodesResponse, error)
 	// Confirms the second factor again, which calls need that open doors or show PINs: it counts for 15 minutes. The answer has a session in place of
 	// the one of this call.
@@ -403,14 +403,14 @@ type SessionServiceHandler interface {
 	SignOutEverywhere(context.Context, *v1.SignOutEverywhereRequest) (*v1.SignOutEverywhereResponse, error)
 	// Changes the password of the signed-in person. Every session ends; the answer has the token of a new one.
 	ChangePassword(context.Context, *v1.ChangePasswordRequest) (*v1.ChangePasswordResponse, error)
-	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 if an app is in use.
+	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 alreadyExists if an app is in use.
 	BeginTOTP(context.Context, *v1.BeginTOTPRequest) (*v1.BeginTOTPResponse, error)
 	// Begins to use the authenticator app, with its first code. The answer has ten recovery codes, shown once, and a session in place of the one of
 	// this call.
 	ConfirmTOTP(context.Context, *v1.ConfirmTOTPRequest) (*v1.ConfirmTOTPResponse, error)
-	// Ends the use of the authenticator app and of the recovery codes.
+	// Ends the use of the authenticator app and, if the person has no passkey, of the recovery codes.
 	DisableTOTP(context.Context, *v1.DisableTOTPRequest) (*v1.DisableTOTPResponse, error)
-	// Replaces the recovery codes, which are shown once. 409 without an authenticator app.
+	// Replaces the recovery codes, which are shown once. 409 without an authenticator app or passkey.
 	CreateRecoveryCodes(context.Context, *v1.CreateRecoveryCodesRequest) (*v1.CreateRecoveryCodesResponse, error)
 	// Confirms the second factor again, which calls need that open doors or show PINs: it counts for 15 minutes. The answer has a session in place of
 	// the one of this call.
