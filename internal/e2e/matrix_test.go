@@ -135,6 +135,16 @@ var matrix = map[string]rule{
 	"latchkey.property.v1.SessionService/SignOutEverywhere":   {"person", "", untouched, invalid},
 	"latchkey.property.v1.SessionService/ChangePassword":      {"person", "", `{}`, invalid},
 
+	"latchkey.property.v1.PasskeyService/ListPasskeys":              {"person", "", `{}`, ok},
+	"latchkey.property.v1.PasskeyService/BeginPasskeyRegistration":  {"person", "", `{}`, ok},
+	"latchkey.property.v1.PasskeyService/FinishPasskeyRegistration": {"person", "", `{}`, invalid},
+	"latchkey.property.v1.PasskeyService/RenamePasskey":             {"person", "", `{"id":"psk_0","name":"x"}`, notFound},
+	"latchkey.property.v1.PasskeyService/DeletePasskey":             {"person", "", `{"id":"psk_0"}`, notFound},
+	"latchkey.property.v1.PasskeyService/BeginPasskeySignIn":        {"guest", "", `{}`, ok},
+	"latchkey.property.v1.PasskeyService/FinishPasskeySignIn":       {"guest", "", `{}`, invalid},
+	"latchkey.property.v1.PasskeyService/BeginPasskeyConfirmation":  {"person", "", `{}`, codes.FailedPrecondition},
+	"latchkey.property.v1.PasskeyService/FinishPasskeyConfirmation": {"person", "", `{}`, invalid},
+
 	"latchkey.property.v1.EventService/Watch":               {"property", "viewer", `{}`, ok},
 	"latchkey.property.v1.SessionService/GetInvitation":     {"guest", "", `{"secret":"lki_0"}`, notFound},
 	"latchkey.property.v1.SessionService/AcceptInvitation":  {"guest", "", `{}`, invalid},

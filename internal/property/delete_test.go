@@ -18,7 +18,7 @@ import (
 const gone, stays = "prp_gone", "prp_stays"
 
 // ofInstallation are the tables whose rows belong to no property.
-var ofInstallation = []string{"apps", "nodes", "secrets", "people", "person_sessions", "recovery_codes", "sign_in_attempts"}
+var ofInstallation = []string{"apps", "nodes", "secrets", "people", "person_sessions", "recovery_codes", "sign_in_attempts", "passkeys", "used_challenges"}
 
 // fill inserts three rows of a property into each table. The ids and all other texts name the property.
 func fill(t *testing.T, d *db.DB, propertyID string) {

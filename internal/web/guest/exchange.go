@@ -25,7 +25,7 @@ func (s *site) httpHandler(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{Exchange: s.NewExchange(w, r), site: s}
 		if strings.HasPrefix(r.URL.Path, "/k/") {
-			w.Header().Set("Permissions-Policy", kit.Permissions(true))
+			w.Header().Set("Permissions-Policy", kit.Permissions(kit.KeepScreenOn))
 		}
 		if !x.ParseForm() {
 			x.renderProblem(http.StatusBadRequest, "web.problem.form")

@@ -2,6 +2,7 @@ package kit
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -14,7 +15,7 @@ func (x *Exchange) setHeaders() {
 	// Links hold secrets, so other sites get no referrer. With no-referrer, browsers would send a form to this site with Origin: null, and
 	// [Protect] would refuse it where they send no Sec-Fetch-Site: without TLS, and in Safari before 16.4.
 	h.Set("Referrer-Policy", "same-origin")
-	h.Set("Permissions-Policy", Permissions(false))
+	h.Set("Permissions-Policy", Permissions())
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -22,15 +23,23 @@ func (x *Exchange) setHeaders() {
 	h.Add("Vary", "Accept-Encoding, Accept-Language, Cookie, Sec-Fetch-Site")
 }
 
-// Permissions returns the Permissions-Policy, which switches every feature off. A kiosk keeps its screen on.
-func Permissions(kiosk bool) string {
+// The features of browsers that some pages use.
+const (
+	KeepScreenOn = "screen-wake-lock"          // the tablet at the door
+	UsePasskeys  = "publickey-credentials-get" // the dashboard
+)
+
+// Permissions returns the Permissions-Policy, which switches every feature off except those named.
+func Permissions(used ...string) string {
 	off := []string{"accelerometer", "autoplay", "camera", "display-capture", "encrypted-media", "fullscreen", "geolocation", "gyroscope",
-		"magnetometer", "microphone", "midi", "payment", "publickey-credentials-get", "usb", "xr-spatial-tracking"}
-	policy := strings.Join(off, "=(), ") + "=(), screen-wake-lock="
-	if kiosk {
-		return policy + "(self)"
+		"magnetometer", "microphone", "midi", "payment", UsePasskeys, KeepScreenOn, "usb", "xr-spatial-tracking"}
+	for i, feature := range off {
+		off[i] += "=()"
+		if slices.Contains(used, feature) {
+			off[i] = feature + "=(self)"
+		}
 	}
-	return policy + "()"
+	return strings.Join(off, ", ")
 }
 
 // Protect refuses requests that another site's page makes with this site's cookies.

@@ -11,11 +11,13 @@ import (
 )
 
 func (s *site) showConfirm(x *exchange) error {
-	return x.form(http.StatusOK, x.newPage("staff.confirm.title"), confirmForm())
+	return x.form(http.StatusOK, x.newPage("staff.confirm.title"), x.confirmForm())
 }
 
-func confirmForm() formView {
-	return formView{Text: "staff.confirm.text", Inputs: codeInputs(), Button: "staff.continue"}
+func (x *exchange) confirmForm() formView {
+	return formView{Text: "staff.confirm.text", Inputs: codeInputs(), Button: "staff.continue", Passkey: &passkeyForm{
+		Begin: "/app/confirm/passkey/begin", Action: listURL("/app/confirm/passkey", "to", localPage(x.R.URL.Query().Get("to"))), Button: "staff.passkey.confirm",
+	}}
 }
 
 // confirm proves the second factor again, and returns to the page whose action needed it.
@@ -25,21 +27,28 @@ func (s *site) confirm(x *exchange) error {
 		if s.Fault(err).Kind != fault.Invalid {
 			return err
 		}
-		return x.form(http.StatusUnprocessableEntity, x.wrongCode("staff.confirm.title"), confirmForm())
+		return x.form(http.StatusUnprocessableEntity, x.wrongCode("staff.confirm.title"), x.confirmForm())
 	}
 	return x.proceed(made.GetData(), localPage(x.R.URL.Query().Get("to")))
 }
 
-type accountView struct{ Sessions []*propertyv1.Session }
+type accountView struct {
+	Sessions    []*propertyv1.Session
+	HasPasskeys bool
+}
 
-// showAccount shows the person, the second factor and the sessions.
+// showAccount shows the person, how they sign in, and the sessions.
 func (s *site) showAccount(x *exchange) error {
 	found, err := s.api.Sessions.ListSessions(x.call(), &propertyv1.ListSessionsRequest{})
 	if err != nil {
 		return err
 	}
+	passkeys, err := s.api.Passkeys.ListPasskeys(x.call(), &propertyv1.ListPasskeysRequest{})
+	if err != nil {
+		return err
+	}
 	p := x.newPage("staff.account.title")
-	p.Here, p.Data = "account", accountView{Sessions: found.GetData().GetList()}
+	p.Here, p.Data = "account", accountView{Sessions: found.GetData().GetList(), HasPasskeys: len(passkeys.GetData().GetList()) > 0}
 	return x.render(http.StatusOK, "account", p)
 }
 
@@ -116,7 +125,7 @@ func (x *exchange) secondPage(status int, v secondView) error {
 }
 
 func (s *site) showSecondFactor(x *exchange) error {
-	return x.secondPage(http.StatusOK, secondView{On: x.session.GetHasSecondFactor()})
+	return x.secondPage(http.StatusOK, secondView{On: x.session.GetHasAuthenticatorApp()})
 }
 
 // changeSecondFactor takes a step of the set-up of an authenticator app, or ends its use. Secrets are shown once, in the answer.

@@ -29,6 +29,7 @@ type handler func(x *exchange) error
 func (s *site) httpHandler(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{Exchange: s.NewExchange(w, r), site: s}
+		w.Header().Set("Permissions-Policy", kit.Permissions(kit.UsePasskeys))
 		x.token = x.Cookie(sessionCookie)
 		err := error(nil)
 		if x.ParseForm() {

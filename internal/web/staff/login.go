@@ -39,7 +39,11 @@ func (s *site) showLogin(x *exchange) error {
 		return x.Redirect("/app/")
 	}
 	x.session, x.role = nil, nil
-	return x.form(http.StatusOK, x.newPage("staff.login.title"), formView{Inputs: loginInputs(), Button: "staff.login.do"})
+	return x.form(http.StatusOK, x.newPage("staff.login.title"), loginForm(loginInputs(), localPage(x.R.URL.Query().Get("to"))))
+}
+
+func loginForm(inputs []kit.Input, to string) formView {
+	return formView{Inputs: inputs, Button: "staff.login.do", Passkey: loginPasskey(to)}
 }
 
 func (s *site) login(x *exchange) error {
@@ -58,7 +62,7 @@ func (s *site) login(x *exchange) error {
 		case f.Kind != fault.Invalid || !p.Refuse(f, inputs):
 			return err
 		}
-		return x.form(http.StatusUnprocessableEntity, p, formView{Inputs: inputs, Button: "staff.login.do"})
+		return x.form(http.StatusUnprocessableEntity, p, loginForm(inputs, localPage(x.R.URL.Query().Get("to"))))
 	}
 	x.endFormerSession()
 	return x.proceed(made.GetData(), localPage(x.R.URL.Query().Get("to")))
@@ -101,15 +105,16 @@ func codeInputs() []kit.Input {
 	return []kit.Input{{Name: "code", Label: "staff.code", Hint: "staff.code.hint", Autocomplete: "one-time-code"}}
 }
 
-func secondForm() formView {
-	return formView{Text: "staff.second.text", Inputs: codeInputs(), Button: "staff.continue", Links: []link{{"/app/login", "staff.second.again"}}}
+func (x *exchange) secondForm() formView {
+	return formView{Text: "staff.second.text", Inputs: codeInputs(), Button: "staff.continue", Links: []link{{"/app/login", "staff.second.again"}},
+		Passkey: loginPasskey(localPage(x.R.URL.Query().Get("to")))}
 }
 
 func (s *site) showSecond(x *exchange) error {
 	if x.Cookie(challengeCookie) == "" {
 		return x.Redirect("/app/login")
 	}
-	return x.form(http.StatusOK, x.newPage("staff.second.title"), secondForm())
+	return x.form(http.StatusOK, x.newPage("staff.second.title"), x.secondForm())
 }
 
 func (s *site) finishLogin(x *exchange) error {
@@ -122,7 +127,7 @@ func (s *site) finishLogin(x *exchange) error {
 		x.DropCookie(challengeCookie)
 		return x.Redirect("/app/login")
 	case fault.Invalid:
-		return x.form(http.StatusUnprocessableEntity, x.wrongCode("staff.second.title"), secondForm())
+		return x.form(http.StatusUnprocessableEntity, x.wrongCode("staff.second.title"), x.secondForm())
 	}
 	return err
 }

@@ -63,6 +63,8 @@ type formView struct {
 	Inputs []kit.Input
 	Button string // message
 	Links  []link
+
+	Passkey *passkeyForm // another way, below the form; nil: none
 }
 
 // link leads to another page. Its text is a message.

@@ -89,6 +89,8 @@ func (s *site) routes() []Route {
 		{"POST /app/login", Anyone, s.login},
 		{"GET /app/login/second", Anyone, s.showSecond},
 		{"POST /app/login/second", Anyone, s.finishLogin},
+		{"POST /app/login/passkey/begin", Anyone, s.beginPasskeyLogin},
+		{"POST /app/login/passkey", Anyone, s.passkeyLogin},
 		{"GET /app/first/{secret}", Anyone, s.showFirst},
 		{"POST /app/first/{secret}", Anyone, s.createOwner},
 		{"GET " + staff.InvitationPath + "{secret}", Anyone, s.showInvite},
@@ -99,6 +101,8 @@ func (s *site) routes() []Route {
 		{"POST /app/property", Self, s.chooseProperty},
 		{"GET /app/confirm", Self, s.showConfirm},
 		{"POST /app/confirm", Self, s.confirm},
+		{"POST /app/confirm/passkey/begin", Self, s.beginPasskeyConfirm},
+		{"POST /app/confirm/passkey", Self, s.passkeyConfirm},
 		{"GET /app/today", "readReservations", s.showToday},
 		{"POST /app/today", "manageCheckIns", s.clearStage},
 		{"GET /app/live", "readReservations", s.follow},
@@ -186,6 +190,9 @@ func (s *site) routes() []Route {
 		{"POST /app/account/password", Self, s.changePassword},
 		{"GET /app/account/second", Self, s.showSecondFactor},
 		{"POST /app/account/second", Self, s.changeSecondFactor},
+		{"GET /app/account/passkeys", Self, s.showPasskeys},
+		{"POST /app/account/passkeys", Self, s.changePasskeys},
+		{"POST /app/account/passkeys/begin", Self, s.beginPasskey},
 	}
 }
 

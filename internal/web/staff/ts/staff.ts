@@ -1,8 +1,10 @@
 import { focusFirst } from "../../kit/ts/page";
 import { follow } from "./live";
+import { passkeys } from "./passkey";
 
 focusFirst();
 follow();
+passkeys();
 
 // The owner of a new property gets the time zone of the device as a suggestion.
 for (const input of document.querySelectorAll<HTMLInputElement>("[data-zone]")) {
