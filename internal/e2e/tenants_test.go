@@ -113,6 +113,8 @@ var probes = map[string]string{
 	"latchkey.property.v1.PrivacyService/ExportGuestData":            `{"reservationId":"{rsv}"}`,
 	"latchkey.property.v1.PrivacyService/ListErasures":               `{"pageSize":1}`,
 	"latchkey.property.v1.SessionService/EndSession":                 `{"id":"{pss}"}`,
+	"latchkey.property.v1.PasskeyService/RenamePasskey":              `{"id":"psk_0","name":"x"}`,
+	"latchkey.property.v1.PasskeyService/DeletePasskey":              `{"id":"psk_0"}`,
 	"latchkey.property.v1.PersonService/ReinvitePerson":              `{"id":"{pln}"}`,
 	"latchkey.property.v1.PersonService/WithdrawInvitation":          `{"id":"{pln}"}`,
 	"latchkey.property.v1.PersonService/UpdatePerson":                `{"id":"{prs}","role":"frontDesk"}`,

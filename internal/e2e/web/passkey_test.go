@@ -53,7 +53,7 @@ func TestPasskey(t *testing.T) {
 			p.Axe()
 			p.Fits()
 			p.Screenshot("passkeys")
-			p.Fill("Name", "Old laptop")
+			p.Fill("New name", "Old laptop")
 			p.Click("Save the name")
 			p.WaitText("Old laptop")
 			p.Click("Change Old laptop")
