@@ -110,13 +110,13 @@ func (c *mappingUndo) Run(ctx context.Context, r *remote, io *streams) error {
 
 type mappingCure struct {
 	Conflict string `arg:"" help:"The id of the conflict (cfl_...), from latchkey mapping conflicts."`
-	Kind     string `arg:"" enum:"map,createSpace,accept,unmap,notOurs" help:"map, createSpace, accept, unmap or notOurs."`
+	Kind     string `arg:"" enum:"map,createSpace,accept,unmap,notOurs,sameName" help:"map, createSpace, accept, unmap, notOurs or sameName."`
 	Space    string `help:"With map: another space than the suggested one, by name or id."`
 	DryRun   bool   `help:"Change nothing; show the reservations that the cure would touch."`
 }
 
 func (mappingCure) Help() string {
-	return `map: map the partner's space to the suggested space. createSpace: create a space like that of the partner, and map it. accept: keep the mapping, with the partner's new name and type. unmap: remove the mapping. notOurs: leave the partner's space unmapped. Example:
+	return `map: map the partner's space to the suggested space. createSpace: create a space like that of the partner, and map it. accept: keep the mapping, with the partner's new name and type. unmap: remove the mapping. notOurs: leave the partner's space unmapped. sameName: map the partner's new space of the same name in place of the one that it no longer lists. Example:
   latchkey mapping cure cfl_... accept`
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/conflict"
@@ -21,30 +22,61 @@ const (
 	CureAccept      CureKind = "accept"      // keep the mapping and accept the PMS's new name and type
 	CureUnmap       CureKind = "unmap"       // remove the mapping
 	CureNotOurs     CureKind = "notOurs"     // the property does not rent the space: leave it unmapped
+	CureSameName    CureKind = "sameName"    // map the PMS's new space of the same name in place of the one that it no longer lists
 )
 
 // Cure is a way to end a conflict, with its parameters.
 type Cure struct {
-	Kind    CureKind
-	SpaceID string // SpaceID is the suggested space of CureMap, or empty
+	Kind       CureKind
+	SpaceID    string // SpaceID is the suggested space of CureMap, or empty
+	ExternalID string // ExternalID is the PMS's new space of CureSameName
 }
 
 // curesOf returns the cures of a conflict, the best first. listed is the PMS's space; its ExternalID is empty if the PMS does not list it. suggested is
-// the space of the property with a matching name, or empty. A conflict that only the PMS can end has none.
-func curesOf(kind Kind, listed Listed, suggested string) []Cure {
+// the space of the property with a matching name, or empty. successors are the ids of the PMS's unmapped spaces of the same type and name. A conflict
+// that only the PMS can end has no cure.
+func curesOf(kind Kind, listed Listed, suggested string, successors []string) []Cure {
 	switch kind {
 	case NewUnmapped:
-		cures := []Cure{{CureMap, suggested}}
+		cures := []Cure{{Kind: CureMap, SpaceID: suggested}}
 		if listed.Type != Bed { // a bed needs a dorm, which a person chooses
 			cures = append(cures, Cure{Kind: CureCreateSpace})
 		}
 		return append(cures, Cure{Kind: CureNotOurs})
 	case Renamed, Retyped:
 		return []Cure{{Kind: CureAccept}, {Kind: CureUnmap}}
-	case Missing, Inactive:
+	case Missing:
+		var cures []Cure
+		for _, id := range successors {
+			cures = append(cures, Cure{Kind: CureSameName, ExternalID: id})
+		}
+		return append(cures, Cure{Kind: CureUnmap})
+	case Inactive:
 		return []Cure{{Kind: CureUnmap}}
 	}
 	return nil
+}
+
+// maxSuccessors is the most spaces of the same name that a conflict offers.
+const maxSuccessors = 5
+
+// successorsOf returns the ids of the PMS's active and unmapped spaces that have the type and the name of one that it no longer lists.
+func (s *listingState) successorsOf(externalID string) (ids []string) {
+	gone := s.byID[externalID]
+	if gone == nil || gone.GoneAt == nil {
+		return nil
+	}
+	mapped := map[string]bool{}
+	for _, m := range s.mappings {
+		mapped[m.ExternalID] = true
+	}
+	for _, row := range s.rows {
+		if row.GoneAt == nil && row.IsActive && row.Type == gone.Type && strings.EqualFold(row.Name, gone.Name) && !mapped[row.ExternalID] {
+			ids = append(ids, row.ExternalID)
+		}
+	}
+	slices.Sort(ids)
+	return ids[:min(len(ids), maxSuccessors)]
 }
 
 // Cures returns the cures of conflicts of one property, by conflict id. Closed conflicts have none.
@@ -78,7 +110,7 @@ func Cures(tx *db.Tx, propertyID string, rows []*ent.Conflict) (map[string][]Cur
 		if l := own.byID[row.ExternalID]; l != nil && l.GoneAt == nil {
 			listed = listedOf(l)
 		}
-		cures[row.ID] = curesOf(Kind(row.Kind), listed, own.suggested[row.ExternalID])
+		cures[row.ID] = curesOf(Kind(row.Kind), listed, own.suggested[row.ExternalID], own.successorsOf(row.ExternalID))
 	}
 	return cures, nil
 }
@@ -95,19 +127,24 @@ func GetConflict(tx *db.Tx, propertyID, conflictID string) (*ent.Conflict, error
 	return row, nil
 }
 
-// ApplyCure ends an open conflict by one of its cures. spaceID overrides the suggested space of CureMap.
-func (m Mappings) ApplyCure(tx *db.Tx, row *ent.Conflict, kind CureKind, spaceID string) (AffectedStays, error) {
+// ApplyCure ends an open conflict by one of its cures. chosen.SpaceID overrides the suggested space of CureMap, and chosen.ExternalID is the new space
+// of CureSameName, which may be left out.
+func (m Mappings) ApplyCure(tx *db.Tx, row *ent.Conflict, chosen Cure) (AffectedStays, error) {
 	offered, err := Cures(tx, row.PropertyID, []*ent.Conflict{row})
 	if err != nil {
 		return AffectedStays{}, err
 	}
-	i := slices.IndexFunc(offered[row.ID], func(c Cure) bool { return c.Kind == kind })
+	i := slices.IndexFunc(offered[row.ID], func(c Cure) bool {
+		return c.Kind == chosen.Kind && (chosen.ExternalID == "" || c.ExternalID == chosen.ExternalID)
+	})
 	if i < 0 {
 		return AffectedStays{}, fault.New(fault.Precondition, fault.Outdated, "this conflict has no such cure now: read it again")
 	}
-	switch kind {
+	offer := offered[row.ID][i]
+	switch chosen.Kind {
 	case CureMap:
-		if spaceID = cmp.Or(spaceID, offered[row.ID][i].SpaceID); spaceID == "" {
+		spaceID := cmp.Or(chosen.SpaceID, offer.SpaceID)
+		if spaceID == "" {
 			return AffectedStays{}, fault.Fields(fault.Field{Path: "spaceId", Reason: fault.Required, Message: "is required, because no space has a matching name"})
 		}
 		_, touched, err := m.Map(tx, row.PropertyID, row.IntegrationID, row.ExternalID, spaceID)
@@ -119,8 +156,20 @@ func (m Mappings) ApplyCure(tx *db.Tx, row *ent.Conflict, kind CureKind, spaceID
 	case CureUnmap:
 		_, touched, err := m.Unmap(tx, row.PropertyID, row.IntegrationID, row.ExternalID)
 		return touched, err
+	case CureSameName:
+		return m.replace(tx, row, offer.ExternalID)
 	}
 	return AffectedStays{}, m.dismiss(tx, row)
+}
+
+// replace maps another space of the PMS to what the conflict's space is mapped to.
+func (m Mappings) replace(tx *db.Tx, row *ent.Conflict, externalID string) (AffectedStays, error) {
+	former, before, err := m.Unmap(tx, row.PropertyID, row.IntegrationID, row.ExternalID)
+	if err != nil {
+		return AffectedStays{}, err
+	}
+	_, after, err := m.Map(tx, row.PropertyID, row.IntegrationID, externalID, former.SpaceID)
+	return before.Union(after), err
 }
 
 // dismiss closes an open conflict whose space the property does not rent.

@@ -326,7 +326,10 @@ func TestDismissedSpacesResolveTheirNotice(t *testing.T) {
 		}
 		for i, row := range rows {
 			notified := dbtest.Notified(h.d, func() {
-				h.write(func(tx *db.Tx) error { _, err := h.m.ApplyCure(tx, row, space.CureNotOurs, ""); return err })
+				h.write(func(tx *db.Tx) error {
+					_, err := h.m.ApplyCure(tx, row, space.Cure{Kind: space.CureNotOurs})
+					return err
+				})
 			})
 			if n := h.d.View(h.ctx()).Notice.Query().OnlyX(h.ctx()); (n.OnceKey != nil) != (i == 0) {
 				h.t.Errorf("after %d of 2: the notice is open: %v", i+1, n.OnceKey != nil)

@@ -91,19 +91,21 @@ func TestCuresOf(t *testing.T) {
 		listed    Listed
 		suggested string
 		want      []CureKind
+		same      []string // the PMS's spaces of the same name
 	}{
-		{NewUnmapped, room("1", "101"), "spc_1", []CureKind{CureMap, CureCreateSpace, CureNotOurs}},
-		{NewUnmapped, room("1", "101"), "", []CureKind{CureMap, CureCreateSpace, CureNotOurs}},
-		{NewUnmapped, bed("1", "A", "d"), "", []CureKind{CureMap, CureNotOurs}},
-		{Renamed, room("1", "101"), "", []CureKind{CureAccept, CureUnmap}},
-		{Retyped, room("1", "101"), "", []CureKind{CureAccept, CureUnmap}},
-		{Inactive, room("1", "101"), "", []CureKind{CureUnmap}},
-		{Missing, Listed{}, "", []CureKind{CureUnmap}},
-		{BedWithoutRoom, bed("1", "A", ""), "", nil},
-		{DuplicateID, room("1", "101"), "", nil},
-		{Unreadable, Listed{}, "", nil},
+		{NewUnmapped, room("1", "101"), "spc_1", []CureKind{CureMap, CureCreateSpace, CureNotOurs}, nil},
+		{NewUnmapped, room("1", "101"), "", []CureKind{CureMap, CureCreateSpace, CureNotOurs}, nil},
+		{NewUnmapped, bed("1", "A", "d"), "", []CureKind{CureMap, CureNotOurs}, nil},
+		{Renamed, room("1", "101"), "", []CureKind{CureAccept, CureUnmap}, nil},
+		{Retyped, room("1", "101"), "", []CureKind{CureAccept, CureUnmap}, nil},
+		{Inactive, room("1", "101"), "", []CureKind{CureUnmap}, nil},
+		{Missing, Listed{}, "", []CureKind{CureUnmap}, nil},
+		{Missing, Listed{}, "", []CureKind{CureSameName, CureSameName, CureUnmap}, []string{"7", "8"}},
+		{BedWithoutRoom, bed("1", "A", ""), "", nil, nil},
+		{DuplicateID, room("1", "101"), "", nil, nil},
+		{Unreadable, Listed{}, "", nil, nil},
 	} {
-		got := curesOf(step.kind, step.listed, step.suggested)
+		got := curesOf(step.kind, step.listed, step.suggested, step.same)
 		if diff := cmp.Diff(step.want, kinds(got)); diff != "" {
 			t.Errorf("%s: %s", step.kind, diff)
 		}

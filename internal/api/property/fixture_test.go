@@ -2,6 +2,7 @@ package property
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -136,7 +137,11 @@ func (h *tenant) listed(integrationID string, names ...string) {
 	h.Helper()
 	var all []space.Listed
 	for _, n := range names {
-		all = append(all, space.Listed{ExternalID: "x-" + n, Type: space.Room, Name: n, IsPrivate: true, IsActive: true})
+		externalID, name, given := strings.Cut(n, "=")
+		if !given {
+			externalID, name = "x-"+n, n
+		}
+		all = append(all, space.Listed{ExternalID: externalID, Type: space.Room, Name: name, IsPrivate: true, IsActive: true})
 	}
 	h.w.write(h.T, func(tx *db.Tx) error {
 		_, err := h.w.deps.Mappings.Record(tx, h.id, integrationID, space.Reading{Spaces: all})

@@ -229,7 +229,7 @@ func (s *mappings) ApplyCure(ctx context.Context, r *propertyv1.ApplyCureRequest
 			if err != nil {
 				return space.AffectedStays{}, err
 			}
-			return s.Mappings.ApplyCure(tx, row, space.CureKind(r.GetKind()), r.GetSpaceId())
+			return s.Mappings.ApplyCure(tx, row, space.Cure{Kind: space.CureKind(r.GetKind()), SpaceID: r.GetSpaceId(), ExternalID: r.GetExternalId()})
 		},
 	}, func(changeID string, p *propertyv1.MappingPreview) *propertyv1.ApplyCureResponse {
 		return &propertyv1.ApplyCureResponse{ChangeId: changeID, Preview: p}

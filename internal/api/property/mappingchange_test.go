@@ -156,3 +156,40 @@ func TestCures(t *testing.T) {
 		}
 	})
 }
+
+// A room that the PMS lists with a new id takes over the mapping of the old id, and an undo gives it back.
+func TestCureOfARoomWithANewID(t *testing.T) {
+	eachTenant(t, func(a, _ *tenant) {
+		room := a.room("Suite")
+		in := a.integration()
+		a.listed(in, "Suite")
+		must(a.Mapping.SetMapping(a.ctx, &propertyv1.SetMappingRequest{IntegrationId: in, ExternalId: "x-Suite", SpaceId: room}))(t)
+		a.listed(in, "new=suite", "x-2=2")
+		missing := func() *propertyv1.Conflict {
+			for _, c := range must(a.Mapping.ListConflicts(a.ctx, &propertyv1.ListConflictsRequest{IntegrationId: in}))(t).GetData().GetList() {
+				if c.GetKind() == "missing" {
+					return c
+				}
+			}
+			return nil
+		}
+		open := missing()
+		if best := open.GetCures()[0]; best.GetKind() != "sameName" || best.GetExternalId() != "new" {
+			t.Errorf("the best cure is %v", best)
+		}
+		refused(a.Mapping.ApplyCure(a.ctx, &propertyv1.ApplyCureRequest{ConflictId: open.GetId(), Kind: "sameName", ExternalId: "x-2"}))(t, "a room of another name", fault.Outdated)
+		must(a.Mapping.ApplyCure(a.ctx, &propertyv1.ApplyCureRequest{ConflictId: open.GetId(), Kind: "sameName", ExternalId: "new", ValidateOnly: true}))(t)
+		if missing() == nil {
+			t.Error("a preview ends the conflict")
+		}
+		change := must(a.Mapping.ApplyCure(a.ctx, &propertyv1.ApplyCureRequest{ConflictId: open.GetId(), Kind: "sameName"}))(t).GetChangeId()
+		same(t, "mapped", []string{"new=Suite"}, a.mapped(in))
+		if c := missing(); c != nil {
+			t.Errorf("the conflict is open: %v", c)
+		}
+		must(a.Mapping.UndoMappingChange(a.ctx, &propertyv1.UndoMappingChangeRequest{Id: change}))(t)
+		if now := a.mapped(in); len(now) > 0 || missing() == nil { // the room that the PMS no longer lists is mapped again
+			t.Errorf("after the undo, mapped: %v", now)
+		}
+	})
+}

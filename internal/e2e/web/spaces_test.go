@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 
 	"latchkey.dev/internal/sandbox"
@@ -68,6 +69,24 @@ func TestOwnerMapsRooms(t *testing.T) {
 			p.Fill("Rooms, one a line", "501, 5\nDorm 9: 2")
 			p.Next("Add all of them", "Rooms")
 			p.WaitText("Dorm 9-2")
+			p.Next("Rooms from a file", "Rooms from a file")
+			p.Axe()
+			p.KeyboardWalk()
+			p.Fill("Or paste the lines here", "type,name,dorm,pmsId\nRoom,601,,\nHut,602,,")
+			p.Click("Preview")
+			p.WaitText("The type must be Room, Dorm or Bed.")
+			p.Axe()
+			p.Fits()
+			p.Screenshot("file-wrong")
+			p.Fill("Or paste the lines here", "type;name;dorm;pmsId\nRoom;601;;S401\nBed;Dorm 9-3;Dorm 9;\nRoom;501;;")
+			p.Click("Preview")
+			p.WaitText("2 rooms and beds are made")
+			p.WaitText("1 mapping changes.")
+			p.Axe()
+			p.Fits()
+			p.Screenshot("file")
+			p.Next("Do it", "Rooms")
+			p.WaitText("Dorm 9-3")
 			p.Next("501", "501")
 			p.Axe()
 			p.KeyboardWalk()
@@ -123,6 +142,16 @@ func TestOwnerChangesSettings(t *testing.T) {
 			p.WaitText("Code for Garden")
 			p.Axe()
 			p.Screenshot("kiosk-code")
+			p.Visit(w.Base + "/app/settings/kiosks")
+			p.Next("Poster Garden", "Poster of Garden")
+			p.WaitText("Checken Sie mit Ihrem Telefon ein")
+			if link := p.QR(); !strings.HasPrefix(link, w.Base+"/q/") {
+				t.Errorf("the poster leads to %s", link)
+			}
+			p.Axe()
+			p.KeyboardWalk()
+			p.Fits()
+			p.Screenshot("poster")
 			p.Visit(w.Base + "/app/settings/integrations")
 			p.Click("Tokens and access Sandbox PMS")
 			p.Next("New access token", "Integrations")

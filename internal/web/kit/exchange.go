@@ -34,12 +34,15 @@ func (a *Area) NewExchange(w http.ResponseWriter, r *http.Request) *Exchange {
 // maxForm is the most bytes of a posted form.
 const maxForm = 64 << 10
 
-// ParseForm reads a posted form. It returns false if that fails.
+// ParseForm reads a posted form, which may have files. It returns false if that fails.
 func (x *Exchange) ParseForm() bool {
 	if x.R.Method != http.MethodPost {
 		return true
 	}
 	x.R.Body = http.MaxBytesReader(x.W, x.R.Body, maxForm)
+	if strings.HasPrefix(x.R.Header.Get("Content-Type"), "multipart/form-data") {
+		return x.R.ParseMultipartForm(maxForm) == nil
+	}
 	return x.R.ParseForm() == nil
 }
 

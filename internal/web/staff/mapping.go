@@ -86,40 +86,31 @@ func mapTo(externalID, spaceID string) *propertyv1.Mapping {
 
 // cure is one press that ends a conflict. Its text is a message.
 type cure struct {
+	*propertyv1.Cure
 	Text, Name string
-	Do         string // map, or create: make a space and map it
-	Pairs      []*propertyv1.Mapping
-	External   string // of the space to create
 }
 
-// curesOf returns the cures of a conflict, the best first. An empty answer means that the PMS must correct its listing.
+// curesOf returns the cures of a conflict that a button can do, with the names that they are about, the best first.
 func curesOf(c *propertyv1.Conflict, listed []*propertyv1.PartnerSpace) (cures []cure) {
-	at := slices.IndexFunc(listed, func(p *propertyv1.PartnerSpace) bool { return p.GetExternalId() == c.GetExternalId() })
-	if at < 0 {
-		return nil
+	named := func(externalID string) *propertyv1.PartnerSpace {
+		at := slices.IndexFunc(listed, func(p *propertyv1.PartnerSpace) bool { return p.GetExternalId() == externalID })
+		if at < 0 {
+			return nil
+		}
+		return listed[at]
 	}
-	p := listed[at]
-	unmap := cure{Text: "staff.cure.unmap", Name: p.GetSpaceName(), Do: "map", Pairs: []*propertyv1.Mapping{mapTo(p.GetExternalId(), "")}}
-	switch c.GetKind() {
-	case "missing":
-		for _, other := range listed {
-			if other.GetState() == "unmapped" && other.GetIsActive() && other.GetType() == p.GetType() && strings.EqualFold(other.GetName(), p.GetName()) {
-				pairs := []*propertyv1.Mapping{mapTo(p.GetExternalId(), ""), mapTo(other.GetExternalId(), p.GetSpaceId())}
-				cures = append(cures, cure{Text: "staff.cure.sameName", Name: other.GetName(), Do: "map", Pairs: pairs})
+	for _, offer := range c.GetCures() {
+		one := cure{Cure: offer, Text: "staff.cure." + offer.GetKind(), Name: named(c.GetExternalId()).GetName()}
+		switch offer.GetKind() {
+		case "map":
+			if offer.GetSpaceId() == "" { // the table has all choices
+				continue
 			}
+			one.Name = named(c.GetExternalId()).GetSuggestedSpaceName()
+		case "sameName":
+			one.Name = named(offer.GetExternalId()).GetName()
 		}
-		return append(cures, unmap)
-	case "inactive":
-		return []cure{unmap}
-	case "renamed", "retyped":
-		return []cure{{Text: "staff.cure.accept", Name: p.GetName(), Do: "map", Pairs: []*propertyv1.Mapping{mapTo(p.GetExternalId(), p.GetSpaceId())}}, unmap}
-	case "newUnmapped":
-		if p.GetSuggestedSpaceId() != "" {
-			cures = append(cures, cure{Text: "staff.cure.map", Name: p.GetSuggestedSpaceName(), Do: "map", Pairs: []*propertyv1.Mapping{mapTo(p.GetExternalId(), p.GetSuggestedSpaceId())}})
-		}
-		if p.GetType() != "Bed" {
-			cures = append(cures, cure{Text: "staff.cure.create", Name: p.GetName(), Do: "create", External: p.GetExternalId()})
-		}
+		cures = append(cures, one)
 	}
 	return cures
 }

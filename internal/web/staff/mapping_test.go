@@ -56,28 +56,27 @@ func TestMappingChanges(t *testing.T) {
 }
 
 func TestCures(t *testing.T) {
-	p := func(id, name, state, space, suggested string) *propertyv1.PartnerSpace {
-		return &propertyv1.PartnerSpace{ExternalId: id, Type: "Room", Name: name, State: state, IsActive: true, SpaceId: &space, SpaceName: &space, SuggestedSpaceId: &suggested, SuggestedSpaceName: &suggested}
-	}
-	listed := []*propertyv1.PartnerSpace{p("old", "204", "gone", "s204", ""), p("new", "204", "unmapped", "", ""), p("r1", "Suite", "mapped", "s1", ""), p("n1", "401", "unmapped", "", "s401"), p("n2", "402", "unmapped", "", "")}
-	for _, c := range []struct{ kind, id, want string }{
-		{"missing", "old", "staff.cure.sameName map old> new>s204; staff.cure.unmap map old>"},
-		{"inactive", "r1", "staff.cure.unmap map r1>"},
-		{"renamed", "r1", "staff.cure.accept map r1>s1; staff.cure.unmap map r1>"},
-		{"retyped", "r1", "staff.cure.accept map r1>s1; staff.cure.unmap map r1>"},
-		{"newUnmapped", "n1", "staff.cure.map map n1>s401; staff.cure.create create n1"},
-		{"newUnmapped", "n2", "staff.cure.create create n2"},
-		{"bedWithoutRoom", "n2", ""}, {"duplicateId", "n2", ""}, {"unreadable", "", ""}, {"newUnmapped", "unknown", ""},
+	mine := "Suite 401"
+	listed := []*propertyv1.PartnerSpace{{ExternalId: "old", Name: "204"}, {ExternalId: "new", Name: "204 new"}, {ExternalId: "n1", Name: "401", SuggestedSpaceName: &mine}}
+	for _, c := range []struct {
+		id, want string
+		offered  []*propertyv1.Cure
+	}{
+		{"old", "sameName 204 new; unmap 204", []*propertyv1.Cure{{Kind: "sameName", ExternalId: "new"}, {Kind: "unmap"}}},
+		{"n1", "map Suite 401; createSpace 401; notOurs 401", []*propertyv1.Cure{{Kind: "map", SpaceId: "s401"}, {Kind: "createSpace"}, {Kind: "notOurs"}}},
+		{"new", "accept 204 new", []*propertyv1.Cure{{Kind: "map"}, {Kind: "accept"}}},
+		{"unknown", "unmap ", []*propertyv1.Cure{{Kind: "unmap"}}},
+		{"", "", nil},
 	} {
 		var texts []string
-		for _, cure := range curesOf(&propertyv1.Conflict{Kind: c.kind, ExternalId: c.id}, listed) {
+		for _, cure := range curesOf(&propertyv1.Conflict{ExternalId: c.id, Cures: c.offered}, listed) {
 			if !message.Has(cure.Text) {
 				t.Errorf("%s has no text", cure.Text)
 			}
-			texts = append(texts, cure.Text+" "+cure.Do+" "+pairs(cure.Pairs)+cure.External)
+			texts = append(texts, cure.GetKind()+" "+cure.Name)
 		}
 		if got := strings.Join(texts, "; "); got != c.want {
-			t.Errorf("%s of %s: %s", c.kind, c.id, got)
+			t.Errorf("%s: %s", c.id, got)
 		}
 	}
 }

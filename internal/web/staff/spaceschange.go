@@ -32,23 +32,14 @@ func (s *site) changeSpaces(x *exchange) error {
 			return x.chosenTwice(choices, twice)
 		}
 		change = x.editMappings(pms, x.Value("lastChange"), changes)
-	case "map":
-		var changes []*propertyv1.Mapping
-		spaces := x.R.PostForm["space"]
-		for i, external := range x.R.PostForm["external"] {
-			if i < len(spaces) {
-				changes = append(changes, mapTo(external, spaces[i]))
-			}
-		}
-		change = x.editMappings(pms, x.Value("lastChange"), changes)
+	case "cure":
+		_, err = s.api.Mappings.ApplyCure(x.call(), &propertyv1.ApplyCureRequest{ConflictId: x.Value("conflict"), Kind: x.Value("kind"), ExternalId: x.Value("external")})
 	case "exact":
 		change = x.takeSuggestions(pms, x.Value("lastChange"))
-	case "create":
-		_, err = x.createFor(pms, x.Value("external"))
 	case "missing":
 		done = "taken"
 		var left bool
-		if left, err = x.createFor(pms, ""); left {
+		if left, err = x.createMissing(pms); left {
 			done = "takenPart"
 		}
 	default:
@@ -94,9 +85,8 @@ func (x *exchange) chosenTwice(choices []spaceChoice, twice string) error {
 	})
 }
 
-// createFor creates what the property needs for one listed space or, for "", for all of them, and maps each. left means that there are more than
-// a call creates.
-func (x *exchange) createFor(pms, externalID string) (left bool, err error) {
+// createMissing creates what the property needs for the listed spaces, and maps each. left means that there are more than a call creates.
+func (x *exchange) createMissing(pms string) (left bool, err error) {
 	d, err := x.loadSpaces()
 	if err != nil {
 		return false, err
@@ -105,9 +95,6 @@ func (x *exchange) createFor(pms, externalID string) (left bool, err error) {
 		return false, fault.New(fault.NotFound, fault.IntegrationNotFound, "no such integration")
 	}
 	needed := missingSpaces(d.listed, d.own)
-	if externalID != "" {
-		needed = slices.DeleteFunc(needed, func(m missingSpace) bool { return m.externalID != externalID })
-	}
 	if len(needed) == 0 {
 		return false, nil
 	}

@@ -1116,9 +1116,12 @@ type Cure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// map: map the partner's space to the suggested space. createSpace: create a space like that of the partner, and map it. accept: keep the mapping and
 	// accept the partner's new name and type. unmap: remove the mapping. notOurs: leave the partner's space unmapped, and close the conflict.
+	// sameName: map the partner's new space of the same name in place of the one that it no longer lists.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The suggested space, of map.
-	SpaceId       string `protobuf:"bytes,2,opt,name=space_id,json=spaceId,proto3" json:"space_id,omitempty"`
+	SpaceId string `protobuf:"bytes,2,opt,name=space_id,json=spaceId,proto3" json:"space_id,omitempty"`
+	// The partner's new space, of sameName.
+	ExternalId    string `protobuf:"bytes,3,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1167,6 +1170,13 @@ func (x *Cure) GetSpaceId() string {
 	return ""
 }
 
+func (x *Cure) GetExternalId() string {
+	if x != nil {
+		return x.ExternalId
+	}
+	return ""
+}
+
 // ApplyCureRequest names the conflict and the cure.
 type ApplyCureRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1177,7 +1187,9 @@ type ApplyCureRequest struct {
 	// With map: another space than the suggested one.
 	SpaceId string `protobuf:"bytes,3,opt,name=space_id,json=spaceId,proto3" json:"space_id,omitempty"`
 	// Store nothing, and answer with the preview.
-	ValidateOnly  bool `protobuf:"varint,4,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	ValidateOnly bool `protobuf:"varint,4,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	// With sameName: the partner's new space. Left out: the first that the conflict offers.
+	ExternalId    string `protobuf:"bytes,5,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1238,6 +1250,13 @@ func (x *ApplyCureRequest) GetValidateOnly() bool {
 		return x.ValidateOnly
 	}
 	return false
+}
+
+func (x *ApplyCureRequest) GetExternalId() string {
+	if x != nil {
+		return x.ExternalId
+	}
+	return ""
 }
 
 // ApplyCureResponse answers with the change.
@@ -2315,16 +2334,20 @@ const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\rvalidate_only\x18\x02 \x01(\bR\fvalidateOnly\"x\n" +
 	"\x19UndoMappingChangeResponse\x12\x1b\n" +
 	"\tchange_id\x18\x01 \x01(\tR\bchangeId\x12>\n" +
-	"\apreview\x18\x02 \x01(\v2$.latchkey.property.v1.MappingPreviewR\apreview\"5\n" +
+	"\apreview\x18\x02 \x01(\v2$.latchkey.property.v1.MappingPreviewR\apreview\"V\n" +
 	"\x04Cure\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x19\n" +
-	"\bspace_id\x18\x02 \x01(\tR\aspaceId\"\xcc\x01\n" +
+	"\bspace_id\x18\x02 \x01(\tR\aspaceId\x12\x1f\n" +
+	"\vexternal_id\x18\x03 \x01(\tR\n" +
+	"externalId\"\x81\x02\n" +
 	"\x10ApplyCureRequest\x12*\n" +
 	"\vconflict_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\n" +
-	"conflictId\x12C\n" +
-	"\x04kind\x18\x02 \x01(\tB/\xbaH,r*R\x03mapR\vcreateSpaceR\x06acceptR\x05unmapR\anotOursR\x04kind\x12\"\n" +
+	"conflictId\x12M\n" +
+	"\x04kind\x18\x02 \x01(\tB9\xbaH6r4R\x03mapR\vcreateSpaceR\x06acceptR\x05unmapR\anotOursR\bsameNameR\x04kind\x12\"\n" +
 	"\bspace_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18@R\aspaceId\x12#\n" +
-	"\rvalidate_only\x18\x04 \x01(\bR\fvalidateOnly\"p\n" +
+	"\rvalidate_only\x18\x04 \x01(\bR\fvalidateOnly\x12)\n" +
+	"\vexternal_id\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\n" +
+	"externalId\"p\n" +
 	"\x11ApplyCureResponse\x12\x1b\n" +
 	"\tchange_id\x18\x01 \x01(\tR\bchangeId\x12>\n" +
 	"\apreview\x18\x02 \x01(\v2$.latchkey.property.v1.MappingPreviewR\apreview\"\xec\x01\n" +

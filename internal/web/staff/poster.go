@@ -1,0 +1,73 @@
+package staff
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/boombuler/barcode/qr"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
+)
+
+// call is what a poster asks for, in a language.
+type call struct{ Lang, Text string }
+
+// poster is a sheet for the wall with the QR code that starts the check-in on a guest's phone.
+type poster struct {
+	Kiosk *propertyv1.Kiosk
+	QR    kit.QR
+	Calls []call // the property's language first
+}
+
+// posterOf returns the poster of the tablet that the address names.
+func (x *exchange) posterOf() (poster, error) {
+	found, err := x.site.api.Kiosks.ListKiosks(x.call(), &propertyv1.ListKiosksRequest{})
+	if err != nil {
+		return poster{}, err
+	}
+	list := found.GetData().GetList()
+	at := slices.IndexFunc(list, func(k *propertyv1.Kiosk) bool { return k.GetId() == x.R.PathValue("id") })
+	if at < 0 {
+		return poster{}, fault.New(fault.NotFound, fault.KioskNotFound, "there is no such tablet")
+	}
+	rules, err := x.checkInSettings()
+	if err != nil {
+		return poster{}, err
+	}
+	made := poster{Kiosk: list[at], QR: kit.DrawQR(x.Address("/q/"+list[at].GetDoor()), qr.M, qr.Auto)}
+	for _, lang := range x.newPage("staff.poster.title").Languages {
+		one := call{lang, kit.Words{Lang: lang}.Text("staff.poster.call", nil)}
+		if lang == rules.GetLanguage() {
+			made.Calls = append([]call{one}, made.Calls...)
+			continue
+		}
+		made.Calls = append(made.Calls, one)
+	}
+	return made, nil
+}
+
+// showPoster shows the poster of a tablet for printing.
+func (s *site) showPoster(x *exchange) error {
+	v, err := x.posterOf()
+	if err != nil {
+		return err
+	}
+	p := x.newPage("staff.poster.title", "name", v.Kiosk.GetName())
+	p.Here, p.Back, p.Data = "settings", "/app/settings/kiosks", v
+	return x.render(http.StatusOK, "poster", p)
+}
+
+// downloadPoster answers with the poster of a tablet as a PDF file.
+func (s *site) downloadPoster(x *exchange) error {
+	v, err := x.posterOf()
+	if err != nil {
+		return err
+	}
+	h := x.W.Header()
+	h.Set("Content-Type", "application/pdf")
+	h.Set("Content-Disposition", `attachment; filename="poster.pdf"`)
+	_, err = x.W.Write(v.pdf(x.property.GetName()))
+	return err
+}

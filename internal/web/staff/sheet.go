@@ -1,0 +1,180 @@
+package staff
+
+import (
+	"encoding/csv"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+// The columns of a file of rooms. A file that is read needs the first two, and pmsName is only written.
+var sheetColumns = []string{"type", "name", "floor", "dorm", "pmsId", "pmsName"}
+
+// sheetRow is a line of a file of rooms.
+type sheetRow struct {
+	line                         int
+	kind, name, floor, dorm, pms string
+}
+
+// sheetFault is what is wrong with a line of a file. Its text is a message.
+type sheetFault struct {
+	Line int
+	Text string
+}
+
+// Files begin a cell with a quote mark where a spreadsheet would take the cell for a formula.
+const formulaStart = "=+-@\t"
+
+func escapeCell(text string) string {
+	if text != "" && strings.ContainsRune(formulaStart, rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}
+
+func unescapeCell(text string) string {
+	text = strings.TrimSpace(text)
+	if len(text) > 1 && text[0] == '\'' && strings.ContainsRune(formulaStart, rune(text[1])) {
+		return text[1:]
+	}
+	return text
+}
+
+// writeSheet writes the rooms with what they are at the PMS.
+func writeSheet(to io.Writer, d spacesData) error {
+	names := map[string]string{}
+	for _, s := range d.own {
+		names[s.GetId()] = s.GetName()
+	}
+	w := csv.NewWriter(to)
+	lines := [][]string{sheetColumns}
+	for _, s := range d.own {
+		mapped := d.mappedTo(s.GetId())
+		line := []string{s.GetType(), s.GetName(), s.GetFloor(), names[s.GetParentSpaceId()], mapped.GetExternalId(), mapped.GetName()}
+		for i := range line {
+			line[i] = escapeCell(line[i])
+		}
+		lines = append(lines, line)
+	}
+	return w.WriteAll(lines)
+}
+
+// readSheet reads a file of rooms. Its columns are separated by commas, semicolons or tabs.
+func readSheet(text string) (rows []sheetRow, wrong []sheetFault) {
+	text = strings.TrimPrefix(text, "\ufeff")
+	head, _, _ := strings.Cut(text, "\n")
+	r := csv.NewReader(strings.NewReader(text))
+	r.FieldsPerRecord = -1
+	for _, separator := range ";\t" {
+		if strings.ContainsRune(head, separator) {
+			r.Comma = separator
+		}
+	}
+	columns, err := r.Read()
+	if err != nil || !slices.Contains(columns, "type") || !slices.Contains(columns, "name") {
+		return nil, []sheetFault{{1, "staff.sheet.head"}}
+	}
+	for {
+		cells, err := r.Read()
+		line, _ := r.FieldPos(0)
+		switch {
+		case errors.Is(err, io.EOF):
+			return rows, wrong
+		case err != nil:
+			return rows, append(wrong, sheetFault{line, "staff.sheet.unreadable"})
+		case len(rows) > maxRooms:
+			return rows, append(wrong, sheetFault{line, "staff.rooms.count"})
+		}
+		row := sheetRow{line: line}
+		for i, cell := range cells[:min(len(cells), len(columns))] {
+			to := map[string]*string{"type": &row.kind, "name": &row.name, "floor": &row.floor, "dorm": &row.dorm, "pmsId": &row.pms}[columns[i]]
+			if to != nil {
+				*to = unescapeCell(cell)
+			}
+		}
+		if fault := row.fault(); fault != "" {
+			wrong = append(wrong, sheetFault{line, fault})
+		}
+		rows = append(rows, row)
+	}
+}
+
+// fault returns the message of what is wrong with a row by itself, or "".
+func (r sheetRow) fault() string {
+	switch {
+	case !slices.Contains([]string{"Room", "Dorm", "Bed"}, r.kind):
+		return "staff.sheet.type"
+	case r.name == "":
+		return "staff.sheet.name"
+	case (r.kind == "Bed") != (r.dorm != ""):
+		return "staff.sheet.dorm"
+	}
+	return ""
+}
+
+// sheetPlan is what a file of rooms asks for.
+type sheetPlan struct {
+	Create  []*propertyv1.NewSpace
+	Known   int           // rows whose room or bed the property has
+	mapped  []spaceChoice // of rooms that the property has
+	created []string      // the PMS's space of each room to create, or ""
+}
+
+// Mapped counts the rooms whose mapping the file changes.
+func (p sheetPlan) Mapped() (n int) {
+	for _, c := range p.mapped {
+		if c.now != c.was {
+			n++
+		}
+	}
+	for _, external := range p.created {
+		if external != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// planSheet compares a file of rooms with what the property has. Rows without a pmsId leave the mapping of their room alone.
+func planSheet(rows []sheetRow, d spacesData) (plan sheetPlan, wrong []sheetFault) {
+	type place struct{ dorm, name string } // names are unique in a dorm, and among rooms and dorms
+	names, ours := map[string]string{}, map[place]*propertyv1.Space{}
+	for _, s := range d.own {
+		names[s.GetId()] = s.GetName()
+	}
+	for _, s := range d.own {
+		ours[place{names[s.GetParentSpaceId()], s.GetName()}] = s
+	}
+	seen, used := map[place]bool{}, map[string]bool{}
+	for _, row := range rows {
+		at := place{row.dorm, row.name}
+		listed := slices.IndexFunc(d.listed, func(p *propertyv1.PartnerSpace) bool { return p.GetExternalId() == row.pms })
+		switch {
+		case seen[at]:
+			wrong = append(wrong, sheetFault{row.line, "staff.sheet.twice"})
+		case row.pms != "" && listed < 0:
+			wrong = append(wrong, sheetFault{row.line, "staff.sheet.pms"})
+		case row.pms != "" && used[row.pms]:
+			wrong = append(wrong, sheetFault{row.line, "staff.sheet.pmsTwice"})
+		}
+		seen[at], used[row.pms] = true, true
+		if own := ours[at]; own != nil {
+			plan.Known++
+			if row.pms != "" {
+				plan.mapped = append(plan.mapped, spaceChoice{own.GetId(), d.mappedTo(own.GetId()).GetExternalId(), row.pms})
+			}
+			continue
+		}
+		made := &propertyv1.NewSpace{Type: row.kind, Name: row.name, Floor: row.floor}
+		if dorm := ours[place{"", row.dorm}]; row.dorm != "" && dorm != nil {
+			made.ParentSpaceId = dorm.GetId()
+		} else {
+			made.ParentName = row.dorm
+		}
+		plan.Create, plan.created = append(plan.Create, made), append(plan.created, row.pms)
+	}
+	return plan, wrong
+}

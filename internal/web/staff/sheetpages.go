@@ -1,0 +1,127 @@
+package staff
+
+import (
+	"io"
+	"net/http"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
+)
+
+// The fields of a file of rooms: a file from the disk wins over a pasted text.
+const sheetFile, sheetText = "file", "list"
+
+type sheetView struct {
+	PMS        string
+	Inputs     []kit.Input
+	Faults     []sheetFault
+	Plan       *sheetPlan // nil: nothing was read
+	Text       string
+	LastChange string
+	Preview    *propertyv1.MappingPreview // of the rooms that are there
+}
+
+func sheetInputs() []kit.Input {
+	return []kit.Input{{Name: sheetText, Label: "staff.sheet.paste", Hint: "staff.sheet.hint", Type: "lines"}}
+}
+
+// downloadRooms answers with the rooms and their mapping as a CSV file.
+func (s *site) downloadRooms(x *exchange) error {
+	d, err := x.loadSpaces()
+	if err != nil {
+		return err
+	}
+	h := x.W.Header()
+	h.Set("Content-Type", "text/csv; charset=utf-8")
+	h.Set("Content-Disposition", `attachment; filename="rooms.csv"`)
+	return writeSheet(x.W, d)
+}
+
+func (s *site) showImport(x *exchange) error {
+	return x.importPage(http.StatusOK, sheetView{PMS: x.R.FormValue("pms"), Inputs: sheetInputs()})
+}
+
+func (x *exchange) importPage(status int, v sheetView) error {
+	p := x.newPage("staff.sheet.title")
+	p.Here, p.Back, p.Data = "spaces", listURL("/app/spaces", "pms", v.PMS), v
+	for _, f := range v.Faults[:min(len(v.Faults), 10)] {
+		p.Wrong = append(p.Wrong, kit.Wrong{ID: "f-" + sheetText, Label: p.T("staff.sheet.line", "line", f.Line), Text: p.T(f.Text)})
+	}
+	return x.render(status, "sheet", p)
+}
+
+// sheet returns the posted file, or the pasted text.
+func (x *exchange) sheet() (string, error) {
+	if x.R.MultipartForm == nil || len(x.R.MultipartForm.File[sheetFile]) == 0 || x.R.MultipartForm.File[sheetFile][0].Size == 0 {
+		return x.lines(sheetText), nil
+	}
+	f, err := x.R.MultipartForm.File[sheetFile][0].Open()
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(f) // the size of forms is bounded
+	return string(raw), err
+}
+
+// importRooms shows what a file of rooms would change, and does it when the person says so.
+func (s *site) importRooms(x *exchange) error {
+	text, err := x.sheet()
+	if err != nil {
+		return err
+	}
+	d, err := x.loadSpaces()
+	if err != nil {
+		return err
+	}
+	v := sheetView{PMS: d.chosen.GetId(), Inputs: sheetInputs(), Text: text, LastChange: d.lastChange}
+	v.Inputs[0].Value = text
+	rows, wrong := readSheet(text)
+	plan := sheetPlan{}
+	if len(wrong) == 0 {
+		plan, wrong = planSheet(rows, d)
+	}
+	if len(rows) == 0 && len(wrong) == 0 {
+		wrong = []sheetFault{{1, "staff.sheet.empty"}}
+	}
+	if v.Faults = wrong; len(wrong) > 0 {
+		return x.importPage(http.StatusUnprocessableEntity, v)
+	}
+	changes, _ := mappingChanges(plan.mapped) // the plan has refused what is chosen twice
+	if x.Value("do") != "import" {
+		v.Plan = &plan
+		if v.Preview, err = x.editMappings(v.PMS, v.LastChange, changes)(true); err != nil {
+			return err
+		}
+		return x.importPage(http.StatusOK, v)
+	}
+	err = x.applySheet(plan, changes)
+	switch {
+	case err == nil:
+		return x.Redirect(listURL("/app/spaces", "pms", v.PMS, "done", "imported"))
+	case s.Fault(err).Reason == fault.Outdated:
+		return x.spacesPage(http.StatusConflict, "", func(p *page, _ spacesData) { p.refuseOutdated() })
+	case s.Fault(err).Kind == fault.Invalid:
+		v.Faults = []sheetFault{{1, "staff.rooms.refused"}}
+		return x.importPage(http.StatusUnprocessableEntity, v)
+	}
+	return err
+}
+
+// applySheet creates the rooms of a file, and then stores the mapping.
+func (x *exchange) applySheet(plan sheetPlan, changes []*propertyv1.Mapping) error {
+	if len(plan.Create) > 0 {
+		made, err := x.site.api.Spaces.BatchCreateSpaces(x.call(), &propertyv1.BatchCreateSpacesRequest{Spaces: plan.Create})
+		if err != nil {
+			return err
+		}
+		for i, space := range made.GetData().GetList() { // in the order of the request
+			if plan.created[i] != "" {
+				changes = append(changes, mapTo(plan.created[i], space.GetId()))
+			}
+		}
+	}
+	_, err := x.editMappings(x.Value("pms"), x.Value("lastChange"), changes)(false)
+	return err
+}
