@@ -104,6 +104,8 @@ var pageRights = map[string]string{
 	"POST /app/settings/property":                      "manageSettings",
 	"GET /app/settings/checkin":                        "manageSettings",
 	"POST /app/settings/checkin":                       "manageSettings",
+	"GET /app/settings/retention":                      "manageSettings",
+	"POST /app/settings/retention":                     "manageSettings",
 	"GET /app/settings/mail":                           "manageSettings",
 	"POST /app/settings/mail":                          "manageSettings",
 	"GET /app/settings/integrations":                   "manageSettings",

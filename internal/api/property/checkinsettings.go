@@ -9,6 +9,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/api/chain"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
@@ -33,6 +34,9 @@ func (s *CheckIns) UpdateCheckInSettings(ctx context.Context, r *propertyv1.Upda
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateCheckInSettingsResponse, error) {
 		stored, err := property.GetCheckInSettings(tx, propertyID)
 		if err != nil {
+			return nil, err
+		}
+		if err := convert.CheckEtag(r.GetEtag(), checkInSettings(ctx, stored), limitsField); err != nil {
 			return nil, err
 		}
 		change := checkInChange(stored, r.GetSettings())
@@ -198,8 +202,12 @@ func checkInSettings(ctx context.Context, row *property.CheckInSettings) *proper
 	for _, f := range row.Fields {
 		m.Fields = append(m.Fields, &propertyv1.OwnField{Name: f.Name, Label: f.Label, Required: f.Required, MainOnly: f.MainOnly, Labels: f.Labels})
 	}
+	m.Etag = convert.Etag(m, limitsField)
 	return m
 }
+
+// limitsField is not a setting, and its text is in the language of the call.
+const limitsField = "limits"
 
 // leftToProperty returns, in the language of the call, which duties of a law the property must do without this service.
 func leftToProperty(ctx context.Context, law *rule.Rule) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/space"
@@ -30,6 +31,13 @@ func (s *properties) UpdateProperty(ctx context.Context, r *propertyv1.UpdatePro
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdatePropertyResponse, error) {
 		settings, err := Settings(ctx, r.GetSettings(), property.Settings.Fit)
 		if err != nil {
+			return nil, err
+		}
+		stored, err := property.Get(tx, propertyID)
+		if err != nil {
+			return nil, err
+		}
+		if err := convert.CheckEtag(r.GetEtag(), Message(stored)); err != nil {
 			return nil, err
 		}
 		row, err := s.ChangeSettings(tx, propertyID, settings)

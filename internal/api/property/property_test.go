@@ -238,3 +238,50 @@ func TestNotices(t *testing.T) {
 		same(t, "unread", 0, len(must(a.Notice.ListNotices(a.ctx, &propertyv1.ListNoticesRequest{UnreadOnly: true}))(t).GetData().GetList()))
 	})
 }
+
+// A change of settings that another person changed since they were read is refused with what changed, and one without an etag is not.
+func TestSettingsOfTwoPeople(t *testing.T) {
+	eachTenant(t, func(a, b *tenant) {
+		get := func() *propertyv1.Property {
+			return must(a.Property.GetProperty(a.ctx, &propertyv1.GetPropertyRequest{}))(t).GetData()
+		}
+		update := func(etag string, s *propertyv1.PropertySettings) (*propertyv1.UpdatePropertyResponse, error) {
+			return a.Property.UpdateProperty(a.ctx, &propertyv1.UpdatePropertyRequest{Settings: s, Etag: etag})
+		}
+		seen := get().GetEtag()
+		if seen == "" || seen != get().GetEtag() || seen == must(b.Property.GetProperty(b.ctx, &propertyv1.GetPropertyRequest{}))(t).GetData().GetEtag() {
+			t.Fatalf("the etag is %q", seen)
+		}
+		after := must(update(seen, &propertyv1.PropertySettings{CheckInTime: ptr("14:00")}))(t).GetData().GetEtag()
+		if after != get().GetEtag() {
+			t.Error("the answer to a change has another etag than the property")
+		}
+		_, err := update(seen, &propertyv1.PropertySettings{CheckInTime: ptr("16:00")})
+		var f *fault.Fault
+		if !errors.As(err, &f) || f.Reason != fault.Outdated || f.Meta["changed"] != "checkInTime" {
+			t.Errorf("a stale etag: %v", err)
+		}
+		same(t, "the time after a refused change", "14:00", get().GetCheckInTime())
+		must(update(after, &propertyv1.PropertySettings{CheckInTime: ptr("15:00")}))(t)
+		must(update("", &propertyv1.PropertySettings{CheckInTime: ptr("16:00")}))(t)
+
+		checkIns := &CheckIns{Deps: a.w.deps}
+		rules := func() *propertyv1.CheckInSettings {
+			return must(checkIns.GetCheckInSettings(a.ctx, &propertyv1.GetCheckInSettingsRequest{}))(t).GetData()
+		}
+		change := func(etag string, days int32) error {
+			_, err := checkIns.UpdateCheckInSettings(a.ctx, &propertyv1.UpdateCheckInSettingsRequest{Settings: &propertyv1.CheckInSettingsChange{InviteDays: &days}, Etag: etag})
+			return err
+		}
+		seen = rules().GetEtag()
+		if err := change(seen, 5); err != nil {
+			t.Fatal(err)
+		}
+		if err := change(seen, 6); !errors.As(err, &f) || f.Reason != fault.Outdated || f.Meta["changed"] != "inviteDays" {
+			t.Errorf("a stale etag of the rules: %v", err)
+		}
+		if err := change(rules().GetEtag(), 6); err != nil {
+			t.Error(err)
+		}
+	})
+}

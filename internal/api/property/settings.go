@@ -8,6 +8,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/api/chain"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/property"
 )
@@ -67,10 +68,12 @@ func intOrNil(v *int32) *int {
 
 // Message converts a property to its protobuf message.
 func Message(p *property.Row) *propertyv1.Property {
-	return &propertyv1.Property{
+	m := &propertyv1.Property{
 		Id: p.ID, Name: p.Name, TimeZone: p.TimeZone, CheckInTime: p.CheckInTime, CheckOutTime: p.CheckOutTime,
 		EarlyInMinutes: int32(p.EarlyInMinutes), LateOutMinutes: int32(p.LateOutMinutes), PinLength: int32(p.PinLength),
 		GatesAlone: p.GatesAlone, OwingPolicy: p.OwingPolicy, OwingThresholdMinor: int32(p.OwingThresholdMinor),
 		CreatedAt: timestamppb.New(p.CreatedAt), BackupCodes: p.BackupCodes,
 	}
+	m.Etag = convert.Etag(m)
+	return m
 }

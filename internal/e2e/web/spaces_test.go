@@ -110,7 +110,7 @@ func TestOwnerChangesSettings(t *testing.T) {
 			if m.language != "" {
 				p.SetCookie(w.Base, "lk-lang", m.language)
 			}
-			for _, name := range []string{"property", "checkin", "mail", "integrations", "kiosks"} {
+			for _, name := range []string{"property", "checkin", "retention", "mail", "integrations", "kiosks"} {
 				p.Visit(w.Base + "/app/settings/" + name)
 				p.Wait("main[data-ready] h1")
 				p.Axe()
@@ -120,6 +120,9 @@ func TestOwnerChangesSettings(t *testing.T) {
 			if m.language != "" {
 				return
 			}
+			other := browser.Open(t, append(m.options(), browser.SameDevice(p))...) // another person's
+			other.Tolerate("status of 409")
+			other.Visit(w.Base + "/app/settings/property")
 			p.Visit(w.Base + "/app/settings/property")
 			p.KeyboardWalk()
 			p.Fill("Time zone", "Lisbon")
@@ -131,6 +134,25 @@ func TestOwnerChangesSettings(t *testing.T) {
 			p.Screenshot("property-wrong")
 			p.Fill("Time zone", "Europe/Madrid")
 			p.Fill("Minutes after check-out", "30")
+			p.Click("Save")
+			p.WaitText("Saved.")
+			other.Fill("Minutes before check-in", "45")
+			other.Click("Save")
+			other.WaitText("Another person changed this meanwhile.")
+			if zone, early := other.Value("Time zone"), other.Value("Minutes before check-in"); zone != "Europe/Madrid" || early != "45" {
+				t.Errorf("the refused form has the zone %q and %q minutes", zone, early)
+			}
+			other.Axe()
+			other.Fits()
+			other.Screenshot("property-changed")
+			other.Click("Save")
+			other.WaitText("Saved.")
+			p.Visit(w.Base + "/app/settings/retention")
+			p.Fill("Days after a stay until it is deleted", "a month")
+			p.Click("Save")
+			p.Wait("#errors")
+			p.Axe()
+			p.Fill("Days after a stay until it is deleted", "90")
 			p.Click("Save")
 			p.WaitText("Saved.")
 			p.Visit(w.Base + "/app/settings/kiosks")

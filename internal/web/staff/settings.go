@@ -22,6 +22,19 @@ type settingsForm struct {
 	Name   string
 	Groups []group
 	Button string
+	Etag   string // of the settings that it shows; "": the last to save wins
+}
+
+// Boxes returns the names of the inputs that a browser leaves out of the form when nothing is checked.
+func (f settingsForm) Boxes() (names []string) {
+	for _, g := range f.Groups {
+		for _, i := range g.Inputs {
+			if i.Type == "switch" || i.Type == "boxes" {
+				names = append(names, i.Name)
+			}
+		}
+	}
+	return names
 }
 
 // settingsView is a page with forms of settings.
@@ -31,11 +44,12 @@ type settingsView struct {
 	Unsent int32                      // mails in the mailbox
 	Sent   *propertyv1.TestMailResult // what the mail server said to the test
 	Limits string                     // what the law asks and this service does not cover
+	Kept   []string                   // what is kept and how long, as messages
 }
 
 // settingsTabs are the pages of settings, with the right that each needs.
 var settingsTabs = []area{
-	{"property", "/app/settings/property", "manageSettings"}, {"checkin", "/app/settings/checkin", "manageSettings"}, {"mail", "/app/settings/mail", "manageSettings"},
+	{"property", "/app/settings/property", "manageSettings"}, {"checkin", "/app/settings/checkin", "manageSettings"}, {"retention", "/app/settings/retention", "manageSettings"}, {"mail", "/app/settings/mail", "manageSettings"},
 	{"integrations", "/app/settings/integrations", "manageSettings"}, {"kiosks", "/app/settings/kiosks", "manageSettings"}, {"people", "/app/settings/people", "managePeople"},
 }
 
@@ -58,6 +72,11 @@ func (x *exchange) showForms(v settingsView, posted string, f *fault.Fault) erro
 		if f == nil || form.Name != posted {
 			continue
 		}
+		if f.Reason == fault.Outdated {
+			status = http.StatusConflict
+			x.keepUnchanged(p, f, form.Groups)
+			continue
+		}
 		var inputs []kit.Input
 		for i := range form.Groups {
 			inputs = append(inputs, x.posted(form.Groups[i].Inputs)...)
@@ -75,7 +94,7 @@ func (x *exchange) finishForm(tab string, err error, show func(f *fault.Fault) e
 	if err == nil {
 		return x.Redirect("/app/settings/" + tab + "?done=saved")
 	}
-	if f := x.site.Fault(err); f.Kind == fault.Invalid && len(f.Fields) > 0 {
+	if f := x.site.Fault(err); f.Kind == fault.Invalid && len(f.Fields) > 0 || f.Reason == fault.Outdated {
 		return show(f)
 	}
 	return err
@@ -126,7 +145,7 @@ func options(prefix string, values ...string) (list []kit.Option) {
 }
 
 func propertyForm(s *propertyv1.Property) settingsForm {
-	return settingsForm{Name: "property", Button: "staff.save", Groups: []group{
+	return settingsForm{Name: "property", Etag: s.GetEtag(), Button: "staff.save", Groups: []group{
 		{"staff.settings.house", "staff.settings.house.text", []kit.Input{
 			{Name: "settings.name", Label: "staff.first.property", Hint: "staff.first.property.hint", Value: s.GetName(), Autocomplete: "organization"},
 			{Name: "settings.timeZone", Label: "staff.first.zone", Hint: "staff.first.zone.hint", Value: s.GetTimeZone(), Autocomplete: "off"},
@@ -150,7 +169,7 @@ func propertyForm(s *propertyv1.Property) settingsForm {
 }
 
 func lookForm(s *propertyv1.CheckInSettings, languages []kit.Option) settingsForm {
-	return settingsForm{Name: "look", Button: "staff.settings.look.save", Groups: []group{
+	return settingsForm{Name: "look", Etag: s.GetEtag(), Button: "staff.settings.look.save", Groups: []group{
 		{"staff.settings.look", "staff.settings.look.text", []kit.Input{
 			{Name: "settings.language", Label: "staff.settings.language", Hint: "staff.settings.language.hint", Value: s.GetLanguage(), Options: languages},
 			{Name: "settings.accent", Label: "staff.settings.accent", Hint: "staff.settings.accent.hint", Value: s.GetAccent(), Autocomplete: "off"},
@@ -185,6 +204,29 @@ func (x *exchange) checkInSettings() (*propertyv1.CheckInSettings, error) {
 	return found.GetData(), err
 }
 
+// saveProperty changes settings of the property.
+func (x *exchange) saveProperty(settings *propertyv1.PropertySettings) error {
+	api := x.site.api.Properties
+	return x.saveUnlessChanged(func(etag string) error {
+		_, err := api.UpdateProperty(x.call(), &propertyv1.UpdatePropertyRequest{Settings: settings, Etag: etag})
+		return err
+	}, func() (string, error) {
+		found, err := api.GetProperty(x.call(), &propertyv1.GetPropertyRequest{})
+		return found.GetData().GetEtag(), err
+	})
+}
+
+// saveRules changes rules of the check-in.
+func (x *exchange) saveRules(settings *propertyv1.CheckInSettingsChange) error {
+	return x.saveUnlessChanged(func(etag string) error {
+		_, err := x.site.api.CheckIns.UpdateCheckInSettings(x.call(), &propertyv1.UpdateCheckInSettingsRequest{Settings: settings, Etag: etag})
+		return err
+	}, func() (string, error) {
+		found, err := x.checkInSettings()
+		return found.GetEtag(), err
+	})
+}
+
 func (s *site) showProperty(x *exchange) error { return x.propertyForms("", nil) }
 
 func (x *exchange) propertyForms(posted string, f *fault.Fault) error {
@@ -200,18 +242,18 @@ func (s *site) changeProperty(x *exchange) error {
 	err := error(nil)
 	switch x.Value("form") {
 	case "property":
-		_, err = s.api.Properties.UpdateProperty(x.call(), &propertyv1.UpdatePropertyRequest{Settings: &propertyv1.PropertySettings{
+		err = x.saveProperty(&propertyv1.PropertySettings{
 			Name: x.text("settings.name"), TimeZone: x.text("settings.timeZone"), CheckInTime: x.text("settings.checkInTime"), CheckOutTime: x.text("settings.checkOutTime"),
 			EarlyInMinutes: x.number("settings.earlyInMinutes"), LateOutMinutes: x.number("settings.lateOutMinutes"), PinLength: x.number("settings.pinLength"),
 			GatesAlone: x.isOn("settings.gatesAlone"), BackupCodes: x.isOn("settings.backupCodes"),
 			OwingPolicy: x.text("settings.owingPolicy"), OwingThresholdMinor: x.number("settings.owingThresholdMinor"),
-		}})
+		})
 	case "look":
 		address, directions := x.lines("settings.address"), x.lines("settings.directions")
-		_, err = s.api.CheckIns.UpdateCheckInSettings(x.call(), &propertyv1.UpdateCheckInSettingsRequest{Settings: &propertyv1.CheckInSettingsChange{
+		err = x.saveRules(&propertyv1.CheckInSettingsChange{
 			Language: x.text("settings.language"), Accent: x.text("settings.accent"), Address: &address, Directions: &directions,
 			DeskPhone: x.text("settings.deskPhone"), StaffEmail: x.text("settings.staffEmail"),
-		}})
+		})
 	default:
 		return x.Redirect("/app/settings/property")
 	}
@@ -219,7 +261,7 @@ func (s *site) changeProperty(x *exchange) error {
 }
 
 func checkInForm(s *propertyv1.CheckInSettings, rules []kit.Option) settingsForm {
-	return settingsForm{Name: "checkin", Button: "staff.save", Groups: []group{
+	return settingsForm{Name: "checkin", Etag: s.GetEtag(), Button: "staff.save", Groups: []group{
 		{"staff.settings.law", "staff.settings.law.text", []kit.Input{
 			{Name: "settings.rule", Label: "staff.settings.rule", Hint: "staff.settings.rule.hint", Value: s.GetRule(), Options: rules},
 			{Name: "settings.whoFills", Label: "staff.settings.who", Value: s.GetWhoFills(), Options: options("staff.who.", "lead", "adults", "all")},
@@ -272,12 +314,12 @@ func (s *site) changeCheckInSettings(x *exchange) error {
 	}
 	houseRules := x.lines("settings.houseRules")
 	countries := strings.FieldsFunc(strings.ToUpper(x.Value("settings.oftenCountries")), func(r rune) bool { return r == ' ' || r == ',' })
-	_, err = s.api.CheckIns.UpdateCheckInSettings(x.call(), &propertyv1.UpdateCheckInSettingsRequest{Settings: &propertyv1.CheckInSettingsChange{
+	err = x.saveRules(&propertyv1.CheckInSettingsChange{
 		Rule: x.changed("settings.rule", stored.GetRule()), WhoFills: x.changed("settings.whoFills", stored.GetWhoFills()),
 		IdentityCheck: x.changed("settings.identityCheck", stored.GetIdentityCheck()), Signature: x.changed("settings.signature", stored.GetSignature()),
 		MandatoryGroups: &propertyv1.MandatoryGroups{List: x.R.PostForm["settings.mandatoryGroups"]}, OftenCountries: &propertyv1.OftenCountries{List: countries},
 		HouseRules: &houseRules, InviteDays: x.number("settings.inviteDays"), RemindDays: x.number("settings.remindDays"), KioskOfflineMinutes: x.number("settings.kioskOfflineMinutes"),
-	}})
+	})
 	return x.finishForm("checkin", err, func(f *fault.Fault) error { return x.checkInForms("checkin", f) })
 }
 

@@ -171,6 +171,8 @@ func (s *site) routes() []Route {
 		{"POST /app/settings/property", "manageSettings", s.changeProperty},
 		{"GET /app/settings/checkin", "manageSettings", s.showCheckInSettings},
 		{"POST /app/settings/checkin", "manageSettings", s.changeCheckInSettings},
+		{"GET /app/settings/retention", "manageSettings", s.showRetention},
+		{"POST /app/settings/retention", "manageSettings", s.changeRetention},
 		{"GET /app/settings/mail", "manageSettings", s.showMailSettings},
 		{"POST /app/settings/mail", "manageSettings", s.changeMailSettings},
 		{"GET /app/settings/integrations", "manageSettings", s.showIntegrations},

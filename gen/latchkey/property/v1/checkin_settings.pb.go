@@ -68,7 +68,9 @@ type CheckInSettings struct {
 	// Days that reservations are kept after their end. 0: as long as the installation keeps them (--keep-stays).
 	KeepStayDays int32 `protobuf:"varint,20,opt,name=keep_stay_days,json=keepStayDays,proto3" json:"keep_stay_days,omitempty"`
 	// Days that messages with guests are kept after the end of the stay. 0: as long as the reservation.
-	MessageDays   int32 `protobuf:"varint,21,opt,name=message_days,json=messageDays,proto3" json:"message_days,omitempty"`
+	MessageDays int32 `protobuf:"varint,21,opt,name=message_days,json=messageDays,proto3" json:"message_days,omitempty"`
+	// Changes with each rule. Send it back with a change, so that the change does not undo the change of another person.
+	Etag          string `protobuf:"bytes,22,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -248,6 +250,13 @@ func (x *CheckInSettings) GetMessageDays() int32 {
 		return x.MessageDays
 	}
 	return 0
+}
+
+func (x *CheckInSettings) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 // LocalTexts are the property's texts for guests in one language. Guests read the setting of the same name where a text is empty. A text
@@ -885,7 +894,9 @@ func (x *GetCheckInSettingsResponse) GetData() *CheckInSettings {
 type UpdateCheckInSettingsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The change.
-	Settings      *CheckInSettingsChange `protobuf:"bytes,1,opt,name=settings,proto3" json:"settings,omitempty"`
+	Settings *CheckInSettingsChange `protobuf:"bytes,1,opt,name=settings,proto3" json:"settings,omitempty"`
+	// The etag of the rules as they were read. 409 outdated names what another caller changed since (metadata changed). Left out: change them anyway.
+	Etag          string `protobuf:"bytes,2,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -925,6 +936,13 @@ func (x *UpdateCheckInSettingsRequest) GetSettings() *CheckInSettingsChange {
 		return x.Settings
 	}
 	return nil
+}
+
+func (x *UpdateCheckInSettingsRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 // UpdateCheckInSettingsResponse answers with the changed rules.
@@ -1260,7 +1278,7 @@ var File_latchkey_property_v1_checkin_settings_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_checkin_settings_proto_rawDesc = "" +
 	"\n" +
-	"+latchkey/property/v1/checkin_settings.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xdd\x06\n" +
+	"+latchkey/property/v1/checkin_settings.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xf1\x06\n" +
 	"\x0fCheckInSettings\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\tR\x04rule\x126\n" +
 	"\x06fields\x18\x02 \x03(\v2\x1e.latchkey.property.v1.OwnFieldR\x06fields\x12)\n" +
@@ -1290,7 +1308,8 @@ const file_latchkey_property_v1_checkin_settings_proto_rawDesc = "" +
 	"\x15kiosk_offline_minutes\x18\x12 \x01(\x05R\x13kioskOfflineMinutes\x12F\n" +
 	"\x05texts\x18\x13 \x03(\v20.latchkey.property.v1.CheckInSettings.TextsEntryR\x05texts\x12$\n" +
 	"\x0ekeep_stay_days\x18\x14 \x01(\x05R\fkeepStayDays\x12!\n" +
-	"\fmessage_days\x18\x15 \x01(\x05R\vmessageDays\x1aZ\n" +
+	"\fmessage_days\x18\x15 \x01(\x05R\vmessageDays\x12\x12\n" +
+	"\x04etag\x18\x16 \x01(\tR\x04etag\x1aZ\n" +
 	"\n" +
 	"TextsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x126\n" +
@@ -1378,9 +1397,10 @@ const file_latchkey_property_v1_checkin_settings_proto_rawDesc = "" +
 	"\x04list\x18\x01 \x03(\tB8\xbaH5\x92\x012\x10\x05\x18\x01\",r*R\bidentityR\acontactR\x04homeR\bdocumentR\x05birthR\x04list\"\x1b\n" +
 	"\x19GetCheckInSettingsRequest\"W\n" +
 	"\x1aGetCheckInSettingsResponse\x129\n" +
-	"\x04data\x18\x01 \x01(\v2%.latchkey.property.v1.CheckInSettingsR\x04data\"o\n" +
+	"\x04data\x18\x01 \x01(\v2%.latchkey.property.v1.CheckInSettingsR\x04data\"\x8d\x01\n" +
 	"\x1cUpdateCheckInSettingsRequest\x12O\n" +
-	"\bsettings\x18\x01 \x01(\v2+.latchkey.property.v1.CheckInSettingsChangeB\x06\xbaH\x03\xc8\x01\x01R\bsettings\"Z\n" +
+	"\bsettings\x18\x01 \x01(\v2+.latchkey.property.v1.CheckInSettingsChangeB\x06\xbaH\x03\xc8\x01\x01R\bsettings\x12\x1c\n" +
+	"\x04etag\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x04etag\"Z\n" +
 	"\x1dUpdateCheckInSettingsResponse\x129\n" +
 	"\x04data\x18\x01 \x01(\v2%.latchkey.property.v1.CheckInSettingsR\x04data\"\x19\n" +
 	"\x17ListCheckInRulesRequest\"U\n" +

@@ -57,7 +57,9 @@ type Property struct {
 	// When it was created here.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// Each lock on a door with at least eight slots holds two backup codes.
-	BackupCodes   bool `protobuf:"varint,13,opt,name=backup_codes,json=backupCodes,proto3" json:"backup_codes,omitempty"`
+	BackupCodes bool `protobuf:"varint,13,opt,name=backup_codes,json=backupCodes,proto3" json:"backup_codes,omitempty"`
+	// Changes with each setting. Send it back with a change, so that the change does not undo the change of another person.
+	Etag          string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -181,6 +183,13 @@ func (x *Property) GetBackupCodes() bool {
 		return x.BackupCodes
 	}
 	return false
+}
+
+func (x *Property) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 // PropertySettings are the settings of a change or a creation. Fields that are left out keep their values, or get the default.
@@ -407,7 +416,9 @@ func (x *GetPropertyResponse) GetData() *Property {
 type UpdatePropertyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Fields that are left out keep their values.
-	Settings      *PropertySettings `protobuf:"bytes,1,opt,name=settings,proto3" json:"settings,omitempty"`
+	Settings *PropertySettings `protobuf:"bytes,1,opt,name=settings,proto3" json:"settings,omitempty"`
+	// The etag of the property as it was read. 409 outdated names what another caller changed since (metadata changed). Left out: change it anyway.
+	Etag          string `protobuf:"bytes,2,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -447,6 +458,13 @@ func (x *UpdatePropertyRequest) GetSettings() *PropertySettings {
 		return x.Settings
 	}
 	return nil
+}
+
+func (x *UpdatePropertyRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 // UpdatePropertyResponse answers with the changed property.
@@ -499,7 +517,7 @@ var File_latchkey_property_v1_property_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_property_proto_rawDesc = "" +
 	"\n" +
-	"#latchkey/property/v1/property.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xde\x03\n" +
+	"#latchkey/property/v1/property.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xf2\x03\n" +
 	"\bProperty\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1b\n" +
@@ -517,7 +535,8 @@ const file_latchkey_property_v1_property_proto_rawDesc = "" +
 	"\x15owing_threshold_minor\x18\v \x01(\x05R\x13owingThresholdMinor\x129\n" +
 	"\n" +
 	"created_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12!\n" +
-	"\fbackup_codes\x18\r \x01(\bR\vbackupCodes\"\xd0\x06\n" +
+	"\fbackup_codes\x18\r \x01(\bR\vbackupCodes\x12\x12\n" +
+	"\x04etag\x18\x0e \x01(\tR\x04etag\"\xd0\x06\n" +
 	"\x10PropertySettings\x12#\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xff\x01H\x00R\x04name\x88\x01\x01\x12+\n" +
@@ -553,9 +572,10 @@ const file_latchkey_property_v1_property_proto_rawDesc = "" +
 	"\r_backup_codes\"\x14\n" +
 	"\x12GetPropertyRequest\"I\n" +
 	"\x13GetPropertyResponse\x122\n" +
-	"\x04data\x18\x01 \x01(\v2\x1e.latchkey.property.v1.PropertyR\x04data\"c\n" +
+	"\x04data\x18\x01 \x01(\v2\x1e.latchkey.property.v1.PropertyR\x04data\"\x81\x01\n" +
 	"\x15UpdatePropertyRequest\x12J\n" +
-	"\bsettings\x18\x01 \x01(\v2&.latchkey.property.v1.PropertySettingsB\x06\xbaH\x03\xc8\x01\x01R\bsettings\"L\n" +
+	"\bsettings\x18\x01 \x01(\v2&.latchkey.property.v1.PropertySettingsB\x06\xbaH\x03\xc8\x01\x01R\bsettings\x12\x1c\n" +
+	"\x04etag\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x04etag\"L\n" +
 	"\x16UpdatePropertyResponse\x122\n" +
 	"\x04data\x18\x01 \x01(\v2\x1e.latchkey.property.v1.PropertyR\x04data2\xca\x02\n" +
 	"\x0fPropertyService\x12\x92\x01\n" +

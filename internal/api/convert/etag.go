@@ -1,0 +1,74 @@
+package convert
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"latchkey.dev/internal/fault"
+)
+
+// fieldHash is the number of bytes of an etag for a field.
+const fieldHash = 3
+
+// Etag returns the etag of a message that a caller may read, change and send back. It has a part for each field, so that [CheckEtag] can say which
+// fields are others. The etag itself and the fields that a caller cannot change do not count.
+func Etag(m proto.Message, ignored ...string) string {
+	var parts []byte
+	for _, f := range etagFields(m, ignored) {
+		part := sha256.Sum256(fieldBytes(m, f))
+		parts = append(parts, part[:fieldHash]...)
+	}
+	return base64.RawURLEncoding.EncodeToString(parts)
+}
+
+// CheckEtag refuses a change by a caller whose etag is not that of the stored message. An empty etag is that of a caller who overwrites.
+func CheckEtag(etag string, stored proto.Message, ignored ...string) error {
+	now := Etag(stored, ignored...)
+	if etag == "" || etag == now {
+		return nil
+	}
+	was, err := base64.RawURLEncoding.DecodeString(etag)
+	is, _ := base64.RawURLEncoding.DecodeString(now)
+	if err != nil || len(was) != len(is) {
+		return fault.New(fault.Aborted, fault.Outdated, "the etag is not one of this version: read the settings again, and send the etag of the answer")
+	}
+	var changed []string
+	for i, f := range etagFields(stored, ignored) {
+		if at := i * fieldHash; !slices.Equal(was[at:at+fieldHash], is[at:at+fieldHash]) {
+			changed = append(changed, string(f.JSONName()))
+		}
+	}
+	list := strings.Join(changed, ",")
+	return fault.New(fault.Aborted, fault.Outdated, "%s", fmt.Sprintf("changed since you read the settings: %s. Read them again", strings.Join(changed, ", "))).Put("changed", list)
+}
+
+// etagFields returns the fields of a message that an etag covers, in the order of the message.
+func etagFields(m proto.Message, ignored []string) (fields []protoreflect.FieldDescriptor) {
+	all := m.ProtoReflect().Descriptor().Fields()
+	for i := range all.Len() {
+		if f := all.Get(i); f.JSONName() != "etag" && !slices.Contains(ignored, f.JSONName()) {
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}
+
+// fieldBytes encodes one field of a message.
+func fieldBytes(m proto.Message, f protoreflect.FieldDescriptor) []byte {
+	from := m.ProtoReflect()
+	one := from.New()
+	if from.Has(f) {
+		one.Set(f, from.Get(f))
+	}
+	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(one.Interface())
+	if err != nil {
+		return []byte(err.Error()) // a text that is not UTF-8, which no stored message has
+	}
+	return raw
+}

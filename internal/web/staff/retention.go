@@ -1,0 +1,38 @@
+package staff
+
+import (
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
+)
+
+// kept says what is kept and how long: the messages staff.kept.NAME.
+var kept = []string{"staff.kept.stays", "staff.kept.codes", "staff.kept.forms", "staff.kept.law", "staff.kept.messages", "staff.kept.audit", "staff.kept.erase"}
+
+func retentionForm(s *propertyv1.CheckInSettings) settingsForm {
+	return settingsForm{Name: "retention", Etag: s.GetEtag(), Button: "staff.save", Groups: []group{
+		{"staff.settings.keep", "staff.settings.keep.text", []kit.Input{
+			{Name: "settings.keepStayDays", Label: "staff.settings.keepStays", Hint: "staff.settings.keepStays.hint", Mode: "numeric", Value: digits(s.GetKeepStayDays())},
+			{Name: "settings.messageDays", Label: "staff.settings.messageDays", Hint: "staff.settings.messageDays.hint", Mode: "numeric", Value: digits(s.GetMessageDays())},
+		}},
+	}}
+}
+
+func (s *site) showRetention(x *exchange) error { return x.retentionForms("", nil) }
+
+func (x *exchange) retentionForms(posted string, f *fault.Fault) error {
+	stored, err := x.checkInSettings()
+	if err != nil {
+		return err
+	}
+	return x.showForms(settingsView{Tab: "retention", Forms: []settingsForm{retentionForm(stored)}, Kept: kept}, posted, f)
+}
+
+// changeRetention changes how long the data of guests are kept.
+func (s *site) changeRetention(x *exchange) error {
+	if x.Value("form") != "retention" {
+		return x.Redirect("/app/settings/retention")
+	}
+	err := x.saveRules(&propertyv1.CheckInSettingsChange{KeepStayDays: x.number("settings.keepStayDays"), MessageDays: x.number("settings.messageDays")})
+	return x.finishForm("retention", err, func(f *fault.Fault) error { return x.retentionForms("retention", f) })
+}
