@@ -19,6 +19,7 @@ type roomView struct {
 	Choices         []kit.Option
 	Lock            *propertyv1.Lock
 	Locks           []kit.Option // locks without a door
+	Gates           []*propertyv1.Gate // that its guests open
 	Inputs          []kit.Input
 	Manages, Places bool
 	Refused         bool // it cannot be deleted
@@ -52,6 +53,11 @@ func (x *exchange) roomPage(status int, f *fault.Fault) error {
 	if d.chosen != nil {
 		v.Choices = d.choices(v.Space, "", len(d.listed))
 	}
+	gates, err := x.gates()
+	if err != nil {
+		return err
+	}
+	v.Gates = gatesOf(v.Space, gates)
 	here, err := x.locksOfDoors(v.GetId())
 	if err != nil {
 		return err

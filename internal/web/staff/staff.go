@@ -166,6 +166,11 @@ func (s *site) routes() []Route {
 		{"POST /app/spaces/rooms/{id}", "manageSpaces", s.changeRoom},
 		{"POST /app/spaces/rooms/{id}/lock", "manageLocks", s.placeLock},
 
+		{"GET /app/gates", "readProperty", s.showGates},
+		{"POST /app/gates", "manageSpaces", s.createGate},
+		{"GET /app/gates/{id}", "readProperty", s.showGate},
+		{"POST /app/gates/{id}", "manageSpaces", s.changeGate},
+
 		{"GET /app/setup", "manageSettings", s.showSetup},
 		{"GET /app/settings/property", "manageSettings", s.showProperty},
 		{"POST /app/settings/property", "manageSettings", s.changeProperty},

@@ -1,0 +1,175 @@
+package staff
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
+)
+
+// gateRow is the door of a common area, with the names of the rooms whose guests may open it.
+type gateRow struct {
+	*propertyv1.Gate
+	Rooms []string // the first of them; none: all rooms
+}
+
+// gateRooms is how many rooms the list of gates names.
+const gateRooms = 5
+
+// More counts the rooms that are not named.
+func (g gateRow) More() int { return len(g.GetSpaceIds()) - len(g.Rooms) }
+
+type gatesView struct {
+	List    []gateRow
+	Inputs  []kit.Input
+	Manages bool
+}
+
+func (x *exchange) gates() ([]*propertyv1.Gate, error) {
+	found, err := x.site.api.Gates.ListGates(x.call(), &propertyv1.ListGatesRequest{})
+	return found.GetData().GetList(), err
+}
+
+// gatesOf returns the gates that the guests of a room or bed open.
+func gatesOf(s *propertyv1.Space, all []*propertyv1.Gate) (open []*propertyv1.Gate) {
+	for _, g := range all {
+		ids := g.GetSpaceIds()
+		if len(ids) == 0 || slices.Contains(ids, s.GetId()) || slices.Contains(ids, s.GetParentSpaceId()) {
+			open = append(open, g)
+		}
+	}
+	return open
+}
+
+// gateInputs are the fields of a gate. Guests of a bed open the gates of its dorm.
+func gateInputs(g *propertyv1.Gate, own []*propertyv1.Space) []kit.Input {
+	var rooms []kit.Option
+	for _, s := range own {
+		if s.ParentSpaceId == nil {
+			rooms = append(rooms, kit.Option{Value: s.GetId(), Text: s.GetName()})
+		}
+	}
+	inputs := []kit.Input{
+		{Name: "name", Label: "staff.gate.name", Hint: "staff.gate.name.hint", Value: g.GetName(), Autocomplete: "off"},
+		{Name: "floor", Label: "staff.room.floor", Value: g.GetFloor(), Autocomplete: "off"},
+	}
+	if len(rooms) > 0 {
+		inputs = append(inputs, kit.Input{Name: "spaces", Label: "staff.gate.rooms", Hint: "staff.gate.rooms.hint", Type: "boxes", Value: strings.Join(g.GetSpaceIds(), " "), Options: rooms})
+	}
+	return inputs
+}
+
+func (s *site) showGates(x *exchange) error { return x.gatesPage(nil) }
+
+// gatesPage lists the gates, with what is wrong with the new one that was posted.
+func (x *exchange) gatesPage(f *fault.Fault) error {
+	own, err := x.ownSpaces()
+	if err != nil {
+		return err
+	}
+	list, err := x.gates()
+	if err != nil {
+		return err
+	}
+	names := map[string]string{}
+	for _, s := range own {
+		names[s.GetId()] = s.GetName()
+	}
+	v := gatesView{Inputs: gateInputs(nil, own), Manages: x.may("manageSpaces")}
+	for _, g := range list {
+		row := gateRow{Gate: g}
+		for _, id := range g.GetSpaceIds()[:min(len(g.GetSpaceIds()), gateRooms)] {
+			row.Rooms = append(row.Rooms, names[id])
+		}
+		v.List = append(v.List, row)
+	}
+	p, status := x.newPage("staff.gates"), http.StatusOK
+	if p.Here, p.Back = "spaces", "/app/spaces"; f != nil {
+		status = http.StatusUnprocessableEntity
+		if err := x.refuseGate(p, f, v.Inputs); err != nil {
+			return err
+		}
+	}
+	p.Data = v
+	return x.render(status, "gates", p)
+}
+
+// refuseGate shows the posted fields of a gate with what is wrong.
+func (x *exchange) refuseGate(p *page, f *fault.Fault, inputs []kit.Input) error {
+	x.posted(inputs)
+	if f.Reason == fault.AlreadyExists {
+		f = fault.Fields(fault.Field{Path: "name", Reason: fault.Duplicate})
+	}
+	if f.Reason == fault.InUse {
+		p.Wrong = []kit.Wrong{{Title: p.T("staff.room.used"), Text: p.T("staff.gate.used.text")}}
+		return nil
+	}
+	if f.Kind != fault.Invalid || !p.Refuse(f, inputs) {
+		return f
+	}
+	return nil
+}
+
+// createGate creates a gate. A lock is put on it on the lock's page.
+func (s *site) createGate(x *exchange) error {
+	_, err := s.api.Gates.CreateGate(x.call(), &propertyv1.CreateGateRequest{Name: x.Value("name"), Floor: x.Value("floor"), SpaceIds: x.R.PostForm["spaces"]})
+	if err != nil {
+		return x.gatesPage(s.Fault(err))
+	}
+	return x.Redirect("/app/gates?done=saved")
+}
+
+type gateView struct {
+	*propertyv1.Gate
+	Inputs  []kit.Input
+	Manages bool
+}
+
+func (s *site) showGate(x *exchange) error { return x.gatePage(nil) }
+
+func (x *exchange) gatePage(f *fault.Fault) error {
+	own, err := x.ownSpaces()
+	if err != nil {
+		return err
+	}
+	list, err := x.gates()
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(list, func(g *propertyv1.Gate) bool { return g.GetId() == x.R.PathValue("id") })
+	if at < 0 {
+		return x.problem(http.StatusNotFound, "staff.problem.unknown")
+	}
+	v := gateView{Gate: list[at], Inputs: gateInputs(list[at], own), Manages: x.may("manageSpaces")}
+	p, status := x.newPage("staff.room.title", "name", v.GetName()), http.StatusOK
+	if p.Here, p.Back = "spaces", "/app/gates"; f != nil {
+		status = http.StatusUnprocessableEntity
+		if err := x.refuseGate(p, f, v.Inputs); err != nil {
+			return err
+		}
+	}
+	p.Data = v
+	return x.render(status, "gate", p)
+}
+
+// changeGate changes a gate, or deletes it.
+func (s *site) changeGate(x *exchange) error {
+	id, err := x.R.PathValue("id"), error(nil)
+	to := "/app/gates?done=saved"
+	switch x.Value("do") {
+	case "save":
+		_, err = s.api.Gates.UpdateGate(x.call(), &propertyv1.UpdateGateRequest{Id: id, Name: x.text("name"), Floor: x.text("floor"), Spaces: &propertyv1.SpaceIds{Ids: x.R.PostForm["spaces"]}})
+	case "delete":
+		_, err = s.api.Gates.DeleteGate(x.call(), &propertyv1.DeleteGateRequest{Id: id})
+		to = "/app/gates?done=deleted"
+	default:
+		to = "/app/gates/" + id
+	}
+	if err != nil {
+		return x.gatePage(s.Fault(err))
+	}
+	return x.Redirect(to)
+}
