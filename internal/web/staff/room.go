@@ -18,7 +18,7 @@ type roomView struct {
 	Mapped          *propertyv1.PartnerSpace
 	Choices         []kit.Option
 	Lock            *propertyv1.Lock
-	Locks           []kit.Option // locks without a door
+	Locks           []kit.Option       // locks without a door
 	Gates           []*propertyv1.Gate // that its guests open
 	Inputs          []kit.Input
 	Manages, Places bool

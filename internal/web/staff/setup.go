@@ -24,6 +24,8 @@ type setupFacts struct {
 	unmapped     []*propertyv1.PartnerSpace // those that are not mapped
 	mail         *propertyv1.MailSettings
 	kiosks       []*propertyv1.Kiosk
+	rules        *propertyv1.CheckInSettings
+	arrivals     int32 // reservations that the PMS has sent
 }
 
 // setupSteps returns the steps in the order in which they are easiest.
@@ -36,7 +38,10 @@ func setupSteps(f setupFacts) []setupStep {
 		{Name: "pms", URL: "/app/settings/integrations", Done: slices.ContainsFunc(f.integrations, func(i *propertyv1.Integration) bool { return i.AppId != nil && len(i.GetEndpoints()) > 0 })},
 		{Name: "mapping", URL: "/app/spaces", Done: mapped},
 		{Name: "mail", URL: "/app/settings/mail", Done: f.mail.GetHost() != ""},
+		{Name: "property", URL: "/app/settings/property", Done: f.rules.GetAddress() != "", Optional: true},
+		{Name: "checkin", URL: "/app/settings/checkin", Done: f.rules.GetRule() != "" && f.rules.GetRule() != "none", Optional: true},
 		{Name: "kiosk", URL: "/app/settings/kiosks", Done: len(f.kiosks) > 0, Optional: true},
+		{Name: "arrival", URL: "/app/today", Done: f.arrivals > 0, Optional: true},
 	}
 }
 
@@ -84,6 +89,14 @@ func (x *exchange) setup() ([]setupStep, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f.rules, err = x.checkInSettings(); err != nil {
+		return nil, err
+	}
+	arrivals, err := api.Reservations.ListReservations(x.call(), &propertyv1.ListReservationsRequest{PageSize: 1})
+	if err != nil {
+		return nil, err
+	}
+	f.arrivals = int32(len(arrivals.GetData().GetList()))
 	kiosks, err := api.Kiosks.ListKiosks(x.call(), &propertyv1.ListKiosksRequest{})
 	f.bridges, f.mail, f.kiosks = bridges.GetData().GetList(), mail.GetData(), kiosks.GetData().GetList()
 	return setupSteps(f), err

@@ -28,6 +28,8 @@ func TestSetupSteps(t *testing.T) {
 			listed:       2, unmapped: []*propertyv1.PartnerSpace{{}}, mail: &propertyv1.MailSettings{Host: "smtp.example.com"},
 		}, "rooms bridge locks pms mapping mail", 0},
 		{"only a tablet", setupFacts{kiosks: []*propertyv1.Kiosk{{}}}, "kiosk", 6},
+		{"no country, and nothing for guests to find", setupFacts{rules: &propertyv1.CheckInSettings{Rule: "none"}}, "", 6},
+		{"the law, an address and a reservation", setupFacts{rules: &propertyv1.CheckInSettings{Rule: "PT", Address: "Rua do Mar 7"}, arrivals: 1}, "property checkin arrival", 6},
 	} {
 		steps := setupSteps(c.facts)
 		var done []string
