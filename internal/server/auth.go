@@ -58,11 +58,11 @@ func hasNoCredential(c chain.Credentials) bool {
 	return c.Bearer+c.ClientToken+c.AccessToken+c.APIKey == ""
 }
 
-// authenticateSession returns the signed-in person with a session, and stores that the session was used. An open stream does not use it: the
-// session ends when the person makes no call for a while. While nothing can be stored, the person can still read.
+// authenticateSession returns the signed-in person with a session, and stores that the session was used. An open stream and what an open
+// page loads by itself do not use it: the session ends when the person does nothing for a while. While nothing can be stored, the person can still read.
 func (s *Server) authenticateSession(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
 	a, err := staff.Authenticate(s.db.View(ctx), s.keys, c.Bearer, c.Property)
-	if err == nil && !c.Rechecked && staff.NeedsUsed(a, s.clock.Now()) {
+	if err == nil && !c.Automatic && staff.NeedsUsed(a, s.clock.Now()) {
 		if err := s.db.Write(ctx, func(tx *db.Tx) error { return staff.MarkUsed(tx, a) }); err != nil {
 			s.log.WarnContext(ctx, "the last use of a session cannot be stored", "error", err)
 		}

@@ -56,6 +56,9 @@ func pageContext(ctx context.Context, r *http.Request, c kit.Credential) context
 	if c.Token != "" {
 		md.Set("authorization", "Bearer "+c.Token)
 	}
+	if c.Automatic {
+		md.Set(chain.HeaderAutomatic, "1")
+	}
 	if c.Key != "" {
 		md.Set(chain.HeaderIdempotencyKey, c.Key)
 	}

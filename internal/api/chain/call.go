@@ -22,6 +22,7 @@ const (
 	HeaderRequestID      = "x-request-id"
 	HeaderIdempotencyKey = "idempotency-key"
 	HeaderProperty       = "latchkey-property"
+	HeaderAutomatic      = "latchkey-automatic" // a program calls without its person, as an open page that loads what changed
 	HeaderForwardedFor   = "x-forwarded-for"
 	HeaderRetryAfter     = "retry-after"
 	HeaderRateLimit      = "ratelimit"
@@ -31,7 +32,7 @@ const (
 // Incoming lists the request headers that are passed to the chain. All other headers are dropped.
 var Incoming = [...]string{
 	"client-token", "access-token", "api-key", "authorization",
-	HeaderIdempotencyKey, HeaderProperty, HeaderRequestID, HeaderForwardedFor, "if-match", "accept-language",
+	HeaderIdempotencyKey, HeaderProperty, HeaderAutomatic, HeaderRequestID, HeaderForwardedFor, "if-match", "accept-language",
 }
 
 // Outgoing lists the headers that the chain and handlers may send to a caller.
@@ -59,7 +60,7 @@ type Credentials struct {
 	Bearer      string // Bearer is the token of the Authorization header
 	UnixSocket  bool   // UnixSocket means that the call arrived over the operators' Unix socket
 	Property    string // Property is the property that an operator on the Unix socket or a signed-in person works for
-	Rechecked   bool   // Rechecked means that the call is an open stream, so that the credential is not used now
+	Automatic   bool   // Automatic means that no person acts: the credential is not used now, such as by an open stream
 }
 
 // Call is the state of one call in the chain.
@@ -224,6 +225,7 @@ func (call *Call) credentials(ctx context.Context) Credentials {
 		_, cr.UnixSocket = p.Addr.(*net.UnixAddr)
 	}
 	cr.Property = singleValue(call.md, HeaderProperty)
+	cr.Automatic = call.method.streams || len(call.md[HeaderAutomatic]) > 0
 	return cr
 }
 

@@ -97,7 +97,6 @@ func (c *Chain) recheck(ctx context.Context, call *Call, end context.CancelCause
 // refuses authenticates the caller of a stream again. It returns why the caller may no longer call, or nil, also while the database fails.
 func (c *Chain) refuses(ctx context.Context, call *Call) error {
 	credentials := call.credentials(ctx)
-	credentials.Rechecked = true
 	a, err := c.auth[call.method.area](ctx, credentials)
 	f, ok := fault.Of(err)
 	switch {

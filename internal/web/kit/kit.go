@@ -40,6 +40,8 @@ type Credential struct {
 	Property string // of the calls of staff
 	Language string // of the texts in the answer
 	Key      string // the idempotency key
+	// Automatic means that the page loads by itself, without its person.
+	Automatic bool
 }
 
 // Kit is what all areas share.

@@ -45,7 +45,15 @@ func (s *site) httpHandler(h handler) http.Handler {
 
 // call returns the context of an API call as the signed-in person, for the property of the page.
 func (x *exchange) call() context.Context {
-	return x.CallContext(kit.Credential{Token: x.token, Property: x.role.GetPropertyId(), Language: x.words().Lang})
+	return x.CallContext(kit.Credential{Token: x.token, Property: x.role.GetPropertyId(), Language: x.words().Lang, Automatic: x.automatic()})
+}
+
+// feedPath is the address of the stream of changes.
+const feedPath = "/app/live"
+
+// automatic reports whether an open page loads by itself what changed. It must not keep the session of a person who is away.
+func (x *exchange) automatic() bool {
+	return x.R.Method == http.MethodGet && (x.R.URL.Path == feedPath || x.R.Header.Get("Latchkey-Automatic") != "")
 }
 
 // anonymous returns the context of an API call without a session.
