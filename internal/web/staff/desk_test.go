@@ -7,6 +7,7 @@ import (
 	"time"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/web/kit"
 )
 
 // A notice leads to the page of what it is about, if there is one.
@@ -98,5 +99,18 @@ func TestShorten(t *testing.T) {
 		if got := shorten(text); got != want {
 			t.Errorf("%q: %q", text, got)
 		}
+	}
+}
+
+// A person who was removed has no name at the property any more; a program never had one.
+func TestWho(t *testing.T) {
+	p := &page{Page: kit.Page{Words: kit.Words{Lang: "en"}}}
+	for author, want := range map[string]string{"staff:prs_01": "A former colleague", "staff:tok_01": "", "operator:socket": "", "": ""} {
+		if got := p.Who("", author); got != want {
+			t.Errorf("%q is %q, want %q", author, got, want)
+		}
+	}
+	if got := p.Who("Ada", "staff:prs_01"); got != "Ada" {
+		t.Errorf("Ada is %q", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/web/kit"
 )
 
@@ -54,6 +55,15 @@ func (p *page) With(value any) part { return part{page: p, V: value} }
 type part struct {
 	*page
 	V any
+}
+
+// Who returns the name of a recorded author. A person who was removed from the property has none any more. It is "" for other authors without
+// a name, such as programs.
+func (p *page) Who(name, author string) string {
+	if name == "" && strings.HasPrefix(author, "staff:"+id.Person+"_") {
+		return p.Text("staff.former", nil)
+	}
+	return name
 }
 
 // formView is a page with one form.
