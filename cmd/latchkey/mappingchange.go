@@ -116,7 +116,7 @@ type mappingCure struct {
 }
 
 func (mappingCure) Help() string {
-	return `map: map the partner's space to the suggested space. createSpace: create a space like that of the partner, and map it. accept: keep the mapping, with the partner's new name and type. unmap: remove the mapping. notOurs: leave the partner's space unmapped. sameName: map the partner's new space of the same name in place of the one that it no longer lists. Example:
+	return `map: map the partner's space to the suggested space. createSpace: create a space like that of the partner, and map it. accept: keep the mapping, with the partner's new name and type. unmap: remove the mapping. notOurs: leave the partner's space unmapped. sameName: map the partner's new space of the same name in place of the space that it no longer lists. Example:
   latchkey mapping cure cfl_... accept`
 }
 

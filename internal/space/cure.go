@@ -22,7 +22,7 @@ const (
 	CureAccept      CureKind = "accept"      // keep the mapping and accept the PMS's new name and type
 	CureUnmap       CureKind = "unmap"       // remove the mapping
 	CureNotOurs     CureKind = "notOurs"     // the property does not rent the space: leave it unmapped
-	CureSameName    CureKind = "sameName"    // map the PMS's new space of the same name in place of the one that it no longer lists
+	CureSameName    CureKind = "sameName"    // map the PMS's new space of the same name in place of the space that it no longer lists
 )
 
 // Cure is a way to end a conflict, with its parameters.

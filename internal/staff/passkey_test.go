@@ -275,7 +275,7 @@ func TestCopiedPasskey(t *testing.T) {
 	})
 }
 
-// A deleted passkey, and the passkey of a person who is disabled, sign nobody in.
+// A deleted passkey, and the passkey of a person who is disabled, open no session.
 func TestPasskeyEnds(t *testing.T) {
 	eachWithPasskey(t, func(x *fixture, s Session, a *authenticator) {
 		x.must(x.write(func(tx *db.Tx) error {

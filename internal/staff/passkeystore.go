@@ -38,7 +38,7 @@ func errNoPasskey() error {
 	return fault.New(fault.NotFound, fault.PasskeyNotFound, "you have no such passkey: list the passkeys to find it")
 }
 
-// sealCredential returns what is stored of a credential. The attestation is not: nobody asked the authenticator for one.
+// sealCredential returns what is stored of a credential. The attestation is not: the options ask for none.
 func sealCredential(ctx context.Context, keys *keyring.Ring, passkeyID string, c webauthn.Credential) ([]byte, error) {
 	c.Attestation = webauthn.CredentialAttestation{}
 	raw, err := json.Marshal(c)

@@ -51,7 +51,7 @@ func (x *exchange) untilInput(r *propertyv1.Reservation) kit.Input {
 	return in
 }
 
-// doorsHaveNoCode shows the stay again after a fault that says that no door of it has a code. It returns another fault as it is.
+// doorsHaveNoCode shows the stay again after a fault that says that no door of it has a code. It returns another fault unchanged.
 func (x *exchange) doorsHaveNoCode(err error) error {
 	if x.site.Fault(err).Reason != fault.NoAccess {
 		return err

@@ -1116,7 +1116,7 @@ type Cure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// map: map the partner's space to the suggested space. createSpace: create a space like that of the partner, and map it. accept: keep the mapping and
 	// accept the partner's new name and type. unmap: remove the mapping. notOurs: leave the partner's space unmapped, and close the conflict.
-	// sameName: map the partner's new space of the same name in place of the one that it no longer lists.
+	// sameName: map the partner's new space of the same name in place of the space that it no longer lists.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The suggested space, of map.
 	SpaceId string `protobuf:"bytes,2,opt,name=space_id,json=spaceId,proto3" json:"space_id,omitempty"`

@@ -47,7 +47,7 @@ type PasskeyServiceClient interface {
 	FinishPasskeyRegistration(ctx context.Context, in *FinishPasskeyRegistrationRequest, opts ...grpc.CallOption) (*FinishPasskeyRegistrationResponse, error)
 	// Gives a passkey another name.
 	RenamePasskey(ctx context.Context, in *RenamePasskeyRequest, opts ...grpc.CallOption) (*RenamePasskeyResponse, error)
-	// Deletes a passkey. It signs nobody in from then on. Without another second factor, the recovery codes end too.
+	// Deletes a passkey. It opens no session from then on. Without another second factor, the recovery codes end too.
 	DeletePasskey(ctx context.Context, in *DeletePasskeyRequest, opts ...grpc.CallOption) (*DeletePasskeyResponse, error)
 	// Begins a sign-in with a passkey of any person.
 	BeginPasskeySignIn(ctx context.Context, in *BeginPasskeySignInRequest, opts ...grpc.CallOption) (*BeginPasskeySignInResponse, error)
@@ -176,7 +176,7 @@ type PasskeyServiceServer interface {
 	FinishPasskeyRegistration(context.Context, *FinishPasskeyRegistrationRequest) (*FinishPasskeyRegistrationResponse, error)
 	// Gives a passkey another name.
 	RenamePasskey(context.Context, *RenamePasskeyRequest) (*RenamePasskeyResponse, error)
-	// Deletes a passkey. It signs nobody in from then on. Without another second factor, the recovery codes end too.
+	// Deletes a passkey. It opens no session from then on. Without another second factor, the recovery codes end too.
 	DeletePasskey(context.Context, *DeletePasskeyRequest) (*DeletePasskeyResponse, error)
 	// Begins a sign-in with a passkey of any person.
 	BeginPasskeySignIn(context.Context, *BeginPasskeySignInRequest) (*BeginPasskeySignInResponse, error)

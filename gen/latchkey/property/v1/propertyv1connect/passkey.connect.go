@@ -73,7 +73,7 @@ type PasskeyServiceClient interface {
 	FinishPasskeyRegistration(context.Context, *v1.FinishPasskeyRegistrationRequest) (*v1.FinishPasskeyRegistrationResponse, error)
 	// Gives a passkey another name.
 	RenamePasskey(context.Context, *v1.RenamePasskeyRequest) (*v1.RenamePasskeyResponse, error)
-	// Deletes a passkey. It signs nobody in from then on. Without another second factor, the recovery codes end too.
+	// Deletes a passkey. It opens no session from then on. Without another second factor, the recovery codes end too.
 	DeletePasskey(context.Context, *v1.DeletePasskeyRequest) (*v1.DeletePasskeyResponse, error)
 	// Begins a sign-in with a passkey of any person.
 	BeginPasskeySignIn(context.Context, *v1.BeginPasskeySignInRequest) (*v1.BeginPasskeySignInResponse, error)
@@ -260,7 +260,7 @@ type PasskeyServiceHandler interface {
 	FinishPasskeyRegistration(context.Context, *v1.FinishPasskeyRegistrationRequest) (*v1.FinishPasskeyRegistrationResponse, error)
 	// Gives a passkey another name.
 	RenamePasskey(context.Context, *v1.RenamePasskeyRequest) (*v1.RenamePasskeyResponse, error)
-	// Deletes a passkey. It signs nobody in from then on. Without another second factor, the recovery codes end too.
+	// Deletes a passkey. It opens no session from then on. Without another second factor, the recovery codes end too.
 	DeletePasskey(context.Context, *v1.DeletePasskeyRequest) (*v1.DeletePasskeyResponse, error)
 	// Begins a sign-in with a passkey of any person.
 	BeginPasskeySignIn(context.Context, *v1.BeginPasskeySignInRequest) (*v1.BeginPasskeySignInResponse, error)
