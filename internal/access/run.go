@@ -67,12 +67,24 @@ func Apply(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, error) {
 
 // Show returns the plan of a reservation without storing anything.
 func Show(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, error) {
+	plan, _, err := ShowPlace(tx, keys, s, r)
+	return plan, err
+}
+
+// ShowPlace is [Show], and returns the space of the reservation too, which the plan is about.
+func ShowPlace(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, space.Place, error) {
 	run, err := Reconciler{Tx: tx, Keys: keys}.loadStay(s, r)
 	if err != nil {
-		return Plan{}, err
+		return Plan{}, space.Place{}, err
 	}
+	plan, err := run.show()
+	return plan, run.place, err
+}
+
+// show returns the plan of a loaded reservation.
+func (run *stayRun) show() (Plan, error) {
 	if run.Right.Open && isLive(run.grant) {
-		run.Right = rightOf(run.grant, tx.Now())
+		run.Right = rightOf(run.grant, run.Tx.Now())
 	}
 	facts, err := run.loadFacts()
 	if err != nil || run.grant == nil {

@@ -128,11 +128,17 @@ func PlacesOf(tx *db.Tx, rows []*ent.Reservation) ([]space.Place, error) {
 
 // Plan returns the access plan of a reservation without storing anything.
 func (svc Service) Plan(tx *db.Tx, row *ent.Reservation, property *ent.Property) (access.Plan, error) {
+	plan, _, err := svc.PlanPlace(tx, row, property)
+	return plan, err
+}
+
+// PlanPlace is [Service.Plan] and [PlaceOf] with one look at the mapping.
+func (svc Service) PlanPlace(tx *db.Tx, row *ent.Reservation, property *ent.Property) (access.Plan, space.Place, error) {
 	rules, err := access.SettingsOf(property).Rules()
 	if err != nil {
-		return access.Plan{}, err
+		return access.Plan{}, space.Place{}, err
 	}
-	return access.Show(tx, svc.Keys, stayOf(row, false), rules)
+	return access.ShowPlace(tx, svc.Keys, stayOf(row, false), rules)
 }
 
 // PageToken encodes the last reservation of a page, in a list ordered by a time, then id.

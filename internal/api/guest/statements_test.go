@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	entreservation "latchkey.dev/ent/reservation"
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/actor"
 	api "latchkey.dev/internal/api/guest"
@@ -158,6 +159,32 @@ func TestStatementsOfAParty(t *testing.T) {
 			if g.GetLinkMail() != string(mail.DeliveryOf(mail.Sent, mail.ToServer)) {
 				x.Fatalf("the latest link of %s is %q", g.GetId(), g.GetLinkMail())
 			}
+		}
+	})
+}
+
+// A read of the stay of a guest in house looks at the mapping once, for the room and for its doors.
+func TestStayLooksAtTheMappingOnce(t *testing.T) {
+	each(t, func(x *fixture) {
+		caller, id := x.book("in house", 1, 0)
+		x.write(func(tx *db.Tx) error {
+			return tx.Reservation.Update().Where(entreservation.ID(id)).SetState("started").SetPmsParentSpaceID("R101").Exec(tx.Context())
+		})
+		if _, err := x.stays.GetStay(caller, &guestv1.GetStayRequest{}); err != nil {
+			x.Fatal(err)
+		}
+		n := 0
+		list := dbtest.Statements(t, nil, func() {
+			_, err := x.stays.GetStay(caller, &guestv1.GetStayRequest{})
+			x.must(err)
+		})
+		for _, statement := range list {
+			if strings.Contains(statement, "mappings") {
+				n++
+			}
+		}
+		if n != 1 {
+			x.Errorf("%d looks at the mapping:\n%s", n, strings.Join(list, "\n"))
 		}
 	})
 }

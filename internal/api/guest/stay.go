@@ -19,6 +19,7 @@ import (
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/space"
 )
 
 // Stays implements StayService.
@@ -134,7 +135,7 @@ func (s *Stays) stay(ctx context.Context, view *db.Tx, a actor.Actor, p *guest.P
 
 // addReservation adds the space, the doors, the PMS and the masked address.
 func (s *Stays) addReservation(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
-	place, err := reservation.PlaceOf(view, p.Reservation)
+	place, err := s.addDoors(view, a, p, out)
 	if err != nil {
 		return err
 	}
@@ -149,26 +150,28 @@ func (s *Stays) addReservation(view *db.Tx, a actor.Actor, p *guest.Party, out *
 		return err
 	}
 	out.PartnerName = from.Name
-	if err := s.addMails(view, a, p, out); err != nil {
-		return err
-	}
+	return s.addMails(view, a, p, out)
+}
+
+// addDoors adds the doors of guests in house, and returns the space of the stay.
+func (s *Stays) addDoors(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) (space.Place, error) {
 	if p.Reservation.State != string(access.Started) || !p.Trusts(a) {
-		return nil
+		return reservation.PlaceOf(view, p.Reservation)
 	}
-	plan, err := s.Reservations.Plan(view, p.Reservation, p.Property)
+	plan, place, err := s.Reservations.PlanPlace(view, p.Reservation, p.Property)
 	if err != nil {
-		return err
+		return place, err
 	}
 	if plan.Window != nil {
 		out.OpensAt = timestamppb.New(plan.Window.From)
 	}
 	if out.CodesVersion, err = access.PINVersion(view, a.PropertyID, p.Reservation.ID); err != nil {
-		return err
+		return place, err
 	}
 	for _, d := range plan.Doors {
 		out.Doors = append(out.Doors, &guestv1.StayDoor{Id: d.ID, Name: d.Name, Kind: string(d.Kind), Pin: string(d.PIN), Reason: d.Reason, PinConfirmedAt: convert.Time(d.ConfirmedAt)})
 	}
-	return nil
+	return place, nil
 }
 
 // addWithheld adds why the session does not get the PIN.
