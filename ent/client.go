@@ -27,6 +27,7 @@ import (
 	"latchkey.dev/ent/endpoint"
 	"latchkey.dev/ent/erasure"
 	"latchkey.dev/ent/event"
+	"latchkey.dev/ent/formerperson"
 	"latchkey.dev/ent/gate"
 	"latchkey.dev/ent/grant"
 	"latchkey.dev/ent/guesses"
@@ -114,6 +115,8 @@ type Client struct {
 	Erasure *ErasureClient
 	// Event is the client for interacting with the Event builders.
 	Event *EventClient
+	// FormerPerson is the client for interacting with the FormerPerson builders.
+	FormerPerson *FormerPersonClient
 	// Gate is the client for interacting with the Gate builders.
 	Gate *GateClient
 	// Grant is the client for interacting with the Grant builders.
@@ -239,6 +242,7 @@ func (c *Client) init() {
 	c.Endpoint = NewEndpointClient(c.config)
 	c.Erasure = NewErasureClient(c.config)
 	c.Event = NewEventClient(c.config)
+	c.FormerPerson = NewFormerPersonClient(c.config)
 	c.Gate = NewGateClient(c.config)
 	c.Grant = NewGrantClient(c.config)
 	c.Guesses = NewGuessesClient(c.config)
@@ -396,6 +400,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Endpoint:          NewEndpointClient(cfg),
 		Erasure:           NewErasureClient(cfg),
 		Event:             NewEventClient(cfg),
+		FormerPerson:      NewFormerPersonClient(cfg),
 		Gate:              NewGateClient(cfg),
 		Grant:             NewGrantClient(cfg),
 		Guesses:           NewGuessesClient(cfg),
@@ -480,6 +485,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Endpoint:          NewEndpointClient(cfg),
 		Erasure:           NewErasureClient(cfg),
 		Event:             NewEventClient(cfg),
+		FormerPerson:      NewFormerPersonClient(cfg),
 		Gate:              NewGateClient(cfg),
 		Grant:             NewGrantClient(cfg),
 		Guesses:           NewGuessesClient(cfg),
@@ -561,15 +567,16 @@ func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
 		c.Act, c.App, c.Arrival, c.Attempts, c.AuditEntry, c.AuditHead, c.Bridge,
 		c.CheckInSettings, c.Code, c.Conflict, c.Disclosure, c.DoorRule, c.Endpoint,
-		c.Erasure, c.Event, c.Gate, c.Grant, c.Guesses, c.Guest, c.GuestLink,
-		c.GuestProfile, c.GuestSession, c.Idempotency, c.Integration, c.Invitation,
-		c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus, c.Kiosk, c.Lock, c.LockSample,
-		c.Mail, c.MailSettings, c.Mapping, c.MappingChange, c.Membership, c.Message,
-		c.Node, c.Notice, c.PartnerSpace, c.Passkey, c.Person, c.PersonInvitation,
-		c.PersonSession, c.Phone, c.PhoneLink, c.Pin, c.ProfileLink, c.Property,
-		c.PropertyKey, c.RecoveryCode, c.RegisterEntry, c.Reservation,
-		c.ReservationChange, c.ReservationName, c.Secret, c.SignInAttempts, c.Slot,
-		c.Space, c.Stay, c.Token, c.Tombstone, c.UsedChallenge, c.Webhook,
+		c.Erasure, c.Event, c.FormerPerson, c.Gate, c.Grant, c.Guesses, c.Guest,
+		c.GuestLink, c.GuestProfile, c.GuestSession, c.Idempotency, c.Integration,
+		c.Invitation, c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus, c.Kiosk, c.Lock,
+		c.LockSample, c.Mail, c.MailSettings, c.Mapping, c.MappingChange, c.Membership,
+		c.Message, c.Node, c.Notice, c.PartnerSpace, c.Passkey, c.Person,
+		c.PersonInvitation, c.PersonSession, c.Phone, c.PhoneLink, c.Pin,
+		c.ProfileLink, c.Property, c.PropertyKey, c.RecoveryCode, c.RegisterEntry,
+		c.Reservation, c.ReservationChange, c.ReservationName, c.Secret,
+		c.SignInAttempts, c.Slot, c.Space, c.Stay, c.Token, c.Tombstone,
+		c.UsedChallenge, c.Webhook,
 	} {
 		n.Use(hooks...)
 	}
@@ -581,15 +588,16 @@ func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
 		c.Act, c.App, c.Arrival, c.Attempts, c.AuditEntry, c.AuditHead, c.Bridge,
 		c.CheckInSettings, c.Code, c.Conflict, c.Disclosure, c.DoorRule, c.Endpoint,
-		c.Erasure, c.Event, c.Gate, c.Grant, c.Guesses, c.Guest, c.GuestLink,
-		c.GuestProfile, c.GuestSession, c.Idempotency, c.Integration, c.Invitation,
-		c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus, c.Kiosk, c.Lock, c.LockSample,
-		c.Mail, c.MailSettings, c.Mapping, c.MappingChange, c.Membership, c.Message,
-		c.Node, c.Notice, c.PartnerSpace, c.Passkey, c.Person, c.PersonInvitation,
-		c.PersonSession, c.Phone, c.PhoneLink, c.Pin, c.ProfileLink, c.Property,
-		c.PropertyKey, c.RecoveryCode, c.RegisterEntry, c.Reservation,
-		c.ReservationChange, c.ReservationName, c.Secret, c.SignInAttempts, c.Slot,
-		c.Space, c.Stay, c.Token, c.Tombstone, c.UsedChallenge, c.Webhook,
+		c.Erasure, c.Event, c.FormerPerson, c.Gate, c.Grant, c.Guesses, c.Guest,
+		c.GuestLink, c.GuestProfile, c.GuestSession, c.Idempotency, c.Integration,
+		c.Invitation, c.Issuer, c.IssuerKey, c.KeySet, c.KeyStatus, c.Kiosk, c.Lock,
+		c.LockSample, c.Mail, c.MailSettings, c.Mapping, c.MappingChange, c.Membership,
+		c.Message, c.Node, c.Notice, c.PartnerSpace, c.Passkey, c.Person,
+		c.PersonInvitation, c.PersonSession, c.Phone, c.PhoneLink, c.Pin,
+		c.ProfileLink, c.Property, c.PropertyKey, c.RecoveryCode, c.RegisterEntry,
+		c.Reservation, c.ReservationChange, c.ReservationName, c.Secret,
+		c.SignInAttempts, c.Slot, c.Space, c.Stay, c.Token, c.Tombstone,
+		c.UsedChallenge, c.Webhook,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -628,6 +636,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Erasure.mutate(ctx, m)
 	case *EventMutation:
 		return c.Event.mutate(ctx, m)
+	case *FormerPersonMutation:
+		return c.FormerPerson.mutate(ctx, m)
 	case *GateMutation:
 		return c.Gate.mutate(ctx, m)
 	case *GrantMutation:
@@ -2725,6 +2735,139 @@ func (c *EventClient) mutate(ctx context.Context, m *EventMutation) (Value, erro
 		return (&EventDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Event mutation op: %q", m.Op())
+	}
+}
+
+// FormerPersonClient is a client for the FormerPerson schema.
+type FormerPersonClient struct {
+	config
+}
+
+// NewFormerPersonClient returns a client for the FormerPerson from the given config.
+func NewFormerPersonClient(c config) *FormerPersonClient {
+	return &FormerPersonClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `formerperson.Hooks(f(g(h())))`.
+func (c *FormerPersonClient) Use(hooks ...Hook) {
+	c.hooks.FormerPerson = append(c.hooks.FormerPerson, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `formerperson.Intercept(f(g(h())))`.
+func (c *FormerPersonClient) Intercept(interceptors ...Interceptor) {
+	c.inters.FormerPerson = append(c.inters.FormerPerson, interceptors...)
+}
+
+// Create returns a builder for creating a FormerPerson entity.
+func (c *FormerPersonClient) Create() *FormerPersonCreate {
+	mutation := newFormerPersonMutation(c.config, OpCreate)
+	return &FormerPersonCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of FormerPerson entities.
+func (c *FormerPersonClient) CreateBulk(builders ...*FormerPersonCreate) *FormerPersonCreateBulk {
+	return &FormerPersonCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *FormerPersonClient) MapCreateBulk(slice any, setFunc func(*FormerPersonCreate, int)) *FormerPersonCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &FormerPersonCreateBulk{err: fmt.Errorf("calling to FormerPersonClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*FormerPersonCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &FormerPersonCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for FormerPerson.
+func (c *FormerPersonClient) Update() *FormerPersonUpdate {
+	mutation := newFormerPersonMutation(c.config, OpUpdate)
+	return &FormerPersonUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *FormerPersonClient) UpdateOne(_m *FormerPerson) *FormerPersonUpdateOne {
+	mutation := newFormerPersonMutation(c.config, OpUpdateOne, withFormerPerson(_m))
+	return &FormerPersonUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *FormerPersonClient) UpdateOneID(id string) *FormerPersonUpdateOne {
+	mutation := newFormerPersonMutation(c.config, OpUpdateOne, withFormerPersonID(id))
+	return &FormerPersonUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for FormerPerson.
+func (c *FormerPersonClient) Delete() *FormerPersonDelete {
+	mutation := newFormerPersonMutation(c.config, OpDelete)
+	return &FormerPersonDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *FormerPersonClient) DeleteOne(_m *FormerPerson) *FormerPersonDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *FormerPersonClient) DeleteOneID(id string) *FormerPersonDeleteOne {
+	builder := c.Delete().Where(formerperson.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &FormerPersonDeleteOne{builder}
+}
+
+// Query returns a query builder for FormerPerson.
+func (c *FormerPersonClient) Query() *FormerPersonQuery {
+	return &FormerPersonQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeFormerPerson},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a FormerPerson entity by its id.
+func (c *FormerPersonClient) Get(ctx context.Context, id string) (*FormerPerson, error) {
+	return c.Query().Where(formerperson.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *FormerPersonClient) GetX(ctx context.Context, id string) *FormerPerson {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *FormerPersonClient) Hooks() []Hook {
+	return c.hooks.FormerPerson
+}
+
+// Interceptors returns the client interceptors.
+func (c *FormerPersonClient) Interceptors() []Interceptor {
+	return c.inters.FormerPerson
+}
+
+func (c *FormerPersonClient) mutate(ctx context.Context, m *FormerPersonMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&FormerPersonCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&FormerPersonUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&FormerPersonUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&FormerPersonDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown FormerPerson mutation op: %q", m.Op())
 	}
 }
 
@@ -9382,27 +9525,27 @@ func (c *WebhookClient) mutate(ctx context.Context, m *WebhookMutation) (Value, 
 type (
 	hooks struct {
 		Act, App, Arrival, Attempts, AuditEntry, AuditHead, Bridge, CheckInSettings,
-		Code, Conflict, Disclosure, DoorRule, Endpoint, Erasure, Event, Gate, Grant,
-		Guesses, Guest, GuestLink, GuestProfile, GuestSession, Idempotency,
-		Integration, Invitation, Issuer, IssuerKey, KeySet, KeyStatus, Kiosk, Lock,
-		LockSample, Mail, MailSettings, Mapping, MappingChange, Membership, Message,
-		Node, Notice, PartnerSpace, Passkey, Person, PersonInvitation, PersonSession,
-		Phone, PhoneLink, Pin, ProfileLink, Property, PropertyKey, RecoveryCode,
-		RegisterEntry, Reservation, ReservationChange, ReservationName, Secret,
-		SignInAttempts, Slot, Space, Stay, Token, Tombstone, UsedChallenge,
-		Webhook []ent.Hook
+		Code, Conflict, Disclosure, DoorRule, Endpoint, Erasure, Event, FormerPerson,
+		Gate, Grant, Guesses, Guest, GuestLink, GuestProfile, GuestSession,
+		Idempotency, Integration, Invitation, Issuer, IssuerKey, KeySet, KeyStatus,
+		Kiosk, Lock, LockSample, Mail, MailSettings, Mapping, MappingChange,
+		Membership, Message, Node, Notice, PartnerSpace, Passkey, Person,
+		PersonInvitation, PersonSession, Phone, PhoneLink, Pin, ProfileLink, Property,
+		PropertyKey, RecoveryCode, RegisterEntry, Reservation, ReservationChange,
+		ReservationName, Secret, SignInAttempts, Slot, Space, Stay, Token, Tombstone,
+		UsedChallenge, Webhook []ent.Hook
 	}
 	inters struct {
 		Act, App, Arrival, Attempts, AuditEntry, AuditHead, Bridge, CheckInSettings,
-		Code, Conflict, Disclosure, DoorRule, Endpoint, Erasure, Event, Gate, Grant,
-		Guesses, Guest, GuestLink, GuestProfile, GuestSession, Idempotency,
-		Integration, Invitation, Issuer, IssuerKey, KeySet, KeyStatus, Kiosk, Lock,
-		LockSample, Mail, MailSettings, Mapping, MappingChange, Membership, Message,
-		Node, Notice, PartnerSpace, Passkey, Person, PersonInvitation, PersonSession,
-		Phone, PhoneLink, Pin, ProfileLink, Property, PropertyKey, RecoveryCode,
-		RegisterEntry, Reservation, ReservationChange, ReservationName, Secret,
-		SignInAttempts, Slot, Space, Stay, Token, Tombstone, UsedChallenge,
-		Webhook []ent.Interceptor
+		Code, Conflict, Disclosure, DoorRule, Endpoint, Erasure, Event, FormerPerson,
+		Gate, Grant, Guesses, Guest, GuestLink, GuestProfile, GuestSession,
+		Idempotency, Integration, Invitation, Issuer, IssuerKey, KeySet, KeyStatus,
+		Kiosk, Lock, LockSample, Mail, MailSettings, Mapping, MappingChange,
+		Membership, Message, Node, Notice, PartnerSpace, Passkey, Person,
+		PersonInvitation, PersonSession, Phone, PhoneLink, Pin, ProfileLink, Property,
+		PropertyKey, RecoveryCode, RegisterEntry, Reservation, ReservationChange,
+		ReservationName, Secret, SignInAttempts, Slot, Space, Stay, Token, Tombstone,
+		UsedChallenge, Webhook []ent.Interceptor
 	}
 )
 

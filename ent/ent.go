@@ -27,6 +27,7 @@ import (
 	"latchkey.dev/ent/endpoint"
 	"latchkey.dev/ent/erasure"
 	"latchkey.dev/ent/event"
+	"latchkey.dev/ent/formerperson"
 	"latchkey.dev/ent/gate"
 	"latchkey.dev/ent/grant"
 	"latchkey.dev/ent/guesses"
@@ -152,6 +153,7 @@ func checkColumn(t, c string) error {
 			endpoint.Table:          endpoint.ValidColumn,
 			erasure.Table:           erasure.ValidColumn,
 			event.Table:             event.ValidColumn,
+			formerperson.Table:      formerperson.ValidColumn,
 			gate.Table:              gate.ValidColumn,
 			grant.Table:             grant.ValidColumn,
 			guesses.Table:           guesses.ValidColumn,

@@ -3,6 +3,7 @@
 package ent
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -27,6 +28,16 @@ type Membership struct {
 	DisabledAt *time.Time `json:"disabled_at,omitempty"`
 	// UsedAt holds the value of the "used_at" field.
 	UsedAt *time.Time `json:"used_at,omitempty"`
+	// The groups of notices that the person does not see.
+	NoticesHidden []string `json:"notices_hidden,omitempty"`
+	// The groups of notices that the person gets by mail.
+	NoticesByMail []string `json:"notices_by_mail,omitempty"`
+	// HH:MM, when mails begin each day. Empty: they come at any time.
+	NoticesFrom string `json:"notices_from,omitempty"`
+	// HH:MM, when they end.
+	NoticesUntil string `json:"notices_until,omitempty"`
+	// The last notice that was considered for a mail. NULL: the person gets none.
+	NoticesMailedTo *string `json:"notices_mailed_to,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
@@ -37,7 +48,9 @@ func (*Membership) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case membership.FieldID, membership.FieldPropertyID, membership.FieldPersonID, membership.FieldRole:
+		case membership.FieldNoticesHidden, membership.FieldNoticesByMail:
+			values[i] = new([]byte)
+		case membership.FieldID, membership.FieldPropertyID, membership.FieldPersonID, membership.FieldRole, membership.FieldNoticesFrom, membership.FieldNoticesUntil, membership.FieldNoticesMailedTo:
 			values[i] = new(sql.NullString)
 		case membership.FieldDisabledAt, membership.FieldUsedAt, membership.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
@@ -93,6 +106,41 @@ func (_m *Membership) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.UsedAt = new(time.Time)
 				*_m.UsedAt = value.Time
+			}
+		case membership.FieldNoticesHidden:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field notices_hidden", values[i])
+			} else if value != nil && len(*value) > 0 {
+				if err := json.Unmarshal(*value, &_m.NoticesHidden); err != nil {
+					return fmt.Errorf("unmarshal field notices_hidden: %w", err)
+				}
+			}
+		case membership.FieldNoticesByMail:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field notices_by_mail", values[i])
+			} else if value != nil && len(*value) > 0 {
+				if err := json.Unmarshal(*value, &_m.NoticesByMail); err != nil {
+					return fmt.Errorf("unmarshal field notices_by_mail: %w", err)
+				}
+			}
+		case membership.FieldNoticesFrom:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field notices_from", values[i])
+			} else if value.Valid {
+				_m.NoticesFrom = value.String
+			}
+		case membership.FieldNoticesUntil:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field notices_until", values[i])
+			} else if value.Valid {
+				_m.NoticesUntil = value.String
+			}
+		case membership.FieldNoticesMailedTo:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field notices_mailed_to", values[i])
+			} else if value.Valid {
+				_m.NoticesMailedTo = new(string)
+				*_m.NoticesMailedTo = value.String
 			}
 		case membership.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
@@ -153,6 +201,23 @@ func (_m *Membership) String() string {
 	if v := _m.UsedAt; v != nil {
 		builder.WriteString("used_at=")
 		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	builder.WriteString("notices_hidden=")
+	builder.WriteString(fmt.Sprintf("%v", _m.NoticesHidden))
+	builder.WriteString(", ")
+	builder.WriteString("notices_by_mail=")
+	builder.WriteString(fmt.Sprintf("%v", _m.NoticesByMail))
+	builder.WriteString(", ")
+	builder.WriteString("notices_from=")
+	builder.WriteString(_m.NoticesFrom)
+	builder.WriteString(", ")
+	builder.WriteString("notices_until=")
+	builder.WriteString(_m.NoticesUntil)
+	builder.WriteString(", ")
+	if v := _m.NoticesMailedTo; v != nil {
+		builder.WriteString("notices_mailed_to=")
+		builder.WriteString(*v)
 	}
 	builder.WriteString(", ")
 	builder.WriteString("created_at=")

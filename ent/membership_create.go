@@ -66,6 +66,60 @@ func (_c *MembershipCreate) SetNillableUsedAt(v *time.Time) *MembershipCreate {
 	return _c
 }
 
+// SetNoticesHidden sets the "notices_hidden" field.
+func (_c *MembershipCreate) SetNoticesHidden(v []string) *MembershipCreate {
+	_c.mutation.SetNoticesHidden(v)
+	return _c
+}
+
+// SetNoticesByMail sets the "notices_by_mail" field.
+func (_c *MembershipCreate) SetNoticesByMail(v []string) *MembershipCreate {
+	_c.mutation.SetNoticesByMail(v)
+	return _c
+}
+
+// SetNoticesFrom sets the "notices_from" field.
+func (_c *MembershipCreate) SetNoticesFrom(v string) *MembershipCreate {
+	_c.mutation.SetNoticesFrom(v)
+	return _c
+}
+
+// SetNillableNoticesFrom sets the "notices_from" field if the given value is not nil.
+func (_c *MembershipCreate) SetNillableNoticesFrom(v *string) *MembershipCreate {
+	if v != nil {
+		_c.SetNoticesFrom(*v)
+	}
+	return _c
+}
+
+// SetNoticesUntil sets the "notices_until" field.
+func (_c *MembershipCreate) SetNoticesUntil(v string) *MembershipCreate {
+	_c.mutation.SetNoticesUntil(v)
+	return _c
+}
+
+// SetNillableNoticesUntil sets the "notices_until" field if the given value is not nil.
+func (_c *MembershipCreate) SetNillableNoticesUntil(v *string) *MembershipCreate {
+	if v != nil {
+		_c.SetNoticesUntil(*v)
+	}
+	return _c
+}
+
+// SetNoticesMailedTo sets the "notices_mailed_to" field.
+func (_c *MembershipCreate) SetNoticesMailedTo(v string) *MembershipCreate {
+	_c.mutation.SetNoticesMailedTo(v)
+	return _c
+}
+
+// SetNillableNoticesMailedTo sets the "notices_mailed_to" field if the given value is not nil.
+func (_c *MembershipCreate) SetNillableNoticesMailedTo(v *string) *MembershipCreate {
+	if v != nil {
+		_c.SetNoticesMailedTo(*v)
+	}
+	return _c
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (_c *MembershipCreate) SetCreatedAt(v time.Time) *MembershipCreate {
 	_c.mutation.SetCreatedAt(v)
@@ -153,6 +207,21 @@ func (_c *MembershipCreate) check() error {
 			return &ValidationError{Name: "role", err: fmt.Errorf(`ent: validator failed for field "Membership.role": %w`, err)}
 		}
 	}
+	if v, ok := _c.mutation.NoticesFrom(); ok {
+		if err := membership.NoticesFromValidator(v); err != nil {
+			return &ValidationError{Name: "notices_from", err: fmt.Errorf(`ent: validator failed for field "Membership.notices_from": %w`, err)}
+		}
+	}
+	if v, ok := _c.mutation.NoticesUntil(); ok {
+		if err := membership.NoticesUntilValidator(v); err != nil {
+			return &ValidationError{Name: "notices_until", err: fmt.Errorf(`ent: validator failed for field "Membership.notices_until": %w`, err)}
+		}
+	}
+	if v, ok := _c.mutation.NoticesMailedTo(); ok {
+		if err := membership.NoticesMailedToValidator(v); err != nil {
+			return &ValidationError{Name: "notices_mailed_to", err: fmt.Errorf(`ent: validator failed for field "Membership.notices_mailed_to": %w`, err)}
+		}
+	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		return &ValidationError{Name: "created_at", err: errors.New(`ent: missing required field "Membership.created_at"`)}
 	}
@@ -215,6 +284,26 @@ func (_c *MembershipCreate) createSpec() (*Membership, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.UsedAt(); ok {
 		_spec.SetField(membership.FieldUsedAt, field.TypeTime, value)
 		_node.UsedAt = &value
+	}
+	if value, ok := _c.mutation.NoticesHidden(); ok {
+		_spec.SetField(membership.FieldNoticesHidden, field.TypeJSON, value)
+		_node.NoticesHidden = value
+	}
+	if value, ok := _c.mutation.NoticesByMail(); ok {
+		_spec.SetField(membership.FieldNoticesByMail, field.TypeJSON, value)
+		_node.NoticesByMail = value
+	}
+	if value, ok := _c.mutation.NoticesFrom(); ok {
+		_spec.SetField(membership.FieldNoticesFrom, field.TypeString, value)
+		_node.NoticesFrom = value
+	}
+	if value, ok := _c.mutation.NoticesUntil(); ok {
+		_spec.SetField(membership.FieldNoticesUntil, field.TypeString, value)
+		_node.NoticesUntil = value
+	}
+	if value, ok := _c.mutation.NoticesMailedTo(); ok {
+		_spec.SetField(membership.FieldNoticesMailedTo, field.TypeString, value)
+		_node.NoticesMailedTo = &value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(membership.FieldCreatedAt, field.TypeTime, value)

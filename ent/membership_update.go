@@ -10,6 +10,7 @@ import (
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
+	"entgo.io/ent/dialect/sql/sqljson"
 	"entgo.io/ent/schema/field"
 	"latchkey.dev/ent/membership"
 	"latchkey.dev/ent/predicate"
@@ -83,6 +84,102 @@ func (_u *MembershipUpdate) ClearUsedAt() *MembershipUpdate {
 	return _u
 }
 
+// SetNoticesHidden sets the "notices_hidden" field.
+func (_u *MembershipUpdate) SetNoticesHidden(v []string) *MembershipUpdate {
+	_u.mutation.SetNoticesHidden(v)
+	return _u
+}
+
+// AppendNoticesHidden appends value to the "notices_hidden" field.
+func (_u *MembershipUpdate) AppendNoticesHidden(v []string) *MembershipUpdate {
+	_u.mutation.AppendNoticesHidden(v)
+	return _u
+}
+
+// ClearNoticesHidden clears the value of the "notices_hidden" field.
+func (_u *MembershipUpdate) ClearNoticesHidden() *MembershipUpdate {
+	_u.mutation.ClearNoticesHidden()
+	return _u
+}
+
+// SetNoticesByMail sets the "notices_by_mail" field.
+func (_u *MembershipUpdate) SetNoticesByMail(v []string) *MembershipUpdate {
+	_u.mutation.SetNoticesByMail(v)
+	return _u
+}
+
+// AppendNoticesByMail appends value to the "notices_by_mail" field.
+func (_u *MembershipUpdate) AppendNoticesByMail(v []string) *MembershipUpdate {
+	_u.mutation.AppendNoticesByMail(v)
+	return _u
+}
+
+// ClearNoticesByMail clears the value of the "notices_by_mail" field.
+func (_u *MembershipUpdate) ClearNoticesByMail() *MembershipUpdate {
+	_u.mutation.ClearNoticesByMail()
+	return _u
+}
+
+// SetNoticesFrom sets the "notices_from" field.
+func (_u *MembershipUpdate) SetNoticesFrom(v string) *MembershipUpdate {
+	_u.mutation.SetNoticesFrom(v)
+	return _u
+}
+
+// SetNillableNoticesFrom sets the "notices_from" field if the given value is not nil.
+func (_u *MembershipUpdate) SetNillableNoticesFrom(v *string) *MembershipUpdate {
+	if v != nil {
+		_u.SetNoticesFrom(*v)
+	}
+	return _u
+}
+
+// ClearNoticesFrom clears the value of the "notices_from" field.
+func (_u *MembershipUpdate) ClearNoticesFrom() *MembershipUpdate {
+	_u.mutation.ClearNoticesFrom()
+	return _u
+}
+
+// SetNoticesUntil sets the "notices_until" field.
+func (_u *MembershipUpdate) SetNoticesUntil(v string) *MembershipUpdate {
+	_u.mutation.SetNoticesUntil(v)
+	return _u
+}
+
+// SetNillableNoticesUntil sets the "notices_until" field if the given value is not nil.
+func (_u *MembershipUpdate) SetNillableNoticesUntil(v *string) *MembershipUpdate {
+	if v != nil {
+		_u.SetNoticesUntil(*v)
+	}
+	return _u
+}
+
+// ClearNoticesUntil clears the value of the "notices_until" field.
+func (_u *MembershipUpdate) ClearNoticesUntil() *MembershipUpdate {
+	_u.mutation.ClearNoticesUntil()
+	return _u
+}
+
+// SetNoticesMailedTo sets the "notices_mailed_to" field.
+func (_u *MembershipUpdate) SetNoticesMailedTo(v string) *MembershipUpdate {
+	_u.mutation.SetNoticesMailedTo(v)
+	return _u
+}
+
+// SetNillableNoticesMailedTo sets the "notices_mailed_to" field if the given value is not nil.
+func (_u *MembershipUpdate) SetNillableNoticesMailedTo(v *string) *MembershipUpdate {
+	if v != nil {
+		_u.SetNoticesMailedTo(*v)
+	}
+	return _u
+}
+
+// ClearNoticesMailedTo clears the value of the "notices_mailed_to" field.
+func (_u *MembershipUpdate) ClearNoticesMailedTo() *MembershipUpdate {
+	_u.mutation.ClearNoticesMailedTo()
+	return _u
+}
+
 // Mutation returns the MembershipMutation object of the builder.
 func (_u *MembershipUpdate) Mutation() *MembershipMutation {
 	return _u.mutation
@@ -122,6 +219,21 @@ func (_u *MembershipUpdate) check() error {
 			return &ValidationError{Name: "role", err: fmt.Errorf(`ent: validator failed for field "Membership.role": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.NoticesFrom(); ok {
+		if err := membership.NoticesFromValidator(v); err != nil {
+			return &ValidationError{Name: "notices_from", err: fmt.Errorf(`ent: validator failed for field "Membership.notices_from": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.NoticesUntil(); ok {
+		if err := membership.NoticesUntilValidator(v); err != nil {
+			return &ValidationError{Name: "notices_until", err: fmt.Errorf(`ent: validator failed for field "Membership.notices_until": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.NoticesMailedTo(); ok {
+		if err := membership.NoticesMailedToValidator(v); err != nil {
+			return &ValidationError{Name: "notices_mailed_to", err: fmt.Errorf(`ent: validator failed for field "Membership.notices_mailed_to": %w`, err)}
+		}
+	}
 	return nil
 }
 
@@ -157,6 +269,46 @@ func (_u *MembershipUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 	}
 	if _u.mutation.UsedAtCleared() {
 		_spec.ClearField(membership.FieldUsedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.NoticesHidden(); ok {
+		_spec.SetField(membership.FieldNoticesHidden, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedNoticesHidden(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, membership.FieldNoticesHidden, value)
+		})
+	}
+	if _u.mutation.NoticesHiddenCleared() {
+		_spec.ClearField(membership.FieldNoticesHidden, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.NoticesByMail(); ok {
+		_spec.SetField(membership.FieldNoticesByMail, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedNoticesByMail(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, membership.FieldNoticesByMail, value)
+		})
+	}
+	if _u.mutation.NoticesByMailCleared() {
+		_spec.ClearField(membership.FieldNoticesByMail, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.NoticesFrom(); ok {
+		_spec.SetField(membership.FieldNoticesFrom, field.TypeString, value)
+	}
+	if _u.mutation.NoticesFromCleared() {
+		_spec.ClearField(membership.FieldNoticesFrom, field.TypeString)
+	}
+	if value, ok := _u.mutation.NoticesUntil(); ok {
+		_spec.SetField(membership.FieldNoticesUntil, field.TypeString, value)
+	}
+	if _u.mutation.NoticesUntilCleared() {
+		_spec.ClearField(membership.FieldNoticesUntil, field.TypeString)
+	}
+	if value, ok := _u.mutation.NoticesMailedTo(); ok {
+		_spec.SetField(membership.FieldNoticesMailedTo, field.TypeString, value)
+	}
+	if _u.mutation.NoticesMailedToCleared() {
+		_spec.ClearField(membership.FieldNoticesMailedTo, field.TypeString)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -234,6 +386,102 @@ func (_u *MembershipUpdateOne) ClearUsedAt() *MembershipUpdateOne {
 	return _u
 }
 
+// SetNoticesHidden sets the "notices_hidden" field.
+func (_u *MembershipUpdateOne) SetNoticesHidden(v []string) *MembershipUpdateOne {
+	_u.mutation.SetNoticesHidden(v)
+	return _u
+}
+
+// AppendNoticesHidden appends value to the "notices_hidden" field.
+func (_u *MembershipUpdateOne) AppendNoticesHidden(v []string) *MembershipUpdateOne {
+	_u.mutation.AppendNoticesHidden(v)
+	return _u
+}
+
+// ClearNoticesHidden clears the value of the "notices_hidden" field.
+func (_u *MembershipUpdateOne) ClearNoticesHidden() *MembershipUpdateOne {
+	_u.mutation.ClearNoticesHidden()
+	return _u
+}
+
+// SetNoticesByMail sets the "notices_by_mail" field.
+func (_u *MembershipUpdateOne) SetNoticesByMail(v []string) *MembershipUpdateOne {
+	_u.mutation.SetNoticesByMail(v)
+	return _u
+}
+
+// AppendNoticesByMail appends value to the "notices_by_mail" field.
+func (_u *MembershipUpdateOne) AppendNoticesByMail(v []string) *MembershipUpdateOne {
+	_u.mutation.AppendNoticesByMail(v)
+	return _u
+}
+
+// ClearNoticesByMail clears the value of the "notices_by_mail" field.
+func (_u *MembershipUpdateOne) ClearNoticesByMail() *MembershipUpdateOne {
+	_u.mutation.ClearNoticesByMail()
+	return _u
+}
+
+// SetNoticesFrom sets the "notices_from" field.
+func (_u *MembershipUpdateOne) SetNoticesFrom(v string) *MembershipUpdateOne {
+	_u.mutation.SetNoticesFrom(v)
+	return _u
+}
+
+// SetNillableNoticesFrom sets the "notices_from" field if the given value is not nil.
+func (_u *MembershipUpdateOne) SetNillableNoticesFrom(v *string) *MembershipUpdateOne {
+	if v != nil {
+		_u.SetNoticesFrom(*v)
+	}
+	return _u
+}
+
+// ClearNoticesFrom clears the value of the "notices_from" field.
+func (_u *MembershipUpdateOne) ClearNoticesFrom() *MembershipUpdateOne {
+	_u.mutation.ClearNoticesFrom()
+	return _u
+}
+
+// SetNoticesUntil sets the "notices_until" field.
+func (_u *MembershipUpdateOne) SetNoticesUntil(v string) *MembershipUpdateOne {
+	_u.mutation.SetNoticesUntil(v)
+	return _u
+}
+
+// SetNillableNoticesUntil sets the "notices_until" field if the given value is not nil.
+func (_u *MembershipUpdateOne) SetNillableNoticesUntil(v *string) *MembershipUpdateOne {
+	if v != nil {
+		_u.SetNoticesUntil(*v)
+	}
+	return _u
+}
+
+// ClearNoticesUntil clears the value of the "notices_until" field.
+func (_u *MembershipUpdateOne) ClearNoticesUntil() *MembershipUpdateOne {
+	_u.mutation.ClearNoticesUntil()
+	return _u
+}
+
+// SetNoticesMailedTo sets the "notices_mailed_to" field.
+func (_u *MembershipUpdateOne) SetNoticesMailedTo(v string) *MembershipUpdateOne {
+	_u.mutation.SetNoticesMailedTo(v)
+	return _u
+}
+
+// SetNillableNoticesMailedTo sets the "notices_mailed_to" field if the given value is not nil.
+func (_u *MembershipUpdateOne) SetNillableNoticesMailedTo(v *string) *MembershipUpdateOne {
+	if v != nil {
+		_u.SetNoticesMailedTo(*v)
+	}
+	return _u
+}
+
+// ClearNoticesMailedTo clears the value of the "notices_mailed_to" field.
+func (_u *MembershipUpdateOne) ClearNoticesMailedTo() *MembershipUpdateOne {
+	_u.mutation.ClearNoticesMailedTo()
+	return _u
+}
+
 // Mutation returns the MembershipMutation object of the builder.
 func (_u *MembershipUpdateOne) Mutation() *MembershipMutation {
 	return _u.mutation
@@ -284,6 +532,21 @@ func (_u *MembershipUpdateOne) check() error {
 	if v, ok := _u.mutation.Role(); ok {
 		if err := membership.RoleValidator(v); err != nil {
 			return &ValidationError{Name: "role", err: fmt.Errorf(`ent: validator failed for field "Membership.role": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.NoticesFrom(); ok {
+		if err := membership.NoticesFromValidator(v); err != nil {
+			return &ValidationError{Name: "notices_from", err: fmt.Errorf(`ent: validator failed for field "Membership.notices_from": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.NoticesUntil(); ok {
+		if err := membership.NoticesUntilValidator(v); err != nil {
+			return &ValidationError{Name: "notices_until", err: fmt.Errorf(`ent: validator failed for field "Membership.notices_until": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.NoticesMailedTo(); ok {
+		if err := membership.NoticesMailedToValidator(v); err != nil {
+			return &ValidationError{Name: "notices_mailed_to", err: fmt.Errorf(`ent: validator failed for field "Membership.notices_mailed_to": %w`, err)}
 		}
 	}
 	return nil
@@ -338,6 +601,46 @@ func (_u *MembershipUpdateOne) sqlSave(ctx context.Context) (_node *Membership, 
 	}
 	if _u.mutation.UsedAtCleared() {
 		_spec.ClearField(membership.FieldUsedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.NoticesHidden(); ok {
+		_spec.SetField(membership.FieldNoticesHidden, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedNoticesHidden(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, membership.FieldNoticesHidden, value)
+		})
+	}
+	if _u.mutation.NoticesHiddenCleared() {
+		_spec.ClearField(membership.FieldNoticesHidden, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.NoticesByMail(); ok {
+		_spec.SetField(membership.FieldNoticesByMail, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedNoticesByMail(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, membership.FieldNoticesByMail, value)
+		})
+	}
+	if _u.mutation.NoticesByMailCleared() {
+		_spec.ClearField(membership.FieldNoticesByMail, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.NoticesFrom(); ok {
+		_spec.SetField(membership.FieldNoticesFrom, field.TypeString, value)
+	}
+	if _u.mutation.NoticesFromCleared() {
+		_spec.ClearField(membership.FieldNoticesFrom, field.TypeString)
+	}
+	if value, ok := _u.mutation.NoticesUntil(); ok {
+		_spec.SetField(membership.FieldNoticesUntil, field.TypeString, value)
+	}
+	if _u.mutation.NoticesUntilCleared() {
+		_spec.ClearField(membership.FieldNoticesUntil, field.TypeString)
+	}
+	if value, ok := _u.mutation.NoticesMailedTo(); ok {
+		_spec.SetField(membership.FieldNoticesMailedTo, field.TypeString, value)
+	}
+	if _u.mutation.NoticesMailedToCleared() {
+		_spec.ClearField(membership.FieldNoticesMailedTo, field.TypeString)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Membership{config: _u.config}

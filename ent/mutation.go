@@ -26,6 +26,7 @@ import (
 	"latchkey.dev/ent/endpoint"
 	"latchkey.dev/ent/erasure"
 	"latchkey.dev/ent/event"
+	"latchkey.dev/ent/formerperson"
 	"latchkey.dev/ent/gate"
 	"latchkey.dev/ent/grant"
 	"latchkey.dev/ent/guesses"
@@ -105,6 +106,7 @@ const (
 	TypeEndpoint          = "Endpoint"
 	TypeErasure           = "Erasure"
 	TypeEvent             = "Event"
+	TypeFormerPerson      = "FormerPerson"
 	TypeGate              = "Gate"
 	TypeGrant             = "Grant"
 	TypeGuesses           = "Guesses"
@@ -14971,6 +14973,500 @@ func (m *EventMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *EventMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Event edge %s", name)
+}
+
+// FormerPersonMutation represents an operation that mutates the FormerPerson nodes in the graph.
+type FormerPersonMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *string
+	property_id   *string
+	person_id     *string
+	name          *[]byte
+	created_at    *time.Time
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*FormerPerson, error)
+	predicates    []predicate.FormerPerson
+}
+
+var _ ent.Mutation = (*FormerPersonMutation)(nil)
+
+// formerpersonOption allows management of the mutation configuration using functional options.
+type formerpersonOption func(*FormerPersonMutation)
+
+// newFormerPersonMutation creates new mutation for the FormerPerson entity.
+func newFormerPersonMutation(c config, op Op, opts ...formerpersonOption) *FormerPersonMutation {
+	m := &FormerPersonMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeFormerPerson,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withFormerPersonID sets the ID field of the mutation.
+func withFormerPersonID(id string) formerpersonOption {
+	return func(m *FormerPersonMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *FormerPerson
+		)
+		m.oldValue = func(ctx context.Context) (*FormerPerson, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().FormerPerson.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withFormerPerson sets the old FormerPerson of the mutation.
+func withFormerPerson(node *FormerPerson) formerpersonOption {
+	return func(m *FormerPersonMutation) {
+		m.oldValue = func(context.Context) (*FormerPerson, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m FormerPersonMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m FormerPersonMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of FormerPerson entities.
+func (m *FormerPersonMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *FormerPersonMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *FormerPersonMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().FormerPerson.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *FormerPersonMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *FormerPersonMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the FormerPerson entity.
+// If the FormerPerson object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FormerPersonMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *FormerPersonMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetPersonID sets the "person_id" field.
+func (m *FormerPersonMutation) SetPersonID(s string) {
+	m.person_id = &s
+}
+
+// PersonID returns the value of the "person_id" field in the mutation.
+func (m *FormerPersonMutation) PersonID() (r string, exists bool) {
+	v := m.person_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPersonID returns the old "person_id" field's value of the FormerPerson entity.
+// If the FormerPerson object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FormerPersonMutation) OldPersonID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPersonID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPersonID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPersonID: %w", err)
+	}
+	return oldValue.PersonID, nil
+}
+
+// ResetPersonID resets all changes to the "person_id" field.
+func (m *FormerPersonMutation) ResetPersonID() {
+	m.person_id = nil
+}
+
+// SetName sets the "name" field.
+func (m *FormerPersonMutation) SetName(b []byte) {
+	m.name = &b
+}
+
+// Name returns the value of the "name" field in the mutation.
+func (m *FormerPersonMutation) Name() (r []byte, exists bool) {
+	v := m.name
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldName returns the old "name" field's value of the FormerPerson entity.
+// If the FormerPerson object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FormerPersonMutation) OldName(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldName is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldName requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldName: %w", err)
+	}
+	return oldValue.Name, nil
+}
+
+// ResetName resets all changes to the "name" field.
+func (m *FormerPersonMutation) ResetName() {
+	m.name = nil
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *FormerPersonMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *FormerPersonMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the FormerPerson entity.
+// If the FormerPerson object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FormerPersonMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *FormerPersonMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the FormerPersonMutation builder.
+func (m *FormerPersonMutation) Where(ps ...predicate.FormerPerson) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the FormerPersonMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *FormerPersonMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.FormerPerson, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *FormerPersonMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *FormerPersonMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (FormerPerson).
+func (m *FormerPersonMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *FormerPersonMutation) Fields() []string {
+	fields := make([]string, 0, 4)
+	if m.property_id != nil {
+		fields = append(fields, formerperson.FieldPropertyID)
+	}
+	if m.person_id != nil {
+		fields = append(fields, formerperson.FieldPersonID)
+	}
+	if m.name != nil {
+		fields = append(fields, formerperson.FieldName)
+	}
+	if m.created_at != nil {
+		fields = append(fields, formerperson.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *FormerPersonMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case formerperson.FieldPropertyID:
+		return m.PropertyID()
+	case formerperson.FieldPersonID:
+		return m.PersonID()
+	case formerperson.FieldName:
+		return m.Name()
+	case formerperson.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *FormerPersonMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case formerperson.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case formerperson.FieldPersonID:
+		return m.OldPersonID(ctx)
+	case formerperson.FieldName:
+		return m.OldName(ctx)
+	case formerperson.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown FormerPerson field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *FormerPersonMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case formerperson.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case formerperson.FieldPersonID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPersonID(v)
+		return nil
+	case formerperson.FieldName:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetName(v)
+		return nil
+	case formerperson.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown FormerPerson field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *FormerPersonMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *FormerPersonMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *FormerPersonMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown FormerPerson numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *FormerPersonMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *FormerPersonMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *FormerPersonMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown FormerPerson nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *FormerPersonMutation) ResetField(name string) error {
+	switch name {
+	case formerperson.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case formerperson.FieldPersonID:
+		m.ResetPersonID()
+		return nil
+	case formerperson.FieldName:
+		m.ResetName()
+		return nil
+	case formerperson.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown FormerPerson field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *FormerPersonMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *FormerPersonMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *FormerPersonMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *FormerPersonMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *FormerPersonMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *FormerPersonMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *FormerPersonMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown FormerPerson unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *FormerPersonMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown FormerPerson edge %s", name)
 }
 
 // GateMutation represents an operation that mutates the Gate nodes in the graph.
@@ -34200,19 +34696,26 @@ func (m *MappingChangeMutation) ResetEdge(name string) error {
 // MembershipMutation represents an operation that mutates the Membership nodes in the graph.
 type MembershipMutation struct {
 	config
-	op            Op
-	typ           string
-	id            *string
-	property_id   *string
-	person_id     *string
-	role          *string
-	disabled_at   *time.Time
-	used_at       *time.Time
-	created_at    *time.Time
-	clearedFields map[string]struct{}
-	done          bool
-	oldValue      func(context.Context) (*Membership, error)
-	predicates    []predicate.Membership
+	op                    Op
+	typ                   string
+	id                    *string
+	property_id           *string
+	person_id             *string
+	role                  *string
+	disabled_at           *time.Time
+	used_at               *time.Time
+	notices_hidden        *[]string
+	appendnotices_hidden  []string
+	notices_by_mail       *[]string
+	appendnotices_by_mail []string
+	notices_from          *string
+	notices_until         *string
+	notices_mailed_to     *string
+	created_at            *time.Time
+	clearedFields         map[string]struct{}
+	done                  bool
+	oldValue              func(context.Context) (*Membership, error)
+	predicates            []predicate.Membership
 }
 
 var _ ent.Mutation = (*MembershipMutation)(nil)
@@ -34525,6 +35028,283 @@ func (m *MembershipMutation) ResetUsedAt() {
 	delete(m.clearedFields, membership.FieldUsedAt)
 }
 
+// SetNoticesHidden sets the "notices_hidden" field.
+func (m *MembershipMutation) SetNoticesHidden(s []string) {
+	m.notices_hidden = &s
+	m.appendnotices_hidden = nil
+}
+
+// NoticesHidden returns the value of the "notices_hidden" field in the mutation.
+func (m *MembershipMutation) NoticesHidden() (r []string, exists bool) {
+	v := m.notices_hidden
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNoticesHidden returns the old "notices_hidden" field's value of the Membership entity.
+// If the Membership object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MembershipMutation) OldNoticesHidden(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNoticesHidden is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNoticesHidden requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNoticesHidden: %w", err)
+	}
+	return oldValue.NoticesHidden, nil
+}
+
+// AppendNoticesHidden adds s to the "notices_hidden" field.
+func (m *MembershipMutation) AppendNoticesHidden(s []string) {
+	m.appendnotices_hidden = append(m.appendnotices_hidden, s...)
+}
+
+// AppendedNoticesHidden returns the list of values that were appended to the "notices_hidden" field in this mutation.
+func (m *MembershipMutation) AppendedNoticesHidden() ([]string, bool) {
+	if len(m.appendnotices_hidden) == 0 {
+		return nil, false
+	}
+	return m.appendnotices_hidden, true
+}
+
+// ClearNoticesHidden clears the value of the "notices_hidden" field.
+func (m *MembershipMutation) ClearNoticesHidden() {
+	m.notices_hidden = nil
+	m.appendnotices_hidden = nil
+	m.clearedFields[membership.FieldNoticesHidden] = struct{}{}
+}
+
+// NoticesHiddenCleared returns if the "notices_hidden" field was cleared in this mutation.
+func (m *MembershipMutation) NoticesHiddenCleared() bool {
+	_, ok := m.clearedFields[membership.FieldNoticesHidden]
+	return ok
+}
+
+// ResetNoticesHidden resets all changes to the "notices_hidden" field.
+func (m *MembershipMutation) ResetNoticesHidden() {
+	m.notices_hidden = nil
+	m.appendnotices_hidden = nil
+	delete(m.clearedFields, membership.FieldNoticesHidden)
+}
+
+// SetNoticesByMail sets the "notices_by_mail" field.
+func (m *MembershipMutation) SetNoticesByMail(s []string) {
+	m.notices_by_mail = &s
+	m.appendnotices_by_mail = nil
+}
+
+// NoticesByMail returns the value of the "notices_by_mail" field in the mutation.
+func (m *MembershipMutation) NoticesByMail() (r []string, exists bool) {
+	v := m.notices_by_mail
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNoticesByMail returns the old "notices_by_mail" field's value of the Membership entity.
+// If the Membership object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MembershipMutation) OldNoticesByMail(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNoticesByMail is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNoticesByMail requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNoticesByMail: %w", err)
+	}
+	return oldValue.NoticesByMail, nil
+}
+
+// AppendNoticesByMail adds s to the "notices_by_mail" field.
+func (m *MembershipMutation) AppendNoticesByMail(s []string) {
+	m.appendnotices_by_mail = append(m.appendnotices_by_mail, s...)
+}
+
+// AppendedNoticesByMail returns the list of values that were appended to the "notices_by_mail" field in this mutation.
+func (m *MembershipMutation) AppendedNoticesByMail() ([]string, bool) {
+	if len(m.appendnotices_by_mail) == 0 {
+		return nil, false
+	}
+	return m.appendnotices_by_mail, true
+}
+
+// ClearNoticesByMail clears the value of the "notices_by_mail" field.
+func (m *MembershipMutation) ClearNoticesByMail() {
+	m.notices_by_mail = nil
+	m.appendnotices_by_mail = nil
+	m.clearedFields[membership.FieldNoticesByMail] = struct{}{}
+}
+
+// NoticesByMailCleared returns if the "notices_by_mail" field was cleared in this mutation.
+func (m *MembershipMutation) NoticesByMailCleared() bool {
+	_, ok := m.clearedFields[membership.FieldNoticesByMail]
+	return ok
+}
+
+// ResetNoticesByMail resets all changes to the "notices_by_mail" field.
+func (m *MembershipMutation) ResetNoticesByMail() {
+	m.notices_by_mail = nil
+	m.appendnotices_by_mail = nil
+	delete(m.clearedFields, membership.FieldNoticesByMail)
+}
+
+// SetNoticesFrom sets the "notices_from" field.
+func (m *MembershipMutation) SetNoticesFrom(s string) {
+	m.notices_from = &s
+}
+
+// NoticesFrom returns the value of the "notices_from" field in the mutation.
+func (m *MembershipMutation) NoticesFrom() (r string, exists bool) {
+	v := m.notices_from
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNoticesFrom returns the old "notices_from" field's value of the Membership entity.
+// If the Membership object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MembershipMutation) OldNoticesFrom(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNoticesFrom is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNoticesFrom requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNoticesFrom: %w", err)
+	}
+	return oldValue.NoticesFrom, nil
+}
+
+// ClearNoticesFrom clears the value of the "notices_from" field.
+func (m *MembershipMutation) ClearNoticesFrom() {
+	m.notices_from = nil
+	m.clearedFields[membership.FieldNoticesFrom] = struct{}{}
+}
+
+// NoticesFromCleared returns if the "notices_from" field was cleared in this mutation.
+func (m *MembershipMutation) NoticesFromCleared() bool {
+	_, ok := m.clearedFields[membership.FieldNoticesFrom]
+	return ok
+}
+
+// ResetNoticesFrom resets all changes to the "notices_from" field.
+func (m *MembershipMutation) ResetNoticesFrom() {
+	m.notices_from = nil
+	delete(m.clearedFields, membership.FieldNoticesFrom)
+}
+
+// SetNoticesUntil sets the "notices_until" field.
+func (m *MembershipMutation) SetNoticesUntil(s string) {
+	m.notices_until = &s
+}
+
+// NoticesUntil returns the value of the "notices_until" field in the mutation.
+func (m *MembershipMutation) NoticesUntil() (r string, exists bool) {
+	v := m.notices_until
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNoticesUntil returns the old "notices_until" field's value of the Membership entity.
+// If the Membership object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MembershipMutation) OldNoticesUntil(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNoticesUntil is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNoticesUntil requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNoticesUntil: %w", err)
+	}
+	return oldValue.NoticesUntil, nil
+}
+
+// ClearNoticesUntil clears the value of the "notices_until" field.
+func (m *MembershipMutation) ClearNoticesUntil() {
+	m.notices_until = nil
+	m.clearedFields[membership.FieldNoticesUntil] = struct{}{}
+}
+
+// NoticesUntilCleared returns if the "notices_until" field was cleared in this mutation.
+func (m *MembershipMutation) NoticesUntilCleared() bool {
+	_, ok := m.clearedFields[membership.FieldNoticesUntil]
+	return ok
+}
+
+// ResetNoticesUntil resets all changes to the "notices_until" field.
+func (m *MembershipMutation) ResetNoticesUntil() {
+	m.notices_until = nil
+	delete(m.clearedFields, membership.FieldNoticesUntil)
+}
+
+// SetNoticesMailedTo sets the "notices_mailed_to" field.
+func (m *MembershipMutation) SetNoticesMailedTo(s string) {
+	m.notices_mailed_to = &s
+}
+
+// NoticesMailedTo returns the value of the "notices_mailed_to" field in the mutation.
+func (m *MembershipMutation) NoticesMailedTo() (r string, exists bool) {
+	v := m.notices_mailed_to
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNoticesMailedTo returns the old "notices_mailed_to" field's value of the Membership entity.
+// If the Membership object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MembershipMutation) OldNoticesMailedTo(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNoticesMailedTo is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNoticesMailedTo requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNoticesMailedTo: %w", err)
+	}
+	return oldValue.NoticesMailedTo, nil
+}
+
+// ClearNoticesMailedTo clears the value of the "notices_mailed_to" field.
+func (m *MembershipMutation) ClearNoticesMailedTo() {
+	m.notices_mailed_to = nil
+	m.clearedFields[membership.FieldNoticesMailedTo] = struct{}{}
+}
+
+// NoticesMailedToCleared returns if the "notices_mailed_to" field was cleared in this mutation.
+func (m *MembershipMutation) NoticesMailedToCleared() bool {
+	_, ok := m.clearedFields[membership.FieldNoticesMailedTo]
+	return ok
+}
+
+// ResetNoticesMailedTo resets all changes to the "notices_mailed_to" field.
+func (m *MembershipMutation) ResetNoticesMailedTo() {
+	m.notices_mailed_to = nil
+	delete(m.clearedFields, membership.FieldNoticesMailedTo)
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (m *MembershipMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -34595,7 +35375,7 @@ func (m *MembershipMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *MembershipMutation) Fields() []string {
-	fields := make([]string, 0, 6)
+	fields := make([]string, 0, 11)
 	if m.property_id != nil {
 		fields = append(fields, membership.FieldPropertyID)
 	}
@@ -34610,6 +35390,21 @@ func (m *MembershipMutation) Fields() []string {
 	}
 	if m.used_at != nil {
 		fields = append(fields, membership.FieldUsedAt)
+	}
+	if m.notices_hidden != nil {
+		fields = append(fields, membership.FieldNoticesHidden)
+	}
+	if m.notices_by_mail != nil {
+		fields = append(fields, membership.FieldNoticesByMail)
+	}
+	if m.notices_from != nil {
+		fields = append(fields, membership.FieldNoticesFrom)
+	}
+	if m.notices_until != nil {
+		fields = append(fields, membership.FieldNoticesUntil)
+	}
+	if m.notices_mailed_to != nil {
+		fields = append(fields, membership.FieldNoticesMailedTo)
 	}
 	if m.created_at != nil {
 		fields = append(fields, membership.FieldCreatedAt)
@@ -34632,6 +35427,16 @@ func (m *MembershipMutation) Field(name string) (ent.Value, bool) {
 		return m.DisabledAt()
 	case membership.FieldUsedAt:
 		return m.UsedAt()
+	case membership.FieldNoticesHidden:
+		return m.NoticesHidden()
+	case membership.FieldNoticesByMail:
+		return m.NoticesByMail()
+	case membership.FieldNoticesFrom:
+		return m.NoticesFrom()
+	case membership.FieldNoticesUntil:
+		return m.NoticesUntil()
+	case membership.FieldNoticesMailedTo:
+		return m.NoticesMailedTo()
 	case membership.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -34653,6 +35458,16 @@ func (m *MembershipMutation) OldField(ctx context.Context, name string) (ent.Val
 		return m.OldDisabledAt(ctx)
 	case membership.FieldUsedAt:
 		return m.OldUsedAt(ctx)
+	case membership.FieldNoticesHidden:
+		return m.OldNoticesHidden(ctx)
+	case membership.FieldNoticesByMail:
+		return m.OldNoticesByMail(ctx)
+	case membership.FieldNoticesFrom:
+		return m.OldNoticesFrom(ctx)
+	case membership.FieldNoticesUntil:
+		return m.OldNoticesUntil(ctx)
+	case membership.FieldNoticesMailedTo:
+		return m.OldNoticesMailedTo(ctx)
 	case membership.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -34699,6 +35514,41 @@ func (m *MembershipMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetUsedAt(v)
 		return nil
+	case membership.FieldNoticesHidden:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNoticesHidden(v)
+		return nil
+	case membership.FieldNoticesByMail:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNoticesByMail(v)
+		return nil
+	case membership.FieldNoticesFrom:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNoticesFrom(v)
+		return nil
+	case membership.FieldNoticesUntil:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNoticesUntil(v)
+		return nil
+	case membership.FieldNoticesMailedTo:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNoticesMailedTo(v)
+		return nil
 	case membership.FieldCreatedAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -34742,6 +35592,21 @@ func (m *MembershipMutation) ClearedFields() []string {
 	if m.FieldCleared(membership.FieldUsedAt) {
 		fields = append(fields, membership.FieldUsedAt)
 	}
+	if m.FieldCleared(membership.FieldNoticesHidden) {
+		fields = append(fields, membership.FieldNoticesHidden)
+	}
+	if m.FieldCleared(membership.FieldNoticesByMail) {
+		fields = append(fields, membership.FieldNoticesByMail)
+	}
+	if m.FieldCleared(membership.FieldNoticesFrom) {
+		fields = append(fields, membership.FieldNoticesFrom)
+	}
+	if m.FieldCleared(membership.FieldNoticesUntil) {
+		fields = append(fields, membership.FieldNoticesUntil)
+	}
+	if m.FieldCleared(membership.FieldNoticesMailedTo) {
+		fields = append(fields, membership.FieldNoticesMailedTo)
+	}
 	return fields
 }
 
@@ -34761,6 +35626,21 @@ func (m *MembershipMutation) ClearField(name string) error {
 		return nil
 	case membership.FieldUsedAt:
 		m.ClearUsedAt()
+		return nil
+	case membership.FieldNoticesHidden:
+		m.ClearNoticesHidden()
+		return nil
+	case membership.FieldNoticesByMail:
+		m.ClearNoticesByMail()
+		return nil
+	case membership.FieldNoticesFrom:
+		m.ClearNoticesFrom()
+		return nil
+	case membership.FieldNoticesUntil:
+		m.ClearNoticesUntil()
+		return nil
+	case membership.FieldNoticesMailedTo:
+		m.ClearNoticesMailedTo()
 		return nil
 	}
 	return fmt.Errorf("unknown Membership nullable field %s", name)
@@ -34784,6 +35664,21 @@ func (m *MembershipMutation) ResetField(name string) error {
 		return nil
 	case membership.FieldUsedAt:
 		m.ResetUsedAt()
+		return nil
+	case membership.FieldNoticesHidden:
+		m.ResetNoticesHidden()
+		return nil
+	case membership.FieldNoticesByMail:
+		m.ResetNoticesByMail()
+		return nil
+	case membership.FieldNoticesFrom:
+		m.ResetNoticesFrom()
+		return nil
+	case membership.FieldNoticesUntil:
+		m.ResetNoticesUntil()
+		return nil
+	case membership.FieldNoticesMailedTo:
+		m.ResetNoticesMailedTo()
 		return nil
 	case membership.FieldCreatedAt:
 		m.ResetCreatedAt()

@@ -20,6 +20,7 @@ import (
 	"latchkey.dev/ent/endpoint"
 	"latchkey.dev/ent/erasure"
 	"latchkey.dev/ent/event"
+	"latchkey.dev/ent/formerperson"
 	"latchkey.dev/ent/gate"
 	"latchkey.dev/ent/grant"
 	"latchkey.dev/ent/guesses"
@@ -631,6 +632,24 @@ func init() {
 	eventDescCreatedAt := eventFields[9].Descriptor()
 	// event.DefaultCreatedAt holds the default value on creation for the created_at field.
 	event.DefaultCreatedAt = eventDescCreatedAt.Default.(func() time.Time)
+	formerpersonFields := schema.FormerPerson{}.Fields()
+	_ = formerpersonFields
+	// formerpersonDescPropertyID is the schema descriptor for property_id field.
+	formerpersonDescPropertyID := formerpersonFields[1].Descriptor()
+	// formerperson.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	formerperson.PropertyIDValidator = formerpersonDescPropertyID.Validators[0].(func(string) error)
+	// formerpersonDescPersonID is the schema descriptor for person_id field.
+	formerpersonDescPersonID := formerpersonFields[2].Descriptor()
+	// formerperson.PersonIDValidator is a validator for the "person_id" field. It is called by the builders before save.
+	formerperson.PersonIDValidator = formerpersonDescPersonID.Validators[0].(func(string) error)
+	// formerpersonDescCreatedAt is the schema descriptor for created_at field.
+	formerpersonDescCreatedAt := formerpersonFields[4].Descriptor()
+	// formerperson.DefaultCreatedAt holds the default value on creation for the created_at field.
+	formerperson.DefaultCreatedAt = formerpersonDescCreatedAt.Default.(func() time.Time)
+	// formerpersonDescID is the schema descriptor for id field.
+	formerpersonDescID := formerpersonFields[0].Descriptor()
+	// formerperson.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	formerperson.IDValidator = formerpersonDescID.Validators[0].(func(string) error)
 	gateFields := schema.Gate{}.Fields()
 	_ = gateFields
 	// gateDescPropertyID is the schema descriptor for property_id field.
@@ -1343,8 +1362,20 @@ func init() {
 	membershipDescRole := membershipFields[3].Descriptor()
 	// membership.RoleValidator is a validator for the "role" field. It is called by the builders before save.
 	membership.RoleValidator = membershipDescRole.Validators[0].(func(string) error)
+	// membershipDescNoticesFrom is the schema descriptor for notices_from field.
+	membershipDescNoticesFrom := membershipFields[8].Descriptor()
+	// membership.NoticesFromValidator is a validator for the "notices_from" field. It is called by the builders before save.
+	membership.NoticesFromValidator = membershipDescNoticesFrom.Validators[0].(func(string) error)
+	// membershipDescNoticesUntil is the schema descriptor for notices_until field.
+	membershipDescNoticesUntil := membershipFields[9].Descriptor()
+	// membership.NoticesUntilValidator is a validator for the "notices_until" field. It is called by the builders before save.
+	membership.NoticesUntilValidator = membershipDescNoticesUntil.Validators[0].(func(string) error)
+	// membershipDescNoticesMailedTo is the schema descriptor for notices_mailed_to field.
+	membershipDescNoticesMailedTo := membershipFields[10].Descriptor()
+	// membership.NoticesMailedToValidator is a validator for the "notices_mailed_to" field. It is called by the builders before save.
+	membership.NoticesMailedToValidator = membershipDescNoticesMailedTo.Validators[0].(func(string) error)
 	// membershipDescCreatedAt is the schema descriptor for created_at field.
-	membershipDescCreatedAt := membershipFields[6].Descriptor()
+	membershipDescCreatedAt := membershipFields[11].Descriptor()
 	// membership.DefaultCreatedAt holds the default value on creation for the created_at field.
 	membership.DefaultCreatedAt = membershipDescCreatedAt.Default.(func() time.Time)
 	// membershipDescID is the schema descriptor for id field.

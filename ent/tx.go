@@ -44,6 +44,8 @@ type Tx struct {
 	Erasure *ErasureClient
 	// Event is the client for interacting with the Event builders.
 	Event *EventClient
+	// FormerPerson is the client for interacting with the FormerPerson builders.
+	FormerPerson *FormerPersonClient
 	// Gate is the client for interacting with the Gate builders.
 	Gate *GateClient
 	// Grant is the client for interacting with the Grant builders.
@@ -290,6 +292,7 @@ func (tx *Tx) init() {
 	tx.Endpoint = NewEndpointClient(tx.config)
 	tx.Erasure = NewErasureClient(tx.config)
 	tx.Event = NewEventClient(tx.config)
+	tx.FormerPerson = NewFormerPersonClient(tx.config)
 	tx.Gate = NewGateClient(tx.config)
 	tx.Grant = NewGrantClient(tx.config)
 	tx.Guesses = NewGuessesClient(tx.config)

@@ -25,6 +25,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofEndpoint          EndpointClient
 		ofErasure           ErasureClient
 		ofEvent             EventClient
+		ofFormerPerson      FormerPersonClient
 		ofGate              GateClient
 		ofGrant             GrantClient
 		ofGuesses           GuessesClient
@@ -92,6 +93,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 		ofEndpoint:          EndpointClient{config: cfg},
 		ofErasure:           ErasureClient{config: cfg},
 		ofEvent:             EventClient{config: cfg},
+		ofFormerPerson:      FormerPersonClient{config: cfg},
 		ofGate:              GateClient{config: cfg},
 		ofGrant:             GrantClient{config: cfg},
 		ofGuesses:           GuessesClient{config: cfg},
@@ -158,6 +160,7 @@ func (c *Client) WithDriver(driver dialect.Driver) *Client {
 	all.Endpoint = &all.ofEndpoint
 	all.Erasure = &all.ofErasure
 	all.Event = &all.ofEvent
+	all.FormerPerson = &all.ofFormerPerson
 	all.Gate = &all.ofGate
 	all.Grant = &all.ofGrant
 	all.Guesses = &all.ofGuesses

@@ -189,6 +189,18 @@ func (f EventFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.EventMutation", m)
 }
 
+// The FormerPersonFunc type is an adapter to allow the use of ordinary
+// function as FormerPerson mutator.
+type FormerPersonFunc func(context.Context, *ent.FormerPersonMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f FormerPersonFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.FormerPersonMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.FormerPersonMutation", m)
+}
+
 // The GateFunc type is an adapter to allow the use of ordinary
 // function as Gate mutator.
 type GateFunc func(context.Context, *ent.GateMutation) (ent.Value, error)

@@ -23,6 +23,16 @@ const (
 	FieldDisabledAt = "disabled_at"
 	// FieldUsedAt holds the string denoting the used_at field in the database.
 	FieldUsedAt = "used_at"
+	// FieldNoticesHidden holds the string denoting the notices_hidden field in the database.
+	FieldNoticesHidden = "notices_hidden"
+	// FieldNoticesByMail holds the string denoting the notices_by_mail field in the database.
+	FieldNoticesByMail = "notices_by_mail"
+	// FieldNoticesFrom holds the string denoting the notices_from field in the database.
+	FieldNoticesFrom = "notices_from"
+	// FieldNoticesUntil holds the string denoting the notices_until field in the database.
+	FieldNoticesUntil = "notices_until"
+	// FieldNoticesMailedTo holds the string denoting the notices_mailed_to field in the database.
+	FieldNoticesMailedTo = "notices_mailed_to"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the membership in the database.
@@ -37,6 +47,11 @@ var Columns = []string{
 	FieldRole,
 	FieldDisabledAt,
 	FieldUsedAt,
+	FieldNoticesHidden,
+	FieldNoticesByMail,
+	FieldNoticesFrom,
+	FieldNoticesUntil,
+	FieldNoticesMailedTo,
 	FieldCreatedAt,
 }
 
@@ -57,6 +72,12 @@ var (
 	PersonIDValidator func(string) error
 	// RoleValidator is a validator for the "role" field. It is called by the builders before save.
 	RoleValidator func(string) error
+	// NoticesFromValidator is a validator for the "notices_from" field. It is called by the builders before save.
+	NoticesFromValidator func(string) error
+	// NoticesUntilValidator is a validator for the "notices_until" field. It is called by the builders before save.
+	NoticesUntilValidator func(string) error
+	// NoticesMailedToValidator is a validator for the "notices_mailed_to" field. It is called by the builders before save.
+	NoticesMailedToValidator func(string) error
 	// DefaultCreatedAt holds the default value on creation for the "created_at" field.
 	DefaultCreatedAt func() time.Time
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
@@ -94,6 +115,21 @@ func ByDisabledAt(opts ...sql.OrderTermOption) OrderOption {
 // ByUsedAt orders the results by the used_at field.
 func ByUsedAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldUsedAt, opts...).ToFunc()
+}
+
+// ByNoticesFrom orders the results by the notices_from field.
+func ByNoticesFrom(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldNoticesFrom, opts...).ToFunc()
+}
+
+// ByNoticesUntil orders the results by the notices_until field.
+func ByNoticesUntil(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldNoticesUntil, opts...).ToFunc()
+}
+
+// ByNoticesMailedTo orders the results by the notices_mailed_to field.
+func ByNoticesMailedTo(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldNoticesMailedTo, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

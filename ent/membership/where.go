@@ -89,6 +89,21 @@ func UsedAt(v time.Time) predicate.Membership {
 	return predicate.Membership(sql.FieldEQ(FieldUsedAt, v))
 }
 
+// NoticesFrom applies equality check predicate on the "notices_from" field. It's identical to NoticesFromEQ.
+func NoticesFrom(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldEQ(FieldNoticesFrom, v))
+}
+
+// NoticesUntil applies equality check predicate on the "notices_until" field. It's identical to NoticesUntilEQ.
+func NoticesUntil(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldEQ(FieldNoticesUntil, v))
+}
+
+// NoticesMailedTo applies equality check predicate on the "notices_mailed_to" field. It's identical to NoticesMailedToEQ.
+func NoticesMailedTo(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldEQ(FieldNoticesMailedTo, v))
+}
+
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
 func CreatedAt(v time.Time) predicate.Membership {
 	return predicate.Membership(sql.FieldEQ(FieldCreatedAt, v))
@@ -387,6 +402,251 @@ func UsedAtIsNil() predicate.Membership {
 // UsedAtNotNil applies the NotNil predicate on the "used_at" field.
 func UsedAtNotNil() predicate.Membership {
 	return predicate.Membership(sql.FieldNotNull(FieldUsedAt))
+}
+
+// NoticesHiddenIsNil applies the IsNil predicate on the "notices_hidden" field.
+func NoticesHiddenIsNil() predicate.Membership {
+	return predicate.Membership(sql.FieldIsNull(FieldNoticesHidden))
+}
+
+// NoticesHiddenNotNil applies the NotNil predicate on the "notices_hidden" field.
+func NoticesHiddenNotNil() predicate.Membership {
+	return predicate.Membership(sql.FieldNotNull(FieldNoticesHidden))
+}
+
+// NoticesByMailIsNil applies the IsNil predicate on the "notices_by_mail" field.
+func NoticesByMailIsNil() predicate.Membership {
+	return predicate.Membership(sql.FieldIsNull(FieldNoticesByMail))
+}
+
+// NoticesByMailNotNil applies the NotNil predicate on the "notices_by_mail" field.
+func NoticesByMailNotNil() predicate.Membership {
+	return predicate.Membership(sql.FieldNotNull(FieldNoticesByMail))
+}
+
+// NoticesFromEQ applies the EQ predicate on the "notices_from" field.
+func NoticesFromEQ(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldEQ(FieldNoticesFrom, v))
+}
+
+// NoticesFromNEQ applies the NEQ predicate on the "notices_from" field.
+func NoticesFromNEQ(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldNEQ(FieldNoticesFrom, v))
+}
+
+// NoticesFromIn applies the In predicate on the "notices_from" field.
+func NoticesFromIn(vs ...string) predicate.Membership {
+	return predicate.Membership(sql.FieldIn(FieldNoticesFrom, vs...))
+}
+
+// NoticesFromNotIn applies the NotIn predicate on the "notices_from" field.
+func NoticesFromNotIn(vs ...string) predicate.Membership {
+	return predicate.Membership(sql.FieldNotIn(FieldNoticesFrom, vs...))
+}
+
+// NoticesFromGT applies the GT predicate on the "notices_from" field.
+func NoticesFromGT(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldGT(FieldNoticesFrom, v))
+}
+
+// NoticesFromGTE applies the GTE predicate on the "notices_from" field.
+func NoticesFromGTE(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldGTE(FieldNoticesFrom, v))
+}
+
+// NoticesFromLT applies the LT predicate on the "notices_from" field.
+func NoticesFromLT(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldLT(FieldNoticesFrom, v))
+}
+
+// NoticesFromLTE applies the LTE predicate on the "notices_from" field.
+func NoticesFromLTE(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldLTE(FieldNoticesFrom, v))
+}
+
+// NoticesFromContains applies the Contains predicate on the "notices_from" field.
+func NoticesFromContains(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldContains(FieldNoticesFrom, v))
+}
+
+// NoticesFromHasPrefix applies the HasPrefix predicate on the "notices_from" field.
+func NoticesFromHasPrefix(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldHasPrefix(FieldNoticesFrom, v))
+}
+
+// NoticesFromHasSuffix applies the HasSuffix predicate on the "notices_from" field.
+func NoticesFromHasSuffix(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldHasSuffix(FieldNoticesFrom, v))
+}
+
+// NoticesFromIsNil applies the IsNil predicate on the "notices_from" field.
+func NoticesFromIsNil() predicate.Membership {
+	return predicate.Membership(sql.FieldIsNull(FieldNoticesFrom))
+}
+
+// NoticesFromNotNil applies the NotNil predicate on the "notices_from" field.
+func NoticesFromNotNil() predicate.Membership {
+	return predicate.Membership(sql.FieldNotNull(FieldNoticesFrom))
+}
+
+// NoticesFromEqualFold applies the EqualFold predicate on the "notices_from" field.
+func NoticesFromEqualFold(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldEqualFold(FieldNoticesFrom, v))
+}
+
+// NoticesFromContainsFold applies the ContainsFold predicate on the "notices_from" field.
+func NoticesFromContainsFold(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldContainsFold(FieldNoticesFrom, v))
+}
+
+// NoticesUntilEQ applies the EQ predicate on the "notices_until" field.
+func NoticesUntilEQ(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldEQ(FieldNoticesUntil, v))
+}
+
+// NoticesUntilNEQ applies the NEQ predicate on the "notices_until" field.
+func NoticesUntilNEQ(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldNEQ(FieldNoticesUntil, v))
+}
+
+// NoticesUntilIn applies the In predicate on the "notices_until" field.
+func NoticesUntilIn(vs ...string) predicate.Membership {
+	return predicate.Membership(sql.FieldIn(FieldNoticesUntil, vs...))
+}
+
+// NoticesUntilNotIn applies the NotIn predicate on the "notices_until" field.
+func NoticesUntilNotIn(vs ...string) predicate.Membership {
+	return predicate.Membership(sql.FieldNotIn(FieldNoticesUntil, vs...))
+}
+
+// NoticesUntilGT applies the GT predicate on the "notices_until" field.
+func NoticesUntilGT(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldGT(FieldNoticesUntil, v))
+}
+
+// NoticesUntilGTE applies the GTE predicate on the "notices_until" field.
+func NoticesUntilGTE(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldGTE(FieldNoticesUntil, v))
+}
+
+// NoticesUntilLT applies the LT predicate on the "notices_until" field.
+func NoticesUntilLT(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldLT(FieldNoticesUntil, v))
+}
+
+// NoticesUntilLTE applies the LTE predicate on the "notices_until" field.
+func NoticesUntilLTE(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldLTE(FieldNoticesUntil, v))
+}
+
+// NoticesUntilContains applies the Contains predicate on the "notices_until" field.
+func NoticesUntilContains(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldContains(FieldNoticesUntil, v))
+}
+
+// NoticesUntilHasPrefix applies the HasPrefix predicate on the "notices_until" field.
+func NoticesUntilHasPrefix(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldHasPrefix(FieldNoticesUntil, v))
+}
+
+// NoticesUntilHasSuffix applies the HasSuffix predicate on the "notices_until" field.
+func NoticesUntilHasSuffix(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldHasSuffix(FieldNoticesUntil, v))
+}
+
+// NoticesUntilIsNil applies the IsNil predicate on the "notices_until" field.
+func NoticesUntilIsNil() predicate.Membership {
+	return predicate.Membership(sql.FieldIsNull(FieldNoticesUntil))
+}
+
+// NoticesUntilNotNil applies the NotNil predicate on the "notices_until" field.
+func NoticesUntilNotNil() predicate.Membership {
+	return predicate.Membership(sql.FieldNotNull(FieldNoticesUntil))
+}
+
+// NoticesUntilEqualFold applies the EqualFold predicate on the "notices_until" field.
+func NoticesUntilEqualFold(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldEqualFold(FieldNoticesUntil, v))
+}
+
+// NoticesUntilContainsFold applies the ContainsFold predicate on the "notices_until" field.
+func NoticesUntilContainsFold(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldContainsFold(FieldNoticesUntil, v))
+}
+
+// NoticesMailedToEQ applies the EQ predicate on the "notices_mailed_to" field.
+func NoticesMailedToEQ(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldEQ(FieldNoticesMailedTo, v))
+}
+
+// NoticesMailedToNEQ applies the NEQ predicate on the "notices_mailed_to" field.
+func NoticesMailedToNEQ(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldNEQ(FieldNoticesMailedTo, v))
+}
+
+// NoticesMailedToIn applies the In predicate on the "notices_mailed_to" field.
+func NoticesMailedToIn(vs ...string) predicate.Membership {
+	return predicate.Membership(sql.FieldIn(FieldNoticesMailedTo, vs...))
+}
+
+// NoticesMailedToNotIn applies the NotIn predicate on the "notices_mailed_to" field.
+func NoticesMailedToNotIn(vs ...string) predicate.Membership {
+	return predicate.Membership(sql.FieldNotIn(FieldNoticesMailedTo, vs...))
+}
+
+// NoticesMailedToGT applies the GT predicate on the "notices_mailed_to" field.
+func NoticesMailedToGT(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldGT(FieldNoticesMailedTo, v))
+}
+
+// NoticesMailedToGTE applies the GTE predicate on the "notices_mailed_to" field.
+func NoticesMailedToGTE(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldGTE(FieldNoticesMailedTo, v))
+}
+
+// NoticesMailedToLT applies the LT predicate on the "notices_mailed_to" field.
+func NoticesMailedToLT(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldLT(FieldNoticesMailedTo, v))
+}
+
+// NoticesMailedToLTE applies the LTE predicate on the "notices_mailed_to" field.
+func NoticesMailedToLTE(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldLTE(FieldNoticesMailedTo, v))
+}
+
+// NoticesMailedToContains applies the Contains predicate on the "notices_mailed_to" field.
+func NoticesMailedToContains(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldContains(FieldNoticesMailedTo, v))
+}
+
+// NoticesMailedToHasPrefix applies the HasPrefix predicate on the "notices_mailed_to" field.
+func NoticesMailedToHasPrefix(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldHasPrefix(FieldNoticesMailedTo, v))
+}
+
+// NoticesMailedToHasSuffix applies the HasSuffix predicate on the "notices_mailed_to" field.
+func NoticesMailedToHasSuffix(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldHasSuffix(FieldNoticesMailedTo, v))
+}
+
+// NoticesMailedToIsNil applies the IsNil predicate on the "notices_mailed_to" field.
+func NoticesMailedToIsNil() predicate.Membership {
+	return predicate.Membership(sql.FieldIsNull(FieldNoticesMailedTo))
+}
+
+// NoticesMailedToNotNil applies the NotNil predicate on the "notices_mailed_to" field.
+func NoticesMailedToNotNil() predicate.Membership {
+	return predicate.Membership(sql.FieldNotNull(FieldNoticesMailedTo))
+}
+
+// NoticesMailedToEqualFold applies the EqualFold predicate on the "notices_mailed_to" field.
+func NoticesMailedToEqualFold(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldEqualFold(FieldNoticesMailedTo, v))
+}
+
+// NoticesMailedToContainsFold applies the ContainsFold predicate on the "notices_mailed_to" field.
+func NoticesMailedToContainsFold(v string) predicate.Membership {
+	return predicate.Membership(sql.FieldContainsFold(FieldNoticesMailedTo, v))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

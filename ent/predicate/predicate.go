@@ -51,6 +51,9 @@ type Erasure func(*sql.Selector)
 // Event is the predicate function for event builders.
 type Event func(*sql.Selector)
 
+// FormerPerson is the predicate function for formerperson builders.
+type FormerPerson func(*sql.Selector)
+
 // Gate is the predicate function for gate builders.
 type Gate func(*sql.Selector)
 

@@ -210,6 +210,10 @@ func (Mail) Edges() []ent.Edge {
 	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
 }
 
+func (FormerPerson) Edges() []ent.Edge {
+	return ownedBy("property", Property.Type, "property_id", entsql.NoAction)
+}
+
 func (Membership) Edges() []ent.Edge {
 	return append(ownedBy("property", Property.Type, "property_id", entsql.NoAction), ownedBy("person", Person.Type, "person_id", entsql.Cascade)...)
 }

@@ -44,12 +44,38 @@ func (Membership) Fields() []ent.Field {
 		field.String("role").Annotations(pseudonym).MaxRuneLen(16).Comment("owner, manager, frontDesk or housekeeping."),
 		maybe("disabled_at"),
 		maybe("used_at"), // the last call of the person at the property, to the minute
+		field.Strings("notices_hidden").Annotations(pseudonym).Optional().Comment("The groups of notices that the person does not see."),
+		field.Strings("notices_by_mail").Annotations(pseudonym).Optional().Comment("The groups of notices that the person gets by mail."),
+		field.String("notices_from").Annotations(pseudonym).MaxRuneLen(5).Optional().Comment("HH:MM, when mails begin each day. Empty: they come at any time."),
+		field.String("notices_until").Annotations(pseudonym).MaxRuneLen(5).Optional().Comment("HH:MM, when they end."),
+		field.String("notices_mailed_to").Annotations(row).MaxRuneLen(40).Optional().Nillable().Comment("The last notice that was considered for a mail. NULL: the person gets none."),
 		created(),
 	}
 }
 
 func (Membership) Indexes() []ent.Index {
-	return []ent.Index{index.Fields("property_id", "person_id").Unique(), index.Fields("person_id")}
+	return []ent.Index{index.Fields("property_id", "person_id").Unique(), index.Fields("person_id"), index.Fields("notices_mailed_to")}
+}
+
+// FormerPerson keeps the name of a person who was removed from a property, as long as the audit log may name the person.
+type FormerPerson struct{ ent.Schema }
+
+func (FormerPerson) Annotations() []schema.Annotation {
+	return table("former_people", aboutStaff(privacy.Audit))
+}
+
+func (FormerPerson) Fields() []ent.Field {
+	return []ent.Field{
+		id(),
+		property(),
+		field.String("person_id").Annotations(row).MaxRuneLen(40).Immutable(),
+		field.Bytes("name").Annotations(sealed(personal)).Comment("Sealed with the property's key."),
+		created(),
+	}
+}
+
+func (FormerPerson) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("property_id", "person_id").Unique(), index.Fields("created_at")}
 }
 
 // PersonSession is a session of a person on one device.

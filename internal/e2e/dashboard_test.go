@@ -130,6 +130,8 @@ var pageRights = map[string]string{
 	"GET /app/setup":                                   "manageSettings",
 	"GET /app/account":                                 staff.Self,
 	"POST /app/account/sessions":                       staff.Self,
+	"GET /app/account/notices":                         "readNotices",
+	"POST /app/account/notices":                        "readNotices",
 	"GET /app/account/password":                        staff.Self,
 	"POST /app/account/password":                       staff.Self,
 	"GET /app/account/second":                          staff.Self,

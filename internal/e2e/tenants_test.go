@@ -103,6 +103,8 @@ var probes = map[string]string{
 	"latchkey.property.v1.MessageService/ListMessages":               `{"guestId":"{gst}"}`,
 	"latchkey.property.v1.MessageService/SendMessage":                `{"guestId":"{gst}","text":"Welcome"}`,
 	"latchkey.property.v1.MessageService/ReadMessages":               `{"guestId":"{gst}","number":1}`,
+	"latchkey.property.v1.NoticeService/GetNoticeSettings":           `{}`,
+	"latchkey.property.v1.NoticeService/UpdateNoticeSettings":        `{"settings":{"hidden":["codes"]}}`,
 	"latchkey.property.v1.GuestRegisterService/InspectRegister":      `{"firstArrivalOn":"2026-01-01","lastArrivalOn":"2026-12-31","reason":"inspection"}`,
 	"latchkey.property.v1.MailService/ListMails":                     `{"reservationId":"{rsv}","pageSize":1}`,
 	"latchkey.property.v1.MailService/GetMail":                       `{"id":"{mai}"}`,

@@ -33,7 +33,7 @@ func TestNoticeOfASilentTablet(t *testing.T) {
 			for _, k := range due {
 				h.must(h.write(func(tx *db.Tx) error { return kiosk.NotifySilent(tx, k) }))
 			}
-			all, err := notice.List(h.db.View(t.Context()), hotel, false, 10, "")
+			all, err := notice.List(h.db.View(t.Context()), hotel, notice.Filter{}, 10, "")
 			h.must(err)
 			isOpen, err := notice.IsOpen(h.db.View(t.Context()), notice.KioskOffline.Key(row.ID))
 			h.must(err)

@@ -39,14 +39,17 @@ const (
 	Erasure    Kind = "erasure"    // the guest's data will be erased
 	Profile    Kind = "profile"    // a link to what the property keeps of a guest for the next stay
 	Join       Kind = "join"       // the link with which a person of the staff joins the property
+	Notices    Kind = "notices"    // the notices that a person of the staff gets by mail
 	Staff      Kind = "staff"      // what staff must know: a check-in that stopped, a message that was not read
 )
 
 // Kinds are all kinds.
-var Kinds = []Kind{Invitation, Reminder, RoomReady, Key, KeyChanged, Departure, Companion, Link, Message, Erasure, Profile, Join, Staff}
+var Kinds = []Kind{Invitation, Reminder, RoomReady, Key, KeyChanged, Departure, Companion, Link, Message, Erasure, Profile, Join, Staff, Notices}
 
 // HasLink reports whether mails of this kind contain a link that signs the guest in to a stay.
-func (k Kind) HasLink() bool { return k != Staff && k != Erasure && k != Profile && k != Join }
+func (k Kind) HasLink() bool {
+	return k != Staff && k != Erasure && k != Profile && k != Join && k != Notices
+}
 
 // HasPIN reports whether mails of this kind contain the stay's PIN.
 func (k Kind) HasPIN() bool { return k == Key || k == KeyChanged }

@@ -34,6 +34,8 @@ type Occasion struct {
 	ProfilePage string
 	// Join is what a mail to join the property says.
 	Join JoinFacts
+	// Notices is what a mail about notices says.
+	Notices NoticesFacts
 	// Stop is the message of a mail to staff.
 	Stop message.Message
 }
@@ -69,6 +71,8 @@ func (o Occasion) Content() Content {
 		return o.staffContent(content, first)
 	case Join:
 		return o.joinContent(content)
+	case Notices:
+		return o.noticesContent(content)
 	case Profile:
 		return o.profileContent(content)
 	}

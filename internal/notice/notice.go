@@ -142,23 +142,60 @@ func Forget(tx *db.Tx, before time.Time, most int) (int, error) {
 	return n, nil
 }
 
+// Row is a notice as stored.
 type Row = ent.Notice
 
-// List returns notices of a property, newest first: at most size after the one with the id after.
-func List(tx *db.Tx, propertyID string, unreadOnly bool, size int, after string) ([]*ent.Notice, error) {
-	q := tx.Notice.Query().Where(notice.PropertyID(propertyID))
-	if unreadOnly {
+// Filter selects notices of a property.
+type Filter struct {
+	UnreadOnly bool
+	Without    []string // kinds that are left out
+}
+
+func (f Filter) query(view *db.Tx, propertyID string) *ent.NoticeQuery {
+	q := view.Notice.Query().Where(notice.PropertyID(propertyID))
+	if f.UnreadOnly {
 		q = q.Where(notice.ReadAtIsNil())
 	}
+	if len(f.Without) > 0 {
+		q = q.Where(notice.KindNotIn(f.Without...))
+	}
+	return q
+}
+
+// List returns notices, the newest first.
+func List(view *db.Tx, propertyID string, f Filter, size int, after string) ([]*ent.Notice, error) {
+	q := f.query(view, propertyID)
 	if after != "" {
 		q = q.Where(notice.IDLT(after))
 	}
-	return q.Order(notice.ByID(sql.OrderDesc())).Limit(size).All(tx.Context())
+	return q.Order(notice.ByID(sql.OrderDesc())).Limit(size).All(view.Context())
 }
 
-// Unread returns the number of unread notices of a property.
-func Unread(tx *db.Tx, propertyID string) (int, error) {
-	return tx.Notice.Query().Where(notice.PropertyID(propertyID), notice.ReadAtIsNil()).Count(tx.Context())
+// Unread returns the number of unread notices of a property, without some kinds.
+func Unread(view *db.Tx, propertyID string, without []string) (int, error) {
+	return Filter{UnreadOnly: true, Without: without}.query(view, propertyID).Count(view.Context())
+}
+
+// ListNew returns the unread notices of some kinds after one, the oldest first.
+func ListNew(view *db.Tx, propertyID string, kinds []string, after, through string, limit int) ([]*Row, error) {
+	rows, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.ReadAtIsNil(), notice.KindIn(kinds...), notice.IDGT(after), notice.IDLTE(through)).
+		Order(notice.ByID()).Limit(limit).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list new notices: %w", err)
+	}
+	return rows, nil
+}
+
+// LatestID returns the id of the newest notice of a property that was stored before a time, or "" if there is none.
+func LatestID(view *db.Tx, propertyID string, before time.Time) (string, error) {
+	ids, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.CreatedAtLTE(before)).Order(notice.ByID(sql.OrderDesc())).Limit(1).IDs(view.Context())
+	if err != nil {
+		return "", fmt.Errorf("find the newest notice: %w", err)
+	}
+	if len(ids) == 0 {
+		return "", nil
+	}
+	return ids[0], nil
 }
 
 // MarkRead marks notices of a property as read and returns how many were unread. Without ids it marks all.

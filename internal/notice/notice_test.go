@@ -44,7 +44,7 @@ func TestProblemIsNotifiedOnce(t *testing.T) {
 			})
 		}
 		texts := func(propertyID string, unread bool) []string {
-			rows, err := List(d.View(t.Context()), propertyID, unread, 10, "")
+			rows, err := List(d.View(t.Context()), propertyID, Filter{UnreadOnly: unread}, 10, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,7 +143,7 @@ func TestOldNoticesAreDeleted(t *testing.T) {
 			}
 			return Add(tx, Notice{PropertyID: p, Kind: "batteryLow", Subject: "s", Params: message.Params{"lock": "stands still"}, OnceKey: p + "/stands"})
 		})
-		if left, err := List(d.View(t.Context()), p, false, 10, ""); err != nil || len(left) != 1 || left[0].Parameters["lock"] != "stands still" {
+		if left, err := List(d.View(t.Context()), p, Filter{}, 10, ""); err != nil || len(left) != 1 || left[0].Parameters["lock"] != "stands still" {
 			t.Errorf("left %v, %v: want what stands to be told anew", left, err)
 		}
 	})
@@ -159,7 +159,7 @@ func TestNoticesPage(t *testing.T) {
 		}
 		seen, after := map[string]bool{}, ""
 		for range 3 {
-			rows, err := List(d.View(t.Context()), p, false, 2, after)
+			rows, err := List(d.View(t.Context()), p, Filter{}, 2, after)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -171,8 +171,11 @@ func TestNoticesPage(t *testing.T) {
 		if len(seen) != 5 {
 			t.Errorf("pages show %d of 5", len(seen))
 		}
-		if n, err := Unread(d.View(t.Context()), p); n != 5 || err != nil {
+		if n, err := Unread(d.View(t.Context()), p, nil); n != 5 || err != nil {
 			t.Errorf("unread %d, %v", n, err)
+		}
+		if n, err := Unread(d.View(t.Context()), p, []string{"batteryLow"}); n != 0 || err != nil {
+			t.Errorf("unread without the kind %d, %v", n, err)
 		}
 	})
 }
@@ -214,7 +217,7 @@ func TestText(t *testing.T) {
 			what := message.Message{Kind: "guessing.pausedEarlier", Params: message.Params{"lock": `Front "1"`, "until": until}}
 			return Add(tx, Notice{PropertyID: p, Subject: "s", Kind: "guessing", Params: message.Params{"what": what}})
 		})
-		rows, err := List(d.View(t.Context()), p, false, 10, "")
+		rows, err := List(d.View(t.Context()), p, Filter{}, 10, "")
 		if err != nil || len(rows) != 3 {
 			t.Fatalf("%v, %v", rows, err)
 		}

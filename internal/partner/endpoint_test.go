@@ -160,7 +160,7 @@ func TestStaffAreNotifiedOncePerEpisodeOfFailures(t *testing.T) {
 			return e.Health.State()
 		}
 		notices := func() int {
-			rows, err := notice.List(x.d.View(x.Context()), x.p1, false, 100, "")
+			rows, err := notice.List(x.d.View(x.Context()), x.p1, notice.Filter{}, 100, "")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -35,6 +35,7 @@ func (s *Server) wireWork(p *parts) {
 		p.mails.Sweep(),
 		p.mails.Departures(),
 		p.mails.Unread(),
+		p.mails.Notices(),
 		worker.Erasures{Mails: p.mails, Log: s.log, Every: s.sweep}.Sweep(),
 		p.webhooks.Retries(),
 		worker.Plans{Reservations: p.reservations, Log: s.log, Every: s.sweep}.Sweep(),

@@ -94,7 +94,8 @@ func ListMembers(view *db.Tx, keys *keyring.Ring, propertyID string) ([]Member, 
 	return all, nil
 }
 
-// Names returns the names of people of a property who are recorded as authors, such as "staff:prs_...", by what is recorded. Others have none.
+// Names returns the names of people of a property who are recorded as authors, such as "staff:prs_...", by what is recorded. People who were removed
+// are among them as long as the audit log is kept. Others have none.
 func Names(view *db.Tx, keys *keyring.Ring, propertyID string, authors []string) (map[string]string, error) {
 	var ids []string
 	for _, recorded := range authors {
@@ -121,7 +122,7 @@ func Names(view *db.Tx, keys *keyring.Ring, propertyID string, authors []string)
 		}
 		names[author(who.ID)] = profile.Name
 	}
-	return names, nil
+	return names, addFormerNames(view, keys, propertyID, ids, names)
 }
 
 func memberOf(view *db.Tx, keys *keyring.Ring, row *ent.Membership, who *ent.Person, hasPasskey bool) (Member, error) {
@@ -186,13 +187,16 @@ func ChangeMember(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, personID
 	return currentMember(tx, keys, row, who)
 }
 
-// RemoveMember ends the access of a person to a property, and the invitations that the person made.
-func RemoveMember(tx *db.Tx, by Caller, propertyID, personID string) error {
-	row, _, err := loadMember(tx, propertyID, personID)
+// RemoveMember ends the access of a person to a property, and the invitations that the person made. The name stays, see [Names].
+func RemoveMember(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, personID string) error {
+	row, who, err := loadMember(tx, propertyID, personID)
 	if err != nil {
 		return err
 	}
 	if err := authorizeChange(tx, by, row, Access{}); err != nil {
+		return err
+	}
+	if err := keepName(tx, keys, propertyID, who); err != nil {
 		return err
 	}
 	if _, err := tx.Membership.Delete().Where(membership.PropertyID(propertyID), membership.ID(row.ID)).Exec(tx.Context()); err != nil {

@@ -87,7 +87,7 @@ func (x *fixture) change(by Caller, personID string, c AccessChange) error {
 }
 
 func (x *fixture) remove(by Caller, personID string) error {
-	return x.write(func(tx *db.Tx) error { return RemoveMember(tx, by, hotel, personID) })
+	return x.write(func(tx *db.Tx) error { return RemoveMember(tx, x.Keys, by, hotel, personID) })
 }
 
 func (x *fixture) wantReason(what string, err error, want fault.Reason) {
@@ -232,8 +232,13 @@ func TestAccessOfAPersonEnds(t *testing.T) {
 		}
 		recorded := []string{ada.Author, by.Author, author(x.owner("mallory@example.com", hostel).PersonID), "staff:tok_1", "pms", ""}
 		names, err := Names(x.DB.View(x.Context()), x.Keys, hotel, recorded)
-		if err != nil || len(names) != 1 || names[ada.Author] != members[0].Name {
+		if err != nil || len(names) != 2 || names[ada.Author] != members[0].Name || names[by.Author] != "Bob" {
 			x.Errorf("names %v, %v", names, err)
+		}
+		x.clock.Advance(400 * 24 * time.Hour)
+		x.must(x.write(func(tx *db.Tx) error { _, err := DeleteFormer(tx, tx.Now().Add(-time.Hour), 10); return err }))
+		if names, err := Names(x.DB.View(x.Context()), x.Keys, hotel, recorded); err != nil || len(names) != 1 {
+			x.Errorf("names %v after the audit log was deleted, %v", names, err)
 		}
 	})
 }

@@ -83,7 +83,7 @@ var withoutGuests = map[string]string{
 	"key_sets": "keys of a property", "kiosks": "tablets", "locks": "devices", "mail_settings": "settings", "mappings": "rooms", "nodes": "servers",
 	"partner_spaces": "rooms", "properties": "settings", "property_keys": "keys of a property", "secrets": "keys of the installation",
 	"slots": "the slots of a lock: the removal of a stay waits until they hold nothing of it", "spaces": "rooms", "tokens": "credentials of staff and partners",
-	"people": "staff", "audit_entries": "ids and acts of staff", "audit_heads": "hashes", "memberships": "staff", "person_sessions": "staff", "person_invitations": "staff", "recovery_codes": "staff", "sign_in_attempts": "counts of staff", "passkeys": "staff", "used_challenges": "staff",
+	"people": "staff", "audit_entries": "ids and acts of staff", "audit_heads": "hashes", "memberships": "staff", "former_people": "staff", "person_sessions": "staff", "person_invitations": "staff", "recovery_codes": "staff", "sign_in_attempts": "counts of staff", "passkeys": "staff", "used_challenges": "staff",
 	"webhooks": "addresses of partners", "lock_samples": "devices", "mapping_changes": "rooms, and ids of staff",
 }
 

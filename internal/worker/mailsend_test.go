@@ -56,7 +56,7 @@ func (p *post) attempt() (*ent.Mail, time.Duration) {
 
 func (p *post) notices() []*ent.Notice {
 	p.Helper()
-	rows, err := notice.List(p.d.View(p.Context()), "prp_one", false, 10, "")
+	rows, err := notice.List(p.d.View(p.Context()), "prp_one", notice.Filter{}, 10, "")
 	if err != nil {
 		p.Fatal(err)
 	}

@@ -152,6 +152,10 @@ func (m Mails) render(ctx context.Context, row *mail.Row) (rendered, error) {
 		if err := r.addProfile(); err != nil || r.out.canceled {
 			return r.out, err
 		}
+	case mail.Notices:
+		if err := r.addNotices(); err != nil || r.out.canceled {
+			return r.out, err
+		}
 	case mail.Join:
 		if err := r.addJoin(); err != nil || r.out.canceled {
 			return r.out, err

@@ -87,6 +87,7 @@ func (m Maintenance) Sweeps() []Sweep {
 			return audit.DeleteOld(tx, m.Keys, before, limit)
 		}),
 		m.deletion("links and sessions of people", 0, staff.DeleteExpired),
+		m.deletion("names of former people", m.KeepAudit, staff.DeleteFormer),
 		m.deletion("tombstones", reservation.TombstoneRetention, reservation.DeleteTombstones),
 	}
 }

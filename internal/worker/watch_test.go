@@ -189,7 +189,7 @@ func TestWatchersMissNoLastState(t *testing.T) {
 }
 
 func allNotices(d *db.DB, propertyID string) (ids []string) {
-	rows, err := notice.List(d.View(context.Background()), propertyID, false, 10_000, "")
+	rows, err := notice.List(d.View(context.Background()), propertyID, notice.Filter{}, 10_000, "")
 	if err != nil {
 		return nil
 	}

@@ -669,6 +669,40 @@ var (
 			},
 		},
 	}
+	// FormerPeopleColumns holds the columns for the "former_people" table.
+	FormerPeopleColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "person_id", Type: field.TypeString, Size: 40},
+		{Name: "name", Type: field.TypeBytes},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+	}
+	// FormerPeopleTable holds the schema information for the "former_people" table.
+	FormerPeopleTable = &schema.Table{
+		Name:       "former_people",
+		Columns:    FormerPeopleColumns,
+		PrimaryKey: []*schema.Column{FormerPeopleColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "former_people_properties_property",
+				Columns:    []*schema.Column{FormerPeopleColumns[4]},
+				RefColumns: []*schema.Column{PropertiesColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "formerperson_property_id_person_id",
+				Unique:  true,
+				Columns: []*schema.Column{FormerPeopleColumns[4], FormerPeopleColumns[1]},
+			},
+			{
+				Name:    "formerperson_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{FormerPeopleColumns[3]},
+			},
+		},
+	}
 	// GatesColumns holds the columns for the "gates" table.
 	GatesColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
@@ -1567,6 +1601,11 @@ var (
 		{Name: "role", Type: field.TypeString, Size: 16},
 		{Name: "disabled_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "used_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "notices_hidden", Type: field.TypeJSON, Nullable: true},
+		{Name: "notices_by_mail", Type: field.TypeJSON, Nullable: true},
+		{Name: "notices_from", Type: field.TypeString, Nullable: true, Size: 5},
+		{Name: "notices_until", Type: field.TypeString, Nullable: true, Size: 5},
+		{Name: "notices_mailed_to", Type: field.TypeString, Nullable: true, Size: 40},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
 		{Name: "person_id", Type: field.TypeString, Size: 40},
@@ -1579,13 +1618,13 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "memberships_properties_property",
-				Columns:    []*schema.Column{MembershipsColumns[5]},
+				Columns:    []*schema.Column{MembershipsColumns[10]},
 				RefColumns: []*schema.Column{PropertiesColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
 			{
 				Symbol:     "memberships_people_person",
-				Columns:    []*schema.Column{MembershipsColumns[6]},
+				Columns:    []*schema.Column{MembershipsColumns[11]},
 				RefColumns: []*schema.Column{PeopleColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -1594,12 +1633,17 @@ var (
 			{
 				Name:    "membership_property_id_person_id",
 				Unique:  true,
-				Columns: []*schema.Column{MembershipsColumns[5], MembershipsColumns[6]},
+				Columns: []*schema.Column{MembershipsColumns[10], MembershipsColumns[11]},
 			},
 			{
 				Name:    "membership_person_id",
 				Unique:  false,
-				Columns: []*schema.Column{MembershipsColumns[6]},
+				Columns: []*schema.Column{MembershipsColumns[11]},
+			},
+			{
+				Name:    "membership_notices_mailed_to",
+				Unique:  false,
+				Columns: []*schema.Column{MembershipsColumns[8]},
 			},
 		},
 	}
@@ -2698,6 +2742,7 @@ var (
 		ErasuresTable,
 		EventsTable,
 		EventCursorsTable,
+		FormerPeopleTable,
 		GatesTable,
 		GrantsTable,
 		GuessesTable,
@@ -2809,6 +2854,10 @@ func init() {
 	EventCursorsTable.ForeignKeys[0].RefTable = WebhooksTable
 	EventCursorsTable.Annotation = &entsql.Annotation{
 		Table: "event_cursors",
+	}
+	FormerPeopleTable.ForeignKeys[0].RefTable = PropertiesTable
+	FormerPeopleTable.Annotation = &entsql.Annotation{
+		Table: "former_people",
 	}
 	GatesTable.ForeignKeys[0].RefTable = PropertiesTable
 	GatesTable.Annotation = &entsql.Annotation{

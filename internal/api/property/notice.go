@@ -35,7 +35,13 @@ func (s *notices) ListNotices(ctx context.Context, r *propertyv1.ListNoticesRequ
 	if size == 0 {
 		size = defaultPage
 	}
-	rows, err := notice.List(s.DB.View(ctx), propertyID, r.GetUnreadOnly(), size+1, r.GetPageToken())
+	filter := notice.Filter{UnreadOnly: r.GetUnreadOnly()}
+	if r.GetMineOnly() {
+		if filter.Without, err = s.hiddenKinds(ctx, propertyID); err != nil {
+			return nil, err
+		}
+	}
+	rows, err := notice.List(s.DB.View(ctx), propertyID, filter, size+1, r.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +49,7 @@ func (s *notices) ListNotices(ctx context.Context, r *propertyv1.ListNoticesRequ
 	if err != nil {
 		return nil, err
 	}
-	unread, err := notice.Unread(s.DB.View(ctx), propertyID)
+	unread, err := notice.Unread(s.DB.View(ctx), propertyID, filter.Without)
 	if err != nil {
 		return nil, err
 	}

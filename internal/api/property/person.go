@@ -106,7 +106,7 @@ func (s *People) UpdatePerson(ctx context.Context, r *propertyv1.UpdatePersonReq
 
 func (s *People) RemovePerson(ctx context.Context, r *propertyv1.RemovePersonRequest) (*propertyv1.RemovePersonResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RemovePersonResponse, error) {
-		return &propertyv1.RemovePersonResponse{}, staff.RemoveMember(tx, peopleCaller(ctx), propertyID, r.GetId())
+		return &propertyv1.RemovePersonResponse{}, staff.RemoveMember(tx, s.Keys, peopleCaller(ctx), propertyID, r.GetId())
 	})
 }
 

@@ -102,6 +102,8 @@ var acrossProperties = map[string]string{
 	"staff.Places":                        "the person proved who they are by a session, and sees their own properties",
 	"staff.Record":                        "the log of each property of a person has the events of the account",
 	"staff.DeleteExpired":                 sweep,
+	"staff.DeleteFormer":                  sweep,
+	"staff.ListNoticeReaders":             sweep,
 	"worker.Invitations.orderDue":         sweep,
 	"worker.enqueueInvitations":           sweep,
 	"worker.enqueueArrivals":              sweep,

@@ -35,6 +35,7 @@ func (s *site) confirm(x *exchange) error {
 type accountView struct {
 	Sessions    []*propertyv1.Session
 	HasPasskeys bool
+	Notices     bool // the person may read notices
 }
 
 // showAccount shows the person, how they sign in, and the sessions.
@@ -48,7 +49,7 @@ func (s *site) showAccount(x *exchange) error {
 		return err
 	}
 	p := x.newPage("staff.account.title")
-	p.Here, p.Data = "account", accountView{Sessions: found.GetData().GetList(), HasPasskeys: len(passkeys.GetData().GetList()) > 0}
+	p.Here, p.Data = "account", accountView{Sessions: found.GetData().GetList(), Notices: x.may("readNotices"), HasPasskeys: len(passkeys.GetData().GetList()) > 0}
 	return x.render(http.StatusOK, "account", p)
 }
 

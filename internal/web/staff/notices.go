@@ -50,7 +50,7 @@ type noticesView struct {
 func (s *site) showNotices(x *exchange) error {
 	q := x.R.URL.Query()
 	all := q.Get("show") == "all"
-	found, err := s.api.Notices.ListNotices(x.call(), &propertyv1.ListNoticesRequest{UnreadOnly: !all, PageToken: q.Get("page")})
+	found, err := s.api.Notices.ListNotices(x.call(), &propertyv1.ListNoticesRequest{UnreadOnly: !all, MineOnly: !all, PageToken: q.Get("page")})
 	if err != nil {
 		return err
 	}

@@ -198,6 +198,8 @@ func (s *site) routes() []Route {
 
 		{"GET /app/account", Self, s.showAccount},
 		{"POST /app/account/sessions", Self, s.endSessions},
+		{"GET /app/account/notices", "readNotices", s.showNoticeSettings},
+		{"POST /app/account/notices", "readNotices", s.saveNoticeSettings},
 		{"GET /app/account/password", Self, s.showPassword},
 		{"POST /app/account/password", Self, s.changePassword},
 		{"GET /app/account/second", Self, s.showSecondFactor},

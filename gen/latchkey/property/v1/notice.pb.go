@@ -26,6 +26,263 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// NoticeSettings are which notices a person gets at a property, and when. Every notice stays on the list of all.
+type NoticeSettings struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// All groups of notices, for the two lists below: checkIns, access, locks, codes, messages and pms. In a request it is ignored.
+	Groups []string `protobuf:"bytes,1,rep,name=groups,proto3" json:"groups,omitempty"`
+	// Groups that ListNotices leaves out with mine_only.
+	Hidden []string `protobuf:"bytes,2,rep,name=hidden,proto3" json:"hidden,omitempty"`
+	// Groups that are mailed to the person. One mail has all notices of some minutes that are unread.
+	ByMail []string `protobuf:"bytes,3,rep,name=by_mail,json=byMail,proto3" json:"by_mail,omitempty"`
+	// HH:MM in the property's time zone, when mails begin each day. Notices of the other hours are in the first mail. Empty, as mail_until: at any time.
+	MailFrom string `protobuf:"bytes,4,opt,name=mail_from,json=mailFrom,proto3" json:"mail_from,omitempty"`
+	// HH:MM, when they end. If it is before mail_from, it means the next day.
+	MailUntil     string `protobuf:"bytes,5,opt,name=mail_until,json=mailUntil,proto3" json:"mail_until,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NoticeSettings) Reset() {
+	*x = NoticeSettings{}
+	mi := &file_latchkey_property_v1_notice_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NoticeSettings) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NoticeSettings) ProtoMessage() {}
+
+func (x *NoticeSettings) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_notice_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NoticeSettings.ProtoReflect.Descriptor instead.
+func (*NoticeSettings) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_notice_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *NoticeSettings) GetGroups() []string {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *NoticeSettings) GetHidden() []string {
+	if x != nil {
+		return x.Hidden
+	}
+	return nil
+}
+
+func (x *NoticeSettings) GetByMail() []string {
+	if x != nil {
+		return x.ByMail
+	}
+	return nil
+}
+
+func (x *NoticeSettings) GetMailFrom() string {
+	if x != nil {
+		return x.MailFrom
+	}
+	return ""
+}
+
+func (x *NoticeSettings) GetMailUntil() string {
+	if x != nil {
+		return x.MailUntil
+	}
+	return ""
+}
+
+// GetNoticeSettingsRequest has no fields.
+type GetNoticeSettingsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetNoticeSettingsRequest) Reset() {
+	*x = GetNoticeSettingsRequest{}
+	mi := &file_latchkey_property_v1_notice_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetNoticeSettingsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetNoticeSettingsRequest) ProtoMessage() {}
+
+func (x *GetNoticeSettingsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_notice_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetNoticeSettingsRequest.ProtoReflect.Descriptor instead.
+func (*GetNoticeSettingsRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_notice_proto_rawDescGZIP(), []int{1}
+}
+
+// GetNoticeSettingsResponse answers with the settings.
+type GetNoticeSettingsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The settings.
+	Data          *NoticeSettings `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetNoticeSettingsResponse) Reset() {
+	*x = GetNoticeSettingsResponse{}
+	mi := &file_latchkey_property_v1_notice_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetNoticeSettingsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetNoticeSettingsResponse) ProtoMessage() {}
+
+func (x *GetNoticeSettingsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_notice_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetNoticeSettingsResponse.ProtoReflect.Descriptor instead.
+func (*GetNoticeSettingsResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_notice_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *GetNoticeSettingsResponse) GetData() *NoticeSettings {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// UpdateNoticeSettingsRequest carries the settings.
+type UpdateNoticeSettingsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The settings.
+	Settings      *NoticeSettings `protobuf:"bytes,1,opt,name=settings,proto3" json:"settings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateNoticeSettingsRequest) Reset() {
+	*x = UpdateNoticeSettingsRequest{}
+	mi := &file_latchkey_property_v1_notice_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateNoticeSettingsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateNoticeSettingsRequest) ProtoMessage() {}
+
+func (x *UpdateNoticeSettingsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_notice_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateNoticeSettingsRequest.ProtoReflect.Descriptor instead.
+func (*UpdateNoticeSettingsRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_notice_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *UpdateNoticeSettingsRequest) GetSettings() *NoticeSettings {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
+// UpdateNoticeSettingsResponse answers with the settings.
+type UpdateNoticeSettingsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The settings.
+	Data          *NoticeSettings `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateNoticeSettingsResponse) Reset() {
+	*x = UpdateNoticeSettingsResponse{}
+	mi := &file_latchkey_property_v1_notice_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateNoticeSettingsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateNoticeSettingsResponse) ProtoMessage() {}
+
+func (x *UpdateNoticeSettingsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_notice_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateNoticeSettingsResponse.ProtoReflect.Descriptor instead.
+func (*UpdateNoticeSettingsResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_notice_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *UpdateNoticeSettingsResponse) GetData() *NoticeSettings {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
 // Notice is a message to staff.
 type Notice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -52,7 +309,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_latchkey_property_v1_notice_proto_msgTypes[0]
+	mi := &file_latchkey_property_v1_notice_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -64,7 +321,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_notice_proto_msgTypes[0]
+	mi := &file_latchkey_property_v1_notice_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -77,7 +334,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_notice_proto_rawDescGZIP(), []int{0}
+	return file_latchkey_property_v1_notice_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Notice) GetId() string {
@@ -144,14 +401,16 @@ type ListNoticesRequest struct {
 	// Entries per page, at most 200. 0, or left out: 50.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// nextPageToken of the page before.
-	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Without the groups that the caller has hidden, see NoticeSettings. A token has none.
+	MineOnly      bool `protobuf:"varint,4,opt,name=mine_only,json=mineOnly,proto3" json:"mine_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListNoticesRequest) Reset() {
 	*x = ListNoticesRequest{}
-	mi := &file_latchkey_property_v1_notice_proto_msgTypes[1]
+	mi := &file_latchkey_property_v1_notice_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -163,7 +422,7 @@ func (x *ListNoticesRequest) String() string {
 func (*ListNoticesRequest) ProtoMessage() {}
 
 func (x *ListNoticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_notice_proto_msgTypes[1]
+	mi := &file_latchkey_property_v1_notice_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -176,7 +435,7 @@ func (x *ListNoticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNoticesRequest.ProtoReflect.Descriptor instead.
 func (*ListNoticesRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_notice_proto_rawDescGZIP(), []int{1}
+	return file_latchkey_property_v1_notice_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListNoticesRequest) GetUnreadOnly() bool {
@@ -200,6 +459,13 @@ func (x *ListNoticesRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListNoticesRequest) GetMineOnly() bool {
+	if x != nil {
+		return x.MineOnly
+	}
+	return false
+}
+
 // ListNoticesResponse answers with one page.
 type ListNoticesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -211,7 +477,7 @@ type ListNoticesResponse struct {
 
 func (x *ListNoticesResponse) Reset() {
 	*x = ListNoticesResponse{}
-	mi := &file_latchkey_property_v1_notice_proto_msgTypes[2]
+	mi := &file_latchkey_property_v1_notice_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -223,7 +489,7 @@ func (x *ListNoticesResponse) String() string {
 func (*ListNoticesResponse) ProtoMessage() {}
 
 func (x *ListNoticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_notice_proto_msgTypes[2]
+	mi := &file_latchkey_property_v1_notice_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -236,7 +502,7 @@ func (x *ListNoticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNoticesResponse.ProtoReflect.Descriptor instead.
 func (*ListNoticesResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_notice_proto_rawDescGZIP(), []int{2}
+	return file_latchkey_property_v1_notice_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListNoticesResponse) GetData() *NoticeList {
@@ -261,7 +527,7 @@ type NoticeList struct {
 
 func (x *NoticeList) Reset() {
 	*x = NoticeList{}
-	mi := &file_latchkey_property_v1_notice_proto_msgTypes[3]
+	mi := &file_latchkey_property_v1_notice_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -273,7 +539,7 @@ func (x *NoticeList) String() string {
 func (*NoticeList) ProtoMessage() {}
 
 func (x *NoticeList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_notice_proto_msgTypes[3]
+	mi := &file_latchkey_property_v1_notice_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -286,7 +552,7 @@ func (x *NoticeList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoticeList.ProtoReflect.Descriptor instead.
 func (*NoticeList) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_notice_proto_rawDescGZIP(), []int{3}
+	return file_latchkey_property_v1_notice_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *NoticeList) GetList() []*Notice {
@@ -323,7 +589,7 @@ type MarkNoticesReadRequest struct {
 
 func (x *MarkNoticesReadRequest) Reset() {
 	*x = MarkNoticesReadRequest{}
-	mi := &file_latchkey_property_v1_notice_proto_msgTypes[4]
+	mi := &file_latchkey_property_v1_notice_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -335,7 +601,7 @@ func (x *MarkNoticesReadRequest) String() string {
 func (*MarkNoticesReadRequest) ProtoMessage() {}
 
 func (x *MarkNoticesReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_notice_proto_msgTypes[4]
+	mi := &file_latchkey_property_v1_notice_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -348,7 +614,7 @@ func (x *MarkNoticesReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkNoticesReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkNoticesReadRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_notice_proto_rawDescGZIP(), []int{4}
+	return file_latchkey_property_v1_notice_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *MarkNoticesReadRequest) GetIds() []string {
@@ -376,7 +642,7 @@ type MarkNoticesReadResponse struct {
 
 func (x *MarkNoticesReadResponse) Reset() {
 	*x = MarkNoticesReadResponse{}
-	mi := &file_latchkey_property_v1_notice_proto_msgTypes[5]
+	mi := &file_latchkey_property_v1_notice_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -388,7 +654,7 @@ func (x *MarkNoticesReadResponse) String() string {
 func (*MarkNoticesReadResponse) ProtoMessage() {}
 
 func (x *MarkNoticesReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_notice_proto_msgTypes[5]
+	mi := &file_latchkey_property_v1_notice_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -401,7 +667,7 @@ func (x *MarkNoticesReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkNoticesReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkNoticesReadResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_notice_proto_rawDescGZIP(), []int{5}
+	return file_latchkey_property_v1_notice_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *MarkNoticesReadResponse) GetMarked() int32 {
@@ -415,7 +681,23 @@ var File_latchkey_property_v1_notice_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_notice_proto_rawDesc = "" +
 	"\n" +
-	"!latchkey/property/v1/notice.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\x9b\x02\n" +
+	"!latchkey/property/v1/notice.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xdb\x01\n" +
+	"\x0eNoticeSettings\x12&\n" +
+	"\x06groups\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18\x14R\x06groups\x12(\n" +
+	"\x06hidden\x18\x02 \x03(\tB\x10\xbaH\r\x92\x01\n" +
+	"\x10\x14\x18\x01\"\x04r\x02\x18\x14R\x06hidden\x12)\n" +
+	"\aby_mail\x18\x03 \x03(\tB\x10\xbaH\r\x92\x01\n" +
+	"\x10\x14\x18\x01\"\x04r\x02\x18\x14R\x06byMail\x12$\n" +
+	"\tmail_from\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x05R\bmailFrom\x12&\n" +
+	"\n" +
+	"mail_until\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\x05R\tmailUntil\"\x1a\n" +
+	"\x18GetNoticeSettingsRequest\"U\n" +
+	"\x19GetNoticeSettingsResponse\x128\n" +
+	"\x04data\x18\x01 \x01(\v2$.latchkey.property.v1.NoticeSettingsR\x04data\"g\n" +
+	"\x1bUpdateNoticeSettingsRequest\x12H\n" +
+	"\bsettings\x18\x01 \x01(\v2$.latchkey.property.v1.NoticeSettingsB\x06\xbaH\x03\xc8\x01\x01R\bsettings\"X\n" +
+	"\x1cUpdateNoticeSettingsResponse\x128\n" +
+	"\x04data\x18\x01 \x01(\v2$.latchkey.property.v1.NoticeSettingsR\x04data\"\x9b\x02\n" +
 	"\x06Notice\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x18\n" +
@@ -427,14 +709,15 @@ const file_latchkey_property_v1_notice_proto_rawDesc = "" +
 	"created_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x127\n" +
 	"\n" +
 	"parameters\x18\b \x01(\v2\x17.google.protobuf.StructR\n" +
-	"parameters\"\x87\x01\n" +
+	"parameters\"\xa4\x01\n" +
 	"\x12ListNoticesRequest\x12\x1f\n" +
 	"\vunread_only\x18\x01 \x01(\bR\n" +
 	"unreadOnly\x12'\n" +
 	"\tpage_size\x18\x02 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"K\n" +
+	"page_token\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\x12\x1b\n" +
+	"\tmine_only\x18\x04 \x01(\bR\bmineOnly\"K\n" +
 	"\x13ListNoticesResponse\x124\n" +
 	"\x04data\x18\x01 \x01(\v2 .latchkey.property.v1.NoticeListR\x04data\"~\n" +
 	"\n" +
@@ -446,10 +729,12 @@ const file_latchkey_property_v1_notice_proto_rawDesc = "" +
 	"\x03ids\x18\x01 \x03(\tB\x11\xbaH\x0e\x92\x01\v\x10\xc8\x01\"\x06r\x04\x10\x01\x18@R\x03ids\x12\x10\n" +
 	"\x03all\x18\x02 \x01(\bR\x03all\"1\n" +
 	"\x17MarkNoticesReadResponse\x12\x16\n" +
-	"\x06marked\x18\x01 \x01(\x05R\x06marked2\xe5\x02\n" +
+	"\x06marked\x18\x01 \x01(\x05R\x06marked2\xdf\x05\n" +
 	"\rNoticeService\x12\x99\x01\n" +
 	"\vListNotices\x12(.latchkey.property.v1.ListNoticesRequest\x1a).latchkey.property.v1.ListNoticesResponse\"5\xaa\xbc\x18\x15\x1a\x06viewer2\vreadNotices\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/property/notices\x12\xb7\x01\n" +
-	"\x0fMarkNoticesRead\x12,.latchkey.property.v1.MarkNoticesReadRequest\x1a-.latchkey.property.v1.MarkNoticesReadResponse\"G\xaa\xbc\x18\x1b\x1a\boperator \x012\rmanageNotices\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/property/notices:markReadB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
+	"\x0fMarkNoticesRead\x12,.latchkey.property.v1.MarkNoticesReadRequest\x1a-.latchkey.property.v1.MarkNoticesReadResponse\"G\xaa\xbc\x18\x1b\x1a\boperator \x012\rmanageNotices\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/property/notices:markRead\x12\xb2\x01\n" +
+	"\x11GetNoticeSettings\x12..latchkey.property.v1.GetNoticeSettingsRequest\x1a/.latchkey.property.v1.GetNoticeSettingsResponse\"<\xaa\xbc\x18\x15\x1a\x06viewer2\vreadNotices\x82\xd3\xe4\x93\x02\x1d\x12\x1b/v1/property/noticeSettings\x12\xc2\x01\n" +
+	"\x14UpdateNoticeSettings\x121.latchkey.property.v1.UpdateNoticeSettingsRequest\x1a2.latchkey.property.v1.UpdateNoticeSettingsResponse\"C\xaa\xbc\x18\x19\x1a\boperator \x012\vreadNotices\x82\xd3\xe4\x93\x02 :\x01*\x1a\x1b/v1/property/noticeSettingsB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
 	file_latchkey_property_v1_notice_proto_rawDescOnce sync.Once
@@ -463,32 +748,44 @@ func file_latchkey_property_v1_notice_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_notice_proto_rawDescData
 }
 
-var file_latchkey_property_v1_notice_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_latchkey_property_v1_notice_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_latchkey_property_v1_notice_proto_goTypes = []any{
-	(*Notice)(nil),                  // 0: latchkey.property.v1.Notice
-	(*ListNoticesRequest)(nil),      // 1: latchkey.property.v1.ListNoticesRequest
-	(*ListNoticesResponse)(nil),     // 2: latchkey.property.v1.ListNoticesResponse
-	(*NoticeList)(nil),              // 3: latchkey.property.v1.NoticeList
-	(*MarkNoticesReadRequest)(nil),  // 4: latchkey.property.v1.MarkNoticesReadRequest
-	(*MarkNoticesReadResponse)(nil), // 5: latchkey.property.v1.MarkNoticesReadResponse
-	(*timestamppb.Timestamp)(nil),   // 6: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),         // 7: google.protobuf.Struct
+	(*NoticeSettings)(nil),               // 0: latchkey.property.v1.NoticeSettings
+	(*GetNoticeSettingsRequest)(nil),     // 1: latchkey.property.v1.GetNoticeSettingsRequest
+	(*GetNoticeSettingsResponse)(nil),    // 2: latchkey.property.v1.GetNoticeSettingsResponse
+	(*UpdateNoticeSettingsRequest)(nil),  // 3: latchkey.property.v1.UpdateNoticeSettingsRequest
+	(*UpdateNoticeSettingsResponse)(nil), // 4: latchkey.property.v1.UpdateNoticeSettingsResponse
+	(*Notice)(nil),                       // 5: latchkey.property.v1.Notice
+	(*ListNoticesRequest)(nil),           // 6: latchkey.property.v1.ListNoticesRequest
+	(*ListNoticesResponse)(nil),          // 7: latchkey.property.v1.ListNoticesResponse
+	(*NoticeList)(nil),                   // 8: latchkey.property.v1.NoticeList
+	(*MarkNoticesReadRequest)(nil),       // 9: latchkey.property.v1.MarkNoticesReadRequest
+	(*MarkNoticesReadResponse)(nil),      // 10: latchkey.property.v1.MarkNoticesReadResponse
+	(*timestamppb.Timestamp)(nil),        // 11: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),              // 12: google.protobuf.Struct
 }
 var file_latchkey_property_v1_notice_proto_depIdxs = []int32{
-	6, // 0: latchkey.property.v1.Notice.read_at:type_name -> google.protobuf.Timestamp
-	6, // 1: latchkey.property.v1.Notice.created_at:type_name -> google.protobuf.Timestamp
-	7, // 2: latchkey.property.v1.Notice.parameters:type_name -> google.protobuf.Struct
-	3, // 3: latchkey.property.v1.ListNoticesResponse.data:type_name -> latchkey.property.v1.NoticeList
-	0, // 4: latchkey.property.v1.NoticeList.list:type_name -> latchkey.property.v1.Notice
-	1, // 5: latchkey.property.v1.NoticeService.ListNotices:input_type -> latchkey.property.v1.ListNoticesRequest
-	4, // 6: latchkey.property.v1.NoticeService.MarkNoticesRead:input_type -> latchkey.property.v1.MarkNoticesReadRequest
-	2, // 7: latchkey.property.v1.NoticeService.ListNotices:output_type -> latchkey.property.v1.ListNoticesResponse
-	5, // 8: latchkey.property.v1.NoticeService.MarkNoticesRead:output_type -> latchkey.property.v1.MarkNoticesReadResponse
-	7, // [7:9] is the sub-list for method output_type
-	5, // [5:7] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	0,  // 0: latchkey.property.v1.GetNoticeSettingsResponse.data:type_name -> latchkey.property.v1.NoticeSettings
+	0,  // 1: latchkey.property.v1.UpdateNoticeSettingsRequest.settings:type_name -> latchkey.property.v1.NoticeSettings
+	0,  // 2: latchkey.property.v1.UpdateNoticeSettingsResponse.data:type_name -> latchkey.property.v1.NoticeSettings
+	11, // 3: latchkey.property.v1.Notice.read_at:type_name -> google.protobuf.Timestamp
+	11, // 4: latchkey.property.v1.Notice.created_at:type_name -> google.protobuf.Timestamp
+	12, // 5: latchkey.property.v1.Notice.parameters:type_name -> google.protobuf.Struct
+	8,  // 6: latchkey.property.v1.ListNoticesResponse.data:type_name -> latchkey.property.v1.NoticeList
+	5,  // 7: latchkey.property.v1.NoticeList.list:type_name -> latchkey.property.v1.Notice
+	6,  // 8: latchkey.property.v1.NoticeService.ListNotices:input_type -> latchkey.property.v1.ListNoticesRequest
+	9,  // 9: latchkey.property.v1.NoticeService.MarkNoticesRead:input_type -> latchkey.property.v1.MarkNoticesReadRequest
+	1,  // 10: latchkey.property.v1.NoticeService.GetNoticeSettings:input_type -> latchkey.property.v1.GetNoticeSettingsRequest
+	3,  // 11: latchkey.property.v1.NoticeService.UpdateNoticeSettings:input_type -> latchkey.property.v1.UpdateNoticeSettingsRequest
+	7,  // 12: latchkey.property.v1.NoticeService.ListNotices:output_type -> latchkey.property.v1.ListNoticesResponse
+	10, // 13: latchkey.property.v1.NoticeService.MarkNoticesRead:output_type -> latchkey.property.v1.MarkNoticesReadResponse
+	2,  // 14: latchkey.property.v1.NoticeService.GetNoticeSettings:output_type -> latchkey.property.v1.GetNoticeSettingsResponse
+	4,  // 15: latchkey.property.v1.NoticeService.UpdateNoticeSettings:output_type -> latchkey.property.v1.UpdateNoticeSettingsResponse
+	12, // [12:16] is the sub-list for method output_type
+	8,  // [8:12] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_notice_proto_init() }
@@ -502,7 +799,7 @@ func file_latchkey_property_v1_notice_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_notice_proto_rawDesc), len(file_latchkey_property_v1_notice_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,8 +19,10 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	NoticeService_ListNotices_FullMethodName     = "/latchkey.property.v1.NoticeService/ListNotices"
-	NoticeService_MarkNoticesRead_FullMethodName = "/latchkey.property.v1.NoticeService/MarkNoticesRead"
+	NoticeService_ListNotices_FullMethodName          = "/latchkey.property.v1.NoticeService/ListNotices"
+	NoticeService_MarkNoticesRead_FullMethodName      = "/latchkey.property.v1.NoticeService/MarkNoticesRead"
+	NoticeService_GetNoticeSettings_FullMethodName    = "/latchkey.property.v1.NoticeService/GetNoticeSettings"
+	NoticeService_UpdateNoticeSettings_FullMethodName = "/latchkey.property.v1.NoticeService/UpdateNoticeSettings"
 )
 
 // NoticeServiceClient is the client API for NoticeService service.
@@ -33,6 +35,10 @@ type NoticeServiceClient interface {
 	ListNotices(ctx context.Context, in *ListNoticesRequest, opts ...grpc.CallOption) (*ListNoticesResponse, error)
 	// Marks notices as read. A problem that is still open is not reported again while its notice is kept, a year by default.
 	MarkNoticesRead(ctx context.Context, in *MarkNoticesReadRequest, opts ...grpc.CallOption) (*MarkNoticesReadResponse, error)
+	// Answers with which notices the caller gets at the property. 404 personNotFound for a token: only a person has settings.
+	GetNoticeSettings(ctx context.Context, in *GetNoticeSettingsRequest, opts ...grpc.CallOption) (*GetNoticeSettingsResponse, error)
+	// Replaces which notices the caller gets at the property. 404 personNotFound for a token.
+	UpdateNoticeSettings(ctx context.Context, in *UpdateNoticeSettingsRequest, opts ...grpc.CallOption) (*UpdateNoticeSettingsResponse, error)
 }
 
 type noticeServiceClient struct {
@@ -63,6 +69,26 @@ func (c *noticeServiceClient) MarkNoticesRead(ctx context.Context, in *MarkNotic
 	return out, nil
 }
 
+func (c *noticeServiceClient) GetNoticeSettings(ctx context.Context, in *GetNoticeSettingsRequest, opts ...grpc.CallOption) (*GetNoticeSettingsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetNoticeSettingsResponse)
+	err := c.cc.Invoke(ctx, NoticeService_GetNoticeSettings_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *noticeServiceClient) UpdateNoticeSettings(ctx context.Context, in *UpdateNoticeSettingsRequest, opts ...grpc.CallOption) (*UpdateNoticeSettingsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateNoticeSettingsResponse)
+	err := c.cc.Invoke(ctx, NoticeService_UpdateNoticeSettings_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // NoticeServiceServer is the server API for NoticeService service.
 // All implementations must embed UnimplementedNoticeServiceServer
 // for forward compatibility.
@@ -73,6 +99,10 @@ type NoticeServiceServer interface {
 	ListNotices(context.Context, *ListNoticesRequest) (*ListNoticesResponse, error)
 	// Marks notices as read. A problem that is still open is not reported again while its notice is kept, a year by default.
 	MarkNoticesRead(context.Context, *MarkNoticesReadRequest) (*MarkNoticesReadResponse, error)
+	// Answers with which notices the caller gets at the property. 404 personNotFound for a token: only a person has settings.
+	GetNoticeSettings(context.Context, *GetNoticeSettingsRequest) (*GetNoticeSettingsResponse, error)
+	// Replaces which notices the caller gets at the property. 404 personNotFound for a token.
+	UpdateNoticeSettings(context.Context, *UpdateNoticeSettingsRequest) (*UpdateNoticeSettingsResponse, error)
 	mustEmbedUnimplementedNoticeServiceServer()
 }
 
@@ -88,6 +118,12 @@ func (UnimplementedNoticeServiceServer) ListNotices(context.Context, *ListNotice
 }
 func (UnimplementedNoticeServiceServer) MarkNoticesRead(context.Context, *MarkNoticesReadRequest) (*MarkNoticesReadResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method MarkNoticesRead not implemented")
+}
+func (UnimplementedNoticeServiceServer) GetNoticeSettings(context.Context, *GetNoticeSettingsRequest) (*GetNoticeSettingsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetNoticeSettings not implemented")
+}
+func (UnimplementedNoticeServiceServer) UpdateNoticeSettings(context.Context, *UpdateNoticeSettingsRequest) (*UpdateNoticeSettingsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateNoticeSettings not implemented")
 }
 func (UnimplementedNoticeServiceServer) mustEmbedUnimplementedNoticeServiceServer() {}
 func (UnimplementedNoticeServiceServer) testEmbeddedByValue()                       {}
@@ -146,6 +182,42 @@ func _NoticeService_MarkNoticesRead_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _NoticeService_GetNoticeSettings_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetNoticeSettingsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(NoticeServiceServer).GetNoticeSettings(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: NoticeService_GetNoticeSettings_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(NoticeServiceServer).GetNoticeSettings(ctx, req.(*GetNoticeSettingsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _NoticeService_UpdateNoticeSettings_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateNoticeSettingsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(NoticeServiceServer).UpdateNoticeSettings(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: NoticeService_UpdateNoticeSettings_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(NoticeServiceServer).UpdateNoticeSettings(ctx, req.(*UpdateNoticeSettingsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // NoticeService_ServiceDesc is the grpc.ServiceDesc for NoticeService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -160,6 +232,14 @@ var NoticeService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "MarkNoticesRead",
 			Handler:    _NoticeService_MarkNoticesRead_Handler,
+		},
+		{
+			MethodName: "GetNoticeSettings",
+			Handler:    _NoticeService_GetNoticeSettings_Handler,
+		},
+		{
+			MethodName: "UpdateNoticeSettings",
+			Handler:    _NoticeService_UpdateNoticeSettings_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

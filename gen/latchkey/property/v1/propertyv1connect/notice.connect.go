@@ -39,6 +39,12 @@ const (
 	// NoticeServiceMarkNoticesReadProcedure is the fully-qualified name of the NoticeService's
 	// MarkNoticesRead RPC.
 	NoticeServiceMarkNoticesReadProcedure = "/latchkey.property.v1.NoticeService/MarkNoticesRead"
+	// NoticeServiceGetNoticeSettingsProcedure is the fully-qualified name of the NoticeService's
+	// GetNoticeSettings RPC.
+	NoticeServiceGetNoticeSettingsProcedure = "/latchkey.property.v1.NoticeService/GetNoticeSettings"
+	// NoticeServiceUpdateNoticeSettingsProcedure is the fully-qualified name of the NoticeService's
+	// UpdateNoticeSettings RPC.
+	NoticeServiceUpdateNoticeSettingsProcedure = "/latchkey.property.v1.NoticeService/UpdateNoticeSettings"
 )
 
 // NoticeServiceClient is a client for the latchkey.property.v1.NoticeService service.
@@ -47,6 +53,10 @@ type NoticeServiceClient interface {
 	ListNotices(context.Context, *v1.ListNoticesRequest) (*v1.ListNoticesResponse, error)
 	// Marks notices as read. A problem that is still open is not reported again while its notice is kept, a year by default.
 	MarkNoticesRead(context.Context, *v1.MarkNoticesReadRequest) (*v1.MarkNoticesReadResponse, error)
+	// Answers with which notices the caller gets at the property. 404 personNotFound for a token: only a person has settings.
+	GetNoticeSettings(context.Context, *v1.GetNoticeSettingsRequest) (*v1.GetNoticeSettingsResponse, error)
+	// Replaces which notices the caller gets at the property. 404 personNotFound for a token.
+	UpdateNoticeSettings(context.Context, *v1.UpdateNoticeSettingsRequest) (*v1.UpdateNoticeSettingsResponse, error)
 }
 
 // NewNoticeServiceClient constructs a client for the latchkey.property.v1.NoticeService service. By
@@ -72,13 +82,27 @@ func NewNoticeServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithSchema(noticeServiceMethods.ByName("MarkNoticesRead")),
 			connect.WithClientOptions(opts...),
 		),
+		getNoticeSettings: connect.NewClient[v1.GetNoticeSettingsRequest, v1.GetNoticeSettingsResponse](
+			httpClient,
+			baseURL+NoticeServiceGetNoticeSettingsProcedure,
+			connect.WithSchema(noticeServiceMethods.ByName("GetNoticeSettings")),
+			connect.WithClientOptions(opts...),
+		),
+		updateNoticeSettings: connect.NewClient[v1.UpdateNoticeSettingsRequest, v1.UpdateNoticeSettingsResponse](
+			httpClient,
+			baseURL+NoticeServiceUpdateNoticeSettingsProcedure,
+			connect.WithSchema(noticeServiceMethods.ByName("UpdateNoticeSettings")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // noticeServiceClient implements NoticeServiceClient.
 type noticeServiceClient struct {
-	listNotices     *connect.Client[v1.ListNoticesRequest, v1.ListNoticesResponse]
-	markNoticesRead *connect.Client[v1.MarkNoticesReadRequest, v1.MarkNoticesReadResponse]
+	listNotices          *connect.Client[v1.ListNoticesRequest, v1.ListNoticesResponse]
+	markNoticesRead      *connect.Client[v1.MarkNoticesReadRequest, v1.MarkNoticesReadResponse]
+	getNoticeSettings    *connect.Client[v1.GetNoticeSettingsRequest, v1.GetNoticeSettingsResponse]
+	updateNoticeSettings *connect.Client[v1.UpdateNoticeSettingsRequest, v1.UpdateNoticeSettingsResponse]
 }
 
 // ListNotices calls latchkey.property.v1.NoticeService.ListNotices.
@@ -99,12 +123,34 @@ func (c *noticeServiceClient) MarkNoticesRead(ctx context.Context, req *v1.MarkN
 	return nil, err
 }
 
+// GetNoticeSettings calls latchkey.property.v1.NoticeService.GetNoticeSettings.
+func (c *noticeServiceClient) GetNoticeSettings(ctx context.Context, req *v1.GetNoticeSettingsRequest) (*v1.GetNoticeSettingsResponse, error) {
+	response, err := c.getNoticeSettings.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// UpdateNoticeSettings calls latchkey.property.v1.NoticeService.UpdateNoticeSettings.
+func (c *noticeServiceClient) UpdateNoticeSettings(ctx context.Context, req *v1.UpdateNoticeSettingsRequest) (*v1.UpdateNoticeSettingsResponse, error) {
+	response, err := c.updateNoticeSettings.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // NoticeServiceHandler is an implementation of the latchkey.property.v1.NoticeService service.
 type NoticeServiceHandler interface {
 	// Lists notices, newest first.
 	ListNotices(context.Context, *v1.ListNoticesRequest) (*v1.ListNoticesResponse, error)
 	// Marks notices as read. A problem that is still open is not reported again while its notice is kept, a year by default.
 	MarkNoticesRead(context.Context, *v1.MarkNoticesReadRequest) (*v1.MarkNoticesReadResponse, error)
+	// Answers with which notices the caller gets at the property. 404 personNotFound for a token: only a person has settings.
+	GetNoticeSettings(context.Context, *v1.GetNoticeSettingsRequest) (*v1.GetNoticeSettingsResponse, error)
+	// Replaces which notices the caller gets at the property. 404 personNotFound for a token.
+	UpdateNoticeSettings(context.Context, *v1.UpdateNoticeSettingsRequest) (*v1.UpdateNoticeSettingsResponse, error)
 }
 
 // NewNoticeServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -126,12 +172,28 @@ func NewNoticeServiceHandler(svc NoticeServiceHandler, opts ...connect.HandlerOp
 		connect.WithSchema(noticeServiceMethods.ByName("MarkNoticesRead")),
 		connect.WithHandlerOptions(opts...),
 	)
+	noticeServiceGetNoticeSettingsHandler := connect.NewUnaryHandlerSimple(
+		NoticeServiceGetNoticeSettingsProcedure,
+		svc.GetNoticeSettings,
+		connect.WithSchema(noticeServiceMethods.ByName("GetNoticeSettings")),
+		connect.WithHandlerOptions(opts...),
+	)
+	noticeServiceUpdateNoticeSettingsHandler := connect.NewUnaryHandlerSimple(
+		NoticeServiceUpdateNoticeSettingsProcedure,
+		svc.UpdateNoticeSettings,
+		connect.WithSchema(noticeServiceMethods.ByName("UpdateNoticeSettings")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/latchkey.property.v1.NoticeService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case NoticeServiceListNoticesProcedure:
 			noticeServiceListNoticesHandler.ServeHTTP(w, r)
 		case NoticeServiceMarkNoticesReadProcedure:
 			noticeServiceMarkNoticesReadHandler.ServeHTTP(w, r)
+		case NoticeServiceGetNoticeSettingsProcedure:
+			noticeServiceGetNoticeSettingsHandler.ServeHTTP(w, r)
+		case NoticeServiceUpdateNoticeSettingsProcedure:
+			noticeServiceUpdateNoticeSettingsHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -147,4 +209,12 @@ func (UnimplementedNoticeServiceHandler) ListNotices(context.Context, *v1.ListNo
 
 func (UnimplementedNoticeServiceHandler) MarkNoticesRead(context.Context, *v1.MarkNoticesReadRequest) (*v1.MarkNoticesReadResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.NoticeService.MarkNoticesRead is not implemented"))
+}
+
+func (UnimplementedNoticeServiceHandler) GetNoticeSettings(context.Context, *v1.GetNoticeSettingsRequest) (*v1.GetNoticeSettingsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.NoticeService.GetNoticeSettings is not implemented"))
+}
+
+func (UnimplementedNoticeServiceHandler) UpdateNoticeSettings(context.Context, *v1.UpdateNoticeSettingsRequest) (*v1.UpdateNoticeSettingsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.NoticeService.UpdateNoticeSettings is not implemented"))
 }

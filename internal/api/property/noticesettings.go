@@ -1,0 +1,68 @@
+package property
+
+import (
+	"context"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/staff"
+)
+
+// noticeReader returns the id of the person who calls.
+func noticeReader(ctx context.Context) (string, error) {
+	if who, _ := actor.From(ctx); who.PersonID != "" {
+		return who.PersonID, nil
+	}
+	return "", fault.New(fault.NotFound, fault.PersonNotFound, "only a person who is signed in has settings of notices, and the call came with a token")
+}
+
+// hiddenKinds returns the kinds of notices that the caller does not want to see.
+func (s *notices) hiddenKinds(ctx context.Context, propertyID string) ([]string, error) {
+	who, _ := actor.From(ctx)
+	if who.PersonID == "" {
+		return nil, nil
+	}
+	choice, err := staff.GetNoticeChoice(s.DB.View(ctx), propertyID, who.PersonID)
+	return notice.KindsOf(choice.Hidden), err
+}
+
+// GetNoticeSettings returns which notices the caller gets.
+func (s *notices) GetNoticeSettings(ctx context.Context, _ *propertyv1.GetNoticeSettingsRequest) (*propertyv1.GetNoticeSettingsResponse, error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	personID, err := noticeReader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	choice, err := staff.GetNoticeChoice(s.DB.View(ctx), propertyID, personID)
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.GetNoticeSettingsResponse{Data: noticeSettings(choice)}, nil
+}
+
+// UpdateNoticeSettings replaces which notices the caller gets.
+func (s *notices) UpdateNoticeSettings(ctx context.Context, r *propertyv1.UpdateNoticeSettingsRequest) (*propertyv1.UpdateNoticeSettingsResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateNoticeSettingsResponse, error) {
+		personID, err := noticeReader(ctx)
+		if err != nil {
+			return nil, err
+		}
+		m := r.GetSettings()
+		choice := staff.NoticeChoice{Hidden: m.GetHidden(), ByMail: m.GetByMail(), From: m.GetMailFrom(), Until: m.GetMailUntil()}
+		return &propertyv1.UpdateNoticeSettingsResponse{Data: noticeSettings(choice)}, staff.SetNoticeChoice(tx, propertyID, personID, choice)
+	})
+}
+
+func noticeSettings(c staff.NoticeChoice) *propertyv1.NoticeSettings {
+	m := &propertyv1.NoticeSettings{Hidden: c.Hidden, ByMail: c.ByMail, MailFrom: c.From, MailUntil: c.Until}
+	for _, g := range notice.Groups {
+		m.Groups = append(m.Groups, string(g))
+	}
+	return m
+}

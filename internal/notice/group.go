@@ -1,0 +1,61 @@
+package notice
+
+import "slices"
+
+// Group is a group of kinds. A person chooses which groups to get, on the page and by mail.
+type Group string
+
+// The groups. The API shows them, so none is renamed.
+const (
+	OfLocks    Group = "locks"    // locks and bridges
+	OfCodes    Group = "codes"    // staff, one-time and backup codes
+	OfAccess   Group = "access"   // the access of a stay
+	OfPMS      Group = "pms"      // the PMS, its webhooks and the mapping of its spaces
+	OfCheckIns Group = "checkIns" // the check-in of guests
+	OfMessages Group = "messages" // messages, mails and erasures
+)
+
+// Groups are all groups.
+var Groups = []Group{OfCheckIns, OfAccess, OfLocks, OfCodes, OfMessages, OfPMS}
+
+// groups has the kinds of each group.
+var groups = map[Group][]Kind{
+	OfLocks: {
+		BatteryLow, BridgeDoubled, BridgeUnreachable, BrokerUnreachable, GatewayOffline, LockUnreachable, LockTampered, LockJammed, Guessing,
+		PINPatternsRefused,
+	},
+	OfCodes: {CodeRedrawn, CodeNotPlaced, BackupCodeUsed},
+	OfAccess: {
+		CodeLate, ShortPIN, WindowInFuture, SpacesDisagree, SpaceShared, FormerCode, SlotsFull, PINNotPossible, LockRefused, DuplicateOnLock,
+		SpaceUnknown, SpaceNotMapped, RoomNotAssigned, SpaceInactive, BridgeRevoked, NoBridge, ArrivalAtRisk, ArrivalNotReady,
+		RetentionBlockedByAccess, RetentionBlockedByLock,
+	},
+	OfPMS: {
+		EndpointFailing, WebhookFailing, WebhookGivenUp, WebhookDisabled, WebhookGone, MappingMissing, MappingInactive, MappingRenamed,
+		MappingRetyped, MappingNewUnmapped, MappingBedWithoutRoom, MappingDuplicateID, MappingUnreadable,
+	},
+	OfCheckIns: {
+		CheckInOwing, CheckInRoomNotReady, CheckInPartnerError, CheckInPartnerUnavailable, CheckInIdentityCheck, CheckInSignature,
+		CheckInStageRefused, CheckInMinorAlone, CheckInRefused, CheckInAtDesk, CheckInNoAnswer, CheckInLate, CheckInRepeated, CheckInHelp,
+		KioskHelp, KioskOffline, SearchesFailed,
+	},
+	OfMessages: {MessageUnread, ErasureLate, MailFailed, MailFailedOther, MailsNotSent, NoGuestAddress},
+}
+
+// notMailed are kinds that no mail announces: they say that mails do not arrive.
+var notMailed = []Kind{MailFailed, MailFailedOther, MailsNotSent}
+
+// KindsOf returns the kinds of some groups.
+func KindsOf(of []string) (kinds []string) {
+	for _, name := range of {
+		for _, k := range groups[Group(name)] {
+			kinds = append(kinds, string(k))
+		}
+	}
+	return kinds
+}
+
+// MailedKinds returns the kinds of some groups that mails announce.
+func MailedKinds(of []string) []string {
+	return slices.DeleteFunc(KindsOf(of), func(kind string) bool { return slices.Contains(notMailed, Kind(kind)) })
+}

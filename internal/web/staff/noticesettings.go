@@ -1,0 +1,74 @@
+package staff
+
+import (
+	"net/http"
+	"slices"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
+)
+
+// noticeSettingsPath is the page on which a person chooses notices.
+const noticeSettingsPath = "/app/account/notices"
+
+// noticeGroup is one group of notices with the choice of the person.
+type noticeGroup struct {
+	Name       string
+	Page, Mail bool
+}
+
+type noticeSettingsView struct {
+	Groups      []noticeGroup
+	From, Until string
+}
+
+func (s *site) showNoticeSettings(x *exchange) error {
+	found, err := s.api.Notices.GetNoticeSettings(x.call(), &propertyv1.GetNoticeSettingsRequest{})
+	if err != nil {
+		return err
+	}
+	return x.noticeSettingsPage(http.StatusOK, found.GetData(), found.GetData().GetGroups(), nil)
+}
+
+// noticeSettingsPage shows the stored choice, or the posted one.
+func (x *exchange) noticeSettingsPage(status int, m *propertyv1.NoticeSettings, groups []string, wrong func(*page)) error {
+	v := noticeSettingsView{From: m.GetMailFrom(), Until: m.GetMailUntil()}
+	for _, name := range groups {
+		v.Groups = append(v.Groups, noticeGroup{name, !slices.Contains(m.GetHidden(), name), slices.Contains(m.GetByMail(), name)})
+	}
+	p := x.newPage("staff.mynotices.title")
+	p.Here, p.Back, p.Data = "account", "/app/account", v
+	if wrong != nil {
+		wrong(p)
+	}
+	return x.render(status, "notice-settings", p)
+}
+
+// saveNoticeSettings stores the choice. A group whose box is not checked is hidden.
+func (s *site) saveNoticeSettings(x *exchange) error {
+	found, err := s.api.Notices.GetNoticeSettings(x.call(), &propertyv1.GetNoticeSettingsRequest{})
+	if err != nil {
+		return err
+	}
+	groups := found.GetData().GetGroups()
+	m := &propertyv1.NoticeSettings{MailFrom: x.Value("mailFrom"), MailUntil: x.Value("mailUntil")}
+	for _, name := range groups {
+		if !slices.Contains(x.R.PostForm["page"], name) {
+			m.Hidden = append(m.Hidden, name)
+		}
+		if slices.Contains(x.R.PostForm["mail"], name) {
+			m.ByMail = append(m.ByMail, name)
+		}
+	}
+	_, err = s.api.Notices.UpdateNoticeSettings(x.call(), &propertyv1.UpdateNoticeSettingsRequest{Settings: m})
+	if err != nil && s.Fault(err).Kind == fault.Invalid {
+		return x.noticeSettingsPage(http.StatusUnprocessableEntity, m, groups, func(p *page) {
+			p.Wrong = []kit.Wrong{{ID: "f-hours", Label: p.T("staff.mynotices.hours"), Text: p.T("staff.mynotices.hours.wrong")}}
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return x.Redirect(noticeSettingsPath + "?done=saved")
+}

@@ -1,0 +1,77 @@
+package worker
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/staff"
+)
+
+// A person gets one mail about the notices of the chosen groups, in the chosen hours, and none about what was read, solved or stored before the choice.
+func TestNoticesByMail(t *testing.T) {
+	eachPost(t, func(p *post) {
+		bob, _ := p.invitePerson("bob@example.com", staff.FrontDesk, "en")
+		people := &staff.Service{DB: p.d, Keys: p.keys}
+		session, _, err := people.AcceptInvitation(p.Context(), staff.Acceptance{Claim: staff.Claim{Password: "correct horse battery", Trace: staff.Trace{Action: "test", From: "192.0.2.7"}}, Secret: bob.Secret, Name: "Bob"})
+		if err != nil {
+			p.Fatal(err)
+		}
+		add := func(kind notice.Kind, params message.Params) {
+			write(p.T, p.d, func(tx *db.Tx) error {
+				return notice.Add(tx, notice.Notice{PropertyID: "prp_one", Kind: kind, Subject: "s", Params: params})
+			})
+		}
+		choose := func(c staff.NoticeChoice) {
+			write(p.T, p.d, func(tx *db.Tx) error { return staff.SetNoticeChoice(tx, "prp_one", session.PersonID, c) })
+		}
+		sweep := func() {
+			p.Helper()
+			for range 2 { // the second finds nothing to do
+				if err := p.mails.Notices().Run(p.Context(), p.d); err != nil {
+					p.Fatal(err)
+				}
+			}
+		}
+		want := func(what string, n int) {
+			p.Helper()
+			sweep()
+			if got := len(p.all()); got != n {
+				p.Fatalf("%s: %d mails, want %d", what, got, n)
+			}
+		}
+		add(notice.CodeNotPlaced, nil)
+		p.clock.Advance(time.Hour) // 13:00
+		want("without a choice", 0)
+		choose(staff.NoticeChoice{ByMail: []string{"codes", "messages"}, From: "08:00", Until: "18:00"})
+		want("stored before the choice", 0)
+		add(notice.CodeNotPlaced, nil)
+		add(notice.CheckInHelp, message.Params{"number": "7"}) // of another group
+		add(notice.MailsNotSent, nil)                          // says that mails do not arrive
+		want("at once", 0)
+		p.clock.Advance(noticeMailAfter + time.Second)
+		want("after some minutes", 1)
+		row := p.deliver()[0]
+		if text := p.text(row); text.To != "bob@example.com" || !strings.Contains(text.Subject, "1 notice") || !strings.Contains(text.Text, "/app/notices") {
+			p.Errorf("%q to %s\n%s", text.Subject, text.To, text.Text)
+		}
+		p.clock.Advance(6 * time.Hour) // 19:02
+		add(notice.CodeNotPlaced, nil)
+		p.clock.Advance(time.Hour)
+		want("after the hours", 1)
+		p.clock.Advance(12 * time.Hour) // 08:02
+		want("in the next hours", 2)
+		write(p.T, p.d, func(tx *db.Tx) error { _, err := notice.MarkRead(tx, "prp_one"); return err })
+		if rows := p.deliver(); rows[1].State != string(mail.Canceled) {
+			p.Errorf("a mail about notices that were read meanwhile is %s", rows[1].State)
+		}
+		add(notice.CodeNotPlaced, nil)
+		choose(staff.NoticeChoice{Hidden: []string{"codes"}})
+		p.clock.Advance(time.Hour)
+		want("after mails were switched off", 2)
+	})
+}
