@@ -224,6 +224,23 @@ func TestTamperingIsFound(t *testing.T) {
 	})
 }
 
+// An entry whose list of subjects is not JSON any more is found like any other change.
+func TestEntryThatCannotBeReadIsFound(t *testing.T) {
+	each(t, func(x *fixture) {
+		if !x.d.SQLite() {
+			return // PostgreSQL stores no text that is not JSON in a column of JSON
+		}
+		x.append(hotel, 6)
+		x.write(func(tx *db.Tx) error {
+			_, err := tx.ExecContext(tx.Context(), "UPDATE audit_entries SET subjects = '[\"lck_3\"|' WHERE property_id = 'prp_1' AND seq = 4")
+			return err
+		})
+		if r := x.verify(hotel, 100); r.Problem != audit.Changed || r.At != 4 || r.Verified != 3 {
+			x.Errorf("%+v", r)
+		}
+	})
+}
+
 // Old entries are deleted from the beginning, and the rest still verifies.
 func TestOldEntriesAreDeleted(t *testing.T) {
 	each(t, func(x *fixture) {

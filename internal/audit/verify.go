@@ -54,11 +54,11 @@ func Verify(view *db.Tx, keys *keyring.Ring, propertyID string, from int64, limi
 		previous = before[0].hash
 	}
 	for expected <= h.seq && r.Verified < limit {
-		entries, err := read(view, propertyID, expected, h.seq, min(verifyBatch, limit-r.Verified))
+		entries, damaged, err := readToDamage(view, propertyID, expected, h.seq, min(verifyBatch, limit-r.Verified))
 		if err != nil {
 			return Report{}, err
 		}
-		if len(entries) == 0 {
+		if len(entries) == 0 && damaged == 0 {
 			return r.found(Missing, expected), nil
 		}
 		for _, e := range entries {
@@ -67,6 +67,9 @@ func Verify(view *db.Tx, keys *keyring.Ring, propertyID string, from int64, limi
 			}
 			expected, previous = expected+1, e.hash
 			r.Verified++
+		}
+		if damaged > 0 {
+			return r.found(Changed, damaged), nil
 		}
 	}
 	switch {
@@ -110,6 +113,30 @@ func (r Report) checkEnd(view *db.Tx, propertyID string, h head) (Report, error)
 func (r Report) found(p Problem, at int64) Report {
 	r.Problem, r.At, r.Next = p, at, 0
 	return r
+}
+
+// readToDamage is like read. If an entry cannot be decoded, because one of its values was changed to what no value of its kind is, it returns the
+// entries before it, and its number.
+func readToDamage(view *db.Tx, propertyID string, from, to int64, limit int) (entries []Entry, damaged int64, err error) {
+	if entries, err = read(view, propertyID, from, to, limit); err == nil || view.Context().Err() != nil {
+		return entries, 0, err
+	}
+	var numbers []int64
+	if view.AuditEntry.Query().Where(auditentry.PropertyID(propertyID), auditentry.SeqGTE(from), auditentry.SeqLTE(to)).
+		Order(auditentry.BySeq()).Limit(limit).Select(auditentry.FieldSeq).Scan(view.Context(), &numbers) != nil {
+		return nil, 0, err
+	}
+	for _, seq := range numbers {
+		one, unread := read(view, propertyID, seq, seq, 1)
+		if view.Context().Err() != nil {
+			return nil, 0, err
+		}
+		if unread != nil {
+			return entries, seq, nil
+		}
+		entries = append(entries, one...)
+	}
+	return entries, 0, nil
 }
 
 // read returns entries of a property in their order.

@@ -33,6 +33,7 @@ func TestKillAtClearanceSignatureAndPIN(t *testing.T) {
 	for i, g := range r.guests {
 		g.judgeLaw(t, string(lawSteps[i]))
 	}
+	w.judgeAudit(t, r.guests)
 }
 
 // clear clears a stage as a member of the staff.
