@@ -59,7 +59,6 @@ type spacesData struct {
 	chosen     *propertyv1.Integration
 	listed     []*propertyv1.PartnerSpace
 	lastChange string // the latest change of the mapping that the page shows
-	locks      map[string]*propertyv1.Lock
 }
 
 // wholePage is the page size of the lists that a page reads as a whole: the most that the API allows.
@@ -129,14 +128,6 @@ func (x *exchange) partnerSpaces(of *propertyv1.Integration, unmappedOnly bool) 
 	return list, lastChange, err
 }
 
-// loadLocks reads the locks, if the person may see them.
-func (x *exchange) loadLocks() ([]*propertyv1.Lock, error) {
-	if !x.may("readLocks") {
-		return nil, nil
-	}
-	return x.locks(&propertyv1.ListLocksRequest{})
-}
-
 // mappedTo returns the space of the PMS that a space is mapped to, or nil.
 func (d spacesData) mappedTo(spaceID string) *propertyv1.PartnerSpace {
 	at := slices.IndexFunc(d.listed, func(p *propertyv1.PartnerSpace) bool { return p.GetSpaceId() == spaceID })
@@ -188,16 +179,6 @@ func (x *exchange) spacesPage(status int, problem string, refuse func(*page, spa
 	if err != nil {
 		return err
 	}
-	locks, err := x.loadLocks()
-	if err != nil {
-		return err
-	}
-	d.locks = map[string]*propertyv1.Lock{}
-	for _, l := range locks {
-		if l.DoorId != nil {
-			d.locks[l.GetDoorId()] = l
-		}
-	}
 	v := spacesView{PMS: d.pms, Chosen: d.chosen, Manages: x.may("manageSpaces"), ShowsLocks: x.may("readLocks"), Problem: problem, LastChange: d.lastChange}
 	for _, p := range d.listed {
 		if p.GetState() == "gone" {
@@ -220,8 +201,17 @@ func (x *exchange) spacesPage(status int, problem string, refuse func(*page, spa
 	if v.Page < last {
 		v.Next = listURL("/app/spaces", "pms", v.Chosen.GetId(), "page", strconv.Itoa(v.Page+1))
 	}
-	for _, own := range d.own[(v.Page-1)*spaceRows : min(v.Page*spaceRows, len(d.own))] {
-		row := spaceRow{Space: own, Mapped: d.mappedTo(own.GetId()), Lock: d.locks[own.GetId()]}
+	shown := d.own[(v.Page-1)*spaceRows : min(v.Page*spaceRows, len(d.own))]
+	var doors []string
+	for _, own := range shown {
+		doors = append(doors, own.GetId())
+	}
+	locks, err := x.locksOfDoors(doors...)
+	if err != nil {
+		return err
+	}
+	for _, own := range shown {
+		row := spaceRow{Space: own, Mapped: d.mappedTo(own.GetId()), Lock: locks[own.GetId()]}
 		if row.Choice = row.Mapped.GetExternalId(); status == http.StatusUnprocessableEntity && x.R.PostForm.Has("map."+own.GetId()) {
 			row.Choice = x.Value("map." + own.GetId())
 		}
