@@ -76,6 +76,7 @@ var pageRights = map[string]string{
 	"POST /app/codes/{id}/reveal":                      "revealPins",
 	"GET /app/audit":                                   "readAudit",
 	"GET /app/locks":                                   "readLocks",
+	"GET /app/locks/batteries":                         "readLocks",
 	"GET /app/locks/{id}":                              "readLocks",
 	"POST /app/locks/{id}":                             "manageLocks",
 	"GET /app/locks/{id}/open":                         "openDoors",

@@ -57,11 +57,14 @@ type choice struct {
 type lockView struct {
 	lockRow
 	Slots          []slotRow
+	Counts         slotCounts
+	History        historyView
 	Doors          []choice
 	URL            string
 	Opened         string // the result of an opening: the message staff.open.RESULT, or ""
 	Opens, Manages bool
 	Bridge         string // the name of the bridge
+	Software       string // of the bridge
 	Name           kit.Input
 	Why            kit.Input
 }
@@ -109,13 +112,17 @@ func (x *exchange) lockPage(status int, opened string, wrong func(*page)) error 
 	for _, sl := range found.GetSlots() {
 		v.Slots = append(v.Slots, newSlotRow(sl))
 	}
+	v.Counts = countSlots(v.Slots)
+	if v.History, err = x.lockHistory(l.GetId()); err != nil {
+		return err
+	}
 	bridges, err := x.site.api.Bridges.ListBridges(x.call(), &propertyv1.ListBridgesRequest{})
 	if err != nil {
 		return err
 	}
 	for _, b := range bridges.GetData().GetList() {
 		if b.GetId() == l.GetBridgeId() {
-			v.Bridge = b.GetName()
+			v.Bridge, v.Software = b.GetName(), b.GetSoftware()
 		}
 	}
 	if v.Manages {

@@ -127,6 +127,7 @@ func (s *site) routes() []Route {
 		{"POST /app/register/csv", "inspectRegister", s.downloadRegister},
 
 		{"GET /app/locks", "readLocks", s.showLocks},
+		{"GET /app/locks/batteries", "readLocks", s.showBatteries},
 		{"GET /app/locks/{id}", "readLocks", s.showLock},
 		{"POST /app/locks/{id}", "manageLocks", s.changeLock},
 		{"GET /app/locks/{id}/open", "openDoors", s.backToLock},

@@ -1,0 +1,99 @@
+package staff
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+// A battery at or below lowPercent is low, as the service notifies of it. Only those at or below mayGetLow can be low within a week: their
+// history says which.
+const (
+	lowPercent = 20
+	mayGetLow  = 40
+	weekDays   = 7
+)
+
+// maxForecasts bounds how many histories one page loads.
+const maxForecasts = 20
+
+// batteryRow is a lock whose battery staff change this week.
+type batteryRow struct {
+	lockRow
+	LowAt *timestamppb.Timestamp // when it will be low; nil: it is
+}
+
+type batteriesView struct {
+	Rows    []batteryRow
+	Unknown []lockRow // locks on doors whose battery no one knows, although they report one or cannot be reached
+}
+
+// forecast returns when a battery falls to the low percentage, if it goes on as since it was changed. ok is false if it does not fall.
+func forecast(readings []*propertyv1.LockReading, now time.Time) (lowAt time.Time, ok bool) {
+	if len(readings) < 2 {
+		return time.Time{}, false
+	}
+	first := len(readings) - 1
+	for first > 0 && readings[first-1].GetValue() >= readings[first].GetValue() {
+		first--
+	}
+	from, last := readings[first], readings[len(readings)-1]
+	fallen, took := from.GetValue()-last.GetValue(), last.GetAt().AsTime().Sub(from.GetAt().AsTime())
+	if fallen <= 0 || took <= 0 {
+		return time.Time{}, false
+	}
+	left := time.Duration(float64(took) / float64(fallen) * float64(last.GetValue()-lowPercent))
+	return laterOf(last.GetAt().AsTime().Add(left), now), true
+}
+
+func laterOf(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// showBatteries lists the batteries to change within a week, to print.
+func (s *site) showBatteries(x *exchange) error {
+	locks, err := x.locks(&propertyv1.ListLocksRequest{})
+	if err != nil {
+		return err
+	}
+	var v batteriesView
+	var falling []lockRow
+	for _, l := range locks {
+		row := newLockRow(l, s.Now())
+		switch percent := l.GetStatus().BatteryPercent; {
+		case row.Low:
+			v.Rows = append(v.Rows, batteryRow{lockRow: row})
+		case percent != nil && *percent <= mayGetLow:
+			falling = append(falling, row)
+		case percent == nil && row.Offline && !row.Placeless:
+			v.Unknown = append(v.Unknown, row)
+		}
+	}
+	slices.SortStableFunc(falling, func(a, b lockRow) int {
+		return cmp.Compare(a.GetStatus().GetBatteryPercent(), b.GetStatus().GetBatteryPercent())
+	})
+	for _, row := range falling[:min(len(falling), maxForecasts)] {
+		found, err := s.api.Locks.GetLockHistory(x.call(), &propertyv1.GetLockHistoryRequest{Id: row.GetId(), Since: timestamppb.New(s.Now().AddDate(0, 0, -historyDays))})
+		if err != nil {
+			return err
+		}
+		if at, ok := forecast(found.GetData().GetBattery(), s.Now()); ok && at.Before(s.Now().AddDate(0, 0, weekDays)) {
+			v.Rows = append(v.Rows, batteryRow{row, timestamppb.New(at)})
+		}
+	}
+	slices.SortStableFunc(v.Rows, func(a, b batteryRow) int {
+		return cmp.Or(a.LowAt.AsTime().Compare(b.LowAt.AsTime()), strings.Compare(cmp.Or(a.GetDoorName(), a.GetName()), cmp.Or(b.GetDoorName(), b.GetName())))
+	})
+	p := x.newPage("staff.batteries.title")
+	p.Here, p.Back, p.Data = "locks", "/app/locks", v
+	return x.render(http.StatusOK, "batteries", p)
+}

@@ -1,0 +1,146 @@
+package staff
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+// chart is a value over time, as the path of an SVG image. A time in which the lock could not be reached is a gap, never a line.
+type chart struct {
+	Path        template.HTMLAttr // d="…" of the line
+	Gaps        []gapBar
+	Least, Most int64                     // of the values
+	Readings    []*propertyv1.LockReading // newest first
+	HasLine     bool
+}
+
+// gapBar is a gap in the units of the image.
+type gapBar struct{ X, Width string }
+
+// The size of a chart's image in its own units.
+const (
+	chartWidth  = 600
+	chartHeight = 80
+)
+
+// span is the time that charts show.
+type span struct{ from, until time.Time }
+
+// x returns where a moment is in the image.
+func (s span) x(at time.Time) float64 {
+	part := float64(at.Sub(s.from)) / float64(s.until.Sub(s.from))
+	return math.Max(0, math.Min(1, part)) * chartWidth
+}
+
+// reached is a time in which the lock could be reached.
+type reached struct{ from, until time.Time }
+
+// reachedBetween returns the parts of a time that are in no gap.
+func reachedBetween(from, until time.Time, gaps []*propertyv1.LockGap) (parts []reached) {
+	for _, g := range gaps {
+		begin, end := g.GetFrom().AsTime(), until
+		if g.Until != nil {
+			end = g.GetUntil().AsTime()
+		}
+		if !end.After(from) {
+			continue
+		}
+		if !begin.Before(until) {
+			break
+		}
+		if begin.After(from) {
+			parts = append(parts, reached{from, begin})
+		}
+		from = end
+	}
+	if from.Before(until) {
+		parts = append(parts, reached{from, until})
+	}
+	return parts
+}
+
+// newChart draws readings, each of which holds until the next, between the values low and high.
+func newChart(s span, readings []*propertyv1.LockReading, gaps []*propertyv1.LockGap, low, high int64) chart {
+	c := chart{Gaps: gapBars(s, gaps)}
+	if len(readings) == 0 {
+		return c
+	}
+	c.HasLine, c.Least, c.Most = true, readings[0].GetValue(), readings[0].GetValue()
+	y := func(v int64) float64 {
+		part := float64(min(max(v, low), high)-low) / float64(high-low)
+		return chartHeight - part*chartHeight
+	}
+	var d strings.Builder
+	var end time.Time
+	for i, r := range readings {
+		c.Least, c.Most = min(c.Least, r.GetValue()), max(c.Most, r.GetValue())
+		until := s.until
+		if i+1 < len(readings) {
+			until = readings[i+1].GetAt().AsTime()
+		}
+		for _, part := range reachedBetween(r.GetAt().AsTime(), until, gaps) {
+			if !part.until.After(s.from) {
+				continue
+			}
+			if part.from.Equal(end) && d.Len() > 0 {
+				fmt.Fprintf(&d, "V%.1f", y(r.GetValue()))
+			} else {
+				fmt.Fprintf(&d, "M%.1f %.1f", s.x(part.from), y(r.GetValue()))
+			}
+			fmt.Fprintf(&d, "H%.1f", s.x(part.until))
+			end = part.until
+		}
+	}
+	c.Path = template.HTMLAttr(`d="` + d.String() + `"`)
+	c.Readings = slices.Clone(readings)
+	slices.Reverse(c.Readings)
+	c.Readings = c.Readings[:min(maxChartRows, len(c.Readings))]
+	return c
+}
+
+// maxChartRows is how many readings the table below a chart lists.
+const maxChartRows = 30
+
+// linkChart draws when the lock could be reached: a line at the upper edge.
+func linkChart(s span, gaps []*propertyv1.LockGap) chart {
+	begin := &propertyv1.LockReading{At: timestamppb.New(s.from), Value: 1}
+	c := newChart(s, []*propertyv1.LockReading{begin}, gaps, 0, 2)
+	c.Readings = nil
+	return c
+}
+
+func gapBars(s span, gaps []*propertyv1.LockGap) (bars []gapBar) {
+	for _, g := range gaps {
+		end := s.until
+		if g.Until != nil {
+			end = g.GetUntil().AsTime()
+		}
+		if !end.After(s.from) {
+			continue
+		}
+		from := s.x(g.GetFrom().AsTime())
+		width := math.Max(1, s.x(end)-from)
+		bars = append(bars, gapBar{fmt.Sprintf("%.1f", from), fmt.Sprintf("%.1f", width)})
+	}
+	return bars
+}
+
+// clockEdge is the least offset of a lock's clock, in milliseconds, at the edges of its chart.
+const clockEdge = 10_000
+
+// clockChart draws how far a lock's clock is off. 0 is in the middle.
+func clockChart(s span, readings []*propertyv1.LockReading, gaps []*propertyv1.LockGap) chart {
+	edge := int64(clockEdge)
+	for _, r := range readings {
+		edge = max(edge, r.GetValue(), -r.GetValue())
+	}
+	return newChart(s, readings, gaps, -edge, edge)
+}

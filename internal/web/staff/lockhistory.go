@@ -1,0 +1,77 @@
+package staff
+
+import (
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+// historyDays is how far back the charts of a lock go.
+const historyDays = 30
+
+// historyView is what a lock reported over time.
+type historyView struct {
+	Battery, Link, Clock chart
+	Days                 int
+	From                 *timestamppb.Timestamp
+	Gaps                 []*propertyv1.LockGap // newest first
+	Events, Older        []*propertyv1.LockHistoryEvent
+}
+
+// newestEvents is how many events a page shows at once.
+const newestEvents = 8
+
+// lockHistory loads the history of a lock.
+func (x *exchange) lockHistory(id string) (historyView, error) {
+	now := x.site.Now()
+	s := span{now.AddDate(0, 0, -historyDays), now}
+	found, err := x.site.api.Locks.GetLockHistory(x.call(), &propertyv1.GetLockHistoryRequest{Id: id, Since: timestamppb.New(s.from)})
+	if err != nil {
+		return historyView{}, err
+	}
+	return newHistoryView(s, found.GetData()), nil
+}
+
+func newHistoryView(s span, h *propertyv1.LockHistory) historyView {
+	v := historyView{
+		Battery: newChart(s, h.GetBattery(), h.GetGaps(), 0, 100), Link: linkChart(s, h.GetGaps()), Clock: clockChart(s, h.GetClock(), h.GetGaps()),
+		Days: historyDays, From: timestamppb.New(s.from), Gaps: slices.Clone(h.GetGaps()), Events: h.GetEvents(),
+	}
+	slices.Reverse(v.Gaps)
+	v.Gaps = v.Gaps[:min(maxChartRows, len(v.Gaps))]
+	if len(v.Events) > newestEvents {
+		v.Events, v.Older = v.Events[:newestEvents], v.Events[newestEvents:]
+	}
+	return v
+}
+
+// EventText returns the message of an event of a lock.
+func (p *page) EventText(kind string) string {
+	if text := "staff.event." + kind; p.Has(text) {
+		return text
+	}
+	return "staff.event.other"
+}
+
+// Seconds returns a number of milliseconds as seconds, rounded.
+func (p *page) Seconds(milliseconds int64) int64 {
+	return time.Duration(milliseconds*int64(time.Millisecond)).Round(time.Second).Milliseconds() / 1000
+}
+
+// slotCounts are how many slots of a lock are ours, and how many have codes of others.
+type slotCounts struct{ Ours, Foreign int }
+
+func countSlots(slots []slotRow) (c slotCounts) {
+	for _, sl := range slots {
+		switch {
+		case sl.GetUnmanaged():
+			c.Foreign++
+		case sl.GetEvidence() != "removed":
+			c.Ours++
+		}
+	}
+	return c
+}
