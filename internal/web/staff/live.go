@@ -4,14 +4,25 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"strings"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
+// feed is what an open page follows.
+type feed struct {
+	URL string
+	Of  string // the id that the page is about; "": any
+}
+
+// newFeed returns the feed of topics, which are joined by commas.
+func newFeed(topics, of string) feed { return feed{"/app/live?topics=" + topics, of} }
+
 // follow announces what changes to an open page, as server-sent events with ids. The page then loads its parts again, so it misses no last state
 // whatever it missed before.
 func (s *site) follow(x *exchange) error {
-	stream, err := s.api.Events.Watch(x.call(), &propertyv1.WatchRequest{Topics: []string{"reservations"}, ResumeToken: x.R.Header.Get("Last-Event-ID")})
+	topics := strings.Split(x.R.URL.Query().Get("topics"), ",") // the API refuses those that the person may not read
+	stream, err := s.api.Events.Watch(x.call(), &propertyv1.WatchRequest{Topics: topics, ResumeToken: x.R.Header.Get("Last-Event-ID")})
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ var files embed.FS
 
 // New returns the handler of the pages.
 func New(k *kit.Kit, api API) (http.Handler, error) {
-	area, err := k.NewArea(files, template.FuncMap{"more": func(list []*propertyv1.ArrivalFix) int { return len(list) - 1 }})
+	area, err := k.NewArea(files, template.FuncMap{"more": func(list []*propertyv1.ArrivalFix) int { return len(list) - 1 }, "feed": newFeed})
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (s *site) routes() []Route {
 		{"POST /app/confirm/passkey", Self, s.passkeyConfirm},
 		{"GET /app/today", "readReservations", s.showToday},
 		{"POST /app/today", "manageCheckIns", s.clearStage},
-		{"GET /app/live", "readReservations", s.follow},
+		{"GET /app/live", Self, s.follow},
 		{"GET /app/reservations", "readReservations", s.showReservations},
 		{"GET /app/reservations/{id}", "readReservations", s.showReservation},
 		{"POST /app/reservations/{id}", "manageCheckIns", s.changeCheckIn},
