@@ -43,6 +43,7 @@ var pageRights = map[string]string{
 	"POST /app/confirm":                                staff.Self,
 	"GET /app/today":                                   "readReservations",
 	"POST /app/today":                                  "manageCheckIns",
+	"GET /app/palette":                                 staff.Self,
 	"GET /app/live":                                    staff.Self,
 	"GET /app/reservations":                            "readReservations",
 	"GET /app/reservations/{id}":                       "readReservations",

@@ -105,6 +105,7 @@ func (s *site) routes() []Route {
 		{"POST /app/confirm/passkey", Self, s.passkeyConfirm},
 		{"GET /app/today", "readReservations", s.showToday},
 		{"POST /app/today", "manageCheckIns", s.clearStage},
+		{"GET /app/palette", Self, s.showPalette},
 		{"GET /app/live", Self, s.follow},
 		{"GET /app/reservations", "readReservations", s.showReservations},
 		{"GET /app/reservations/{id}", "readReservations", s.showReservation},

@@ -1,9 +1,11 @@
 import { focusFirst } from "../../kit/ts/page";
 import { follow } from "./live";
+import { palette } from "./palette";
 import { passkeys } from "./passkey";
 
 focusFirst();
 follow();
+palette();
 passkeys();
 
 // The owner of a new property gets the time zone of the device as a suggestion.

@@ -1,0 +1,55 @@
+package web_test
+
+import (
+	"testing"
+
+	"latchkey.dev/internal/test/browser"
+)
+
+// A person finds a stay and a page with the keyboard alone, from any page. Without a script, the page of the palette does the same.
+func TestPalette(t *testing.T) {
+	for _, m := range matrix([]setting{{size: browser.Desktop}, {size: browser.Phone, dark: true}, {size: browser.Narrow}}, browser.Desktop) {
+		t.Run(m.String(), func(t *testing.T) {
+			w := open(t)
+			w.book("B-1", "1001", "R101", nil)
+			p := browser.Open(t, m.options()...)
+			w.signUp(p)
+			if m.language != "" {
+				p.SetCookie(w.Base, "lk-lang", m.language)
+			}
+			p.Visit(w.Base + "/app/locks")
+			p.Script(`document.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true, cancelable: true }))`)
+			p.WaitUntil("the palette", `document.getElementById("palette").open && document.querySelectorAll("#palette [role=option]").length > 5`)
+			p.Axe()
+			p.Fits()
+			p.Screenshot("palette")
+			p.Script(`document.activeElement.value = "lovel", document.activeElement.dispatchEvent(new Event("input"))`)
+			p.WaitUntil("the stay", `document.querySelectorAll("#palette [role=option]").length === 1 && document.querySelector("#palette [role=option]").textContent.includes("1001")`)
+			p.Press("\r")
+			p.WaitHeading("Ada Lovelace · #1001")
+			if m.language != "" {
+				return
+			}
+			p.Script(`document.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true, bubbles: true }))`)
+			p.WaitUntil("the palette", `document.getElementById("palette").open`)
+			p.Script(`document.activeElement.value = "no such thing", document.activeElement.dispatchEvent(new Event("input"))`)
+			p.WaitText("Nothing has this name.")
+			p.Axe()
+			p.Screenshot("palette-none")
+			p.Script(`document.activeElement.value = "batter", document.activeElement.dispatchEvent(new Event("input"))`)
+			p.WaitUntil("pages", `document.querySelectorAll("#palette [role=option]").length === 2`)
+			p.Script(`document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true, cancelable: true }))`)
+			p.WaitUntil("the second page", `document.querySelectorAll("#palette [role=option]")[1].getAttribute("aria-selected") === "true"`)
+			p.Press("\r")
+			p.WaitHeading("Batteries to change this week")
+		})
+	}
+	w := open(t)
+	w.book("B-1", "1001", "R101", nil)
+	p := browser.Open(t, browser.WithSize(browser.Narrow), browser.WithoutScript)
+	w.signUp(p)
+	p.Visit(w.Base + "/app/palette?q=love")
+	p.Axe()
+	p.Fits()
+	p.WaitText("Ada Lovelace #1001 · Room 101")
+}

@@ -1,0 +1,90 @@
+package staff
+
+import (
+	"html"
+	"net/http"
+	"strings"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+// A person finds a stay or a page by a few characters, without the menus. With a script, a dialog on every page shows what this page finds.
+
+// palettePage is a page that the palette leads to. Its name is a message.
+type palettePage struct{ Name, URL, right string }
+
+// furtherPages are those that no area and no page of settings leads to at once.
+var furtherPages = []palettePage{
+	{"staff.palette.house", "/app/today?tab=house", "readReservations"},
+	{"staff.palette.departures", "/app/today?tab=departures", "readReservations"},
+	{"staff.palette.low", "/app/locks?show=low", "readLocks"},
+	{"staff.palette.offline", "/app/locks?show=offline", "readLocks"},
+	{"staff.batteries.title", "/app/locks/batteries", "readLocks"},
+	{"staff.bridges.title", "/app/bridges", "readLocks"},
+	{"staff.bridge.new", "/app/bridges/new", "manageBridges"},
+	{"staff.spaces.add", "/app/spaces/new", "manageSpaces"},
+	{"staff.changes", "/app/spaces/changes", "readProperty"},
+	{"staff.code.new", "/app/codes/new", "manageAccess"},
+	{"staff.account.title", "/app/account", Self},
+	{"staff.password.title", "/app/account/password", Self},
+	{"staff.factor.title", "/app/account/second", Self},
+}
+
+// palettePages returns all pages that a person may use, in the order of the menus.
+func (x *exchange) palettePages() (list []palettePage) {
+	add := func(p palettePage) {
+		if p.right == Self || x.may(p.right) {
+			list = append(list, p)
+		}
+	}
+	for _, a := range areas {
+		add(palettePage{"staff.area." + a.Name, a.URL, a.right})
+	}
+	for _, t := range settingsTabs {
+		add(palettePage{"staff.settings." + t.Name, t.URL, t.right})
+	}
+	for _, p := range furtherPages {
+		add(p)
+	}
+	return list
+}
+
+type paletteView struct {
+	Query string
+	Stays []*propertyv1.Reservation
+	Pages []palettePage
+}
+
+// maxPaletteStays is how many stays the palette offers.
+const maxPaletteStays = 6
+
+// showPalette finds stays by name, number or room, and pages by their names.
+func (s *site) showPalette(x *exchange) error {
+	p := x.newPage("staff.palette.title")
+	v := paletteView{Query: strings.TrimSpace(x.R.URL.Query().Get("q"))}
+	for _, page := range x.palettePages() {
+		if contains(html.UnescapeString(string(p.T(page.Name))), v.Query) {
+			v.Pages = append(v.Pages, page)
+		}
+	}
+	if v.Query != "" && x.may("readReservations") {
+		found, err := s.api.Reservations.ListReservations(x.call(), &propertyv1.ListReservationsRequest{Query: v.Query, PageSize: maxPaletteStays})
+		if err != nil {
+			return err
+		}
+		v.Stays = found.GetData().GetList()
+	}
+	p.Here, p.Data = "palette", v
+	return x.render(http.StatusOK, "palette", p)
+}
+
+// contains reports whether a text contains all words of a query.
+func contains(text, query string) bool {
+	text = strings.ToLower(text)
+	for word := range strings.FieldsSeq(strings.ToLower(query)) {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
+}
