@@ -21,10 +21,10 @@ func TestPalette(t *testing.T) {
 			p.Script(`document.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true, cancelable: true }))`)
 			p.WaitUntil("the palette", `document.getElementById("palette").open && document.querySelectorAll("#palette [role=option]").length > 5`)
 			p.Axe()
-			p.Fits()
 			p.Screenshot("palette")
 			p.Script(`document.activeElement.value = "lovel", document.activeElement.dispatchEvent(new Event("input"))`)
 			p.WaitUntil("the stay", `document.querySelectorAll("#palette [role=option]").length === 1 && document.querySelector("#palette [role=option]").textContent.includes("1001")`)
+			p.Fits()
 			p.Press("\r")
 			p.WaitHeading("Ada Lovelace · #1001")
 			if m.language != "" {

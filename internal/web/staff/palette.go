@@ -23,7 +23,6 @@ var furtherPages = []palettePage{
 	{"staff.bridges.title", "/app/bridges", "readLocks"},
 	{"staff.bridge.new", "/app/bridges/new", "manageBridges"},
 	{"staff.spaces.add", "/app/spaces/new", "manageSpaces"},
-	{"staff.changes", "/app/spaces/changes", "readProperty"},
 	{"staff.code.new", "/app/codes/new", "manageAccess"},
 	{"staff.account.title", "/app/account", Self},
 	{"staff.password.title", "/app/account/password", Self},

@@ -1,0 +1,112 @@
+package web_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/test/browser"
+	"latchkey.dev/internal/test/pseudo"
+)
+
+// staffPages are the pages of the dashboard. STAY, LOCK and PMS are ids.
+var staffPages = []string{
+	"today", "today?tab=house", "reservations", "reservations/STAY", "reservations/STAY/guests", "reservations/STAY/messages", "palette", "locks", "locks/LOCK", "locks/batteries",
+	"bridges", "bridges/new", "notices", "messages", "codes", "codes/new", "audit", "spaces", "spaces/changes?pms=PMS", "spaces/new", "setup", "register", "settings/property", "settings/checkin",
+	"settings/mail", "settings/integrations", "settings/kiosks", "settings/people", "account", "account/password", "account/second",
+}
+
+// Each page of the dashboard holds a language from right to left with long words, colors that the browser replaces, and a zoom of 200 %.
+func TestStaffPagesInEverySetting(t *testing.T) {
+	for _, m := range matrix([]setting{
+		{size: browser.Narrow, language: pseudo.RightToLeft, kinds: true}, {size: browser.Desktop, forced: true, dark: true, kinds: true}, {size: browser.Desktop.Zoom(2), kinds: true},
+		{size: browser.Desktop, language: pseudo.RightToLeft}, {size: browser.Narrow, language: pseudo.Long}, {size: browser.Desktop.Zoom(4), spaced: true}, {size: browser.Tablet, forced: true},
+	}) {
+		t.Run(m.String(), func(t *testing.T) {
+			if m.language != "" {
+				pseudo.Add(t, m.language)
+			}
+			w := open(t)
+			w.book("B-1", "1001", "R101", nil)
+			listed, err := propertyv1.NewLockServiceClient(w.Public).ListLocks(w.Staff(t.Context()), &propertyv1.ListLocksRequest{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := browser.Open(t, m.options()...)
+			w.signUp(p)
+			p.Visit(w.Base + "/app/reservations?q=1001")
+			p.Click("Ada Lovelace")
+			p.WaitHeading("Ada Lovelace · #1001")
+			ids := strings.NewReplacer("STAY", p.Address()[strings.LastIndex(p.Address(), "/")+1:], "LOCK", listed.GetData().GetList()[0].GetId(), "PMS", w.IntegrationID)
+			if m.language != "" {
+				p.SetCookie(w.Base, "lk-lang", m.language)
+			}
+			for _, page := range staffPages {
+				p.Visit(w.Base + "/app/" + ids.Replace(page))
+				if m.language == pseudo.RightToLeft {
+					p.WaitUntil("the direction", fmt.Sprintf(`document.documentElement.lang === %q && getComputedStyle(document.body).direction === "rtl"`, m.language))
+				}
+				if m.spaced {
+					p.SpaceText()
+				}
+				if m.forced {
+					p.ShowsInForcedColors()
+				}
+				p.Fits()
+				p.Screenshot(strings.NewReplacer("/", "-", "?", "-").Replace(page))
+				if all {
+					p.Axe()
+					p.KeyboardWalk()
+				}
+			}
+		})
+	}
+}
+
+// A person changes the password: a wrong one and a short one are refused at their fields, other devices are signed out, and the new one signs in.
+func TestPersonChangesThePassword(t *testing.T) {
+	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}}) {
+		t.Run(m.String(), func(t *testing.T) {
+			w := open(t)
+			p, other := browser.Open(t, m.options()...), browser.Open(t, m.options()...)
+			p.Tolerate("status of 422")
+			w.signUp(p)
+			other.Visit(w.Base + "/app/login")
+			signIn := func(b *browser.Page, password string) {
+				b.Fill("Email", "marta@example.com")
+				b.Fill("Password", password)
+				b.Click("Sign in")
+			}
+			signIn(other, staffPassword)
+			other.Wait("nav")
+
+			p.Visit(w.Base + "/app/account")
+			p.Next("Change the password", "Change the password")
+			p.Axe()
+			p.KeyboardWalk()
+			p.Fill("Current password", "not her password")
+			p.Fill("New password", "another long password")
+			p.Click("Change the password")
+			p.Wait(".is-wrong")
+			p.Axe()
+			p.Screenshot("password-wrong")
+			p.Fill("Current password", staffPassword)
+			p.Fill("New password", "short")
+			p.Click("Change the password")
+			p.WaitText("Use at least 12 characters")
+			p.Fill("Current password", staffPassword)
+			p.Fill("New password", "another long password")
+			p.Next("Change the password", "Your account")
+			p.Screenshot("password-changed")
+			other.Visit(w.Base + "/app/account")
+			other.WaitHeading("Sign in")
+
+			p.Next("Sign out", "Sign in")
+			signIn(p, staffPassword)
+			p.WaitText("do not belong together")
+			signIn(p, "another long password")
+			p.Wait("nav")
+		})
+	}
+}
