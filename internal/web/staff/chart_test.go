@@ -110,3 +110,20 @@ func TestHistoryView(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 }
+
+// The history ends with the value that the lock reported last, if it is another one.
+func TestWithLatest(t *testing.T) {
+	one := []*propertyv1.LockReading{reading(time.Hour, 50)}
+	for name, c := range map[string]struct {
+		readings []*propertyv1.LockReading
+		at       *timestamppb.Timestamp
+		value    int64
+		want     int
+	}{
+		"never reported": {nil, nil, 0, 0}, "the first": {nil, before(0), 50, 1}, "the same": {one, before(0), 50, 1}, "a small change": {one, before(0), 49, 2}, "an older report": {one, before(2 * time.Hour), 60, 1},
+	} {
+		if got := withLatest(c.readings, c.at, c.value); len(got) != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

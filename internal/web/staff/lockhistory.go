@@ -24,15 +24,28 @@ type historyView struct {
 // newestEvents is how many events a page shows at once.
 const newestEvents = 8
 
-// lockHistory loads the history of a lock.
-func (x *exchange) lockHistory(id string) (historyView, error) {
+// lockHistory loads the history of a lock. It ends with what the lock reported last.
+func (x *exchange) lockHistory(id string, status *propertyv1.LockStatus) (historyView, error) {
 	now := x.site.Now()
 	s := span{now.AddDate(0, 0, -historyDays), now}
 	found, err := x.site.api.Locks.GetLockHistory(x.call(), &propertyv1.GetLockHistoryRequest{Id: id, Since: timestamppb.New(s.from)})
 	if err != nil {
 		return historyView{}, err
 	}
-	return newHistoryView(s, found.GetData()), nil
+	h := found.GetData()
+	if status.BatteryPercent != nil {
+		h.Battery = withLatest(h.GetBattery(), status.GetBatteryObservedAt(), int64(status.GetBatteryPercent()))
+	}
+	h.Clock = withLatest(h.GetClock(), status.GetClockObservedAt(), status.GetClockOffsetMs())
+	return newHistoryView(s, h), nil
+}
+
+// withLatest adds the value that a lock reported last: a change below a step is not in the history.
+func withLatest(readings []*propertyv1.LockReading, at *timestamppb.Timestamp, value int64) []*propertyv1.LockReading {
+	if at == nil || len(readings) > 0 && (readings[len(readings)-1].GetValue() == value || at.AsTime().Before(readings[len(readings)-1].GetAt().AsTime())) {
+		return readings
+	}
+	return append(readings, &propertyv1.LockReading{At: at, Value: value})
 }
 
 func newHistoryView(s span, h *propertyv1.LockHistory) historyView {
