@@ -70,7 +70,7 @@ export function palette(): void {
     const to = (e.target as Element).closest<HTMLElement>("[data-to]")?.dataset.to;
     if (to) location.assign(to);
   });
-  dialog.addEventListener("click", (e) => e.target === dialog && dialog.close()); // beside it
+  dialog.addEventListener("click", (e) => e.target === dialog && dialog.close()); // a click on the backdrop
   document.addEventListener("keydown", (e) => {
     const shortcut = (e.ctrlKey || e.metaKey) && !e.altKey && e.key.toLowerCase() === "k";
     if (!shortcut && !(e.key === "/" && !e.ctrlKey && !e.metaKey && !typesIn(document.activeElement))) return;
