@@ -264,8 +264,8 @@ var matrix = map[string]rule{
 	"latchkey.property.v1.PrivacyService/RequestErasure":        {"property", "owner", `{"reservationId":"rsv_0"}`, notFound},
 	"latchkey.property.v1.PrivacyService/ExportGuestData":       {"property", "owner", `{"reservationId":"rsv_0"}`, notFound},
 	"latchkey.property.v1.PrivacyService/ListErasures":          {"property", "owner", `{}`, ok},
-	"latchkey.property.v1.NoticeService/GetNoticeSettings":      {"property", "viewer", `{}`, notFound},
-	"latchkey.property.v1.NoticeService/UpdateNoticeSettings":   {"property", "operator", `{"settings":{"hidden":["codes"]}}`, notFound},
+	"latchkey.property.v1.NoticeService/GetNoticeSettings":      {"property", "viewer", `{}`, ok},
+	"latchkey.property.v1.NoticeService/UpdateNoticeSettings":   {"property", "operator", `{"settings":{"hidden":["weather"]}}`, invalid},
 	"latchkey.property.v1.GuestRegisterService/InspectRegister": {"property", "owner", `{"firstArrivalOn":"2026-01-01","lastArrivalOn":"2026-12-31","reason":"inspection"}`, ok},
 
 	"latchkey.kiosk.v1.KioskService/EnrolKiosk":     {"guest", "", `{}`, invalid},

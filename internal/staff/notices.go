@@ -24,8 +24,8 @@ type NoticeChoice struct {
 
 var clockTime = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]$`)
 
-// check names what is wrong with a choice.
-func (c NoticeChoice) check() error {
+// Check names what is wrong with a choice.
+func (c NoticeChoice) Check() error {
 	var wrong []fault.Field
 	add := func(path string, reason fault.Reason, message string) {
 		wrong = append(wrong, fault.Field{Path: path, Reason: reason, Message: message})
@@ -86,7 +86,7 @@ func GetNoticeChoice(view *db.Tx, propertyID, personID string) (NoticeChoice, er
 
 // SetNoticeChoice replaces the choice of a person at a property. Notices from before the first choice of mails are not mailed.
 func SetNoticeChoice(tx *db.Tx, propertyID, personID string, c NoticeChoice) error {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return err
 	}
 	row, _, err := loadMember(tx, propertyID, personID)

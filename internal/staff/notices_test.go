@@ -36,7 +36,7 @@ func TestNoticeChoiceProblems(t *testing.T) {
 		"no time":          {NoticeChoice{From: "8", Until: "18:00"}, "settings.mailFrom"},
 		"equal times":      {NoticeChoice{From: "08:00", Until: "08:00"}, "settings.mailUntil"},
 	} {
-		err := c.choice.check()
+		err := c.choice.Check()
 		got := ""
 		if f, ok := fault.Of(err); ok && len(f.Fields) > 0 {
 			got = f.Fields[0].Path

@@ -35,13 +35,11 @@ func (s *notices) GetNoticeSettings(ctx context.Context, _ *propertyv1.GetNotice
 	if err != nil {
 		return nil, err
 	}
-	personID, err := noticeReader(ctx)
-	if err != nil {
-		return nil, err
-	}
-	choice, err := staff.GetNoticeChoice(s.DB.View(ctx), propertyID, personID)
-	if err != nil {
-		return nil, err
+	var choice staff.NoticeChoice
+	if who, _ := actor.From(ctx); who.PersonID != "" {
+		if choice, err = staff.GetNoticeChoice(s.DB.View(ctx), propertyID, who.PersonID); err != nil {
+			return nil, err
+		}
 	}
 	return &propertyv1.GetNoticeSettingsResponse{Data: noticeSettings(choice)}, nil
 }
@@ -49,12 +47,15 @@ func (s *notices) GetNoticeSettings(ctx context.Context, _ *propertyv1.GetNotice
 // UpdateNoticeSettings replaces which notices the caller gets.
 func (s *notices) UpdateNoticeSettings(ctx context.Context, r *propertyv1.UpdateNoticeSettingsRequest) (*propertyv1.UpdateNoticeSettingsResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateNoticeSettingsResponse, error) {
+		m := r.GetSettings()
+		choice := staff.NoticeChoice{Hidden: m.GetHidden(), ByMail: m.GetByMail(), From: m.GetMailFrom(), Until: m.GetMailUntil()}
+		if err := choice.Check(); err != nil {
+			return nil, err
+		}
 		personID, err := noticeReader(ctx)
 		if err != nil {
 			return nil, err
 		}
-		m := r.GetSettings()
-		choice := staff.NoticeChoice{Hidden: m.GetHidden(), ByMail: m.GetByMail(), From: m.GetMailFrom(), Until: m.GetMailUntil()}
 		return &propertyv1.UpdateNoticeSettingsResponse{Data: noticeSettings(choice)}, staff.SetNoticeChoice(tx, propertyID, personID, choice)
 	})
 }

@@ -35,7 +35,7 @@ type NoticeServiceClient interface {
 	ListNotices(ctx context.Context, in *ListNoticesRequest, opts ...grpc.CallOption) (*ListNoticesResponse, error)
 	// Marks notices as read. A problem that is still open is not reported again while its notice is kept, a year by default.
 	MarkNoticesRead(ctx context.Context, in *MarkNoticesReadRequest, opts ...grpc.CallOption) (*MarkNoticesReadResponse, error)
-	// Answers with which notices the caller gets at the property. 404 personNotFound for a token: only a person has settings.
+	// Answers with which notices the caller gets at the property. For a token: all groups, and no choice, because only a person has one.
 	GetNoticeSettings(ctx context.Context, in *GetNoticeSettingsRequest, opts ...grpc.CallOption) (*GetNoticeSettingsResponse, error)
 	// Replaces which notices the caller gets at the property. 404 personNotFound for a token.
 	UpdateNoticeSettings(ctx context.Context, in *UpdateNoticeSettingsRequest, opts ...grpc.CallOption) (*UpdateNoticeSettingsResponse, error)
@@ -99,7 +99,7 @@ type NoticeServiceServer interface {
 	ListNotices(context.Context, *ListNoticesRequest) (*ListNoticesResponse, error)
 	// Marks notices as read. A problem that is still open is not reported again while its notice is kept, a year by default.
 	MarkNoticesRead(context.Context, *MarkNoticesReadRequest) (*MarkNoticesReadResponse, error)
-	// Answers with which notices the caller gets at the property. 404 personNotFound for a token: only a person has settings.
+	// Answers with which notices the caller gets at the property. For a token: all groups, and no choice, because only a person has one.
 	GetNoticeSettings(context.Context, *GetNoticeSettingsRequest) (*GetNoticeSettingsResponse, error)
 	// Replaces which notices the caller gets at the property. 404 personNotFound for a token.
 	UpdateNoticeSettings(context.Context, *UpdateNoticeSettingsRequest) (*UpdateNoticeSettingsResponse, error)

@@ -53,7 +53,7 @@ type NoticeServiceClient interface {
 	ListNotices(context.Context, *v1.ListNoticesRequest) (*v1.ListNoticesResponse, error)
 	// Marks notices as read. A problem that is still open is not reported again while its notice is kept, a year by default.
 	MarkNoticesRead(context.Context, *v1.MarkNoticesReadRequest) (*v1.MarkNoticesReadResponse, error)
-	// Answers with which notices the caller gets at the property. 404 personNotFound for a token: only a person has settings.
+	// Answers with which notices the caller gets at the property. For a token: all groups, and no choice, because only a person has one.
 	GetNoticeSettings(context.Context, *v1.GetNoticeSettingsRequest) (*v1.GetNoticeSettingsResponse, error)
 	// Replaces which notices the caller gets at the property. 404 personNotFound for a token.
 	UpdateNoticeSettings(context.Context, *v1.UpdateNoticeSettingsRequest) (*v1.UpdateNoticeSettingsResponse, error)
@@ -147,7 +147,7 @@ type NoticeServiceHandler interface {
 	ListNotices(context.Context, *v1.ListNoticesRequest) (*v1.ListNoticesResponse, error)
 	// Marks notices as read. A problem that is still open is not reported again while its notice is kept, a year by default.
 	MarkNoticesRead(context.Context, *v1.MarkNoticesReadRequest) (*v1.MarkNoticesReadResponse, error)
-	// Answers with which notices the caller gets at the property. 404 personNotFound for a token: only a person has settings.
+	// Answers with which notices the caller gets at the property. For a token: all groups, and no choice, because only a person has one.
 	GetNoticeSettings(context.Context, *v1.GetNoticeSettingsRequest) (*v1.GetNoticeSettingsResponse, error)
 	// Replaces which notices the caller gets at the property. 404 personNotFound for a token.
 	UpdateNoticeSettings(context.Context, *v1.UpdateNoticeSettingsRequest) (*v1.UpdateNoticeSettingsResponse, error)
