@@ -67,7 +67,7 @@ func TestLockHistory(t *testing.T) {
 			p.Visit(w.Base + "/app/locks/" + list[0].GetId())
 			p.Wait("svg.plot rect.gap")
 			if m.language == "" {
-				p.WaitText("Between 32 % and 60 %")
+				p.WaitText("Between 32 % and 90 %")
 				p.WaitText("2 times not reached")
 			}
 			p.Axe()
