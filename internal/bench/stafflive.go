@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -52,7 +53,7 @@ func (b StaffPages) follow(ctx context.Context, w *staffWorld) (r liveResult, er
 	for {
 		select {
 		case err := <-ended:
-			return r, fmt.Errorf("the stream of changes ended early: %w", err)
+			return r, errors.Join(errors.New("the stream of changes ended early"), err)
 		case err := <-sent:
 			if err != nil {
 				return r, err

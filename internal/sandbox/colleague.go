@@ -53,11 +53,12 @@ func (c *Colleague) Open(ctx context.Context, path string) (html string, err err
 // Path returns the path of the page to which Open led.
 func (c *Colleague) Path() string { return c.b.at.Path }
 
-// Link returns the page's first link that consists of a prefix and an id or a query, or "".
+// Link returns the page's first link that consists of a prefix and an id or, after a question mark, a query, or "".
 func (c *Colleague) Link(prefix string) string {
 	for _, l := range c.b.links() {
 		rest, ok := strings.CutPrefix(l, prefix)
-		if ok && rest != "" && rest != "new" && !strings.ContainsAny(rest, "/?") {
+		isID := strings.Contains(rest, "_") && !strings.ContainsAny(rest, "/?")
+		if ok && (isID || rest != "" && strings.HasSuffix(prefix, "?")) {
 			return l
 		}
 	}
@@ -69,9 +70,9 @@ func (c *Colleague) Another() *Colleague {
 	return &Colleague{b: &browser{client: &http.Client{Jar: c.b.client.Jar, Timeout: c.b.client.Timeout}}, site: c.site}
 }
 
-// Follow calls changed for each announcement of a live page's stream until ctx ends.
+// Follow calls changed for each announcement of the stream that a page of reservations follows, until ctx ends.
 func (c *Colleague) Follow(ctx context.Context, changed func()) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.site+"/app/live", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.site+"/app/live?topics=reservations", nil)
 	if err != nil {
 		return err
 	}
