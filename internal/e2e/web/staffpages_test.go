@@ -20,7 +20,7 @@ var staffPages = []string{
 // Each page of the dashboard holds a language from right to left with long words, colors that the browser replaces, and a zoom of 200 %.
 func TestStaffPagesInEverySetting(t *testing.T) {
 	for _, m := range matrix([]setting{
-		{size: browser.Narrow, language: pseudo.RightToLeft, kinds: true}, {size: browser.Desktop, forced: true, dark: true, kinds: true}, {size: browser.Desktop.Zoom(2), kinds: true},
+		{size: browser.Narrow, language: pseudo.RightToLeft}, {size: browser.Desktop, forced: true, dark: true}, {size: browser.Desktop.Zoom(2)},
 		{size: browser.Desktop, language: pseudo.RightToLeft}, {size: browser.Narrow, language: pseudo.Long}, {size: browser.Desktop.Zoom(4), spaced: true}, {size: browser.Tablet, forced: true},
 	}) {
 		t.Run(m.String(), func(t *testing.T) {
