@@ -63,15 +63,17 @@ func TestHistoryOfALock(t *testing.T) {
 			t.Errorf("another property reads %v, %v", other, err)
 		}
 
-		s.change(func(tx *db.Tx) error {
-			for i := range 510 {
-				battery := 10 + 80*(i%2)
-				if _, err := lock.ApplyReports(tx, s.bridge.ID, s.epoch, []lock.LockReport{{Address: "front", Status: &lock.Status{Online: true, BatteryPercent: &battery}}}); err != nil {
-					return err
+		for range 17 {
+			s.change(func(tx *db.Tx) error {
+				for i := range 30 {
+					battery := 10 + 80*(i%2)
+					if _, err := lock.ApplyReports(tx, s.bridge.ID, s.epoch, []lock.LockReport{{Address: "front", Status: &lock.Status{Online: true, BatteryPercent: &battery}}}); err != nil {
+						return err
+					}
 				}
-			}
-			return nil
-		})
+				return nil
+			})
+		}
 		if n := len(values(lock.BatterySample, time.Time{})); n != 500 {
 			t.Errorf("%d readings are kept", n)
 		}

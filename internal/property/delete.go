@@ -17,7 +17,7 @@ var deleteOrder = []string{
 	"pins", "key_statuses", "codes", "grants", "phones", "mails", "disclosures", "messages", "register_entries", "guests", "stays", "reservations", "tombstones", "reservation_changes",
 	"conflicts", "mapping_changes", "mappings", "partner_spaces", "endpoints", "webhooks", "integrations", "gates", "spaces",
 	"events", "acts", "notices", "guesses", "issuer_keys", "key_sets",
-	"kiosks", "guest_profiles", "erasures", "attempts", "memberships", "person_invitations", "audit_entries", "audit_heads",
+	"kiosks", "guest_profiles", "erasures", "attempts", "memberships", "former_people", "person_invitations", "audit_entries", "audit_heads",
 }
 
 // DeleteRows deletes at most limit rows of a property, apart from those that go with their owner, and reports whether rows are
