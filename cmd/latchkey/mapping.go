@@ -26,11 +26,17 @@ type mappingCommands struct {
 type mappingList struct {
 	ID       string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
 	Unmapped bool   `help:"Only spaces that are not mapped."`
+	Space    string `help:"Only what is mapped to this space of the property: its name or id (spc_...)." placeholder:"SPACE"`
 }
 
 func (c *mappingList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
-		list, err := s.loadPartnerSpaces(c.ID, c.Unmapped)
+		if c.Space != "" {
+			if err := s.resolve(aSpace, &c.Space); err != nil {
+				return err
+			}
+		}
+		list, err := s.loadPartnerSpaces(&propertyv1.ListPartnerSpacesRequest{IntegrationId: c.ID, UnmappedOnly: c.Unmapped, SpaceId: c.Space})
 		if err != nil {
 			return err
 		}
@@ -52,13 +58,13 @@ func suggestionOf(p *propertyv1.PartnerSpace) string {
 	return fmt.Sprintf("%s (%s, %s)", p.GetSuggestedSpaceName(), p.GetSuggestedSpaceId(), p.GetConfidence())
 }
 
-func (s *session) loadPartnerSpaces(integration string, unmapped bool) (*propertyv1.PartnerSpaceList, error) {
+func (s *session) loadPartnerSpaces(r *propertyv1.ListPartnerSpacesRequest) (*propertyv1.PartnerSpaceList, error) {
 	all := &propertyv1.PartnerSpaceList{}
+	r.PageSize = 1000
 	var err error
 	all.List, err = allPages(func(token string) (*propertyv1.PartnerSpaceList, error) {
-		answer, err := propertyv1.NewMappingServiceClient(s.conn).ListPartnerSpaces(s, &propertyv1.ListPartnerSpacesRequest{
-			IntegrationId: integration, UnmappedOnly: unmapped, PageSize: 200, PageToken: token,
-		})
+		r.PageToken = token
+		answer, err := propertyv1.NewMappingServiceClient(s.conn).ListPartnerSpaces(s, r)
 		all.Total = answer.GetData().GetTotal()
 		return answer.GetData(), err
 	})
@@ -84,7 +90,7 @@ func (c *mappingSuggest) Run(ctx context.Context, r *remote, io *streams) error 
 		if c.Apply {
 			return c.apply(s)
 		}
-		list, err := s.loadPartnerSpaces(c.ID, true)
+		list, err := s.loadPartnerSpaces(&propertyv1.ListPartnerSpacesRequest{IntegrationId: c.ID, UnmappedOnly: true})
 		if err != nil {
 			return err
 		}
@@ -161,7 +167,7 @@ func (c *mappingSet) Run(ctx context.Context, r *remote, io *streams) error {
 // aPartnerSpace returns the kind of object for spaces in the list of a partner.
 func aPartnerSpace(integration string) kind {
 	return kind{"space of the partner", nil, fault.SpaceNotFound, "latchkey mapping list " + integration, func(s *session) ([]candidate, error) {
-		list, err := s.loadPartnerSpaces(integration, false)
+		list, err := s.loadPartnerSpaces(&propertyv1.ListPartnerSpacesRequest{IntegrationId: integration})
 		return partnerSpaceCandidates(list.GetList()), err
 	}}
 }
@@ -194,7 +200,7 @@ func (c *mappingImport) Run(ctx context.Context, r *remote, io *streams) error {
 		return err
 	}
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
-		partners, err := s.loadPartnerSpaces(c.ID, false)
+		partners, err := s.loadPartnerSpaces(&propertyv1.ListPartnerSpacesRequest{IntegrationId: c.ID})
 		if err != nil {
 			return err
 		}

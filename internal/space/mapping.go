@@ -1,10 +1,7 @@
 package space
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"time"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/integration"
@@ -135,41 +132,6 @@ func (e Edit) Unmap(externalID string) (*ent.Mapping, AffectedStays, error) {
 	}
 	watch.Notify(tx, e.propertyID, watch.Spaces, row.SpaceID, e.integrationID)
 	return row, touched, nil
-}
-
-// Entry is one space of a PMS and its mapping.
-type Entry struct {
-	Listed
-	SpaceID string     // SpaceID is empty if the space is not mapped
-	SeenAt  time.Time  // SeenAt is the time of the last reading that listed the space
-	GoneAt  *time.Time // GoneAt is the time of the first reading that did not list the space
-}
-
-// Listing returns one page of a partner's spaces by name, including spaces that are mapped but no longer listed, and the
-// total number.
-func Listing(tx *db.Tx, propertyID, integrationID string, unmappedOnly bool, page Page) ([]Entry, int, error) {
-	state, err := loadListing(tx, propertyID, integrationID)
-	if err != nil {
-		return nil, 0, err
-	}
-	mappedTo := make(map[string]string, len(state.mappings))
-	for _, m := range state.mappings {
-		mappedTo[m.ExternalID] = m.SpaceID
-	}
-	var all []Entry
-	for _, row := range state.rows {
-		spaceID := mappedTo[row.ExternalID]
-		if row.GoneAt != nil && spaceID == "" || unmappedOnly && spaceID != "" {
-			continue
-		}
-		all = append(all, Entry{Listed: listedOf(row), SpaceID: spaceID, SeenAt: row.SeenAt, GoneAt: row.GoneAt})
-	}
-	slices.SortFunc(all, func(a, b Entry) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ExternalID, b.ExternalID))
-	})
-	limit, offset := page.limitAndOffset()
-	total := len(all)
-	return all[min(offset, total):min(offset+limit, total)], total, nil
 }
 
 // Suggestions pairs unmapped spaces by name.

@@ -78,7 +78,7 @@ func TestMappingAndResolve(t *testing.T) {
 			same(t, "touched", []space.External{{IntegrationID: itg, ID: "b"}, {IntegrationID: itg, ID: "d"}}, touched.Externals)
 			return err
 		})
-		entries, total, err := space.Listing(h.d.View(h.ctx()), prp, itg, true, space.Page{})
+		entries, total, err := space.Entries(h.d.View(h.ctx()), prp, itg, space.EntryFilter{UnmappedOnly: true})
 		if err != nil || total != 2 || entries[0].ExternalID != "rb" || entries[1].ExternalID != "d" {
 			t.Errorf("unmapped: %v, %d, %v", entries, total, err)
 		}

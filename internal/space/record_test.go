@@ -166,7 +166,7 @@ func TestLargeListing(t *testing.T) {
 		if len(r.AffectedStays.Externals) != 0 {
 			t.Errorf("nothing was new: %d", len(r.AffectedStays.Externals))
 		}
-		if _, total, err := space.Listing(h.d.View(h.ctx()), prp, itg, false, space.Page{}); total != 450 || err != nil {
+		if _, total, err := space.Entries(h.d.View(h.ctx()), prp, itg, space.EntryFilter{}); total != 450 || err != nil {
 			t.Errorf("%d listed, %v, want 450", total, err)
 		}
 	})

@@ -151,11 +151,11 @@ func (s *integrations) ReadSpaces(ctx context.Context, r *propertyv1.ReadSpacesR
 		return nil, err
 	}
 	view, few := s.DB.View(ctx), space.Page{Limit: 1}
-	_, found, err := space.Listing(view, propertyID, r.GetId(), false, few)
+	found, err := space.CountEntries(view, propertyID, r.GetId(), space.EntryFilter{})
 	if err != nil {
 		return nil, err
 	}
-	_, unmapped, err := space.Listing(view, propertyID, r.GetId(), true, few)
+	unmapped, err := space.CountEntries(view, propertyID, r.GetId(), space.EntryFilter{UnmappedOnly: true})
 	if err != nil {
 		return nil, err
 	}

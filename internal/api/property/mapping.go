@@ -3,6 +3,7 @@ package property
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -34,50 +35,59 @@ func (s *mappings) ListPartnerSpaces(ctx context.Context, r *propertyv1.ListPart
 	if err != nil {
 		return nil, err
 	}
-	entries, total, err := space.Listing(view, propertyID, r.GetIntegrationId(), r.GetUnmappedOnly(), p)
+	entries, total, err := space.Entries(view, propertyID, r.GetIntegrationId(), space.EntryFilter{UnmappedOnly: r.GetUnmappedOnly(), SpaceID: r.GetSpaceId(), Page: p})
 	if err != nil {
 		return nil, err
 	}
-	suggested, err := space.Suggestions(view, propertyID, r.GetIntegrationId())
-	if err != nil {
-		return nil, err
+	list := partnerSpaces(entries)
+	if slices.ContainsFunc(entries, func(e space.Entry) bool { return e.SpaceID == "" }) {
+		if err := addSuggestions(view, propertyID, r.GetIntegrationId(), list); err != nil {
+			return nil, err
+		}
 	}
-	own, err := allSpaces(view, propertyID, "")
-	if err != nil {
-		return nil, err
-	}
-	list := partnerSpaces(entries, suggested, own)
 	out := &propertyv1.PartnerSpaceList{List: list, NextPageToken: nextPageToken(p, total), Total: int32(total), LastChangeId: latest}
 	return &propertyv1.ListPartnerSpacesResponse{Data: out}, nil
 }
 
-func partnerSpaces(entries []space.Entry, suggested []space.Suggestion, own []*space.Row) []*propertyv1.PartnerSpace {
-	names := make(map[string]string, len(own))
-	for _, o := range own {
-		names[o.ID] = o.Name
-	}
-	suggestion := make(map[string]space.Suggestion, len(suggested))
-	for _, sg := range suggested {
-		suggestion[sg.ExternalID] = sg
-	}
+func partnerSpaces(entries []space.Entry) []*propertyv1.PartnerSpace {
 	list := make([]*propertyv1.PartnerSpace, 0, len(entries))
 	for _, e := range entries {
 		m := &propertyv1.PartnerSpace{
-			ExternalId: e.ExternalID, Type: e.Type, Name: e.Name, ParentExternalId: convert.Text(e.ParentExternalID), Floor: e.Floor,
+			ExternalId: e.ExternalID, Type: e.Type, Name: e.Name, ParentExternalId: convert.Text(e.ParentExternalID), ParentName: convert.Text(e.ParentName), Floor: e.Floor,
 			IsPrivate: e.IsPrivate, IsActive: e.IsActive, State: "unmapped", SeenAt: timestamppb.New(e.SeenAt),
+			SpaceId: convert.Text(e.SpaceID), SpaceName: convert.Text(e.SpaceName),
 		}
-		switch sg, ok := suggestion[e.ExternalID]; {
+		switch {
+		case e.SpaceID != "" && e.GoneAt != nil:
+			m.State = "gone"
 		case e.SpaceID != "":
-			m.State, m.SpaceId, m.SpaceName = "mapped", &e.SpaceID, convert.Text(names[e.SpaceID])
-			if e.GoneAt != nil {
-				m.State = "gone"
-			}
-		case ok:
-			m.SuggestedSpaceId, m.SuggestedSpaceName, m.Confidence = &sg.SpaceID, convert.Text(names[sg.SpaceID]), convert.Text(string(sg.Confidence))
+			m.State = "mapped"
 		}
 		list = append(list, m)
 	}
 	return list
+}
+
+// addSuggestions adds to the unmapped spaces of a page what they could be mapped to.
+func addSuggestions(view *db.Tx, propertyID, integrationID string, list []*propertyv1.PartnerSpace) error {
+	suggested, err := space.Suggestions(view, propertyID, integrationID)
+	if err != nil {
+		return err
+	}
+	byID, ids := make(map[string]space.Suggestion, len(suggested)), make([]string, len(suggested))
+	for i, sg := range suggested {
+		byID[sg.ExternalID], ids[i] = sg, sg.SpaceID
+	}
+	names, err := space.Names(view, propertyID, ids...)
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		if sg, ok := byID[m.GetExternalId()]; ok && m.SpaceId == nil {
+			m.SuggestedSpaceId, m.SuggestedSpaceName, m.Confidence = &sg.SpaceID, convert.Text(names[sg.SpaceID]), convert.Text(string(sg.Confidence))
+		}
+	}
+	return nil
 }
 
 func (s *mappings) SetMapping(ctx context.Context, r *propertyv1.SetMappingRequest) (*propertyv1.SetMappingResponse, error) {

@@ -199,3 +199,37 @@ func TestAPIKey(t *testing.T) {
 		}
 	})
 }
+
+// The form of one room reads what it is mapped to without the rest of the list. A bed is shown with the name of its room.
+func TestWhatOneSpaceIsMappedTo(t *testing.T) {
+	eachTenant(t, func(a, b *tenant) {
+		in := a.integration()
+		a.w.write(t, func(tx *db.Tx) error {
+			_, err := a.w.deps.Mappings.Record(tx, a.id, in, space.Reading{Spaces: []space.Listed{
+				{ExternalID: "x-1", Type: space.Room, Name: "Room 101", IsActive: true},
+				{ExternalID: "x-2", Type: space.Dorm, Name: "Attic", IsActive: true},
+				{ExternalID: "x-3", Type: space.Bed, Name: "Bed 1", ParentExternalID: "x-2", IsActive: true},
+				{ExternalID: "x-4", Type: space.Bed, Name: "Bed 2", ParentExternalID: "x-9", IsActive: true},
+			}})
+			return err
+		})
+		r101, r102 := a.room("101"), a.room("102")
+		must(a.Mapping.SetMapping(a.ctx, &propertyv1.SetMappingRequest{IntegrationId: in, ExternalId: "x-1", SpaceId: r101}))(t)
+		read := func(of *tenant, r *propertyv1.ListPartnerSpacesRequest) (list []string) {
+			t.Helper()
+			r.IntegrationId = in
+			answer := must(of.Mapping.ListPartnerSpaces(of.ctx, r))(t).GetData()
+			if int(answer.GetTotal()) != len(answer.GetList()) {
+				t.Errorf("%v: %d of %d", r, len(answer.GetList()), answer.GetTotal())
+			}
+			for _, p := range answer.GetList() {
+				list = append(list, p.GetParentName()+"/"+p.GetName())
+			}
+			return list
+		}
+		same(t, "of a mapped room", []string{"/Room 101"}, read(a, &propertyv1.ListPartnerSpacesRequest{SpaceId: r101}))
+		same(t, "of a room without a mapping", []string(nil), read(a, &propertyv1.ListPartnerSpacesRequest{SpaceId: r102}))
+		same(t, "not mapped", []string{"/Attic", "Attic/Bed 1", "/Bed 2"}, read(a, &propertyv1.ListPartnerSpacesRequest{UnmappedOnly: true}))
+		refused(b.Mapping.ListPartnerSpaces(b.ctx, &propertyv1.ListPartnerSpacesRequest{IntegrationId: in, SpaceId: r101}))(t, "of another property", fault.IntegrationNotFound)
+	})
+}

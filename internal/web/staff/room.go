@@ -41,17 +41,13 @@ func (s *site) showRoom(x *exchange) error { return x.roomPage(http.StatusOK, ni
 
 // roomPage shows one room or bed: what it is called, what it is at the PMS, and the lock of its door.
 func (x *exchange) roomPage(status int, f *fault.Fault) error {
-	d, err := x.loadSpaces()
+	found, err := x.site.api.Spaces.GetSpace(x.call(), &propertyv1.GetSpaceRequest{Id: x.R.PathValue("id")})
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(d.own, func(s *propertyv1.Space) bool { return s.GetId() == x.R.PathValue("id") })
-	if at < 0 {
-		return x.problem(http.StatusNotFound, "staff.problem.unknown")
-	}
-	v := roomView{Space: d.own[at], Chosen: d.chosen, LastChange: d.lastChange, Mapped: d.mappedTo(d.own[at].GetId()), Inputs: roomInputs(d.own[at]), Manages: x.may("manageSpaces"), Places: x.may("manageLocks")}
-	if d.chosen != nil {
-		v.Choices = d.choices(v.Space, "", len(d.listed))
+	v := roomView{Space: found.GetData(), Inputs: roomInputs(found.GetData()), Manages: x.may("manageSpaces"), Places: x.may("manageLocks")}
+	if err := x.addMapping(&v); err != nil {
+		return err
 	}
 	gates, err := x.gates()
 	if err != nil {
@@ -90,6 +86,29 @@ func (x *exchange) roomPage(status int, f *fault.Fault) error {
 	}
 	p.Here, p.Back, p.Data = "spaces", "/app/spaces", v
 	return x.render(status, "room", p)
+}
+
+// addMapping adds what a room or bed is at the PMS that the address names, and what else it can be there.
+func (x *exchange) addMapping(v *roomView) (err error) {
+	if _, v.Chosen, err = x.integrations(); err != nil || v.Chosen == nil {
+		return err
+	}
+	// Read first: a change between the two calls makes the form too old instead of overwriting it.
+	mapped, lastChange, err := x.partnerSpaces(&propertyv1.ListPartnerSpacesRequest{IntegrationId: v.Chosen.GetId(), SpaceId: v.GetId()})
+	if err != nil {
+		return err
+	}
+	if v.LastChange = lastChange; len(mapped) > 0 {
+		v.Mapped = mapped[0]
+	}
+	if v.Manages {
+		free, _, err := x.partnerSpaces(&propertyv1.ListPartnerSpacesRequest{IntegrationId: v.Chosen.GetId(), UnmappedOnly: true})
+		if err != nil {
+			return err
+		}
+		v.Choices = spacesData{listed: append(mapped, free...)}.choices(v.Space, "", len(free))
+	}
+	return nil
 }
 
 // changeRoom renames, maps or deletes a room or bed.

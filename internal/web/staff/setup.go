@@ -77,7 +77,7 @@ func (x *exchange) setup() ([]setupStep, error) {
 			return nil, err
 		}
 		f.listed = listed.GetData().GetTotal()
-		if f.unmapped, _, err = x.partnerSpaces(chosen, true); err != nil {
+		if f.unmapped, _, err = x.partnerSpaces(&propertyv1.ListPartnerSpacesRequest{IntegrationId: chosen.GetId(), UnmappedOnly: true}); err != nil {
 			return nil, err
 		}
 	}

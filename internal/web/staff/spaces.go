@@ -95,7 +95,7 @@ func (x *exchange) loadSpaces() (d spacesData, err error) {
 	if d.pms, d.chosen, err = x.integrations(); err != nil || d.chosen == nil {
 		return d, err
 	}
-	d.listed, d.lastChange, err = x.partnerSpaces(d.chosen, false)
+	d.listed, d.lastChange, err = x.partnerSpaces(&propertyv1.ListPartnerSpacesRequest{IntegrationId: d.chosen.GetId()})
 	return d, err
 }
 
@@ -114,12 +114,12 @@ func (x *exchange) integrations() (list []*propertyv1.Integration, chosen *prope
 	return list, chosen, err
 }
 
-// partnerSpaces reads the spaces of a PMS, or those that are not mapped. lastChange is the latest change of the mapping that they show.
-func (x *exchange) partnerSpaces(of *propertyv1.Integration, unmappedOnly bool) (list []*propertyv1.PartnerSpace, lastChange string, err error) {
+// partnerSpaces reads every page of a list of a PMS's spaces. lastChange is the latest change of the mapping that they show.
+func (x *exchange) partnerSpaces(r *propertyv1.ListPartnerSpacesRequest) (list []*propertyv1.PartnerSpace, lastChange string, err error) {
+	r.PageSize = wholePage
 	list, err = all(func(token string) ([]*propertyv1.PartnerSpace, string, error) {
-		found, err := x.site.api.Mappings.ListPartnerSpaces(x.call(), &propertyv1.ListPartnerSpacesRequest{
-			IntegrationId: of.GetId(), UnmappedOnly: unmappedOnly, PageSize: wholePage, PageToken: token,
-		})
+		r.PageToken = token
+		found, err := x.site.api.Mappings.ListPartnerSpaces(x.call(), r)
 		if token == "" { // a change while the other pages are read makes this one too old
 			lastChange = found.GetData().GetLastChangeId()
 		}
@@ -151,23 +151,18 @@ func (d spacesData) choices(s *propertyv1.Space, chosen string, most int) []kit.
 			continue
 		}
 		if own || free <= most {
-			options = append(options, kit.Option{Value: p.GetExternalId(), Text: d.named(p)})
+			options = append(options, kit.Option{Value: p.GetExternalId(), Text: fullName(p)})
 		}
 	}
 	return options
 }
 
-// named is the name of a space of the PMS, of a bed with that of its room.
-func (d spacesData) named(p *propertyv1.PartnerSpace) string {
-	if p.ParentExternalId == nil {
+// fullName is the name of a space of the PMS, of a bed with that of its room.
+func fullName(p *propertyv1.PartnerSpace) string {
+	if p.GetParentName() == "" {
 		return p.GetName()
 	}
-	for _, room := range d.listed {
-		if room.GetExternalId() == p.GetParentExternalId() {
-			return room.GetName() + " · " + p.GetName()
-		}
-	}
-	return p.GetName()
+	return p.GetParentName() + " · " + p.GetName()
 }
 
 func (s *site) showSpaces(x *exchange) error { return x.spacesPage(http.StatusOK, "", nil) }
@@ -220,7 +215,7 @@ func (x *exchange) spacesPage(status int, problem string, refuse func(*page, spa
 		}
 		for _, p := range d.listed {
 			if p.GetSuggestedSpaceId() == own.GetId() {
-				row.Suggest = d.named(p)
+				row.Suggest = fullName(p)
 			}
 		}
 		v.Rows = append(v.Rows, row)

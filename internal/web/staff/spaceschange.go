@@ -74,7 +74,7 @@ func (x *exchange) chosenTwice(choices []spaceChoice, twice string) error {
 		name := twice
 		for _, listed := range d.listed {
 			if listed.GetExternalId() == twice {
-				name = d.named(listed)
+				name = fullName(listed)
 			}
 		}
 		for _, own := range d.own {

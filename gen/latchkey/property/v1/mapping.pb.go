@@ -55,7 +55,9 @@ type PartnerSpace struct {
 	// exact: the names differ at most in case, punctuation and leading zeros. likely: words such as room were ignored.
 	Confidence *string `protobuf:"bytes,13,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
 	// When the partner last listed it.
-	SeenAt        *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=seen_at,json=seenAt,proto3" json:"seen_at,omitempty"`
+	SeenAt *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=seen_at,json=seenAt,proto3" json:"seen_at,omitempty"`
+	// The name of a bed's room at the partner, if the partner lists that room.
+	ParentName    *string `protobuf:"bytes,15,opt,name=parent_name,json=parentName,proto3,oneof" json:"parent_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -188,6 +190,13 @@ func (x *PartnerSpace) GetSeenAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *PartnerSpace) GetParentName() string {
+	if x != nil && x.ParentName != nil {
+		return *x.ParentName
+	}
+	return ""
+}
+
 // Mapping maps one space of the partner to one of the property.
 type Mapping struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -253,7 +262,9 @@ type ListPartnerSpacesRequest struct {
 	// Entries per page, at most 1000. 0, or left out: 50.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// nextPageToken of the page before.
-	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only the space that is mapped to this space of the property.
+	SpaceId       string `protobuf:"bytes,5,opt,name=space_id,json=spaceId,proto3" json:"space_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -312,6 +323,13 @@ func (x *ListPartnerSpacesRequest) GetPageSize() int32 {
 func (x *ListPartnerSpacesRequest) GetPageToken() string {
 	if x != nil {
 		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListPartnerSpacesRequest) GetSpaceId() string {
+	if x != nil {
+		return x.SpaceId
 	}
 	return ""
 }
@@ -2235,7 +2253,7 @@ var File_latchkey_property_v1_mapping_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\n" +
-	"\"latchkey/property/v1/mapping.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xec\x04\n" +
+	"\"latchkey/property/v1/mapping.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xa2\x05\n" +
 	"\fPartnerSpace\x12\x1f\n" +
 	"\vexternal_id\x18\x01 \x01(\tR\n" +
 	"externalId\x12\x12\n" +
@@ -2256,27 +2274,31 @@ const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\n" +
 	"confidence\x18\r \x01(\tH\x05R\n" +
 	"confidence\x88\x01\x01\x123\n" +
-	"\aseen_at\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\x06seenAtB\x15\n" +
+	"\aseen_at\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\x06seenAt\x12$\n" +
+	"\vparent_name\x18\x0f \x01(\tH\x06R\n" +
+	"parentName\x88\x01\x01B\x15\n" +
 	"\x13_parent_external_idB\v\n" +
 	"\t_space_idB\r\n" +
 	"\v_space_nameB\x15\n" +
 	"\x13_suggested_space_idB\x17\n" +
 	"\x15_suggested_space_nameB\r\n" +
-	"\v_confidence\"o\n" +
+	"\v_confidenceB\x0e\n" +
+	"\f_parent_name\"o\n" +
 	"\aMapping\x12+\n" +
 	"\vexternal_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\n" +
 	"externalId\x12*\n" +
 	"\bspace_id\x18\x02 \x01(\tB\n" +
 	"\xbaH\a\xc8\x01\x01r\x02\x18@H\x00R\aspaceId\x88\x01\x01B\v\n" +
-	"\t_space_id\"\xc3\x01\n" +
+	"\t_space_id\"\xe7\x01\n" +
 	"\x18ListPartnerSpacesRequest\x120\n" +
 	"\x0eintegration_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\rintegrationId\x12#\n" +
 	"\runmapped_only\x18\x02 \x01(\bR\funmappedOnly\x12'\n" +
 	"\tpage_size\x18\x03 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"W\n" +
+	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\x12\"\n" +
+	"\bspace_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18@R\aspaceId\"W\n" +
 	"\x19ListPartnerSpacesResponse\x12:\n" +
 	"\x04data\x18\x01 \x01(\v2&.latchkey.property.v1.PartnerSpaceListR\x04data\"\xae\x01\n" +
 	"\x10PartnerSpaceList\x126\n" +

@@ -1,0 +1,105 @@
+package space
+
+import (
+	"database/sql"
+	"fmt"
+	"time"
+
+	entspace "latchkey.dev/ent/space"
+	"latchkey.dev/internal/db"
+)
+
+// Entry is one space of a PMS and its mapping.
+type Entry struct {
+	Listed
+	ParentName string     // ParentName is the name of a bed's room; empty if the PMS does not list it
+	SpaceID    string     // SpaceID is empty if the space is not mapped
+	SpaceName  string     // SpaceName is the name of that space
+	SeenAt     time.Time  // SeenAt is the time of the last reading that listed the space
+	GoneAt     *time.Time // GoneAt is the time of the first reading that did not list the space
+}
+
+// EntryFilter selects spaces of a PMS.
+type EntryFilter struct {
+	UnmappedOnly bool
+	SpaceID      string // SpaceID selects the space of the PMS that is mapped to a Latchkey space; empty: all
+	Page
+}
+
+// The spaces of a PMS with their mappings. A space that is neither listed nor mapped is not among them.
+const (
+	entriesFrom = ` FROM partner_spaces AS listed
+		LEFT JOIN mappings AS m ON m.integration_id = listed.integration_id AND m.external_id = listed.external_id AND m.property_id = listed.property_id
+		WHERE listed.property_id = $1 AND listed.integration_id = $2 AND (listed.gone_at IS NULL OR m.space_id IS NOT NULL)`
+	entryColumns = `SELECT listed.external_id, listed.type, listed.name, listed.parent_external_id, listed.floor, listed.is_private, listed.is_active,
+		listed.seen_at, listed.gone_at, COALESCE(m.space_id, ''),
+		COALESCE((SELECT own.name FROM spaces AS own WHERE own.id = m.space_id AND own.property_id = listed.property_id), ''),
+		COALESCE((SELECT room.name FROM partner_spaces AS room WHERE room.integration_id = listed.integration_id
+			AND room.external_id = listed.parent_external_id AND room.property_id = listed.property_id), '')`
+)
+
+func (f EntryFilter) where(propertyID, integrationID string) (string, []any) {
+	where, args := entriesFrom, []any{propertyID, integrationID}
+	if f.UnmappedOnly {
+		where += " AND m.space_id IS NULL"
+	}
+	if f.SpaceID != "" {
+		where, args = where+" AND m.space_id = $3", append(args, f.SpaceID)
+	}
+	return where, args
+}
+
+// CountEntries returns how many spaces of a PMS a filter selects, on all pages.
+func CountEntries(tx *db.Tx, propertyID, integrationID string, f EntryFilter) (total int, err error) {
+	where, args := f.where(propertyID, integrationID)
+	if _, err := tx.ReadOne("SELECT COUNT(*)"+where, args, &total); err != nil {
+		return 0, fmt.Errorf("count a partner's spaces: %w", err)
+	}
+	return total, nil
+}
+
+// Entries returns one page of a PMS's spaces by name, including spaces that are mapped but no longer listed, and the total number.
+func Entries(tx *db.Tx, propertyID, integrationID string, f EntryFilter) ([]Entry, int, error) {
+	total, err := CountEntries(tx, propertyID, integrationID, f)
+	if err != nil || total == 0 {
+		return nil, 0, err
+	}
+	where, args := f.where(propertyID, integrationID)
+	limit, offset := f.limitAndOffset()
+	query := fmt.Sprintf("%s%s ORDER BY listed.name, listed.external_id LIMIT %d OFFSET %d", entryColumns, where, limit, offset)
+	rows, err := tx.QueryContext(tx.Context(), query, args...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list a partner's spaces: %w", err)
+	}
+	defer rows.Close()
+	var list []Entry
+	for rows.Next() {
+		var e Entry
+		var gone sql.NullTime
+		err := rows.Scan(&e.ExternalID, &e.Type, &e.Name, &e.ParentExternalID, &e.Floor, &e.IsPrivate, &e.IsActive, &e.SeenAt, &gone, &e.SpaceID, &e.SpaceName, &e.ParentName)
+		if err != nil {
+			return nil, 0, fmt.Errorf("list a partner's spaces: %w", err)
+		}
+		if gone.Valid {
+			e.GoneAt = &gone.Time
+		}
+		list = append(list, e)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, 0, fmt.Errorf("list a partner's spaces: %w", err)
+	}
+	return list, total, nil
+}
+
+// Names returns the names of spaces by their ids.
+func Names(tx *db.Tx, propertyID string, ids ...string) (map[string]string, error) {
+	rows, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.IDIn(ids...)).Select(entspace.FieldID, entspace.FieldName).All(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list the names of spaces: %w", err)
+	}
+	names := make(map[string]string, len(rows))
+	for _, row := range rows {
+		names[row.ID] = row.Name
+	}
+	return names, nil
+}
