@@ -26,18 +26,6 @@ type EntryFilter struct {
 	Page
 }
 
-// The spaces of a PMS with their mappings. A space that is neither listed nor mapped is not among them.
-const (
-	entriesFrom = ` FROM partner_spaces AS listed
-		LEFT JOIN mappings AS m ON m.integration_id = listed.integration_id AND m.external_id = listed.external_id AND m.property_id = listed.property_id
-		WHERE listed.property_id = $1 AND listed.integration_id = $2 AND (listed.gone_at IS NULL OR m.space_id IS NOT NULL)`
-	entryColumns = `SELECT listed.external_id, listed.type, listed.name, listed.parent_external_id, listed.floor, listed.is_private, listed.is_active,
-		listed.seen_at, listed.gone_at, COALESCE(m.space_id, ''),
-		COALESCE((SELECT own.name FROM spaces AS own WHERE own.id = m.space_id AND own.property_id = listed.property_id), ''),
-		COALESCE((SELECT room.name FROM partner_spaces AS room WHERE room.integration_id = listed.integration_id
-			AND room.external_id = listed.parent_external_id AND room.property_id = listed.property_id), '')`
-)
-
 func (f EntryFilter) where(propertyID, integrationID string) (string, []any) {
 	where, args := entriesFrom, []any{propertyID, integrationID}
 	if f.UnmappedOnly {
@@ -52,7 +40,7 @@ func (f EntryFilter) where(propertyID, integrationID string) (string, []any) {
 // CountEntries returns how many spaces of a PMS a filter selects, on all pages.
 func CountEntries(tx *db.Tx, propertyID, integrationID string, f EntryFilter) (total int, err error) {
 	where, args := f.where(propertyID, integrationID)
-	if _, err := tx.ReadOne("SELECT COUNT(*)"+where, args, &total); err != nil {
+	if _, err := tx.ReadOne(countEntries+where, args, &total); err != nil {
 		return 0, fmt.Errorf("count a partner's spaces: %w", err)
 	}
 	return total, nil

@@ -86,3 +86,16 @@ func queryPlaces(tx *db.Tx, query, propertyID string, args ...any) ([]foundPlace
 	}
 	return all, nil
 }
+
+// The spaces of a PMS with their mappings. A space that is neither listed nor mapped is not among them.
+const (
+	countEntries = `SELECT COUNT(*)`
+	entriesFrom  = ` FROM partner_spaces AS listed
+		LEFT JOIN mappings AS m ON m.integration_id = listed.integration_id AND m.external_id = listed.external_id AND m.property_id = listed.property_id
+		WHERE listed.property_id = $1 AND listed.integration_id = $2 AND (listed.gone_at IS NULL OR m.space_id IS NOT NULL)`
+	entryColumns = `SELECT listed.external_id, listed.type, listed.name, listed.parent_external_id, listed.floor, listed.is_private, listed.is_active,
+		listed.seen_at, listed.gone_at, COALESCE(m.space_id, ''),
+		COALESCE((SELECT own.name FROM spaces AS own WHERE own.id = m.space_id AND own.property_id = listed.property_id), ''),
+		COALESCE((SELECT room.name FROM partner_spaces AS room WHERE room.integration_id = listed.integration_id
+			AND room.external_id = listed.parent_external_id AND room.property_id = listed.property_id), '')`
+)
