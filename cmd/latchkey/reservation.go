@@ -62,12 +62,13 @@ func dayOf(word string, zone *time.Location) string {
 }
 
 type reservationFind struct {
-	Text  string `arg:"" help:"The number, the PMS's id, the beginning of the guest's names, or a room."`
+	Text  string `arg:"" help:"The number, the PMS's id, the code of a group, the beginning of the guest's names, or a room."`
 	Limit int    `default:"50" help:"At most this many."`
 }
 
 func (reservationFind) Help() string {
-	return `Searches for a reservation with this number or id, then for guests with this name, then for guests who are in this room now. Examples:
+	return `Searches for reservations with this number or id, for the group with this code, and for the stays in this room or bed. If no reservation has this
+number, it also searches for guests with this name. Examples:
   latchkey reservation find 4711
   latchkey reservation find "ada lov"
   latchkey reservation find 204`
@@ -82,22 +83,7 @@ func (c *reservationFind) Run(ctx context.Context, r *remote, io *streams) error
 		if err != nil {
 			return err
 		}
-		req := &propertyv1.ListReservationsRequest{Query: c.Text}
-		found, _, err := s.loadReservations(req, 1)
-		if err != nil {
-			return err
-		}
-		if len(found) == 0 && strings.TrimSpace(c.Text) != "" {
-			space := c.Text
-			err := s.resolve(aSpace, &space)
-			if err == nil {
-				return s.printReservations(zone, "No guest is in "+c.Text+" now.", c.Limit, &propertyv1.ListReservationsRequest{SpaceId: space, State: "started"})
-			}
-			if f, ok := fault.Of(err); !ok || f.Reason != fault.SpaceNotFound {
-				return err
-			}
-		}
-		return s.printReservations(zone, "No guest, number or room matches.", c.Limit, &propertyv1.ListReservationsRequest{Query: c.Text})
+		return s.printReservations(zone, "No guest, number, group or room matches.", c.Limit, &propertyv1.ListReservationsRequest{Query: c.Text})
 	})
 }
 

@@ -81,6 +81,22 @@ func TestSQLiteReadsADayByItsArrivals(t *testing.T) {
 	}
 }
 
+// A search by number, id or the code of a group reads an index for each of them.
+func TestSQLiteFindsNumbersAndGroupsByIndexes(t *testing.T) {
+	d, err := db.Open(t.Context(), db.Config{URL: dbtest.Empty(t, "sqlite")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := d.EnsureSchema(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const query = "SELECT id FROM reservations WHERE property_id = 'p' AND (pms_number = 'x' OR id = 'x' OR (integration_id IN ('a', 'b') AND pms_id = 'x') OR (integration_id IN ('a', 'b') AND pms_group_id = 'x')) LIMIT 500"
+	if plan := planOf(t, d, query); !strings.Contains(plan, "pms_group_id=?") {
+		t.Error(plan)
+	}
+}
+
 // planOf is how the readers and the writer carry out a query.
 func planOf(t *testing.T, d *db.DB, query string) string {
 	t.Helper()

@@ -124,6 +124,42 @@ func TestSearchByNumber(t *testing.T) {
 	})
 }
 
+// Words find the stays in rooms with such names, and the code of a group all stays of the group.
+func TestSearchByRoomAndGroup(t *testing.T) {
+	neighbours(t, func(t *testing.T, h, other *testProperty) {
+		rename := func(space, name string) {
+			h.write(func(tx *db.Tx) error { return tx.Space.UpdateOneID(h.at(space)).SetName(name).Exec(tx.Context()) })
+		}
+		rename("r1", "Suite Lovelace")
+		rename("r2", "Room 204")
+		rename("d1", "Dorm 7")
+		rename("b1", "Bed 1")
+		rename("b2", "Bed 2")
+		for i := range 30 {
+			h.write(func(tx *db.Tx) error {
+				return tx.Space.Create().SetID("spc_" + number(1000+i)).SetPropertyID(h.id).SetType("Room").SetName("Hall " + number(1000+i)).SetIsPrivate(true).Exec(tx.Context())
+			})
+		}
+		h.put(with(named("A", "Ada", "Lovelace", "01"), reservation.SpaceID, theirs("r2"), reservation.GroupID, "tour-8"))
+		h.put(with(named("B", "Bo", "Byron", "02"), reservation.GroupID, "tour-8", reservation.Number, "204"))
+		h.put(with(named("C", "Cy", "Hall", "03"), reservation.ParentID, theirs("d1"), reservation.SpaceID, theirs("b1")))
+		h.put(with(named("D", "Di", "Byron", "04"), reservation.ParentID, theirs("d1"), reservation.SpaceID, theirs("b2"), reservation.GroupID, "1"))
+		other.put(with(named("X", "Xi", "Lovelace", "05"), reservation.SpaceID, theirs("r2"), reservation.GroupID, "tour-8"))
+		for text, want := range map[string]string{
+			"tour-8": "B A", "tour": "", "TOUR-8": "", "204": "B A", "room 204": "A", "ROOM": "A", "20": "", "dorm 7": "D C", "7, bed 1": "C", "bed": "D C",
+			"lovelace": "B A", "suite": "B", "hall": "C", "1": "D C", "byron": "D B", "byron 204": "",
+		} {
+			for _, size := range []int{1, 50} {
+				if got := strings.Join(h.search(text, size), " "); got != want {
+					t.Errorf("%q in pages of %d: %q, want %q", text, size, got, want)
+				}
+			}
+		}
+		same(t, "a room and a day", []string{"A"}, h.searched(reservation.Search{Text: "204", Day: "2026-12-01"}, 10))
+		same(t, "a room in another state", []string(nil), h.searched(reservation.Search{Text: "204", State: "started"}, 10))
+	})
+}
+
 // Stays are found by state, day and the space that they lead to, as the mapping is now.
 func TestSearchNarrows(t *testing.T) {
 	neighbours(t, func(t *testing.T, h, other *testProperty) {

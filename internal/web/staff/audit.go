@@ -49,7 +49,8 @@ const verifyCalls = 10
 // showAudit lists who did what, and verifies the chain if asked for.
 func (s *site) showAudit(x *exchange) error {
 	q := x.R.URL.Query()
-	found, err := s.api.Audit.ListEntries(x.call(), &propertyv1.ListEntriesRequest{PageToken: q.Get("page")})
+	size := x.pageSize(usualRows, mostRows)
+	found, err := s.api.Audit.ListEntries(x.call(), &propertyv1.ListEntriesRequest{PageSize: int32(size), PageToken: q.Get("page")})
 	if err != nil {
 		return err
 	}
@@ -68,6 +69,7 @@ func (s *site) showAudit(x *exchange) error {
 	}
 	p := x.newPage("staff.audit.title")
 	p.Here, p.Data = "audit", v
+	x.resizable(p, size, mostRows, len(v.Rows), v.Next != "")
 	return x.render(http.StatusOK, "audit", p)
 }
 

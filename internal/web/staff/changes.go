@@ -102,7 +102,8 @@ func (s *site) showChanges(x *exchange) error { return x.changesPage(http.Status
 // changesPage lists the changes of a mapping, the latest first.
 func (x *exchange) changesPage(status int, wrong *kit.Wrong) error {
 	v := changesView{PMS: x.R.FormValue("pms"), Manages: x.may("manageSpaces")}
-	found, err := x.site.api.Mappings.ListMappingChanges(x.call(), &propertyv1.ListMappingChangesRequest{IntegrationId: v.PMS, PageToken: x.R.FormValue("page")})
+	size := x.pageSize(usualRows, mostRows)
+	found, err := x.site.api.Mappings.ListMappingChanges(x.call(), &propertyv1.ListMappingChangesRequest{PageSize: int32(size), IntegrationId: v.PMS, PageToken: x.R.FormValue("page")})
 	if err != nil {
 		return err
 	}
@@ -114,6 +115,7 @@ func (x *exchange) changesPage(status int, wrong *kit.Wrong) error {
 	}
 	p := x.newPage("staff.changes")
 	p.Here, p.Data = "spaces", v
+	x.resizable(p, size, mostRows, len(v.Rows), v.Next != "")
 	if wrong != nil {
 		p.Wrong = []kit.Wrong{*wrong}
 	}

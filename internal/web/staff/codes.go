@@ -71,7 +71,8 @@ func (s *site) showCodes(x *exchange) error {
 	} else {
 		v.Other = listURL("/app/codes", "show", kind, "lock", lock, "ended", "yes")
 	}
-	found, err := s.api.Codes.ListCodes(x.call(), &propertyv1.ListCodesRequest{Kind: kind, LockId: lock, Ended: v.Ended, PageToken: q.Get("page")})
+	size := x.pageSize(usualRows, mostRows)
+	found, err := s.api.Codes.ListCodes(x.call(), &propertyv1.ListCodesRequest{PageSize: int32(size), Kind: kind, LockId: lock, Ended: v.Ended, PageToken: q.Get("page")})
 	if err != nil {
 		return err
 	}
@@ -94,6 +95,7 @@ func (s *site) showCodes(x *exchange) error {
 		p.Back = "/app/locks/" + v.Lock.GetId()
 	}
 	p.Here, p.Data = "codes", v
+	x.resizable(p, size, mostRows, len(v.Rows), v.Next != "")
 	return x.render(http.StatusOK, "codes", p)
 }
 

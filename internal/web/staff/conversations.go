@@ -22,7 +22,8 @@ type conversationsView struct {
 func (s *site) showConversations(x *exchange) error {
 	q := x.R.URL.Query()
 	unread := q.Get("show") == "unread"
-	found, err := s.api.Messages.ListConversations(x.call(), &propertyv1.ListConversationsRequest{UnreadOnly: unread, Query: q.Get("q"), PageToken: q.Get("page")})
+	size := x.pageSize(usualRows, mostRows)
+	found, err := s.api.Messages.ListConversations(x.call(), &propertyv1.ListConversationsRequest{PageSize: int32(size), UnreadOnly: unread, Query: q.Get("q"), PageToken: q.Get("page")})
 	if err != nil {
 		return err
 	}
@@ -44,6 +45,7 @@ func (s *site) showConversations(x *exchange) error {
 	}
 	p := x.newPage("staff.messages.title.short")
 	p.Here, p.Data, p.secret = "messages", v, true
+	x.resizable(p, size, mostRows, len(v.Rows), v.Next != "")
 	return x.render(http.StatusOK, "conversations", p)
 }
 

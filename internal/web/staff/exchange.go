@@ -175,7 +175,8 @@ func (x *exchange) renderError(err error) {
 	}
 }
 
-// saveLook keeps a choice of the look on the device.
+// saveLook keeps a choice of the look, or of the number of rows, on the device.
 func (s *site) saveLook(x *exchange) error {
+	x.savePageSize()
 	return x.SaveLook(s.Now().Add(kit.LookAge), func(string) {})
 }

@@ -190,8 +190,8 @@ func (x *exchange) locks(r *propertyv1.ListLocksRequest) ([]*propertyv1.Lock, er
 	})
 }
 
-// rowsPerPage is how many rows a page shows of a list that it filters itself.
-const rowsPerPage = 100
+// usualLocks is how many locks a page has without a choice.
+const usualLocks = 100
 
 func (s *site) showLocks(x *exchange) error {
 	q := x.R.URL.Query()
@@ -221,13 +221,15 @@ func (s *site) showLocks(x *exchange) error {
 	slices.SortStableFunc(v.Rows, func(a, b lockRow) int {
 		return cmp.Or(cmp.Compare(a.badness(), b.badness()), strings.Compare(cmp.Or(a.GetDoorName(), a.GetName()), cmp.Or(b.GetDoorName(), b.GetName())))
 	})
+	size := x.pageSize(usualLocks, mostRows)
 	at, _ := strconv.Atoi(q.Get("page"))
 	at = min(max(at, 0), len(v.Rows))
-	if v.Rows = v.Rows[at:]; len(v.Rows) > rowsPerPage {
-		v.Rows, v.Next = v.Rows[:rowsPerPage], listURL("/app/locks", "show", filter, "q", text, "page", strconv.Itoa(at+rowsPerPage))
+	if v.Rows = v.Rows[at:]; len(v.Rows) > size {
+		v.Rows, v.Next = v.Rows[:size], listURL("/app/locks", "show", filter, "q", text, "page", strconv.Itoa(at+size))
 	}
 	p := x.newPage("staff.locks.title")
 	p.Here, p.Data = "locks", v
+	x.resizable(p, size, mostRows, len(v.Rows), v.Next != "")
 	return x.render(http.StatusOK, "locks", p)
 }
 

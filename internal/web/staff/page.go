@@ -20,6 +20,7 @@ type page struct {
 	Here    string                     // the name of the area of the page
 	Tabs    []area                     // the pages of settings, on each of them
 	Done    string                     // the message of the result of an action that was just made, or ""
+	Sizing  *sizing                    // other numbers of rows for the list of the page; nil: none are offered
 	secret  bool                       // the page shows a secret, so that it is never compressed
 }
 

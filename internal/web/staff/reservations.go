@@ -17,7 +17,8 @@ type reservationsView struct {
 // showReservations finds reservations by name or number, and lists the latest without a question.
 func (s *site) showReservations(x *exchange) error {
 	q := x.R.URL.Query()
-	found, err := s.api.Reservations.ListReservations(x.call(), &propertyv1.ListReservationsRequest{Query: q.Get("q"), PageToken: q.Get("page")})
+	size := x.pageSize(usualRows, mostRows)
+	found, err := s.api.Reservations.ListReservations(x.call(), &propertyv1.ListReservationsRequest{Query: q.Get("q"), PageSize: int32(size), PageToken: q.Get("page")})
 	if err != nil {
 		return err
 	}
@@ -27,5 +28,6 @@ func (s *site) showReservations(x *exchange) error {
 	}
 	p := x.newPage("staff.area.reservations")
 	p.Here, p.Data = "reservations", v
+	x.resizable(p, size, mostRows, len(v.List), v.Next != "")
 	return x.render(http.StatusOK, "reservations", p)
 }

@@ -10,9 +10,11 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// The most rows of a page of spaces, and the most free spaces of the PMS that a row offers. A room's own page offers all.
+// How many rows a page of spaces has without a choice and at most, and the most free spaces of the PMS that a row offers. A room's own page
+// offers all.
 const (
 	spaceRows    = 50
+	mostSpaces   = 100
 	spaceChoices = 40
 )
 
@@ -187,7 +189,8 @@ func (x *exchange) spacesPage(status int, problem string, refuse func(*page, spa
 		}
 	}
 	v.Missing = len(missingSpaces(d.listed, d.own))
-	last := max(1, (len(d.own)+spaceRows-1)/spaceRows)
+	size := x.pageSize(spaceRows, mostSpaces)
+	last := max(1, (len(d.own)+size-1)/size)
 	v.Page, _ = strconv.Atoi(x.R.FormValue("page"))
 	v.Page = min(max(v.Page, 1), last)
 	if v.Page > 1 {
@@ -196,7 +199,7 @@ func (x *exchange) spacesPage(status int, problem string, refuse func(*page, spa
 	if v.Page < last {
 		v.Next = listURL("/app/spaces", "pms", v.Chosen.GetId(), "page", strconv.Itoa(v.Page+1))
 	}
-	shown := d.own[(v.Page-1)*spaceRows : min(v.Page*spaceRows, len(d.own))]
+	shown := d.own[(v.Page-1)*size : min(v.Page*size, len(d.own))]
 	var doors []string
 	for _, own := range shown {
 		doors = append(doors, own.GetId())
@@ -225,6 +228,7 @@ func (x *exchange) spacesPage(status int, problem string, refuse func(*page, spa
 	}
 	p := x.newPage("staff.area.spaces")
 	p.Here, p.Data = "spaces", v
+	x.resizable(p, size, mostSpaces, len(v.Rows), v.Page < last)
 	if refuse != nil {
 		refuse(p, d)
 	}

@@ -32,16 +32,19 @@ type dayRow struct {
 }
 
 type todayView struct {
-	Tabs          []dayTab
-	Tab, Day      string
-	Before, After string // the days before and after
-	Rows          []dayRow
-	Need          int  // arrivals on the page that need staff
-	Whole         bool // the page has the whole list
-	Next          string
-	URL           string // of this page
-	MayClear      bool
+	Tabs     []dayTab
+	Tab, Day string
+	Days     []link // the days around today, and those around the day of the page
+	Rows     []dayRow
+	Need     int  // arrivals on the page that need staff
+	Whole    bool // the page has the whole list
+	Next     string
+	URL      string // of this page
+	MayClear bool
 }
+
+// mostOfDay is how many rows a page of a list of a day has at most.
+const mostOfDay = 100
 
 func (s *site) showToday(x *exchange) error {
 	q := x.R.URL.Query()
@@ -51,7 +54,8 @@ func (s *site) showToday(x *exchange) error {
 	if at < 0 {
 		return x.Redirect("/app/today")
 	}
-	found, err := s.api.Days.ListDay(x.call(), &propertyv1.ListDayRequest{Date: q.Get("day"), Tab: tabs[at].list, PageToken: q.Get("page")})
+	size := x.pageSize(usualRows, mostOfDay)
+	found, err := s.api.Days.ListDay(x.call(), &propertyv1.ListDayRequest{Date: q.Get("day"), Tab: tabs[at].list, PageSize: int32(size), PageToken: q.Get("page")})
 	if err != nil {
 		return err
 	}
@@ -74,7 +78,7 @@ func (s *site) showToday(x *exchange) error {
 		tabs[i].URL = dayURL(tabs[i].Name, shown)
 	}
 	v := todayView{
-		Tabs: tabs, Tab: tab, Day: list.GetDate(), Before: dayURL(tab, day.AddDate(0, 0, -1).Format(time.DateOnly)), After: dayURL(tab, day.AddDate(0, 0, 1).Format(time.DateOnly)),
+		Tabs: tabs, Tab: tab, Day: list.GetDate(), Days: dayLinks(tab, p.Today(), day),
 		Whole: list.GetNextPageToken() == "" && q.Get("page") == "", URL: dayURL(tab, shown), MayClear: x.may("manageCheckIns"),
 	}
 	if list.GetNextPageToken() != "" {
@@ -89,6 +93,7 @@ func (s *site) showToday(x *exchange) error {
 	}
 	slices.SortStableFunc(v.Rows, func(a, b dayRow) int { return cmp.Compare(overLast(a), overLast(b)) })
 	p.Here, p.Data = "today", v
+	x.resizable(p, size, mostOfDay, len(v.Rows), v.Next != "")
 	return x.render(http.StatusOK, "today", p)
 }
 
@@ -106,6 +111,19 @@ func dayURL(tab, day string) string {
 		q.Set("day", day)
 	}
 	return "/app/today?" + q.Encode()
+}
+
+// dayLinks lead to the days around today; and from a page of another day, also to the days around that.
+func dayLinks(tab, today string, day time.Time) (links []link) {
+	next := func(to time.Time, days int) string { return dayURL(tab, to.AddDate(0, 0, days).Format(time.DateOnly)) }
+	now, err := time.Parse(time.DateOnly, today)
+	if err != nil {
+		return nil
+	}
+	if !day.Equal(now) {
+		links = []link{{next(day, -1), "staff.today.before"}, {next(day, 1), "staff.today.after"}}
+	}
+	return append(links, link{next(now, -1), "staff.today.yesterday"}, link{dayURL(tab, ""), "staff.area.today"}, link{next(now, 1), "staff.today.tomorrow"})
 }
 
 // newDayRow decides what a row says.

@@ -635,9 +635,10 @@ func (x *ExplainReservationResponse) GetData() *v1.Explanation {
 // ListReservationsRequest filters and pages.
 type ListReservationsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The number, the PMS's id or the service's id of a reservation, exactly. If no reservation has it: words, each the beginning of a
-	// word of the booker's name, in any case and without accents, so "mul" finds Müller and Mulligan. A word of one or two letters finds
-	// only a word of that length. Left out: all reservations.
+	// What is known of a stay. The number, the PMS's id or the service's id of a reservation, or the PMS's code of its group, exactly. Or a room or
+	// bed by whole words of its name, so "204" finds the stays in Room 204 and in its beds; words that more than 20 rooms and beds have find no
+	// room. If no number, id or group matches, also words that are each the beginning of a word of the booker's name, in any case and without
+	// accents, so "mul" finds Müller and Mulligan. A word of one or two letters finds only a word of that length. Left out: all reservations.
 	Query string `protobuf:"bytes,1,opt,name=query,proto3" json:"query,omitempty"`
 	// Entries per page, at most 200. 0, or left out: 50.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`

@@ -1,0 +1,79 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey.dev/internal/e2e/e2etest"
+)
+
+// TestTodayPage moves between days by links and by the field, and finds a stay by what is known of it.
+func TestTodayPage(t *testing.T) {
+	w := e2etest.Open(t)
+	s := newSurfer(t, w)
+	s.join(w, "ada@example.com")
+	today := time.Now().UTC()
+	a := s.do(http.MethodGet, "/app/today", nil)
+	for _, text := range []string{"Yesterday", "Tomorrow", `type="date"`} {
+		if !strings.Contains(a.text, text) {
+			t.Errorf("the page lacks %q", text)
+		}
+	}
+	far := today.AddDate(0, 0, 40).Format(time.DateOnly)
+	a = s.do(http.MethodGet, "/app/today?tab=departures&day="+far, nil)
+	for _, days := range []int{39, 41} {
+		if link := "/app/today?day=" + today.AddDate(0, 0, days).Format(time.DateOnly) + "&amp;tab=departures"; !strings.Contains(a.text, link) {
+			t.Errorf("the page of %s lacks %s", far, link)
+		}
+	}
+	if a := s.do(http.MethodGet, "/app/today?tab=arrivals&day=", nil); a.status != http.StatusOK {
+		t.Errorf("without a day: %d", a.status)
+	}
+}
+
+// TestRowsPerPage keeps how many rows a person wants, also after a sign-out.
+func TestRowsPerPage(t *testing.T) {
+	w := e2etest.Open(t)
+	s := newSurfer(t, w)
+	s.join(w, "ada@example.com")
+	for i := range 30 {
+		if a := s.do(http.MethodPost, "/app/spaces/new", url.Values{"space.name": {fmt.Sprintf("Hall %d", i)}, "space.type": {"Room"}}); a.status >= 400 {
+			t.Fatalf("make a room: %d %s", a.status, a.text)
+		}
+	}
+	rows := func() int { return strings.Count(s.do(http.MethodGet, "/app/audit", nil).text, "<tr>") - 1 }
+	before := rows()
+	if before < 26 {
+		t.Fatalf("%d rows without a choice", before)
+	}
+	choose := func(n string) {
+		t.Helper()
+		a, err := s.http.PostForm(w.Base+"/app/audit?look&verify=1", url.Values{"rows": {n}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Body.Close()
+		if to := a.Header.Get("Location"); to != "/app/audit?verify=1" {
+			t.Errorf("the choice leads to %d %q", a.StatusCode, to)
+		}
+	}
+	for _, wrong := range []string{"7", "0", "-1", "many", "100000"} {
+		choose(wrong)
+		if n := rows(); n != before {
+			t.Errorf("%d rows with the choice %q", n, wrong)
+		}
+	}
+	choose("25")
+	if n := rows(); n != 25 {
+		t.Errorf("%d rows with the choice 25", n)
+	}
+	s.do(http.MethodPost, "/app/logout", url.Values{})
+	s.do(http.MethodPost, "/app/login", url.Values{"email": {"ada@example.com"}, "password": {password}})
+	if n := rows(); n != 25 {
+		t.Errorf("%d rows after another sign-in", n)
+	}
+}
