@@ -32,6 +32,10 @@ func (c *auditList) Run(ctx context.Context, r *remote, io *streams) error {
 		return s.printAnswer(&propertyv1.ListEntriesResponse{Data: all}, err, func() {
 			var rows [][]string
 			for _, e := range all.GetList() {
+				if e.GetDamaged() {
+					rows = append(rows, []string{strconv.FormatInt(e.GetSeq(), 10), "", "", "", "cannot be read, see: latchkey audit verify", "", "", ""})
+					continue
+				}
 				action := e.GetAction()[strings.LastIndexByte(e.GetAction(), '.')+1:]
 				rows = append(rows, []string{strconv.FormatInt(e.GetSeq(), 10), formatTime(e.GetAt()), e.GetActor(), action, e.GetOutcome(), strings.Join(e.GetSubjects(), " "), e.GetFrom(), e.GetReason()})
 			}

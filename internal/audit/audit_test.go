@@ -290,3 +290,26 @@ func TestDeletionKeepsDamageVisible(t *testing.T) {
 		}
 	})
 }
+
+// An entry that cannot be decoded is listed with its number. The others are listed as they are.
+func TestDamagedEntryIsListed(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.append(hotel, 4)
+		x.write(func(tx *db.Tx) error {
+			_, err := tx.ExecContext(tx.Context(), `UPDATE audit_entries SET subjects = '{"a":1}' WHERE property_id = 'prp_1' AND seq = 3`)
+			return err
+		})
+		list, err := audit.List(x.d.View(x.Context()), hotel, 0, 3)
+		x.must(err)
+		var got []string
+		for _, e := range list {
+			got = append(got, fmt.Sprint(e.Seq, " ", e.Damaged, " ", e.Actor))
+		}
+		if want := []string{"4 false staff:prs_1", "3 true ", "2 false staff:prs_1"}; !slices.Equal(got, want) {
+			x.Errorf("listed %q, want %q", got, want)
+		}
+		if r := x.verify(hotel, 100); r.Problem != audit.Changed || r.At != 3 {
+			x.Errorf("verified: %+v", r)
+		}
+	})
+}

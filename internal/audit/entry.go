@@ -40,6 +40,7 @@ type Entry struct {
 	Record
 	Seq            int64
 	At             time.Time
+	Damaged        bool // the stored entry cannot be decoded, so only its number is known
 	previous, hash []byte
 }
 
@@ -93,19 +94,40 @@ func entryOf(row *ent.AuditEntry) Entry {
 	}
 }
 
-// List returns entries of a property, the latest first: at most limit before an entry; 0: from the last one.
+// List returns entries of a property, the latest first: at most limit before an entry; 0: from the last one. An entry that cannot be decoded is
+// in the list, damaged.
 func List(view *db.Tx, propertyID string, before int64, limit int) ([]Entry, error) {
 	q := view.AuditEntry.Query().Where(auditentry.PropertyID(propertyID))
 	if before > 0 {
 		q = q.Where(auditentry.SeqLT(before))
 	}
-	rows, err := q.Order(ent.Desc(auditentry.FieldSeq)).Limit(limit).All(view.Context())
+	q = q.Order(ent.Desc(auditentry.FieldSeq)).Limit(limit)
+	rows, err := q.Clone().All(view.Context())
 	if err != nil {
-		return nil, fmt.Errorf("list the audit log: %w", err)
+		return listSingly(view, propertyID, q, fmt.Errorf("list the audit log: %w", err))
 	}
 	entries := make([]Entry, len(rows))
 	for i, row := range rows {
 		entries[i] = entryOf(row)
+	}
+	return entries, nil
+}
+
+// listSingly lists what q selects when a statement for all of it failed, because of one entry or more that cannot be decoded.
+func listSingly(view *db.Tx, propertyID string, q *ent.AuditEntryQuery, failure error) (entries []Entry, err error) {
+	var numbers []int64
+	if view.Context().Err() != nil || q.Select(auditentry.FieldSeq).Scan(view.Context(), &numbers) != nil {
+		return nil, failure
+	}
+	for _, seq := range numbers {
+		one, unread := read(view, propertyID, seq, seq, 1)
+		if view.Context().Err() != nil {
+			return nil, failure
+		}
+		if unread != nil {
+			one = []Entry{{Record: Record{PropertyID: propertyID}, Seq: seq, Damaged: true}}
+		}
+		entries = append(entries, one...)
 	}
 	return entries, nil
 }

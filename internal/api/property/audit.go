@@ -51,6 +51,10 @@ func (s *auditLog) ListEntries(ctx context.Context, r *propertyv1.ListEntriesReq
 		return nil, err
 	}
 	for _, e := range entries {
+		if e.Damaged {
+			list.List = append(list.List, &propertyv1.AuditEntry{Seq: e.Seq, Damaged: true})
+			continue
+		}
 		list.List = append(list.List, &propertyv1.AuditEntry{
 			Seq: e.Seq, At: timestamppb.New(e.At), Actor: e.Actor, Action: e.Action, Subjects: e.Subjects, From: e.From, Reason: e.Reason, Outcome: string(e.Outcome), ActorName: names[e.Actor],
 		})

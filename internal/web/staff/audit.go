@@ -17,6 +17,10 @@ type auditRow struct {
 
 func newAuditRow(e *propertyv1.AuditEntry) auditRow {
 	r := auditRow{AuditEntry: e, Chip: chip{"unknown", "?", "staff.audit.other"}, What: e.GetAction()}
+	if e.GetDamaged() {
+		r.Chip = chip{"bad", "✕", "staff.audit.damaged"}
+		return r
+	}
 	switch e.GetOutcome() {
 	case "done":
 		r.Chip = chip{"ok", "●", "staff.audit.done"}

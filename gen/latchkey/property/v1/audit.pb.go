@@ -45,7 +45,9 @@ type AuditEntry struct {
 	// done, refused (the caller may not, or the request was wrong) or failed (the service could not).
 	Outcome string `protobuf:"bytes,8,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	// The name of a person of the property who called. Empty for other callers, and for a person who was removed.
-	ActorName     string `protobuf:"bytes,9,opt,name=actor_name,json=actorName,proto3" json:"actor_name,omitempty"`
+	ActorName string `protobuf:"bytes,9,opt,name=actor_name,json=actorName,proto3" json:"actor_name,omitempty"`
+	// The stored entry cannot be read, because it was changed to what no entry is. Only its number is known, and VerifyEntries reports it as changed.
+	Damaged       bool `protobuf:"varint,10,opt,name=damaged,proto3" json:"damaged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -141,6 +143,13 @@ func (x *AuditEntry) GetActorName() string {
 		return x.ActorName
 	}
 	return ""
+}
+
+func (x *AuditEntry) GetDamaged() bool {
+	if x != nil {
+		return x.Damaged
+	}
+	return false
 }
 
 // ListEntriesRequest selects a page.
@@ -487,7 +496,7 @@ var File_latchkey_property_v1_audit_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_audit_proto_rawDesc = "" +
 	"\n" +
-	" latchkey/property/v1/audit.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xfe\x01\n" +
+	" latchkey/property/v1/audit.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\x98\x02\n" +
 	"\n" +
 	"AuditEntry\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x03R\x03seq\x12*\n" +
@@ -499,7 +508,9 @@ const file_latchkey_property_v1_audit_proto_rawDesc = "" +
 	"\x06reason\x18\a \x01(\tR\x06reason\x12\x18\n" +
 	"\aoutcome\x18\b \x01(\tR\aoutcome\x12\"\n" +
 	"\n" +
-	"actor_name\x18\t \x01(\tB\x03\x80\x01\x01R\tactorName\"e\n" +
+	"actor_name\x18\t \x01(\tB\x03\x80\x01\x01R\tactorName\x12\x18\n" +
+	"\adamaged\x18\n" +
+	" \x01(\bR\adamaged\"e\n" +
 	"\x12ListEntriesRequest\x12'\n" +
 	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\x12&\n" +
