@@ -291,7 +291,7 @@ func TestDeletionKeepsDamageVisible(t *testing.T) {
 	})
 }
 
-// An entry that cannot be decoded is listed with its number. The others are listed as they are.
+// An entry that cannot be decoded is listed with its number. The others are listed unchanged.
 func TestDamagedEntryIsListed(t *testing.T) {
 	each(t, func(x *fixture) {
 		x.append(hotel, 4)
