@@ -153,6 +153,29 @@ func (p *Page) centre(node cdp.BackendNodeID) (x, y float64) {
 	return x, y
 }
 
+// Drag drags one element that a selector finds onto another with the mouse.
+func (p *Page) Drag(from, to string) {
+	p.t.Helper()
+	middle := func(selector string) (x, y float64) {
+		box := evaluate[[]float64](p, fmt.Sprintf(`(() => {
+			const b = document.querySelector(%q).getBoundingClientRect();
+			return [b.left + b.width / 2, b.top + b.height / 2];
+		})()`, selector))
+		return box[0], box[1]
+	}
+	evaluate[bool](p, fmt.Sprintf(`(document.querySelector(%q).scrollIntoView({block: "center", behavior: "instant"}), true)`, to))
+	e := input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMousePressed, Button: input.MouseButtonLeft, Buttons: 1, ClickCount: 1}
+	e.X, e.Y = middle(from)
+	call(p, input.DispatchMouseEvent, e)
+	e.Type, e.ClickCount = input.DispatchMouseEventTypeMouseMoved, 0
+	for range 2 { // the first way starts the drag
+		e.X, e.Y = middle(to)
+		call(p, input.DispatchMouseEvent, e)
+	}
+	e.Type, e.Buttons, e.ClickCount = input.DispatchMouseEventTypeMouseReleased, 0, 1
+	call(p, input.DispatchMouseEvent, e)
+}
+
 // Draw draws a line with the mouse on the element that a selector finds, from point to point. Points are parts of its width and height.
 func (p *Page) Draw(selector string, points ...[2]float64) {
 	p.t.Helper()

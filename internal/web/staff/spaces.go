@@ -36,6 +36,12 @@ func mapField(spaceID string) string { return "m-" + spaceID }
 // NoLock is the state of a room whose door nothing opens.
 func (spaceRow) NoLock() chip { return chip{"warn", "✕", "staff.room.noLock"} }
 
+// freeSpace is a space of the PMS that is not mapped.
+type freeSpace struct {
+	ExternalID, Name string
+	Bed              bool
+}
+
 type spacesView struct {
 	Rows         []spaceRow
 	Conflicts    []conflictRow
@@ -46,6 +52,8 @@ type spacesView struct {
 	Mapped, All  int                       // of the spaces that the PMS lists
 	Exact        int                       // suggestions that differ in no word
 	Missing      int                       // spaces of the PMS for which the property has none
+	Free         []freeSpace               // spaces of the PMS to drag onto a row
+	AllFree      int                       // also those that do not fit on the page
 	LastChange   string                    // the latest change of the mapping that the page shows
 	Before, Next string
 	Page         int
@@ -184,8 +192,15 @@ func (x *exchange) spacesPage(status int, problem string, refuse func(*page, spa
 		v.All++
 		if p.GetState() == "mapped" {
 			v.Mapped++
-		} else if p.GetConfidence() == "exact" {
+			continue
+		}
+		if p.GetConfidence() == "exact" {
 			v.Exact++
+		}
+		if v.Manages && p.GetIsActive() {
+			if v.AllFree++; v.AllFree <= spaceChoices {
+				v.Free = append(v.Free, freeSpace{p.GetExternalId(), fullName(p), p.GetType() == "Bed"})
+			}
 		}
 	}
 	v.Missing = len(missingSpaces(d.listed, d.own))

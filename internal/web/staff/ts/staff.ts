@@ -1,10 +1,12 @@
 import { focusFirst } from "../../kit/ts/page";
+import { dragging } from "./drag";
 import { follow } from "./live";
 import { palette } from "./palette";
 import { passkeys } from "./passkey";
 
 focusFirst();
 follow();
+dragging();
 palette();
 passkeys();
 
