@@ -44,6 +44,7 @@ var pageRights = map[string]string{
 	"GET /app/today":                                   "readReservations",
 	"POST /app/today":                                  "manageCheckIns",
 	"GET /app/palette":                                 staff.Self,
+	"GET /app/dev/parts":                               staff.Self,
 	"GET /app/live":                                    staff.Self,
 	"GET /app/reservations":                            "readReservations",
 	"GET /app/reservations/{id}":                       "readReservations",

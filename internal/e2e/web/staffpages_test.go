@@ -14,7 +14,7 @@ import (
 var staffPages = []string{
 	"today", "today?tab=house", "reservations", "reservations/STAY", "reservations/STAY/guests", "reservations/STAY/messages", "palette", "locks", "locks/LOCK", "locks/batteries",
 	"bridges", "bridges/new", "notices", "messages", "codes", "codes/new", "audit", "spaces", "spaces/changes?pms=PMS", "spaces/new", "setup", "register", "settings/property", "settings/checkin",
-	"settings/mail", "settings/integrations", "settings/kiosks", "settings/people", "account", "account/password", "account/second",
+	"settings/mail", "settings/integrations", "settings/kiosks", "settings/people", "account", "account/password", "account/second", "dev/parts",
 }
 
 // Each page of the dashboard holds a language from right to left with long words, colors that the browser replaces, and a zoom of 200 %.

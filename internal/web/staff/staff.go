@@ -106,6 +106,7 @@ func (s *site) routes() []Route {
 		{"GET /app/today", "readReservations", s.showToday},
 		{"POST /app/today", "manageCheckIns", s.clearStage},
 		{"GET /app/palette", Self, s.showPalette},
+		{"GET /app/dev/parts", Self, s.showParts},
 		{"GET /app/live", Self, s.follow},
 		{"GET /app/reservations", "readReservations", s.showReservations},
 		{"GET /app/reservations/{id}", "readReservations", s.showReservation},
