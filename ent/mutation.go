@@ -57198,6 +57198,7 @@ type TokenMutation struct {
 	property_id    *string
 	integration_id *string
 	app_id         *string
+	parent_id      *string
 	role           *string
 	expires_at     *time.Time
 	revoked_at     *time.Time
@@ -57603,6 +57604,55 @@ func (m *TokenMutation) ResetAppID() {
 	delete(m.clearedFields, token.FieldAppID)
 }
 
+// SetParentID sets the "parent_id" field.
+func (m *TokenMutation) SetParentID(s string) {
+	m.parent_id = &s
+}
+
+// ParentID returns the value of the "parent_id" field in the mutation.
+func (m *TokenMutation) ParentID() (r string, exists bool) {
+	v := m.parent_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldParentID returns the old "parent_id" field's value of the Token entity.
+// If the Token object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TokenMutation) OldParentID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldParentID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldParentID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldParentID: %w", err)
+	}
+	return oldValue.ParentID, nil
+}
+
+// ClearParentID clears the value of the "parent_id" field.
+func (m *TokenMutation) ClearParentID() {
+	m.parent_id = nil
+	m.clearedFields[token.FieldParentID] = struct{}{}
+}
+
+// ParentIDCleared returns if the "parent_id" field was cleared in this mutation.
+func (m *TokenMutation) ParentIDCleared() bool {
+	_, ok := m.clearedFields[token.FieldParentID]
+	return ok
+}
+
+// ResetParentID resets all changes to the "parent_id" field.
+func (m *TokenMutation) ResetParentID() {
+	m.parent_id = nil
+	delete(m.clearedFields, token.FieldParentID)
+}
+
 // SetRole sets the "role" field.
 func (m *TokenMutation) SetRole(s string) {
 	m.role = &s
@@ -57807,7 +57857,7 @@ func (m *TokenMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *TokenMutation) Fields() []string {
-	fields := make([]string, 0, 11)
+	fields := make([]string, 0, 12)
 	if m.kind != nil {
 		fields = append(fields, token.FieldKind)
 	}
@@ -57828,6 +57878,9 @@ func (m *TokenMutation) Fields() []string {
 	}
 	if m.app_id != nil {
 		fields = append(fields, token.FieldAppID)
+	}
+	if m.parent_id != nil {
+		fields = append(fields, token.FieldParentID)
 	}
 	if m.role != nil {
 		fields = append(fields, token.FieldRole)
@@ -57863,6 +57916,8 @@ func (m *TokenMutation) Field(name string) (ent.Value, bool) {
 		return m.IntegrationID()
 	case token.FieldAppID:
 		return m.AppID()
+	case token.FieldParentID:
+		return m.ParentID()
 	case token.FieldRole:
 		return m.Role()
 	case token.FieldExpiresAt:
@@ -57894,6 +57949,8 @@ func (m *TokenMutation) OldField(ctx context.Context, name string) (ent.Value, e
 		return m.OldIntegrationID(ctx)
 	case token.FieldAppID:
 		return m.OldAppID(ctx)
+	case token.FieldParentID:
+		return m.OldParentID(ctx)
 	case token.FieldRole:
 		return m.OldRole(ctx)
 	case token.FieldExpiresAt:
@@ -57959,6 +58016,13 @@ func (m *TokenMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetAppID(v)
+		return nil
+	case token.FieldParentID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetParentID(v)
 		return nil
 	case token.FieldRole:
 		v, ok := value.(string)
@@ -58027,6 +58091,9 @@ func (m *TokenMutation) ClearedFields() []string {
 	if m.FieldCleared(token.FieldAppID) {
 		fields = append(fields, token.FieldAppID)
 	}
+	if m.FieldCleared(token.FieldParentID) {
+		fields = append(fields, token.FieldParentID)
+	}
 	if m.FieldCleared(token.FieldExpiresAt) {
 		fields = append(fields, token.FieldExpiresAt)
 	}
@@ -58055,6 +58122,9 @@ func (m *TokenMutation) ClearField(name string) error {
 		return nil
 	case token.FieldAppID:
 		m.ClearAppID()
+		return nil
+	case token.FieldParentID:
+		m.ClearParentID()
 		return nil
 	case token.FieldExpiresAt:
 		m.ClearExpiresAt()
@@ -58090,6 +58160,9 @@ func (m *TokenMutation) ResetField(name string) error {
 		return nil
 	case token.FieldAppID:
 		m.ResetAppID()
+		return nil
+	case token.FieldParentID:
+		m.ResetParentID()
 		return nil
 	case token.FieldRole:
 		m.ResetRole()

@@ -2174,14 +2174,18 @@ func init() {
 	tokenDescAppID := tokenFields[7].Descriptor()
 	// token.AppIDValidator is a validator for the "app_id" field. It is called by the builders before save.
 	token.AppIDValidator = tokenDescAppID.Validators[0].(func(string) error)
+	// tokenDescParentID is the schema descriptor for parent_id field.
+	tokenDescParentID := tokenFields[8].Descriptor()
+	// token.ParentIDValidator is a validator for the "parent_id" field. It is called by the builders before save.
+	token.ParentIDValidator = tokenDescParentID.Validators[0].(func(string) error)
 	// tokenDescRole is the schema descriptor for role field.
-	tokenDescRole := tokenFields[8].Descriptor()
+	tokenDescRole := tokenFields[9].Descriptor()
 	// token.DefaultRole holds the default value on creation for the role field.
 	token.DefaultRole = tokenDescRole.Default.(string)
 	// token.RoleValidator is a validator for the "role" field. It is called by the builders before save.
 	token.RoleValidator = tokenDescRole.Validators[0].(func(string) error)
 	// tokenDescCreatedAt is the schema descriptor for created_at field.
-	tokenDescCreatedAt := tokenFields[11].Descriptor()
+	tokenDescCreatedAt := tokenFields[12].Descriptor()
 	// token.DefaultCreatedAt holds the default value on creation for the created_at field.
 	token.DefaultCreatedAt = tokenDescCreatedAt.Default.(func() time.Time)
 	// tokenDescID is the schema descriptor for id field.

@@ -17,7 +17,7 @@ type Token struct {
 	config `json:"-"`
 	// ID of the ent.
 	ID string `json:"id,omitempty"`
-	// client, access, apiKey, operator or staff.
+	// client, access, apiKey, operator, session (of an operator) or staff.
 	Kind string `json:"kind,omitempty"`
 	// Keyed hash. The token itself is shown once and not kept.
 	MAC []byte `json:"mac,omitempty"`
@@ -31,6 +31,8 @@ type Token struct {
 	IntegrationID string `json:"integration_id,omitempty"`
 	// AppID holds the value of the "app_id" field.
 	AppID string `json:"app_id,omitempty"`
+	// The operator token that a session was opened with. NULL: no session.
+	ParentID string `json:"parent_id,omitempty"`
 	// Role holds the value of the "role" field.
 	Role string `json:"role,omitempty"`
 	// ExpiresAt holds the value of the "expires_at" field.
@@ -49,7 +51,7 @@ func (*Token) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case token.FieldMAC:
 			values[i] = new([]byte)
-		case token.FieldID, token.FieldKind, token.FieldHint, token.FieldName, token.FieldPropertyID, token.FieldIntegrationID, token.FieldAppID, token.FieldRole:
+		case token.FieldID, token.FieldKind, token.FieldHint, token.FieldName, token.FieldPropertyID, token.FieldIntegrationID, token.FieldAppID, token.FieldParentID, token.FieldRole:
 			values[i] = new(sql.NullString)
 		case token.FieldExpiresAt, token.FieldRevokedAt, token.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
@@ -115,6 +117,12 @@ func (_m *Token) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field app_id", values[i])
 			} else if value.Valid {
 				_m.AppID = value.String
+			}
+		case token.FieldParentID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field parent_id", values[i])
+			} else if value.Valid {
+				_m.ParentID = value.String
 			}
 		case token.FieldRole:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -198,6 +206,9 @@ func (_m *Token) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("app_id=")
 	builder.WriteString(_m.AppID)
+	builder.WriteString(", ")
+	builder.WriteString("parent_id=")
+	builder.WriteString(_m.ParentID)
 	builder.WriteString(", ")
 	builder.WriteString("role=")
 	builder.WriteString(_m.Role)

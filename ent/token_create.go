@@ -94,6 +94,20 @@ func (_c *TokenCreate) SetNillableAppID(v *string) *TokenCreate {
 	return _c
 }
 
+// SetParentID sets the "parent_id" field.
+func (_c *TokenCreate) SetParentID(v string) *TokenCreate {
+	_c.mutation.SetParentID(v)
+	return _c
+}
+
+// SetNillableParentID sets the "parent_id" field if the given value is not nil.
+func (_c *TokenCreate) SetNillableParentID(v *string) *TokenCreate {
+	if v != nil {
+		_c.SetParentID(*v)
+	}
+	return _c
+}
+
 // SetRole sets the "role" field.
 func (_c *TokenCreate) SetRole(v string) *TokenCreate {
 	_c.mutation.SetRole(v)
@@ -249,6 +263,11 @@ func (_c *TokenCreate) check() error {
 			return &ValidationError{Name: "app_id", err: fmt.Errorf(`ent: validator failed for field "Token.app_id": %w`, err)}
 		}
 	}
+	if v, ok := _c.mutation.ParentID(); ok {
+		if err := token.ParentIDValidator(v); err != nil {
+			return &ValidationError{Name: "parent_id", err: fmt.Errorf(`ent: validator failed for field "Token.parent_id": %w`, err)}
+		}
+	}
 	if _, ok := _c.mutation.Role(); !ok {
 		return &ValidationError{Name: "role", err: errors.New(`ent: missing required field "Token.role"`)}
 	}
@@ -327,6 +346,10 @@ func (_c *TokenCreate) createSpec() (*Token, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.AppID(); ok {
 		_spec.SetField(token.FieldAppID, field.TypeString, value)
 		_node.AppID = value
+	}
+	if value, ok := _c.mutation.ParentID(); ok {
+		_spec.SetField(token.FieldParentID, field.TypeString, value)
+		_node.ParentID = value
 	}
 	if value, ok := _c.mutation.Role(); ok {
 		_spec.SetField(token.FieldRole, field.TypeString, value)

@@ -155,6 +155,9 @@ func (_u *TokenUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.AppIDCleared() {
 		_spec.ClearField(token.FieldAppID, field.TypeString)
 	}
+	if _u.mutation.ParentIDCleared() {
+		_spec.ClearField(token.FieldParentID, field.TypeString)
+	}
 	if value, ok := _u.mutation.ExpiresAt(); ok {
 		_spec.SetField(token.FieldExpiresAt, field.TypeTime, value)
 	}
@@ -344,6 +347,9 @@ func (_u *TokenUpdateOne) sqlSave(ctx context.Context) (_node *Token, err error)
 	}
 	if _u.mutation.AppIDCleared() {
 		_spec.ClearField(token.FieldAppID, field.TypeString)
+	}
+	if _u.mutation.ParentIDCleared() {
+		_spec.ClearField(token.FieldParentID, field.TypeString)
 	}
 	if value, ok := _u.mutation.ExpiresAt(); ok {
 		_spec.SetField(token.FieldExpiresAt, field.TypeTime, value)

@@ -12,6 +12,8 @@ type adminCommands struct {
 
 	Token     operatorTokenCommands `cmd:"" help:"Tokens of operators, for commands from another machine."`
 	OwnerLink ownerLinkCreate       `cmd:"" help:"Create the link with which a person becomes owner of a property."`
+	Status    adminStatus           `cmd:"" help:"Show versions, nodes, database, bus, jobs and the last backup."`
+	Job       jobCommands           `cmd:"" help:"Failed background jobs."`
 }
 
 type operatorTokenCommands struct {

@@ -49,7 +49,7 @@ type commands struct {
 	Mapping     mappingCommands     `cmd:"" group:"partners" help:"Map the partner's rooms to rooms of the property."`
 	APIKey      apiKeyCommands      `cmd:"" name:"api-key" group:"partners" help:"The credential for a property's own scripts."`
 	Token       tokenCommands       `cmd:"" group:"operators" help:"Tokens for the staff of a property."`
-	Admin       adminCommands       `cmd:"" group:"operators" help:"Tokens for operators."`
+	Admin       adminCommands       `cmd:"" group:"operators" help:"Operators' tokens, the state of the server and failed jobs."`
 
 	Help    helpCommand      `cmd:"" group:"server" help:"Help on a command, or on how commands reach a server (help connection)."`
 	Version kong.VersionFlag `help:"Print the version."`

@@ -27,6 +27,8 @@ const (
 	FieldIntegrationID = "integration_id"
 	// FieldAppID holds the string denoting the app_id field in the database.
 	FieldAppID = "app_id"
+	// FieldParentID holds the string denoting the parent_id field in the database.
+	FieldParentID = "parent_id"
 	// FieldRole holds the string denoting the role field in the database.
 	FieldRole = "role"
 	// FieldExpiresAt holds the string denoting the expires_at field in the database.
@@ -49,6 +51,7 @@ var Columns = []string{
 	FieldPropertyID,
 	FieldIntegrationID,
 	FieldAppID,
+	FieldParentID,
 	FieldRole,
 	FieldExpiresAt,
 	FieldRevokedAt,
@@ -80,6 +83,8 @@ var (
 	IntegrationIDValidator func(string) error
 	// AppIDValidator is a validator for the "app_id" field. It is called by the builders before save.
 	AppIDValidator func(string) error
+	// ParentIDValidator is a validator for the "parent_id" field. It is called by the builders before save.
+	ParentIDValidator func(string) error
 	// DefaultRole holds the default value on creation for the "role" field.
 	DefaultRole string
 	// RoleValidator is a validator for the "role" field. It is called by the builders before save.
@@ -126,6 +131,11 @@ func ByIntegrationID(opts ...sql.OrderTermOption) OrderOption {
 // ByAppID orders the results by the app_id field.
 func ByAppID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldAppID, opts...).ToFunc()
+}
+
+// ByParentID orders the results by the parent_id field.
+func ByParentID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldParentID, opts...).ToFunc()
 }
 
 // ByRole orders the results by the role field.

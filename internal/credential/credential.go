@@ -25,6 +25,7 @@ const (
 	APIKey   Kind = "apiKey"   // the scripts of one property
 	Operator Kind = "operator" // an operator of the installation
 	Staff    Kind = "staff"    // the staff of one property
+	Session  Kind = "session"  // an operator on the operators' pages, opened with an operator token
 )
 
 // kinds holds the token format of each kind, and how many tokens of one owner may be valid at a time.
@@ -38,6 +39,7 @@ var kinds = map[Kind]struct {
 	APIKey:   {keyring.APIKey, 10},
 	Operator: {keyring.OperatorToken, 100},
 	Staff:    {keyring.StaffToken, 1000},
+	Session:  {keyring.OperatorSession, 20},
 }
 
 // Of returns the kind of a token. It returns false for anything that is mistyped or not a token.
@@ -67,6 +69,7 @@ type Spec struct {
 	PropertyID    string
 	IntegrationID string
 	AppID         string
+	ParentID      string // of a session
 	Role          string
 	TTL           time.Duration // zero: it never expires
 }
@@ -80,7 +83,7 @@ func (s Spec) owner() predicate.Token {
 		return sql.FieldEQ(column, id)
 	}
 	return token.And(token.Kind(string(s.Kind)), is(token.FieldPropertyID, s.PropertyID),
-		is(token.FieldIntegrationID, s.IntegrationID), is(token.FieldAppID, s.AppID))
+		is(token.FieldIntegrationID, s.IntegrationID), is(token.FieldAppID, s.AppID), is(token.FieldParentID, s.ParentID))
 }
 
 // isValid selects the tokens that are valid at a time.
@@ -112,6 +115,9 @@ func Mint(tx *db.Tx, keys *keyring.Ring, s Spec) (*ent.Token, string, error) {
 	}
 	if s.AppID != "" {
 		create.SetAppID(s.AppID)
+	}
+	if s.ParentID != "" {
+		create.SetParentID(s.ParentID)
 	}
 	if s.TTL > 0 {
 		create.SetExpiresAt(tx.Now().Add(s.TTL))

@@ -34,3 +34,7 @@ func Find(view *db.Tx, keys *keyring.Ring, k Kind, secret string) (*Found, error
 
 const findQuery = `SELECT id, coalesce(property_id, ''), coalesce(integration_id, ''), coalesce(app_id, ''), role, name, expires_at FROM tokens
 	WHERE mac = $1 AND kind = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)`
+
+const findSessionQuery = `SELECT s.id, s.expires_at, p.id FROM tokens s JOIN tokens p ON p.id = s.parent_id
+	WHERE s.mac = $1 AND s.kind = 'session' AND s.revoked_at IS NULL AND s.expires_at > $2 AND s.created_at > $3
+	AND p.kind = 'operator' AND p.revoked_at IS NULL AND (p.expires_at IS NULL OR p.expires_at > $2)`

@@ -166,5 +166,8 @@ func (d *DB) Backup(ctx context.Context, path string) (err error) {
 	if err := disk.SyncDir(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
+	if err := s.recordCopy(path, d.cfg.Clock.Now()); err != nil {
+		d.log.Warn("the copy is complete, but the operators' pages do not know of it", "error", err)
+	}
 	return nil
 }

@@ -80,6 +80,17 @@ func everybody(t *testing.T, a *e2etest.World, now *offset) []who {
 	must(err)
 	_, endedOperator := operator(1)
 
+	signIn := func(token string) string {
+		answer, err := adminv1.NewOperatorSessionServiceClient(a.Public).SignInOperator(ctx, &adminv1.SignInOperatorRequest{Token: token})
+		must(err)
+		return answer.GetToken()
+	}
+	operatorSession := signIn(lasting)
+	endedID, endedToken := operator(0)
+	sessionOfRevoked := signIn(endedToken)
+	_, err = tokens.RevokeOperatorToken(ctx, &adminv1.RevokeOperatorTokenRequest{Id: endedID})
+	must(err)
+
 	tablet, tabletOfB := e2etest.EnrolTablet(t, a, "Lobby"), e2etest.EnrolTablet(t, b, "Lobby")
 	e2etest.PushReservation(t, a, "MATRIX", map[string]any{"state": "confirmed"})
 	e2etest.PushReservation(t, b, "MATRIX", map[string]any{"state": "confirmed"})
@@ -108,6 +119,8 @@ func everybody(t *testing.T, a *e2etest.World, now *offset) []who {
 		{Caller: e2etest.Bearer("owner of B", b.StaffToken), area: "property", role: 3},
 		{Caller: e2etest.Bearer("operator token", lasting), area: "admin"},
 		{Caller: e2etest.Operator(), area: "admin"},
+		{Caller: e2etest.Bearer("session of an operator", operatorSession), area: "admin"},
+		{Caller: e2etest.Bearer("session of a revoked operator token", sessionOfRevoked)},
 		{Caller: e2etest.Bearer("guest of A", session), area: "session"},
 		{Caller: e2etest.Bearer("guest of B", sessionOfB), area: "session"},
 		{Caller: e2etest.Bearer("tablet of A", tablet.Token), area: "kiosk"},

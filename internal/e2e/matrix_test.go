@@ -158,7 +158,16 @@ var matrix = map[string]rule{
 	"latchkey.property.v1.AuditService/ListEntries":   {"property", "owner", `{}`, ok},
 	"latchkey.property.v1.AuditService/VerifyEntries": {"property", "owner", `{}`, ok},
 
-	"latchkey.admin.v1.OwnerService/CreateOwnerLink":     {"admin", "", `{"propertyId":"prp_0"}`, notFound},
+	"latchkey.admin.v1.OwnerService/CreateOwnerLink":              {"admin", "", `{"propertyId":"prp_0"}`, notFound},
+	"latchkey.admin.v1.OperatorSessionService/SignInOperator":     {"guest", "", `{}`, invalid},
+	"latchkey.admin.v1.OperatorSessionService/GetOperatorSession": {"admin", "", `{}`, ok},
+	"latchkey.admin.v1.OperatorSessionService/EndOperatorSession": {"admin", "", untouched, invalid},
+	"latchkey.admin.v1.InstallationService/GetInstallation":       {"admin", "", `{}`, ok},
+	"latchkey.admin.v1.InstallationService/ListPropertyStates":    {"admin", "", `{}`, ok},
+	"latchkey.admin.v1.InstallationService/ListFailedJobs":        {"admin", "", `{}`, ok},
+	"latchkey.admin.v1.InstallationService/RetryJob":              {"admin", "", `{"id":"999999999"}`, notFound},
+	"latchkey.admin.v1.InstallationService/DiscardJob":            {"admin", "", `{"id":"999999999"}`, notFound},
+
 	"latchkey.admin.v1.PropertyService/CreateProperty":   {"admin", "", `{}`, invalid},
 	"latchkey.admin.v1.PropertyService/ListProperties":   {"admin", "", `{}`, ok},
 	"latchkey.admin.v1.PropertyService/GetProperty":      {"admin", "", `{"id":"prp_0"}`, notFound},

@@ -36,9 +36,11 @@ type Queue struct {
 	started chan struct{}
 }
 
-// inserter stores a job in the transaction of the caller.
+// inserter stores a job, and changes a stored one, in the transaction of the caller.
 type inserter interface {
 	InsertTx(ctx context.Context, tx *sql.Tx, args river.JobArgs, opts *river.InsertOpts) (*rivertype.JobInsertResult, error)
+	JobRetryTx(ctx context.Context, tx *sql.Tx, id int64) (*rivertype.JobRow, error)
+	JobDeleteTx(ctx context.Context, tx *sql.Tx, id int64) (*rivertype.JobRow, error)
 }
 
 // Open opens the queue of a database whose schema is current.

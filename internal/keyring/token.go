@@ -13,23 +13,24 @@ type Kind string
 
 // Kinds of tokens.
 const (
-	ClientToken   Kind = "lkc_" // token of a partner's app
-	AccessToken   Kind = "lka_" // token of an app at one property
-	APIKey        Kind = "lkk_" // key of a property's own scripts
-	OperatorToken Kind = "lko_"
-	StaffToken    Kind = "lkp_"
-	JoinCode      Kind = "lkj_" // code that enrols a bridge
-	PhoneLink     Kind = "lkg_" // link that adds a guest's phone to a reservation
-	GuestLink     Kind = "lkl_" // link that is mailed to a guest
-	SessionToken  Kind = "lks_" // session token of a guest's device
-	KioskToken    Kind = "lkt_" // token of a check-in tablet
-	Receipt       Kind = "lkr_" // receipt of a guest's request to erase data
-	PersonSession Kind = "lkd_" // session token of a person of the staff, as on the dashboard
-	PersonLink    Kind = "lki_" // link with which a person joins a property
+	ClientToken     Kind = "lkc_" // token of a partner's app
+	AccessToken     Kind = "lka_" // token of an app at one property
+	APIKey          Kind = "lkk_" // key of a property's own scripts
+	OperatorToken   Kind = "lko_"
+	StaffToken      Kind = "lkp_"
+	JoinCode        Kind = "lkj_" // code that enrols a bridge
+	PhoneLink       Kind = "lkg_" // link that adds a guest's phone to a reservation
+	GuestLink       Kind = "lkl_" // link that is mailed to a guest
+	SessionToken    Kind = "lks_" // session token of a guest's device
+	KioskToken      Kind = "lkt_" // token of a check-in tablet
+	Receipt         Kind = "lkr_" // receipt of a guest's request to erase data
+	PersonSession   Kind = "lkd_" // session token of a person of the staff, as on the dashboard
+	PersonLink      Kind = "lki_" // link with which a person joins a property
+	OperatorSession Kind = "lkw_" // session token of an operator on the operators' pages
 )
 
 // Kinds lists all kinds.
-var Kinds = []Kind{ClientToken, AccessToken, APIKey, OperatorToken, StaffToken, JoinCode, PhoneLink, GuestLink, SessionToken, KioskToken, Receipt, PersonSession, PersonLink}
+var Kinds = []Kind{ClientToken, AccessToken, APIKey, OperatorToken, StaffToken, JoinCode, PhoneLink, GuestLink, SessionToken, KioskToken, Receipt, PersonSession, PersonLink, OperatorSession}
 
 const (
 	prefixChars   = 4

@@ -65,6 +65,28 @@ func Connected(tx *db.Tx) (map[string]int, error) {
 	return counts, nil
 }
 
+// AppNames returns the names of the apps that each of some properties has connected.
+func AppNames(tx *db.Tx, propertyIDs []string) (map[string][]string, error) {
+	rows, err := tx.Integration.Query().Where(integration.PropertyIDIn(propertyIDs...), integration.AppIDNotNil(), integration.DisabledAtIsNil()).
+		Order(integration.ByID()).All(tx.Context())
+	if err != nil {
+		return nil, wrapError("list integrations", err)
+	}
+	apps, err := Apps(tx)
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[string]string, len(apps))
+	for _, a := range apps {
+		names[a.ID] = a.Name
+	}
+	of := map[string][]string{}
+	for _, row := range rows {
+		of[row.PropertyID] = append(of[row.PropertyID], names[*row.AppID])
+	}
+	return of, nil
+}
+
 // ClientTokens returns the valid client tokens of an app without their secrets.
 func ClientTokens(tx *db.Tx, appID string, now time.Time) ([]*ent.Token, error) {
 	if err := requireApp(tx, appID); err != nil {

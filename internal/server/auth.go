@@ -39,6 +39,9 @@ func (s *Server) authenticators(p *parts) map[string]chain.Authenticator {
 			if c.UnixSocket && hasNoCredential(c) {
 				return actor.Actor{Kind: actor.Operator, ID: "socket"}, nil
 			}
+			if keyring.IsToken(c.Bearer, keyring.OperatorSession) {
+				return s.authenticateOperator(ctx, c)
+			}
 			return s.authenticatePerson(ctx, c.Bearer, actor.Operator)
 		},
 		string(guestv1.File_latchkey_guest_v1_stay_proto.Package()): func(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
@@ -65,6 +68,17 @@ func (s *Server) authenticateSession(ctx context.Context, c chain.Credentials) (
 	if err == nil && !c.Automatic && staff.NeedsUsed(a, s.clock.Now()) {
 		if err := s.db.Write(ctx, func(tx *db.Tx) error { return staff.MarkUsed(tx, a) }); err != nil {
 			s.log.WarnContext(ctx, "the last use of a session cannot be stored", "error", err)
+		}
+	}
+	return a, err
+}
+
+// authenticateOperator returns the operator with a session, and stores that the session was used.
+func (s *Server) authenticateOperator(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
+	a, err := credential.AuthenticateSession(s.db.View(ctx), s.keys, c.Bearer)
+	if err == nil && !c.Automatic && credential.NeedsUsed(a, s.clock.Now()) {
+		if err := s.db.Write(ctx, func(tx *db.Tx) error { return credential.MarkUsed(tx, a) }); err != nil {
+			s.log.WarnContext(ctx, "the last use of an operator's session cannot be stored", "error", err)
 		}
 	}
 	return a, err

@@ -101,6 +101,8 @@ func registerREST(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientCo
 		adminv1.RegisterAppServiceHandlerClient(ctx, mux, adminv1.NewAppServiceClient(conn)),
 		adminv1.RegisterTokenServiceHandlerClient(ctx, mux, adminv1.NewTokenServiceClient(conn)),
 		adminv1.RegisterOwnerServiceHandlerClient(ctx, mux, adminv1.NewOwnerServiceClient(conn)),
+		adminv1.RegisterOperatorSessionServiceHandlerClient(ctx, mux, adminv1.NewOperatorSessionServiceClient(conn)),
+		adminv1.RegisterInstallationServiceHandlerClient(ctx, mux, adminv1.NewInstallationServiceClient(conn)),
 	} {
 		if err != nil {
 			return fmt.Errorf("register the REST routes: %w", err)

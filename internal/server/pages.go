@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc/metadata"
 
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	kioskv1 "latchkey.dev/gen/latchkey/kiosk/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -16,6 +17,7 @@ import (
 	"latchkey.dev/internal/web"
 	"latchkey.dev/internal/web/guest"
 	"latchkey.dev/internal/web/kit"
+	"latchkey.dev/internal/web/operator"
 	"latchkey.dev/internal/web/staff"
 )
 
@@ -38,6 +40,10 @@ func (s *Server) webHandler(p *parts) (http.Handler, error) {
 		Mappings:     propertyv1.NewMappingServiceClient(p.local),
 		Integrations: propertyv1.NewIntegrationServiceClient(p.local), Kiosks: propertyv1.NewKioskServiceClient(p.local),
 		People: propertyv1.NewPersonServiceClient(p.local), Register: propertyv1.NewGuestRegisterServiceClient(p.local),
+	}, operator.API{
+		Sessions: adminv1.NewOperatorSessionServiceClient(p.local), Installation: adminv1.NewInstallationServiceClient(p.local),
+		Properties: adminv1.NewPropertyServiceClient(p.local), Owners: adminv1.NewOwnerServiceClient(p.local),
+		Apps: adminv1.NewAppServiceClient(p.local), Tokens: adminv1.NewTokenServiceClient(p.local),
 	})
 }
 

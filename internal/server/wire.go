@@ -365,11 +365,13 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	propertyv1.RegisterSessionServiceServer(to, &sessions)
 	propertyv1.RegisterPasskeyServiceServer(to, &propertyapi.Passkeys{Sessions: sessions})
 	propertyv1.RegisterPersonServiceServer(to, &propertyapi.People{Deps: deps, URL: s.invitationURL, Mail: p.mails.OrderJoin})
-	operators := adminapi.New(adminapi.Deps{DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Stays: stays, OwnerURL: s.ownerURL})
+	operators := adminapi.New(adminapi.Deps{DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Stays: stays, OwnerURL: s.ownerURL, Describe: s.describe, Jobs: s.jobs})
 	adminv1.RegisterPropertyServiceServer(to, operators.Property)
 	adminv1.RegisterAppServiceServer(to, operators.App)
 	adminv1.RegisterTokenServiceServer(to, operators.Token)
 	adminv1.RegisterOwnerServiceServer(to, operators.Owner)
+	adminv1.RegisterOperatorSessionServiceServer(to, operators.Session)
+	adminv1.RegisterInstallationServiceServer(to, operators.Installation)
 }
 
 // registerSmartKeys registers the SmartKey services for phones and for staff.

@@ -37,6 +37,25 @@ func passwordCounters(keys *keyring.Ring, email, network string) []counter {
 	return all
 }
 
+// operatorCounters returns what an attempt to sign in as an operator from a network is counted against.
+func operatorCounters(keys *keyring.Ring, network string) []counter {
+	all := []counter{newCounter(keys, operatorAtNetwork, network)}
+	if site := siteOf(network); site != "" {
+		all = append(all, newCounter(keys, operatorAtSite, site))
+	}
+	return all
+}
+
+// CountOperatorAttempt counts an attempt to sign in as an operator from a network as failed, or refuses it after too many failures.
+func CountOperatorAttempt(tx *db.Tx, keys *keyring.Ring, network string) error {
+	return countAttempt(tx, operatorCounters(keys, network))
+}
+
+// ForgiveOperatorAttempt takes back the count of an attempt that succeeded.
+func ForgiveOperatorAttempt(tx *db.Tx, keys *keyring.Ring, network string) error {
+	return forgive(tx, operatorCounters(keys, network), 0)
+}
+
 // siteOf returns the IPv6 network of a site, /48, that a client's network belongs to; "" for IPv4.
 func siteOf(network string) string {
 	p, err := netip.ParsePrefix(network)

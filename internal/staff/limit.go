@@ -25,6 +25,9 @@ var (
 	addressAnywhere  = limit{"address", 24 * time.Hour, []pause{{30, time.Minute}, {100, 10 * time.Minute}}}
 	atNetwork        = limit{"network", time.Hour, []pause{{20, time.Minute}, {50, 5 * time.Minute}}}
 	atSite           = limit{"site", time.Hour, []pause{{40, time.Minute}, {100, 5 * time.Minute}}}
+	// operatorAtNetwork and operatorAtSite slow guesses of operator tokens, which have 160 random bits.
+	operatorAtNetwork = limit{"operatorAtNetwork", time.Hour, []pause{{20, time.Minute}, {50, 5 * time.Minute}}}
+	operatorAtSite    = limit{"operatorAtSite", time.Hour, []pause{{40, time.Minute}, {100, 5 * time.Minute}}}
 	// secondFactor slows guesses of a person's codes, of which one in 300,000 is right at a time.
 	secondFactor = limit{"secondFactor", 24 * time.Hour, []pause{{5, time.Minute}, {10, 15 * time.Minute}, {20, time.Hour}}}
 )

@@ -1,4 +1,4 @@
-// Package web joins the pages of guests, tablets and staff to one handler.
+// Package web joins the pages of guests, tablets, staff and operators to one handler.
 package web
 
 import (
@@ -8,14 +8,15 @@ import (
 
 	"latchkey.dev/internal/web/guest"
 	"latchkey.dev/internal/web/kit"
+	"latchkey.dev/internal/web/operator"
 	"latchkey.dev/internal/web/staff"
 )
 
 // Paths are the patterns of the paths that the pages need.
-var Paths = slices.Concat(kit.Paths, guest.Paths, staff.Paths)
+var Paths = slices.Concat(kit.Paths, guest.Paths, staff.Paths, operator.Paths)
 
 // New returns the handler of all pages.
-func New(o kit.Options, guests guest.API, staffs staff.API) (http.Handler, error) {
+func New(o kit.Options, guests guest.API, staffs staff.API, operators operator.API) (http.Handler, error) {
 	k, err := kit.New(o)
 	if err != nil {
 		return nil, err
@@ -28,11 +29,21 @@ func New(o kit.Options, guests guest.API, staffs staff.API) (http.Handler, error
 	if err != nil {
 		return nil, err
 	}
+	operatorPages, err := operator.New(k, operators)
+	if err != nil {
+		return nil, err
+	}
+	at := func(paths []string, r *http.Request) bool {
+		return slices.ContainsFunc(paths, func(p string) bool { return strings.HasPrefix(r.URL.Path, p) })
+	}
 	return k.WithFiles(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		pages := guestPages // which answer for unknown paths, too
-		if slices.ContainsFunc(staff.Paths, func(p string) bool { return strings.HasPrefix(r.URL.Path, p) }) {
-			pages = staffPages
+		switch {
+		case at(staff.Paths, r):
+			staffPages.ServeHTTP(w, r)
+		case at(operator.Paths, r):
+			operatorPages.ServeHTTP(w, r)
+		default:
+			guestPages.ServeHTTP(w, r) // also unknown paths
 		}
-		pages.ServeHTTP(w, r)
 	})), nil
 }

@@ -116,6 +116,15 @@ func (c *NodeClock) record(ahead time.Duration, v ClockVerdict) {
 	}
 }
 
+// LiveNodes returns the nodes that reported lately, by name.
+func LiveNodes(view *db.Tx) ([]*ent.Node, error) {
+	rows, err := view.Node.Query().Where(entnode.SeenAtGT(view.Now().Add(-nodeTimeout))).Order(entnode.ByID()).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("read the nodes: %w", err)
+	}
+	return rows, nil
+}
+
 // reportNode stores that a node is alive, and the offset of its clock.
 func reportNode(tx *db.Tx, name string, ahead time.Duration) error {
 	now, err := tx.DatabaseNow()

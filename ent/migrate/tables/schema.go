@@ -2573,6 +2573,7 @@ var (
 		{Name: "mac", Type: field.TypeBytes, Unique: true},
 		{Name: "hint", Type: field.TypeString, Size: 16},
 		{Name: "name", Type: field.TypeString, Size: 255, Default: ""},
+		{Name: "parent_id", Type: field.TypeString, Nullable: true, Size: 40},
 		{Name: "role", Type: field.TypeString, Size: 16, Default: ""},
 		{Name: "expires_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "revoked_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -2589,19 +2590,19 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "tokens_properties_property",
-				Columns:    []*schema.Column{TokensColumns[9]},
+				Columns:    []*schema.Column{TokensColumns[10]},
 				RefColumns: []*schema.Column{PropertiesColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
 			{
 				Symbol:     "tokens_integrations_integration",
-				Columns:    []*schema.Column{TokensColumns[10]},
+				Columns:    []*schema.Column{TokensColumns[11]},
 				RefColumns: []*schema.Column{IntegrationsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
 			{
 				Symbol:     "tokens_apps_app",
-				Columns:    []*schema.Column{TokensColumns[11]},
+				Columns:    []*schema.Column{TokensColumns[12]},
 				RefColumns: []*schema.Column{AppsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -2610,17 +2611,22 @@ var (
 			{
 				Name:    "token_property_id_kind",
 				Unique:  false,
-				Columns: []*schema.Column{TokensColumns[9], TokensColumns[1]},
+				Columns: []*schema.Column{TokensColumns[10], TokensColumns[1]},
 			},
 			{
 				Name:    "token_integration_id_kind",
 				Unique:  false,
-				Columns: []*schema.Column{TokensColumns[10], TokensColumns[1]},
+				Columns: []*schema.Column{TokensColumns[11], TokensColumns[1]},
 			},
 			{
 				Name:    "token_app_id_kind",
 				Unique:  false,
-				Columns: []*schema.Column{TokensColumns[11], TokensColumns[1]},
+				Columns: []*schema.Column{TokensColumns[12], TokensColumns[1]},
+			},
+			{
+				Name:    "token_parent_id",
+				Unique:  false,
+				Columns: []*schema.Column{TokensColumns[5]},
 			},
 		},
 	}

@@ -46,26 +46,31 @@ func (s *properties) ListProperties(ctx context.Context, r *adminv1.ListProperti
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	if r.GetPageToken() != "" && !id.Valid(id.Property, r.GetPageToken()) {
-		return nil, fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the previous page"})
-	}
-	size := int(r.GetPageSize())
-	if size == 0 {
-		size = 200
-	}
-	rows, err := property.List(s.DB.View(ctx), size+1, r.GetPageToken())
+	rows, next, err := listProperties(s.DB.View(ctx), int(r.GetPageSize()), r.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
-	list := &adminv1.PropertyList{}
-	if len(rows) > size {
-		rows = rows[:size]
-		list.NextPageToken = rows[size-1].ID
-	}
+	list := &adminv1.PropertyList{NextPageToken: next}
 	for _, row := range rows {
 		list.List = append(list.List, propertyapi.Message(row))
 	}
 	return &adminv1.ListPropertiesResponse{Data: list}, nil
+}
+
+// listProperties returns one page of properties, and the token of the next page, or "".
+func listProperties(view *db.Tx, size int, token string) ([]*property.Row, string, error) {
+	if token != "" && !id.Valid(id.Property, token) {
+		return nil, "", fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the previous page"})
+	}
+	if size == 0 {
+		size = 200
+	}
+	rows, err := property.List(view, size+1, token)
+	if err != nil || len(rows) <= size {
+		return rows, "", err
+	}
+	rows = rows[:size]
+	return rows, rows[size-1].ID, nil
 }
 
 func (s *properties) GetProperty(ctx context.Context, r *adminv1.GetPropertyRequest) (*adminv1.GetPropertyResponse, error) {

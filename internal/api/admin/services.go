@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/api/property"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/jobs"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/partner"
 )
@@ -26,6 +27,9 @@ type Deps struct {
 	property.Stays
 	// OwnerURL returns the address of an owner's link; with propertyID "", of one whose owner creates the property.
 	OwnerURL func(secret, propertyID string) string
+	// Describe returns the state of the installation.
+	Describe func(ctx context.Context) (*adminv1.Installation, error)
+	Jobs     *jobs.Queue
 }
 
 // Services are the implementations of the admin API, for gRPC and Connect.
@@ -34,10 +38,14 @@ type Services struct {
 	App      adminv1.AppServiceServer
 	Token    adminv1.TokenServiceServer
 	Owner    adminv1.OwnerServiceServer
+
+	Session      adminv1.OperatorSessionServiceServer
+	Installation adminv1.InstallationServiceServer
 }
 
 func New(d Deps) *Services {
-	return &Services{Property: &properties{Deps: d}, App: &apps{Deps: d}, Token: &tokens{Deps: d}, Owner: &owners{Deps: d}}
+	return &Services{Property: &properties{Deps: d}, App: &apps{Deps: d}, Token: &tokens{Deps: d}, Owner: &owners{Deps: d},
+		Session: &sessions{Deps: d}, Installation: &installation{Deps: d}}
 }
 
 // Own returns the request fields that handlers validate themselves, by method name: see chain.Config.Own.

@@ -12,7 +12,7 @@ var tokenNames = map[keyring.Kind]string{
 	keyring.ClientToken: "a client token (lkc_...)", keyring.AccessToken: "an access token (lka_...)", keyring.APIKey: "an api-key (lkk_...)",
 	keyring.OperatorToken: "an operator's token (lko_...)", keyring.StaffToken: "a staff token (lkp_...)",
 	keyring.JoinCode: "a bridge's join code (lkj_...)", keyring.PhoneLink: "a phone's link (lkg_...)",
-	keyring.GuestLink: "the link of a mail (lkl_...)", keyring.SessionToken: "a guest's session (lks_...)", keyring.PersonSession: "a person's session (lkd_...)", keyring.PersonLink: "a person's link (lki_...)", keyring.KioskToken: "a kiosk's token (lkt_...)",
+	keyring.GuestLink: "the link of a mail (lkl_...)", keyring.SessionToken: "a guest's session (lks_...)", keyring.PersonSession: "a person's session (lkd_...)", keyring.OperatorSession: "an operator's session (lkw_...)", keyring.PersonLink: "a person's link (lki_...)", keyring.KioskToken: "a kiosk's token (lkt_...)",
 	keyring.Receipt: "the receipt of an erasure (lkr_...)",
 }
 
@@ -25,7 +25,7 @@ var areaCredentials = map[string]struct {
 	"latchkey.property.v1": {keyring.StaffToken, "send Authorization: Bearer with " + tokenNames[keyring.StaffToken] + " or the session of a signed-in person"},
 	"latchkey.guest.v1":    {keyring.SessionToken, "send Authorization: Bearer with " + tokenNames[keyring.SessionToken]},
 	"latchkey.kiosk.v1":    {keyring.KioskToken, "send Authorization: Bearer with " + tokenNames[keyring.KioskToken]},
-	"latchkey.admin.v1":    {keyring.OperatorToken, "send Authorization: Bearer with " + tokenNames[keyring.OperatorToken]},
+	"latchkey.admin.v1":    {keyring.OperatorToken, "send Authorization: Bearer with " + tokenNames[keyring.OperatorToken] + " or the session of an operator"},
 }
 
 // withCredentialHint adds to an authentication error which kind of credential was sent and which kind is expected. It looks only at the

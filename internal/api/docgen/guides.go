@@ -23,7 +23,7 @@ var guidePage string
 type link struct{ Title, Path string }
 
 // guideOrder is the order of the guides. Guides that are not listed follow, sorted by name.
-var guideOrder = []string{"quick-start", "check-in", "partner-guide", "bridge-guide", "locks", "operations", "smartkey"}
+var guideOrder = []string{"quick-start", "check-in", "partner-guide", "bridge-guide", "locks", "operations", "operator-guide", "smartkey"}
 
 // repositoryLinks matches links to repository files that the server does not serve; the renderer keeps only their text.
 var repositoryLinks = regexp.MustCompile(`\[([^\]]*)\]\(\.\./[^)]*\)`)

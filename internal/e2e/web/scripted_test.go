@@ -19,6 +19,7 @@ import (
 	"latchkey.dev/internal/web"
 	"latchkey.dev/internal/web/guest"
 	"latchkey.dev/internal/web/kit"
+	"latchkey.dev/internal/web/operator"
 	"latchkey.dev/internal/web/staff"
 )
 
@@ -63,7 +64,7 @@ func (s *scripted) serve(t *testing.T) string {
 		},
 	}, guest.API{
 		Links: links{script: s}, Stays: stays{script: s}, Messages: messages{script: s}, Privacy: privacy{script: s}, Forms: forms{script: s}, CheckIns: checkIns{script: s}, Kiosks: kiosks{script: s},
-	}, staff.API{})
+	}, staff.API{}, operator.API{})
 	if err != nil {
 		t.Fatal(err)
 	}

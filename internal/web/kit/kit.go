@@ -94,15 +94,25 @@ type Area struct {
 //go:embed parts
 var partFiles embed.FS
 
-// NewArea parses the templates of an area: the parts of the kit, those of its parts/*.html, and its pages/*.html. All are one set, which
+// DeskParts are the templates that the areas of staff and of operators share: see [Kit.NewArea].
+//
+//go:embed desk
+var DeskParts embed.FS
+
+// NewArea parses the templates of an area: the parts of the kit, shared ones, those of its parts/*.html, and its pages/*.html. All are one set, which
 // takes a tenth of the memory of a set for each page, so the names of two pages' blocks must differ. The block "main" of a page is renamed to
 // pageBlock.
-func (k *Kit) NewArea(files fs.FS, functions template.FuncMap) (*Area, error) {
+func (k *Kit) NewArea(files fs.FS, functions template.FuncMap, shared ...fs.FS) (*Area, error) {
 	all := maps.Clone(templateFunctions)
 	maps.Copy(all, functions)
 	set, err := template.New("").Funcs(all).ParseFS(partFiles, "parts/*.html")
 	if err != nil {
 		return nil, err
+	}
+	for _, more := range shared {
+		if set, err = set.ParseFS(more, "*/*.html"); err != nil {
+			return nil, err
+		}
 	}
 	if set, err = set.ParseFS(files, "parts/*.html"); err != nil {
 		return nil, err

@@ -44,6 +44,9 @@ var results = []string{"password", "secondEnded", "sessionEnded", "cleared", "re
 	"saved", "created", "deleted", "mapped", "taken", "takenPart", "read", "revoked", "withdrawn", "removed", "undone", "waived",
 	"extended", "pinReplaced", "swapped"}
 
+// House returns the name of the property of the page, or "".
+func (p *page) House() string { return p.Role.GetName() }
+
 // render answers with a page.
 func (x *exchange) render(status int, name string, p *page) error {
 	return x.Render(status, name, p, p.secret)

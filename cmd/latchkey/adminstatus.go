@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+)
+
+type adminStatus struct{}
+
+func (*adminStatus) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asOperator(ctx, io, func(s *session) error {
+		answer, err := adminv1.NewInstallationServiceClient(s.conn).GetInstallation(s, &adminv1.GetInstallationRequest{})
+		return s.printAnswer(answer, err, func() { s.printInstallation(answer.GetData()) })
+	})
+}
+
+func (s *session) printInstallation(i *adminv1.Installation) {
+	bus, due, backup := "connected", "none", "none known"
+	if !i.GetBusConnected() {
+		bus = "no NATS server is connected"
+	}
+	if at := i.GetJobs().GetOldestDueAt(); at != nil {
+		due = formatTime(at)
+	}
+	if b := i.GetBackup(); b != nil {
+		backup = fmt.Sprintf("%s, %d bytes, %s", formatTime(b.GetMadeAt()), b.GetSizeBytes(), b.GetFile())
+	}
+	var nodes []string
+	for _, n := range i.GetNodes() {
+		nodes = append(nodes, n.GetName())
+	}
+	s.printFacts("state", strings.Join(append([]string{i.GetState()}, i.GetReasons()...), ": "), "version", i.GetVersion(), "go", i.GetGoVersion(),
+		"database", fmt.Sprintf("%s %s, %d bytes", i.GetDatabase().GetEngine(), i.GetDatabase().GetVersion(), i.GetDatabase().GetSizeBytes()), "migration", i.GetDatabase().GetMigration(),
+		"nodes", strings.Join(nodes, ", "), "bus", bus,
+		"jobs", fmt.Sprintf("%d waiting, %d running, %d retried, %d given up", i.GetJobs().GetWaiting(), i.GetJobs().GetRunning(), i.GetJobs().GetRetrying(), i.GetJobs().GetFailed()),
+		"oldest due job", due, "backup", backup)
+}
+
+type jobCommands struct {
+	List    jobList    `cmd:"" help:"List the jobs whose last attempt failed."`
+	Retry   jobRetry   `cmd:"" help:"Run a failed job at once."`
+	Discard jobDiscard `cmd:"" help:"Remove a job that was given up."`
+}
+
+type jobList struct{}
+
+func (*jobList) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asOperator(ctx, io, func(s *session) error {
+		answer, err := adminv1.NewInstallationServiceClient(s.conn).ListFailedJobs(s, &adminv1.ListFailedJobsRequest{})
+		return s.printAnswer(answer, err, func() {
+			var rows [][]string
+			for _, j := range answer.GetData().GetList() {
+				rows = append(rows, []string{strconv.FormatInt(j.GetId(), 10), j.GetKind(), dash(j.GetPropertyId()), j.GetState(), strconv.Itoa(int(j.GetAttempts())), formatTime(j.GetFailedAt()), j.GetError()})
+			}
+			s.printTable("No job has failed.", []string{"id", "kind", "property", "state", "attempts", "failed", "error"}, rows)
+		})
+	})
+}
+
+type jobRetry struct {
+	ID int64 `arg:"" name:"job" help:"The job's id."`
+}
+
+func (c *jobRetry) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asOperator(ctx, io, func(s *session) error {
+		answer, err := adminv1.NewInstallationServiceClient(s.conn).RetryJob(s, &adminv1.RetryJobRequest{Id: c.ID})
+		return s.printAnswer(answer, err, func() { s.say("Job %d runs again.", c.ID) })
+	})
+}
+
+type jobDiscard struct {
+	ID int64 `arg:"" name:"job" help:"The job's id."`
+}
+
+func (c *jobDiscard) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asOperator(ctx, io, func(s *session) error {
+		answer, err := adminv1.NewInstallationServiceClient(s.conn).DiscardJob(s, &adminv1.DiscardJobRequest{Id: c.ID})
+		return s.printAnswer(answer, err, func() { s.say("Removed job %d.", c.ID) })
+	})
+}

@@ -1,0 +1,4 @@
+-- add column "parent_id" to table: "tokens"
+ALTER TABLE `tokens` ADD COLUMN `parent_id` text NULL;
+-- create index "token_parent_id" to table: "tokens"
+CREATE INDEX `token_parent_id` ON `tokens` (`parent_id`);

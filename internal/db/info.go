@@ -1,0 +1,80 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// Info describes the database of the installation.
+type Info struct {
+	Version   string // of the engine
+	Bytes     int64
+	Migration string // the last one that was applied
+}
+
+// Info reads what the database is.
+func (d *DB) Info(ctx context.Context) (i Info, err error) {
+	version, bytes := "SELECT current_setting('server_version')", "SELECT pg_database_size(current_database())"
+	if d.SQLite() {
+		version, bytes = "SELECT sqlite_version()", "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+	}
+	view := d.View(ctx)
+	if _, err = view.ReadOne(version, nil, &i.Version); err == nil {
+		_, err = view.ReadOne(bytes, nil, &i.Bytes)
+	}
+	if err == nil {
+		_, err = view.ReadOne("SELECT name FROM schema_migrations ORDER BY number DESC LIMIT 1", nil, &i.Migration)
+	}
+	if err != nil {
+		return Info{}, fmt.Errorf("describe the database: %w", err)
+	}
+	return i, nil
+}
+
+// BackupInfo is the last copy of the database that [DB.Backup] made.
+type BackupInfo struct {
+	MadeAt time.Time `json:"madeAt"`
+	Bytes  int64     `json:"bytes"`
+	File   string    `json:"file"`
+}
+
+// copyNote is the end of the name of the file next to the database that says when the last copy was made. The command that copies may not write to
+// the database, which belongs to the server.
+const copyNote = ".backup.json"
+
+// recordCopy notes that a copy was made.
+func (s *sqlite) recordCopy(file string, at time.Time) error {
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	note, err := json.Marshal(BackupInfo{MadeAt: at.UTC(), Bytes: info.Size(), File: file})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(s.path+copyNote, note, 0o600)
+}
+
+// LastCopy returns the last copy of the database. It returns false if none is known: on PostgreSQL, or if there was none.
+func (d *DB) LastCopy() (c BackupInfo, found bool, err error) {
+	s, ok := d.engine.(*sqlite)
+	if !ok {
+		return c, false, nil
+	}
+	note, err := os.ReadFile(s.path + copyNote)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(note, &c)
+	}
+	if err != nil {
+		return BackupInfo{}, false, fmt.Errorf("read when the last copy was made: %w", err)
+	}
+	return c, true, nil
+}

@@ -1,0 +1,117 @@
+package operator
+
+import (
+	"net/http"
+	"slices"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
+)
+
+type appsView struct {
+	List   []*adminv1.App
+	Inputs []kit.Input
+	Secret *shownSecret
+}
+
+func appInputs() []kit.Input {
+	return []kit.Input{{Name: "name", Label: "operator.app.name", Hint: "operator.app.name.hint", Autocomplete: "off"}}
+}
+
+func (s *site) showApps(x *exchange) error {
+	return x.appsPage(http.StatusOK, appsView{Inputs: appInputs()}, nil)
+}
+
+func (x *exchange) appsPage(status int, v appsView, f *fault.Fault) error {
+	found, err := x.site.api.Apps.ListApps(x.call(), &adminv1.ListAppsRequest{})
+	if err != nil {
+		return err
+	}
+	v.List = found.GetData().GetList()
+	p := x.areaPage("apps")
+	p.Data, p.secret = v, v.Secret != nil
+	if f != nil && !refuse(p, f, v.Inputs) {
+		return f
+	}
+	return x.render(status, "apps", p)
+}
+
+// createApp creates an app, and shows its client token once.
+func (s *site) createApp(x *exchange) error {
+	made, err := s.api.Apps.CreateApp(x.call(), &adminv1.CreateAppRequest{Name: x.Value("name")})
+	if err != nil {
+		return x.appsPage(http.StatusUnprocessableEntity, appsView{Inputs: x.posted(appInputs())}, s.Fault(err))
+	}
+	return x.appsPage(http.StatusOK, appsView{Inputs: appInputs(), Secret: clientToken(made.GetClientToken())}, nil)
+}
+
+func clientToken(secret string) *shownSecret {
+	return &shownSecret{"operator.app.token", "operator.app.token.text", secret}
+}
+
+type appView struct {
+	*adminv1.App
+	Tokens []*adminv1.Token
+	Inputs []kit.Input
+	Secret *shownSecret
+}
+
+func appTokenInputs() []kit.Input {
+	return []kit.Input{{Name: "name", Label: "operator.token.name", Hint: "operator.token.name.hint", Autocomplete: "off"}}
+}
+
+func (s *site) showApp(x *exchange) error {
+	return x.appPage(http.StatusOK, appView{Inputs: appTokenInputs()}, nil)
+}
+
+func (x *exchange) appPage(status int, v appView, f *fault.Fault) error {
+	id, api := x.R.PathValue("id"), x.site.api.Apps
+	tokens, err := api.ListClientTokens(x.call(), &adminv1.ListClientTokensRequest{AppId: id})
+	if err != nil {
+		return err
+	}
+	apps, err := api.ListApps(x.call(), &adminv1.ListAppsRequest{})
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(apps.GetData().GetList(), func(a *adminv1.App) bool { return a.GetId() == id })
+	if at < 0 {
+		return x.problem(http.StatusNotFound, "staff.problem.unknown")
+	}
+	v.App, v.Tokens = apps.GetData().GetList()[at], tokens.GetData().GetList()
+	p := x.newPage("operator.app.title")
+	p.Here, p.Back, p.Data, p.secret = "apps", "/operator/apps", v, v.Secret != nil
+	if f != nil && !refuse(p, f, v.Inputs) {
+		return f
+	}
+	return x.render(status, "app", p)
+}
+
+// changeApp creates another client token, replaces all, or revokes one.
+func (s *site) changeApp(x *exchange) error {
+	id := x.R.PathValue("id")
+	switch x.Value("do") {
+	case "create":
+		made, err := s.api.Apps.CreateClientToken(x.call(), &adminv1.CreateClientTokenRequest{AppId: id, Name: x.Value("name")})
+		if err != nil {
+			return x.appPage(http.StatusUnprocessableEntity, appView{Inputs: x.posted(appTokenInputs())}, s.Fault(err))
+		}
+		return x.appPage(http.StatusOK, appView{Inputs: appTokenInputs(), Secret: clientToken(made.GetClientToken())}, nil)
+	case "rotate":
+		made, err := s.api.Apps.RotateClientToken(x.call(), &adminv1.RotateClientTokenRequest{AppId: id, OverlapMinutes: rotateOverlap})
+		if err != nil {
+			return err
+		}
+		return x.appPage(http.StatusOK, appView{Inputs: appTokenInputs(), Secret: clientToken(made.GetClientToken())}, nil)
+	case "revoke":
+		if _, err := s.api.Apps.RevokeClientToken(x.call(), &adminv1.RevokeClientTokenRequest{AppId: id, Id: x.Value("token")}); err != nil {
+			return err
+		}
+		return x.Redirect("/operator/apps/" + id + "?done=revoked")
+	}
+	return x.Redirect("/operator/apps/" + id)
+}
+
+// rotateOverlap is how many minutes the replaced tokens stay valid: a day.
+const rotateOverlap = 24 * 60

@@ -1,0 +1,79 @@
+package operator
+
+import (
+	"net/http"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
+)
+
+// sessionCookie has the session.
+const sessionCookie = "lk-operator"
+
+func loginInputs() []kit.Input {
+	return []kit.Input{{Name: "token", Label: "operator.token", Hint: "operator.token.hint", Type: "password", Autocomplete: "off"}}
+}
+
+func (s *site) showLogin(x *exchange) error {
+	if x.token != "" && x.load() == nil {
+		return x.Redirect("/operator/")
+	}
+	x.session = nil
+	return x.loginPage(http.StatusOK, x.newPage("operator.login.title"))
+}
+
+func (x *exchange) loginPage(status int, p *page) error {
+	p.Data = loginInputs()
+	return x.render(status, "login", p)
+}
+
+// login opens a session with an operator token. It ends the session that the browser had, so a session that was known before opens nothing.
+func (s *site) login(x *exchange) error {
+	made, err := s.api.Sessions.SignInOperator(x.CallContext(kit.Credential{Language: x.Words(kit.Place{}).Lang}), &adminv1.SignInOperatorRequest{
+		Token: x.Value("token"), Device: kit.DeviceOf(x.R.UserAgent()),
+	})
+	if err != nil {
+		p := x.newPage("operator.login.title")
+		switch f := s.Fault(err); f.Kind {
+		case fault.Unauthenticated, fault.Invalid:
+			p.Wrong = []kit.Wrong{{ID: "f-token", Label: p.T("operator.token"), Text: p.T("operator.login.wrong")}}
+		case fault.Exhausted:
+			p.Wrong = []kit.Wrong{{Title: p.T("staff.problem.tooMany"), Text: p.T("staff.problem.tooMany.text")}}
+		default:
+			return err
+		}
+		return x.loginPage(http.StatusUnprocessableEntity, p)
+	}
+	_ = x.endSession() // a session that cannot be ended now ends by itself
+	x.SetCookie(sessionCookie, made.GetToken(), made.GetData().GetEndsAt().AsTime())
+	return x.Redirect("/operator/")
+}
+
+// endSession ends the session of the browser, if there is one.
+func (x *exchange) endSession() error {
+	if x.token == "" {
+		return nil
+	}
+	_, err := x.site.api.Sessions.EndOperatorSession(x.call(), &adminv1.EndOperatorSessionRequest{})
+	if f := x.site.Fault(err); err != nil && f.Kind != fault.Unauthenticated && f.Kind != fault.NotFound {
+		return err
+	}
+	return nil
+}
+
+// logout ends the session, on the server and on the device.
+func (s *site) logout(x *exchange) error {
+	if err := x.endSession(); err != nil {
+		return err // the session goes on, so the person must know
+	}
+	x.DropCookie(sessionCookie)
+	x.W.Header().Set("Clear-Site-Data", `"cache"`)
+	return x.Redirect("/operator/login")
+}
+
+func (s *site) showSession(x *exchange) error {
+	p := x.newPage("operator.session.title")
+	p.Here = "session"
+	return x.render(http.StatusOK, "session", p)
+}

@@ -1,0 +1,110 @@
+package operator
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+)
+
+const (
+	lateJob     = 5 * time.Minute // from when the oldest due job is late
+	staleBackup = 48 * time.Hour  // from when a backup is old
+	clockApart  = time.Second     // from when the clock of a node differs too much
+)
+
+// overview is the state of the installation. Each chip has a message, and the message with .text after it says what to do.
+type overview struct {
+	*adminv1.Installation
+	now time.Time
+}
+
+func (s *site) showOverview(x *exchange) error {
+	found, err := s.api.Installation.GetInstallation(x.call(), &adminv1.GetInstallationRequest{})
+	if err != nil {
+		return err
+	}
+	p := x.areaPage("overview")
+	p.Data = overview{found.GetData(), s.Now()}
+	return x.render(http.StatusOK, "overview", p)
+}
+
+// StateChip says whether the node gets calls.
+func (v overview) StateChip() chip {
+	switch v.GetState() {
+	case "ready":
+		return chip{"ok", "●", "operator.state.ready"}
+	case "degraded":
+		return chip{"warn", "◐", "operator.state.degraded"}
+	}
+	return chip{"bad", "✕", "operator.state.unready"}
+}
+
+// NodesChip says whether the nodes report and their clocks agree.
+func (v overview) NodesChip() chip {
+	for _, n := range v.GetNodes() {
+		if ahead := time.Duration(n.GetClockAheadMs()) * time.Millisecond; ahead.Abs() > clockApart {
+			return chip{"warn", "◐", "operator.nodes.clock"}
+		}
+	}
+	if len(v.GetNodes()) == 0 {
+		return chip{"unknown", "?", "operator.nodes.none"}
+	}
+	return chip{"ok", "●", "operator.nodes.up"}
+}
+
+// BusChip says whether the nodes reach each other.
+func (v overview) BusChip() chip {
+	if v.GetBusConnected() {
+		return chip{"ok", "●", "operator.bus.up"}
+	}
+	return chip{"bad", "✕", "operator.bus.down"}
+}
+
+// JobsChip says whether the queue moves.
+func (v overview) JobsChip() chip {
+	j := v.GetJobs()
+	switch {
+	case j.GetOldestDueAt() != nil && v.now.Sub(j.GetOldestDueAt().AsTime()) > lateJob:
+		return chip{"bad", "✕", "operator.jobs.late"}
+	case j.GetFailed() > 0:
+		return chip{"warn", "◐", "operator.jobs.failed"}
+	case j.GetRetrying() > 0:
+		return chip{"info", "↻", "operator.jobs.retrying"}
+	}
+	return chip{"ok", "●", "operator.jobs.moving"}
+}
+
+// BackupChip says whether there is a recent copy of the database.
+func (v overview) BackupChip() chip {
+	switch {
+	case v.GetDatabase().GetEngine() != "sqlite":
+		return chip{"unknown", "?", "operator.backup.own"}
+	case v.GetBackup() == nil:
+		return chip{"bad", "✕", "operator.backup.none"}
+	case v.now.Sub(v.GetBackup().GetMadeAt().AsTime()) > staleBackup:
+		return chip{"warn", "◐", "operator.backup.old"}
+	}
+	return chip{"ok", "●", "operator.backup.fresh"}
+}
+
+// Engine is the name of the database.
+func (v overview) Engine() string {
+	if v.GetDatabase().GetEngine() == "sqlite" {
+		return "SQLite " + v.GetDatabase().GetVersion()
+	}
+	return "PostgreSQL " + v.GetDatabase().GetVersion()
+}
+
+// Size is a number of bytes in the largest unit that leaves a number above one.
+func (overview) Size(bytes int64) string {
+	size, units := float64(bytes), []string{"B", "KB", "MB", "GB", "TB"}
+	for len(units) > 1 && size >= 1000 {
+		size, units = size/1000, units[1:]
+	}
+	if units[0] == "B" {
+		return fmt.Sprintf("%.0f B", size)
+	}
+	return fmt.Sprintf("%.1f %s", size, units[0])
+}

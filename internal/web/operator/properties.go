@@ -1,0 +1,137 @@
+package operator
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
+)
+
+type propertiesView struct {
+	List   []*adminv1.PropertyState
+	Next   string // the address of the next page, or ""
+	Inputs []kit.Input
+	Link   *shownSecret
+}
+
+// BridgesChip says whether the bridges of a property are online.
+func (propertiesView) BridgesChip(s *adminv1.PropertyState) chip {
+	switch {
+	case s.GetBridges() == 0:
+		return chip{"unknown", "○", "operator.bridges.none"}
+	case s.GetBridgesOnline() == s.GetBridges():
+		return chip{"ok", "●", "operator.bridges.up"}
+	}
+	return chip{"bad", "✕", "operator.bridges.down"}
+}
+
+func propertyInputs() []kit.Input {
+	return []kit.Input{
+		{Name: "settings.name", Label: "operator.property.name", Autocomplete: "off"},
+		{Name: "settings.timeZone", Label: "operator.property.zone", Hint: "operator.property.zone.hint", Autocomplete: "off", Script: "zone"},
+	}
+}
+
+func (s *site) showProperties(x *exchange) error {
+	return x.propertiesPage(http.StatusOK, propertiesView{Inputs: propertyInputs()}, nil)
+}
+
+// propertiesPage shows a page of properties and the form for a new one, with what is wrong with the posted one.
+func (x *exchange) propertiesPage(status int, v propertiesView, f *fault.Fault) error {
+	found, err := x.site.api.Installation.ListPropertyStates(x.call(), &adminv1.ListPropertyStatesRequest{PageToken: x.R.URL.Query().Get("page")})
+	if err != nil {
+		return err
+	}
+	v.List = found.GetData().GetList()
+	if next := found.GetData().GetNextPageToken(); next != "" {
+		v.Next = "/operator/properties?page=" + url.QueryEscape(next)
+	}
+	p := x.areaPage("properties")
+	p.Data = v
+	if f != nil && !refuse(p, f, v.Inputs) {
+		return f
+	}
+	return x.render(status, "properties", p)
+}
+
+func (s *site) createProperty(x *exchange) error {
+	name, zone := x.Value("settings.name"), x.Value("settings.timeZone")
+	made, err := s.api.Properties.CreateProperty(x.call(), &adminv1.CreatePropertyRequest{Settings: &propertyv1.PropertySettings{Name: &name, TimeZone: &zone}})
+	if err != nil {
+		return x.propertiesPage(http.StatusUnprocessableEntity, propertiesView{Inputs: x.posted(propertyInputs())}, s.Fault(err))
+	}
+	return x.Redirect("/operator/properties/" + made.GetData().GetId())
+}
+
+type propertyView struct {
+	*propertyv1.Property
+	Link   *shownSecret
+	Inputs []kit.Input // of the deletion
+	Stands string      // what stands in the way of the deletion, as the API says it; "" for nothing
+	Going  bool        // the deletion is not complete
+}
+
+func deleteInputs() []kit.Input {
+	return []kit.Input{
+		{Name: "name", Label: "operator.delete.name", Autocomplete: "off"},
+		{Name: "abandon", Label: "operator.delete.abandon", Hint: "operator.delete.abandon.hint", Autocomplete: "off"},
+	}
+}
+
+func (s *site) showProperty(x *exchange) error {
+	return x.propertyPage(http.StatusOK, propertyView{Inputs: deleteInputs()}, nil)
+}
+
+func (x *exchange) propertyPage(status int, v propertyView, f *fault.Fault) error {
+	found, err := x.site.api.Properties.GetProperty(x.call(), &adminv1.GetPropertyRequest{Id: x.R.PathValue("id")})
+	if err != nil {
+		return err
+	}
+	v.Property = found.GetData()
+	p := x.newPage("operator.property.title")
+	p.Here, p.Back, p.Data, p.secret = "properties", "/operator/properties", v, v.Link != nil
+	if f != nil && !refuse(p, f, v.Inputs) {
+		return f
+	}
+	return x.render(status, "property", p)
+}
+
+// changeProperty creates an owner's link, or deletes the property.
+func (s *site) changeProperty(x *exchange) error {
+	id := x.R.PathValue("id")
+	switch x.Value("do") {
+	case "link":
+		made, err := s.api.Owners.CreateOwnerLink(x.call(), &adminv1.CreateOwnerLinkRequest{PropertyId: id})
+		if err != nil {
+			return err
+		}
+		return x.propertyPage(http.StatusOK, propertyView{Inputs: deleteInputs(), Link: &shownSecret{"operator.link", "operator.link.text", made.GetData().GetUrl()}}, nil)
+	case "delete":
+		return x.deleteProperty(id)
+	}
+	return x.Redirect("/operator/properties/" + id)
+}
+
+// deleteProperty deletes a property, or a part of a large one. The page then asks to go on.
+func (x *exchange) deleteProperty(id string) error {
+	abandoned := strings.FieldsFunc(x.Value("abandon"), func(r rune) bool { return r == ',' || r == ' ' || r == ';' })
+	done, err := x.site.api.Properties.DeleteProperty(x.call(), &adminv1.DeletePropertyRequest{Id: id, Name: x.Value("name"), AbandonedLockIds: abandoned})
+	v := propertyView{Inputs: x.posted(deleteInputs())}
+	if err != nil {
+		f := x.site.Fault(err)
+		if f.Reason == fault.CodesOnLocks || f.Reason == fault.SmartkeysInUse {
+			v.Stands = f.Message
+			return x.propertyPage(http.StatusConflict, v, nil)
+		}
+		return x.propertyPage(http.StatusUnprocessableEntity, v, f)
+	}
+	if !done.GetData().GetDone() {
+		v.Going = true
+		return x.propertyPage(http.StatusOK, v, nil)
+	}
+	return x.Redirect("/operator/properties?done=deleted")
+}
