@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"time"
 
+	"entgo.io/ent/dialect/sql/sqlgraph"
 	"github.com/riverqueue/river/rivertype"
 
 	"latchkey.dev/internal/db"
@@ -95,7 +96,11 @@ func (q *Queue) Retry(tx *db.Tx, id int64) error {
 	if err != nil {
 		return err
 	}
-	if _, err := q.inserter.JobRetryTx(tx.Context(), tx.SQL(), id); err != nil {
+	_, err = q.inserter.JobRetryTx(tx.Context(), tx.SQL(), id)
+	if sqlgraph.IsUniqueConstraintError(err) {
+		return fault.New(fault.Precondition, fault.InUse, "the same work waits in a newer job: job %d can be removed", id)
+	}
+	if err != nil {
 		return fmt.Errorf("retry a job: %w", err)
 	}
 	if q.d.SQLite() {
