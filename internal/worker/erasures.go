@@ -30,19 +30,32 @@ const (
 )
 
 // Sweep confirms and does the erasures that are due. Each is one transaction, and one that was interrupted is found again. Only one process of
-// an installation may run it: see [Lease].
+// an installation may run it: see [Lease]. Then it removes what the erased rows left in the files, also once after a start, because the process
+// before may have ended between the two.
 func (e Erasures) Sweep() Sweep {
-	return Sweep{Name: "erasures", Every: cmp.Or(e.Every, time.Minute), Run: e.run}
+	unscrubbed := true
+	return Sweep{Name: "erasures", Every: cmp.Or(e.Every, time.Minute), Run: func(ctx context.Context, d *db.DB) error {
+		erased, failed := e.run(ctx, d)
+		if erased > 0 {
+			e.Log.Info("data of guests were erased on request", "erasures", erased)
+			unscrubbed = true
+		}
+		if !unscrubbed || ctx.Err() != nil {
+			return failed
+		}
+		err := d.Scrub(ctx)
+		unscrubbed = err != nil
+		return errors.Join(failed, err)
+	}}
 }
 
-// run makes the erasures that were requested.
-func (e Erasures) run(ctx context.Context, d *db.DB) (failed error) {
+// run makes the erasures that were requested, and returns how many it made.
+func (e Erasures) run(ctx context.Context, d *db.DB) (erased int, failed error) {
 	e.DB = d
-	erased := 0
 	for after := ""; ; {
 		due, err := guest.ListPendingErasures(d.View(ctx), after, erasureBatch)
 		if err != nil {
-			return errors.Join(failed, err)
+			return erased, errors.Join(failed, err)
 		}
 		for _, row := range due {
 			after = row.ID
@@ -52,7 +65,7 @@ func (e Erasures) run(ctx context.Context, d *db.DB) (failed error) {
 				return err
 			})
 			if ctx.Err() != nil {
-				return ctx.Err()
+				return erased, ctx.Err()
 			}
 			if err != nil {
 				failed = errors.Join(failed, fmt.Errorf("erasure %s: %w", row.ID, err))
@@ -66,14 +79,9 @@ func (e Erasures) run(ctx context.Context, d *db.DB) (failed error) {
 			}
 		}
 		if len(due) < erasureBatch {
-			break
+			return erased, failed
 		}
 	}
-	if erased == 0 {
-		return failed
-	}
-	e.Log.Info("data of guests were erased on request", "erasures", erased)
-	return errors.Join(failed, d.Scrub(ctx))
 }
 
 // advance takes the next step of an erasure: it orders the mail that confirms it, or erases the data.

@@ -74,7 +74,7 @@ func matrix(settings []setting, sizes ...browser.Size) (run []setting) {
 			run = append(run, m)
 		}
 	}
-	for _, language := range []string{"de", "es", "fr"} {
+	for _, language := range []string{"en", "de", "es", "fr"} {
 		for _, size := range sizes {
 			if all {
 				run = append(run, setting{size: size, language: language}, setting{size: size, language: language, dark: true})
