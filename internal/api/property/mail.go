@@ -148,6 +148,17 @@ func (s *mails) GetMailSettings(ctx context.Context, _ *propertyv1.GetMailSettin
 
 func (s *mails) UpdateMailSettings(ctx context.Context, r *propertyv1.UpdateMailSettingsRequest) (*propertyv1.UpdateMailSettingsResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateMailSettingsResponse, error) {
+		stored, err := mail.SettingsOf(tx, propertyID)
+		if err != nil {
+			return nil, err
+		}
+		seen, err := settingsMessage(tx, stored)
+		if err != nil {
+			return nil, err
+		}
+		if err := convert.CheckEtag(r.GetEtag(), seen, unsentField); err != nil {
+			return nil, err
+		}
 		c := r.GetSettings()
 		change := mail.SettingsChange{
 			Host: c.Host, Security: c.Security, User: c.User, Password: c.Password, FromAddress: c.FromAddress, FromName: c.FromName, ReplyTo: c.ReplyTo,
@@ -170,15 +181,20 @@ func (s *mails) UpdateMailSettings(ctx context.Context, r *propertyv1.UpdateMail
 	})
 }
 
+// unsentField is not a setting, so the etag of the settings does not cover it.
+const unsentField = "unsent"
+
 func settingsMessage(view *db.Tx, row *mail.SettingsRow) (*propertyv1.MailSettings, error) {
 	unsent, err := mail.CountInMailbox(view, row.PropertyID)
 	if err != nil {
 		return nil, err
 	}
-	return &propertyv1.MailSettings{
+	m := &propertyv1.MailSettings{
 		Host: row.Host, Port: int32(row.Port), Security: row.Security, User: row.User, HasPassword: len(row.Password) > 0,
 		FromAddress: row.FromAddress, FromName: row.FromName, ReplyTo: row.ReplyTo, Unsent: int32(unsent),
-	}, nil
+	}
+	m.Etag = convert.Etag(m, unsentField)
+	return m, nil
 }
 
 func (s *mails) SendTestMail(ctx context.Context, r *propertyv1.SendTestMailRequest) (*propertyv1.SendTestMailResponse, error) {

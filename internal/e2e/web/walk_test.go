@@ -174,6 +174,7 @@ func (w *walk) connectBridge() {
 	w.must(program.Run(w.t.Context(), []string{"LATCHKEY_JOIN_CODE=" + code[1]}, "latchkey-bridge", "--dir", dir, "enroll", w.grpc, "--plaintext"))
 	bridge := program.New(w.t, "latchkey-bridge", "http://"+w.keypads+"/", "--dir", dir, "run", "--sim-locks", "101=zwave,102=zwave", "--sim-keypads", w.keypads)
 	w.must(bridge.Start(w.t.Context()))
+	w.p.WaitText("The bridge is connected.") // without another press: the page follows the bridge
 	w.p.Next("Has it connected?", "Bridge Office")
 	w.await("the bridge is connected", func() (bool, error) {
 		w.p.Reload()

@@ -63,6 +63,10 @@ type bridgeView struct {
 	Manages bool
 }
 
+func newBridgeView(x *exchange, b *propertyv1.Bridge) bridgeView {
+	return bridgeView{newBridgeRow(b), "/app/bridges/" + b.GetId(), x.may("manageBridges")}
+}
+
 func (s *site) showBridge(x *exchange) error {
 	found, err := s.api.Bridges.ListBridges(x.call(), &propertyv1.ListBridgesRequest{})
 	if err != nil {
@@ -74,7 +78,7 @@ func (s *site) showBridge(x *exchange) error {
 		return fault.New(fault.NotFound, fault.BridgeNotFound, "there is no such bridge")
 	}
 	p := x.newPage("staff.bridge.title", "name", list[at].GetName())
-	p.Here, p.Back, p.Data = "locks", "/app/bridges", bridgeView{newBridgeRow(list[at]), "/app/bridges/" + list[at].GetId(), x.may("manageBridges")}
+	p.Here, p.Back, p.Data = "locks", "/app/bridges", newBridgeView(x, list[at])
 	return x.render(http.StatusOK, "bridge", p)
 }
 
@@ -108,6 +112,7 @@ func (s *site) createBridge(x *exchange) error {
 
 // joinView is a join code, which is shown once.
 type joinView struct {
+	Bridge    bridgeView
 	URL, Code string
 	EndsAt    *timestamppb.Timestamp
 	QR        kit.QR
@@ -117,7 +122,7 @@ type joinView struct {
 
 // joinPage shows a join code with the commands that enrol a bridge.
 func (x *exchange) joinPage(b *propertyv1.Bridge, code string, ends *timestamppb.Timestamp) error {
-	v := joinView{URL: "/app/bridges/" + b.GetId(), Code: code, EndsAt: ends, QR: kit.DrawQR(code, qr.M, qr.Auto)}
+	v := joinView{Bridge: newBridgeView(x, b), URL: "/app/bridges/" + b.GetId(), Code: code, EndsAt: ends, QR: kit.DrawQR(code, qr.M, qr.Auto)}
 	if address, err := url.Parse(x.Address("")); err == nil {
 		v.Server = address.Hostname()
 	}

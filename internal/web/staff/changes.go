@@ -92,6 +92,7 @@ func (changeRow) PartnerName(m *propertyv1.ChangedMapping) string {
 
 type changesView struct {
 	PMS     string
+	Others  []*propertyv1.Integration // the PMSs, if there are several
 	Rows    []changeRow
 	Next    string
 	Manages bool
@@ -102,6 +103,21 @@ func (s *site) showChanges(x *exchange) error { return x.changesPage(http.Status
 // changesPage lists the changes of a mapping, the latest first.
 func (x *exchange) changesPage(status int, wrong *kit.Wrong) error {
 	v := changesView{PMS: x.R.FormValue("pms"), Manages: x.may("manageSpaces")}
+	list, first, err := x.integrations()
+	if err != nil {
+		return err
+	}
+	if len(list) > 1 {
+		v.Others = list
+	}
+	if v.PMS == "" {
+		v.PMS = first.GetId()
+	}
+	if v.PMS == "" { // no PMS is connected, so nothing was mapped
+		p := x.newPage("staff.changes")
+		p.Here, p.Data = "spaces", v
+		return x.render(status, "changes", p)
+	}
 	size := x.pageSize(usualRows, mostRows)
 	found, err := x.site.api.Mappings.ListMappingChanges(x.call(), &propertyv1.ListMappingChangesRequest{PageSize: int32(size), IntegrationId: v.PMS, PageToken: x.R.FormValue("page")})
 	if err != nil {

@@ -46,6 +46,7 @@ type codesView struct {
 	Next    string
 	Manages bool
 	Sets    bool // the person may switch backup codes on
+	Live    bool // the page follows the locks, which say where a code is
 }
 
 var codeKinds = []string{"", "staff", "oneTime", "backup"}
@@ -56,7 +57,7 @@ func (s *site) showCodes(x *exchange) error {
 	if !slices.Contains(codeKinds, kind) {
 		return x.Redirect("/app/codes")
 	}
-	v := codesView{Ended: q.Get("ended") != "", Manages: x.may("manageAccess"), Sets: x.may("manageSettings")}
+	v := codesView{Ended: q.Get("ended") != "", Manages: x.may("manageAccess"), Sets: x.may("manageSettings"), Live: x.may("readLocks")}
 	lock := q.Get("lock")
 	if lock != "" && x.may("readLocks") {
 		of, err := s.api.Locks.GetLock(x.call(), &propertyv1.GetLockRequest{Id: lock})
@@ -113,6 +114,7 @@ type codeView struct {
 	DoorPINs         []*propertyv1.DoorPin
 	Shown            bool
 	Reveals, Manages bool
+	Live             bool // the page follows the locks, which say where the code is
 	Why              kit.Input
 }
 
@@ -136,7 +138,7 @@ func (x *exchange) codePage(status int, shown *propertyv1.RevealCodeResponse, wr
 	}
 	c := found.GetData()
 	v := codeView{
-		codeRow: newCodeRow(c), URL: "/app/codes/" + c.GetId(), PIN: shown.GetPin(), DoorPINs: shown.GetDoorPins(), Shown: shown != nil, Why: whyInput(),
+		codeRow: newCodeRow(c), URL: "/app/codes/" + c.GetId(), PIN: shown.GetPin(), DoorPINs: shown.GetDoorPins(), Shown: shown != nil, Why: whyInput(), Live: x.may("readLocks"),
 		Reveals: x.may("revealPins") && c.GetState() != "ended", Manages: x.may("manageAccess") && c.GetState() != "ended",
 	}
 	for _, at := range found.GetPlaces() {

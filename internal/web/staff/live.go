@@ -13,10 +13,18 @@ import (
 type feed struct {
 	URL string
 	Of  string // the id that the page is about; "": any
+	At  string // the page with the parts, if it is another than the one that shows them; "": the page itself
 }
 
 // newFeed returns the feed of topics, which are joined by commas.
-func newFeed(topics, of string) feed { return feed{"/app/live?topics=" + topics, of} }
+func newFeed(topics, of string) feed { return feed{URL: "/app/live?topics=" + topics, Of: of} }
+
+// newFeedAt is [newFeed] for the answer to a form, which a browser cannot load again: it shows parts of another page.
+func newFeedAt(at, topics, of string) feed {
+	f := newFeed(topics, of)
+	f.At = at
+	return f
+}
 
 // follow announces what changes to an open page, as server-sent events with ids. The page then loads its parts again, so it misses no last state
 // whatever it missed before.

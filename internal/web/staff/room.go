@@ -23,6 +23,7 @@ type roomView struct {
 	Inputs          []kit.Input
 	Manages, Places bool
 	Refused         bool // it cannot be deleted
+	Live            bool // the page follows rooms and locks
 }
 
 func roomInputs(s *propertyv1.Space) []kit.Input {
@@ -45,7 +46,7 @@ func (x *exchange) roomPage(status int, f *fault.Fault) error {
 	if err != nil {
 		return err
 	}
-	v := roomView{Space: found.GetData(), Inputs: roomInputs(found.GetData()), Manages: x.may("manageSpaces"), Places: x.may("manageLocks")}
+	v := roomView{Space: found.GetData(), Inputs: roomInputs(found.GetData()), Manages: x.may("manageSpaces"), Places: x.may("manageLocks"), Live: x.may("readLocks")}
 	if err := x.addMapping(&v); err != nil {
 		return err
 	}

@@ -332,7 +332,7 @@ func mailForm(s *propertyv1.MailSettings) settingsForm {
 	if s.GetPort() == 0 {
 		port = "587"
 	}
-	return settingsForm{Name: "mail", Button: "staff.save", Groups: []group{
+	return settingsForm{Name: "mail", Etag: s.GetEtag(), Button: "staff.save", Groups: []group{
 		{"staff.mailset.server", "staff.mailset.server.text", []kit.Input{
 			{Name: "settings.host", Label: "staff.mailset.host", Hint: "staff.mailset.host.hint", Value: s.GetHost(), Autocomplete: "off"},
 			{Name: "settings.port", Label: "staff.mailset.port", Mode: "numeric", Value: port},
@@ -379,7 +379,7 @@ func (s *site) changeMailSettings(x *exchange) error {
 		if password := x.passwordOf("settings.password"); password != "" {
 			change.Password = &password
 		}
-		_, err := s.api.Mails.UpdateMailSettings(x.call(), &propertyv1.UpdateMailSettingsRequest{Settings: change})
+		_, err := s.api.Mails.UpdateMailSettings(x.call(), &propertyv1.UpdateMailSettingsRequest{Settings: change, Etag: x.Value("etag")})
 		return x.finishForm("mail", err, refuse)
 	case "test":
 		sent, err := s.api.Mails.SendTestMail(x.call(), &propertyv1.SendTestMailRequest{To: x.Value("to")})

@@ -54,7 +54,7 @@ var files embed.FS
 
 // New returns the handler of the pages.
 func New(k *kit.Kit, api API) (http.Handler, error) {
-	area, err := k.NewArea(files, template.FuncMap{"more": func(list []*propertyv1.ArrivalFix) int { return len(list) - 1 }, "feed": newFeed}, kit.DeskParts)
+	area, err := k.NewArea(files, template.FuncMap{"more": func(list []*propertyv1.ArrivalFix) int { return len(list) - 1 }, "feed": newFeed, "feedAt": newFeedAt}, kit.DeskParts)
 	if err != nil {
 		return nil, err
 	}

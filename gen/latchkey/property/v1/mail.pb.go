@@ -45,7 +45,9 @@ type MailSettings struct {
 	// Where answers go, or empty.
 	ReplyTo string `protobuf:"bytes,8,opt,name=reply_to,json=replyTo,proto3" json:"reply_to,omitempty"`
 	// Mails to guests and staff in the mailbox. They were not sent, because there was no mail server when they were due.
-	Unsent        int32 `protobuf:"varint,9,opt,name=unsent,proto3" json:"unsent,omitempty"`
+	Unsent int32 `protobuf:"varint,9,opt,name=unsent,proto3" json:"unsent,omitempty"`
+	// The version of the settings. UpdateMailSettings takes it back. It changes with every setting, but not with another password or with unsent.
+	Etag          string `protobuf:"bytes,10,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -141,6 +143,13 @@ func (x *MailSettings) GetUnsent() int32 {
 		return x.Unsent
 	}
 	return 0
+}
+
+func (x *MailSettings) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 // MailSettingsChange carries the settings to change. Fields that are left out keep their values.
@@ -339,7 +348,10 @@ func (x *GetMailSettingsResponse) GetData() *MailSettings {
 type UpdateMailSettingsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The change.
-	Settings      *MailSettingsChange `protobuf:"bytes,1,opt,name=settings,proto3" json:"settings,omitempty"`
+	Settings *MailSettingsChange `protobuf:"bytes,1,opt,name=settings,proto3" json:"settings,omitempty"`
+	// The etag of the settings as they were read. 409 outdated names what another caller changed since (metadata changed). Left out: change them
+	// anyway.
+	Etag          string `protobuf:"bytes,2,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -379,6 +391,13 @@ func (x *UpdateMailSettingsRequest) GetSettings() *MailSettingsChange {
 		return x.Settings
 	}
 	return nil
+}
+
+func (x *UpdateMailSettingsRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 // UpdateMailSettingsResponse answers with the changed settings.
@@ -1438,7 +1457,7 @@ var File_latchkey_property_v1_mail_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_mail_proto_rawDesc = "" +
 	"\n" +
-	"\x1flatchkey/property/v1/mail.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xfc\x01\n" +
+	"\x1flatchkey/property/v1/mail.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\x90\x02\n" +
 	"\fMailSettings\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x12\n" +
 	"\x04port\x18\x02 \x01(\x05R\x04port\x12\x1a\n" +
@@ -1448,7 +1467,9 @@ const file_latchkey_property_v1_mail_proto_rawDesc = "" +
 	"\ffrom_address\x18\x06 \x01(\tR\vfromAddress\x12\x1b\n" +
 	"\tfrom_name\x18\a \x01(\tR\bfromName\x12\x19\n" +
 	"\breply_to\x18\b \x01(\tR\areplyTo\x12\x16\n" +
-	"\x06unsent\x18\t \x01(\x05R\x06unsent\"\xd4\x03\n" +
+	"\x06unsent\x18\t \x01(\x05R\x06unsent\x12\x12\n" +
+	"\x04etag\x18\n" +
+	" \x01(\tR\x04etag\"\xd4\x03\n" +
 	"\x12MailSettingsChange\x12!\n" +
 	"\x04host\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xfd\x01H\x00R\x04host\x88\x01\x01\x12$\n" +
 	"\x04port\x18\x02 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xff\xff\x03(\x01H\x01R\x04port\x88\x01\x01\x12;\n" +
@@ -1469,9 +1490,10 @@ const file_latchkey_property_v1_mail_proto_rawDesc = "" +
 	"\t_reply_to\"\x18\n" +
 	"\x16GetMailSettingsRequest\"Q\n" +
 	"\x17GetMailSettingsResponse\x126\n" +
-	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.MailSettingsR\x04data\"i\n" +
+	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.MailSettingsR\x04data\"\x87\x01\n" +
 	"\x19UpdateMailSettingsRequest\x12L\n" +
-	"\bsettings\x18\x01 \x01(\v2(.latchkey.property.v1.MailSettingsChangeB\x06\xbaH\x03\xc8\x01\x01R\bsettings\"T\n" +
+	"\bsettings\x18\x01 \x01(\v2(.latchkey.property.v1.MailSettingsChangeB\x06\xbaH\x03\xc8\x01\x01R\bsettings\x12\x1c\n" +
+	"\x04etag\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x04etag\"T\n" +
 	"\x1aUpdateMailSettingsResponse\x126\n" +
 	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.MailSettingsR\x04data\"1\n" +
 	"\x13SendTestMailRequest\x12\x1a\n" +

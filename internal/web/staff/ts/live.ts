@@ -50,7 +50,7 @@ export function follow(): void {
     loading = true;
     clearTimeout(reloading);
     try {
-      const answer = await fetch(location.href, { headers: { "Latchkey-Script": "1", "Latchkey-Automatic": "1" }, credentials: "same-origin", signal: within(answerSeconds) });
+      const answer = await fetch(state.dataset.page ?? location.href, { headers: { "Latchkey-Script": "1", "Latchkey-Automatic": "1" }, credentials: "same-origin", signal: within(answerSeconds) });
       const next = answer.headers.get("Latchkey-Location");
       if (next) return location.assign(next);
       if (!answer.ok) throw new Error(answer.statusText);
