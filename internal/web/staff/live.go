@@ -13,7 +13,7 @@ import (
 type feed struct {
 	URL string
 	Of  string // the id that the page is about; "": any
-	At  string // the page with the parts, if it is another than the one that shows them; "": the page itself
+	At  string // the address of the page with the parts, if it is another page; "": the page itself
 }
 
 // newFeed returns the feed of topics, which are joined by commas.
