@@ -333,6 +333,14 @@ func TestDoorNeedsTheSecondFactor(t *testing.T) {
 	if a := s.do(http.MethodGet, stay+"/open", nil); a.moved != stay {
 		t.Errorf("back to the stay: %d to %q", a.status, a.moved)
 	}
+	if text := s.do(http.MethodGet, "/app/today", nil).text; strings.Contains(text, "locked out") {
+		t.Errorf("another page shows the reason: %s", text)
+	}
+	for i, want := range []int{1, 0} {
+		if text := s.do(http.MethodGet, stay, nil).text; strings.Count(text, `value="locked out"`) != want {
+			t.Errorf("look %d at the stay after the step-up: the reason is not there %d times: %s", i, want, text)
+		}
+	}
 	if a := open(); a.status != http.StatusOK {
 		t.Errorf("after the step-up: %d to %q", a.status, a.moved)
 	}

@@ -77,3 +77,31 @@ func TestRowsPerPage(t *testing.T) {
 		t.Errorf("%d rows after another sign-in", n)
 	}
 }
+
+// TestPaletteFindsThings finds a room and its lock by a part of the name, and an action.
+func TestPaletteFindsThings(t *testing.T) {
+	w := e2etest.Open(t)
+	s := newSurfer(t, w)
+	s.join(w, "ada@example.com")
+	find := func(text string) string {
+		t.Helper()
+		a := s.do(http.MethodGet, "/app/palette?q="+url.QueryEscape(text), nil)
+		if a.status != http.StatusOK {
+			t.Fatalf("%q: %d", text, a.status)
+		}
+		_, found, _ := strings.Cut(a.text, `id="found"`)
+		return found[:strings.Index(found, "</ul>")]
+	}
+	if found := find("room 101"); !strings.Contains(found, "/app/spaces/rooms/spc_") || !strings.Contains(found, "/app/locks/lck_") || strings.Contains(found, "102") {
+		t.Errorf("a room: %s", found)
+	}
+	if found := find("test mail"); strings.Count(found, "<li>") != 1 || !strings.Contains(found, "/app/settings/mail") {
+		t.Errorf("an action: %s", found)
+	}
+	if found := find("r"); strings.Contains(found, "/app/spaces/rooms/") {
+		t.Errorf("one letter loads all rooms: %s", found)
+	}
+	if found := find("no such thing"); strings.Contains(found, "<li>") {
+		t.Errorf("nothing: %s", found)
+	}
+}

@@ -141,6 +141,9 @@ func (x *exchange) codePage(status int, shown *propertyv1.RevealCodeResponse, wr
 		codeRow: newCodeRow(c), URL: "/app/codes/" + c.GetId(), PIN: shown.GetPin(), DoorPINs: shown.GetDoorPins(), Shown: shown != nil, Why: whyInput(), Live: x.may("readLocks"),
 		Reveals: x.may("revealPins") && c.GetState() != "ended", Manages: x.may("manageAccess") && c.GetState() != "ended",
 	}
+	if shown == nil {
+		v.Why.Value = x.Value("reason")
+	}
 	for _, at := range found.GetPlaces() {
 		v.Places = append(v.Places, placeRow{at, evidenceChip(at.GetEvidence())})
 	}

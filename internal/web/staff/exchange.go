@@ -20,6 +20,7 @@ type exchange struct {
 	session  *propertyv1.CurrentSession // nil without one
 	role     *propertyv1.PersonProperty // the property that the page shows, with the role there; nil: none
 	property *propertyv1.Property       // its settings
+	typed    *typedForm                 // what was typed into a form of the page before the person confirmed; nil: nothing
 }
 
 // handler answers one request. Its error becomes a page.
@@ -85,6 +86,7 @@ func (s *site) require(right string, h handler) handler {
 		if !x.may(right) {
 			return x.problem(http.StatusForbidden, "staff.problem.role")
 		}
+		x.restoreTyped()
 		return h(x)
 	}
 }
@@ -155,6 +157,7 @@ func (x *exchange) renderError(err error) {
 	}
 	switch {
 	case f.Reason == fault.SecondFactorRequired:
+		x.keepTyped()
 		_ = x.Redirect("/app/confirm?to=" + url.QueryEscape(x.R.URL.RequestURI()))
 	case f.Kind == fault.Unauthenticated:
 		x.DropCookie(sessionCookie)

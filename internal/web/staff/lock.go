@@ -109,6 +109,9 @@ func (x *exchange) lockPage(status int, opened string, wrong func(*page)) error 
 		Opens: x.may("openDoors") && l.GetAbilities().GetRemoteUnlock(), Name: lockNameInput(), Why: whyInput(),
 	}
 	v.Name.Value = l.GetName()
+	if opened == "" {
+		v.Why.Value = x.Value("reason")
+	}
 	for _, sl := range found.GetSlots() {
 		v.Slots = append(v.Slots, newSlotRow(sl))
 	}

@@ -21,12 +21,16 @@ type page struct {
 	Tabs    []area                     // the pages of settings, on each of them
 	Done    string                     // the message of the result of an action that was just made, or ""
 	Sizing  *sizing                    // other numbers of rows for the list of the page; nil: none are offered
+	typed   *typedForm                 // what was typed into a form of the page before the person confirmed; nil: nothing
 	secret  bool                       // the page shows a secret, so that it is never compressed
 }
 
 // newPage returns a page for the exchange. Its title is a message.
 func (x *exchange) newPage(title string, kv ...any) *page {
-	p := &page{Page: x.NewPage(kit.Place{TimeZone: x.property.GetTimeZone()}, title, kv...), Session: x.session, Role: x.role}
+	p := &page{Page: x.NewPage(kit.Place{TimeZone: x.property.GetTimeZone()}, title, kv...), Session: x.session, Role: x.role, typed: x.typed}
+	if x.typed != nil {
+		x.DropCookie(typedCookie)
+	}
 	for _, a := range areas {
 		if x.may(a.right) {
 			p.Areas = append(p.Areas, a)

@@ -24,6 +24,15 @@ var furtherPages = []palettePage{
 	{"staff.bridge.new", "/app/bridges/new", "manageBridges"},
 	{"staff.spaces.add", "/app/spaces/new", "manageSpaces"},
 	{"staff.code.new", "/app/codes/new", "manageAccess"},
+	{"staff.gates", "/app/gates", "readProperty"},
+	{"staff.sheet.title", "/app/spaces/import", "manageSpaces"},
+	{"staff.changes", "/app/spaces/changes", "readProperty"},
+	{"staff.register.title", "/app/register", "inspectRegister"},
+	{"staff.kiosk.add", "/app/settings/kiosks", "manageSettings"},
+	{"staff.palette.testMail", "/app/settings/mail", "manageSettings"},
+	{"staff.people.invite", "/app/settings/people", "managePeople"},
+	{"staff.audit.verify", "/app/audit?verify=yes", "readAudit"},
+	{"staff.mynotices.title", "/app/account/notices", "readNotices"},
 	{"staff.account.title", "/app/account", Self},
 	{"staff.password.title", "/app/account/password", Self},
 	{"staff.factor.title", "/app/account/second", Self},
@@ -51,13 +60,21 @@ func (x *exchange) palettePages() (list []palettePage) {
 type paletteView struct {
 	Query string
 	Stays []*propertyv1.Reservation
+	Rooms []*propertyv1.Space
+	Locks []*propertyv1.Lock
 	Pages []palettePage
 }
 
-// maxPaletteStays is how many stays the palette offers.
-const maxPaletteStays = 6
+// Empty reports whether nothing was found.
+func (v paletteView) Empty() bool { return len(v.Stays)+len(v.Rooms)+len(v.Locks)+len(v.Pages) == 0 }
 
-// showPalette finds stays by name, number or room, and pages by their names.
+// maxPaletteFinds is how many stays, rooms and locks each the palette offers.
+const maxPaletteFinds = 6
+
+// minPaletteQuery is how many characters a query for rooms and locks has. A shorter one would load all of them at each key.
+const minPaletteQuery = 2
+
+// showPalette finds stays by name, number or room, rooms and locks by name, and pages and actions by their names.
 func (s *site) showPalette(x *exchange) error {
 	p := x.newPage("staff.palette.title")
 	v := paletteView{Query: strings.TrimSpace(x.R.URL.Query().Get("q"))}
@@ -67,14 +84,44 @@ func (s *site) showPalette(x *exchange) error {
 		}
 	}
 	if v.Query != "" && x.may("readReservations") {
-		found, err := s.api.Reservations.ListReservations(x.call(), &propertyv1.ListReservationsRequest{Query: v.Query, PageSize: maxPaletteStays})
+		found, err := s.api.Reservations.ListReservations(x.call(), &propertyv1.ListReservationsRequest{Query: v.Query, PageSize: maxPaletteFinds})
 		if err != nil {
 			return err
 		}
 		v.Stays = found.GetData().GetList()
 	}
+	if len([]rune(v.Query)) >= minPaletteQuery {
+		if err := x.findThings(&v); err != nil {
+			return err
+		}
+	}
 	p.Here, p.Data = "palette", v
 	return x.render(http.StatusOK, "palette", p)
+}
+
+// findThings adds rooms, beds and locks whose names contain the query.
+func (x *exchange) findThings(v *paletteView) error {
+	if x.may("readProperty") {
+		own, err := x.ownSpaces()
+		if err != nil {
+			return err
+		}
+		for _, s := range own {
+			if len(v.Rooms) < maxPaletteFinds && contains(s.GetName(), v.Query) {
+				v.Rooms = append(v.Rooms, s)
+			}
+		}
+	}
+	if !x.may("readLocks") {
+		return nil
+	}
+	locks, err := x.locks(&propertyv1.ListLocksRequest{})
+	for _, l := range locks {
+		if len(v.Locks) < maxPaletteFinds && contains(l.GetName()+" "+l.GetDoorName(), v.Query) {
+			v.Locks = append(v.Locks, l)
+		}
+	}
+	return err
 }
 
 // contains reports whether a text contains all words of a query.

@@ -38,6 +38,9 @@ func (x *exchange) peoplePage(v peopleView, f *fault.Fault) error {
 	}
 	p, status := x.settingsPage("people"), http.StatusOK
 	v.PeopleList, v.Roles, v.Inputs = found.GetData(), options("staff.role.", roles...), personInputs()
+	if x.typed != nil && x.typed.Path == x.R.URL.Path {
+		v.Inputs = x.posted(v.Inputs)
+	}
 	if f != nil {
 		status = http.StatusUnprocessableEntity
 		v.Inputs = x.posted(v.Inputs)
