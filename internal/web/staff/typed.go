@@ -24,7 +24,7 @@ var typedNames = []string{"reason", "until", "door", "email", "role", "kind", "h
 // typedForm is what a person typed into a form.
 type typedForm struct {
 	Path   string     `json:"path"`   // to which it was posted
-	Person string     `json:"person"` // who typed it: nobody else at the same browser sees it
+	Person string     `json:"person"` // who typed it: another person at the same browser does not see it
 	Values url.Values `json:"values"`
 }
 
