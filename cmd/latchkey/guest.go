@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
@@ -84,6 +85,10 @@ func erasureColumns(e *guestv1.Erasure) []string {
 	return []string{e.GetState(), formatTime(e.GetRequestedAt()), formatTime(e.GetDueAt()), formatTime(e.GetFinishedAt()), kept}
 }
 
+// maxExport bounds the copy of a guest's data that the command reads. A PMS that polls makes a line an hour for each guest of a large party, so
+// the 4 MB of gRPC may not be enough.
+const maxExport = 64 << 20
+
 type guestExport struct {
 	ID    string `arg:"" name:"reservation" help:"The reservation's number or id, or the booker's name."`
 	Guest string `placeholder:"ID" help:"A companion's id. Default: the main guest."`
@@ -102,7 +107,8 @@ func (c *guestExport) Run(ctx context.Context, r *remote, out *streams) error {
 		if err != nil {
 			return err
 		}
-		answer, err := propertyv1.NewPrivacyServiceClient(s.conn).ExportGuestData(s, &propertyv1.ExportGuestDataRequest{ReservationId: x.GetId(), GuestId: c.Guest})
+		answer, err := propertyv1.NewPrivacyServiceClient(s.conn).ExportGuestData(s, &propertyv1.ExportGuestDataRequest{ReservationId: x.GetId(), GuestId: c.Guest},
+			grpc.MaxCallRecvMsgSize(maxExport))
 		if err != nil {
 			return err
 		}

@@ -10,19 +10,20 @@ import (
 
 // Opening is a door that opened, or refused to, for a stay.
 type Opening struct {
+	EventID  int64
 	At       time.Time
 	Opened   bool
 	LockName string
 }
 
-// ListOpenings returns when doors opened, or refused to, for a stay, the latest first.
-func ListOpenings(view *db.Tx, propertyID, reservationID string, limit int) ([]Opening, error) {
+// ListOpenings returns when doors opened, or refused to, for a stay before an event, the latest first.
+func ListOpenings(view *db.Tx, propertyID, reservationID string, before int64, limit int) ([]Opening, error) {
 	list, err := db.ReadList(view, func(o *struct {
 		Opening
 		kind event.Kind
 	}) []any {
-		return []any{&o.At, &o.kind, &o.LockName}
-	}, listOpenings, propertyID, reservationID, string(event.DoorOpened), string(event.DoorDenied), limit)
+		return []any{&o.EventID, &o.At, &o.kind, &o.LockName}
+	}, listOpenings, propertyID, reservationID, string(event.DoorOpened), string(event.DoorDenied), before, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list the openings of a stay: %w", err)
 	}

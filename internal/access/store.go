@@ -83,10 +83,10 @@ func scanLock(rows *sql.Rows, propertyID string) (installedLock, error) {
 }
 
 // listOpenings repeats the property in each table, and begins with the few grants of a reservation.
-const listOpenings = `SELECT e.occurred_at, e.kind, COALESCE(l.name, '') FROM grants AS g
+const listOpenings = `SELECT e.id, e.occurred_at, e.kind, COALESCE(l.name, '') FROM grants AS g
 	JOIN events AS e ON e.grant_id = g.id AND e.property_id = g.property_id
 	LEFT JOIN locks AS l ON l.id = e.subject AND l.property_id = e.property_id
-	WHERE g.property_id = $1 AND g.reservation_id = $2 AND e.kind IN ($3, $4) ORDER BY e.id DESC LIMIT $5`
+	WHERE g.property_id = $1 AND g.reservation_id = $2 AND e.kind IN ($3, $4) AND e.id < $5 ORDER BY e.id DESC LIMIT $6`
 
 // listPINs lists the PINs of a reservation's open grant.
 const listPINs = `SELECT p.id FROM grants AS g JOIN pins AS p ON p.grant_id = g.id AND p.property_id = g.property_id

@@ -9,6 +9,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/reservation"
 )
 
 // Why the PMS got data: with a checkIn call, or because it read them.
@@ -16,9 +17,6 @@ const (
 	WhyCheckIn = "checkIn"
 	WhyRead    = "read"
 )
-
-// maxDisclosures bounds the disclosures that a guest reads.
-const maxDisclosures = 100
 
 // DisclosureRow is a disclosure as stored.
 type DisclosureRow = ent.Disclosure
@@ -65,16 +63,36 @@ func RecordDisclosures(tx *db.Tx, reserved *ent.Reservation, why, call string, a
 	return nil
 }
 
-// ListDisclosures returns what the PMS got of some guests of a party, the latest first, and whether there are older ones.
-func ListDisclosures(view *db.Tx, p *Party, of []Member) (rows []*ent.Disclosure, more bool, err error) {
+// LedgerPage selects a page of the disclosures that a guest reads.
+type LedgerPage struct {
+	Size  int
+	Token string // the token that came with the page before, or empty
+}
+
+// ListDisclosures returns a page of what the PMS got of some guests of a party, the latest first, and the token of the page with older ones. The
+// token is empty on the last page. A line that is added meanwhile belongs before the first page, so it moves no other line to another page.
+func ListDisclosures(view *db.Tx, p *Party, of []Member, page LedgerPage) (rows []*ent.Disclosure, next string, err error) {
 	ids := make([]string, len(of))
 	for i, m := range of {
 		ids[i] = m.Row.ID
 	}
-	rows, err = view.Disclosure.Query().Where(entdisclosure.PropertyID(p.Reservation.PropertyID), entdisclosure.ReservationID(p.Reservation.ID),
-		entdisclosure.GuestIDIn(ids...)).Order(ent.Desc(entdisclosure.FieldCreatedAt), ent.Desc(entdisclosure.FieldID)).Limit(maxDisclosures + 1).All(view.Context())
-	if err != nil {
-		return nil, false, fmt.Errorf("list the disclosures of a stay: %w", err)
+	query := view.Disclosure.Query().Where(entdisclosure.PropertyID(p.Reservation.PropertyID), entdisclosure.ReservationID(p.Reservation.ID),
+		entdisclosure.GuestIDIn(ids...))
+	if page.Token != "" {
+		at, lastID, err := reservation.ParsePageTokenOf(id.Disclosure, page.Token)
+		if err != nil {
+			return nil, "", err
+		}
+		query.Where(entdisclosure.Or(entdisclosure.CreatedAtLT(at), entdisclosure.And(entdisclosure.CreatedAt(at), entdisclosure.IDLT(lastID))))
 	}
-	return rows[:min(len(rows), maxDisclosures)], len(rows) > maxDisclosures, nil
+	rows, err = query.Order(ent.Desc(entdisclosure.FieldCreatedAt), ent.Desc(entdisclosure.FieldID)).Limit(page.Size + 1).All(view.Context())
+	if err != nil {
+		return nil, "", fmt.Errorf("list the disclosures of a stay: %w", err)
+	}
+	if len(rows) > page.Size {
+		rows = rows[:page.Size]
+		last := rows[page.Size-1]
+		next = reservation.PageToken(last.CreatedAt, last.ID)
+	}
+	return rows, next, nil
 }

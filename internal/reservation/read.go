@@ -141,20 +141,25 @@ func (svc Service) PlanPlace(tx *db.Tx, row *ent.Reservation, property *ent.Prop
 	return access.ShowPlace(tx, svc.Keys, stayOf(row, false), rules)
 }
 
-// PageToken encodes the last reservation of a page, in a list ordered by a time, then id.
-func PageToken(at time.Time, reservationID string) string {
+// PageToken encodes the last entry of a page, in a list ordered by a time, then id.
+func PageToken(at time.Time, lastID string) string {
 	b := binary.BigEndian.AppendUint64(nil, uint64(at.UnixMicro())) // ParsePageToken converts back
-	return base64.RawURLEncoding.EncodeToString(append(b, reservationID...))
+	return base64.RawURLEncoding.EncodeToString(append(b, lastID...))
 }
 
-// ParsePageToken is the inverse of PageToken. It rejects every string that PageToken does not return, because clients
-// send the token.
+// ParsePageToken is the inverse of PageToken for a list of reservations.
 func ParsePageToken(token string) (at time.Time, reservationID string, err error) {
+	return ParsePageTokenOf(id.Reservation, token)
+}
+
+// ParsePageTokenOf is the inverse of PageToken for a list of entries whose ids have a prefix. It rejects every string that PageToken does not
+// return, because clients send the token.
+func ParsePageTokenOf(prefix, token string) (at time.Time, lastID string, err error) {
 	b, err := base64.RawURLEncoding.DecodeString(token)
 	if err == nil && len(b) > 8 {
-		at, reservationID = time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC(), string(b[8:]) // inverse of the conversion in PageToken
-		if at.Year() >= 1970 && at.Year() < 9999 && id.Valid(id.Reservation, reservationID) && PageToken(at, reservationID) == token {
-			return at, reservationID, nil
+		at, lastID = time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC(), string(b[8:]) // inverse of the conversion in PageToken
+		if at.Year() >= 1970 && at.Year() < 9999 && id.Valid(prefix, lastID) && PageToken(at, lastID) == token {
+			return at, lastID, nil
 		}
 	}
 	return time.Time{}, "", badPageToken()

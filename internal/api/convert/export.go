@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"math"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -29,11 +30,8 @@ type export struct {
 	out  *guestv1.DataExport
 }
 
-// exportLimits of what has no bound of its own.
-const (
-	exportPage     = 200
-	exportOpenings = 1000
-)
+// exportPage is how many entries of a list the export reads at once.
+const exportPage = 200
 
 // Export returns a copy of what a property holds of the guest of a session.
 func Export(view *db.Tx, keys *keyring.Ring, p *guest.Party, a actor.Actor) (*guestv1.DataExport, error) {
@@ -127,9 +125,16 @@ func (x *export) addMessages() error {
 }
 
 func (x *export) addDisclosures() error {
-	list, _, err := Disclosures(x.view, x.p, x.a)
-	x.out.Disclosures = list
-	return err
+	for page := (guest.LedgerPage{Size: exportPage}); ; {
+		list, next, err := Disclosures(x.view, x.p, x.a, page)
+		if err != nil {
+			return err
+		}
+		x.out.Disclosures = append(x.out.Disclosures, list...)
+		if page.Token = next; next == "" {
+			return nil
+		}
+	}
 }
 
 func (x *export) addMails() error {
@@ -176,11 +181,19 @@ func (x *export) addPhones() error {
 }
 
 func (x *export) addOpenings() error {
-	list, err := access.ListOpenings(x.view, x.a.PropertyID, x.a.ReservationID, exportOpenings)
-	for _, o := range list {
-		x.out.Openings = append(x.out.Openings, &guestv1.ExportedOpening{At: timestamppb.New(o.At), Opened: o.Opened, LockName: o.LockName})
+	for before := int64(math.MaxInt64); ; {
+		list, err := access.ListOpenings(x.view, x.a.PropertyID, x.a.ReservationID, before, exportPage)
+		if err != nil {
+			return err
+		}
+		for _, o := range list {
+			x.out.Openings = append(x.out.Openings, &guestv1.ExportedOpening{At: timestamppb.New(o.At), Opened: o.Opened, LockName: o.LockName})
+			before = o.EventID
+		}
+		if len(list) < exportPage {
+			return nil
+		}
 	}
-	return err
 }
 
 func (x *export) addProfile() error {
@@ -213,18 +226,18 @@ func Message(m conversation.Message) *guestv1.Message {
 	return out
 }
 
-// Disclosures returns who got data of the guests whom a session sees, the latest first, and whether there are older lines.
-func Disclosures(view *db.Tx, p *guest.Party, a actor.Actor) (out []*guestv1.Disclosure, more bool, err error) {
-	rows, more, err := guest.ListDisclosures(view, p, p.Visible(a))
+// Disclosures returns a page of who got data of the guests whom a session sees, the latest first, and the token of the page with older lines.
+func Disclosures(view *db.Tx, p *guest.Party, a actor.Actor, page guest.LedgerPage) (out []*guestv1.Disclosure, next string, err error) {
+	rows, next, err := guest.ListDisclosures(view, p, p.Visible(a), page)
 	if err != nil {
-		return nil, false, err
+		return nil, "", err
 	}
 	names := map[string]string{}
 	for _, d := range rows {
 		if names[d.IntegrationID] == "" {
 			from, err := partner.Integration(view, a.PropertyID, d.IntegrationID)
 			if err != nil {
-				return nil, false, err
+				return nil, "", err
 			}
 			names[d.IntegrationID] = from.Name
 		}
@@ -236,5 +249,5 @@ func Disclosures(view *db.Tx, p *guest.Party, a actor.Actor) (out []*guestv1.Dis
 		}
 		out = append(out, line)
 	}
-	return out, more, nil
+	return out, next, nil
 }

@@ -1,14 +1,19 @@
 package guest
 
 import (
+	"cmp"
 	"context"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/guest"
 )
 
-// ListDisclosures returns who read the data of the guests that the caller sees.
-func (s *Stays) ListDisclosures(ctx context.Context, _ *guestv1.ListDisclosuresRequest) (*guestv1.ListDisclosuresResponse, error) {
+// usualDisclosures is the number of lines on a page if the caller sets none.
+const usualDisclosures = 100
+
+// ListDisclosures returns a page of who read the data of the guests that the caller sees.
+func (s *Stays) ListDisclosures(ctx context.Context, r *guestv1.ListDisclosuresRequest) (*guestv1.ListDisclosuresResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
 		return nil, err
@@ -19,7 +24,9 @@ func (s *Stays) ListDisclosures(ctx context.Context, _ *guestv1.ListDisclosuresR
 	}
 	out := &guestv1.DisclosureList{Partial: !p.Trusts(a)}
 	if !out.Partial {
-		out.List, out.More, err = convert.Disclosures(s.DB.View(ctx), p, a)
+		page := guest.LedgerPage{Size: cmp.Or(int(r.GetPageSize()), usualDisclosures), Token: r.GetPageToken()}
+		out.List, out.NextPageToken, err = convert.Disclosures(s.DB.View(ctx), p, a, page)
+		out.More = out.GetNextPageToken() != ""
 	}
 	return &guestv1.ListDisclosuresResponse{Data: out}, err
 }

@@ -137,7 +137,7 @@ var guestStates = []state{
 	{name: "messages-closed", path: "/g/stays/stay1/messages", given: func(s *scripted) { s.messageFail = fault.New(fault.Denied, fault.MainGuestOnly, "") }},
 	{name: "ledger", path: "/g/stays/stay1/ledger", given: func(s *scripted) {
 		at := s.stay.GetFrom()
-		s.ledger = &guestv1.DisclosureList{List: []*guestv1.Disclosure{
+		s.ledger = &guestv1.DisclosureList{NextPageToken: "older", List: []*guestv1.Disclosure{
 			{GuestId: "gst_1", Why: "read", Groups: []string{"identity", "contact"}, At: at, Times: 3, LastAt: s.stay.GetTo()},
 			{GuestId: "gst_1", Why: "read", Refused: "outsideStay", At: at, Times: 1},
 			{GuestId: "gst_2", Why: "checkIn", Groups: []string{"identity"}, At: at, Times: 1},

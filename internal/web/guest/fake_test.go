@@ -59,6 +59,7 @@ type fakeAPI struct {
 	fails       *fault.Fault // with which every call is refused
 	devices     []*guestv1.Device
 	ledger      *guestv1.DisclosureList
+	ledgerPage  string // the page token of the last call
 	messages    []*guestv1.Message
 	readUpTo    int32
 	profile     *guestv1.KeptProfile
@@ -309,7 +310,8 @@ func (f *fakeAPI) ListDevices(ctx context.Context, _ *guestv1.ListDevicesRequest
 	return &guestv1.ListDevicesResponse{Data: &guestv1.DeviceList{List: f.devices}}, f.call(ctx, staySession)
 }
 
-func (f *fakeAPI) ListDisclosures(ctx context.Context, _ *guestv1.ListDisclosuresRequest, _ ...grpc.CallOption) (*guestv1.ListDisclosuresResponse, error) {
+func (f *fakeAPI) ListDisclosures(ctx context.Context, r *guestv1.ListDisclosuresRequest, _ ...grpc.CallOption) (*guestv1.ListDisclosuresResponse, error) {
+	f.ledgerPage = r.GetPageToken()
 	return &guestv1.ListDisclosuresResponse{Data: f.ledger}, f.call(ctx, staySession)
 }
 

@@ -35,8 +35,22 @@ func TestLedger(t *testing.T) {
 	if strings.Contains(one, "Ana") {
 		t.Errorf("the lines of one guest name the guest: %s", one)
 	}
-	reads(&guestv1.DisclosureList{More: true, List: []*guestv1.Disclosure{
+	several := &guestv1.DisclosureList{More: true, NextPageToken: "older+", List: []*guestv1.Disclosure{
 		{GuestId: "gst_1", Why: "read", Groups: []string{"identity"}, At: timestamppb.New(f.now), Times: 1},
 		{GuestId: "gst_2", Why: "read", Groups: []string{"identity"}, At: timestamppb.New(f.now), Times: 1},
-	}}, "Fri 20 Nov, 12:00 · Ana Silva", "· Adult", "Older lines are not shown.")
+	}}
+	reads(several, "Fri 20 Nov, 12:00 · Ana Silva", "· Adult", "Older entries")
+	const older = "/g/stays/rsv_1/ledger?page=older%2B"
+	if first := b.shows("/g/stays/rsv_1/ledger", "Older entries").body; !strings.Contains(first, `href="`+older+`"`) || strings.Contains(first, "Newest entries") {
+		t.Errorf("the first page has no link to older lines, or one to itself: %s", first)
+	}
+	several.NextPageToken = ""
+	last := b.shows(older, "Newest entries", "Ana Silva").body
+	if f.ledgerPage != "older+" || strings.Contains(last, "Older entries") || !strings.Contains(last, `href="/g/stays/rsv_1/ledger"`) {
+		t.Errorf("the last page asks for %q, or links to older lines, or not to the first page: %s", f.ledgerPage, last)
+	}
+	f.ledger = &guestv1.DisclosureList{}
+	if answer := b.get(older); answer.moved != "/g/stays/rsv_1/ledger" {
+		t.Errorf("a page without lines answers %+v, not with the way to the first page", answer)
+	}
 }

@@ -61,7 +61,7 @@ func views() map[string][2]any {
 		"profile": {profileView{Kept: &guestv1.KeptProfile{UpdatedAt: f.stay.GetFrom()}, Lines: profileLines(&guestv1.Person{FirstName: "Ana", BirthDate: "1990-03-07", Sex: "F", Nationality: "PT"})},
 			profileView{Email: "ana@"}},
 		"profilelink": {linkView{Link: &guestv1.Link{Bound: true}}, linkView{Link: &guestv1.Link{}, Path: "/g/l/x"}},
-		"ledger":      {ledgerView{Lines: []ledgerLine{{Disclosure: &guestv1.Disclosure{Why: "read", Groups: []string{"identity"}, At: f.stay.GetFrom(), Times: 3, LastAt: f.stay.GetTo()}}}, Full: true}, ledgerView{Partial: true}},
+		"ledger":      {ledgerView{Lines: []ledgerLine{{Disclosure: &guestv1.Disclosure{Why: "read", Groups: []string{"identity"}, At: f.stay.GetFrom(), Times: 3, LastAt: f.stay.GetTo()}}}, Older: "/g?page=1", Newest: "/g"}, ledgerView{Partial: true}},
 		"find":        {findView{Action: "/k/find", Number: `"><b>`, Name: "Silva", NotFound: true, Challenge: "c"}, findView{}},
 		"which":       {findView{Action: "/k/find", Choices: choices}, findView{}},
 		"enrol":       {enrolView{Wrong: true}, enrolView{}},

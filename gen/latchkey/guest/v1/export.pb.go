@@ -119,7 +119,7 @@ type DataExport struct {
 	Guests []*ExportedGuest `protobuf:"bytes,4,rep,name=guests,proto3" json:"guests,omitempty"`
 	// The conversation of the caller with the property.
 	Messages []*Message `protobuf:"bytes,5,rep,name=messages,proto3" json:"messages,omitempty"`
-	// Who got data, the latest first. At most 100.
+	// Who got data, the latest first.
 	Disclosures []*Disclosure `protobuf:"bytes,6,rep,name=disclosures,proto3" json:"disclosures,omitempty"`
 	// The mails to the caller.
 	Mails []*ExportedMail `protobuf:"bytes,7,rep,name=mails,proto3" json:"mails,omitempty"`
@@ -127,7 +127,7 @@ type DataExport struct {
 	Devices []*Device `protobuf:"bytes,8,rep,name=devices,proto3" json:"devices,omitempty"`
 	// The phones of the stay with a SmartKey. Only in the copy of the main guest.
 	Phones []*ExportedPhone `protobuf:"bytes,9,rep,name=phones,proto3" json:"phones,omitempty"`
-	// When doors opened, or refused to, for the stay. Only in the copy of the main guest, because the party shares its PIN. At most 1,000.
+	// When doors opened, or refused to, for the stay. Only in the copy of the main guest, because the party shares its PIN.
 	Openings []*ExportedOpening `protobuf:"bytes,10,rep,name=openings,proto3" json:"openings,omitempty"`
 	// The official forms that are in the guest register.
 	Forms []*ExportedForm `protobuf:"bytes,11,rep,name=forms,proto3" json:"forms,omitempty"`

@@ -1186,9 +1186,13 @@ func (x *Disclosure) GetLastAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// ListDisclosuresRequest has no fields: the session selects the stay.
+// ListDisclosuresRequest pages. The session selects the stay.
 type ListDisclosuresRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Lines per page, at most 200. 0, or left out: 100.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// nextPageToken of the page before.
+	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1221,6 +1225,20 @@ func (x *ListDisclosuresRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use ListDisclosuresRequest.ProtoReflect.Descriptor instead.
 func (*ListDisclosuresRequest) Descriptor() ([]byte, []int) {
 	return file_latchkey_guest_v1_stay_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ListDisclosuresRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListDisclosuresRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
 }
 
 // ListDisclosuresResponse answers with the ledger.
@@ -1269,15 +1287,17 @@ func (x *ListDisclosuresResponse) GetData() *DisclosureList {
 	return nil
 }
 
-// DisclosureList is the ledger of a stay.
+// DisclosureList is one page of the ledger of a stay.
 type DisclosureList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its lines, the latest first: at most 100.
+	// Its lines, the latest first.
 	List []*Disclosure `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
 	// The session rests on two facts that others may know, so it reads no line. The link of the mail reads all.
 	Partial bool `protobuf:"varint,2,opt,name=partial,proto3" json:"partial,omitempty"`
 	// There are older lines.
-	More          bool `protobuf:"varint,3,opt,name=more,proto3" json:"more,omitempty"`
+	More bool `protobuf:"varint,3,opt,name=more,proto3" json:"more,omitempty"`
+	// For the page with older lines; empty on the last.
+	NextPageToken string `protobuf:"bytes,4,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1331,6 +1351,13 @@ func (x *DisclosureList) GetMore() bool {
 		return x.More
 	}
 	return false
+}
+
+func (x *DisclosureList) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
 }
 
 // StayGuest is one guest of the party.
@@ -2333,14 +2360,19 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x02at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x18\n" +
 	"\arefused\x18\x06 \x01(\tR\arefused\x12\x14\n" +
 	"\x05times\x18\a \x01(\x05R\x05times\x123\n" +
-	"\alast_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x06lastAt\"\x18\n" +
-	"\x16ListDisclosuresRequest\"P\n" +
+	"\alast_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x06lastAt\"j\n" +
+	"\x16ListDisclosuresRequest\x12'\n" +
+	"\tpage_size\x18\x01 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\x12'\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"P\n" +
 	"\x17ListDisclosuresResponse\x125\n" +
-	"\x04data\x18\x01 \x01(\v2!.latchkey.guest.v1.DisclosureListR\x04data\"q\n" +
+	"\x04data\x18\x01 \x01(\v2!.latchkey.guest.v1.DisclosureListR\x04data\"\x99\x01\n" +
 	"\x0eDisclosureList\x121\n" +
 	"\x04list\x18\x01 \x03(\v2\x1d.latchkey.guest.v1.DisclosureR\x04list\x12\x18\n" +
 	"\apartial\x18\x02 \x01(\bR\apartial\x12\x12\n" +
-	"\x04more\x18\x03 \x01(\bR\x04more\"\xf8\x02\n" +
+	"\x04more\x18\x03 \x01(\bR\x04more\x12&\n" +
+	"\x0fnext_page_token\x18\x04 \x01(\tR\rnextPageToken\"\xf8\x02\n" +
 	"\tStayGuest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\"\n" +

@@ -206,11 +206,19 @@ func local_request_StayService_CreateSmartKeyLink_0(ctx context.Context, marshal
 	return msg, metadata, err
 }
 
+var filter_StayService_ListDisclosures_0 = &utilities.DoubleArray{Encoding: map[string]int{}, Base: []int(nil), Check: []int(nil)}
+
 func request_StayService_ListDisclosures_0(ctx context.Context, marshaler runtime.Marshaler, client StayServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq ListDisclosuresRequest
 		metadata runtime.ServerMetadata
 	)
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_StayService_ListDisclosures_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
 	if req.Body != nil {
 		_, _ = io.Copy(io.Discard, req.Body)
 	}
@@ -223,6 +231,12 @@ func local_request_StayService_ListDisclosures_0(ctx context.Context, marshaler 
 		protoReq ListDisclosuresRequest
 		metadata runtime.ServerMetadata
 	)
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_StayService_ListDisclosures_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
 	msg, err := server.ListDisclosures(ctx, &protoReq)
 	return msg, metadata, err
 }

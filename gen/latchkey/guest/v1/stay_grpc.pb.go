@@ -59,7 +59,7 @@ type StayServiceClient interface {
 	// one enrolment. A further call replaces a link that was not used. A session gets a SmartKey when it gets the PIN; otherwise the metadata
 	// of the error has the reason under "withheld": see Stay.pin_withheld. The SmartKey ends with the session.
 	CreateSmartKeyLink(ctx context.Context, in *CreateSmartKeyLinkRequest, opts ...grpc.CallOption) (*CreateSmartKeyLinkResponse, error)
-	// Lists who read the data of the guests that the caller sees, or tried to, the latest first. At most 100.
+	// Lists who read the data of the guests that the caller sees, or tried to, the latest first.
 	ListDisclosures(ctx context.Context, in *ListDisclosuresRequest, opts ...grpc.CallOption) (*ListDisclosuresResponse, error)
 	// Stores the language that the caller reads. Mails to the caller then use it in place of the property's language.
 	SetLanguage(ctx context.Context, in *SetLanguageRequest, opts ...grpc.CallOption) (*SetLanguageResponse, error)
@@ -203,7 +203,7 @@ type StayServiceServer interface {
 	// one enrolment. A further call replaces a link that was not used. A session gets a SmartKey when it gets the PIN; otherwise the metadata
 	// of the error has the reason under "withheld": see Stay.pin_withheld. The SmartKey ends with the session.
 	CreateSmartKeyLink(context.Context, *CreateSmartKeyLinkRequest) (*CreateSmartKeyLinkResponse, error)
-	// Lists who read the data of the guests that the caller sees, or tried to, the latest first. At most 100.
+	// Lists who read the data of the guests that the caller sees, or tried to, the latest first.
 	ListDisclosures(context.Context, *ListDisclosuresRequest) (*ListDisclosuresResponse, error)
 	// Stores the language that the caller reads. Mails to the caller then use it in place of the property's language.
 	SetLanguage(context.Context, *SetLanguageRequest) (*SetLanguageResponse, error)

@@ -82,7 +82,7 @@ type StayServiceClient interface {
 	// one enrolment. A further call replaces a link that was not used. A session gets a SmartKey when it gets the PIN; otherwise the metadata
 	// of the error has the reason under "withheld": see Stay.pin_withheld. The SmartKey ends with the session.
 	CreateSmartKeyLink(context.Context, *v1.CreateSmartKeyLinkRequest) (*v1.CreateSmartKeyLinkResponse, error)
-	// Lists who read the data of the guests that the caller sees, or tried to, the latest first. At most 100.
+	// Lists who read the data of the guests that the caller sees, or tried to, the latest first.
 	ListDisclosures(context.Context, *v1.ListDisclosuresRequest) (*v1.ListDisclosuresResponse, error)
 	// Stores the language that the caller reads. Mails to the caller then use it in place of the property's language.
 	SetLanguage(context.Context, *v1.SetLanguageRequest) (*v1.SetLanguageResponse, error)
@@ -292,7 +292,7 @@ type StayServiceHandler interface {
 	// one enrolment. A further call replaces a link that was not used. A session gets a SmartKey when it gets the PIN; otherwise the metadata
 	// of the error has the reason under "withheld": see Stay.pin_withheld. The SmartKey ends with the session.
 	CreateSmartKeyLink(context.Context, *v1.CreateSmartKeyLinkRequest) (*v1.CreateSmartKeyLinkResponse, error)
-	// Lists who read the data of the guests that the caller sees, or tried to, the latest first. At most 100.
+	// Lists who read the data of the guests that the caller sees, or tried to, the latest first.
 	ListDisclosures(context.Context, *v1.ListDisclosuresRequest) (*v1.ListDisclosuresResponse, error)
 	// Stores the language that the caller reads. Mails to the caller then use it in place of the property's language.
 	SetLanguage(context.Context, *v1.SetLanguageRequest) (*v1.SetLanguageResponse, error)
