@@ -190,12 +190,19 @@ func (g *guest) page(path string) (status int, text string) {
 	r, err := http.NewRequestWithContext(g.w.t.Context(), http.MethodGet, "http://"+g.w.Server.HTTPAddr()+"/g/stays/"+g.stay+path, nil)
 	g.w.must(err)
 	r.AddCookie(&http.Cookie{Name: "lk-stay-" + g.stay, Value: g.token})
+	answer, text := g.w.answer(r)
+	return answer.StatusCode, html.UnescapeString(text)
+}
+
+// answer sends a request and returns the answer with its text. It follows no redirect.
+func (w *world) answer(r *http.Request) (answer *http.Response, text string) {
+	w.t.Helper()
 	answer, err := http.DefaultTransport.RoundTrip(r)
-	g.w.must(err)
+	w.must(err)
 	defer func() { _ = answer.Body.Close() }()
 	raw, err := io.ReadAll(answer.Body)
-	g.w.must(err)
-	return answer.StatusCode, html.UnescapeString(string(raw))
+	w.must(err)
+	return answer, string(raw)
 }
 
 // notices returns the kinds of the open notices about a stay.

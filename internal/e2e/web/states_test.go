@@ -215,6 +215,8 @@ var kioskStates = []state{
 	{name: "form", path: "/k/form/document", given: stage("details")},
 	{name: "form-locked", path: "/k/form/document", given: both(stage("details"), locked("mailLink"))},
 	{name: "form-address", path: "/k/form/address", given: stage("details")},
+	{name: "share", path: "/k/share", given: sharing},
+	{name: "share-minors", path: "/k/share", given: both(sharing, func(s *scripted) { s.stay.Guests[2].Minor, s.stay.Guests[2].MayShare = true, true })},
 	{name: "confirm", path: "/k/confirm", given: stage("confirmDetails")},
 	{name: "rules", path: "/k/confirm", given: stage("houseRules")},
 	{name: "ready", path: "/k/confirm", given: stage("ready")},
@@ -234,6 +236,13 @@ var kioskStates = []state{
 	{name: "help", path: "/k/", act: func(p *browser.Page) { p.Click("Call for help"); p.WaitText("We have notified the staff") }},
 	{name: "still", path: "/k/you", act: func(p *browser.Page) { p.Script(`document.getElementById("still").showModal()`) }},
 	{name: "waiting", path: "/k/you", act: func(p *browser.Page) { p.Script(`document.getElementById("asking").showModal()`) }},
+}
+
+// sharing is a stay at a tablet whose guest is asked what is shared.
+func sharing(s *scripted) {
+	stage("confirmDetails")(s)
+	s.stay.KeepProfile = nil
+	s.stay.Tasks = []*guestv1.Task{{Kind: "sharing", State: "todo"}}
 }
 
 func noAddress(s *scripted) { s.stay.NeedsMailAddress, s.stay.MaskedEmail = true, "" }

@@ -27,6 +27,9 @@ func canRetry(c *guestv1.CheckIn) bool {
 // showStage shows where the check-in is, and what comes next.
 func (s *site) showStage(x *exchange) error {
 	c := x.flow.Stay.GetCheckIn()
+	if x.R.URL.Path == x.flow.CheckIn() && x.flow.asksSharing() {
+		return x.Redirect(x.flow.Sharing())
+	}
 	want := x.flow.stagePage(c)
 	if want == x.flow.CheckIn() && x.flow.Companion() {
 		want = x.flow.Home()

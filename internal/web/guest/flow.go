@@ -91,6 +91,39 @@ func (f flow) Key() string {
 	return f.Below("key")
 }
 
+// Sharing returns the URL of the page on which the guest decides what is shared.
+func (f flow) Sharing() string {
+	if f.Kiosk {
+		return "/k/share"
+	}
+	return f.Below("form/share")
+}
+
+// Shares returns whether the guest of the session has decided what is shared: todo or done. It is "" if the session may not decide it, or
+// the property asks for nothing.
+func (f flow) Shares() string {
+	for _, t := range f.Stay.GetTasks() {
+		if t.GetKind() == "sharing" {
+			return t.GetState()
+		}
+	}
+	return ""
+}
+
+// asksSharing reports whether a kiosk asks what is shared before the check-in goes on: once, after the answers. Later no other device may
+// decide it, because the answers stay with the session that gave them.
+func (f flow) asksSharing() bool {
+	c := f.Stay.GetCheckIn()
+	if !f.Kiosk || f.Shares() != "todo" || len(c.GetMissingGuestIds()) > 0 {
+		return false
+	}
+	switch c.GetStage() {
+	case "notToday", "confirmDetails", "houseRules", "ready":
+		return true
+	}
+	return false
+}
+
 // Email returns the URL of the page that asks for the guest's own address.
 func (f flow) Email() string { return f.Below("email") }
 

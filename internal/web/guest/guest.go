@@ -130,6 +130,8 @@ func (s *site) routes() map[string]handler {
 		"POST /k/form/{step}": s.tabletStay(s.saveStep),
 		"GET /k/confirm":      s.tabletStay(s.showStage),
 		"POST /k/confirm":     s.tabletSession(s.takeStep),
+		"GET /k/share":        s.tabletStay(s.showSharing),
+		"POST /k/share":       s.tabletStay(s.saveSharing),
 		"GET /k/email":        s.tabletStay(s.showEmail),
 		"POST /k/email":       s.tabletStay(s.saveEmail),
 		"GET /k/asking":       s.tabletStay(s.showStage),

@@ -163,7 +163,7 @@ func (f flow) taskURL(t *guestv1.Task) string {
 	case "houseRules":
 		return f.Below("form/rules")
 	case "sharing":
-		return f.Below("form/share")
+		return f.Sharing()
 	}
 	return ""
 }
@@ -245,6 +245,9 @@ func newLawView(form *guestv1.Form) (v lawView) {
 }
 
 func (s *site) showSharing(x *exchange) error {
+	if x.flow.Kiosk && x.flow.Shares() == "" {
+		return x.Redirect(x.flow.CheckIn()) // another device decides
+	}
 	v := shareView{Minors: minors(x.flow.Stay), Law: newLawView(nil)}
 	if own := x.flow.Self(); own != nil {
 		form, err := x.form(own.GetId())
@@ -284,6 +287,9 @@ func (x *exchange) keepShared() {
 }
 
 func (s *site) saveSharing(x *exchange) error {
+	if x.flow.Kiosk && x.flow.Shares() == "" {
+		return x.Redirect(x.flow.CheckIn()) // another device decided meanwhile
+	}
 	req := &guestv1.SetSharingRequest{KeepProfile: x.Value("keep") == "yes"}
 	for _, g := range x.flow.Stay.GetShared() {
 		if x.Value("share."+g.GetName()) == "yes" {
@@ -299,6 +305,9 @@ func (s *site) saveSharing(x *exchange) error {
 	}
 	if _, err := s.api.Forms.SetSharing(x.callContext(), req); err != nil {
 		return err
+	}
+	if x.flow.Kiosk {
+		return x.Redirect(x.flow.CheckIn())
 	}
 	return x.Redirect(x.flow.Home())
 }
