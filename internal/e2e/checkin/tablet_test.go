@@ -200,3 +200,26 @@ func TestPhoneLeavesTheChoiceToTheTablet(t *testing.T) {
 	v.asked()
 	v.press("/k/share", "share.identity=yes", "/k/confirm")
 }
+
+// Two people booked and one came: the guest says so at the tablet, where it waits for the answers of the second, and checks in.
+func TestFewerPeopleAtTheTablet(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		w := open(t, e2etest.Database(url))
+		e2etest.PushReservation(t, w.World, "B-1", map[string]any{"pmsNumber": "1001", "state": "confirmed", "roomId": "R101", "adultCount": 2})
+		v := w.visit(e2etest.EnrolTablet(t, w.World, "Lobby 2"), "1001")
+		v.press("/k/confirm", "do=start", "/k/email")
+		v.press("/k/email", "do=skip", "/k/form/name")
+		v.press("/k/form/name", "firstName=Ada&lastName=Lovelace", "/k/form/2.name")
+		v.press("/k/people", "adults=2&children=1", "/k/form/2.name") // more than booked
+		v.press("/k/people", "adults=1&children=0", "/k/confirm")
+		v.press("/k/confirm", "do=confirm", "/k/confirm")
+		v.press("/k/confirm", "do=rules", "/k/confirm")
+		v.open(http.MethodPost, "/k/confirm", "do=complete")
+		v.awaits("checkedIn")
+		stay, err := guestv1.NewStayServiceClient(w.Public).GetStay(v.as, &guestv1.GetStayRequest{})
+		w.must(err)
+		if n := len(stay.GetData().GetGuests()); n != 1 || stay.GetData().GetAdultCount() != 1 {
+			t.Errorf("%d guests, %d adults", n, stay.GetData().GetAdultCount())
+		}
+	})
+}

@@ -205,6 +205,10 @@ func (c forms) SaveStep(context.Context, *guestv1.SaveStepRequest, ...grpc.CallO
 	return &guestv1.SaveStepResponse{Data: c.script.form}, c.script.fail
 }
 
+func (c forms) SetParty(context.Context, *guestv1.SetPartyRequest, ...grpc.CallOption) (*guestv1.SetPartyResponse, error) {
+	return &guestv1.SetPartyResponse{}, c.script.fail
+}
+
 func (c forms) SetMailAddress(context.Context, *guestv1.SetMailAddressRequest, ...grpc.CallOption) (*guestv1.SetMailAddressResponse, error) {
 	return &guestv1.SetMailAddressResponse{}, c.script.fail
 }

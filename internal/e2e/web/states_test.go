@@ -215,6 +215,9 @@ var kioskStates = []state{
 	{name: "form", path: "/k/form/document", given: stage("details")},
 	{name: "form-locked", path: "/k/form/document", given: both(stage("details"), locked("mailLink"))},
 	{name: "form-address", path: "/k/form/address", given: stage("details")},
+	{name: "form-companion", path: "/k/form/2.name", given: companionMissing},
+	{name: "people", path: "/k/people", given: companionMissing},
+	{name: "people-wrong", path: "/k/people", given: both(companionMissing, failing(fault.Fields(fault.Field{Path: "adultCount", Reason: "outOfRange"}))), act: wrong},
 	{name: "share", path: "/k/share", given: sharing},
 	{name: "share-minors", path: "/k/share", given: both(sharing, func(s *scripted) { s.stay.Guests[2].Minor, s.stay.Guests[2].MayShare = true, true })},
 	{name: "confirm", path: "/k/confirm", given: stage("confirmDetails")},
@@ -236,6 +239,13 @@ var kioskStates = []state{
 	{name: "help", path: "/k/", act: func(p *browser.Page) { p.Click("Call for help"); p.WaitText("We have notified the staff") }},
 	{name: "still", path: "/k/you", act: func(p *browser.Page) { p.Script(`document.getElementById("still").showModal()`) }},
 	{name: "waiting", path: "/k/you", act: func(p *browser.Page) { p.Script(`document.getElementById("asking").showModal()`) }},
+}
+
+// companionMissing is a stay at a tablet whose second guest has to answer.
+func companionMissing(s *scripted) {
+	stage("details")(s)
+	s.stay.CheckIn.MissingGuestIds = []string{"g2"}
+	s.form.GuestId = "g2"
 }
 
 // sharing is a stay at a tablet whose guest is asked what is shared.

@@ -62,7 +62,13 @@ func (f *fakeAPI) SetParty(ctx context.Context, r *guestv1.SetPartyRequest, _ ..
 	if r.GetAdultCount() > 8 {
 		return nil, fault.Fields(fault.Field{Path: "adultCount", Reason: fault.TooMany}).Put("limit", "8")
 	}
-	f.stay.AdultCount = r.GetAdultCount()
+	if r.GetAdultCount() < 1 || r.GetChildCount() < 0 {
+		return nil, fault.Fields(fault.Field{Path: "adultCount", Reason: fault.OutOfRange})
+	}
+	f.stay.AdultCount, f.stay.ChildCount = r.GetAdultCount(), r.GetChildCount()
+	if companion := f.stay.GetGuests()[1:]; r.GetAdultCount() == 1 && len(companion) > 0 && !companion[0].GetInvited() { // one with a link stays
+		f.stay.Guests, f.stay.CheckIn = f.stay.GetGuests()[:1], &guestv1.CheckIn{Stage: "confirmDetails"}
+	}
 	return &guestv1.SetPartyResponse{}, f.call(ctx, staySession)
 }
 

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -155,6 +156,16 @@ func (f flow) stagePage(c *guestv1.CheckIn) string {
 		return "/k/asking"
 	}
 	return "/k/stop"
+}
+
+// misses reports whether answers of a guest are missing.
+func (f flow) misses(guest string) bool {
+	return slices.Contains(f.Stay.GetCheckIn().GetMissingGuestIds(), guest)
+}
+
+// missesCompanion reports whether answers of a companion are missing, so that a kiosk offers to correct how many people stay.
+func (f flow) missesCompanion() bool {
+	return slices.ContainsFunc(f.Stay.GetGuests(), func(g *guestv1.StayGuest) bool { return g.GetRole() == "companion" && f.misses(g.GetId()) })
 }
 
 // guest returns a guest of the party, or nil.

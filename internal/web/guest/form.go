@@ -81,6 +81,7 @@ type stepView struct {
 	Count   int
 	Confirm bool               // the page came from the check of all answers, and returns there
 	Same    *guestv1.StayGuest // whose address can be taken over; nil: none
+	Party   bool               // the page leads to the number of people: this guest may not have come
 }
 
 func (s *site) showStep(x *exchange) error {
@@ -109,6 +110,7 @@ func (x *exchange) step(status int, f *guestv1.Form, name string, posted map[str
 	if isCountCertain(f) && len(f.GetSteps()) > 1 {
 		v.Number, v.Count = at+1, len(f.GetSteps())
 	}
+	v.Party = x.flow.Kiosk && v.Guest.GetRole() == "companion" && x.flow.misses(f.GetGuestId())
 	if _, ok := x.sameAddress(f.GetGuestId(), name); ok {
 		v.Same = x.flow.Main()
 	}

@@ -130,6 +130,8 @@ func (s *site) routes() map[string]handler {
 		"POST /k/form/{step}": s.tabletStay(s.saveStep),
 		"GET /k/confirm":      s.tabletStay(s.showStage),
 		"POST /k/confirm":     s.tabletSession(s.takeStep),
+		"GET /k/people":       s.tabletStay(s.showPartySize),
+		"POST /k/people":      s.tabletStay(s.savePartySize),
 		"GET /k/share":        s.tabletStay(s.showSharing),
 		"POST /k/share":       s.tabletStay(s.saveSharing),
 		"GET /k/email":        s.tabletStay(s.showEmail),

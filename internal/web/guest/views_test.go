@@ -40,6 +40,7 @@ func views() map[string][2]any {
 		"check":     {checkView{Guests: all}, checkView{}},
 		"arrival":   {hours(), []string(nil)},
 		"rules":     {nil, nil},
+		"party":     {nil, nil},
 		"share":     {shareView{Minors: f.stay.GetGuests(), Never: []string{"home"}, Law: newLawView(f.form)}, shareView{}},
 		"people":    {peopleView{Sent: "gst_2", Bad: "gst_2", Most: "8"}, peopleView{}},
 		"stage":     {stageView{CheckIn: &guestv1.CheckIn{Stage: "confirmDetails", AskedAt: f.stay.GetFrom()}, Guests: all}, stageView{}},
