@@ -39378,23 +39378,26 @@ func (m *PasskeyMutation) ResetEdge(name string) error {
 // PersonMutation represents an operation that mutates the Person nodes in the graph.
 type PersonMutation struct {
 	config
-	op                Op
-	typ               string
-	id                *string
-	email_mac         *[]byte
-	email             *[]byte
-	name              *[]byte
-	password          *string
-	totp_secret       *[]byte
-	totp_confirmed_at *time.Time
-	totp_step         *int64
-	addtotp_step      *int64
-	disabled_at       *time.Time
-	created_at        *time.Time
-	clearedFields     map[string]struct{}
-	done              bool
-	oldValue          func(context.Context) (*Person, error)
-	predicates        []predicate.Person
+	op                   Op
+	typ                  string
+	id                   *string
+	email_mac            *[]byte
+	email                *[]byte
+	name                 *[]byte
+	password             *string
+	totp_secret          *[]byte
+	totp_confirmed_at    *time.Time
+	totp_step            *int64
+	addtotp_step         *int64
+	disabled_at          *time.Time
+	address_confirmed_at *time.Time
+	identity_mac         *[]byte
+	identity_issuer      *string
+	created_at           *time.Time
+	clearedFields        map[string]struct{}
+	done                 bool
+	oldValue             func(context.Context) (*Person, error)
+	predicates           []predicate.Person
 }
 
 var _ ent.Mutation = (*PersonMutation)(nil)
@@ -39848,6 +39851,153 @@ func (m *PersonMutation) ResetDisabledAt() {
 	delete(m.clearedFields, person.FieldDisabledAt)
 }
 
+// SetAddressConfirmedAt sets the "address_confirmed_at" field.
+func (m *PersonMutation) SetAddressConfirmedAt(t time.Time) {
+	m.address_confirmed_at = &t
+}
+
+// AddressConfirmedAt returns the value of the "address_confirmed_at" field in the mutation.
+func (m *PersonMutation) AddressConfirmedAt() (r time.Time, exists bool) {
+	v := m.address_confirmed_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAddressConfirmedAt returns the old "address_confirmed_at" field's value of the Person entity.
+// If the Person object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PersonMutation) OldAddressConfirmedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAddressConfirmedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAddressConfirmedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAddressConfirmedAt: %w", err)
+	}
+	return oldValue.AddressConfirmedAt, nil
+}
+
+// ClearAddressConfirmedAt clears the value of the "address_confirmed_at" field.
+func (m *PersonMutation) ClearAddressConfirmedAt() {
+	m.address_confirmed_at = nil
+	m.clearedFields[person.FieldAddressConfirmedAt] = struct{}{}
+}
+
+// AddressConfirmedAtCleared returns if the "address_confirmed_at" field was cleared in this mutation.
+func (m *PersonMutation) AddressConfirmedAtCleared() bool {
+	_, ok := m.clearedFields[person.FieldAddressConfirmedAt]
+	return ok
+}
+
+// ResetAddressConfirmedAt resets all changes to the "address_confirmed_at" field.
+func (m *PersonMutation) ResetAddressConfirmedAt() {
+	m.address_confirmed_at = nil
+	delete(m.clearedFields, person.FieldAddressConfirmedAt)
+}
+
+// SetIdentityMAC sets the "identity_mac" field.
+func (m *PersonMutation) SetIdentityMAC(b []byte) {
+	m.identity_mac = &b
+}
+
+// IdentityMAC returns the value of the "identity_mac" field in the mutation.
+func (m *PersonMutation) IdentityMAC() (r []byte, exists bool) {
+	v := m.identity_mac
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldIdentityMAC returns the old "identity_mac" field's value of the Person entity.
+// If the Person object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PersonMutation) OldIdentityMAC(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldIdentityMAC is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldIdentityMAC requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldIdentityMAC: %w", err)
+	}
+	return oldValue.IdentityMAC, nil
+}
+
+// ClearIdentityMAC clears the value of the "identity_mac" field.
+func (m *PersonMutation) ClearIdentityMAC() {
+	m.identity_mac = nil
+	m.clearedFields[person.FieldIdentityMAC] = struct{}{}
+}
+
+// IdentityMACCleared returns if the "identity_mac" field was cleared in this mutation.
+func (m *PersonMutation) IdentityMACCleared() bool {
+	_, ok := m.clearedFields[person.FieldIdentityMAC]
+	return ok
+}
+
+// ResetIdentityMAC resets all changes to the "identity_mac" field.
+func (m *PersonMutation) ResetIdentityMAC() {
+	m.identity_mac = nil
+	delete(m.clearedFields, person.FieldIdentityMAC)
+}
+
+// SetIdentityIssuer sets the "identity_issuer" field.
+func (m *PersonMutation) SetIdentityIssuer(s string) {
+	m.identity_issuer = &s
+}
+
+// IdentityIssuer returns the value of the "identity_issuer" field in the mutation.
+func (m *PersonMutation) IdentityIssuer() (r string, exists bool) {
+	v := m.identity_issuer
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldIdentityIssuer returns the old "identity_issuer" field's value of the Person entity.
+// If the Person object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PersonMutation) OldIdentityIssuer(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldIdentityIssuer is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldIdentityIssuer requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldIdentityIssuer: %w", err)
+	}
+	return oldValue.IdentityIssuer, nil
+}
+
+// ClearIdentityIssuer clears the value of the "identity_issuer" field.
+func (m *PersonMutation) ClearIdentityIssuer() {
+	m.identity_issuer = nil
+	m.clearedFields[person.FieldIdentityIssuer] = struct{}{}
+}
+
+// IdentityIssuerCleared returns if the "identity_issuer" field was cleared in this mutation.
+func (m *PersonMutation) IdentityIssuerCleared() bool {
+	_, ok := m.clearedFields[person.FieldIdentityIssuer]
+	return ok
+}
+
+// ResetIdentityIssuer resets all changes to the "identity_issuer" field.
+func (m *PersonMutation) ResetIdentityIssuer() {
+	m.identity_issuer = nil
+	delete(m.clearedFields, person.FieldIdentityIssuer)
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (m *PersonMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -39918,7 +40068,7 @@ func (m *PersonMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *PersonMutation) Fields() []string {
-	fields := make([]string, 0, 9)
+	fields := make([]string, 0, 12)
 	if m.email_mac != nil {
 		fields = append(fields, person.FieldEmailMAC)
 	}
@@ -39942,6 +40092,15 @@ func (m *PersonMutation) Fields() []string {
 	}
 	if m.disabled_at != nil {
 		fields = append(fields, person.FieldDisabledAt)
+	}
+	if m.address_confirmed_at != nil {
+		fields = append(fields, person.FieldAddressConfirmedAt)
+	}
+	if m.identity_mac != nil {
+		fields = append(fields, person.FieldIdentityMAC)
+	}
+	if m.identity_issuer != nil {
+		fields = append(fields, person.FieldIdentityIssuer)
 	}
 	if m.created_at != nil {
 		fields = append(fields, person.FieldCreatedAt)
@@ -39970,6 +40129,12 @@ func (m *PersonMutation) Field(name string) (ent.Value, bool) {
 		return m.TotpStep()
 	case person.FieldDisabledAt:
 		return m.DisabledAt()
+	case person.FieldAddressConfirmedAt:
+		return m.AddressConfirmedAt()
+	case person.FieldIdentityMAC:
+		return m.IdentityMAC()
+	case person.FieldIdentityIssuer:
+		return m.IdentityIssuer()
 	case person.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -39997,6 +40162,12 @@ func (m *PersonMutation) OldField(ctx context.Context, name string) (ent.Value, 
 		return m.OldTotpStep(ctx)
 	case person.FieldDisabledAt:
 		return m.OldDisabledAt(ctx)
+	case person.FieldAddressConfirmedAt:
+		return m.OldAddressConfirmedAt(ctx)
+	case person.FieldIdentityMAC:
+		return m.OldIdentityMAC(ctx)
+	case person.FieldIdentityIssuer:
+		return m.OldIdentityIssuer(ctx)
 	case person.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -40064,6 +40235,27 @@ func (m *PersonMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetDisabledAt(v)
 		return nil
+	case person.FieldAddressConfirmedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAddressConfirmedAt(v)
+		return nil
+	case person.FieldIdentityMAC:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetIdentityMAC(v)
+		return nil
+	case person.FieldIdentityIssuer:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetIdentityIssuer(v)
+		return nil
 	case person.FieldCreatedAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -40125,6 +40317,15 @@ func (m *PersonMutation) ClearedFields() []string {
 	if m.FieldCleared(person.FieldDisabledAt) {
 		fields = append(fields, person.FieldDisabledAt)
 	}
+	if m.FieldCleared(person.FieldAddressConfirmedAt) {
+		fields = append(fields, person.FieldAddressConfirmedAt)
+	}
+	if m.FieldCleared(person.FieldIdentityMAC) {
+		fields = append(fields, person.FieldIdentityMAC)
+	}
+	if m.FieldCleared(person.FieldIdentityIssuer) {
+		fields = append(fields, person.FieldIdentityIssuer)
+	}
 	return fields
 }
 
@@ -40147,6 +40348,15 @@ func (m *PersonMutation) ClearField(name string) error {
 		return nil
 	case person.FieldDisabledAt:
 		m.ClearDisabledAt()
+		return nil
+	case person.FieldAddressConfirmedAt:
+		m.ClearAddressConfirmedAt()
+		return nil
+	case person.FieldIdentityMAC:
+		m.ClearIdentityMAC()
+		return nil
+	case person.FieldIdentityIssuer:
+		m.ClearIdentityIssuer()
 		return nil
 	}
 	return fmt.Errorf("unknown Person nullable field %s", name)
@@ -40179,6 +40389,15 @@ func (m *PersonMutation) ResetField(name string) error {
 		return nil
 	case person.FieldDisabledAt:
 		m.ResetDisabledAt()
+		return nil
+	case person.FieldAddressConfirmedAt:
+		m.ResetAddressConfirmedAt()
+		return nil
+	case person.FieldIdentityMAC:
+		m.ResetIdentityMAC()
+		return nil
+	case person.FieldIdentityIssuer:
+		m.ResetIdentityIssuer()
 		return nil
 	case person.FieldCreatedAt:
 		m.ResetCreatedAt()

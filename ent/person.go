@@ -33,6 +33,12 @@ type Person struct {
 	TotpStep int64 `json:"totp_step,omitempty"`
 	// DisabledAt holds the value of the "disabled_at" field.
 	DisabledAt *time.Time `json:"disabled_at,omitempty"`
+	// AddressConfirmedAt holds the value of the "address_confirmed_at" field.
+	AddressConfirmedAt *time.Time `json:"address_confirmed_at,omitempty"`
+	// Keyed hash of issuer and subject at the identity provider. NULL: not linked.
+	IdentityMAC []byte `json:"identity_mac,omitempty"`
+	// The issuer of the link.
+	IdentityIssuer string `json:"identity_issuer,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
@@ -43,13 +49,13 @@ func (*Person) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case person.FieldEmailMAC, person.FieldEmail, person.FieldName, person.FieldTotpSecret:
+		case person.FieldEmailMAC, person.FieldEmail, person.FieldName, person.FieldTotpSecret, person.FieldIdentityMAC:
 			values[i] = new([]byte)
 		case person.FieldTotpStep:
 			values[i] = new(sql.NullInt64)
-		case person.FieldID, person.FieldPassword:
+		case person.FieldID, person.FieldPassword, person.FieldIdentityIssuer:
 			values[i] = new(sql.NullString)
-		case person.FieldTotpConfirmedAt, person.FieldDisabledAt, person.FieldCreatedAt:
+		case person.FieldTotpConfirmedAt, person.FieldDisabledAt, person.FieldAddressConfirmedAt, person.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -122,6 +128,25 @@ func (_m *Person) assignValues(columns []string, values []any) error {
 				_m.DisabledAt = new(time.Time)
 				*_m.DisabledAt = value.Time
 			}
+		case person.FieldAddressConfirmedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field address_confirmed_at", values[i])
+			} else if value.Valid {
+				_m.AddressConfirmedAt = new(time.Time)
+				*_m.AddressConfirmedAt = value.Time
+			}
+		case person.FieldIdentityMAC:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field identity_mac", values[i])
+			} else if value != nil {
+				_m.IdentityMAC = *value
+			}
+		case person.FieldIdentityIssuer:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field identity_issuer", values[i])
+			} else if value.Valid {
+				_m.IdentityIssuer = value.String
+			}
 		case person.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field created_at", values[i])
@@ -191,6 +216,17 @@ func (_m *Person) String() string {
 		builder.WriteString("disabled_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
+	builder.WriteString(", ")
+	if v := _m.AddressConfirmedAt; v != nil {
+		builder.WriteString("address_confirmed_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	builder.WriteString("identity_mac=")
+	builder.WriteString(fmt.Sprintf("%v", _m.IdentityMAC))
+	builder.WriteString(", ")
+	builder.WriteString("identity_issuer=")
+	builder.WriteString(_m.IdentityIssuer)
 	builder.WriteString(", ")
 	builder.WriteString("created_at=")
 	builder.WriteString(_m.CreatedAt.Format(time.ANSIC))

@@ -92,6 +92,40 @@ func (_c *PersonCreate) SetNillableDisabledAt(v *time.Time) *PersonCreate {
 	return _c
 }
 
+// SetAddressConfirmedAt sets the "address_confirmed_at" field.
+func (_c *PersonCreate) SetAddressConfirmedAt(v time.Time) *PersonCreate {
+	_c.mutation.SetAddressConfirmedAt(v)
+	return _c
+}
+
+// SetNillableAddressConfirmedAt sets the "address_confirmed_at" field if the given value is not nil.
+func (_c *PersonCreate) SetNillableAddressConfirmedAt(v *time.Time) *PersonCreate {
+	if v != nil {
+		_c.SetAddressConfirmedAt(*v)
+	}
+	return _c
+}
+
+// SetIdentityMAC sets the "identity_mac" field.
+func (_c *PersonCreate) SetIdentityMAC(v []byte) *PersonCreate {
+	_c.mutation.SetIdentityMAC(v)
+	return _c
+}
+
+// SetIdentityIssuer sets the "identity_issuer" field.
+func (_c *PersonCreate) SetIdentityIssuer(v string) *PersonCreate {
+	_c.mutation.SetIdentityIssuer(v)
+	return _c
+}
+
+// SetNillableIdentityIssuer sets the "identity_issuer" field if the given value is not nil.
+func (_c *PersonCreate) SetNillableIdentityIssuer(v *string) *PersonCreate {
+	if v != nil {
+		_c.SetIdentityIssuer(*v)
+	}
+	return _c
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (_c *PersonCreate) SetCreatedAt(v time.Time) *PersonCreate {
 	_c.mutation.SetCreatedAt(v)
@@ -179,6 +213,11 @@ func (_c *PersonCreate) check() error {
 	if _, ok := _c.mutation.TotpStep(); !ok {
 		return &ValidationError{Name: "totp_step", err: errors.New(`ent: missing required field "Person.totp_step"`)}
 	}
+	if v, ok := _c.mutation.IdentityIssuer(); ok {
+		if err := person.IdentityIssuerValidator(v); err != nil {
+			return &ValidationError{Name: "identity_issuer", err: fmt.Errorf(`ent: validator failed for field "Person.identity_issuer": %w`, err)}
+		}
+	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		return &ValidationError{Name: "created_at", err: errors.New(`ent: missing required field "Person.created_at"`)}
 	}
@@ -253,6 +292,18 @@ func (_c *PersonCreate) createSpec() (*Person, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.DisabledAt(); ok {
 		_spec.SetField(person.FieldDisabledAt, field.TypeTime, value)
 		_node.DisabledAt = &value
+	}
+	if value, ok := _c.mutation.AddressConfirmedAt(); ok {
+		_spec.SetField(person.FieldAddressConfirmedAt, field.TypeTime, value)
+		_node.AddressConfirmedAt = &value
+	}
+	if value, ok := _c.mutation.IdentityMAC(); ok {
+		_spec.SetField(person.FieldIdentityMAC, field.TypeBytes, value)
+		_node.IdentityMAC = value
+	}
+	if value, ok := _c.mutation.IdentityIssuer(); ok {
+		_spec.SetField(person.FieldIdentityIssuer, field.TypeString, value)
+		_node.IdentityIssuer = value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(person.FieldCreatedAt, field.TypeTime, value)

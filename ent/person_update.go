@@ -122,6 +122,58 @@ func (_u *PersonUpdate) ClearDisabledAt() *PersonUpdate {
 	return _u
 }
 
+// SetAddressConfirmedAt sets the "address_confirmed_at" field.
+func (_u *PersonUpdate) SetAddressConfirmedAt(v time.Time) *PersonUpdate {
+	_u.mutation.SetAddressConfirmedAt(v)
+	return _u
+}
+
+// SetNillableAddressConfirmedAt sets the "address_confirmed_at" field if the given value is not nil.
+func (_u *PersonUpdate) SetNillableAddressConfirmedAt(v *time.Time) *PersonUpdate {
+	if v != nil {
+		_u.SetAddressConfirmedAt(*v)
+	}
+	return _u
+}
+
+// ClearAddressConfirmedAt clears the value of the "address_confirmed_at" field.
+func (_u *PersonUpdate) ClearAddressConfirmedAt() *PersonUpdate {
+	_u.mutation.ClearAddressConfirmedAt()
+	return _u
+}
+
+// SetIdentityMAC sets the "identity_mac" field.
+func (_u *PersonUpdate) SetIdentityMAC(v []byte) *PersonUpdate {
+	_u.mutation.SetIdentityMAC(v)
+	return _u
+}
+
+// ClearIdentityMAC clears the value of the "identity_mac" field.
+func (_u *PersonUpdate) ClearIdentityMAC() *PersonUpdate {
+	_u.mutation.ClearIdentityMAC()
+	return _u
+}
+
+// SetIdentityIssuer sets the "identity_issuer" field.
+func (_u *PersonUpdate) SetIdentityIssuer(v string) *PersonUpdate {
+	_u.mutation.SetIdentityIssuer(v)
+	return _u
+}
+
+// SetNillableIdentityIssuer sets the "identity_issuer" field if the given value is not nil.
+func (_u *PersonUpdate) SetNillableIdentityIssuer(v *string) *PersonUpdate {
+	if v != nil {
+		_u.SetIdentityIssuer(*v)
+	}
+	return _u
+}
+
+// ClearIdentityIssuer clears the value of the "identity_issuer" field.
+func (_u *PersonUpdate) ClearIdentityIssuer() *PersonUpdate {
+	_u.mutation.ClearIdentityIssuer()
+	return _u
+}
+
 // Mutation returns the PersonMutation object of the builder.
 func (_u *PersonUpdate) Mutation() *PersonMutation {
 	return _u.mutation
@@ -159,6 +211,11 @@ func (_u *PersonUpdate) check() error {
 	if v, ok := _u.mutation.Password(); ok {
 		if err := person.PasswordValidator(v); err != nil {
 			return &ValidationError{Name: "password", err: fmt.Errorf(`ent: validator failed for field "Person.password": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.IdentityIssuer(); ok {
+		if err := person.IdentityIssuerValidator(v); err != nil {
+			return &ValidationError{Name: "identity_issuer", err: fmt.Errorf(`ent: validator failed for field "Person.identity_issuer": %w`, err)}
 		}
 	}
 	return nil
@@ -211,6 +268,24 @@ func (_u *PersonUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.DisabledAtCleared() {
 		_spec.ClearField(person.FieldDisabledAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.AddressConfirmedAt(); ok {
+		_spec.SetField(person.FieldAddressConfirmedAt, field.TypeTime, value)
+	}
+	if _u.mutation.AddressConfirmedAtCleared() {
+		_spec.ClearField(person.FieldAddressConfirmedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.IdentityMAC(); ok {
+		_spec.SetField(person.FieldIdentityMAC, field.TypeBytes, value)
+	}
+	if _u.mutation.IdentityMACCleared() {
+		_spec.ClearField(person.FieldIdentityMAC, field.TypeBytes)
+	}
+	if value, ok := _u.mutation.IdentityIssuer(); ok {
+		_spec.SetField(person.FieldIdentityIssuer, field.TypeString, value)
+	}
+	if _u.mutation.IdentityIssuerCleared() {
+		_spec.ClearField(person.FieldIdentityIssuer, field.TypeString)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -327,6 +402,58 @@ func (_u *PersonUpdateOne) ClearDisabledAt() *PersonUpdateOne {
 	return _u
 }
 
+// SetAddressConfirmedAt sets the "address_confirmed_at" field.
+func (_u *PersonUpdateOne) SetAddressConfirmedAt(v time.Time) *PersonUpdateOne {
+	_u.mutation.SetAddressConfirmedAt(v)
+	return _u
+}
+
+// SetNillableAddressConfirmedAt sets the "address_confirmed_at" field if the given value is not nil.
+func (_u *PersonUpdateOne) SetNillableAddressConfirmedAt(v *time.Time) *PersonUpdateOne {
+	if v != nil {
+		_u.SetAddressConfirmedAt(*v)
+	}
+	return _u
+}
+
+// ClearAddressConfirmedAt clears the value of the "address_confirmed_at" field.
+func (_u *PersonUpdateOne) ClearAddressConfirmedAt() *PersonUpdateOne {
+	_u.mutation.ClearAddressConfirmedAt()
+	return _u
+}
+
+// SetIdentityMAC sets the "identity_mac" field.
+func (_u *PersonUpdateOne) SetIdentityMAC(v []byte) *PersonUpdateOne {
+	_u.mutation.SetIdentityMAC(v)
+	return _u
+}
+
+// ClearIdentityMAC clears the value of the "identity_mac" field.
+func (_u *PersonUpdateOne) ClearIdentityMAC() *PersonUpdateOne {
+	_u.mutation.ClearIdentityMAC()
+	return _u
+}
+
+// SetIdentityIssuer sets the "identity_issuer" field.
+func (_u *PersonUpdateOne) SetIdentityIssuer(v string) *PersonUpdateOne {
+	_u.mutation.SetIdentityIssuer(v)
+	return _u
+}
+
+// SetNillableIdentityIssuer sets the "identity_issuer" field if the given value is not nil.
+func (_u *PersonUpdateOne) SetNillableIdentityIssuer(v *string) *PersonUpdateOne {
+	if v != nil {
+		_u.SetIdentityIssuer(*v)
+	}
+	return _u
+}
+
+// ClearIdentityIssuer clears the value of the "identity_issuer" field.
+func (_u *PersonUpdateOne) ClearIdentityIssuer() *PersonUpdateOne {
+	_u.mutation.ClearIdentityIssuer()
+	return _u
+}
+
 // Mutation returns the PersonMutation object of the builder.
 func (_u *PersonUpdateOne) Mutation() *PersonMutation {
 	return _u.mutation
@@ -377,6 +504,11 @@ func (_u *PersonUpdateOne) check() error {
 	if v, ok := _u.mutation.Password(); ok {
 		if err := person.PasswordValidator(v); err != nil {
 			return &ValidationError{Name: "password", err: fmt.Errorf(`ent: validator failed for field "Person.password": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.IdentityIssuer(); ok {
+		if err := person.IdentityIssuerValidator(v); err != nil {
+			return &ValidationError{Name: "identity_issuer", err: fmt.Errorf(`ent: validator failed for field "Person.identity_issuer": %w`, err)}
 		}
 	}
 	return nil
@@ -446,6 +578,24 @@ func (_u *PersonUpdateOne) sqlSave(ctx context.Context) (_node *Person, err erro
 	}
 	if _u.mutation.DisabledAtCleared() {
 		_spec.ClearField(person.FieldDisabledAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.AddressConfirmedAt(); ok {
+		_spec.SetField(person.FieldAddressConfirmedAt, field.TypeTime, value)
+	}
+	if _u.mutation.AddressConfirmedAtCleared() {
+		_spec.ClearField(person.FieldAddressConfirmedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.IdentityMAC(); ok {
+		_spec.SetField(person.FieldIdentityMAC, field.TypeBytes, value)
+	}
+	if _u.mutation.IdentityMACCleared() {
+		_spec.ClearField(person.FieldIdentityMAC, field.TypeBytes)
+	}
+	if value, ok := _u.mutation.IdentityIssuer(); ok {
+		_spec.SetField(person.FieldIdentityIssuer, field.TypeString, value)
+	}
+	if _u.mutation.IdentityIssuerCleared() {
+		_spec.ClearField(person.FieldIdentityIssuer, field.TypeString)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Person{config: _u.config}

@@ -1520,8 +1520,12 @@ func init() {
 	personDescTotpStep := personFields[7].Descriptor()
 	// person.DefaultTotpStep holds the default value on creation for the totp_step field.
 	person.DefaultTotpStep = personDescTotpStep.Default.(int64)
+	// personDescIdentityIssuer is the schema descriptor for identity_issuer field.
+	personDescIdentityIssuer := personFields[11].Descriptor()
+	// person.IdentityIssuerValidator is a validator for the "identity_issuer" field. It is called by the builders before save.
+	person.IdentityIssuerValidator = personDescIdentityIssuer.Validators[0].(func(string) error)
 	// personDescCreatedAt is the schema descriptor for created_at field.
-	personDescCreatedAt := personFields[9].Descriptor()
+	personDescCreatedAt := personFields[12].Descriptor()
 	// person.DefaultCreatedAt holds the default value on creation for the created_at field.
 	person.DefaultCreatedAt = personDescCreatedAt.Default.(func() time.Time)
 	// personDescID is the schema descriptor for id field.

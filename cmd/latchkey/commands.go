@@ -66,6 +66,7 @@ var groups = kong.ExplicitGroups([]kong.Group{
 	{Key: "serve-listen", Title: "Addresses and TLS"},
 	{Key: "serve-nodes", Title: "Several nodes (with --database=postgres://...)"},
 	{Key: "serve-partners", Title: "Partners"},
+	{Key: "serve-staff", Title: "Sign-in of staff"},
 	{Key: "serve-running", Title: "Running"},
 })
 

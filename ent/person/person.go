@@ -29,6 +29,12 @@ const (
 	FieldTotpStep = "totp_step"
 	// FieldDisabledAt holds the string denoting the disabled_at field in the database.
 	FieldDisabledAt = "disabled_at"
+	// FieldAddressConfirmedAt holds the string denoting the address_confirmed_at field in the database.
+	FieldAddressConfirmedAt = "address_confirmed_at"
+	// FieldIdentityMAC holds the string denoting the identity_mac field in the database.
+	FieldIdentityMAC = "identity_mac"
+	// FieldIdentityIssuer holds the string denoting the identity_issuer field in the database.
+	FieldIdentityIssuer = "identity_issuer"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the person in the database.
@@ -46,6 +52,9 @@ var Columns = []string{
 	FieldTotpConfirmedAt,
 	FieldTotpStep,
 	FieldDisabledAt,
+	FieldAddressConfirmedAt,
+	FieldIdentityMAC,
+	FieldIdentityIssuer,
 	FieldCreatedAt,
 }
 
@@ -64,6 +73,8 @@ var (
 	PasswordValidator func(string) error
 	// DefaultTotpStep holds the default value on creation for the "totp_step" field.
 	DefaultTotpStep int64
+	// IdentityIssuerValidator is a validator for the "identity_issuer" field. It is called by the builders before save.
+	IdentityIssuerValidator func(string) error
 	// DefaultCreatedAt holds the default value on creation for the "created_at" field.
 	DefaultCreatedAt func() time.Time
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
@@ -96,6 +107,16 @@ func ByTotpStep(opts ...sql.OrderTermOption) OrderOption {
 // ByDisabledAt orders the results by the disabled_at field.
 func ByDisabledAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldDisabledAt, opts...).ToFunc()
+}
+
+// ByAddressConfirmedAt orders the results by the address_confirmed_at field.
+func ByAddressConfirmedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldAddressConfirmedAt, opts...).ToFunc()
+}
+
+// ByIdentityIssuer orders the results by the identity_issuer field.
+func ByIdentityIssuer(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldIdentityIssuer, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

@@ -104,6 +104,21 @@ func DisabledAt(v time.Time) predicate.Person {
 	return predicate.Person(sql.FieldEQ(FieldDisabledAt, v))
 }
 
+// AddressConfirmedAt applies equality check predicate on the "address_confirmed_at" field. It's identical to AddressConfirmedAtEQ.
+func AddressConfirmedAt(v time.Time) predicate.Person {
+	return predicate.Person(sql.FieldEQ(FieldAddressConfirmedAt, v))
+}
+
+// IdentityMAC applies equality check predicate on the "identity_mac" field. It's identical to IdentityMACEQ.
+func IdentityMAC(v []byte) predicate.Person {
+	return predicate.Person(sql.FieldEQ(FieldIdentityMAC, v))
+}
+
+// IdentityIssuer applies equality check predicate on the "identity_issuer" field. It's identical to IdentityIssuerEQ.
+func IdentityIssuer(v string) predicate.Person {
+	return predicate.Person(sql.FieldEQ(FieldIdentityIssuer, v))
+}
+
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
 func CreatedAt(v time.Time) predicate.Person {
 	return predicate.Person(sql.FieldEQ(FieldCreatedAt, v))
@@ -482,6 +497,181 @@ func DisabledAtIsNil() predicate.Person {
 // DisabledAtNotNil applies the NotNil predicate on the "disabled_at" field.
 func DisabledAtNotNil() predicate.Person {
 	return predicate.Person(sql.FieldNotNull(FieldDisabledAt))
+}
+
+// AddressConfirmedAtEQ applies the EQ predicate on the "address_confirmed_at" field.
+func AddressConfirmedAtEQ(v time.Time) predicate.Person {
+	return predicate.Person(sql.FieldEQ(FieldAddressConfirmedAt, v))
+}
+
+// AddressConfirmedAtNEQ applies the NEQ predicate on the "address_confirmed_at" field.
+func AddressConfirmedAtNEQ(v time.Time) predicate.Person {
+	return predicate.Person(sql.FieldNEQ(FieldAddressConfirmedAt, v))
+}
+
+// AddressConfirmedAtIn applies the In predicate on the "address_confirmed_at" field.
+func AddressConfirmedAtIn(vs ...time.Time) predicate.Person {
+	return predicate.Person(sql.FieldIn(FieldAddressConfirmedAt, vs...))
+}
+
+// AddressConfirmedAtNotIn applies the NotIn predicate on the "address_confirmed_at" field.
+func AddressConfirmedAtNotIn(vs ...time.Time) predicate.Person {
+	return predicate.Person(sql.FieldNotIn(FieldAddressConfirmedAt, vs...))
+}
+
+// AddressConfirmedAtGT applies the GT predicate on the "address_confirmed_at" field.
+func AddressConfirmedAtGT(v time.Time) predicate.Person {
+	return predicate.Person(sql.FieldGT(FieldAddressConfirmedAt, v))
+}
+
+// AddressConfirmedAtGTE applies the GTE predicate on the "address_confirmed_at" field.
+func AddressConfirmedAtGTE(v time.Time) predicate.Person {
+	return predicate.Person(sql.FieldGTE(FieldAddressConfirmedAt, v))
+}
+
+// AddressConfirmedAtLT applies the LT predicate on the "address_confirmed_at" field.
+func AddressConfirmedAtLT(v time.Time) predicate.Person {
+	return predicate.Person(sql.FieldLT(FieldAddressConfirmedAt, v))
+}
+
+// AddressConfirmedAtLTE applies the LTE predicate on the "address_confirmed_at" field.
+func AddressConfirmedAtLTE(v time.Time) predicate.Person {
+	return predicate.Person(sql.FieldLTE(FieldAddressConfirmedAt, v))
+}
+
+// AddressConfirmedAtIsNil applies the IsNil predicate on the "address_confirmed_at" field.
+func AddressConfirmedAtIsNil() predicate.Person {
+	return predicate.Person(sql.FieldIsNull(FieldAddressConfirmedAt))
+}
+
+// AddressConfirmedAtNotNil applies the NotNil predicate on the "address_confirmed_at" field.
+func AddressConfirmedAtNotNil() predicate.Person {
+	return predicate.Person(sql.FieldNotNull(FieldAddressConfirmedAt))
+}
+
+// IdentityMACEQ applies the EQ predicate on the "identity_mac" field.
+func IdentityMACEQ(v []byte) predicate.Person {
+	return predicate.Person(sql.FieldEQ(FieldIdentityMAC, v))
+}
+
+// IdentityMACNEQ applies the NEQ predicate on the "identity_mac" field.
+func IdentityMACNEQ(v []byte) predicate.Person {
+	return predicate.Person(sql.FieldNEQ(FieldIdentityMAC, v))
+}
+
+// IdentityMACIn applies the In predicate on the "identity_mac" field.
+func IdentityMACIn(vs ...[]byte) predicate.Person {
+	return predicate.Person(sql.FieldIn(FieldIdentityMAC, vs...))
+}
+
+// IdentityMACNotIn applies the NotIn predicate on the "identity_mac" field.
+func IdentityMACNotIn(vs ...[]byte) predicate.Person {
+	return predicate.Person(sql.FieldNotIn(FieldIdentityMAC, vs...))
+}
+
+// IdentityMACGT applies the GT predicate on the "identity_mac" field.
+func IdentityMACGT(v []byte) predicate.Person {
+	return predicate.Person(sql.FieldGT(FieldIdentityMAC, v))
+}
+
+// IdentityMACGTE applies the GTE predicate on the "identity_mac" field.
+func IdentityMACGTE(v []byte) predicate.Person {
+	return predicate.Person(sql.FieldGTE(FieldIdentityMAC, v))
+}
+
+// IdentityMACLT applies the LT predicate on the "identity_mac" field.
+func IdentityMACLT(v []byte) predicate.Person {
+	return predicate.Person(sql.FieldLT(FieldIdentityMAC, v))
+}
+
+// IdentityMACLTE applies the LTE predicate on the "identity_mac" field.
+func IdentityMACLTE(v []byte) predicate.Person {
+	return predicate.Person(sql.FieldLTE(FieldIdentityMAC, v))
+}
+
+// IdentityMACIsNil applies the IsNil predicate on the "identity_mac" field.
+func IdentityMACIsNil() predicate.Person {
+	return predicate.Person(sql.FieldIsNull(FieldIdentityMAC))
+}
+
+// IdentityMACNotNil applies the NotNil predicate on the "identity_mac" field.
+func IdentityMACNotNil() predicate.Person {
+	return predicate.Person(sql.FieldNotNull(FieldIdentityMAC))
+}
+
+// IdentityIssuerEQ applies the EQ predicate on the "identity_issuer" field.
+func IdentityIssuerEQ(v string) predicate.Person {
+	return predicate.Person(sql.FieldEQ(FieldIdentityIssuer, v))
+}
+
+// IdentityIssuerNEQ applies the NEQ predicate on the "identity_issuer" field.
+func IdentityIssuerNEQ(v string) predicate.Person {
+	return predicate.Person(sql.FieldNEQ(FieldIdentityIssuer, v))
+}
+
+// IdentityIssuerIn applies the In predicate on the "identity_issuer" field.
+func IdentityIssuerIn(vs ...string) predicate.Person {
+	return predicate.Person(sql.FieldIn(FieldIdentityIssuer, vs...))
+}
+
+// IdentityIssuerNotIn applies the NotIn predicate on the "identity_issuer" field.
+func IdentityIssuerNotIn(vs ...string) predicate.Person {
+	return predicate.Person(sql.FieldNotIn(FieldIdentityIssuer, vs...))
+}
+
+// IdentityIssuerGT applies the GT predicate on the "identity_issuer" field.
+func IdentityIssuerGT(v string) predicate.Person {
+	return predicate.Person(sql.FieldGT(FieldIdentityIssuer, v))
+}
+
+// IdentityIssuerGTE applies the GTE predicate on the "identity_issuer" field.
+func IdentityIssuerGTE(v string) predicate.Person {
+	return predicate.Person(sql.FieldGTE(FieldIdentityIssuer, v))
+}
+
+// IdentityIssuerLT applies the LT predicate on the "identity_issuer" field.
+func IdentityIssuerLT(v string) predicate.Person {
+	return predicate.Person(sql.FieldLT(FieldIdentityIssuer, v))
+}
+
+// IdentityIssuerLTE applies the LTE predicate on the "identity_issuer" field.
+func IdentityIssuerLTE(v string) predicate.Person {
+	return predicate.Person(sql.FieldLTE(FieldIdentityIssuer, v))
+}
+
+// IdentityIssuerContains applies the Contains predicate on the "identity_issuer" field.
+func IdentityIssuerContains(v string) predicate.Person {
+	return predicate.Person(sql.FieldContains(FieldIdentityIssuer, v))
+}
+
+// IdentityIssuerHasPrefix applies the HasPrefix predicate on the "identity_issuer" field.
+func IdentityIssuerHasPrefix(v string) predicate.Person {
+	return predicate.Person(sql.FieldHasPrefix(FieldIdentityIssuer, v))
+}
+
+// IdentityIssuerHasSuffix applies the HasSuffix predicate on the "identity_issuer" field.
+func IdentityIssuerHasSuffix(v string) predicate.Person {
+	return predicate.Person(sql.FieldHasSuffix(FieldIdentityIssuer, v))
+}
+
+// IdentityIssuerIsNil applies the IsNil predicate on the "identity_issuer" field.
+func IdentityIssuerIsNil() predicate.Person {
+	return predicate.Person(sql.FieldIsNull(FieldIdentityIssuer))
+}
+
+// IdentityIssuerNotNil applies the NotNil predicate on the "identity_issuer" field.
+func IdentityIssuerNotNil() predicate.Person {
+	return predicate.Person(sql.FieldNotNull(FieldIdentityIssuer))
+}
+
+// IdentityIssuerEqualFold applies the EqualFold predicate on the "identity_issuer" field.
+func IdentityIssuerEqualFold(v string) predicate.Person {
+	return predicate.Person(sql.FieldEqualFold(FieldIdentityIssuer, v))
+}
+
+// IdentityIssuerContainsFold applies the ContainsFold predicate on the "identity_issuer" field.
+func IdentityIssuerContainsFold(v string) predicate.Person {
+	return predicate.Person(sql.FieldContainsFold(FieldIdentityIssuer, v))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Config is the configuration of a server.
@@ -37,6 +39,7 @@ type Config struct {
 	Partner Partner `group:"serve-partners" embed:"" prefix:"partner-"`
 	Mail    Mail    `group:"serve-partners" embed:"" prefix:"mail-"`
 	Rate    Rate    `group:"serve-partners" embed:"" prefix:"rate-"`
+	OIDC    OIDC    `group:"serve-staff" embed:"" prefix:"oidc-"`
 
 	TrustedProxies []netip.Prefix `group:"serve-listen" placeholder:"CIDR" help:"Proxies whose X-Forwarded-For is trusted."`
 	// ConnectionsPerAddress applies to each listener except the operators' socket.
@@ -89,6 +92,15 @@ type Partner struct {
 // Mail limits the connections to properties' mail servers.
 type Mail struct {
 	Allow []string `placeholder:"HOST[:PORT]" help:"Mail servers that properties may use although they have private addresses or unusual ports. Others must have a public address and port 25, 465, 587 or 2525. None by default."`
+}
+
+// OIDC names the identity provider with which staff can sign in.
+type OIDC struct {
+	Issuer           string `placeholder:"URL" help:"Let staff sign in at this identity provider (OpenID Connect): its issuer, such as https://accounts.google.com, exactly as the provider writes it. Give the provider the redirect address PUBLIC-URL/app/login/oidc/callback. Default: none."`
+	ClientID         string `name:"client-id" placeholder:"ID" help:"The client's id at the identity provider."`
+	ClientSecretFile string `type:"path" placeholder:"PATH" help:"File with the client's secret. It is read at each start."`
+	ClientSecret     string `placeholder:"SECRET" help:"The client's secret itself, instead of a file. Prefer the environment variable to the flag."`
+	Label            string `placeholder:"NAME" help:"The provider's name on the sign-in page, such as Google. Default: the host of the issuer."`
 }
 
 // Rate limits calls per integration, and per token of staff, a script or an operator.
@@ -208,6 +220,7 @@ func (c Config) Validate() error {
 	if c.ClockOffsetLimit < 100*time.Millisecond {
 		fail("--clock-offset-limit must be at least 100ms")
 	}
+	wrong = append(wrong, c.OIDC.validate()...)
 	if c.TLS.ACME != "" && len(c.TLS.Domains) == 0 {
 		fail("--tls-acme needs --tls-domains")
 	}
@@ -235,6 +248,52 @@ func (c Config) Validate() error {
 
 // On reports whether the HTTP and gRPC listeners use TLS.
 func (t TLS) On() bool { return t.Cert != "" || len(t.Domains) > 0 }
+
+// On reports whether staff can sign in at an identity provider.
+func (o OIDC) On() bool { return o.Issuer != "" }
+
+// Name returns the provider's name for people.
+func (o OIDC) Name() string {
+	if o.Label != "" {
+		return o.Label
+	}
+	u, err := url.Parse(o.Issuer)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// maxLabel bounds the provider's name, which is on a button.
+const maxLabel = 40
+
+// maxIssuer bounds the issuer, which is stored with each linked person.
+const maxIssuer = 255
+
+// validate returns all errors of the settings of the identity provider.
+func (o OIDC) validate() (wrong []error) {
+	fail := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
+	if !o.On() {
+		if o != (OIDC{}) {
+			fail("--oidc-client-id, --oidc-client-secret, --oidc-client-secret-file and --oidc-label need --oidc-issuer")
+		}
+		return wrong
+	}
+	u, err := url.Parse(o.Issuer)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || len(o.Issuer) > maxIssuer || u.Scheme != "https" && (u.Scheme != "http" || !IsLoopback(u.Hostname())) {
+		fail("--oidc-issuer %q: must be an https:// address without query and fragment, at most %d characters; http:// only on loopback", o.Issuer, maxIssuer)
+	}
+	if o.ClientID == "" {
+		fail("--oidc-issuer needs --oidc-client-id")
+	}
+	if (o.ClientSecret == "") == (o.ClientSecretFile == "") {
+		fail("--oidc-issuer needs either --oidc-client-secret-file or --oidc-client-secret")
+	}
+	if utf8.RuneCountInString(o.Label) > maxLabel {
+		fail("--oidc-label must have at most %d characters", maxLabel)
+	}
+	return wrong
+}
 
 // IsLoopback reports whether a host is this machine, by name or address.
 func IsLoopback(host string) bool {

@@ -135,6 +135,12 @@ var matrix = map[string]rule{
 	"latchkey.property.v1.SessionService/SignOutEverywhere":   {"person", "", untouched, invalid},
 	"latchkey.property.v1.SessionService/ChangePassword":      {"person", "", `{}`, invalid},
 
+	"latchkey.property.v1.IdentityService/GetIdentityProvider":      {"guest", "", `{}`, ok},
+	"latchkey.property.v1.IdentityService/BeginIdentitySignIn":      {"guest", "", `{}`, codes.FailedPrecondition},
+	"latchkey.property.v1.IdentityService/FinishIdentitySignIn":     {"guest", "", `{}`, invalid},
+	"latchkey.property.v1.IdentityService/BeginIdentityLink":        {"person", "", `{}`, codes.FailedPrecondition},
+	"latchkey.property.v1.IdentityService/FinishIdentityLink":       {"person", "", `{}`, invalid},
+	"latchkey.property.v1.IdentityService/DeleteIdentityLink":       {"person", "", `{}`, ok},
 	"latchkey.property.v1.PasskeyService/ListPasskeys":              {"person", "", `{}`, ok},
 	"latchkey.property.v1.PasskeyService/BeginPasskeyRegistration":  {"person", "", `{}`, ok},
 	"latchkey.property.v1.PasskeyService/FinishPasskeyRegistration": {"person", "", `{}`, invalid},

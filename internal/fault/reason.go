@@ -117,6 +117,12 @@ const (
 	PasskeyRefused       Reason = "passkeyRefused"
 	TooManyPasskeys      Reason = "tooManyPasskeys"
 	PasskeyNotFound      Reason = "passkeyNotFound"
+	ProviderMissing      Reason = "identityProviderMissing"
+	ProviderUnavailable  Reason = "identityProviderUnavailable"
+	IdentityRefused      Reason = "identityRefused"
+	IdentityUnknown      Reason = "identityUnknown"
+	IdentityTaken        Reason = "identityTaken"
+	AccountDisabled      Reason = "accountDisabled"
 )
 
 // Reasons why one field is wrong.

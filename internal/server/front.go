@@ -86,6 +86,7 @@ func registerREST(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientCo
 		propertyv1.RegisterAuditServiceHandlerClient(ctx, mux, propertyv1.NewAuditServiceClient(conn)),
 		propertyv1.RegisterSessionServiceHandlerClient(ctx, mux, propertyv1.NewSessionServiceClient(conn)),
 		propertyv1.RegisterPasskeyServiceHandlerClient(ctx, mux, propertyv1.NewPasskeyServiceClient(conn)),
+		propertyv1.RegisterIdentityServiceHandlerClient(ctx, mux, propertyv1.NewIdentityServiceClient(conn)),
 		propertyv1.RegisterPersonServiceHandlerClient(ctx, mux, propertyv1.NewPersonServiceClient(conn)),
 		propertyv1.RegisterGuestRegisterServiceHandlerClient(ctx, mux, propertyv1.NewGuestRegisterServiceClient(conn)),
 		guestv1.RegisterLinkServiceHandlerClient(ctx, mux, guestv1.NewLinkServiceClient(conn)),

@@ -29,7 +29,7 @@ var line = []string{
 	"space", "partner", "staff", "audit", "notice", "mail", "property", "event", "lock/slot", "smartkey",
 
 	// The foundation.
-	"credential", "jobs", "telemetry", "bus", "config", "watch", "db", "keyring", "keyring/pinseal", "connlimit", "disk", "fault/envelope", "fault", "actor", "id", "clock",
+	"credential", "openid", "jobs", "telemetry", "bus", "config", "watch", "db", "keyring", "keyring/pinseal", "connlimit", "disk", "fault/envelope", "fault", "actor", "id", "clock",
 	"money", "message", "text", "privacy",
 }
 

@@ -30,7 +30,7 @@ func (s *Server) webHandler(p *parts) (http.Handler, error) {
 		Messages: guestv1.NewMessageServiceClient(p.local),
 		Privacy:  guestv1.NewPrivacyServiceClient(p.local),
 	}, staff.API{
-		Passkeys: propertyv1.NewPasskeyServiceClient(p.local),
+		Passkeys: propertyv1.NewPasskeyServiceClient(p.local), Identities: propertyv1.NewIdentityServiceClient(p.local),
 		Sessions: propertyv1.NewSessionServiceClient(p.local), Properties: propertyv1.NewPropertyServiceClient(p.local), Days: propertyv1.NewDayServiceClient(p.local),
 		Reservations: propertyv1.NewReservationServiceClient(p.local), CheckIns: propertyv1.NewCheckInServiceClient(p.local),
 		Messages: propertyv1.NewMessageServiceClient(p.local), Mails: propertyv1.NewMailServiceClient(p.local), Locks: propertyv1.NewLockServiceClient(p.local),

@@ -45,6 +45,7 @@ import (
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/openid"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/pms"
 	"latchkey.dev/internal/reservation"
@@ -77,6 +78,7 @@ type parts struct {
 	changes      *watch.Feed        // of all that staff watch
 	checkIns     *checkin.Service
 	failures     *staff.Failures // failed sign-ins
+	identities   *openid.Provider
 	memory       *idem.Memory
 	chain        *chain.Chain
 	grpc         *grpc.Server
@@ -114,6 +116,9 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 	})
 	p.background["bridge link"] = p.node.Run
 	if err := s.wireMail(p); err != nil {
+		return nil, err
+	}
+	if p.identities, err = s.identityProvider(); err != nil {
 		return nil, err
 	}
 	s.wireEvents(p)
@@ -361,9 +366,10 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	propertyv1.RegisterDayServiceServer(to, &propertyapi.Days{Deps: deps, CheckIns: p.checkIns})
 	propertyv1.RegisterCheckInServiceServer(to, &propertyapi.CheckIns{Deps: deps, Service: p.checkIns, MailLink: p.mails.OrderLink, GuestAddress: p.mails.GuestAddress})
 	s.registerSmartKeys(p, to, deps)
-	sessions := propertyapi.Sessions{Deps: deps, Staff: &staff.Service{DB: s.db, Keys: s.keys, Failed: p.failures, PublicURL: s.PublicURL}}
+	sessions := propertyapi.Sessions{Deps: deps, Staff: &staff.Service{DB: s.db, Keys: s.keys, Failed: p.failures, PublicURL: s.PublicURL, Provider: p.identities}}
 	propertyv1.RegisterSessionServiceServer(to, &sessions)
 	propertyv1.RegisterPasskeyServiceServer(to, &propertyapi.Passkeys{Sessions: sessions})
+	propertyv1.RegisterIdentityServiceServer(to, &propertyapi.Identities{Sessions: sessions})
 	propertyv1.RegisterPersonServiceServer(to, &propertyapi.People{Deps: deps, URL: s.invitationURL, Mail: p.mails.OrderJoin})
 	operators := adminapi.New(adminapi.Deps{DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Stays: stays, OwnerURL: s.ownerURL, Describe: s.describe, Jobs: s.jobs})
 	adminv1.RegisterPropertyServiceServer(to, operators.Property)

@@ -28,9 +28,12 @@ func newCounter(keys *keyring.Ring, l limit, what ...string) counter {
 
 // passwordCounters returns what an attempt with an address from a network is counted against. The first two belong to the address.
 func passwordCounters(keys *keyring.Ring, email, network string) []counter {
-	all := []counter{
-		newCounter(keys, addressAtNetwork, email, network), newCounter(keys, addressAnywhere, email), newCounter(keys, atNetwork, network),
-	}
+	return append([]counter{newCounter(keys, addressAtNetwork, email, network), newCounter(keys, addressAnywhere, email)}, networkCounters(keys, network)...)
+}
+
+// networkCounters returns what an attempt from a network is counted against, also if the attempt names no address.
+func networkCounters(keys *keyring.Ring, network string) []counter {
+	all := []counter{newCounter(keys, atNetwork, network)}
 	if site := siteOf(network); site != "" {
 		all = append(all, newCounter(keys, atSite, site))
 	}

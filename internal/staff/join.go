@@ -50,6 +50,9 @@ func (s *Service) join(tx *db.Tx, j joining, link *ent.PersonInvitation, propert
 	if err := endInvitationsTo(tx, propertyID, who.EmailMAC); err != nil {
 		return Session{}, err
 	}
+	if err := confirmAddress(tx, who, link); err != nil {
+		return Session{}, err
+	}
 	if err := recordAt(tx, s.Keys, propertyID, author(who.ID), j.Trace, audit.Done, link.ID, who.ID); err != nil {
 		return Session{}, fmt.Errorf("record who joined a property: %w", err)
 	}
@@ -73,4 +76,15 @@ func (s *Service) identify(tx *db.Tx, j joining) (*ent.Person, error) {
 		return who, err
 	}
 	return who, s.useCode(tx, who, j.code)
+}
+
+// confirmAddress stores that a person used a link that was sent to their address. The link of an owner is sent to none.
+func confirmAddress(tx *db.Tx, who *ent.Person, link *ent.PersonInvitation) error {
+	if link.EmailMAC == nil || who.AddressConfirmedAt != nil {
+		return nil
+	}
+	if err := tx.Person.UpdateOneID(who.ID).SetAddressConfirmedAt(tx.Now()).Exec(tx.Context()); err != nil {
+		return fmt.Errorf("confirm the address of a person: %w", err)
+	}
+	return nil
 }

@@ -130,7 +130,7 @@ func (s *Service) BeginPasskey(ctx context.Context, personID, sessionID string) 
 	if err != nil {
 		return Ceremony{}, fmt.Errorf("begin to add a passkey: %w", err)
 	}
-	state := newState(view.Now())
+	state := newState(view.Now(), challengeLife)
 	creation.Response.Challenge = ceremony{passkeyRegistration, personID, sessionID}.challengeOf(s.Keys, state)
 	return begun(state, creation.Response)
 }
@@ -151,7 +151,7 @@ func (s *Service) AddPasskey(tx *db.Tx, personID, sessionID string, a Answer, na
 	if name, err = passkeyName(name); err != nil {
 		return made, err
 	}
-	end, ok := stateEnd(a.State, tx.Now())
+	end, ok := stateEnd(a.State, tx.Now(), challengeLife)
 	parsed, err := protocol.ParseCredentialCreationResponseBytes([]byte(a.Credential))
 	if err != nil || !ok {
 		return made, errPasskey
@@ -167,7 +167,7 @@ func (s *Service) AddPasskey(tx *db.Tx, personID, sessionID string, a Answer, na
 	if err != nil {
 		return made, errPasskey
 	}
-	if err := useState(tx, s.Keys, a.State, end); err != nil {
+	if err := useState(tx, s.Keys, a.State, end, errPasskey); err != nil {
 		return made, err
 	}
 	if made.Passkey, err = createPasskey(tx, s.Keys, personID, name, *credential); err != nil {
@@ -195,7 +195,7 @@ func (s *Service) BeginPasskeySignIn(ctx context.Context) (Ceremony, error) {
 	if err != nil {
 		return Ceremony{}, err
 	}
-	state := newState(s.DB.View(ctx).Now())
+	state := newState(s.DB.View(ctx).Now(), challengeLife)
 	assertion, _, err := rp.BeginDiscoverableLogin(webauthn.WithChallenge(ceremony{kind: passkeySignIn}.challengeOf(s.Keys, state)))
 	if err != nil {
 		return Ceremony{}, fmt.Errorf("begin a sign-in with a passkey: %w", err)
@@ -242,7 +242,7 @@ func (s *Service) BeginPasskeyConfirmation(ctx context.Context, personID, sessio
 	if len(who.passkeys) == 0 {
 		return Ceremony{}, fault.New(fault.Precondition, fault.SecondFactorMissing, "you have no passkey: begin with BeginPasskeyRegistration")
 	}
-	state := newState(view.Now())
+	state := newState(view.Now(), challengeLife)
 	assertion, _, err := rp.BeginLogin(who, webauthn.WithChallenge(ceremony{passkeyConfirmation, personID, sessionID}.challengeOf(s.Keys, state)))
 	if err != nil {
 		return Ceremony{}, fmt.Errorf("begin to confirm with a passkey: %w", err)
@@ -272,7 +272,7 @@ func (s *Service) usePasskey(tx *db.Tx, c ceremony, a Answer) (personID string, 
 	if err != nil {
 		return "", err
 	}
-	end, ok := stateEnd(a.State, tx.Now())
+	end, ok := stateEnd(a.State, tx.Now(), challengeLife)
 	parsed, err := protocol.ParseCredentialRequestResponseBytes([]byte(a.Credential))
 	if err != nil || !ok {
 		return "", errPasskey
@@ -296,7 +296,7 @@ func (s *Service) usePasskey(tx *db.Tx, c ceremony, a Answer) (personID string, 
 		// The library also warns where the sign count did not grow: another device has a copy of the passkey.
 		return p.PersonID, errPasskey
 	}
-	if err := useState(tx, s.Keys, a.State, end); err != nil {
+	if err := useState(tx, s.Keys, a.State, end, errPasskey); err != nil {
 		return p.PersonID, err
 	}
 	sealed, err := sealCredential(tx.Context(), s.Keys, p.ID, *used)

@@ -228,7 +228,11 @@ func TestPasskeyRefused(t *testing.T) {
 			"no person":             func(b authenticator) Answer { b.user = nil; return b.sign(begin()) },
 			"replayed":              func(authenticator) Answer { return replayed },
 			"another state":         func(b authenticator) Answer { answer := b.sign(begin()); answer.State = begin().State; return answer },
-			"a made-up state":       func(b authenticator) Answer { c := begin(); c.State = newState(noon.Add(time.Hour)); return b.sign(c) },
+			"a made-up state": func(b authenticator) Answer {
+				c := begin()
+				c.State = newState(noon.Add(time.Hour), challengeLife)
+				return b.sign(c)
+			},
 			"no state":              func(b authenticator) Answer { c := begin(); c.State = ""; return b.sign(c) },
 			"no JSON":               func(authenticator) Answer { return Answer{begin().State, "{"} },
 			"registration's answer": func(b authenticator) Answer { return b.create(begin()) },

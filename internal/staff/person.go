@@ -12,6 +12,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/openid"
 )
 
 // Row is a person as stored.
@@ -24,12 +25,14 @@ type Service struct {
 	Failed *Failures // records failed sign-ins; nil: they are not recorded
 	// PublicURL returns the address of the pages. Passkeys belong to its host name.
 	PublicURL func() string
+	Provider  *openid.Provider // signs people in with another account; nil: the operator named none
 }
 
 // Profile is what is known of a person.
 type Profile struct {
 	ID, Name, Email string
-	HasApp          bool // uses an authenticator app
+	HasApp          bool   // uses an authenticator app
+	Issuer          string // of the identity provider with which the person signs in, or ""
 }
 
 // foldEmail returns the form of an address under which it is found: many people capitalize theirs, and no mail system in use tells two
@@ -100,7 +103,7 @@ func profileOf(ctx context.Context, keys *keyring.Ring, row *ent.Person) (Profil
 	if err != nil {
 		return Profile{}, err
 	}
-	return Profile{ID: row.ID, Name: string(name), Email: string(email), HasApp: row.TotpConfirmedAt != nil}, nil
+	return Profile{ID: row.ID, Name: string(name), Email: string(email), HasApp: row.TotpConfirmedAt != nil, Issuer: row.IdentityIssuer}, nil
 }
 
 // personName returns a name without the spaces around it, or an error.

@@ -64,6 +64,7 @@ func (s *Sessions) GetSession(ctx context.Context, _ *propertyv1.GetSessionReque
 	}
 	out := &propertyv1.CurrentSession{
 		Person: &propertyv1.Person{Id: profile.ID, Name: profile.Name, Email: profile.Email}, Session: sessionMessage(row, who), HasSecondFactor: who.SecondFactor.Enrolled, HasAuthenticatorApp: profile.HasApp,
+		HasIdentityLink: profile.Issuer != "",
 	}
 	for _, p := range places {
 		place := &propertyv1.PersonProperty{PropertyId: p.PropertyID, Name: p.Name, Role: string(p.Role)}

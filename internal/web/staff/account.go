@@ -35,7 +35,8 @@ func (s *site) confirm(x *exchange) error {
 type accountView struct {
 	Sessions    []*propertyv1.Session
 	HasPasskeys bool
-	Notices     bool // the person may read notices
+	Notices     bool          // the person may read notices
+	Provider    *providerView // nil: the server has none
 }
 
 // showAccount shows the person, how they sign in, and the sessions.
@@ -48,8 +49,15 @@ func (s *site) showAccount(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	p := x.newPage("staff.account.title")
-	p.Here, p.Data = "account", accountView{Sessions: found.GetData().GetList(), Notices: x.may("readNotices"), HasPasskeys: len(passkeys.GetData().GetList()) > 0}
+	provider, err := x.provider()
+	if err != nil {
+		return err
+	}
+	p, v := x.newPage("staff.account.title"), accountView{Sessions: found.GetData().GetList(), Notices: x.may("readNotices"), HasPasskeys: len(passkeys.GetData().GetList()) > 0}
+	if provider != nil {
+		v.Provider = &providerView{Label: provider.GetLabel(), URL: "/app/account/identity", On: x.session.GetHasIdentityLink()}
+	}
+	p.Here, p.Data = "account", v
 	return x.render(http.StatusOK, "account", p)
 }
 

@@ -39,11 +39,20 @@ func (s *site) showLogin(x *exchange) error {
 		return x.Redirect("/app/")
 	}
 	x.session, x.role = nil, nil
-	return x.form(http.StatusOK, x.newPage("staff.login.title"), loginForm(loginInputs(), localPage(x.R.URL.Query().Get("to"))))
+	return x.loginPage(http.StatusOK, x.newPage("staff.login.title"), loginInputs(), localPage(x.R.URL.Query().Get("to")))
 }
 
-func loginForm(inputs []kit.Input, to string) formView {
-	return formView{Inputs: inputs, Button: "staff.login.do", Passkey: loginPasskey(to)}
+// loginPage answers with the form of the sign-in and its other ways: a passkey and, if the server has one, the identity provider.
+func (x *exchange) loginPage(status int, p *page, inputs []kit.Input, to string) error {
+	provider, err := x.provider()
+	if err != nil {
+		return err
+	}
+	v := formView{Inputs: inputs, Button: "staff.login.do", Passkey: loginPasskey(to)}
+	if provider != nil {
+		v.Provider = &providerView{Label: provider.GetLabel(), URL: listURL("/app/login/oidc", "to", to)}
+	}
+	return x.form(status, p, v)
 }
 
 func (s *site) login(x *exchange) error {
@@ -62,7 +71,7 @@ func (s *site) login(x *exchange) error {
 		case f.Kind != fault.Invalid || !p.Refuse(f, inputs):
 			return err
 		}
-		return x.form(http.StatusUnprocessableEntity, p, loginForm(inputs, localPage(x.R.URL.Query().Get("to"))))
+		return x.loginPage(http.StatusUnprocessableEntity, p, inputs, localPage(x.R.URL.Query().Get("to")))
 	}
 	x.endFormerSession()
 	return x.proceed(made.GetData(), localPage(x.R.URL.Query().Get("to")))

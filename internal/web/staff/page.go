@@ -46,7 +46,7 @@ func (x *exchange) newPage(title string, kv ...any) *page {
 var results = []string{"password", "secondEnded", "sessionEnded", "cleared", "refused", "asked", "callEnded", "resent", "noAddress",
 	"lockNamed", "lockAssigned", "bridgeRevoked", "noticeRead", "codeMade", "codeRevoked",
 	"saved", "created", "deleted", "mapped", "taken", "takenPart", "read", "revoked", "withdrawn", "removed", "undone", "waived",
-	"extended", "pinReplaced", "swapped"}
+	"extended", "pinReplaced", "swapped", "linked", "unlinked"}
 
 // House returns the name of the property of the page, or "".
 func (p *page) House() string { return p.Role.GetName() }
@@ -82,7 +82,8 @@ type formView struct {
 	Button string // message
 	Links  []link
 
-	Passkey *passkeyForm // another way, below the form; nil: none
+	Passkey  *passkeyForm  // another way, below the form; nil: none
+	Provider *providerView // another way, below that; nil: none
 }
 
 // link leads to another page. Its text is a message.

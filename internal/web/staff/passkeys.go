@@ -74,7 +74,7 @@ func (s *site) passkeyLogin(x *exchange) error {
 		}
 		p := x.newPage("staff.login.title")
 		p.Wrong = []kit.Wrong{{Title: p.T("staff.login.wrong"), Text: p.T("staff.passkey.refused")}}
-		return x.form(http.StatusUnprocessableEntity, p, loginForm(loginInputs(), to))
+		return x.loginPage(http.StatusUnprocessableEntity, p, loginInputs(), to)
 	}
 	x.endFormerSession()
 	return x.proceed(made.GetData(), to)

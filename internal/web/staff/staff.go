@@ -19,6 +19,7 @@ import (
 type API struct {
 	Sessions     propertyv1.SessionServiceClient
 	Passkeys     propertyv1.PasskeyServiceClient
+	Identities   propertyv1.IdentityServiceClient
 	Properties   propertyv1.PropertyServiceClient
 	Days         propertyv1.DayServiceClient
 	Reservations propertyv1.ReservationServiceClient
@@ -91,6 +92,8 @@ func (s *site) routes() []Route {
 		{"POST /app/login/second", Anyone, s.finishLogin},
 		{"POST /app/login/passkey/begin", Anyone, s.beginPasskeyLogin},
 		{"POST /app/login/passkey", Anyone, s.passkeyLogin},
+		{"GET /app/login/oidc", Anyone, s.beginIdentityLogin},
+		{"GET " + staff.IdentityPath, Anyone, s.finishIdentity},
 		{"GET /app/first/{secret}", Anyone, s.showFirst},
 		{"POST /app/first/{secret}", Anyone, s.createOwner},
 		{"GET " + staff.InvitationPath + "{secret}", Anyone, s.showInvite},
@@ -210,6 +213,8 @@ func (s *site) routes() []Route {
 		{"GET /app/account/passkeys", Self, s.showPasskeys},
 		{"POST /app/account/passkeys", Self, s.changePasskeys},
 		{"POST /app/account/passkeys/begin", Self, s.beginPasskey},
+		{"GET /app/account/identity", Self, s.showIdentity},
+		{"POST /app/account/identity", Self, s.changeIdentity},
 	}
 }
 

@@ -1322,8 +1322,10 @@ type CurrentSession struct {
 	HasSecondFactor bool `protobuf:"varint,4,opt,name=has_second_factor,json=hasSecondFactor,proto3" json:"has_second_factor,omitempty"`
 	// The person uses an authenticator app.
 	HasAuthenticatorApp bool `protobuf:"varint,5,opt,name=has_authenticator_app,json=hasAuthenticatorApp,proto3" json:"has_authenticator_app,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// The person is linked to an account at an identity provider.
+	HasIdentityLink bool `protobuf:"varint,6,opt,name=has_identity_link,json=hasIdentityLink,proto3" json:"has_identity_link,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *CurrentSession) Reset() {
@@ -1387,6 +1389,13 @@ func (x *CurrentSession) GetHasSecondFactor() bool {
 func (x *CurrentSession) GetHasAuthenticatorApp() bool {
 	if x != nil {
 		return x.HasAuthenticatorApp
+	}
+	return false
+}
+
+func (x *CurrentSession) GetHasIdentityLink() bool {
+	if x != nil {
+		return x.HasIdentityLink
 	}
 	return false
 }
@@ -2167,7 +2176,7 @@ const file_latchkey_property_v1_session_proto_rawDesc = "" +
 	"propertyId\"\x13\n" +
 	"\x11GetSessionRequest\"N\n" +
 	"\x12GetSessionResponse\x128\n" +
-	"\x04data\x18\x01 \x01(\v2$.latchkey.property.v1.CurrentSessionR\x04data\"\xa5\x02\n" +
+	"\x04data\x18\x01 \x01(\v2$.latchkey.property.v1.CurrentSessionR\x04data\"\xd1\x02\n" +
 	"\x0eCurrentSession\x124\n" +
 	"\x06person\x18\x01 \x01(\v2\x1c.latchkey.property.v1.PersonR\x06person\x127\n" +
 	"\asession\x18\x02 \x01(\v2\x1d.latchkey.property.v1.SessionR\asession\x12D\n" +
@@ -2175,7 +2184,8 @@ const file_latchkey_property_v1_session_proto_rawDesc = "" +
 	"properties\x18\x03 \x03(\v2$.latchkey.property.v1.PersonPropertyR\n" +
 	"properties\x12*\n" +
 	"\x11has_second_factor\x18\x04 \x01(\bR\x0fhasSecondFactor\x122\n" +
-	"\x15has_authenticator_app\x18\x05 \x01(\bR\x13hasAuthenticatorApp\"\x15\n" +
+	"\x15has_authenticator_app\x18\x05 \x01(\bR\x13hasAuthenticatorApp\x12*\n" +
+	"\x11has_identity_link\x18\x06 \x01(\bR\x0fhasIdentityLink\"\x15\n" +
 	"\x13ListSessionsRequest\"M\n" +
 	"\x14ListSessionsResponse\x125\n" +
 	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.SessionListR\x04data\"@\n" +

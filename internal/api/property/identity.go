@@ -1,0 +1,96 @@
+package property
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/api/chain"
+	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/openid"
+	"latchkey.dev/internal/staff"
+)
+
+// Identities implements IdentityService. Its calls belong to a person and not to a property.
+type Identities struct {
+	propertyv1.UnimplementedIdentityServiceServer
+	Sessions
+}
+
+func (s *Identities) GetIdentityProvider(context.Context, *propertyv1.GetIdentityProviderRequest) (*propertyv1.GetIdentityProviderResponse, error) {
+	out := &propertyv1.IdentityProvider{}
+	if p := s.Staff.Provider; p != nil {
+		out.Label, out.Issuer = p.Label(), p.Issuer()
+	}
+	return &propertyv1.GetIdentityProviderResponse{Data: out}, nil
+}
+
+func (s *Identities) BeginIdentitySignIn(ctx context.Context, _ *propertyv1.BeginIdentitySignInRequest) (*propertyv1.BeginIdentitySignInResponse, error) {
+	c, err := s.Staff.BeginIdentitySignIn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.BeginIdentitySignInResponse{Data: identityCeremony(c)}, nil
+}
+
+func (s *Identities) FinishIdentitySignIn(ctx context.Context, r *propertyv1.FinishIdentitySignInRequest) (*propertyv1.FinishIdentitySignInResponse, error) {
+	made, err := s.Staff.IdentitySignIn(ctx, identityAnswer(ctx, r.GetState(), r.GetAnswer()), r.GetDevice())
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.FinishIdentitySignInResponse{Data: sessionToken(made)}, nil
+}
+
+func (s *Identities) BeginIdentityLink(ctx context.Context, _ *propertyv1.BeginIdentityLinkRequest) (*propertyv1.BeginIdentityLinkResponse, error) {
+	who, err := callerPerson(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.Staff.BeginIdentityLink(ctx, who.PersonID, who.TokenID)
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.BeginIdentityLinkResponse{Data: identityCeremony(c)}, nil
+}
+
+func (s *Identities) FinishIdentityLink(ctx context.Context, r *propertyv1.FinishIdentityLinkRequest) (*propertyv1.FinishIdentityLinkResponse, error) {
+	who, err := callerPerson(ctx)
+	if err != nil {
+		return nil, err
+	}
+	link, err := s.Staff.PrepareIdentityLink(ctx, who.PersonID, who.TokenID, identityAnswer(ctx, r.GetState(), r.GetAnswer()))
+	if err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.FinishIdentityLinkResponse, error) {
+		if err := link(tx); err != nil {
+			return nil, err
+		}
+		return &propertyv1.FinishIdentityLinkResponse{}, s.record(ctx, tx, who)
+	})
+}
+
+func (s *Identities) DeleteIdentityLink(ctx context.Context, _ *propertyv1.DeleteIdentityLinkRequest) (*propertyv1.DeleteIdentityLinkResponse, error) {
+	who, err := callerPerson(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.DeleteIdentityLinkResponse, error) {
+		if err := staff.UnlinkIdentity(tx, who.PersonID); err != nil {
+			return nil, err
+		}
+		return &propertyv1.DeleteIdentityLinkResponse{}, s.record(ctx, tx, who)
+	})
+}
+
+func identityCeremony(c staff.IdentityCeremony) *propertyv1.IdentityCeremony {
+	return &propertyv1.IdentityCeremony{State: c.State, Url: c.URL, EndsAt: timestamppb.New(c.EndsAt)}
+}
+
+func identityAnswer(ctx context.Context, state string, a *propertyv1.IdentityAnswer) staff.IdentityAnswer {
+	return staff.IdentityAnswer{
+		State: state, Answer: openid.Answer{State: a.GetState(), Code: a.GetCode(), Issuer: a.GetIssuer()}, Network: clientNetwork(ctx), Trace: chain.From(ctx).Trace(),
+	}
+}

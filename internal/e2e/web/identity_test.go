@@ -1,0 +1,82 @@
+package web_test
+
+import (
+	"testing"
+
+	"latchkey.dev/internal/config"
+	"latchkey.dev/internal/e2e/e2etest"
+	"latchkey.dev/internal/sandbox"
+	"latchkey.dev/internal/test/browser"
+	"latchkey.dev/internal/test/oidctest"
+)
+
+// An owner links the account at the identity provider, signs in with it to the page that was asked for, and removes the link, after which the
+// account opens nothing.
+func TestIdentityProvider(t *testing.T) {
+	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}}, browser.Narrow, browser.Desktop) {
+		t.Run(m.String(), func(t *testing.T) {
+			at := oidctest.New(t, oidctest.Hooks{Subject: "subject of Marta", Email: "marta@hotel.example"})
+			w := &world{World: e2etest.Open(t, func(c *sandbox.Config) {
+				c.Play = true
+				c.Server.OIDC = config.OIDC{Issuer: at.URL, ClientID: oidctest.ClientID, ClientSecret: oidctest.ClientSecret, Label: "Hotel Office"}
+			}), t: t}
+			p := browser.Open(t, m.options()...)
+			p.Tolerate("status of 422")
+			w.signUp(p)
+			if m.language != "" {
+				p.SetCookie(w.Base, "lk-lang", m.language)
+				for _, page := range []string{"account", "account/identity"} {
+					p.Visit(w.Base + "/app/" + page)
+					p.Axe()
+					p.Fits()
+					p.Screenshot(page[len("account"):] + "-account")
+				}
+				return
+			}
+			signInThere := func(link string) {
+				p.Next(link, "Sign in at the provider")
+				p.Click("Continue as the test person")
+			}
+			p.Visit(w.Base + "/app/account")
+			p.Axe()
+			p.Fits()
+			p.Screenshot("account-identity")
+			p.Next("Set up Hotel Office", "Sign-in with Hotel Office")
+			p.Axe()
+			p.KeyboardWalk()
+			p.Fits()
+			p.Screenshot("identity-none")
+			p.Click("Link my account")
+			p.WaitText("You come back here")
+			p.Axe()
+			p.Fits()
+			p.Screenshot("identity-go")
+			signInThere("Continue to Hotel Office")
+			p.WaitText("Your account is linked")
+			p.Axe()
+			p.Fits()
+			p.Screenshot("identity-linked")
+
+			p.Visit(w.Base + "/app/account")
+			p.Next("Sign out", "Sign in")
+			p.Visit(w.Base + "/app/account/identity") // without a session: to the sign-in, and back from there
+			p.WaitHeading("Sign in")
+			p.Axe()
+			p.KeyboardWalk()
+			p.Fits()
+			p.Screenshot("identity-login")
+			signInThere("Sign in with Hotel Office")
+			p.WaitHeading("Sign-in with Hotel Office")
+
+			p.Click("Remove the link")
+			p.WaitText("The link is removed")
+			p.Visit(w.Base + "/app/account")
+			p.Next("Sign out", "Sign in")
+			signInThere("Sign in with Hotel Office")
+			p.WaitText("That account is not linked to a person here")
+			p.Axe()
+			p.Fits()
+			p.Screenshot("identity-unknown")
+		})
+	}
+}

@@ -1,0 +1,61 @@
+package openid
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+const (
+	// callTime bounds all calls of one sign-in to the provider.
+	callTime = 10 * time.Second
+	// maxAnswer bounds the body of an answer of the provider, after decompression.
+	maxAnswer = 1 << 20
+)
+
+// errTooLarge means that an answer of the provider is too large to be read.
+var errTooLarge = errors.New("the answer is larger than 1 MiB")
+
+// newClient returns a client that follows no redirect: a provider that moves a call elsewhere would move the client's secret and the code too.
+func newClient(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Client {
+	return &http.Client{
+		Timeout: callTime,
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		},
+		Transport: bounded{&http.Transport{
+			DialContext: dial, ForceAttemptHTTP2: true, MaxConnsPerHost: 16, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute,
+			TLSHandshakeTimeout: 5 * time.Second, ResponseHeaderTimeout: callTime, MaxResponseHeaderBytes: 64 << 10,
+		}},
+	}
+}
+
+// bounded limits the bodies of answers. The library reads some of them to their end.
+type bounded struct{ next http.RoundTripper }
+
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := b.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	res.Body = &boundedBody{res.Body, maxAnswer}
+	return res, nil
+}
+
+// boundedBody is a body that ends with an error where it is too large.
+type boundedBody struct {
+	io.ReadCloser
+	left int
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errTooLarge
+	}
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}

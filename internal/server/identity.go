@@ -1,0 +1,55 @@
+package server
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"latchkey.dev/internal/openid"
+	"latchkey.dev/internal/pms"
+)
+
+// identityDialTimeout limits a connection to the identity provider.
+const identityDialTimeout = 5 * time.Second
+
+// identityProvider returns the identity provider of the settings, or nil. The issuer's own host may have a private address, because the operator
+// named it. Other hosts that the provider names must have public ones.
+func (s *Server) identityProvider() (*openid.Provider, error) {
+	o := s.cfg.OIDC
+	if !o.On() {
+		return nil, nil
+	}
+	secret := o.ClientSecret
+	if o.ClientSecretFile != "" {
+		text, err := os.ReadFile(o.ClientSecretFile)
+		if err != nil {
+			return nil, fmt.Errorf("--oidc-client-secret-file: %w", err)
+		}
+		secret = strings.TrimSpace(string(text))
+	}
+	if secret == "" {
+		return nil, fmt.Errorf("--oidc-client-secret-file %s: the file is empty", o.ClientSecretFile)
+	}
+	issuer, err := url.Parse(o.Issuer)
+	if err != nil {
+		return nil, fmt.Errorf("--oidc-issuer: %w", err)
+	}
+	port := issuer.Port()
+	if port == "" {
+		port = issuer.Scheme // "https" or "http"
+	}
+	number, err := net.LookupPort("tcp", port)
+	if err != nil {
+		return nil, fmt.Errorf("--oidc-issuer: %w", err)
+	}
+	rules, err := pms.NewRules(pms.RulesOptions{Hosts: []string{net.JoinHostPort(issuer.Hostname(), fmt.Sprint(number))}, Flag: "--oidc-issuer"})
+	if err != nil {
+		return nil, fmt.Errorf("identity provider: %w", err)
+	}
+	return openid.New(openid.Options{
+		Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: secret, Label: o.Name(), Dial: rules.Dialer(identityDialTimeout), Now: s.clock.Now,
+	}), nil
+}

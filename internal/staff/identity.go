@@ -1,0 +1,228 @@
+package staff
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/membership"
+	"latchkey.dev/ent/person"
+	"latchkey.dev/internal/audit"
+	"latchkey.dev/internal/credential"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/openid"
+)
+
+// IdentityPath is the path of the page to which the identity provider sends people back.
+const IdentityPath = "/app/login/oidc/callback"
+
+// identityLife is how long a person may take at the identity provider.
+const identityLife = 10 * time.Minute
+
+var (
+	errNoProvider      = fault.New(fault.Precondition, fault.ProviderMissing, "this server has no identity provider: sign in with your password or a passkey")
+	errProviderDown    = fault.New(fault.Unavailable, fault.ProviderUnavailable, "the identity provider does not answer as it should: try again later, or sign in with your password or a passkey")
+	errIdentity        = fault.New(fault.Unauthenticated, fault.IdentityRefused, "the answer of the identity provider does not fit, came too late, or was used: begin again")
+	errIdentityUnknown = fault.New(fault.Unauthenticated, fault.IdentityUnknown, "no person here is linked to this account of the identity provider: sign in with your password and link it on your account page, or ask for an invitation")
+	errAccountDisabled = fault.New(fault.Unauthenticated, fault.AccountDisabled, "you no longer have access to a property here: ask its owner")
+	errIdentityTaken   = fault.New(fault.Exists, fault.IdentityTaken, "another person here is linked to this account of the identity provider: use another account")
+)
+
+// IdentityCeremony is a sign-in at the identity provider that began.
+type IdentityCeremony struct {
+	State  string // for the second call; the browser keeps it
+	URL    string // where the person signs in
+	EndsAt time.Time
+}
+
+// IdentityAnswer is what the browser brings back from the identity provider.
+type IdentityAnswer struct {
+	State string // of the ceremony that the browser began
+	openid.Answer
+	Network string
+	Trace
+}
+
+// flowOf returns what the identity provider is sent for a ceremony. All of it is derived from the state, which only the browser that began has:
+// nothing is stored, and what the provider and the address line show cannot finish the ceremony in another browser.
+func (s *Service) flowOf(c ceremony, state string) openid.Flow {
+	derive := func(use string) string {
+		return base64.RawURLEncoding.EncodeToString(s.Keys.MAC("identity", use, c.kind, c.personID, c.sessionID, state))
+	}
+	return openid.Flow{State: derive("state"), Nonce: derive("nonce"), Verifier: derive("verifier"), RedirectURL: s.PublicURL() + IdentityPath}
+}
+
+func (s *Service) beginIdentity(ctx context.Context, c ceremony) (IdentityCeremony, error) {
+	if s.Provider == nil {
+		return IdentityCeremony{}, errNoProvider
+	}
+	now := s.DB.View(ctx).Now()
+	state := newState(now, identityLife)
+	address, err := s.Provider.SignInURL(ctx, s.flowOf(c, state))
+	if err != nil {
+		return IdentityCeremony{}, errProviderDown.With(err)
+	}
+	return IdentityCeremony{State: state, URL: address, EndsAt: now.Add(identityLife)}, nil
+}
+
+// BeginIdentitySignIn begins a sign-in of any person at the identity provider.
+func (s *Service) BeginIdentitySignIn(ctx context.Context) (IdentityCeremony, error) {
+	return s.beginIdentity(ctx, ceremony{kind: identitySignIn})
+}
+
+// BeginIdentityLink begins to link the account of a signed-in person to one at the identity provider.
+func (s *Service) BeginIdentityLink(ctx context.Context, personID, sessionID string) (IdentityCeremony, error) {
+	return s.beginIdentity(ctx, ceremony{identityLink, personID, sessionID})
+}
+
+// redeem returns the person at the identity provider for whom an answer counts. An attempt counts as failed until it is forgiven; a provider that
+// does not work is no fault of the caller.
+func (s *Service) redeem(ctx context.Context, c ceremony, a IdentityAnswer) (openid.Identity, error) {
+	if s.Provider == nil {
+		return openid.Identity{}, errNoProvider
+	}
+	counters := networkCounters(s.Keys, a.Network)
+	err := s.DB.Write(ctx, func(tx *db.Tx) error {
+		end, ok := stateEnd(a.State, tx.Now(), identityLife)
+		if !ok {
+			return errIdentity
+		}
+		if err := countAttempt(tx, counters); err != nil {
+			return err
+		}
+		return useState(tx, s.Keys, a.State, end, errIdentity)
+	})
+	if err != nil {
+		return openid.Identity{}, err
+	}
+	who, err := s.Provider.Redeem(ctx, s.flowOf(c, a.State), a.Answer)
+	if errors.Is(err, openid.ErrUnavailable) {
+		return who, errors.Join(errProviderDown.With(err), s.DB.Write(ctx, func(tx *db.Tx) error { return forgive(tx, counters, 0) }))
+	}
+	if err != nil {
+		return who, errIdentity.With(err)
+	}
+	return who, nil
+}
+
+// IdentitySignIn signs a person in with an answer of the identity provider. It stands for the password: a second factor is still asked for.
+func (s *Service) IdentitySignIn(ctx context.Context, a IdentityAnswer, device string) (made Session, err error) {
+	identity, err := s.redeem(ctx, ceremony{kind: identitySignIn}, a)
+	if err != nil {
+		return Session{}, err
+	}
+	refused := "" // the person who was refused
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		who, err := s.findIdentity(tx, identity)
+		if err == nil {
+			err = requireAccess(tx, who)
+		}
+		if err != nil {
+			if who != nil {
+				refused = who.ID
+			}
+			return err
+		}
+		if who.IdentityMAC == nil {
+			if err := s.linkIdentity(tx, who.ID, identity); err != nil {
+				return err
+			}
+		}
+		if err := forgive(tx, networkCounters(s.Keys, a.Network), 0); err != nil {
+			return err
+		}
+		if made, err = beginSession(tx, s.Keys, who, device); err != nil || made.Token == "" {
+			return err
+		}
+		return Record(tx, s.Keys, who.ID, a.Trace, audit.Done)
+	})
+	if refused != "" {
+		s.Failed.note(refused, a.Trace)
+	}
+	return made, err
+}
+
+func (s *Service) identityMAC(subject string) []byte {
+	return s.Keys.MAC("personIdentity", s.Provider.Issuer(), subject)
+}
+
+// findIdentity returns the person to whom an identity belongs. The subject alone decides once a person is linked. Before, a verified address
+// decides, but only if the person joined with a link that was sent to this address, and is linked to no other identity. With [errIdentityUnknown]
+// it also returns the person with the address.
+func (s *Service) findIdentity(tx *db.Tx, identity openid.Identity) (*ent.Person, error) {
+	row, err := tx.Person.Query().Where(person.IdentityMAC(s.identityMAC(identity.Subject))).Only(tx.Context())
+	if err == nil {
+		return row, nil
+	}
+	if !ent.IsNotFound(err) {
+		return nil, fmt.Errorf("find the person of an identity: %w", err)
+	}
+	if identity.Email == "" {
+		return nil, errIdentityUnknown
+	}
+	row, err = findPerson(tx, s.Keys, identity.Email)
+	if err != nil {
+		return nil, err
+	}
+	if row == nil || row.AddressConfirmedAt == nil || row.IdentityMAC != nil {
+		return row, errIdentityUnknown
+	}
+	return row, nil
+}
+
+// requireAccess refuses a person who is disabled, or who has access to no property.
+func requireAccess(tx *db.Tx, who *ent.Person) error {
+	some, err := tx.Membership.Query().Where(membership.PersonID(who.ID), membership.DisabledAtIsNil()).Exist(tx.Context())
+	if err != nil {
+		return fmt.Errorf("look for the properties of a person: %w", err)
+	}
+	if who.DisabledAt != nil || !some {
+		return errAccountDisabled
+	}
+	return nil
+}
+
+// linkIdentity links a person to an identity, in place of a former one.
+func (s *Service) linkIdentity(tx *db.Tx, personID string, identity openid.Identity) error {
+	err := tx.Person.UpdateOneID(personID).SetIdentityMAC(s.identityMAC(identity.Subject)).SetIdentityIssuer(s.Provider.Issuer()).Exec(tx.Context())
+	if ent.IsConstraintError(err) {
+		return errIdentityTaken
+	}
+	if err != nil {
+		return fmt.Errorf("link a person to an identity: %w", err)
+	}
+	return nil
+}
+
+// PrepareIdentityLink checks an answer of the identity provider to what [Service.BeginIdentityLink] began. The change links the person.
+func (s *Service) PrepareIdentityLink(ctx context.Context, personID, sessionID string, a IdentityAnswer) (func(tx *db.Tx) error, error) {
+	identity, err := s.redeem(ctx, ceremony{identityLink, personID, sessionID}, a)
+	if err != nil {
+		return nil, err
+	}
+	return func(tx *db.Tx) error {
+		if _, err := loadPerson(tx, personID); err != nil {
+			return err
+		}
+		if err := s.linkIdentity(tx, personID, identity); err != nil {
+			return err
+		}
+		return forgive(tx, networkCounters(s.Keys, a.Network), 0)
+	}, nil
+}
+
+// UnlinkIdentity ends the link of a person to the identity provider. Their address links it again only after another invitation to this address.
+func UnlinkIdentity(tx *db.Tx, personID string) error {
+	n, err := tx.Person.Update().Where(person.ID(personID)).ClearIdentityMAC().ClearIdentityIssuer().ClearAddressConfirmedAt().Save(tx.Context())
+	if err != nil {
+		return fmt.Errorf("unlink a person from an identity: %w", err)
+	}
+	if n == 0 {
+		return credential.Refused()
+	}
+	return nil
+}

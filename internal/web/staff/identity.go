@@ -1,0 +1,183 @@
+package staff
+
+import (
+	"encoding/base64"
+	"net/http"
+	"strings"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
+)
+
+// identityCookie keeps the state of a ceremony at the identity provider, what it is for, and the page to which a sign-in returns. The state is not
+// in the address to which the provider sends people back, so that no other browser can finish the ceremony.
+const identityCookie = "lk-staff-identity"
+
+// What a ceremony at the identity provider is for.
+const (
+	toSignIn = "login"
+	toLink   = "link"
+)
+
+// providerView is the identity provider on a page.
+type providerView struct {
+	Label string
+	URL   string // where the browser goes
+	On    bool   // the person is linked
+}
+
+// provider returns the identity provider of the server, or nil.
+func (x *exchange) provider() (*propertyv1.IdentityProvider, error) {
+	found, err := x.site.api.Identities.GetIdentityProvider(x.anonymous(), &propertyv1.GetIdentityProviderRequest{})
+	if err != nil || found.GetData().GetIssuer() == "" {
+		return nil, err
+	}
+	return found.GetData(), nil
+}
+
+func (x *exchange) keepIdentity(c *propertyv1.IdentityCeremony, use, to string) {
+	x.SetCookie(identityCookie, strings.Join([]string{use, c.GetState(), url64(to)}, "."), c.GetEndsAt().AsTime())
+}
+
+// identityCeremony returns the ceremony of the browser, which is used once.
+func (x *exchange) identityCeremony() (use, state, to string) {
+	use, rest, _ := strings.Cut(x.Cookie(identityCookie), ".")
+	state, to, _ = strings.Cut(rest, ".")
+	x.DropCookie(identityCookie)
+	return use, state, localPage(fromURL64(to))
+}
+
+// beginIdentityLogin moves the browser to the identity provider. It is a link and no form, because browsers apply form-action to where a form
+// redirects. It changes nothing, but other sites have no reason to lead here.
+func (s *site) beginIdentityLogin(x *exchange) error {
+	to := localPage(x.R.URL.Query().Get("to"))
+	if x.R.Header.Get("Sec-Fetch-Site") == "cross-site" {
+		return x.Redirect(listURL("/app/login", "to", to))
+	}
+	begun, err := s.api.Identities.BeginIdentitySignIn(x.anonymous(), &propertyv1.BeginIdentitySignInRequest{})
+	if err != nil {
+		return x.identityRefused(err, to)
+	}
+	x.keepIdentity(begun.GetData(), toSignIn, to)
+	return x.Redirect(begun.GetData().GetUrl())
+}
+
+// finishIdentity is where the identity provider sends a browser back to.
+func (s *site) finishIdentity(x *exchange) error {
+	use, state, to := x.identityCeremony()
+	q := x.R.URL.Query()
+	answer := &propertyv1.IdentityAnswer{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss")}
+	if use == toLink {
+		return x.finishLink(state, answer)
+	}
+	if state == "" || answer.Code == "" {
+		// The provider refused, the person went back there, or another browser began.
+		return x.identityRefused(fault.New(fault.Unauthenticated, fault.IdentityRefused, "the answer has no code, or this browser began no sign-in"), to)
+	}
+	made, err := s.api.Identities.FinishIdentitySignIn(x.anonymous(), &propertyv1.FinishIdentitySignInRequest{State: state, Answer: answer, Device: kit.DeviceOf(x.R.UserAgent())})
+	if err != nil {
+		return x.identityRefused(err, to)
+	}
+	x.endFormerSession()
+	return x.proceed(made.GetData(), to)
+}
+
+// identityProblem returns what is wrong with a ceremony, or "" if the error is another.
+func (x *exchange) identityProblem(err error) string {
+	f := x.site.Fault(err)
+	switch f.Reason {
+	case fault.IdentityUnknown:
+		return "staff.identity.unknown"
+	case fault.AccountDisabled:
+		return "staff.identity.disabled"
+	case fault.IdentityTaken:
+		return "staff.identity.taken"
+	case fault.ProviderUnavailable:
+		return "staff.identity.down"
+	case fault.IdentityRefused:
+		return "staff.identity.refused"
+	case fault.TooManyAttempts:
+		return "staff.problem.tooMany.text"
+	}
+	if f.Kind == fault.Invalid { // a parameter that no provider sends
+		return "staff.identity.refused"
+	}
+	return ""
+}
+
+// identityRefused answers with the form of the sign-in and why the person is not signed in.
+func (x *exchange) identityRefused(err error, to string) error {
+	text := x.identityProblem(err)
+	if text == "" {
+		return err
+	}
+	p := x.newPage("staff.login.title")
+	p.Wrong = []kit.Wrong{{Title: p.T("staff.login.wrong"), Text: p.T(text)}}
+	return x.loginPage(http.StatusUnprocessableEntity, p, loginInputs(), to)
+}
+
+// showIdentity shows whether the person is linked to the identity provider.
+func (s *site) showIdentity(x *exchange) error { return x.identityPage(http.StatusOK, "", nil) }
+
+// identityPage shows the link of the person. With an address, the person goes on there.
+func (x *exchange) identityPage(status int, address string, wrong []kit.Wrong) error {
+	provider, err := x.provider()
+	if err != nil {
+		return err
+	}
+	if provider == nil {
+		return x.Redirect("/app/account")
+	}
+	p := x.newPage("staff.identity.title", "provider", provider.GetLabel())
+	p.Back, p.Here, p.Wrong = "/app/account", "account", wrong
+	p.Data = providerView{Label: provider.GetLabel(), URL: address, On: x.session.GetHasIdentityLink()}
+	return x.render(status, "identity", p)
+}
+
+// changeIdentity begins to link the person, or ends the link. The answer to a form cannot move the browser to the provider, so its page has a link.
+func (s *site) changeIdentity(x *exchange) error {
+	if x.Value("do") == "unlink" {
+		if _, err := s.api.Identities.DeleteIdentityLink(x.call(), &propertyv1.DeleteIdentityLinkRequest{}); err != nil {
+			return err
+		}
+		return x.Redirect("/app/account/identity?done=unlinked")
+	}
+	begun, err := s.api.Identities.BeginIdentityLink(x.call(), &propertyv1.BeginIdentityLinkRequest{})
+	if err != nil {
+		return x.notLinked(err)
+	}
+	x.keepIdentity(begun.GetData(), toLink, "")
+	return x.identityPage(http.StatusOK, begun.GetData().GetUrl(), nil)
+}
+
+func (x *exchange) finishLink(state string, answer *propertyv1.IdentityAnswer) error {
+	if x.token == "" || x.load() != nil {
+		return x.Redirect("/app/login?to=/app/account/identity")
+	}
+	if answer.Code == "" {
+		return x.notLinked(fault.New(fault.Unauthenticated, fault.IdentityRefused, "the answer has no code"))
+	}
+	if _, err := x.site.api.Identities.FinishIdentityLink(x.call(), &propertyv1.FinishIdentityLinkRequest{State: state, Answer: answer}); err != nil {
+		return x.notLinked(err)
+	}
+	return x.Redirect("/app/account/identity?done=linked")
+}
+
+func (x *exchange) notLinked(err error) error {
+	if text := x.identityProblem(err); text != "" {
+		return x.identityPage(http.StatusUnprocessableEntity, "", []kit.Wrong{{Title: x.words().T("staff.identity.failed"), Text: x.words().T(text)}})
+	}
+	return err
+}
+
+// url64 and fromURL64 keep an address in a cookie.
+func url64(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
+
+func fromURL64(text string) string {
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}
