@@ -78,6 +78,19 @@ func TestValidate(t *testing.T) {
 		"a forgetful audit":    {func(c *Config) { c.KeepAudit = 300 * 24 * time.Hour }, "--keep-audit"},
 		"stays kept for a day": {func(c *Config) { c.KeepStays = 24 * time.Hour }, "--keep-stays"},
 		"restless":             {func(c *Config) { c.SpacesEvery = 1 }, "--spaces-every"},
+
+		"a provider over HTTP":      {func(c *Config) { c.OIDC = OIDC{Issuer: "http://sso.example", ClientID: "a", ClientSecret: "b"} }, "--oidc-issuer"},
+		"a provider with a query":   {func(c *Config) { c.OIDC = OIDC{Issuer: "https://sso.example?a=b", ClientID: "a", ClientSecret: "b"} }, "--oidc-issuer"},
+		"a provider with a user":    {func(c *Config) { c.OIDC = OIDC{Issuer: "https://a@sso.example", ClientID: "a", ClientSecret: "b"} }, "--oidc-issuer"},
+		"a provider without client": {func(c *Config) { c.OIDC = OIDC{Issuer: "https://sso.example", ClientSecret: "b"} }, "--oidc-client-id"},
+		"a provider without secret": {func(c *Config) { c.OIDC = OIDC{Issuer: "https://sso.example", ClientID: "a"} }, "--oidc-client-secret"},
+		"a provider with two secrets": {func(c *Config) {
+			c.OIDC = OIDC{Issuer: "https://sso.example", ClientID: "a", ClientSecret: "b", ClientSecretFile: "c"}
+		}, "--oidc-client-secret"},
+		"a provider with a long label": {func(c *Config) {
+			c.OIDC = OIDC{Issuer: "https://sso.example", ClientID: "a", ClientSecret: "b", Label: strings.Repeat("x", 41)}
+		}, "--oidc-label"},
+		"a client without provider": {func(c *Config) { c.OIDC.ClientID = "a" }, "--oidc-issuer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := Default()
@@ -91,6 +104,12 @@ func TestValidate(t *testing.T) {
 	open.Listen.HTTP, open.Insecure = "0.0.0.0:80", true
 	if err := open.Validate(); err != nil {
 		t.Errorf("--insecure is refused: %v", err)
+	}
+	for _, issuer := range []string{"https://sso.example/realms/hotel", "http://127.0.0.1:8080"} {
+		open.OIDC = OIDC{Issuer: issuer, ClientID: "a", ClientSecretFile: "b"}
+		if err := open.Validate(); err != nil {
+			t.Errorf("the provider %s is refused: %v", issuer, err)
+		}
 	}
 }
 
