@@ -111,8 +111,8 @@ func TestOnlyOperatorsMayCall(t *testing.T) {
 				calls++
 			}
 		}
-		if calls != 18 {
-			t.Errorf("%d methods were found, want 18", calls)
+		if calls != 26 {
+			t.Errorf("%d methods were found, want 26", calls)
 		}
 	})
 }
