@@ -28,12 +28,12 @@ func OpenSession(tx *db.Tx, keys *keyring.Ring, operatorToken, device string) (*
 	if err != nil {
 		return nil, "", err
 	}
-	open, err := List(tx, tx.Now(), token.Kind(string(Session)), token.ParentID(parent.ID))
+	open, err := List(tx, tx.Now(), token.Kind(string(Session)), token.ParentID(parent.ID), token.PropertyIDIsNil())
 	if err != nil {
 		return nil, "", err
 	}
 	if len(open) >= kinds[Session].most { // the oldest makes room
-		if _, err := End(tx, 0, token.ID(open[0].ID), token.Kind(string(Session))); err != nil {
+		if _, err := End(tx, 0, token.ID(open[0].ID), token.Kind(string(Session)), token.PropertyIDIsNil()); err != nil {
 			return nil, "", err
 		}
 	}
@@ -71,7 +71,7 @@ func MarkUsed(tx *db.Tx, a actor.Actor) error {
 
 // LoadSession returns the session of a call, and the operator token that it was opened with. The session is nil for a call with the token itself.
 func LoadSession(view *db.Tx, a actor.Actor) (opened, with *ent.Token, err error) {
-	rows, err := view.Token.Query().Where(token.IDIn(a.TokenID, a.ID), token.KindIn(string(Session), string(Operator))).All(view.Context())
+	rows, err := view.Token.Query().Where(token.IDIn(a.TokenID, a.ID), token.KindIn(string(Session), string(Operator)), token.PropertyIDIsNil()).All(view.Context())
 	if err != nil {
 		return nil, nil, fmt.Errorf("load a session of an operator: %w", err)
 	}
@@ -99,5 +99,5 @@ func EndSession(tx *db.Tx, a actor.Actor) error {
 
 // session selects the session of a call.
 func session(a actor.Actor) predicate.Token {
-	return token.And(token.ID(a.TokenID), token.Kind(string(Session)), token.ParentID(a.ID))
+	return token.And(token.ID(a.TokenID), token.Kind(string(Session)), token.ParentID(a.ID), token.PropertyIDIsNil())
 }
