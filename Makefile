@@ -32,7 +32,7 @@ EAGER := -toolexec='env GOGC=400'
 # vet has run on its own, symbols for a debugger cost linking time in each of a hundred test binaries, and tests wait more than
 # they compute.
 LEAN := -vet=off -ldflags='-s -w' -p 4 $(EAGER)
-TESTTIME ?= 25m
+TESTTIME ?= 40m
 # Packages with tests that are not built with -race.
 WITHOUT_RACE := ./internal/lock/slot ./internal/test/repository
 
