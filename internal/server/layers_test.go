@@ -17,7 +17,7 @@ var line = []string{
 	"bench", "sandbox", "server",
 
 	// The edge: its parts do not import each other.
-	"api/admin", "api/partner", "api/property", "api/guest", "api/kiosk", "web", "web/guest", "web/staff", "web/kit", "api/idem", "api/connectrpc", "api/rest",
+	"api/admin", "api/partner", "api/property", "api/guest", "api/kiosk", "web", "web/guest", "web/staff", "web/operator", "web/kit", "api/idem", "api/connectrpc", "api/rest",
 	"api/chain", "api/inproc", "api/jsonpb", "api/convert",
 	"bridgelink", "pms", "worker",
 
