@@ -3,6 +3,7 @@
 package bridge
 
 import (
+	"fmt"
 	"time"
 
 	"latchkey.dev/ent"
@@ -72,6 +73,26 @@ func Get(tx *db.Tx, propertyID, bridgeID string) (*ent.Bridge, error) {
 // List loads all bridges of the property, oldest first.
 func List(tx *db.Tx, propertyID string) ([]*ent.Bridge, error) {
 	return tx.Bridge.Query().Where(entbridge.PropertyID(propertyID)).Order(entbridge.ByID()).All(tx.Context())
+}
+
+// Count says how many bridges of a property are enrolled, and how many of them are online.
+type Count struct{ All, Online int }
+
+// CountByProperty counts the bridges of each of some properties. Revoked bridges do not count.
+func CountByProperty(view *db.Tx, propertyIDs ...string) (map[string]Count, error) {
+	rows, err := view.Bridge.Query().Where(entbridge.PropertyIDIn(propertyIDs...), entbridge.EpochGT(0), entbridge.RevokedAtIsNil()).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("count bridges: %w", err)
+	}
+	counts, now := map[string]Count{}, view.Now()
+	for _, row := range rows {
+		c := counts[row.PropertyID]
+		if c.All++; IsOnline(row, now) {
+			c.Online++
+		}
+		counts[row.PropertyID] = c
+	}
+	return counts, nil
 }
 
 // Lost is called when a bridge and its locks become unreachable. Callers pass lock.MarkLinksLost, because this package cannot import

@@ -3,9 +3,11 @@ package bridge_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	entnotice "latchkey.dev/ent/notice"
 	"latchkey.dev/internal/bridge"
+	"latchkey.dev/internal/db"
 )
 
 func TestAClonedBridgeIsDetected(t *testing.T) {
@@ -38,5 +40,27 @@ func TestAClonedBridgeIsDetected(t *testing.T) {
 		if n := notified(); n != 2 {
 			t.Errorf("a later clone is notified %d times in all, want twice", n)
 		}
+	})
+}
+
+// A bridge whose node died still has a row that says online. Its last heartbeat tells.
+func TestCountByProperty(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		expect := func(what string, want bridge.Count) {
+			t.Helper()
+			counts, err := bridge.CountByProperty(s.db.View(t.Context()), s.propertyID, "prp_other")
+			s.must(err)
+			if counts[s.propertyID] != want || counts["prp_other"] != (bridge.Count{}) {
+				t.Errorf("%s: %v", what, counts)
+			}
+		}
+		expect("enrolled", bridge.Count{All: 1})
+		_, err := s.advance(s.cert, bridge.Hello{Node: "nod_a", BootID: "a"})
+		s.must(err)
+		expect("connected", bridge.Count{All: 1, Online: 1})
+		s.clock.Advance(bridge.MaxSilence + time.Second)
+		expect("silent", bridge.Count{All: 1})
+		s.change(func(tx *db.Tx) error { return bridge.RevokeAll(tx, s.propertyID) })
+		expect("revoked", bridge.Count{})
 	})
 }

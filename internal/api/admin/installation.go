@@ -9,8 +9,8 @@ import (
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/api/idem"
 	propertyapi "latchkey.dev/internal/api/property"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/partner"
 )
 
@@ -47,7 +47,7 @@ func (s *installation) ListPropertyStates(ctx context.Context, r *adminv1.ListPr
 	if err != nil {
 		return nil, err
 	}
-	bridges, err := lock.CountBridges(s.DB.View(ctx), ids)
+	bridges, err := bridge.CountByProperty(s.DB.View(ctx), ids...)
 	if err != nil {
 		return nil, err
 	}

@@ -434,7 +434,7 @@ type PropertyState struct {
 	Property *v1.Property `protobuf:"bytes,1,opt,name=property,proto3" json:"property,omitempty"`
 	// The names of the connected partner apps.
 	Apps []string `protobuf:"bytes,2,rep,name=apps,proto3" json:"apps,omitempty"`
-	// The number of its bridges that have connected.
+	// The number of its enrolled bridges.
 	Bridges int32 `protobuf:"varint,3,opt,name=bridges,proto3" json:"bridges,omitempty"`
 	// How many of them are online.
 	BridgesOnline int32 `protobuf:"varint,4,opt,name=bridges_online,json=bridgesOnline,proto3" json:"bridges_online,omitempty"`
