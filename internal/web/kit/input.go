@@ -49,3 +49,17 @@ func (p *Page) Refuse(f *fault.Fault, inputs []Input) bool {
 	}
 	return len(p.Wrong) > 0
 }
+
+// Posted returns inputs with the values that were posted. A password is never shown again.
+func (x *Exchange) Posted(inputs []Input) []Input {
+	for i := range inputs {
+		switch inputs[i].Type {
+		case "password":
+		case "boxes":
+			inputs[i].Value = strings.Join(x.R.PostForm[inputs[i].Name], " ")
+		default:
+			inputs[i].Value = x.Value(inputs[i].Name)
+		}
+	}
+	return inputs
+}

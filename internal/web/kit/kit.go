@@ -94,11 +94,6 @@ type Area struct {
 //go:embed parts
 var partFiles embed.FS
 
-// DeskParts are the templates that the areas of staff and of operators share: see [Kit.NewArea].
-//
-//go:embed desk
-var DeskParts embed.FS
-
 // NewArea parses the templates of an area: the parts of the kit, shared ones, those of its parts/*.html, and its pages/*.html. All are one set, which
 // takes a tenth of the memory of a set for each page, so the names of two pages' blocks must differ. The block "main" of a page is renamed to
 // pageBlock.

@@ -41,7 +41,7 @@ func (x *exchange) appsPage(status int, v appsView, f *fault.Fault) error {
 func (s *site) createApp(x *exchange) error {
 	made, err := s.api.Apps.CreateApp(x.call(), &adminv1.CreateAppRequest{Name: x.Value("name")})
 	if err != nil {
-		return x.appsPage(http.StatusUnprocessableEntity, appsView{Inputs: x.posted(appInputs())}, s.Fault(err))
+		return x.appsPage(http.StatusUnprocessableEntity, appsView{Inputs: x.Posted(appInputs())}, s.Fault(err))
 	}
 	return x.appsPage(http.StatusOK, appsView{Inputs: appInputs(), Secret: clientToken(made.GetClientToken())}, nil)
 }
@@ -95,7 +95,7 @@ func (s *site) changeApp(x *exchange) error {
 	case "create":
 		made, err := s.api.Apps.CreateClientToken(x.call(), &adminv1.CreateClientTokenRequest{AppId: id, Name: x.Value("name")})
 		if err != nil {
-			return x.appPage(http.StatusUnprocessableEntity, appView{Inputs: x.posted(appTokenInputs())}, s.Fault(err))
+			return x.appPage(http.StatusUnprocessableEntity, appView{Inputs: x.Posted(appTokenInputs())}, s.Fault(err))
 		}
 		return x.appPage(http.StatusOK, appView{Inputs: appTokenInputs(), Secret: clientToken(made.GetClientToken())}, nil)
 	case "rotate":

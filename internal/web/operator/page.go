@@ -61,16 +61,6 @@ type chip struct{ Tone, Mark, Text string }
 // shownSecret is a secret that a page shows once. Its name and its text are messages.
 type shownSecret struct{ Name, Text, Value string }
 
-// posted returns inputs with the values that were posted.
-func (x *exchange) posted(inputs []kit.Input) []kit.Input {
-	for i := range inputs {
-		if inputs[i].Type != "password" {
-			inputs[i].Value = x.Value(inputs[i].Name)
-		}
-	}
-	return inputs
-}
-
 // refuse adds what is wrong with the inputs of a page. It returns false if the fault is about something else.
 func refuse(p *page, f *fault.Fault, inputs []kit.Input) bool {
 	if f.Kind == fault.Exists {

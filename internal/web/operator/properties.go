@@ -62,7 +62,7 @@ func (s *site) createProperty(x *exchange) error {
 	name, zone := x.Value("settings.name"), x.Value("settings.timeZone")
 	made, err := s.api.Properties.CreateProperty(x.call(), &adminv1.CreatePropertyRequest{Settings: &propertyv1.PropertySettings{Name: &name, TimeZone: &zone}})
 	if err != nil {
-		return x.propertiesPage(http.StatusUnprocessableEntity, propertiesView{Inputs: x.posted(propertyInputs())}, s.Fault(err))
+		return x.propertiesPage(http.StatusUnprocessableEntity, propertiesView{Inputs: x.Posted(propertyInputs())}, s.Fault(err))
 	}
 	return x.Redirect("/operator/properties/" + made.GetData().GetId())
 }
@@ -120,7 +120,7 @@ func (s *site) changeProperty(x *exchange) error {
 func (x *exchange) deleteProperty(id string) error {
 	abandoned := strings.FieldsFunc(x.Value("abandon"), func(r rune) bool { return r == ',' || r == ' ' || r == ';' })
 	done, err := x.site.api.Properties.DeleteProperty(x.call(), &adminv1.DeletePropertyRequest{Id: id, Name: x.Value("name"), AbandonedLockIds: abandoned})
-	v := propertyView{Inputs: x.posted(deleteInputs())}
+	v := propertyView{Inputs: x.Posted(deleteInputs())}
 	if err != nil {
 		f := x.site.Fault(err)
 		if f.Reason == fault.CodesOnLocks || f.Reason == fault.SmartkeysInUse {

@@ -56,7 +56,7 @@ func (s *site) changeTokens(x *exchange) error {
 		}
 		made, err := s.api.Tokens.CreateOperatorToken(x.call(), &adminv1.CreateOperatorTokenRequest{Name: x.Value("name"), TtlMinutes: int32(days * 24 * 60)})
 		if err != nil {
-			return x.tokensPage(http.StatusUnprocessableEntity, tokensView{Inputs: x.posted(tokenInputs())}, s.Fault(err))
+			return x.tokensPage(http.StatusUnprocessableEntity, tokensView{Inputs: x.Posted(tokenInputs())}, s.Fault(err))
 		}
 		return x.tokensPage(http.StatusOK, tokensView{Inputs: tokenInputs(), Secret: &shownSecret{"operator.token", "operator.token.text", made.GetToken()}}, nil)
 	case "revoke":

@@ -90,7 +90,7 @@ func (x *exchange) newBridgePage(status int, f *fault.Fault) error {
 	p, inputs := x.newPage("staff.bridge.new"), bridgeInputs()
 	p.Here, p.Back = "locks", "/app/bridges"
 	if f != nil {
-		if inputs = x.posted(inputs); !p.Refuse(f, inputs) {
+		if inputs = x.Posted(inputs); !p.Refuse(f, inputs) {
 			return f
 		}
 	}

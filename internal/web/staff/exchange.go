@@ -149,12 +149,6 @@ func (s *site) showUnknown(x *exchange) error {
 // renderError answers with the page of an error.
 func (x *exchange) renderError(err error) {
 	f := x.site.Fault(err)
-	show := func(status int, kind string) {
-		if err := x.problem(status, kind); err != nil {
-			x.site.Logger.ErrorContext(x.R.Context(), "a page could not be rendered", "error", err)
-			http.Error(x.W, "", http.StatusInternalServerError)
-		}
-	}
 	switch {
 	case f.Reason == fault.SecondFactorRequired:
 		x.keepTyped()
@@ -162,19 +156,15 @@ func (x *exchange) renderError(err error) {
 	case f.Kind == fault.Unauthenticated:
 		x.DropCookie(sessionCookie)
 		_ = x.toLogin()
-	case f.Kind == fault.Denied:
-		show(http.StatusForbidden, "staff.problem.role")
-	case f.Kind == fault.NotFound, f.Kind == fault.Invalid && x.R.Method != http.MethodPost:
-		show(http.StatusNotFound, "staff.problem.unknown")
-	case f.Kind == fault.Exhausted:
-		show(http.StatusTooManyRequests, "staff.problem.tooMany")
-	case slices.Contains([]fault.Kind{fault.Invalid, fault.Precondition, fault.Aborted, fault.Exists}, f.Kind):
-		show(http.StatusConflict, "staff.problem.changed")
-	case slices.Contains([]fault.Kind{fault.Unavailable, fault.Deadline, fault.Canceled}, f.Kind):
-		show(http.StatusServiceUnavailable, "staff.problem.away")
 	default:
-		x.site.Logger.ErrorContext(x.R.Context(), "a page failed", "kind", f.Kind.String(), "reason", f.Reason)
-		show(http.StatusInternalServerError, "staff.problem.away")
+		status, message, known := kit.ProblemOf(f, x.R.Method)
+		if !known {
+			x.site.Logger.ErrorContext(x.R.Context(), "a page failed", "kind", f.Kind.String(), "reason", f.Reason)
+		}
+		if err := x.problem(status, message); err != nil {
+			x.site.Logger.ErrorContext(x.R.Context(), "a page could not be rendered", "error", err)
+			http.Error(x.W, "", http.StatusInternalServerError)
+		}
 	}
 }
 

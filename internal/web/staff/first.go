@@ -50,7 +50,7 @@ func (s *site) createOwner(x *exchange) error {
 		x.endFormerSession()
 		return x.proceed(made.GetData(), "")
 	}
-	p, inputs, f := x.newPage("staff.first.title"), x.posted(firstInputs(creates)), s.Fault(err)
+	p, inputs, f := x.newPage("staff.first.title"), x.Posted(firstInputs(creates)), s.Fault(err)
 	switch {
 	case f.Kind == fault.NotFound:
 		return x.problem(http.StatusNotFound, "staff.first.ended")
@@ -59,7 +59,7 @@ func (s *site) createOwner(x *exchange) error {
 	case f.Kind != fault.Invalid:
 		return err
 	case !p.Refuse(f, inputs):
-		inputs = x.posted(firstInputs(true)) // the link creates a property, although its address does not say so
+		inputs = x.Posted(firstInputs(true)) // the link creates a property, although its address does not say so
 		if !p.Refuse(f, inputs) {
 			return err
 		}

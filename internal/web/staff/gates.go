@@ -99,7 +99,7 @@ func (x *exchange) gatesPage(f *fault.Fault) error {
 
 // refuseGate shows the posted fields of a gate with what is wrong.
 func (x *exchange) refuseGate(p *page, f *fault.Fault, inputs []kit.Input) error {
-	x.posted(inputs)
+	x.Posted(inputs)
 	if f.Reason == fault.AlreadyExists {
 		f = fault.Fields(fault.Field{Path: "name", Reason: fault.Duplicate})
 	}

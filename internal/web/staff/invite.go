@@ -29,7 +29,7 @@ func (x *exchange) invitation() (*propertyv1.InvitationForPerson, error) {
 
 // invitePage is the page of an invitation. Its text is what the person needs to enter.
 func (x *exchange) invitePage(status int, p *page, i *propertyv1.InvitationForPerson, code bool) error {
-	v := formView{Text: "staff.invite.new", Inputs: x.posted(inviteInputs(i, code)), Button: "staff.invite.do", About: p.T("staff.invite.text", "email", i.GetEmail(), "role", p.Or("staff.role."+i.GetRole(), "staff.role"))}
+	v := formView{Text: "staff.invite.new", Inputs: x.Posted(inviteInputs(i, code)), Button: "staff.invite.do", About: p.T("staff.invite.text", "email", i.GetEmail(), "role", p.Or("staff.role."+i.GetRole(), "staff.role"))}
 	if i.GetKnown() {
 		v.Text = "staff.invite.known"
 	}

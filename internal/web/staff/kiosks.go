@@ -45,7 +45,7 @@ func (x *exchange) kiosksPage(v kiosksView, f *fault.Fault) error {
 	p.Data, p.secret = v, v.Code != ""
 	if f != nil {
 		status = http.StatusUnprocessableEntity
-		v.Inputs = x.posted(v.Inputs)
+		v.Inputs = x.Posted(v.Inputs)
 		if p.Data = v; !p.Refuse(f, v.Inputs) {
 			return f
 		}

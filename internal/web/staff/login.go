@@ -56,7 +56,7 @@ func (x *exchange) loginPage(status int, p *page, inputs []kit.Input, to string)
 }
 
 func (s *site) login(x *exchange) error {
-	inputs := x.posted(loginInputs())
+	inputs := x.Posted(loginInputs())
 	made, err := s.api.Sessions.SignIn(x.anonymous(), &propertyv1.SignInRequest{
 		Email: x.Value("email"), Password: x.passwordOf("password"), Device: kit.DeviceOf(x.R.UserAgent()),
 	})

@@ -94,17 +94,3 @@ func (x *exchange) form(status int, p *page, v formView) error {
 	p.Data = v
 	return x.render(status, "form", p)
 }
-
-// posted returns inputs with the values that were posted, except passwords.
-func (x *exchange) posted(inputs []kit.Input) []kit.Input {
-	for i := range inputs {
-		switch inputs[i].Type {
-		case "password":
-		case "boxes":
-			inputs[i].Value = strings.Join(x.R.PostForm[inputs[i].Name], " ")
-		default:
-			inputs[i].Value = x.Value(inputs[i].Name)
-		}
-	}
-	return inputs
-}

@@ -39,11 +39,11 @@ func (x *exchange) peoplePage(v peopleView, f *fault.Fault) error {
 	p, status := x.settingsPage("people"), http.StatusOK
 	v.PeopleList, v.Roles, v.Inputs = found.GetData(), options("staff.role.", roles...), personInputs()
 	if x.typed != nil && x.typed.Path == x.R.URL.Path {
-		v.Inputs = x.posted(v.Inputs)
+		v.Inputs = x.Posted(v.Inputs)
 	}
 	if f != nil {
 		status = http.StatusUnprocessableEntity
-		v.Inputs = x.posted(v.Inputs)
+		v.Inputs = x.Posted(v.Inputs)
 		if refused := "staff.people.refused." + string(f.Reason); p.Has(refused) {
 			p.Wrong = []kit.Wrong{{Title: p.T("staff.people.refused"), Text: p.T(refused)}}
 		} else if !p.Refuse(f, v.Inputs) {

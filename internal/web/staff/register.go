@@ -59,7 +59,7 @@ func (x *exchange) registerInputs() []kit.Input {
 		{Name: "reason", Label: "staff.why", Hint: "staff.register.why.hint", Autocomplete: "off"},
 	}
 	if x.R.Method == http.MethodPost {
-		return x.posted(inputs)
+		return x.Posted(inputs)
 	}
 	return inputs
 }

@@ -73,14 +73,14 @@ func (x *exchange) roomPage(status int, f *fault.Fault) error {
 	switch {
 	case f == nil:
 	case f.Reason == fault.AlreadyExists:
-		v.Inputs = x.posted(v.Inputs)
+		v.Inputs = x.Posted(v.Inputs)
 		p.Wrong = []kit.Wrong{{ID: "f-name", Label: p.T("staff.room.name"), Text: p.T("staff.room.taken")}}
 	case f.Reason == fault.Outdated:
 		p.refuseOutdated()
 	case f.Reason == fault.InUse:
 		p.Wrong = []kit.Wrong{{Title: p.T("staff.room.used"), Text: p.T("staff.room.used.text")}}
 	default:
-		v.Inputs = x.posted(v.Inputs)
+		v.Inputs = x.Posted(v.Inputs)
 		if !p.Refuse(f, v.Inputs) {
 			return f
 		}
@@ -199,7 +199,7 @@ func (s *site) createRooms(x *exchange) error {
 	}
 	p, v := x.newPage("staff.rooms.title"), newRoomsView{oneRoom(own), manyRooms()}
 	if x.Value("do") != "many" {
-		v.One = x.posted(v.One)
+		v.One = x.Posted(v.One)
 		return x.finishRooms(p, v, v.One, func() error {
 			_, err := s.api.Spaces.CreateSpace(x.call(), &propertyv1.CreateSpaceRequest{Space: &propertyv1.NewSpace{
 				Type: x.Value("space.type"), Name: x.Value("space.name"), Floor: x.Value("space.floor"), ParentSpaceId: x.Value("space.parentSpaceId"),
@@ -207,7 +207,7 @@ func (s *site) createRooms(x *exchange) error {
 			return err
 		})
 	}
-	v.Many = x.posted(v.Many)
+	v.Many = x.Posted(v.Many)
 	rooms, wrong := roomsOf(x.lines("list"))
 	if len(wrong) > 0 || len(rooms) == 0 || len(rooms) > maxRooms {
 		text := p.T("staff.rooms.count")

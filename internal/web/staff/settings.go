@@ -79,7 +79,7 @@ func (x *exchange) showForms(v settingsView, posted string, f *fault.Fault) erro
 		}
 		var inputs []kit.Input
 		for i := range form.Groups {
-			inputs = append(inputs, x.posted(form.Groups[i].Inputs)...)
+			inputs = append(inputs, x.Posted(form.Groups[i].Inputs)...)
 		}
 		if status = http.StatusUnprocessableEntity; !p.Refuse(f, inputs) {
 			return f

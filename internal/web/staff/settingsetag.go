@@ -52,7 +52,7 @@ func (x *exchange) keepUnchanged(p *page, f *fault.Fault, groups []group) {
 				p.Wrong = append(p.Wrong, kit.Wrong{ID: input.ID(), Label: p.T(input.Label), Text: p.T("staff.settings.changed")})
 				continue
 			}
-			x.posted(g.Inputs[i : i+1])
+			x.Posted(g.Inputs[i : i+1])
 		}
 	}
 	if len(p.Wrong) == 0 { // the etag is one of an older version of the service
