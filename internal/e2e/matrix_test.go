@@ -1,12 +1,10 @@
 package e2e
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/protobuf/encoding/protojson"
 
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/sandbox"
@@ -297,35 +295,6 @@ var matrix = map[string]rule{
 	"latchkey.lock.v1.BridgeService/RenewCertificate": {"bridge", "", `{}`, codes.Unimplemented},
 }
 
-var roles = map[string]int{"viewer": 1, "operator": 2, "owner": 3}
-
-// expected is the whole rule: a credential of another area is invalid, and a missing scope or role is named.
-func expected(r rule, w who, p e2etest.Protocol) codes.Code {
-	switch {
-	case r.area == "bridge":
-		return codes.Unimplemented
-	case r.area == "enrol" && (p != e2etest.GRPC || w.Socket):
-		return codes.Unimplemented
-	case r.area == "enrol", r.area == "guest":
-		return r.wants
-	case r.area == "person" && w.area == "property":
-		if !w.person {
-			return codes.PermissionDenied
-		}
-		return r.wants
-	case w.area != r.area:
-		return codes.Unauthenticated
-	case r.area == "partner" && r.need != "" && !slices.Contains(w.scopes, r.need):
-		return codes.PermissionDenied
-	case r.area == "property" && w.role < roles[r.need]:
-		return codes.PermissionDenied
-	}
-	return r.wants
-}
-
-// statuses are those of REST for the codes of the matrix.
-var statuses = map[codes.Code]int{ok: 200, invalid: 400, notFound: 404, codes.FailedPrecondition: 409, codes.Unauthenticated: 401, codes.PermissionDenied: 403}
-
 func TestMatrixHasARowForEveryRPC(t *testing.T) {
 	listed := map[string]bool{}
 	for _, r := range e2etest.RPCs() {
@@ -376,34 +345,5 @@ func TestMatrix(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func try(t *testing.T, w *e2etest.World, r e2etest.RPC, row rule, c who, p e2etest.Protocol) {
-	t.Helper()
-	req, caller := r.Request(), c.Caller
-	if row.body == untouched {
-		caller = caller.WithHeader("idempotency-key", "no key")
-	} else if err := protojson.Unmarshal([]byte(row.body), req); err != nil {
-		t.Fatal(err)
-	}
-	got, err := w.Call(t.Context(), p, caller, r, req)
-	want := expected(row, c, p)
-	if err != nil || got.Code != want {
-		t.Errorf("%s as %s: %v, %v; want %s", p, c.Name, got, err, want)
-		return
-	}
-	if p == e2etest.REST && got.HTTP != statuses[want] {
-		t.Errorf("%s as %s: status %d; want %d", p, c.Name, got.HTTP, statuses[want])
-	}
-	reason := map[codes.Code]string{codes.Unauthenticated: "invalidCredentials", codes.PermissionDenied: map[string]string{"partner": "scopeMissing", "property": "roleMissing", "person": "personRequired", "session": "mainGuestOnly"}[row.area]}[want]
-	if reason != "" && got.Reason != reason {
-		t.Errorf("%s as %s: reason %q; want %q", p, c.Name, got.Reason, reason)
-	}
-	if want == codes.Unauthenticated && !strings.HasPrefix(got.Message, "valid credential required") {
-		t.Errorf("%s as %s: message %q", p, c.Name, got.Message)
-	}
-	if want != ok && want != codes.Unimplemented && (got.RequestID == "" || got.RequestID != got.Header.Get("X-Request-Id")) {
-		t.Errorf("%s as %s: request id %q in the answer, %q in the header", p, c.Name, got.RequestID, got.Header.Get("X-Request-Id"))
 	}
 }
