@@ -85,7 +85,7 @@ func run(d *db.DB, ctx context.Context, statement string) error {
 }
 
 func TestPostgresStatementTimeout(t *testing.T) {
-	d := openWith(t, "statement_timeout", "20")
+	d := openWith(t, "statement_timeout", "500")
 	wantUnavailable(t, "a change", run(d, t.Context(), "SELECT pg_sleep(30)"), "too long")
 	_, err := d.View(t.Context()).QueryContext(t.Context(), "SELECT pg_sleep(30)")
 	wantUnavailable(t, "a read", err, "too long")

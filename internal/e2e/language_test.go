@@ -3,6 +3,7 @@ package e2e
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,7 +44,8 @@ func TestAnswersSpeakTheCallersLanguage(t *testing.T) {
 		for _, accept := range []string{"", "de-AT, en;q=0.5", "ja, fr;q=0.8", "ja", "*", strings.Repeat("de,", 200) + "de", "de;q=x"} {
 			e := call(w.Partner(), explain, accept).Reply.(*partnerv1.FindExplanationResponse).GetData()
 			n := call(w.Owner(), notices, accept).Reply.(*propertyv1.ListNoticesResponse).GetData().GetList()
-			if len(n) != 1 || n[0].GetKind() != "roomNotAssigned" || e.GetState() != "started" || len(e.GetSteps()) == 0 {
+			n = slices.DeleteFunc(n, func(n *propertyv1.Notice) bool { return n.GetKind() != "roomNotAssigned" }) // the check of arrivals has notices of its own
+			if len(n) != 1 || e.GetState() != "started" || len(e.GetSteps()) == 0 {
 				t.Fatalf("%s: %v %v", p, n, e)
 			}
 			texts[accept] = [2]string{n[0].GetText(), e.GetSentence()}

@@ -211,7 +211,7 @@ func (w *world) notices(stay string) (kinds []string) {
 	listed, err := propertyv1.NewNoticeServiceClient(w.Public).ListNotices(w.Staff(w.t.Context()), &propertyv1.ListNoticesRequest{PageSize: 200})
 	w.must(err)
 	for _, n := range listed.GetData().GetList() {
-		if n.GetSubject() == stay && n.GetStands() {
+		if n.GetSubject() == stay && n.GetStands() && !strings.HasPrefix(n.GetKind(), "arrival") {
 			kinds = append(kinds, n.GetKind())
 		}
 	}
