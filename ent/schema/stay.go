@@ -473,5 +473,6 @@ func (Mail) Indexes() []ent.Index {
 		index.Fields("property_id", "created_at"), index.Fields("reservation_id"), index.Fields("property_id", "address_mac"),
 		index.Fields("created_at").Annotations(entsql.IndexWhere("state = 'waiting' OR state = 'sending'")),
 		index.Fields("created_at", "id").Annotations(entsql.IndexWhere("reservation_id = ''")),
+		index.Fields("property_id").Annotations(entsql.IndexWhere("state = 'mailbox'")),
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"entgo.io/ent/dialect/sql"
+
 	"latchkey.dev/ent"
 	entmail "latchkey.dev/ent/mail"
 	"latchkey.dev/ent/mailsettings"
@@ -42,9 +44,12 @@ func DeleteWithoutStay(tx *db.Tx, before time.Time, limit int) (int, error) {
 	return int(n), err
 }
 
+// inMailboxIndex repeats the condition of a partial index: see [deleteWithoutStay].
+func inMailboxIndex(s *sql.Selector) { s.Where(sql.ExprP("state = 'mailbox'")) }
+
 // CountInMailbox returns how many mails of a property are in its mailbox.
 func CountInMailbox(view *db.Tx, propertyID string) (int, error) {
-	n, err := view.Mail.Query().Where(entmail.PropertyID(propertyID), entmail.State(string(InBox))).Count(view.Context())
+	n, err := view.Mail.Query().Where(entmail.PropertyID(propertyID), inMailboxIndex).Count(view.Context())
 	if err != nil {
 		return 0, fmt.Errorf("count the mails in the mailbox: %w", err)
 	}

@@ -55,12 +55,16 @@ func (svc Service) Search(view *db.Tx, propertyID string, s Search) (found []Fou
 			return nil, "", err
 		}
 	}
+	batch := searchBatch
+	if text == nil && s.SpaceID == "" { // every reservation matches
+		batch = min(batch, s.Size+1)
+	}
 	for searched := 0; searched < maxSearched; {
 		page := where
 		if id != "" {
 			page = append(slices.Clip(where), afterInList(at, id))
 		}
-		rows, err := view.Reservation.Query().Where(page...).Limit(searchBatch).
+		rows, err := view.Reservation.Query().Where(page...).Limit(batch).
 			Order(entreservation.ByFromAt(sql.OrderDesc()), entreservation.ByID(sql.OrderDesc())).All(view.Context())
 		if err != nil {
 			return nil, "", fmt.Errorf("search reservations: %w", err)
@@ -78,7 +82,7 @@ func (svc Service) Search(view *db.Tx, propertyID string, s Search) (found []Fou
 				found = append(found, *f)
 			}
 		}
-		if len(rows) < searchBatch {
+		if len(rows) < batch {
 			return found, "", nil
 		}
 		searched += len(rows)

@@ -92,11 +92,15 @@ func putChange(f *fault.Fault, c *ent.MappingChange) *fault.Fault {
 
 // LastChange returns the id of the latest change of an integration's mapping, or [NoChange].
 func LastChange(tx *db.Tx, propertyID, integrationID string) (string, error) {
-	recent, err := ListChanges(tx, propertyID, integrationID, "", 1)
-	if err != nil || len(recent) == 0 {
-		return NoChange, err
+	id, err := tx.MappingChange.Query().Where(mappingchange.PropertyID(propertyID), mappingchange.IntegrationID(integrationID)).
+		Order(mappingchange.ByID(sql.OrderDesc())).FirstID(tx.Context())
+	if ent.IsNotFound(err) {
+		return NoChange, nil
 	}
-	return recent[0].ID, nil
+	if err != nil {
+		return "", fmt.Errorf("find the last change of a mapping: %w", err)
+	}
+	return id, nil
 }
 
 func loadMapped(tx *db.Tx, propertyID, integrationID string) ([]Mapped, error) {

@@ -1472,6 +1472,14 @@ var (
 					Where: "reservation_id = ''",
 				},
 			},
+			{
+				Name:    "mail_property_id",
+				Unique:  false,
+				Columns: []*schema.Column{MailsColumns[15]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "state = 'mailbox'",
+				},
+			},
 		},
 	}
 	// MailSettingsColumns holds the columns for the "mail_settings" table.
