@@ -10,6 +10,7 @@ import (
 
 // While the PMS is asked, a dialog covers the tablet's page: it keeps the focus, and no key closes it.
 func TestDialogWhileThePMSIsAsked(t *testing.T) {
+	t.Parallel()
 	script := base()
 	script.asking = make(chan struct{})
 	stage("confirmDetails")(script)

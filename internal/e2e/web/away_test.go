@@ -44,6 +44,7 @@ const showsKept = `/Kept on this phone: .*\d/.test(document.body.innerText) && d
 // A phone whose clock is a day or more off keeps the stay until it ends, shows it with the time at which it was kept, and renews its key when the
 // server's clock says so, not at each visit.
 func TestPhoneWithAWrongClock(t *testing.T) {
+	t.Parallel()
 	for _, days := range []int{1, -1, 3} {
 		t.Run(fmt.Sprint(days, " days"), func(t *testing.T) {
 			w := open(t)
@@ -100,6 +101,7 @@ func changedKey(stay, script string) string {
 // While a proxy does not reach the server, the phone shows what it kept, and goes on when the server is back. Only a browser without a network
 // says that the internet is missing.
 func TestServerAway(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	p, net := w.keptPhone()
 	net.away.Store(true)
@@ -126,6 +128,7 @@ func TestServerAway(t *testing.T) {
 
 // The house rules are among what a phone shows without internet, and stay within reach after the guest accepted them.
 func TestHouseRulesStayWithinReach(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	p, net := w.keptPhone()
 	p.Next("House rules To do", "House rules")

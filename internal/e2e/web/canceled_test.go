@@ -11,6 +11,7 @@ import (
 // The PMS cancels the stay while the guest's phone waits for the code. The page, and the link of the mail on another device, say so and whom to
 // call, and show nothing of the stay.
 func TestGuestReadsThatTheBookingIsCanceled(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.book("B-1", "1001", "R101", nil)
 	link := w.link()
@@ -45,6 +46,7 @@ func TestGuestReadsThatTheBookingIsCanceled(t *testing.T) {
 
 // The PMS cancels the stay while its guest waits at the tablet. The guest reads it, with nothing of the stay, and the next guest does not.
 func TestGuestAtTheTabletReadsThatTheBookingIsCanceled(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.book("B-1", "1001", "R101", nil)
 	w.PMS.SetCheckInConduct("B-1", sandbox.NoUpdate)

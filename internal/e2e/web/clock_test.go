@@ -21,6 +21,7 @@ func (w *world) atBooking(k *browser.Page) {
 
 // A tablet that is not touched asks, and then forgets its guest. Margins of some seconds are for a busy machine: the page's time also passes.
 func TestTabletForgetsAGuestWhoLeft(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.book("B-1", "1001", "R101", nil)
 	k := w.enrol(browser.WithClock)
@@ -79,6 +80,7 @@ func TestTabletForgetsAGuestWhoLeft(t *testing.T) {
 
 // The code has 30 s from when it is shown, and again after "More time".
 func TestTabletHidesTheCode(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.book("B-1", "1001", "R101", nil)
 	k := w.enrol(browser.WithClock)
@@ -105,6 +107,7 @@ func TestTabletHidesTheCode(t *testing.T) {
 
 // While the PMS is asked, the guest's time does not pass. After a minute without an answer the tablet says so.
 func TestTabletWaitsAMinuteForThePMS(t *testing.T) {
+	t.Parallel()
 	script := base()
 	script.asking = make(chan struct{})
 	defer close(script.asking)

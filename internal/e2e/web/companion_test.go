@@ -9,6 +9,7 @@ import (
 // A companion gets a link from the main guest's page, reads the same code, and opens the door with a SmartKey of their own. After the check-out each
 // phone says that the stay has ended. A companion who is removed reads that the device no longer opens the stay.
 func TestTwoPhonesOfOneRoom(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	two := map[string]any{"adultCount": 2}
 	w.book("B-1", "1001", "R101", two)
@@ -61,6 +62,7 @@ func TestTwoPhonesOfOneRoom(t *testing.T) {
 
 // A companion who is removed reads that the device no longer opens the stay, and nothing of it.
 func TestRemovedCompanion(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.book("B-1", "1001", "R101", map[string]any{"adultCount": 2})
 	main := browser.Open(t, browser.WithSize(browser.Phone), browser.WithoutScript)

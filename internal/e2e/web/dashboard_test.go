@@ -36,6 +36,7 @@ func (w *world) signUp(p *browser.Page) {
 
 // An owner creates an account with the link, adds an authenticator app, signs out, and signs in with both factors.
 func TestOwnerSignsIn(t *testing.T) {
+	t.Parallel()
 	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}}) {
 		t.Run(m.String(), func(t *testing.T) {
 			w := open(t)
@@ -98,6 +99,7 @@ func TestOwnerSignsIn(t *testing.T) {
 
 // A front desk sees who arrives and who will get in, finds a stay by its name, opens its door, and answers its guest.
 func TestFrontDesk(t *testing.T) {
+	t.Parallel()
 	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}, {size: browser.Phone, dark: true}}, browser.Narrow, browser.Desktop) {
 		t.Run(m.String(), func(t *testing.T) {
 			w := open(t)
@@ -149,6 +151,7 @@ func TestFrontDesk(t *testing.T) {
 
 // An open list shows a new arrival at once, keeps the focus, and says since when it is not live.
 func TestTodayIsLive(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.book("B-1", "1001", "R101", nil)
 	way := w.newInternet()
@@ -183,6 +186,7 @@ func TestTodayIsLive(t *testing.T) {
 // A guest at the tablet is stopped by an open amount, and goes on to the form after the desk has waived it with a reason. Whether the guest
 // is checked in then is up to the PMS.
 func TestDeskWaivesAnAmount(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.book("B-1", "1001", "R101", nil)
 	if _, err := w.PMS.SetOwing(t.Context(), "B-1", 84); err != nil {

@@ -10,6 +10,7 @@ import (
 // A person looks at another day with the links and with the field, finds a stay by its room, and chooses how many rows a page has. Each works
 // without a script.
 func TestDaysAndRows(t *testing.T) {
+	t.Parallel()
 	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}}) {
 		t.Run(m.String(), func(t *testing.T) {
 			w := open(t)

@@ -9,6 +9,7 @@ import (
 
 // A guest sees the other devices that open the stay, and ends one, with and without script. That device then reads nothing.
 func TestGuestEndsADevice(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.book("B-1", "1001", "R101", nil)
 	_, door, _ := strings.Cut(w.enrol().Text(), w.Base+"/q/")

@@ -12,6 +12,7 @@ import (
 )
 
 func TestDocumentation(t *testing.T) {
+	t.Parallel()
 	d, err := rest.NewDocs(site.Files)
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 // An owner looks for a lock, sees what is known about it, puts it on no door and names it, opens it with a reason, and connects a bridge.
 func TestStaffSeesLocks(t *testing.T) {
+	t.Parallel()
 	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}, {size: browser.Phone, dark: true}}, browser.Narrow, browser.Desktop) {
 		t.Run(m.String(), func(t *testing.T) {
 			w := open(t)
@@ -86,6 +87,7 @@ func TestStaffSeesLocks(t *testing.T) {
 
 // An owner reads what needs attention, answers a guest, makes a code, shows its PIN with a reason, revokes it, and verifies the audit log.
 func TestStaffDesk(t *testing.T) {
+	t.Parallel()
 	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}, {size: browser.Phone, dark: true}}, browser.Narrow, browser.Desktop) {
 		t.Run(m.String(), func(t *testing.T) {
 			w := open(t)

@@ -9,6 +9,7 @@ import (
 
 // An owner drags a space of the PMS onto a room, then from that room onto another. Nothing is mapped until the form is saved, and a bed fits no room.
 func TestOwnerMapsByDrag(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.PMS.SetSpaces(append(sandbox.PMSSpaces(), sandbox.Space{ID: "S401", Type: "Room", Name: "Suite 401", IsPrivate: true, IsActive: true}))
 	p := browser.Open(t)

@@ -15,6 +15,7 @@ func scripts() []setting {
 
 // A guest opens the link of the mail, fills in the form, checks in on arrival and opens the door, all on the own phone.
 func TestGuestChecksInByPhone(t *testing.T) {
+	t.Parallel()
 	for _, m := range scripts() {
 		t.Run(m.String(), func(t *testing.T) {
 			w := open(t)
@@ -111,6 +112,7 @@ func oneOf(headings ...string) string {
 
 // A guest finds the booking at the tablet, is stopped by an open amount, pays, checks in, and leaves nothing behind.
 func TestGuestChecksInAtTheTablet(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.book("B-1", "1001", "R101", nil)
 	if _, err := w.PMS.SetOwing(t.Context(), "B-1", 84); err != nil {
@@ -202,6 +204,7 @@ func (w *world) leavesNoText(k *browser.Page, texts ...string) {
 
 // A copied cookie finds nothing without the tablet's key.
 func TestCopiedTablet(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.book("B-1", "1001", "R101", nil)
 	k := w.enrol()
@@ -218,6 +221,7 @@ func TestCopiedTablet(t *testing.T) {
 
 // A tablet whose internet is cut shows a page of its own, and goes on when it is back.
 func TestTabletWithoutInternet(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.book("B-1", "1001", "R101", nil)
 	way := w.newInternet()
@@ -244,6 +248,7 @@ func TestTabletWithoutInternet(t *testing.T) {
 
 // A tablet whose internet answers nothing any more, not even with an error, keeps no code on its screen.
 func TestTabletWithSilentInternet(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.book("B-1", "1001", "R101", nil)
 	way := w.newInternet()
@@ -275,6 +280,7 @@ func TestTabletWithSilentInternet(t *testing.T) {
 
 // A guest scans the QR code at the tablet and goes on with the own phone.
 func TestGuestChecksInByQR(t *testing.T) {
+	t.Parallel()
 	for _, m := range scripts() {
 		t.Run(m.String(), func(t *testing.T) {
 			w := open(t)
@@ -296,6 +302,7 @@ func TestGuestChecksInByQR(t *testing.T) {
 
 // Three rooms of one booking check in one by one, each with a code of its own.
 func TestGroupOfThreeRooms(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	rooms := []string{"Room 101", "Room 102", "Room 103"}
 	for i, room := range []string{"R101", "R102", "R103"} {

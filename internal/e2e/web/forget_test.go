@@ -21,6 +21,7 @@ func smartKeyOf(stay string) string {
 
 // A guest with two rooms forgets one of them on the phone. The other still opens, also without internet, and a copy of the forgotten SmartKey opens nothing.
 func TestGuestForgetsOneOfTwoStays(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	started := map[string]any{"state": "started"}
 	w.book("B-1", "1001", "R101", nil)

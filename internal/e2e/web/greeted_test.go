@@ -42,6 +42,7 @@ func opensWith(answer string) string {
 
 // The phone answers the QR code of a kiosk for the door that the guest chooses, without internet, and the bridge opens it with the answer.
 func TestPhoneAnswersAGreeting(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	p, net := w.keptPhone(browser.WithClock)
 	p.Tolerate("ERR_EMPTY_RESPONSE")
@@ -71,6 +72,7 @@ func TestPhoneAnswersAGreeting(t *testing.T) {
 
 // A browser without a key says so and leads to the code.
 func TestGreetingWithoutAKey(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	p := browser.Open(t, browser.WithSize(browser.Narrow))
 	p.Visit(w.Base + "/g/k#ogFhYQJQAAAAAAAAAAAAAAAAAAAAAA")
@@ -81,6 +83,7 @@ func TestGreetingWithoutAKey(t *testing.T) {
 // A key that has expired is renewed. A phone that does not reach the server says that the key has expired, and a phone whose key the server does
 // not renew says that it has ended.
 func TestGreetingWithAnExpiredKey(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	p, net := w.keptPhone()
 	p.Tolerate("ERR_EMPTY_RESPONSE")
@@ -113,6 +116,7 @@ func TestGreetingWithAnExpiredKey(t *testing.T) {
 
 // The script draws QR codes of every length that a standard reader reads.
 func TestScriptDrawsQRCodes(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	built := api.Build(api.BuildOptions{EntryPoints: []string{"../../web/guest/ts/qr.ts"}, Bundle: true, Format: api.FormatIIFE, GlobalName: "qr", Target: api.ES2022})
 	if len(built.Errors) > 0 {

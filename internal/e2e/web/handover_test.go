@@ -10,6 +10,7 @@ import (
 // A guest whom the tablet stopped takes the stay to the phone with the tablet's QR code, and checks in at the tablet. The phone goes on when
 // the visit at the tablet has ended. The same code gives a third device nothing.
 func TestGuestTakesTheStayToThePhone(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.book("B-1", "1001", "R101", nil)
 	if _, err := w.PMS.SetOwing(t.Context(), "B-1", 84); err != nil {

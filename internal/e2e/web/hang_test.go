@@ -9,6 +9,7 @@ import (
 // A PMS that takes a call and never answers stops the guest at the tablet, with words that say what to do: the service gives up after 10 s.
 // When the PMS answers again, "Try again" goes on.
 func TestTabletAtAPMSThatHangs(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.book("B-1", "1001", "R101", nil)
 	w.PMS.SetConduct("B-1", sandbox.Hangs)

@@ -48,6 +48,7 @@ func (w *world) storeHistory(url, lock string) {
 
 // Staff see a lock's history with its gaps, its events and whose its codes are, and list the batteries to change, to print.
 func TestLockHistory(t *testing.T) {
+	t.Parallel()
 	for _, m := range matrix([]setting{{size: browser.Desktop}, {size: browser.Narrow, scriptOff: true}, {size: browser.Tablet, dark: true}}, browser.Narrow, browser.Desktop) {
 		t.Run(m.String(), func(t *testing.T) {
 			url := "sqlite:" + filepath.Join(t.TempDir(), "server.db")

@@ -13,6 +13,7 @@ import (
 // An owner links the account at the identity provider, signs in with it to the page that was asked for, and removes the link, after which the
 // account opens nothing.
 func TestIdentityProvider(t *testing.T) {
+	t.Parallel()
 	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}}, browser.Narrow, browser.Desktop) {
 		t.Run(m.String(), func(t *testing.T) {
 			at := oidctest.New(t, oidctest.Hooks{Subject: "subject of Marta", Email: "marta@hotel.example"})

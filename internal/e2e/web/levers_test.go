@@ -75,6 +75,7 @@ func (p *playing) typePIN(door, pin, text string) {
 
 // Each lever of the play page changes what the guest's phone says, and taking it back leads on.
 func TestPlayLevers(t *testing.T) {
+	t.Parallel()
 	if !all {
 		t.Skip("waits a minute for faults of locks: part of make test-web. TestPlayPage of internal/sandbox checks each lever without a browser")
 	}

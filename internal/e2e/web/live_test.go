@@ -11,6 +11,7 @@ import (
 // Every page with a state that changes shows the change while it is open: locks, a lock, bridges, notices, conflicts and messages. A page that
 // loses its stream says since when, and shows what it missed when it is back.
 func TestPagesAreLive(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.book("B-1", "1001", "R101", nil)
 	guest := browser.Open(t, browser.WithSize(browser.Phone))

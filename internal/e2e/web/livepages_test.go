@@ -9,6 +9,7 @@ import (
 
 // The pages of gates, tablets, codes, rooms and the set-up, and the answer with a join code, show what a colleague changes while they are open.
 func TestOtherPagesAreLive(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	staff := browser.Open(t, browser.WithSize(browser.Desktop))
 	w.signUp(staff)

@@ -9,6 +9,7 @@ import (
 
 // Guest and staff write to each other while the page is open: each message is there without loading the page.
 func TestGuestAndStaffWrite(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.book("B-1", "1001", "R101", nil)
 	p := browser.Open(t, browser.WithSize(browser.Phone))

@@ -8,6 +8,7 @@ import (
 
 // A phone that shows a PIN shows the next one by itself, and the next room.
 func TestPhoneFollowsTheCode(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.book("B-1", "1001", "R101", nil)
 	p := browser.Open(t, browser.WithSize(browser.Phone), browser.WithClock)

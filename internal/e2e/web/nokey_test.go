@@ -16,6 +16,7 @@ const countLinks = `{
 
 // A browser that keeps no key says why, shows the PIN, and uses no link up. A browser that gets stuck does not leave dead buttons.
 func TestBrowserThatKeepsNoKey(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.book("B-1", "1001", "R101", nil)
 	link := w.link()

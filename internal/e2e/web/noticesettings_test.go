@@ -8,6 +8,7 @@ import (
 
 // A person chooses which notices to see and to get by mail, and reads what is wrong with the hours.
 func TestPersonChoosesNotices(t *testing.T) {
+	t.Parallel()
 	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}}, browser.Phone) {
 		t.Run(m.String(), func(t *testing.T) {
 			w := open(t)

@@ -9,6 +9,7 @@ import (
 
 // A guest who is checked in opens the room from the page of the stay, with the SmartKey of the phone's browser.
 func TestPhoneOpensTheDoor(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.book("B-1", "1001", "R101", nil)
 	net := w.newInternet()

@@ -9,6 +9,7 @@ import (
 
 // An operator signs in, sees how the installation does, adds a PMS's app and a property, and hands the property to its owner.
 func TestOperatorSetsUpAProperty(t *testing.T) {
+	t.Parallel()
 	for _, m := range matrix([]setting{{size: browser.Desktop}, {size: browser.Desktop.Zoom(4)}, {size: browser.Desktop, dark: true}, {size: browser.Narrow, scriptOff: true}}) {
 		t.Run(m.String(), func(t *testing.T) {
 			w := open(t)

@@ -8,6 +8,7 @@ import (
 
 // A person finds a stay and a page with the keyboard alone, from any page. Without a script, the page of the palette does the same.
 func TestPalette(t *testing.T) {
+	t.Parallel()
 	for _, m := range matrix([]setting{{size: browser.Desktop}, {size: browser.Phone, dark: true}, {size: browser.Narrow}}, browser.Desktop) {
 		t.Run(m.String(), func(t *testing.T) {
 			w := open(t)

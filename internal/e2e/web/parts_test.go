@@ -8,6 +8,7 @@ import (
 
 // The page of the parts shows each part in its states: a change of a style is seen there first.
 func TestPageOfTheParts(t *testing.T) {
+	t.Parallel()
 	for _, m := range matrix([]setting{{size: browser.Narrow, dark: true}, {size: browser.Desktop}}, browser.Narrow, browser.Desktop) {
 		t.Run(m.String(), func(t *testing.T) {
 			w := open(t)

@@ -9,6 +9,7 @@ import (
 
 // An owner adds a passkey, signs in with it, confirms with it what needs the second factor again, renames it and deletes it.
 func TestPasskey(t *testing.T) {
+	t.Parallel()
 	for _, m := range matrix([]setting{{size: browser.Desktop}, {size: browser.Narrow, dark: true}}, browser.Narrow, browser.Desktop) {
 		if m.scriptOff {
 			continue

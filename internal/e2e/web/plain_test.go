@@ -9,6 +9,7 @@ import (
 
 // Browsers name the site of a form by Sec-Fetch-Site only over TLS, and old ones never. The forms of the pages work without it.
 func TestFormsWithoutTLS(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.book("X1", "X-1", "R101", nil)
 	p := browser.Open(t, browser.Tolerate("Cross-Origin-Opener-Policy header has been ignored"))

@@ -39,6 +39,7 @@ func playground(t *testing.T) *sandbox.World {
 
 // A person opens the play page, follows the mail's link, fills in the form, checks in at the kiosk, reads the PIN and opens the door.
 func TestPlay(t *testing.T) {
+	t.Parallel()
 	w := playground(t)
 	desk := browser.Open(t)
 	desk.Visit(w.PlayURL())

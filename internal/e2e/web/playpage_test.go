@@ -18,6 +18,7 @@ const pointerTarget = 24
 
 // The page to play with the demo and its mails can be used by everybody, with each part of the page open.
 func TestPlayPage(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.book("B-1", "1001", "R101", map[string]any{"owing": 84, "owingCurrency": "EUR"})
 	w.link()

@@ -17,6 +17,7 @@ import (
 // A guest keeps the answers for the next stay, finds them there, and keeps them while the stay is erased. Without a stay the guest opens them with a
 // link that is mailed, and deletes them.
 func TestGuestKeepsAndDeletesAProfile(t *testing.T) {
+	t.Parallel()
 	w := &world{World: e2etest.Open(t, func(c *sandbox.Config) { c.Play, c.Options.SweepsEvery = true, 50*time.Millisecond }), t: t}
 	w.book("B-1", "1001", "R101", nil)
 	first := w.link()

@@ -9,6 +9,7 @@ import (
 
 // An owner reads the guest register with a reason, opens one form, and finds the read in the audit log.
 func TestOwnerReadsTheRegister(t *testing.T) {
+	t.Parallel()
 	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}}, browser.Phone, browser.Desktop) {
 		t.Run(m.String(), func(t *testing.T) {
 			w := open(t)

@@ -11,6 +11,7 @@ import (
 // A guest at the tablet is asked once what is shared, and nothing is chosen before the guest chooses it. The tablet keeps nothing of the choice:
 // the next guest is asked with no choice made, and declines.
 func TestGuestSharesAtTheTablet(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	_, err := propertyv1.NewCheckInServiceClient(w.Public).UpdateCheckInSettings(w.Staff(t.Context()), &propertyv1.UpdateCheckInSettingsRequest{
 		Settings: &propertyv1.CheckInSettingsChange{MandatoryGroups: &propertyv1.MandatoryGroups{List: []string{"contact"}}},
@@ -51,6 +52,7 @@ func TestGuestSharesAtTheTablet(t *testing.T) {
 
 // A guest shares one of two groups that the property marks, without script. The page says what is never shared, and shows the choice again.
 func TestGuestShares(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	_, err := propertyv1.NewCheckInServiceClient(w.Public).UpdateCheckInSettings(w.Staff(t.Context()), &propertyv1.UpdateCheckInSettingsRequest{
 		Settings: &propertyv1.CheckInSettingsChange{MandatoryGroups: &propertyv1.MandatoryGroups{List: []string{"identity", "contact"}}},

@@ -10,6 +10,7 @@ import (
 
 // A guest signs on the own phone and at the tablet. Staff see the signature, and it holds nothing back afterwards.
 func TestGuestSigns(t *testing.T) {
+	t.Parallel()
 	for _, kiosk := range []bool{false, true} {
 		t.Run(map[bool]string{false: "phone", true: "kiosk"}[kiosk], func(t *testing.T) {
 			w := open(t)

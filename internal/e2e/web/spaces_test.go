@@ -11,6 +11,7 @@ import (
 
 // An owner reads the PMS's rooms, cures what differs, adds rooms, and deletes one that has no lock.
 func TestOwnerMapsRooms(t *testing.T) {
+	t.Parallel()
 	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}}, browser.Narrow, browser.Desktop) {
 		t.Run(m.String(), func(t *testing.T) {
 			w := open(t)
@@ -124,6 +125,7 @@ func TestOwnerMapsRooms(t *testing.T) {
 
 // An owner changes the settings, reads what is wrong at its field, and adds a tablet.
 func TestOwnerChangesSettings(t *testing.T) {
+	t.Parallel()
 	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}}, browser.Narrow, browser.Desktop) {
 		t.Run(m.String(), func(t *testing.T) {
 			w := open(t)
@@ -209,6 +211,7 @@ func TestOwnerChangesSettings(t *testing.T) {
 
 // An owner invites a colleague, who joins with the link and sees the pages of the role alone.
 func TestOwnerInvites(t *testing.T) {
+	t.Parallel()
 	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}}) {
 		t.Run(m.String(), func(t *testing.T) {
 			w := open(t)

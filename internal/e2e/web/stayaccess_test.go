@@ -8,6 +8,7 @@ import (
 
 // A front desk shows the PIN of a guest in house, extends the access, replaces the PIN and finds the form of a one-time code filled in.
 func TestDeskHelpsWithAccess(t *testing.T) {
+	t.Parallel()
 	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}}, browser.Phone, browser.Desktop) {
 		t.Run(m.String(), func(t *testing.T) {
 			w := open(t)

@@ -42,6 +42,7 @@ const walkTime = 5 * time.Minute
 // An owner opens the link that the server prints at its first start, sets the property up through the pages alone, and a first guest checks
 // in and opens the door with the PIN. Its pictures are those of docs/owner-guide.md.
 func TestOwnerWalksFromTheStartToAnOpenDoor(t *testing.T) {
+	t.Parallel()
 	w := newWalk(t)
 	began := time.Now()
 	w.becomeOwner()
