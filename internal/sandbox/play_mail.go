@@ -22,7 +22,9 @@ type mailRow struct {
 
 var mailKinds = map[string]string{
 	"invitation": "Invitation", "reminder": "Reminder", "roomReady": "Your room is ready", "key": "Your key", "keyChanged": "Your key has changed",
-	"departure": "A question before departure", "companion": "Link for a companion", "link": "New link", "staff": "Message to staff",
+	"departure": "A question before departure", "companion": "Link for a companion", "link": "New link", "message": "Message not read",
+	"erasure": "Data will be erased", "profile": "What is kept for the next stay", "join": "Invitation to staff", "notices": "Notices to staff",
+	"staff": "Message to staff",
 }
 
 const mailsShown = 50

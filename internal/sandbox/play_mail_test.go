@@ -1,10 +1,26 @@
 package sandbox
 
 import (
+	"slices"
 	"testing"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/mail"
 )
+
+// The mailbox names each kind of mail that the product has, and no other.
+func TestMailboxNamesEachKind(t *testing.T) {
+	for _, kind := range mail.Kinds {
+		if row, _ := mailRowOf(&propertyv1.Mail{Kind: string(kind)}); row.Kind == "" || row.Kind == string(kind) {
+			t.Errorf("the mailbox shows the kind %q without a name: add it to mailKinds", kind)
+		}
+	}
+	for kind := range mailKinds {
+		if !slices.Contains(mail.Kinds, mail.Kind(kind)) {
+			t.Errorf("mailKinds has %q, which is no kind of mail", kind)
+		}
+	}
+}
 
 func TestMailsOfThePlayPage(t *testing.T) {
 	for state, want := range map[string]struct {
