@@ -140,6 +140,8 @@ type ready struct {
 	Kiosk       string `json:"kiosk"`
 	Guest       string `json:"guest"`
 	KioskCode   string `json:"kioskCode"`
+	Dashboard   string `json:"dashboard"`
+	StaffLink   string `json:"staffLink"`
 }
 
 // writeReady writes the file of --ready-file by renaming it, so that a waiting program never reads an incomplete file.
@@ -149,6 +151,7 @@ func (c *demoCommand) writeReady(w *sandbox.World) error {
 		ClientToken: w.ClientToken, AccessToken: w.AccessToken, APIKey: w.APIKey, StaffToken: w.StaffToken, PropertyID: w.PropertyID,
 		Keypad: w.KeypadURL(), Sandbox: w.PMSURL(), Socket: w.Server.SocketPath(),
 		Mailbox: w.MailboxURL(), Kiosk: "http://" + w.Server.HTTPAddr() + "/k", Guest: "http://" + w.Server.HTTPAddr() + "/g", KioskCode: w.KioskCode(),
+		Dashboard: w.DashboardURL(), StaffLink: w.StaffLink(),
 	}, "", "  ")
 	if err != nil {
 		return err
@@ -217,6 +220,7 @@ Now try it yourself. The demo runs until you press Ctrl-C.
 
   play               %[12]s    (in a browser: desk, mailbox, doors, kiosk)
   kiosk code         %[13]s
+  staff              %[14]s    (make a login: the link works once, within a day; later: %[15]s)
   REST and Connect   http://%[1]s    (documentation at http://%[1]s/docs)
   gRPC               %[2]s
   the PMS            %[3]s
@@ -234,5 +238,5 @@ curl -s 'http://%[1]s/v1/reservations/find?pmsId=MINE&extend=pin,gatePins,access
 curl -sX POST %[11]s -d '{"pin":"'$(curl -s 'http://%[1]s/v1/reservations/find?pmsId=MINE&extend=pin' %[8]s | grep -o '"pin":"[0-9]*"' | grep -o '[0-9]*')'"}'
 
 `, w.Server.HTTPAddr(), w.Server.GRPCAddr(), w.PMSURL(), w.ClientToken, w.AccessToken, w.APIKey, w.PropertyID, headers, today, later,
-		strings.Replace(w.KeypadURL(), "{doorId}", w.Spaces["Room 103"], 1), w.PlayURL(), w.KioskCode())
+		strings.Replace(w.KeypadURL(), "{doorId}", w.Spaces["Room 103"], 1), w.PlayURL(), w.KioskCode(), w.StaffLink(), w.DashboardURL())
 }

@@ -73,7 +73,7 @@ func TestStoppedDemoCleansUp(t *testing.T) {
 	}
 }
 
-// The ready file of a demo names everything that a program needs to play guest, staff, PMS and kiosk.
+// The ready file of a demo names everything that a program needs to play guest, staff, PMS and kiosk. The text after the demo has the same for a person.
 func TestReadyFile(t *testing.T) {
 	root := t.TempDir()
 	cfg := config.Default()
@@ -101,13 +101,14 @@ func TestReadyFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{
-		"http", "grpc", "bridge", "clientToken", "accessToken", "apiKey", "staffToken", "propertyId", "keypad", "sandbox", "socket", "mailbox", "kiosk", "guest", "kioskCode",
+		"http", "grpc", "bridge", "clientToken", "accessToken", "apiKey", "staffToken", "propertyId", "keypad", "sandbox", "socket", "mailbox", "kiosk", "guest", "kioskCode", "dashboard",
+		"staffLink",
 	} {
 		if keys[name] == "" {
 			t.Errorf("the file has no %s", name)
 		}
 	}
-	for name, want := range map[string]string{"mailbox": `"mails"`, "kiosk": "<html", "guest": "<html"} {
+	for name, want := range map[string]string{"mailbox": `"mails"`, "kiosk": "<html", "guest": "<html", "dashboard": "<html", "staffLink": `id="f-password"`} {
 		a, err := http.Get(keys[name] + map[string]string{"kiosk": "/", "guest": "/"}[name])
 		if err != nil {
 			t.Fatal(err)
@@ -120,5 +121,17 @@ func TestReadyFile(t *testing.T) {
 	}
 	if keys["kioskCode"] != w.KioskCode() {
 		t.Errorf("the kiosk's code is %q", keys["kioskCode"])
+	}
+	var text bytes.Buffer
+	printInvitation(&text, w)
+	for what, part := range map[string]string{
+		"page to play": w.PlayURL(), "kiosk's code": w.KioskCode(), "link for staff": w.StaffLink(), "staff's pages": w.DashboardURL(), "API key": w.APIKey,
+	} {
+		if !strings.Contains(text.String(), part) {
+			t.Errorf("the text after the demo does not have the %s: %s", what, text.String())
+		}
+	}
+	if strings.Contains(text.String(), "%!") {
+		t.Errorf("the text after the demo has a broken verb: %s", text.String())
 	}
 }

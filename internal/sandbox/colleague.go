@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-
-	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 )
 
 // Colleague is a person of the staff at the dashboard. It is like a browser without script.
@@ -18,16 +16,16 @@ type Colleague struct {
 
 // JoinAsOwner makes a new person owner of the property and signs the person in.
 func (w *World) JoinAsOwner(ctx context.Context, email string) (*Colleague, error) {
-	made, err := adminv1.NewOwnerServiceClient(w.admin).CreateOwnerLink(ctx, &adminv1.CreateOwnerLinkRequest{PropertyId: w.PropertyID})
+	link, err := w.NewStaffLink(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("create a link for an owner: %w", err)
+		return nil, err
 	}
 	b, err := newBrowser()
 	if err != nil {
 		return nil, err
 	}
 	c := &Colleague{b: b, site: "http://" + w.Server.HTTPAddr()}
-	if err := b.open(ctx, c.site+"/app/first/"+made.GetData().GetSecret()); err != nil {
+	if err := b.open(ctx, link); err != nil {
 		return nil, err
 	}
 	if err := b.submit(ctx, map[string]string{"f-name": "Ada", "f-email": email, "f-password": "correct horse battery"}); err != nil {

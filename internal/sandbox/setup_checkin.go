@@ -42,6 +42,9 @@ func (w *World) setUpCheckIn(ctx context.Context, mandatory []string) error {
 		return fmt.Errorf("create a kiosk: %w", err)
 	}
 	w.setKiosk(k.GetData(), k.GetCode())
+	if _, err := w.NewStaffLink(ctx); err != nil {
+		return err
+	}
 	return w.createFirstBookings(ctx)
 }
 

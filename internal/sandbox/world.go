@@ -49,6 +49,7 @@ type World struct {
 	kioskID   string
 	kioskDoor string // kioskDoor is the last part of the address in the QR code of the kiosk
 	kioskCode string
+	staffLink string // staffLink is the link with which a person becomes owner of the property
 	stops     []func()
 	running   sync.WaitGroup
 	failures  chan error
