@@ -128,7 +128,8 @@ func deleteGuest(tx *db.Tx, m Member) error {
 }
 
 // InviteCompanion stores the address of a companion, to which the caller mails a link; "" if the main guest passes one on: see
-// [CreateCompanionLink]. The former link of the companion ends. A minor's link needs a main guest who is an adult.
+// [CreateCompanionLink]. The former link of the companion ends, and with it the devices that it brought in, unless the new one goes to the same
+// address. A minor's link needs a main guest who is an adult.
 func InviteCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, address string) error {
 	p, m, err := loadCompanion(tx, keys, a, guestID)
 	if err != nil {
@@ -142,6 +143,11 @@ func InviteCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, addr
 	}
 	if err := RevokeLinks(tx, a.PropertyID, a.ReservationID, guestID, false); err != nil {
 		return err
+	}
+	if address == "" || !strings.EqualFold(m.invitedTo, address) {
+		if err := endSessionsOfGuest(tx, a.PropertyID, guestID); err != nil {
+			return err
+		}
 	}
 	m.invitedTo = address
 	sealed, err := sealPerson(tx.Context(), keys, m.Row, m.person())

@@ -89,6 +89,9 @@ func SaveStep(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, step
 	if err := p.save(tx, keys, a, m); err != nil {
 		return nil, err
 	}
+	if err := endCompanionAddress(tx, keys, a, form.Member, m); err != nil {
+		return nil, err
+	}
 	return p, recordCompletion(tx, keys, a)
 }
 
@@ -140,6 +143,7 @@ func (p *Party) applyAnswers(tx *db.Tx, form Form, step rule.Step, answers map[s
 	if err := form.checkKept(m); err != nil {
 		return Member{}, err
 	}
+	m.mailTo = form.companionMailTo(m)
 	p.findMissing(&m)
 	return m, nil
 }

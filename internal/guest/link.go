@@ -214,5 +214,5 @@ func (l Link) presentAddresses(tx *db.Tx, keys *keyring.Ring) ([]string, error) 
 		return nil, fmt.Errorf("load a guest: %w", err)
 	}
 	p, err := openPerson(tx.Context(), keys, g)
-	return []string{p.InvitedTo}, err
+	return p.companionAddresses(), err
 }

@@ -137,7 +137,7 @@ func (e Erasures) addressOf(tx *db.Tx, row *guest.ErasureRow) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		return guest.InvitedTo(tx, e.Keys, g)
+		return guest.CompanionAddress(tx, e.Keys, g)
 	}
 	p, _, err := guest.ViewParty(tx, e.Keys, row.PropertyID, row.ReservationID)
 	if fault.Has(err, fault.ReservationNotFound) {

@@ -5,11 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/property"
+	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/test/pseudo"
 )
 
@@ -23,7 +25,7 @@ func TestMailsAreInTheGuestsLanguage(t *testing.T) {
 			})
 			return err
 		})
-		stay := p.book("1", "ana@example.com", 10*day)
+		stay := p.book("1", "ana@example.com", 10*day, func(patch reservation.Patch) { patch[reservation.Adults] = 2 })
 		p.invite()
 		order := func(kind mail.Kind, guestID string) {
 			m := mail.Mail{PropertyID: "prp_one", Kind: kind, ReservationID: stay, GuestID: guestID}
@@ -35,7 +37,7 @@ func TestMailsAreInTheGuestsLanguage(t *testing.T) {
 			}
 			write(p.T, p.d, func(tx *db.Tx) error { _, err := mail.Order(tx, p.keys, p.queue, m); return err })
 		}
-		const companion = "gst_companion"
+		companion := ""
 		read := func(guestID, language string) {
 			write(p.T, p.d, func(tx *db.Tx) error { return guest.SetLanguage(tx, "prp_one", stay, guestID, language) })
 		}
@@ -48,10 +50,13 @@ func TestMailsAreInTheGuestsLanguage(t *testing.T) {
 		}
 		want("the first invitation", "Préparez")
 		write(p.T, p.d, func(tx *db.Tx) error {
-			if _, err := guest.LoadParty(tx, p.keys, "prp_one", stay); err != nil {
+			party, err := guest.LoadParty(tx, p.keys, "prp_one", stay)
+			if err != nil {
 				return err
 			}
-			return tx.Guest.Create().SetID(companion).SetPropertyID("prp_one").SetReservationID(stay).SetRole(guest.Companion).SetPosition(1).SetCreatedAt(tx.Now()).Exec(tx.Context())
+			companion = party.Members[1].Row.ID
+			main := actor.Actor{Kind: actor.Guest, ID: "gss_1", PropertyID: "prp_one", ReservationID: stay, Origin: guest.OriginMail}
+			return guest.InviteCompanion(tx, p.keys, main, companion, "bea@example.com")
 		})
 		read("", "de-AT")
 		order(mail.Link, "")

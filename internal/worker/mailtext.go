@@ -83,6 +83,13 @@ func (m Mails) checkRecipient(tx *db.Tx, row *mail.Row, r rendered) error {
 			return errOutdated
 		}
 	}
+	if row.GuestID != "" {
+		is, err := m.isCompanions(tx, row, r.text.To)
+		if err == nil && !is {
+			err = errOutdated
+		}
+		return err
+	}
 	if !followsGuest(row) {
 		return nil
 	}
@@ -91,6 +98,12 @@ func (m Mails) checkRecipient(tx *db.Tx, row *mail.Row, r rendered) error {
 		err = errOutdated
 	}
 	return err
+}
+
+// isCompanions reports whether an address is still one of the companion to whom a mail goes.
+func (m Mails) isCompanions(view *db.Tx, row *mail.Row, address string) (bool, error) {
+	present, err := guest.CompanionAddresses(view, m.Keys, row.PropertyID, row.GuestID)
+	return slices.ContainsFunc(present, func(one string) bool { return strings.EqualFold(one, address) }), err
 }
 
 // followsGuest reports whether a mail goes to the address that the guest has when it is sent. Others have a fixed recipient, or list rooms
@@ -193,6 +206,12 @@ func (r *renderer) addStay() error {
 	}
 	if r.row.GuestID == "" && r.occasion.Kind != mail.Staff {
 		if err := r.addressBooker(stay); err != nil || r.out.canceled {
+			return err
+		}
+	}
+	if r.row.GuestID != "" {
+		is, err := r.isCompanions(r.view, r.row, r.to)
+		if r.out.canceled = !is; err != nil || !is {
 			return err
 		}
 	}

@@ -63,7 +63,7 @@ func (m Mails) announceUnread(tx *db.Tx, w conversation.UnreadMessages) error {
 		return err
 	}
 	if who.Role != guest.Main {
-		if order.To, err = guest.InvitedTo(tx, m.Keys, who); err != nil || order.To == "" {
+		if order.To, err = guest.CompanionAddress(tx, m.Keys, who); err != nil || order.To == "" {
 			return err
 		}
 		order.GuestID = w.GuestID
