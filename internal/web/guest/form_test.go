@@ -41,17 +41,19 @@ func TestWrongAnswersAreKept(t *testing.T) {
 	}
 }
 
-// A guest who names more people than the session may reads the limit, and keeps what was typed.
-func TestPartyThatIsTooLarge(t *testing.T) {
+// A guest who names more people than the session may, or types no number, reads what is wrong, and keeps what was typed.
+func TestPartyThatIsRefused(t *testing.T) {
 	b := newFake().client(t)
 	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
-	a := b.do(http.MethodPost, "/g/stays/rsv_1/people", form("adults", "9", "children", "1"))
-	if a.status != http.StatusUnprocessableEntity {
-		t.Errorf("status %d", a.status)
-	}
-	for _, want := range []string{"up to 8 people", `id="f-adults-wrong"`, `href="#f-adults"`, `value="9" aria-invalid="true" aria-describedby="f-adults-wrong"`, `name="children" inputmode="numeric" size="3" maxlength="2" value="1"`} {
-		if !strings.Contains(a.body, want) {
-			t.Errorf("the page lacks %s:\n%s", want, a.body)
+	for typed, problem := range map[string]string{"9": "up to 8 people", "two": "Enter a number that is possible here.", "": "Enter a number that is possible here."} {
+		a := b.do(http.MethodPost, "/g/stays/rsv_1/people", form("adults", typed, "children", "1"))
+		if a.status != http.StatusUnprocessableEntity {
+			t.Errorf("%q: status %d", typed, a.status)
+		}
+		for _, want := range []string{problem, `id="f-adults-wrong"`, `href="#f-adults"`, `value="` + typed + `" aria-invalid="true" aria-describedby="f-adults-wrong"`, `name="children" inputmode="numeric" size="3" maxlength="2" value="1"`} {
+			if !strings.Contains(a.body, want) {
+				t.Errorf("%q: the page lacks %s:\n%s", typed, want, a.body)
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"fmt"
 	"net/http"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
@@ -15,13 +16,41 @@ func (s *site) showPartySize(x *exchange) error {
 	return x.partySize(http.StatusOK, "")
 }
 
+// partyView is the size of the party in the form that asks for it: the stored size, or what was typed.
+type partyView struct{ Adults, Children string }
+
+func (x *exchange) partyView() partyView {
+	if x.R.PathValue("guest") == "" && (x.R.Method == http.MethodPost || x.HasTyped()) {
+		return partyView{Adults: x.Value("adults"), Children: x.Value("children")}
+	}
+	return partyView{Adults: fmt.Sprint(x.flow.Stay.GetAdultCount()), Children: fmt.Sprint(x.flow.Stay.GetChildCount())}
+}
+
 func (x *exchange) partySize(status int, problem string, kv ...any) error {
 	p := x.stayPage("web.people.count")
-	p.Back = "/k/form"
+	p.Back, p.Data = "/k/form", x.partyView()
 	if problem != "" {
 		p.Wrong = []wrong{{ID: "f-adults", Text: p.T(problem, kv...)}}
 	}
 	return x.render(status, "party", p)
+}
+
+// setParty stores the size of the party that was typed. If the API refuses the size, setParty returns the message that says why.
+func (x *exchange) setParty() (problem string, kv []any, err error) {
+	_, err = x.site.api.Forms.SetParty(x.callContext(), &guestv1.SetPartyRequest{
+		AdultCount: parseCount(x.Value("adults")), ChildCount: parseCount(x.Value("children")),
+	})
+	if err == nil {
+		return "", nil, nil
+	}
+	f := x.site.Fault(err)
+	switch {
+	case f.Kind != fault.Invalid:
+		return "", nil, err
+	case f.Meta["limit"] != "":
+		return "web.people.tooMany", []any{"limit", f.Meta["limit"]}, nil
+	}
+	return "problem.outOfRange", nil, nil
 }
 
 // savePartySize stores how many people stay, and goes on with the form. A companion with answers or a link stays in the party.
@@ -29,22 +58,17 @@ func (s *site) savePartySize(x *exchange) error {
 	if !x.flow.missesCompanion() {
 		return x.Redirect(x.flow.CheckIn())
 	}
-	adults, children := parseCount(x.Value("adults")), parseCount(x.Value("children"))
-	if _, err := s.api.Forms.SetParty(x.callContext(), &guestv1.SetPartyRequest{AdultCount: adults, ChildCount: children}); err != nil {
-		f := s.Fault(err)
-		if f.Kind != fault.Invalid {
-			return err
-		}
-		if f.Meta["limit"] != "" {
-			x.flow.Stay.AdultCount, x.flow.Stay.ChildCount = adults, children // the page shows what was typed
-			return x.partySize(http.StatusUnprocessableEntity, "web.people.tooMany", "limit", f.Meta["limit"])
-		}
-		return x.partySize(http.StatusUnprocessableEntity, "problem.outOfRange")
+	problem, kv, err := x.setParty()
+	if err != nil {
+		return err
+	}
+	if problem != "" {
+		return x.partySize(http.StatusUnprocessableEntity, problem, kv...)
 	}
 	if err := x.loadStay(); err != nil {
 		return err
 	}
-	if len(x.flow.Stay.GetGuests()) > int(adults+children) && x.flow.missesCompanion() {
+	if size := parseCount(x.Value("adults")) + parseCount(x.Value("children")); len(x.flow.Stay.GetGuests()) > int(size) && x.flow.missesCompanion() {
 		return x.partySize(http.StatusUnprocessableEntity, "web.people.stays")
 	}
 	return x.Redirect(x.flow.Form(""))

@@ -20,10 +20,13 @@ func TestKioskAsksHowManyCame(t *testing.T) {
 		t.Errorf("the form of the companion leads to no other page:\n%s", page.body)
 	}
 	b.shows("/k/people", "How many people stay?", "Adults", "Children")
-	for typed, want := range map[string]string{"": "Enter a number that is possible here.", "0": "Enter a number that is possible here.", "9": "Here you can name up to 8 people."} {
+	for typed, want := range map[string]string{"": "Enter a number that is possible here.", "0": "Enter a number that is possible here.", "9": "Here you can name up to 8 people.", "two": "Enter a number that is possible here."} {
 		a := b.do(http.MethodPost, "/k/people", form("x~adults", typed, "x~children", "0"))
 		if a.contains(t, want); a.status != http.StatusUnprocessableEntity {
 			t.Errorf("%q adults: status %d", typed, a.status)
+		}
+		if !strings.Contains(a.body, `maxlength="2" value="`+typed+`" aria-invalid="true"`) {
+			t.Errorf("the page does not keep %q:\n%s", typed, a.body)
 		}
 	}
 	b.do(http.MethodPost, "/k/people", form("x~adults", "1", "x~children", "0")).contains(t, "A guest who has answered, or has a link, stays in the list.")

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"html/template"
 	"net/http"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
@@ -8,9 +9,10 @@ import (
 )
 
 type peopleView struct {
-	Sent string // the guest to whom a link was sent
-	Bad  string // the guest whose address is wrong
-	Most string // how many people may be named, if the guest named more
+	Sent  string // the guest to whom a link was sent
+	Bad   string // the guest whose address is wrong
+	Party partyView
+	Wrong template.HTML // why the size of the party is refused; empty if it is not
 }
 
 func (s *site) showPeople(x *exchange) error {
@@ -23,22 +25,21 @@ func (x *exchange) people(status int, v peopleView) error {
 	if v.Bad != "" {
 		p.Wrong = []wrong{{ID: "email-" + v.Bad, Text: p.T("problem.notAnAddress")}}
 	}
-	if v.Most != "" {
-		p.Wrong = []wrong{{ID: "f-adults", Text: p.T("web.people.tooMany", "limit", v.Most)}}
+	if v.Wrong != "" {
+		p.Wrong = []wrong{{ID: "f-adults", Text: v.Wrong}}
 	}
+	v.Party = x.partyView()
 	p.Data = v
 	return x.render(status, "people", p)
 }
 
 func (s *site) saveParty(x *exchange) error {
-	adults, children := parseCount(x.Value("adults")), parseCount(x.Value("children"))
-	if _, err := s.api.Forms.SetParty(x.callContext(), &guestv1.SetPartyRequest{AdultCount: adults, ChildCount: children}); err != nil {
-		limit := s.Fault(err).Meta["limit"]
-		if limit == "" {
-			return err
-		}
-		x.flow.Stay.AdultCount, x.flow.Stay.ChildCount = adults, children // the page shows what was typed
-		return x.people(http.StatusUnprocessableEntity, peopleView{Most: limit})
+	problem, kv, err := x.setParty()
+	if err != nil {
+		return err
+	}
+	if problem != "" {
+		return x.people(http.StatusUnprocessableEntity, peopleView{Wrong: x.words(x.flow.Stay.GetProperty()).T(problem, kv...)})
 	}
 	return x.Redirect(x.flow.Below("people"))
 }
