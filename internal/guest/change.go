@@ -128,14 +128,15 @@ func deleteGuest(tx *db.Tx, m Member) error {
 }
 
 // InviteCompanion stores the address of a companion, to which the caller mails a link; "" if the main guest passes one on: see
+// InviteCompanion stores the address of a companion, to which the caller mails a link; "" if the main guest passes one on: see
 // [CreateCompanionLink]. The former link of the companion ends, and with it the devices that it brought in, unless the new one goes to the same
-// address. A minor's link needs a main guest who is an adult.
+// address. A minor's link needs a main guest whose date of birth is known, and is that of an adult.
 func InviteCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, address string) error {
 	p, m, err := loadCompanion(tx, keys, a, guestID)
 	if err != nil {
 		return err
 	}
-	if p.IsMinor(m) && (p.IsMinor(p.Members[0]) || p.Members[0].Answers[rule.BirthDate] == "" && p.Members[0].Row.Child) {
+	if p.IsMinor(m) && (p.Members[0].Answers[rule.BirthDate] == "" || p.IsMinor(p.Members[0])) {
 		return errMinor
 	}
 	if m.hasActed() && (address == "" || !strings.EqualFold(m.invitedTo, address)) {

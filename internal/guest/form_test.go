@@ -320,6 +320,12 @@ func TestInvitations(t *testing.T) {
 			return func(tx *db.Tx) error { return guest.InviteCompanion(tx, h.keys, a, guestID, "bo@example.com") }
 		}
 		h.write(invite(adult))
+		h.refused(fault.MinorNeedsAdult, invite(child)) // before the main guest has a date of birth
+		h.write(func(tx *db.Tx) error {
+			_, err := property.UpdateCheckInSettings(tx, hotel, property.CheckInChange{MandatoryGroups: &[]string{"birth"}})
+			return err
+		})
+		h.must(h.save(a, p.Members[0].Row.ID, rule.BirthStep, "birthDate", "1980-01-01"))
 		h.write(invite(child))
 		secret := h.link(id, adult, "bo@example.com")
 		session := h.bind(secret)

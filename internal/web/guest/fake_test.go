@@ -42,32 +42,34 @@ type fakeAPI struct {
 	sendsNoMail bool
 	canceled    bool // the PMS canceled the stay, which ended the session
 	revoked     bool // the session was ended
-	stay        *guestv1.Stay
-	form        *guestv1.Form
-	answers     map[string]string
-	wrong       []fault.Field            // with which the next SaveStep is refused
-	keys        []string                 // idempotency keys of calls that change something
-	sent        map[string]proto.Message // the request of each idempotency key
-	revealed    int
-	handed      int
-	pins        *guestv1.Pins
-	choices     []*guestv1.Choice
-	kiosk       *kioskv1.Kiosk
-	helped      int
-	language    string // of the guest
-	ended       int
-	fails       *fault.Fault // with which every call is refused
-	devices     []*guestv1.Device
-	ledger      *guestv1.DisclosureList
-	ledgerPage  string // the page token of the last call
-	messages    []*guestv1.Message
-	readUpTo    int32
-	profile     *guestv1.KeptProfile
-	opened      bool                                 // a device bound the link to the profile
-	several     bool                                 // the installation has several properties
-	asked       []*guestv1.RequestProfileLinkRequest // requests for a link to the profile
-	erasure     *guestv1.Erasure                     // the erasure of the guest's data; nil: the session may not erase
-	coming      chan *guestv1.Message                // what WatchMessages sends
+
+	minorCompanion bool // the companion is a minor, and the main guest has no date of birth
+	stay           *guestv1.Stay
+	form           *guestv1.Form
+	answers        map[string]string
+	wrong          []fault.Field            // with which the next SaveStep is refused
+	keys           []string                 // idempotency keys of calls that change something
+	sent           map[string]proto.Message // the request of each idempotency key
+	revealed       int
+	handed         int
+	pins           *guestv1.Pins
+	choices        []*guestv1.Choice
+	kiosk          *kioskv1.Kiosk
+	helped         int
+	language       string // of the guest
+	ended          int
+	fails          *fault.Fault // with which every call is refused
+	devices        []*guestv1.Device
+	ledger         *guestv1.DisclosureList
+	ledgerPage     string // the page token of the last call
+	messages       []*guestv1.Message
+	readUpTo       int32
+	profile        *guestv1.KeptProfile
+	opened         bool                                 // a device bound the link to the profile
+	several        bool                                 // the installation has several properties
+	asked          []*guestv1.RequestProfileLinkRequest // requests for a link to the profile
+	erasure        *guestv1.Erasure                     // the erasure of the guest's data; nil: the session may not erase
+	coming         chan *guestv1.Message                // what WatchMessages sends
 }
 
 type fakeCall struct{ token, key, language string }

@@ -81,6 +81,9 @@ func (f *fakeAPI) SetMailAddress(ctx context.Context, r *guestv1.SetMailAddressR
 }
 
 func (f *fakeAPI) InviteCompanion(ctx context.Context, r *guestv1.InviteCompanionRequest, _ ...grpc.CallOption) (*guestv1.InviteCompanionResponse, error) {
+	if f.minorCompanion {
+		return nil, fault.New(fault.Precondition, fault.MinorNeedsAdult, "fill in the main guest's date of birth first")
+	}
 	if r.GetEmail() == "" {
 		return &guestv1.InviteCompanionResponse{Link: "lkl_passed", ExpiresAt: f.stay.GetTo()}, f.call(ctx, staySession)
 	}

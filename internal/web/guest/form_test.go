@@ -3,6 +3,7 @@ package guest
 import (
 	"maps"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -53,6 +54,25 @@ func TestPartyThatIsRefused(t *testing.T) {
 		for _, want := range []string{problem, `id="f-adults-wrong"`, `href="#f-adults"`, `value="` + typed + `" aria-invalid="true" aria-describedby="f-adults-wrong"`, `name="children" inputmode="numeric" size="3" maxlength="2" value="1"`} {
 			if !strings.Contains(a.body, want) {
 				t.Errorf("%q: the page lacks %s:\n%s", typed, want, a.body)
+			}
+		}
+	}
+}
+
+// A main guest whose date of birth is not known gets no link for a minor, and reads at the form of this guest what to do first.
+func TestMinorGetsNoLinkBeforeTheMainGuestsAgeIsKnown(t *testing.T) {
+	f := newFake()
+	f.minorCompanion = true
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	for _, sent := range []url.Values{form("do", "show"), form("do", "invite", "email", "bo@example.com")} {
+		a := b.do(http.MethodPost, "/g/stays/rsv_1/people/gst_2", sent)
+		if a.status != http.StatusUnprocessableEntity {
+			t.Errorf("%v: status %d", sent, a.status)
+		}
+		for _, want := range []string{"Enter your own date of birth first", `href="#link-gst_2"`, `id="link-gst_2"`, `id="link-gst_2-wrong"`} {
+			if !strings.Contains(a.body, want) {
+				t.Errorf("%v: the page lacks %s:\n%s", sent, want, a.body)
 			}
 		}
 	}

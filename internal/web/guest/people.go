@@ -11,6 +11,7 @@ import (
 type peopleView struct {
 	Sent  string // the guest to whom a link was sent
 	Bad   string // the guest whose address is wrong
+	Minor string // the guest, a minor, who gets no link before the date of birth of the main guest is known
 	Party partyView
 	Wrong template.HTML // why the size of the party is refused; empty if it is not
 }
@@ -24,6 +25,9 @@ func (x *exchange) people(status int, v peopleView) error {
 	p.LookURL = "" // a choice of the look would drop what is typed in the page's other forms
 	if v.Bad != "" {
 		p.Wrong = []wrong{{ID: "email-" + v.Bad, Text: p.T("problem.notAnAddress")}}
+	}
+	if v.Minor != "" {
+		p.Wrong = []wrong{{ID: "link-" + v.Minor, Text: p.T("web.people.minor")}}
 	}
 	if v.Wrong != "" {
 		p.Wrong = []wrong{{ID: "f-adults", Text: v.Wrong}}
@@ -79,7 +83,15 @@ func (s *site) changePerson(x *exchange) error {
 		return x.people(http.StatusUnprocessableEntity, peopleView{Bad: id})
 	}
 	if err != nil {
-		return err
+		return x.notInvited(err, id)
 	}
 	return x.people(http.StatusOK, peopleView{Sent: id})
+}
+
+// notInvited answers with the page, and says at a minor's form that an adult sends the link.
+func (x *exchange) notInvited(err error, guestID string) error {
+	if x.site.Fault(err).Reason == fault.MinorNeedsAdult {
+		return x.people(http.StatusUnprocessableEntity, peopleView{Minor: guestID})
+	}
+	return err
 }

@@ -42,7 +42,7 @@ func views() map[string][2]any {
 		"rules":     {nil, nil},
 		"party":     {partyView{}, partyView{}},
 		"share":     {shareView{Minors: f.stay.GetGuests(), Never: []string{"home"}, Law: newLawView(f.form)}, shareView{}},
-		"people":    {peopleView{Sent: "gst_2", Bad: "gst_2", Wrong: "x"}, peopleView{}},
+		"people":    {peopleView{Sent: "gst_2", Bad: "gst_2", Minor: "gst_2", Wrong: "x"}, peopleView{}},
 		"stage":     {stageView{CheckIn: &guestv1.CheckIn{Stage: "confirmDetails", AskedAt: f.stay.GetFrom()}, Guests: all}, stageView{}},
 		"key":       {keyView{Pins: f.pins, Doors: statesOf(f.stay.GetDoors()), Moving: true, Phone: code}, keyView{}},
 		"help":      {nil, nil},
