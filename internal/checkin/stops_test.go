@@ -86,6 +86,37 @@ func TestMinorAlone(t *testing.T) {
 	})
 }
 
+// The PMS clears the stages of a check-in that the guest began, at whatever step it is. Without a beginning there is no check-in, and no stage is open.
+func TestPMSClearsOpenStages(t *testing.T) {
+	for name, test := range map[string]struct {
+		begin func(x *fixture)
+		want  []string
+	}{
+		"not begun": {func(x *fixture) { x.answer(map[string]string{"firstName": "Ana", "lastName": "Silva"}) }, nil},
+		"begun":     {func(x *fixture) { x.do("start", x.start, checkin.ConfirmDetails) }, []string{"identityCheck", "signature"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(x *fixture) {
+				x.settings(property.CheckInChange{IdentityCheck: new("live"), Signature: new("paper")})
+				test.begin(x)
+				x.push(reservation.Patch{reservation.State: "started"})
+				x.sweep()
+				v := x.do("started", x.get, checkin.CheckedIn)
+				var cleared []string
+				for _, c := range v.Row.Cleared {
+					if c.By != "pms" {
+						x.Errorf("cleared by %s", c.By)
+					}
+					cleared = append(cleared, c.Stage)
+				}
+				if !slices.Equal(cleared, test.want) {
+					x.Errorf("cleared %v, want %v", cleared, test.want)
+				}
+			})
+		})
+	}
+}
+
 func TestStagesOfTheLaw(t *testing.T) {
 	each(t, func(x *fixture) {
 		x.settings(property.CheckInChange{IdentityCheck: new("live"), Signature: new("paper"), StaffEmail: new("desk@example.com")})

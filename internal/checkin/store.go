@@ -187,7 +187,8 @@ func (r *record) reopen() {
 	r.forgetAttempt()
 }
 
-// end records the end of the check-in.
+// end records the end of the check-in, and the stages that were open when the PMS started the stay. A stage opens with the check-in, which the guest
+// begins: a stay that the desk starts before has no open stage, with or without answers in the form.
 func (r *record) end(f Facts, step Step, now time.Time) {
 	switch {
 	case r.reservation.State == "canceled":

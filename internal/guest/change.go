@@ -128,7 +128,6 @@ func deleteGuest(tx *db.Tx, m Member) error {
 }
 
 // InviteCompanion stores the address of a companion, to which the caller mails a link; "" if the main guest passes one on: see
-// InviteCompanion stores the address of a companion, to which the caller mails a link; "" if the main guest passes one on: see
 // [CreateCompanionLink]. The former link of the companion ends, and with it the devices that it brought in, unless the new one goes to the same
 // address. A minor's link needs a main guest whose date of birth is known, and is that of an adult.
 func InviteCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, address string) error {

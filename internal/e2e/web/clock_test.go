@@ -78,6 +78,48 @@ func TestTabletForgetsAGuestWhoLeft(t *testing.T) {
 	}
 }
 
+// A tablet that was asleep, or showed another page, for longer than a guest has forgets the guest when it shows the page again. A short time counts as
+// time without a touch.
+func TestTabletForgetsAGuestWhileItSleeps(t *testing.T) {
+	w := open(t)
+	w.book("B-1", "1001", "R101", nil)
+	k := w.enrol(browser.WithClock)
+	w.atBooking(k)
+	k.Hide(75)
+	if k.Holds(stillOpen) || k.Heading() != "Is this your booking?" {
+		t.Fatal("the tablet forgets a guest after 75 s")
+	}
+	k.Hide(20)
+	if !k.Holds(stillOpen) {
+		t.Fatal("after 95 s without a touch the tablet does not ask")
+	}
+	k.Click("Yes, I am here")
+	k.Hide(120)
+	k.WaitHeading("Check in here")
+	w.leavesNothing(k, "Lovelace", "1001", "Room 101")
+
+	w.atBooking(k)
+	k.Sleep(3600) // no event says that the tablet is awake
+	k.WaitHeading("Check in here")
+	w.leavesNothing(k, "Lovelace", "1001", "Room 101")
+
+	w.atBooking(k)
+	k.Click("Yes, check in")
+	w.fillAtKiosk(k, "Ada", "Lovelace")
+	walkTo(k, "You are checked in")
+	k.WaitUntil("a code that counts down", `document.querySelector("[data-closes]:not([hidden])") !== null`)
+	pin := w.pinOn(k)
+	k.Hide(40)
+	if k.Has(".pin") {
+		t.Error("the page still shows the code when the tablet shows it again")
+	}
+	k.WaitHeading("Check in here")
+	w.leavesNothing(k, "Lovelace", pin, "1001")
+	for k.Back() {
+		w.leavesNothing(k, "Lovelace", pin, "1001")
+	}
+}
+
 // The code has 30 s from when it is shown, and again after "More time".
 func TestTabletHidesTheCode(t *testing.T) {
 	t.Parallel()

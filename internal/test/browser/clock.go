@@ -7,7 +7,10 @@ import "fmt"
 const clock = `(() => {
 	const timers = new Map();
 	let passed = 0;
+	let slept = 0;
 	const now = () => performance.now() + passed;
+	const date = Date.now.bind(Date);
+	Date.now = () => date() + passed + slept;
 	for (const kind of ["Timeout", "Interval"]) {
 		const set = window["set" + kind].bind(window), clear = window["clear" + kind].bind(window);
 		window["set" + kind] = (run, every = 0, ...args) => {
@@ -33,6 +36,18 @@ const clock = `(() => {
 		}
 		passed = Math.max(passed, until);
 	}});
+	Object.defineProperty(window, "sleepTime", {value: (ms, hidden) => {
+		const seen = () => document.dispatchEvent(new Event("visibilitychange"));
+		if (hidden) {
+			Object.defineProperty(document, "hidden", {value: true, configurable: true});
+			seen();
+		}
+		slept += ms;
+		if (hidden) {
+			delete document.hidden;
+			seen();
+		}
+	}});
 })()`
 
 // WithClock lets Pass bring the timers of the page's scripts forward.
@@ -42,4 +57,16 @@ func WithClock(c *settings) { c.clock = true }
 func (p *Page) Pass(seconds int) {
 	p.t.Helper()
 	p.Script(fmt.Sprintf("passTime(%d)", 1000*seconds))
+}
+
+// Sleep lets the device sleep for seconds: the time of day goes on, and no timer of the page runs. The page was opened WithClock.
+func (p *Page) Sleep(seconds int) {
+	p.t.Helper()
+	p.Script(fmt.Sprintf("sleepTime(%d, false)", 1000*seconds))
+}
+
+// Hide hides the page for seconds, and shows it again. No timer of the page runs meanwhile. The page was opened WithClock.
+func (p *Page) Hide(seconds int) {
+	p.t.Helper()
+	p.Script(fmt.Sprintf("sleepTime(%d, true)", 1000*seconds))
 }

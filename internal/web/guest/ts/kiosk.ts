@@ -88,7 +88,13 @@ if (location.pathname === "/k/asking") {
   pause(true);
   setTimeout(() => pause(false), 120_000);
 }
-timers(() => (document.getElementById("end") as HTMLFormElement).requestSubmit());
+timers(
+  () => (document.getElementById("end") as HTMLFormElement).requestSubmit(),
+  () => {
+    document.getElementById("main")!.replaceChildren(); // nothing of the guest waits for the start page, which ends the visit
+    leave("/k/");
+  },
+);
 live(leave, cut);
 navigator.serviceWorker?.register(workerURL("/k/sw.js"), { scope: "/k/" }).catch(() => {});
 (navigator as any).wakeLock?.request("screen").catch(() => {});

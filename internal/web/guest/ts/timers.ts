@@ -4,6 +4,8 @@ const stillSeconds = 20;
 const codeSeconds = 30;
 
 let left = idleSeconds;
+let last = Date.now(); // when the time of the page was counted last
+let seen = !document.hidden; // the page was visible
 let asked = false;
 let paused = false;
 
@@ -26,7 +28,11 @@ function write(): void {
   for (const e of document.querySelectorAll("[data-left]")) e.textContent = String(left);
 }
 
-export function timers(end: () => void): void {
+/**
+ * Counts the time of the page. end ends the guest's visit; leave does too, and at once: the page was hidden, or the tablet asleep, for longer than
+ * a guest has, and another person may look at it now.
+ */
+export function timers(end: () => void, leave: () => void): void {
   touch();
   write();
   // The time of the code is counted from when it is shown; a touch does not lengthen it, "More time" does.
@@ -37,11 +43,16 @@ export function timers(end: () => void): void {
     if ((e.target as Element).closest("[data-stay], [data-more]")) touch();
   });
   still()?.addEventListener("cancel", () => touch());
-  setInterval(() => {
-    if (paused || document.hidden) return;
+  // No timer runs while the tablet is asleep, and few while the page is hidden: the clock tells how long that was.
+  const count = () => {
+    if (document.hidden) return;
+    const passed = Math.max(1, Math.round((Date.now() - last) / 1000));
+    last = Date.now();
     const kind = document.body.dataset.idle;
     if (kind !== "guest" && kind !== "code") return;
-    left--;
+    if (passed >= (kind === "code" ? codeSeconds : idleSeconds + stillSeconds)) return leave();
+    if (paused) return;
+    left -= passed;
     if (left <= 0 && (kind === "code" || asked)) return end();
     if (left <= 0) {
       asked = true;
@@ -49,5 +60,12 @@ export function timers(end: () => void): void {
       still()?.showModal();
     }
     write();
-  }, 1000);
+  };
+  setInterval(count, 1000);
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) return;
+    if (!seen) last = Date.now(); // a code has its time from when it is shown
+    seen = true;
+    count();
+  });
 }
