@@ -16,7 +16,13 @@ const staffPassword = "correct horse battery"
 // ownerLink makes a link for an owner of the world's property.
 func (w *world) ownerLink() string {
 	w.t.Helper()
-	made, err := adminv1.NewOwnerServiceClient(w.Socket).CreateOwnerLink(w.t.Context(), &adminv1.CreateOwnerLinkRequest{PropertyId: w.PropertyID})
+	return w.ownerLinkOf(w.PropertyID)
+}
+
+// ownerLinkOf is ownerLink for a property.
+func (w *world) ownerLinkOf(propertyID string) string {
+	w.t.Helper()
+	made, err := adminv1.NewOwnerServiceClient(w.Socket).CreateOwnerLink(w.t.Context(), &adminv1.CreateOwnerLinkRequest{PropertyId: propertyID})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -63,6 +63,15 @@ func (p *Page) Choose(label, option string) {
 	}
 }
 
+// Upload chooses a file of the disk in the file field that a CSS selector names.
+func (p *Page) Upload(selector, path string) {
+	p.t.Helper()
+	p.Wait(selector)
+	document := call(p, dom.GetDocument, dom.GetDocumentParams{})
+	field := call(p, dom.QuerySelector, dom.QuerySelectorParams{NodeID: document.Root.NodeID, Selector: selector})
+	call(p, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: []string{path}, NodeID: field.NodeID})
+}
+
 // Value returns the value of the field with this label.
 func (p *Page) Value(label string) (value string) {
 	p.t.Helper()

@@ -66,6 +66,7 @@ func (s *site) acceptInvite(x *exchange) error {
 	})
 	if err == nil {
 		x.endFormerSession()
+		x.openProperty(made.GetPropertyId())
 		return x.proceed(made.GetData(), "")
 	}
 	p, f, code := x.newPage("staff.invite.title", "property", i.GetPropertyName()), s.Fault(err), x.R.PostForm.Has("code")

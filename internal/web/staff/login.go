@@ -184,8 +184,13 @@ const propertyAge = 400 * 24 * time.Hour
 func (s *site) chooseProperty(x *exchange) error {
 	for _, p := range x.session.GetProperties() {
 		if p.GetPropertyId() == x.Value("property") {
-			x.SetCookie(propertyCookie, p.GetPropertyId(), s.Now().Add(propertyAge))
+			x.openProperty(p.GetPropertyId())
 		}
 	}
 	return x.Redirect("/app/")
+}
+
+// openProperty makes the device show a property to a person of several.
+func (x *exchange) openProperty(id string) {
+	x.SetCookie(propertyCookie, id, x.site.Now().Add(propertyAge))
 }

@@ -46,7 +46,7 @@ func (x *exchange) newPage(title string, kv ...any) *page {
 var results = []string{"password", "secondEnded", "sessionEnded", "cleared", "refused", "asked", "callEnded", "resent", "noAddress",
 	"lockNamed", "lockAssigned", "bridgeRevoked", "noticeRead", "codeMade", "codeRevoked",
 	"saved", "created", "deleted", "mapped", "taken", "takenPart", "read", "revoked", "withdrawn", "removed", "undone", "waived",
-	"extended", "pinReplaced", "swapped", "linked", "unlinked"}
+	"extended", "pinReplaced", "swapped", "linked", "unlinked", "imported"}
 
 // House returns the name of the property of the page, or "".
 func (p *page) House() string { return p.Role.GetName() }
