@@ -11,6 +11,7 @@ import (
 type Input struct {
 	Name         string
 	Label, Hint  string // messages
+	Of           string // what the label is about: its {of}, such as the name of a language
 	Type         string // of HTML, or lines (several lines), switch (on or off), boxes (any number of the options)
 	Value        string // of a switch yes or "", of boxes the values with spaces between
 	Autocomplete string
@@ -45,7 +46,7 @@ func (p *Page) Refuse(f *fault.Fault, inputs []Input) bool {
 		if !p.Has(kind) {
 			kind = "problem." + string(field.Reason)
 		}
-		p.Wrong = append(p.Wrong, Wrong{ID: inputs[at].ID(), Label: p.T(inputs[at].Label), Text: p.Or(kind, "problem.required")})
+		p.Wrong = append(p.Wrong, Wrong{ID: inputs[at].ID(), Label: p.T(inputs[at].Label, "of", inputs[at].Of), Text: p.Or(kind, "problem.required")})
 	}
 	return len(p.Wrong) > 0
 }

@@ -49,7 +49,8 @@ type settingsView struct {
 
 // settingsTabs are the pages of settings, with the right that each needs.
 var settingsTabs = []area{
-	{"property", "/app/settings/property", "manageSettings"}, {"checkin", "/app/settings/checkin", "manageSettings"}, {"retention", "/app/settings/retention", "manageSettings"}, {"mail", "/app/settings/mail", "manageSettings"},
+	{"property", "/app/settings/property", "manageSettings"}, {"checkin", "/app/settings/checkin", "manageSettings"}, {"own", "/app/settings/questions", "manageSettings"},
+	{"retention", "/app/settings/retention", "manageSettings"}, {"mail", "/app/settings/mail", "manageSettings"},
 	{"integrations", "/app/settings/integrations", "manageSettings"}, {"kiosks", "/app/settings/kiosks", "manageSettings"}, {"people", "/app/settings/people", "managePeople"},
 }
 
@@ -221,10 +222,12 @@ func (x *exchange) saveRules(settings *propertyv1.CheckInSettingsChange) error {
 	return x.saveUnlessChanged(func(etag string) error {
 		_, err := x.site.api.CheckIns.UpdateCheckInSettings(x.call(), &propertyv1.UpdateCheckInSettingsRequest{Settings: settings, Etag: etag})
 		return err
-	}, func() (string, error) {
-		found, err := x.checkInSettings()
-		return found.GetEtag(), err
-	})
+	}, x.rulesEtag)
+}
+
+func (x *exchange) rulesEtag() (string, error) {
+	found, err := x.checkInSettings()
+	return found.GetEtag(), err
 }
 
 func (s *site) showProperty(x *exchange) error { return x.propertyForms("", nil) }

@@ -1,0 +1,287 @@
+package staff
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
+)
+
+const (
+	mostQuestions    = 20 // that the API takes
+	longestName      = 32 // letters of the name of a question
+	questionsSetting = "settings.fields"
+	labelPrefix      = "question.labels." // of the inputs of a text in a language
+)
+
+// questionsView is the list of the property's own questions, with the form of a new one.
+type questionsView struct {
+	List   []*propertyv1.OwnField
+	Etag   string
+	Inputs []kit.Input // of a new question; none: the list is full
+}
+
+// Last reports whether a question is the last of the list.
+func (v questionsView) Last(i int) bool { return i == len(v.List)-1 }
+
+// questionView is one question.
+type questionView struct {
+	*propertyv1.OwnField
+	Etag   string
+	Inputs []notedInput
+}
+
+// notedInput is an input with a note below it, such as what another person stored meanwhile.
+type notedInput struct {
+	kit.Input
+	Note string // message, or ""
+	Text string // that the note is about
+}
+
+// questionInputs are the fields of a question: its text in each language of the pages, and in each other that is stored.
+func questionInputs(p *page, q *propertyv1.OwnField) []kit.Input {
+	inputs := []kit.Input{{Name: "question.label", Label: "staff.question.label", Hint: "staff.question.label.hint", Value: q.GetLabel(), Autocomplete: "off"}}
+	for _, tag := range labelTags(p, q) {
+		name := tag
+		if slices.Contains(p.Languages, tag) {
+			name = p.LanguageName(tag)
+		}
+		inputs = append(inputs, kit.Input{Name: labelPrefix + tag, Label: "staff.question.in", Of: name, Value: q.GetLabels()[tag], Autocomplete: "off"})
+	}
+	return append(inputs,
+		kit.Input{Name: "question.required", Label: "staff.question.required", Type: "switch", Value: flag(q.GetRequired())},
+		kit.Input{Name: "question.mainOnly", Label: "staff.question.main", Hint: "staff.question.main.hint", Type: "switch", Value: flag(q.GetMainOnly())})
+}
+
+// labelTags are the languages in which a question can have a text.
+func labelTags(p *page, q *propertyv1.OwnField) []string {
+	tags := slices.Clone(p.Languages)
+	for _, tag := range slices.Sorted(maps.Keys(q.GetLabels())) {
+		if !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
+	}
+	return tags
+}
+
+// postedQuestion returns the question of the posted form. A language without a text has none.
+func (x *exchange) postedQuestion(name string) *propertyv1.OwnField {
+	q := &propertyv1.OwnField{Name: name, Label: x.Value("question.label"), Required: *x.isOn("question.required"), MainOnly: *x.isOn("question.mainOnly"), Labels: map[string]string{}}
+	for input := range x.R.PostForm {
+		if tag, ok := strings.CutPrefix(input, labelPrefix); ok && x.Value(input) != "" {
+			q.Labels[tag] = x.Value(input)
+		}
+	}
+	return q
+}
+
+// questionName makes a name for a new question from the words of its text, such as numberPlate, or numberPlate2 if a question has that name.
+func questionName(label string, list []*propertyv1.OwnField) string {
+	var b strings.Builder
+	word := false // the next letter begins a word
+	for _, r := range norm.NFD.String(label) {
+		switch {
+		case r < unicode.MaxASCII && unicode.IsLetter(r), r < unicode.MaxASCII && unicode.IsDigit(r) && b.Len() > 0:
+			if r = unicode.ToLower(r); word && b.Len() > 0 {
+				r = unicode.ToUpper(r)
+			}
+			b.WriteRune(r)
+			word = false
+		case !unicode.Is(unicode.Mn, r): // an accent does not end the word
+			word = true
+		}
+	}
+	base := cmp.Or(b.String(), "question")
+	name := base[:min(len(base), longestName)]
+	for n := 2; slices.ContainsFunc(list, func(q *propertyv1.OwnField) bool { return strings.EqualFold(q.GetName(), name) }); n++ {
+		number := strconv.Itoa(n)
+		name = base[:min(len(base), longestName-len(number))] + number
+	}
+	return name
+}
+
+func indexOfQuestion(list []*propertyv1.OwnField, name string) int {
+	return slices.IndexFunc(list, func(q *propertyv1.OwnField) bool { return q.GetName() == name })
+}
+
+// saveQuestions changes the list of questions.
+func (x *exchange) saveQuestions(edit func(list []*propertyv1.OwnField) []*propertyv1.OwnField) error {
+	return x.saveUnlessChanged(func(etag string) error {
+		stored, err := x.checkInSettings()
+		if err != nil {
+			return err
+		}
+		settings := &propertyv1.CheckInSettingsChange{Fields: &propertyv1.OwnFields{List: edit(stored.GetFields())}}
+		_, err = x.site.api.CheckIns.UpdateCheckInSettings(x.call(), &propertyv1.UpdateCheckInSettingsRequest{Settings: settings, Etag: etag})
+		return err
+	}, x.rulesEtag)
+}
+
+// ofQuestion returns a fault with the paths of the inputs of the question at an index of the list.
+func ofQuestion(f *fault.Fault, at int) *fault.Fault {
+	prefix := questionsSetting + ".list[" + strconv.Itoa(at) + "]."
+	var fields []fault.Field
+	for _, field := range f.Fields {
+		if rest, ok := strings.CutPrefix(field.Path, prefix); ok {
+			field.Path = "question." + strings.NewReplacer("[", ".", "]", "", `"`, "").Replace(rest)
+			fields = append(fields, field)
+		}
+	}
+	if len(fields) == 0 {
+		return f
+	}
+	return fault.Fields(fields...)
+}
+
+// refuseQuestion adds what is wrong with a posted question to its page, and returns the status of the answer.
+func (x *exchange) refuseQuestion(p *page, f *fault.Fault, inputs []kit.Input) (int, error) {
+	if f.Reason == fault.Outdated {
+		p.Wrong = []kit.Wrong{{Title: p.T("staff.settings.outdated"), Text: p.T("staff.questions.outdated")}}
+		return http.StatusConflict, nil
+	}
+	if !p.Refuse(f, inputs) {
+		return 0, f
+	}
+	return http.StatusUnprocessableEntity, nil
+}
+
+func (s *site) showQuestions(x *exchange) error { return x.questionsPage(nil) }
+
+// questionsPage lists the questions, with what is wrong with the new one that was posted.
+func (x *exchange) questionsPage(f *fault.Fault) error {
+	stored, err := x.checkInSettings()
+	if err != nil {
+		return err
+	}
+	p, status := x.settingsPage("own"), http.StatusOK
+	v := questionsView{List: stored.GetFields(), Etag: stored.GetEtag()}
+	if len(v.List) < mostQuestions {
+		v.Inputs = append(questionInputs(p, nil), kit.Input{Name: "question.name", Label: "staff.question.name", Hint: "staff.question.name.hint", Autocomplete: "off"})
+	}
+	if f != nil {
+		if removed := x.R.PathValue("id"); len(v.Inputs) > 0 && (removed == "" || x.Value("do") == "save") {
+			v.Inputs = x.Posted(v.Inputs)
+			if name := &v.Inputs[len(v.Inputs)-1]; removed != "" {
+				name.Value = removed
+			}
+		}
+		if status, err = x.refuseQuestion(p, f, v.Inputs); err != nil {
+			return err
+		}
+	}
+	p.Data = v
+	return x.render(status, "questions", p)
+}
+
+// addQuestion adds a question at the end of the list.
+func (s *site) addQuestion(x *exchange) error {
+	at := 0
+	err := x.saveQuestions(func(list []*propertyv1.OwnField) []*propertyv1.OwnField {
+		at = len(list)
+		return append(list, x.postedQuestion(cmp.Or(x.Value("question.name"), questionName(x.Value("question.label"), list))))
+	})
+	if err != nil {
+		return x.questionsPage(ofQuestion(s.Fault(err), at))
+	}
+	return x.Redirect("/app/settings/questions?done=saved")
+}
+
+func (s *site) showQuestion(x *exchange) error { return x.questionPage(nil) }
+
+// questionPage shows a question. With a fault, it shows what was posted and what is wrong with it.
+func (x *exchange) questionPage(f *fault.Fault) error {
+	stored, err := x.checkInSettings()
+	if err != nil {
+		return err
+	}
+	at := indexOfQuestion(stored.GetFields(), x.R.PathValue("id"))
+	if at < 0 && f != nil { // another person removed it meanwhile: the form of a new one has what was typed
+		return x.questionsPage(fault.New(fault.Aborted, fault.Outdated, "the question was removed"))
+	}
+	if at < 0 {
+		return x.problem(http.StatusNotFound, "staff.problem.unknown")
+	}
+	q := stored.GetFields()[at]
+	p, status := x.settingsPage("own"), http.StatusOK
+	p.Title, p.Back = p.T("staff.room.title", "name", q.GetLabel()), "/app/settings/questions"
+	inputs := questionInputs(p, q)
+	v := questionView{OwnField: q, Etag: stored.GetEtag(), Inputs: noted(inputs, inputs, false)}
+	if f != nil {
+		posted := x.Posted(slices.Clone(inputs))
+		v.Inputs = noted(posted, inputs, f.Reason == fault.Outdated)
+		if status, err = x.refuseQuestion(p, ofQuestion(f, at), posted); err != nil {
+			return err
+		}
+	}
+	p.Data = v
+	return x.render(status, "question", p)
+}
+
+// noted adds to each input what is stored now if it differs, on a page that was refused because another person changed something.
+func noted(shown, stored []kit.Input, outdated bool) (list []notedInput) {
+	for i, input := range shown {
+		n := notedInput{Input: input}
+		if now := stored[i].Value; outdated && now != input.Value {
+			switch {
+			case input.Type == "switch" && now == "":
+				n.Note = "staff.stored.off"
+			case input.Type == "switch":
+				n.Note = "staff.stored.on"
+			case now == "":
+				n.Note = "staff.stored.none"
+			default:
+				n.Note, n.Text = "staff.stored", now
+			}
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// changeQuestion changes, moves or removes a question.
+func (s *site) changeQuestion(x *exchange) error {
+	name, do, found := x.R.PathValue("id"), x.Value("do"), false
+	if !slices.Contains([]string{"save", "up", "down", "remove"}, do) {
+		return x.Redirect("/app/settings/questions")
+	}
+	err := x.saveQuestions(func(list []*propertyv1.OwnField) []*propertyv1.OwnField {
+		at := indexOfQuestion(list, name)
+		if found = at >= 0; !found {
+			return list
+		}
+		switch to := at - 1; do {
+		case "save":
+			list[at] = x.postedQuestion(name)
+		case "remove":
+			list = slices.Delete(list, at, at+1)
+		case "down":
+			to = at + 1
+			fallthrough
+		default:
+			if to >= 0 && to < len(list) {
+				list[at], list[to] = list[to], list[at]
+			}
+		}
+		return list
+	})
+	switch {
+	case err == nil && !found:
+		return x.problem(http.StatusNotFound, "staff.problem.unknown")
+	case err != nil && do == "save":
+		return x.questionPage(s.Fault(err))
+	case err != nil:
+		return x.questionsPage(s.Fault(err))
+	case do == "remove":
+		return x.Redirect("/app/settings/questions?done=deleted")
+	}
+	return x.Redirect("/app/settings/questions?done=saved")
+}
