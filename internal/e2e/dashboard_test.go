@@ -115,6 +115,8 @@ var pageRights = map[string]string{
 	"POST /app/settings/questions":                     "manageSettings",
 	"GET /app/settings/questions/{id}":                 "manageSettings",
 	"POST /app/settings/questions/{id}":                "manageSettings",
+	"GET /app/settings/texts":                          "manageSettings",
+	"POST /app/settings/texts":                         "manageSettings",
 	"GET /app/settings/retention":                      "manageSettings",
 	"POST /app/settings/retention":                     "manageSettings",
 	"GET /app/settings/mail":                           "manageSettings",

@@ -142,7 +142,7 @@ func TestQuestionsOfTwoPeople(t *testing.T) {
 		return url.Values{"do": {"save"}, "question.label": {"Number plate"}, "question.labels.de": {"Kennzeichen"}}
 	}
 	refused := save(questionsPath+"/plate", etag, mine())
-	for _, text := range []string{"Another person changed the questions.", "Stored now:</p>\n<p class=\"quiet\">Plate of your car</p>", "Stored now: on.", `value="Kennzeichen"`, `value="Number plate"`} {
+	for _, text := range []string{"Another person changed the questions.", "Stored now:</div>\n<div class=\"quiet\">Plate of your car</div>", "Stored now: on.", `value="Kennzeichen"`, `value="Number plate"`} {
 		if refused.status != http.StatusConflict || !strings.Contains(refused.text, text) {
 			t.Errorf("a stale etag: %d to %q without %q: %s", refused.status, refused.moved, text, refused.text)
 		}

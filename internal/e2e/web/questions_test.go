@@ -6,7 +6,8 @@ import (
 	"latchkey.dev/internal/test/browser"
 )
 
-// An owner asks guests a question of the property, in two languages and as the first of two, and a guest reads it in German.
+// An owner asks guests a question of the property, in two languages and as the first of two, and writes house rules in German. A guest reads both
+// in German.
 func TestOwnerAsksGuests(t *testing.T) {
 	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}}, browser.Narrow, browser.Desktop) {
 		t.Run(m.String(), func(t *testing.T) {
@@ -19,11 +20,13 @@ func TestOwnerAsksGuests(t *testing.T) {
 			if m.language != "" {
 				p.SetCookie(w.Base, "lk-lang", m.language)
 			}
-			p.Visit(w.Base + "/app/settings/questions")
-			p.Axe()
-			p.KeyboardWalk()
-			p.Fits()
-			p.Screenshot("questions-empty")
+			for _, page := range []string{"texts", "questions"} {
+				p.Visit(w.Base + "/app/settings/" + page)
+				p.Axe()
+				p.KeyboardWalk()
+				p.Fits()
+				p.Screenshot(page + "-empty")
+			}
 			if m.language != "" {
 				return
 			}
@@ -59,6 +62,17 @@ func TestOwnerAsksGuests(t *testing.T) {
 			p.Next("Save", "Your questions")
 			p.WaitText("main guest only")
 
+			p.Visit(w.Base + "/app/settings/checkin")
+			p.Fill("House rules", "Quiet from 22:00.")
+			p.Click("Save")
+			p.WaitText("Saved.")
+			p.Visit(w.Base + "/app/settings/texts")
+			p.Fill("House rules (Deutsch)", "Ruhe ab 22 Uhr.")
+			p.Click("Save Deutsch")
+			p.WaitText("Saved.")
+			p.WaitText("Quiet from 22:00.") // in the other languages
+			p.Screenshot("texts-saved")
+
 			guest := browser.Open(t, m.options()...)
 			guest.Tolerate("status of 422")
 			guest.SetCookie(w.Base, "lk-lang", "de")
@@ -77,6 +91,9 @@ func TestOwnerAsksGuests(t *testing.T) {
 			guest.Fill("Kennzeichen", "B-AL 1815")
 			guest.Click("Weiter")
 			guest.WaitText("B-AL 1815")
+			guest.Next("Das stimmt alles", "Ihr Aufenthalt")
+			guest.Next("Hausordnung Offen", "Hausordnung")
+			guest.WaitText("Ruhe ab 22 Uhr.")
 
 			p.Visit(w.Base + "/app/settings/questions")
 			p.Next("A dog?", "A dog?")

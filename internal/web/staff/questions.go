@@ -25,8 +25,8 @@ const (
 
 // questionsView is the list of the property's own questions, with the form of a new one.
 type questionsView struct {
+	guarded
 	List   []*propertyv1.OwnField
-	Etag   string
 	Inputs []kit.Input // of a new question; none: the list is full
 }
 
@@ -36,15 +36,8 @@ func (v questionsView) Last(i int) bool { return i == len(v.List)-1 }
 // questionView is one question.
 type questionView struct {
 	*propertyv1.OwnField
-	Etag   string
+	guarded
 	Inputs []notedInput
-}
-
-// notedInput is an input with a note below it, such as what another person stored meanwhile.
-type notedInput struct {
-	kit.Input
-	Note string // message, or ""
-	Text string // that the note is about
 }
 
 // questionInputs are the fields of a question: its text in each language of the pages, and in each other that is stored.
@@ -115,43 +108,14 @@ func indexOfQuestion(list []*propertyv1.OwnField, name string) int {
 
 // saveQuestions changes the list of questions.
 func (x *exchange) saveQuestions(edit func(list []*propertyv1.OwnField) []*propertyv1.OwnField) error {
-	return x.saveUnlessChanged(func(etag string) error {
-		stored, err := x.checkInSettings()
-		if err != nil {
-			return err
-		}
-		settings := &propertyv1.CheckInSettingsChange{Fields: &propertyv1.OwnFields{List: edit(stored.GetFields())}}
-		_, err = x.site.api.CheckIns.UpdateCheckInSettings(x.call(), &propertyv1.UpdateCheckInSettingsRequest{Settings: settings, Etag: etag})
-		return err
-	}, x.rulesEtag)
+	return x.changeRules(func(stored *propertyv1.CheckInSettings) *propertyv1.CheckInSettingsChange {
+		return &propertyv1.CheckInSettingsChange{Fields: &propertyv1.OwnFields{List: edit(stored.GetFields())}}
+	})
 }
 
 // ofQuestion returns a fault with the paths of the inputs of the question at an index of the list.
 func ofQuestion(f *fault.Fault, at int) *fault.Fault {
-	prefix := questionsSetting + ".list[" + strconv.Itoa(at) + "]."
-	var fields []fault.Field
-	for _, field := range f.Fields {
-		if rest, ok := strings.CutPrefix(field.Path, prefix); ok {
-			field.Path = "question." + strings.NewReplacer("[", ".", "]", "", `"`, "").Replace(rest)
-			fields = append(fields, field)
-		}
-	}
-	if len(fields) == 0 {
-		return f
-	}
-	return fault.Fields(fields...)
-}
-
-// refuseQuestion adds what is wrong with a posted question to its page, and returns the status of the answer.
-func (x *exchange) refuseQuestion(p *page, f *fault.Fault, inputs []kit.Input) (int, error) {
-	if f.Reason == fault.Outdated {
-		p.Wrong = []kit.Wrong{{Title: p.T("staff.settings.outdated"), Text: p.T("staff.questions.outdated")}}
-		return http.StatusConflict, nil
-	}
-	if !p.Refuse(f, inputs) {
-		return 0, f
-	}
-	return http.StatusUnprocessableEntity, nil
+	return renamed(f, questionsSetting+".list."+strconv.Itoa(at)+".", "question.")
 }
 
 func (s *site) showQuestions(x *exchange) error { return x.questionsPage(nil) }
@@ -163,7 +127,7 @@ func (x *exchange) questionsPage(f *fault.Fault) error {
 		return err
 	}
 	p, status := x.settingsPage("own"), http.StatusOK
-	v := questionsView{List: stored.GetFields(), Etag: stored.GetEtag()}
+	v := questionsView{List: stored.GetFields(), guarded: guarded{stored.GetEtag(), questionsSetting}}
 	if len(v.List) < mostQuestions {
 		v.Inputs = append(questionInputs(p, nil), kit.Input{Name: "question.name", Label: "staff.question.name", Hint: "staff.question.name.hint", Autocomplete: "off"})
 	}
@@ -174,7 +138,7 @@ func (x *exchange) questionsPage(f *fault.Fault) error {
 				name.Value = removed
 			}
 		}
-		if status, err = x.refuseQuestion(p, f, v.Inputs); err != nil {
+		if status, err = x.refuseOwn(p, f, v.Inputs, "staff.questions.outdated"); err != nil {
 			return err
 		}
 	}
@@ -214,37 +178,16 @@ func (x *exchange) questionPage(f *fault.Fault) error {
 	p, status := x.settingsPage("own"), http.StatusOK
 	p.Title, p.Back = p.T("staff.room.title", "name", q.GetLabel()), "/app/settings/questions"
 	inputs := questionInputs(p, q)
-	v := questionView{OwnField: q, Etag: stored.GetEtag(), Inputs: noted(inputs, inputs, false)}
+	v := questionView{OwnField: q, guarded: guarded{stored.GetEtag(), questionsSetting}, Inputs: noted(inputs, inputs, false)}
 	if f != nil {
 		posted := x.Posted(slices.Clone(inputs))
 		v.Inputs = noted(posted, inputs, f.Reason == fault.Outdated)
-		if status, err = x.refuseQuestion(p, ofQuestion(f, at), posted); err != nil {
+		if status, err = x.refuseOwn(p, ofQuestion(f, at), posted, "staff.questions.outdated"); err != nil {
 			return err
 		}
 	}
 	p.Data = v
 	return x.render(status, "question", p)
-}
-
-// noted adds to each input what is stored now if it differs, on a page that was refused because another person changed something.
-func noted(shown, stored []kit.Input, outdated bool) (list []notedInput) {
-	for i, input := range shown {
-		n := notedInput{Input: input}
-		if now := stored[i].Value; outdated && now != input.Value {
-			switch {
-			case input.Type == "switch" && now == "":
-				n.Note = "staff.stored.off"
-			case input.Type == "switch":
-				n.Note = "staff.stored.on"
-			case now == "":
-				n.Note = "staff.stored.none"
-			default:
-				n.Note, n.Text = "staff.stored", now
-			}
-		}
-		list = append(list, n)
-	}
-	return list
 }
 
 // changeQuestion changes, moves or removes a question.

@@ -50,7 +50,7 @@ type settingsView struct {
 // settingsTabs are the pages of settings, with the right that each needs.
 var settingsTabs = []area{
 	{"property", "/app/settings/property", "manageSettings"}, {"checkin", "/app/settings/checkin", "manageSettings"}, {"own", "/app/settings/questions", "manageSettings"},
-	{"retention", "/app/settings/retention", "manageSettings"}, {"mail", "/app/settings/mail", "manageSettings"},
+	{"texts", "/app/settings/texts", "manageSettings"}, {"retention", "/app/settings/retention", "manageSettings"}, {"mail", "/app/settings/mail", "manageSettings"},
 	{"integrations", "/app/settings/integrations", "manageSettings"}, {"kiosks", "/app/settings/kiosks", "manageSettings"}, {"people", "/app/settings/people", "managePeople"},
 }
 

@@ -186,6 +186,8 @@ func (s *site) routes() []Route {
 		{"POST /app/settings/questions", "manageSettings", s.addQuestion},
 		{"GET /app/settings/questions/{id}", "manageSettings", s.showQuestion},
 		{"POST /app/settings/questions/{id}", "manageSettings", s.changeQuestion},
+		{"GET /app/settings/texts", "manageSettings", s.showTexts},
+		{"POST /app/settings/texts", "manageSettings", s.changeTexts},
 		{"GET /app/settings/retention", "manageSettings", s.showRetention},
 		{"POST /app/settings/retention", "manageSettings", s.changeRetention},
 		{"GET /app/settings/mail", "manageSettings", s.showMailSettings},

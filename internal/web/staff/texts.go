@@ -1,0 +1,105 @@
+package staff
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
+)
+
+// textsView is the page of the property's texts for guests: a form for each language.
+type textsView struct {
+	Languages []textsForm
+}
+
+// textsForm are the texts in one language.
+type textsForm struct {
+	guarded
+	Tag, Language string // Language is its name in itself
+	Inputs        []notedInput
+}
+
+// guestTexts are the texts that guests read in their language: the name of each, the one of all guests without a text in their language, and the
+// one of a language.
+func guestTexts(s *propertyv1.CheckInSettings, local *propertyv1.LocalTexts) []guestText {
+	return []guestText{
+		{"houseRules", s.GetHouseRules(), local.GetHouseRules()}, {"directions", s.GetDirections(), local.GetDirections()}, {"address", s.GetAddress(), local.GetAddress()},
+	}
+}
+
+type guestText struct{ Name, Standard, Local string }
+
+// inputOfText is the name of the input of a text.
+func inputOfText(tag, name string) string { return "texts." + tag + "." + name }
+
+func (s *site) showTexts(x *exchange) error { return x.textsPage("", nil) }
+
+// textsPage shows the texts. With a fault, the form of the posted language shows what was posted and what is wrong with it.
+func (x *exchange) textsPage(posted string, f *fault.Fault) error {
+	stored, err := x.checkInSettings()
+	if err != nil {
+		return err
+	}
+	p, v, status := x.settingsPage("texts"), textsView{}, http.StatusOK
+	for _, tag := range p.Languages {
+		form := textsForm{guarded: guarded{stored.GetEtag(), "settings.texts"}, Tag: tag, Language: p.LanguageName(tag)}
+		texts, inputs := guestTexts(stored, stored.GetTexts()[tag]), []kit.Input{}
+		for _, text := range texts {
+			inputs = append(inputs, kit.Input{Name: inputOfText(tag, text.Name), Label: "staff.texts." + text.Name, Of: form.Language, Type: "lines", Value: text.Local})
+		}
+		shown := inputs
+		if f != nil && tag == posted {
+			shown = x.Posted(slices.Clone(inputs))
+			if status, err = x.refuseOwn(p, renamed(f, "settings.texts.byLanguage.", "texts."), shown, "staff.texts.outdated"); err != nil {
+				return err
+			}
+		}
+		form.Inputs = noted(shown, inputs, status == http.StatusConflict && tag == posted)
+		for i := range form.Inputs {
+			form.Inputs[i].noteFallback(texts[i].Standard)
+		}
+		v.Languages = append(v.Languages, form)
+	}
+	p.Data = v
+	return x.render(status, "texts", p)
+}
+
+// noteFallback notes what guests read in place of a text.
+func (n *notedInput) noteFallback(standard string) {
+	switch {
+	case n.Note != "":
+	case n.Value == "" && standard == "":
+		n.Note = "staff.texts.none"
+	case n.Value == "":
+		n.Note, n.Text = "staff.texts.fallback", standard
+	case standard == "":
+		n.Note = "staff.texts.unread"
+	}
+}
+
+// changeTexts changes the texts in one language. The others stay as they are.
+func (s *site) changeTexts(x *exchange) error {
+	tag := x.Value("form")
+	if !slices.Contains(x.newPage("staff.settings.texts").Languages, tag) {
+		return x.Redirect("/app/settings/texts")
+	}
+	mine := &propertyv1.LocalTexts{
+		HouseRules: x.lines(inputOfText(tag, "houseRules")), Directions: x.lines(inputOfText(tag, "directions")), Address: x.lines(inputOfText(tag, "address")),
+	}
+	err := x.changeRules(func(stored *propertyv1.CheckInSettings) *propertyv1.CheckInSettingsChange {
+		texts := map[string]*propertyv1.LocalTexts{}
+		maps.Copy(texts, stored.GetTexts())
+		texts[tag] = mine
+		if mine.GetHouseRules() == "" && mine.GetDirections() == "" && mine.GetAddress() == "" {
+			delete(texts, tag)
+		}
+		return &propertyv1.CheckInSettingsChange{Texts: &propertyv1.TextsByLanguage{ByLanguage: texts}}
+	})
+	if err != nil {
+		return x.textsPage(tag, s.Fault(err))
+	}
+	return x.Redirect("/app/settings/texts?done=saved")
+}
