@@ -81,6 +81,7 @@ func TestTabletForgetsAGuestWhoLeft(t *testing.T) {
 // A tablet that was asleep, or showed another page, for longer than a guest has forgets the guest when it shows the page again. A short time counts as
 // time without a touch.
 func TestTabletForgetsAGuestWhileItSleeps(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.book("B-1", "1001", "R101", nil)
 	k := w.enrol(browser.WithClock)

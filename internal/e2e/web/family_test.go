@@ -10,6 +10,7 @@ import (
 // waits for the answers of the second adult. A number that is too large is refused and kept on the page. The guest says what the PMS may read,
 // checks in for both, and leaves nothing behind.
 func TestFamilyAtTheTablet(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	_, err := propertyv1.NewCheckInServiceClient(w.Public).UpdateCheckInSettings(w.Staff(t.Context()), &propertyv1.UpdateCheckInSettingsRequest{
 		Settings: &propertyv1.CheckInSettingsChange{MandatoryGroups: &propertyv1.MandatoryGroups{List: []string{"contact"}}},

@@ -9,6 +9,7 @@ import (
 // An owner asks guests a question of the property, in two languages and as the first of two, and writes house rules in German. A guest reads both
 // in German.
 func TestOwnerAsksGuests(t *testing.T) {
+	t.Parallel()
 	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}}, browser.Narrow, browser.Desktop) {
 		t.Run(m.String(), func(t *testing.T) {
 			w := open(t)

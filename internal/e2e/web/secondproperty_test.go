@@ -12,6 +12,7 @@ import (
 // A person who works at one property is invited to another. The link asks for the password of the account, and for no name. Afterwards the account
 // has both properties, and the person changes between them.
 func TestPersonOfAnotherPropertyIsInvited(t *testing.T) {
+	t.Parallel()
 	for _, m := range matrix([]setting{{size: browser.Desktop}, {size: browser.Narrow, scriptOff: true}, {size: browser.Tablet, dark: true}}) {
 		t.Run(m.String(), func(t *testing.T) {
 			w := open(t)

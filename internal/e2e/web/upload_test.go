@@ -13,6 +13,7 @@ import (
 // An owner uploads a CSV file with a fault, reads its line, and uploads the file again: the preview changes nothing, the rooms are made and one
 // is mapped, and the mapping is undone.
 func TestOwnerUploadsRooms(t *testing.T) {
+	t.Parallel()
 	for _, m := range matrix([]setting{{size: browser.Desktop}, {size: browser.Narrow, scriptOff: true}, {size: browser.Tablet, dark: true}}) {
 		t.Run(m.String(), func(t *testing.T) {
 			w := open(t)
