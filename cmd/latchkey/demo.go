@@ -32,7 +32,7 @@ type demoCommand struct {
 }
 
 func (*demoCommand) Help() string {
-	return `Starts the server with an embedded database, a property management system, and a bridge with nine virtual locks. The first line of the output is the address of a page to play with: the PMS's desk, the guests' mailbox, the doors, a kiosk and the guest's phone.
+	return `Starts the server with an embedded database, a property management system, and a bridge with nine virtual locks. The first line of the output is the address of a page to play with: the PMS's desk, the guests' mailbox and their stays, the doors, a kiosk, the guest's phone and a login for staff.
 
 Its steps show how a guest checks in alone, how a reservation becomes a code that opens a door, and how the code ends. Then the demo keeps running, so that you can try it by hand.
 
@@ -218,7 +218,7 @@ func printInvitation(out io.Writer, w *sandbox.World) {
 	fmt.Fprintf(out, `
 Now try it yourself. The demo runs until you press Ctrl-C.
 
-  play               %[12]s    (in a browser: desk, mailbox, doors, kiosk)
+  play               %[12]s    (in a browser: desk, mailbox, stays, doors, kiosk, staff)
   kiosk code         %[13]s
   staff              %[14]s    (make a login: the link works once, within a day; later: %[15]s)
   REST and Connect   http://%[1]s    (documentation at http://%[1]s/docs)

@@ -18,8 +18,8 @@ import (
 //go:embed play
 var playFiles embed.FS
 
-// play is the page on which a person plays with the demo: the PMS's desk, the mailbox, the doors and their locks, the kiosk and the
-// guest's phone. It listens on loopback only, and needs no login: everything behind it is simulated.
+// play is the page on which a person plays with the demo: the PMS's desk, the mailbox, the guests' stays, the doors and their locks, the kiosk,
+// the guest's phone and the staff. It listens on loopback only, and needs no login: everything behind it is simulated.
 type play struct {
 	w    *World
 	page *template.Template
@@ -32,6 +32,8 @@ type play struct {
 	recipients map[string]string // recipients has the address of each mail
 	opened     string            // opened is the reservation whose controls stay open
 	openedLock string            // openedLock is the door whose lock's controls stay open
+	openedStay string            // openedStay is the reservation whose controls of the stay are open
+	stays      map[string]string // stays has the service's id of each reservation, by the PMS's id
 }
 
 // note is a sentence for the reader, and how it is coloured: ok, warn, bad or "".
@@ -54,7 +56,7 @@ func newPlay(w *World) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &play{w: w, page: page, zone: zone, notes: map[string]note{}, presses: map[string]note{}, faults: map[string]faults{}, recipients: map[string]string{}}
+	p := &play{w: w, page: page, zone: zone, notes: map[string]note{}, presses: map[string]note{}, faults: map[string]faults{}, recipients: map[string]string{}, stays: map[string]string{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", p.showBoard)
 	mux.HandleFunc("GET /mail", p.listMails)
@@ -64,7 +66,10 @@ func newPlay(w *World) (http.Handler, error) {
 	mux.HandleFunc("POST /desk/{id}", p.changeBooking)
 	mux.HandleFunc("POST /doors/{id}", p.typePIN)
 	mux.HandleFunc("POST /doors/{id}/lock", p.changeLock)
+	mux.HandleFunc("POST /stays/{id}", p.changeStay)
+	mux.HandleFunc("GET /stays/{id}/data", p.exportStay)
 	mux.HandleFunc("POST /kiosk", p.renewKioskCode)
+	mux.HandleFunc("POST /staff", p.renewStaffLink)
 	for name, kind := range map[string]string{"play.css": "text/css; charset=utf-8", "play.js": "text/javascript; charset=utf-8"} {
 		mux.HandleFunc("GET /"+name, func(rw http.ResponseWriter, r *http.Request) {
 			rw.Header().Set("Content-Type", kind)

@@ -41,12 +41,8 @@ const demoOwing = 84.00
 
 // viewBooking describes a reservation and what the desk can do with it.
 func viewBooking(b Booking, open bool) bookingView {
-	booker, _ := b.Fields["booker"].(map[string]any)
 	v := bookingView{
-		ID: b.ID, Name: stringIn(booker, "lastName"), Number: b.Text("pmsNumber"), From: b.Text("fromDate"), To: b.Text("toDate"), Open: open,
-	}
-	if first := stringIn(booker, "firstName"); first != "" {
-		v.Name = first + " " + v.Name
+		ID: b.ID, Name: bookerOf(b), Number: b.Text("pmsNumber"), From: b.Text("fromDate"), To: b.Text("toDate"), Open: open,
 	}
 	v.Places = places(placeOf(b.Fields))
 	for _, o := range v.Places {
@@ -76,6 +72,12 @@ func viewBooking(b Booking, open bool) bookingView {
 		v.Conducts = append(v.Conducts, option{string(c), conductTexts[c], c == b.Conduct})
 	}
 	return v
+}
+
+// bookerOf returns the name of the booker.
+func bookerOf(b Booking) string {
+	booker, _ := b.Fields["booker"].(map[string]any)
+	return strings.TrimSpace(stringIn(booker, "firstName") + " " + stringIn(booker, "lastName"))
 }
 
 // actsFor returns the buttons that change a reservation in a state.
@@ -155,6 +157,9 @@ func (p *play) createBooking(rw http.ResponseWriter, r *http.Request) {
 		p.say(rw, r, "desk", note{"bad", "Give a family name and choose a room or bed."})
 		return
 	}
+	if r.FormValue("adults") == "2" {
+		fields["adultCount"] = 2
+	}
 	number := nextNumber(p.w.PMS.Bookings())
 	p.say(rw, r, "desk", p.pushFromPage(r.Context(), "B-"+number, newBooking(number, name, 2, fields),
 		fmt.Sprintf("%s has the booking number %s. The invitation is on its way to the mailbox.", name, number)))
@@ -163,7 +168,7 @@ func (p *play) createBooking(rw http.ResponseWriter, r *http.Request) {
 // changeBooking changes a reservation at the desk.
 func (p *play) changeBooking(rw http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
-	if !slices.ContainsFunc(p.w.PMS.Bookings(), func(b Booking) bool { return b.ID == id }) {
+	if !p.isBooking(id) {
 		http.NotFound(rw, r)
 		return
 	}

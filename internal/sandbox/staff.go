@@ -3,8 +3,10 @@ package sandbox
 import (
 	"context"
 	"fmt"
+	"net/http"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
 // DashboardURL returns the address of the staff's pages. A person who has no login makes one with [World.StaffLink].
@@ -23,8 +25,40 @@ func (w *World) NewStaffLink(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("create a link for an owner: %w", err)
 	}
+	people, err := w.countPeople(ctx)
+	if err != nil {
+		return "", err
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.staffLink = w.DashboardURL() + "first/" + made.GetData().GetSecret()
+	w.staffLink, w.peopleBefore = w.DashboardURL()+"first/"+made.GetData().GetSecret(), people
 	return w.staffLink, nil
+}
+
+// countPeople returns how many people work at the property.
+func (w *World) countPeople(ctx context.Context) (int, error) {
+	found, err := propertyv1.NewPersonServiceClient(w.public).ListPeople(w.Staff(ctx), &propertyv1.ListPeopleRequest{})
+	if err != nil {
+		return 0, fmt.Errorf("list the people of the staff: %w", err)
+	}
+	return len(found.GetData().GetList()), nil
+}
+
+// unusedStaffLink returns the link for staff until a person has joined with it, and then "".
+func (p *play) unusedStaffLink(ctx context.Context) (string, error) {
+	people, err := p.w.countPeople(ctx)
+	if err != nil {
+		return "", err
+	}
+	p.w.mu.Lock()
+	defer p.w.mu.Unlock()
+	if people > p.w.peopleBefore {
+		return "", nil
+	}
+	return p.w.staffLink, nil
+}
+
+func (p *play) renewStaffLink(rw http.ResponseWriter, r *http.Request) {
+	_, err := p.w.NewStaffLink(r.Context())
+	p.say(rw, r, "staff", outcome(err, "The new link works once, within a day. The former one has ended."))
 }

@@ -50,9 +50,11 @@ type World struct {
 	kioskDoor string // kioskDoor is the last part of the address in the QR code of the kiosk
 	kioskCode string
 	staffLink string // staffLink is the link with which a person becomes owner of the property
-	stops     []func()
-	running   sync.WaitGroup
-	failures  chan error
+
+	peopleBefore int // peopleBefore is how many people worked at the property when staffLink was made
+	stops        []func()
+	running      sync.WaitGroup
+	failures     chan error
 }
 
 // Config configures a World.

@@ -1,0 +1,225 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+// stayView is one guest's stay: the pages of the phone, and what the property and the PMS do meanwhile.
+type stayView struct {
+	ID, Name, Number string
+	Page             string // Page is the address of the stay on the phone
+	Said             string // Said is the latest message of the conversation with the main guest, and who sent it
+	Chips            []note
+	Open             bool
+}
+
+// stayID returns the service's id of a reservation of the PMS, or "" if the service does not have it. It never changes, so it is read once.
+func (p *play) stayID(ctx context.Context, id string) (string, error) {
+	p.mu.Lock()
+	known, ok := p.stays[id]
+	p.mu.Unlock()
+	if ok {
+		return known, nil
+	}
+	a, err := p.w.PMS.Do(ctx, http.MethodGet, "/v1/reservations/find?pmsId="+id, nil)
+	if err != nil {
+		return "", err
+	}
+	if known = stringIn(a.Data(), "id"); known == "" {
+		if a.Status == http.StatusNotFound {
+			return "", nil
+		}
+		return "", fmt.Errorf("the service answered %d to the question for %s", a.Status, id)
+	}
+	p.mu.Lock()
+	p.stays[id] = known
+	p.mu.Unlock()
+	return known, nil
+}
+
+// viewStays describes the stays of reservations that are not canceled.
+func (p *play) viewStays(ctx context.Context, bookings []Booking, opened string) ([]stayView, error) {
+	talks, err := propertyv1.NewMessageServiceClient(p.w.public).ListConversations(p.w.Staff(ctx), &propertyv1.ListConversationsRequest{PageSize: 200})
+	if err != nil {
+		return nil, err
+	}
+	erasures, err := propertyv1.NewPrivacyServiceClient(p.w.public).ListErasures(p.w.Staff(ctx), &propertyv1.ListErasuresRequest{PageSize: 200})
+	if err != nil {
+		return nil, err
+	}
+	var out []stayView
+	for _, b := range bookings {
+		if b.Text("state") == "canceled" {
+			continue
+		}
+		id, err := p.stayID(ctx, b.ID)
+		if err != nil {
+			return nil, err
+		}
+		if id == "" {
+			continue
+		}
+		v := stayView{ID: b.ID, Name: bookerOf(b), Number: b.Text("pmsNumber"), Page: "http://" + p.w.Server.HTTPAddr() + "/g/stays/" + id, Open: b.ID == opened}
+		v.addMessages(talks.GetData().GetList(), id)
+		v.addErasures(erasures.GetData().GetList(), id)
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// addMessages adds what the conversations of a stay say. The latest message comes first.
+func (v *stayView) addMessages(talks []*propertyv1.Conversation, id string) {
+	unread := 0
+	for _, talk := range talks {
+		if talk.GetReservationId() != id {
+			continue
+		}
+		unread += int(talk.GetUnread())
+		if v.Said == "" {
+			from := map[bool]string{true: "The desk", false: "A guest"}[talk.GetLast().GetSender() == "property"]
+			v.Said = from + ": " + talk.GetLast().GetText()
+		}
+	}
+	if unread > 0 {
+		v.Chips = append(v.Chips, note{"warn", fmt.Sprintf("%d unread", unread)})
+	}
+}
+
+// addErasures adds how far the erasure of the whole party's data, or that of a companion's, is.
+func (v *stayView) addErasures(all []*propertyv1.ErasureItem, id string) {
+	for _, e := range all {
+		if e.GetReservationId() != id {
+			continue
+		}
+		text := map[bool]string{true: "data", false: "a companion's data"}[e.GetGuestId() == ""]
+		if e.GetErasure().GetState() == "done" {
+			v.Chips = append(v.Chips, note{"ok", text + " erased"})
+		} else {
+			v.Chips = append(v.Chips, note{"warn", text + " will be erased"})
+		}
+	}
+}
+
+// changeStay does what the property, or the PMS, does with a guest's stay.
+func (p *play) changeStay(rw http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	if !p.isBooking(id) {
+		http.NotFound(rw, r)
+		return
+	}
+	p.mu.Lock()
+	p.openedStay = id
+	p.mu.Unlock()
+	p.say(rw, r, "stay", p.stayAction(r, id))
+}
+
+// isBooking reports whether the PMS has a reservation.
+func (p *play) isBooking(id string) bool {
+	return slices.ContainsFunc(p.w.PMS.Bookings(), func(b Booking) bool { return b.ID == id })
+}
+
+// stayAction does what the form field "do" names to the stay of the reservation with this id. It returns the sentence that the page shows about
+// the outcome.
+func (p *play) stayAction(r *http.Request, id string) note {
+	ctx := r.Context()
+	stay, err := p.stayID(ctx, id)
+	switch {
+	case err != nil:
+		return note{"bad", err.Error()}
+	case stay == "":
+		return note{"bad", "The service does not have this reservation."}
+	}
+	switch r.FormValue("do") {
+	case "answer":
+		text := strings.TrimSpace(r.FormValue("text"))
+		if text == "" {
+			return note{"bad", "Type a message first."}
+		}
+		_, err := propertyv1.NewMessageServiceClient(p.w.public).SendMessage(p.w.Staff(ctx), &propertyv1.SendMessageRequest{GuestId: stay, Text: text})
+		return answered(err, "The message is on the guest's page. If the guest does not read it within ten minutes, a mail says that it is there.")
+	case "read":
+		a, err := p.w.PMS.Do(ctx, http.MethodGet, "/v1/reservations/"+stay+"/guests", nil)
+		return disclosed(a, err)
+	case "erase":
+		_, err := propertyv1.NewPrivacyServiceClient(p.w.public).RequestErasure(p.w.Staff(ctx), &propertyv1.RequestErasureRequest{ReservationId: stay})
+		return answered(err, "The data of the party will be erased when the stay has ended, within 24 hours. A mail confirms it to the guest.")
+	}
+	return note{"bad", "Unknown action."}
+}
+
+// answered returns the note of a call of staff.
+func answered(err error, text string) note {
+	if err != nil {
+		return note{"bad", "The service refused: " + status.Convert(err).Message()}
+	}
+	return note{"ok", text}
+}
+
+// withheldTexts say why the PMS gets nothing of a guest.
+var withheldTexts = map[string]string{"notShared": "nothing, because this guest shares nothing"}
+
+// disclosed returns the note of what the PMS read of the guests of a stay.
+func disclosed(a Answer, err error) note {
+	reason, _ := a.Body["error"].(map[string]any)
+	switch {
+	case err != nil:
+		return note{"bad", "The service did not answer the PMS: " + err.Error()}
+	case a.Status != http.StatusOK:
+		return note{"warn", "The PMS gets nothing: " + stringIn(reason, "message")}
+	}
+	var parts []string
+	for _, g := range objectsIn(a.Data(), "list") {
+		who := map[string]string{"main": "the main guest"}[stringIn(g, "role")]
+		if who == "" {
+			who = "a companion"
+		}
+		what := "nothing"
+		if person, _ := g["person"].(map[string]any); len(person) > 0 {
+			what = strings.Join(slices.Sorted(maps.Keys(person)), ", ")
+		} else if text := withheldTexts[stringIn(g, "withheld")]; text != "" {
+			what = text
+		}
+		parts = append(parts, "of "+who+": "+what)
+	}
+	if len(parts) == 0 {
+		return note{"warn", "The PMS gets nothing: the stay has no guests."}
+	}
+	return note{"ok", "The PMS gets " + strings.Join(parts, "; ") + ". The guest sees each read on the page “Who read my data”."}
+}
+
+// exportStay answers with the copy that the main guest of a stay gets of the data.
+func (p *play) exportStay(rw http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	if !p.isBooking(id) {
+		http.NotFound(rw, r)
+		return
+	}
+	stay, err := p.stayID(r.Context(), id)
+	if err != nil {
+		http.Error(rw, err.Error(), http.StatusBadGateway)
+		return
+	}
+	found, err := propertyv1.NewPrivacyServiceClient(p.w.public).ExportGuestData(p.w.Staff(r.Context()), &propertyv1.ExportGuestDataRequest{ReservationId: stay})
+	if err != nil {
+		http.Error(rw, "The service refused: "+status.Convert(err).Message(), http.StatusBadGateway)
+		return
+	}
+	raw, err := protojson.MarshalOptions{Multiline: true}.Marshal(found.GetData())
+	if err != nil {
+		http.Error(rw, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	rw.Header().Set("Content-Type", "application/json")
+	rw.Header().Set("Content-Disposition", `attachment; filename="guest-`+id+`.json"`)
+	_, _ = rw.Write(raw)
+}
