@@ -5,7 +5,8 @@
 // braces: {lock} is the value, {lock:quote} is in quotation marks, {from:time} is date and time, {from:moment} has seconds, {from:clock} is
 // the time of day with seconds, {from:day} is the day in words, {from:hour} is the time of day, and {minutes|# minute|# minutes} is the
 // plural form for a number, with # for the number. A value may be a message or a list of messages. The texts language.self,
-// language.direction and language.plurals are the name of the language, ltr or rtl, and its plural forms. docs/translating.md has the rest.
+// language.direction, language.quoted and language.plurals are the name of the language, ltr or rtl, a value in quotation marks, and the plural
+// forms. docs/translating.md has the rest.
 package message
 
 import (
@@ -286,10 +287,32 @@ func (r Reader) format(value any, format string) string {
 	return fmt.Sprint(value)
 }
 
+// quotedKind is the kind of the text that puts a value in the quotation marks of a language.
+const quotedKind = "language.quoted"
+
+// printable returns the beginning of a name with the characters that cannot be printed escaped, such as the end of a line: a name stays inside
+// its sentence.
+func printable(s string) string {
+	var out strings.Builder
+	n := 0
+	for _, c := range s {
+		if n++; n > maxQuoted {
+			break
+		}
+		if strconv.IsPrint(c) {
+			out.WriteRune(c)
+			continue
+		}
+		escaped := strconv.QuoteRune(c)
+		out.WriteString(escaped[1 : len(escaped)-1])
+	}
+	return out.String()
+}
+
 func (r Reader) formatText(s, format string) string {
 	switch format {
 	case "quote":
-		return fmt.Sprintf("%.*q", maxQuoted, s)
+		return r.Text(Message{Kind: quotedKind, Params: Params{"text": printable(s)}})
 	case "time", "moment", "clock", "day", "hour":
 		if at, err := time.Parse(time.RFC3339, s); err == nil {
 			return r.formatTime(at, format)

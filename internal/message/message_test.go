@@ -141,7 +141,7 @@ func TestText(t *testing.T) {
 		{Message{Kind: "unknown.kind"}, "unknown.kind"},
 		{Message{Kind: "late", Params: Params{"at": at}}, "This happened on 22 Nov 2026, 00:30; the bridge could report it only now."},
 		{Message{Kind: "late"}, "This happened on ?; the bridge could report it only now."},
-		{Message{Kind: "jammed.lock", Params: Params{"lock": "A\n", "late": nil}}, `Lock "A\n" is jammed: its bolt does not move, and no code opens it. Check the lock at the door.`},
+		{Message{Kind: "jammed.lock", Params: Params{"lock": "A\n", "late": nil}}, `Lock “A\n” is jammed: its bolt does not move, and no code opens it. Check the lock at the door.`},
 		{Message{Kind: "notice.endpointFailing", Params: Params{"app": "App", "failures": 1, "action": "getSpaces", "problem": "no {answer}"}},
 			"App failed 1 call of getSpaces in a row (last: no {answer}). Ask its vendor to repair it."},
 		{Message{Kind: "notice.arrivalAtRisk", Params: Params{"number": "N", "from": at, "fixes": []Message{
@@ -192,5 +192,19 @@ func TestPluralOfEachNumber(t *testing.T) {
 		if got := (Reader{Language: English}).Text(Message{Kind: "duration.minutes", Params: Params{"count": n}}); got != "3 minutes" {
 			t.Errorf("%T: %q", n, got)
 		}
+	}
+}
+
+// A name stands in the quotation marks of the reader's language. It stays on its line, and a long one is cut.
+func TestQuotationMarks(t *testing.T) {
+	for language, want := range map[string]string{"en": "“Front \"1\"\\n”", "de": "„Front \"1\"\\n“", "es": "«Front \"1\"\\n»", "fr": "«\u202fFront \"1\"\\n\u202f»"} {
+		text := Reader{Language: language}.Text(Message{Kind: "code.backup", Params: Params{"lock": "Front \"1\"\n"}})
+		if !strings.Contains(text, want) {
+			t.Errorf("%s: %q, want %q in it", language, text, want)
+		}
+	}
+	long := Reader{Language: English}.Text(Message{Kind: "code.backup", Params: Params{"lock": strings.Repeat("ä", maxQuoted+1)}})
+	if !strings.Contains(long, "“"+strings.Repeat("ä", maxQuoted)+"”") {
+		t.Errorf("a long name is not cut: %s", long)
 	}
 }

@@ -222,7 +222,7 @@ func TestText(t *testing.T) {
 			t.Fatalf("%v, %v", rows, err)
 		}
 		reader := message.Reader{Zone: lisbon}
-		want := `Wrong PINs were typed at lock "Front \"1\"". Its keypad was paused until 1 Jul 2026, 13:00:00 and refused every PIN until then. The bridge reported it only now.`
+		want := `Wrong PINs were typed at lock “Front "1"”. Its keypad was paused until 1 Jul 2026, 13:00:00 and refused every PIN until then. The bridge reported it only now.`
 		if got := Text(rows[0], reader); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

@@ -336,7 +336,7 @@ func TestNoticeOfAReplacedPINThatWasRead(t *testing.T) {
 	}{
 		code.Staff:   {code.Spec{Holder: "Cleaning", AllRooms: true}, `A staff code`},
 		code.OneTime: {code.Spec{Holder: "Plumber", AllRooms: true}, `A one-time code`},
-		code.Backup:  {code.Spec{}, `A backup code of lock "r1"`},
+		code.Backup:  {code.Spec{}, `A backup code of lock “r1”`},
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			each(t, func(t *testing.T, h *testProperty) {

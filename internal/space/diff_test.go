@@ -336,9 +336,9 @@ func TestConflictTypes(t *testing.T) {
 		finding Finding
 		want    string
 	}{
-		{Finding{Missing, "1", message.Params{"type": "Room", "name": "Room"}}, "Zimmer \"Room\" ist zugeordnet, aber der Partner führt den Eintrag nicht mehr."},
-		{Finding{Retyped, "1", message.Params{"name": "A", "from": "Room", "to": "Dorm"}}, "Die Art von \"A\" ist beim Partner jetzt Schlafsaal; vorher war sie Zimmer."},
-		{Finding{Renamed, "1", message.Params{"from": "Room", "to": "Dorm"}}, "\"Room\" heißt beim Partner jetzt \"Dorm\"."},
+		{Finding{Missing, "1", message.Params{"type": "Room", "name": "Room"}}, "Zimmer „Room“ ist zugeordnet, aber der Partner führt den Eintrag nicht mehr."},
+		{Finding{Retyped, "1", message.Params{"name": "A", "from": "Room", "to": "Dorm"}}, "Die Art von „A“ ist beim Partner jetzt Schlafsaal; vorher war sie Zimmer."},
+		{Finding{Renamed, "1", message.Params{"from": "Room", "to": "Dorm"}}, "„Room“ heißt beim Partner jetzt „Dorm“."},
 	} {
 		if got := de.Text(c.finding.message()); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)

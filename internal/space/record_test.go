@@ -133,23 +133,23 @@ func TestConflictText(t *testing.T) {
 		}
 		one.Name = "201"
 		h.read(one)
-		same(t, "texts", []string{`"101" is now called "201" by the partner.`}, texts())
+		same(t, "texts", []string{`“101” is now called “201” by the partner.`}, texts())
 		same(t, "parameters of the event", any(map[string]any{"from": "101", "to": "201"}), h.d.View(h.ctx()).Event.Query().OnlyX(h.ctx()).Body["parameters"])
 		one.Name = "301"
 		h.read(one)
-		same(t, "texts after another name", []string{`"101" is now called "301" by the partner.`}, texts())
+		same(t, "texts after another name", []string{`“101” is now called “301” by the partner.`}, texts())
 
 		h.write(func(tx *db.Tx) error {
 			return tx.Conflict.Update().ClearParameters().SetDetail("As stored. ").Exec(tx.Context())
 		})
 		same(t, "texts of an old row", []string{"As stored. As stored. "}, texts())
 		h.read(one)
-		same(t, "texts after a comparison", []string{`"101" is now called "301" by the partner.`}, texts())
+		same(t, "texts after a comparison", []string{`“101” is now called “301” by the partner.`}, texts())
 
 		h.read(one, listed("b", space.Bed, "A", "nowhere"), listed("b", space.Bed, "B", "nowhere"))
 		same(t, "texts of a bed", []string{
-			`"101" is now called "301" by the partner.`, `The partner lists the id "b" more than once.`,
-			`The partner's Bed "A" is new and not mapped.`, `The partner's bed "A" is in a room that is not listed ("nowhere").`,
+			`The partner lists the id “b” more than once.`, `The partner's Bed “A” is new and not mapped.`,
+			`The partner's bed “A” is in a room that is not listed (“nowhere”).`, `“101” is now called “301” by the partner.`,
 		}, slices.Sorted(slices.Values(texts())))
 	})
 }

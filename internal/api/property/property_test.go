@@ -221,7 +221,7 @@ func TestNotices(t *testing.T) {
 			})
 		}
 		first := must(a.Notice.ListNotices(a.ctx, &propertyv1.ListNoticesRequest{PageSize: 2}))(t).GetData()
-		if len(first.GetList()) != 2 || first.GetUnread() != 3 || first.GetList()[0].GetText() != `The battery of lock "2" is low. Change it before the lock stops.` || first.GetList()[0].GetParameters().AsMap()["lock"] != "2" || !first.GetList()[0].GetStands() {
+		if len(first.GetList()) != 2 || first.GetUnread() != 3 || first.GetList()[0].GetText() != `The battery of lock “2” is low. Change it before the lock stops.` || first.GetList()[0].GetParameters().AsMap()["lock"] != "2" || !first.GetList()[0].GetStands() {
 			t.Fatalf("got %v", first)
 		}
 		second := must(a.Notice.ListNotices(a.ctx, &propertyv1.ListNoticesRequest{PageSize: 2, PageToken: first.GetNextPageToken()}))(t).GetData()
