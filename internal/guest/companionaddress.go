@@ -13,8 +13,8 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// CompanionAddress returns the address to which the mails of a companion go, or "". It is the one that the companion gave on a link of their
-// own, as long as the link works, or the one to which the companion's link was mailed. An address that the main guest typed into the
+// CompanionAddress returns the address to which the mails of a companion go, or "". It is what the companion typed on a link of their own, as
+// long as the link works, or the address to which the companion's link was mailed. An address that the main guest typed into the
 // companion's form does not count: the mails have links with which their reader acts as the companion.
 func CompanionAddress(view *db.Tx, keys *keyring.Ring, g *Row) (string, error) {
 	answered, err := openPerson(view.Context(), keys, g)
@@ -32,7 +32,7 @@ func CompanionAddress(view *db.Tx, keys *keyring.Ring, g *Row) (string, error) {
 	return answered.MailTo.Address, nil
 }
 
-// CompanionAddresses returns the addresses that are a companion's: the one that the companion gave, and the one to which the link was mailed.
+// CompanionAddresses returns the addresses of a companion: what the companion typed, and the address to which the link was mailed.
 // A companion who was removed has none.
 func CompanionAddresses(view *db.Tx, keys *keyring.Ring, propertyID, guestID string) ([]string, error) {
 	g, err := Get(view, propertyID, guestID)

@@ -231,7 +231,7 @@ type person struct {
 	Mailed map[rule.Field]bool `json:"mailed,omitempty"`
 	// InvitedTo is the address to which a companion's link was mailed.
 	InvitedTo string `json:"invitedTo,omitempty"`
-	// MailTo is the address to which the mails of the main guest go if the PMS has none, or the one that a companion gave on a link of their own.
+	// MailTo is the address to which the mails of the main guest go if the PMS has none, or what a companion typed on a link of their own.
 	MailTo *mailTo `json:"mailTo,omitempty"`
 	// Signature is what the guest drew on a screen, or nil.
 	Signature *signature `json:"signature,omitempty"`
