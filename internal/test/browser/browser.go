@@ -173,6 +173,7 @@ func chromium() (context.Context, error) {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program),
+		chromedp.WSURLReadTimeout(patience),
 		chromedp.UserDataDir(profile),
 		chromedp.Env("HOME="+profile),
 		chromedp.Flag("no-sandbox", os.Getuid() == 0),
