@@ -167,6 +167,19 @@ func chromium() (context.Context, error) {
 	if err != nil {
 		return nil, fmt.Errorf("chromium is missing, run scripts/need chromium axe: %w", err)
 	}
+	ctx, err := start(program)
+	if err != nil { // on a busy machine Chromium sometimes crashes while it starts
+		ctx, err = start(program)
+	}
+	if err != nil {
+		return nil, err
+	}
+	process.ctx = ctx
+	return ctx, nil
+}
+
+// start starts Chromium with a profile of its own.
+func start(program string) (context.Context, error) {
 	profile, err := os.MkdirTemp("", "latchkey-chromium-")
 	if err != nil {
 		return nil, err
@@ -194,9 +207,9 @@ func chromium() (context.Context, error) {
 	}
 	if err := chromedp.Do(ctx); err != nil {
 		process.close()
+		process.close = nil
 		return nil, fmt.Errorf("start %s: %w", program, err)
 	}
-	process.ctx = ctx
 	return ctx, nil
 }
 
