@@ -9,6 +9,7 @@ import (
 )
 
 func TestUnusualButValidInput(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	for name, c := range map[string]struct {
 		verb, path, raw string
@@ -53,6 +54,7 @@ func TestUnusualButValidInput(t *testing.T) {
 }
 
 func TestHeadAndOptions(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	o, err := w.HTTPCall(t.Context(), w.Partner(), "HEAD", "/v1/spaces", "", nil)
 	if err != nil || o.HTTP != 200 || len(o.Raw) != 0 || o.Header.Get("Content-Type") != "application/json" {

@@ -29,6 +29,7 @@ func lastEntry(t *testing.T, w *e2etest.World) *propertyv1.AuditEntry {
 // TestAuditHasOneEntryForEachCall calls each RPC of the staff of a property, as its owner and as a viewer. Calls that change or reveal something
 // have exactly one entry, also if they are refused; others have none.
 func TestAuditHasOneEntryForEachCall(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	person := signUp(t, w, "ada@example.com").at(w.PropertyID)
 	viewer, err := adminv1.NewTokenServiceClient(w.Socket).CreateStaffToken(t.Context(), &adminv1.CreateStaffTokenRequest{PropertyId: w.PropertyID, Role: "viewer"})
@@ -87,6 +88,7 @@ func TestAuditHasOneEntryForEachCall(t *testing.T) {
 
 // TestAuditEntry looks at what an entry says: who, about what, why; and that a repeated answer has one of its own.
 func TestAuditEntry(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	ada := signUp(t, w, "ada@example.com")
 	session := call(t, w, e2etest.GRPC, ada.at(""), sessionService+"GetSession", &propertyv1.GetSessionRequest{}).Reply.(*propertyv1.GetSessionResponse)

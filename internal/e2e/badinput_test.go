@@ -146,6 +146,7 @@ var badCalls = []refused{
 }
 
 func TestBadInput(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	if o, err := w.Do(t.Context(), w.Partner(), "PATCH", "/v1/reservations", good("KEPT")); err != nil || !o.OK() {
 		t.Fatal(o, err)
@@ -220,6 +221,7 @@ func (c refused) check(t *testing.T, o e2etest.Outcome) {
 
 // A call that removes something must say so with an explicit empty value.
 func TestRemovalMustBeExplicit(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	before := e2etest.PartnerView(t, w)
 	for _, c := range []struct {
@@ -244,6 +246,7 @@ func TestRemovalMustBeExplicit(t *testing.T) {
 
 // Violations of domain rules and of proto rules are reported together.
 func TestDomainAndProtoViolationsAreReportedTogether(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	before := e2etest.PartnerView(t, w)
 	for _, c := range []struct {
@@ -271,6 +274,7 @@ func TestDomainAndProtoViolationsAreReportedTogether(t *testing.T) {
 
 // The property and admin areas refuse unknown fields, and name the missing required field.
 func TestUnknownFieldsAreRefused(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	before := e2etest.PartnerView(t, w)
 	for _, c := range []struct {

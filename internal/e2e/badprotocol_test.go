@@ -17,6 +17,7 @@ import (
 
 // gRPC and Connect give the same errors.
 func TestBadInputOverEveryProtocol(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	r := e2etest.FindRPC("latchkey.partner.v1.ReservationService/UpsertReservation")
 	for _, c := range []struct {
@@ -46,6 +47,7 @@ func TestBadInputOverEveryProtocol(t *testing.T) {
 }
 
 func TestSizeLimitsOverEveryProtocol(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	one := e2etest.FindRPC("latchkey.partner.v1.ReservationService/UpsertReservation")
 	batch := e2etest.FindRPC("latchkey.partner.v1.ReservationService/BatchUpsertReservations")
@@ -64,6 +66,7 @@ func TestSizeLimitsOverEveryProtocol(t *testing.T) {
 
 // Invalid protobuf, and invalid UTF-8 in protobuf.
 func TestBrokenProtobuf(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	r := e2etest.FindRPC("latchkey.partner.v1.ReservationService/UpsertReservation")
 	// reservation (1) { pms_number (5): "1\xff" }
@@ -91,6 +94,7 @@ func TestBrokenProtobuf(t *testing.T) {
 
 // Only gRPC can send an invalid timestamp.
 func TestInvalidTimestamps(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	none := &timestamppb.Timestamp{Seconds: -1 << 60}
 	for rpc, c := range map[string]struct {

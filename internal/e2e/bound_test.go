@@ -16,6 +16,7 @@ const listsOfAMessage = 16
 // TestEveryListOfARequestIsBounded holds the API to a limit for each list and map that a caller may send: the readers of
 // requests stop at it. Bridges speak on a listener of their own.
 func TestEveryListOfARequestIsBounded(t *testing.T) {
+	t.Parallel()
 	seen, lists := map[protoreflect.FullName]bool{}, 0
 	for _, r := range e2etest.RPCs() {
 		if r.Desc.Parent().FullName() == "latchkey.lock.v1.BridgeService" {

@@ -113,6 +113,7 @@ func foreign(t *testing.T, a agent) tls.Certificate {
 }
 
 func TestBridgesHaveTheirOwnListener(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	a := enrol(t, w, "Attic")
 	ctx := t.Context()

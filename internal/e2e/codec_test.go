@@ -108,6 +108,7 @@ const upsertMethod, batchMethod, propertyMethod = "latchkey.partner.v1.Reservati
 
 // What a caller may rely on holds for each protocol and codec.
 func TestEveryCodecKeepsTheSameRules(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	r := e2etest.FindRPC(upsertMethod)
 	for _, c := range wireCodecs(w) {
@@ -200,6 +201,7 @@ func (c wireCodec) admitsBeforeDecoding(t *testing.T, call func(e2etest.Caller, 
 
 // The limit of calls refuses a call before its body is decoded.
 func TestLimitsComeBeforeDecoding(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t, func(c *sandbox.Config) {
 		c.Server.Rate = config.Rate{PerMinute: 1000, Burst: 1000, BatchPerMinute: 1, StaffPerMinute: 1000, StaffBurst: 1000}
 	})
@@ -226,6 +228,7 @@ func TestLimitsComeBeforeDecoding(t *testing.T) {
 
 // The API of a property refuses an unknown field of JSON in each protocol.
 func TestPropertyRefusesUnknownFieldsInEveryCodec(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	r := e2etest.FindRPC(propertyMethod)
 	for _, c := range wireCodecs(w) {

@@ -153,6 +153,7 @@ var pageRights = map[string]string{
 
 // TestDashboardMatrix asks for each page as each role, and as a browser without a session.
 func TestDashboardMatrix(t *testing.T) {
+	t.Parallel()
 	routes := staff.Routes()
 	for _, r := range routes {
 		if want, ok := pageRights[r.Pattern]; !ok || want != r.Right {
@@ -187,6 +188,7 @@ func TestDashboardMatrix(t *testing.T) {
 // TestDashboardSessions attacks the session of the pages: a token that was known before the sign-in, a copied cookie after the sign-out, a form
 // of another site, and an address that leads elsewhere after the sign-in.
 func TestDashboardSessions(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	ada, eve := newSurfer(t, w), newSurfer(t, w)
 	ada.join(w, "ada@example.com")
@@ -245,6 +247,7 @@ func (s shown) field(name string) string {
 
 // TestDashboardRefuses sends what the API refuses, or what it would take for another meaning: each page says what is wrong at its field.
 func TestDashboardRefuses(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	s := newSurfer(t, w)
 	s.join(w, "ada@example.com")
@@ -275,6 +278,7 @@ func TestDashboardRefuses(t *testing.T) {
 
 // TestInvitedByPage joins a property on the page of an invitation.
 func TestInvitedByPage(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	ada, bob := signUp(t, w, "ada@example.com"), newSurfer(t, w)
 	invited, ok := call(t, w, e2etest.REST, ada.at(w.PropertyID), "PersonService/InvitePerson", &propertyv1.InvitePersonRequest{Email: "bob@example.com", Role: "frontDesk"}).Reply.(*propertyv1.InvitePersonResponse)
@@ -301,6 +305,7 @@ func TestInvitedByPage(t *testing.T) {
 
 // TestDoorNeedsTheSecondFactor opens a door on the page of a stay with a second factor that was confirmed long ago, and again.
 func TestDoorNeedsTheSecondFactor(t *testing.T) {
+	t.Parallel()
 	now := &offset{}
 	w := e2etest.Open(t, func(c *sandbox.Config) { c.Options.Clock = now })
 	ada, s := signUp(t, w, "ada@example.com"), newSurfer(t, w)

@@ -17,6 +17,7 @@ import (
 // TestIdleSession leaves a page open: neither its stream nor what it loads by itself keeps the session of a person who went away. What the person
 // does keeps it.
 func TestIdleSession(t *testing.T) {
+	t.Parallel()
 	now := &offset{}
 	w := e2etest.Open(t, func(c *sandbox.Config) { c.Options.Clock = now })
 	away, here := newSurfer(t, w), newSurfer(t, w)

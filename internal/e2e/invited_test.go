@@ -55,6 +55,7 @@ func personID(t *testing.T, w *e2etest.World, p signedIn) string {
 
 // A removed person loses the property at once, and an open stream within five seconds. The other property of the person stays.
 func TestRemovedPersonLosesAccess(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t, func(c *sandbox.Config) { c.Server.Partner.Allow = []string{"127.0.0.1"} })
 	other := w.OpenProperty()
 	ada := signUp(t, w, "ada@example.com")
@@ -109,6 +110,7 @@ func TestRemovedPersonLosesAccess(t *testing.T) {
 
 // The log says who joined by which link, who signed in and who failed to.
 func TestAuditOfAccounts(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	ada := signUp(t, w, "ada@example.com")
 	bob := invite(t, w, ada, "bob@example.com", "manager")
@@ -151,6 +153,7 @@ func TestAuditOfAccounts(t *testing.T) {
 
 // A session does not survive as the same token what raises its worth, so a token that another person planted gains nothing.
 func TestSessionFixation(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	ada := signUp(t, w, "ada@example.com")
 	planted := ada.at("").WithHeader("authorization", "Bearer lkd_"+strings.Repeat("a", 38))

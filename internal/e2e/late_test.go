@@ -14,6 +14,7 @@ import (
 
 // A stay that ended before the retention period is not stored, whichever protocol is spoken.
 func TestLateStaysAreNotStored(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t, func(c *sandbox.Config) { c.Server.KeepStays = 30 * 24 * time.Hour })
 	body := map[string]any{"pmsMeta": map[string]any{"id": "late-1"}, "pmsNumber": "1", "booker": map[string]any{"lastName": "Lovelace"},
 		"state": "started", "roomId": "R1", "fromDate": "2020-07-01", "toDate": "2020-07-03"}

@@ -14,6 +14,7 @@ import (
 
 // TestMailSettingsOfTwoPeople refuses a change of mail settings that a colleague changed since they were shown, and names what changed.
 func TestMailSettingsOfTwoPeople(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	s := newSurfer(t, w)
 	s.join(w, "ada@example.com")
@@ -53,6 +54,7 @@ func TestMailSettingsOfTwoPeople(t *testing.T) {
 
 // TestMappingChangesWithoutAPMS shows the changes of the first PMS if the address names none.
 func TestMappingChangesWithoutAPMS(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	s := newSurfer(t, w)
 	s.join(w, "ada@example.com")

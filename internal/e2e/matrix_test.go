@@ -296,6 +296,7 @@ var matrix = map[string]rule{
 }
 
 func TestMatrixHasARowForEveryRPC(t *testing.T) {
+	t.Parallel()
 	listed := map[string]bool{}
 	for _, r := range e2etest.RPCs() {
 		listed[r.Name] = true
@@ -327,6 +328,7 @@ func TestMatrixHasARowForEveryRPC(t *testing.T) {
 }
 
 func TestMatrix(t *testing.T) {
+	t.Parallel()
 	now := &offset{}
 	w := e2etest.Open(t, func(c *sandbox.Config) { c.Server.Partner.Allow = []string{"127.0.0.1"}; c.Options.Clock = now })
 	all := everybody(t, w, now)

@@ -10,6 +10,7 @@ import (
 
 // Over Connect in JSON null clears a field, as over REST, and what is left out keeps its value.
 func TestNullClearsOverConnect(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	for id, call := range map[string]struct{ rpc, body string }{
 		"one":  {"UpsertReservation", `{"reservation":{"pmsMeta":{"id":"one"},"booker":{"email":null}}}`},

@@ -67,6 +67,7 @@ func (s *surfer) cookie(name string) string {
 
 // TestOperatorMatrix asks for each page without a session, with every other kind of credential in the cookie, and as an operator.
 func TestOperatorMatrix(t *testing.T) {
+	t.Parallel()
 	routes := operator.Routes()
 	for _, r := range routes {
 		if open, ok := operatorPages[r.Pattern]; !ok || open != r.Open {
@@ -137,6 +138,7 @@ func TestOperatorMatrix(t *testing.T) {
 
 // TestOperatorSessions attacks the session: a planted cookie, forms of other sites, and guesses; and lets it end by time.
 func TestOperatorSessions(t *testing.T) {
+	t.Parallel()
 	now := &offset{}
 	w := e2etest.Open(t, func(c *sandbox.Config) { c.Options.Clock = now })
 	passed := time.Duration(0)
@@ -203,6 +205,7 @@ func TestOperatorSessions(t *testing.T) {
 
 // TestOperatorActions does with the pages what an operator does: an app with its tokens, a property with its owner, and operator tokens.
 func TestOperatorActions(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	_, token := operatorToken(t, w, "Ana's laptop")
 	s := newSurfer(t, w)
@@ -279,6 +282,7 @@ func TestOperatorActions(t *testing.T) {
 
 // TestOperatorMeetsWhatStandsInTheWay deletes a property whose locks hold codes: the page names the locks.
 func TestOperatorMeetsWhatStandsInTheWay(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	_, token := operatorToken(t, w, "Ana's laptop")
 	s := newSurfer(t, w)

@@ -15,6 +15,7 @@ import (
 
 // Staff read the spaces to see whether the PMS is repaired: a failed read is a failure, with its cause.
 func TestReadSpacesReportsAFailedRead(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	read := func() e2etest.Outcome {
 		o, err := w.Do(t.Context(), w.Owner(), http.MethodPost, "/v1/property/integrations/"+w.IntegrationID+":readSpaces", nil)
@@ -57,6 +58,7 @@ func TestReadSpacesReportsAFailedRead(t *testing.T) {
 
 // An answer of the service can be sent back unchanged. Only the form of the dates changes.
 func TestAnAnswerCanBeSentBack(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	e2etest.PushReservation(t, w, "BACK", map[string]any{"state": "started", "roomId": "R101", "fromDate": e2etest.LocalDate(0), "toDate": e2etest.LocalDate(2)})
 	get := func() map[string]any {
@@ -80,6 +82,7 @@ func TestAnAnswerCanBeSentBack(t *testing.T) {
 
 // A bed and a room that is not the bed's are stored. The doors are the bed's, and staff are notified once.
 func TestSpacesThatDisagree(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	push := func(fields map[string]any) map[string]any {
 		fields["state"] = "started"
@@ -124,6 +127,7 @@ func TestSpacesThatDisagree(t *testing.T) {
 
 // A PMS follows the evidence for codes with a list of its own, which the dates of reservations do not move.
 func TestChangesOfAccessAreFollowed(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	since := time.Now().Add(-time.Minute).UTC().Format(time.RFC3339Nano)
 	list := func(query string) ([]any, string) {
@@ -191,6 +195,7 @@ func TestChangesOfAccessAreFollowed(t *testing.T) {
 
 // The PMS asks why a door does not open by its own id.
 func TestExplainByThePMSsID(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	e2etest.PushReservation(t, w, "WHY", map[string]any{"state": "started", "roomId": "R101"})
 	o, err := w.Do(t.Context(), w.Partner(), http.MethodGet, "/v1/reservations/explain?pmsId=WHY", nil)
@@ -204,6 +209,7 @@ func TestExplainByThePMSsID(t *testing.T) {
 
 // Arrivals name the guest and the room, the worst first.
 func TestArrivalsNameGuestAndRoom(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	e2etest.PushReservation(t, w, "GOOD", map[string]any{"state": "confirmed", "roomId": "R101", "booker": map[string]any{"firstName": "Ada", "lastName": "Lovelace"}})
 	e2etest.PushReservation(t, w, "BAD", map[string]any{"state": "confirmed", "roomId": "r999", "booker": map[string]any{"lastName": "Byron"}})
@@ -220,6 +226,7 @@ func TestArrivalsNameGuestAndRoom(t *testing.T) {
 
 // The error for a reservation inside another object says so, and misspelled query parameters are named.
 func TestAWrappedReservationIsNamed(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	body := map[string]any{"reservation": map[string]any{"pmsMeta": map[string]any{"id": "W"}, "state": "confirmed"}}
 	o, err := w.Do(t.Context(), w.Partner(), http.MethodPatch, "/v1/reservations", body)

@@ -75,6 +75,7 @@ func call(t *testing.T, w *e2etest.World, p e2etest.Protocol, c e2etest.Caller, 
 
 // TestFirstOwner follows the first owner of an installation from the link to calls with a session, over every protocol.
 func TestFirstOwner(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	link, err := adminv1.NewOwnerServiceClient(w.Socket).CreateOwnerLink(t.Context(), &adminv1.CreateOwnerLinkRequest{})
 	if err != nil {
@@ -144,6 +145,7 @@ func TestFirstOwner(t *testing.T) {
 
 // TestChangedPasswordEndsEverySession changes a password with two sessions, one of which may be a copied one.
 func TestChangedPasswordEndsEverySession(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	ada := signUp(t, w, "ada@example.com")
 	const other = "staple battery horse"
@@ -174,6 +176,7 @@ func TestChangedPasswordEndsEverySession(t *testing.T) {
 
 // TestStepUp opens a door with a second factor that was confirmed long ago, and again.
 func TestStepUp(t *testing.T) {
+	t.Parallel()
 	now := &offset{}
 	w := e2etest.Open(t, func(c *sandbox.Config) { c.Options.Clock = now })
 	ada := signUp(t, w, "ada@example.com")

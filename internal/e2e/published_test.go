@@ -111,6 +111,7 @@ var samples = []sample{
 }
 
 func TestPublishedSamples(t *testing.T) {
+	t.Parallel()
 	speakers := map[string]func(*e2etest.World) speaker{
 		"both header tokens": func(w *e2etest.World) speaker { return overREST(w, w.Partner()) },
 		"bearer alone":       func(w *e2etest.World) speaker { return overREST(w, e2etest.Bearer("bearer", w.AccessToken)) },
@@ -139,6 +140,7 @@ func TestPublishedSamples(t *testing.T) {
 
 // What only JSON can say: a field named twice over, null, and a request that repeats a body word by word.
 func TestPublishedBatch(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	o, err := w.Do(t.Context(), w.Partner(), "PATCH", "/v1/reservations/batch", fillIDs(w, `{"reservations":[
 		{"pmsMeta":{"id":"DAY","spaceId":"D4-A"},"pmsNumber":"10018","booker":{"lastName":"Byron"},"state":"started","fromDate":"{today}","toDate":"{later}"},
@@ -166,6 +168,7 @@ func TestPublishedBatch(t *testing.T) {
 }
 
 func TestFirstRegistrationShowsTheSigningSecretOnce(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	own := w.Partner()
 	for _, action := range []string{"getSpaces", "getCheckInStatus", "checkIn"} {
@@ -188,6 +191,7 @@ func TestFirstRegistrationShowsTheSigningSecretOnce(t *testing.T) {
 }
 
 func TestMergeOverJSON(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	base := map[string]any{"pmsMeta": map[string]any{"id": "M", "spaceId": "R101", "groupId": "G"}, "pmsNumber": "1", "booker": map[string]any{"lastName": "A", "email": "a@example.com"},
 		"state": "confirmed", "fromDate": "2190-01-01", "toDate": "2190-01-05", "adultCount": 2, "owing": 10.5, "owingCurrency": "EUR"}

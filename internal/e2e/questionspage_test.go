@@ -15,6 +15,7 @@ const questionsPath = "/app/settings/questions"
 
 // TestQuestionsPage adds, changes, moves and removes questions of the property, and keeps what it does not show: a text in a language without pages.
 func TestQuestionsPage(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	s := newSurfer(t, w)
 	s.join(w, "ada@example.com")
@@ -111,6 +112,7 @@ func TestQuestionsPage(t *testing.T) {
 
 // TestQuestionsOfTwoPeople refuses a change of questions that a colleague changed since they were shown: it keeps what was typed and shows what is stored.
 func TestQuestionsOfTwoPeople(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	s := newSurfer(t, w)
 	s.join(w, "ada@example.com")

@@ -11,6 +11,7 @@ import (
 
 // TestRegisterByPage reads the guest register on its page and as a file: each read needs a reason and is in the audit log.
 func TestRegisterByPage(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	s := newSurfer(t, w)
 	s.join(w, "ada@example.com")

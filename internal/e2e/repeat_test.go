@@ -34,6 +34,7 @@ func send(t *testing.T, w *e2etest.World, as e2etest.Caller, content any) e2etes
 }
 
 func TestUpdatesAreOrdered(t *testing.T) {
+	t.Parallel()
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		w := e2etest.Open(t, e2etest.Database(url))
 		at := func(seconds int, number string) e2etest.Outcome {
@@ -69,6 +70,7 @@ func TestUpdatesAreOrdered(t *testing.T) {
 }
 
 func TestARepeatedCallHasOneEffectAndOneAnswer(t *testing.T) {
+	t.Parallel()
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		w := e2etest.Open(t, e2etest.Database(url))
 		keyed := w.Partner().WithHeader("Idempotency-Key", "k-1")
@@ -104,6 +106,7 @@ func TestARepeatedCallHasOneEffectAndOneAnswer(t *testing.T) {
 
 // An answer is stored without the booker and the companions. A repeated one shows those that are stored now.
 func TestRepeatedAnswerHasTheCurrentBooker(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	one := good("P")
 	one["pmsMeta"] = map[string]any{"id": "P", "companionIds": []any{"C1", "C2"}}
@@ -134,6 +137,7 @@ func TestRepeatedAnswerHasTheCurrentBooker(t *testing.T) {
 }
 
 func TestRepeatedAnswerHasCurrentSecrets(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	e2etest.PushReservation(t, w, "S", map[string]any{"state": "started", "roomId": "R101"})
 	reset := func(key string) string {
@@ -172,6 +176,7 @@ func TestRepeatedAnswerHasCurrentSecrets(t *testing.T) {
 
 // What is deleted is deleted once, and said again.
 func TestARepeatedRemoval(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	app := e2etest.ConnectApp(t, w, "For a day")
 	o, err := w.Do(t.Context(), app, "PATCH", "/v1/endpoints", fmt.Sprintf(`{"action":"checkIn","url":"%s/check-in","token":"T"}`, w.PMSURL()))
@@ -187,6 +192,7 @@ func TestARepeatedRemoval(t *testing.T) {
 }
 
 func TestRunningCallIsNotRepeated(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t, func(c *sandbox.Config) { c.Latency = time.Second })
 	locks, err := propertyv1.NewLockServiceClient(w.Public).ListLocks(w.Staff(t.Context()), &propertyv1.ListLocksRequest{PageSize: 1})
 	if err != nil {
@@ -225,6 +231,7 @@ func TestRunningCallIsNotRepeated(t *testing.T) {
 }
 
 func TestOneIntegrationUsesUpItsOwnLimitOnly(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t, func(c *sandbox.Config) {
 		c.Server.Rate = config.Rate{PerMinute: 60, Burst: 5, BatchPerMinute: 2, StaffPerMinute: 600, StaffBurst: 1000}
 	})
@@ -289,6 +296,7 @@ func retryInfo(err error) bool {
 
 // Two changes of one reservation at once both come through, and one of them is the last.
 func TestChangesAtOnce(t *testing.T) {
+	t.Parallel()
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		w := e2etest.Open(t, e2etest.Database(url))
 		var all sync.WaitGroup

@@ -15,6 +15,7 @@ import (
 // TestSpacesPage makes the rooms of the PMS with two dorms whose beds have the same names, and changes a mapping that a colleague has changed
 // since the page was shown.
 func TestSpacesPage(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	s := newSurfer(t, w)
 	s.join(w, "ada@example.com")

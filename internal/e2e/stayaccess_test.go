@@ -20,6 +20,7 @@ var pinShown = regexp.MustCompile(`class="pin" role="img" aria-label="([0-9 ,]+)
 
 // TestStayAccessByPage shows and replaces the PIN of a stay, extends its access and fills in a one-time code for its doors, each on the page of the stay.
 func TestStayAccessByPage(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	s := newSurfer(t, w)
 	s.join(w, "ada@example.com")
@@ -76,6 +77,7 @@ func TestStayAccessByPage(t *testing.T) {
 
 // TestStayAccessOfAGuestNotInHouse finds no PIN of a stay before the check-in, and says so.
 func TestStayAccessOfAGuestNotInHouse(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	s := newSurfer(t, w)
 	s.join(w, "ada@example.com")
@@ -91,6 +93,7 @@ func TestStayAccessOfAGuestNotInHouse(t *testing.T) {
 
 // TestStayAccessNeedsTheSecondFactor asks for a fresh code before each action on the access of a stay, and leads back to the stay.
 func TestStayAccessNeedsTheSecondFactor(t *testing.T) {
+	t.Parallel()
 	now := &offset{}
 	w := e2etest.Open(t, func(c *sandbox.Config) { c.Options.Clock = now })
 	ada, s := signUp(t, w, "ada@example.com"), newSurfer(t, w)

@@ -191,6 +191,7 @@ func answerOnly(fd protoreflect.FieldDescriptor) bool {
 var landing = regexp.MustCompile(`"(planned|queued|sent)"`)
 
 func TestTenantsDoNotSeeEachOther(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t, func(c *sandbox.Config) { c.Server.Partner.Allow = []string{"127.0.0.1"} })
 	a, b := furnish(t, w), furnish(t, w.OpenProperty())
 	var before map[string][]byte

@@ -12,6 +12,7 @@ import (
 
 // TestTextsPage changes the texts of one language and leaves the others, and shows what guests read where a text is empty.
 func TestTextsPage(t *testing.T) {
+	t.Parallel()
 	const path = "/app/settings/texts"
 	w := e2etest.Open(t)
 	s := newSurfer(t, w)

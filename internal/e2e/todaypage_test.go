@@ -13,6 +13,7 @@ import (
 
 // TestTodayPage moves between days by links and by the field, and finds a stay by what is known of it.
 func TestTodayPage(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	s := newSurfer(t, w)
 	s.join(w, "ada@example.com")
@@ -37,6 +38,7 @@ func TestTodayPage(t *testing.T) {
 
 // TestRowsPerPage keeps how many rows a person wants, also after a sign-out.
 func TestRowsPerPage(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	s := newSurfer(t, w)
 	s.join(w, "ada@example.com")
@@ -80,6 +82,7 @@ func TestRowsPerPage(t *testing.T) {
 
 // TestPaletteFindsThings finds a room and its lock by a part of the name, and an action.
 func TestPaletteFindsThings(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t)
 	s := newSurfer(t, w)
 	s.join(w, "ada@example.com")

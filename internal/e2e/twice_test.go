@@ -16,6 +16,7 @@ import (
 
 // A credential header that comes twice names two callers: neither is taken, whichever protocol is spoken.
 func TestCredentialSentTwiceIsRefused(t *testing.T) {
+	t.Parallel()
 	w := e2etest.Open(t, func(*sandbox.Config) {})
 	good := w.Partner().Headers
 	for header, value := range good {

@@ -40,6 +40,7 @@ type colleague struct {
 // TestAuditOfAWeek lets two people work for a week, at the same time and while the PMS fails on some days. The audit log then has each of their
 // answered calls once, its chain verifies, and a change of one byte of any entry is found.
 func TestAuditOfAWeek(t *testing.T) {
+	t.Parallel()
 	w := &week{now: &offset{}}
 	w.World = e2etest.Open(t, func(c *sandbox.Config) {
 		c.Options.Clock, w.file = w.now, filepath.Join(c.Server.DataDir, "latchkey.db")
