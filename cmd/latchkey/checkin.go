@@ -314,6 +314,12 @@ func (s *session) printCheckInSettings(x *propertyv1.CheckInSettings) {
 		"staff email", x.GetStaffEmail(), "desk phone", x.GetDeskPhone(), "language", x.GetLanguage(), "accent", x.GetAccent(),
 		"address", inOneLine(x.GetAddress()), "directions", inOneLine(x.GetDirections()), "limits", x.GetLimits(),
 		"keep stays", inDays(x.GetKeepStayDays(), "as the installation does"), "keep messages", inDays(x.GetMessageDays(), "as long as the stay"))
+	days := func(n int32) string { return inDays(n, "") }
+	kept := x.GetServerRetention()
+	s.printFacts("server keeps stays", days(kept.GetStayDays()), "server keeps events", days(kept.GetEventDays()), "server keeps audit log", days(kept.GetAuditDays()),
+		"undelivered events", days(kept.GetUndeliveredEventDays()), "canceled stays", days(kept.GetCanceledStayDays()), "forms of no-shows", days(kept.GetNoShowFormDays()),
+		"profiles", days(kept.GetProfileDays()), "expired guest sessions", days(kept.GetGuestSessionDays()), "ended tokens", days(kept.GetTokenDays()),
+		"answers for retries", days(kept.GetAnswerDays()), "proofs of erasures", days(kept.GetErasureProofDays()), "hashes of removed stays", days(kept.GetRemovedStayDays()))
 	for _, tag := range slices.Sorted(maps.Keys(x.GetTexts())) {
 		t := x.GetTexts()[tag]
 		s.printFacts("house rules in "+tag, inOneLine(t.GetHouseRules()), "directions in "+tag, inOneLine(t.GetDirections()), "address in "+tag, inOneLine(t.GetAddress()))

@@ -185,7 +185,7 @@ func TestEachCommandSuggestsTheNext(t *testing.T) {
 		s.Errorf("a text that was removed is shown: %s", out)
 	}
 	s.fails(1, "checkin settings --address-in xx-toolongtag=Weg", "texts.byLanguage")
-	s.ok("checkin settings --keep-stay-days 90 --message-days 30", "90 days", "30 days")
+	s.ok("checkin settings --keep-stay-days 90 --message-days 30", "90 days", "30 days", "server keeps stays ", "36500 days", "server keeps audit log ", "1095 days")
 	s.fails(1, "checkin settings --keep-stay-days 29", "--keep-stay-days must be 0, or from 30")
 	s.ok("mail invite "+id(in), "Invitations are off")
 	s.ok("mail invite "+id(in)+" --on", "Invitations are on")

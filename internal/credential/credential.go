@@ -178,6 +178,9 @@ func List(tx *db.Tx, now time.Time, which ...predicate.Token) ([]*ent.Token, err
 	return tx.Token.Query().Where(which...).Where(isValid(now)).Order(token.ByCreatedAt(), token.ByID()).Limit(2000).All(tx.Context())
 }
 
+// Retention is how long a revoked or expired token is still listed.
+const Retention = 30 * 24 * time.Hour
+
 // Sweep deletes tokens that ended before a time, at most a given number, and returns how many. Staff tokens live for
 // minutes, so many of them accumulate.
 func Sweep(tx *db.Tx, before time.Time, most int) (int, error) {

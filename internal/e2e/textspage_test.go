@@ -5,9 +5,11 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/e2e/e2etest"
+	"latchkey.dev/internal/sandbox"
 )
 
 // TestTextsPage changes the texts of one language and leaves the others, and shows what guests read where a text is empty.
@@ -89,5 +91,18 @@ func TestTextsPage(t *testing.T) {
 	}
 	if a := post(etag, "tlh", url.Values{"texts.tlh.houseRules": {"x"}}); a.moved != path || len(stored()) != 0 {
 		t.Errorf("a language without pages: %d to %q: %s", a.status, a.moved, a.text)
+	}
+}
+
+// TestRetentionPage shows how long the server keeps what the property does not set.
+func TestRetentionPage(t *testing.T) {
+	w := e2etest.Open(t, func(c *sandbox.Config) { c.Server.KeepStays = 400 * 24 * time.Hour })
+	s := newSurfer(t, w)
+	s.join(w, "ada@example.com")
+	a := s.do(http.MethodGet, "/app/settings/retention", nil)
+	for _, text := range []string{"<span>Reservations, at the longest</span> <strong>400 days</strong>", "<span>Audit log, and names of former colleagues</span> <strong>1095 days</strong>", "<span>Expired links and sessions of guests</span> <strong>1 day</strong>"} {
+		if a.status != http.StatusOK || !strings.Contains(a.text, text) {
+			t.Errorf("%d without %q: %s", a.status, text, a.text)
+		}
 	}
 }

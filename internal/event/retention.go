@@ -11,9 +11,9 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// undeliveredGrace is how much longer events are kept for a subscriber that has not received them. Then they are
+// UndeliveredGrace is how much longer events are kept for a subscriber that has not received them. Then they are
 // deleted, so that a failing subscriber does not fill the database.
-const undeliveredGrace = 30 * 24 * time.Hour
+const UndeliveredGrace = 30 * 24 * time.Hour
 
 // Forget deletes events from before a time that all subscribers have received, among the limit events with the next ids after a
 // cursor. It keeps the last event of each subject, which determines the next sequence number. It returns the cursor to continue
@@ -34,7 +34,7 @@ func Forget(tx *db.Tx, before time.Time, after int64, limit int) (int64, error) 
 		if !e.CreatedAt.Before(before) {
 			break // all later events are newer
 		}
-		if e.Position != nil && (*e.Position <= received || e.CreatedAt.Before(before.Add(-undeliveredGrace))) {
+		if e.Position != nil && (*e.Position <= received || e.CreatedAt.Before(before.Add(-UndeliveredGrace))) {
 			old = append(old, e.ID)
 		}
 		if i == limit-1 {

@@ -145,7 +145,7 @@ func subscribe(tx *db.Tx, subscriber string, webhookID any) error {
 // RemoveUnknown deletes the cursors of subscribers that this version of the program does not have, and that have not received an event
 // for a long time. In a rolling upgrade, an older node does not know the subscribers of a newer one. The cursors of a webhook end with it.
 func RemoveUnknown(tx *db.Tx, known []string) error {
-	args := []any{tx.Now().Add(-undeliveredGrace)}
+	args := []any{tx.Now().Add(-UndeliveredGrace)}
 	unknown := ""
 	for _, name := range known {
 		args = append(args, name)

@@ -25,8 +25,8 @@ const (
 	erasureWithin = 24 * time.Hour
 	// erasureAlert is how long after that time begins staff are notified of an erasure that is not done.
 	erasureAlert = 20 * time.Hour
-	// erasureRetention is how long the proof of an erasure is kept.
-	erasureRetention = 3 * 365 * 24 * time.Hour
+	// ErasureRetention is how long the proof of an erasure is kept.
+	ErasureRetention = 3 * 365 * 24 * time.Hour
 )
 
 // ByTheGuest is the requester of an erasure who is not staff. Staff are recorded by name.
@@ -387,7 +387,7 @@ func ConfirmErasure(tx *db.Tx, row *ErasureRow, mailID string) error {
 // DeleteErasures deletes proofs of erasures that were done before a time and whose official forms are erased, at most limit, and returns
 // their number.
 func DeleteErasures(tx *db.Tx, before time.Time, limit int) (int, error) {
-	done := before.Add(-erasureRetention)
+	done := before.Add(-ErasureRetention)
 	ids, err := tx.Erasure.Query().Where(enterasure.FinishedAtLT(done), enterasure.Or(enterasure.KeptUntilIsNil(), enterasure.KeptUntilLT(before))).
 		Limit(limit).IDs(tx.Context())
 	if err == nil {

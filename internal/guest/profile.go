@@ -62,6 +62,9 @@ func offerProfile(tx *db.Tx, keys *keyring.Ring, g *ent.Guest, addressMAC []byte
 	return recordProfile(tx, g.PropertyID, g.ReservationID, kept.ID)
 }
 
+// ProfileRetention is how long a profile is kept after it was last saved or offered.
+const ProfileRetention = 3 * 365 * 24 * time.Hour
+
 // DeleteUnusedProfiles deletes profiles that were neither saved nor offered since a time, at most limit, and returns their number.
 func DeleteUnusedProfiles(tx *db.Tx, before time.Time, limit int) (int, error) {
 	ids, err := tx.GuestProfile.Query().Where(entprofile.UpdatedAtLT(before)).Limit(limit).IDs(tx.Context())

@@ -20,8 +20,8 @@ import (
 // departure, or after a cancelation that came after the arrival, and outlives the reservation. It is erased on the day that the form named to the guest. On that day the answers that are still
 // stored with the stay are erased too.
 
-// noShowRetention is how long the official form of a guest who never arrived is kept.
-const noShowRetention = 30 * 24 * time.Hour
+// NoShowRetention is how long the official form of a guest who never arrived is kept.
+const NoShowRetention = 30 * 24 * time.Hour
 
 // RegisterDelay is how long after the departure the official forms are closed. Late corrections of the dates arrive in this time.
 const RegisterDelay = 24 * time.Hour
@@ -34,7 +34,7 @@ func officialEnd(law *rule.Rule, arrived bool, departure time.Time) (eraseAt tim
 		return time.Time{}, false, false
 	}
 	if !arrived {
-		return departure.Add(noShowRetention), false, true
+		return departure.Add(NoShowRetention), false, true
 	}
 	y, m, d := last.Date()
 	return time.Date(y, m, d+1, 0, 0, 0, 0, departure.Location()), true, true

@@ -161,6 +161,9 @@ func endSessions(tx *db.Tx, propertyID string, which ...predicate.GuestSession) 
 	return mobilekey.RevokeSessions(tx, propertyID, ids...)
 }
 
+// ExpiredRetention is how long expired links and sessions of guests, and counts of failed searches, are kept.
+const ExpiredRetention = 24 * time.Hour
+
 // DeleteExpired deletes links and sessions that expired before a time and counts of failed searches that began before it, at most limit
 // of each, and returns the largest of these numbers.
 func DeleteExpired(tx *db.Tx, before time.Time, limit int) (int, error) {

@@ -47,7 +47,8 @@ func (s *Server) registerPartner(p *parts, to grpc.ServiceRegistrar) {
 func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	stays := propertyapi.Stays{Replan: p.reservations.Replan, CompleteDays: p.days.Soon}
 	deps := propertyapi.Deps{
-		DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Mappings: p.spaces.Mappings, CA: p.ca, Stays: stays, KeepStays: s.cfg.KeepStays,
+		DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Mappings: p.spaces.Mappings, CA: p.ca, Stays: stays,
+		KeepStays: s.cfg.KeepStays, KeepEvents: s.cfg.KeepEvents, KeepAudit: s.cfg.KeepAudit,
 		ReadSpaces: func(ctx context.Context, propertyID, integrationID string) error {
 			out, err := p.spaces.ReadNow(ctx, propertyID, integrationID)
 			if err != nil {

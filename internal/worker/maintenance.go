@@ -37,15 +37,6 @@ type Maintenance struct {
 	KeepEvents time.Duration // KeepEvents is the retention of events, notices and closed conflicts
 }
 
-// tokenRetention is how long a revoked or expired token is still listed.
-const tokenRetention = 30 * 24 * time.Hour
-
-// guestRetention is how long expired links and sessions of guests, and counts of failed searches, are kept.
-const guestRetention = 24 * time.Hour
-
-// profileRetention is how long a profile is kept after it was last saved or offered.
-const profileRetention = 3 * 365 * 24 * time.Hour
-
 // Limits of one transaction.
 const (
 	sweepBatch        = 500 // rows that a sweep deletes in one transaction
@@ -67,7 +58,7 @@ func (m Maintenance) Sweeps() []Sweep {
 		{Name: "nodes", Every: nodeRetention, Run: func(ctx context.Context, d *db.DB) error { return d.Write(ctx, deleteOldNodes) }},
 		{Name: "events", Every: 6 * time.Hour, Run: m.deleteOldEvents},
 		changesSweep(),
-		m.deletion("tokens", tokenRetention, credential.Sweep),
+		m.deletion("tokens", credential.Retention, credential.Sweep),
 		m.deletion("notices", m.KeepEvents, notice.Forget),
 		m.deletion("conflicts", m.KeepEvents, space.ForgetConflicts),
 		m.deletion("readings of locks", m.KeepEvents, lock.DeleteSamples),
@@ -80,8 +71,8 @@ func (m Maintenance) Sweeps() []Sweep {
 		m.deletion("guest register", 0, guest.DeleteRegister),
 		m.deletion("mails without a stay", m.KeepEvents, mail.DeleteWithoutStay),
 		{Name: "messages", Every: 6 * time.Hour, Run: deleteOldMessages},
-		m.deletion("guests' profiles", profileRetention, guest.DeleteUnusedProfiles),
-		m.deletion("guests' links and sessions", guestRetention, guest.DeleteExpired),
+		m.deletion("guests' profiles", guest.ProfileRetention, guest.DeleteUnusedProfiles),
+		m.deletion("guests' links and sessions", guest.ExpiredRetention, guest.DeleteExpired),
 		m.deletion("proofs of erasures", 0, guest.DeleteErasures),
 		m.deletion("audit log", m.KeepAudit, func(tx *db.Tx, before time.Time, limit int) (int, error) {
 			return audit.DeleteOld(tx, m.Keys, before, limit)

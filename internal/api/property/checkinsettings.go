@@ -10,12 +10,17 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/property"
+	"latchkey.dev/internal/reservation"
 )
 
 func (s *CheckIns) GetCheckInSettings(ctx context.Context, _ *propertyv1.GetCheckInSettingsRequest) (*propertyv1.GetCheckInSettingsResponse, error) {
@@ -27,7 +32,7 @@ func (s *CheckIns) GetCheckInSettings(ctx context.Context, _ *propertyv1.GetChec
 	if err != nil {
 		return nil, err
 	}
-	return &propertyv1.GetCheckInSettingsResponse{Data: checkInSettings(ctx, row)}, nil
+	return &propertyv1.GetCheckInSettingsResponse{Data: s.settings(ctx, row)}, nil
 }
 
 func (s *CheckIns) UpdateCheckInSettings(ctx context.Context, r *propertyv1.UpdateCheckInSettingsRequest) (*propertyv1.UpdateCheckInSettingsResponse, error) {
@@ -36,7 +41,7 @@ func (s *CheckIns) UpdateCheckInSettings(ctx context.Context, r *propertyv1.Upda
 		if err != nil {
 			return nil, err
 		}
-		if err := convert.CheckEtag(r.GetEtag(), checkInSettings(ctx, stored), limitsField); err != nil {
+		if err := convert.CheckEtag(r.GetEtag(), s.settings(ctx, stored), notSettings...); err != nil {
 			return nil, err
 		}
 		change := checkInChange(stored, r.GetSettings())
@@ -48,7 +53,7 @@ func (s *CheckIns) UpdateCheckInSettings(ctx context.Context, r *propertyv1.Upda
 		if err != nil {
 			return nil, Under("settings", err)
 		}
-		return &propertyv1.UpdateCheckInSettingsResponse{Data: checkInSettings(ctx, row)}, nil
+		return &propertyv1.UpdateCheckInSettingsResponse{Data: s.settings(ctx, row)}, nil
 	})
 }
 
@@ -95,6 +100,17 @@ func checkInChange(stored *property.CheckInSettings, m *propertyv1.CheckInSettin
 		c.OftenCountries = &countries
 	}
 	return c
+}
+
+// serverRetention returns how long the installation keeps data.
+func (s *CheckIns) serverRetention() *propertyv1.ServerRetention {
+	days := func(period time.Duration) int32 { return int32(period / (24 * time.Hour)) }
+	return &propertyv1.ServerRetention{
+		StayDays: days(s.KeepStays), EventDays: days(s.KeepEvents), AuditDays: days(s.KeepAudit), UndeliveredEventDays: days(event.UndeliveredGrace),
+		CanceledStayDays: days(checkin.CanceledRetention), NoShowFormDays: days(guest.NoShowRetention), ProfileDays: days(guest.ProfileRetention),
+		GuestSessionDays: days(guest.ExpiredRetention), TokenDays: days(credential.Retention), AnswerDays: days(idem.AnswerTTL),
+		ErasureProofDays: days(guest.ErasureRetention), RemovedStayDays: days(reservation.TombstoneRetention),
+	}
 }
 
 // retentionProblems returns the settings that are longer than the retention period of the installation.
@@ -183,7 +199,7 @@ func ruleNames() string {
 	return strings.Join(names, ", ")
 }
 
-func checkInSettings(ctx context.Context, row *property.CheckInSettings) *propertyv1.CheckInSettings {
+func (s *CheckIns) settings(ctx context.Context, row *property.CheckInSettings) *propertyv1.CheckInSettings {
 	m := &propertyv1.CheckInSettings{
 		Rule: row.Rule, MandatoryGroups: row.MandatoryGroups, IdentityCheck: row.IdentityCheck, Signature: row.Signature, HouseRules: row.HouseRules,
 		InviteDays: int32(row.InviteDays), RemindDays: int32(row.RemindDays), KioskOfflineMinutes: int32(row.KioskOfflineMinutes), StaffEmail: row.StaffEmail, DeskPhone: row.DeskPhone,
@@ -202,12 +218,13 @@ func checkInSettings(ctx context.Context, row *property.CheckInSettings) *proper
 	for _, f := range row.Fields {
 		m.Fields = append(m.Fields, &propertyv1.OwnField{Name: f.Name, Label: f.Label, Required: f.Required, MainOnly: f.MainOnly, Labels: f.Labels})
 	}
-	m.Etag = convert.Etag(m, limitsField)
+	m.ServerRetention = s.serverRetention()
+	m.Etag = convert.Etag(m, notSettings...)
 	return m
 }
 
-// limitsField is not a setting, and its text is in the language of the call.
-const limitsField = "limits"
+// notSettings are the fields that no change sets, so that an etag leaves them out. The text of limits is in the language of the call.
+var notSettings = []string{"limits", "serverRetention"}
 
 // leftToProperty returns, in the language of the call, which duties of a law the property must do without this service.
 func leftToProperty(ctx context.Context, law *rule.Rule) string {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"testing"
+	"time"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/actor"
@@ -283,5 +284,10 @@ func TestSettingsOfTwoPeople(t *testing.T) {
 		if err := change(rules().GetEtag(), 6); err != nil {
 			t.Error(err)
 		}
+		seen = rules().GetEtag()
+		checkIns.KeepStays, checkIns.KeepEvents, checkIns.KeepAudit = 400*24*time.Hour, 365*24*time.Hour, 1095*24*time.Hour
+		kept := rules().GetServerRetention()
+		same(t, "days of the server", []int32{400, 365, 1095, 30, 7}, []int32{kept.GetStayDays(), kept.GetEventDays(), kept.GetAuditDays(), kept.GetCanceledStayDays(), kept.GetAnswerDays()})
+		same(t, "the etag after another setting of the server", seen, rules().GetEtag()) // a page that was open is not outdated
 	})
 }

@@ -47,6 +47,8 @@ type Deps struct {
 	ReadSpaces func(ctx context.Context, propertyID, integrationID string) error
 	// KeepStays is the retention period of the installation. A property may have a shorter one.
 	KeepStays time.Duration
+	// KeepEvents and KeepAudit are how long the installation keeps events, notices and the like, and the audit log.
+	KeepEvents, KeepAudit time.Duration
 	// Here is the server node that runs this service.
 	Here lock.Node
 	// Act sends a stored unlock command to the bridge and waits for the outcome until the command's deadline.

@@ -9,6 +9,23 @@ import (
 // kept says what is kept and how long: the messages staff.kept.NAME.
 var kept = []string{"staff.kept.stays", "staff.kept.codes", "staff.kept.forms", "staff.kept.law", "staff.kept.messages", "staff.kept.audit", "staff.kept.erase"}
 
+// keptFor is how many days the server keeps something. Its label is a message.
+type keptFor struct {
+	Label string
+	Days  int32
+}
+
+// keptByServer says how long the server keeps what the property does not set, in the order of the page.
+func keptByServer(r *propertyv1.ServerRetention) []keptFor {
+	return []keptFor{
+		{"staff.kept.stayDays", r.GetStayDays()}, {"staff.kept.eventDays", r.GetEventDays()}, {"staff.kept.auditDays", r.GetAuditDays()},
+		{"staff.kept.canceledStayDays", r.GetCanceledStayDays()}, {"staff.kept.noShowFormDays", r.GetNoShowFormDays()}, {"staff.kept.profileDays", r.GetProfileDays()},
+		{"staff.kept.guestSessionDays", r.GetGuestSessionDays()}, {"staff.kept.undeliveredEventDays", r.GetUndeliveredEventDays()},
+		{"staff.kept.tokenDays", r.GetTokenDays()}, {"staff.kept.answerDays", r.GetAnswerDays()}, {"staff.kept.erasureProofDays", r.GetErasureProofDays()},
+		{"staff.kept.removedStayDays", r.GetRemovedStayDays()},
+	}
+}
+
 func retentionForm(s *propertyv1.CheckInSettings) settingsForm {
 	return settingsForm{Name: "retention", Etag: s.GetEtag(), Button: "staff.save", Groups: []group{
 		{"staff.settings.keep", "staff.settings.keep.text", []kit.Input{
@@ -25,7 +42,7 @@ func (x *exchange) retentionForms(posted string, f *fault.Fault) error {
 	if err != nil {
 		return err
 	}
-	return x.showForms(settingsView{Tab: "retention", Forms: []settingsForm{retentionForm(stored)}, Kept: kept}, posted, f)
+	return x.showForms(settingsView{Tab: "retention", Forms: []settingsForm{retentionForm(stored)}, Kept: kept, Server: keptByServer(stored.GetServerRetention())}, posted, f)
 }
 
 // changeRetention changes how long the data of guests are kept.

@@ -45,6 +45,7 @@ type settingsView struct {
 	Sent   *propertyv1.TestMailResult // what the mail server said to the test
 	Limits string                     // what the law asks and this service does not cover
 	Kept   []string                   // what is kept and how long, as messages
+	Server []keptFor                  // how long the server keeps the rest
 }
 
 // settingsTabs are the pages of settings, with the right that each needs.

@@ -70,9 +70,11 @@ type CheckInSettings struct {
 	// Days that messages with guests are kept after the end of the stay. 0: as long as the reservation.
 	MessageDays int32 `protobuf:"varint,21,opt,name=message_days,json=messageDays,proto3" json:"message_days,omitempty"`
 	// Changes with each rule. Send it back with a change, so that the change does not undo the change of another person.
-	Etag          string `protobuf:"bytes,22,opt,name=etag,proto3" json:"etag,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Etag string `protobuf:"bytes,22,opt,name=etag,proto3" json:"etag,omitempty"`
+	// How long this server keeps data. Only the person who runs the server changes it. Ignored in changes.
+	ServerRetention *ServerRetention `protobuf:"bytes,23,opt,name=server_retention,json=serverRetention,proto3" json:"server_retention,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *CheckInSettings) Reset() {
@@ -259,6 +261,158 @@ func (x *CheckInSettings) GetEtag() string {
 	return ""
 }
 
+func (x *CheckInSettings) GetServerRetention() *ServerRetention {
+	if x != nil {
+		return x.ServerRetention
+	}
+	return nil
+}
+
+// ServerRetention is how long a server keeps data, in days. It deletes within six hours after that.
+type ServerRetention struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Reservations after their end, with their access, mails and events (--keep-stays). keepStayDays may be fewer.
+	StayDays int32 `protobuf:"varint,1,opt,name=stay_days,json=stayDays,proto3" json:"stay_days,omitempty"`
+	// Events, notices, changes of the mapping, ended codes, and mails that belong to no reservation (--keep-events).
+	EventDays int32 `protobuf:"varint,2,opt,name=event_days,json=eventDays,proto3" json:"event_days,omitempty"`
+	// The audit log, and the names of people who were removed (--keep-audit).
+	AuditDays int32 `protobuf:"varint,3,opt,name=audit_days,json=auditDays,proto3" json:"audit_days,omitempty"`
+	// Events that a webhook or another subscriber has not received, after the end of event_days.
+	UndeliveredEventDays int32 `protobuf:"varint,4,opt,name=undelivered_event_days,json=undeliveredEventDays,proto3" json:"undelivered_event_days,omitempty"`
+	// What guests and the check-in left at a canceled reservation, after the cancelation.
+	CanceledStayDays int32 `protobuf:"varint,5,opt,name=canceled_stay_days,json=canceledStayDays,proto3" json:"canceled_stay_days,omitempty"`
+	// The official form of a guest who never arrived, after the end of the stay.
+	NoShowFormDays int32 `protobuf:"varint,6,opt,name=no_show_form_days,json=noShowFormDays,proto3" json:"no_show_form_days,omitempty"`
+	// The profile of a guest for the next stay, after it was last saved or offered.
+	ProfileDays int32 `protobuf:"varint,7,opt,name=profile_days,json=profileDays,proto3" json:"profile_days,omitempty"`
+	// Links and sessions of guests, after they expired.
+	GuestSessionDays int32 `protobuf:"varint,8,opt,name=guest_session_days,json=guestSessionDays,proto3" json:"guest_session_days,omitempty"`
+	// Access tokens, after they expired or were revoked.
+	TokenDays int32 `protobuf:"varint,9,opt,name=token_days,json=tokenDays,proto3" json:"token_days,omitempty"`
+	// Answers to calls with an Idempotency-Key, without data of guests.
+	AnswerDays int32 `protobuf:"varint,10,opt,name=answer_days,json=answerDays,proto3" json:"answer_days,omitempty"`
+	// The proof of an erasure, without personal data. A form that the law keeps for longer keeps it too.
+	ErasureProofDays int32 `protobuf:"varint,11,opt,name=erasure_proof_days,json=erasureProofDays,proto3" json:"erasure_proof_days,omitempty"`
+	// A keyed hash of the id of a removed reservation.
+	RemovedStayDays int32 `protobuf:"varint,12,opt,name=removed_stay_days,json=removedStayDays,proto3" json:"removed_stay_days,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *ServerRetention) Reset() {
+	*x = ServerRetention{}
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ServerRetention) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ServerRetention) ProtoMessage() {}
+
+func (x *ServerRetention) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ServerRetention.ProtoReflect.Descriptor instead.
+func (*ServerRetention) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ServerRetention) GetStayDays() int32 {
+	if x != nil {
+		return x.StayDays
+	}
+	return 0
+}
+
+func (x *ServerRetention) GetEventDays() int32 {
+	if x != nil {
+		return x.EventDays
+	}
+	return 0
+}
+
+func (x *ServerRetention) GetAuditDays() int32 {
+	if x != nil {
+		return x.AuditDays
+	}
+	return 0
+}
+
+func (x *ServerRetention) GetUndeliveredEventDays() int32 {
+	if x != nil {
+		return x.UndeliveredEventDays
+	}
+	return 0
+}
+
+func (x *ServerRetention) GetCanceledStayDays() int32 {
+	if x != nil {
+		return x.CanceledStayDays
+	}
+	return 0
+}
+
+func (x *ServerRetention) GetNoShowFormDays() int32 {
+	if x != nil {
+		return x.NoShowFormDays
+	}
+	return 0
+}
+
+func (x *ServerRetention) GetProfileDays() int32 {
+	if x != nil {
+		return x.ProfileDays
+	}
+	return 0
+}
+
+func (x *ServerRetention) GetGuestSessionDays() int32 {
+	if x != nil {
+		return x.GuestSessionDays
+	}
+	return 0
+}
+
+func (x *ServerRetention) GetTokenDays() int32 {
+	if x != nil {
+		return x.TokenDays
+	}
+	return 0
+}
+
+func (x *ServerRetention) GetAnswerDays() int32 {
+	if x != nil {
+		return x.AnswerDays
+	}
+	return 0
+}
+
+func (x *ServerRetention) GetErasureProofDays() int32 {
+	if x != nil {
+		return x.ErasureProofDays
+	}
+	return 0
+}
+
+func (x *ServerRetention) GetRemovedStayDays() int32 {
+	if x != nil {
+		return x.RemovedStayDays
+	}
+	return 0
+}
+
 // LocalTexts are the property's texts for guests in one language. Guests read the setting of the same name where a text is empty. A text
 // counts only while that setting is not empty.
 type LocalTexts struct {
@@ -275,7 +429,7 @@ type LocalTexts struct {
 
 func (x *LocalTexts) Reset() {
 	*x = LocalTexts{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[1]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -287,7 +441,7 @@ func (x *LocalTexts) String() string {
 func (*LocalTexts) ProtoMessage() {}
 
 func (x *LocalTexts) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[1]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -300,7 +454,7 @@ func (x *LocalTexts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LocalTexts.ProtoReflect.Descriptor instead.
 func (*LocalTexts) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{1}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *LocalTexts) GetHouseRules() string {
@@ -343,7 +497,7 @@ type OwnField struct {
 
 func (x *OwnField) Reset() {
 	*x = OwnField{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[2]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -355,7 +509,7 @@ func (x *OwnField) String() string {
 func (*OwnField) ProtoMessage() {}
 
 func (x *OwnField) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[2]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -368,7 +522,7 @@ func (x *OwnField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OwnField.ProtoReflect.Descriptor instead.
 func (*OwnField) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{2}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *OwnField) GetName() string {
@@ -455,7 +609,7 @@ type CheckInSettingsChange struct {
 
 func (x *CheckInSettingsChange) Reset() {
 	*x = CheckInSettingsChange{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[3]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -467,7 +621,7 @@ func (x *CheckInSettingsChange) String() string {
 func (*CheckInSettingsChange) ProtoMessage() {}
 
 func (x *CheckInSettingsChange) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[3]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -480,7 +634,7 @@ func (x *CheckInSettingsChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckInSettingsChange.ProtoReflect.Descriptor instead.
 func (*CheckInSettingsChange) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{3}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *CheckInSettingsChange) GetRule() string {
@@ -634,7 +788,7 @@ type TextsByLanguage struct {
 
 func (x *TextsByLanguage) Reset() {
 	*x = TextsByLanguage{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[4]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -646,7 +800,7 @@ func (x *TextsByLanguage) String() string {
 func (*TextsByLanguage) ProtoMessage() {}
 
 func (x *TextsByLanguage) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[4]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -659,7 +813,7 @@ func (x *TextsByLanguage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextsByLanguage.ProtoReflect.Descriptor instead.
 func (*TextsByLanguage) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{4}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *TextsByLanguage) GetByLanguage() map[string]*LocalTexts {
@@ -680,7 +834,7 @@ type OftenCountries struct {
 
 func (x *OftenCountries) Reset() {
 	*x = OftenCountries{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[5]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -692,7 +846,7 @@ func (x *OftenCountries) String() string {
 func (*OftenCountries) ProtoMessage() {}
 
 func (x *OftenCountries) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[5]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -705,7 +859,7 @@ func (x *OftenCountries) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OftenCountries.ProtoReflect.Descriptor instead.
 func (*OftenCountries) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{5}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *OftenCountries) GetList() []string {
@@ -726,7 +880,7 @@ type OwnFields struct {
 
 func (x *OwnFields) Reset() {
 	*x = OwnFields{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[6]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -738,7 +892,7 @@ func (x *OwnFields) String() string {
 func (*OwnFields) ProtoMessage() {}
 
 func (x *OwnFields) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[6]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -751,7 +905,7 @@ func (x *OwnFields) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OwnFields.ProtoReflect.Descriptor instead.
 func (*OwnFields) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{6}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *OwnFields) GetList() []*OwnField {
@@ -772,7 +926,7 @@ type MandatoryGroups struct {
 
 func (x *MandatoryGroups) Reset() {
 	*x = MandatoryGroups{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[7]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -784,7 +938,7 @@ func (x *MandatoryGroups) String() string {
 func (*MandatoryGroups) ProtoMessage() {}
 
 func (x *MandatoryGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[7]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -797,7 +951,7 @@ func (x *MandatoryGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MandatoryGroups.ProtoReflect.Descriptor instead.
 func (*MandatoryGroups) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{7}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *MandatoryGroups) GetList() []string {
@@ -816,7 +970,7 @@ type GetCheckInSettingsRequest struct {
 
 func (x *GetCheckInSettingsRequest) Reset() {
 	*x = GetCheckInSettingsRequest{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[8]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -828,7 +982,7 @@ func (x *GetCheckInSettingsRequest) String() string {
 func (*GetCheckInSettingsRequest) ProtoMessage() {}
 
 func (x *GetCheckInSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[8]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -841,7 +995,7 @@ func (x *GetCheckInSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCheckInSettingsRequest.ProtoReflect.Descriptor instead.
 func (*GetCheckInSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{8}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{9}
 }
 
 // GetCheckInSettingsResponse answers with the rules.
@@ -855,7 +1009,7 @@ type GetCheckInSettingsResponse struct {
 
 func (x *GetCheckInSettingsResponse) Reset() {
 	*x = GetCheckInSettingsResponse{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[9]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -867,7 +1021,7 @@ func (x *GetCheckInSettingsResponse) String() string {
 func (*GetCheckInSettingsResponse) ProtoMessage() {}
 
 func (x *GetCheckInSettingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[9]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -880,7 +1034,7 @@ func (x *GetCheckInSettingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCheckInSettingsResponse.ProtoReflect.Descriptor instead.
 func (*GetCheckInSettingsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetCheckInSettingsResponse) GetData() *CheckInSettings {
@@ -903,7 +1057,7 @@ type UpdateCheckInSettingsRequest struct {
 
 func (x *UpdateCheckInSettingsRequest) Reset() {
 	*x = UpdateCheckInSettingsRequest{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[10]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -915,7 +1069,7 @@ func (x *UpdateCheckInSettingsRequest) String() string {
 func (*UpdateCheckInSettingsRequest) ProtoMessage() {}
 
 func (x *UpdateCheckInSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[10]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -928,7 +1082,7 @@ func (x *UpdateCheckInSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCheckInSettingsRequest.ProtoReflect.Descriptor instead.
 func (*UpdateCheckInSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *UpdateCheckInSettingsRequest) GetSettings() *CheckInSettingsChange {
@@ -956,7 +1110,7 @@ type UpdateCheckInSettingsResponse struct {
 
 func (x *UpdateCheckInSettingsResponse) Reset() {
 	*x = UpdateCheckInSettingsResponse{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[11]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -968,7 +1122,7 @@ func (x *UpdateCheckInSettingsResponse) String() string {
 func (*UpdateCheckInSettingsResponse) ProtoMessage() {}
 
 func (x *UpdateCheckInSettingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[11]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -981,7 +1135,7 @@ func (x *UpdateCheckInSettingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCheckInSettingsResponse.ProtoReflect.Descriptor instead.
 func (*UpdateCheckInSettingsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *UpdateCheckInSettingsResponse) GetData() *CheckInSettings {
@@ -1000,7 +1154,7 @@ type ListCheckInRulesRequest struct {
 
 func (x *ListCheckInRulesRequest) Reset() {
 	*x = ListCheckInRulesRequest{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[12]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1012,7 +1166,7 @@ func (x *ListCheckInRulesRequest) String() string {
 func (*ListCheckInRulesRequest) ProtoMessage() {}
 
 func (x *ListCheckInRulesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[12]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1025,7 +1179,7 @@ func (x *ListCheckInRulesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCheckInRulesRequest.ProtoReflect.Descriptor instead.
 func (*ListCheckInRulesRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{13}
 }
 
 // ListCheckInRulesResponse answers with the country rules.
@@ -1039,7 +1193,7 @@ type ListCheckInRulesResponse struct {
 
 func (x *ListCheckInRulesResponse) Reset() {
 	*x = ListCheckInRulesResponse{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[13]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1051,7 +1205,7 @@ func (x *ListCheckInRulesResponse) String() string {
 func (*ListCheckInRulesResponse) ProtoMessage() {}
 
 func (x *ListCheckInRulesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[13]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1064,7 +1218,7 @@ func (x *ListCheckInRulesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCheckInRulesResponse.ProtoReflect.Descriptor instead.
 func (*ListCheckInRulesResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{13}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListCheckInRulesResponse) GetData() *CheckInRuleList {
@@ -1085,7 +1239,7 @@ type CheckInRuleList struct {
 
 func (x *CheckInRuleList) Reset() {
 	*x = CheckInRuleList{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[14]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1097,7 +1251,7 @@ func (x *CheckInRuleList) String() string {
 func (*CheckInRuleList) ProtoMessage() {}
 
 func (x *CheckInRuleList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[14]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1110,7 +1264,7 @@ func (x *CheckInRuleList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckInRuleList.ProtoReflect.Descriptor instead.
 func (*CheckInRuleList) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{14}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CheckInRuleList) GetList() []*CheckInRule {
@@ -1155,7 +1309,7 @@ type CheckInRule struct {
 
 func (x *CheckInRule) Reset() {
 	*x = CheckInRule{}
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[15]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1167,7 +1321,7 @@ func (x *CheckInRule) String() string {
 func (*CheckInRule) ProtoMessage() {}
 
 func (x *CheckInRule) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[15]
+	mi := &file_latchkey_property_v1_checkin_settings_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1180,7 +1334,7 @@ func (x *CheckInRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckInRule.ProtoReflect.Descriptor instead.
 func (*CheckInRule) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{15}
+	return file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CheckInRule) GetName() string {
@@ -1278,7 +1432,7 @@ var File_latchkey_property_v1_checkin_settings_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_checkin_settings_proto_rawDesc = "" +
 	"\n" +
-	"+latchkey/property/v1/checkin_settings.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xf1\x06\n" +
+	"+latchkey/property/v1/checkin_settings.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xc3\a\n" +
 	"\x0fCheckInSettings\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\tR\x04rule\x126\n" +
 	"\x06fields\x18\x02 \x03(\v2\x1e.latchkey.property.v1.OwnFieldR\x06fields\x12)\n" +
@@ -1309,11 +1463,30 @@ const file_latchkey_property_v1_checkin_settings_proto_rawDesc = "" +
 	"\x05texts\x18\x13 \x03(\v20.latchkey.property.v1.CheckInSettings.TextsEntryR\x05texts\x12$\n" +
 	"\x0ekeep_stay_days\x18\x14 \x01(\x05R\fkeepStayDays\x12!\n" +
 	"\fmessage_days\x18\x15 \x01(\x05R\vmessageDays\x12\x12\n" +
-	"\x04etag\x18\x16 \x01(\tR\x04etag\x1aZ\n" +
+	"\x04etag\x18\x16 \x01(\tR\x04etag\x12P\n" +
+	"\x10server_retention\x18\x17 \x01(\v2%.latchkey.property.v1.ServerRetentionR\x0fserverRetention\x1aZ\n" +
 	"\n" +
 	"TextsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x126\n" +
-	"\x05value\x18\x02 \x01(\v2 .latchkey.property.v1.LocalTextsR\x05value:\x028\x01\"\x91\x01\n" +
+	"\x05value\x18\x02 \x01(\v2 .latchkey.property.v1.LocalTextsR\x05value:\x028\x01\"\xe6\x03\n" +
+	"\x0fServerRetention\x12\x1b\n" +
+	"\tstay_days\x18\x01 \x01(\x05R\bstayDays\x12\x1d\n" +
+	"\n" +
+	"event_days\x18\x02 \x01(\x05R\teventDays\x12\x1d\n" +
+	"\n" +
+	"audit_days\x18\x03 \x01(\x05R\tauditDays\x124\n" +
+	"\x16undelivered_event_days\x18\x04 \x01(\x05R\x14undeliveredEventDays\x12,\n" +
+	"\x12canceled_stay_days\x18\x05 \x01(\x05R\x10canceledStayDays\x12)\n" +
+	"\x11no_show_form_days\x18\x06 \x01(\x05R\x0enoShowFormDays\x12!\n" +
+	"\fprofile_days\x18\a \x01(\x05R\vprofileDays\x12,\n" +
+	"\x12guest_session_days\x18\b \x01(\x05R\x10guestSessionDays\x12\x1d\n" +
+	"\n" +
+	"token_days\x18\t \x01(\x05R\ttokenDays\x12\x1f\n" +
+	"\vanswer_days\x18\n" +
+	" \x01(\x05R\n" +
+	"answerDays\x12,\n" +
+	"\x12erasure_proof_days\x18\v \x01(\x05R\x10erasureProofDays\x12*\n" +
+	"\x11removed_stay_days\x18\f \x01(\x05R\x0fremovedStayDays\"\x91\x01\n" +
 	"\n" +
 	"LocalTexts\x12-\n" +
 	"\vhouse_rules\x18\x01 \x01(\tB\f\xbaH\x05r\x03\x18\xa0\x1f\xb0\xbc\x18\x01R\n" +
@@ -1437,50 +1610,52 @@ func file_latchkey_property_v1_checkin_settings_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_checkin_settings_proto_rawDescData
 }
 
-var file_latchkey_property_v1_checkin_settings_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_latchkey_property_v1_checkin_settings_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_latchkey_property_v1_checkin_settings_proto_goTypes = []any{
 	(*CheckInSettings)(nil),               // 0: latchkey.property.v1.CheckInSettings
-	(*LocalTexts)(nil),                    // 1: latchkey.property.v1.LocalTexts
-	(*OwnField)(nil),                      // 2: latchkey.property.v1.OwnField
-	(*CheckInSettingsChange)(nil),         // 3: latchkey.property.v1.CheckInSettingsChange
-	(*TextsByLanguage)(nil),               // 4: latchkey.property.v1.TextsByLanguage
-	(*OftenCountries)(nil),                // 5: latchkey.property.v1.OftenCountries
-	(*OwnFields)(nil),                     // 6: latchkey.property.v1.OwnFields
-	(*MandatoryGroups)(nil),               // 7: latchkey.property.v1.MandatoryGroups
-	(*GetCheckInSettingsRequest)(nil),     // 8: latchkey.property.v1.GetCheckInSettingsRequest
-	(*GetCheckInSettingsResponse)(nil),    // 9: latchkey.property.v1.GetCheckInSettingsResponse
-	(*UpdateCheckInSettingsRequest)(nil),  // 10: latchkey.property.v1.UpdateCheckInSettingsRequest
-	(*UpdateCheckInSettingsResponse)(nil), // 11: latchkey.property.v1.UpdateCheckInSettingsResponse
-	(*ListCheckInRulesRequest)(nil),       // 12: latchkey.property.v1.ListCheckInRulesRequest
-	(*ListCheckInRulesResponse)(nil),      // 13: latchkey.property.v1.ListCheckInRulesResponse
-	(*CheckInRuleList)(nil),               // 14: latchkey.property.v1.CheckInRuleList
-	(*CheckInRule)(nil),                   // 15: latchkey.property.v1.CheckInRule
-	nil,                                   // 16: latchkey.property.v1.CheckInSettings.TextsEntry
-	nil,                                   // 17: latchkey.property.v1.OwnField.LabelsEntry
-	nil,                                   // 18: latchkey.property.v1.TextsByLanguage.ByLanguageEntry
+	(*ServerRetention)(nil),               // 1: latchkey.property.v1.ServerRetention
+	(*LocalTexts)(nil),                    // 2: latchkey.property.v1.LocalTexts
+	(*OwnField)(nil),                      // 3: latchkey.property.v1.OwnField
+	(*CheckInSettingsChange)(nil),         // 4: latchkey.property.v1.CheckInSettingsChange
+	(*TextsByLanguage)(nil),               // 5: latchkey.property.v1.TextsByLanguage
+	(*OftenCountries)(nil),                // 6: latchkey.property.v1.OftenCountries
+	(*OwnFields)(nil),                     // 7: latchkey.property.v1.OwnFields
+	(*MandatoryGroups)(nil),               // 8: latchkey.property.v1.MandatoryGroups
+	(*GetCheckInSettingsRequest)(nil),     // 9: latchkey.property.v1.GetCheckInSettingsRequest
+	(*GetCheckInSettingsResponse)(nil),    // 10: latchkey.property.v1.GetCheckInSettingsResponse
+	(*UpdateCheckInSettingsRequest)(nil),  // 11: latchkey.property.v1.UpdateCheckInSettingsRequest
+	(*UpdateCheckInSettingsResponse)(nil), // 12: latchkey.property.v1.UpdateCheckInSettingsResponse
+	(*ListCheckInRulesRequest)(nil),       // 13: latchkey.property.v1.ListCheckInRulesRequest
+	(*ListCheckInRulesResponse)(nil),      // 14: latchkey.property.v1.ListCheckInRulesResponse
+	(*CheckInRuleList)(nil),               // 15: latchkey.property.v1.CheckInRuleList
+	(*CheckInRule)(nil),                   // 16: latchkey.property.v1.CheckInRule
+	nil,                                   // 17: latchkey.property.v1.CheckInSettings.TextsEntry
+	nil,                                   // 18: latchkey.property.v1.OwnField.LabelsEntry
+	nil,                                   // 19: latchkey.property.v1.TextsByLanguage.ByLanguageEntry
 }
 var file_latchkey_property_v1_checkin_settings_proto_depIdxs = []int32{
-	2,  // 0: latchkey.property.v1.CheckInSettings.fields:type_name -> latchkey.property.v1.OwnField
-	16, // 1: latchkey.property.v1.CheckInSettings.texts:type_name -> latchkey.property.v1.CheckInSettings.TextsEntry
-	17, // 2: latchkey.property.v1.OwnField.labels:type_name -> latchkey.property.v1.OwnField.LabelsEntry
-	6,  // 3: latchkey.property.v1.CheckInSettingsChange.fields:type_name -> latchkey.property.v1.OwnFields
-	7,  // 4: latchkey.property.v1.CheckInSettingsChange.mandatory_groups:type_name -> latchkey.property.v1.MandatoryGroups
-	5,  // 5: latchkey.property.v1.CheckInSettingsChange.often_countries:type_name -> latchkey.property.v1.OftenCountries
-	4,  // 6: latchkey.property.v1.CheckInSettingsChange.texts:type_name -> latchkey.property.v1.TextsByLanguage
-	18, // 7: latchkey.property.v1.TextsByLanguage.by_language:type_name -> latchkey.property.v1.TextsByLanguage.ByLanguageEntry
-	2,  // 8: latchkey.property.v1.OwnFields.list:type_name -> latchkey.property.v1.OwnField
-	0,  // 9: latchkey.property.v1.GetCheckInSettingsResponse.data:type_name -> latchkey.property.v1.CheckInSettings
-	3,  // 10: latchkey.property.v1.UpdateCheckInSettingsRequest.settings:type_name -> latchkey.property.v1.CheckInSettingsChange
-	0,  // 11: latchkey.property.v1.UpdateCheckInSettingsResponse.data:type_name -> latchkey.property.v1.CheckInSettings
-	14, // 12: latchkey.property.v1.ListCheckInRulesResponse.data:type_name -> latchkey.property.v1.CheckInRuleList
-	15, // 13: latchkey.property.v1.CheckInRuleList.list:type_name -> latchkey.property.v1.CheckInRule
-	1,  // 14: latchkey.property.v1.CheckInSettings.TextsEntry.value:type_name -> latchkey.property.v1.LocalTexts
-	1,  // 15: latchkey.property.v1.TextsByLanguage.ByLanguageEntry.value:type_name -> latchkey.property.v1.LocalTexts
-	16, // [16:16] is the sub-list for method output_type
-	16, // [16:16] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	3,  // 0: latchkey.property.v1.CheckInSettings.fields:type_name -> latchkey.property.v1.OwnField
+	17, // 1: latchkey.property.v1.CheckInSettings.texts:type_name -> latchkey.property.v1.CheckInSettings.TextsEntry
+	1,  // 2: latchkey.property.v1.CheckInSettings.server_retention:type_name -> latchkey.property.v1.ServerRetention
+	18, // 3: latchkey.property.v1.OwnField.labels:type_name -> latchkey.property.v1.OwnField.LabelsEntry
+	7,  // 4: latchkey.property.v1.CheckInSettingsChange.fields:type_name -> latchkey.property.v1.OwnFields
+	8,  // 5: latchkey.property.v1.CheckInSettingsChange.mandatory_groups:type_name -> latchkey.property.v1.MandatoryGroups
+	6,  // 6: latchkey.property.v1.CheckInSettingsChange.often_countries:type_name -> latchkey.property.v1.OftenCountries
+	5,  // 7: latchkey.property.v1.CheckInSettingsChange.texts:type_name -> latchkey.property.v1.TextsByLanguage
+	19, // 8: latchkey.property.v1.TextsByLanguage.by_language:type_name -> latchkey.property.v1.TextsByLanguage.ByLanguageEntry
+	3,  // 9: latchkey.property.v1.OwnFields.list:type_name -> latchkey.property.v1.OwnField
+	0,  // 10: latchkey.property.v1.GetCheckInSettingsResponse.data:type_name -> latchkey.property.v1.CheckInSettings
+	4,  // 11: latchkey.property.v1.UpdateCheckInSettingsRequest.settings:type_name -> latchkey.property.v1.CheckInSettingsChange
+	0,  // 12: latchkey.property.v1.UpdateCheckInSettingsResponse.data:type_name -> latchkey.property.v1.CheckInSettings
+	15, // 13: latchkey.property.v1.ListCheckInRulesResponse.data:type_name -> latchkey.property.v1.CheckInRuleList
+	16, // 14: latchkey.property.v1.CheckInRuleList.list:type_name -> latchkey.property.v1.CheckInRule
+	2,  // 15: latchkey.property.v1.CheckInSettings.TextsEntry.value:type_name -> latchkey.property.v1.LocalTexts
+	2,  // 16: latchkey.property.v1.TextsByLanguage.ByLanguageEntry.value:type_name -> latchkey.property.v1.LocalTexts
+	17, // [17:17] is the sub-list for method output_type
+	17, // [17:17] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_checkin_settings_proto_init() }
@@ -1488,14 +1663,14 @@ func file_latchkey_property_v1_checkin_settings_proto_init() {
 	if File_latchkey_property_v1_checkin_settings_proto != nil {
 		return
 	}
-	file_latchkey_property_v1_checkin_settings_proto_msgTypes[3].OneofWrappers = []any{}
+	file_latchkey_property_v1_checkin_settings_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_checkin_settings_proto_rawDesc), len(file_latchkey_property_v1_checkin_settings_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   19,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
