@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,45 @@ func TestTodayPage(t *testing.T) {
 	}
 	if a := s.do(http.MethodGet, "/app/today?tab=arrivals&day=", nil); a.status != http.StatusOK {
 		t.Errorf("without a day: %d", a.status)
+	}
+}
+
+// TestReservationsOfADay lists the stays that include a day, alone and together with a search.
+func TestReservationsOfADay(t *testing.T) {
+	w := e2etest.Open(t)
+	s := newSurfer(t, w)
+	s.join(w, "ada@example.com")
+	for id, days := range map[string][2]int{"B-1": {0, 2}, "B-2": {5, 7}} {
+		e2etest.PushReservation(t, w, id, map[string]any{
+			"pmsNumber": id, "state": "confirmed", "fromDate": e2etest.LocalDate(days[0]), "toDate": e2etest.LocalDate(days[1]), "booker": map[string]any{"lastName": "Lovelace"},
+		})
+	}
+	for _, c := range []struct {
+		query string
+		want  string // the numbers of the stays
+		says  string
+	}{
+		{"", "B-2 B-1", `type="date" value=""`},
+		{"?day=" + e2etest.LocalDate(1), "B-1", "Show all days"},
+		{"?day=" + e2etest.LocalDate(6), "B-2", `name="day" value="` + e2etest.LocalDate(6)},
+		{"?q=lovelace&day=" + e2etest.LocalDate(6), "B-2", `<a href="/app/reservations?q=lovelace">Show all days</a>`},
+		{"?q=babbage&day=" + e2etest.LocalDate(6), "", "No stay is found on this day."},
+		{"?day=" + e2etest.LocalDate(30), "", "No stay is found on this day."},
+	} {
+		a := s.do(http.MethodGet, "/app/reservations"+c.query, nil)
+		var found []string
+		for _, number := range regexp.MustCompile(`#(B-\d)<`).FindAllStringSubmatch(a.text, -1) {
+			found = append(found, number[1])
+		}
+		if got := strings.Join(found, " "); a.status != http.StatusOK || got != c.want || !strings.Contains(a.text, c.says) {
+			t.Errorf("%q finds %q, want %q, and says %q (%d): %s", c.query, got, c.want, c.says, a.status, a.text)
+		}
+	}
+	a := s.do(http.MethodGet, "/app/reservations?q=lovelace&day=27.3.", nil)
+	for _, text := range []string{"Enter a day, such as 2026-11-21.", `href="#day"`, `name="q" type="search" value="lovelace"`, `value="27.3."`} {
+		if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.text, text) {
+			t.Errorf("a day of another form, %d without %q: %s", a.status, text, a.text)
+		}
 	}
 }
 

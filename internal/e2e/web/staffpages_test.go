@@ -12,7 +12,7 @@ import (
 
 // staffPages are the pages of the dashboard. STAY, LOCK and PMS are ids.
 var staffPages = []string{
-	"today", "today?tab=house", "reservations", "reservations/STAY", "reservations/STAY/guests", "reservations/STAY/messages", "palette", "locks", "locks/LOCK", "locks/batteries",
+	"today", "today?tab=house", "reservations", "reservations?day=2026-11-21", "reservations/STAY", "reservations/STAY/guests", "reservations/STAY/messages", "palette", "locks", "locks/LOCK", "locks/batteries",
 	"bridges", "bridges/new", "notices", "messages", "codes", "codes/new", "audit", "spaces", "spaces/changes?pms=PMS", "spaces/new", "setup", "register", "settings/property", "settings/checkin", "settings/questions", "settings/texts", "settings/retention",
 	"settings/mail", "settings/integrations", "settings/kiosks", "settings/people", "account", "account/password", "account/second", "dev/parts",
 }
