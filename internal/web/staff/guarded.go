@@ -9,8 +9,8 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// guarded is the etag of the settings that a form shows, and the one that it changes as a whole, such as a list. If another person changed that
-// setting since, the form is refused: it keeps what was typed, and shows what is stored now.
+// guarded is the etag of the settings that a form shows, and the setting that it changes as a whole, such as a list. If another person changed
+// that setting since, the form is refused: it keeps what was typed, and shows what is stored now.
 type guarded struct{ Etag, Setting string }
 
 // notedInput is an input with a note below it, such as what another person stored meanwhile.
@@ -23,7 +23,7 @@ type notedInput struct {
 // plainPath replaces the brackets of indices and keys in the path of a field, which some paths have.
 var plainPath = strings.NewReplacer("[", ".", "]", "")
 
-// renamed returns a fault with the wrong fields below a prefix alone, under the names of their inputs. Without any, it returns the fault as it is.
+// renamed returns a fault with the wrong fields below a prefix alone, under the names of their inputs. Without any, it returns the fault unchanged.
 func renamed(f *fault.Fault, prefix, input string) *fault.Fault {
 	var fields []fault.Field
 	for _, field := range f.Fields {

@@ -80,7 +80,7 @@ func (n *notedInput) noteFallback(standard string) {
 	}
 }
 
-// changeTexts changes the texts in one language. The others stay as they are.
+// changeTexts changes the texts in one language. The others stay.
 func (s *site) changeTexts(x *exchange) error {
 	tag := x.Value("form")
 	if !slices.Contains(x.newPage("staff.settings.texts").Languages, tag) {
