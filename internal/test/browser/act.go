@@ -29,6 +29,19 @@ func (p *Page) Click(name string) {
 	p.clickNode(p.find(name, pressable))
 }
 
+// ClickAt presses the element that a selector names: for pages in any language. It waits for exactly one that is shown.
+func (p *Page) ClickAt(selector string) {
+	p.t.Helper()
+	p.clickNode(p.at(selector))
+}
+
+// FillAt replaces the text of the field that a selector names: for pages in any language.
+func (p *Page) FillAt(selector, text string) {
+	p.t.Helper()
+	p.clickNode(p.at(selector))
+	p.replaceText(text)
+}
+
 // Next presses a button or link and waits until the next page has this heading.
 func (p *Page) Next(name, heading string) {
 	p.t.Helper()
@@ -40,6 +53,12 @@ func (p *Page) Next(name, heading string) {
 func (p *Page) Fill(label, text string) {
 	p.t.Helper()
 	p.clickNode(p.find(label, fillable))
+	p.replaceText(text)
+}
+
+// replaceText replaces the text of the field that has the focus.
+func (p *Page) replaceText(text string) {
+	p.t.Helper()
 	p.do(chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)), chromedp.KeyEvent(kb.Backspace))
 	if text != "" {
 		call(p, input.InsertText, input.InsertTextParams{Text: text})
@@ -97,6 +116,38 @@ func (p *Page) find(name string, roles []string) (found cdp.BackendNodeID) {
 			return false, fmt.Errorf("%d elements named %q have a role of %s", len(nodes), name, strings.Join(roles, ", "))
 		}
 		found = nodes[0].BackendDOMNodeID
+		return true, nil
+	})
+	return found
+}
+
+// at waits for exactly one element that a selector names and that is shown.
+func (p *Page) at(selector string) (found cdp.BackendNodeID) {
+	p.t.Helper()
+	p.await(fmt.Sprintf("element %q", selector), func(ctx context.Context) (bool, error) {
+		document, err := chromedp.Call(ctx, dom.GetDocument, dom.GetDocumentParams{})
+		if err != nil {
+			return false, err
+		}
+		all, err := chromedp.Call(ctx, dom.QuerySelectorAll, dom.QuerySelectorAllParams{NodeID: document.Root.NodeID, Selector: selector})
+		if err != nil {
+			return false, err
+		}
+		var shown []cdp.BackendNodeID
+		for _, id := range all.NodeIDs {
+			node, err := chromedp.Call(ctx, dom.DescribeNode, dom.DescribeNodeParams{NodeID: id})
+			if err != nil {
+				return false, err
+			}
+			box, err := chromedp.Call(ctx, dom.GetContentQuads, dom.GetContentQuadsParams{BackendNodeID: node.Node.BackendNodeID})
+			if err == nil && len(box.Quads) > 0 {
+				shown = append(shown, node.Node.BackendNodeID)
+			}
+		}
+		if len(shown) != 1 {
+			return false, fmt.Errorf("%d elements %q are shown", len(shown), selector)
+		}
+		found = shown[0]
 		return true, nil
 	})
 	return found
