@@ -40,6 +40,7 @@ type Provider struct {
 // metadata is what the provider says about itself.
 type metadata struct {
 	provider    *oidc.Provider
+	keys        oidc.KeySet // of the provider, loaded when a token names one that is not known
 	style       oauth2.AuthStyle
 	namesIssuer bool      // the provider sends its issuer with each answer (RFC 9207)
 	triedAt     time.Time // the last attempt to load it
@@ -150,8 +151,12 @@ var algorithms = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.P
 const maxSubject = 255
 
 func (p *Provider) verify(ctx context.Context, m metadata, f Flow, raw string) (Identity, error) {
-	verifier := m.provider.Verifier(&oidc.Config{ClientID: p.o.ClientID, SupportedSigningAlgs: algorithms, Now: p.o.Now})
+	keys := &keySet{KeySet: m.keys}
+	verifier := oidc.NewVerifier(p.o.Issuer, keys, &oidc.Config{ClientID: p.o.ClientID, SupportedSigningAlgs: algorithms, Now: p.o.Now})
 	token, err := verifier.Verify(ctx, raw)
+	if keys.failed != nil {
+		return Identity{}, fmt.Errorf("%w: %.200v", ErrUnavailable, keys.failed)
+	}
 	if err != nil {
 		return Identity{}, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
@@ -226,7 +231,7 @@ func (p *Provider) discover(ctx context.Context) (metadata, error) {
 			return metadata{}, fmt.Errorf("%s %.200q: %w", name, address, err)
 		}
 	}
-	m := metadata{provider: provider, style: oauth2.AuthStyleInHeader, namesIssuer: more.NamesIssuer}
+	m := metadata{provider: provider, keys: oidc.NewRemoteKeySet(ctx, more.Keys), style: oauth2.AuthStyleInHeader, namesIssuer: more.NamesIssuer}
 	if len(more.Methods) > 0 && !slices.Contains(more.Methods, "client_secret_basic") {
 		m.style = oauth2.AuthStyleInParams
 	}

@@ -101,6 +101,56 @@ func TestHostileTokenEndpoint(t *testing.T) {
 	}
 }
 
+// Keys that cannot be loaded mean that the provider does not work. A key that is not among them means that the token is wrong.
+func TestHostileKeyEndpoint(t *testing.T) {
+	text := func(body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(body))
+		}
+	}
+	for what, c := range map[string]struct {
+		answer http.HandlerFunc
+		want   error
+	}{
+		"redirects":    {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/moved", http.StatusFound) }, ErrUnavailable},
+		"hangs":        {func(_ http.ResponseWriter, r *http.Request) { hang(r) }, ErrUnavailable},
+		"is huge":      {text(`{"keys":["` + strings.Repeat("a", 2*maxAnswer) + `"]}`), ErrUnavailable},
+		"fails":        {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusBadGateway) }, ErrUnavailable},
+		"speaks HTML":  {text("<html>"), ErrUnavailable},
+		"has no key":   {text(`{"keys":[]}`), ErrRefused},
+		"has a secret": {text(`{"keys":[{"kty":"oct","kid":"rsa","k":"c2VjcmV0"}]}`), ErrRefused},
+	} {
+		t.Run(what, func(t *testing.T) {
+			at := oidctest.New(t, person())
+			p, _ := client(at)
+			p.limit = 300 * time.Millisecond
+			at.Set(func(h *oidctest.Hooks) {
+				h.Before = func(w http.ResponseWriter, r *http.Request) bool {
+					if r.URL.Path == "/keys" {
+						c.answer(w, r)
+					}
+					return r.URL.Path == "/keys"
+				}
+			})
+			who, err := signIn(t, p, at)
+			if !errors.Is(err, c.want) || who != (Identity{}) {
+				t.Errorf("%+v, %.300v", who, err)
+			}
+			if err != nil && len(err.Error()) > 500 {
+				t.Errorf("the error repeats what the provider sent: %d bytes", len(err.Error()))
+			}
+			at.Set(func(h *oidctest.Hooks) { h.Before = nil })
+			p.limit = callTime
+			if c.want == ErrUnavailable && what != "hangs" { // the call that hangs goes on for its time, and later callers wait for it
+				if who, err := signIn(t, p, at); err != nil || who.Subject != "subject" {
+					t.Errorf("afterwards: %+v, %v", who, err)
+				}
+			}
+		})
+	}
+}
+
 // Metadata of another issuer, or with addresses less protected than the issuer, is refused.
 func TestHostileMetadata(t *testing.T) {
 	for what, change := range map[string]func(at *oidctest.Provider){

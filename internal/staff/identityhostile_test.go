@@ -2,6 +2,7 @@ package staff
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -154,6 +155,20 @@ func TestIdentityProviderIsDown(t *testing.T) {
 		var begun []visit
 		for range 21 {
 			begun = append(begun, x.begin())
+		}
+		x.at.Set(func(h *oidctest.Hooks) {
+			h.Before = func(w http.ResponseWriter, r *http.Request) bool {
+				if r.URL.Path != "/keys" {
+					return false
+				}
+				http.Error(w, "down", http.StatusBadGateway)
+				return true
+			}
+		})
+		for range 21 {
+			if _, err := x.signIn(); !fault.Has(err, fault.ProviderUnavailable) {
+				x.Fatalf("without keys: %v", err)
+			}
 		}
 		x.at.CloseClientConnections()
 		x.at.Listener.Close()

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"net/http"
 	"testing"
 
 	"latchkey.dev/internal/config"
@@ -10,17 +11,23 @@ import (
 	"latchkey.dev/internal/test/oidctest"
 )
 
+// openWithProvider is open for a server with an identity provider.
+func openWithProvider(t *testing.T) (*world, *oidctest.Provider) {
+	t.Helper()
+	at := oidctest.New(t, oidctest.Hooks{Subject: "subject of Marta", Email: "marta@hotel.example"})
+	return &world{World: e2etest.Open(t, func(c *sandbox.Config) {
+		c.Play = true
+		c.Server.OIDC = config.OIDC{Issuer: at.URL, ClientID: oidctest.ClientID, ClientSecret: oidctest.ClientSecret, Label: "Hotel Office"}
+	}), t: t}, at
+}
+
 // An owner links the account at the identity provider, signs in with it to the page that was asked for, and removes the link, after which the
 // account opens nothing.
 func TestIdentityProvider(t *testing.T) {
 	t.Parallel()
 	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}}, browser.Narrow, browser.Desktop) {
 		t.Run(m.String(), func(t *testing.T) {
-			at := oidctest.New(t, oidctest.Hooks{Subject: "subject of Marta", Email: "marta@hotel.example"})
-			w := &world{World: e2etest.Open(t, func(c *sandbox.Config) {
-				c.Play = true
-				c.Server.OIDC = config.OIDC{Issuer: at.URL, ClientID: oidctest.ClientID, ClientSecret: oidctest.ClientSecret, Label: "Hotel Office"}
-			}), t: t}
+			w, at := openWithProvider(t)
 			p := browser.Open(t, m.options()...)
 			p.Tolerate("status of 422")
 			w.signUp(p)
@@ -52,6 +59,22 @@ func TestIdentityProvider(t *testing.T) {
 			p.Axe()
 			p.Fits()
 			p.Screenshot("identity-go")
+			at.Set(func(h *oidctest.Hooks) {
+				h.Before = func(rw http.ResponseWriter, r *http.Request) bool {
+					down := r.URL.Path == "/keys"
+					if down {
+						http.Error(rw, "down", http.StatusBadGateway)
+					}
+					return down
+				}
+			})
+			signInThere("Continue to Hotel Office")
+			p.WaitText("cannot be reached")
+			p.Axe()
+			p.Screenshot("identity-down")
+			at.Set(func(h *oidctest.Hooks) { h.Before = nil })
+			p.Click("Link my account")
+			p.WaitText("You come back here")
 			signInThere("Continue to Hotel Office")
 			p.WaitText("Your account is linked")
 			p.Axe()

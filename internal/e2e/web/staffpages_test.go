@@ -14,7 +14,7 @@ import (
 var staffPages = []string{
 	"today", "today?tab=house", "reservations", "reservations?day=2026-11-21", "reservations/STAY", "reservations/STAY/guests", "reservations/STAY/messages", "palette", "locks", "locks/LOCK", "locks/batteries",
 	"bridges", "bridges/new", "notices", "messages", "codes", "codes/new", "audit", "spaces", "spaces/changes?pms=PMS", "spaces/new", "setup", "register", "settings/property", "settings/checkin", "settings/questions", "settings/texts", "settings/retention",
-	"settings/mail", "settings/integrations", "settings/kiosks", "settings/people", "account", "account/password", "account/second", "dev/parts",
+	"settings/mail", "settings/integrations", "settings/kiosks", "settings/people", "account", "account/password", "account/second", "account/identity", "dev/parts",
 }
 
 // Each page of the dashboard holds a language from right to left with long words, colors that the browser replaces, and a zoom of 200 %.
@@ -27,7 +27,7 @@ func TestStaffPagesInEverySetting(t *testing.T) {
 			if m.language != "" {
 				pseudo.Add(t, m.language)
 			}
-			w := open(t)
+			w, _ := openWithProvider(t)
 			w.book("B-1", "1001", "R101", nil)
 			listed, err := propertyv1.NewLockServiceClient(w.Public).ListLocks(w.Staff(t.Context()), &propertyv1.ListLocksRequest{})
 			if err != nil {
