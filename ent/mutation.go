@@ -45032,6 +45032,7 @@ type PropertyMutation struct {
 	owing_threshold_minor    *int64
 	addowing_threshold_minor *int64
 	created_at               *time.Time
+	deleting_at              *time.Time
 	clearedFields            map[string]struct{}
 	done                     bool
 	oldValue                 func(context.Context) (*Property, error)
@@ -45654,6 +45655,55 @@ func (m *PropertyMutation) ResetCreatedAt() {
 	m.created_at = nil
 }
 
+// SetDeletingAt sets the "deleting_at" field.
+func (m *PropertyMutation) SetDeletingAt(t time.Time) {
+	m.deleting_at = &t
+}
+
+// DeletingAt returns the value of the "deleting_at" field in the mutation.
+func (m *PropertyMutation) DeletingAt() (r time.Time, exists bool) {
+	v := m.deleting_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDeletingAt returns the old "deleting_at" field's value of the Property entity.
+// If the Property object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PropertyMutation) OldDeletingAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDeletingAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDeletingAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDeletingAt: %w", err)
+	}
+	return oldValue.DeletingAt, nil
+}
+
+// ClearDeletingAt clears the value of the "deleting_at" field.
+func (m *PropertyMutation) ClearDeletingAt() {
+	m.deleting_at = nil
+	m.clearedFields[property.FieldDeletingAt] = struct{}{}
+}
+
+// DeletingAtCleared returns if the "deleting_at" field was cleared in this mutation.
+func (m *PropertyMutation) DeletingAtCleared() bool {
+	_, ok := m.clearedFields[property.FieldDeletingAt]
+	return ok
+}
+
+// ResetDeletingAt resets all changes to the "deleting_at" field.
+func (m *PropertyMutation) ResetDeletingAt() {
+	m.deleting_at = nil
+	delete(m.clearedFields, property.FieldDeletingAt)
+}
+
 // Where appends a list predicates to the PropertyMutation builder.
 func (m *PropertyMutation) Where(ps ...predicate.Property) {
 	m.predicates = append(m.predicates, ps...)
@@ -45688,7 +45738,7 @@ func (m *PropertyMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *PropertyMutation) Fields() []string {
-	fields := make([]string, 0, 12)
+	fields := make([]string, 0, 13)
 	if m.name != nil {
 		fields = append(fields, property.FieldName)
 	}
@@ -45725,6 +45775,9 @@ func (m *PropertyMutation) Fields() []string {
 	if m.created_at != nil {
 		fields = append(fields, property.FieldCreatedAt)
 	}
+	if m.deleting_at != nil {
+		fields = append(fields, property.FieldDeletingAt)
+	}
 	return fields
 }
 
@@ -45757,6 +45810,8 @@ func (m *PropertyMutation) Field(name string) (ent.Value, bool) {
 		return m.OwingThresholdMinor()
 	case property.FieldCreatedAt:
 		return m.CreatedAt()
+	case property.FieldDeletingAt:
+		return m.DeletingAt()
 	}
 	return nil, false
 }
@@ -45790,6 +45845,8 @@ func (m *PropertyMutation) OldField(ctx context.Context, name string) (ent.Value
 		return m.OldOwingThresholdMinor(ctx)
 	case property.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
+	case property.FieldDeletingAt:
+		return m.OldDeletingAt(ctx)
 	}
 	return nil, fmt.Errorf("unknown Property field %s", name)
 }
@@ -45883,6 +45940,13 @@ func (m *PropertyMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetCreatedAt(v)
 		return nil
+	case property.FieldDeletingAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDeletingAt(v)
+		return nil
 	}
 	return fmt.Errorf("unknown Property field %s", name)
 }
@@ -45963,7 +46027,11 @@ func (m *PropertyMutation) AddField(name string, value ent.Value) error {
 // ClearedFields returns all nullable fields that were cleared during this
 // mutation.
 func (m *PropertyMutation) ClearedFields() []string {
-	return nil
+	var fields []string
+	if m.FieldCleared(property.FieldDeletingAt) {
+		fields = append(fields, property.FieldDeletingAt)
+	}
+	return fields
 }
 
 // FieldCleared returns a boolean indicating if a field with the given name was
@@ -45976,6 +46044,11 @@ func (m *PropertyMutation) FieldCleared(name string) bool {
 // ClearField clears the value of the field with the given name. It returns an
 // error if the field is not defined in the schema.
 func (m *PropertyMutation) ClearField(name string) error {
+	switch name {
+	case property.FieldDeletingAt:
+		m.ClearDeletingAt()
+		return nil
+	}
 	return fmt.Errorf("unknown Property nullable field %s", name)
 }
 
@@ -46018,6 +46091,9 @@ func (m *PropertyMutation) ResetField(name string) error {
 		return nil
 	case property.FieldCreatedAt:
 		m.ResetCreatedAt()
+		return nil
+	case property.FieldDeletingAt:
+		m.ResetDeletingAt()
 		return nil
 	}
 	return fmt.Errorf("unknown Property field %s", name)

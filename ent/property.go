@@ -40,7 +40,9 @@ type Property struct {
 	// OwingThresholdMinor holds the value of the "owing_threshold_minor" field.
 	OwingThresholdMinor int64 `json:"owing_threshold_minor,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
-	CreatedAt    time.Time `json:"created_at,omitempty"`
+	CreatedAt time.Time `json:"created_at,omitempty"`
+	// DeletingAt holds the value of the "deleting_at" field.
+	DeletingAt   *time.Time `json:"deleting_at,omitempty"`
 	selectValues sql.SelectValues
 }
 
@@ -55,7 +57,7 @@ func (*Property) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case property.FieldID, property.FieldName, property.FieldTimeZone, property.FieldCheckInTime, property.FieldCheckOutTime, property.FieldOwingPolicy:
 			values[i] = new(sql.NullString)
-		case property.FieldCreatedAt:
+		case property.FieldCreatedAt, property.FieldDeletingAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -150,6 +152,13 @@ func (_m *Property) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.CreatedAt = value.Time
 			}
+		case property.FieldDeletingAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field deleting_at", values[i])
+			} else if value.Valid {
+				_m.DeletingAt = new(time.Time)
+				*_m.DeletingAt = value.Time
+			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
 		}
@@ -221,6 +230,11 @@ func (_m *Property) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("created_at=")
 	builder.WriteString(_m.CreatedAt.Format(time.ANSIC))
+	builder.WriteString(", ")
+	if v := _m.DeletingAt; v != nil {
+		builder.WriteString("deleting_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
 	builder.WriteByte(')')
 	return builder.String()
 }

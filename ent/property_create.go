@@ -172,6 +172,20 @@ func (_c *PropertyCreate) SetNillableCreatedAt(v *time.Time) *PropertyCreate {
 	return _c
 }
 
+// SetDeletingAt sets the "deleting_at" field.
+func (_c *PropertyCreate) SetDeletingAt(v time.Time) *PropertyCreate {
+	_c.mutation.SetDeletingAt(v)
+	return _c
+}
+
+// SetNillableDeletingAt sets the "deleting_at" field if the given value is not nil.
+func (_c *PropertyCreate) SetNillableDeletingAt(v *time.Time) *PropertyCreate {
+	if v != nil {
+		_c.SetDeletingAt(*v)
+	}
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *PropertyCreate) SetID(v string) *PropertyCreate {
 	_c.mutation.SetID(v)
@@ -405,6 +419,10 @@ func (_c *PropertyCreate) createSpec() (*Property, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(property.FieldCreatedAt, field.TypeTime, value)
 		_node.CreatedAt = value
+	}
+	if value, ok := _c.mutation.DeletingAt(); ok {
+		_spec.SetField(property.FieldDeletingAt, field.TypeTime, value)
+		_node.DeletingAt = &value
 	}
 	return _node, _spec
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
@@ -210,6 +211,26 @@ func (_u *PropertyUpdate) AddOwingThresholdMinor(v int64) *PropertyUpdate {
 	return _u
 }
 
+// SetDeletingAt sets the "deleting_at" field.
+func (_u *PropertyUpdate) SetDeletingAt(v time.Time) *PropertyUpdate {
+	_u.mutation.SetDeletingAt(v)
+	return _u
+}
+
+// SetNillableDeletingAt sets the "deleting_at" field if the given value is not nil.
+func (_u *PropertyUpdate) SetNillableDeletingAt(v *time.Time) *PropertyUpdate {
+	if v != nil {
+		_u.SetDeletingAt(*v)
+	}
+	return _u
+}
+
+// ClearDeletingAt clears the value of the "deleting_at" field.
+func (_u *PropertyUpdate) ClearDeletingAt() *PropertyUpdate {
+	_u.mutation.ClearDeletingAt()
+	return _u
+}
+
 // Mutation returns the PropertyMutation object of the builder.
 func (_u *PropertyUpdate) Mutation() *PropertyMutation {
 	return _u.mutation
@@ -334,6 +355,12 @@ func (_u *PropertyUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.AddedOwingThresholdMinor(); ok {
 		_spec.AddField(property.FieldOwingThresholdMinor, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.DeletingAt(); ok {
+		_spec.SetField(property.FieldDeletingAt, field.TypeTime, value)
+	}
+	if _u.mutation.DeletingAtCleared() {
+		_spec.ClearField(property.FieldDeletingAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -539,6 +566,26 @@ func (_u *PropertyUpdateOne) AddOwingThresholdMinor(v int64) *PropertyUpdateOne 
 	return _u
 }
 
+// SetDeletingAt sets the "deleting_at" field.
+func (_u *PropertyUpdateOne) SetDeletingAt(v time.Time) *PropertyUpdateOne {
+	_u.mutation.SetDeletingAt(v)
+	return _u
+}
+
+// SetNillableDeletingAt sets the "deleting_at" field if the given value is not nil.
+func (_u *PropertyUpdateOne) SetNillableDeletingAt(v *time.Time) *PropertyUpdateOne {
+	if v != nil {
+		_u.SetDeletingAt(*v)
+	}
+	return _u
+}
+
+// ClearDeletingAt clears the value of the "deleting_at" field.
+func (_u *PropertyUpdateOne) ClearDeletingAt() *PropertyUpdateOne {
+	_u.mutation.ClearDeletingAt()
+	return _u
+}
+
 // Mutation returns the PropertyMutation object of the builder.
 func (_u *PropertyUpdateOne) Mutation() *PropertyMutation {
 	return _u.mutation
@@ -693,6 +740,12 @@ func (_u *PropertyUpdateOne) sqlSave(ctx context.Context) (_node *Property, err 
 	}
 	if value, ok := _u.mutation.AddedOwingThresholdMinor(); ok {
 		_spec.AddField(property.FieldOwingThresholdMinor, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.DeletingAt(); ok {
+		_spec.SetField(property.FieldDeletingAt, field.TypeTime, value)
+	}
+	if _u.mutation.DeletingAtCleared() {
+		_spec.ClearField(property.FieldDeletingAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Property{config: _u.config}

@@ -37,6 +37,8 @@ const (
 	FieldOwingThresholdMinor = "owing_threshold_minor"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
+	// FieldDeletingAt holds the string denoting the deleting_at field in the database.
+	FieldDeletingAt = "deleting_at"
 	// Table holds the table name of the property in the database.
 	Table = "properties"
 )
@@ -56,6 +58,7 @@ var Columns = []string{
 	FieldOwingPolicy,
 	FieldOwingThresholdMinor,
 	FieldCreatedAt,
+	FieldDeletingAt,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -169,4 +172,9 @@ func ByOwingThresholdMinor(opts ...sql.OrderTermOption) OrderOption {
 // ByCreatedAt orders the results by the created_at field.
 func ByCreatedAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldCreatedAt, opts...).ToFunc()
+}
+
+// ByDeletingAt orders the results by the deleting_at field.
+func ByDeletingAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldDeletingAt, opts...).ToFunc()
 }

@@ -124,6 +124,11 @@ func CreatedAt(v time.Time) predicate.Property {
 	return predicate.Property(sql.FieldEQ(FieldCreatedAt, v))
 }
 
+// DeletingAt applies equality check predicate on the "deleting_at" field. It's identical to DeletingAtEQ.
+func DeletingAt(v time.Time) predicate.Property {
+	return predicate.Property(sql.FieldEQ(FieldDeletingAt, v))
+}
+
 // NameEQ applies the EQ predicate on the "name" field.
 func NameEQ(v string) predicate.Property {
 	return predicate.Property(sql.FieldEQ(FieldName, v))
@@ -667,6 +672,56 @@ func CreatedAtLT(v time.Time) predicate.Property {
 // CreatedAtLTE applies the LTE predicate on the "created_at" field.
 func CreatedAtLTE(v time.Time) predicate.Property {
 	return predicate.Property(sql.FieldLTE(FieldCreatedAt, v))
+}
+
+// DeletingAtEQ applies the EQ predicate on the "deleting_at" field.
+func DeletingAtEQ(v time.Time) predicate.Property {
+	return predicate.Property(sql.FieldEQ(FieldDeletingAt, v))
+}
+
+// DeletingAtNEQ applies the NEQ predicate on the "deleting_at" field.
+func DeletingAtNEQ(v time.Time) predicate.Property {
+	return predicate.Property(sql.FieldNEQ(FieldDeletingAt, v))
+}
+
+// DeletingAtIn applies the In predicate on the "deleting_at" field.
+func DeletingAtIn(vs ...time.Time) predicate.Property {
+	return predicate.Property(sql.FieldIn(FieldDeletingAt, vs...))
+}
+
+// DeletingAtNotIn applies the NotIn predicate on the "deleting_at" field.
+func DeletingAtNotIn(vs ...time.Time) predicate.Property {
+	return predicate.Property(sql.FieldNotIn(FieldDeletingAt, vs...))
+}
+
+// DeletingAtGT applies the GT predicate on the "deleting_at" field.
+func DeletingAtGT(v time.Time) predicate.Property {
+	return predicate.Property(sql.FieldGT(FieldDeletingAt, v))
+}
+
+// DeletingAtGTE applies the GTE predicate on the "deleting_at" field.
+func DeletingAtGTE(v time.Time) predicate.Property {
+	return predicate.Property(sql.FieldGTE(FieldDeletingAt, v))
+}
+
+// DeletingAtLT applies the LT predicate on the "deleting_at" field.
+func DeletingAtLT(v time.Time) predicate.Property {
+	return predicate.Property(sql.FieldLT(FieldDeletingAt, v))
+}
+
+// DeletingAtLTE applies the LTE predicate on the "deleting_at" field.
+func DeletingAtLTE(v time.Time) predicate.Property {
+	return predicate.Property(sql.FieldLTE(FieldDeletingAt, v))
+}
+
+// DeletingAtIsNil applies the IsNil predicate on the "deleting_at" field.
+func DeletingAtIsNil() predicate.Property {
+	return predicate.Property(sql.FieldIsNull(FieldDeletingAt))
+}
+
+// DeletingAtNotNil applies the NotNil predicate on the "deleting_at" field.
+func DeletingAtNotNil() predicate.Property {
+	return predicate.Property(sql.FieldNotNull(FieldDeletingAt))
 }
 
 // And groups predicates with the AND operator between them.

@@ -28,6 +28,7 @@ func (Property) Fields() []ent.Field {
 		field.String("owing_policy").Annotations(none).MaxRuneLen(16).Default("block"),
 		field.Int64("owing_threshold_minor").Annotations(none).Default(0),
 		created(),
+		maybe("deleting_at"),
 	}
 }
 

@@ -21,8 +21,12 @@ var deleteOrder = []string{
 }
 
 // DeleteRows deletes at most limit rows of a property, apart from those that go with their owner, and reports whether rows are
-// left. The caller must refuse while a slot may hold a code, in the same transaction.
+// left. The first call marks the property as one that is being deleted. The caller must refuse while a slot may hold a code, in the same transaction.
 func DeleteRows(tx *db.Tx, propertyID string, limit int64) (left bool, err error) {
+	mark := "UPDATE properties SET deleting_at = $1 WHERE id = $2 AND deleting_at IS NULL" // SQLite numbers parameters as they come
+	if _, err := tx.ExecContext(tx.Context(), mark, tx.Now(), propertyID); err != nil {
+		return false, fmt.Errorf("mark a property that is being deleted: %w", err)
+	}
 	for _, statement := range []string{
 		"UPDATE locks SET door_id = NULL WHERE property_id = $1 AND door_id IS NOT NULL",
 		"DELETE FROM event_cursors WHERE EXISTS (SELECT 1 FROM events AS e WHERE e.subject = event_cursors.subject AND e.property_id = $1)",

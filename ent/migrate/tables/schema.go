@@ -2086,6 +2086,7 @@ var (
 		{Name: "owing_policy", Type: field.TypeString, Size: 16, Default: "block"},
 		{Name: "owing_threshold_minor", Type: field.TypeInt64, Default: 0},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "deleting_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 	}
 	// PropertiesTable holds the schema information for the "properties" table.
 	PropertiesTable = &schema.Table{

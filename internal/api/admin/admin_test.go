@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -23,6 +24,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/space"
 	"latchkey.dev/internal/test/dbtest"
 )
@@ -276,6 +278,32 @@ func TestDeleteProperty(t *testing.T) {
 		err := o.d.Write(o.ctx, func(tx *db.Tx) error { return tx.Slot.UpdateOneID("slt_1").SetEvidence("removed").Exec(tx.Context()) })
 		if err != nil {
 			o.T.Fatal(err)
+		}
+		since := func() *timestamppb.Timestamp {
+			return must(o.Installation.ListPropertyStates(o.ctx, &adminv1.ListPropertyStatesRequest{}))(o.T).GetData().GetList()[0].GetDeletingSince()
+		}
+		if at := since(); at != nil {
+			o.T.Errorf("after refusals the property is being deleted since %v", at.AsTime())
+		}
+		var began []time.Time
+		for range 2 {
+			err := o.d.Write(o.ctx, func(tx *db.Tx) error {
+				left, err := property.DeleteRows(tx, propertyID, 0) // as in a call that ended before all rows were deleted
+				if !left {
+					o.T.Error("no row is left")
+				}
+				return err
+			})
+			if err != nil {
+				o.T.Fatal(err)
+			}
+			if since() == nil {
+				o.T.Fatal("the list does not mark a property that is being deleted")
+			}
+			began = append(began, since().AsTime())
+		}
+		if !began[0].Equal(began[1]) {
+			o.T.Errorf("the deletion began at %v", began)
 		}
 		if !must(del(name))(o.T).GetData().GetDone() {
 			o.T.Error("not done")

@@ -92,6 +92,7 @@ var acrossProperties = map[string]string{
 	"space.ForgetConflicts":               sweep,
 	"notice.Forget":                       sweep,
 	"notice.IsOpen":                       onceKey,
+	"credential.AuthenticateSession":      "an operator proves who they are by a secret, and the session belongs to no property",
 	"credential.Find":                     secret,
 	"credential.List":                     "the operator's tokens belong to no property",
 	"credential.Revoke":                   "the operator's tokens belong to no property",

@@ -29,6 +29,9 @@ func (propertiesView) BridgesChip(s *adminv1.PropertyState) chip {
 	return chip{"bad", "✕", "operator.bridges.down"}
 }
 
+// DeletingChip says that the deletion of a property began and is not complete.
+func (propertiesView) DeletingChip() chip { return chip{"warn", "◌", "operator.property.deleting"} }
+
 func propertyInputs() []kit.Input {
 	return []kit.Input{
 		{Name: "settings.name", Label: "operator.property.name", Autocomplete: "off"},

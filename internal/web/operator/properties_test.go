@@ -1,0 +1,68 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
+)
+
+// installation is a session of an operator, and two properties of which one is being deleted.
+type installation struct {
+	adminv1.OperatorSessionServiceClient
+	adminv1.InstallationServiceClient
+}
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func (installation) GetOperatorSession(context.Context, *adminv1.GetOperatorSessionRequest, ...grpc.CallOption) (*adminv1.GetOperatorSessionResponse, error) {
+	return &adminv1.GetOperatorSessionResponse{Data: &adminv1.OperatorSession{Id: new("ops_1")}}, nil
+}
+
+func (installation) ListPropertyStates(context.Context, *adminv1.ListPropertyStatesRequest, ...grpc.CallOption) (*adminv1.ListPropertyStatesResponse, error) {
+	return &adminv1.ListPropertyStatesResponse{Data: &adminv1.PropertyStateList{List: []*adminv1.PropertyState{
+		{Property: &propertyv1.Property{Id: "prp_1", Name: "Harbour Hostel", TimeZone: "Europe/Lisbon"}},
+		{Property: &propertyv1.Property{Id: "prp_2", Name: "Old Mill", TimeZone: "Europe/Lisbon"}, DeletingSince: timestamppb.New(noon)},
+	}}}, nil
+}
+
+// The list marks a property whose deletion began and is not complete, and no other.
+func TestListMarksAPropertyThatIsBeingDeleted(t *testing.T) {
+	k, err := kit.New(kit.Options{
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Secure: func(*http.Request) bool { return false }, Now: func() time.Time { return noon },
+		As: func(ctx context.Context, _ *http.Request, _ kit.Credential) context.Context { return ctx },
+		Fault: func(err error) *fault.Fault {
+			var f *fault.Fault
+			errors.As(err, &f)
+			return f
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := New(k, API{Sessions: installation{}, Installation: installation{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest(http.MethodGet, "/operator/properties", nil)
+	r.AddCookie(&http.Cookie{Name: "lk-operator", Value: "a session"})
+	w := httptest.NewRecorder()
+	pages.ServeHTTP(w, r)
+	_, of, found := strings.Cut(w.Body.String(), "Old Mill")
+	if !found || strings.Count(w.Body.String(), "Being deleted") != 1 || !strings.Contains(of, "Being deleted") || !strings.Contains(of, "21 Nov 2026, 12:00 UTC") {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+}
