@@ -123,6 +123,8 @@ const (
 	IdentityUnknown      Reason = "identityUnknown"
 	IdentityTaken        Reason = "identityTaken"
 	AccountDisabled      Reason = "accountDisabled"
+	IdentityAddress      Reason = "identityAddress"
+	PasswordMissing      Reason = "passwordMissing"
 )
 
 // Reasons why one field is wrong.

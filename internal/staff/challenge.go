@@ -26,6 +26,7 @@ const (
 	passkeyConfirmation = "passkeyConfirmation"
 	identitySignIn      = "identitySignIn"
 	identityLink        = "identityLink"
+	identityInvitation  = "identityInvitation"
 )
 
 const (

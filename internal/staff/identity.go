@@ -29,6 +29,7 @@ var (
 	errIdentity        = fault.New(fault.Unauthenticated, fault.IdentityRefused, "the answer of the identity provider does not fit, came too late, or was used: begin again")
 	errIdentityUnknown = fault.New(fault.Unauthenticated, fault.IdentityUnknown, "no person here is linked to this account of the identity provider: sign in with your password and link it on your account page, or ask for an invitation")
 	errAccountDisabled = fault.New(fault.Unauthenticated, fault.AccountDisabled, "you no longer have access to a property here: ask its owner")
+	errNoPassword      = fault.New(fault.Precondition, fault.PasswordMissing, "you have no password, and sign in with this account alone: link another account in its place")
 	errIdentityTaken   = fault.New(fault.Exists, fault.IdentityTaken, "another person here is linked to this account of the identity provider: use another account")
 )
 
@@ -215,8 +216,15 @@ func (s *Service) PrepareIdentityLink(ctx context.Context, personID, sessionID s
 	}, nil
 }
 
-// UnlinkIdentity ends the link of a person to the identity provider. Their address links it again only after another invitation to this address.
+// UnlinkIdentity ends the link of a person to the identity provider, unless the person has no password: no other link brings them back. Their address links it again only after another invitation to this address.
 func UnlinkIdentity(tx *db.Tx, personID string) error {
+	who, err := loadPerson(tx, personID)
+	if err != nil {
+		return err
+	}
+	if who.Password == "" {
+		return errNoPassword
+	}
 	n, err := tx.Person.Update().Where(person.ID(personID)).ClearIdentityMAC().ClearIdentityIssuer().ClearAddressConfirmedAt().Save(tx.Context())
 	if err != nil {
 		return fmt.Errorf("unlink a person from an identity: %w", err)

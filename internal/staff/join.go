@@ -44,23 +44,31 @@ func (s *Service) join(tx *db.Tx, j joining, link *ent.PersonInvitation, propert
 	if err != nil {
 		return Session{}, err
 	}
-	if err := addMember(tx, propertyID, who.ID, Role(link.Role)); err != nil {
+	if err := s.admit(tx, who, link, propertyID, j.Trace); err != nil {
 		return Session{}, err
-	}
-	if err := endInvitationsTo(tx, propertyID, who.EmailMAC); err != nil {
-		return Session{}, err
-	}
-	if err := confirmAddress(tx, who, link); err != nil {
-		return Session{}, err
-	}
-	if err := recordAt(tx, s.Keys, propertyID, author(who.ID), j.Trace, audit.Done, link.ID, who.ID); err != nil {
-		return Session{}, fmt.Errorf("record who joined a property: %w", err)
 	}
 	if j.code == "" {
 		return beginSession(tx, s.Keys, who, j.Device)
 	}
 	now := tx.Now()
 	return createSession(tx, s.Keys, sessionSpec{personID: who.ID, device: j.Device, secondFactorAt: &now})
+}
+
+// admit makes a person who proved who they are a member of a property, with a link that was used.
+func (s *Service) admit(tx *db.Tx, who *ent.Person, link *ent.PersonInvitation, propertyID string, by Trace) error {
+	if err := addMember(tx, propertyID, who.ID, Role(link.Role)); err != nil {
+		return err
+	}
+	if err := endInvitationsTo(tx, propertyID, who.EmailMAC); err != nil {
+		return err
+	}
+	if err := confirmAddress(tx, who, link); err != nil {
+		return err
+	}
+	if err := recordAt(tx, s.Keys, propertyID, author(who.ID), by, audit.Done, link.ID, who.ID); err != nil {
+		return fmt.Errorf("record who joined a property: %w", err)
+	}
+	return nil
 }
 
 // identify returns the person who joins: a known one whose proof still holds, or a new one.

@@ -27,8 +27,14 @@ func (s *Identities) GetIdentityProvider(context.Context, *propertyv1.GetIdentit
 	return &propertyv1.GetIdentityProviderResponse{Data: out}, nil
 }
 
-func (s *Identities) BeginIdentitySignIn(ctx context.Context, _ *propertyv1.BeginIdentitySignInRequest) (*propertyv1.BeginIdentitySignInResponse, error) {
-	c, err := s.Staff.BeginIdentitySignIn(ctx)
+func (s *Identities) BeginIdentitySignIn(ctx context.Context, r *propertyv1.BeginIdentitySignInRequest) (*propertyv1.BeginIdentitySignInResponse, error) {
+	var c staff.IdentityCeremony
+	var err error
+	if r.GetInvitation() == "" {
+		c, err = s.Staff.BeginIdentitySignIn(ctx)
+	} else {
+		c, err = s.Staff.BeginIdentityInvitation(ctx, r.GetInvitation())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +42,15 @@ func (s *Identities) BeginIdentitySignIn(ctx context.Context, _ *propertyv1.Begi
 }
 
 func (s *Identities) FinishIdentitySignIn(ctx context.Context, r *propertyv1.FinishIdentitySignInRequest) (*propertyv1.FinishIdentitySignInResponse, error) {
-	made, err := s.Staff.IdentitySignIn(ctx, identityAnswer(ctx, r.GetState(), r.GetAnswer()), r.GetDevice())
+	answer := identityAnswer(ctx, r.GetState(), r.GetAnswer())
+	if r.GetInvitation() != "" {
+		made, propertyID, err := s.Staff.AcceptInvitationByIdentity(ctx, staff.IdentityAcceptance{IdentityAnswer: answer, Secret: r.GetInvitation(), Name: r.GetName(), Device: r.GetDevice()})
+		if err != nil {
+			return nil, err
+		}
+		return &propertyv1.FinishIdentitySignInResponse{Data: sessionToken(made), PropertyId: propertyID}, nil
+	}
+	made, err := s.Staff.IdentitySignIn(ctx, answer, r.GetDevice())
 	if err != nil {
 		return nil, err
 	}

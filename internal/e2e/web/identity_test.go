@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"net/http"
+	"regexp"
 	"testing"
 
 	"latchkey.dev/internal/config"
@@ -101,6 +102,72 @@ func TestIdentityProvider(t *testing.T) {
 			p.Axe()
 			p.Fits()
 			p.Screenshot("identity-unknown")
+			p.Fill("Email", "marta@example.com") // the page of the refusal signs in, too
+			p.Fill("Password", staffPassword)
+			p.Click("Sign in")
+			p.Wait("nav")
+		})
+	}
+}
+
+// An invited person joins with the account of the invited address at the identity provider, without a password, and signs in with it afterwards. An
+// account with another address is refused, and the page says what to do.
+func TestInvitedPersonJoinsAtTheProvider(t *testing.T) {
+	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}}) {
+		t.Run(m.String(), func(t *testing.T) {
+			w, at := openWithProvider(t)
+			p := browser.Open(t, m.options()...)
+			w.signUp(p)
+			p.Visit(w.Base + "/app/settings/people")
+			p.Fill("Email", "joao@example.com")
+			p.Choose("Role", "Housekeeping")
+			p.Click("Invite")
+			p.Wait("code.secret")
+			link := regexp.MustCompile(`http[^<"]*/app/invite/[A-Za-z0-9_-]+`).FindString(p.HTML())
+
+			joao := browser.Open(t, m.options()...)
+			joao.Tolerate("status of 422")
+			joao.Visit(link)
+			joao.WaitText("joao@example.com")
+			joao.Axe()
+			joao.KeyboardWalk()
+			joao.Fits()
+			joao.Screenshot("invite-provider")
+			joao.Click("Sign in with Hotel Office")
+			joao.Wait("#errors") // the name is missing
+			joao.Axe()
+			there := func(email string) {
+				at.Set(func(h *oidctest.Hooks) { h.Subject, h.Email = "subject of "+email, email })
+				joao.Fill("Your name", "João Costa")
+				joao.Click("Sign in with Hotel Office")
+				joao.WaitText("You come back here")
+				joao.Axe()
+				joao.Fits()
+				joao.Screenshot("invite-go")
+				joao.Next("Continue to Hotel Office", "Sign in at the provider")
+				joao.Click("Continue as the test person")
+			}
+			there("eve@example.com")
+			joao.WaitText("That account has another address than the invitation.")
+			joao.Axe()
+			joao.Fits()
+			joao.Screenshot("invite-address")
+			there("joao@example.com")
+			joao.Wait("nav")
+
+			joao.Visit(w.Base + "/app/account")
+			joao.WaitText("João Costa")
+			joao.Next("Change Hotel Office", "Sign-in with Hotel Office")
+			joao.Tolerate("status of 409")
+			joao.Click("Remove the link")
+			joao.WaitText("You have no password here")
+			joao.Axe()
+			joao.Screenshot("identity-only")
+			joao.Visit(w.Base + "/app/account")
+			joao.Next("Sign out", "Sign in")
+			joao.Next("Sign in with Hotel Office", "Sign in at the provider")
+			joao.Click("Continue as the test person")
+			joao.Wait("nav")
 		})
 	}
 }

@@ -7,10 +7,12 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/staff"
 	"latchkey.dev/internal/web/kit"
 )
 
-// identityCookie keeps the state of a ceremony at the identity provider, what it is for, and the page to which a sign-in returns. The state is not
+// identityCookie keeps the state of a ceremony at the identity provider, what it is for, and the page to which a sign-in returns; for an invitation, the
+// page of its link and the name of the person. The state is not
 // in the address to which the provider sends people back, so that no other browser can finish the ceremony.
 const identityCookie = "lk-staff-identity"
 
@@ -18,6 +20,7 @@ const identityCookie = "lk-staff-identity"
 const (
 	toSignIn = "login"
 	toLink   = "link"
+	toJoin   = "join"
 )
 
 // providerView is the identity provider on a page.
@@ -36,16 +39,15 @@ func (x *exchange) provider() (*propertyv1.IdentityProvider, error) {
 	return found.GetData(), nil
 }
 
-func (x *exchange) keepIdentity(c *propertyv1.IdentityCeremony, use, to string) {
-	x.SetCookie(identityCookie, strings.Join([]string{use, c.GetState(), url64(to)}, "."), c.GetEndsAt().AsTime())
+func (x *exchange) keepIdentity(c *propertyv1.IdentityCeremony, use, to, name string) {
+	x.SetCookie(identityCookie, strings.Join([]string{use, c.GetState(), url64(to), url64(name)}, "."), c.GetEndsAt().AsTime())
 }
 
 // identityCeremony returns the ceremony of the browser, which is used once.
-func (x *exchange) identityCeremony() (use, state, to string) {
-	use, rest, _ := strings.Cut(x.Cookie(identityCookie), ".")
-	state, to, _ = strings.Cut(rest, ".")
+func (x *exchange) identityCeremony() (use, state, to, name string) {
+	parts := append(strings.Split(x.Cookie(identityCookie), "."), "", "", "")
 	x.DropCookie(identityCookie)
-	return use, state, localPage(fromURL64(to))
+	return parts[0], parts[1], localPage(fromURL64(parts[2])), fromURL64(parts[3])
 }
 
 // beginIdentityLogin moves the browser to the identity provider. It is a link and no form, because browsers apply form-action to where a form
@@ -59,17 +61,20 @@ func (s *site) beginIdentityLogin(x *exchange) error {
 	if err != nil {
 		return x.identityRefused(err, to)
 	}
-	x.keepIdentity(begun.GetData(), toSignIn, to)
+	x.keepIdentity(begun.GetData(), toSignIn, to, "")
 	return x.Redirect(begun.GetData().GetUrl())
 }
 
 // finishIdentity is where the identity provider sends a browser back to.
 func (s *site) finishIdentity(x *exchange) error {
-	use, state, to := x.identityCeremony()
+	use, state, to, name := x.identityCeremony()
 	q := x.R.URL.Query()
 	answer := &propertyv1.IdentityAnswer{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss")}
-	if use == toLink {
+	switch use {
+	case toLink:
 		return x.finishLink(state, answer)
+	case toJoin:
+		return x.finishJoin(state, strings.TrimPrefix(to, staff.InvitationPath), name, answer)
 	}
 	if state == "" || answer.Code == "" {
 		// The provider refused, the person went back there, or another browser began.
@@ -93,6 +98,8 @@ func (x *exchange) identityProblem(err error) string {
 		return "staff.identity.disabled"
 	case fault.IdentityTaken:
 		return "staff.identity.taken"
+	case fault.IdentityAddress:
+		return "staff.identity.address"
 	case fault.ProviderUnavailable:
 		return "staff.identity.down"
 	case fault.IdentityRefused:
@@ -139,7 +146,7 @@ func (x *exchange) identityPage(status int, address string, wrong []kit.Wrong) e
 func (s *site) changeIdentity(x *exchange) error {
 	if x.Value("do") == "unlink" {
 		if _, err := s.api.Identities.DeleteIdentityLink(x.call(), &propertyv1.DeleteIdentityLinkRequest{}); err != nil {
-			return err
+			return x.notUnlinked(err)
 		}
 		return x.Redirect("/app/account/identity?done=unlinked")
 	}
@@ -147,7 +154,7 @@ func (s *site) changeIdentity(x *exchange) error {
 	if err != nil {
 		return x.notLinked(err)
 	}
-	x.keepIdentity(begun.GetData(), toLink, "")
+	x.keepIdentity(begun.GetData(), toLink, "", "")
 	return x.identityPage(http.StatusOK, begun.GetData().GetUrl(), nil)
 }
 
@@ -162,6 +169,13 @@ func (x *exchange) finishLink(state string, answer *propertyv1.IdentityAnswer) e
 		return x.notLinked(err)
 	}
 	return x.Redirect("/app/account/identity?done=linked")
+}
+
+func (x *exchange) notUnlinked(err error) error {
+	if x.site.Fault(err).Reason != fault.PasswordMissing {
+		return err
+	}
+	return x.identityPage(http.StatusConflict, "", []kit.Wrong{{Title: x.words().T("staff.identity.kept"), Text: x.words().T("staff.identity.only")}})
 }
 
 func (x *exchange) notLinked(err error) error {

@@ -5,6 +5,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/staff"
 	"latchkey.dev/internal/web/kit"
 )
 
@@ -21,28 +22,35 @@ func inviteInputs(i *propertyv1.InvitationForPerson, code bool) (inputs []kit.In
 	return inputs
 }
 
-// invitation reads what the link of the page is for.
-func (x *exchange) invitation() (*propertyv1.InvitationForPerson, error) {
-	found, err := x.site.api.Sessions.GetInvitation(x.anonymous(), &propertyv1.GetInvitationRequest{Secret: x.R.PathValue("secret")})
+// invitation reads what the link with a secret is for.
+func (x *exchange) invitation(secret string) (*propertyv1.InvitationForPerson, error) {
+	found, err := x.site.api.Sessions.GetInvitation(x.anonymous(), &propertyv1.GetInvitationRequest{Secret: secret})
 	return found.GetData(), err
 }
 
 // invitePage is the page of an invitation. Its text is what the person needs to enter.
-func (x *exchange) invitePage(status int, p *page, i *propertyv1.InvitationForPerson, code bool) error {
-	v := formView{Text: "staff.invite.new", Inputs: x.Posted(inviteInputs(i, code)), Button: "staff.invite.do", About: p.T("staff.invite.text", "email", i.GetEmail(), "role", p.Or("staff.role."+i.GetRole(), "staff.role"))}
+func (x *exchange) invitePage(status int, p *page, secret string, i *propertyv1.InvitationForPerson, code bool) error {
+	v := formView{Text: "staff.invite.new", Inputs: x.Posted(inviteInputs(i, code)), Button: "staff.invite.do", Action: staff.InvitationPath + secret, About: p.T("staff.invite.text", "email", i.GetEmail(), "role", p.Or("staff.role."+i.GetRole(), "staff.role"))}
 	if i.GetKnown() {
 		v.Text = "staff.invite.known"
+	}
+	provider, err := x.provider()
+	if err != nil {
+		return err
+	}
+	if provider != nil {
+		v.Provider = &providerView{Label: provider.GetLabel()}
 	}
 	return x.form(status, p, v)
 }
 
 // showInvite shows what an invitation is for. It changes nothing: mail scanners open links.
 func (s *site) showInvite(x *exchange) error {
-	i, err := x.invitation()
+	i, err := x.invitation(x.R.PathValue("secret"))
 	if err != nil {
 		return x.inviteRefused(err)
 	}
-	return x.invitePage(http.StatusOK, x.newPage("staff.invite.title", "property", i.GetPropertyName()), i, false)
+	return x.invitePage(http.StatusOK, x.newPage("staff.invite.title", "property", i.GetPropertyName()), x.R.PathValue("secret"), i, false)
 }
 
 func (x *exchange) inviteRefused(err error) error {
@@ -57,9 +65,12 @@ func (s *site) acceptInvite(x *exchange) error {
 	if x.Key() == "" {
 		return s.showInvite(x)
 	}
-	i, err := x.invitation()
+	i, err := x.invitation(x.R.PathValue("secret"))
 	if err != nil {
 		return x.inviteRefused(err)
+	}
+	if x.Value("do") == "provider" {
+		return x.beginJoin(i)
 	}
 	made, err := s.api.Sessions.AcceptInvitation(x.anonymous(), &propertyv1.AcceptInvitationRequest{
 		Secret: x.R.PathValue("secret"), Name: x.Value("name"), Password: x.passwordOf("password"), Code: x.Value("code"), Device: kit.DeviceOf(x.R.UserAgent()),
@@ -79,5 +90,5 @@ func (s *site) acceptInvite(x *exchange) error {
 	case f.Kind != fault.Invalid || !p.Refuse(f, inviteInputs(i, code)):
 		return err
 	}
-	return x.invitePage(http.StatusUnprocessableEntity, p, i, code)
+	return x.invitePage(http.StatusUnprocessableEntity, p, x.R.PathValue("secret"), i, code)
 }

@@ -48,7 +48,7 @@ func (x *exchange) loginPage(status int, p *page, inputs []kit.Input, to string)
 	if err != nil {
 		return err
 	}
-	v := formView{Inputs: inputs, Button: "staff.login.do", Passkey: loginPasskey(to)}
+	v := formView{Inputs: inputs, Button: "staff.login.do", Action: listURL("/app/login", "to", to), Passkey: loginPasskey(to)}
 	if provider != nil {
 		v.Provider = &providerView{Label: provider.GetLabel(), URL: listURL("/app/login/oidc", "to", to)}
 	}

@@ -80,6 +80,7 @@ type formView struct {
 	Text   string        // the message below that, or ""
 	Inputs []kit.Input
 	Button string // message
+	Action string // where the form is posted; "": to the address of the page
 	Links  []link
 
 	Passkey  *passkeyForm  // another way, below the form; nil: none

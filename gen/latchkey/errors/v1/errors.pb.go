@@ -326,6 +326,11 @@ const (
 	Reason_REASON_IDENTITY_TAKEN Reason = 205
 	// 401. You no longer have access to a property: ask its owner.
 	Reason_REASON_ACCOUNT_DISABLED Reason = 206
+	// 401. The identity provider verified another address than the invited address: use the account of the invited address, or accept the
+	// invitation with a password.
+	Reason_REASON_IDENTITY_ADDRESS Reason = 207
+	// 409. You joined with the account at the identity provider and have no password, so the link to this account cannot be removed: link another one.
+	Reason_REASON_PASSWORD_MISSING Reason = 208
 )
 
 // Enum value maps for Reason.
@@ -478,6 +483,8 @@ var (
 		204: "REASON_IDENTITY_UNKNOWN",
 		205: "REASON_IDENTITY_TAKEN",
 		206: "REASON_ACCOUNT_DISABLED",
+		207: "REASON_IDENTITY_ADDRESS",
+		208: "REASON_PASSWORD_MISSING",
 	}
 	Reason_value = map[string]int32{
 		"REASON_UNSPECIFIED":                   0,
@@ -627,6 +634,8 @@ var (
 		"REASON_IDENTITY_UNKNOWN":              204,
 		"REASON_IDENTITY_TAKEN":                205,
 		"REASON_ACCOUNT_DISABLED":              206,
+		"REASON_IDENTITY_ADDRESS":              207,
+		"REASON_PASSWORD_MISSING":              208,
 	}
 )
 
@@ -770,7 +779,7 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
 	"\adetails\x18\x06 \x03(\v2\x14.google.protobuf.AnyR\adetails\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId*\xc5\x1f\n" +
+	"request_id\x18\a \x01(\tR\trequestId*\x81 \n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_INVALID_FIELDS\x10\x01\x12\x13\n" +
@@ -919,7 +928,9 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x17REASON_IDENTITY_REFUSED\x10\xcb\x01\x12\x1c\n" +
 	"\x17REASON_IDENTITY_UNKNOWN\x10\xcc\x01\x12\x1a\n" +
 	"\x15REASON_IDENTITY_TAKEN\x10\xcd\x01\x12\x1c\n" +
-	"\x17REASON_ACCOUNT_DISABLED\x10\xce\x01B.Z,latchkey.dev/gen/latchkey/errors/v1;errorsv1b\x06proto3"
+	"\x17REASON_ACCOUNT_DISABLED\x10\xce\x01\x12\x1c\n" +
+	"\x17REASON_IDENTITY_ADDRESS\x10\xcf\x01\x12\x1c\n" +
+	"\x17REASON_PASSWORD_MISSING\x10\xd0\x01B.Z,latchkey.dev/gen/latchkey/errors/v1;errorsv1b\x06proto3"
 
 var (
 	file_latchkey_errors_v1_errors_proto_rawDescOnce sync.Once

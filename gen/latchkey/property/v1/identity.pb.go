@@ -291,9 +291,11 @@ func (x *GetIdentityProviderResponse) GetData() *IdentityProvider {
 	return nil
 }
 
-// BeginIdentitySignInRequest has no fields.
+// BeginIdentitySignInRequest says what the sign-in is for.
 type BeginIdentitySignInRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The secret of the invitation that the person accepts with the sign-in, as in AcceptInvitation. Empty: the person has an account here.
+	Invitation    string `protobuf:"bytes,1,opt,name=invitation,proto3" json:"invitation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -326,6 +328,13 @@ func (x *BeginIdentitySignInRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use BeginIdentitySignInRequest.ProtoReflect.Descriptor instead.
 func (*BeginIdentitySignInRequest) Descriptor() ([]byte, []int) {
 	return file_latchkey_property_v1_identity_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *BeginIdentitySignInRequest) GetInvitation() string {
+	if x != nil {
+		return x.Invitation
+	}
+	return ""
 }
 
 // BeginIdentitySignInResponse answers with the address.
@@ -382,7 +391,11 @@ type FinishIdentitySignInRequest struct {
 	// What the provider sent back.
 	Answer *IdentityAnswer `protobuf:"bytes,2,opt,name=answer,proto3" json:"answer,omitempty"`
 	// What the device is, for the list of sessions.
-	Device        string `protobuf:"bytes,3,opt,name=device,proto3" json:"device,omitempty"`
+	Device string `protobuf:"bytes,3,opt,name=device,proto3" json:"device,omitempty"`
+	// The secret of the invitation with which the ceremony began.
+	Invitation string `protobuf:"bytes,4,opt,name=invitation,proto3" json:"invitation,omitempty"`
+	// The name of a new person, who accepts an invitation.
+	Name          string `protobuf:"bytes,5,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -438,11 +451,27 @@ func (x *FinishIdentitySignInRequest) GetDevice() string {
 	return ""
 }
 
+func (x *FinishIdentitySignInRequest) GetInvitation() string {
+	if x != nil {
+		return x.Invitation
+	}
+	return ""
+}
+
+func (x *FinishIdentitySignInRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
 // FinishIdentitySignInResponse answers with the session.
 type FinishIdentitySignInResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session.
-	Data          *SessionToken `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	Data *SessionToken `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	// The property that the person joined with an invitation.
+	PropertyId    string `protobuf:"bytes,2,opt,name=property_id,json=propertyId,proto3" json:"property_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -482,6 +511,13 @@ func (x *FinishIdentitySignInResponse) GetData() *SessionToken {
 		return x.Data
 	}
 	return nil
+}
+
+func (x *FinishIdentitySignInResponse) GetPropertyId() string {
+	if x != nil {
+		return x.PropertyId
+	}
+	return ""
 }
 
 // BeginIdentityLinkRequest has no fields.
@@ -751,16 +787,27 @@ const file_latchkey_property_v1_identity_proto_rawDesc = "" +
 	"\x06issuer\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\x06issuer\"\x1c\n" +
 	"\x1aGetIdentityProviderRequest\"Y\n" +
 	"\x1bGetIdentityProviderResponse\x12:\n" +
-	"\x04data\x18\x01 \x01(\v2&.latchkey.property.v1.IdentityProviderR\x04data\"\x1c\n" +
-	"\x1aBeginIdentitySignInRequest\"Y\n" +
+	"\x04data\x18\x01 \x01(\v2&.latchkey.property.v1.IdentityProviderR\x04data\"H\n" +
+	"\x1aBeginIdentitySignInRequest\x12*\n" +
+	"\n" +
+	"invitation\x18\x01 \x01(\tB\n" +
+	"\xbaH\x04r\x02\x18@\x80\x01\x01R\n" +
+	"invitation\"Y\n" +
 	"\x1bBeginIdentitySignInResponse\x12:\n" +
-	"\x04data\x18\x01 \x01(\v2&.latchkey.property.v1.IdentityCeremonyR\x04data\"\xa9\x01\n" +
+	"\x04data\x18\x01 \x01(\v2&.latchkey.property.v1.IdentityCeremonyR\x04data\"\xf2\x01\n" +
 	"\x1bFinishIdentitySignInRequest\x12#\n" +
 	"\x05state\x18\x01 \x01(\tB\r\xbaH\ar\x05\x10\x01\x18\xc8\x01\x80\x01\x01R\x05state\x12D\n" +
 	"\x06answer\x18\x02 \x01(\v2$.latchkey.property.v1.IdentityAnswerB\x06\xbaH\x03\xc8\x01\x01R\x06answer\x12\x1f\n" +
-	"\x06device\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06device\"V\n" +
+	"\x06device\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06device\x12*\n" +
+	"\n" +
+	"invitation\x18\x04 \x01(\tB\n" +
+	"\xbaH\x04r\x02\x18@\x80\x01\x01R\n" +
+	"invitation\x12\x1b\n" +
+	"\x04name\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18xR\x04name\"w\n" +
 	"\x1cFinishIdentitySignInResponse\x126\n" +
-	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.SessionTokenR\x04data\"\x1a\n" +
+	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.SessionTokenR\x04data\x12\x1f\n" +
+	"\vproperty_id\x18\x02 \x01(\tR\n" +
+	"propertyId\"\x1a\n" +
 	"\x18BeginIdentityLinkRequest\"W\n" +
 	"\x19BeginIdentityLinkResponse\x12:\n" +
 	"\x04data\x18\x01 \x01(\v2&.latchkey.property.v1.IdentityCeremonyR\x04data\"\x86\x01\n" +

@@ -43,6 +43,9 @@ type IdentityServiceClient interface {
 	// Signs a person in. A person is known by issuer and subject. At first, an address that the provider verified also decides, if the person was
 	// invited to this address and is not linked. 401 identityRefused if the answer of the provider is not right, came too late or was used; 401
 	// identityUnknown if it belongs to no person here; 401 accountDisabled if the person has access to no property; 429 after too many failures.
+	// With an invitation, the person joins the property: the address that the provider verified must be the invited one, or 401 identityAddress. A
+	// new person has no password. 401 identityUnknown if a person here has this address, but is not known to own it, and 403 secondFactorRequired if
+	// the person uses an authenticator app: AcceptInvitation takes password and code.
 	FinishIdentitySignIn(ctx context.Context, in *FinishIdentitySignInRequest, opts ...grpc.CallOption) (*FinishIdentitySignInResponse, error)
 	// Begins to link the signed-in person to their account at the identity provider.
 	BeginIdentityLink(ctx context.Context, in *BeginIdentityLinkRequest, opts ...grpc.CallOption) (*BeginIdentityLinkResponse, error)
@@ -137,6 +140,9 @@ type IdentityServiceServer interface {
 	// Signs a person in. A person is known by issuer and subject. At first, an address that the provider verified also decides, if the person was
 	// invited to this address and is not linked. 401 identityRefused if the answer of the provider is not right, came too late or was used; 401
 	// identityUnknown if it belongs to no person here; 401 accountDisabled if the person has access to no property; 429 after too many failures.
+	// With an invitation, the person joins the property: the address that the provider verified must be the invited one, or 401 identityAddress. A
+	// new person has no password. 401 identityUnknown if a person here has this address, but is not known to own it, and 403 secondFactorRequired if
+	// the person uses an authenticator app: AcceptInvitation takes password and code.
 	FinishIdentitySignIn(context.Context, *FinishIdentitySignInRequest) (*FinishIdentitySignInResponse, error)
 	// Begins to link the signed-in person to their account at the identity provider.
 	BeginIdentityLink(context.Context, *BeginIdentityLinkRequest) (*BeginIdentityLinkResponse, error)

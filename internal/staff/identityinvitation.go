@@ -1,0 +1,116 @@
+package staff
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/openid"
+)
+
+var (
+	errIdentityAddress = fault.New(fault.Unauthenticated, fault.IdentityAddress, "the identity provider verified another address than the invited address: use the account of the invited address, or accept the invitation with a password")
+	errIdentityOfOther = fault.New(fault.Unauthenticated, fault.IdentityUnknown, "a person here has the invited address, and is not linked to this account of the identity provider: accept the invitation with the password")
+	errIdentityCode    = fault.New(fault.Denied, fault.SecondFactorRequired, "you use an authenticator app: accept the invitation with your password and a code of the app")
+)
+
+// IdentityAcceptance is what an invited person brings back from the identity provider.
+type IdentityAcceptance struct {
+	IdentityAnswer
+	Secret string // of the invitation
+	Name   string // of a new person
+	Device string
+}
+
+// invitationCeremony returns the ceremony with which a person accepts an invitation. No other invitation can be accepted with it.
+func invitationCeremony(secret string) ceremony {
+	return ceremony{kind: identityInvitation, personID: secret}
+}
+
+// BeginIdentityInvitation begins a sign-in at the identity provider that accepts an invitation.
+func (s *Service) BeginIdentityInvitation(ctx context.Context, secret string) (IdentityCeremony, error) {
+	if _, err := s.findInvitation(s.DB.View(ctx), secret); err != nil {
+		return IdentityCeremony{}, err
+	}
+	return s.beginIdentity(ctx, invitationCeremony(secret))
+}
+
+// AcceptInvitationByIdentity makes the invited person a member of the property, and signs the person in. The provider must have verified the invited
+// address. A new person is linked to the identity, and has no password.
+func (s *Service) AcceptInvitationByIdentity(ctx context.Context, a IdentityAcceptance) (made Session, propertyID string, err error) {
+	view := s.DB.View(ctx)
+	row, err := s.findInvitation(view, a.Secret)
+	if err != nil {
+		return Session{}, "", err
+	}
+	invitation, err := invitationOf(view, s.Keys, row)
+	if err != nil {
+		return Session{}, "", err
+	}
+	identity, err := s.redeem(ctx, invitationCeremony(a.Secret), a.IdentityAnswer)
+	if err != nil {
+		return Session{}, "", err
+	}
+	refused := "" // the person who was refused
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		used, err := useLink(tx, s.Keys, a.Secret)
+		if err != nil {
+			return err
+		}
+		if identity.Email == "" || !bytes.Equal(emailMAC(s.Keys, identity.Email), used.EmailMAC) {
+			return errIdentityAddress
+		}
+		who, err := s.personOfInvitation(tx, identity, invitation.Email, a.Name)
+		if err != nil {
+			if who != nil {
+				refused = who.ID
+			}
+			return err
+		}
+		if err := s.admit(tx, who, used, used.PropertyID, a.Trace); err != nil {
+			return err
+		}
+		if err := forgive(tx, networkCounters(s.Keys, a.Network), 0); err != nil {
+			return err
+		}
+		made, err = beginSession(tx, s.Keys, who, a.Device)
+		return err
+	})
+	if refused != "" {
+		s.Failed.note(refused, a.Trace)
+	}
+	return made, invitation.PropertyID, err
+}
+
+// personOfInvitation returns the person with a verified address, or creates and links one. A person who has the address must be linked to the
+// identity, or have confirmed the address before: otherwise a stranger could make an account with an address that they do not own, and would get
+// the properties to which its owner is invited. With an error it also returns the person with the address.
+func (s *Service) personOfInvitation(tx *db.Tx, identity openid.Identity, email, name string) (*ent.Person, error) {
+	who, err := s.findIdentity(tx, identity)
+	switch {
+	case errors.Is(err, errIdentityUnknown) && who != nil:
+		return who, errIdentityOfOther
+	case errors.Is(err, errIdentityUnknown):
+		if name, err = personName("name", name); err != nil {
+			return nil, err
+		}
+		if who, err = createPerson(tx, s.Keys, email, name, ""); err != nil {
+			return nil, err
+		}
+	case err != nil:
+		return nil, err
+	case !bytes.Equal(who.EmailMAC, emailMAC(s.Keys, email)):
+		return who, errIdentityTaken // the person of the identity has another address here
+	case who.DisabledAt != nil:
+		return who, errAccountDisabled
+	case who.TotpConfirmedAt != nil:
+		return who, errIdentityCode
+	}
+	if who.IdentityMAC != nil {
+		return who, nil
+	}
+	return who, s.linkIdentity(tx, who.ID, identity)
+}
