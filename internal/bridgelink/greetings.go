@@ -223,7 +223,7 @@ var (
 
 // requestGreeting asks the bridge's session on this node for a greeting and waits for the answer.
 func (n *Node) requestGreeting(ctx context.Context, bridgeID string) ([]byte, error) {
-	s := n.currentSession(bridgeID)
+	s := n.awaitSession(ctx, bridgeID)
 	if s == nil {
 		return nil, lock.ErrBridgeOffline
 	}

@@ -128,7 +128,7 @@ func (n *Node) handleRequest(ctx context.Context, m bus.Message) ([]byte, error)
 
 // deliverCommand gives an unlock command to the bridge's session on this node and waits for the result.
 func (n *Node) deliverCommand(ctx context.Context, r nodeRequest, claimed *lock.UnlockCommand) nodeResponse {
-	s := n.currentSession(r.BridgeID)
+	s := n.awaitSession(ctx, r.BridgeID)
 	switch {
 	case s == nil && n.isDraining():
 		return nodeResponse{Why: leaving, unsent: true}
@@ -167,6 +167,24 @@ func responseOf(out lock.Outcome, err error) nodeResponse {
 		return nodeResponse{Why: busy}
 	}
 	return nodeResponse{Why: refused}
+}
+
+// awaitSession returns the open session with the highest epoch on this node, or nil. The database names this node a moment before the session
+// takes commands. So if no session is open, awaitSession waits for those that are opening.
+func (n *Node) awaitSession(ctx context.Context, bridgeID string) *session {
+	if s := n.currentSession(bridgeID); s != nil {
+		return s
+	}
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.timings.move)
+	defer cancel()
+	for _, s := range n.sessionsOf(bridgeID) {
+		select {
+		case <-s.opened:
+		case <-s.done:
+		case <-ctx.Done():
+		}
+	}
+	return n.currentSession(bridgeID)
 }
 
 // currentSession returns the open session with the highest epoch on this node.

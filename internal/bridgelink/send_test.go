@@ -2,7 +2,9 @@ package bridgelink
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
@@ -105,6 +107,57 @@ func TestCommandFollowsADrainedBridge(t *testing.T) {
 			if r := <-done; r.err != nil || r.out.State != lock.CommandDone || !sent[r.out.ActID] {
 				t.Errorf("asked for at %s: %+v", by, r)
 			}
+		}
+	})
+}
+
+// The database names the node of a bridge a moment before the bridge's session takes commands. Commands and requests for greetings wait for it.
+func TestCommandWaitsForASessionThatOpens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := New(Config{Name: "nod_a", opening: limits{active: 1}})
+		opening := func() *session {
+			s := newSession(n, nil)
+			n.register("brg_x", s)
+			return s
+		}
+		s := opening()
+		var command nodeResponse
+		go func() {
+			command = n.deliverCommand(t.Context(), nodeRequest{BridgeID: "brg_x", ActID: "act_x", Deadline: time.Now().Add(time.Minute)}, nil)
+		}()
+		greeting := error(nil)
+		greet := func() { _, greeting = n.requestGreeting(t.Context(), "brg_x") }
+		go greet()
+		synctest.Wait()
+		if command.Why != "" || greeting != nil {
+			t.Fatalf("they did not wait: %+v, %v", command, greeting)
+		}
+		s.announce(7)
+		synctest.Wait()
+		for _, c := range s.mailbox.takeCommands() {
+			c.reply(lock.Outcome{State: lock.CommandDone}, nil)
+		}
+		synctest.Wait()
+		if !command.Done || !errors.Is(greeting, errNoSmartKeys) {
+			t.Errorf("the command: %+v; the greeting: %v", command, greeting)
+		}
+
+		n.unregister("brg_x", s)
+		s = opening()
+		go greet()
+		synctest.Wait()
+		n.unregister("brg_x", s)
+		close(s.done)
+		synctest.Wait()
+		if !errors.Is(greeting, lock.ErrBridgeOffline) {
+			t.Errorf("a session that ended before it was open: %v", greeting)
+		}
+		s = opening()
+		go greet()
+		time.Sleep(n.cfg.timings.move) // of the bubble
+		synctest.Wait()
+		if !errors.Is(greeting, lock.ErrBridgeOffline) {
+			t.Errorf("a session that does not open in time: %v", greeting)
 		}
 	})
 }

@@ -37,6 +37,7 @@ type session struct {
 	mailbox      mailbox
 	greetings    greetingQueue
 	in           chan received
+	opened       chan struct{} // closed when the session takes commands
 	done         chan struct{} // closed when run has returned
 	lastReceived atomic.Int64  // when the last message arrived, in nanoseconds since the node started
 
@@ -62,7 +63,7 @@ type cursor struct {
 }
 
 func newSession(n *Node, st stream) *session {
-	s := &session{node: n, stream: st, log: n.log, in: make(chan received), done: make(chan struct{})}
+	s := &session{node: n, stream: st, log: n.log, in: make(chan received), opened: make(chan struct{}), done: make(chan struct{})}
 	s.mailbox.wake = make(chan struct{}, 1)
 	s.outbox.sent = make(chan error, 1)
 	s.lastReceived.Store(int64(n.sinceStart()))
@@ -129,6 +130,7 @@ func (s *session) run(who bridge.Identity, keyHash []byte) (end cause) {
 		}
 		s.cleanUp(end)
 	}()
+	s.announce(s.open.Epoch)
 	s.node.endOlder(s)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
