@@ -8,7 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/sandbox"
 	"latchkey.dev/internal/test/dbtest"
@@ -18,23 +23,25 @@ import (
 // operatorPages is the matrix of the pages of operators: whether a page or an action is open to a browser without a session. It is written by
 // hand, so that a slip in the routes is seen.
 var operatorPages = map[string]bool{
-	"GET /operator/login":            true,
-	"POST /operator/login":           true,
-	"POST /operator/logout":          true,
-	"GET /operator/{$}":              false,
-	"GET /operator/session":          false,
-	"GET /operator/properties":       false,
-	"POST /operator/properties":      false,
-	"GET /operator/properties/{id}":  false,
-	"POST /operator/properties/{id}": false,
-	"GET /operator/apps":             false,
-	"POST /operator/apps":            false,
-	"GET /operator/apps/{id}":        false,
-	"POST /operator/apps/{id}":       false,
-	"GET /operator/tokens":           false,
-	"POST /operator/tokens":          false,
-	"GET /operator/jobs":             false,
-	"POST /operator/jobs":            false,
+	"GET /operator/properties/{id}/tokens":  false,
+	"POST /operator/properties/{id}/tokens": false,
+	"GET /operator/login":                   true,
+	"POST /operator/login":                  true,
+	"POST /operator/logout":                 true,
+	"GET /operator/{$}":                     false,
+	"GET /operator/session":                 false,
+	"GET /operator/properties":              false,
+	"POST /operator/properties":             false,
+	"GET /operator/properties/{id}":         false,
+	"POST /operator/properties/{id}":        false,
+	"GET /operator/apps":                    false,
+	"POST /operator/apps":                   false,
+	"GET /operator/apps/{id}":               false,
+	"POST /operator/apps/{id}":              false,
+	"GET /operator/tokens":                  false,
+	"POST /operator/tokens":                 false,
+	"GET /operator/jobs":                    false,
+	"POST /operator/jobs":                   false,
 }
 
 // operatorToken creates an operator token.
@@ -262,6 +269,25 @@ func TestOperatorActions(t *testing.T) {
 		path := regexp.MustCompile(`/app/first/lki_\w+`).FindString(link.text)
 		if owner := newSurfer(t, w); owner.do(http.MethodPost, path, url.Values{"name": {"Bo"}, "email": {"bo@example.com"}, "password": {password}}).moved != "/app/" {
 			t.Errorf("the owner's link %q: %s", path, link.text)
+		}
+		asked := s.do(http.MethodPost, property+"/tokens", url.Values{"do": {"create"}, "name": {"Door display"}, "role": {"viewer"}, "days": {"30"}})
+		display := regexp.MustCompile(`lkp_\w{38}`).FindString(asked.text)
+		reads := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+display)
+		if _, err := propertyv1.NewSpaceServiceClient(w.Public).ListSpaces(reads, &propertyv1.ListSpacesRequest{}); err != nil {
+			t.Errorf("the token of the property: %v: %s", err, asked.text)
+		}
+		if a := s.do(http.MethodPost, property+"/tokens", url.Values{"do": {"create"}, "name": {"Robot"}, "role": {"god"}, "days": {"30"}}); a.status != http.StatusUnprocessableEntity || strings.Contains(a.text, "Shown once") {
+			t.Errorf("a token with an unknown role: %d: %s", a.status, a.text)
+		}
+		listed := s.do(http.MethodGet, property+"/tokens", nil)
+		if strings.Contains(listed.text, display) || !strings.Contains(listed.text, "Door display") {
+			t.Errorf("the tokens of the property: %s", listed.text)
+		}
+		if a := s.do(http.MethodPost, property+"/tokens", url.Values{"do": {"revoke"}, "token": {listed.field("token")}}); a.moved != property+"/tokens?done=revoked" {
+			t.Errorf("revoke the token of the property: %d to %q", a.status, a.moved)
+		}
+		if _, err := propertyv1.NewSpaceServiceClient(w.Public).ListSpaces(reads, &propertyv1.ListSpacesRequest{}); status.Code(err) != codes.Unauthenticated {
+			t.Errorf("a revoked token of the property: %v", err)
 		}
 		if a := s.do(http.MethodPost, property, url.Values{"do": {"delete"}, "name": {"Harbor"}}); a.status != http.StatusUnprocessableEntity {
 			t.Errorf("delete under another name: %d", a.status)

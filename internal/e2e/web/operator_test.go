@@ -53,6 +53,12 @@ func TestOperatorSetsUpAProperty(t *testing.T) {
 			p.Click("Create link")
 			p.WaitText("/app/first/lki_")
 			look("property-link")
+			p.Next("Open the list of tokens", "Tokens for programs")
+			look("property-tokens-none")
+			p.Fill("Who or what uses it", "Door display")
+			p.Click("Create token")
+			p.WaitText("Shown once")
+			look("property-tokens")
 
 			for _, page := range []string{"tokens", "jobs", "session"} {
 				p.Visit(w.Base + "/operator/" + page)

@@ -76,6 +76,8 @@ func (s *site) routes() []Route {
 		{"POST /operator/properties", false, s.createProperty},
 		{"GET /operator/properties/{id}", false, s.showProperty},
 		{"POST /operator/properties/{id}", false, s.changeProperty},
+		{"GET /operator/properties/{id}/tokens", false, s.showStaffTokens},
+		{"POST /operator/properties/{id}/tokens", false, s.changeStaffTokens},
 		{"GET /operator/apps", false, s.showApps},
 		{"POST /operator/apps", false, s.createApp},
 		{"GET /operator/apps/{id}", false, s.showApp},
