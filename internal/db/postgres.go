@@ -205,6 +205,9 @@ func (p *postgres) attempt(ctx context.Context, fn func(*Tx) error) (retry bool,
 	if err = tx.run(fn); err == nil {
 		err = explain(openRaw.Commit(), errUnknown)
 	}
+	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil { // the deadline passed between two statements, and database/sql rolled back
+		err = ctx.Err()
+	}
 	return err != nil && (tx.conn.retry.Load() || isSerialization(err) || isHidden(err) && !tx.conn.failed.Load()), err
 }
 

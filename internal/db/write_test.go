@@ -303,3 +303,23 @@ func TestChangePastItsDeadlineFails(t *testing.T) {
 		}
 	})
 }
+
+// A change whose deadline passes before its commit, so that database/sql has rolled it back, fails like one that is slow in a statement.
+func TestPostgresChangeIsRolledBackBeforeItsCommit(t *testing.T) {
+	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t, "postgres"), WriteTimeout: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	err = d.Write(t.Context(), func(tx *db.Tx) error {
+		<-tx.Context().Done()
+		for {
+			if _, err := tx.ExecContext(context.WithoutCancel(tx.Context()), "SELECT 1"); err != nil {
+				return nil
+			}
+		}
+	})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error = %v", err)
+	}
+}

@@ -66,7 +66,7 @@ var badReservations = []refused{
 	{name: "a day that is none", body: fields{"fromDate": "2190-02-30"}, reason: "invalidFields", fields: map[string]string{"fromDate": "badFormat"}},
 	{name: "the year 9999", body: fields{"toDate": "9999-12-31"}, reason: "invalidFields", fields: map[string]string{"toDate": "outOfRange"}},
 	{name: "a number as date", body: fields{"fromDate": 20260101}, reason: "invalidFields", fields: map[string]string{"fromDate": "wrongType"}},
-	{name: "updated in the future", body: fields{"pmsMeta": meta(map[string]any{"updatedAt": time.Now().Add(10 * time.Minute).Format(time.RFC3339)})}, reason: "invalidFields", fields: map[string]string{"pmsMeta.updatedAt": "inFuture"}},
+	{name: "updated in the future", body: fields{"pmsMeta": meta(map[string]any{"updatedAt": time.Now().Add(24 * time.Hour).Format(time.RFC3339)})}, reason: "invalidFields", fields: map[string]string{"pmsMeta.updatedAt": "inFuture"}},
 	{name: "owing without a currency", body: fields{"owing": 1}, reason: "invalidFields", fields: map[string]string{"owingCurrency": "required"}},
 	{name: "a currency that is none", body: fields{"owing": 1, "owingCurrency": "XQZ"}, reason: "invalidFields", fields: map[string]string{"owingCurrency": "wrongValue"}},
 	{name: "half a yen", body: fields{"owing": 0.5, "owingCurrency": "JPY"}, reason: "invalidFields", fields: map[string]string{"owing": "outOfRange"}},
