@@ -152,7 +152,8 @@ func TestCommandWaitsForASessionThatOpens(t *testing.T) {
 		if !errors.Is(greeting, lock.ErrBridgeOffline) {
 			t.Errorf("a session that ended before it was open: %v", greeting)
 		}
-		s = opening()
+		opening()
+		greeting = nil
 		go greet()
 		time.Sleep(n.cfg.timings.move) // of the bubble
 		synctest.Wait()

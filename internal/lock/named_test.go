@@ -82,7 +82,7 @@ func TestABridgeWithoutItsBrokerIsReportedAsThat(t *testing.T) {
 			for range 2 {
 				s.change(func(tx *db.Tx) error { _, err := lock.CheckLockLinks(tx, "", 10); return err })
 			}
-			if text := s.texts(cause); strings.Count(text, "\n") != 1 || !strings.Contains(text, `"cellar"`) || s.texts("lockUnreachable") != "" {
+			if text := s.texts(cause); strings.Count(text, "\n") != 1 || !strings.Contains(text, "“cellar”") || s.texts("lockUnreachable") != "" {
 				t.Errorf("%s: %q, and %q", cause, text, s.texts("lockUnreachable"))
 			}
 			s.hear(lock.LockReport{Status: &lock.Status{Online: true}})

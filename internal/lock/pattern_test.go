@@ -40,7 +40,7 @@ func TestPatternsAreCheckedWhenReported(t *testing.T) {
 				t.Errorf("%s: %d notices, want %d", what, len(found), want)
 			}
 			for _, n := range found {
-				if text := notice.Text(n, message.Reader{}); !strings.Contains(text, `"front"`) || strings.Contains(text, costly) {
+				if text := notice.Text(n, message.Reader{}); !strings.Contains(text, "“front”") || strings.Contains(text, costly) {
 					t.Errorf("%s: notice %q", what, text)
 				}
 			}

@@ -143,7 +143,14 @@ func TestHostileKeyEndpoint(t *testing.T) {
 			at.Set(func(h *oidctest.Hooks) { h.Before = nil })
 			p.limit = callTime
 			if c.want == ErrUnavailable && what != "hangs" { // the call that hangs goes on for its time, and later callers wait for it
-				if who, err := signIn(t, p, at); err != nil || who.Subject != "subject" {
+				who, err := signIn(t, p, at)
+				for range 20 { // a load of the keys that has not ended yet serves later callers too
+					if err == nil {
+						break
+					}
+					who, err = signIn(t, p, at)
+				}
+				if err != nil || who.Subject != "subject" {
 					t.Errorf("afterwards: %+v, %v", who, err)
 				}
 			}

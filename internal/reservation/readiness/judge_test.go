@@ -199,7 +199,7 @@ func TestNotice(t *testing.T) {
 func TestUnknownSpaceIsNamed(t *testing.T) {
 	f := expected(24 * time.Hour)
 	f.Plan, f.ExternalSpaceID = access.Plan{Reasons: []string{space.SpaceUnknown}}, "r201"
-	if v := Judge(f); len(v.Fixes) == 0 || !strings.Contains(message.Reader{}.Text(v.Fixes[0].Message()), `"r201"`) {
+	if v := Judge(f); len(v.Fixes) == 0 || !strings.Contains(message.Reader{}.Text(v.Fixes[0].Message()), "“r201”") {
 		t.Errorf("%+v", v.Fixes)
 	}
 }
