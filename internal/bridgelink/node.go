@@ -97,12 +97,6 @@ func (n *Node) sessionsOf(bridgeID string) []*session {
 	return slices.Clone(n.sessions[bridgeID])
 }
 
-// announce lets the session take commands.
-func (s *session) announce(epoch int64) {
-	s.mailbox.setEpoch(epoch)
-	close(s.opened)
-}
-
 // endOlder ends all older sessions of the bridge, on this node and on its previous node, and waits for their end.
 func (n *Node) endOlder(s *session) {
 	epoch := s.open.Epoch

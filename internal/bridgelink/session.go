@@ -215,6 +215,12 @@ func (s *session) openSession(who bridge.Identity, keyHash []byte, hello *lockv1
 	return ""
 }
 
+// announce lets the session take commands.
+func (s *session) announce(epoch int64) {
+	s.mailbox.setEpoch(epoch)
+	close(s.opened)
+}
+
 // resyncLock queues all slots of a lock to be sent again.
 func (s *session) resyncLock(lockID string) {
 	if c, ok := s.cursors[lockID]; ok {
