@@ -216,7 +216,8 @@ func (s *Service) PrepareIdentityLink(ctx context.Context, personID, sessionID s
 	}, nil
 }
 
-// UnlinkIdentity ends the link of a person to the identity provider, unless the person has no password: no other link brings them back. Their address links it again only after another invitation to this address.
+// UnlinkIdentity ends the link of a person to the identity provider, unless the person has no password and could not sign in any more. Their
+// address links them again only after another invitation to this address.
 func UnlinkIdentity(tx *db.Tx, personID string) error {
 	who, err := loadPerson(tx, personID)
 	if err != nil {

@@ -94,7 +94,7 @@ func (s *Service) personOfInvitation(tx *db.Tx, identity openid.Identity, email,
 	case errors.Is(err, errIdentityUnknown) && who != nil:
 		return who, errIdentityOfOther
 	case errors.Is(err, errIdentityUnknown):
-		if name, err = personName("name", name); err != nil {
+		if name, err = PersonName("name", name); err != nil {
 			return nil, err
 		}
 		if who, err = createPerson(tx, s.Keys, email, name, ""); err != nil {

@@ -31,7 +31,7 @@ func (s *Service) prepareJoin(ctx context.Context, c Claim, name string) (joinin
 		known, err = s.checkPassword(ctx, c)
 		return joining{Claim: c, known: known}, err
 	}
-	if name, err = personName("name", name); err != nil {
+	if name, err = PersonName("name", name); err != nil {
 		return joining{}, err
 	}
 	hash, err := hashPassword(ctx, c.Password)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/person"
@@ -106,11 +107,17 @@ func profileOf(ctx context.Context, keys *keyring.Ring, row *ent.Person) (Profil
 	return Profile{ID: row.ID, Name: string(name), Email: string(email), HasApp: row.TotpConfirmedAt != nil, Issuer: row.IdentityIssuer}, nil
 }
 
-// personName returns a name without the spaces around it, or an error.
-func personName(path, name string) (string, error) {
+// maxName bounds the letters of a person's name.
+const maxName = 120
+
+// PersonName returns a name without the spaces around it, or what is wrong with it.
+func PersonName(path, name string) (string, error) {
 	name = strings.TrimSpace(name)
-	if name == "" {
+	switch {
+	case name == "":
 		return "", fault.Fields(fault.Field{Path: path, Reason: fault.Required, Message: "must not be blank"})
+	case utf8.RuneCountInString(name) > maxName:
+		return "", fault.Fields(fault.Field{Path: path, Reason: fault.TooLong, Message: fmt.Sprintf("has at most %d characters", maxName)})
 	}
 	return name, nil
 }

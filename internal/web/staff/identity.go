@@ -12,8 +12,8 @@ import (
 )
 
 // identityCookie keeps the state of a ceremony at the identity provider, what it is for, and the page to which a sign-in returns; for an invitation, the
-// page of its link and the name of the person. The state is not
-// in the address to which the provider sends people back, so that no other browser can finish the ceremony.
+// page of its link and the name of the person. The state is not in the address to which the provider sends people back, so that no other
+// browser can finish the ceremony.
 const identityCookie = "lk-staff-identity"
 
 // What a ceremony at the identity provider is for.

@@ -2,7 +2,6 @@ package staff
 
 import (
 	"net/http"
-	"unicode/utf8"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
@@ -15,8 +14,8 @@ import (
 func (x *exchange) beginJoin(i *propertyv1.InvitationForPerson) error {
 	secret, name := x.R.PathValue("secret"), x.Value("name")
 	p := x.newPage("staff.invite.title", "property", i.GetPropertyName())
-	if wrong := nameProblem(name); wrong != "" && !i.GetKnown() { // before the person goes to the provider, and not after
-		p.Refuse(fault.Fields(fault.Field{Path: "name", Reason: wrong}), inviteInputs(i, false))
+	if _, err := staff.PersonName("name", name); err != nil && !i.GetKnown() { // before the person goes to the provider, and not after
+		p.Refuse(x.site.Fault(err), inviteInputs(i, false))
 		return x.invitePage(http.StatusUnprocessableEntity, p, secret, i, false)
 	}
 	begun, err := x.site.api.Identities.BeginIdentitySignIn(x.anonymous(), &propertyv1.BeginIdentitySignInRequest{Invitation: secret})
@@ -30,20 +29,6 @@ func (x *exchange) beginJoin(i *propertyv1.InvitationForPerson) error {
 	x.keepIdentity(begun.GetData(), toJoin, staff.InvitationPath+secret, name)
 	p.Data = providerView{Label: provider.GetLabel(), URL: begun.GetData().GetUrl()}
 	return x.render(http.StatusOK, "go", p)
-}
-
-// maxName bounds the name of a person, as the API does.
-const maxName = 120
-
-// nameProblem returns what is wrong with the name of a new person, or "".
-func nameProblem(name string) fault.Reason {
-	switch {
-	case name == "":
-		return fault.Required
-	case utf8.RuneCountInString(name) > maxName:
-		return fault.TooLong
-	}
-	return ""
 }
 
 // finishJoin accepts an invitation with what the identity provider answered.
