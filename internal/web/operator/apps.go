@@ -52,7 +52,7 @@ func clientToken(secret string) *shownSecret {
 
 type appView struct {
 	*adminv1.App
-	Tokens []*adminv1.Token
+	Rows   []tokenRow
 	Inputs []kit.Input
 	Secret *shownSecret
 }
@@ -79,7 +79,7 @@ func (x *exchange) appPage(status int, v appView, f *fault.Fault) error {
 	if at < 0 {
 		return x.problem(http.StatusNotFound, "staff.problem.unknown")
 	}
-	v.App, v.Tokens = apps.GetData().GetList()[at], tokens.GetData().GetList()
+	v.App, v.Rows = apps.GetData().GetList()[at], tokenRows(tokens.GetData().GetList(), "/operator/apps/"+id, "operator.app.revoke.text")
 	p := x.newPage("operator.app.title")
 	p.Here, p.Back, p.Data, p.secret = "apps", "/operator/apps", v, v.Secret != nil
 	if f != nil && !refuse(p, f, v.Inputs) {

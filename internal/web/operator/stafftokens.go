@@ -2,7 +2,6 @@ package operator
 
 import (
 	"net/http"
-	"strconv"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	"latchkey.dev/internal/fault"
@@ -11,7 +10,7 @@ import (
 
 type staffTokensView struct {
 	ID, Property string
-	List         []*adminv1.Token
+	Rows         []tokenRow
 	Inputs       []kit.Input
 	Secret       *shownSecret
 }
@@ -42,7 +41,8 @@ func (x *exchange) staffTokensPage(status int, v staffTokensView, f *fault.Fault
 	if err != nil {
 		return err
 	}
-	v.Property, v.List = property.GetData().GetName(), found.GetData().GetList()
+	v.Property = property.GetData().GetName()
+	v.Rows = tokenRows(found.GetData().GetList(), "/operator/properties/"+v.ID+"/tokens", "operator.staffToken.revoke.text")
 	p := x.newPage("operator.staffTokens.title")
 	p.Here, p.Back, p.Data, p.secret = "properties", "/operator/properties/"+v.ID, v, v.Secret != nil
 	if f != nil && !refuse(p, f, v.Inputs) {
@@ -56,12 +56,12 @@ func (s *site) changeStaffTokens(x *exchange) error {
 	id := x.R.PathValue("id")
 	switch x.Value("do") {
 	case "create":
-		days, err := strconv.Atoi(x.Value("days"))
-		if err != nil || days < 0 || days > 365 {
+		minutes, ok := x.lifetime()
+		if !ok {
 			return x.problem(http.StatusBadRequest, "staff.problem.form")
 		}
 		made, err := s.api.Tokens.CreateStaffToken(x.call(), &adminv1.CreateStaffTokenRequest{
-			PropertyId: id, Name: x.Value("name"), Role: x.Value("role"), TtlMinutes: int32(days * 24 * 60),
+			PropertyId: id, Name: x.Value("name"), Role: x.Value("role"), TtlMinutes: minutes,
 		})
 		if err != nil {
 			return x.staffTokensPage(http.StatusUnprocessableEntity, staffTokensView{Inputs: x.Posted(staffTokenInputs())}, s.Fault(err))

@@ -9,9 +9,27 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
+// tokenRow is a token in a list, with the form that revokes it.
+type tokenRow struct {
+	*adminv1.Token
+	Own        bool   // the session was opened with it
+	Role, Text string // messages: what it may do, or "", and what its revocation does
+	Action     string // the address of the form
+}
+
+func tokenRows(list []*adminv1.Token, action, text string) (rows []tokenRow) {
+	for _, t := range list {
+		row := tokenRow{Token: t, Action: action, Text: text}
+		if t.Role != nil {
+			row.Role = "operator.staffToken.role." + t.GetRole()
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
 type tokensView struct {
-	List   []*adminv1.Token
-	Own    string // the id of the token that the session was opened with
+	Rows   []tokenRow
 	Inputs []kit.Input
 	Secret *shownSecret
 }
@@ -19,6 +37,12 @@ type tokensView struct {
 // lifetimes are the choices for how long a token is valid, in days.
 var lifetimes = []kit.Option{
 	{Value: "30", Kind: "operator.token.days30"}, {Value: "365", Kind: "operator.token.days365"}, {Value: "0", Kind: "operator.token.forever"},
+}
+
+// lifetime returns the posted lifetime in minutes; 0 is without end. It returns false for what the page does not offer.
+func (x *exchange) lifetime() (minutes int32, ok bool) {
+	days, err := strconv.Atoi(x.Value("days"))
+	return int32(days * 24 * 60), err == nil && days >= 0 && days <= 365
 }
 
 func tokenInputs() []kit.Input {
@@ -37,7 +61,12 @@ func (x *exchange) tokensPage(status int, v tokensView, f *fault.Fault) error {
 	if err != nil {
 		return err
 	}
-	v.List, v.Own = found.GetData().GetList(), x.session.GetOperatorToken().GetId()
+	v.Rows = tokenRows(found.GetData().GetList(), "/operator/tokens", "operator.tokens.revoke.text")
+	for i := range v.Rows {
+		if row := &v.Rows[i]; row.GetId() == x.session.GetOperatorToken().GetId() {
+			row.Own, row.Text = true, "operator.tokens.revoke.own"
+		}
+	}
 	p := x.areaPage("tokens")
 	p.Data, p.secret = v, v.Secret != nil
 	if f != nil && !refuse(p, f, v.Inputs) {
@@ -50,11 +79,11 @@ func (x *exchange) tokensPage(status int, v tokensView, f *fault.Fault) error {
 func (s *site) changeTokens(x *exchange) error {
 	switch x.Value("do") {
 	case "create":
-		days, err := strconv.Atoi(x.Value("days"))
-		if err != nil || days < 0 || days > 365 {
+		minutes, ok := x.lifetime()
+		if !ok {
 			return x.problem(http.StatusBadRequest, "staff.problem.form")
 		}
-		made, err := s.api.Tokens.CreateOperatorToken(x.call(), &adminv1.CreateOperatorTokenRequest{Name: x.Value("name"), TtlMinutes: int32(days * 24 * 60)})
+		made, err := s.api.Tokens.CreateOperatorToken(x.call(), &adminv1.CreateOperatorTokenRequest{Name: x.Value("name"), TtlMinutes: minutes})
 		if err != nil {
 			return x.tokensPage(http.StatusUnprocessableEntity, tokensView{Inputs: x.Posted(tokenInputs())}, s.Fault(err))
 		}
