@@ -201,18 +201,15 @@ func (s *site) changeQuestion(x *exchange) error {
 		if found = at >= 0; !found {
 			return list
 		}
-		switch to := at - 1; do {
-		case "save":
+		switch {
+		case do == "save":
 			list[at] = x.postedQuestion(name)
-		case "remove":
-			list = slices.Delete(list, at, at+1)
-		case "down":
-			to = at + 1
-			fallthrough
-		default:
-			if to >= 0 && to < len(list) {
-				list[at], list[to] = list[to], list[at]
-			}
+		case do == "remove":
+			return slices.Delete(list, at, at+1)
+		case do == "up" && at > 0:
+			list[at-1], list[at] = list[at], list[at-1]
+		case do == "down" && at < len(list)-1:
+			list[at+1], list[at] = list[at], list[at+1]
 		}
 		return list
 	})
