@@ -101,10 +101,10 @@ func Send(tx *db.Tx, keys *keyring.Ring, m Message) (Message, error) {
 
 func checkBounds(tx *db.Tx, m Message) error {
 	of := tx.Message.Query().Where(entmessage.PropertyID(m.PropertyID), entmessage.GuestID(m.GuestID))
-	all, err := of.Clone().Count(tx.Context())
+	all, err := of.Clone().Aggregate(ent.Count()).Int(tx.Context())
 	recent := 0
 	if err == nil {
-		recent, err = of.Where(entmessage.Sender(string(m.Sender)), entmessage.CreatedAtGT(tx.Now().Add(-time.Hour))).Count(tx.Context())
+		recent, err = of.Where(entmessage.Sender(string(m.Sender)), entmessage.CreatedAtGT(tx.Now().Add(-time.Hour))).Aggregate(ent.Count()).Int(tx.Context())
 	}
 	switch {
 	case err != nil:
@@ -153,7 +153,7 @@ func List(view *db.Tx, keys *keyring.Ring, k Key, after, limit int) (out []Messa
 
 // Unread returns the number of messages of a conversation that a side received and has not read.
 func Unread(view *db.Tx, k Key, by Side) (int, error) {
-	n, err := view.Message.Query().Where(entmessage.PropertyID(k.PropertyID), entmessage.GuestID(k.GuestID), entmessage.Sender(string(by.other())), entmessage.ReadAtIsNil()).Count(view.Context())
+	n, err := view.Message.Query().Where(entmessage.PropertyID(k.PropertyID), entmessage.GuestID(k.GuestID), entmessage.Sender(string(by.other())), entmessage.ReadAtIsNil()).Aggregate(ent.Count()).Int(view.Context())
 	if err != nil {
 		return 0, fmt.Errorf("count unread messages: %w", err)
 	}

@@ -111,7 +111,7 @@ func Summarize(view *db.Tx, keys *keyring.Ring, propertyID, guestID string) (*Su
 
 // AllUnread returns the number of messages of all guests that a property has not read.
 func AllUnread(view *db.Tx, propertyID string) (int, error) {
-	n, err := view.Message.Query().Where(entmessage.PropertyID(propertyID), entmessage.Sender(string(Guest)), entmessage.ReadAtIsNil()).Count(view.Context())
+	n, err := view.Message.Query().Where(entmessage.PropertyID(propertyID), entmessage.Sender(string(Guest)), entmessage.ReadAtIsNil()).Aggregate(ent.Count()).Int(view.Context())
 	if err != nil {
 		return 0, fmt.Errorf("count the unread messages of a property: %w", err)
 	}

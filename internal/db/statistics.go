@@ -11,7 +11,7 @@ import (
 // each.
 const (
 	rowsInTable    = 1_000_000
-	rowsOfProperty = 10_000
+	rowsOfProperty = 50_000
 	rowsOfPrefix   = 10 // rows for each longer prefix of such an index
 )
 

@@ -51,7 +51,7 @@ func List(tx *db.Tx, propertyID string, w ListFilter, skip, most int) ([]*ent.Lo
 	if len(w.DoorIDs) > 0 {
 		q.Where(entlock.DoorIDIn(w.DoorIDs...))
 	}
-	total, err := q.Clone().Count(tx.Context())
+	total, err := q.Clone().Aggregate(ent.Count()).Int(tx.Context())
 	if err != nil {
 		return nil, 0, err
 	}

@@ -131,7 +131,7 @@ const maxCompanionMails = 60
 // MayInviteCompanion returns why the guests of a stay may not order another mail to a companion, or nil.
 func MayInviteCompanion(view *db.Tx, propertyID, reservationID string) error {
 	n, err := view.Mail.Query().Where(entmail.PropertyID(propertyID), entmail.ReservationID(reservationID), entmail.Kind(string(Companion)),
-		entmail.CreatedAtGT(view.Now().Add(-24*time.Hour))).Count(view.Context())
+		entmail.CreatedAtGT(view.Now().Add(-24*time.Hour))).Aggregate(ent.Count()).Int(view.Context())
 	if err != nil {
 		return fmt.Errorf("count the mails to the companions of a stay: %w", err)
 	}

@@ -49,7 +49,7 @@ func inMailboxIndex(s *sql.Selector) { s.Where(sql.ExprP("state = 'mailbox'")) }
 
 // CountInMailbox returns how many mails of a property are in its mailbox.
 func CountInMailbox(view *db.Tx, propertyID string) (int, error) {
-	n, err := view.Mail.Query().Where(entmail.PropertyID(propertyID), inMailboxIndex).Count(view.Context())
+	n, err := view.Mail.Query().Where(entmail.PropertyID(propertyID), inMailboxIndex).Aggregate(ent.Count()).Int(view.Context())
 	if err != nil {
 		return 0, fmt.Errorf("count the mails in the mailbox: %w", err)
 	}

@@ -173,7 +173,7 @@ func List(view *db.Tx, propertyID string, f Filter, size int, after string) ([]*
 
 // Unread returns the number of unread notices of a property, without some kinds.
 func Unread(view *db.Tx, propertyID string, without []string) (int, error) {
-	return Filter{UnreadOnly: true, Without: without}.query(view, propertyID).Count(view.Context())
+	return Filter{UnreadOnly: true, Without: without}.query(view, propertyID).Aggregate(ent.Count()).Int(view.Context())
 }
 
 // ListNew returns the unread notices of some kinds after one, the oldest first.

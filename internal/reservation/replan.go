@@ -106,7 +106,7 @@ func PostponePlan(tx *db.Tx, propertyID, id string) error {
 // planNext plans the first reservations of a property that are due and match, as many as one transaction may plan.
 func (svc Service) planNext(tx *db.Tx, propertyID string, which ...predicate.Reservation) ([]string, error) {
 	ctx := tx.Context()
-	gates, err := tx.Gate.Query().Where(entgate.PropertyID(propertyID)).Count(ctx)
+	gates, err := tx.Gate.Query().Where(entgate.PropertyID(propertyID)).Aggregate(ent.Count()).Int(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("count the gates: %w", err)
 	}
@@ -185,7 +185,7 @@ func PreviewAffected(tx *db.Tx, propertyID string, t space.AffectedStays, limit 
 	if !touchesAll(t) {
 		q = q.Where(entreservation.Or(namesSpace(t)...))
 	}
-	if total, err = q.Clone().Count(tx.Context()); err != nil {
+	if total, err = q.Clone().Aggregate(ent.Count()).Int(tx.Context()); err != nil {
 		return 0, nil, fmt.Errorf("count the stays that a change affects: %w", err)
 	}
 	if next, err = q.Order(entreservation.ByFromAt(), entreservation.ByID()).Limit(limit).All(tx.Context()); err != nil {

@@ -147,7 +147,7 @@ func CountDay(view *db.Tx, property *ent.Property, text string) (c DayCounts, er
 		if n.left != "" {
 			where = append(where, entreservation.State(string(n.left)))
 		}
-		if *n.into, err = view.Reservation.Query().Where(where...).Count(view.Context()); err != nil {
+		if *n.into, err = view.Reservation.Query().Where(where...).Aggregate(ent.Count()).Int(view.Context()); err != nil {
 			return c, fmt.Errorf("count the %s of a day: %w", n.tab, err)
 		}
 	}

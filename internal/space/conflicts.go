@@ -54,7 +54,7 @@ func ListConflicts(tx *db.Tx, propertyID string, f ConflictFilter) ([]*ent.Confl
 	if !f.Closed {
 		where = append(where, conflict.ClosedAtIsNil())
 	}
-	total, err := tx.Conflict.Query().Where(where...).Count(tx.Context())
+	total, err := tx.Conflict.Query().Where(where...).Aggregate(ent.Count()).Int(tx.Context())
 	if err != nil {
 		return nil, 0, fmt.Errorf("count conflicts: %w", err)
 	}

@@ -40,7 +40,7 @@ func CreateGate(tx *db.Tx, propertyID string, d GateDraft) (*ent.Gate, AffectedS
 	if err := checkGate(tx, propertyID, "", d); err != nil {
 		return nil, AffectedStays{}, err
 	}
-	n, err := tx.Gate.Query().Where(gate.PropertyID(propertyID)).Count(tx.Context())
+	n, err := tx.Gate.Query().Where(gate.PropertyID(propertyID)).Aggregate(ent.Count()).Int(tx.Context())
 	if err != nil {
 		return nil, AffectedStays{}, fmt.Errorf("count gates: %w", err)
 	}
@@ -120,7 +120,7 @@ func ListGates(tx *db.Tx, propertyID string, f GateFilter) ([]*ent.Gate, int, er
 	if f.Floor != "" {
 		where = append(where, gate.Floor(f.Floor))
 	}
-	total, err := tx.Gate.Query().Where(where...).Count(tx.Context())
+	total, err := tx.Gate.Query().Where(where...).Aggregate(ent.Count()).Int(tx.Context())
 	if err != nil {
 		return nil, 0, fmt.Errorf("count gates: %w", err)
 	}

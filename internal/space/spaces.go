@@ -76,7 +76,7 @@ func Create(tx *db.Tx, propertyID string, d Draft) (*ent.Space, error) {
 	if len(wrong) > 0 {
 		return nil, fault.Fields(wrong...)
 	}
-	n, err := tx.Space.Query().Where(entspace.PropertyID(propertyID)).Count(tx.Context())
+	n, err := tx.Space.Query().Where(entspace.PropertyID(propertyID)).Aggregate(ent.Count()).Int(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("count spaces: %w", err)
 	}
@@ -221,7 +221,7 @@ func List(tx *db.Tx, propertyID string, f Filter) ([]*ent.Space, int, error) {
 	if f.ParentID != "" {
 		where = append(where, entspace.ParentID(f.ParentID))
 	}
-	total, err := tx.Space.Query().Where(where...).Count(tx.Context())
+	total, err := tx.Space.Query().Where(where...).Aggregate(ent.Count()).Int(tx.Context())
 	if err != nil {
 		return nil, 0, fmt.Errorf("count spaces: %w", err)
 	}
@@ -260,7 +260,7 @@ func checkName(tx *db.Tx, propertyID, name, parentID, exceptID string) error {
 }
 
 func refuseIfBeds(tx *db.Tx, propertyID string, s *ent.Space) error {
-	beds, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.ParentID(s.ID)).Count(tx.Context())
+	beds, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.ParentID(s.ID)).Aggregate(ent.Count()).Int(tx.Context())
 	if err != nil {
 		return fmt.Errorf("count beds: %w", err)
 	}
