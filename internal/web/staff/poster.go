@@ -19,6 +19,8 @@ type poster struct {
 	Kiosk *propertyv1.Kiosk
 	QR    kit.QR
 	Calls []call // the property's language first
+	// Unnamed reports whether the PDF file leaves out the property's name, whose letters its font lacks.
+	Unnamed bool
 }
 
 // posterOf returns the poster of the tablet that the address names.
@@ -36,7 +38,7 @@ func (x *exchange) posterOf() (poster, error) {
 	if err != nil {
 		return poster{}, err
 	}
-	made := poster{Kiosk: list[at], QR: kit.DrawQR(x.Address("/q/"+list[at].GetDoor()), qr.M, qr.Auto)}
+	made := poster{Kiosk: list[at], QR: kit.DrawQR(x.Address("/q/"+list[at].GetDoor()), qr.M, qr.Auto), Unnamed: !canDraw(boldFont, x.property.GetName())}
 	for _, lang := range x.newPage("staff.poster.title").Languages {
 		one := call{lang, kit.Words{Lang: lang}.Text("staff.poster.call", nil)}
 		if lang == rules.GetLanguage() {
@@ -65,9 +67,13 @@ func (s *site) downloadPoster(x *exchange) error {
 	if err != nil {
 		return err
 	}
+	file, err := v.pdf(x.property.GetName())
+	if err != nil {
+		return err
+	}
 	h := x.W.Header()
 	h.Set("Content-Type", "application/pdf")
 	h.Set("Content-Disposition", `attachment; filename="poster.pdf"`)
-	_, err = x.W.Write(v.pdf(x.property.GetName()))
+	_, err = x.W.Write(file)
 	return err
 }
