@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/internal/agent"
 )
 
+// software returns the name and version of this program, which the service shows.
 func software() string { return "latchkey-bridge/" + version }
 
 type enroll struct {
@@ -22,6 +23,7 @@ type enroll struct {
 var errNoJoinCode = errors.New("a join code is missing. Staff create one for a new bridge with `latchkey bridge create NAME`, for this bridge again " +
 	"with `latchkey bridge join-code BRIDGE`; it serves once, for an hour. Give it in LATCHKEY_JOIN_CODE or with --join-code")
 
+// Run enrols this machine as a bridge with a join code: latchkey-bridge enroll.
 func (e *enroll) Run(ctx context.Context, c *commands) error {
 	if e.JoinCode == "" {
 		return errNoJoinCode
@@ -41,9 +43,10 @@ type run struct {
 	SmartKey phones `embed:"" prefix:"smartkey-" envprefix:"LATCHKEY_SMARTKEY_" group:"Phones on the local network"`
 }
 
-// The memory limit makes the garbage collector keep the bridge small, because it runs on small machines.
+// memoryLimit is a soft limit in bytes that makes the garbage collector keep the bridge small, because it runs on small machines.
 const memoryLimit = 20 << 20
 
+// Run runs the bridge until ctx ends. It restarts the bridge when the list of locks changes.
 func (r *run) Run(ctx context.Context, c *commands, log *slog.Logger) error {
 	debug.SetMemoryLimit(memoryLimit)
 	if r.Driver == "" {
@@ -58,7 +61,8 @@ func (r *run) Run(ctx context.Context, c *commands, log *slog.Logger) error {
 	}
 }
 
-// runOnce runs a bridge until it ends or its list of locks changes.
+// runOnce opens the driver, the listener for phones and the bridge, and runs the bridge. It returns agent.ErrLocksChanged when the list of
+// locks changes.
 func (r *run) runOnce(ctx context.Context, c *commands, log *slog.Logger) (err error) {
 	drv, closeDriver, err := r.openDriver(ctx, c.Dir, log)
 	if err != nil {
@@ -85,7 +89,7 @@ func (r *run) runOnce(ctx context.Context, c *commands, log *slog.Logger) (err e
 	return b.Run(ctx)
 }
 
-// joinErrors joins two errors. It returns err unchanged if other is nil.
+// joinErrors joins two errors. It returns err unchanged, without a wrapper, if other is nil.
 func joinErrors(err, other error) error {
 	if other == nil {
 		return err

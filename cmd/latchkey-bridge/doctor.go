@@ -23,7 +23,7 @@ type doctor struct {
 
 var errChecksFailed = errors.New("some checks failed; each one says what to do")
 
-// Run checks everything that a bridge needs, and says how to fix what is wrong.
+// Run checks everything that a bridge needs, and prints how to fix what is wrong: latchkey-bridge doctor.
 func (d *doctor) Run(ctx context.Context, c *commands) error {
 	findings := agent.Examine(ctx, c.Dir)
 	if h, err := agent.AskHealth(ctx, c.Dir); err == nil {
@@ -36,7 +36,7 @@ func (d *doctor) Run(ctx context.Context, c *commands) error {
 	return printFindings(text.Terminal(os.Stdout), findings)
 }
 
-// printFindings prints the results of checks, each failed check with its advice.
+// printFindings prints the results of checks, each failed check with its advice. It returns errChecksFailed if one failed.
 func printFindings(w io.Writer, findings []agent.Finding) (err error) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, f := range findings {
@@ -52,7 +52,8 @@ func printFindings(w io.Writer, findings []agent.Finding) (err error) {
 	return joinErrors(table.Flush(), err)
 }
 
-// checkDriver checks the driver of the locks, with the given settings or those of the bridge's last run.
+// checkDriver checks the driver and its locks while no bridge runs. It uses the flags or, without them, the settings of the bridge's last run,
+// which last returns.
 func (d *doctor) checkDriver(ctx context.Context, last func() ([]byte, error)) []agent.Finding {
 	h, f := d.driverSettings(last)
 	if f != nil {
@@ -64,7 +65,8 @@ func (d *doctor) checkDriver(ctx context.Context, last func() ([]byte, error)) [
 const adviceToGiveDriver = "start the bridge, which stores its settings, or give doctor --driver and the settings as for run. " +
 	"Those of the installed service are in /etc/latchkey-bridge.env, which only root can read"
 
-// driverSettings returns the settings of the driver, or a finding that says why they are unknown.
+// driverSettings returns the settings for checkDriver, or a finding with the reason why they are unknown. stored returns the settings of the
+// bridge's last run.
 func (d *doctor) driverSettings(stored func() ([]byte, error)) (*hardware, *agent.Finding) {
 	if d.Driver != "" {
 		return &d.hardware, nil
@@ -96,7 +98,7 @@ func (d *doctor) driverSettings(stored func() ([]byte, error)) (*hardware, *agen
 	return &h, nil
 }
 
-// checkLocks checks the driver and each of its locks.
+// checkLocks opens the driver with these settings and checks it and each of its locks.
 func (h *hardware) checkLocks(ctx context.Context) []agent.Finding {
 	f := agent.Finding{What: "driver " + h.Driver}
 	if h.Driver != "zigbee2mqtt" {
@@ -125,6 +127,7 @@ func (h *hardware) checkLocks(ctx context.Context) []agent.Finding {
 	return out
 }
 
+// checkLock checks one lock by its status from the driver.
 func checkLock(ctx context.Context, l driver.Lock) agent.Finding {
 	s, err := l.Status(ctx)
 	if err != nil {
@@ -136,9 +139,9 @@ func checkLock(ctx context.Context, l driver.Lock) agent.Finding {
 	})
 }
 
-const weakBattery = 20
+const weakBattery = 20 // percentage at which a battery should be changed
 
-// examineLock checks the state that a running bridge reports for a lock.
+// examineLock judges the state of a lock, which a running bridge or the driver reported.
 func examineLock(l agent.LockHealth) agent.Finding {
 	f := agent.Finding{What: "lock " + lockTitle(l), OK: true, Detail: l.Model + ", online"}
 	switch {

@@ -52,14 +52,16 @@ type simulation struct {
 // storedSettings are the driver's settings that the bridge stores for the next run, without passwords.
 type storedSettings struct {
 	Hardware hardware `json:"hardware"`
-	Password bool     `json:"password"` // the password of the broker was given directly, not in a file
+	Password bool     `json:"password"` // true if the password of the broker was given directly, not in a file
 }
 
+// encodeSettings returns the settings of the driver as JSON without passwords, which the bridge stores for doctor.
 func (h *hardware) encodeSettings() ([]byte, error) {
 	return json.Marshal(storedSettings{Hardware: *h, Password: h.MQTT.Password != ""})
 }
 
-// openDriver creates the driver of the locks. The returned function stops what openDriver started; the bridge closes the driver itself.
+// openDriver opens the driver that the flags choose. dir is the bridge's directory. The caller must call the returned function after it has
+// closed the driver, to stop what openDriver started.
 func (h *hardware) openDriver(ctx context.Context, dir string, log *slog.Logger) (driver.Driver, func() error, error) {
 	if h.Driver == "zigbee2mqtt" {
 		d, err := h.MQTT.openDriver(log)
@@ -68,6 +70,7 @@ func (h *hardware) openDriver(ctx context.Context, dir string, log *slog.Logger)
 	return h.Sim.openDriver(ctx, dir, log)
 }
 
+// openDriver opens the driver for locks behind Zigbee2MQTT.
 func (m *mqtt) openDriver(log *slog.Logger) (driver.Driver, error) {
 	c := zigbee2mqtt.Config{
 		URL: m.URL, Base: m.Base, User: m.User, Password: m.Password, Insecure: m.Insecure, Log: log, Tunings: map[string]zigbee2mqtt.Tuning{},
@@ -93,6 +96,7 @@ func (m *mqtt) openDriver(log *slog.Logger) (driver.Driver, error) {
 	return zigbee2mqtt.New(c)
 }
 
+// tlsConfig returns the TLS configuration for the broker, with the CA and the client certificate of the flags.
 func (m *mqtt) tlsConfig() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if m.CA != "" {
@@ -115,7 +119,8 @@ func (m *mqtt) tlsConfig() (*tls.Config, error) {
 	return config, nil
 }
 
-// openDriver creates simulated locks, which store their state in the bridge's directory.
+// openDriver opens a driver of simulated locks, which store their codes in the bridge's directory dir, and starts their keypads and script.
+// The returned function stops them.
 func (s *simulation) openDriver(ctx context.Context, dir string, log *slog.Logger) (driver.Driver, func() error, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, err
@@ -158,6 +163,7 @@ func (s *simulation) openDriver(ctx context.Context, dir string, log *slog.Logge
 	return site.Driver(), closeAll, nil
 }
 
+// playScript plays the fault script of --sim-script on the simulated locks in the background, until stop is called.
 func (s *simulation) playScript(ctx context.Context, site *sim.Site, log *slog.Logger) (stop func() error, err error) {
 	f, err := os.Open(s.Script)
 	if err != nil {
@@ -178,6 +184,7 @@ func (s *simulation) playScript(ctx context.Context, site *sim.Site, log *slog.L
 	return func() error { cancel(); <-done; return nil }, nil
 }
 
+// serveKeypads serves the keypads of the simulated locks over HTTP at the address of --sim-keypads, until stop is called.
 func (s *simulation) serveKeypads(ctx context.Context, site *sim.Site, log *slog.Logger) (stop func() error, err error) {
 	lis, err := new(net.ListenConfig).Listen(ctx, "tcp", s.Keypads)
 	if err != nil {

@@ -33,6 +33,7 @@ func main() {
 	os.Exit(start(os.Args[1:]))
 }
 
+// start runs one command line and returns the exit code.
 func start(args []string) int {
 	var c commands
 	parser, err := kong.New(&c, kong.Name("latchkey-bridge"), kong.Vars{"version": version},

@@ -18,7 +18,7 @@ type phones struct {
 	Origin string `help:"Origin of the guest app, the only web page that may call." placeholder:"https://keys.example.com" env:"ORIGIN"`
 }
 
-// listen opens the listener for phones, or returns nil if it is not enabled.
+// listen opens the listener for phones on the local network. It returns nil if the flags do not enable it.
 func (p *phones) listen() (*agent.Local, error) {
 	if p.Listen == "" {
 		return nil, nil
@@ -43,6 +43,7 @@ func (p *phones) listen() (*agent.Local, error) {
 	return &agent.Local{Listener: tls.NewListener(l, config), Origin: p.Origin}, nil
 }
 
+// checkOrigin checks that the value of --smartkey-origin is an https:// origin, or empty.
 func checkOrigin(origin string) error {
 	if origin == "" {
 		return nil

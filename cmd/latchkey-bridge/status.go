@@ -36,6 +36,7 @@ func (s *status) Run(ctx context.Context, c *commands) error {
 	return printHealth(text.Terminal(os.Stdout), h)
 }
 
+// printStopped prints what is stored about an enrolled bridge that does not run.
 func (s *status) printStopped(c *commands) error {
 	id, connect, until, err := agent.Enrolled(c.Dir)
 	if err != nil {
@@ -50,7 +51,7 @@ func (s *status) printStopped(c *commands) error {
 
 func formatLocalTime(t time.Time) string { return t.Local().Format(time.DateTime) }
 
-// printHealth prints the state of a bridge and its locks.
+// printHealth prints the state of a running bridge and a table of its locks.
 func printHealth(w io.Writer, h agent.Health) error {
 	running := "since " + formatLocalTime(h.Started)
 	if !h.Ready {
@@ -102,12 +103,13 @@ func describeConnection(c *agent.ConnectionHealth) string {
 	return c.Detail + ", since " + formatLocalTime(c.Since)
 }
 
-// unreachable maps the cause of a lost connection to a text that says why no lock can be reached.
+// unreachable maps the cause of a lost connection to the reason why no lock can be reached, as text.
 var unreachable = map[string]string{
 	slot.BrokerUnreachable: "no connection to the MQTT broker",
 	slot.GatewayOffline:    "Zigbee2MQTT does not run",
 }
 
+// lockTitle returns the name and address of a lock.
 func lockTitle(l agent.LockHealth) string {
 	if l.Name == "" || l.Name == l.Address {
 		return l.Address
@@ -115,6 +117,7 @@ func lockTitle(l agent.LockHealth) string {
 	return l.Name + " (" + l.Address + ")"
 }
 
+// lockRow returns the row of a lock in the table of printHealth.
 func lockRow(l agent.LockHealth) []string {
 	const none = "-"
 	state, battery, clock, failed := "offline since "+formatLocalTime(l.LastSeen), none, none, none
@@ -141,7 +144,7 @@ func lockRow(l agent.LockHealth) []string {
 	return []string{lockTitle(l), l.Model, state, battery, clock, describeCodes(l), failed}
 }
 
-// describeCodes describes how many codes a lock holds, how many slots are empty, and which slots are changing.
+// describeCodes describes how many codes a lock holds, how many slots are empty, and how many are changing, each by their evidence.
 func describeCodes(l agent.LockHealth) string {
 	held := 0
 	for _, n := range l.Codes {
@@ -163,7 +166,7 @@ func describeCodes(l agent.LockHealth) string {
 	return out
 }
 
-// formatCounts formats counts such as "3 verified, 1 queued". The empty key means that the lock has not answered yet.
+// formatCounts formats numbers by their word, such as "3 verified, 1 queued". The empty word becomes "new": the lock has not answered yet.
 func formatCounts[W ~string](of map[W]int) string {
 	var parts []string
 	for _, word := range slices.Sorted(maps.Keys(of)) {
@@ -172,6 +175,7 @@ func formatCounts[W ~string](of map[W]int) string {
 	return strings.Join(parts, ", ")
 }
 
+// orElse returns s, or other if s is empty.
 func orElse(s, other string) string {
 	if s == "" {
 		return other

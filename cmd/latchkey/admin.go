@@ -80,6 +80,7 @@ func (ownerLinkCreate) Help() string {
   latchkey admin owner-link "Hostel Miramar"`
 }
 
+// Run creates a link with which a person becomes owner of a property, and prints it.
 func (c *ownerLinkCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		if c.ID != "" {

@@ -11,6 +11,7 @@ import (
 
 type adminStatus struct{}
 
+// Run prints the state of the installation: latchkey admin status.
 func (*adminStatus) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		answer, err := adminv1.NewInstallationServiceClient(s.conn).GetInstallation(s, &adminv1.GetInstallationRequest{})
@@ -18,6 +19,7 @@ func (*adminStatus) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
+// printInstallation prints the state of the server: its version, nodes, database, jobs and last backup.
 func (s *session) printInstallation(i *adminv1.Installation) {
 	bus, due, backup := "connected", "none", "none known"
 	if !i.GetBusConnected() {
@@ -76,6 +78,7 @@ type jobDiscard struct {
 	ID int64 `arg:"" name:"job" help:"The job's id."`
 }
 
+// Run removes a background job that the server has given up.
 func (c *jobDiscard) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		answer, err := adminv1.NewInstallationServiceClient(s.conn).DiscardJob(s, &adminv1.DiscardJobRequest{Id: c.ID})

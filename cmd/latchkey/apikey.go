@@ -40,6 +40,7 @@ type apiKeyRotate struct {
 	Overlap minutes `placeholder:"DURATION" help:"How long the old key stays valid, such as 1d. Left out: not at all."`
 }
 
+// Run replaces the api-key of a property by a new one and prints that.
 func (c *apiKeyRotate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewApiKeyServiceClient(s.conn).RotateApiKey(s, &propertyv1.RotateApiKeyRequest{OverlapMinutes: int32(c.Overlap)})

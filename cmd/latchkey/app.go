@@ -75,6 +75,7 @@ type appTokenCreate struct {
 	Name string `help:"A name for the token."`
 }
 
+// Run creates one more client token of a partner app and prints it.
 func (c *appTokenCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperatorOn(ctx, io, anApp, &c.App, func(s *session) error {
 		answer, err := adminv1.NewAppServiceClient(s.conn).CreateClientToken(s, &adminv1.CreateClientTokenRequest{AppId: c.App, Name: c.Name})
@@ -92,6 +93,7 @@ func (appTokenRotate) Help() string {
   latchkey app token rotate --app app_... --overlap 1d`
 }
 
+// Run replaces all client tokens of a partner app by a new one and prints that.
 func (c *appTokenRotate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperatorOn(ctx, io, anApp, &c.App, func(s *session) error {
 		answer, err := adminv1.NewAppServiceClient(s.conn).RotateClientToken(s, &adminv1.RotateClientTokenRequest{AppId: c.App, OverlapMinutes: int32(c.Overlap)})
@@ -118,6 +120,7 @@ func (c *appTokenRevoke) Run(ctx context.Context, r *remote, io *streams) error 
 	})
 }
 
+// printTokens prints a table of tokens without their secrets.
 func (s *session) printTokens(list *adminv1.TokenList) {
 	var rows [][]string
 	for _, t := range list.GetList() {

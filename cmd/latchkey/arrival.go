@@ -45,7 +45,7 @@ func (c *arrivalsCommand) Run(ctx context.Context, io *streams) error {
 	})
 }
 
-// loadZone returns the property's time zone, in which the days and times of arrivals are given.
+// loadZone returns the property's time zone, in which commands read and print days and times of stays.
 func (s *session) loadZone() (*time.Location, error) {
 	answer, err := propertyv1.NewPropertyServiceClient(s.conn).GetProperty(s, &propertyv1.GetPropertyRequest{})
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *session) loadZone() (*time.Location, error) {
 // verdicts are the states of arrivals and their text, worst first.
 var verdicts = []struct{ verdict, words string }{{"notReady", "not ready"}, {"atRisk", "at risk"}, {"ready", "ready"}}
 
-// readinessText returns the text of an arrival's state, and its rank: 0 is the worst.
+// readinessText returns the words for verdict, the server's judgement whether the doors of an arrival will open, and its rank: 0 is the worst.
 func readinessText(verdict string) (words string, rank int) {
 	for i, v := range verdicts {
 		if v.verdict == verdict {
@@ -67,7 +67,7 @@ func readinessText(verdict string) (words string, rank int) {
 	return verdict, len(verdicts)
 }
 
-// worstFirst sorts the arrivals of a day by readiness, then by time and room. The server sorts only within a page.
+// worstFirst returns the arrivals of a day sorted by readiness, then by time and room. The server sorts only within a page.
 func worstFirst(list []*propertyv1.Arrival) []*propertyv1.Arrival {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b *propertyv1.Arrival) int {
@@ -78,7 +78,7 @@ func worstFirst(list []*propertyv1.Arrival) []*propertyv1.Arrival {
 	return list
 }
 
-// printArrivals prints a row for each arrival, and a further row for each further problem.
+// printArrivals prints a row for each arrival, and a further row for each further problem. none is printed if there are no arrivals.
 func (s *session) printArrivals(zone *time.Location, none string, list []*propertyv1.Arrival) {
 	if len(list) > 0 {
 		s.say("%s, times in %s\n", list[0].GetFrom().AsTime().In(zone).Format("Monday, 2 January 2006"), zone)

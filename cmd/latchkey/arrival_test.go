@@ -74,7 +74,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// What a PMS sends moves no cursor, sets no title, turns no text around and adds no line.
+// Control characters in texts of a PMS do not affect the terminal: the cursor, the title, the direction of text, or the lines.
 func TestTablesEscapeControlCharacters(t *testing.T) {
 	var out bytes.Buffer
 	s := &session{remote: &remote{}, streams: &streams{out: text.Terminal(&out)}}
@@ -96,7 +96,7 @@ func TestTablesEscapeControlCharacters(t *testing.T) {
 	}
 }
 
-// A part of a benchmark closes its output to say that it is ready, so it needs the output itself.
+// A process of a benchmark closes its output to signal that it is ready, so it needs the output itself, without a wrapper.
 func TestPartOfABenchmarkGetsItsPipe(t *testing.T) {
 	var errs bytes.Buffer
 	read, write := io.Pipe()

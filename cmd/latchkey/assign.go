@@ -16,7 +16,7 @@ type assignment struct {
 	lock, door string
 }
 
-// assignFile assigns the locks in a CSV file to doors. If a line is wrong, it assigns nothing.
+// assignFile carries out lock assign --file: it assigns the locks in a CSV file to doors. If a line is wrong, it assigns nothing.
 func assignFile(ctx context.Context, r *remote, io *streams, file string) error {
 	records, wrong, err := lockSheet.readFile(file, io)
 	if err != nil {
@@ -39,8 +39,8 @@ func assignFile(ctx context.Context, r *remote, io *streams, file string) error 
 	})
 }
 
-// planAssignments resolves the names in a file to ids. It adds wrong lines to wrong. It omits locks that are already assigned to their
-// door.
+// planAssignments returns the assignments to make for the records of a file, with the ids of locks and doors. known are all locks of the
+// property. It adds wrong lines to wrong, and omits locks that already have their door.
 func planAssignments(records []record, known []*propertyv1.Lock, doors []candidate, wrong *faults) (plan []assignment) {
 	locks := lockCandidates(known)
 	lineOf := map[string]int{} // line number of each lock and door
@@ -79,7 +79,7 @@ func planAssignments(records []record, known []*propertyv1.Lock, doors []candida
 	return plan
 }
 
-// partialError is an error after some of several changes were made, with a sentence about these changes.
+// partialError is an error after some of several changes were made. done is a sentence about these changes for the user.
 type partialError struct {
 	error
 	done string
@@ -87,7 +87,7 @@ type partialError struct {
 
 func (e *partialError) Unwrap() error { return e.error }
 
-// failedAt returns a sentence about the lines of a file that were done before the error.
+// failedAt returns the sentence of a partialError: the assignment of a line failed after before others were made.
 func failedAt(line, before int) string {
 	assigned := fmt.Sprintf("%d locks before it were assigned", before)
 	switch before {
@@ -99,7 +99,7 @@ func failedAt(line, before int) string {
 	return fmt.Sprintf("Failed at line %d. %s; line %d may be, too. Run the command again: it skips locks that are already assigned.", line, assigned, line)
 }
 
-// assignAll makes one call per lock.
+// assignAll makes the planned assignments, one call per lock, and prints the locks. If one fails, it returns a partialError.
 func (s *session) assignAll(plan []assignment) error {
 	list := &propertyv1.LockList{}
 	for _, a := range plan {

@@ -44,7 +44,7 @@ func (c *auditList) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// load reads pages until it has enough entries.
+// load returns the latest entries of the audit log, as many as the flag --limit allows.
 func (c *auditList) load(s *session) (*propertyv1.AuditEntryList, error) {
 	all := &propertyv1.AuditEntryList{}
 	for {
@@ -69,6 +69,7 @@ func (auditVerify) Help() string {
   latchkey audit verify --property "Hostel Miramar"`
 }
 
+// Run lets the server verify the audit log, part by part, and fails at the first entry that was changed, moved or deleted.
 func (*auditVerify) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		verified, from := int32(0), int64(0)
@@ -91,6 +92,7 @@ func (*auditVerify) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
+// problemText describes a problem that the server found in the audit log.
 func problemText(problem string) string {
 	switch problem {
 	case "changed":

@@ -44,6 +44,7 @@ type shown struct {
 	JSON bool `help:"Print one line of JSON."`
 }
 
+// print prints the result of a benchmark as text or, with --json, as JSON. It returns err, the error of the benchmark, if there is one.
 func (s shown) print(out io.Writer, r *bench.Result, err error) error {
 	if err != nil {
 		return err
@@ -145,7 +146,7 @@ type pagesBench struct {
 	Profile string        `type:"path" placeholder:"FILE" help:"Write a CPU profile of the last round, with the load."`
 }
 
-// The hotel of pages --staff, and how often each page is opened in a round.
+// Size of the hotel in the benchmark pages --staff, and how often it opens each page in a round.
 const (
 	staffRooms        = 1_000
 	staffReservations = 10_000
@@ -229,7 +230,7 @@ func (c *fleetBench) Run(ctx context.Context, std *streams) error {
 	return c.print(std.out, r, err)
 }
 
-// runSelected runs the benchmark that the flags select: restart, drain, growth, or the plain fleet.
+// runSelected runs the benchmark that the flags select: restart, drain, growth, or the plain fleet. l starts its processes.
 func (c *fleetBench) runSelected(ctx context.Context, l bench.Launch) (*bench.Result, error) {
 	switch {
 	case c.Restart:
@@ -256,7 +257,7 @@ type partCommand struct {
 	Role string `arg:""`
 }
 
-// Run serves calls until standard input ends.
+// Run plays one role of a benchmark: it serves the calls of the benchmark on standard input and output, until standard input ends.
 func (c *partCommand) Run(std *streams) error {
 	out, ok := std.raw.(io.WriteCloser)
 	if !ok {

@@ -41,6 +41,7 @@ type bridgeJoinCode struct {
 	ID string `arg:"" name:"bridge" help:"The bridge's name or id (brg_...)."`
 }
 
+// Run creates a new join code for a bridge that exists, with which a machine can be enrolled as this bridge.
 func (c *bridgeJoinCode) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aBridge, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewBridgeServiceClient(s.conn).CreateJoinCode(s, &propertyv1.CreateJoinCodeRequest{Id: c.ID})
@@ -48,6 +49,7 @@ func (c *bridgeJoinCode) Run(ctx context.Context, r *remote, io *streams) error 
 	})
 }
 
+// printJoinCode prints a join code and the command to type at the bridge before the time until.
 func (s *session) printJoinCode(code string, until *timestamppb.Timestamp) {
 	s.printSecret("join code", code, "; valid for one enrolment, until "+formatTime(until))
 	s.printNextSteps(

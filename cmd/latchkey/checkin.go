@@ -49,6 +49,7 @@ func (c *checkInShow) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
+// printCheckIn prints how far the check-in of a reservation is, and what stops it.
 func (s *session) printCheckIn(c *propertyv1.StaffCheckIn) {
 	s.printFacts("stage", c.GetStage(), "guest arrives at", c.GetArrivalTime(), "house rules accepted", formatTime(c.GetHouseRulesAcceptedAt()),
 		"began", formatTime(c.GetBeganAt()), "PMS asked", formatTime(c.GetAskedAt()),
@@ -100,6 +101,7 @@ func (checkInWaive) Help() string {
   latchkey checkin waive 4711 "20.00 EUR" --reason "pays on departure"`
 }
 
+// Run lets a guest who owes an amount check in anyway, up to this amount.
 func (c *checkInWaive) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -111,6 +113,7 @@ func (c *checkInWaive) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
+// Run records that staff have cleared, or refused, a stage of a check-in that a person must decide, such as the identity check.
 func (c *checkInClear) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -134,6 +137,7 @@ func (checkInAsk) Help() string {
   latchkey checkin ask Lovelace`
 }
 
+// Run makes the server ask the PMS again about a check-in at once.
 func (c *checkInAsk) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -155,6 +159,7 @@ guest is not checked in, end the call; the guest's next press makes another call
   latchkey checkin end-call 4711`
 }
 
+// Run ends a checkIn call to the PMS that got no answer, so that the guest can try again.
 func (c *checkInEndCall) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -175,6 +180,7 @@ func (checkInResend) Help() string {
   latchkey checkin resend 4711`
 }
 
+// Run mails the booker of a reservation a new link to the check-in.
 func (c *checkInResend) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -206,6 +212,7 @@ func (c *checkInDevices) Run(ctx context.Context, r *remote, io *streams) error 
 	})
 }
 
+// printDevices prints a table of the phones and browsers that act for the guests of a reservation.
 func (s *session) printDevices(devices []*propertyv1.GuestDevice) {
 	var rows [][]string
 	for _, d := range devices {
@@ -229,6 +236,7 @@ func (checkInEndDev) Help() string {
   latchkey checkin end-device 4711 ses_01JD3Q`
 }
 
+// Run ends the session of one device of a guest.
 func (c *checkInEndDev) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -271,6 +279,7 @@ func (checkInSettings) Help() string {
   latchkey checkin settings --keep-stay-days 90 --message-days 30`
 }
 
+// Run changes the settings of self check-in that the flags give. Without flags it prints them.
 func (c *checkInSettings) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		client := propertyv1.NewCheckInServiceClient(s.conn)
@@ -302,11 +311,12 @@ func (c *checkInSettings) Run(ctx context.Context, r *remote, io *streams) error
 	})
 }
 
-// listOf splits a list with commas or spaces between its items.
+// listOf splits the value of a flag into items, which commas or spaces separate.
 func listOf(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
+// printCheckInSettings prints the settings of self check-in, and how long the server keeps data.
 func (s *session) printCheckInSettings(x *propertyv1.CheckInSettings) {
 	s.printFacts("rule", x.GetRule(), "identity check", x.GetIdentityCheck(), "signature", x.GetSignature(), "who fills in", x.GetWhoFills(),
 		"mandatory", strings.Join(x.GetMandatoryGroups(), ", "), "often", strings.Join(x.GetOftenCountries(), ", "), "house rules", inOneLine(x.GetHouseRules()),
@@ -326,7 +336,7 @@ func (s *session) printCheckInSettings(x *propertyv1.CheckInSettings) {
 	}
 }
 
-// inDays returns a number of days, or what 0 means.
+// inDays returns n as text, such as "30 days", or none if n is 0, which has a special meaning.
 func inDays(n int32, none string) string {
 	if n == 0 {
 		return none
@@ -334,7 +344,7 @@ func inDays(n int32, none string) string {
 	return strconv.Itoa(int(n)) + " days"
 }
 
-// inOneLine separates the lines of a text by slashes.
+// inOneLine returns a text of several lines as one line, with slashes between them.
 func inOneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), " / ")
 }

@@ -29,6 +29,7 @@ func (c *checkInGuests) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
+// printGuests prints a table of the guests of a reservation with their main data.
 func (s *session) printGuests(guests []*propertyv1.GuestData) {
 	var rows [][]string
 	for _, g := range guests {
@@ -58,6 +59,7 @@ func (checkInSign) Help() string {
   latchkey checkin signature 4711 gst_01JD3Q > signature.svg`
 }
 
+// Run writes the signature that a guest drew to a file, or prints it.
 func (c *checkInSign) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -78,7 +80,7 @@ func (c *checkInSign) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// writeNewFile writes a text to a file that only the caller can read. It replaces no file.
+// writeNewFile writes a text to a new file that only the caller can read. It fails if the file exists.
 func writeNewFile(path, content string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -6,12 +6,13 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// translates reports whether the command changes a text in another language.
+// translates reports whether a flag gives a text in another language, such as --house-rules-in.
 func (c *checkInSettings) translates() bool {
 	return len(c.HouseRulesIn)+len(c.DirectionsIn)+len(c.AddressIn) > 0
 }
 
-// translate returns the stored texts by language with the texts of the command. A language without a text is left out.
+// translate returns the texts by language that replace stored: the stored texts with those of the flags. A language whose texts are all empty
+// is left out.
 func (c *checkInSettings) translate(stored map[string]*propertyv1.LocalTexts) map[string]*propertyv1.LocalTexts {
 	out := map[string]*propertyv1.LocalTexts{}
 	for tag, t := range stored {

@@ -62,7 +62,7 @@ func (s *shell) feed(in string, args ...string) (code int, out, errs string) {
 	return code, o.String(), e.String()
 }
 
-// ok runs a command that must succeed and prints every one of some texts.
+// ok runs a command that must succeed and whose output must contain all given texts.
 func (s *shell) ok(command string, wanted ...string) string {
 	s.Helper()
 	code, out, errs := s.run(words(command)...)
@@ -77,7 +77,7 @@ func (s *shell) ok(command string, wanted ...string) string {
 	return out
 }
 
-// fails runs a command that must fail and says every one of some texts.
+// fails runs a command that must fail and whose error must contain all given texts.
 func (s *shell) fails(want int, command string, wanted ...string) {
 	s.Helper()
 	code, _, errs := s.run(words(command)...)
@@ -211,7 +211,7 @@ func TestEachCommandSuggestsTheNext(t *testing.T) {
 	s.ok("api-key create", "lkk_")
 	s.fails(1, "api-key create", "rotate it")
 	s.ok("api-key revoke", "Revoked")
-	// What commands made for themselves is gone.
+	// The tokens that commands created for themselves are revoked.
 	s.ok("token list", "There is no valid token")
 }
 
@@ -297,7 +297,7 @@ func TestStaffTokenIsForOneProperty(t *testing.T) {
 	}
 }
 
-// Who read a PIN can be found out later: the operator is written down, not the token that the command made for itself.
+// The audit log names the operator who read a PIN, not the token that the command created for itself.
 func TestOperatorIsRecorded(t *testing.T) {
 	s := newShell(t)
 	s.ok("property create A --time-zone Europe/Lisbon")

@@ -43,7 +43,7 @@ func (c *codeList) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// allCodes loads all pages of codes.
+// allCodes loads all codes that match a request, without their PINs.
 func (s *session) allCodes(req *propertyv1.ListCodesRequest) ([]*propertyv1.Code, error) {
 	req.PageSize = 200
 	return allPages(func(token string) (*propertyv1.CodeList, error) {
@@ -53,7 +53,7 @@ func (s *session) allCodes(req *propertyv1.ListCodesRequest) ([]*propertyv1.Code
 	})
 }
 
-// none returns the text for an empty list. It suggests no command for backup codes, because people do not create them.
+// none returns the text for an empty list, which suggests how to create a code.
 func (c *codeList) none() string {
 	switch {
 	case c.Lock != "" || c.Kind == "backup":
@@ -175,6 +175,7 @@ type codeSwap struct {
 	Lock string `arg:"" help:"The lock's name, address or id (lck_...)."`
 }
 
+// Run ends the two backup codes of a lock and creates two new ones.
 func (c *codeSwap) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aLock, &c.Lock, func(s *session) error {
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).SwapBackupCodes(s, &propertyv1.SwapBackupCodesRequest{LockId: c.Lock})
@@ -184,8 +185,10 @@ func (c *codeSwap) Run(ctx context.Context, r *remote, io *streams) error {
 
 const noCode = "There is no code yet. Create one: latchkey code create"
 
+// printCodes prints a table of codes, without their PINs.
 func (s *session) printCodes(list []*propertyv1.Code) { s.printCodeTable(noCode, list) }
 
+// printCodeTable is printCodes with another text for an empty list.
 func (s *session) printCodeTable(none string, list []*propertyv1.Code) {
 	var rows [][]string
 	for _, c := range list {
@@ -209,7 +212,7 @@ func (s *session) printCodeTable(none string, list []*propertyv1.Code) {
 
 var weekdays = []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}
 
-// readHours parses weekly hours such as "mon-fri 08:00-16:00".
+// readHours parses the value of --hours, weekly hours such as "mon-fri 08:00-16:00".
 func readHours(text string) (*propertyv1.WeeklyHours, error) {
 	wrong := fmt.Errorf("--hours %q: must be days and hours, such as \"mon-fri 08:00-16:00\" or \"sat,sun 22:00-06:00\"", text)
 	days, hours, ok := strings.Cut(text, " ")
@@ -237,6 +240,7 @@ func readHours(text string) (*propertyv1.WeeklyHours, error) {
 	return h, nil
 }
 
+// weekday returns the number of a day from its name: 1 for mon to 7 for sun, or 0 if the name is wrong.
 func weekday(name string) int32 {
 	for i, d := range weekdays {
 		if strings.EqualFold(d, name) {
@@ -246,6 +250,7 @@ func weekday(name string) int32 {
 	return 0
 }
 
+// hoursText formats weekly hours as readHours reads them.
 func hoursText(hours []*propertyv1.WeeklyHours) string {
 	if len(hours) == 0 {
 		return "any"

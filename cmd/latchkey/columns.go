@@ -31,8 +31,8 @@ func widthOf(out io.Writer) int {
 	return width
 }
 
-// columnsOf aligns rows in columns and escapes control characters. The first row is the header. Cells may be missing. If width is not 0,
-// the last column is wrapped between words.
+// columnsOf formats rows as lines with aligned columns, and escapes control characters. The first row is the header. Cells at the end of a row
+// may be missing. If width, that of the terminal, is not 0, the last column is wrapped between words.
 func columnsOf(rows [][]string, width int) []string {
 	var widths []int
 	escaped := make([][]string, len(rows))

@@ -78,7 +78,7 @@ type streams struct {
 	width     int       // width of the terminal; 0: out is not a terminal
 }
 
-// commandOf returns the name of the command that a parse error belongs to, followed by a space.
+// commandOf returns the name of the command that the user typed wrongly, followed by a space, or "". err is the error of the parser.
 func commandOf(err error) string {
 	var wrong *kong.ParseError
 	if errors.As(err, &wrong) && wrong.Context != nil && wrong.Context.Command() != "" {
@@ -100,6 +100,7 @@ func refuseEmptyLists(c *kong.Context) error {
 	return nil
 }
 
+// commandPath returns the name of the chosen command, such as "lock list".
 func commandPath(c *kong.Context) string {
 	path := ""
 	for _, p := range c.Path {

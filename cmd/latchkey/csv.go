@@ -23,7 +23,7 @@ type sheet struct {
 	columns []string
 	needed  []string // columns that must be present
 	row     string   // noun for a row, such as "space"
-	nothing string   // what an error says was not done, such as "nothing was created"
+	nothing string   // what an error reports as not done, such as "nothing was created"
 }
 
 // record is one line of a CSV file, with a cell for each column.
@@ -40,12 +40,12 @@ type wrongLine struct {
 	what string
 }
 
-// add records what is wrong in a line.
+// add records what is wrong in a line of the file.
 func (f *faults) add(line int, format string, args ...any) {
 	f.list = append(f.list, wrongLine{line, fmt.Sprintf(format, args...)})
 }
 
-// err returns an error that lists the wrong lines, or nil if there are none.
+// err returns an error that begins with the text nothing and lists the wrong lines, or nil if there are none.
 func (f *faults) err(nothing string) error {
 	if len(f.list) == 0 {
 		return nil
@@ -77,7 +77,8 @@ func fileName(name string) string {
 	return name
 }
 
-// readFile reads the records of a CSV file. Its errors begin with the file's name.
+// readFile reads the records of a CSV file. The faults are its malformed lines, to which the caller adds those with wrong values. An error
+// means that the file as a whole is unusable; it begins with the file's name.
 func (sh sheet) readFile(name string, io *streams) ([]record, *faults, error) {
 	f, err := openFile(name, io)
 	if err != nil {
@@ -91,7 +92,7 @@ func (sh sheet) readFile(name string, io *streams) ([]record, *faults, error) {
 	return records, wrong, nil
 }
 
-// read reads the records of a CSV file and collects malformed lines.
+// read does the work of readFile for an open file.
 func (sh sheet) read(from goio.Reader) (records []record, wrong *faults, err error) {
 	raw, err := goio.ReadAll(goio.LimitReader(from, mostCSV+1))
 	switch {
@@ -145,12 +146,12 @@ func (sh sheet) read(from goio.Reader) (records []record, wrong *faults, err err
 	return records, wrong, nil
 }
 
-// wants says which columns a file must have.
+// wants returns the part of an error text that names the columns of a file.
 func (sh sheet) wants() string {
 	return "the first line must name the columns: " + strings.Join(sh.columns, ",")
 }
 
-// checkHeader converts the column names to lower case. It refuses unknown, repeated and missing columns.
+// checkHeader checks the column names of a file: it refuses unknown, repeated and missing columns. It converts them to lower case in place.
 func (sh sheet) checkHeader(header []string) error {
 	for i, name := range header {
 		header[i] = strings.ToLower(strings.TrimSpace(name))
@@ -172,7 +173,8 @@ func (sh sheet) checkHeader(header []string) error {
 	return nil
 }
 
-// readRow reads one line. It skips lines without values, which spreadsheet programs write.
+// readRow converts one line of a file to a record. It returns false for a line without values, which spreadsheet programs write, and for a
+// wrong line, which it adds to wrong.
 func readRow(header []string, line int, row []string, wrong *faults) (record, bool) {
 	r := record{line, map[string]string{}}
 	filled := false

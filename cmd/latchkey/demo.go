@@ -56,6 +56,7 @@ type watchedWriter struct {
 	failed func()
 }
 
+// Write writes to the underlying writer.
 func (l *watchedWriter) Write(p []byte) (int, error) {
 	n, err := l.to.Write(p)
 	if err != nil {
@@ -64,6 +65,7 @@ func (l *watchedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// run sets up the demo in its directory and runs its steps or, with --ready-file, waits until the demo is stopped.
 func (c *demoCommand) run(ctx context.Context, std *streams) (err error) {
 	dir, done, err := c.directory()
 	if err != nil {
@@ -99,6 +101,7 @@ func (c *demoCommand) run(ctx context.Context, std *streams) (err error) {
 	return c.runSteps(ctx, std, w)
 }
 
+// config returns the configuration of the demo's server, whose data are below dir.
 func (c *demoCommand) config(dir string) config.Config {
 	cfg := config.Default()
 	cfg.DataDir = filepath.Join(dir, "data")
@@ -107,7 +110,7 @@ func (c *demoCommand) config(dir string) config.Config {
 	return cfg
 }
 
-// directory returns the data directory of the demo, and a function to call at the end.
+// directory creates the demo's directory. The caller must call done at the end, which deletes a temporary directory.
 func (c *demoCommand) directory() (dir string, done func() error, err error) {
 	if c.Data == "" {
 		dir, err = os.MkdirTemp("", "latchkey-demo-")
@@ -144,7 +147,8 @@ type ready struct {
 	StaffLink   string `json:"staffLink"`
 }
 
-// writeReady writes the file of --ready-file by renaming it, so that a waiting program never reads an incomplete file.
+// writeReady writes addresses and tokens of the demo to the file of --ready-file. It renames a finished file, so that a waiting program never
+// reads an incomplete one.
 func (c *demoCommand) writeReady(w *sandbox.World) error {
 	raw, err := json.MarshalIndent(ready{
 		HTTP: "http://" + w.Server.HTTPAddr(), GRPC: w.Server.GRPCAddr(), Bridge: w.Server.BridgeAddr(),
@@ -173,6 +177,7 @@ func awaitStop(ctx context.Context, w *sandbox.World) error {
 	}
 }
 
+// runSteps runs and prints the steps of the demo. At a terminal it then waits, so that the user can try the demo by hand.
 func (c *demoCommand) runSteps(ctx context.Context, std *streams, w *sandbox.World) error {
 	fmt.Fprintf(std.out, "Open this page to play:  %s\n\n", w.PlayURL())
 	fmt.Fprintf(std.out, "Latchkey demo: Hostel Miramar in Lisbon, its PMS, and a bridge with nine virtual locks.\n\n")
@@ -195,8 +200,10 @@ type narrator struct {
 	out io.Writer
 }
 
+// Begin prints the title of a step before it runs.
 func (n *narrator) Begin(number int, title string) { fmt.Fprintf(n.out, "%2d  %s\n", number, title) }
 
+// End prints the outcome of a step, whether it succeeded, and how long it took.
 func (n *narrator) End(outcome []string, err error, took time.Duration) {
 	for _, line := range outcome {
 		fmt.Fprintf(n.out, "      %s\n", line)

@@ -20,7 +20,7 @@ import (
 	"latchkey.dev/internal/server"
 )
 
-// A demo that is stopped within its story did not fail, and leaves nothing behind.
+// A demo that is stopped during its steps does not count as failed, and leaves no files behind.
 func TestStoppedDemoCleansUp(t *testing.T) {
 	// A caught signal is at its default in a child; one that is ignored here, as under nohup, would be ignored there too.
 	hangup := make(chan os.Signal, 1)

@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/fault/envelope"
 )
 
-// wantsJSON reports whether the command line contains --json.
+// wantsJSON reports whether the user gave --json to the chosen command.
 func wantsJSON(c *kong.Context) bool {
 	for _, f := range c.Flags() {
 		if f.Name == "json" && f.Target.IsValid() && f.Target.Bool() {
@@ -22,14 +22,15 @@ func wantsJSON(c *kong.Context) bool {
 	return false
 }
 
-// writeEnvelope writes an error as one line of JSON in the format of REST.
+// writeEnvelope writes the error of a command with --json: one line of JSON in the format of errors of the REST API.
 func writeEnvelope(to io.Writer, err error) {
 	e := json.NewEncoder(to)
 	e.SetEscapeHTML(false)
 	_ = e.Encode(map[string]any{"error": asJSON{envelopeOf(err)}})
 }
 
-// envelopeOf converts an error to the format of REST. An error of the command itself counts as invalid input, unless it has a reason.
+// envelopeOf converts an error to the format of errors of the REST API. An error of the command itself counts as invalid input, unless it has
+// a reason.
 func envelopeOf(err error) *errorsv1.Error {
 	st := statusOf(err)
 	if st == nil {

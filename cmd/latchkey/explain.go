@@ -38,7 +38,8 @@ func statusOf(err error) *status.Status {
 	return nil
 }
 
-// explain converts an error to text: what was wrong, each wrong field by its flag, and what to do.
+// explain converts the error of a command to the text for the user: what was wrong, each wrong field by its flag, and what to do. n translates
+// fields to flags.
 func explain(err error, n naming) string {
 	st := statusOf(err)
 	if f, ok := fault.Of(err); ok && st == nil {
@@ -90,7 +91,7 @@ func explain(err error, n naming) string {
 	return text
 }
 
-// plain replaces an error text about a regular expression by a description of valid values.
+// plain returns the description of a wrong value. It replaces one about a regular expression by an example of a valid value.
 func plain(description string) string {
 	if strings.HasPrefix(description, "does not match regex pattern") && strings.Contains(description, ":[0-5][0-9]") {
 		return "must be HH:MM, such as 08:00"
@@ -98,7 +99,7 @@ func plain(description string) string {
 	return description
 }
 
-// adviceOn returns what the user should do about an error. said is nil if the server did not answer.
+// adviceOn returns what the user should do about an error, or "". said is the detail of the server's answer; nil if the server did not answer.
 func adviceOn(code codes.Code, said *errdetails.ErrorInfo) string {
 	if role := said.GetMetadata()["role"]; role != "" {
 		return fmt.Sprintf("Use a token of that role or a higher one: latchkey token create --role %s.", role)

@@ -86,6 +86,7 @@ func (c *gateDelete) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
+// printGates prints a table of gates, which are doors of common areas.
 func (s *session) printGates(list []*propertyv1.Gate) {
 	var rows [][]string
 	for _, g := range list {

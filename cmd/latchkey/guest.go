@@ -33,6 +33,7 @@ Example:
   latchkey guest erase 4711 --yes`
 }
 
+// Run requests the erasure of the data of the guests of a reservation. The server erases them later.
 func (c *guestErase) Run(ctx context.Context, r *remote, out *streams) error {
 	return r.asStaff(ctx, out, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -61,6 +62,7 @@ Example:
   latchkey guest erasures --pending`
 }
 
+// Run lists the requests to erase guests' data and whether they are done.
 func (c *guestErasures) Run(ctx context.Context, r *remote, out *streams) error {
 	return r.asStaff(ctx, out, func(s *session) error {
 		all, err := allPages(func(token string) (*propertyv1.ErasureList, error) {
@@ -77,6 +79,7 @@ func (c *guestErasures) Run(ctx context.Context, r *remote, out *streams) error 
 	})
 }
 
+// erasureColumns returns the last columns of a row about an erasure: from its state to how long the law keeps a form.
 func erasureColumns(e *guestv1.Erasure) []string {
 	kept := ""
 	if e.GetLaw() != "" {
@@ -85,8 +88,8 @@ func erasureColumns(e *guestv1.Erasure) []string {
 	return []string{e.GetState(), formatTime(e.GetRequestedAt()), formatTime(e.GetDueAt()), formatTime(e.GetFinishedAt()), kept}
 }
 
-// maxExport bounds the copy of a guest's data that the command reads. A PMS that polls makes a line an hour for each guest of a large party, so
-// the 4 MB of gRPC may not be enough.
+// maxExport is the maximum size of the copy of a guest's data in bytes. The default of gRPC, 4 MB, may be too small: a PMS that polls adds a
+// line per hour for each guest of a large party.
 const maxExport = 64 << 20
 
 type guestExport struct {
@@ -101,6 +104,7 @@ Example:
   latchkey guest export 4711 > copy.json`
 }
 
+// Run writes a copy of all data about a guest as JSON, to which the guest has a right.
 func (c *guestExport) Run(ctx context.Context, r *remote, out *streams) error {
 	return r.asStaff(ctx, out, func(s *session) error {
 		x, err := s.findReservation(c.ID)

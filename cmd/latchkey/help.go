@@ -14,6 +14,7 @@ type helpCommand struct {
 	Topic []string `arg:"" optional:"" help:"A command, or \"connection\": how commands reach a server."`
 }
 
+// Run prints the help of a command, or how commands reach a server.
 func (c *helpCommand) Run(ctx context.Context, k *kong.Kong, io *streams) error {
 	if len(c.Topic) == 1 && c.Topic[0] == "connection" {
 		connectionHelp(k, io)
@@ -28,7 +29,7 @@ func (c *helpCommand) Run(ctx context.Context, k *kong.Kong, io *streams) error 
 // usual are the connection flags that the help of every command lists.
 var usual = []string{"property", "json"}
 
-// connectionFlags returns the flags that choose the server and the credential.
+// connectionFlags returns the flags of a command that choose the server and the credential.
 func connectionFlags(n *kong.Node) (flags []*kong.Flag) {
 	for _, list := range n.AllFlags(false) {
 		for _, f := range list {
@@ -40,7 +41,8 @@ func connectionFlags(n *kong.Node) (flags []*kong.Flag) {
 	return flags
 }
 
-// printHelp prints the help of a command without the flags that most commands share.
+// printHelp prints the help of a command, as kong does, but without the connection flags that are rarely needed. latchkey help connection
+// explains those.
 func printHelp(options kong.HelpOptions, c *kong.Context) error {
 	selected := c.Selected()
 	if selected == nil {
@@ -61,6 +63,7 @@ func printHelp(options kong.HelpOptions, c *kong.Context) error {
 	return err
 }
 
+// connectionHelp prints how commands reach a server, with all connection flags.
 func connectionHelp(k *kong.Kong, io *streams) {
 	fmt.Fprintln(io.out, `On the server's machine, commands use the Unix socket in the data directory
 and need no token. From another machine, name the server and a token, best in
@@ -93,7 +96,7 @@ Example, first on the server's machine, then on another:
 // valued are the connection flags that take a value.
 var valued = []string{"--data-dir", "--server", "--token", "--property", "-p", "--ca"}
 
-// flagsLast moves connection flags that precede the command to the end of the command line, where kong accepts them.
+// flagsLast moves connection flags that the user typed before the command to the end of the command line, where kong accepts them.
 func flagsLast(args []string) []string {
 	i := 0
 	for i < len(args) {

@@ -54,8 +54,8 @@ var spaceColumns = map[string]string{"parentName": "dorm", "isPrivate": "private
 // types are the types of spaces.
 var types = []string{"Room", "Dorm", "Bed"}
 
-// spacesOf converts the records of a file to spaces, each with its line number. A row with beds also yields a space per bed. It adds wrong
-// lines to wrong.
+// spacesOf converts the records of a file to spaces; lines has the line number of each. A dorm with beds also yields a space per bed. It adds
+// wrong lines to wrong.
 func spacesOf(records []record, wrong *faults) (spaces []*propertyv1.NewSpace, lines []int) {
 	seen := map[string]int{} // line number by name and dorm
 	add := func(line int, n *propertyv1.NewSpace) {
@@ -89,7 +89,8 @@ func spacesOf(records []record, wrong *faults) (spaces []*propertyv1.NewSpace, l
 	return spaces, lines
 }
 
-// checkSpace returns the problems of a space in a file and its number of beds. It also sets whether the space is private.
+// checkSpace checks one space of a file. private and beds are the cells of these columns. It sets whether the space is private, and returns
+// the number of its beds and all problems.
 func checkSpace(n *propertyv1.NewSpace, private, beds string) (number int, problems []string) {
 	switch {
 	case !slices.Contains(types, n.GetType()):
@@ -120,7 +121,7 @@ func checkSpace(n *propertyv1.NewSpace, private, beds string) (number int, probl
 	return number, problems
 }
 
-// atLines is an error of the server about a request that was made from the lines of a file. It names the lines.
+// atLines wraps an error of the server about a request that was made from the lines of a file, to name these lines in the error text.
 type atLines struct {
 	error
 	list    string            // name of the list field in the request
@@ -130,7 +131,7 @@ type atLines struct {
 
 func (e *atLines) Unwrap() error { return e.error }
 
-// of returns the line and column of a request field: spaces[1].parentName becomes line 3, column dorm.
+// of returns the line and column that a request field came from: spaces[1].parentName becomes "line 3: dorm".
 func (e *atLines) of(field string) string {
 	rest, found := strings.CutPrefix(field, e.list+"[")
 	number, rest, closed := strings.Cut(rest, "]")
@@ -144,7 +145,8 @@ func (e *atLines) of(field string) string {
 	return field
 }
 
-// where returns the line of an error about a whole list entry, such as a name in use. The error's metadata contain the index of the entry.
+// where returns the beginning of the text of an error about a whole list entry, such as a name in use: its line, or "". The metadata of the
+// error contain the index of the entry.
 func (e *atLines) where(info *errdetails.ErrorInfo) string {
 	if i := info.GetMetadata()["index"]; i != "" {
 		return e.of(e.list+"["+i+"]") + " "

@@ -126,6 +126,7 @@ type rotateSecret struct {
 	DropPrevious bool   `help:"Sign only with the new secret, because the old one leaked. Left out: calls carry both signatures for a while."`
 }
 
+// Run replaces the secret that signs calls to the partner, and prints the new one.
 func (c *rotateSecret) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).RotateSigningSecret(s, &propertyv1.RotateSigningSecretRequest{Id: c.ID, DropPrevious: c.DropPrevious})
@@ -137,6 +138,7 @@ type readSpaces struct {
 	ID string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
 }
 
+// Run makes the server read the partner's rooms and beds now, by its endpoint getSpaces.
 func (c *readSpaces) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).ReadSpaces(s, &propertyv1.ReadSpacesRequest{Id: c.ID})
@@ -150,6 +152,7 @@ func (c *readSpaces) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
+// printIntegration prints an integration with its tokens, endpoints and webhooks.
 func (s *session) printIntegration(in *propertyv1.Integration) {
 	s.printFacts("id", in.GetId(), "name", in.GetName(), "app", dash(in.GetAppId()), "scopes", strings.Join(in.GetScopes(), " "),
 		"spaces read", formatTime(in.GetSpacesReadAt()), "spaces failures", fmt.Sprint(in.GetSpacesFailures()), "created", formatTime(in.GetCreatedAt()))
@@ -173,6 +176,7 @@ func (integrationHooks) Help() string {
   latchkey integration webhooks int_...`
 }
 
+// Run lists the webhooks that the partner of an integration registered.
 func (c *integrationHooks) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).GetIntegration(s, &propertyv1.GetIntegrationRequest{Id: c.ID})
@@ -180,6 +184,7 @@ func (c *integrationHooks) Run(ctx context.Context, r *remote, io *streams) erro
 	})
 }
 
+// printWebhooks prints a table of a partner's webhooks and whether events arrive there.
 func (s *session) printWebhooks(list []*propertyv1.Webhook) {
 	var rows [][]string
 	for _, w := range list {
@@ -218,6 +223,7 @@ func (c *endpointList) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
+// printEndpoints prints a table of a partner's endpoints and whether calls to them succeed.
 func (s *session) printEndpoints(list []*propertyv1.Endpoint) {
 	var rows [][]string
 	for _, e := range list {

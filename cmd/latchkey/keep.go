@@ -18,6 +18,7 @@ type stored struct {
 	DataDir  string `default:"${data_dir}" type:"path" env:"LATCHKEY_DATA_DIR" help:"Where the embedded database is."`
 }
 
+// open opens the database that the flags name. It fails if there is none, instead of creating it.
 func (s stored) open(ctx context.Context) (*db.DB, error) {
 	url := config.Config{DataDir: s.DataDir, Database: s.Database}.DatabaseURL()
 	if db.Missing(url) {
@@ -38,7 +39,7 @@ func (*backupCommand) Help() string {
 To restore a copy: latchkey restore FILE.`
 }
 
-// Run copies the database.
+// Run copies the embedded database to a new file, also while the server uses it.
 func (c *backupCommand) Run(ctx context.Context, io *streams) (err error) {
 	if c.Database != "" && !strings.HasPrefix(c.Database, "sqlite:") {
 		return errors.New("backup copies only an embedded database; for PostgreSQL use pg_dump or continuous archiving")
@@ -74,7 +75,7 @@ func (*keyRotate) Help() string {
 If the command is interrupted, run it again: nothing is lost. Earlier backups need the old key: keep it as long as you keep them.`
 }
 
-// Run replaces the encryption key.
+// Run replaces the key-encryption key by a new one and encrypts every data key with it. No server may use the database meanwhile.
 func (c *keyRotate) Run(ctx context.Context, io *streams) (err error) {
 	cfg := config.Config{DataDir: c.DataDir, Database: c.Database, KeyFile: c.KeyFile}
 	if c.Key != "" || len(c.KeyCommand) > 0 {

@@ -13,7 +13,7 @@ import (
 	"latchkey.dev/internal/test/dbtest"
 )
 
-// typed runs a command line and returns what it said, on either stream.
+// typed runs a command line and returns its output on both streams.
 func typed(t *testing.T, want int, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -23,7 +23,7 @@ func typed(t *testing.T, want int, args ...string) string {
 	return out.String() + errs.String()
 }
 
-// opens tells whether the keys in a file open a database.
+// opens reports whether the key in a file decrypts a database.
 func opens(t *testing.T, url, key string) bool {
 	t.Helper()
 	d, err := db.Open(t.Context(), db.Config{URL: url})

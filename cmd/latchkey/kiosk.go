@@ -36,6 +36,7 @@ func (c *kioskCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
+// printKioskCode prints the code to type at a check-in tablet before the time until, which makes it the kiosk k.
 func (s *session) printKioskCode(k *propertyv1.Kiosk, code string, until *timestamppb.Timestamp) {
 	s.printSecret("enrolment code", code, "; valid for one tablet, until "+formatTime(until))
 	s.printNextSteps(
@@ -73,6 +74,7 @@ func (kioskReset) Help() string {
   latchkey kiosk reset Lobby`
 }
 
+// Run gives a kiosk a new code, with which a tablet must be enrolled again.
 func (c *kioskReset) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aKiosk, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewKioskServiceClient(s.conn).ResetKiosk(s, &propertyv1.ResetKioskRequest{Id: c.ID})

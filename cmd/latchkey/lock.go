@@ -46,7 +46,7 @@ func (c *lockList) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// allLocks loads all pages of locks.
+// allLocks loads all locks that match a request.
 func (s *session) allLocks(req *propertyv1.ListLocksRequest) ([]*propertyv1.Lock, error) {
 	req.PageSize = 200
 	return allPages(func(token string) (*propertyv1.LockList, error) {
@@ -56,7 +56,7 @@ func (s *session) allLocks(req *propertyv1.ListLocksRequest) ([]*propertyv1.Lock
 	})
 }
 
-// none returns the text for an empty list of locks.
+// none returns the text for an empty list of locks, which depends on the flags.
 func (c *lockList) none() string {
 	switch {
 	case c.Unassigned:
@@ -67,7 +67,8 @@ func (c *lockList) none() string {
 	return noLock
 }
 
-// knownBridge returns an error if a bridge does not exist. Otherwise a wrong id would give an empty list of locks.
+// knownBridge replaces the name or id of a bridge by its id, and fails if there is no such bridge. Otherwise a wrong id would give an empty
+// list of locks.
 func (s *session) knownBridge(bridge *string) error {
 	if *bridge == "" {
 		return nil
@@ -111,7 +112,7 @@ func (c *lockHistory) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// historyRows returns the history of a lock in the order of time.
+// historyRows returns a table of the history of a lock, oldest first.
 func historyRows(h *propertyv1.LockHistory) [][]string {
 	type moment struct {
 		at          *timestamppb.Timestamp
@@ -142,7 +143,7 @@ func historyRows(h *propertyv1.LockHistory) [][]string {
 	return rows
 }
 
-// aheadText says how many milliseconds a clock is ahead or behind.
+// aheadText returns how many milliseconds a clock is ahead or behind, as text.
 func aheadText(ms int64) string {
 	if ms < 0 {
 		return fmt.Sprintf("%d ms behind", -ms)
@@ -200,6 +201,7 @@ func (c *lockUnassign) Run(ctx context.Context, r *remote, io *streams) error {
 	return assign(ctx, r, io, c.ID, "")
 }
 
+// assign carries out lock assign and, with an empty door, lock unassign. lock and door are names or ids.
 func assign(ctx context.Context, r *remote, io *streams, lock, door string) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		if err := s.resolve(aLock, &lock); err != nil {
@@ -222,7 +224,7 @@ func (lockUnlock) Help() string {
 	return `The door opens at most once, within ten seconds of the call, or not at all. The result "unknown" means that no answer came: the door may have opened, or may open until the ten seconds are over. Wait and check the door before you try again.`
 }
 
-// unopenedError returns the error of an unlock command that did not certainly open the door.
+// unopenedError returns the error of an unlock command after which the door did not certainly open.
 func unopenedError(act *propertyv1.Act) error {
 	why := act.GetReason()
 	if w := whyNot[why]; w != "" {
@@ -245,7 +247,7 @@ func unopenedError(act *propertyv1.Act) error {
 	return fault.New(fault.Precondition, cmp.Or(fault.Reason(act.GetReason()), fault.UnavailableReason), "%s", message)
 }
 
-// whyNot explains the results of an unlock command that did not open the door.
+// whyNot maps the reason why an unlock command did not open the door to the words for it.
 var whyNot = map[string]string{
 	"jammed": "the bolt is jammed", "lockOffline": "the lock cannot be reached", "busy": "the lock is busy", "timeout": "the lock did not answer",
 	"unconfirmed": "the lock did not confirm it", "lowPower": "the battery is too low", "unsupported": "the lock cannot be opened remotely",
@@ -267,8 +269,10 @@ func (c *lockUnlock) Run(ctx context.Context, r *remote, io *streams) error {
 
 const noLock = "There is no lock yet. Locks appear when their bridge connects: latchkey bridge list"
 
+// printLocks prints a table of locks.
 func (s *session) printLocks(list []*propertyv1.Lock) { s.printLockTable(noLock, list) }
 
+// printLockTable is printLocks with another text for an empty list.
 func (s *session) printLockTable(none string, list []*propertyv1.Lock) {
 	var rows [][]string
 	for _, l := range list {
@@ -284,7 +288,7 @@ func (s *session) printLockTable(none string, list []*propertyv1.Lock) {
 	s.printTable(none, []string{"id", "name", "door", "online", "bolt", "battery", "bridge", "address"}, rows)
 }
 
-// onlineText says whether a lock is reachable, and if not, why.
+// onlineText returns whether a lock is reachable, and if not, why.
 func onlineText(st *propertyv1.LockStatus) string {
 	if st.GetOnline() || st.GetOfflineReason() == "" {
 		return yesOrNo(st.GetOnline())
@@ -292,6 +296,7 @@ func onlineText(st *propertyv1.LockStatus) string {
 	return "no (" + st.GetOfflineReason() + ")"
 }
 
+// printLock prints everything about one lock: its state, what it can do, and its slots.
 func (s *session) printLock(a *propertyv1.GetLockResponse) {
 	l, can, st := a.GetData(), a.GetData().GetAbilities(), a.GetData().GetStatus()
 	s.printLocks([]*propertyv1.Lock{l})
@@ -313,7 +318,7 @@ func (s *session) printLock(a *propertyv1.GetLockResponse) {
 	s.printTable("No slot has been used.", []string{"slot", "evidence", "result", "used by", "opens from", "until", "used"}, rows)
 }
 
-// wrongPINText says how a lock reacts to wrong PINs.
+// wrongPINText returns how a lock reacts to wrong PINs. can is what the lock can do; s is its status.
 func wrongPINText(can *propertyv1.LockAbilities, s *propertyv1.LockStatus) string {
 	if s.GetKeypadPausedUntil() != nil {
 		return "the keypad is paused until " + formatTime(s.GetKeypadPausedUntil())
@@ -331,7 +336,7 @@ func wrongPINText(can *propertyv1.LockAbilities, s *propertyv1.LockStatus) strin
 	return "-"
 }
 
-// clockText says how wrong a lock's clock is, and whether the lock enforces validity windows with it.
+// clockText returns how wrong a lock's clock is, and whether the server trusts it to enforce validity windows.
 func clockText(s *propertyv1.LockStatus) string {
 	switch {
 	case s.ClockOffsetMs == nil:

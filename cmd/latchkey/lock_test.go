@@ -11,7 +11,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// The history of a lock is in the order of time, and says how long each gap was.
+// The history of a lock is sorted by time and shows the end of each gap.
 func TestHistoryRows(t *testing.T) {
 	at := func(hour int) *timestamppb.Timestamp {
 		return timestamppb.New(time.Date(2026, 7, 1, hour, 0, 0, 0, time.UTC))

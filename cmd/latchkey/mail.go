@@ -53,6 +53,7 @@ func (c *mailList) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
+// problemOf returns why a mail was not delivered, with the answer of the mail server.
 func problemOf(m *propertyv1.Mail) string {
 	return strings.TrimSpace(m.GetFailure() + " " + m.GetAnswer())
 }
@@ -112,6 +113,7 @@ func (mailSettings) Help() string {
   latchkey mail settings --host smtp.example.com --user desk --from desk@example.com --password-stdin < password.txt`
 }
 
+// Run changes the mail settings that the flags give. Without flags it prints them.
 func (c *mailSettings) Run(ctx context.Context, r *remote, io *streams) error {
 	change := &propertyv1.MailSettingsChange{
 		Host: c.Host, Port: c.Port, Security: c.Security, User: c.User, FromAddress: c.From, FromName: c.FromName, ReplyTo: c.ReplyTo,
@@ -140,6 +142,7 @@ func (c *mailSettings) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
+// printMailSettings prints the mail server and the sender of a property.
 func (s *session) printMailSettings(m *propertyv1.MailSettings) {
 	if m.GetHost() == "" {
 		s.say("There is no mail server. Mails go to the mailbox, and no guest gets them: latchkey mail list")
@@ -151,6 +154,7 @@ func (s *session) printMailSettings(m *propertyv1.MailSettings) {
 	s.sayUnsent(m)
 }
 
+// sayUnsent prints how many mails were only put into the mailbox, because there was no mail server. It prints nothing if there are none.
 func (s *session) sayUnsent(m *propertyv1.MailSettings) {
 	if n := m.GetUnsent(); n > 0 {
 		s.say("Mails in the mailbox that were not sent: %d. List them: latchkey mail list --state mailbox", n)
@@ -196,6 +200,7 @@ func (mailInvite) Help() string {
   latchkey mail invite INTEGRATION --on`
 }
 
+// Run switches the mails that invite guests of an integration to check in on or off. Without a flag it prints how many would be sent.
 func (c *mailInvite) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		client := propertyv1.NewMailServiceClient(s.conn)
@@ -208,6 +213,7 @@ func (c *mailInvite) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
+// printInvitations prints whether guests of an integration are invited to check in by mail, and how many mails are due.
 func (s *session) printInvitations(v *propertyv1.Invitations) {
 	s.say("Invitations are %s. Mails due now: %d, later: %d. Stays without an address that reaches the guest: %d.",
 		map[bool]string{true: "on", false: "off"}[v.GetEnabled()], v.GetDueNow(), v.GetDueLater(), v.GetWithoutAddress())

@@ -23,13 +23,13 @@ func main() {
 	os.Exit(start(untilSignalled(context.Background()), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// untilSignalled returns a context that ends with the first signal; a second signal ends the process. The default signal handler is
+// untilSignalled returns a context that ends with the first signal to stop; a second signal ends the process. The default signal handler is
 // restored before the context ends, so that no second signal is lost. A terminal that closes may send SIGHUP twice, which counts as one.
 func untilSignalled(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	stop, hangup := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
-	// The command nohup makes a process ignore SIGHUP, which must stay so.
+	// nohup starts a process with SIGHUP ignored. Notify would undo that.
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(hangup, syscall.SIGHUP)
 	}

@@ -51,6 +51,7 @@ func (c *mappingList) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
+// suggestionOf returns the text of the space that the server suggests for a partner's space, or a dash.
 func suggestionOf(p *propertyv1.PartnerSpace) string {
 	if p.GetSuggestedSpaceId() == "" {
 		return "-"
@@ -58,6 +59,7 @@ func suggestionOf(p *propertyv1.PartnerSpace) string {
 	return fmt.Sprintf("%s (%s, %s)", p.GetSuggestedSpaceName(), p.GetSuggestedSpaceId(), p.GetConfidence())
 }
 
+// loadPartnerSpaces loads all rooms and beds of a partner that match a request.
 func (s *session) loadPartnerSpaces(r *propertyv1.ListPartnerSpacesRequest) (*propertyv1.PartnerSpaceList, error) {
 	all := &propertyv1.PartnerSpaceList{}
 	r.PageSize = 1000
@@ -111,7 +113,7 @@ func (c *mappingSuggest) Run(ctx context.Context, r *remote, io *streams) error 
 	})
 }
 
-// unreadHint returns a hint if the partner's spaces were never read, otherwise the given text.
+// unreadHint returns what to do if the rooms of an integration's partner were never read, otherwise the text otherwise.
 func (s *session) unreadHint(integration, otherwise string) (string, error) {
 	answer, err := propertyv1.NewIntegrationServiceClient(s.conn).GetIntegration(s, &propertyv1.GetIntegrationRequest{Id: integration})
 	if err != nil {
@@ -123,6 +125,7 @@ func (s *session) unreadHint(integration, otherwise string) (string, error) {
 	return "The partner's spaces have not been read yet. Read them: latchkey integration read-spaces " + integration, nil
 }
 
+// apply makes the server map the partner's spaces as it suggests: mapping suggest --apply.
 func (c *mappingSuggest) apply(s *session) error {
 	answer, err := propertyv1.NewMappingServiceClient(s.conn).ApplySuggestions(s, &propertyv1.ApplySuggestionsRequest{IntegrationId: c.ID, ExactOnly: c.Exact})
 	if err != nil {
@@ -164,7 +167,7 @@ func (c *mappingSet) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// aPartnerSpace returns the kind of object for spaces in the list of a partner.
+// aPartnerSpace returns the kind for spaces of the partner of an integration, so that a command can name them by id or name.
 func aPartnerSpace(integration string) kind {
 	return kind{"space of the partner", nil, fault.SpaceNotFound, "latchkey mapping list " + integration, func(s *session) ([]candidate, error) {
 		list, err := s.loadPartnerSpaces(&propertyv1.ListPartnerSpacesRequest{IntegrationId: integration})
@@ -172,6 +175,7 @@ func aPartnerSpace(integration string) kind {
 	}}
 }
 
+// partnerSpaceCandidates returns a partner's spaces as candidates, by their id and name at the partner.
 func partnerSpaceCandidates(list []*propertyv1.PartnerSpace) []candidate {
 	return candidatesOf(list, func(p *propertyv1.PartnerSpace) candidate {
 		return candidate{p.GetExternalId(), []string{p.GetName()}, p.GetType()}
@@ -224,7 +228,8 @@ func (c *mappingImport) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// mappingsOf converts the records of a file to mappings, each with its line number. It adds wrong lines to wrong.
+// mappingsOf converts the records of a file to mappings; lines has the line number of each. partner, partners and spaces resolve the names in
+// the file. It adds wrong lines to wrong.
 func mappingsOf(records []record, partner kind, partners, spaces []candidate, wrong *faults) (mappings []*propertyv1.Mapping, lines []int) {
 	lineOf := map[string]int{}
 	for _, r := range records {
@@ -275,6 +280,7 @@ type mappingConflicts struct {
 	All bool   `help:"Include resolved conflicts."`
 }
 
+// Run lists where the mapping and the partner's current spaces disagree, with the cures to choose from.
 func (c *mappingConflicts) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		all := &propertyv1.ConflictList{}

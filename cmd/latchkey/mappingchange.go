@@ -9,7 +9,8 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// printMappingChange prints the answer to a change of a mapping: the preview of a dry run, or what done prints.
+// printMappingChange prints the answer to a call that changes a mapping. After a dry run it prints preview; otherwise preview is nil, and done
+// prints the result.
 func (s *session) printMappingChange(answer proto.Message, err error, preview *propertyv1.MappingPreview, done func()) error {
 	if err == nil && preview != nil {
 		zone, err := s.loadZone()
@@ -33,7 +34,7 @@ func (s *session) printMappingChange(answer proto.Message, err error, preview *p
 	return s.printAnswer(answer, err, done)
 }
 
-// printUndo prints how to undo a change.
+// printUndo prints the command that undoes a change of a mapping; nothing for "".
 func (s *session) printUndo(changeID string) {
 	if changeID != "" {
 		s.say("To undo it: %s", s.withTypedFlags("latchkey mapping undo "+changeID))
@@ -74,7 +75,7 @@ func (c *mappingChanges) Run(ctx context.Context, r *remote, io *streams) error 
 	})
 }
 
-// changedText describes the first spaces of a change.
+// changedText describes the first three spaces of a change: what they were mapped to before and after.
 func changedText(change *propertyv1.MappingChange) string {
 	var parts []string
 	for i, row := range change.GetRows() {
@@ -120,6 +121,7 @@ func (mappingCure) Help() string {
   latchkey mapping cure cfl_... accept`
 }
 
+// Run ends a conflict between the mapping and the partner's spaces by one of its cures.
 func (c *mappingCure) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		if c.Space != "" {

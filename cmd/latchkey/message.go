@@ -47,6 +47,7 @@ func (c *messageList) Run(ctx context.Context, r *remote, out *streams) error {
 	})
 }
 
+// conversationRow returns the row of a conversation in a table: the guest, and the last message.
 func conversationRow(c *propertyv1.Conversation) []string {
 	last := c.GetLast()
 	return []string{c.GetGuestId(), dash(c.GetName()), c.GetPmsNumber(), dash(c.GetSpaceName()), strconv.Itoa(int(c.GetUnread())), formatTime(last.GetSentAt()), last.GetSender(), strings.Join(strings.Fields(last.GetText()), " ")}
@@ -57,6 +58,8 @@ type guestArgument struct {
 	Guest string `arg:"" name:"guest" help:"The id of a guest (gst_...), or the number, id or booker of a reservation: its main guest."`
 }
 
+// find returns the id of the guest that the argument names. It may be the id of a reservation, which the service takes for the reservation's
+// main guest.
 func (a guestArgument) find(s *session) (guestID string, err error) {
 	if strings.HasPrefix(a.Guest, "gst_") {
 		return a.Guest, nil
@@ -65,7 +68,7 @@ func (a guestArgument) find(s *session) (guestID string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return x.GetId(), nil // the service takes a reservation for its main guest
+	return x.GetId(), nil
 }
 
 type messageShow struct {
@@ -107,6 +110,7 @@ func (c *messageShow) Run(ctx context.Context, r *remote, out *streams) error {
 	})
 }
 
+// printMessages prints the messages of a conversation, oldest first.
 func (s *session) printMessages(list []*propertyv1.Message) {
 	if len(list) == 0 {
 		s.say("No messages.")
@@ -177,7 +181,7 @@ func (c *messageWatch) Run(ctx context.Context, r *remote, out *streams) error {
 	})
 }
 
-// ended reports whether a stream ended because the caller interrupted it or the server closed it.
+// ended reports whether err, the error of a stream, is its regular end: the user interrupted the command, or the server closed the stream.
 func ended(ctx context.Context, err error) bool {
 	return err != nil && (ctx.Err() != nil || errors.Is(err, io.EOF) || status.Code(err) == codes.Canceled)
 }

@@ -40,10 +40,11 @@ var typedAs = map[string]string{
 	"date": "day", "query": "text", "ttlMinutes": "ttl", "overlapMinutes": "overlap", "pageSize": "limit", "isPrivate": "private", "isActive": "active",
 }
 
+// index matches the index of a list entry in the path of a request field.
 var index = regexp.MustCompile(`\[\d+\]`)
 
-// of returns the flag or argument for a request field: --time-zone for settings.timeZone. It returns the field's name if the command has no
-// flag for it.
+// of returns what the user types for a request field: --time-zone for settings.timeZone. It returns the field's name if the command has no
+// such flag or argument.
 func (n naming) of(field string) string {
 	path := strings.TrimPrefix(index.ReplaceAllString(field, ""), "settings.")
 	word := path[strings.LastIndex(path, ".")+1:]
@@ -65,12 +66,12 @@ func (n naming) of(field string) string {
 // camel matches field names in a message.
 var camel = regexp.MustCompile(`\b[a-z]+([A-Z][a-z]*)+\b`)
 
-// in replaces field names in a message by flags and arguments.
+// in returns a message of the server with the names of request fields replaced by flags and arguments.
 func (n naming) in(message string) string {
 	return camel.ReplaceAllStringFunc(message, n.of)
 }
 
-// kebab converts timeZone to time-zone.
+// kebab converts the name of a request field to the form of a flag: timeZone to time-zone.
 func kebab(word string) string {
 	var b strings.Builder
 	for _, r := range word {

@@ -53,7 +53,8 @@ func (c *noticeRead) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// knownNotices returns an error if a notice does not exist. A notice that is already read exists.
+// knownNotices returns an error if one of the ids is no notice of the property. It is used when the server marked fewer notices as read than
+// were named.
 func (s *session) knownNotices(ids []string) error {
 	missing := slices.Clone(ids)
 	for token := ""; len(missing) > 0; {

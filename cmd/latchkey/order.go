@@ -38,7 +38,8 @@ func sortedSpaces(list []*propertyv1.Space) []*propertyv1.Space {
 	return list
 }
 
-// compareNatural compares names in natural order: digits as numbers, letters without case.
+// compareNatural compares names as people sort them: numbers in them by value, letters without case. It returns a negative number, 0 or a
+// positive number.
 func compareNatural(a, b string) int {
 	for a, b = strings.ToLower(a), strings.ToLower(b); a != "" && b != ""; {
 		an, bn := leadingDigits(a), leadingDigits(b)

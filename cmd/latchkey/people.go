@@ -58,6 +58,7 @@ func (*peopleList) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
+// memberState returns whether a person has access, and a second factor, as text.
 func memberState(m *propertyv1.Member) string {
 	switch {
 	case m.GetDisabled():
@@ -86,6 +87,7 @@ func (c *peopleInvite) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
+// printInvitation prints the link with which an invited person gets access. mailed is whether the server has also mailed it.
 func (s *session) printInvitation(i *propertyv1.PersonInvitation, link *propertyv1.InvitationLink, mailed bool) {
 	s.say("Invited %s as %s: %s.", i.GetEmail(), i.GetRole(), i.GetId())
 	advice := "; works once, until " + formatTime(i.GetEndsAt())
@@ -121,6 +123,7 @@ func (peopleWithdraw) Help() string {
   latchkey people withdraw bob@example.com`
 }
 
+// Run ends an invitation, whose link then no longer works.
 func (c *peopleWithdraw) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anInvitation, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewPersonServiceClient(s.conn).WithdrawInvitation(s, &propertyv1.WithdrawInvitationRequest{Id: c.ID})
@@ -133,7 +136,8 @@ type personArgument struct {
 	ID string `arg:"" name:"person" help:"The person's address, name or id (prs_...)."`
 }
 
-// change changes the access of the person.
+// change sends the request for the person that the argument names, and prints their access. The request has the fields to change; change sets
+// the id.
 func (a *personArgument) change(ctx context.Context, r *remote, io *streams, request *propertyv1.UpdatePersonRequest) error {
 	return r.asStaffOn(ctx, io, aPerson, &a.ID, func(s *session) error {
 		request.Id = a.ID

@@ -15,7 +15,8 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// printAnswer prints the server's answer: as JSON with --json, otherwise by calling human. It returns the error of the call, if there is one.
+// printAnswer ends a command: it prints the server's answer m as JSON with --json, otherwise by calling human. If the call failed, it returns
+// its error err and prints nothing.
 func (s *session) printAnswer(m proto.Message, err error, human func()) error {
 	if err != nil {
 		return err
@@ -34,7 +35,8 @@ func (s *session) printAnswer(m proto.Message, err error, human func()) error {
 
 var protoJSON = protojson.MarshalOptions{Multiline: true, EmitDefaultValues: true}
 
-// printAnswers prints several values as one JSON object. Messages keep the field names of the API.
+// printAnswers prints several values as one JSON object, for commands that make several calls. parts has the values by their name in the
+// object. Messages keep the field names of the API.
 func (s *session) printAnswers(parts map[string]any) error {
 	data := map[string]any{}
 	for name, part := range parts {
@@ -54,12 +56,13 @@ func (s *session) printAnswers(parts map[string]any) error {
 // asJSON encodes a protobuf message as part of a larger JSON value.
 type asJSON struct{ message proto.Message }
 
+// MarshalJSON encodes the message as the API does.
 func (m asJSON) MarshalJSON() ([]byte, error) { return protoJSON.Marshal(m.message) }
 
-// say prints a line for the user.
+// say prints a line for the user, formatted as by fmt.Printf.
 func (s *session) say(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }
 
-// printNextSteps prints the commands that the user may want to type next.
+// printNextSteps prints, below the heading Next, commands that the user may want to type now.
 func (s *session) printNextSteps(lines ...string) {
 	fmt.Fprintln(s.out, "\nNext:")
 	for _, l := range lines {
@@ -67,6 +70,7 @@ func (s *session) printNextSteps(lines ...string) {
 	}
 }
 
+// printSecret prints a secret that the server shows only once; nothing if value is empty. advice follows in the same sentence.
 func (s *session) printSecret(name, value, advice string) {
 	if value == "" {
 		return
@@ -89,7 +93,7 @@ func (s *session) printTable(none string, header []string, rows [][]string) {
 	}
 }
 
-// printFacts prints pairs of name and value, one per line. It skips empty values.
+// printFacts prints names with their values, one per line: pairs alternates between them. It skips empty values.
 func (s *session) printFacts(pairs ...string) {
 	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -116,7 +120,7 @@ func formatTimeIn(zone *time.Location, t *timestamppb.Timestamp) string {
 	return t.AsTime().In(zone).Format("2006-01-02 15:04:05 MST")
 }
 
-// formatCount formats a number with a noun: 1 door, 2 doors.
+// formatCount formats a number with a noun in the singular or plural: 1 door, 2 doors.
 func formatCount(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
@@ -131,7 +135,7 @@ func yesOrNo(b bool) string {
 	return "no"
 }
 
-// dash returns a dash for an empty text.
+// dash returns the text s, or a dash if it is empty.
 func dash(s string) string {
 	if s == "" {
 		return "-"

@@ -34,6 +34,7 @@ type settings struct {
 	OwingThreshold *int32  `placeholder:"MINOR" help:"With --owing threshold: the largest amount that does not block, in the currency's minor unit."`
 }
 
+// with returns the flags as settings of a request, with a name and a time zone. nil fields are not changed.
 func (c settings) with(name, zone *string) *propertyv1.PropertySettings {
 	return &propertyv1.PropertySettings{
 		Name: name, TimeZone: zone, CheckInTime: c.CheckIn, CheckOutTime: c.CheckOut, EarlyInMinutes: c.EarlyIn, LateOutMinutes: c.LateOut,
@@ -88,7 +89,7 @@ func (*propertyList) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// allProperties loads all pages of properties.
+// allProperties loads all properties of the installation, which needs an operator's rights.
 func (s *session) allProperties() ([]*propertyv1.Property, error) {
 	return allPages(func(token string) (*adminv1.PropertyList, error) {
 		answer, err := adminv1.NewPropertyServiceClient(s.conn).ListProperties(s, &adminv1.ListPropertiesRequest{PageSize: 1000, PageToken: token})
@@ -140,6 +141,7 @@ Example:
   latchkey property delete --property "Harbour Hostel"`
 }
 
+// Run deletes a property after the user has confirmed its name. It repeats the call until the server has deleted everything.
 func (c *propertyDelete) Run(ctx context.Context, r *remote, io *streams) error {
 	for done := false; !done; { // each call has its own deadline and deletes a part
 		err := r.asOperator(ctx, io, func(s *session) (err error) {
@@ -166,6 +168,7 @@ func (c *propertyDelete) Run(ctx context.Context, r *remote, io *streams) error 
 	return nil
 }
 
+// printProperty prints the settings of a property.
 func (s *session) printProperty(p *propertyv1.Property) {
 	owing := p.GetOwingPolicy()
 	if owing == "threshold" {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A wrong value is called as it was typed.
+// The error about a wrong value names the flag or argument as the user typed it.
 func TestErrorsNameFlagsAndArguments(t *testing.T) {
 	s := newShell(t)
 	s.fails(1, "property create X --time-zone Europe/Lisbon --check-in 25:00", "--check-in must be a time HH:MM")
@@ -56,7 +56,7 @@ func TestUnknownNamesAreNotEmptyLists(t *testing.T) {
 	}
 }
 
-// With --json what goes wrong is JSON too, as REST answers it.
+// With --json errors are JSON, too, in the format of REST.
 func TestErrorsAsJSON(t *testing.T) {
 	s := newShell(t)
 	s.ok("property create A --time-zone Europe/Lisbon")

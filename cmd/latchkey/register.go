@@ -21,6 +21,7 @@ Example:
   latchkey checkin register --from 2026-11-01 --to 2026-11-30 --reason "inspection by the municipality"`
 }
 
+// Run shows the official forms of guests, which an inspector may ask for.
 func (c *checkInRegister) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		all, err := allPages(func(token string) (*propertyv1.RegisterPage, error) {
@@ -33,6 +34,7 @@ func (c *checkInRegister) Run(ctx context.Context, r *remote, io *streams) error
 	})
 }
 
+// printRegister prints a table of the official forms of guests.
 func (s *session) printRegister(entries []*propertyv1.RegisterEntry) {
 	var rows [][]string
 	for _, e := range entries {

@@ -26,7 +26,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// patience is how long a command waits for the server.
+// patience is how long a command may take with all its calls to the server.
 const patience = 30 * time.Second
 
 // remote has the flags that choose the server and the credential of a command.
@@ -44,7 +44,8 @@ type remote struct {
 	typed string
 }
 
-// AfterApply passes the connection flags to the chosen command after parsing.
+// AfterApply is called by kong after parsing. It remembers the connection flags that the user typed, and passes r to the Run method of the
+// command.
 func (r *remote) AfterApply(c *kong.Context) error {
 	r.typed = ""
 	for _, p := range c.Path {
@@ -56,7 +57,7 @@ func (r *remote) AfterApply(c *kong.Context) error {
 	return nil
 }
 
-// repeated returns a flag for a suggested command. It hides the token.
+// repeated returns a flag as the user would type it again in a suggested command, or "" if it is not needed there. It hides the token.
 func (r *remote) repeated(f *kong.Flag) string {
 	switch f.Name {
 	case "data-dir", "server", "property", "ca":
@@ -69,7 +70,7 @@ func (r *remote) repeated(f *kong.Flag) string {
 	return ""
 }
 
-// typedFlag formats a flag and its value for a shell; "" if the value is empty.
+// typedFlag formats a flag and its value for a shell, with a space before it. It returns "" if the value is empty.
 func typedFlag(name, value string) string {
 	if value == "" {
 		return ""
@@ -83,7 +84,7 @@ func typedFlag(name, value string) string {
 // command matches the commands in a text, up to where flags can follow.
 var command = regexp.MustCompile(`\blatchkey [a-z-]+ [a-z-]+`)
 
-// withTypedFlags adds the typed flags to the commands in a text, so that they address the same server and property.
+// withTypedFlags adds the connection flags that the user typed to the commands in a text, so that they address the same server and property.
 func (r *remote) withTypedFlags(text string) string {
 	return command.ReplaceAllStringFunc(text, func(c string) string { return c + r.typed })
 }
@@ -103,7 +104,7 @@ type session struct {
 	end    context.CancelFunc
 }
 
-// with opens a session, runs f and closes the session.
+// with opens a session with the server, calls f and closes the session. It makes errors of the connection understandable.
 func (r *remote) with(ctx context.Context, io *streams, f func(s *session) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	s := &session{Context: ctx, remote: r, streams: io, end: cancel}
@@ -143,16 +144,17 @@ func (r *remote) asStaff(ctx context.Context, io *streams, f func(s *session) er
 	})
 }
 
-// asOperatorOn is asOperator for a command on one object. It replaces the name of the object by its id.
+// asOperatorOn is asOperator for a command on one object of a kind. Before it calls f, it replaces the object's name in word by its id.
 func (r *remote) asOperatorOn(ctx context.Context, io *streams, k kind, word *string, f func(s *session) error) error {
 	return r.asOperator(ctx, io, withResolvedName(k, word, f))
 }
 
-// asStaffOn is asStaff for a command on one object. It replaces the name of the object by its id.
+// asStaffOn is asStaff for a command on one object of a kind. Before it calls f, it replaces the object's name in word by its id.
 func (r *remote) asStaffOn(ctx context.Context, io *streams, k kind, word *string, f func(s *session) error) error {
 	return r.asStaff(ctx, io, withResolvedName(k, word, f))
 }
 
+// withResolvedName returns f preceded by the replacement of the object's name in word by its id.
 func withResolvedName(k kind, word *string, f func(s *session) error) func(s *session) error {
 	return func(s *session) error {
 		if err := s.resolve(k, word); err != nil {
@@ -162,7 +164,7 @@ func withResolvedName(k kind, word *string, f func(s *session) error) func(s *se
 	}
 }
 
-// target returns the server's address and the transport credentials.
+// target returns the address that the flags choose, the Unix socket or a host, and whether the connection uses TLS.
 func (r *remote) target() (string, credentials.TransportCredentials, error) {
 	if r.Server == "" {
 		socket := config.Config{DataDir: r.DataDir}.SocketPath()
@@ -188,7 +190,7 @@ func (r *remote) target() (string, credentials.TransportCredentials, error) {
 	return r.Server, credentials.NewTLS(trust), err
 }
 
-// noSocket explains why the Unix socket in a data directory cannot be used.
+// noSocket returns the error for a data directory whose Unix socket cannot be used because of err, with what to do.
 func noSocket(dataDir string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("the data directory %s belongs to another user (%w).\nRun the command as the user that runs the server:  sudo -u USER latchkey ...\nor name the server with --server and --token", dataDir, err)
@@ -196,6 +198,7 @@ func noSocket(dataDir string, err error) error {
 	return fault.New(fault.Unavailable, fault.UnavailableReason, "no server runs with the data directory %s (%s).\nStart one with:  latchkey serve --data-dir %s\nor name another with --data-dir, or with --server and --token", dataDir, err, dataDir)
 }
 
+// trust returns the TLS configuration for --server. It trusts the certificates in the file of --ca, or those of the system.
 func (r *remote) trust() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS13}
 	if r.CA == "" {
@@ -212,6 +215,7 @@ func (r *remote) trust() (*tls.Config, error) {
 	return c, nil
 }
 
+// dial prepares the connection to the server. The first call opens it.
 func (s *session) dial() error {
 	target, protection, err := s.target()
 	if err != nil {
@@ -222,17 +226,18 @@ func (s *session) dial() error {
 	return err
 }
 
-// authorize is an interceptor that adds the token for the called API.
+// authorize is the gRPC interceptor that adds the credentials to each call.
 func (s *session) authorize(ctx context.Context, method string, req, answer any, conn *grpc.ClientConn, next grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	return next(s.withToken(ctx, method), method, req, answer, conn, opts...)
 }
 
-// authorizeStream is authorize for streams.
+// authorizeStream is authorize for streaming calls.
 func (s *session) authorizeStream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, next grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	return next(s.withToken(ctx, method), desc, conn, method, opts...)
 }
 
-// withToken adds the token for the called API. Operators on the socket need none.
+// withToken adds the metadata of a call to its context: the token for the API that method belongs to, the property, and the language of
+// answers. Operators on the socket need no token.
 func (s *session) withToken(ctx context.Context, method string) context.Context {
 	token := s.Token
 	if strings.HasPrefix(method, "/latchkey.property.") {
@@ -253,6 +258,8 @@ func (s *session) withToken(ctx context.Context, method string) context.Context 
 // tokenMinutes is the lifetime of a staff token, in case its revocation fails.
 const tokenMinutes = 15
 
+// createSessionToken gives an operator's session access to the property API: on the socket it chooses the property, otherwise it creates a
+// staff token for this command only.
 func (s *session) createSessionToken() error {
 	property, err := s.resolveProperty()
 	if err != nil {
@@ -272,7 +279,7 @@ func (s *session) createSessionToken() error {
 	return nil
 }
 
-// resolveProperty returns the id of the property that the flag names, or of the only property.
+// resolveProperty returns the id of the property that --property names or, without the flag, of the only property.
 func (s *session) resolveProperty() (string, error) {
 	if s.Property != "" {
 		id := s.Property
@@ -303,7 +310,7 @@ func (s *session) resolveProperty() (string, error) {
 	}
 }
 
-// checkProperty returns an error if the flag names another property than that of the staff token.
+// checkProperty returns an error if --property names another property than that of the staff token.
 func (s *session) checkProperty() error {
 	if s.Property == "" {
 		return nil
@@ -318,6 +325,7 @@ func (s *session) checkProperty() error {
 	return nil
 }
 
+// close revokes the staff token that was created for this command and closes the connection.
 func (s *session) close() {
 	defer s.end()
 	if s.minted != nil {
@@ -331,13 +339,13 @@ func (s *session) close() {
 	_ = s.conn.Close()
 }
 
-// listPage is what the pages of all lists of the API have.
+// listPage is one page of a list of the API.
 type listPage[T any] interface {
 	GetList() []T
 	GetNextPageToken() string
 }
 
-// allPages loads all pages of a list. load returns the page with a token; the first page has an empty one.
+// allPages loads all pages of a list and returns their entries. load requests the page with a token, "" for the first.
 func allPages[T any, P listPage[T]](load func(token string) (P, error)) ([]T, error) {
 	var all []T
 	for token := ""; ; {

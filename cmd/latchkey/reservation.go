@@ -52,7 +52,7 @@ func (c *reservationList) Run(ctx context.Context, r *remote, io *streams) error
 	})
 }
 
-// dayOf replaces today, yesterday and tomorrow by a date.
+// dayOf returns the date for one of the words today, yesterday and tomorrow. It returns any other word, such as a date, unchanged.
 func dayOf(word string, zone *time.Location) string {
 	days, ok := map[string]int{"yesterday": -1, "today": 0, "tomorrow": 1}[word]
 	if !ok {
@@ -87,7 +87,7 @@ func (c *reservationFind) Run(ctx context.Context, r *remote, io *streams) error
 	})
 }
 
-// loadReservations loads pages of reservations up to a limit. It also returns whether there are more.
+// loadReservations loads the reservations that match a request, at most limit. more is whether the server has further ones.
 func (s *session) loadReservations(req *propertyv1.ListReservationsRequest, limit int) (all []*propertyv1.Reservation, more bool, err error) {
 	for {
 		req.PageSize = int32(min(limit-len(all), 200)) // a page has at most 200 reservations
@@ -103,6 +103,7 @@ func (s *session) loadReservations(req *propertyv1.ListReservationsRequest, limi
 	}
 }
 
+// printReservations loads and prints the reservations that match a request, at most limit, or the text none. Times are in the zone.
 func (s *session) printReservations(zone *time.Location, none string, limit int, req *propertyv1.ListReservationsRequest) error {
 	all, more, err := s.loadReservations(req, limit)
 	if err != nil {
@@ -117,6 +118,7 @@ func (s *session) printReservations(zone *time.Location, none string, limit int,
 	})
 }
 
+// printReservationTable prints a table of reservations with times in the zone, or the text none.
 func (s *session) printReservationTable(zone *time.Location, none string, list []*propertyv1.Reservation) {
 	var rows [][]string
 	for _, x := range list {
@@ -125,6 +127,7 @@ func (s *session) printReservationTable(zone *time.Location, none string, list [
 	s.printTable(none, []string{"number", "guest", "room", "from", "to", "state"}, rows)
 }
 
+// guestOf returns the full name of the guest for whom a reservation was made.
 func guestOf(x *propertyv1.Reservation) string {
 	return strings.TrimSpace(x.GetFirstName() + " " + x.GetLastName())
 }
@@ -134,7 +137,8 @@ func shortTime(zone *time.Location, t time.Time) string {
 	return t.In(zone).Format("2006-01-02 15:04")
 }
 
-// findReservation finds a reservation by number, id, or the beginning of the guest's name. It fails if several match.
+// findReservation returns the reservation that a word on the command line refers to: its number, its id, or the beginning of the guest's name.
+// It fails if there is none or more than one.
 func (s *session) findReservation(word string) (*propertyv1.Reservation, error) {
 	const most = 10
 	found, more, err := s.loadReservations(&propertyv1.ListReservationsRequest{Query: word}, most)
@@ -208,6 +212,7 @@ func (reservationExplain) Help() string {
   latchkey reservation explain rsv_...`
 }
 
+// Run prints why the doors of a stay open or not, with the steps that led to it.
 func (c *reservationExplain) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		if !strings.HasPrefix(c.ID, "rsv_") {
@@ -222,6 +227,7 @@ func (c *reservationExplain) Run(ctx context.Context, r *remote, io *streams) er
 	})
 }
 
+// printExplanation prints the whole explanation of a stay: its doors, and what happened.
 func (s *session) printExplanation(e *partnerv1.Explanation) {
 	s.printFacts("reservation", e.GetReservationId(), "state", e.GetState(), "the stay", e.GetSentence(), "to do", e.GetAdvice())
 	s.say("")
@@ -242,6 +248,7 @@ func (s *session) printExplanation(e *partnerv1.Explanation) {
 // verdictWords are the texts for whether a door opens.
 var verdictWords = map[string]string{"opensAt": "opens from", "doesNotOpen": "does not open"}
 
+// printExplainedDoors prints a table of the doors of a stay: whether each opens, and what to do.
 func (s *session) printExplainedDoors(e *partnerv1.Explanation) {
 	var doors [][]string
 	for _, d := range e.GetDoors() {
@@ -257,6 +264,7 @@ func (s *session) printExplainedDoors(e *partnerv1.Explanation) {
 	s.printTable("This stay has no door.", []string{"door", "verdict", "pin", "reason", "to do"}, doors)
 }
 
+// printSteps prints a table of what happened to a stay, or the text none.
 func (s *session) printSteps(none string, list []*partnerv1.ExplainedStep) {
 	var steps [][]string
 	for _, x := range list {

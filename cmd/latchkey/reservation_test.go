@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/sandbox"
 )
 
-// push has the PMS send a booking for today.
+// push sends a reservation for today as the PMS does.
 func push(t *testing.T, w *sandbox.World, id, number, first, last, state, room string, nights int) {
 	t.Helper()
 	zone, err := time.LoadLocation("Europe/Lisbon")
@@ -201,7 +201,7 @@ func showJSON(t *testing.T, s *shell, room string) shownSpace {
 	return answer.Data
 }
 
-// A room with many stays shows all guests, and says which stays it did not check.
+// A room with many stays shows all guests, and reports that not all stays were checked.
 func TestSpaceShowOfManyStays(t *testing.T) {
 	s, w := newWorld(t)
 	const limited = "Only the latest 20 stays of each day were checked."

@@ -31,8 +31,8 @@ func (k kind) hasID(word string) bool {
 	return slices.ContainsFunc(k.prefixes, func(p string) bool { return strings.HasPrefix(word, p) })
 }
 
-// match returns the candidates that a word refers to: the one with this id, otherwise those with this name, otherwise those whose name
-// differs only in case or spaces. If another system chose the ids, a word can match both an id and a name; id:WORD matches only the id.
+// match returns those candidates in list that a word refers to: by id, otherwise by name, otherwise by a name that differs only in case or
+// spaces. If another system chose the ids, a word can match both an id and a name; id:WORD matches only the id.
 func (k kind) match(word string, list []candidate) []candidate {
 	id, onlyID := word, false
 	if len(k.prefixes) == 0 {
@@ -59,12 +59,12 @@ func (k kind) match(word string, list []candidate) []candidate {
 // idMark is the prefix that marks a word as an id, where another system chose the ids.
 const idMark = "id:"
 
-// matching returns the candidates that meet a condition.
+// matching returns the candidates in list for which meets returns true.
 func matching(list []candidate, meets func(c candidate) bool) []candidate {
 	return slices.DeleteFunc(slices.Clone(list), func(c candidate) bool { return !meets(c) })
 }
 
-// choose returns the id of the only candidate that a word refers to. It fails if there is none or more than one.
+// choose returns the id of the only candidate in list that a word refers to. It fails if there is none or more than one.
 func (k kind) choose(word string, list []candidate) (string, error) {
 	found := k.match(word, list)
 	switch len(found) {
@@ -88,7 +88,8 @@ func (k kind) choose(word string, list []candidate) (string, error) {
 	return "", fault.New(fault.Precondition, fault.Ambiguous, "%s", text)
 }
 
-// resolve replaces names by ids. It leaves ids and empty words unchanged.
+// resolve replaces names of objects of a kind in words by their ids. Ids and empty words stay unchanged. It loads the list of objects only if
+// it needs it.
 func (s *session) resolve(k kind, words ...*string) error {
 	var list []candidate
 	for _, w := range words {
@@ -110,7 +111,7 @@ func (s *session) resolve(k kind, words ...*string) error {
 	return nil
 }
 
-// errWithTypedFlags adds the typed flags to the commands that an error suggests.
+// errWithTypedFlags adds the connection flags that the user typed to the commands that an error suggests.
 func (s *session) errWithTypedFlags(err error) error {
 	if f, ok := fault.Of(err); ok {
 		return fault.New(f.Kind, f.Reason, "%s", s.withTypedFlags(f.Message))
@@ -118,7 +119,7 @@ func (s *session) errWithTypedFlags(err error) error {
 	return err
 }
 
-// resolveAll replaces the names in a list by ids.
+// resolveAll is resolve for a list of words, which it changes in place.
 func (s *session) resolveAll(k kind, words []string) error {
 	at := make([]*string, len(words))
 	for i := range words {
@@ -199,6 +200,7 @@ func tokenKind(listing string, list func(s *session) (*adminv1.TokenList, error)
 	}}
 }
 
+// candidatesOf converts objects to candidates with the function as.
 func candidatesOf[T any](list []T, as func(T) candidate) []candidate {
 	out := make([]candidate, 0, len(list)) // an empty list, because nil would mean that the list is not loaded
 	for _, x := range list {
@@ -207,7 +209,7 @@ func candidatesOf[T any](list []T, as func(T) candidate) []candidate {
 	return out
 }
 
-// lockCandidates lets a command name a lock by its name or by its address at the bridge.
+// lockCandidates returns locks as candidates. A command can name a lock by its name or by its address at the bridge.
 func lockCandidates(list []*propertyv1.Lock) []candidate {
 	return candidatesOf(list, func(l *propertyv1.Lock) candidate {
 		about := "no door"
@@ -218,7 +220,7 @@ func lockCandidates(list []*propertyv1.Lock) []candidate {
 	})
 }
 
-// spaceCandidates lets a command name a bed by its name or together with its dorm: Dorm A/1.
+// spaceCandidates returns spaces as candidates. A command can name a bed by its name alone or together with its dorm: Dorm A/1.
 func spaceCandidates(list []*propertyv1.Space) []candidate {
 	dorms := map[string]string{}
 	for _, sp := range list {
@@ -233,7 +235,8 @@ func spaceCandidates(list []*propertyv1.Space) []candidate {
 	})
 }
 
-// resolveApp replaces the name of a partner app by its id. With a staff token the word must be an id, because only operators can list apps.
+// resolveApp replaces the name of a partner app by its id. With a staff token it leaves the word unchanged, which must then be an id, because
+// only operators can list apps.
 func (s *session) resolveApp(app *string) error {
 	if strings.HasPrefix(s.Token, "lkp_") {
 		return nil

@@ -26,7 +26,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// The ids of a partner's spaces are words of the PMS, and may be the names of others.
+// The PMS chooses the ids of a partner's spaces. Such an id may be the name of another space.
 func TestMatchOfPartnerSpaces(t *testing.T) {
 	list := []candidate{
 		{id: "101", names: []string{"204"}}, {id: "7", names: []string{"101"}}, {id: "R1", names: []string{"R1"}}, {id: "R2", names: []string{"r1"}},
@@ -69,7 +69,7 @@ func TestMappingFileWithAWordThatIsIDAndName(t *testing.T) {
 	}
 }
 
-// What has a name can be named, wherever its id could be typed.
+// Every argument that takes an id also takes a name.
 func TestNamesForIDs(t *testing.T) {
 	s, w := newWorld(t)
 	s.ok("lock unassign 'Bed A'", "Bed A")

@@ -32,7 +32,7 @@ Examples:
   latchkey restore /backups/latchkey-2026-07-01.db --force`
 }
 
-// Run checks the copy and restores it.
+// Run checks the backup, and then installs it as the embedded database. It changes nothing if a check fails.
 func (c *restoreCommand) Run(ctx context.Context, io *streams) (err error) {
 	cfg := config.Config{DataDir: c.DataDir, Database: c.Database, KeyFile: c.KeyFile}
 	path, ok := db.SQLitePath(cfg.DatabaseURL())
@@ -78,7 +78,8 @@ func (c *restoreCommand) Run(ctx context.Context, io *streams) (err error) {
 	return nil
 }
 
-// report prints what was restored, and what to do next.
+// report prints that the backup is now the database at path, and what to do next. former is the file with the replaced database, if there was
+// one; lacks is the number of migrations that the backup still needs.
 func (c *restoreCommand) report(io *streams, path, former string, lacks int) {
 	fmt.Fprintf(io.out, "Restored %s to %s.\n", c.File, path)
 	if former != "" {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A copy that backup made serves the same data again, at another place, with the key of then.
+// A backup that is restored elsewhere, with the key from the time of the backup, has the same data.
 func TestRestore(t *testing.T) {
 	root := t.TempDir()
 	p := serve(t, nil)
@@ -36,7 +36,7 @@ func TestRestore(t *testing.T) {
 	before := read(t, present)
 	says("over data", typed(t, 1, "restore", backup, "--data-dir", p.dir), "there is a database", "--force")
 
-	// What is wrong with a file shows before anything changes.
+	// A wrong file is refused before anything changes.
 	whole := read(t, backup)
 	damaged := filepath.Join(root, "damaged.db")
 	for what, c := range map[string]struct {
@@ -115,7 +115,8 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// A database whose server was killed has changes in its log alone: they go aside with it, and never into the copy.
+// After a server was killed, some changes are only in the database's log. The log is moved together with the replaced database, and its
+// changes never reach the restored one.
 func TestRestoreAfterAKill(t *testing.T) {
 	p := serve(t, nil)
 	backup := filepath.Join(t.TempDir(), "copy.db")

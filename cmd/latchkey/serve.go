@@ -33,7 +33,7 @@ After the first start, in another terminal:
 It prints the next step.`
 }
 
-// Run serves until the context ends.
+// Run runs the server until the context ends.
 func (c *serveCommand) Run(ctx context.Context, io *streams) (err error) {
 	s, err := server.New(ctx, c.Config, server.Options{Version: version})
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *serveCommand) Run(ctx context.Context, io *streams) (err error) {
 	return s.Run(ctx)
 }
 
-// welcome prints the server's addresses and, after the first start, the next step.
+// welcome prints the addresses of the started server and, if there is no property or no owner yet, the next step.
 func (c *serveCommand) welcome(ctx context.Context, to io.Writer, s *server.Server) error {
 	empty, err := s.Empty(ctx)
 	if err != nil {
@@ -89,12 +89,12 @@ func (c *serveCommand) welcome(ctx context.Context, to io.Writer, s *server.Serv
 	return nil
 }
 
-// next returns the command to type after the first start.
+// next returns the command to type after the first start, which creates a property.
 func (c *serveCommand) next() string {
 	return c.typed("latchkey property create \"Hostel Miramar\" --time-zone Europe/Lisbon")
 }
 
-// typed returns a command that addresses this server.
+// typed returns a command with the flag that it needs to address this server.
 func (c *serveCommand) typed(command string) string {
 	if here, err := filepath.Abs(config.Default().DataDir); err != nil || here != c.DataDir {
 		command += fmt.Sprintf(" --data-dir %q", c.DataDir)
@@ -113,6 +113,7 @@ func (*migrateCommand) Help() string {
 	return "Serve migrates an embedded database itself. Migrate a PostgreSQL database with this command before you start the new version."
 }
 
+// Run carries out the pending migrations of the database or, with --check, lists them.
 func (c *migrateCommand) Run(ctx context.Context, io *streams) (err error) {
 	url := config.Config{DataDir: c.DataDir, Database: c.Database}.DatabaseURL()
 	if c.Check && db.Missing(url) {

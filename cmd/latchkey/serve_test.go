@@ -21,7 +21,7 @@ import (
 	"latchkey.dev/internal/test/dbtest"
 )
 
-// TestMain lets a test run this very program as a process of its own.
+// TestMain lets a test run this program as a separate process.
 func TestMain(m *testing.M) {
 	if os.Getenv("LATCHKEY_TEST_AS_PROGRAM") != "" {
 		main()
@@ -39,7 +39,7 @@ type process struct {
 	welcome string
 }
 
-// serve starts a server on free ports and waits until it has said where it listens.
+// serve starts a server on free ports and waits until it has printed its addresses.
 func serve(t *testing.T, environment []string, args ...string) *process {
 	t.Helper()
 	return serveAt(t, filepath.Join(t.TempDir(), "d"), "create", environment, args...)
@@ -156,7 +156,7 @@ func TestSettingsComeFromFlagEnvironmentAndFile(t *testing.T) {
 		}
 		return errs.String()
 	}
-	// Each is wrong in its own way, and what the server complains of tells which one it took.
+	// Each value is wrong in another way, so that the error shows which value the server used.
 	write(`{"listen-ops": "file"}`)
 	if got := run(); !strings.Contains(got, `--listen-ops "file"`) {
 		t.Errorf("the file: %s", got)

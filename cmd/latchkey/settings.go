@@ -13,7 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// environment lets every setting of the serve command also come from the environment: LATCHKEY_ followed by the flag's name.
+// environment is a hook of kong. It gives every setting of the serve command an environment variable: LATCHKEY_ followed by the flag's name.
 func environment(k *kong.Kong) error {
 	for _, f := range settingsOf(k.Model.Node) {
 		name := "LATCHKEY_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
@@ -22,7 +22,7 @@ func environment(k *kong.Kong) error {
 	return nil
 }
 
-// settingsOf returns the flags of the serve command that are settings.
+// settingsOf returns the flags of the serve command that are settings of the server. root is the whole command line.
 func settingsOf(root *kong.Node) []*kong.Flag {
 	for _, c := range root.Children {
 		if c.Name == "serve" {
@@ -32,7 +32,8 @@ func settingsOf(root *kong.Node) []*kong.Flag {
 	return nil
 }
 
-// describe returns the help text of a flag without its environment variable, which the help of serve explains once for all flags.
+// describe returns the help text of a flag for kong. It leaves out the environment variables of settings, which the help of serve explains
+// once for all.
 func describe(v *kong.Value) string {
 	if v.Flag != nil && v.Flag.Group != nil && strings.HasPrefix(v.Flag.Group.Key, "serve-") {
 		return v.Help
@@ -48,7 +49,8 @@ type settingsFile struct {
 	lines  map[string]int
 }
 
-// read reads a JSON object whose keys are flag names without leading dashes.
+// read reads the file of --config: a JSON object whose keys are flag names without leading dashes. kong then asks the result for the value of
+// each flag.
 func (s *settingsFile) read(r io.Reader) (kong.Resolver, error) {
 	s.name, s.values, s.lines = "the settings file", map[string]any{}, map[string]int{}
 	if named, ok := r.(interface{ Name() string }); ok {
@@ -97,7 +99,7 @@ func (s *settingsFile) read(r io.Reader) (kong.Resolver, error) {
 // Validate has nothing to check here; [kong.Resolver] requires it.
 func (s *settingsFile) Validate(*kong.Application) error { return nil }
 
-// unknown returns an error for settings in the file that do not exist.
+// unknown returns an error that lists the settings in the file that do not exist, or nil.
 func (s *settingsFile) unknown() error {
 	var unknown []string
 	for name := range s.values {
@@ -117,7 +119,7 @@ func (s *settingsFile) unknown() error {
 	return errors.Join(wrong...)
 }
 
-// Resolve returns a flag's value from the file, unless the environment sets the flag.
+// Resolve returns the value of a flag from the file. It returns nil if the file does not have the flag, or if the environment sets it.
 func (s *settingsFile) Resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any, error) {
 	for _, name := range f.Envs {
 		if _, set := os.LookupEnv(name); set {
@@ -127,7 +129,8 @@ func (s *settingsFile) Resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any
 	return s.values[f.Name], nil
 }
 
-// origins names, for each setting in an error text, the line of the settings file that its value comes from.
+// origins returns lines to append to an error text: for each setting in the text whose value comes from the settings file, the line there.
+// args is the command line, which overrides the file.
 func (s *settingsFile) origins(text string, args []string) string {
 	var places []string
 	for name, line := range s.lines {
@@ -143,4 +146,5 @@ func (s *settingsFile) origins(text string, args []string) string {
 	return strings.Join(places, "")
 }
 
+// isFlagRune reports whether a character can be part of a flag, including its dashes.
 func isFlagRune(r rune) bool { return r == '-' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' }

@@ -53,6 +53,7 @@ func (c *spaceCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return createSpaces(ctx, r, io, spaces)
 }
 
+// createSpaces creates spaces in one call, all or none, and prints them.
 func createSpaces(ctx context.Context, r *remote, io *streams, spaces []*propertyv1.NewSpace) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewSpaceServiceClient(s.conn).BatchCreateSpaces(s, &propertyv1.BatchCreateSpacesRequest{Spaces: spaces})
@@ -77,6 +78,7 @@ func (c *spaceList) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
+// allSpaces loads all spaces of the property of a type: Room, Dorm or Bed; "": all types.
 func (s *session) allSpaces(kind string) ([]*propertyv1.Space, error) {
 	return allPages(func(token string) (*propertyv1.SpaceList, error) {
 		answer, err := propertyv1.NewSpaceServiceClient(s.conn).ListSpaces(s, &propertyv1.ListSpacesRequest{Type: kind, PageSize: 200, PageToken: token})
@@ -122,6 +124,7 @@ func (c *spaceDelete) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
+// printSpaces prints a table of rooms, dorms and beds.
 func (s *session) printSpaces(list []*propertyv1.Space) {
 	names := map[string]string{}
 	for _, sp := range list {

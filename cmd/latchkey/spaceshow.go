@@ -77,18 +77,19 @@ func (c *spaceShow) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// opening is a step of an explanation at a door, and the number of its reservation.
+// opening is an opening or a refusal at a door, as a step in the explanation of a stay. number is that of the reservation.
 type opening struct {
 	number string
 	step   *partnerv1.ExplainedStep
 }
 
+// MarshalJSON encodes the opening for space show --json.
 func (o opening) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"pmsNumber": o.number, "step": asJSON{o.step}})
 }
 
-// loadOpenings lists what happened at a door since the beginning of yesterday, newest first, according to the explanations of its stays. It
-// checks at most mostChecked stays of each day, and reports whether there are more.
+// loadOpenings returns the openings and refusals at a door since the beginning of yesterday, newest first, from the explanations of the stays
+// there. It checks at most mostChecked stays of each day; more is whether there are others.
 func (s *session) loadOpenings(door string, zone *time.Location) (all []opening, more bool, err error) {
 	var stays []*propertyv1.Reservation
 	for _, day := range []string{"today", "yesterday"} {
@@ -121,7 +122,8 @@ func (s *session) loadOpenings(door string, zone *time.Location) (all []opening,
 	return all, more, nil
 }
 
-// usesSince returns the uses of codes, or the remote unlocks, since a time. more reports that the server may know further ones.
+// usesSince returns those of some uses of codes, or remote unlocks, that happened at or after a time. more is whether the server may have
+// further ones, because it returns only a limited number.
 func usesSince[U interface{ GetAt() *timestamppb.Timestamp }](uses []U, since time.Time) (recent []U, more bool) {
 	for _, u := range uses {
 		if !u.GetAt().AsTime().Before(since) {
@@ -131,7 +133,7 @@ func usesSince[U interface{ GetAt() *timestamppb.Timestamp }](uses []U, since ti
 	return recent, len(recent) >= maxCodeUses
 }
 
-// listJSON prepares messages for encoding as part of a larger JSON value.
+// listJSON returns messages in a form that can be encoded as part of a larger JSON value.
 func listJSON[M proto.Message](messages []M) []asJSON {
 	list := make([]asJSON, len(messages))
 	for i, m := range messages {
@@ -140,14 +142,14 @@ func listJSON[M proto.Message](messages []M) []asJSON {
 	return list
 }
 
-// yesterday returns the beginning of yesterday in a time zone.
+// yesterday returns the instant at which yesterday began in a time zone.
 func yesterday(zone *time.Location) time.Time {
 	y, m, d := time.Now().In(zone).AddDate(0, 0, -1).Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, zone)
 }
 
-// doorRows returns a table of what happened at the door of a space, newest first. A remote unlock that the explanation of a stay has
-// appears once.
+// doorRows returns a table of what happened at the door of a space, newest first, from three sources. A remote unlock that is also in openings
+// appears once. Equal successive rows become one with a count.
 func doorRows(zone *time.Location, space *propertyv1.Space, openings []opening, uses []*propertyv1.CodeUse, unlocks []*propertyv1.RemoteUnlock) [][]string {
 	type line struct {
 		at  time.Time
@@ -190,6 +192,7 @@ func doorRows(zone *time.Location, space *propertyv1.Space, openings []opening, 
 	return rows
 }
 
+// codeSentence describes one use of a staff, one-time or backup code at the door of a space.
 func codeSentence(space *propertyv1.Space, u *propertyv1.CodeUse) string {
 	var code string
 	switch u.GetKind() {
@@ -206,7 +209,7 @@ func codeSentence(space *propertyv1.Space, u *propertyv1.CodeUse) string {
 	return fmt.Sprintf("%s refused %s.", space.GetName(), code)
 }
 
-// atDoor reports whether a step is an opening or a refusal at a door.
+// atDoor reports whether a step of this kind in an explanation is an opening or a refusal at a door.
 func atDoor(kind string) bool {
 	return strings.HasPrefix(kind, "doorOpened") || strings.HasSuffix(kind, "Denied")
 }

@@ -45,7 +45,7 @@ func (c *reservationExtend) Run(ctx context.Context, r *remote, io *streams) err
 	})
 }
 
-// nextTime reads a time in a time zone: a day and an hour, or an hour, of which it returns the next.
+// nextTime parses the value of --until in a time zone: a day and time, or a time alone, of which it returns the next occurrence after now.
 func nextTime(text string, zone *time.Location, now time.Time) (time.Time, error) {
 	if at, err := time.ParseInLocation("2006-01-02 15:04", text, zone); err == nil {
 		return at, nil

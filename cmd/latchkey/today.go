@@ -42,7 +42,7 @@ func (c *todayCommand) Run(ctx context.Context, io *streams) error {
 	})
 }
 
-// printDay prints the numbers of a day and a row for each stay of the list.
+// printDay prints how many guests arrive, stay and leave on a day, and a table of the stays in the chosen list.
 func (s *session) printDay(zone *time.Location, day *propertyv1.DayList) {
 	n := day.GetCounts()
 	s.say("%s: %s, %d still to come; %d in house; %s, %d still to go. Times in %s\n",

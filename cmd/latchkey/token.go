@@ -77,7 +77,7 @@ func (c *tokenRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// inMinutes rounds a duration up to minutes, because 0 would mean never.
+// inMinutes converts the lifetime of a token to minutes for the API. It rounds up, because 0 would mean that the token never expires.
 func inMinutes(d time.Duration) int32 {
 	return int32((d + time.Minute - 1) / time.Minute)
 }

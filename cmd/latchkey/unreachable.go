@@ -24,7 +24,7 @@ const (
 	otherwiseFailed tlsProblem = ""
 )
 
-// tlsProblemOf derives the TLS problem from the text of a connection error.
+// tlsProblemOf derives from the text of a connection error why TLS failed. serverSpeaksTLS is called only if the text leaves this open.
 func tlsProblemOf(text string, serverSpeaksTLS func() bool) tlsProblem {
 	switch {
 	case strings.Contains(text, "certificate signed by unknown authority"), strings.Contains(text, "certificate is not trusted"):
@@ -41,7 +41,8 @@ func tlsProblemOf(text string, serverSpeaksTLS func() bool) tlsProblem {
 	return otherwiseFailed
 }
 
-// reached adds an explanation to an error of the connection to a server on another machine.
+// reached returns err, the error of a session. If the server on another machine was not reached because of TLS, it returns an error with an
+// explanation instead.
 func (r *remote) reached(ctx context.Context, err error) error {
 	st := statusOf(err)
 	if r.Server == "" || st == nil || st.Code() != codes.Unavailable || !strings.Contains(st.Message(), "connection error") {
@@ -71,7 +72,7 @@ func certificateError(text string) string {
 	return strings.Trim(said, `"`)
 }
 
-// speaksTLS reports whether a server answers a TLS handshake. It sends no data.
+// speaksTLS reports whether the server at an address answers a TLS handshake. It sends no data.
 func speaksTLS(ctx context.Context, address string) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// A connection that fails because the two sides differ in TLS says which flag mends it.
+// If a connection fails because of TLS, the error names the flag that helps.
 func TestTLSMismatch(t *testing.T) {
 	s := newShell(t)
 	s.ok("property create A --time-zone Europe/Lisbon")

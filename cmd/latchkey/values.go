@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/clock"
 )
 
-// durations makes every duration flag accept days, such as 30d.
+// durations is an option of kong that makes every duration flag accept days, such as 30d.
 var durations = kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(func(c *kong.DecodeContext, target reflect.Value) error {
 	text, err := popText(c)
 	if err != nil {
@@ -25,7 +25,7 @@ var durations = kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFun
 	return nil
 }))
 
-// popText takes the value of a flag as text. In a settings file the value may have another type.
+// popText returns the value of a duration flag as text. It fails if the value in a settings file is of another type, such as a number.
 func popText(c *kong.DecodeContext) (string, error) {
 	t, err := c.Scan.PopValue("duration")
 	if err != nil {
@@ -41,7 +41,7 @@ func popText(c *kong.DecodeContext) (string, error) {
 // minutes is a flag for a duration that the API takes in whole minutes.
 type minutes int32
 
-// Decode parses the flag's value. A number without a unit is in minutes.
+// Decode parses the flag's value for kong: a duration such as 1d, or a number of minutes.
 func (m *minutes) Decode(c *kong.DecodeContext) error {
 	text, err := popText(c)
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// otherVariables are prefixes of environment variables that other programs of this project read.
+// otherVariables are prefixes of environment variables that other programs of this project read. No warning is printed about them.
 var otherVariables = []string{
 	"LATCHKEY_BRIDGE_", "LATCHKEY_MQTT_", "LATCHKEY_SMARTKEY_", "LATCHKEY_JOIN_CODE", "LATCHKEY_LOG_LEVEL", "LATCHKEY_TEST", "LATCHKEY_SOAK", "LATCHKEY_TORTURE_",
 }
 
-// knownVariables returns the environment variables that flags are read from.
+// knownVariables returns the names of all environment variables from which flags of a command, and of the commands below it, are read.
 func knownVariables(n *kong.Node) (names []string) {
 	for _, f := range n.Flags {
 		names = append(names, f.Envs...)
@@ -25,8 +25,8 @@ func knownVariables(n *kong.Node) (names []string) {
 	return slices.Compact(names)
 }
 
-// unknownVariableWarnings returns warnings about unknown environment variables that begin with LATCHKEY_. Each suggests the nearest known
-// variable.
+// unknownVariableWarnings returns a warning for each variable in environment that begins with LATCHKEY_ but is not known, such as a misspelt
+// one, with the nearest known name.
 func unknownVariableWarnings(environment, known []string) (warnings []string) {
 	for _, variable := range environment {
 		name, _, _ := strings.Cut(variable, "=")
@@ -75,7 +75,7 @@ func editDistance(a, b string) int {
 	return row[len(b)]
 }
 
-// printWarnings writes warnings, one per line.
+// printWarnings writes warnings to standard error, one per line.
 func printWarnings(to interface{ Write([]byte) (int, error) }, warnings []string) {
 	for _, w := range warnings {
 		fmt.Fprintln(to, "latchkey: warning:", w)

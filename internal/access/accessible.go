@@ -8,8 +8,8 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// DoorAccess is a door that a grant opens, with its lock. If the grant has no space, Lock does not say whether the
-// bridge is connected.
+// DoorAccess is a door that a grant opens, with the row of its lock. If the grant has no space, Lock does not show
+// whether the bridge is connected.
 type DoorAccess struct {
 	Door
 	Row *ent.Lock
@@ -48,7 +48,8 @@ func AccessibleDoors(tx *db.Tx, g *ent.Grant) ([]DoorAccess, error) {
 	return out, nil
 }
 
-// retainedDoors lists the doors that a grant keeps while its reservation has no space: the doors with a desired code.
+// retainedDoors lists the doors, with their locks, that a grant keeps while its reservation has no space: the doors
+// with a desired code.
 func (run *stayRun) retainedDoors() ([]DoorAccess, error) {
 	if err := run.LoadCodes(); err != nil {
 		return nil, err

@@ -10,8 +10,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Apply changes the slots of the locks to match what the holder may open. A lock without a free slot is no error: the
-// plan and a notice say so.
+// Apply carries out the steps of [Reconcile] on the slots of the locks. A lock without a free slot is no error: the
+// plan and a notice report it.
 func (run *Run) Apply() error {
 	if run.Right.Open {
 		if err := run.markTakenOver(); err != nil {
@@ -27,7 +27,7 @@ func (run *Run) Apply() error {
 	return run.assignFreedSlots()
 }
 
-// execute does one step of a plan: it puts, changes or clears a code.
+// execute carries out one step: it puts, changes or clears a code.
 func (run *Run) execute(s Step) error {
 	switch s.Action {
 	case Put:
@@ -51,7 +51,8 @@ func (run *Run) assignFreedSlots() error {
 	return nil
 }
 
-// desiredCode returns the code for a door's slot, or false if no PIN is possible there.
+// desiredCode returns the code to store for a door's slot, with its PIN and its windows, or false if no PIN is
+// possible there.
 func (run *Run) desiredCode(doorID string) (lock.DesiredCode, bool, error) {
 	p := run.pins.pinAt(doorID)
 	if p == nil {
@@ -65,6 +66,7 @@ func (run *Run) desiredCode(doorID string) (lock.DesiredCode, bool, error) {
 	}, true, err
 }
 
+// putCode sets a code in a free slot of the lock on a door. It does nothing if no PIN is possible there.
 func (run *Run) putCode(doorID string) error {
 	p, ok, err := run.desiredCode(doorID)
 	if err != nil || !ok {
@@ -79,6 +81,7 @@ func (run *Run) putCode(doorID string) error {
 	return nil
 }
 
+// changeCode gives the code h of a door its present PIN and windows, or clears it if no PIN is possible there.
 func (run *Run) changeCode(doorID string, h *installedSlot) error {
 	p, ok, err := run.desiredCode(doorID)
 	if err != nil {
@@ -99,6 +102,8 @@ func (run *Run) changeCode(doorID string, h *installedSlot) error {
 	return nil
 }
 
+// clearCode marks a code to be removed from its lock. It counts a slot that is free at once for
+// [Run.assignFreedSlots].
 func (run *Run) clearCode(h *installedSlot) error {
 	if !h.Present {
 		return nil
@@ -121,6 +126,7 @@ func (run *Run) clearCode(h *installedSlot) error {
 	return nil
 }
 
+// lockOf returns the lock of a code, which may not be loaded yet.
 func (run *Run) lockOf(h *installedSlot) (*ent.Lock, error) {
 	if f := run.locks[h.LockID]; f.lock != nil {
 		return f.lock, nil
@@ -148,7 +154,7 @@ func (run *Run) RefreshEvidence() error {
 	return nil
 }
 
-// IsRemoved reports whether no lock holds a code of the holder.
+// IsRemoved reports whether no lock holds a code of the holder, as far as the evidence proves.
 func (run *Run) IsRemoved() bool {
 	return !slices.ContainsFunc(run.codes, func(h installedSlot) bool { return h.Present || h.Evidence != slot.Removed })
 }

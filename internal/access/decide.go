@@ -18,10 +18,12 @@ type Settings struct {
 	GatesAlone     bool
 }
 
+// SettingsOf returns the stored settings of a property on which access depends.
 func SettingsOf(p *ent.Property) Settings {
 	return Settings{p.ID, p.TimeZone, p.EarlyInMinutes, p.LateOutMinutes, p.PinLength, p.GatesAlone}
 }
 
+// Rules converts stored settings into rules. It fails if the time zone is unknown.
 func (s Settings) Rules() (Rules, error) {
 	zone, err := clock.Zone(s.TimeZone)
 	if err != nil {
@@ -65,13 +67,14 @@ func Decide(s Stay, r Rules, now, opened time.Time) Right {
 	return Right{Open: true, Window: w}
 }
 
+// laterDate reports whether a is on a later day than b in a time zone.
 func laterDate(a, b time.Time, zone *time.Location) bool {
 	ay, am, ad := a.In(zone).Date()
 	by, bm, bd := b.In(zone).Date()
 	return time.Date(ay, am, ad, 0, 0, 0, 0, time.UTC).After(time.Date(by, bm, bd, 0, 0, 0, 0, time.UTC))
 }
 
-// rightOf returns when a grant opens doors, as of now.
+// rightOf returns what a stored grant allows now, without the reservation.
 func rightOf(g *ent.Grant, now time.Time) Right {
 	switch {
 	case !isLive(g):
@@ -86,4 +89,5 @@ func rightOf(g *ent.Grant, now time.Time) Right {
 	return r
 }
 
+// isLive reports whether a grant exists and has not ended.
 func isLive(g *ent.Grant) bool { return g != nil && g.EndedAt == nil }

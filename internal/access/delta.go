@@ -46,7 +46,7 @@ type Delta struct {
 	Removed  []string // Removed are the doors that lose a code
 }
 
-// Diff returns what changed between two moments of a run.
+// Diff returns what changed between two moments of a run. r is the report of a lock that caused the run, if one did.
 func Diff(before, after Snapshot, r Report) Delta {
 	stays := before.Live && after.Live && before.ID == after.ID
 	d := Delta{
@@ -78,7 +78,7 @@ func Diff(before, after Snapshot, r Report) Delta {
 	return d
 }
 
-// codeBySlot returns the code of a slot, or the zero value.
+// codeBySlot returns the code in the slot with an id, or the zero value.
 func codeBySlot(codes []SlotCode, slotID string) SlotCode {
 	for _, h := range codes {
 		if h.SlotID == slotID {
@@ -91,6 +91,7 @@ func codeBySlot(codes []SlotCode, slotID string) SlotCode {
 // changesSlots reports whether the run changed the desired state of a slot.
 func (d Delta) changesSlots() bool { return len(d.Added)+len(d.Updated)+len(d.Removed) > 0 }
 
+// changesGrant reports whether a grant that was open before the run changed its space, its window or its PIN.
 func (d Delta) changesGrant() bool { return d.Moved || d.Redated || d.Redrawn }
 
 // hasShortPIN reports whether the run generated a PIN with fewer digits than is safe.
@@ -98,6 +99,8 @@ func (d Delta) hasShortPIN() bool {
 	return slices.ContainsFunc(d.NewPINs, func(p PIN) bool { return p.Length < pin.Shortest })
 }
 
+// snapshotOf returns the part of a [Snapshot] that the grant stores; g may be nil. The codes and PINs are added when
+// they are loaded.
 func snapshotOf(g *ent.Grant) Snapshot {
 	if g == nil {
 		return Snapshot{}

@@ -50,7 +50,7 @@ var Reasons = []string{
 	lock.NoBridge, lock.BridgeRevoked, lock.LockOffline, lock.SlotsFull,
 }
 
-// Plan says for each door whether it opens, and why not.
+// Plan describes the access of a reservation: for each door whether it opens, and why not.
 type Plan struct {
 	Status  Status
 	Window  *Window
@@ -87,6 +87,7 @@ func (d PlannedDoor) isShut() bool {
 	return false
 }
 
+// Facts are everything on which the plan of a reservation depends.
 type Facts struct {
 	Right    Right
 	Doubt    string // Doubt is why the reservation may mean another space
@@ -131,9 +132,10 @@ func Describe(f Facts) Plan {
 	return p
 }
 
+// allCodes returns the codes of the grant and of the reservation's earlier grants.
 func (f Facts) allCodes() []SlotCode { return slices.Concat(f.Codes, f.Older) }
 
-// describeDoor describes a door of the reservation's space.
+// describeDoor returns the plan for a door of the reservation's space.
 func (f Facts) describeDoor(d Door) PlannedDoor {
 	out := PlannedDoor{ID: d.ID, Name: d.Name, Kind: d.Kind, PIN: None, SmartKey: None}
 	switch {
@@ -159,7 +161,7 @@ func (f Facts) describeDoor(d Door) PlannedDoor {
 	return out
 }
 
-// describeClosed describes a door that the guest may not open now, or whose lock can hold no code.
+// describeClosed completes the plan out of a door that the guest may not open now, or whose lock can hold no code.
 func (f Facts) describeClosed(out *PlannedDoor, d Door) {
 	h, has := f.likeliestCode(d.ID)
 	planned := !has && out.Reason == "" && f.Right.Reason == NotCheckedIn
@@ -183,7 +185,8 @@ func (f Facts) describeClosed(out *PlannedDoor, d Door) {
 	}
 }
 
-// describeOpen describes a door with a lock that the guest may open.
+// describeOpen completes the plan out of a door with a lock that the guest may open. h is the desired code of the
+// door, if has is set.
 func (f Facts) describeOpen(out *PlannedDoor, d Door, h SlotCode, has bool) {
 	out.SmartKey = f.keyOpen(d)
 	switch {
@@ -213,7 +216,8 @@ func (f Facts) isChanging(h SlotCode) bool {
 	return h.Former || h.Rewritten || h.Changed.After(f.Opened)
 }
 
-// currentCode returns the desired code of a door on its present lock.
+// currentCode returns the desired code of a door that the guest may open, on the lock that the door has now, or false
+// if there is none.
 func (f Facts) currentCode(d Door) (SlotCode, bool) {
 	for _, h := range f.Codes {
 		if f.Right.Open && h.Present && d.takesCode() && h.DoorID == d.ID && h.LockID == d.Lock.ID {
@@ -223,7 +227,8 @@ func (f Facts) currentCode(d Door) (SlotCode, bool) {
 	return SlotCode{}, false
 }
 
-// likeliestCode returns the code that most likely opens a door: a desired code, else one that is not yet removed.
+// likeliestCode returns the code that most likely still opens a door: a desired code, else a code that is not proven
+// to be removed.
 func (f Facts) likeliestCode(doorID string) (worst SlotCode, found bool) {
 	rank := func(h SlotCode) int {
 		switch {
@@ -263,6 +268,7 @@ func (f Facts) doorReason(d Door, h SlotCode) string {
 	return ""
 }
 
+// refusalReason returns the reason in a plan for a code that its lock refused with this result.
 func refusalReason(result string) string {
 	switch slot.Result(result) {
 	case slot.Duplicate:
@@ -299,6 +305,7 @@ func (f Facts) formerDoors() []PlannedDoor {
 	return out
 }
 
+// describeFormer returns the plan for a door that the guest may no longer open, or not as part of the present space.
 func (f Facts) describeFormer(id string) PlannedDoor {
 	d := PlannedDoor{ID: id, Name: f.Names[id].Name, Kind: f.Names[id].Kind, Left: true, PIN: None, SmartKey: f.remainingKeysAt(id)}
 	h, has := f.likeliestCode(id)
@@ -319,13 +326,14 @@ func (f Facts) describeFormer(id string) PlannedDoor {
 	return d
 }
 
+// addReason adds a reason to the plan, if it is not empty and not there yet.
 func (p *Plan) addReason(r string) {
 	if r != "" && !slices.Contains(p.Reasons, r) {
 		p.Reasons = append(p.Reasons, r)
 	}
 }
 
-// status summarizes the doors. It ignores doors without a lock.
+// status returns the status that summarizes the doors of the plan. It ignores doors without a lock.
 func (f Facts) status(p Plan) Status {
 	opens, shut, moving := 0, 0, false
 	for _, d := range p.Doors {

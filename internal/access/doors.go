@@ -22,7 +22,8 @@ import (
 // reservation reads them, so their results are cached.
 var planTables = []string{"spaces", "mappings", "partner_spaces", "gates", "locks", "bridges"}
 
-// resolvePlace returns the space of a reservation, or the reason why there is none.
+// resolvePlace returns the space that a reservation names, and a reason if it has none or if the space is inactive.
+// The result is cached.
 func resolvePlace(tx *db.Tx, r space.Request) (space.Place, string, error) {
 	type answer struct {
 		place    space.Place
@@ -35,6 +36,7 @@ func resolvePlace(tx *db.Tx, r space.Request) (space.Place, string, error) {
 	return a.place, a.unplaced, err
 }
 
+// cachedLocks is [loadLocks] with a cache, because each change of a reservation needs these locks.
 func cachedLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, error) {
 	type place struct{ property, space, parent string }
 	key := place{property: propertyID, space: p.Space.ID}
@@ -47,9 +49,9 @@ func cachedLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, 
 // isPrivate reports whether a space is for one reservation at a time. A bed is private even in a shared dorm.
 func isPrivate(s *ent.Space) bool { return s != nil && (s.IsPrivate || s.Type == space.Bed) }
 
-// loadDoors returns the doors of a space: the room or bed, the dorm of a bed, and the gates for its guests. A guest
-// may pass a gate only if the room or bed has a lock, unless gatesAlone. loadDoors also returns all locks that it
-// found.
+// loadDoors returns the doors of a space: the room or bed, the dorm of a bed, and the gates for its guests; and all
+// locks that it found on them and on other gates. A guest may pass a gate only if the room or bed has a lock, unless
+// gatesAlone is set.
 func loadDoors(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool) ([]Door, []installedLock, error) {
 	if p.Space == nil {
 		return nil, nil, nil
@@ -76,6 +78,7 @@ func loadDoors(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool) ([]
 	return plannedDoors(doors, gatesAlone), found, nil
 }
 
+// kindOfDoor returns the kind of a door by its id: a gate, or else a room.
 func kindOfDoor(doorID string) Kind {
 	if strings.HasPrefix(doorID, id.Gate+"_") {
 		return Gate
@@ -108,7 +111,7 @@ func doorsByID(tx *db.Tx, propertyID string, ids []string) (map[string]Door, err
 	return out, nil
 }
 
-// DoorNames omits unknown ids.
+// DoorNames returns the names of spaces and gates of a property, by id. It omits unknown ids.
 func DoorNames(tx *db.Tx, propertyID string, ids []string) (map[string]string, error) {
 	doors, err := doorsByID(tx, propertyID, ids)
 	names := make(map[string]string, len(doors))
@@ -118,6 +121,7 @@ func DoorNames(tx *db.Tx, propertyID string, ids []string) (map[string]string, e
 	return names, err
 }
 
+// spaceDoor returns the door of a space, without a lock.
 func spaceDoor(s *ent.Space) Door {
 	d := Door{ID: s.ID, Name: s.Name, Kind: Room, Inactive: !s.IsActive}
 	if s.Type == space.Bed {
@@ -131,8 +135,9 @@ func serves(g gateRow, p space.Place) bool {
 	return len(g.spaceIDs) == 0 || slices.Contains(g.spaceIDs, p.Space.ID) || p.Parent != nil && slices.Contains(g.spaceIDs, p.Parent.ID)
 }
 
-// plannedDoors omits the doors that a plan does not mention: a bed without a lock in a dorm with one, a dorm without
-// a lock around a bed with one, and all gates if neither bed nor room can be opened.
+// plannedDoors returns the doors that a plan mentions. It omits a bed without a lock in a dorm with a lock, a dorm
+// without a lock around a bed with a lock, and all gates if neither bed nor room can be opened, unless gatesAlone is
+// set.
 func plannedDoors(doors []Door, gatesAlone bool) []Door {
 	locked, opens := false, gatesAlone
 	for _, d := range doors {
@@ -156,7 +161,7 @@ type installedLock struct {
 	gate   gateRow
 }
 
-// installedBridge are the columns of a bridge that say whether it is online and which SmartKeys it knows.
+// installedBridge has the columns of a bridge that show whether it is online and which SmartKeys it knows.
 type installedBridge struct {
 	link          bridge.Link
 	keySetVersion *int64
@@ -169,6 +174,7 @@ type gateRow struct {
 	spaceIDs []string
 }
 
+// toLock returns the part of a lock on which access depends.
 func (f installedLock) toLock(now time.Time) *Lock {
 	c := f.lock.Capabilities
 	out := &Lock{

@@ -28,8 +28,9 @@ type Reconciler struct {
 	Log  *slog.Logger // Log is nil to discard messages
 }
 
-// ApplyEvidence reconciles the grants whose slots changed, and those that wait for a freed slot. reconcileCode
-// reconciles a slot that belongs to a staff, one-time or backup code.
+// ApplyEvidence reconciles the grants whose slots changed, and those that wait for a freed slot. The server calls it
+// with the changes of each report of a bridge. reconcileCode reconciles a slot that belongs to a staff, one-time or
+// backup code.
 func ApplyEvidence(rec Reconciler, changed []lock.EvidenceChange, reconcileCode func(c lock.EvidenceChange) error) error {
 	seen, freed := map[string]bool{}, map[string]int{}
 	for _, c := range changed {
@@ -62,6 +63,7 @@ func ApplyEvidence(rec Reconciler, changed []lock.EvidenceChange, reconcileCode 
 	return nil
 }
 
+// appendVerified records the event that a code was verified for the first time, if the change is that.
 func (rec Reconciler) appendVerified(c lock.EvidenceChange) error {
 	if c.After != slot.Verified || c.Before == slot.Verified || c.Before == slot.Used {
 		return nil
@@ -134,7 +136,8 @@ func (rec Reconciler) assignFreeSlots(propertyID, lockID string, freed int) erro
 	return nil
 }
 
-// reconcileIfOpens reconciles a grant if it may open a door, and reports whether the lock on the door is full.
+// reconcileIfOpens reconciles a waiting grant if it may open a door. full means that the lock on the door has no free
+// slot for it, so that other waiting grants need not be tried.
 func (rec Reconciler) reconcileIfOpens(g *ent.Grant, doorID string) (full bool, err error) {
 	doors, err := AccessibleDoors(rec.Tx, g)
 	if err != nil || !slices.ContainsFunc(doors, func(d DoorAccess) bool { return d.ID == doorID }) {
@@ -144,8 +147,8 @@ func (rec Reconciler) reconcileIfOpens(g *ent.Grant, doorID string) (full bool, 
 	return slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return d.ID == doorID && d.Reason == lock.SlotsFull }), err
 }
 
-// grantsForDoor selects the grants that may open a door: those of its space and its beds, or at a gate those of the
-// spaces it serves. A gate that serves all spaces selects every grant.
+// grantsForDoor returns conditions for the grants that may open a door: those of its space and its beds, or at a gate
+// those of the spaces it serves. No condition, at a gate that serves all spaces, selects every grant.
 func (rec Reconciler) grantsForDoor(propertyID, doorID string) ([]predicate.Grant, error) {
 	within := []string{doorID}
 	gate, err := rec.Tx.Gate.Query().Where(entgate.PropertyID(propertyID), entgate.ID(doorID)).Only(rec.Tx.Context())

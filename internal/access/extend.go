@@ -9,7 +9,8 @@ import (
 // maxExtension is how long staff may extend the access of a stay beyond its planned end.
 const maxExtension = 24 * time.Hour
 
-// end returns when the access of a stay ends.
+// end returns when the access of a stay ends: at its planned end with the property's late check-out, or at the end of
+// an extension.
 func (s Stay) end(r Rules) time.Time {
 	planned := s.To.Add(r.LateOut)
 	if s.ExtendedTo.After(planned) {
@@ -18,7 +19,8 @@ func (s Stay) end(r Rules) time.Time {
 	return planned
 }
 
-// ExtensionProblem returns why staff may not extend the access of a stay until a time, or nil. An extension replaces the one before.
+// ExtensionProblem returns an error if staff may not extend the access of a stay until a time. An extension replaces
+// the one before.
 func ExtensionProblem(s Stay, r Rules, until, now time.Time) error {
 	wrong := func(message string) error {
 		return fault.Fields(fault.Field{Path: "until", Reason: fault.OutOfRange, Message: message})

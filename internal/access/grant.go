@@ -37,11 +37,13 @@ func endedByTime(g *ent.Grant) bool {
 	return g != nil && g.EndedAt != nil && g.EndReason == WindowPast
 }
 
+// canReopen reports whether the grant ended by time so recently that its PIN still exists, so that it can be opened
+// again.
 func (run *stayRun) canReopen() bool {
 	return endedByTime(run.grant) && run.Tx.Now().Sub(*run.grant.EndedAt) < pinRetention
 }
 
-// openGrant prepares a new grant. storePINs inserts its row once its PIN is generated.
+// openGrant prepares a new grant in memory. storePINs inserts its row once its PIN is generated.
 func (run *stayRun) openGrant() {
 	if run.grant != nil && run.grant.ReleasedAt == nil {
 		run.olderGrants = append(run.olderGrants, run.grant)
@@ -86,6 +88,7 @@ func (run *stayRun) storePINs(pinID string) error {
 	return run.save(run.Tx.Grant.UpdateOne(g).SetPinID(pinID).SetRedraws(run.Redraws))
 }
 
+// save stores an update of the grant and makes the result the grant of the run.
 func (run *stayRun) save(u *ent.GrantUpdateOne) error {
 	g, err := u.Save(run.Tx.Context())
 	if err != nil {
@@ -101,7 +104,7 @@ func (run *stayRun) reopenGrant() error {
 	u := run.Tx.Grant.UpdateOne(run.grant).ClearEndedAt().SetEndReason("").ClearReleasedAt().SetOpenKey(run.reservationID).
 		SetNotBefore(run.Right.Window.From).SetNotAfter(run.Right.Window.To).AddKeyGeneration(1)
 	run.setSpace(u)
-	return run.save(u.SetPlacedAt(run.Tx.Now())) // the guest had lost the space in the meantime
+	return run.save(u.SetPlacedAt(run.Tx.Now())) // while the grant was ended, another reservation may have got the space
 }
 
 // updateGrant stores a new window or space. The PIN stays; SmartKeys of the old window become invalid. A reservation
@@ -119,8 +122,8 @@ func (run *stayRun) updateGrant() error {
 	return run.save(u)
 }
 
-// setSpace stores the new and the previous space of a grant, and since when it has the new one. A grant that had no
-// space for a while keeps its last one as the previous space.
+// setSpace sets in an update the new and the previous space of the grant, and since when it has the new space. A grant
+// that had no space for a while keeps its last one as the previous space.
 func (run *stayRun) setSpace(u *ent.GrantUpdateOne) {
 	g := run.grant
 	if g.SpaceID == run.spaceID() {
@@ -132,19 +135,20 @@ func (run *stayRun) setSpace(u *ent.GrantUpdateOne) {
 	}
 }
 
-// takesOver reports whether a reservation has priority in its space over another that leaves it: it got the space
-// later. A check-in to a space that another reservation occupies shares the space: it does not end the other's
-// access.
+// takesOver reports whether the grant has takes priority at a private door over another grant that leaves the door and
+// got its space at leaverPlaced: it got the space later, or moved into it. A check-in to a space that another
+// reservation occupies shares the space: it does not end the other's access.
 func takesOver(has *ent.Grant, leaverPlaced time.Time) bool {
 	return !has.PlacedAt.Before(leaverPlaced) || has.FromSpaceID != "" && has.FromSpaceID != has.SpaceID
 }
 
+// endGrant ends the grant with the reason of the present right, and makes its SmartKeys invalid.
 func (run *stayRun) endGrant() error {
 	return run.save(run.Tx.Grant.UpdateOne(run.grant).SetEndedAt(run.Tx.Now()).SetEndReason(run.Right.Reason).
 		ClearOpenKey().AddKeyGeneration(1))
 }
 
-// setEndReason stores that the PMS has ended a reservation whose window had ended before.
+// setEndReason stores the PMS's reason for a grant that had ended by time before the PMS ended the reservation.
 func (run *stayRun) setEndReason() error {
 	return run.save(run.Tx.Grant.UpdateOne(run.grant).SetEndReason(run.Right.Reason))
 }
@@ -175,6 +179,8 @@ func (run *stayRun) releaseIfRemoved() error {
 	return run.save(u)
 }
 
+// ReservationsOf returns the reservation id of each of some grants, by grant id. It omits ids that are no grants of
+// the property.
 func ReservationsOf(view *db.Tx, propertyID string, grantIDs []string) (map[string]string, error) {
 	grants, err := view.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.IDIn(grantIDs...)).All(view.Context())
 	stays := make(map[string]string, len(grants))

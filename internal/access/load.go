@@ -51,7 +51,7 @@ func (rec Reconciler) loadGrant(g *ent.Grant) (*stayRun, error) {
 	return rec.loadGrantWith(g, others)
 }
 
-// loadGrantWith is loadGrant where the reservation's other grants are loaded.
+// loadGrantWith is [Reconciler.loadGrant] for a caller that has loaded the reservation's other grants.
 func (rec Reconciler) loadGrantWith(g *ent.Grant, others []*ent.Grant) (*stayRun, error) {
 	rules, err := rec.RulesFor(g.PropertyID)
 	if err != nil {
@@ -66,12 +66,13 @@ func (rec Reconciler) loadGrantWith(g *ent.Grant, others []*ent.Grant) (*stayRun
 	return run, err
 }
 
+// startFrom sets the grant of the run, and remembers its present state for the comparison at the end of the run.
 func (run *stayRun) startFrom(g *ent.Grant) {
 	run.before = snapshotOf(g)
 	run.setGrant(g)
 }
 
-// loadPlace loads the space that is stored in the grant.
+// loadPlace loads the space that is stored in the grant, with its dorm.
 func (run *stayRun) loadPlace() (err error) {
 	if run.grant.SpaceID != "" {
 		run.place, _, err = resolvePlace(run.Tx, space.Request{PropertyID: run.PropertyID, OwnID: run.grant.SpaceID})
@@ -80,6 +81,7 @@ func (run *stayRun) loadPlace() (err error) {
 	return err
 }
 
+// RulesFor returns the access rules of a property, from a cache.
 func (rec Reconciler) RulesFor(propertyID string) (Rules, error) {
 	type rulesOf string
 	return db.Cached(rec.Tx, []string{"properties"}, rulesOf(propertyID), func() (Rules, error) {
@@ -94,7 +96,7 @@ func (rec Reconciler) RulesFor(propertyID string) (Rules, error) {
 // maxGrants limits the grants that one run loads. Locks have slots for far fewer grants of one reservation.
 const maxGrants = 1000
 
-// loadGrants returns the latest grant of a reservation, or nil, and the earlier grants whose codes may still be on a
+// loadGrants returns the latest grant of a reservation, or nil, and its earlier grants whose codes may still be on a
 // lock. The open grant counts as the latest, even if another server's clock gave it an earlier time.
 func loadGrants(tx *db.Tx, propertyID, reservationID string) (latest *ent.Grant, older []*ent.Grant, err error) {
 	rows, err := tx.Grant.Read(tx.Context(), `property_id = $1 AND reservation_id = $2
@@ -120,7 +122,7 @@ func compareGrants(a, b *ent.Grant) int {
 	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 }
 
-// otherGrants returns the reservation's other grants that are open or whose codes may still be on a lock.
+// otherGrants returns those other grants of the same reservation that are open or whose codes may still be on a lock.
 func (rec Reconciler) otherGrants(g *ent.Grant) ([]*ent.Grant, error) {
 	found, err := rec.Tx.Grant.Read(rec.Tx.Context(), "property_id = $1 AND reservation_id = $2 AND id <> $3 AND released_at IS NULL LIMIT $4",
 		g.PropertyID, g.ReservationID, g.ID, maxGrants)
@@ -130,7 +132,8 @@ func (rec Reconciler) otherGrants(g *ent.Grant) ([]*ent.Grant, error) {
 	return found, nil
 }
 
-// loadFacts loads the doors of a reservation and, if it has a grant, the codes on their locks.
+// loadFacts loads the doors of the reservation and, if it has a grant, the codes on their locks. It returns what the
+// plan depends on so far; [stayRun.describe] adds the rest.
 func (run *stayRun) loadFacts() (Facts, error) {
 	doors, found, err := loadDoors(run.Tx, run.PropertyID, run.place, run.Rules.GatesAlone)
 	facts := Facts{Right: run.Right, Unplaced: run.unplaced, Doubt: run.place.Doubt, Doors: doors, Had: run.grant != nil}
@@ -164,6 +167,7 @@ func (run *Run) SetDoors(locks []*ent.Lock) {
 	run.setDoors(doors, found)
 }
 
+// LoadCodes loads the codes of the holder on all locks, with these locks.
 func (run *Run) LoadCodes() error {
 	rows, err := lock.SlotsOfGrant(run.Tx, run.PropertyID, run.ID)
 	if err == nil {
@@ -173,6 +177,7 @@ func (run *Run) LoadCodes() error {
 	return err
 }
 
+// codesOf converts slot rows into codes on locks, and loads those locks that are not loaded yet.
 func (run *Run) codesOf(rows []*ent.Slot) ([]installedSlot, error) {
 	if len(rows) == 0 {
 		return nil, nil
@@ -222,7 +227,8 @@ func (run *Run) loadLocks(ids []string) error {
 	return nil
 }
 
-// markTakenOver marks codes on private doors that another reservation now has.
+// markTakenOver marks the codes of the holder on private doors that another reservation now has. Such a code is
+// removed at once, even if the holder's new door does not open yet.
 func (run *Run) markTakenOver() error {
 	var leaving []string
 	for _, h := range run.codes {
@@ -284,6 +290,7 @@ func (run *stayRun) describe(f Facts) (Plan, error) {
 	return Describe(f), nil
 }
 
+// codesOfOlderGrants loads the codes of the reservation's earlier grants.
 func (run *stayRun) codesOfOlderGrants() ([]installedSlot, error) {
 	if len(run.olderGrants) == 0 {
 		return nil, nil
@@ -313,7 +320,7 @@ func (run *stayRun) sharesSpace() (bool, error) {
 	return n, nil
 }
 
-// departingGrants lists the other grants that still have a code on this grant's door.
+// departingGrants lists the open grants for another space that still have a code on the door of this grant's space.
 func (run *stayRun) departingGrants() ([]*ent.Grant, error) {
 	ids, err := run.Tx.Slot.Query().Where(entslot.PropertyID(run.PropertyID), entslot.DoorID(run.SpaceID), entslot.Present(true),
 		entslot.GrantIDNEQ(run.ID)).Select(entslot.FieldGrantID).Strings(run.Tx.Context())
@@ -324,7 +331,8 @@ func (run *stayRun) departingGrants() ([]*ent.Grant, error) {
 		entgrant.SpaceIDNEQ(run.SpaceID)).Order(entgrant.ByID()).All(run.Tx.Context())
 }
 
-// formerDoors loads doors that the reservation no longer has, by id: the doors of held codes, and others.
+// formerDoors loads doors that the reservation no longer has, by id: the doors of the codes held, and others by id. A
+// door with a desired code has its lock.
 func (run *stayRun) formerDoors(held []SlotCode, others []string) (map[string]Door, error) {
 	ids := others
 	for _, h := range held {

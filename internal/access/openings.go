@@ -16,7 +16,8 @@ type Opening struct {
 	LockName string
 }
 
-// ListOpenings returns when doors opened, or refused to, for a stay before an event, the latest first.
+// ListOpenings returns up to limit attempts to open a door with the codes or phones of a stay, newest first. Each
+// opened the door or was refused. It returns only events with ids below before, which continues a list.
 func ListOpenings(view *db.Tx, propertyID, reservationID string, before int64, limit int) ([]Opening, error) {
 	list, err := db.ReadList(view, func(o *struct {
 		Opening

@@ -30,6 +30,7 @@ type pinSet struct {
 	hasRetired bool              // hasRetired means that replaced PINs are still reserved
 }
 
+// newPINSet returns an empty set of PINs for the holder.
 func (run *Run) newPINSet() *pinSet {
 	return &pinSet{
 		Reconciler: run.Reconciler, propertyID: run.PropertyID, holderID: run.ID, length: run.Rules.PINLength,
@@ -37,6 +38,7 @@ func (run *Run) newPINSet() *pinSet {
 	}
 }
 
+// loadPINs loads the PINs of the holder, once in a run. It remembers them for the comparison at the end of the run.
 func (run *Run) loadPINs() error {
 	if run.pins != nil {
 		return nil
@@ -82,7 +84,7 @@ func (run *Run) EnsurePINs() error {
 	return run.pins.ensure(run.doors)
 }
 
-// inUse lists the PINs that are not retired.
+// inUse describes the PINs that are not retired, without their digits.
 func (c *pinSet) inUse() (all []PIN) {
 	if c == nil {
 		return nil
@@ -117,7 +119,7 @@ func (c *pinSet) ensure(doors []Door) error {
 	return nil
 }
 
-// generateForDoor replaces the PIN of one door by a separate one.
+// generateForDoor generates a separate PIN for a door, and retires the separate PIN that the door had.
 func (c *pinSet) generateForDoor(d Door) error {
 	p, err := c.generate(d.ID, []Door{d})
 	if errors.Is(err, errNoPIN) {
@@ -159,7 +161,9 @@ func pinLength(setting int, doors []Door) int {
 	return pin.Shortest
 }
 
-// generate generates and reserves a PIN for doors: a unique index allows the digits only once in the property.
+// generate generates and stores a PIN for doors. doorID is the door of a separate PIN; empty for the shared PIN. A
+// unique index reserves the digits, so that they occur only once in the property. The error is errNoPIN if none is
+// possible.
 func (c *pinSet) generate(doorID string, doors []Door) (*ent.Pin, error) {
 	rules := make([]pin.Rules, len(doors))
 	for i, d := range doors {
@@ -177,7 +181,8 @@ func (c *pinSet) generate(doorID string, doors []Door) (*ent.Pin, error) {
 	return p, nil
 }
 
-// reserve stores a PIN, and reports whether another PIN of the property has the same digits.
+// reserve stores a PIN with its digits code. taken is true, and nothing is stored, if another PIN of the property has
+// the same digits.
 func (c *pinSet) reserve(p *ent.Pin, code string) (bool, error) {
 	ctx := c.Tx.Context()
 	sealed, err := c.Keys.Seal(ctx, p.PropertyID, purpose(p.ID), []byte(code))
@@ -195,10 +200,13 @@ func (c *pinSet) reserve(p *ent.Pin, code string) (bool, error) {
 	return stored == 0, nil
 }
 
+// purpose returns the associated data of a sealed PIN, which binds the ciphertext to the PIN's id.
 func purpose(pinID string) string { return "pin/" + pinID }
 
+// mac returns the keyed hash of a PIN's digits, by which a unique index finds PINs with equal digits in a property.
 func (c *pinSet) mac(code string) []byte { return c.Keys.MAC("pin/"+c.propertyID, code) }
 
+// decrypt returns the digits of a PIN, which it caches for the run.
 func (c *pinSet) decrypt(p *ent.Pin) (string, error) {
 	if code, ok := c.digits[p.ID]; ok {
 		return code, nil
@@ -211,7 +219,7 @@ func (c *pinSet) decrypt(p *ent.Pin) (string, error) {
 	return c.digits[p.ID], nil
 }
 
-// pinAt returns the PIN for a door, or nil if none is possible.
+// pinAt returns the PIN for a door, the separate one or else the shared one. It returns nil if none is possible.
 func (c *pinSet) pinAt(doorID string) *ent.Pin {
 	if c == nil || c.impossible[doorID] {
 		return nil
@@ -222,6 +230,7 @@ func (c *pinSet) pinAt(doorID string) *ent.Pin {
 	return c.shared
 }
 
+// pinIDAt returns the id of the PIN for a door, or "" if none is possible.
 func (c *pinSet) pinIDAt(doorID string) string {
 	if p := c.pinAt(doorID); p != nil {
 		return p.ID
@@ -229,7 +238,7 @@ func (c *pinSet) pinIDAt(doorID string) string {
 	return ""
 }
 
-// retire replaces a PIN. Its digits stay reserved until no lock can hold them.
+// retire marks a PIN as replaced; p may be nil. Its digits stay reserved until no lock can hold them.
 func (c *pinSet) retire(p *ent.Pin) error {
 	if p == nil {
 		return nil
@@ -246,7 +255,7 @@ func (c *pinSet) retire(p *ent.Pin) error {
 	return nil
 }
 
-// decryptAt returns the digits of a door's PIN, or "".
+// decryptAt returns the digits of the PIN for a door, or "" if none is possible.
 func (c *pinSet) decryptAt(doorID string) (string, error) {
 	p := c.pinAt(doorID)
 	if p == nil {
@@ -255,7 +264,7 @@ func (c *pinSet) decryptAt(doorID string) (string, error) {
 	return c.decrypt(p)
 }
 
-// RevealPINs decrypts the shared PIN and the separate PINs of doors.
+// RevealPINs decrypts the PINs of the holder: the PIN that doors share, and by door id the separate PINs.
 func (run *Run) RevealPINs() (shared string, own map[string]string, err error) {
 	if err := run.loadPINs(); err != nil {
 		return "", nil, err
@@ -283,7 +292,7 @@ func (run *Run) ReleaseRetiredPINs() error {
 	return run.DeletePINs(entpin.Retired(true))
 }
 
-// DeletePINs deletes PINs of the holder, so that their digits can be used again.
+// DeletePINs deletes the PINs of the holder that match which, so that their digits can be used again.
 func (run *Run) DeletePINs(which ...predicate.Pin) error {
 	which = append(which, entpin.PropertyID(run.PropertyID), entpin.GrantID(run.ID))
 	if _, err := run.Tx.Pin.Delete().Where(which...).Exec(run.Tx.Context()); err != nil {

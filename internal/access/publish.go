@@ -52,7 +52,7 @@ func (run *stayRun) reconcileOpenGrants() error {
 }
 
 // reconcileDeparting reconciles the reservations that are leaving a door of this one, so that a swap of rooms
-// completes at once.
+// completes at once. d is what this run has changed.
 func (run *stayRun) reconcileDeparting(d Delta) error {
 	if !d.Opened && !d.Moved || !isLive(run.grant) || !isPrivate(run.place.Space) {
 		return nil
@@ -69,6 +69,7 @@ func (run *stayRun) reconcileDeparting(d Delta) error {
 	return nil
 }
 
+// appendEvents stores the events that follow from what the run changed, and from the resulting plan.
 func (run *stayRun) appendEvents(d Delta, p Plan) error {
 	e := event.Event{PropertyID: run.PropertyID, Subject: run.reservationID}
 	if len(d.NewPINs) > 0 {
@@ -131,8 +132,8 @@ var reasonNotices = map[string]notice.Kind{
 	lock.SlotsFull: notice.SlotsFull, lock.BridgeRevoked: notice.BridgeRevoked, lock.NoBridge: notice.NoBridge,
 }
 
-// notify sends the notices of a reservation with access, and clears those whose condition has ended, so that they can
-// be sent again.
+// notify sends staff the notices about a reservation with access, and clears those whose condition has ended, so that
+// they can be sent again.
 func (run *stayRun) notify(d Delta, p Plan) error {
 	var current []notice.Kind
 	for _, r := range p.Reasons {
@@ -158,7 +159,8 @@ func (run *stayRun) notify(d Delta, p Plan) error {
 	return run.clearResolvedNotices(current)
 }
 
-// clearResolvedNotices allows notices whose condition has ended to be sent again.
+// clearResolvedNotices clears the reservation's notices of all kinds except the current ones, so that they can be sent
+// again.
 func (run *stayRun) clearResolvedNotices(current []notice.Kind) error {
 	keys := []string{notice.CodeLate.Key(run.grant.ID)}
 	for _, kind := range reasonNotices {

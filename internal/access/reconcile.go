@@ -80,7 +80,7 @@ type SlotCode struct {
 	TakenOver bool
 }
 
-// currentDoorID returns the door that the code opens, also if the lock was moved.
+// currentDoorID returns the door that the code opens now: the door of its lock, which may have been moved.
 func (h SlotCode) currentDoorID() string {
 	if h.LockDoorID == "" || h.Evidence == slot.Removed {
 		return h.DoorID
@@ -91,7 +91,7 @@ func (h SlotCode) currentDoorID() string {
 // mayStillOpen reports whether the lock may hold a code that is not desired.
 func (h SlotCode) mayStillOpen() bool { return !h.Present && h.Evidence != slot.Removed }
 
-// isInstalled reports whether the evidence proves that the lock holds the code.
+// isInstalled reports whether evidence proves that the lock holds the code.
 func isInstalled(e slot.Evidence) bool {
 	return e == slot.Accepted || e == slot.Verified || e == slot.Used
 }
@@ -178,8 +178,8 @@ func Reconcile(t Task) []Step {
 	return steps
 }
 
-// codeAt returns the code on a door's current lock. A code that is being removed is restored rather than set again,
-// because a lock refuses the same PIN twice.
+// codeAt returns the holder's code on the lock that a door has now, or false. It includes a code that is being
+// removed: such a code is restored rather than set again, because a lock refuses the same PIN twice.
 func (t Task) codeAt(d Door) (SlotCode, bool) {
 	var back *SlotCode
 	for i, h := range t.Codes {
@@ -197,10 +197,13 @@ func (t Task) codeAt(d Door) (SlotCode, bool) {
 	return *back, true
 }
 
+// isOutdated reports whether a code must be changed: it is being removed, or has another window or PIN than it should
+// have.
 func (t Task) isOutdated(h SlotCode) bool {
 	return !h.Present || !h.Window.Same(t.Right.Window) || h.Later != t.Right.Later || h.PIN != t.PINAt(h.DoorID)
 }
 
+// doorByID returns the door with an id, or the zero value.
 func doorByID(doors []Door, id string) Door {
 	for _, d := range doors {
 		if d.ID == id {

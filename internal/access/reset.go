@@ -20,7 +20,8 @@ type GatePIN struct {
 	ID, Name, PIN string
 }
 
-// RevealPINs decrypts the PINs of a reservation. They are empty unless it has access now.
+// RevealPINs decrypts the PINs of a reservation, for a caller who may read them. They are empty unless the reservation
+// has access now.
 func RevealPINs(rec Reconciler, propertyID, reservationID string) (StayPINs, error) {
 	run, err := rec.loadLive(propertyID, reservationID)
 	if err != nil || run == nil {
@@ -67,6 +68,7 @@ func PINVersion(view *db.Tx, propertyID, reservationID string) (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
+// addGate adds the PIN of a gate to the PINs of the reservation, if the gate has one.
 func (run *stayRun) addGate(to *StayPINs, d Door) error {
 	code, err := run.pins.decryptAt(d.ID)
 	if code != "" {
@@ -115,8 +117,9 @@ const (
 
 var Parts = []Part{PartPIN, PartKey, PartGates}
 
-// Reset replaces parts of the access of a reservation, and returns the parts that it could not replace: all if it has
-// no access now, and those without a door that has a lock.
+// Reset replaces parts of the access of a reservation on request: its PIN, its gate PINs or its SmartKeys. failed are
+// the parts that it could not replace: all if the reservation has no access now, and those without a door that has a
+// lock.
 func Reset(rec Reconciler, propertyID, reservationID string, parts []Part) (failed []Part, err error) {
 	run, err := rec.loadLive(propertyID, reservationID)
 	if err != nil || run == nil {
@@ -146,8 +149,8 @@ func Reset(rec Reconciler, propertyID, reservationID string, parts []Part) (fail
 	return failed, err
 }
 
-// resetPIN retires the PINs of all doors except gates with a separate PIN. The next reconciliation generates new
-// PINs.
+// resetPIN retires the PINs of all doors except gates with a separate PIN, and returns whether there were any. The
+// next reconciliation generates new PINs.
 func (run *stayRun) resetPIN() (bool, error) {
 	own := run.mainDoor()
 	if run.pins.pinAt(own) == nil || own == "" {
@@ -167,7 +170,8 @@ func (run *stayRun) resetPIN() (bool, error) {
 	return true, nil
 }
 
-// resetKey revokes the SmartKeys issued so far.
+// resetKey revokes the SmartKeys issued so far. It returns false, and revokes none, if no door of the reservation has
+// a lock.
 func (run *stayRun) resetKey() (bool, error) {
 	if !slices.ContainsFunc(run.doors, Door.takesCode) {
 		return false, nil

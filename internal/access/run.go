@@ -81,7 +81,8 @@ func ShowPlace(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, space.Plac
 	return plan, run.place, err
 }
 
-// show returns the plan of a loaded reservation.
+// show returns the plan of the loaded reservation without storing anything. An open grant keeps its stored window,
+// even if the reservation now allows another one.
 func (run *stayRun) show() (Plan, error) {
 	if run.Right.Open && isLive(run.grant) {
 		run.Right = rightOf(run.grant, run.Tx.Now())
@@ -98,10 +99,12 @@ func (run *stayRun) show() (Plan, error) {
 	return run.describe(facts)
 }
 
+// newStayRun returns the run for a reservation, before anything is loaded.
 func (rec Reconciler) newStayRun(propertyID, reservationID string, r Rules) *stayRun {
 	return &stayRun{Run: Run{Reconciler: rec, Holder: Holder{PropertyID: propertyID}, Rules: r}, reservationID: reservationID}
 }
 
+// setGrant sets the grant of the run, or nil, and makes it the holder of codes.
 func (run *stayRun) setGrant(g *ent.Grant) {
 	run.grant = g
 	if g != nil {
@@ -111,6 +114,7 @@ func (run *stayRun) setGrant(g *ent.Grant) {
 	}
 }
 
+// spaceID returns the id of the reservation's space, or "" if it has none.
 func (run *stayRun) spaceID() string {
 	if run.place.Space == nil {
 		return ""
@@ -118,9 +122,11 @@ func (run *stayRun) spaceID() string {
 	return run.place.Space.ID
 }
 
+// isNew reports whether this run created the grant.
 func (run *stayRun) isNew() bool { return run.grant != nil && run.grant.ID != run.before.ID }
 
-// reconcile runs all stages after decide, and publishes the result.
+// reconcile runs all stages that follow the decision what the reservation may open: it stores the grant, changes the
+// slots, and publishes the result.
 func (run *stayRun) reconcile() (Plan, error) {
 	if err := run.applyRight(); err != nil {
 		return Plan{}, err
@@ -147,7 +153,7 @@ func (run *stayRun) reconcile() (Plan, error) {
 	return plan, run.publish(plan)
 }
 
-// delta returns what the run has changed so far.
+// delta returns what the run has changed since it loaded the grant.
 func (run *stayRun) delta() Delta {
 	after := snapshotOf(run.grant)
 	after.Codes, after.PINs = slotCodes(run.codes), run.pins.inUse()

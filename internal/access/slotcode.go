@@ -15,6 +15,7 @@ type installedSlot struct {
 	row *ent.Slot
 }
 
+// newInstalledSlot returns the code in a slot. at is the slot's lock.
 func newInstalledSlot(s *ent.Slot, at installedLock, now time.Time) installedSlot {
 	o := installedSlot{}
 	o.set(s)
@@ -22,6 +23,7 @@ func newInstalledSlot(s *ent.Slot, at installedLock, now time.Time) installedSlo
 	return o
 }
 
+// set replaces the slot's row, and what the code derives from it.
 func (o *installedSlot) set(s *ent.Slot) {
 	o.row = s
 	o.SlotID, o.LockID, o.DoorID, o.Present, o.PIN = s.ID, s.LockID, s.DoorID, s.Present, s.PinID
@@ -35,7 +37,7 @@ func (o *installedSlot) set(s *ent.Slot) {
 	}
 }
 
-// setLock sets on which door the slot's lock is now, and whether it can be reached.
+// setLock sets which door the slot's lock f is on now, and whether the lock can be reached.
 func (h *SlotCode) setLock(f installedLock, now time.Time) {
 	h.LockDoorID, h.LockMoved = h.DoorID, true
 	if f.lock == nil {
@@ -56,6 +58,7 @@ func timeOrZero(t *time.Time) time.Time {
 	return *t
 }
 
+// slotCodes returns the codes without their rows.
 func slotCodes(codes []installedSlot) []SlotCode {
 	out := make([]SlotCode, len(codes))
 	for i, h := range codes {
@@ -64,6 +67,7 @@ func slotCodes(codes []installedSlot) []SlotCode {
 	return out
 }
 
+// slotByID returns the code in the slot with an id, which must be among codes.
 func slotByID(codes []installedSlot, slotID string) *installedSlot {
 	i := slices.IndexFunc(codes, func(h installedSlot) bool { return h.SlotID == slotID })
 	return &codes[i]

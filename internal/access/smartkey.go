@@ -24,7 +24,7 @@ type Token struct {
 // keyLadder orders the evidence for SmartKeys at a lock that the guest may open, from weakest to strongest.
 var keyLadder = []slot.Evidence{slot.Planned, slot.Sent, slot.Accepted, slot.Verified, slot.Used}
 
-// rung returns the index in keyLadder that the tokens of a phone have reached.
+// rung returns how much is proven of a phone's tokens at a lock, as an index in keyLadder.
 func (t Token) rung() int {
 	switch {
 	case !t.Valid:
@@ -39,8 +39,8 @@ func (t Token) rung() int {
 	return 1
 }
 
-// KeyEvidence returns the evidence for SmartKeys at a lock that the guest may open. Without a valid token it starts
-// over, because the phone must renew its tokens.
+// KeyEvidence returns the evidence for SmartKeys at a lock that the guest may open, from the tokens of all phones
+// there. Without a valid token the evidence begins again at Planned, because the phone must renew its tokens.
 func KeyEvidence(tokens []Token) slot.Evidence {
 	most := 0
 	for _, t := range tokens {
@@ -49,7 +49,8 @@ func KeyEvidence(tokens []Token) slot.Evidence {
 	return keyLadder[most]
 }
 
-// RemainingKeyEvidence returns the evidence for SmartKeys at a lock that the guest may no longer open.
+// RemainingKeyEvidence returns the evidence for SmartKeys at a lock that the guest may no longer open: Removing while
+// one may still open it, then Removed.
 func RemainingKeyEvidence(tokens []Token) slot.Evidence {
 	if slices.ContainsFunc(tokens, func(t Token) bool { return !t.Gone }) {
 		return slot.Removing
@@ -57,6 +58,7 @@ func RemainingKeyEvidence(tokens []Token) slot.Evidence {
 	return slot.Removed
 }
 
+// tokensAt returns the SmartKey tokens of the reservation's phones at the lock of a door.
 func (f Facts) tokensAt(d Door) []Token {
 	if d.Lock == nil {
 		return nil
@@ -82,6 +84,7 @@ func (f Facts) hasStaleKey(d Door) bool {
 	return slices.ContainsFunc(f.tokensAt(d), func(t Token) bool { return t.Stale && !t.Gone })
 }
 
+// takesKeys reports whether SmartKeys can open the door's lock.
 func (d Door) takesKeys() bool { return d.Lock != nil && d.Lock.SmartKey }
 
 // keyOpen returns the evidence for SmartKeys at a door that the guest may open.
@@ -95,8 +98,8 @@ func (f Facts) keyOpen(d Door) slot.Evidence {
 	return KeyEvidence(f.tokensAt(d))
 }
 
-// keyClosed returns the evidence for SmartKeys at a door that the guest may not open now. had means that a code was
-// on the door, planned that the guest is not checked in yet.
+// keyClosed returns the evidence for SmartKeys at a door that the guest may not open now. had means that a code of the
+// reservation is or was on the door, planned that the door will open after the check-in.
 func (f Facts) keyClosed(d Door, had, planned bool) slot.Evidence {
 	tokens := f.tokensAt(d)
 	left := RemainingKeyEvidence(tokens)
@@ -141,6 +144,7 @@ func (run *stayRun) loadTokens() (tokens map[string][]Token, doors map[string]st
 	return tokens, doors, nil
 }
 
+// grantsWithKeys returns the ids of the grants for which a SmartKey was issued.
 func grantsWithKeys(grants []*ent.Grant) (ids []string) {
 	for _, g := range grants {
 		if g != nil && g.Keyed {

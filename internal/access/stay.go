@@ -23,6 +23,7 @@ const (
 	Canceled  State = "canceled"
 )
 
+// Valid reports whether a text is one of the states.
 func (s State) Valid() bool {
 	switch s {
 	case Enquired, Requested, Optional, Confirmed, Started, Processed, Canceled:

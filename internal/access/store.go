@@ -28,7 +28,7 @@ const installedLocksQuery = `WITH doors (id, gate, name, space_ids) AS (
 
 // loadLocks lists the locks on the own doors of a place and on all gates of its property.
 func loadLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, error) {
-	parent := "" // matches no lock
+	parent := "" // the query then finds no lock on a parent
 	if p.Parent != nil {
 		parent = p.Parent.ID
 	}
@@ -52,6 +52,7 @@ func loadLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, er
 	return out, nil
 }
 
+// scanLock reads a row of installedLocksQuery.
 func scanLock(rows *sql.Rows, propertyID string) (installedLock, error) {
 	f, b := installedLock{lock: &ent.Lock{PropertyID: propertyID}}, installedBridge{}
 	var capabilities, status, spaces []byte

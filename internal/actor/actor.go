@@ -1,5 +1,4 @@
-// Package actor says who is behind a call: the answer of authentication, carried in
-// the call's context.
+// Package actor describes the authenticated caller of a call. Authentication stores it in the call's context.
 package actor
 
 import (
@@ -55,13 +54,13 @@ type Actor struct {
 	GuestID       string       // of a companion's session; empty: the session acts for the whole party
 	ProfileID     string       // of a guest's session for a kept profile, which belongs to no stay; empty otherwise
 	Origin        string       // of a guest's session: OriginMail, OriginDoor, or the id of a kiosk
-	HandedBy      string       // of a device that took the stay from another session: that session
+	HandedBy      string       // of a device to which another session handed the stay: the id of that session
 	UsedAt        time.Time    // of a session: its last use, as stored
 	SecondFactor  SecondFactor // of a signed-in person
-	For           string       // the operator, as a subject, whose command a staff token was made for
+	For           string       // of a staff token made for one command of an operator: that operator's Subject
 }
 
-// SecondFactor says whether a signed-in person has one, and when they last confirmed it in this session.
+// SecondFactor is the state of a signed-in person's second factor: whether there is one, and its last confirmation in this session.
 type SecondFactor struct {
 	Enrolled    bool
 	ConfirmedAt time.Time // zero: never
@@ -70,7 +69,8 @@ type SecondFactor struct {
 // stepUpWithin is how long a confirmed second factor counts for calls that need it again.
 const stepUpWithin = 15 * time.Minute
 
-// Suffices reports whether a person may make a call that needs the second factor again. Who has none needs none.
+// Suffices reports whether a person may make a call that needs a recent confirmation of the second factor. A person without a second factor
+// may.
 func (f SecondFactor) Suffices(now time.Time) bool {
 	return !f.Enrolled || !f.ConfirmedAt.IsZero() && now.Sub(f.ConfirmedAt) < stepUpWithin
 }
@@ -91,8 +91,8 @@ func (a Actor) Subject() string {
 	}
 }
 
-// Author is who is recorded as having done something. It is the subject, except for a token made for one command of an operator:
-// that token is soon gone, so the operator is recorded.
+// Author returns the text by which records name the actor. It is the Subject, except for a token made for one command of an operator: that
+// token soon ends, so the operator is recorded.
 func (a Actor) Author() string {
 	if a.For != "" {
 		return a.For

@@ -39,7 +39,7 @@ func TestSubject(t *testing.T) {
 			t.Errorf("Author(%+v) = %q, want %q", a, got, want)
 		}
 	}
-	// Limits and remembered answers stay the token's own.
+	// Rate limits and Idempotency-Keys remain those of the token.
 	a := Actor{Kind: Staff, ID: "tok_1", PropertyID: "prp_1", For: "operator:socket"}
 	if a.Author() != "operator:socket" || a.Subject() != "staff:tok_1" {
 		t.Errorf("author %q, subject %q", a.Author(), a.Subject())

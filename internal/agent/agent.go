@@ -47,7 +47,7 @@ type Bridge struct {
 	store      *store
 	clock      clock.Clock
 	log        *slog.Logger
-	boot       string
+	boot       string // random id of this start of the bridge
 	locks      []driver.Lock
 	workers    map[string]*lockWorker
 	outbox     *outbox
@@ -70,7 +70,8 @@ type Bridge struct {
 	started      time.Time
 }
 
-// New opens a bridge and loads its locks at once. It fails if the driver does not know its locks yet.
+// New opens a bridge and loads its locks at once. It fails if the driver does not know its locks yet; callers that can wait use [Open] and
+// [Bridge.Run].
 func New(ctx context.Context, cfg Config) (*Bridge, error) {
 	b, err := Open(cfg)
 	if err != nil {
@@ -82,7 +83,7 @@ func New(ctx context.Context, cfg Config) (*Bridge, error) {
 	return b, nil
 }
 
-// Open opens the store of an enrolled bridge. Run loads its locks later.
+// Open opens the store of an enrolled bridge, without its locks. Run loads them when the driver knows them.
 func Open(cfg Config) (*Bridge, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = clock.System
@@ -109,7 +110,7 @@ func Open(cfg Config) (*Bridge, error) {
 	return b, nil
 }
 
-// loadLocks gets the locks from the driver and loads their state from the store.
+// loadLocks waits until the driver knows its locks, creates a worker for each, and loads what is stored about them.
 func (b *Bridge) loadLocks(ctx context.Context) (err error) {
 	if b.locks, err = b.findLocks(ctx); err != nil {
 		return fmt.Errorf("find the locks: %w", err)
@@ -156,7 +157,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// runLoaded drives the locks and keeps a session with the service, after the locks are loaded.
+// runLoaded does everything that needs loaded locks: it drives the locks, keeps a session with the service and, if enabled, serves phones.
 func (b *Bridge) runLoaded(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return b.runLocks(ctx) })
@@ -167,7 +168,7 @@ func (b *Bridge) runLoaded(ctx context.Context) error {
 	return g.Wait()
 }
 
-// runLocks runs everything except the session with the service.
+// runLocks drives the locks until ctx ends, the store fails or the list of locks changes. It needs no session with the service.
 func (b *Bridge) runLocks(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, o := range b.workers {
@@ -187,7 +188,7 @@ func (b *Bridge) runLocks(ctx context.Context) error {
 // ErrLocksChanged is returned by Run when the driver's list of locks has changed. The caller must open the bridge again.
 var ErrLocksChanged = errors.New("the list of locks changed")
 
-// awaitLockChange waits until the driver's list of locks changes.
+// awaitLockChange returns ErrLocksChanged when the driver's list of locks changes, or nil when ctx ends.
 func (b *Bridge) awaitLockChange(ctx context.Context) error {
 	d, ok := b.cfg.Driver.(driver.Changing)
 	if !ok {
@@ -214,13 +215,14 @@ func (b *Bridge) Epoch() uint64 {
 	return b.epoch
 }
 
+// identity returns the bridge's current identity. A renewal of the certificate replaces it.
 func (b *Bridge) identity() identity {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.id
 }
 
-// setEpoch records that a session has begun, or that it has ended and why.
+// setEpoch records the epoch e of a session that has begun. 0 means that the session has ended, or could not begin, because of reason.
 func (b *Bridge) setEpoch(e uint64, reason error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -233,6 +235,7 @@ func (b *Bridge) setEpoch(e uint64, reason error) {
 	}
 }
 
+// processDriverEvents handles the driver's events one after the other until ctx ends. It returns an error if an event cannot be stored.
 func (b *Bridge) processDriverEvents(ctx context.Context) error {
 	for {
 		select {
@@ -246,6 +249,7 @@ func (b *Bridge) processDriverEvents(ctx context.Context) error {
 	}
 }
 
+// onEvent handles one event of a lock: it stores the event in the journal, and passes it on to the parts of the bridge that react to it.
 func (b *Bridge) onEvent(ctx context.Context, e driver.Event) error {
 	w := b.workers[e.Address]
 	switch {
@@ -264,7 +268,7 @@ func (b *Bridge) onEvent(ctx context.Context, e driver.Event) error {
 	return b.journalEvent(e)
 }
 
-// onSlotChanged tells the worker of a lock that a slot was changed at the lock itself. Slot 0 means that any slot may have changed.
+// onSlotChanged notifies a lock's worker that the slot e.Slot was changed at the lock itself. Slot 0 means that any slot may have changed.
 func (b *Bridge) onSlotChanged(ctx context.Context, e driver.Event) {
 	w := b.workers[e.Address]
 	switch {
@@ -276,7 +280,7 @@ func (b *Bridge) onSlotChanged(ctx context.Context, e driver.Event) {
 	}
 }
 
-// journalEvent stores an event in the journal and signals the session to send it.
+// journalEvent converts a driver's event to a journal entry and appends it, see appendEntry.
 func (b *Bridge) journalEvent(e driver.Event) error {
 	return b.appendEntry(b.newEntry(e))
 }
@@ -294,7 +298,7 @@ func (b *Bridge) appendEntry(e journalEntry) error {
 	return nil
 }
 
-// newEntry converts a driver's event to a journal entry.
+// newEntry converts a driver's event to a journal entry. It adds the quality of this clock and the generation of the code in the event's slot.
 func (b *Bridge) newEntry(e driver.Event) journalEntry {
 	entry := journalEntry{Address: e.Address, Kind: e.Kind, Slot: e.Slot, Reason: e.Reason, At: e.At.UTC(), Quality: b.clockQuality()}
 	if e.Slot != 0 {
@@ -303,11 +307,12 @@ func (b *Bridge) newEntry(e driver.Event) journalEntry {
 	return entry
 }
 
+// maxSkewCreep is how much one message can increase the measured clock difference. See measureSkew.
 const maxSkewCreep = 10 * time.Millisecond
 
-// measureSkew compares this clock with a time that the service sent. The delay of the message makes this clock look fast, so the smallest
-// difference counts. The kept difference may rise slowly, because clocks drift. greeting is the time between Hello and its answer, which
-// bounds the delay; 0 if the message is another one.
+// measureSkew updates the difference between this clock and the service's from theirs, a time in a message. The delay of a message makes this
+// clock look fast, so the smallest difference counts; it may rise slowly, because clocks drift. greeting is the time from Hello to its answer,
+// which bounds the delay; 0 for any other message.
 func (b *Bridge) measureSkew(theirs time.Time, greeting time.Duration) {
 	if theirs.IsZero() {
 		return
@@ -330,6 +335,7 @@ func (b *Bridge) clockError() time.Duration {
 	return 0
 }
 
+// clockQuality returns how close this clock is to the service's: synchronized, drifting (or not yet measured), or untrusted.
 func (b *Bridge) clockQuality() string {
 	switch skew := b.clockSkew.Load(); {
 	case skew == nil:

@@ -17,14 +17,15 @@ const (
 // message. Without backoff, a lock that never confirms a code would be woken forever.
 type backoff map[operation]int
 
+// operation identifies the failures that count together: reads or writes of one generation of a slot's code.
 type operation struct {
 	slot       uint32
 	generation uint64
 	reading    bool
 }
 
-// delay returns the shortest wait before a retry of the operation. settled means that the slot already holds its code, so that reading it
-// is only a check.
+// delay counts the result of op and returns the shortest wait before its retry; 0 leaves the wait to slot.Step. settled means that the slot
+// already holds its code, so that a read is only a check and may wait longer.
 func (r backoff) delay(op slot.Op, result slot.Result, settled bool) time.Duration {
 	k, most := operation{op.Slot, op.Generation, op.Kind == slot.OpRead}, backoffMaxWrite
 	failed := result == slot.NotConfirmed

@@ -14,7 +14,7 @@ import (
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 )
 
-// What the model checker of package slot counts on and found missing here.
+// Tests of assumptions that the model checker of package slot makes about this package.
 
 func (s *site) writes() (n int) {
 	s.t.Helper()
@@ -46,7 +46,7 @@ func TestManualChangeIsJournaledInTheWriteThatStoresIt(t *testing.T) {
 	})
 }
 
-// A greeting that lay on the way makes our clock look fast, and a deadline by it late.
+// A delayed Welcome makes the bridge's clock look fast. A deadline must not become later by it.
 func TestDelayedWelcomeDoesNotExtendDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
@@ -54,13 +54,13 @@ func TestDelayedWelcomeDoesNotExtendDeadlines(t *testing.T) {
 			return time.Until(s.bridge.decodeCommand(&lockv1.Act{Id: "act_1", Deadline: timestamppb.New(deadline)}).deadline)
 		}
 		sent := time.Now()
-		s.pass(4 * time.Second) // Welcome was written at once, and lay
+		s.pass(4 * time.Second) // the delay between sending and receiving Welcome
 		s.bridge.measureSkew(sent, 4*time.Second)
 		if d := within(time.Now().Add(5 * time.Second)); d > 5*time.Second {
 			t.Errorf("%v to carry an act out, its deadline is in 5s", d)
 		}
 		s.pass(15 * time.Second)
-		s.bridge.measureSkew(time.Now(), 0) // a heartbeat that came at once
+		s.bridge.measureSkew(time.Now(), 0) // a heartbeat without delay
 		if d := within(time.Now().Add(5 * time.Second)); d > 5*time.Second || d < 5*time.Second-doorkeeper.CloseEnough {
 			t.Errorf("%v to carry an act out after a heartbeat, its deadline is in 5s", d)
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	maxDeadline        = 10 * time.Second
+	maxDeadline        = 10 * time.Second // longest time from the arrival of a command to its execution
 	maxRunningCommands = 16
 	operationUnlock    = "unlock"
 )
@@ -43,12 +43,13 @@ type commandRunner struct {
 	wait    sync.WaitGroup
 }
 
-// start executes a command in the background. If too many commands are running, it refuses the command and does not queue it.
+// start executes a command in the background and puts its result into the outbox. If too many commands are running, it refuses the command
+// instead of queueing it. A command that is already running is ignored.
 func (r *commandRunner) start(ctx context.Context, c command) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.running[c.id] {
-		return // the running execution will report the result
+		return
 	}
 	if len(r.running) >= maxRunningCommands {
 		r.bridge.outbox.addCommand(commandRecord{ID: c.id, Outcome: outcomeExpired, Result: string(slot.Busy), At: r.bridge.clock.Now()})
@@ -62,6 +63,7 @@ func (r *commandRunner) start(ctx context.Context, c command) {
 	})
 }
 
+// markEnded removes a command from the running commands, so that isRunning returns false for its id.
 func (r *commandRunner) markEnded(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,7 +76,8 @@ func (r *commandRunner) isRunning(id string) bool {
 	return r.running[id]
 }
 
-// runOnce executes a command unless it was started before. It stores that the command starts, and later its outcome.
+// runOnce executes a command, unless it was started before, and returns its record with the outcome. The store gets the record before the
+// execution and again after it, so that a restarted bridge does not execute the command twice.
 func (r *commandRunner) runOnce(ctx context.Context, c command) commandRecord {
 	b := r.bridge
 	rec, first, err := b.store.beginCommand(c.id, b.clock.Now())
@@ -96,7 +99,8 @@ func (r *commandRunner) runOnce(ctx context.Context, c command) commandRecord {
 	return rec
 }
 
-// withOutcome sets the outcome to unknown if the bridge stopped before it stored the command's outcome.
+// withOutcome completes the stored record of an earlier command: without an outcome, the bridge stopped during the execution, so the outcome
+// is unknown.
 func withOutcome(rec commandRecord) commandRecord {
 	if rec.Outcome == "" {
 		rec.Outcome = outcomeUnknown
@@ -104,6 +108,8 @@ func withOutcome(rec commandRecord) commandRecord {
 	return rec
 }
 
+// unlock opens the command's lock, if that is possible before the deadline. outcome is one of the outcome constants; result is the lock's
+// answer, a [slot.Result].
 func (r *commandRunner) unlock(ctx context.Context, c command) (outcome, result string) {
 	w, ok := r.bridge.workers[c.address]
 	if !ok || c.operation != operationUnlock || !w.lock.Capabilities().RemoteUnlock {

@@ -36,7 +36,7 @@ func TestCommandIsExecutedOnce(t *testing.T) {
 func TestCommandWithLostEndIsUnknownAndNotRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
-		if _, _, err := s.bridge.store.beginCommand("act_1", time.Now()); err != nil { // and then the power went
+		if _, _, err := s.bridge.store.beginCommand("act_1", time.Now()); err != nil { // as before a power cut
 			t.Fatal(err)
 		}
 		s.kill()
@@ -88,7 +88,7 @@ func TestInvalidCommandsFail(t *testing.T) {
 	})
 }
 
-// What an event or a refused opening says of a bolt is the lock's status at once, and what a look says of it later, too.
+// The state of a bolt in an event or a failed unlock command becomes the lock's status at once. So does that of a later status read.
 func TestJammedBoltIsRecordedBeforeTheNextStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})

@@ -13,7 +13,8 @@ const (
 	updateDelay    = 100 * time.Millisecond // the wait before status reads, so that several signals of a returning broker cause one read
 )
 
-// findLocks waits until the driver knows its locks. A driver that needs no connection either knows them at once or fails.
+// findLocks returns the locks of the driver. It retries until a driver that connects to another program knows them; any other driver is asked
+// once.
 func (b *Bridge) findLocks(ctx context.Context) ([]driver.Lock, error) {
 	_, remote := b.cfg.Driver.(driver.Remote)
 	for {
@@ -31,7 +32,8 @@ func (b *Bridge) findLocks(ctx context.Context) ([]driver.Lock, error) {
 	}
 }
 
-// followDriver reads the status of all locks whenever the driver signals a change.
+// followDriver reads the status of all locks whenever the driver signals that its connection or a lock's status may have changed, until ctx
+// ends.
 func (b *Bridge) followDriver(ctx context.Context) {
 	d, ok := b.cfg.Driver.(driver.Remote)
 	if !ok {

@@ -27,11 +27,12 @@ type Finding struct {
 const (
 	checkTimeout   = 5 * time.Second
 	renewalGrace   = 90 * 24 * time.Hour // how long an expired certificate can still be renewed
-	renewalOverdue = 5 * 24 * time.Hour  // how long after the due date a missing renewal is reported
+	renewalOverdue = 5 * 24 * time.Hour  // a certificate with less time left should have been renewed already
 	maxClockOffset = 10 * time.Second    // largest acceptable clock error; with a larger one, codes start and end noticeably late
 )
 
-// Examine checks everything that a bridge needs, except its locks. It changes nothing and does not disturb a running bridge.
+// Examine makes all checks of the doctor command, except those of the locks, for the bridge with the store directory dir. It changes nothing
+// and does not disturb a running bridge.
 func Examine(ctx context.Context, dir string) []Finding {
 	var out []Finding
 	out = append(out, examineFiles(dir)...)
@@ -52,7 +53,7 @@ func Examine(ctx context.Context, dir string) []Finding {
 	return append(out, examineReachability(ctx, id.ConnectAddress, &id)...)
 }
 
-// examineRunning checks the state that a running bridge reports.
+// examineRunning checks a running bridge by its own report h, and whether this machine reaches the service.
 func examineRunning(ctx context.Context, h Health) []Finding {
 	out := []Finding{examineSession(h)}
 	if h.Connection != nil {
@@ -64,7 +65,7 @@ func examineRunning(ctx context.Context, h Health) []Finding {
 	return append(out, examineReachability(ctx, h.Service, nil)...)
 }
 
-// examineConnection checks the driver's connection to another program, such as an MQTT broker.
+// examineConnection checks the driver's connection to another program, such as an MQTT broker. ready means that the bridge knows its locks.
 func examineConnection(c ConnectionHealth, ready bool) Finding {
 	f := Finding{What: "driver", Detail: "connected to the " + c.Peer + " since " + c.Since.Local().Format(time.DateTime), OK: c.Cause == "" && ready}
 	switch c.Cause {
@@ -82,8 +83,8 @@ func examineConnection(c ConnectionHealth, ready bool) Finding {
 	return f
 }
 
-// examineEnrolment explains why the bridge's identity cannot be read. It suggests a new join code only for a bridge that was never
-// enrolled, because enrolment deletes the store.
+// examineEnrolment turns err, the reason why the bridge's identity cannot be read, into advice. It suggests a new join code only if no data
+// would be lost, because enrolment deletes the store.
 func examineEnrolment(err error) Finding {
 	f := Finding{What: "enrolment", Detail: err.Error()}
 	switch {
@@ -99,7 +100,8 @@ func examineEnrolment(err error) Finding {
 	return f
 }
 
-// storedIdentity reads the bridge's identity without creating files.
+// storedIdentity reads the identity of a bridge that does not run from its store directory. It creates no files in a directory without a
+// store.
 func storedIdentity(dir string) (id identity, err error) {
 	if err := checkStored(dir); err != nil {
 		return id, err
@@ -112,6 +114,7 @@ func storedIdentity(dir string) (id identity, err error) {
 	return st.identity()
 }
 
+// examineFiles checks that the store directory and the key file exist and that other users cannot read them.
 func examineFiles(dir string) []Finding {
 	out := []Finding{examinePermissions("store", dir, 0o077, "chmod 700")}
 	if _, err := os.Stat(dir); err != nil {
@@ -120,6 +123,8 @@ func examineFiles(dir string) []Finding {
 	return append(out, examinePermissions("key file", filepath.Join(dir, keyFile), 0o077, "chmod 600"))
 }
 
+// examinePermissions checks that the file or directory at path exists and has no permission bit of forbidden. what is its name in the finding;
+// fix is the command that corrects the permissions, without the path.
 func examinePermissions(what, path string, forbidden fs.FileMode, fix string) Finding {
 	f := Finding{What: what, Detail: path}
 	st, err := os.Stat(path)
@@ -166,6 +171,7 @@ func examineClock(h Health) Finding {
 	return f
 }
 
+// examineCertificate checks whether the bridge's own certificate is valid at the time now and was renewed in time.
 func examineCertificate(id identity, now time.Time) Finding {
 	f := Finding{What: "certificate"}
 	leaf, err := id.leaf()
@@ -190,7 +196,8 @@ func examineCertificate(id identity, now time.Time) Finding {
 	return f
 }
 
-// examineReachability tests the connection to the service step by step: name, TCP and, if the bridge is enrolled, TLS.
+// examineReachability tests the connection to the service at address, host:port, step by step: name, TCP and TLS. It stops at the first
+// failure. A nil id skips TLS, which needs the bridge's certificate.
 func examineReachability(ctx context.Context, address string, id *identity) (out []Finding) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -216,6 +223,7 @@ func examineReachability(ctx context.Context, address string, id *identity) (out
 	return append(out, examineTLS(ctx, conn, *id))
 }
 
+// examineTLS makes a TLS handshake on a new connection and checks that the service's certificate is signed by the CA of the enrolment.
 func examineTLS(ctx context.Context, conn net.Conn, id identity) Finding {
 	f := Finding{What: "service's certificate"}
 	config, _, err := id.tlsConfig(time.Now)

@@ -87,7 +87,8 @@ func Enroll(ctx context.Context, e Enrolment) (bridgeID string, err error) {
 	return id.BridgeID, st.resetTo(id)
 }
 
-// Enrolled returns, for a store directory, the id of the enrolled bridge, the address of the service, and when the certificate expires.
+// Enrolled reads from the store directory dir what status shows of a bridge that does not run: its id, the address of the service, and the end
+// of its certificate. It fails if no bridge is enrolled there.
 func Enrolled(dir string) (bridgeID, connect string, until time.Time, err error) {
 	if err := checkStored(dir); err != nil {
 		return "", "", time.Time{}, err
@@ -108,6 +109,7 @@ func Enrolled(dir string) (bridgeID, connect string, until time.Time, err error)
 	return id.BridgeID, id.ConnectAddress, leaf.NotAfter, nil
 }
 
+// exchangeJoinCode sends an enrolment request to the service and returns the answer. Its errors are texts for the person at the bridge.
 func (e Enrolment) exchangeJoinCode(ctx context.Context, r *lockv1.EnrollRequest) (*lockv1.EnrollResponse, error) {
 	creds := credentials.NewTLS(nil)
 	if e.Plaintext {
@@ -135,7 +137,7 @@ func (e Enrolment) exchangeJoinCode(ctx context.Context, r *lockv1.EnrollRequest
 	return answer, nil
 }
 
-// fingerprintOf returns the CA fingerprint, the second part of a join code.
+// fingerprintOf returns the second part of a join code: the SHA-256 hash of the CA certificate that the service must show.
 func fingerprintOf(code string) (out [32]byte, err error) {
 	_, encoded, ok := strings.Cut(strings.TrimSpace(code), ".")
 	raw, err := base64.RawURLEncoding.DecodeString(encoded)
@@ -145,8 +147,8 @@ func fingerprintOf(code string) (out [32]byte, err error) {
 	return [32]byte(raw), nil
 }
 
-// newCertificateRequest generates a private key and a certificate request that the key signs. The service decides which bridge the
-// certificate names.
+// newCertificateRequest generates a private key and a PKCS #10 request in DER that the key signs. The request names no bridge: the service
+// decides which bridge the certificate names.
 func newCertificateRequest() (*ecdsa.PrivateKey, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -156,7 +158,8 @@ func newCertificateRequest() (*ecdsa.PrivateKey, []byte, error) {
 	return key, der, err
 }
 
-// verifyEnrolment accepts the service's answer only if its CA has the fingerprint in the join code and has signed the bridge's key.
+// verifyEnrolment checks the service's answer: its CA must have the fingerprint in the join code, and must have signed the certificate for
+// public, the bridge's key.
 func verifyEnrolment(a *lockv1.EnrollResponse, fingerprint [32]byte, public *ecdsa.PublicKey) error {
 	if sum := sha256.Sum256(a.GetCaCertificate()); !bytes.Equal(sum[:], fingerprint[:]) {
 		return errors.New("the service's CA does not match the join code: someone may be intercepting the connection. Nothing was stored")
@@ -179,6 +182,7 @@ func verifyEnrolment(a *lockv1.EnrollResponse, fingerprint [32]byte, public *ecd
 	return nil
 }
 
+// verifyCertificate checks that ca signed the certificate der, and that the certificate is for the bridge's key public.
 func verifyCertificate(der []byte, ca *x509.Certificate, public *ecdsa.PublicKey) error {
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {

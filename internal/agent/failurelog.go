@@ -43,7 +43,8 @@ func (t *failureLog) onResult(log *slog.Logger, op slot.Op, r slot.Result, now t
 	}
 }
 
-// onStatus records whether the lock's status could be read.
+// onStatus records whether the lock's status could be read; err is nil if it could. It logs the first failure and the first success after
+// failures.
 func (t *failureLog) onStatus(log *slog.Logger, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

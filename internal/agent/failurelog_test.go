@@ -13,7 +13,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// A lock that is out of reach for half a day is logged when that begins and when it is over, however often it was tried.
+// If a lock cannot be reached for half a day, only the beginning and the end are logged, not each try.
 func TestUnreachableLockIsLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})

@@ -23,7 +23,8 @@ type searchRound struct {
 	notBefore time.Time
 }
 
-// searchForeignCodes searches all locks for codes that the service did not set. It reads one slot of each lock at a time, until ctx ends.
+// searchForeignCodes searches all locks, until ctx ends, for codes that the service did not set. To save batteries it reads one slot of each
+// lock per searchInterval.
 func (b *Bridge) searchForeignCodes(ctx context.Context) {
 	t := time.NewTicker(searchInterval)
 	defer t.Stop()
@@ -43,7 +44,8 @@ func (b *Bridge) searchForeignCodes(ctx context.Context) {
 	}
 }
 
-// searchSlot reads the next slot of a lock if it is due. A slot that cannot be read now is read in the next round.
+// searchSlot makes the next step of the search at a lock: it reads one slot that the service does not use, and records whether the slot holds
+// a code. r is the progress. If the slot cannot be read now, the next round reads it.
 func (b *Bridge) searchSlot(ctx context.Context, l driver.Lock, r *searchRound) {
 	caps, now := l.Capabilities(), b.clock.Now()
 	status := b.outbox.lastStatus(l.Address())

@@ -23,7 +23,7 @@ type write struct {
 	turn   chan struct{} // receives a signal if this caller must commit for all waiting callers
 }
 
-// update stores a change durably or returns an error.
+// update runs change in a transaction of the store. It returns nil when the change is on the disk. Concurrent calls share one commit.
 func (w *groupCommit) update(change func(*bbolt.Tx) error) error {
 	own := &write{change: change, done: make(chan error, 1), turn: make(chan struct{}, 1)}
 	w.mu.Lock()
@@ -47,7 +47,7 @@ func (w *groupCommit) update(change func(*bbolt.Tx) error) error {
 	return <-own.done
 }
 
-// handOver lets the first waiting caller commit next.
+// handOver ends the turn of the caller that has committed. The first caller that has waited meanwhile commits next.
 func (w *groupCommit) handOver() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,7 +56,7 @@ func (w *groupCommit) handOver() {
 	}
 }
 
-// commit stores all changes in one commit. If a change fails, it commits each one separately.
+// commit stores the changes of all waiting callers in one commit and sends each its result. If one change fails, each is committed separately.
 func (w *groupCommit) commit(all []*write) {
 	err := w.db.Update(func(tx *bbolt.Tx) error {
 		for _, one := range all {

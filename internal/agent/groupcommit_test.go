@@ -66,7 +66,7 @@ func TestWaitingChangesShareACommit(t *testing.T) {
 	}
 }
 
-// Without one that fails, those who waited need one commit.
+// If no change fails, all waiting callers share one commit.
 func TestWaitingChangesAreCommittedTogether(t *testing.T) {
 	db, err := bbolt.Open(filepath.Join(t.TempDir(), "store"), 0o600, nil)
 	if err != nil {

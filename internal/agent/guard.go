@@ -44,6 +44,7 @@ type guard struct {
 	retryDelay time.Duration // backoff after the last failure to set the lockout; 0: it did not fail
 }
 
+// newGuard creates the guard of a worker's lock with its stored record, and puts the record into the outbox.
 func newGuard(w *lockWorker) (*guard, error) {
 	g := &guard{worker: w, wrongPINs: make(chan time.Time, maxQueuedWrongPINs)}
 	var err error
@@ -57,7 +58,7 @@ func newGuard(w *lockWorker) (*guard, error) {
 	return g, nil
 }
 
-// recordWrongPIN queues a wrong PIN for the guard. It never blocks.
+// recordWrongPIN passes the time of a wrong PIN to the guard's goroutine. It never blocks: if too many are waiting, it drops this one.
 func (g *guard) recordWrongPIN(at time.Time) {
 	select {
 	case g.wrongPINs <- at:
@@ -65,7 +66,7 @@ func (g *guard) recordWrongPIN(at time.Time) {
 	}
 }
 
-// run runs the guard until ctx ends or the store fails.
+// run counts wrong PINs and checks the lock's own lockout daily, until ctx ends or the store fails.
 func (g *guard) run(ctx context.Context) error {
 	due := time.NewTimer(never)
 	defer due.Stop()
@@ -92,7 +93,8 @@ func (g *guard) run(ctx context.Context) error {
 	}
 }
 
-// withRadio waits at most turn for the lock's radio, then makes one call of at most lockoutCallTimeout.
+// withRadio waits for the lock's radio, at most turn, and then makes the call do, at most lockoutCallTimeout. It answers Busy if the radio did
+// not become free.
 func (g *guard) withRadio(ctx context.Context, turn time.Duration, do func(context.Context) driver.Answer) driver.Answer {
 	waiting, cancel := context.WithTimeout(ctx, turn)
 	defer cancel()
@@ -105,8 +107,9 @@ func (g *guard) withRadio(ctx context.Context, turn time.Duration, do func(conte
 	return do(ctx)
 }
 
-// setLockout sets the lock's lockout and stores what the lock reports. It returns when to check again. A busy radio does not lengthen the
-// backoff, because it is not a failure of the lock. Retries are randomized, because all locks of a radio start together.
+// setLockout makes the lock refuse PINs for a time after wrong ones, and stores the setting that the lock reports. next is the wait until the
+// next check. A busy radio does not lengthen the backoff, because it is not a failure of the lock. Retries are randomized, because all locks
+// of a radio start together.
 func (g *guard) setLockout(ctx context.Context) (next time.Duration, err error) {
 	var got slot.Lockout
 	a := g.withRadio(ctx, lockoutCallTimeout, func(ctx context.Context) (a driver.Answer) {
@@ -131,7 +134,8 @@ func (g *guard) setLockout(ctx context.Context) (next time.Duration, err error) 
 	return next, g.save()
 }
 
-// onWrongPIN counts a wrong PIN and pauses the keypad if there were too many.
+// onWrongPIN counts a wrong PIN that was typed at the time at, and pauses the keypad if there were too many. It does nothing for a lock whose
+// keypad cannot be paused.
 func (g *guard) onWrongPIN(ctx context.Context, at time.Time) error {
 	if !g.worker.lock.Capabilities().KeypadPause {
 		return nil
@@ -183,7 +187,8 @@ func (g *guard) pauseKeypad(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// onPaused stores and journals a pause of the keypad. The lock may end the pause slightly later.
+// onPaused stores that the lock has paused its keypad until a time, and journals it for the service. The lock may end the pause slightly
+// later.
 func (g *guard) onPaused(until time.Time) error {
 	g.rec.PausedUntil = until
 	if err := g.save(); err != nil {
@@ -205,6 +210,7 @@ func (g *guard) save() error {
 	return nil
 }
 
+// loadGuard returns the stored guard record of a lock, or a zero record if nothing is stored.
 func (s *store) loadGuard(address string) (rec guardRecord, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) error {
 		raw := tx.Bucket(guardsBucket).Get([]byte(address))

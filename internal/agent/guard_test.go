@@ -26,7 +26,7 @@ func guardedSite(t *testing.T, profile string) *site {
 	return s
 }
 
-// guess types a wrong PIN so many times and returns how many the keypad read.
+// guess types a wrong PIN n times and returns how many of them the keypad read.
 func (s *site) guess(n int) (read int) {
 	s.t.Helper()
 	for range n {
@@ -138,7 +138,7 @@ func TestPauseIsRetriedForItsRemainingTime(t *testing.T) {
 	})
 }
 
-// What a lock tells late of wrong PINs pauses nothing any more.
+// Wrong PINs that a lock reports too late pause no keypad.
 func TestLateReportsOfWrongPINsPauseNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := guardedSite(t, sim.Pausable)
@@ -221,7 +221,7 @@ func TestManyLocksOfOneRadioGetTheirLockouts(t *testing.T) {
 }
 
 // A lock answers slowly while its keypad is being paused. A remote unlock on the same radio does not wait long, and
-// the bridge says that the keypad may be paused.
+// the bridge reports that the keypad may be paused.
 func TestSlowPauseDoesNotDelayAnUnlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := sim.Spec{Address: "front", Profile: sim.Pausable, Radio: "one", Latency: 20 * time.Second, Lifetime: 30 * time.Second}

@@ -31,7 +31,7 @@ type Health struct {
 	Service    string    `json:"service"` // Service is the host:port of the service
 	Software   string    `json:"software"`
 	Started    time.Time `json:"started"`
-	// Epoch and Since belong to the current session with the service. Without a session, Epoch is 0 and Trouble says why.
+	// Epoch and Since belong to the current session with the service. Without a session, Epoch is 0 and Trouble is the reason.
 	Epoch            uint64        `json:"epoch"`
 	Since            time.Time     `json:"since,omitzero"`
 	Trouble          string        `json:"trouble,omitempty"`
@@ -45,6 +45,7 @@ type Health struct {
 	Locks      []LockHealth      `json:"locks"`
 }
 
+// LockHealth is the state of one lock in Health.
 type LockHealth struct {
 	Address        string         `json:"address"`
 	Name           string         `json:"name,omitempty"`
@@ -74,6 +75,7 @@ const maxWaiting = 1000
 // noLocksYet explains why a bridge has no session before it knows its locks.
 const noLocksYet = "it starts when the bridge knows its locks"
 
+// Health returns the current state of the bridge and its locks, which the commands status and doctor show.
 func (b *Bridge) Health() Health {
 	id := b.identity()
 	b.mu.Lock()
@@ -103,6 +105,7 @@ func (b *Bridge) Health() Health {
 	return h
 }
 
+// lockHealth returns the state of one lock from what the bridge has recorded. It does not call the lock.
 func (b *Bridge) lockHealth(address, model string) LockHealth {
 	rows, s := b.outbox.lockState(address)
 	h := LockHealth{
@@ -130,8 +133,8 @@ func (b *Bridge) lockHealth(address, model string) LockHealth {
 	return h
 }
 
-// serveHealth answers connections to the socket in the bridge's directory with the bridge's health, until ctx ends. If the socket cannot be
-// created, the bridge runs without it.
+// serveHealth answers status and doctor on a Unix socket in the bridge's directory until ctx ends. If the socket cannot be created, the bridge
+// runs without it.
 func (b *Bridge) serveHealth(ctx context.Context) {
 	path := filepath.Join(b.cfg.Dir, statusSocket)
 	if err := os.Remove(path); err == nil { // the socket is a leftover: no other bridge uses it, because this one holds the lock of the store
@@ -148,7 +151,7 @@ func (b *Bridge) serveHealth(ctx context.Context) {
 	}
 }
 
-// answerHealth answers connections until the listener is closed.
+// answerHealth sends the bridge's health as JSON to each connection, until the listener is closed.
 func (b *Bridge) answerHealth(lis net.Listener) error {
 	defer func() { _ = lis.Close() }()
 	for {
@@ -186,6 +189,7 @@ func AskHealth(ctx context.Context, dir string) (h Health, err error) {
 	}
 }
 
+// askOnce makes one attempt of AskHealth. It returns ErrNotRunning if no bridge listens on the socket.
 func askOnce(ctx context.Context, dir string) (h Health, err error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", filepath.Join(dir, statusSocket))
 	switch {

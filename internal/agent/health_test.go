@@ -154,7 +154,7 @@ func TestDoctorGivesAdvice(t *testing.T) {
 	}
 }
 
-// lasting is a bridge's certificate that ends after a while.
+// lasting returns a bridge's certificate that ends after a given time.
 func (s *service) lasting(t *testing.T, left time.Duration) []byte {
 	t.Helper()
 	life := s.life.Swap(int64(left))

@@ -11,7 +11,7 @@ import (
 const (
 	maxJournalEntries = 50_000           // maximum number of journaled events while the service is unreachable; the oldest are dropped first
 	commandMemory     = 10 * time.Minute // how long the id of a command is stored; the command's deadline is only 10 s
-	maxCommandRecords = 1024
+	maxCommandRecords = 1024             // with more stored commands, new ones are refused
 )
 
 // journalEntry is a lock event that waits until the service has stored it.
@@ -28,9 +28,10 @@ type journalEntry struct {
 	Until      time.Time `json:"until,omitzero"`  // Until is the end of a keypad pause
 }
 
+// sequenceKey returns the key of a journal entry in its bucket. Keys sort by sequence number.
 func sequenceKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// appendEntry stores an event with the next sequence number. It returns how many old events it dropped.
+// appendEntry stores an event under the next sequence number. If the journal is full, it drops the oldest events and returns their number.
 func (s *store) appendEntry(e journalEntry) (dropped int, err error) {
 	err = s.writes.update(func(tx *bbolt.Tx) error {
 		dropped, err = s.appendInTx(tx, e)
@@ -39,7 +40,7 @@ func (s *store) appendEntry(e journalEntry) (dropped int, err error) {
 	return dropped, err
 }
 
-// appendInTx is appendEntry inside a transaction.
+// appendInTx does the work of appendEntry inside the caller's transaction.
 func (s *store) appendInTx(tx *bbolt.Tx, e journalEntry) (dropped int, err error) {
 	b := tx.Bucket(journalBucket)
 	n, err := b.NextSequence()
@@ -77,7 +78,7 @@ func (s *store) forEachEntry(do func(journalEntry)) error {
 	})
 }
 
-// entriesAfter returns up to limit events after a sequence number, in order.
+// entriesAfter returns the journal entries with a sequence number above after, oldest first, at most limit.
 func (s *store) entriesAfter(after uint64, limit int) (out []journalEntry, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) error {
 		c := tx.Bucket(journalBucket).Cursor()
@@ -94,8 +95,9 @@ func (s *store) entriesAfter(after uint64, limit int) (out []journalEntry, err e
 	return out, err
 }
 
-// deleteAcknowledged deletes the events that the service has stored. A sequence number above all journaled ones means that this store was
-// restored from a backup. Then the remaining events are renumbered, because the service would ignore numbers that it has seen.
+// deleteAcknowledged deletes the events up to the sequence number upTo, which the service has stored. If upTo is above all numbers of this
+// store, the store was restored from a backup. Then the remaining events get new numbers above upTo, because the service ignores numbers that
+// it has seen.
 func (s *store) deleteAcknowledged(upTo uint64) error {
 	return s.writes.update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(journalBucket)
@@ -112,6 +114,7 @@ func (s *store) deleteAcknowledged(upTo uint64) error {
 	})
 }
 
+// renumberEntries gives all entries of the journal new sequence numbers above after, in the same order.
 func renumberEntries(b *bbolt.Bucket, after uint64) error {
 	var events [][]byte
 	c := b.Cursor()
@@ -141,7 +144,8 @@ type commandRecord struct {
 	At      time.Time `json:"at"`
 }
 
-// beginCommand stores a command durably before it is executed. For a command that is already stored, it returns the record and false.
+// beginCommand stores durably that a command starts, before it is executed. first is false if the id was stored before; then rec is the stored
+// record, and the command must not be executed again.
 func (s *store) beginCommand(id string, now time.Time) (rec commandRecord, first bool, err error) {
 	err = s.writes.update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(actsBucket)
@@ -159,10 +163,12 @@ func (s *store) beginCommand(id string, now time.Time) (rec commandRecord, first
 	return rec, first, err
 }
 
+// endCommand replaces the record of a started command by rec, which has the outcome.
 func (s *store) endCommand(rec commandRecord) error {
 	return s.writes.update(func(tx *bbolt.Tx) error { return putCommand(tx.Bucket(actsBucket), rec) })
 }
 
+// putCommand writes a command's record into the bucket b.
 func putCommand(b *bbolt.Bucket, rec commandRecord) error {
 	raw, err := json.Marshal(rec)
 	if err != nil {
@@ -171,7 +177,7 @@ func putCommand(b *bbolt.Bucket, rec commandRecord) error {
 	return b.Put([]byte(rec.ID), raw)
 }
 
-// deleteOldCommands deletes expired command records. If too many remain, it returns an error, with which the next command is refused.
+// deleteOldCommands deletes expired command records. It returns errTooManyCommands if too many remain, so that the next command is refused.
 func deleteOldCommands(b *bbolt.Bucket, now time.Time) error {
 	var old [][]byte
 	n := 0
@@ -198,7 +204,7 @@ func deleteOldCommands(b *bbolt.Bucket, now time.Time) error {
 	return nil
 }
 
-// commands returns the stored commands, whose results the service may have missed.
+// commands returns the stored commands. A new session reports them again, because the service may have missed their results.
 func (s *store) commands() (out []commandRecord, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) error {
 		return tx.Bucket(actsBucket).ForEach(func(k, v []byte) error {

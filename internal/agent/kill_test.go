@@ -16,11 +16,10 @@ import (
 
 const (
 	childDir = "LATCHKEY_BRIDGE_TEST_STORE"
-	rounds   = "LATCHKEY_SOAK" // how often to kill; make soak sets it
+	rounds   = "LATCHKEY_SOAK" // number of kills; make soak sets it
 )
 
-// writeUntilKilled writes what a bridge writes, each time one more, and says so when it is on the
-// disk.
+// writeUntilKilled makes numbered writes like those of a bridge. It prints the number of each write when the write is durable.
 func writeUntilKilled(dir string) {
 	fail := func(err error) {
 		if err != nil {
@@ -50,7 +49,7 @@ func writeUntilKilled(dir string) {
 	}
 }
 
-// kills is how often to do it.
+// kills returns how many times the test kills the writer.
 func kills(t *testing.T) int {
 	t.Helper()
 	n, err := strconv.Atoi(os.Getenv(rounds))
@@ -70,8 +69,8 @@ func TestStoreSurvivesAKill(t *testing.T) {
 	}
 }
 
-// killAt starts a writer and kills it when it has said so many numbers, or a moment after. It returns
-// the last number and how many there were.
+// killAt starts a writer and kills it when it has printed a given count of numbers, or shortly after. It returns the last number and the
+// count.
 func killAt(t *testing.T, dir string, most int) (said uint64, n int) {
 	t.Helper()
 	child := exec.CommandContext(t.Context(), os.Args[0])
@@ -91,7 +90,7 @@ func killAt(t *testing.T, dir string, most int) (said uint64, n int) {
 		if said, err = strconv.ParseUint(lines.Text(), 10, 64); err != nil {
 			t.Error(err)
 		}
-		if n++; n == most { // it writes on while the signal is on its way
+		if n++; n == most { // the writer continues until the signal arrives
 			if err := child.Process.Kill(); err != nil {
 				t.Error(err)
 			}
@@ -101,7 +100,7 @@ func killAt(t *testing.T, dir string, most int) (said uint64, n int) {
 	return said, n
 }
 
-// survived compares the store with what was said to be in it. Each kill may leave one more.
+// survived checks that the store has all writes that were printed as durable. Each kill may leave one further write.
 func survived(t *testing.T, dir string, said uint64, lines, kills int) {
 	t.Helper()
 	st, err := openStore(dir)

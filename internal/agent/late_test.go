@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// stubborn is a driver that does not look at how long a call may take. Set on its slow lock takes a given time.
+// stubborn is a driver that ignores deadlines of calls. Set on its slow lock takes a given time.
 type stubborn struct {
 	driver.Driver
 	slow  string
@@ -67,7 +67,7 @@ func (s *site) restartWith(d driver.Driver) {
 	s.start()
 }
 
-// A call that waited for the radio so long that it could land after the fence is not made.
+// If a call has waited for the radio so long that it could take effect after its lifetime, it is not made.
 func TestCallThatWaitedTooLongForTheRadioIsNotMade(t *testing.T) {
 	lifetime := sim.Profiles()[sim.TTLock].Capabilities.Lifetime()
 	for name, tt := range map[string]struct {
@@ -99,7 +99,7 @@ func TestCallThatWaitedTooLongForTheRadioIsNotMade(t *testing.T) {
 	}
 }
 
-// A radio that becomes free at the very deadline of an act, and a driver that does not look at deadlines: nothing opens.
+// If the radio becomes free exactly at the deadline of an unlock command, nothing opens, even with a driver that ignores deadlines.
 func TestCommandThatGetsTheRadioAtItsDeadlineIsNotExecuted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock})
@@ -107,7 +107,7 @@ func TestCommandThatGetsTheRadioAtItsDeadlineIsNotExecuted(t *testing.T) {
 		s.restartWith(d)
 		s.pass(time.Minute)
 		radio := s.bridge.workers["front"].radio
-		for range 200 { // which of two that are ready goes first is drawn
+		for range 200 { // repeated, because select chooses at random between two ready channels
 			if !radio.acquire(t.Context()) {
 				t.Fatal("the radio is taken")
 			}
@@ -132,8 +132,8 @@ func TestCommandThatGetsTheRadioAtItsDeadlineIsNotExecuted(t *testing.T) {
 	})
 }
 
-// A clock that is known to be wrong may be a little more wrong than that: with the bridge away at the end the lock still
-// closes in time.
+// A lock's clock may be slightly more wrong than measured. Even if the bridge is offline at the end of a stay, the lock must refuse the code in
+// time.
 func TestSlightlyDriftedLockClosesInTimeWithoutItsBridge(t *testing.T) {
 	for _, more := range []time.Duration{-clockSlack, 0, clockSlack} {
 		t.Run(more.String(), func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestSlightlyDriftedLockClosesInTimeWithoutItsBridge(t *testing.T) {
 					t.Fatal("does not open during the stay")
 				}
 				s.locks.SetDrift("front", drift+more)
-				s.pass(time.Hour) // it was seen, and is too little to set the windows again
+				s.pass(time.Hour) // the offset was measured, and is too small to set the windows again
 				s.kill()
 				s.pass(time.Until(to.Add(-30 * time.Second)))
 				if !s.opens("front", "345678") {

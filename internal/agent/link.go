@@ -37,7 +37,7 @@ const (
 	keepaliveTimeout = 15 * time.Second
 )
 
-// runLink connects to the service again and again until ctx ends.
+// runLink keeps a session with the service until ctx ends. After each session or failed attempt it waits and connects again.
 func (b *Bridge) runLink(ctx context.Context) {
 	attempt := 0
 	for ctx.Err() == nil {
@@ -60,8 +60,8 @@ func (b *Bridge) runLink(ctx context.Context) {
 	}
 }
 
-// retryAfter returns the wait before the next connection: exponential backoff with full jitter, unless the service requested a time or
-// revoked the bridge.
+// retryAfter returns the wait before the next connection. err is why the last session ended; attempt counts the connections since the last
+// session that lasted. The wait is an exponential backoff with full jitter, unless the service requested a time or refused the bridge.
 func (p linkTimings) retryAfter(err error, attempt int) time.Duration {
 	var d *drainError
 	if errors.As(err, &d) {
@@ -80,6 +80,7 @@ func (p linkTimings) retryAfter(err error, attempt int) time.Duration {
 	return rand.N(most)
 }
 
+// isRefused reports whether the service rejected the bridge's credentials, so that a quick retry is useless.
 func isRefused(err error) bool {
 	c := status.Code(err)
 	return c == codes.PermissionDenied || c == codes.Unauthenticated
@@ -100,7 +101,8 @@ func rpcMessage(err error) string {
 	return why
 }
 
-// connectOnce runs one session on a new connection. A new connection resolves the service's name again.
+// connectOnce runs one session on a new connection and returns why it ended. If the certificate has expired, it renews the certificate instead
+// and returns errRenewed. Each connection resolves the service's name again.
 func (b *Bridge) connectOnce(ctx context.Context) error {
 	id := b.identity()
 	conn, leaf, err := b.connection(id)
@@ -117,8 +119,8 @@ func (b *Bridge) connectOnce(ctx context.Context) error {
 	return newSession(b, conn, leaf).run(ctx)
 }
 
-// tlsConfig returns the configuration for connecting to the service with the bridge's certificate. It trusts only the service's own CA and
-// ignores the machine's root certificates.
+// tlsConfig returns the configuration for connections to the service, and the bridge's certificate in it. It trusts only the service's own CA
+// and ignores the machine's root certificates. now is the clock for checks of validity.
 func (id identity) tlsConfig(now func() time.Time) (*tls.Config, *x509.Certificate, error) {
 	key, err := x509.ParsePKCS8PrivateKey(id.Key)
 	if err != nil {
@@ -140,6 +142,7 @@ func (id identity) tlsConfig(now func() time.Time) (*tls.Config, *x509.Certifica
 	}, leaf, nil
 }
 
+// leaf parses the bridge's own certificate.
 func (id identity) leaf() (*x509.Certificate, error) {
 	leaf, err := x509.ParseCertificate(id.Certificate)
 	if err != nil {
@@ -152,7 +155,8 @@ func (id identity) leaf() (*x509.Certificate, error) {
 // the first address first.
 const shuffleAddresses = `{"loadBalancingConfig": [{"pick_first": {"shuffleAddressList": true}}]}`
 
-// connection returns a gRPC client for the service's listener for bridges.
+// connection returns a gRPC client for the service's listener for bridges, and the bridge's certificate that it shows. The client connects at
+// its first call.
 func (b *Bridge) connection(id identity) (*grpc.ClientConn, *x509.Certificate, error) {
 	config, leaf, err := id.tlsConfig(b.clock.Now)
 	if err != nil {

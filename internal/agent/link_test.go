@@ -53,7 +53,7 @@ func TestServiceEndsASession(t *testing.T) {
 	}
 }
 
-// A server to which too many bridges connect at once says when to come back.
+// If too many bridges connect at once, the server sends the time after which a bridge must connect again.
 func TestBridgeReconnectsWhenDrainSays(t *testing.T) {
 	crowded := &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Drain{Drain: &lockv1.Drain{ReconnectAfterMs: 15_500}}}
 	_, err := (&session{}).onWelcome(t.Context(), crowded, 0)

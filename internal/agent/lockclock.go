@@ -20,7 +20,8 @@ type lockClock struct {
 	moved   chan struct{} // signal that the measured offset differs from the applied one
 }
 
-// observe records the measured offset of the lock's clock.
+// observe records the measured offset of the lock's clock, the lock's time minus the bridge's. It signals the worker if the lock's windows
+// must be corrected.
 func (c *lockClock) observe(offset time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -30,10 +31,11 @@ func (c *lockClock) observe(offset time.Duration) {
 	}
 }
 
+// hasDrifted reports whether the lock's windows were set with an offset that is too far from the measured one. The caller holds c.mu.
 func (c *lockClock) hasDrifted() bool { return (c.seen - c.applied).Abs() > clockSlack }
 
-// adoptMeasuredOffset replaces the applied offset by the measured one if they differ by more than clockSlack. It returns the difference, or
-// 0.
+// adoptMeasuredOffset makes the measured offset the applied one, if the lock's clock has drifted, and returns by how much the offset has
+// grown. Otherwise it returns 0. The caller then corrects the lock's windows with shiftWindows.
 func (c *lockClock) adoptMeasuredOffset() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,13 +47,15 @@ func (c *lockClock) adoptMeasuredOffset() time.Duration {
 	return by
 }
 
+// appliedOffset returns the offset with which the lock's windows are set.
 func (c *lockClock) appliedOffset() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.applied
 }
 
-// shiftWindows moves the windows in a lock's state earlier by the given time, because the lock's clock turned out to be ahead.
+// shiftWindows returns the state l with the validity windows on the lock moved earlier by the time by. A lock whose clock is ahead by that
+// time more than assumed starts and ends its windows earlier.
 func shiftWindows(l slot.Lock, by time.Duration) slot.Lock {
 	shift := func(ts ...*time.Time) {
 		for _, t := range ts {
@@ -70,8 +74,8 @@ func shiftWindows(l slot.Lock, by time.Duration) slot.Lock {
 	return l
 }
 
-// windowInLockTime converts a validity window to the time of a lock whose clock is ahead by offset. It rounds inwards to the steps in which
-// the lock stores times.
+// windowInLockTime converts a validity window to the time of a lock whose clock is ahead by offset. It rounds inwards to multiples of step, in
+// which the lock stores times. A zero time means no limit and stays zero.
 func windowInLockTime(from, to time.Time, offset, step time.Duration) (time.Time, time.Time) {
 	if offset.Abs() <= clockSlack {
 		return from, to

@@ -27,13 +27,14 @@ type outbox struct {
 	wake                   chan struct{}
 }
 
-// generations are the current and the previous generation of a slot's code.
+// generations are the current and the previous generation of a slot's code. The service numbers the codes of a slot by generation.
 type generations struct {
 	current, previous uint64
 	since             time.Time // when the current generation began
 }
 
-// advance sets the current generation. It keeps the previous generation while the current one is unknown (0).
+// advance returns t with a new current generation that began at a time. While the current generation is unknown (0), it keeps the previous
+// one.
 func (t generations) advance(generation uint64, at time.Time) generations {
 	if generation == t.current {
 		return t
@@ -45,7 +46,7 @@ func (t generations) advance(generation uint64, at time.Time) generations {
 	return t
 }
 
-// activeAt returns the generation that was current at a time, because a lock may report an opening after its slot has changed.
+// activeAt returns the generation that was current at a time. A lock may report an opening after its slot has changed.
 func (t generations) activeAt(activeAt time.Time) uint64 {
 	if activeAt.Before(t.since) {
 		return t.previous
@@ -70,7 +71,7 @@ func signal(c chan struct{}) {
 	}
 }
 
-// setSlots records a lock's state for Hello, and the observations to report.
+// setSlots records the slots of a lock, from which Hello is made. report has the observations that the service must get, by slot.
 func (o *outbox) setSlots(address string, state slot.Lock, report map[uint32]slot.Observed, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -97,7 +98,7 @@ func (o *outbox) setSlots(address string, state slot.Lock, report map[uint32]slo
 	signal(o.wake)
 }
 
-// setStatus records a lock's status. changed means that the service must get it.
+// setStatus records the status of a lock. If changed is true, it is reported to the service.
 func (o *outbox) setStatus(address string, s driver.Status, changed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -114,7 +115,7 @@ type lockStatus struct {
 	guard guardRecord
 }
 
-// setGuard records a lock's guard record. If only the count of wrong PINs changed, it is not reported.
+// setGuard records a lock's guard record. It is reported to the service unless only the count of wrong PINs changed.
 func (o *outbox) setGuard(address string, rec guardRecord) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -126,7 +127,7 @@ func (o *outbox) setGuard(address string, rec guardRecord) {
 	}
 }
 
-// helloState returns what Hello contains about a lock.
+// helloState returns what Hello contains about a lock: a digest of its slots, and its status.
 func (o *outbox) helloState(address string) (slot.Digest, lockStatus) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -150,7 +151,7 @@ func (o *outbox) isManagedLocked(address string, number uint32) bool {
 	return false
 }
 
-// setForeign records whether a slot that the service does not use holds a code.
+// setForeign records whether an unmanaged slot, which the service does not use, holds a code. A change is reported to the service.
 func (o *outbox) setForeign(address string, number uint32, occupied bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -162,6 +163,7 @@ func (o *outbox) setForeign(address string, number uint32, occupied bool) {
 	}
 }
 
+// setOccupied sets one entry of a map by lock address and slot number.
 func setOccupied(in map[string]map[uint32]bool, address string, number uint32, occupied bool) {
 	if in[address] == nil {
 		in[address] = map[uint32]bool{}
@@ -169,6 +171,7 @@ func setOccupied(in map[string]map[uint32]bool, address string, number uint32, o
 	in[address][number] = occupied
 }
 
+// addCommand queues the result of a command for the service.
 func (o *outbox) addCommand(rec commandRecord) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -178,8 +181,8 @@ func (o *outbox) addCommand(rec commandRecord) {
 	}
 }
 
-// open begins to collect reports for a new session. It reports all known unmanaged slots again, because the service may not have stored the
-// earlier reports.
+// open begins to collect reports for a new session and discards older ones. It reports all known unmanaged slots again, because the service
+// may not have stored the earlier reports.
 func (o *outbox) open() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -200,12 +203,14 @@ func (o *outbox) open() {
 	}
 }
 
+// close stops collecting reports when a session has ended.
 func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.isOpen = false
 }
 
+// lastStatus returns the status of a lock as last recorded; the zero Status before the first.
 func (o *outbox) lastStatus(address string) driver.Status {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -234,7 +239,7 @@ type lockReport struct {
 	foreign  map[uint32]bool // by slot: whether an unmanaged slot holds a code
 }
 
-// takeReports removes and returns all reports, in a fixed order.
+// takeReports removes all waiting reports and returns them, sorted by lock address and by command id.
 func (o *outbox) takeReports() (reports []lockReport, commands []commandRecord) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -14,9 +14,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// A week in which everything goes wrong at a lock: faults, silence, dead batteries, jams, codes
-// emptied by hand, power cuts at the bridge, and stays that come and go. What is reported as settled
-// is so at every check, and in the quiet at the end the lock holds what it should.
+// A week of random trouble at a lock: faults, silence, dead batteries, jams, codes cleared by hand, power cuts at the bridge, and changing
+// stays. At every check, the slots that are reported as confirmed must be right. After the trouble the lock must hold the desired codes.
 func TestAWeekOfRandomFaults(t *testing.T) {
 	for seed, profile := range []string{sim.ZWave, sim.ZWaveUser, sim.Matter, sim.Zigbee2MQTT, sim.TTLock, sim.Nuki} {
 		t.Run(profile, func(t *testing.T) {
@@ -86,7 +85,7 @@ func meddled(script []sim.Move, now time.Duration) map[uint32]bool {
 	return out
 }
 
-// truthfulBut is truthful for all slots but some.
+// truthfulBut is truthful for all slots except some.
 func (s *site) truthfulBut(want map[uint32]slot.PIN, but map[uint32]bool) {
 	s.t.Helper()
 	synctest.Wait()

@@ -8,6 +8,7 @@ import (
 
 // The stored types contain PINs as plain strings, because slot.PIN refuses to be marshalled. The store encrypts them.
 
+// storedLock is the stored state of a lock, without its slots.
 type storedLock struct {
 	Op    storedOp  `json:"op,omitzero"`
 	Seq   uint64    `json:"seq,omitempty"`
@@ -28,10 +29,12 @@ type storedOp struct {
 	Until      time.Time   `json:"until,omitzero"`
 }
 
+// storeOp converts an operation to its stored form.
 func storeOp(o slot.Op) storedOp {
 	return storedOp{o.Kind, o.Seq, o.Slot, o.Generation, string(o.PIN), o.NotBefore, o.NotAfter, o.Replace, o.ExpiresAt}
 }
 
+// toOp converts a stored operation back.
 func (o storedOp) toOp() slot.Op {
 	return slot.Op{Kind: o.Kind, Seq: o.Seq, Slot: o.Slot, Generation: o.Generation, PIN: slot.PIN(o.PIN),
 		NotBefore: o.NotBefore, NotAfter: o.NotAfter, Replace: o.Replace, ExpiresAt: o.Until}
@@ -76,6 +79,7 @@ type storedContent struct {
 	Evidence  slot.Evidence    `json:"evidence,omitempty"`
 }
 
+// storeSlot converts a slot to its stored form.
 func storeSlot(s slot.Slot) storedSlot {
 	d, h := s.Desired, s.Content
 	return storedSlot{
@@ -88,6 +92,7 @@ func storeSlot(s slot.Slot) storedSlot {
 	}
 }
 
+// toSlot converts a stored slot back.
 func (s storedSlot) toSlot() slot.Slot {
 	d, h := s.Desired, s.Content
 	return slot.Slot{

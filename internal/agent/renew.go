@@ -13,7 +13,7 @@ import (
 
 const renewTimeout = 30 * time.Second
 
-// renewAt returns when two thirds of the certificate's lifetime have passed.
+// renewAt returns when the session must renew the bridge's certificate: after two thirds of its lifetime.
 func (s *session) renewAt() time.Time {
 	return s.leaf.NotAfter.Add(-s.leaf.NotAfter.Sub(s.leaf.NotBefore) / 3)
 }
@@ -32,7 +32,7 @@ func (s *session) renewInBackground(ctx context.Context) {
 	})
 }
 
-// renew generates a new key, requests a certificate for it, and stores both.
+// renew generates a new key, requests a certificate for it over conn, and stores both. Later connections use them.
 func (b *Bridge) renew(ctx context.Context, conn *grpc.ClientConn) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()

@@ -38,7 +38,7 @@ const (
 	patience   = 20 * time.Second
 )
 
-// service plays the service: real TLS on loopback, every session handed to the test.
+// service is a fake of the service with real TLS on loopback. It passes every session to the test.
 type service struct {
 	lockv1.UnimplementedBridgeServiceServer
 	lockv1.UnimplementedEnrolmentServiceServer
@@ -46,15 +46,15 @@ type service struct {
 	ca       *x509.Certificate
 	key      *ecdsa.PrivateKey
 	life     atomic.Int64 // of the certificates it signs, in nanoseconds
-	connect  string       // the bridges' listener
-	public   string       // the enrolment's
+	connect  string       // address of the listener for bridges
+	public   string       // address of the listener for enrolment
 	sessions chan *talk
 	renewals chan struct{}
 	enrolled chan []byte // HPKE public keys
 	spoil    func(*lockv1.EnrollResponse)
 }
 
-// talk is one session as the service sees it.
+// talk is the service's side of one session.
 type talk struct {
 	t        *testing.T
 	hello    *lockv1.Hello
@@ -214,7 +214,7 @@ func (k *talk) snapshot(epoch uint64, address string, slots ...*lockv1.DesiredSl
 	k.send(epoch, &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_LockSnapshot{LockSnapshot: &lockv1.LockSnapshot{Address: address, Slots: slots}}})
 }
 
-// until is the first message from the bridge that pick takes.
+// until returns the first message from the bridge that pick accepts.
 func until[T any](k *talk, pick func(*lockv1.ConnectRequest) (T, bool)) T {
 	k.t.Helper()
 	deadline := time.After(patience)

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	minHeartbeat  = time.Second
+	minHeartbeat  = time.Second // shortest interval between two heartbeats that the service can request
 	receiveBuffer = 16
 	maxEventBatch = 256
 	maxSlotBatch  = 256
@@ -41,11 +41,12 @@ type session struct {
 	background sync.WaitGroup
 }
 
+// newSession prepares a session on the connection conn, which shows the certificate leaf. run starts it.
 func newSession(b *Bridge, conn *grpc.ClientConn, leaf *x509.Certificate) *session {
 	return &session{bridge: b, conn: conn, leaf: leaf, pins: pinseal.Opener{Private: b.identity().SealKey}}
 }
 
-// run runs the session until the stream ends, the service stops sending, or ctx ends.
+// run runs the session and returns why it ended: the stream ended, the service sent nothing for too long, or parent was cancelled.
 func (s *session) run(parent context.Context) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer s.background.Wait()
@@ -81,7 +82,8 @@ func (s *session) run(parent context.Context) error {
 	return sessionError(ctx, s.handleUntilEnd(ctx, heartbeat, messages, ended))
 }
 
-// sessionError returns the cause of the context's cancellation rather than the stream error that follows from it.
+// sessionError returns why a session ended. If the bridge itself cancelled ctx for a cause, such as silence of the service, that is the
+// reason, and err only follows from it.
 func sessionError(ctx context.Context, err error) error {
 	if c := context.Cause(ctx); c != nil && !errors.Is(c, context.Canceled) {
 		return c
@@ -89,7 +91,7 @@ func sessionError(ctx context.Context, err error) error {
 	return err
 }
 
-// receive passes received messages to the session's loop until the stream ends. It calls alive for each message.
+// receive passes the stream's messages to the session's loop until the stream ends, and returns why it ended. It calls alive for each message.
 func receive(ctx context.Context, stream grpc.BidiStreamingClient[lockv1.ConnectRequest, lockv1.ConnectResponse], messages chan<- *lockv1.ConnectResponse, alive func()) error {
 	for {
 		m, err := stream.Recv()
@@ -105,7 +107,8 @@ func receive(ctx context.Context, stream grpc.BidiStreamingClient[lockv1.Connect
 	}
 }
 
-// onWelcome processes the first message, which must be Welcome. took is the time from Hello to this message.
+// onWelcome processes the first message, which must be Welcome, and returns the interval of heartbeats. took is the time from Hello to this
+// message. An error ends the session.
 func (s *session) onWelcome(ctx context.Context, first *lockv1.ConnectResponse, took time.Duration) (heartbeat time.Duration, err error) {
 	if g := first.GetGoodbye(); g != nil {
 		return 0, goodbyeError(g)
@@ -145,6 +148,8 @@ func (s *session) onWelcome(ctx context.Context, first *lockv1.ConnectResponse, 
 	return min(max(heartbeat, minHeartbeat), b.timings.silence/3), nil
 }
 
+// handleUntilEnd is the session's loop. It handles received messages and sends reports, events and a heartbeat per interval, until the session
+// ends. ended receives why the stream ended.
 func (s *session) handleUntilEnd(ctx context.Context, interval time.Duration, messages <-chan *lockv1.ConnectResponse, ended <-chan error) error {
 	heartbeat := time.NewTicker(interval)
 	defer heartbeat.Stop()
@@ -180,7 +185,7 @@ func (s *session) handleUntilEnd(ctx context.Context, interval time.Duration, me
 	}
 }
 
-// awaitEnd processes messages until receive returns why the stream ended.
+// awaitEnd is used after a failed send: it processes messages until the receiver reports why the stream ended, and returns that.
 func (s *session) awaitEnd(ctx context.Context, messages <-chan *lockv1.ConnectResponse, ended <-chan error) error {
 	for {
 		select {
@@ -194,7 +199,8 @@ func (s *session) awaitEnd(ctx context.Context, messages <-chan *lockv1.ConnectR
 	}
 }
 
-// handleRemaining processes messages that arrived before the stream ended, because a Goodbye message contains the reason.
+// handleRemaining processes the messages that arrived before the stream ended, because a Goodbye among them contains the real reason.
+// Otherwise it returns end, the error of the stream.
 func (s *session) handleRemaining(ctx context.Context, messages <-chan *lockv1.ConnectResponse, end error) error {
 	for {
 		select {
@@ -208,6 +214,7 @@ func (s *session) handleRemaining(ctx context.Context, messages <-chan *lockv1.C
 	}
 }
 
+// send sends a message with the epoch of this session. Only the session's loop may call it.
 func (s *session) send(m *lockv1.ConnectRequest) error {
 	m.Epoch = s.epoch
 	return s.stream.Send(m)
@@ -246,10 +253,12 @@ func (s *session) handle(ctx context.Context, m *lockv1.ConnectResponse) error {
 	return nil
 }
 
+// drainErrorOf returns the error that ends a session when the service asks the bridge to reconnect later.
 func drainErrorOf(d *lockv1.Drain) error {
 	return &drainError{min(time.Duration(d.GetReconnectAfterMs())*time.Millisecond, maxDrainWait)}
 }
 
+// goodbyeError returns the error for the reason with which the service ended the session.
 func goodbyeError(g *lockv1.Goodbye) error {
 	switch g.GetCause() {
 	case "revoked":
@@ -260,7 +269,7 @@ func goodbyeError(g *lockv1.Goodbye) error {
 	return fmt.Errorf("the service ended the session: %s", g.GetCause())
 }
 
-// onDesiredSlots passes desired slots to the worker of their lock.
+// onDesiredSlots decodes the desired slots that the service sent for the lock at address, and passes them to the lock's worker.
 func (s *session) onDesiredSlots(ctx context.Context, address string, desired []*lockv1.DesiredSlot) {
 	b := s.bridge
 	o := b.workers[address]
@@ -284,7 +293,7 @@ func (s *session) onDesiredSlots(ctx context.Context, address string, desired []
 	}
 }
 
-// sendReports sends everything in the outbox to the service.
+// sendReports empties the outbox and sends its reports to the service.
 func (s *session) sendReports() error {
 	reports, commands := s.bridge.outbox.takeReports()
 	for _, w := range reports {
@@ -318,7 +327,7 @@ func (s *session) sendReports() error {
 	return nil
 }
 
-// sendEvents sends the next batch of the oldest events that the service has not stored.
+// sendEvents sends the oldest events that the service has not stored. It does nothing while an earlier batch waits for its acknowledgement.
 func (s *session) sendEvents() error {
 	if s.sent != 0 {
 		return nil
@@ -335,6 +344,8 @@ func (s *session) sendEvents() error {
 	return s.send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_Events{Events: m}})
 }
 
+// onEventAck deletes the events that the service has stored, up to the sequence number upTo. If the whole batch is stored, it sends the next
+// one.
 func (s *session) onEventAck(upTo uint64) error {
 	if s.sent == 0 { // no batch is waiting for an acknowledgement
 		return nil

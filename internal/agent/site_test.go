@@ -14,8 +14,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// site is a bridge at work without a service, at locks that outlive it. Everything runs in a
-// synctest bubble: time passes when the test waits.
+// site is a bridge without a service, with simulated locks that outlive it. Everything runs in a synctest bubble: time passes when the
+// test waits.
 type site struct {
 	t      *testing.T
 	dir    string
@@ -56,7 +56,7 @@ func (s *site) start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	b.store.db.NoSync = true // the disk is tried in kill_test.go
+	b.store.db.NoSync = true // kill_test.go tests the durability on disk
 	s.bridge, s.cancel, s.done = b, cancel, make(chan error, 1)
 	go func() { s.done <- b.runLocks(ctx) }()
 }
@@ -97,7 +97,7 @@ func (s *site) opens(address string, pin slot.PIN) bool {
 	return p.Opened
 }
 
-// journal is what was journaled, without times.
+// journal returns the journaled events, without times.
 func (s *site) journal() []journalEntry {
 	s.t.Helper()
 	synctest.Wait()
@@ -124,7 +124,7 @@ func (s *site) observed(address string, number uint32) slot.Observed {
 	return slot.Observed{}
 }
 
-// crowd counts the calls that are under way at once.
+// crowd counts the calls that run at the same time.
 type crowd struct {
 	driver.Driver
 	mu        sync.Mutex

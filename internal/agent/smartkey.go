@@ -20,7 +20,7 @@ const (
 // smartKeys is the name of the capability in Hello of a bridge that verifies SmartKeys.
 const smartKeys = "smartkey"
 
-// newDoorkeeper creates the verifier of SmartKeys with the stored issuer keys and status list, or at first with the keys from the
+// newDoorkeeper creates the verifier of SmartKeys from the stored issuer keys and status list. Before any are stored, it uses those of the
 // enrolment.
 func (b *Bridge) newDoorkeeper() (*doorkeeper.Verifier, error) {
 	held, err := b.store.readKeyState()
@@ -45,7 +45,8 @@ func (b *Bridge) newDoorkeeper() (*doorkeeper.Verifier, error) {
 	})
 }
 
-// admit reports whether a lock must execute a command. It verifies a SmartKey and turns it into an unlock command.
+// admit reports whether the lock must execute c. A command with a SmartKey is admitted if the key is valid; admit then turns it into an unlock
+// command with a deadline. Otherwise, or for a mere check of the key, it sets the outcome in rec.
 func (r *commandRunner) admit(c *command, rec *commandRecord) bool {
 	op := smartkey.Unlock
 	switch c.operation {
@@ -83,7 +84,8 @@ func (r *commandRunner) admit(c *command, rec *commandRecord) bool {
 	return true
 }
 
-// answerSmartKey processes a message about SmartKeys and returns the answer, or nil.
+// answerSmartKey processes a message about SmartKeys: new issuer keys, a new status list, new door rules, or a request for a greeting. It
+// returns the message to send back, or nil.
 func (s *session) answerSmartKey(m *lockv1.ConnectResponse) (*lockv1.ConnectRequest, error) {
 	d := s.bridge.doorkeeper
 	var state doorkeeper.State
@@ -124,11 +126,13 @@ var (
 	keyStateKey = []byte("held")
 )
 
+// readKeyState returns the stored issuer keys, status list and rules of SmartKeys; empty if nothing is stored.
 func (s *store) readKeyState() (h doorkeeper.Stored, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) error { return s.loadKeyState(tx, &h) })
 	return h, err
 }
 
+// loadKeyState does the work of readKeyState inside a transaction. It leaves h unchanged if nothing is stored.
 func (s *store) loadKeyState(tx *bbolt.Tx, h *doorkeeper.Stored) error {
 	sealed := tx.Bucket(keysBucket).Get(keyStateKey)
 	if sealed == nil {

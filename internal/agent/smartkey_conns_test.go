@@ -31,7 +31,7 @@ func (n *nearby) silence(ip string, many int) []net.Conn {
 	return all
 }
 
-// TestSilentConnectionsBlockNoPhone has devices of the property's network hold as many connections as the bridge serves.
+// TestSilentConnectionsBlockNoPhone opens as many silent connections as the bridge accepts. A phone must still be served.
 func TestSilentConnectionsBlockNoPhone(t *testing.T) {
 	r, _ := keyed(t, newMint(t, keyProperty))
 	n := near(t, r.bridge)
@@ -49,7 +49,7 @@ func TestSilentConnectionsBlockNoPhone(t *testing.T) {
 	}
 }
 
-// TestStalledHandshakeIsClosed connects and never says hello.
+// TestStalledHandshakeIsClosed opens a connection and never sends the TLS handshake.
 func TestStalledHandshakeIsClosed(t *testing.T) {
 	r, _ := keyed(t, newMint(t, keyProperty))
 	n := near(t, r.bridge)

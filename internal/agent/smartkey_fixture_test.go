@@ -14,7 +14,7 @@ import (
 
 const keyProperty = "prp_1"
 
-// mint is a property's issuer as tests play it: its key is what no server in these tests has.
+// mint is a property's issuer of SmartKeys. Its private key is not on any server of these tests.
 type mint struct {
 	t       testing.TB
 	key     *ecdsa.PrivateKey
@@ -79,14 +79,14 @@ func (m *mint) list(ago time.Duration) []byte {
 	return raw
 }
 
-// grant is what token makes of it, at a moment.
+// grant describes a token for the method token to sign.
 type grant struct {
 	bridge string
 	door   smartkey.Door
 	index  uint32
-	start  time.Duration // from the moment on
+	start  time.Duration // start of the validity, after now
 	end    time.Duration
-	made   time.Duration // ago
+	made   time.Duration // age of the token
 }
 
 func (m *mint) token(p *smartkey.Phone, g grant) []byte {
@@ -119,7 +119,7 @@ func keyPhone(t testing.TB) *smartkey.Phone {
 	return p
 }
 
-// courier is a service that carries, or worse: it holds no key of the property.
+// courier is a service that delivers SmartKey messages, also forged ones. It has no key of the property.
 type courier struct {
 	*talk
 	acts int
@@ -140,7 +140,7 @@ func (c *courier) greeting() smartkey.Greeting {
 	return g
 }
 
-// carry has the bridge judge a presentation.
+// carry sends a presentation to the bridge and returns its answer.
 func (c *courier) carry(address, operation string, raw []byte) *lockv1.ActReport {
 	c.t.Helper()
 	c.acts++
@@ -180,7 +180,7 @@ func encoded(t testing.TB, p smartkey.Presentation) []byte {
 	return raw
 }
 
-// keyed is a bridge that was enrolled with a mint's keys, linked to a courier.
+// keyed is a bridge that was enrolled with the keys of a mint and has a session with a courier.
 func keyed(t *testing.T, m *mint) (*rig, *courier) {
 	t.Helper()
 	s := newService(t)

@@ -27,7 +27,7 @@ const (
 	localGreeting     = "/smartkey/v1/greeting"
 	localPresentation = "/smartkey/v1/presentation"
 	cborType          = "application/cbor"
-	localMaxCalls     = 16
+	localMaxCalls     = 16 // calls that are served at the same time
 	localConnections  = 64
 	localPerAddress   = 4 // maximum number of connections of one address
 	localHandshake    = 3 * time.Second
@@ -56,7 +56,7 @@ func (b *Bridge) serveLocal(ctx context.Context, l Local) error {
 	return nil
 }
 
-// localHandler returns the local HTTP interface for phones.
+// localHandler returns the HTTP handler for phones on the local network. Only web pages of origin may call it; empty: none.
 func (b *Bridge) localHandler(origin string) http.Handler {
 	d := &localServer{bridge: b, origin: origin, slots: make(chan struct{}, localMaxCalls), budgets: map[netip.Prefix]*budget{}}
 	mux := http.NewServeMux()
@@ -66,16 +66,17 @@ func (b *Bridge) localHandler(origin string) http.Handler {
 	return d.withLimits(mux)
 }
 
+// localServer serves phones on the local network.
 type localServer struct {
 	bridge *Bridge
 	origin string
-	slots  chan struct{}
+	slots  chan struct{} // one element per running call, to limit them
 
 	mu      sync.Mutex
-	budgets map[netip.Prefix]*budget
+	budgets map[netip.Prefix]*budget // rate limit by client network
 }
 
-// withLimits checks the origin of a request and applies the rate limit.
+// withLimits passes requests on to next if their origin is allowed and neither the rate limit nor the limit of concurrent calls is reached.
 func (d *localServer) withLimits(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -115,7 +116,8 @@ type budget struct {
 	at   time.Time
 }
 
-// spend takes one token if there is one. The bucket holds at most burst tokens and gains perMinute tokens a minute.
+// spend takes one token and returns true, or returns false if there is none. The bucket holds at most burst tokens and gains perMinute tokens
+// a minute.
 func (b *budget) spend(now time.Time, burst, perMinute float64) bool {
 	b.left = min(burst, b.left+now.Sub(b.at).Minutes()*perMinute)
 	b.at = now
@@ -126,8 +128,8 @@ func (b *budget) spend(now time.Time, burst, perMinute float64) bool {
 	return true
 }
 
-// allow takes one call from the budget of an address, or of its network for IPv6. If there are too many budgets, it forgets addresses that
-// have not called for a minute.
+// allow reports whether the client at the address remote, IP:port, may make a call, and counts the call. IPv6 clients count by network. If
+// there are too many budgets, it forgets clients that have not called for a minute.
 func (d *localServer) allow(remote string, now time.Time) bool {
 	ap, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -154,6 +156,7 @@ func (d *localServer) allow(remote string, now time.Time) bool {
 	return b.spend(now, localBurst, localPerMinute)
 }
 
+// serveGreeting answers a phone with a greeting, whose nonce its presentation must contain.
 func (d *localServer) serveGreeting(w http.ResponseWriter, _ *http.Request) {
 	g, err := d.bridge.doorkeeper.Greet()
 	if err != nil {
@@ -163,6 +166,7 @@ func (d *localServer) serveGreeting(w http.ResponseWriter, _ *http.Request) {
 	writeCBOR(w, g.Encode())
 }
 
+// servePresentation lets a phone use its SmartKey: the body is a presentation, and the answer is whether it was accepted.
 func (d *localServer) servePresentation(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Content-Type") != cborType {
 		http.Error(w, "want "+cborType, http.StatusUnsupportedMediaType)
@@ -180,6 +184,7 @@ func (d *localServer) servePresentation(w http.ResponseWriter, r *http.Request) 
 	}
 }
 
+// writeCBOR answers a request with encoded CBOR.
 func writeCBOR(w http.ResponseWriter, raw []byte) {
 	w.Header().Set("Content-Type", cborType)
 	_, _ = w.Write(raw)
@@ -218,7 +223,7 @@ func (b *Bridge) acceptPresentation(ctx context.Context, raw []byte) smartkey.An
 	return smartkey.Answer{Reason: smartkey.OK}
 }
 
-// addressOf returns the address of the lock at a door.
+// addressOf returns the address of the lock at a door of this bridge, or "" if there is none.
 func (b *Bridge) addressOf(door smartkey.Door) string {
 	for _, l := range b.locks {
 		if b.doorkeeper.Door(l.Address()) == door {
@@ -228,8 +233,8 @@ func (b *Bridge) addressOf(door smartkey.Door) string {
 	return ""
 }
 
-// localConns bounds the open connections. Each address has a share of them. A new connection replaces the oldest connection that has not
-// made a call yet, so that idle connections cannot keep phones out.
+// localConns returns a listener that bounds the open connections in total and by address. A new connection replaces the oldest one that has
+// not sent anything, so that idle connections cannot keep phones out.
 func localConns(l net.Listener) net.Listener {
 	return connlimit.New(promptListener{l}, connlimit.Config{PerAddress: localPerAddress, Total: localConnections, EvictSilent: true})
 }
@@ -237,6 +242,7 @@ func localConns(l net.Listener) net.Listener {
 // promptListener limits the TLS handshake to localHandshake, because the HTTP server would allow it localTimeout.
 type promptListener struct{ net.Listener }
 
+// Accept returns the next connection. Its first Read makes the TLS handshake, with the short timeout.
 func (l promptListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if secure, ok := c.(*tls.Conn); ok && err == nil {
@@ -245,12 +251,14 @@ func (l promptListener) Accept() (net.Conn, error) {
 	return c, err
 }
 
+// promptConn is a TLS connection whose first Read makes the handshake within localHandshake.
 type promptConn struct {
 	*tls.Conn
 	once   sync.Once
 	failed error
 }
 
+// Read reads decrypted data, after the handshake. A failed handshake makes every Read fail.
 func (c *promptConn) Read(p []byte) (int, error) {
 	c.once.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), localHandshake)

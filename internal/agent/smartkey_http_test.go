@@ -94,7 +94,7 @@ func (n *nearby) use(p *smartkey.Phone, door smartkey.Door, op smartkey.Operatio
 	return a
 }
 
-// TestPhoneOpensWithoutTheService has the bridge restart without a service and serve a phone by what it stored.
+// TestPhoneOpensWithoutTheService restarts the bridge without a service. The bridge must serve a phone with its stored keys.
 func TestPhoneOpensWithoutTheService(t *testing.T) {
 	m := newMint(t, keyProperty)
 	m.revoked = []uint32{9}
@@ -105,7 +105,7 @@ func TestPhoneOpensWithoutTheService(t *testing.T) {
 		p.SetToken(m.token(p, grant{bridge: "brg_1", door: front, start: -time.Hour, end: time.Hour, index: index}))
 	}
 	give(1)
-	pr, err := p.Present(c.greeting(), front, smartkey.Check, time.Now()) // the service's time is known
+	pr, err := p.Present(c.greeting(), front, smartkey.Check, time.Now()) // at this time the service's clock is known
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ type refusals struct {
 	all  *budget
 }
 
-// allow reports whether one more refusal at an address may be reported.
+// allow reports whether one more refusal at the lock with this address may be reported, and counts it.
 func (r *refusals) allow(address string, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,7 +45,8 @@ func (r *refusals) allow(address string, now time.Time) bool {
 	return b.spend(now, doorRefusalsBurst, doorRefusalsPerMinute) && r.all.spend(now, allRefusalsBurst, allRefusalsPerMinute)
 }
 
-// reportRefusedKey journals that a SmartKey was refused at a door, within the rate limit.
+// reportRefusedKey journals for the service that a SmartKey was refused at a lock, with the reason in v. Refusals above the rate limit, or at
+// unknown locks, are not journaled.
 func (b *Bridge) reportRefusedKey(address string, v smartkey.Verdict) {
 	if _, ours := b.workers[address]; !ours {
 		return
@@ -57,7 +58,8 @@ func (b *Bridge) reportRefusedKey(address string, v smartkey.Verdict) {
 	b.journalSmartKey(driver.Event{Address: address, Kind: driver.Denied, Reason: keyRefused + string(v.Reason)}, v)
 }
 
-// journalSmartKey journals the use of a SmartKey at a door. It adds the phone's key id if the signatures of token and proof are valid.
+// journalSmartKey journals e, an opening or refusal by SmartKey, at the current time. It adds the phone's key id if v shows that the
+// signatures of token and proof are valid. A failure is only logged.
 func (b *Bridge) journalSmartKey(e driver.Event, v smartkey.Verdict) {
 	e.At = b.clock.Now()
 	o := b.newEntry(e)

@@ -30,7 +30,7 @@ func TestRefusedSmartKeysAreReported(t *testing.T) {
 	m.revoked = []uint32{9}
 	r, c := keyed(t, m)
 	front, back := smartkey.DoorID("brg_1", "front"), smartkey.DoorID("brg_1", "back")
-	n, other := near(t, r.bridge), near(t, r.bridge) // each lets one address call so often
+	n, other := near(t, r.bridge), near(t, r.bridge) // two clients, because the rate limit is per address
 	p, thief := keyPhone(t), keyPhone(t)
 	name := func(p *smartkey.Phone) string {
 		k, err := p.Key()

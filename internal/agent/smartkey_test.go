@@ -14,14 +14,14 @@ import (
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 )
 
-// TestOnlySignedSmartKeysOpen has a service without the issuer's key try everything it can.
+// TestOnlySignedSmartKeysOpen lets a service without the issuer's key try all forgeries.
 func TestOnlySignedSmartKeysOpen(t *testing.T) {
 	m := newMint(t, keyProperty)
 	m.revoked = []uint32{7}
 	r, c := keyed(t, m)
 	front, elsewhere := smartkey.DoorID("brg_1", "front"), smartkey.DoorID("brg_2", "front")
 	foreign := newMint(t, "prp_2")
-	false1 := newMint(t, keyProperty) // says that it is the property
+	false1 := newMint(t, keyProperty) // claims to be the issuer of the property
 	holder, thief := keyPhone(t), keyPhone(t)
 	day := grant{bridge: "brg_1", door: front, end: 12 * time.Hour, start: -time.Hour}
 	with := func(change func(*grant)) grant { g := day; change(&g); return g }
@@ -88,7 +88,7 @@ func flipped(raw []byte) []byte {
 	return out
 }
 
-// TestPresentationCannotBeUsedAtAnotherDoor has a genuine presentation carried elsewhere, for something else, or late.
+// TestPresentationCannotBeUsedAtAnotherDoor uses a genuine presentation at another door, for another operation, or too late.
 func TestPresentationCannotBeUsedAtAnotherDoor(t *testing.T) {
 	m := newMint(t, keyProperty)
 	r, c := keyed(t, m)
@@ -118,7 +118,7 @@ func TestPresentationCannotBeUsedAtAnotherDoor(t *testing.T) {
 	if got := use("front", operationSmartKeyCheck, smartkey.Check); got != string(smartkey.OK) || r.locks.UnlockCount("front") != 0 {
 		t.Errorf("a check: %s, opened %d times", got, r.locks.UnlockCount("front"))
 	}
-	// A nonce does not outlive the process that drew it.
+	// A nonce becomes invalid when the process that generated it ends.
 	pr, err := p.Present(c.greeting(), front, smartkey.Unlock, time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +172,7 @@ func TestKeySetAndListNumbersOnlyGrow(t *testing.T) {
 	if s := c.list(liar.list(0)); s.GetListNumber() != m.number || s.GetRefused() != string(smartkey.UnknownIssuer) {
 		t.Errorf("a list of no issuer: %v", s)
 	}
-	// The key that signs is replaced: chained, it is taken; the one before never comes back.
+	// A new key set is accepted if its predecessor signed it. The predecessor is never accepted again.
 	next, public := draw(t)
 	second := m.publish(keyProperty, m.key, public)
 	m.key = next
@@ -208,7 +208,7 @@ func TestKeySetAndListNumbersOnlyGrow(t *testing.T) {
 	}
 }
 
-// TestPhoneDeliversNewerKeysAndList has a phone carry the newer list to a bridge.
+// TestPhoneDeliversNewerKeysAndList lets a phone deliver a newer status list to a bridge.
 func TestPhoneDeliversNewerKeysAndList(t *testing.T) {
 	m := newMint(t, keyProperty)
 	r, c := keyed(t, m)
@@ -231,7 +231,7 @@ func TestPhoneDeliversNewerKeysAndList(t *testing.T) {
 	}
 }
 
-// TestStaleLists has doors refuse by a list that is too old for them.
+// TestStaleLists checks that a door refuses SmartKeys if its status list is too old.
 func TestStaleLists(t *testing.T) {
 	m := newMint(t, keyProperty)
 	_, c := keyed(t, m)

@@ -15,8 +15,8 @@ const (
 	lastSeenStep  = 10 * time.Minute // a status that differs only in LastSeenAt is sent at this interval
 )
 
-// markJammed records that a lock's bolt is jammed, as an event or a failed unlock command reported. The mark lasts until the next status.
-// markJammed waits for a running status read, so that neither overwrites the other.
+// markJammed records that the bolt of the lock at address is jammed, because an event or a failed unlock command reported it. The next status
+// replaces this. markJammed waits for a running status read, so that neither overwrites the other.
 func (b *Bridge) markJammed(address string) {
 	o := b.workers[address]
 	if o == nil {
@@ -65,8 +65,8 @@ func (b *Bridge) readStatus(ctx context.Context, l driver.Lock) {
 	b.onStatus(l, was, now)
 }
 
-// onStatus handles a new status of a lock: it observes the offset of the clock, makes the worker read the slots when the lock is back,
-// and journals a battery that became low. The caller holds the worker's statusMu.
+// onStatus reacts to a lock's status now after the status was: it passes on the offset of the lock's clock, makes the worker read slots when
+// the lock is back online, and journals a battery that became low. The caller holds the worker's statusMu.
 func (b *Bridge) onStatus(l driver.Lock, was, now driver.Status) {
 	o := b.workers[l.Address()]
 	if now.ClockOffset != nil && l.Capabilities().Schedule == slot.ScheduleWindow {
@@ -91,9 +91,9 @@ func (b *Bridge) onStatus(l driver.Lock, was, now driver.Status) {
 	}
 }
 
-// slotsToRead reports whether a lock has come back online, and how old the last read of a slot must be for it to be read again. While the
-// lock itself was offline, any slot may have been changed. After a short loss of only the driver's connection, recently read slots are not
-// read again, to save battery.
+// slotsToRead decides which slots to read after a change of status from was to now. If cameOnline is true, slots whose last read is at least
+// older ago must be read. After a time offline any slot may have been changed. After a short loss of only the driver's connection, recently
+// read slots are skipped, to save battery.
 func slotsToRead(was, now driver.Status, offlineFor time.Duration) (older time.Duration, cameOnline bool) {
 	switch {
 	case was.Online || !now.Online:
@@ -111,7 +111,7 @@ func isBatteryLow(s driver.Status) bool {
 	return s.BatteryPercent != nil && *s.BatteryPercent <= lowBattery
 }
 
-// isNews reports whether a status differs enough from the previous one to be sent.
+// isNews reports whether the status now differs so much from the previous status was that the service must get it.
 func isNews(was, now driver.Status) bool {
 	if now.LastSeenAt.Sub(was.LastSeenAt) > lastSeenStep {
 		return true

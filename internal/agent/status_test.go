@@ -14,7 +14,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// slowStatus is a driver of locks that say how they are only when the test lets them.
+// slowStatus is a driver whose locks return their status only when the test allows it.
 type slowStatus struct {
 	driver.Driver
 	answers chan driver.Status
@@ -74,7 +74,7 @@ func TestJamDuringAStatusReadIsKept(t *testing.T) {
 		synctest.Wait()
 		jammed := make(chan struct{})
 		go func() { s.bridge.markJammed("front"); close(jammed) }()
-		for range 10_000 { // until it waits for the look, or has not waited
+		for range 10_000 { // until it waits for the status read, or has run without waiting
 			if waitsForMutex("(*Bridge).jammed") || closed(jammed) {
 				break
 			}

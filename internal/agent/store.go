@@ -47,6 +47,8 @@ type store struct {
 	writes     groupCommit
 }
 
+// openStore opens the store in a directory, and creates directory, key file and store if they are missing. It returns ErrInUse if another
+// process has the store open.
 func openStore(dir string) (*store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the bridge's directory: %w", err)
@@ -107,6 +109,7 @@ func loadOrCreateKey(path string) ([]byte, error) {
 	return key, err
 }
 
+// createKey writes a new random key to a new file that only this user can read.
 func createKey(path string) ([]byte, error) {
 	key := make([]byte, keyLen)
 	if _, err := rand.Read(key); err != nil {
@@ -120,6 +123,7 @@ func createKey(path string) ([]byte, error) {
 	return key, errors.Join(err, f.Sync(), f.Close())
 }
 
+// sealContext returns the additional data of an encrypted value. It binds the value to its bucket and key, so that values cannot be exchanged.
 func sealContext(bucket, key []byte) []byte { return slices.Concat(bucket, []byte{0}, key) }
 
 // putSealed encrypts v as JSON and stores it. It can only be decrypted under the same bucket and key.
@@ -135,6 +139,7 @@ func (s *store) putSealed(tx *bbolt.Tx, bucket, key []byte, v any) error {
 	return tx.Bucket(bucket).Put(key, s.aead.Seal(nonce, nonce, plain, sealContext(bucket, key)))
 }
 
+// openSealed decrypts a value that putSealed stored under bucket and key, and decodes its JSON into v.
 func (s *store) openSealed(bucket, key, sealed []byte, v any) error {
 	n := s.aead.NonceSize()
 	if len(sealed) < n {
@@ -190,6 +195,7 @@ func inUse(dir string) bool {
 	return errors.Is(err, bolterrors.ErrTimeout)
 }
 
+// identity returns the bridge's stored identity, or errNotEnrolled.
 func (s *store) identity() (id identity, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) error {
 		sealed := tx.Bucket(metaBucket).Get(identityKey)
@@ -217,15 +223,18 @@ func (s *store) resetTo(id identity) error {
 	})
 }
 
+// setIdentity replaces the identity after a renewal of the certificate. Unlike resetTo it keeps everything else.
 func (s *store) setIdentity(id identity) error {
 	return s.writes.update(func(tx *bbolt.Tx) error { return s.putSealed(tx, metaBucket, identityKey, id) })
 }
 
+// slotKey returns the key of a slot in its bucket. The slots of a lock have a common prefix and sort by number.
 func slotKey(address string, number uint32) []byte {
 	return binary.BigEndian.AppendUint32(append([]byte(address), 0), number)
 }
 
-// loadLock loads a lock's state and the stored offset of its clock. ok is false if nothing is stored.
+// loadLock loads the state of a lock with capabilities caps, and clock, the offset with which the lock's windows were set. ok is false if
+// nothing is stored about the lock.
 func (s *store) loadLock(address string, caps slot.Capabilities) (l slot.Lock, clock time.Duration, ok bool, err error) {
 	l.Caps = caps
 	err = s.db.View(func(tx *bbolt.Tx) error {
@@ -253,7 +262,8 @@ func (s *store) loadLock(address string, caps slot.Capabilities) (l slot.Lock, c
 	return l, clock, ok, err
 }
 
-// saveLock stores the changes between two states of a lock together with journal entries.
+// saveLock stores a lock's state after, of which before is already stored, together with journal entries. It writes nothing if the difference
+// need not survive a restart. clock is the offset with which the lock's windows were set.
 func (s *store) saveLock(address string, before, after slot.Lock, clock time.Duration, entries ...journalEntry) error {
 	changed := changedSlots(before, after)
 	if len(changed) == 0 && len(entries) == 0 && isHarmless(before.Op) && isHarmless(after.Op) && before.Fence.Equal(after.Fence) {
@@ -265,6 +275,7 @@ func (s *store) saveLock(address string, before, after slot.Lock, clock time.Dur
 // isHarmless reports whether an operation changes nothing at the lock, so that it need not be stored first.
 func isHarmless(op slot.Op) bool { return op.Kind == "" || op.Kind == slot.OpRead }
 
+// writeLock stores a lock's state with those of its slots that changed, the offset of its clock, and journal entries, all in one write.
 func (s *store) writeLock(address string, l slot.Lock, changed []slot.Slot, clock time.Duration, entries ...journalEntry) error {
 	return s.writes.update(func(tx *bbolt.Tx) error {
 		err := s.putSealed(tx, locksBucket, []byte(address), storedLock{storeOp(l.Op), l.Seq, l.Fence, clock})
@@ -282,6 +293,7 @@ func (s *store) writeLock(address string, l slot.Lock, changed []slot.Slot, cloc
 	})
 }
 
+// changedSlots returns the slots of after that differ from before or are new.
 func changedSlots(before, after slot.Lock) []slot.Slot {
 	var out []slot.Slot
 	for _, row := range after.Slots {

@@ -17,7 +17,7 @@ type transition struct {
 	start   *slot.Op // operation to start once the state is stored
 	reports map[uint32]slot.Observed
 	entries []journalEntry // journal entries to store together with the state
-	wake    time.Duration
+	wake    time.Duration  // wait until the state must be advanced again
 }
 
 // applyEvents advances the lock's state by the events. It collects in t what follows: an operation, reports, journal entries and the next

@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// A code that is being taken off a lock out of reach still opens. The bridge says whose code it was, also after a restart.
+// A code that is being removed from an unreachable lock still opens it. The bridge reports which code it was, also after a restart.
 func TestOpeningDuringARemovalBelongsToItsCode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "a", Profile: sim.TTLock})

@@ -17,7 +17,7 @@ type codeUse struct {
 	done  chan string // channel for the id of the one-time code that the opening used up, or ""
 }
 
-// entries returns the journal entry of the use, if there was one.
+// entries returns the journal entry to store with the use; none for the zero codeUse, which means that no code was used.
 func (e codeUse) entries() []journalEntry {
 	if e.done == nil {
 		return nil
@@ -25,7 +25,8 @@ func (e codeUse) entries() []journalEntry {
 	return []journalEntry{e.entry}
 }
 
-// reportEndedCode sends the id of the one-time code that this opening used up, or "", to the waiting event handler.
+// reportEndedCode answers the event handler that waits for the use. It sends the id of the one-time code that the opening used up, or "".
+// before and after are the lock's states around the use.
 func (e codeUse) reportEndedCode(before, after slot.Lock) {
 	if e.done == nil {
 		return
@@ -38,8 +39,8 @@ func (e codeUse) reportEndedCode(before, after slot.Lock) {
 	e.done <- is.UsedOneTimeID
 }
 
-// onCodeUsed makes the lock's worker journal the use of a code and end a one-time code in the same write, so that a power cut leaves both
-// or neither. Then the code ends on the bridge's other locks.
+// onCodeUsed handles the event e that the code in a slot opened the lock of w. The worker journals it and ends a one-time code in the same
+// write, so that a power cut leaves both or neither. Then the code ends on the bridge's other locks.
 func (b *Bridge) onCodeUsed(ctx context.Context, w *lockWorker, e driver.Event) error {
 	use := codeUse{slot: e.Slot, entry: b.newEntry(e), done: make(chan string, 1)}
 	select {
@@ -63,8 +64,8 @@ func (b *Bridge) onCodeUsed(ctx context.Context, w *lockWorker, e driver.Event) 
 	return nil
 }
 
-// loadUsedCodes finds the one-time codes that were used: in the records of slots, and in the journal, which may contain a use that arrived
-// while the bridge was stopping.
+// loadUsedCodes restores at the start which one-time codes were used. It finds them in the records of slots, and in the journal, which may
+// contain a use that arrived while the bridge was stopping.
 func (b *Bridge) loadUsedCodes() error {
 	for _, w := range b.workers {
 		b.usedCodes.addFrom(w.state)
@@ -89,7 +90,7 @@ func (b *Bridge) loadUsedCodes() error {
 	return err
 }
 
-// applyUsedCodes stores which codes in the lock's slots were already used. It runs before anything else starts.
+// applyUsedCodes ends the codes with the ids in used in the slots of this lock, and stores that. It runs before the worker starts.
 func (w *lockWorker) applyUsedCodes(used []string) error {
 	state := slot.EndUsedCodes(w.state, used)
 	changed := changedSlots(w.state, state)
@@ -110,6 +111,7 @@ type usedCodes struct {
 	codes []string // ids of one-time codes, oldest first
 }
 
+// add adds the id of a used code. If too many are kept, it forgets the oldest.
 func (s *usedCodes) add(code string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,13 +134,14 @@ func (s *usedCodes) addFrom(l slot.Lock) {
 	}
 }
 
-// contains reports whether a code was used. It returns false for "".
+// contains reports whether the code with this id was used. It returns false for "".
 func (s *usedCodes) contains(code string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return code != "" && slices.Contains(s.codes, code)
 }
 
+// list returns the ids of the used codes, oldest first.
 func (s *usedCodes) list() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

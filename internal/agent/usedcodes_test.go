@@ -15,7 +15,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// plumber is a code for one use, on two locks of a bridge that has no service.
+// plumber sets a one-time code on two locks of a bridge without a service.
 var plumber = slot.Desired{Intent: slot.Present, PIN: "345671", OneTimeID: "cod_plumber"}
 
 func TestOneTimeCodeEndsWithoutTheService(t *testing.T) {
@@ -143,7 +143,7 @@ func (l setCounted) Set(ctx context.Context, s driver.Setting) driver.Answer {
 	return l.Lock.Set(ctx, s)
 }
 
-// forget takes from what is stored of a lock that a code was used elsewhere, as if the power had gone before that write.
+// forget removes from the stored state of a lock that a code was used elsewhere, as after a power cut before that write.
 func (s *site) forget(address string, number uint32) {
 	s.t.Helper()
 	st, err := openStore(s.dir)

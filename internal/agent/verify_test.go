@@ -13,8 +13,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// A lock that keeps windows by its own clock opens in the window by the true one, whatever its clock
-// says, and when its clock is set or drifts during the stay.
+// A lock that enforces windows with its own clock opens exactly in the real window, even if its clock is wrong, is set, or drifts during
+// the stay.
 func TestWrongLockClockOpensNothingOutsideTheWindow(t *testing.T) {
 	for _, profile := range []string{sim.Matter, sim.Nuki, sim.TTLock} {
 		for _, drift := range []time.Duration{0, 40 * time.Second, -10 * time.Minute, 3 * time.Hour, -26 * time.Hour} {
@@ -40,8 +40,8 @@ func TestWrongLockClockOpensNothingOutsideTheWindow(t *testing.T) {
 					for _, near := range []time.Duration{-3 * time.Hour, -10 * time.Minute, -time.Minute, -time.Second, slack + time.Second, time.Hour} {
 						look(from.Add(near))
 					}
-					s.locks.SetDrift("front", drift+7*time.Minute) // it is set at the lock
-					s.pass(2 * time.Minute)                        // and it is seen
+					s.locks.SetDrift("front", drift+7*time.Minute) // a person sets the clock at the lock
+					s.pass(2 * time.Minute)                        // the bridge measures the new offset
 					s.kill()
 					s.start()
 					for _, near := range []time.Duration{-5 * time.Hour, -10 * time.Minute, -slack - time.Second, 0, time.Second, 8 * time.Minute, 3 * time.Hour} {
@@ -60,7 +60,7 @@ func TestSlotIsReadWhenTheLockReconnects(t *testing.T) {
 		s.pass(2 * time.Minute)
 		s.locks.SetOffline("front", true)
 		s.pass(2 * time.Minute)
-		if err := s.locks.Reset("front", false); err != nil { // taken apart for its batteries
+		if err := s.locks.Reset("front", false); err != nil { // a person changed the batteries
 			t.Fatal(err)
 		}
 		s.locks.SetOffline("front", false)

@@ -13,6 +13,7 @@ import (
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 )
 
+// timestamp converts a time to protobuf; the zero time becomes nil.
 func timestamp(t time.Time) *timestamppb.Timestamp {
 	if t.IsZero() {
 		return nil
@@ -20,6 +21,7 @@ func timestamp(t time.Time) *timestamppb.Timestamp {
 	return timestamppb.New(t)
 }
 
+// timeOf converts a protobuf time; nil becomes the zero time.
 func timeOf(t *timestamppb.Timestamp) time.Time {
 	if t == nil {
 		return time.Time{}
@@ -27,6 +29,7 @@ func timeOf(t *timestamppb.Timestamp) time.Time {
 	return t.AsTime()
 }
 
+// wireCapabilities converts a lock's capabilities to protobuf.
 func wireCapabilities(c slot.Capabilities) *lockv1.LockCapabilities {
 	kinds := make([]string, len(c.Kinds))
 	for i, k := range c.Kinds {
@@ -44,6 +47,7 @@ func wireCapabilities(c slot.Capabilities) *lockv1.LockCapabilities {
 	}
 }
 
+// wireStatus converts a lock's status and guard record to protobuf.
 func wireStatus(s lockStatus) *lockv1.LockStatus {
 	out := &lockv1.LockStatus{
 		Bolt: s.Bolt, Door: s.Door, BatteryPercent: s.BatteryPercent, BatteryObservedAt: timestamp(s.BatteryObservedAt),
@@ -59,6 +63,7 @@ func wireStatus(s lockStatus) *lockv1.LockStatus {
 	return out
 }
 
+// wireObservedSlot converts what the bridge observed in slot number to protobuf.
 func wireObservedSlot(number uint32, o slot.Observed) *lockv1.ObservedSlot {
 	result := o.Result
 	if result == "" {
@@ -71,7 +76,8 @@ func wireObservedSlot(number uint32, o slot.Observed) *lockv1.ObservedSlot {
 	}
 }
 
-// foreignSlots returns the report on unmanaged slots: which hold a code that the service did not set, and which are empty.
+// foreignSlots converts the observations of unmanaged slots of a lock to protobuf. slots has for each slot number whether the slot holds a
+// code that the service did not set.
 func foreignSlots(address string, slots map[uint32]bool) *lockv1.UnmanagedSlots {
 	m := &lockv1.UnmanagedSlots{Address: address}
 	for _, n := range slices.Sorted(maps.Keys(slots)) {
@@ -84,8 +90,8 @@ func foreignSlots(address string, slots map[uint32]bool) *lockv1.UnmanagedSlots 
 	return m
 }
 
-// decodeDesiredSlot decodes a desired slot. If the PIN cannot be decrypted, it is left empty. The slot rules then refuse it, and the
-// service gets an error result.
+// decodeDesiredSlot decodes a desired slot of the lock at address and decrypts its PIN with pins. If that fails, it returns an error and the
+// slot with an empty PIN; the slot rules refuse it, so that the service gets an error result.
 func decodeDesiredSlot(pins *pinseal.Opener, address string, d *lockv1.DesiredSlot) (slot.Desired, error) {
 	out := slot.Desired{
 		Generation: d.GetGeneration(), Intent: slot.Absent, MayHoldOwn: d.GetClaimed(),
@@ -106,6 +112,7 @@ func decodeDesiredSlot(pins *pinseal.Opener, address string, d *lockv1.DesiredSl
 	return out, err
 }
 
+// wireEvent converts a journal entry to protobuf.
 func wireEvent(o journalEntry) *lockv1.Event {
 	return &lockv1.Event{
 		Sequence: o.Sequence, Address: o.Address, Kind: o.Kind, Slot: o.Slot, Generation: o.Generation,
@@ -113,6 +120,7 @@ func wireEvent(o journalEntry) *lockv1.Event {
 	}
 }
 
+// wireCommandResult converts the result of a command to protobuf.
 func wireCommandResult(rec commandRecord) *lockv1.ActReport {
 	return &lockv1.ActReport{
 		Id: rec.ID, Outcome: rec.Outcome, Result: rec.Result, OccurredAt: timestamp(rec.At),
@@ -138,6 +146,7 @@ func (b *Bridge) decodeCommand(a *lockv1.Act) command {
 	return out
 }
 
+// hello returns the first message of a session: the bridge, its locks, and digests from which the service finds what differs.
 func (b *Bridge) hello() *lockv1.Hello {
 	h := &lockv1.Hello{
 		ProtocolVersion: 1, BootId: b.boot, Software: b.cfg.Software, Clock: timestamp(b.clock.Now()), Capabilities: []string{smartKeys},

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	inboxSize    = 16 // batches in the inbox; a full inbox blocks the stream
-	never        = 365 * 24 * time.Hour
-	recentlyRead = time.Hour // a slot read within this time is not read again for a new session, to save battery
+	inboxSize    = 16                   // batches in the inbox; a full inbox blocks the stream
+	never        = 365 * 24 * time.Hour // wait of a timer that is not set
+	recentlyRead = time.Hour            // a slot read within this time is not read again for a new session, to save battery
 )
 
-// radio is a lock for a radio channel, which carries one call at a time.
+// radio is a mutex for a radio channel, which carries one call at a time.
 type radio chan struct{}
 
 // acquire waits for the radio. It returns false if ctx ends.
@@ -32,6 +32,7 @@ func (r radio) acquire(ctx context.Context) bool {
 	}
 }
 
+// release lets the next call use the radio, after acquire.
 func (r radio) release() { <-r }
 
 // lockWorker drives one lock. Only its goroutine uses state.
@@ -59,7 +60,8 @@ type lockWorker struct {
 	savedOffset   time.Duration // stored offset of the lock's clock
 }
 
-// newLockWorker loads a lock's state and publishes it in the outbox.
+// newLockWorker creates the worker of a lock from its stored state, and puts the state into the outbox. r is the radio that the lock shares
+// with others.
 func newLockWorker(b *Bridge, l driver.Lock, r radio) (*lockWorker, error) {
 	caps := l.Capabilities()
 	w := &lockWorker{bridge: b, lock: l, radio: r, lifetime: caps.Lifetime(), inbox: make(chan []slot.Event, inboxSize), uses: make(chan codeUse), results: make(chan slot.Event, 1),
@@ -127,7 +129,8 @@ func (w *lockWorker) run(ctx context.Context) error {
 	}
 }
 
-// onAnswer processes the result of an operation. It adds a retry delay if the operation is likely to fail again.
+// onAnswer completes ev, the result of the running operation of state, before it is applied. It adds a retry delay if the operation is likely
+// to fail again.
 func (w *lockWorker) onAnswer(state slot.Lock, ev slot.Event) slot.Event {
 	w.busy = false
 	op := state.Op
@@ -139,7 +142,7 @@ func (w *lockWorker) onAnswer(state slot.Lock, ev slot.Event) slot.Event {
 	return ev
 }
 
-// slotsToVerify returns events that read the slots which should hold a code and were not read recently.
+// slotsToVerify returns an event for each slot to read again: those that should hold a code, and whose last read is at least older ago.
 func (w *lockWorker) slotsToVerify(older time.Duration) (events []slot.Event) {
 	now := w.bridge.clock.Now()
 	for _, s := range w.state.Slots {
@@ -151,7 +154,8 @@ func (w *lockWorker) slotsToVerify(older time.Duration) (events []slot.Event) {
 	return events
 }
 
-// alteredEvents returns a ChangedAtLock event for each slot that holds a code or is being set.
+// alteredEvents returns a ChangedAtLock event for each slot that holds a code or is being set. It is used when any slot may have been changed
+// at the lock.
 func (w *lockWorker) alteredEvents() (events []slot.Event) {
 	for _, s := range w.state.Slots {
 		if s.Content.Kind == slot.Own || s.Number == w.state.Op.Slot && w.state.Op.Kind == slot.OpSet {
@@ -161,8 +165,8 @@ func (w *lockWorker) alteredEvents() (events []slot.Event) {
 	return events
 }
 
-// advance applies events to the lock's state, stores the result in one write, and only then acts. A waiting result of a call is applied
-// first, because otherwise the events could time out the call.
+// advance applies events to the lock's state, stores the result with the journal entries in one write, and only then acts. A waiting result of
+// a call is applied first, because otherwise the events could time out the call.
 func (w *lockWorker) advance(ctx context.Context, events []slot.Event, entries ...journalEntry) error {
 	before := w.state
 	select {
@@ -195,7 +199,8 @@ func (w *lockWorker) advance(ctx context.Context, events []slot.Event, entries .
 	return nil
 }
 
-// startCall makes a call to the lock in the background. once is the id of the one-time code that the call sets, or "".
+// startCall makes the call of op to the lock in the background; the result arrives in w.results. once is the id of the one-time code that the
+// call sets, or "".
 func (w *lockWorker) startCall(ctx context.Context, op slot.Op, once string) {
 	w.busy = true
 	go w.runCall(ctx, op, once, w.clock.appliedOffset())
@@ -231,7 +236,8 @@ func (w *lockWorker) runCall(ctx context.Context, op slot.Op, once string, offse
 	w.results <- ev
 }
 
-// onResult reads the lock's status at once if an operation's result contradicts the known status.
+// onResult reads the lock's status at once if the result r of an operation contradicts the known status: a lock that is marked offline
+// answered, or the reverse.
 func (w *lockWorker) onResult(ctx context.Context, r slot.Result) {
 	st := w.bridge.outbox.lastStatus(w.lock.Address())
 	if (r == slot.OK && !st.Online) || (r == slot.LockOffline && st.Online) {
@@ -239,13 +245,14 @@ func (w *lockWorker) onResult(ctx context.Context, r slot.Result) {
 	}
 }
 
-// acquireRadio waits for the radio. It gives up when the call could take effect after its lifetime.
+// acquireRadio waits for the radio. It returns false when so little time is left that the call could take effect after the end of op.
 func (w *lockWorker) acquireRadio(ctx context.Context, op slot.Op) bool {
 	latest, cancel := context.WithDeadline(ctx, op.ExpiresAt.Add(-w.lifetime))
 	defer cancel()
 	return w.radio.acquire(latest)
 }
 
+// callLock makes the driver call for op. offset is the lock's clock minus the bridge's. For a read, present and pin are what the slot holds.
 func (w *lockWorker) callLock(ctx context.Context, op slot.Op, offset time.Duration) (a driver.Answer, present bool, pin slot.PIN) {
 	switch op.Kind {
 	case slot.OpSet:
@@ -262,8 +269,9 @@ func (w *lockWorker) callLock(ctx context.Context, op slot.Op, offset time.Durat
 	return a, present, pin
 }
 
-// checkDuplicate handles a refusal as duplicate. A lock also refuses a code that it has stored itself a moment ago, for example if its
-// answer was lost. So checkDuplicate reads or clears the slot, because the bridge must not forget a code that the lock holds.
+// checkDuplicate replaces the answer a if the lock refused a code as duplicate. A lock also refuses a code that it has stored itself a moment
+// ago, for example if its answer was lost. So checkDuplicate reads or clears the slot, because the bridge must not forget a code that the lock
+// holds.
 func (w *lockWorker) checkDuplicate(ctx context.Context, op slot.Op, a driver.Answer) driver.Answer {
 	if op.Kind != slot.OpSet || a.Result != slot.Duplicate || op.Replace { // with Replace, the bridge clears the slot anyway
 		return a
@@ -285,7 +293,7 @@ func (w *lockWorker) checkDuplicate(ctx context.Context, op slot.Op, a driver.An
 	return a
 }
 
-// enqueue gives events to the worker. It blocks while the inbox is full.
+// enqueue puts events into the worker's inbox. It blocks while the inbox is full, and drops the events if ctx ends.
 func (w *lockWorker) enqueue(ctx context.Context, events []slot.Event) {
 	select {
 	case w.inbox <- events:

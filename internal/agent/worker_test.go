@@ -96,7 +96,7 @@ func TestLateOperationRestoresNothing(t *testing.T) {
 		}
 		s.want("front", 1, stay("345678", 0, time.Hour))
 		synctest.Wait()
-		s.kill() // with the code in the air
+		s.kill() // while the call that sets the code runs
 		s.start()
 		s.want("front", 1, gone)
 		for range 60 {
@@ -111,8 +111,8 @@ func TestLateOperationRestoresNothing(t *testing.T) {
 	})
 }
 
-// Faults, power cuts and changes of mind at random; then peace. In the end every lock holds exactly
-// what is desired, and what was reported as settled was true at every check.
+// Random faults, power cuts and changes of desired codes, then none. In the end every lock must hold exactly the desired codes, and at every
+// check the slots that were reported as confirmed must be right.
 func TestLocksConvergeUnderFaults(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -162,7 +162,7 @@ func converge(t *testing.T, seed uint64) {
 	}
 }
 
-// truthful compares what is reported as settled with the lock.
+// truthful checks that the slots that are reported as confirmed match the lock.
 func (s *site) truthful(address string, want map[uint32]slot.PIN) {
 	s.t.Helper()
 	synctest.Wait()
@@ -258,7 +258,7 @@ func TestCodeChangedAtABlindLockIsSetAgain(t *testing.T) {
 	}
 }
 
-// That a lock is in reach again says nothing about its codes: they are not set again each time.
+// When a lock is reachable again, its codes are not set again.
 func TestReconnectedLockKeepsItsCodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock})
@@ -312,7 +312,7 @@ func TestDuplicateIsFinal(t *testing.T) {
 	})
 }
 
-// An owner that was held up until its call had to be over, by a slow disk say, finds the answer that came in time.
+// If a slow disk delays a worker beyond the lifetime of its call, the worker still uses the answer that arrived in time.
 func TestWaitingResultCountsBeforeTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock})
@@ -339,7 +339,7 @@ func TestWaitingResultCountsBeforeTheDeadline(t *testing.T) {
 		if o.state.Op.Kind != slot.OpSet {
 			t.Fatalf("under way: %+v", o.state.Op)
 		}
-		s.pass(time.Until(o.state.Op.ExpiresAt) + time.Second) // the owner does not come to it
+		s.pass(time.Until(o.state.Op.ExpiresAt) + time.Second) // the worker is blocked meanwhile
 		advance(slot.Event{Kind: slot.TimePassed})
 		if row, _ := o.state.Slot(1); row.Observed.Evidence != slot.Accepted || !row.Observed.Present {
 			t.Errorf("the lock said yes in time; observed %+v", row.Observed)

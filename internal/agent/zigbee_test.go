@@ -13,7 +13,7 @@ import (
 	"latchkey.dev/internal/test/z2mtest"
 )
 
-// brief gives locks a fence that a test can wait for.
+// brief shortens the lifetime of operations, so that a test can wait for its end.
 type brief struct{ driver.Driver }
 
 func (d brief) Locks(ctx context.Context) ([]driver.Lock, error) {
@@ -32,8 +32,8 @@ func (l briefLock) Capabilities() slot.Capabilities {
 	return c
 }
 
-// The whole way to a real broker and back: a stay's code goes onto a Zigbee lock, opens it, is put
-// back when it is cleared at the lock, and leaves.
+// Test over a real broker: a stay's code is set on a Zigbee lock and opens it. After a person clears it at the lock, it is set again. At
+// the end of the stay it is removed.
 func TestZigbeeLock(t *testing.T) {
 	const front = "0x00158d0000000001"
 	broker := z2mtest.StartBroker(t)

@@ -48,7 +48,7 @@ func DeleteOld(tx *db.Tx, keys *keyring.Ring, before time.Time, most int) (int, 
 	return n, h.store(tx, keys)
 }
 
-// isChain reports whether entries follow the beginning of a chain.
+// isChain reports whether entries are an unbroken chain that follows the deleted entries of a head.
 func isChain(keys *keyring.Ring, h head, entries []Entry) bool {
 	expected, previous := h.cut+1, h.cutHash
 	for _, e := range entries {

@@ -84,6 +84,7 @@ func hashOf(keys *keyring.Ring, e Entry) []byte {
 	return keys.MAC("auditEntry", append(values, e.Subjects...)...)
 }
 
+// entryOf converts a stored entry.
 func entryOf(row *ent.AuditEntry) Entry {
 	return Entry{
 		Record: Record{
@@ -113,7 +114,8 @@ func List(view *db.Tx, propertyID string, before int64, limit int) ([]Entry, err
 	return entries, nil
 }
 
-// listSingly lists what q selects when a statement for all of it failed, because of one entry or more that cannot be decoded.
+// listSingly lists the entries of q one by one, after reading them together failed with failure. Entries that cannot be decoded are in the
+// list, damaged.
 func listSingly(view *db.Tx, propertyID string, q *ent.AuditEntryQuery, failure error) (entries []Entry, err error) {
 	var numbers []int64
 	if view.Context().Err() != nil || q.Select(auditentry.FieldSeq).Scan(view.Context(), &numbers) != nil {
@@ -132,7 +134,7 @@ func listSingly(view *db.Tx, propertyID string, q *ent.AuditEntryQuery, failure 
 	return entries, nil
 }
 
-// firstRunes returns at most so many characters of a text.
+// firstRunes cuts a text to its first characters, at most a number.
 func firstRunes(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s

@@ -37,7 +37,8 @@ func loadHead(tx *db.Tx, keys *keyring.Ring, propertyID string) (head, error) {
 	return h, nil
 }
 
-// headOf returns the head of a property that has none: an empty one, or a damaged one after the last entry if there are entries.
+// headOf returns the head of a property for which none is stored: an empty one, or, if there are entries, a damaged one after the last entry,
+// because the stored head was deleted.
 func headOf(tx *db.Tx, propertyID string) (head, error) {
 	h := head{propertyID: propertyID, hash: []byte{}, cutHash: []byte{}}
 	last, err := List(tx, propertyID, 0, 1)
@@ -48,6 +49,7 @@ func headOf(tx *db.Tx, propertyID string) (head, error) {
 	return h, nil
 }
 
+// mac returns the keyed hash that proves that this package stored the head.
 func (h head) mac(keys *keyring.Ring) []byte {
 	return keys.MAC("auditHead", h.propertyID, strconv.FormatInt(h.seq, 10), string(h.hash), strconv.FormatInt(h.cut, 10), string(h.cutHash))
 }

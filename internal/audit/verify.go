@@ -82,7 +82,7 @@ func Verify(view *db.Tx, keys *keyring.Ring, propertyID string, from int64, limi
 	return r.checkEnd(view, propertyID, h)
 }
 
-// check compares an entry with what must follow the one before.
+// check returns what is wrong with an entry that must have the number expected and follow an entry with the hash previous, or "".
 func check(keys *keyring.Ring, e Entry, expected int64, previous []byte) Problem {
 	switch {
 	case e.Seq != expected:
@@ -93,7 +93,8 @@ func check(keys *keyring.Ring, e Entry, expected int64, previous []byte) Problem
 	return ""
 }
 
-// checkEnd finds entries after the head or before the chain, which no one but the log itself may add.
+// checkEnd finds entries that do not belong to the chain: after the head, or before the first entry. Only a change of the database outside of
+// this package adds such entries.
 func (r Report) checkEnd(view *db.Tx, propertyID string, h head) (Report, error) {
 	rows, err := view.AuditEntry.Query().Where(auditentry.PropertyID(propertyID), auditentry.Or(auditentry.SeqGT(h.seq), auditentry.SeqLTE(h.cut))).
 		Order(auditentry.BySeq()).Limit(1).All(view.Context())
@@ -109,14 +110,14 @@ func (r Report) checkEnd(view *db.Tx, propertyID string, h head) (Report, error)
 	return r, nil
 }
 
-// found returns the report with a problem at an entry, which ends the check.
+// found returns the report with a problem at an entry, after which the check stops.
 func (r Report) found(p Problem, at int64) Report {
 	r.Problem, r.At, r.Next = p, at, 0
 	return r
 }
 
-// readToDamage is like read. If an entry cannot be decoded, because one of its values was changed to what no value of its kind is, it returns the
-// entries before it, and its number.
+// readToDamage is read for entries that may be undecodable, because a value was changed in the database. It returns the entries before the
+// first such entry, and its number in damaged; 0: all can be decoded.
 func readToDamage(view *db.Tx, propertyID string, from, to int64, limit int) (entries []Entry, damaged int64, err error) {
 	if entries, err = read(view, propertyID, from, to, limit); err == nil || view.Context().Err() != nil {
 		return entries, 0, err
@@ -139,7 +140,7 @@ func readToDamage(view *db.Tx, propertyID string, from, to int64, limit int) (en
 	return entries, 0, nil
 }
 
-// read returns entries of a property in their order.
+// read returns at most limit entries of a property, in order. from and to are the first and the last number.
 func read(view *db.Tx, propertyID string, from, to int64, limit int) ([]Entry, error) {
 	rows, err := view.AuditEntry.Query().Where(auditentry.PropertyID(propertyID), auditentry.SeqGTE(from), auditentry.SeqLTE(to)).
 		Order(auditentry.BySeq()).Limit(limit).All(view.Context())

@@ -45,6 +45,7 @@ type bareStream struct {
 
 const bareName = "bare.bench"
 
+// newBareServer starts a bareServer on a free port, with a CA of its own.
 func newBareServer() (*bareServer, error) {
 	s := &bareServer{streams: map[string]*bareStream{}}
 	var err error
@@ -86,7 +87,7 @@ func (s *bareServer) roots() *x509.CertPool {
 	return p
 }
 
-// certificate returns a certificate that the server's CA signed.
+// certificate returns a certificate for a name and a use, client or server, that the server's CA signed.
 func (s *bareServer) certificate(name string, use x509.ExtKeyUsage) (tls.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
 	if err != nil {
@@ -136,13 +137,14 @@ func (s *bareServer) Connect(st grpc.BidiStreamingServer[lockv1.ConnectRequest, 
 	return err
 }
 
+// send sends a message to the bridge. It is safe for concurrent use.
 func (b *bareStream) send(m *lockv1.ConnectResponse) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.stream.Send(m)
 }
 
-// sendUnlock sends an unlock command over the stream of a bridge and waits for its report.
+// sendUnlock sends an unlock command to the bridge with a boot id and waits for its report.
 func (s *bareServer) sendUnlock(ctx context.Context, boot string) error {
 	s.mu.Lock()
 	b := s.streams[boot]
@@ -188,11 +190,12 @@ type Bare struct {
 	Tickets []ticket
 }
 
+// methods implements role.
 func (p *barePart) methods() methods {
 	return p.process.methods().with(methods{"Start": decodeArgs(p.Start)})
 }
 
-// Start starts the bareServer and creates credentials for the given number of bridges.
+// Start starts the bareServer and creates credentials for the given number of bridges. Its result has the addresses and the credentials.
 func (p *barePart) Start(streams int, out *Bare) (err error) {
 	if p.server, err = newBareServer(); err != nil {
 		return err
@@ -226,6 +229,7 @@ func (p *barePart) Start(streams int, out *Bare) (err error) {
 	return nil
 }
 
+// Close implements role: it stops the servers.
 func (p *barePart) Close() error {
 	if p.front == nil {
 		return errors.New("the bare server was not started")

@@ -1,6 +1,6 @@
-// Package bench compares the product with a baseline, called floor in the results: the least work that the machine needs for the same result. Each round
-// measures the baseline and then the product. The result compares the medians of the rounds. The measured programs run in their own processes,
-// on loopback, in a temporary directory.
+// Package bench compares the product with a baseline: the least work that the machine needs for the same result. The results call it the
+// floor. Each round measures the baseline and then the product, and the result compares the medians of the rounds. The measured programs
+// run in their own processes, on loopback, in a temporary directory.
 package bench
 
 import (
@@ -46,14 +46,17 @@ type Note struct {
 	Unit  string  `json:"unit"`
 }
 
+// atLeast adds a check: value, described by what, must not be less than aim.
 func (r *Result) atLeast(what string, value, aim float64) {
 	r.Checks = append(r.Checks, Check{what, round(value), aim, true, value >= aim})
 }
 
+// atMost adds a check: value, described by what, must not be more than aim.
 func (r *Result) atMost(what string, value, aim float64) {
 	r.Checks = append(r.Checks, Check{what, round(value), round(aim), false, value <= aim})
 }
 
+// note adds a measured number to the result that has no aim.
 func (r *Result) note(what string, value float64, unit string) {
 	r.Notes = append(r.Notes, Note{what, round(value), unit})
 }
@@ -110,7 +113,7 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// quantile returns a quantile of unordered values, or 0 if there are none.
+// quantile returns the q-quantile of unordered values, such as their median for 0.5. It returns 0 if there are none.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return 0
@@ -120,4 +123,5 @@ func quantile(values []float64, q float64) float64 {
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
 }
 
+// milliseconds returns a duration as a number of milliseconds.
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -58,6 +58,7 @@ func (m methods) serveCalls(in io.Reader, out io.Writer) error {
 	}
 }
 
+// answer calls the method of a request and returns its result or its error.
 func (m methods) answer(r request) response {
 	call := m[r.Method]
 	if call == nil {
@@ -81,10 +82,12 @@ type caller struct {
 	got   *json.Decoder
 }
 
+// newCaller returns a client for a process: in is the standard input of the process, out its standard output.
 func newCaller(in io.WriteCloser, out io.Reader) *caller {
 	return &caller{in: in, calls: json.NewEncoder(in), got: json.NewDecoder(out)}
 }
 
+// call calls a method of the process and waits. It decodes the result into reply, a pointer.
 func (c *caller) call(method string, args, reply any) error {
 	raw, err := json.Marshal(args)
 	if err != nil {

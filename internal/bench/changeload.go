@@ -41,7 +41,7 @@ type loadResult struct {
 	took      []float64 // duration of each call in milliseconds
 }
 
-// run sends changes for a time span. It ends early if a call fails.
+// run sends changes from all clients for the duration span, and returns what it measured. It ends early if a call fails.
 func (d *changeLoad) run(ctx context.Context, span time.Duration) (loadResult, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -78,7 +78,8 @@ func (d *changeLoad) run(ctx context.Context, span time.Duration) (loadResult, e
 	return b, nil
 }
 
-// nextChange returns a random change. Every second one changes an existing reservation: a stored one, or one of the same client.
+// nextChange returns a random change. Every second one changes an existing reservation: a stored one, or one in own, which has the
+// numbers of the client's new reservations.
 func (d *changeLoad) nextChange(own *[]int64) change {
 	c := change{nights: 1 + rand.IntN(20)}
 	if rand.IntN(2) == 0 {
@@ -108,6 +109,7 @@ const (
 	templateCount = 420
 )
 
+// space returns the PMS's id of the reservation's room or bed, and for a bed the id of its room.
 func (c change) space() (spaceID, parentID string) {
 	p := spacesOfPMS[c.number%int64(len(spacesOfPMS))]
 	return p[0], p[1]

@@ -20,7 +20,7 @@ import (
 // cutStreams is how long a stream of messages lasts before its client cuts it and connects again.
 const cutStreams = 17 * time.Second
 
-// chat is one guest's side of a conversation: the numbers of the messages as the stream of an open page sends them.
+// chat is one guest's side of a conversation. It checks the numbers of the messages that the stream of an open page delivers.
 type chat struct {
 	v      *sandbox.Visitor
 	bed    int
@@ -80,7 +80,8 @@ func (c *chat) received() numbering {
 	return c.counts
 }
 
-// guestText is the text of a guest's message. It says which message it is, so that the front desk notices a lost or repeated one.
+// guestText is the format of a guest's message. It contains the number of the bed and of the message, so that the front desk notices a
+// lost or repeated message.
 const guestText = "Bed %d: question %d"
 
 // write sends the next message of the guest.
@@ -100,6 +101,7 @@ type frontDesk struct {
 	asked map[int]*numbering // the questions received, by bed
 }
 
+// newFrontDesk returns a front desk that calls the server at a gRPC address with a staff token.
 func newFrontDesk(address, token string) (*frontDesk, error) {
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -110,7 +112,7 @@ func newFrontDesk(address, token string) (*frontDesk, error) {
 
 func (d *frontDesk) close() error { return d.conn.Close() }
 
-// serve answers messages until ctx ends. It cuts its stream and opens it again.
+// serve answers messages until ctx ends. It opens its stream again after each cutStreams, to test that no message is lost.
 func (d *frontDesk) serve(ctx context.Context) error {
 	ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+d.token)
 	for ctx.Err() == nil {
@@ -124,7 +126,7 @@ func (d *frontDesk) serve(ctx context.Context) error {
 	return nil
 }
 
-// follow answers messages until the stream, which has the context cut, ends. It always returns an error.
+// follow answers messages until the stream ends, which has the context cut. Calls that answer have ctx. It always returns an error.
 func (d *frontDesk) follow(ctx, cut context.Context) error {
 	stream, err := d.messages.WatchConversations(cut, &propertyv1.WatchConversationsRequest{})
 	if err != nil {
@@ -170,7 +172,7 @@ func (d *frontDesk) answer(ctx context.Context, guest string) error {
 	return nil
 }
 
-// countQuestion counts a question that a bed sent, by its number.
+// countQuestion records that the question with a number has arrived from a bed.
 func (d *frontDesk) countQuestion(bed int, question int32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -180,7 +182,7 @@ func (d *frontDesk) countQuestion(bed int, question int32) {
 	d.asked[bed].add(question)
 }
 
-// received returns the questions that the front desk has received from a bed.
+// received returns how many questions from a bed were lost or repeated.
 func (d *frontDesk) received(bed int) numbering {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -190,8 +192,8 @@ func (d *frontDesk) received(bed int) numbering {
 	return numbering{}
 }
 
-// waitForAnswers waits until every question has its answer on the guest's phone, or for at most a time. Each question has one answer, so that a
-// conversation has twice as many messages as questions.
+// waitForAnswers waits until every guest's phone has the answer to each question, at most for the duration most. A conversation then has
+// twice as many messages as questions.
 func waitForAnswers(ctx context.Context, chats []*chat, most time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -208,7 +210,7 @@ func waitForAnswers(ctx context.Context, chats []*chat, most time.Duration) erro
 	return nil
 }
 
-// tally sums up the messages of all conversations: those sent, those that a side never received, and those that it received again.
+// tally sums up the messages of all conversations: those sent, those that did not arrive, and those that arrived more than once.
 func tally(chats []*chat, d *frontDesk) (sent, lost, twice int) {
 	for _, c := range chats {
 		phone, desk := c.received(), d.received(c.bed)

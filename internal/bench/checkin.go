@@ -29,7 +29,7 @@ const (
 	checkInTrips   = 5
 )
 
-// Run measures the time from the last press until a page shows the PIN, with a PMS and locks that answer at once.
+// Run measures the time from the guest's last press until a page shows the PIN, with a PMS and locks that answer at once.
 func (b CheckIn) Run(ctx context.Context) (_ *Result, err error) {
 	if b.Samples < 1 || b.Rounds < 1 {
 		return nil, errors.New("checkin: want at least one check-in and one round")
@@ -88,7 +88,7 @@ func (b CheckIn) Run(ctx context.Context) (_ *Result, err error) {
 	return r.finish(), nil
 }
 
-// measure checks guests in, one after the other, and checks each out again.
+// measure checks guests in and out again, one after the other. It returns the milliseconds of each check-in.
 func (b CheckIn) measure(ctx context.Context, w *sandbox.World, round int) ([]float64, error) {
 	var took []float64
 	for i := range b.Samples {
@@ -112,7 +112,7 @@ func (b CheckIn) measure(ctx context.Context, w *sandbox.World, round int) ([]fl
 	return took, nil
 }
 
-// arrive books a stay for today, finds it by the QR code at the door and answers the question for the name.
+// arrive books a stay for today and opens it as the guest does: by the QR code at the door and the guest's name.
 func arrive(ctx context.Context, w *sandbox.World, id string) (*sandbox.Visitor, error) {
 	if err := bookTonight(ctx, w, Booking{ID: id, Family: "Lovelace", Room: "R101"}); err != nil {
 		return nil, err
@@ -127,6 +127,7 @@ func arrive(ctx context.Context, w *sandbox.World, id string) (*sandbox.Visitor,
 // Booking is a reservation for two nights, from today on.
 type Booking struct{ ID, Family, Room, Bed string }
 
+// bookTonight makes the PMS push a reservation that starts today.
 func bookTonight(ctx context.Context, w *sandbox.World, b Booking) error {
 	fields := map[string]any{
 		"pmsNumber": b.ID, "state": "confirmed", "booker": map[string]any{"lastName": b.Family}, "roomId": b.Room, "adultCount": 1,
@@ -138,6 +139,7 @@ func bookTonight(ctx context.Context, w *sandbox.World, b Booking) error {
 	return pushReservation(ctx, w, b.ID, fields)
 }
 
+// pushReservation makes the PMS push fields of the reservation with the PMS's id, and returns an error unless the service accepts them.
 func pushReservation(ctx context.Context, w *sandbox.World, id string, fields map[string]any) error {
 	a, err := w.PMS.Push(ctx, id, fields)
 	if err == nil && a.Status != http.StatusOK {
@@ -146,7 +148,7 @@ func pushReservation(ctx context.Context, w *sandbox.World, id string, fields ma
 	return err
 }
 
-// newGuestWorld starts a sandbox in which guests check in alone, with a number of further dorms.
+// newGuestWorld starts a sandbox in which guests check in by themselves. dorms is the number of additional dorms. done stops the sandbox.
 func newGuestWorld(ctx context.Context, dir string, dorms int) (_ *sandbox.World, done func() error, err error) {
 	o, log, err := serverOptions(dir)
 	if err != nil {
@@ -166,6 +168,7 @@ type static struct {
 	client *http.Client
 }
 
+// newStatic starts a server that answers every request with page.
 func newStatic(page []byte) (*static, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -185,7 +188,7 @@ func (s *static) close() error {
 	return s.server.Close()
 }
 
-// get fetches the page once and returns the milliseconds.
+// get fetches the page once and returns how long that took, in milliseconds.
 func (s *static) get(ctx context.Context) (float64, error) {
 	began := time.Now()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
@@ -200,6 +203,7 @@ func (s *static) get(ctx context.Context) (float64, error) {
 	return milliseconds(time.Since(began)), errors.Join(err, a.Body.Close())
 }
 
+// measure fetches the page several times and returns the milliseconds of each.
 func (s *static) measure(ctx context.Context, samples int) ([]float64, error) {
 	var took []float64
 	for range samples {

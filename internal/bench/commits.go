@@ -60,6 +60,7 @@ type baselineTimes struct {
 	parts map[string][]float64
 }
 
+// measure does the work of the baseline several times and returns the times.
 func (c *commitBaseline) measure(ctx context.Context, samples int) (baselineTimes, error) {
 	out := baselineTimes{parts: map[string][]float64{}}
 	for range samples {
@@ -81,6 +82,7 @@ func (c *commitBaseline) measure(ctx context.Context, samples int) (baselineTime
 	return out, nil
 }
 
+// commitServer makes one durable commit in SQLite, with as many changed pages as a check-in.
 func (c *commitBaseline) commitServer(ctx context.Context) error {
 	tx, err := c.server.BeginTx(ctx, nil)
 	if err != nil {
@@ -90,6 +92,7 @@ func (c *commitBaseline) commitServer(ctx context.Context) error {
 	return errors.Join(err, tx.Commit())
 }
 
+// commitBridge makes one durable commit in bbolt, as a bridge does for a new code.
 func (c *commitBaseline) commitBridge(context.Context) error {
 	content := make([]byte, bridgeBytes)
 	_, _ = rand.Read(content)
@@ -122,6 +125,7 @@ type echoStream struct {
 	boot   string
 }
 
+// newEcho starts a bareServer, connects a simulated bridge to it, and returns the stream between them.
 func newEcho(ctx context.Context) (_ *echoStream, err error) {
 	e := &echoStream{}
 	if e.server, err = newBareServer(); err != nil {
@@ -138,7 +142,7 @@ func newEcho(ctx context.Context) (_ *echoStream, err error) {
 	return e, nil
 }
 
-// roundTrip sends a message and waits for its answer.
+// roundTrip sends an unlock command over the stream and waits for the report.
 func (e *echoStream) roundTrip(ctx context.Context) error { return e.server.sendUnlock(ctx, e.boot) }
 
 func (e *echoStream) close() (err error) {

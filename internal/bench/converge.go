@@ -65,6 +65,7 @@ func (b Converge) Run(ctx context.Context) (_ *Result, err error) {
 // warmStays is the number of warm-up stays, which are not counted.
 const warmStays = 5
 
+// result summarizes the measured times. othersPerSecond is the rate of the changes of other stays.
 func (b Converge) result(f *convergeWorld, othersPerSecond float64) *Result {
 	all := append(append([]float64{}, f.checkIn...), f.dates...)
 	r := &Result{Name: "converge", Unit: "ms", Rounds: 1}
@@ -94,6 +95,7 @@ type convergeWorld struct {
 	atOnce         int
 }
 
+// open starts a sandbox in dir.
 func (b Converge) open(ctx context.Context, dir string) (_ *convergeWorld, err error) {
 	f := &convergeWorld{}
 	defer func() {
@@ -136,7 +138,7 @@ func (f *convergeWorld) push(ctx context.Context, id string, fields map[string]a
 	return time.Now(), err
 }
 
-// newStay returns the fields of a reservation that begins today.
+// newStay returns the fields of a reservation that begins today. place is a room, or a bed and its room, as in spacesOfPMS.
 func newStay(id string, place [2]string, nights int) map[string]any {
 	out := map[string]any{
 		"pmsNumber": id, "state": "confirmed", "booker": map[string]any{"lastName": "Lovelace"}, "roomId": place[0],
@@ -148,9 +150,11 @@ func newStay(id string, place [2]string, nights int) map[string]any {
 	return out
 }
 
+// dateIn returns the date after a number of nights from today.
 func dateIn(nights int) string { return time.Now().AddDate(0, 0, nights).Format(time.DateOnly) }
 
-// measureStay checks a guest in, moves the end of the stay, and checks the guest out. It records the times if keep is set.
+// measureStay checks guest n in, moves the end of the stay, and checks the guest out. It records the times if keep is set; a warm-up does
+// not.
 func (f *convergeWorld) measureStay(ctx context.Context, n int, keep bool) error {
 	id := fmt.Sprintf("C-%d", n)
 	if _, err := f.push(ctx, id, newStay(id, spacesOfPMS[0], 2)); err != nil {
@@ -179,8 +183,8 @@ func (f *convergeWorld) measureStay(ctx context.Context, n int, keep bool) error
 // pollInterval is the time between two polls of the API.
 const pollInterval = time.Millisecond
 
-// changeAndWait makes a change and waits until every door of the stay has the status and the evidence. It returns the milliseconds since
-// the API's answer, and the number of polls.
+// changeAndWait sends a change of a stay and polls the API until every door of the stay has the status and the evidence. took is in
+// milliseconds from the answer to the change; reads is the number of polls.
 func (f *convergeWorld) changeAndWait(ctx context.Context, id string, change map[string]any, status string, evidence slot.Evidence) (took float64, reads int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -229,7 +233,7 @@ type backgroundStays struct {
 	failed atomic.Pointer[error]
 }
 
-// start changes a stay at each interval in the background until ctx ends: booking, check-in, new dates or check-out.
+// start changes other stays in the background until ctx ends, one change at each interval: a booking, check-in, new dates or check-out.
 func (b *backgroundStays) start(ctx context.Context, f *convergeWorld, every time.Duration) {
 	others := spacesOfPMS[1:]
 	for i, place := range others {

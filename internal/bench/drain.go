@@ -62,6 +62,7 @@ func (b Drain) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	return b.measure(ctx, p, o)
 }
 
+// measure runs the benchmark on two running servers. o has the credentials of the bridges and the locks.
 func (b Drain) measure(ctx context.Context, p *serverPair, o *owner) (*Result, error) {
 	riding, stop := context.WithCancel(ctx)
 	m := &movingBridges{address: [2]string{p.at[0].Bridge, p.at[1].Bridge}, serverOf: make([]atomic.Int32, b.Bridges)}
@@ -107,6 +108,7 @@ func (b Drain) measure(ctx context.Context, p *serverPair, o *owner) (*Result, e
 	return r.finish(), ctx.Err()
 }
 
+// sleep waits for a duration or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -123,6 +125,7 @@ type serverPair struct {
 	front    [2]*grpc.ClientConn
 }
 
+// start starts PostgreSQL, a NATS server, and the two servers in directories below dir.
 func (p *serverPair) start(ctx context.Context, l Launch, dir string) (err error) {
 	if p.database, err = pgtemp.Start(ctx); err != nil {
 		return err
@@ -160,6 +163,7 @@ func (p *serverPair) start(ctx context.Context, l Launch, dir string) (err error
 	return nil
 }
 
+// migrate creates the schema in an empty database.
 func migrate(ctx context.Context, url string) error {
 	d, err := db.Open(ctx, db.Config{URL: url})
 	if err != nil {
@@ -169,6 +173,7 @@ func migrate(ctx context.Context, url string) error {
 	return errors.Join(err, d.Close())
 }
 
+// stop stops everything that start has started, also after an error of start.
 func (p *serverPair) stop() (err error) {
 	for i := range p.part {
 		if p.front[i] != nil {
@@ -194,8 +199,8 @@ type movingBridges struct {
 	all      sync.WaitGroup
 }
 
-// pickServer returns the server that a bridge tries next. While the first server stops, the DNS name of the bridges has a record for both
-// servers in random order. As gRPC does, pickServer takes the next record if a server does not listen.
+// pickServer returns the index of the server to which a bridge connects next: the first, until it stops. Then it is a random one, as the
+// DNS name of the bridges has both addresses, or the other if that does not listen, as gRPC does.
 func (m *movingBridges) pickServer(ctx context.Context) int {
 	if !m.draining.Load() {
 		return 0
@@ -209,8 +214,8 @@ func (m *movingBridges) pickServer(ctx context.Context) int {
 	return 1 - at
 }
 
-// keepConnected keeps bridge n connected until ctx ends. After the end of a session it waits half a second to a second, as a stopping
-// server requests. After a failure it backs off like the product's bridges.
+// keepConnected keeps bridge n connected until ctx ends; t has its credentials. After the end of a session it waits half a second to a
+// second, as a stopping server requests. After a failure it backs off like the product's bridges.
 func (m *movingBridges) keepConnected(ctx context.Context, n int, t ticket) {
 	for most := firstRetry; ctx.Err() == nil; {
 		at := m.pickServer(ctx)
@@ -230,7 +235,7 @@ func (m *movingBridges) keepConnected(ctx context.Context, n int, t ticket) {
 	}
 }
 
-// awaitAll waits until all bridges are connected to one server.
+// awaitAll waits until all bridges are connected to the server with an index, 0 or 1.
 func (m *movingBridges) awaitAll(ctx context.Context, server int) error {
 	ctx, cancel := context.WithTimeout(ctx, returnTimeout)
 	defer cancel()

@@ -17,8 +17,8 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// Fill stores count reservations with the PMS ids old-1, old-2 and so on as copies of template reservations. It writes to the database
-// directly, because a million reservations through the server would take an hour.
+// Fill stores count reservations, whose PMS ids are old-1, old-2 and so on, as copies of the template reservations. It writes to the
+// database directly, because a million reservations through the server would take an hour.
 func (p *worldPart) Fill(count int, _ *None) (err error) {
 	var keys *keyring.Ring
 	path := (&url.URL{Path: filepath.Join(p.dir, "data", "latchkey.db")}).EscapedPath()
@@ -121,6 +121,7 @@ type connector struct {
 	driver driver.Driver
 }
 
+// Connect implements driver.Connector.
 func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
 func (c connector) Driver() driver.Driver                        { return c.driver }
 
@@ -129,6 +130,7 @@ type storedKeys struct{ d *sql.DB }
 
 var errReadOnly = errors.New("the benchmark makes no keys")
 
+// LoadKey implements keyring.Store.
 func (s storedKeys) LoadKey(ctx context.Context, id string) (sealed []byte, err error) {
 	err = s.d.QueryRowContext(ctx, "SELECT sealed FROM property_keys WHERE id = ?", id).Scan(&sealed)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -137,6 +139,7 @@ func (s storedKeys) LoadKey(ctx context.Context, id string) (sealed []byte, err 
 	return sealed, err
 }
 
+// KeyIDs implements keyring.Store.
 func (s storedKeys) KeyIDs(ctx context.Context) (ids []string, err error) {
 	rows, err := s.d.QueryContext(ctx, "SELECT id FROM property_keys")
 	if err != nil {

@@ -87,6 +87,7 @@ func (b Fleet) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	return b.result(baseline, product, median(commits)), nil
 }
 
+// result summarizes what was measured. commit is the median time of a durable commit.
 func (b Fleet) result(baseline, product *fleet, commit float64) *Result {
 	r := &Result{Name: "fleet", Unit: "kB/bridge", Rounds: b.Rounds, Value: product.kilobytesPerStream, Baseline: baseline.kilobytesPerStream}
 	r.P50, r.P99 = quantile(product.took, 0.5), median(product.p99)
@@ -131,6 +132,7 @@ func (f *fleet) residentMemory(ctx context.Context) (int64, error) {
 	return u.Resident, err
 }
 
+// measure sends unlock commands one after the other, and records their times if keep is set; a warm-up does not.
 func (f *fleet) measure(ctx context.Context, acts int, keep bool) error {
 	var took []float64
 	for range acts {
@@ -157,6 +159,7 @@ func (f *fleet) close() error {
 	return f.part.stop()
 }
 
+// dial returns a gRPC client for a server on loopback without TLS.
 func dial(address string) (*grpc.ClientConn, error) {
 	return grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 }
@@ -293,6 +296,7 @@ func (o *owner) setUpOn(ctx context.Context, at Addresses, bridges int) (err err
 	return err
 }
 
+// createProperty creates a property over the operators' socket, and keeps its staff token in o.
 func (o *owner) createProperty(ctx context.Context, socket string) error {
 	admin, err := dial("unix:" + socket)
 	if err != nil {
@@ -311,7 +315,7 @@ func (o *owner) createProperty(ctx context.Context, socket string) error {
 	return err
 }
 
-// enrolBridges enrols bridges. All use one private key, because only the server is measured.
+// enrolBridges enrols a number of bridges and keeps their credentials in o. All use one private key, because only the server is measured.
 func (o *owner) enrolBridges(ctx context.Context, conn *grpc.ClientConn, bridges int) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -28,10 +28,11 @@ type Hostel struct {
 	Profile string
 }
 
-// follow is the interval at which an open app asks for news.
+// follow is the interval at which an open app polls the state of the doors.
 const follow = 20 * time.Second
 
-// Run measures the time of a page, from the request until its last byte. There is no baseline.
+// Run measures how long pages and check-ins take while every guest uses the app. There is no baseline. The value is in milliseconds from
+// the request to the last byte of a page.
 func (b Hostel) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	if b.Arrivals < 1 || b.Arrivals > hostelBeds || b.Span <= 0 || b.Pause <= 0 || b.Write < time.Minute {
 		return nil, fmt.Errorf("hostel: want 1 to %d arrivals, a duration, a pause, and at least a minute between messages", hostelBeds)
@@ -98,7 +99,8 @@ func (b Hostel) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	return r.finish(), nil
 }
 
-// fill books every bed. Guests who do not arrive during the run check in.
+// fill books every bed and returns the guests. The first b.Arrivals of them check in during the run, the others now. door is the address
+// in the QR code.
 func (b Hostel) fill(ctx context.Context, p *part, door string) ([]*sandbox.Visitor, error) {
 	guests := make([]*sandbox.Visitor, hostelBeds)
 	for i := range guests {
@@ -124,7 +126,7 @@ func (b Hostel) fill(ctx context.Context, p *part, door string) ([]*sandbox.Visi
 	return guests, nil
 }
 
-// hostelBed returns the PMS's ids of a bed's dorm and of the bed, by the number of the bed from 0 on.
+// hostelBed returns the PMS's ids of the dorm and of the bed with number i, from 0 on.
 func hostelBed(i int) (dorm, bed string) {
 	number := 4
 	if i >= 4 {
@@ -134,7 +136,7 @@ func hostelBed(i int) (dorm, bed string) {
 	return dorm, fmt.Sprintf("%s-%c", dorm, 'A'+i)
 }
 
-// checkIn goes through the check-in and returns the milliseconds from the last press until a page shows the PIN.
+// checkIn checks a guest in and returns the milliseconds from the last press until a page shows the PIN.
 func (Hostel) checkIn(ctx context.Context, v *sandbox.Visitor) (float64, error) {
 	if err := v.Prepare(ctx); err != nil {
 		return 0, err
@@ -180,7 +182,8 @@ func (b Hostel) live(ctx context.Context, guests []*sandbox.Visitor, desk *front
 	return m, errors.Join(errs, <-served)
 }
 
-// use is one guest with the app open. Guests do not start in step.
+// use plays one guest who has the app open until the end of the run: it opens pages, polls, writes messages, and checks in if guest i
+// arrives during the run. began is the start of the run. Guests act at different moments.
 func (b Hostel) use(ctx context.Context, v *sandbox.Visitor, i int, began time.Time) (m hostelTimes, err error) {
 	share := func(of time.Duration) time.Duration { return of * time.Duration(i) / hostelBeds }
 	end := began.Add(b.Span)
@@ -220,7 +223,7 @@ func (b Hostel) use(ctx context.Context, v *sandbox.Visitor, i int, began time.T
 			m.polls = append(m.polls, milliseconds(time.Since(sent)))
 		default:
 			page = page.Add(b.Pause)
-			pages := opened()
+			pages := hostelPages()
 			_, err = v.Open(ctx, pages[(i+turn)%len(pages)])
 			m.pages = append(m.pages, milliseconds(time.Since(sent)))
 			turn++
@@ -231,8 +234,10 @@ func (b Hostel) use(ctx context.Context, v *sandbox.Visitor, i int, began time.T
 	}
 }
 
-// opened returns the pages of the app, below the page of the stay, that a guest opens in turn.
-func opened() []string { return []string{"", "/key", "/people", "/devices", "/messages", "/ledger"} }
+// hostelPages returns the paths of the pages that a guest opens in turn, below the path of the stay.
+func hostelPages() []string {
+	return []string{"", "/key", "/people", "/devices", "/messages", "/ledger"}
+}
 
 // sleepUntil waits until a time.
 func sleepUntil(ctx context.Context, at time.Time) error {

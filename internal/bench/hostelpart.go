@@ -21,6 +21,7 @@ type hostelPart struct {
 	done  func() error
 }
 
+// methods implements role.
 func (p *hostelPart) methods() methods {
 	return p.process.methods().with(methods{"Start": decodeArgs(p.Start), "Book": decodeArgs(p.Book), "Peak": decodeArgs(p.Peak)})
 }
@@ -50,7 +51,7 @@ func (p *hostelPart) Book(b Booking, _ *None) error {
 	return bookTonight(context.Background(), p.world, b)
 }
 
-// Peak returns the most memory that the process has had so far, in bytes.
+// Peak returns the largest amount of memory, in bytes, that the process has used so far.
 func (*hostelPart) Peak(_ None, bytes *int64) error {
 	raw, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -30,7 +30,7 @@ type site struct {
 }
 
 // Run measures calls of which half store new reservations and half change existing ones. Each change is durable when it is answered. The
-// baseline is the same call without the handler's work.
+// baseline is the same call, answered before the handler.
 func (b Ingest) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	if b.Rows < 0 || b.Span <= 0 || b.Rounds < 1 || b.Clients < 1 {
 		return nil, errors.New("ingest: want at least one round, one client and a part of a second, and not fewer than 0 rows")
@@ -100,7 +100,7 @@ func (b Ingest) open(ctx context.Context, l Launch, dir string, rows int) (s *si
 	return s, nil
 }
 
-// storeReservations stores reservations with the numbers 1 to rows, whose changes cost as much as those of new ones.
+// storeReservations stores the template reservations through the API, and then copies of them with the numbers 1 to rows.
 func (s *site) storeReservations(ctx context.Context, rows int) error {
 	for n := range templateCount {
 		if err := s.send(ctx, 0, change{id: fmt.Sprintf("%s%d", templatePrefix, n), number: int64(n), nights: 1}); err != nil {
@@ -111,9 +111,11 @@ func (s *site) storeReservations(ctx context.Context, rows int) error {
 	return s.call(ctx, "Fill", rows, &None{})
 }
 
+// end stops the clients and the server.
 func (s *site) end() error { return errors.Join(s.changeLoad.close(), s.part.stop()) }
 
-// measure runs the clients for a time span. The result of a warm-up run is discarded.
+// measure runs the clients for the duration span. It records the results if keep is set; a warm-up does not. profile is the file for a
+// CPU profile, or "".
 func (s *site) measure(ctx context.Context, span time.Duration, keep bool, profile string) (err error) {
 	var before, after Use
 	if err := s.call(ctx, "Usage", None{}, &before); err != nil {
@@ -138,6 +140,7 @@ func (s *site) measure(ctx context.Context, span time.Duration, keep bool, profi
 	return nil
 }
 
+// result compares the three measurements: without the handler's work, of an empty database, and of one with stored reservations or nil.
 func (b Ingest) result(baseline, empty, full *site) *Result {
 	r := &Result{Name: "ingest", Unit: "changes/s", Rounds: b.Rounds, Value: median(empty.rates), Baseline: median(baseline.rates)}
 	aim := 0.4

@@ -113,7 +113,7 @@ type lockChange struct {
 // checkInTimes are the times of one round in milliseconds: until the API's answer, and until the lock has the code.
 type checkInTimes struct{ answers, locks []float64 }
 
-// measure checks guests in to one room and out again, one after the other.
+// measure checks guests in to one room and out again, one after the other, and returns the times of the check-ins.
 func (p *latencyWorld) measure(ctx context.Context, samples int) (checkInTimes, error) {
 	var out checkInTimes
 	today, later := time.Now().Format(time.DateOnly), time.Now().AddDate(0, 0, 2).Format(time.DateOnly)
@@ -153,6 +153,7 @@ func (p *latencyWorld) measure(ctx context.Context, samples int) (checkInTimes, 
 	return out, nil
 }
 
+// push makes the PMS push fields of a reservation, and returns an error unless the service accepts them.
 func (p *latencyWorld) push(ctx context.Context, id string, fields map[string]any) error {
 	a, err := p.world.PMS.Push(ctx, id, fields)
 	if err == nil && a.Status != http.StatusOK {
@@ -205,6 +206,7 @@ type watchedDriver struct {
 	changes chan<- lockChange
 }
 
+// Locks implements driver.Driver. It wraps the watched lock.
 func (d watchedDriver) Locks(ctx context.Context) ([]driver.Lock, error) {
 	all, err := d.Driver.Locks(ctx)
 	for i, l := range all {
@@ -220,6 +222,7 @@ type watchedLock struct {
 	changes chan<- lockChange
 }
 
+// report reports the change of a successful operation and returns its answer a. code is true if the lock got a code.
 func (l watchedLock) report(a driver.Answer, code bool) driver.Answer {
 	if a.Result == slot.OK {
 		l.changes <- lockChange{code, time.Now()}
@@ -227,10 +230,12 @@ func (l watchedLock) report(a driver.Answer, code bool) driver.Answer {
 	return a
 }
 
+// Set implements driver.Lock.
 func (l watchedLock) Set(ctx context.Context, s driver.Setting) driver.Answer {
 	return l.report(l.Lock.Set(ctx, s), true)
 }
 
+// Clear implements driver.Lock.
 func (l watchedLock) Clear(ctx context.Context, number uint32) driver.Answer {
 	return l.report(l.Lock.Clear(ctx, number), false)
 }

@@ -26,7 +26,8 @@ type part struct {
 	caller  *caller
 }
 
-// start starts a process of a benchmark. The process ends when its standard input closes, so it cannot outlive its parent.
+// start starts a process of a benchmark with a role, such as "server". The process ends when its standard input closes, so it cannot
+// outlive its parent.
 func (l Launch) start(ctx context.Context, role string) (*part, error) {
 	if len(l) == 0 {
 		return nil, errors.New("bench: no way to start a part was given")
@@ -47,7 +48,8 @@ func (l Launch) start(ctx context.Context, role string) (*part, error) {
 	return &part{command: c, caller: newCaller(in, out)}, nil
 }
 
-// call calls the process and waits for the answer. If ctx ends during the call, the process cannot be called again.
+// call calls a method of the process and waits for the answer, which it decodes into reply. If ctx ends before, the process cannot be
+// called again.
 func (p *part) call(ctx context.Context, method string, args, reply any) error {
 	done := make(chan error, 1)
 	go func() { done <- p.caller.call(method, args, reply) }()
@@ -62,7 +64,7 @@ func (p *part) call(ctx context.Context, method string, args, reply any) error {
 	}
 }
 
-// stop stops the process and waits for its end.
+// stop asks the process to end and waits. It kills a process that does not end within 30 seconds.
 func (p *part) stop() error {
 	if p == nil {
 		return nil
@@ -73,7 +75,7 @@ func (p *part) stop() error {
 	return p.command.Wait()
 }
 
-// RunPart runs in the measured process. It serves one role until its input ends.
+// RunPart is the main function of a process that a benchmark has started. It serves the calls of the role with a name until in ends.
 func RunPart(name string, in io.Reader, out io.WriteCloser) (err error) {
 	roles := map[string]func() role{
 		"world":  func() role { return &worldPart{} },
@@ -113,6 +115,7 @@ type Use struct {
 // process has the methods that every process of a benchmark has.
 type process struct{ profile *os.File }
 
+// methods returns the methods that every role has.
 func (p *process) methods() methods {
 	return methods{"Usage": decodeArgs(p.Usage), "Settle": decodeArgs(p.Settle), "Profile": decodeArgs(p.Profile)}
 }
@@ -156,7 +159,7 @@ func (p *process) Profile(path string, _ *None) (err error) {
 	return pprof.StartCPUProfile(p.profile)
 }
 
-// profile writes a CPU profile of this process to a file until end is called. Without a file, or if it is not wanted, it does nothing.
+// profile writes a CPU profile of this process to a file until end is called. It does nothing if file is "" or wanted is false.
 func profile(file string, wanted bool) (end func() error, err error) {
 	if file == "" || !wanted {
 		return func() error { return nil }, nil

@@ -87,6 +87,7 @@ type restartableServer struct {
 	front  atomic.Pointer[grpc.ClientConn]
 }
 
+// start starts the server, also again after kill, and publishes its new addresses.
 func (s *restartableServer) start(ctx context.Context) (err error) {
 	if s.part, err = s.launch.start(ctx, "server"); err != nil {
 		return err
@@ -114,6 +115,7 @@ func (s *restartableServer) kill() {
 	s.part = nil
 }
 
+// end stops the server for good.
 func (s *restartableServer) end() error {
 	if c := s.front.Load(); c != nil {
 		_ = c.Close()
@@ -166,7 +168,7 @@ func (b Restart) measureMemory(ctx context.Context, s *restartableServer, ticket
 	return f.kilobytesPerStream, err
 }
 
-// restart kills and restarts the server, and waits until every bridge has reconnected.
+// restart kills and restarts the server, and waits until every bridge has reconnected. It adds what it measured to r.
 func (b Restart) restart(ctx context.Context, s *restartableServer, o *owner, r *Result) error {
 	riding, stop := context.WithCancel(ctx)
 	flock := &returningBridges{served: s, welcomedAt: make([]atomic.Int64, b.Bridges)}
@@ -236,7 +238,7 @@ const (
 	maxRetry   = 10 * time.Second
 )
 
-// keepConnected keeps bridge n connected until ctx ends.
+// keepConnected keeps bridge n connected until ctx ends, also to a restarted server. t has its credentials.
 func (f *returningBridges) keepConnected(ctx context.Context, n int, t ticket) {
 	for wait := firstRetry; ctx.Err() == nil; wait = min(2*wait, maxRetry) {
 		t.Address = *f.served.bridge.Load()
@@ -260,7 +262,7 @@ func (f *returningBridges) keepConnected(ctx context.Context, n int, t ticket) {
 	}
 }
 
-// keepAlive sends heartbeats until the stream ends.
+// keepAlive sends heartbeats on a connection until it or ctx ends, and then closes it.
 func keepAlive(ctx context.Context, r *simBridge) {
 	t := time.NewTicker(heartbeatInterval)
 	defer t.Stop()
@@ -277,7 +279,7 @@ func keepAlive(ctx context.Context, r *simBridge) {
 	}
 }
 
-// awaitAll waits until all bridges are connected to the current server, and returns when each one connected.
+// awaitAll waits until all bridges are connected to the running server, at most until the given time. It returns when each one connected.
 func (f *returningBridges) awaitAll(ctx context.Context, until time.Time) ([]time.Time, error) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -309,7 +311,8 @@ type callResults struct {
 	failed int
 }
 
-// callSteadily calls the API at a fixed rate until ctx ends, even if earlier calls are still running.
+// callSteadily calls the API of the running server at a fixed rate until ctx ends, even if earlier calls are still running. It returns
+// the durations and the number of failures.
 func callSteadily(ctx context.Context, s *restartableServer, o *owner) (out callResults) {
 	const pace = 50 * time.Millisecond
 	var mu sync.Mutex

@@ -24,11 +24,12 @@ type serverPart struct {
 	failed error
 }
 
+// methods implements role.
 func (p *serverPart) methods() methods {
 	return p.process.methods().with(methods{"Start": decodeArgs(p.Start), "StartNode": decodeArgs(p.StartNode), "Stop": decodeArgs(p.Stop)})
 }
 
-// Start starts the server on a data directory, which may contain data.
+// Start starts a server with a data directory, new or with the data of an earlier server, and returns its addresses.
 func (p *serverPart) Start(dir string, out *Addresses) error {
 	return p.start(dir, serverConfig(dir), out)
 }
@@ -53,6 +54,7 @@ func (p *serverPart) Stop(None, *None) error {
 	return errors.Join(p.failed, p.server.Close())
 }
 
+// start starts a server with a configuration and returns its addresses. It logs to a file in dir.
 func (p *serverPart) start(dir string, c config.Config, out *Addresses) error {
 	o, log, err := serverOptions(dir)
 	if err != nil {
@@ -69,6 +71,7 @@ func (p *serverPart) start(dir string, c config.Config, out *Addresses) error {
 	return nil
 }
 
+// Close implements role: it stops the server if it still runs.
 func (p *serverPart) Close() (err error) {
 	if p.stop != nil {
 		p.stop()

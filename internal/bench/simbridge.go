@@ -104,10 +104,12 @@ func connectBridge(ctx context.Context, t ticket) (_ *simBridge, err error) {
 // reconnectLater is the error of a stream that the server ended with a request to reconnect after a time.
 type reconnectLater struct{ after time.Duration }
 
+// Error implements error.
 func (l *reconnectLater) Error() string {
 	return fmt.Sprintf("the server asks to connect again after %v", l.after)
 }
 
+// hello returns the bridge's first message, with as many empty locks as the ticket has.
 func (t ticket) hello() *lockv1.Hello {
 	h := &lockv1.Hello{ProtocolVersion: 1, BootId: t.Boot, Software: "latchkey-bench", Clock: timestamppb.Now()}
 	nothing := slot.LockDigest(nil)
@@ -140,6 +142,7 @@ func (r *simBridge) answerUnlocks() {
 	}
 }
 
+// send sends a message with the session's epoch. It is safe for concurrent use.
 func (r *simBridge) send(m *lockv1.ConnectRequest) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -151,6 +154,7 @@ func (r *simBridge) sendHeartbeat() error {
 	return r.send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_Heartbeat{Heartbeat: &lockv1.Heartbeat{Clock: timestamppb.Now()}}})
 }
 
+// close ends the stream and closes the connection.
 func (r *simBridge) close() error {
 	r.stop()
 	<-r.ended
@@ -168,6 +172,7 @@ type simFleet struct {
 // heartbeatInterval is the product's interval between heartbeats.
 const heartbeatInterval = 15 * time.Second
 
+// newSimFleet returns a fleet without bridges and starts its heartbeats.
 func newSimFleet() *simFleet {
 	ctx, stop := context.WithCancel(context.Background())
 	h := &simFleet{stop: stop}
@@ -212,6 +217,7 @@ func (h *simFleet) connectAll(ctx context.Context, tickets []ticket) error {
 	return err
 }
 
+// close ends the heartbeats and disconnects all bridges.
 func (h *simFleet) close() (err error) {
 	h.stop()
 	h.beats.Wait()
@@ -221,7 +227,8 @@ func (h *simFleet) close() (err error) {
 // maxParallel is the number of concurrent calls during set-up.
 const maxParallel = 32
 
-// inParallel calls do the given number of times, several at the same time, until a call fails.
+// inParallel calls do with each number below times, up to maxParallel calls at the same time. After the first error it starts no more
+// calls.
 func inParallel(ctx context.Context, times int, do func(context.Context, int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// liveResult is what an open page cost and showed while the PMS sent changes.
+// liveResult is what was measured on an open page while the PMS sent changes.
 type liveResult struct {
 	changes, fetches float64
 	took             []float64 // milliseconds of each fetch
@@ -25,8 +25,8 @@ const changesPerSecond = 200
 // livePattern matches the name of a changed stay on the page: its number, and the number of its change.
 var livePattern = regexp.MustCompile(`Live (\d+)-(\d+)`)
 
-// follow opens the page of the day and follows it as its script does: it loads the page again after each announcement, and once more if it was
-// announced during the loading. Meanwhile the PMS changes the names of today's arrivals.
+// follow opens the page of the day and loads it again after each announcement of a change, as the page's script does. Meanwhile the PMS
+// changes the names of today's arrivals.
 func (b StaffPages) follow(ctx context.Context, w *staffWorld) (r liveResult, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -83,7 +83,8 @@ func (b StaffPages) follow(ctx context.Context, w *staffWorld) (r liveResult, er
 	}
 }
 
-// missedOn counts the stays of a page that it does not show in their last state. A page without any changed stay misses all.
+// missedOn counts the stays on a page that are not shown with their last change. last has the number of the last change by stay. A page
+// without any changed stay misses all.
 func missedOn(page string, last map[int]int) float64 {
 	found := livePattern.FindAllStringSubmatch(page, -1)
 	if len(found) == 0 {
@@ -102,7 +103,7 @@ func missedOn(page string, last map[int]int) float64 {
 // pushers is the number of connections that send changes, each of its own stays.
 const pushers = 4
 
-// change changes the names of today's arrivals in turn, for the time of the run. It returns the number of changes of each.
+// change changes the names of today's arrivals in turn, for the time of the run. It returns the number of changes by stay.
 func (b StaffPages) change(ctx context.Context, w *staffWorld) (map[int]int, error) {
 	parts := make([]map[int]int, pushers)
 	err := inParallel(ctx, pushers, func(ctx context.Context, n int) (err error) {
@@ -116,6 +117,7 @@ func (b StaffPages) change(ctx context.Context, w *staffWorld) (map[int]int, err
 	return last, err
 }
 
+// changePart is the share of change that one of several connections sends; part is the number of the connection.
 func (b StaffPages) changePart(ctx context.Context, w *staffWorld, part int) (map[int]int, error) {
 	last := map[int]int{}
 	arrivals := (b.Rooms + staffNights - 1) / staffNights

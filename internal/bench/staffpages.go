@@ -89,6 +89,7 @@ func (b StaffPages) Run(ctx context.Context) (_ *Result, err error) {
 	return b.result(pages, least, live), nil
 }
 
+// result summarizes the times of the pages. least has the milliseconds of the static page.
 func (b StaffPages) result(pages []*staffPage, least []float64, live liveResult) *Result {
 	p99 := func(p *staffPage) float64 { return quantile(p.took, 0.99) }
 	slices.SortFunc(pages, func(a, b *staffPage) int { return int(1000 * (p99(b) - p99(a))) })
@@ -114,7 +115,7 @@ func (b StaffPages) result(pages []*staffPage, least []float64, live liveResult)
 	return r.finish()
 }
 
-// open opens every page as often as Samples says, and the static page in turn.
+// open opens every page b.Samples times, and the static page after each. It returns the milliseconds of the static page.
 func (b StaffPages) open(ctx context.Context, w *staffWorld, baseline *static, pages []*staffPage) (least []float64, err error) {
 	for range b.Samples {
 		for _, p := range pages {
@@ -133,7 +134,8 @@ func (b StaffPages) open(ctx context.Context, w *staffWorld, baseline *static, p
 	return least, nil
 }
 
-// pages opens every page of the dashboard once. Where the path has an id, the page before it has a link to an example.
+// pages opens every page of the dashboard once and returns them with their sizes. If a path needs an id, it uses the first link on the
+// parent page.
 func (w *staffWorld) pages(ctx context.Context) (pages []*staffPage, err error) {
 	for _, r := range staff.Routes() {
 		pattern, ok := strings.CutPrefix(r.Pattern, "GET ")
@@ -159,10 +161,10 @@ func (w *staffWorld) pages(ctx context.Context) (pages []*staffPage, err error) 
 	return pages, nil
 }
 
-// examples are the pages with a link to a page whose path alone does not say where the link is.
+// examples has the page with a link to a given page, if that page is not the parent in the path.
 var examples = map[string]string{"/app/spaces/rooms/": "/app/spaces", "/app/spaces/changes?": "/app/spaces"}
 
-// example returns a path of a pattern, or "" if no page links to one.
+// example returns a path that matches the pattern of a route, or "" if it needs an id and no page links to one.
 func (w *staffWorld) example(ctx context.Context, pattern string) (string, error) {
 	prefix, rest, ok := strings.Cut(pattern, "{id}")
 	if !ok && examples[pattern+"?"] == "" {

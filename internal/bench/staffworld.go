@@ -15,7 +15,7 @@ import (
 
 // The hotel of the benchmark of the dashboard.
 const (
-	staffNights        = 3 // of each stay
+	staffNights        = 3 // nights of each stay
 	staffConversations = 100
 	staffCodes         = 60
 )
@@ -29,7 +29,7 @@ type staffWorld struct {
 	done  func() error
 }
 
-// newStaffWorld builds the hotel through the public interfaces.
+// newStaffWorld builds the hotel in dir through the public interfaces, with the numbers of rooms, bridges and reservations in b.
 func newStaffWorld(ctx context.Context, dir string, b StaffPages) (_ *staffWorld, err error) {
 	o, log, err := serverOptions(dir)
 	if err != nil {
@@ -93,7 +93,8 @@ func (w *staffWorld) connectBridges(ctx context.Context, bridges, rooms int) err
 	}
 }
 
-// stayFields returns the fields of a reservation. Stays follow one another in each room, and a third of the rooms has arrivals today.
+// stayFields returns the fields of reservation number, from 0 on. Stays follow one another in each room, and a third of the rooms has
+// arrivals today.
 func stayFields(number, rooms int) map[string]any {
 	room, turn := number%rooms, number/rooms
 	first := time.Now().AddDate(0, 0, turn*staffNights-room%staffNights)
@@ -109,9 +110,11 @@ func stayFields(number, rooms int) map[string]any {
 	}
 }
 
+// stayID returns the PMS's id of a reservation.
 func stayID(number int) string { return fmt.Sprintf("stay-%d", number) }
 
-// push sends a reservation without the memory of the sandbox's PMS.
+// push sends a reservation to the service as the PMS, but does not store it in the sandbox's PMS, which would be slow. It returns the
+// service's id.
 func (w *staffWorld) push(ctx context.Context, fields map[string]any) (id string, err error) {
 	a, err := w.PMS.Do(ctx, http.MethodPatch, "/v1/reservations", fields)
 	if err != nil {

@@ -37,7 +37,8 @@ type unlockLoad struct {
 	failed     map[string]int       // number of commands that failed, by result or error code
 }
 
-// sendSteadily sends an unlock command at each interval until ctx ends, even if earlier ones are still running. It does not retry.
+// sendSteadily sends an unlock command at each interval until ctx ends, to the two servers in turn, even if earlier ones still run. It
+// does not retry.
 func (k *unlockLoad) sendSteadily(ctx context.Context, every time.Duration) {
 	t := time.NewTicker(every)
 	defer t.Stop()
@@ -55,6 +56,7 @@ func (k *unlockLoad) sendSteadily(ctx context.Context, every time.Duration) {
 	}
 }
 
+// sendUnlock sends an unlock command for a random lock to a server, 0 or 1, and records its outcome.
 func (k *unlockLoad) sendUnlock(ctx context.Context, server int) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -78,6 +80,7 @@ func (k *unlockLoad) sendUnlock(ctx context.Context, server int) {
 	}
 }
 
+// result summarizes the outcomes of all commands.
 func (k *unlockLoad) result() *Result {
 	r := &Result{Name: "fleet --drain", Unit: "s", Rounds: 1}
 	r.P50, r.P99 = quantile(k.took[during], 0.5), quantile(k.took[during], 0.99)

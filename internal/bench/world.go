@@ -53,6 +53,7 @@ func serverOptions(dir string) (server.Options, *os.File, error) {
 	return server.Options{Logger: logger, Version: "bench"}, f, err
 }
 
+// methods implements role.
 func (p *worldPart) methods() methods {
 	return p.process.methods().with(methods{"Start": decodeArgs(p.Start), "Idle": decodeArgs(p.Idle), "Fill": decodeArgs(p.Fill)})
 }
@@ -74,8 +75,8 @@ func (p *worldPart) Start(dir string, out *World) error {
 	return nil
 }
 
-// answerWhenIdle is an interceptor that answers reservation changes in place of the handler while Idle(true) applies. Such a call passes
-// the gateway and all other interceptors and does nothing else. It is the baseline of the measurement.
+// answerWhenIdle is an interceptor that runs before the handlers. While Idle(true) applies, it answers reservation changes itself. Such a
+// call passes all other layers and does nothing else: it is the baseline.
 func (p *worldPart) answerWhenIdle(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	if p.idle.Load() && info.FullMethod == partnerv1.ReservationService_UpsertReservation_FullMethodName {
 		return &partnerv1.UpsertReservationResponse{}, nil
@@ -83,7 +84,7 @@ func (p *worldPart) answerWhenIdle(ctx context.Context, req any, info *grpc.Unar
 	return next(ctx, req)
 }
 
-// Idle switches the handler's work for reservation changes off (true) or on (false).
+// Idle(true) makes reservation changes do nothing; Idle(false) ends this.
 func (p *worldPart) Idle(idle bool, _ *None) error {
 	p.idle.Store(idle)
 	return nil

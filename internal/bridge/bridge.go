@@ -34,7 +34,8 @@ const (
 // Row is a row of the table of bridges.
 type Row = ent.Bridge
 
-// Create creates a bridge and its first join code. The join code is returned only here, because the database stores a hash of it.
+// Create creates a bridge of a property and its first join code, with which a machine can be enrolled as this bridge. The code is returned
+// only here, because the database stores a hash of it.
 func Create(tx *db.Tx, keys *keyring.Ring, ca *CA, propertyID, name string) (*ent.Bridge, string, error) {
 	code, mac, err := newJoinCode(keys, ca)
 	if err != nil {
@@ -46,8 +47,8 @@ func Create(tx *db.Tx, keys *keyring.Ring, ca *CA, propertyID, name string) (*en
 	return br, code, err
 }
 
-// ReplaceJoinCode creates a new join code, with which a bridge can be enrolled again, even after it was revoked. The previous join code
-// becomes invalid. The bridge itself does not change until the new code is used.
+// ReplaceJoinCode returns a new join code, with which a machine can be enrolled as the bridge again, even if the bridge is revoked. The
+// previous join code becomes invalid. The bridge itself does not change until the new code is used.
 func ReplaceJoinCode(tx *db.Tx, keys *keyring.Ring, ca *CA, propertyID, bridgeID string) (*ent.Bridge, string, error) {
 	br, err := Get(tx, propertyID, bridgeID)
 	if err != nil {
@@ -62,6 +63,7 @@ func ReplaceJoinCode(tx *db.Tx, keys *keyring.Ring, ca *CA, propertyID, bridgeID
 	return br, code, err
 }
 
+// Get loads a bridge of a property. It returns the fault BridgeNotFound if the property has no such bridge.
 func Get(tx *db.Tx, propertyID, bridgeID string) (*ent.Bridge, error) {
 	br, err := tx.Bridge.Query().Where(entbridge.ID(bridgeID), entbridge.PropertyID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -75,10 +77,11 @@ func List(tx *db.Tx, propertyID string) ([]*ent.Bridge, error) {
 	return tx.Bridge.Query().Where(entbridge.PropertyID(propertyID)).Order(entbridge.ByID()).All(tx.Context())
 }
 
-// Count says how many bridges of a property are enrolled, and how many of them are online.
+// Count has the number of enrolled bridges of a property, and how many of them are online.
 type Count struct{ All, Online int }
 
-// CountByProperty counts the bridges of each of some properties. Revoked bridges do not count.
+// CountByProperty counts the enrolled bridges of each of the properties. Revoked bridges do not count. Properties without bridges have no
+// entry.
 func CountByProperty(view *db.Tx, propertyIDs ...string) (map[string]Count, error) {
 	rows, err := view.Bridge.Query().Where(entbridge.PropertyIDIn(propertyIDs...), entbridge.EpochGT(0), entbridge.RevokedAtIsNil()).All(view.Context())
 	if err != nil {
@@ -99,7 +102,8 @@ func CountByProperty(view *db.Tx, propertyIDs ...string) (map[string]Count, erro
 // package lock.
 type Lost func(tx *db.Tx, bridgeID, reason string) error
 
-// Revoke revokes a bridge and ends its session. The codes remain on its locks, because no bridge can remove them any more.
+// Revoke revokes a bridge and ends its session. It does nothing if the bridge is already revoked. The codes remain on its locks, because no
+// bridge can remove them any more.
 func Revoke(tx *db.Tx, propertyID, bridgeID string, lost Lost) (*ent.Bridge, error) {
 	br, err := Get(tx, propertyID, bridgeID)
 	if err != nil || br.RevokedAt != nil {
@@ -123,8 +127,8 @@ func RevokeAll(tx *db.Tx, propertyID string) error {
 		ClearJoinMAC().ClearJoinExpiresAt().Exec(tx.Context())
 }
 
-// markOffline stores a change after which a bridge's session must end, and ends the session. It reports the bridge and its locks as lost if
-// the bridge had a session or was moving to another node.
+// markOffline stores change, after which the session of the bridge was must end, and ends the session. why is the offline reason. It calls
+// lost if the bridge had a session or was moving to another node.
 func markOffline(tx *db.Tx, was *ent.Bridge, why OfflineReason, lost Lost, change *ent.BridgeUpdateOne) (*ent.Bridge, error) {
 	if was.Online {
 		change.SetLinkAt(tx.Now())
@@ -141,21 +145,23 @@ func markOffline(tx *db.Tx, was *ent.Bridge, why OfflineReason, lost Lost, chang
 	return next, lost(tx, was.ID, string(why))
 }
 
-// MaxSilence is the age of the last heartbeat at which a bridge counts as offline, even if its row says online, because its node may have
-// crashed. It is three heartbeats of 15 s plus 15 s for the write.
+// MaxSilence is the age of the last heartbeat at which a bridge counts as offline, even if it is online according to its row, because its node
+// may have crashed. It is three heartbeats of 15 s plus 15 s for the write.
 const MaxSilence = time.Minute
 
-// Link are the columns of a bridge that say whether it is online.
+// Link are the columns of a bridge's row from which follows whether it is online.
 type Link struct {
 	Online                        bool
 	OfflineReason                 string
 	LastSeenAt, LinkAt, RevokedAt *time.Time
 }
 
+// LinkOf returns the columns of a bridge's row that Link has.
 func LinkOf(br *ent.Bridge) Link {
 	return Link{br.Online, br.OfflineReason, br.LastSeenAt, br.LinkAt, br.RevokedAt}
 }
 
+// IsOnline reports whether a bridge has a session with a recent heartbeat.
 func IsOnline(br *ent.Bridge, now time.Time) bool { return LinkOf(br).IsOnline(now) }
 
 // IsOnline reports whether the bridge has a session with a recent heartbeat.
@@ -167,7 +173,8 @@ func (l Link) IsOnline(now time.Time) bool {
 // short enough to carry out the command before MaxDeadline.
 const MoveTimeout = 8 * time.Second
 
-// IsMoving reports whether the bridge has no session because its node asked it to move at most MoveTimeout ago.
+// IsMoving reports whether the bridge should have a session again soon: its node, which is shutting down, asked it to move to another node at
+// most MoveTimeout ago.
 func (l Link) IsMoving(now time.Time) bool {
 	return !l.Online && l.RevokedAt == nil && l.OfflineReason == string(ShuttingDown) && l.LinkAt != nil && now.Sub(*l.LinkAt) <= MoveTimeout
 }
@@ -178,7 +185,7 @@ type Location struct {
 	Moving bool   // Moving means that the bridge has no session but should have one again soon
 }
 
-// Locate returns which node has a bridge's session now.
+// Locate returns which node has the session of a bridge at the time now, so that a command for the bridge can be sent there.
 func Locate(tx *db.Tx, propertyID, bridgeID string, now time.Time) (Location, error) {
 	br, err := Get(tx, propertyID, bridgeID)
 	if err != nil {

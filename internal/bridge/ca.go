@@ -49,7 +49,8 @@ type storedCA struct {
 	Cert []byte `json:"cert"` // certificate, X.509 in DER
 }
 
-// LoadOrCreateCA loads the CA, or creates it at the first start.
+// LoadOrCreateCA loads the CA of this installation from the database, or creates and stores it at the first start. keys encrypts its private
+// key.
 func LoadOrCreateCA(tx *db.Tx, keys *keyring.Ring) (*CA, error) {
 	ctx := tx.Context()
 	row, err := tx.Secret.Get(ctx, caSecret)
@@ -74,6 +75,7 @@ func LoadOrCreateCA(tx *db.Tx, keys *keyring.Ring) (*CA, error) {
 	return ca, tx.Secret.Create().SetID(caSecret).SetSealed(sealed).SetCreatedAt(tx.Now()).Exec(ctx)
 }
 
+// newCA creates a CA with a new key. It also returns the encoded CA, unencrypted, for parseCA.
 func newCA(now time.Time) (*CA, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -101,6 +103,7 @@ func newCA(now time.Time) (*CA, []byte, error) {
 	return ca, raw, err
 }
 
+// parseCA decodes a CA that newCA encoded.
 func parseCA(raw []byte) (*CA, error) {
 	var s storedCA
 	if err := json.Unmarshal(raw, &s); err != nil {
@@ -121,6 +124,7 @@ func parseCA(raw []byte) (*CA, error) {
 	return &CA{cert: cert, key: key}, nil
 }
 
+// newSerial returns a random serial number for a certificate.
 func newSerial() *big.Int {
 	var b [16]byte
 	_, _ = rand.Read(b[:])
@@ -128,12 +132,13 @@ func newSerial() *big.Int {
 	return new(big.Int).SetBytes(b[:])
 }
 
+// Certificate returns the CA's certificate, X.509 in DER.
 func (ca *CA) Certificate() []byte { return ca.cert.Raw }
 
-// Fingerprint returns the SHA-256 hash of the CA's certificate.
+// Fingerprint returns the SHA-256 hash of the CA's certificate. Join codes contain it, so that a bridge recognizes the server.
 func (ca *CA) Fingerprint() [32]byte { return sha256.Sum256(ca.cert.Raw) }
 
-// ServerCertificate signs a certificate for the listener for bridges, valid for 30 days.
+// ServerCertificate creates a key and a certificate for the listener for bridges, valid for 30 days from now.
 func (ca *CA) ServerCertificate(now time.Time) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -150,6 +155,7 @@ func (ca *CA) ServerCertificate(now time.Time) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der, ca.cert.Raw}, PrivateKey: key, Leaf: leaf}, err
 }
 
+// bridgeCertificate signs a certificate in DER with which a bridge authenticates itself, for its key public, valid for 30 days from now.
 func (ca *CA) bridgeCertificate(propertyID, bridgeID string, public crypto.PublicKey, now time.Time) ([]byte, error) {
 	return ca.sign(&x509.Certificate{
 		Subject: pkix.Name{CommonName: bridgeID}, URIs: []*url.URL{Identity{propertyID, bridgeID}.url()},
@@ -157,6 +163,7 @@ func (ca *CA) bridgeCertificate(propertyID, bridgeID string, public crypto.Publi
 	}, public, now)
 }
 
+// sign completes the template with a serial number and the validity of a certificate, and returns the certificate for the key public in DER.
 func (ca *CA) sign(template *x509.Certificate, public crypto.PublicKey, now time.Time) ([]byte, error) {
 	template.SerialNumber = newSerial()
 	template.NotBefore, template.NotAfter = now.Add(-backdate), now.Add(certificateLife)
@@ -171,12 +178,13 @@ type Identity struct {
 	BridgeID   string
 }
 
+// url returns the identity as the URL that a bridge's certificate contains.
 func (i Identity) url() *url.URL {
 	return &url.URL{Scheme: "latchkey", Host: "property", Path: "/" + i.PropertyID + "/bridge/" + i.BridgeID}
 }
 
-// Verify checks that this CA signed the certificate of a bridge, and returns the bridge. For a certificate that expired at most RenewGrace
-// ago, expired is true and err is nil.
+// Verify checks that this CA signed the certificate of a bridge, and returns which bridge it is. For a certificate that expired at most
+// RenewGrace ago, expired is true and err is nil: the caller may then only renew it.
 func (ca *CA) Verify(cert *x509.Certificate, now time.Time) (who Identity, expired bool, err error) {
 	at := now
 	if now.After(cert.NotAfter) {
@@ -232,6 +240,7 @@ func parseRequest(der []byte) (*x509.CertificateRequest, error) {
 	return nil, bad("want a key on P-256 or Ed25519")
 }
 
+// checkHPKEKey checks the public key for which PINs are encrypted to a bridge. The error names the field of the request.
 func checkHPKEKey(key []byte) error {
 	if err := pinseal.CheckPublicKey(key); err != nil {
 		return fault.Fields(fault.Field{Path: "hpkePublicKey", Reason: fault.BadFormat, Message: "want an X25519 public key of 32 bytes"})

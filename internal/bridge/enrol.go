@@ -33,8 +33,8 @@ type EnrolmentRequest struct {
 // errJoinCode does not name the exact cause, because a join code is a secret and must not be guessable step by step.
 var errJoinCode = fault.New(fault.Invalid, fault.JoinCodeInvalid, "the join code is not valid: mistyped, used, replaced, or older than an hour; ask for a new one")
 
-// Enrol enrols the caller as the bridge that the join code was created for. The bridge's previous certificate, session and event sequence
-// become invalid. Its locks stay.
+// Enrol makes the caller, who shows a join code, the bridge that the code was created for, and returns its certificate. The bridge's previous
+// certificate, session and event sequence become invalid. Its locks stay. lost is called if the bridge had a session.
 func Enrol(tx *db.Tx, keys *keyring.Ring, ca *CA, a EnrolmentRequest, lost Lost) (*Enrolment, error) {
 	csr, err := parseRequest(a.CertificateRequest)
 	if err != nil {
@@ -69,8 +69,9 @@ func Enrol(tx *db.Tx, keys *keyring.Ring, ca *CA, a EnrolmentRequest, lost Lost)
 	return &Enrolment{Bridge: next, Certificate: der}, err
 }
 
-// RenewCertificate issues the next certificate of a bridge, for the same key or a new one. The caller must show the bridge's stored
-// certificate. The old key stays valid until the bridge uses the new one, so that a lost answer does not lock the bridge out.
+// RenewCertificate issues the next certificate of the bridge who. request is for the same key or a new one. shown is the hash of the key in
+// the caller's present certificate. The old key stays valid until the bridge uses the new one, so that a lost answer does not lock the bridge
+// out.
 func RenewCertificate(tx *db.Tx, ca *CA, who Identity, shown []byte, request []byte) (*Enrolment, error) {
 	csr, err := parseRequest(request)
 	if err != nil {
@@ -117,13 +118,16 @@ func RenewalDue(br *ent.Bridge, now time.Time) bool {
 	return br.CertificateExpiresAt != nil && now.After(br.CertificateExpiresAt.Add(-certificateLife/3))
 }
 
+// joinMAC is the purpose of the MAC by which join codes are stored.
 const joinMAC = "join"
 
+// newJoinCode generates a join code. mac is stored in place of the code, to find the bridge when the code is used.
 func newJoinCode(keys *keyring.Ring, ca *CA) (code string, mac []byte, err error) {
 	secret := keyring.NewToken(keyring.JoinCode)
 	return joinCode(secret, ca.Fingerprint()), keys.MAC(joinMAC, secret), nil
 }
 
+// keyHash returns the SHA-256 hash of a public key, spki, in its X.509 encoding. The bridge's row stores it.
 func keyHash(spki []byte) []byte {
 	sum := sha256.Sum256(spki)
 	return sum[:]

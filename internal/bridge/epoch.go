@@ -26,8 +26,9 @@ type Hello struct {
 // ErrSuperseded is returned for every write of a session whose epoch is no longer the bridge's current epoch. The write had no effect.
 var ErrSuperseded = errors.New("another session of this bridge has begun, or the bridge was revoked")
 
-// Advance authenticates a bridge at the start of a session and gives it the next epoch by compare-and-set. It returns the bridge's row
-// before and after. After the commit, writes of older sessions of the bridge fail with ErrSuperseded.
+// Advance authenticates a bridge by its certificate at the start of a session and gives it the next epoch, by compare-and-set. who and shown
+// are the identity and the key hash in the certificate. It returns the bridge's row before and after. After the commit, writes of older
+// sessions of the bridge fail with ErrSuperseded.
 func Advance(tx *db.Tx, who Identity, shown []byte, h Hello) (before, now *ent.Bridge, err error) {
 	ctx := tx.Context()
 	br, err := authenticate(tx, who, shown)
@@ -56,6 +57,7 @@ func Advance(tx *db.Tx, who Identity, shown []byte, h Hello) (before, now *ent.B
 	return br, now, err
 }
 
+// orSuperseded returns the error of a conditional update that changed no row: err, or ErrSuperseded if the query itself succeeded.
 func orSuperseded(err error) error {
 	if err != nil {
 		return err
@@ -63,7 +65,8 @@ func orSuperseded(err error) error {
 	return ErrSuperseded
 }
 
-// InSession loads a bridge if its current epoch equals the given one, otherwise it returns ErrSuperseded.
+// InSession loads a bridge for a write of its session with an epoch. It returns ErrSuperseded if that is no longer the bridge's current
+// session.
 func InSession(tx *db.Tx, bridgeID string, epoch int64) (*ent.Bridge, error) {
 	br, err := tx.Bridge.Query().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.RevokedAtIsNil()).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -72,18 +75,18 @@ func InSession(tx *db.Tx, bridgeID string, epoch int64) (*ent.Bridge, error) {
 	return br, err
 }
 
-// RevokedSince lists the ids of bridges that were revoked after a time.
+// RevokedSince returns the ids of all bridges that were revoked after a time. Nodes use it to end sessions whose notification was lost.
 func RevokedSince(tx *db.Tx, since time.Time) ([]string, error) {
 	return tx.Bridge.Query().Where(entbridge.RevokedAtGT(since)).IDs(tx.Context())
 }
 
-// Missing returns those of some bridges that have no row, because their property was deleted.
+// Missing returns those of the given bridges that have no row any more, because their property was deleted.
 func Missing(tx *db.Tx, bridgeIDs []string) ([]string, error) {
 	found, err := tx.Bridge.Query().Where(entbridge.IDIn(bridgeIDs...)).IDs(tx.Context())
 	return slices.DeleteFunc(slices.Clone(bridgeIDs), func(id string) bool { return slices.Contains(found, id) }), err
 }
 
-// CurrentEpoch returns a bridge's current epoch, and whether the bridge is revoked or was deleted with its property.
+// CurrentEpoch returns the epoch of a bridge's current session. revoked is also true for a bridge that was deleted with its property.
 func CurrentEpoch(tx *db.Tx, bridgeID string) (epoch int64, revoked bool, err error) {
 	br, err := tx.Bridge.Get(tx.Context(), bridgeID)
 	if ent.IsNotFound(err) {
@@ -101,8 +104,8 @@ func CurrentEpoch(tx *db.Tx, bridgeID string) (epoch int64, revoked bool, err er
 // maxBootID is the maximum length of a stored boot id in bytes.
 const maxBootID = 31
 
-// updateBootHistory adds the boot id of a new session to the record, which holds the current boot id, a space and the previous one. returned is
-// true if boot equals the previous id, which means that two machines share one identity.
+// updateBootHistory adds the boot id of a new session to record, which holds the last two boot ids, the newer first, separated by a space.
+// returned is true if boot equals the older one, which means that two machines share one identity.
 func updateBootHistory(record, boot string) (next string, returned bool) {
 	boot = strings.ReplaceAll(boot, " ", "_")
 	boot = boot[:min(len(boot), maxBootID)]
@@ -113,8 +116,8 @@ func updateBootHistory(record, boot string) (next string, returned bool) {
 	return strings.TrimSpace(boot + " " + present), boot == before
 }
 
-// detectClonedBridge notifies staff if two machines use the same bridge identity, and clears the notice when a third boot id appears.
-// before is the bridge's row before this session.
+// detectClonedBridge notifies staff if two machines use the same bridge identity, and clears the notice when a third boot id appears. before
+// is the bridge's row before this session; record and returned are the results of updateBootHistory.
 func detectClonedBridge(tx *db.Tx, before *ent.Bridge, record string, returned bool) error {
 	key := notice.BridgeDoubled.Key(before.ID)
 	switch {

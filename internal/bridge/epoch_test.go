@@ -43,7 +43,7 @@ func TestAClonedBridgeIsDetected(t *testing.T) {
 	})
 }
 
-// A bridge whose node died still has a row that says online. Its last heartbeat tells.
+// If a node crashes, the rows of its bridges are still online. The age of the last heartbeat shows that they are not.
 func TestCountByProperty(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		expect := func(what string, want bridge.Count) {

@@ -19,7 +19,7 @@ const KeysChanged = "keys"
 // NotifyLock notifies a bridge's session that the desired slots of a lock changed.
 func NotifyLock(tx *db.Tx, bridgeID, lockID string) { tx.Notify(Changed, bridgeID+" "+lockID) }
 
-// NotifyLink notifies the streams of staff that the connection of a bridge changed, and with it the state of its locks.
+// NotifyLink notifies the streams of staff that the connection of a bridge has changed, and with it the state of its locks.
 func NotifyLink(tx *db.Tx, br *ent.Bridge) {
 	watch.Notify(tx, br.PropertyID, watch.Bridges, br.ID)
 	watch.Notify(tx, br.PropertyID, watch.Locks)
@@ -31,7 +31,8 @@ const NoSmartKeys = -1
 // InstalledKeys are the versions that a bridge reports: of its SmartKey issuer keys, and of its status list of revoked SmartKeys.
 type InstalledKeys struct{ Version, List int64 }
 
-// StoreInstalledKeys stores the versions of SmartKey keys and status list that a bridge reports.
+// StoreInstalledKeys stores the versions of SmartKey keys and status list that a bridge reports in its session with the epoch. It returns
+// ErrSuperseded if the session has been replaced.
 func StoreInstalledKeys(tx *db.Tx, bridgeID string, epoch int64, k InstalledKeys) error {
 	n, err := tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.RevokedAtIsNil()).
 		SetKeySetVersion(k.Version).SetKeyListNumber(k.List).Save(tx.Context())

@@ -27,6 +27,7 @@ const (
 	crowded      cause = "crowded"
 )
 
+// Error implements error. A cause is used as an error when the decoder of a stream panics.
 func (c cause) Error() string { return "the session ended: " + string(c) }
 
 // offlineReason returns the reason that is stored in the bridge's row when its session ends with this cause.
@@ -61,7 +62,8 @@ func (c cause) grpcStatus() error {
 	return status.Error(codes.Unavailable, c.Error())
 }
 
-// causeOf returns the cause if a domain error must end the session. It returns false for an error about a single invalid message.
+// causeOf returns the cause with which a domain error ends the session. It returns false for an error that concerns a single invalid
+// message, after which the session continues.
 func causeOf(err error) (cause, bool) {
 	if errors.Is(err, bridge.ErrSuperseded) {
 		return superseded, true

@@ -18,8 +18,8 @@ var errBusy = fault.New(fault.Exhausted, fault.UnavailableReason, "the bridge is
 // errLeaving refuses an unlock command because the bridge was asked to move to another node.
 var errLeaving = errors.New("the bridge was asked to move to another node")
 
-// dispatchCommands claims and sends the waiting unlock commands. Each claim is stored before the command is sent, so a crash never leads to
-// a second send.
+// dispatchCommands claims the waiting unlock commands and queues them for sending. It stores each claim before the command is sent, so
+// that a crash never leads to a second send. It returns a cause if the session must end.
 func (s *session) dispatchCommands() cause {
 	for _, c := range s.mailbox.takeCommands() {
 		if s.outbox.isFull() || len(s.pending) >= maxCommands {
@@ -61,8 +61,8 @@ func (s *session) dispatchCommands() cause {
 	return ""
 }
 
-// claim reserves an unlock command for this session, so that no other session sends it too. A command that was stored on this node is
-// already reserved. If the reservation belongs to another session of the bridge, claim returns ErrBridgeOffline.
+// claim reserves an unlock command for this session, so that no other session sends it too. A command with c.claimed was reserved when it
+// was stored; if that was for another session of the bridge, claim returns ErrBridgeOffline.
 func (s *session) claim(c *command) (claimed lock.UnlockCommand, err error) {
 	if c.claimed != nil {
 		if c.claimed.Epoch != s.open.Epoch {
@@ -77,13 +77,13 @@ func (s *session) claim(c *command) (claimed lock.UnlockCommand, err error) {
 	return claimed, err
 }
 
-// refuse reports to the caller that an unlock command was not sent.
+// refuse reports err to the caller of an unlock command that was not sent. reason is the label in the metrics.
 func (s *session) refuse(c *command, err error, reason string) {
 	s.node.counters.refused.WithLabelValues(reason).Inc()
 	c.reply(lock.Outcome{ActID: c.id}, err)
 }
 
-// onCommandResult records the bridge's report about an unlock command, even if the caller has stopped waiting.
+// onCommandResult stores the bridge's report about an unlock command and passes it to the caller, if the caller still waits.
 func (s *session) onCommandResult(r *lockv1.ActReport) cause {
 	outcome := enumOr(r.Outcome, lock.CommandUnknown, lock.CommandDone, lock.CommandFailed, lock.CommandExpired)
 	c := s.pending[r.Id]
@@ -117,7 +117,8 @@ func (s *session) expireCommands(now time.Time) {
 	}
 }
 
-// endWithoutReport records the outcome of a claimed command for which no report arrived: expired if it was not sent, otherwise unknown.
+// endWithoutReport ends a claimed command for which no report arrived. It stores and reports that the command expired if it was not sent,
+// and otherwise that its outcome is unknown.
 func (s *session) endWithoutReport(c *command) {
 	outcome := lock.CommandUnknown
 	if c.expired.Load() {
@@ -134,7 +135,8 @@ func (s *session) endWithoutReport(c *command) {
 	c.reply(done, nil)
 }
 
-// cleanUp fails the waiting commands and greeting requests when the session ends.
+// cleanUp runs when an open session ends. It fails the waiting commands and greeting requests, and marks the bridge offline in the
+// database.
 func (s *session) cleanUp(ended cause) {
 	s.mailbox.end(ended)
 	s.greetings.close()

@@ -60,6 +60,7 @@ type Intervals struct {
 	BusResync   time.Duration // BusResync is the interval of resyncs while the message bus is disconnected
 }
 
+// withIntervals returns the timings with the intervals of i that are not zero.
 func (p timings) withIntervals(i Intervals) timings {
 	p.heartbeat, p.deadNodeSweep, p.busResync = cmp.Or(i.Heartbeat, p.heartbeat), cmp.Or(i.Sweep, p.deadNodeSweep), cmp.Or(i.BusResync, p.busResync)
 	p.outage, p.outageGrace = cmp.Or(i.Outage, p.outage), cmp.Or(i.OutageGrace, p.outageGrace)
@@ -94,6 +95,7 @@ var defaultTimings = timings{
 	outage: 10 * time.Second, outageGrace: 30 * time.Second, busResync: 10 * time.Second, secondResync: 2 * time.Second,
 }
 
+// withDefaults returns the configuration with default values in place of zero fields.
 func (c Config) withDefaults() Config {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -126,6 +128,7 @@ type counters struct {
 	lostWakes       prometheus.Counter
 }
 
+// newCounters creates the metrics of a node and registers them with r.
 func newCounters(r prometheus.Registerer) *counters {
 	count := func(name, help string, labels ...string) *prometheus.CounterVec {
 		v := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "latchkey", Subsystem: "bridge", Name: name, Help: help}, labels)

@@ -15,14 +15,16 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// Errors of a request for a greeting, the first message that a phone needs to use a SmartKey.
+// Values of nodeResponse.Why for a greeting, the first message that a phone needs to use a SmartKey.
 const (
+	// unsupported means that the bridge's software has no SmartKeys.
 	unsupported = "unsupported"
+	// keysMissing means that the bridge has not received its SmartKey data yet.
 	keysMissing = "unready"
 )
 
-// Greet asks a bridge for a greeting, on whichever node the bridge is connected. node comes from the bridge's row and is empty if the
-// bridge is offline. If the bridge moves to another node meanwhile, Greet asks again there.
+// Greet asks a bridge for a greeting, the message that a phone needs to use a SmartKey. node is the bridge's node according to its row,
+// or "" if the bridge is offline. If the bridge moves to another node meanwhile, Greet asks again there.
 func (n *Node) Greet(ctx context.Context, propertyID, node, bridgeID string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, greetingTimeout+time.Second)
 	defer cancel()
@@ -40,7 +42,7 @@ func (n *Node) Greet(ctx context.Context, propertyID, node, bridgeID string) ([]
 	return greetingOf(a, err)
 }
 
-// greetAt asks the node that holds the bridge's session for a greeting, the message that a phone needs to use a SmartKey. It uses the message bus only if that is another node.
+// greetAt asks the node to.Node, which has the bridge's session, for a greeting. It uses the message bus only if that is another node.
 func (n *Node) greetAt(ctx context.Context, to lock.UnlockCommand) (nodeResponse, error) {
 	switch to.Node {
 	case "":
@@ -51,7 +53,7 @@ func (n *Node) greetAt(ctx context.Context, to lock.UnlockCommand) (nodeResponse
 	return n.request(ctx, to.Node, nodeRequest{Verb: "greet", BridgeID: to.BridgeID})
 }
 
-// greetHere asks a bridge that is connected to this node for a greeting.
+// greetHere asks a bridge that is connected to this node for a greeting, and returns the result as the response to another node.
 func (n *Node) greetHere(ctx context.Context, bridgeID string) nodeResponse {
 	raw, err := n.requestGreeting(ctx, bridgeID)
 	switch {
@@ -117,13 +119,14 @@ type greetingQueue struct {
 	sent      map[string]*greetingRequest
 }
 
+// setSupported records whether the bridge supports SmartKeys. Without support, add refuses requests.
 func (d *greetingQueue) setSupported(supported bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.supported = supported
 }
 
-// add adds a request, unless too many wait.
+// add adds a request. It refuses if the session has ended, the bridge has no SmartKeys, or too many requests wait.
 func (d *greetingQueue) add(a *greetingRequest) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -139,7 +142,7 @@ func (d *greetingQueue) add(a *greetingRequest) error {
 	return nil
 }
 
-// take removes and returns the requests to send, and fails the requests that have timed out.
+// take returns the requests to send now, which then wait for their answers. It also fails the sent requests that have timed out.
 func (d *greetingQueue) take(now time.Time) []*greetingRequest {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -164,7 +167,7 @@ func (d *greetingQueue) take(now time.Time) []*greetingRequest {
 	return out
 }
 
-// answer gives the result to the request with an id.
+// answer passes a result to the caller of the sent request with an id. It ignores an unknown id.
 func (d *greetingQueue) answer(id string, g greetingResult) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -174,7 +177,7 @@ func (d *greetingQueue) answer(id string, g greetingResult) {
 	}
 }
 
-// nextTimeout returns when the next request times out; zero if no request waits.
+// nextTimeout returns when the next sent request times out; zero if none waits for its answer.
 func (d *greetingQueue) nextTimeout() (at time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -186,6 +189,7 @@ func (d *greetingQueue) nextTimeout() (at time.Time) {
 	return at
 }
 
+// close fails all requests and refuses new ones, because the session ends.
 func (d *greetingQueue) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -199,6 +203,7 @@ func (d *greetingQueue) close() {
 	d.waiting, d.sent = nil, nil
 }
 
+// sendGreetingRequests queues the waiting requests for greetings in front of other messages to the bridge.
 func (s *session) sendGreetingRequests(now time.Time) {
 	for _, a := range s.greetings.take(now) {
 		s.outbox.pushFront(outgoing{message: &lockv1.ConnectResponse{
@@ -207,7 +212,7 @@ func (s *session) sendGreetingRequests(now time.Time) {
 	}
 }
 
-// onGreeting passes a greeting from the bridge to the waiting caller. It does not verify the greeting.
+// onGreeting passes a greeting from the bridge to the caller that waits for it. It checks only the size: the phone verifies the greeting.
 func (s *session) onGreeting(g *lockv1.Greeting) {
 	if len(g.Greeting) == 0 || len(g.Greeting) > 256 {
 		s.greetings.answer(g.Id, greetingResult{err: errNoGreeting})

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// handshakeLimits bounds concurrent TLS handshakes to half of the CPU cores. API calls keep the other half when thousands of bridges
-// reconnect.
+// handshakeLimits returns the limits of concurrent TLS handshakes: half of the CPU cores. API calls keep the other half when thousands of
+// bridges reconnect.
 func handshakeLimits() limits {
 	return limits{active: max(runtime.GOMAXPROCS(0)/2, 1), waiting: 10_000, timeout: handshakeTimeout}
 }
@@ -26,8 +26,8 @@ type queuedTLS struct {
 	limiter *limiter
 }
 
-// newQueuedTLS puts a handshake into the queue only when the client's first message is complete, so that a slow or silent client does not
-// block others.
+// newQueuedTLS returns TLS credentials whose handshakes wait for handshakes, the limiter. A handshake enters the queue only when the
+// client's first message is complete, so that a slow or silent client does not block others.
 func newQueuedTLS(config *tls.Config, handshakes *limiter) queuedTLS {
 	config = config.Clone()
 	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
@@ -36,7 +36,7 @@ func newQueuedTLS(config *tls.Config, handshakes *limiter) queuedTLS {
 	return queuedTLS{credentials.NewTLS(config), handshakes}
 }
 
-// ServerHandshake runs the TLS handshake and always releases the limiter afterwards.
+// ServerHandshake implements credentials.TransportCredentials. It releases the limiter in any case.
 func (c queuedTLS) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	h := &handshake{Conn: raw, limiter: c.limiter}
 	defer h.release()
@@ -51,7 +51,8 @@ type handshake struct {
 	admitted bool
 }
 
-// admit waits until the handshake may begin, because only a few run at a time.
+// admit waits in the queue of the limiter until the handshake may continue. It returns an error if the queue is full or the wait too
+// long.
 func (h *handshake) admit() error {
 	if err := h.limiter.acquire(context.Background()); err != nil {
 		return fmt.Errorf("wait for other TLS handshakes: %w", err)
@@ -60,7 +61,7 @@ func (h *handshake) admit() error {
 	return nil
 }
 
-// release lets another handshake begin. A second call does nothing.
+// release leaves the limiter, so that another handshake can run. It does nothing if this one was not admitted or has left already.
 func (h *handshake) release() {
 	if h.admitted {
 		h.admitted = false
@@ -68,6 +69,7 @@ func (h *handshake) release() {
 	}
 }
 
+// Read implements net.Conn. When the server waits for the client, its computation is done, so Read releases the limiter first.
 func (h *handshake) Read(b []byte) (int, error) {
 	h.release()
 	return h.Conn.Read(b)

@@ -19,9 +19,9 @@ type limits struct {
 	timeout time.Duration // longest wait in the queue
 }
 
-// openingLimits bounds how many sessions are opened in the database at the same time. When thousands of bridges reconnect, they wait in
-// this long queue. In the database's own queue, which is shorter, they would delay or block API calls. SQLite opens many sessions in one
-// commit; PostgreSQL needs a connection for each.
+// openingLimits returns how many sessions may be opened in the database at the same time; connections is the limit of PostgreSQL
+// connections. Further bridges wait in this long queue, because in the database's shorter one they would delay API calls. SQLite opens
+// many sessions in one commit; PostgreSQL needs a connection for each.
 func openingLimits(sqlite bool, connections int) limits {
 	l := limits{active: 32, waiting: 10_000, timeout: 20 * time.Second}
 	if !sqlite {
@@ -59,5 +59,5 @@ func (l *limiter) acquire(ctx context.Context) error {
 	return nil
 }
 
-// release ends the use that acquire began.
+// release ends the use of the limiter that a successful acquire began.
 func (l *limiter) release() { l.slots.Release(1) }

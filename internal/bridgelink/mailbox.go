@@ -35,6 +35,7 @@ type mailbox struct {
 	minEpoch int64 // a session below this epoch is superseded
 }
 
+// notify wakes the goroutine of the session, which then looks for work in the mailbox.
 func (b *mailbox) notify() {
 	select {
 	case b.wake <- struct{}{}:
@@ -42,7 +43,8 @@ func (b *mailbox) notify() {
 	}
 }
 
-// markDirty queues a lock for sending. Several changes of a lock before the next send become one message.
+// markDirty records that a lock's desired slots must be sent. Several changes of a lock before the next send become one message. With the
+// id bridge.KeysChanged, it records that the SmartKey data must be sent.
 func (b *mailbox) markDirty(lockID string) {
 	b.mu.Lock()
 	if b.dirty == nil {
@@ -53,8 +55,8 @@ func (b *mailbox) markDirty(lockID string) {
 	b.notify()
 }
 
-// addCommand queues an unlock command. It returns a reason if it refuses: the session has ended, is draining, or has too many commands. A
-// session with a drain time in the future still accepts commands.
+// addCommand queues an unlock command, or returns why it does not: leaving if the session drains, busy if it has ended or has too many
+// commands. A session with a drain time in the future still accepts commands.
 func (b *mailbox) addCommand(c *command, now time.Time) (why string) {
 	b.mu.Lock()
 	switch {
@@ -70,7 +72,7 @@ func (b *mailbox) addCommand(c *command, now time.Time) (why string) {
 	return why
 }
 
-// end ends the session. Only the first cause is kept.
+// end requests the end of the session. Only the first cause is kept.
 func (b *mailbox) end(why cause) {
 	b.mu.Lock()
 	if b.cause == "" {
@@ -88,12 +90,14 @@ func (b *mailbox) setDrainAt(at time.Time) {
 	b.notify()
 }
 
+// endCause returns why the session must end, or "" if it continues.
 func (b *mailbox) endCause() cause {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.cause
 }
 
+// drainTime returns when the session must disconnect its bridge, as setDrainAt has set it; zero: not at all.
 func (b *mailbox) drainTime() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -116,6 +120,7 @@ func (b *mailbox) takeDirty(limit int) []string {
 	return ids
 }
 
+// takeCommands removes and returns the queued unlock commands.
 func (b *mailbox) takeCommands() []*command {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -139,18 +144,23 @@ type outbox struct {
 	sent     chan error   // channel for the result of the sender goroutine
 }
 
+// push appends a message to the queue. It is sent by the next flush.
 func (o *outbox) push(l outgoing) { o.queue = append(o.queue, l) }
 
-// pushFront puts a message at the front of the queue.
+// pushFront puts an urgent message before all others.
 func (o *outbox) pushFront(l outgoing) { o.queue = append([]outgoing{l}, o.queue...) }
 
 // room returns how many more messages the outbox takes.
 func (o *outbox) room() int    { return max(maxOutbox-len(o.queue), 0) }
 func (o *outbox) isFull() bool { return len(o.queue) >= maxOutbox }
-func (o *outbox) isIdle() bool { return !o.sending && len(o.queue) == 0 }
-func (o *outbox) sendDone()    { o.sending = false }
 
-// flush starts the sender goroutine, unless it already runs.
+// isIdle reports whether no message waits or is being sent.
+func (o *outbox) isIdle() bool { return !o.sending && len(o.queue) == 0 }
+
+// sendDone records that the sender goroutine has returned. The session calls it after it has received from sent.
+func (o *outbox) sendDone() { o.sending = false }
+
+// flush starts a goroutine that sends the queued messages, unless one still runs. It sends its result to o.sent.
 func (o *outbox) flush(st stream) {
 	if o.sending || len(o.queue) == 0 {
 		return
@@ -161,6 +171,7 @@ func (o *outbox) flush(st stream) {
 	go func() { o.sent <- o.send(st, batch) }()
 }
 
+// send sends the messages one after the other. It skips unlock commands whose deadline has passed.
 func (o *outbox) send(st stream, batch []outgoing) error {
 	for _, l := range batch {
 		if l.command != nil && !l.command.setRemaining(l.message.GetAct(), time.Now()) {
@@ -174,7 +185,8 @@ func (o *outbox) send(st stream, batch []outgoing) error {
 	return nil
 }
 
-// setRemaining writes the time until the command's deadline into its message. It returns false if the deadline has passed.
+// setRemaining writes the time that is left until the command's deadline into act, the message. If no time is left, it marks the command
+// as expired and returns false.
 func (o *command) setRemaining(act *lockv1.Act, now time.Time) bool {
 	left := o.deadline.Sub(now)
 	if left < time.Millisecond {
@@ -185,7 +197,7 @@ func (o *command) setRemaining(act *lockv1.Act, now time.Time) bool {
 	return true
 }
 
-// stalledFor returns how long the current send has been in progress.
+// stalledFor returns how long ago the sender goroutine last finished a message or started; 0 if none runs.
 func (o *outbox) stalledFor(now time.Time) time.Duration {
 	if !o.sending {
 		return 0
@@ -193,7 +205,7 @@ func (o *outbox) stalledFor(now time.Time) time.Duration {
 	return now.Sub(time.Unix(0, o.lastMove.Load()))
 }
 
-// stallsAt returns when stalledFor reaches the limit; zero if nothing is being sent.
+// stallsAt returns when stalledFor will reach the limit; zero if nothing is being sent.
 func (o *outbox) stallsAt(limit time.Duration) time.Time {
 	if !o.sending {
 		return time.Time{}
@@ -201,7 +213,8 @@ func (o *outbox) stallsAt(limit time.Duration) time.Time {
 	return time.Unix(0, o.lastMove.Load()).Add(limit)
 }
 
-// setEpoch sets the session's epoch. The session ends if a newer session of the bridge was announced meanwhile.
+// setEpoch opens the mailbox: the session has got its epoch, the number that grows with each session of a bridge. If a newer session of
+// the bridge is known already, setEpoch ends this one.
 func (b *mailbox) setEpoch(epoch int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -211,8 +224,8 @@ func (b *mailbox) setEpoch(epoch int64) {
 	}
 }
 
-// isOlder reports whether the session's epoch is lower than the given one. A session that is still opening has no epoch yet; it stores the
-// given one and compares in setEpoch.
+// isOlder reports whether the session's epoch is lower than the given one. A session that is still opening has no epoch yet: isOlder
+// keeps the given epoch for setEpoch, which then ends the session if necessary, and returns false.
 func (b *mailbox) isOlder(epoch int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

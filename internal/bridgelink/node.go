@@ -35,6 +35,7 @@ type Node struct {
 	draining bool
 }
 
+// New returns a node without sessions. Its periodic work begins with Run.
 func New(cfg Config) *Node {
 	cfg = cfg.withDefaults()
 	return &Node{
@@ -43,14 +44,17 @@ func New(cfg Config) *Node {
 	}
 }
 
-// sinceStart returns the monotonic time since the node started.
+// sinceStart returns the time since the node started, which an adjustment of the wall clock does not change.
 func (n *Node) sinceStart() time.Duration { return time.Since(n.started) }
 
+// now returns the service's time for a message to a bridge.
 func (n *Node) now() *timestamppb.Timestamp { return timestamppb.New(n.cfg.Clock.Now()) }
 
-// Self describes this node to the code that stores unlock commands.
+// Self describes this node to package lock, which stores it with unlock commands.
 func (n *Node) Self() lock.Node { return lock.Node{Name: n.cfg.Name, Reaches: n.cfg.Bus.Connected} }
 
+// openSession stores a new session of the bridge with the reports in its Hello, and returns it. keyHash is the hash of the public key of
+// the bridge's certificate. It waits while many sessions are being opened.
 func (n *Node) openSession(ctx context.Context, identity bridge.Identity, keyHash []byte, hello *lockv1.Hello) (*lock.Session, error) {
 	reports, ok := helloReports(hello)
 	if !ok {
@@ -91,13 +95,15 @@ func (n *Node) unregister(bridgeID string, s *session) {
 	n.sessions[bridgeID] = rest
 }
 
+// sessionsOf returns the sessions of a bridge on this node, also those that are opening or ending.
 func (n *Node) sessionsOf(bridgeID string) []*session {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.sessions[bridgeID])
 }
 
-// endOlder ends all older sessions of the bridge, on this node and on its previous node, and waits for their end.
+// endOlder ends all older sessions of the bridge of s, on this node and on the bridge's previous node, and waits a bounded time for their
+// end.
 func (n *Node) endOlder(s *session) {
 	epoch := s.open.Epoch
 	if before := s.open.PreviousNode; before != "" && before != n.cfg.Name {
@@ -202,8 +208,8 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 }
 
-// recordSeen stores, in one transaction, the last-seen time of all bridges that recently sent a message. It also ends the
-// sessions of deleted bridges, in case the notification of the deletion was lost.
+// recordSeen stores which bridges have sent a message recently, in one transaction. It also ends the sessions of deleted bridges, in case
+// the notification of the deletion was lost.
 func (n *Node) recordSeen(ctx context.Context) {
 	epochs := map[string]int64{}
 	for id, s := range n.openSessions() {
@@ -234,8 +240,8 @@ func (n *Node) sweepDeadNodes(ctx context.Context) {
 	n.whileSteady(ctx, "marking bridges offline that did not reconnect", lock.MarkDrainedBridgesLost)
 }
 
-// whileSteady stores a change only if the database is steady before the change and at its end. A change that began before an outage
-// can wait through it, and would then run before the other nodes record their bridges.
+// whileSteady stores a change only if the database is steady before the change and at its end. A change that began before an outage can
+// wait through it, and would then run before the other nodes have recorded their bridges. what completes the log message "... failed".
 func (n *Node) whileSteady(ctx context.Context, what string, fn func(*db.Tx) error) {
 	steady := func() bool { return n.uptime.isSteady(time.Now(), n.cfg.timings.outage, n.cfg.timings.outageGrace) }
 	if !steady() {
@@ -252,6 +258,7 @@ func (n *Node) whileSteady(ctx context.Context, what string, fn func(*db.Tx) err
 	})
 }
 
+// writeOrLog stores a change. If that fails, it only logs the error, as "<what> failed", because a later run repeats the work.
 func (n *Node) writeOrLog(ctx context.Context, what string, fn func(*db.Tx) error) {
 	err := n.cfg.DB.Write(ctx, fn)
 	switch {
@@ -298,6 +305,7 @@ func (n *Node) endRevoked(ctx context.Context) {
 	}
 }
 
+// end ends all sessions of a bridge on this node.
 func (n *Node) end(bridgeID string, why cause) {
 	for _, s := range n.sessionsOf(bridgeID) {
 		s.mailbox.end(why)

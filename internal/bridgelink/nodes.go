@@ -50,8 +50,8 @@ const (
 	nodeUnreachable = "nodeUnreachable" // "nodeUnreachable" means that this node is not connected to NATS
 )
 
-// Notify tells the sessions of a bridge that something changed: see [bridge.Changed]. Sessions on this node are called directly, sessions
-// on other nodes through the message bus.
+// Notify notifies the sessions of a bridge on all nodes that something changed. key is a key of [bridge.Changed]. Other nodes get the
+// notification through the message bus.
 func (n *Node) Notify(key string) {
 	n.notifyHere(key)
 	if err := n.cfg.Bus.Publish(wakeSubject, []byte(n.cfg.Name+" "+key)); err != nil {
@@ -59,6 +59,7 @@ func (n *Node) Notify(key string) {
 	}
 }
 
+// notifyHere is Notify for the sessions on this node. A key without a lock makes Run check whether the bridge may stay connected.
 func (n *Node) notifyHere(key string) {
 	bridgeID, lockID, _ := strings.Cut(key, " ")
 	if lockID == "" {
@@ -73,7 +74,8 @@ func (n *Node) notifyHere(key string) {
 	}
 }
 
-// recheck ends the bridge's sessions if the bridge is revoked or deleted, and superseded sessions.
+// recheck reads the bridge from the database and ends its sessions on this node if the bridge is revoked or deleted, or if a newer
+// session exists.
 func (n *Node) recheck(ctx context.Context, bridgeID string) {
 	epoch, revokedBridge, err := bridge.CurrentEpoch(n.cfg.DB.View(ctx), bridgeID)
 	if err != nil {
@@ -90,7 +92,7 @@ func (n *Node) recheck(ctx context.Context, bridgeID string) {
 	}
 }
 
-// subscribe receives notifications and requests of other nodes.
+// subscribe makes the node handle notifications and requests of other nodes until stop is called.
 func (n *Node) subscribe() (stop func(), err error) {
 	stopWake, err := n.cfg.Bus.Subscribe(wakeSubject, func(m bus.Message) {
 		if sender, key, _ := strings.Cut(string(m.Payload), " "); sender != n.cfg.Name {
@@ -108,7 +110,7 @@ func (n *Node) subscribe() (stop func(), err error) {
 	return func() { stopCalls(); stopWake() }, nil
 }
 
-// handleRequest answers a request of another node.
+// handleRequest executes a nodeRequest of another node and returns the nodeResponse, both as JSON.
 func (n *Node) handleRequest(ctx context.Context, m bus.Message) ([]byte, error) {
 	var r nodeRequest
 	if err := json.Unmarshal(m.Payload, &r); err != nil {
@@ -126,7 +128,8 @@ func (n *Node) handleRequest(ctx context.Context, m bus.Message) ([]byte, error)
 	return nil, errors.New("unknown request")
 }
 
-// deliverCommand gives an unlock command to the bridge's session on this node and waits for the result.
+// deliverCommand gives an unlock command to the bridge's session on this node and waits for the result. claimed is the command if it was
+// already reserved for that session, otherwise nil.
 func (n *Node) deliverCommand(ctx context.Context, r nodeRequest, claimed *lock.UnlockCommand) nodeResponse {
 	s := n.awaitSession(ctx, r.BridgeID)
 	switch {
@@ -155,6 +158,7 @@ func (n *Node) deliverCommand(ctx context.Context, r nodeRequest, claimed *lock.
 	}
 }
 
+// responseOf converts the result of a command at a session to the response for the asking node.
 func responseOf(out lock.Outcome, err error) nodeResponse {
 	switch {
 	case err == nil:
@@ -187,7 +191,7 @@ func (n *Node) awaitSession(ctx context.Context, bridgeID string) *session {
 	return n.currentSession(bridgeID)
 }
 
-// currentSession returns the open session with the highest epoch on this node.
+// currentSession returns the open session with the highest epoch on this node, or nil. It does not wait.
 func (n *Node) currentSession(bridgeID string) *session {
 	var best *session
 	var epoch int64
@@ -212,6 +216,7 @@ func (n *Node) request(ctx context.Context, node string, r nodeRequest) (a nodeR
 	return a, json.Unmarshal(reply, &a)
 }
 
+// endOlderOn asks another node to end the bridge's sessions with a lower epoch, and waits a bounded time. A failure is only logged.
 func (n *Node) endOlderOn(node, bridgeID string, epoch int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), n.cfg.timings.takeover)
 	defer cancel()

@@ -9,7 +9,8 @@ import (
 	"latchkey.dev/internal/mobilekey"
 )
 
-// handle processes a message from the bridge. It ignores messages with the epoch of another session and messages of an unknown kind.
+// handle processes a message from the bridge, and returns a cause if the session must end. It ignores messages with the epoch of another
+// session and messages of an unknown kind.
 func (s *session) handle(r received) cause {
 	if r.err != nil {
 		return disconnected
@@ -69,6 +70,7 @@ func hasValidName(m *lockv1.ConnectRequest) bool {
 	return true
 }
 
+// notifyEvidence passes changes of the evidence about slots to [Config.OnEvidence], inside tx. It returns err unchanged if it is not nil.
 func (s *session) notifyEvidence(tx *db.Tx, changes []lock.EvidenceChange, err error) error {
 	if err != nil || len(changes) == 0 {
 		return err
@@ -76,8 +78,8 @@ func (s *session) notifyEvidence(tx *db.Tx, changes []lock.EvidenceChange, err e
 	return s.node.cfg.OnEvidence(tx, changes)
 }
 
-// write runs a database write and returns a cause if the session must end. After a failed write the bridge reconnects, and the digest in
-// its Hello shows what is missing. A write that fails because the message is invalid does not end the session.
+// write stores what a bridge has sent, and returns a cause if the session must end; what names the message in the log. After a failed
+// write the bridge reconnects, and the digest in its Hello shows what is missing. An invalid message fails without ending the session.
 func (s *session) write(what string, fn func(tx *db.Tx) error) cause {
 	err := s.node.cfg.DB.Write(context.WithoutCancel(s.stream.Context()), fn)
 	if err == nil {
@@ -93,6 +95,7 @@ func (s *session) write(what string, fn func(tx *db.Tx) error) cause {
 	return why
 }
 
+// onLockReport stores the bridge's report about a lock. All slots of a lock that is new in this session are sent next.
 func (s *session) onLockReport(r *lockv1.LockReport) cause {
 	report := decodeLockReport(r)
 	var locks []lock.LockRef
@@ -109,6 +112,7 @@ func (s *session) onLockReport(r *lockv1.LockReport) cause {
 	return why
 }
 
+// onEvents stores the events that happened at the bridge's locks, and then acknowledges them.
 func (s *session) onEvents(b *lockv1.EventBatch) cause {
 	if len(b.Events) > maxBatch {
 		return outOfOrder

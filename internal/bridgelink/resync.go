@@ -36,8 +36,8 @@ func signal(c chan struct{}) {
 	}
 }
 
-// onReconnect resyncs this node and asks other nodes to resync, because both sides lost notifications while the bus was down. A second
-// resync follows a little later, when the NATS servers know each other's subscriptions.
+// onReconnect runs when the bus is connected again. It resyncs this node and asks other nodes to resync, because both sides have lost
+// notifications. Unless last, it repeats this a little later, when the NATS servers know each other's subscriptions.
 func (n *Node) onReconnect(ctx context.Context, last bool) {
 	if err := n.cfg.Bus.Publish(resyncSubject, []byte(n.cfg.Name)); err != nil {
 		n.counters.lostWakes.Inc()
@@ -49,6 +49,7 @@ func (n *Node) onReconnect(ctx context.Context, last bool) {
 	}
 }
 
+// subscribeResync makes Run resync after a reconnect of the bus and on request of other nodes.
 func (n *Node) subscribeResync() (stop func(), err error) {
 	n.cfg.Bus.OnConnect(func() { signal(n.resyncs.connected) })
 	return n.cfg.Bus.Subscribe(resyncSubject, func(m bus.Message) {
@@ -58,7 +59,8 @@ func (n *Node) subscribeResync() (stop func(), err error) {
 	})
 }
 
-// resync compares what all sessions on this node have sent with the database, in a few queries.
+// resync finds what the sessions on this node have not sent yet, in a few queries, and makes them send it. It replaces lost
+// notifications.
 func (n *Node) resync(ctx context.Context) {
 	sessions := n.openSessions()
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(sessions)), 500) {
@@ -104,6 +106,7 @@ func (b *mailbox) setNewest(generations map[string]int64) {
 	b.notify()
 }
 
+// takeNewest removes and returns the generations that setNewest stored, or nil.
 func (b *mailbox) takeNewest() map[string]int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -112,7 +115,7 @@ func (b *mailbox) takeNewest() map[string]int64 {
 	return newest
 }
 
-// markBehind queues the locks whose newest generation was not sent yet.
+// markBehind marks the locks dirty of which a newer generation exists than was sent, according to the last resync.
 func (s *session) markBehind() {
 	for id, generation := range s.mailbox.takeNewest() {
 		if c, ok := s.cursors[id]; ok && generation > c.generation {

@@ -47,8 +47,8 @@ func (n *Node) SendCommand(ctx context.Context, o lock.UnlockCommand) (lock.Outc
 	return n.abandon(ctx, o.PropertyID, o.ActID, a)
 }
 
-// toMonotonic converts a time of the service's clock to the process's monotonic clock, so that an adjustment of the wall clock does not
-// move deadlines.
+// toMonotonic converts a time of the service's clock to a time for comparisons with time.Now, so that an adjustment of the wall clock
+// does not move deadlines.
 func (n *Node) toMonotonic(t time.Time) time.Time { return time.Now().Add(t.Sub(n.cfg.Clock.Now())) }
 
 // maxMoves bounds how often SendCommand follows a bridge to another node.
@@ -133,8 +133,8 @@ func (n *Node) abandon(ctx context.Context, propertyID, actID string, a nodeResp
 	return lock.Outcome{}, lock.ErrBridgeOffline
 }
 
-// CountUnsent counts an unlock command that was refused because its bridge is offline or the bridge's node cannot be reached. API handlers
-// call CountUnsent for commands that were refused before they were stored.
+// CountUnsent counts, in the metrics, an unlock command that was refused with err because its bridge is offline or its node cannot be
+// reached. API handlers call it for commands that were refused before they were stored.
 func (n *Node) CountUnsent(err error) {
 	switch {
 	case errors.Is(err, lock.ErrBridgeOffline):

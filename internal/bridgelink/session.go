@@ -62,6 +62,7 @@ type cursor struct {
 	generation int64
 }
 
+// newSession returns a session for a stream, before the bridge's Hello. run runs it.
 func newSession(n *Node, st stream) *session {
 	s := &session{node: n, stream: st, log: n.log, in: make(chan received), opened: make(chan struct{}), done: make(chan struct{})}
 	s.mailbox.wake = make(chan struct{}, 1)
@@ -70,7 +71,7 @@ func newSession(n *Node, st stream) *session {
 	return s
 }
 
-// receive reads messages until the stream or the session ends.
+// receive reads messages from the stream and passes them to run, until the stream or the session ends.
 func (s *session) receive() {
 	for {
 		m, err := s.recv()
@@ -102,7 +103,8 @@ func (s *session) logPanic(p any) cause {
 	return panicked
 }
 
-// run runs the session from the Hello message to its end. A panic ends the session, not the process.
+// run runs the session from the Hello message to its end, and returns why it ended. who and keyHash identify the bridge by its
+// certificate. A panic ends the session, not the process.
 func (s *session) run(who bridge.Identity, keyHash []byte) (end cause) {
 	defer close(s.done)
 	defer func() {
@@ -161,7 +163,7 @@ func (s *session) run(who bridge.Identity, keyHash []byte) (end cause) {
 	}
 }
 
-// awaitHello waits for Hello, which must be the first message.
+// awaitHello waits for Hello, which must be the first message. It returns a cause if the session must end instead.
 func (s *session) awaitHello() (*lockv1.Hello, cause) {
 	timer := time.NewTimer(s.node.cfg.timings.hello)
 	defer timer.Stop()
@@ -182,8 +184,8 @@ func (s *session) awaitHello() (*lockv1.Hello, cause) {
 	}
 }
 
-// openSession opens the session in the database and sends Welcome to the bridge. The session is registered first, so that it misses no
-// notification between reading the database and receiving notifications.
+// openSession opens the session in the database and queues Welcome for the bridge. Its caller has registered the session before, so that
+// no notification is missed between the read of the database and the registration.
 func (s *session) openSession(who bridge.Identity, keyHash []byte, hello *lockv1.Hello) cause {
 	n := s.node
 	opened, err := n.openSession(s.stream.Context(), who, keyHash, hello)
@@ -215,13 +217,13 @@ func (s *session) openSession(who bridge.Identity, keyHash []byte, hello *lockv1
 	return ""
 }
 
-// announce lets the session take commands.
+// announce opens the session for commands: from now on the node finds it as an open session.
 func (s *session) announce(epoch int64) {
 	s.mailbox.setEpoch(epoch)
 	close(s.opened)
 }
 
-// resyncLock queues all slots of a lock to be sent again.
+// resyncLock makes the session send all slots of a lock again, as a snapshot.
 func (s *session) resyncLock(lockID string) {
 	if c, ok := s.cursors[lockID]; ok {
 		c.generation = needsSnapshot
@@ -274,7 +276,7 @@ func (s *session) advance(now time.Time) cause {
 	return ""
 }
 
-// nextDue returns the latest time at which advance must run next.
+// nextDue returns the time by which advance must be called again, if nothing happens before.
 func (s *session) nextDue() time.Time {
 	t := s.node.cfg.timings
 	at := s.heartbeatAt
@@ -313,6 +315,7 @@ func (s *session) sweep() {
 	}
 }
 
+// enqueue queues a message to the bridge, with the session's epoch.
 func (s *session) enqueue(m *lockv1.ConnectResponse) {
 	if s.open != nil {
 		m.Epoch = uint64(s.open.Epoch)
@@ -320,13 +323,13 @@ func (s *session) enqueue(m *lockv1.ConnectResponse) {
 	s.outbox.push(outgoing{message: m})
 }
 
-// enqueueDrain asks the bridge to reconnect after a random part of d.
+// enqueueDrain queues the request to disconnect and to connect again after a random part of d.
 func (s *session) enqueueDrain(d time.Duration) {
 	after := uint32(clock.Jitter(d) / time.Millisecond)
 	s.enqueue(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Drain{Drain: &lockv1.Drain{ReconnectAfterMs: after}}})
 }
 
-// goodbye sends the cause to the bridge where the bridge can use it, and returns the cause.
+// goodbye sends the cause to the bridge, if it helps the bridge, waits a short time until it is sent, and returns the cause.
 func (s *session) goodbye(why cause) cause {
 	switch why {
 	case superseded, revoked, outOfOrder, shuttingDown, crowded:

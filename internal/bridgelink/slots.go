@@ -17,7 +17,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// sendChanges sends the locks that changed. It reads the desired state at this moment, so several changes become one message.
+// sendChanges queues messages with the slots of the locks that are marked dirty, and the SmartKey data if it changed. It reads the
+// desired slots only now, so that several changes become one message. It returns a cause if the session must end.
 func (s *session) sendChanges(now time.Time) cause {
 	ids := s.mailbox.takeDirty(s.outbox.room())
 	if len(ids) == 0 {
@@ -49,7 +50,8 @@ func (s *session) sendChanges(now time.Time) cause {
 	return ""
 }
 
-// loadDesired reads the slots above the given generations and stores which of them are sent now for the first time.
+// loadDesired reads the desired slots of some locks: sentUpTo has, by lock id, the generation above which slots must be sent. It also
+// records in the database which slots are sent for the first time.
 func (s *session) loadDesired(sentUpTo map[string]int64) ([]lock.DesiredSlot, error) {
 	if len(sentUpTo) == 0 {
 		return nil, nil
@@ -74,8 +76,8 @@ func (s *session) loadDesired(sentUpTo map[string]int64) ([]lock.DesiredSlot, er
 	return desired, nil
 }
 
-// enqueueSlots enqueues one message per lock. Locks with a revocation come first. The PINs of a lock are encrypted only after the message
-// of the previous lock has been sent.
+// enqueueSlots queues one message for each lock in sentUpTo. Locks with a revocation come first in desired. The PINs of a lock are
+// encrypted only after the message of the previous lock was passed to the sender.
 func (s *session) enqueueSlots(sentUpTo map[string]int64, desired []lock.DesiredSlot) {
 	byLock := make(map[string][]lock.DesiredSlot, len(sentUpTo))
 	var order []string
@@ -95,6 +97,8 @@ func (s *session) enqueueSlots(sentUpTo map[string]int64, desired []lock.Desired
 	}
 }
 
+// enqueueLock queues the message with the slots of a lock: with all, a snapshot that replaces all slots on the bridge, otherwise the
+// changes.
 func (s *session) enqueueLock(id string, all bool, desired []lock.DesiredSlot) {
 	c := s.cursors[id]
 	slots := make([]*lockv1.DesiredSlot, 0, len(desired))
@@ -143,6 +147,7 @@ func (s *session) sealSlot(w lock.DesiredSlot, address string) *lockv1.DesiredSl
 	}
 }
 
+// sealPIN encrypts a PIN for this bridge. The first call creates the encryption key of the session.
 func (s *session) sealPIN(place pinseal.Place, pin string) (_ []byte, err error) {
 	if s.pinSealer == nil {
 		if s.pinSealer, err = pinseal.NewSealer(s.open.HPKEKey); err != nil {

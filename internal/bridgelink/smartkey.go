@@ -37,7 +37,7 @@ type keyState struct {
 	publishedDigest     [sha256.Size]byte    // digest of the newest published status list
 }
 
-// keysInHello returns the versions of issuer keys and status list in Hello.
+// keysInHello returns which issuer keys and status list the bridge has, according to its Hello.
 func keysInHello(h *lockv1.Hello) bridge.InstalledKeys {
 	if !slices.Contains(h.Capabilities, smartKeys) {
 		return bridge.InstalledKeys{Version: bridge.NoSmartKeys}
@@ -45,11 +45,12 @@ func keysInHello(h *lockv1.Hello) bridge.InstalledKeys {
 	return heldKeys(h.SmartkeyKeySetVersion, h.SmartkeyListNumber)
 }
 
+// heldKeys converts the two versions of a message to the type that is stored.
 func heldKeys(version, list uint64) bridge.InstalledKeys {
 	return bridge.InstalledKeys{Version: int64(min(version, math.MaxInt64)), List: int64(min(list, math.MaxInt64))}
 }
 
-// initKeyState stores the versions of issuer keys and status list from Hello. If the bridge supports SmartKeys, newer versions are sent
+// initKeyState stores from Hello which issuer keys and status list the bridge has. If the bridge supports SmartKeys, newer ones are sent
 // next.
 func (s *session) initKeyState(h *lockv1.Hello) {
 	s.keys = keyState{supported: slices.Contains(h.Capabilities, smartKeys), version: h.SmartkeyKeySetVersion, listNumber: h.SmartkeyListNumber, reported: keysInHello(h), reportedDigest: h.SmartkeyListDigest}
@@ -59,8 +60,8 @@ func (s *session) initKeyState(h *lockv1.Hello) {
 	}
 }
 
-// sendKeys sends newer issuer keys, the newer status list and the door rules to the bridge. It returns false if the database could not be
-// read.
+// sendKeys queues what is newer than the bridge's SmartKey data: issuer keys, status list and door rules. It returns false after a
+// database error, so that the caller retries.
 func (s *session) sendKeys() bool {
 	if !s.keys.supported {
 		return true
@@ -109,8 +110,8 @@ func (k keyState) isUnpublished() (keys, list bool) {
 	return k.reported.Version > k.published.Version, k.reported.List > k.published.List || other
 }
 
-// outnumberList publishes a status list with a higher version if the bridge has an unpublished one, because bridges refuse lists with lower
-// versions. It returns false if the database failed.
+// outnumberList checks whether the bridge has an unpublished status list. If so, it makes the property publish one with a higher version,
+// because bridges refuse lists with lower versions. It returns false after a database error.
 func (s *session) outnumberList() bool {
 	state := s.keys
 	keys, list := state.isUnpublished()
@@ -155,7 +156,8 @@ func (s *session) onSmartKeyState(r *lockv1.SmartKeyState) cause {
 	return s.write("smartkeyState", func(tx *db.Tx) error { return bridge.StoreInstalledKeys(tx, s.open.BridgeID, s.open.Epoch, held) })
 }
 
-// resultText returns the result from a command's report. For a refused SmartKey it returns the reason.
+// resultText returns the text of a command's result that is stored: the result in the report, or the reason for which the SmartKey was
+// refused.
 func resultText(r *lockv1.ActReport) string {
 	if r.SmartkeyReason == "" || r.SmartkeyReason == string(smartkey.OK) {
 		return printable(r.Result, 32)

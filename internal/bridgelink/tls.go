@@ -48,6 +48,7 @@ type serverCertificate struct {
 	cert  *tls.Certificate
 }
 
+// get returns the certificate. It issues a new one if there is none or if it expires soon.
 func (s *serverCertificate) get() (*tls.Certificate, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,8 +71,8 @@ const (
 	maxUnary = time.Minute
 )
 
-// limitUnary sets a deadline for receiving the request of a unary call, because gRPC has none. It runs on the goroutine that reads the
-// connection, so it must not block.
+// limitUnary is a tap handler of gRPC: it sets a deadline for receiving the request of a unary call, which gRPC does not limit. It runs
+// on the goroutine that reads the connection, so it must not block.
 func limitUnary(ctx context.Context, info *tap.Info) (context.Context, error) {
 	if info.FullMethodName == lockv1.BridgeService_Connect_FullMethodName {
 		return ctx, nil // the stream has its own timeout for Hello

@@ -32,6 +32,7 @@ func printable(s string, limit int) string {
 	return s
 }
 
+// timeOf converts a protobuf timestamp to a time; the zero time if it is missing or invalid.
 func timeOf(t *timestamppb.Timestamp) time.Time {
 	if t == nil || !t.IsValid() {
 		return time.Time{}
@@ -39,6 +40,7 @@ func timeOf(t *timestamppb.Timestamp) time.Time {
 	return t.AsTime().Truncate(time.Microsecond)
 }
 
+// optionalTime converts a protobuf timestamp to a time; nil if it is missing or invalid.
 func optionalTime(t *timestamppb.Timestamp) *time.Time {
 	at := timeOf(t)
 	if at.IsZero() {
@@ -50,7 +52,7 @@ func optionalTime(t *timestamppb.Timestamp) *time.Time {
 // isAddress reports whether a lock address or an id is well-formed: not empty, printable, at most 255 bytes.
 func isAddress(s string) bool { return s != "" && len(s) <= 255 && s == printable(s, 255) }
 
-// enumOr returns s if it is one of the allowed words, otherwise the fallback.
+// enumOr returns s if it is one of words, otherwise fallback. It replaces values of a newer bridge that this program does not know.
 func enumOr[T ~string](s string, fallback T, words ...T) T {
 	if slices.Contains(words, T(s)) {
 		return T(s)
@@ -58,7 +60,7 @@ func enumOr[T ~string](s string, fallback T, words ...T) T {
 	return fallback
 }
 
-// observations decodes a slot report. It skips observations with an unknown kind of evidence.
+// observations converts a slot report to observations. It skips those with an unknown kind of evidence.
 func observations(r *lockv1.SlotReport) []lock.Observation {
 	out := make([]lock.Observation, 0, len(r.Slots))
 	for _, o := range r.Slots {
@@ -77,7 +79,8 @@ func observations(r *lockv1.SlotReport) []lock.Observation {
 	return out
 }
 
-// unmanagedSlots decodes a report on slots that the service does not use: true if the slot holds a code, false if it is empty.
+// unmanagedSlots converts a report on slots that the service does not use. The result is true for a slot with a code, false for an empty
+// one.
 func unmanagedSlots(m *lockv1.UnmanagedSlots) map[int]bool {
 	out := map[int]bool{}
 	for occupied, slots := range map[bool][]uint32{true: m.Occupied, false: m.Empty} {
@@ -88,8 +91,8 @@ func unmanagedSlots(m *lockv1.UnmanagedSlots) map[int]bool {
 	return out
 }
 
-// parseResult decodes the result of a lock operation. "ok" becomes the empty string, which the database stores and both sides use for the
-// digest.
+// parseResult converts the result of a lock operation. "ok" becomes the empty string, which the database stores and which both sides use
+// for the digest.
 func parseResult(s string) slot.Result {
 	if r := enumOr[slot.Result](s, "", slot.Results()...); r != slot.OK {
 		return r
@@ -97,6 +100,7 @@ func parseResult(s string) slot.Result {
 	return ""
 }
 
+// decodeEvents converts a batch of events from a bridge.
 func decodeEvents(b *lockv1.EventBatch) []lock.LockEvent {
 	out := make([]lock.LockEvent, 0, len(b.Events))
 	for _, e := range b.Events {
@@ -113,7 +117,8 @@ func decodeEvents(b *lockv1.EventBatch) []lock.LockEvent {
 	return out
 }
 
-// helloReports decodes the locks in Hello. It returns false if there are too many locks, or if an address is malformed or repeated.
+// helloReports converts the reports on locks in Hello. It returns false if there are too many locks, or if an address is malformed or
+// repeated.
 func helloReports(h *lockv1.Hello) ([]lock.LockReport, bool) {
 	if len(h.Locks) > lock.MaxLocksPerBridge {
 		return nil, false
@@ -132,6 +137,7 @@ func helloReports(h *lockv1.Hello) ([]lock.LockReport, bool) {
 	return out, true
 }
 
+// decodeLockReport converts a bridge's report on a lock.
 func decodeLockReport(r *lockv1.LockReport) lock.LockReport {
 	return lock.LockReport{
 		Address: r.Address, Capabilities: decodeCapabilities(r.Capabilities), Status: decodeStatus(r.Status), Model: printable(r.Model, 255), Name: lockName(r.Status),
@@ -143,6 +149,7 @@ func lockName(s *lockv1.LockStatus) string {
 	return strings.TrimSpace(printable(s.GetName(), maxLockName))
 }
 
+// decodeCapabilities converts the capabilities of a lock; nil if the bridge did not report them.
 func decodeCapabilities(c *lockv1.LockCapabilities) *slot.Capabilities {
 	if c == nil {
 		return nil
@@ -169,6 +176,7 @@ func decodeCapabilities(c *lockv1.LockCapabilities) *slot.Capabilities {
 	return out
 }
 
+// decodeStatus converts the status of a lock; nil if the bridge did not report it.
 func decodeStatus(s *lockv1.LockStatus) *lock.Status {
 	if s == nil {
 		return nil

@@ -164,7 +164,7 @@ func (b *Bus) options(cfg Config) ([]nats.Option, error) {
 	return opts, nil
 }
 
-// onConnected runs each time a server is connected.
+// onConnected calls the functions of OnConnect. The NATS client calls it after each connect and reconnect, but not during Open.
 func (b *Bus) onConnected() {
 	if b.embedded == nil {
 		b.log.Info("bus connected")
@@ -176,14 +176,15 @@ func (b *Bus) onConnected() {
 	}
 }
 
-// OnConnect registers f, which is called each time a server is connected: messages that other nodes sent before are lost. f
-// must not block.
+// OnConnect registers f, which is called after each connect and reconnect. By then, messages of other nodes may have been lost. f must
+// not block.
 func (b *Bus) OnConnect(f func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.onConnect = append(b.onConnect, f)
 }
 
+// startEmbedded starts a NATS server in this process that listens on no port.
 func startEmbedded() (*server.Server, error) {
 	s, err := server.NewServer(&server.Options{
 		ServerName: "embedded", DontListen: true, NoSigs: true, NoLog: true, MaxPayload: MaxPayload,
@@ -199,11 +200,13 @@ func startEmbedded() (*server.Server, error) {
 	return s, nil
 }
 
+// stop stops the embedded server and waits for its end.
 func stop(s *server.Server) {
 	s.Shutdown()
 	s.WaitForShutdown()
 }
 
+// logError logs an asynchronous error of the NATS client, such as dropped messages. sub may be nil.
 func (b *Bus) logError(sub *nats.Subscription, err error) {
 	subject := ""
 	if sub != nil {
@@ -245,6 +248,7 @@ func (b *Bus) Respond(subject string, f func(ctx context.Context, m Message) ([]
 	})
 }
 
+// reply sends the answer to a request: payload, or err as a header, from which the requester makes a [RemoteError].
 func (b *Bus) reply(to *nats.Msg, payload []byte, err error) {
 	if to.Reply == "" {
 		return
@@ -263,6 +267,7 @@ func (b *Bus) reply(to *nats.Msg, payload []byte, err error) {
 	}
 }
 
+// headerSafe makes a text valid in a message header: without control characters and at most 1024 bytes.
 func headerSafe(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -273,6 +278,8 @@ func headerSafe(text string) string {
 	return text[:min(len(text), 1024)]
 }
 
+// subscribe calls f for each message on the subject until the returned function is called. Once subscribe returns, no message is missed,
+// unless no server is connected.
 func (b *Bus) subscribe(subject string, f nats.MsgHandler) (func(), error) {
 	sub, err := b.conn.Subscribe(subject, f)
 	if err != nil {
@@ -303,6 +310,7 @@ func (b *Bus) Request(ctx context.Context, subject string, payload []byte) ([]by
 	return answer, err
 }
 
+// request is Request without the checks and the metrics.
 func (b *Bus) request(ctx context.Context, subject string, payload []byte) ([]byte, error) {
 	if !b.Connected() { // the client would buffer the request
 		return nil, ErrNotConnected

@@ -22,6 +22,7 @@ const (
 	failed       = "failed" // in most cases a timeout
 )
 
+// newMetrics registers the metrics with r, unless r is nil. connected is called at each scrape.
 func newMetrics(r prometheus.Registerer, connected func() bool) *metrics {
 	m := &metrics{
 		reconnects: prometheus.NewCounter(prometheus.CounterOpts{
@@ -49,10 +50,12 @@ func newMetrics(r prometheus.Registerer, connected func() bool) *metrics {
 	return m
 }
 
+// observeRequest records the duration and the outcome of a request that began at a time and returned err.
 func (m *metrics) observeRequest(began time.Time, err error) {
 	m.requests.WithLabelValues(outcomeOf(err)).Observe(time.Since(began).Seconds())
 }
 
+// outcomeOf returns the outcome label for the error of a request.
 func outcomeOf(err error) string {
 	var remote *RemoteError
 	switch {

@@ -32,7 +32,8 @@ func answerOf(a schema.StatusAnswer) *Answer {
 	return out
 }
 
-// storedAnswer converts the result of getCheckInStatus about a version of the reservation, with the sealed text of its error.
+// storedAnswer returns the result of getCheckInStatus in the form that is stored. at is the time of the call, and about the version of the
+// reservation then. sealed is the encrypted text of err.
 func storedAnswer(at, about time.Time, status Status, err error, sealed []byte) schema.StatusAnswer {
 	a := schema.StatusAnswer{At: at.UTC().Format(time.RFC3339Nano), Reservation: about.UTC().Format(time.RFC3339Nano), Source: fromPMS}
 	switch {
@@ -50,14 +51,14 @@ func storedAnswer(at, about time.Time, status Status, err error, sealed []byte) 
 	return a
 }
 
-// isAfter reports whether an answer is that of a call after a time.
+// isAfter reports whether an answer is from after a time.
 func isAfter(a schema.StatusAnswer, t time.Time) bool {
 	at, err := time.Parse(time.RFC3339Nano, a.At)
 	return err == nil && at.After(t)
 }
 
-// outcomeOf says what a checkIn call did to its attempt. Without a usable answer the attempt stays open, because its effect is
-// not known: it is repeated under the same key.
+// outcomeOf returns the state of an attempt after a checkIn call that returned err. Without a usable answer the attempt stays open, because
+// its effect is not known: it is repeated under the same key.
 func outcomeOf(err error) AttemptState {
 	switch {
 	case err == nil:
@@ -76,7 +77,8 @@ func outcomeOf(err error) AttemptState {
 	return AttemptRefused
 }
 
-// refusalOf returns why a checkIn call did not succeed, with the sealed text of the PMS.
+// refusalOf returns why a checkIn call did not succeed, in the form that is stored. state is the result of outcomeOf, and sealed the encrypted
+// text of err.
 func refusalOf(at time.Time, state AttemptState, err error, sealed []byte) schema.StatusAnswer {
 	a := schema.StatusAnswer{At: at.UTC().Format(time.RFC3339Nano), Source: fromPMS, Reason: string(StopCheckInRefused), Status: statusOf(err), Call: callOf(err), ErrorText: sealed}
 	if state == AttemptCalling {

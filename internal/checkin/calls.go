@@ -17,8 +17,8 @@ import (
 // process takes the call for interrupted.
 const callLimit = 25 * time.Second
 
-// ask calls getCheckInStatus for a check-in and stores the answer. If the guest pressed "check in now" in a session, the same
-// transaction begins an attempt if the answer allows it: see [record.claimed].
+// ask calls getCheckInStatus and stores the answer. before is the check-in that the caller read. If a guest pressed "check in now" in the
+// session pressedBy, the same transaction begins the checkIn call if the answer allows it, see record.claimed.
 func (s *Service) ask(ctx context.Context, k Key, before View, pressedBy string) (View, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
@@ -54,7 +54,7 @@ func (s *Service) ask(ctx context.Context, k Key, before View, pressedBy string)
 	})
 }
 
-// retry calls checkIn again under the key of the attempt, because a guest pressed, or staff asked for it and by is zero.
+// retry calls checkIn again under the key of the attempt. by is the guest who pressed; its zero value: staff asked for it.
 func (s *Service) retry(ctx context.Context, k Key, by actor.Actor) (View, error) {
 	v, err := s.writeTx(ctx, k, func(tx *db.Tx, r *record) error {
 		if r.claimRetry(tx.Now(), true); !r.claimed || by.ID == "" {
@@ -134,7 +134,8 @@ func (r *record) storeOutcome(a Attempt, now time.Time, failure error, sealed []
 	r.stay.Refusal = refusalOf(now, state, failure, sealed)
 }
 
-// writeCall is write for the result of a call. It also records the health of the endpoint.
+// writeCall is write for the result of a call to the endpoint action. It also records whether the endpoint works; failure is the error of the
+// call.
 func (s *Service) writeCall(ctx context.Context, k Key, action string, failure error, change func(r *record, now time.Time)) (View, error) {
 	return s.writeTx(ctx, k, func(tx *db.Tx, r *record) error {
 		change(r, tx.Now())

@@ -12,8 +12,8 @@ import (
 	"latchkey.dev/internal/guest/rule"
 )
 
-// disclosure returns the body of a checkIn call, and what it discloses of whom. Callers use it only after the guest pressed
-// "check in now" at the property.
+// disclosure returns the body of a checkIn call, and for the ledger which data of which guests it discloses. Callers use it only after the
+// guest pressed "check in now" at the property.
 func (r *record) disclosure() (Disclosure, []guest.Disclosed) {
 	d := Disclosure{ReservationID: r.reservation.PmsID}
 	var disclosed []guest.Disclosed
@@ -35,6 +35,7 @@ func (r *record) disclosure() (Disclosure, []guest.Disclosed) {
 	return d, disclosed
 }
 
+// bodyPurpose returns the purpose with which the body of a checkIn call is sealed.
 func bodyPurpose(stayID string) string { return "checkIn/" + stayID }
 
 // sealBody stores the body of a claimed call and records what it discloses, in the transaction that claims the call: a call without an
@@ -81,7 +82,7 @@ func PersonOf(a rule.Answers) Person {
 	return p
 }
 
-// addDocument puts the document where the contract has its kind.
+// addDocument adds the identity document of a guest in the field that the contract has for its kind.
 func (p *Person) addDocument(a rule.Answers) {
 	number := &Document{Number: a[rule.DocumentNumber]}
 	details := DocumentDetails{

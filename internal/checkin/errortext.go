@@ -22,6 +22,7 @@ const (
 	maxErrorMessage = 500
 )
 
+// errorTextPurpose returns the purpose with which the text of a PMS's error is sealed.
 func errorTextPurpose(reservationID string) string { return "checkIn.errorText/" + reservationID }
 
 // sealErrorText seals the text of an error of the PMS, because it may name the guest. Without a text it returns nil.

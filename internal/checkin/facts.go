@@ -105,7 +105,7 @@ type Rules struct {
 type Answer struct {
 	At            time.Time
 	About         time.Time     // About is ChangedAt of the reservation when the PMS was asked
-	NotRegistered bool          // the last reservation data decide
+	NotRegistered bool          // getCheckInStatus is not registered, so the last data of the reservation decide
 	Owing         *money.Amount // Owing is nil if the amount is not known
 	RoomReady     bool
 	Failure       StopReason // StopPartnerError, StopPartnerUnavailable, or empty

@@ -9,8 +9,8 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
-// foundOften is how often within a day two facts find a stay that is checked in, before staff are notified. A guest who looks once more is
-// sent to the mail with the code. A guest who comes again did not get in, or is a stranger.
+// foundOften is how many searches within a day may find a checked-in stay before staff are notified. After the first one, the guest is sent to
+// the mail with the code. Another search means that the guest did not get in, or that a stranger searches.
 const foundOften = 2
 
 // Find is [guest.Find]. It also notifies staff of a stay that is found again and again after the PMS checked the guest in.
@@ -21,7 +21,8 @@ func (s *Service) Find(tx *db.Tx, q guest.Search, m guest.Matches) (found guest.
 	return found, nil, s.countFound(tx, Key{PropertyID: q.PropertyID, ReservationID: found.Session.ReservationID}, q.Place)
 }
 
-// countFound counts a find of a stay that is checked in, and notifies staff if there are too many.
+// countFound counts one more search that found a checked-in stay, and notifies staff if there are too many in a day. place names the kiosk or
+// the QR code.
 func (s *Service) countFound(tx *db.Tx, k Key, place string) error {
 	times, err := guest.CountFound(tx, s.Keys, k.PropertyID, k.ReservationID)
 	if err != nil || times < foundOften {

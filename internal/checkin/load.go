@@ -48,6 +48,7 @@ func (s *Service) loadForChange(tx *db.Tx, k Key) (*record, error) {
 	return newRecord(party, true)
 }
 
+// newRecord returns the check-in of a party. complete means that each guest of the party has a row.
 func newRecord(party *guest.Party, complete bool) (*record, error) {
 	r := &record{Party: party, reservation: party.Reservation, stay: party.Stay, complete: complete}
 	if r.stay == nil {
@@ -112,6 +113,7 @@ func (r *record) attempt() Attempt {
 	return a
 }
 
+// timeOrZero returns the time, or the zero time for nil.
 func timeOrZero(t *time.Time) time.Time {
 	if t == nil {
 		return time.Time{}
@@ -119,6 +121,7 @@ func timeOrZero(t *time.Time) time.Time {
 	return *t
 }
 
+// amount returns a stored amount, or nil if the PMS never sent one.
 func amount(minor *int64, currency *string) *money.Amount {
 	if minor == nil {
 		return nil

@@ -13,7 +13,7 @@ const (
 	askInterval = 2 * time.Minute  // while the room is not ready or the PMS does not answer
 	askFor      = 24 * time.Hour   // how long after the guest began the PMS is asked and called without the guest
 	callTimeout = 30 * time.Second // after this time a call that left no result was interrupted by a crash
-	lateAfter   = time.Minute      // from acceptance to the PMS's change, before staff are notified
+	lateAfter   = time.Minute      // after this time without the change that follows the PMS's acceptance, staff are notified
 	maxRetry    = 2 * time.Minute  // the longest wait between two calls under one key
 	firstRetry  = 5 * time.Second
 )
@@ -70,7 +70,8 @@ func Next(f Facts) Step {
 	return f.nextBeforeCall()
 }
 
-// begun reports whether the guest began on the day of arrival or later: the PMS may have moved the stay since.
+// begun reports whether the guest has begun the check-in for the present dates. A beginning from before the day of arrival does not count: the
+// PMS has moved the stay since.
 func (f Facts) begun() bool { return !f.BeganAt.IsZero() && f.BeganOn >= f.Reservation.ArrivalOn }
 
 // beforeOrAfter returns the stage of a reservation that is not in self check-in now, or "".
@@ -82,14 +83,14 @@ func (f Facts) beforeOrAfter() Stage {
 	case r.State == "processed" || r.State == "canceled" || !f.Now.Before(r.To):
 		return Ended
 	case r.State != "confirmed":
-		return AtDesk // not firm: self check-in is not offered
+		return AtDesk // not confirmed: self check-in is not offered
 	case r.Today < r.ArrivalOn:
 		return NotToday
 	}
 	return ""
 }
 
-// nextOfCall decides about a call that was begun and whose effect is not known.
+// nextOfCall decides about a checkIn call that was begun and whose effect is not known.
 func (f Facts) nextOfCall() Step {
 	s := Step{Stage: Calling, At: f.Attempt.At.Add(callTimeout)}
 	if f.Attempt.Failed {
@@ -115,7 +116,8 @@ func retryDelay(calls int) time.Duration {
 	return min(d, maxRetry)
 }
 
-// firstAsk is the step of a check-in without an answer: the press that began it asks. Later without one, it was interrupted by a crash.
+// firstAsk returns the step of a check-in that has begun and has no answer of the PMS. The request that began it asks the PMS; if no answer
+// comes within callTimeout, a crash interrupted it and the sweep asks.
 func (f Facts) firstAsk() Step {
 	s := Step{Stage: NotStarted, Do: DoAsk, At: f.BeganAt.Add(callTimeout)}
 	if f.Now.Before(s.At) {
@@ -148,7 +150,7 @@ func (f Facts) nextBeforeCall() Step {
 	return s
 }
 
-// guestStage returns the first stage that is still open, whatever the PMS says.
+// guestStage returns the first stage that the guest, or staff, still have to finish, whatever the PMS answers.
 func (f Facts) guestStage() Stage {
 	switch {
 	case len(f.Party.MissingGuestIDs) > 0:
@@ -165,7 +167,7 @@ func (f Facts) guestStage() Stage {
 	return Ready
 }
 
-// wants reports whether the settings want a stage of the law for this party.
+// wants reports whether the settings need a stage of the law for this party: the signature or the identity check.
 func (f Facts) wants(stage Stage) bool {
 	if stage == Signature {
 		return f.Rules.Signature != "none" && f.Party.Signs

@@ -26,18 +26,19 @@ var stopNotices = map[StopReason]notice.Kind{
 // mailInterval is the time in which staff get one mail about a kind of stop of a stay, if the stop comes and goes.
 const mailInterval = time.Hour
 
-// notify adds notices and events about new stops, and resolves the open notices of stops that are over.
+// notify adds notices and events about new stops, and resolves the notices of stops that are over. open has the kinds of notices that are open
+// now.
 func (s *Service) notify(tx *db.Tx, r *record, step Step, open []notice.Kind) (err error) {
 	want := r.neededNotices(step)
 	for _, kind := range open {
 		params, still := want[kind]
 		switch {
 		case kind == notice.CheckInRepeated && r.isInHouse(step, tx.Now()):
-			// the next search that finds the stay changes it
+			// the notice stays open until the departure; the next search that finds the stay renews it
 		case still:
 			err = notice.Renew(tx, r.notice(kind, params)) // the amount may have changed
 		case kind == stopNotices[StopNoAnswer] && step.Stage == Calling:
-			// the answer to the repeated call decides
+			// the notice stays open until the repeated call is answered
 		default:
 			err = notice.Resolve(tx, r.stay.PropertyID, r.noticeKey(kind))
 		}
@@ -112,7 +113,7 @@ func reasonOf(kind notice.Kind) StopReason {
 	return ""
 }
 
-// isRecent reports whether there is a notice of the same kind about the same stay that is younger than an interval.
+// isRecent reports whether a notice of the same kind about the same stay was added within an interval.
 func isRecent(tx *db.Tx, n notice.Notice, interval time.Duration) (bool, error) {
 	recent, err := tx.Notice.Query().Where(entnotice.PropertyID(n.PropertyID), entnotice.Subject(n.Subject), entnotice.Kind(string(n.Kind)),
 		entnotice.CreatedAtGT(tx.Now().Add(-interval))).Exist(tx.Context())
@@ -127,6 +128,7 @@ func (r *record) notice(kind notice.Kind, params message.Params) notice.Notice {
 	return notice.Notice{PropertyID: r.stay.PropertyID, Kind: kind, Params: params, Subject: r.stay.ReservationID, OnceKey: r.noticeKey(kind)}
 }
 
+// noticeKey identifies the notice of a kind about this check-in.
 func (r *record) noticeKey(kind notice.Kind) string { return kind.Key(r.stay.ReservationID) }
 
 // params returns the parameters of the texts about this stay.

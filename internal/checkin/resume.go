@@ -8,7 +8,7 @@ import (
 	"latchkey.dev/internal/guest"
 )
 
-// Evaluate stores what follows from the facts of a check-in without a call. It returns the integration whose PMS has to be called
+// Evaluate decides about a check-in again and stores the result, without calling the PMS. It returns the integration whose PMS must be called
 // next, or "".
 func (s *Service) Evaluate(ctx context.Context, k Key) (integrationID string, err error) {
 	v, err := s.Read(ctx, k)

@@ -114,7 +114,8 @@ func (s *Service) Start(ctx context.Context, a actor.Actor) (View, error) {
 	return s.inTurn(ctx, k, a, func() (View, error) { return s.ask(ctx, k, v, "") })
 }
 
-// begin records the beginning, and forgets a check-in that began before the PMS moved the stay to a later day.
+// begin records that the guest begins the check-in, in a session of an origin. It forgets a beginning and a call from before the PMS moved the
+// stay to a later day.
 func (r *record) begin(origin string, now time.Time) {
 	r.stay.BeganBy, r.stay.BeganAt, r.stay.Answer = origin, &now, schema.StatusAnswer{}
 	r.forgetAttempt()
@@ -236,7 +237,7 @@ func (r *record) claimRetry(now time.Time, pressed bool) {
 	r.storeCall(f.Attempt.Key, now)
 }
 
-// storeCall records a call before it is made.
+// storeCall records that a checkIn call under a key begins now. The caller makes the call after the transaction.
 func (r *record) storeCall(key string, now time.Time) {
 	r.stay.AttemptKey, r.stay.AttemptState, r.stay.Attempts, r.stay.AttemptAt = key, string(AttemptCalling), r.stay.Attempts+1, &now
 	r.stay.Refusal = schema.StatusAnswer{}

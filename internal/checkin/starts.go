@@ -17,7 +17,7 @@ type Starts struct {
 	waiting map[string][]chan struct{} // waiting has the channels by the id of the reservation
 }
 
-// expect returns a channel that is closed when the stay starts, and the function that ends the wait.
+// expect registers a wait for the start of a stay. started is closed when the stay starts, and forget ends the wait.
 func (s *Starts) expect(reservationID string) (started <-chan struct{}, forget func()) {
 	c := make(chan struct{})
 	s.mu.Lock()

@@ -58,7 +58,7 @@ func (s *Service) applyChange(tx *db.Tx, k Key, change func(tx *db.Tx, r *record
 	return r.view(tx.Now()), nil
 }
 
-// storeAnswer replaces the answer of the PMS.
+// storeAnswer stores a new answer of the PMS, and remembers whether it made the room ready.
 func (r *record) storeAnswer(a schema.StatusAnswer) {
 	before := r.stay.Answer.RoomReady
 	r.stay.Answer = mergeAnswer(r.stay.Answer, a)
@@ -86,6 +86,7 @@ func endLinksIfCanceled(tx *db.Tx, r *record) error {
 	return guest.EndLinksAndSessions(tx, r.stay.PropertyID, r.stay.ReservationID)
 }
 
+// orderMail orders a mail in the transaction.
 func (s *Service) orderMail(tx *db.Tx, m mail.Mail) error {
 	if _, err := mail.Order(tx, s.Keys, s.Queue, m); err != nil {
 		return fmt.Errorf("order a mail about %s: %w", m.ReservationID, err)
@@ -95,8 +96,8 @@ func (s *Service) orderMail(tx *db.Tx, m mail.Mail) error {
 
 // Who ended a check-in.
 const (
-	endedByGuest    = "guest" // the PMS started the stay after our checkIn
-	endedByPMS      = "pms"   // the desk did
+	endedByGuest    = "guest" // the PMS started the stay after this service called checkIn
+	endedByPMS      = "pms"   // the desk started the stay
 	endedByCanceled = "canceled"
 )
 
@@ -131,7 +132,7 @@ func (s *Service) storeDecision(tx *db.Tx, r *record) error {
 	case step.Do != DoNothing:
 		r.stay.NextAskAt = &step.At
 	case r.stay.BeganAt != nil && r.stay.EndedBy == "" && now.Before(f.Reservation.To):
-		r.stay.NextAskAt = &f.Reservation.To // the departure ends the check-in, with its notices and the body of a call
+		r.stay.NextAskAt = &f.Reservation.To // at the departure the check-in ends: its notices are resolved and the body of a call is erased
 	}
 	if changed := r.reservation.UpdatedAt; r.stay.EvaluatedAt == nil || !r.stay.EvaluatedAt.Equal(changed) {
 		r.stay.EvaluatedAt = &changed
@@ -274,14 +275,14 @@ const selectDue = `SELECT property_id, reservation_id FROM (
 		FROM stays s JOIN reservations r ON r.id = s.reservation_id AND r.property_id = s.property_id WHERE s.next_ask_at IS NOT NULL AND s.next_ask_at <= $1
 	) AS due ORDER BY turn, next_ask_at LIMIT $2`
 
+// listKeys runs a query for check-ins, which selects the property's id and the reservation's.
 func listKeys(view *db.Tx, query string, args ...any) ([]Key, error) {
 	return db.ReadList(view, func(k *Key) []any { return []any{&k.PropertyID, &k.ReservationID} }, query, args...)
 }
 
-// selectCanceledStays and selectCanceledMails find what guests left at canceled stays. Neither the state before the cancelation nor the
-// check-in matters. A mail that lists a room of the group that is not canceled is kept with that room, and a mail about the cancelation for
-// its own time. The official forms of guests who had arrived are in the guest register before: a stay whose forms are not there yet is
-// erased after they are.
+// selectCanceledStays and selectCanceledMails find what guests left at canceled stays, whatever the state before the cancelation. A stay of
+// guests who had arrived is found only after its official forms are in the guest register. A mail that also lists a room that is not canceled
+// is kept with that room, and a mail about the cancelation for a retention of its own.
 const (
 	selectCanceledStays = `SELECT r.property_id, r.id FROM reservations AS r WHERE r.canceled_at <= $1 AND NOT (r.arrived_at IS NOT NULL AND EXISTS (
 			SELECT 1 FROM guests AS f WHERE f.reservation_id = r.id AND f.property_id = r.property_id AND f.erase_at IS NULL AND f.law <> '')) AND (

@@ -13,8 +13,8 @@ import (
 	"latchkey.dev/internal/guest"
 )
 
-// Limits of presses. A PMS is called by few requests at a time for all guests of a property, so without them one person with two facts could
-// hold up everybody else.
+// Limits of presses. Few requests at a time call a PMS for all guests of a property. Without limits, one person with a booking number and a
+// name could hold up all other guests.
 const (
 	pressBurst  = 10
 	pressEvery  = 6 * time.Second
@@ -47,7 +47,7 @@ func budgetOf(a actor.Actor) string {
 	return a.ReservationID + "/kiosk"
 }
 
-// spend takes a press from the budget of a session. It reports whether there was one.
+// spend takes a press from the budget of a session, and reports whether one was left.
 func (t *turns) spend(a actor.Actor, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,7 +66,7 @@ func (t *turns) spend(a actor.Actor, now time.Time) bool {
 	return budget.AllowN(now, 1)
 }
 
-// join returns the turn of a stay for one more press, which must leave.
+// join registers a press for the turn of a stay, and returns the turn. The caller must call leave afterwards.
 func (t *turns) join(reservationID string) *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,7 +83,7 @@ func (t *turns) join(reservationID string) *turn {
 	return own
 }
 
-// leave gives back a turn that join returned.
+// leave unregisters a press that join registered, and forgets the turn after the last press of the stay.
 func (t *turns) leave(reservationID string, own *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"time"
 )
 
+// Clock shows the current time.
 type Clock interface {
 	Now() time.Time
 }
@@ -28,6 +29,7 @@ type Fixed struct {
 // At returns a clock fixed at t.
 func At(t time.Time) *Fixed { return &Fixed{now: t.UTC()} }
 
+// Now returns the time to which the clock was last set.
 func (f *Fixed) Now() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -42,13 +44,14 @@ func (f *Fixed) Advance(d time.Duration) time.Time {
 	return f.now
 }
 
+// Set sets the clock to t.
 func (f *Fixed) Set(t time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.now = t.UTC()
 }
 
-// Sleep waits for d. It returns false if ctx ends first.
+// Sleep waits for d and returns true. It returns false at once when ctx ends.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
@@ -66,5 +69,5 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 // Jitter returns a random duration between half of d and d, so that many callers do not act at the same time.
 func Jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }
 
-// Spread returns a random duration between d minus spread and d plus spread.
+// Spread returns a random duration between d-spread and d+spread, so that many callers do not act at the same time.
 func Spread(d, spread time.Duration) time.Duration { return d - spread + rand.N(2*spread+1) }

@@ -16,16 +16,18 @@ type Follower struct {
 // Follow returns a follower that shows the time of wall until the first measurement.
 func Follow(wall Clock) *Follower { return &Follower{base: wall.Now().Round(0), at: time.Now()} }
 
+// Now returns the reference's time as estimated from the last measurement.
 func (f *Follower) Now() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.timeAt(time.Now())
 }
 
+// timeAt returns the reference's time at the moment when this machine's clock shows at. The caller holds f.mu.
 func (f *Follower) timeAt(at time.Time) time.Time { return f.base.Add(at.Sub(f.at)).UTC() }
 
-// Measured records that the reference showed a time at some moment between asked and answered, which are times of [time.Now].
-// The follower is adjusted only if it is wrong by more than the measurement's uncertainty.
+// Measured records a measurement: the reference showed a time at some moment between asked and answered, which are times of [time.Now]. The
+// follower is adjusted only if it is wrong by more than the measurement's uncertainty.
 func (f *Follower) Measured(reference, asked, answered time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -36,7 +38,7 @@ func (f *Follower) Measured(reference, asked, answered time.Time) {
 	}
 }
 
-// Ahead returns a clock that is ahead of another by an offset.
+// Ahead returns a clock that always shows the time of another clock plus an offset, such as the clock of a lock that is wrong.
 func Ahead(of Clock, by time.Duration) Clock { return ahead{of, by} }
 
 type ahead struct {

@@ -21,7 +21,7 @@ func TestFollowerShowsTheReferencesTime(t *testing.T) {
 	}
 }
 
-// A measurement that took long says little: what it does not contradict stands.
+// A slow measurement is inexact: it does not change a clock that is within its uncertainty.
 func TestFollowerMovesOnlyIfItIsCertainlyWrong(t *testing.T) {
 	f := clock.Follow(clock.System)
 	now := time.Now()

@@ -31,6 +31,7 @@ func Parse(s string) (time.Time, error) {
 
 var errNotRFC = errors.New("not a date and time of RFC 3339")
 
+// daysFirst matches a duration that begins with days, such as 1d12h.
 var daysFirst = regexp.MustCompile(`^([0-9]{1,6})d(.*)$`)
 
 // ParseDuration parses a duration like [time.ParseDuration], which may begin with days of 24 hours: 30d, 1d12h.
@@ -52,6 +53,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	return time.Duration(days)*day + d, nil
 }
 
+// wrongDuration returns the error for a text that is not a duration.
 func wrongDuration(text string) error {
 	return fmt.Errorf("want a duration such as 30d, 12h or 90m, not %q", text)
 }

@@ -27,8 +27,8 @@ func Zone(name string) (*time.Location, error) {
 	return z, nil
 }
 
-// InstantAt returns the instant at which the clocks of a zone show a date and the minutes past its midnight. Of two such instants it is
-// the first or the last; a time that a clock change skips becomes the instant of the change.
+// InstantAt returns the instant at which the clocks of a zone show a date and a time, past minutes after midnight. When clocks are set back,
+// two instants show the same time: last selects the second. A time that a clock change skips becomes the instant of the change.
 func InstantAt(date time.Time, past int, zone *time.Location, last bool) time.Time {
 	wall := time.Date(date.Year(), date.Month(), date.Day(), 0, past, 0, 0, time.UTC)
 	before := wall.Add(-offsetAt(wall.Add(-24*time.Hour), zone))
@@ -49,6 +49,7 @@ func InstantAt(date time.Time, past int, zone *time.Location, last bool) time.Ti
 	return change.UTC()
 }
 
+// offsetAt returns how far the clocks of a zone are ahead of UTC at t.
 func offsetAt(t time.Time, zone *time.Location) time.Duration {
 	_, seconds := t.In(zone).Zone()
 	return time.Duration(seconds) * time.Second

@@ -82,7 +82,7 @@ type NATS struct {
 	Key         string `type:"path" placeholder:"PATH" help:"Its key, PEM."`
 }
 
-// Partner says which addresses the endpoints of partners may have.
+// Partner has the rules for the addresses that the endpoints of partners may have.
 type Partner struct {
 	Allow []string `placeholder:"HOST[:PORT]" help:"Hosts that partners' endpoints may use even with private addresses or plain HTTP. None by default."`
 	Ports []uint16 `placeholder:"PORT" help:"Ports that partners' endpoints may use in addition to 443 and 8443."`
@@ -123,7 +123,7 @@ type Telemetry struct {
 	URL string `name:"url" placeholder:"URL" help:"Address for traces, such as http://localhost:4317 (OTLP over gRPC). Default: no traces are sent."`
 }
 
-// Default returns the same defaults as the flags.
+// Default returns the configuration of a server without any flag. Its defaults are the same as those of the flags.
 func Default() Config {
 	return Config{
 		DataDir: "latchkey-data", DatabaseConns: 16,
@@ -141,7 +141,7 @@ func Default() Config {
 	}
 }
 
-// DatabaseURL returns the database, by default the embedded one in the data directory.
+// DatabaseURL returns the URL of the database, by default that of the embedded one in the data directory.
 func (c Config) DatabaseURL() string {
 	if c.Database != "" {
 		return c.Database
@@ -152,7 +152,7 @@ func (c Config) DatabaseURL() string {
 // defaultGrace is longer than the interval of load balancers that check every second or two.
 const defaultGrace = 5 * time.Second
 
-// Grace returns how long a stopping server still answers while it reports that it is not ready.
+// Grace returns how long a stopping server still answers calls while it reports that it is not ready, so that load balancers send no new ones.
 func (c Config) Grace() time.Duration {
 	if c.DrainGrace != nil {
 		return *c.DrainGrace
@@ -252,7 +252,7 @@ func (t TLS) On() bool { return t.Cert != "" || len(t.Domains) > 0 }
 // On reports whether staff can sign in at an identity provider.
 func (o OIDC) On() bool { return o.Issuer != "" }
 
-// Name returns the provider's name for people.
+// Name returns the identity provider's name for people, which is on the button for signing in.
 func (o OIDC) Name() string {
 	if o.Label != "" {
 		return o.Label

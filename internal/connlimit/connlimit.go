@@ -30,7 +30,8 @@ func New(l net.Listener, cfg Config) net.Listener {
 	return &listener{Listener: l, cfg: cfg, by: map[netip.Prefix]int{}}
 }
 
-// Network returns the network that the client at address a controls; the zero Prefix for the zero Addr.
+// Network returns the network that one client controls, to which the address a belongs: the IPv4 address itself, or the /64 of IPv6. It
+// returns the zero Prefix for the zero Addr.
 func Network(a netip.Addr) netip.Prefix {
 	a = a.Unmap().WithZone("")
 	bits := 32
@@ -52,6 +53,7 @@ func AddrOf(a net.Addr) netip.Addr {
 	return netip.Addr{}
 }
 
+// listener counts the open connections, in total and by network.
 type listener struct {
 	net.Listener
 	cfg Config
@@ -76,7 +78,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit counts a connection, or returns nil if a limit is reached.
+// admit counts a new connection and returns it, or returns nil if a limit is reached. With EvictSilent it may close an older connection to
+// make room.
 func (l *listener) admit(c net.Conn) net.Conn {
 	from := AddrOf(c.RemoteAddr())
 	n := &conn{Conn: c, listener: l, from: l.limitKey(from)}
@@ -113,17 +116,18 @@ func (l *listener) limitKey(from netip.Addr) netip.Prefix {
 	return Network(from)
 }
 
-// isWithinLimits reports whether one more connection from the network is allowed.
+// isWithinLimits reports whether one more connection from the network is allowed. The caller holds l.mu, as for the functions below.
 func (l *listener) isWithinLimits(from netip.Prefix) bool {
 	return !l.isAtLimit(from) && (l.cfg.Total == 0 || l.all < l.cfg.Total)
 }
 
-// isAtLimit reports whether an address holds as many connections as it may.
+// isAtLimit reports whether a network holds as many connections as one address may. The zero Prefix has no limit.
 func (l *listener) isAtLimit(from netip.Prefix) bool {
 	return l.cfg.PerAddress > 0 && from.IsValid() && l.by[from] >= l.cfg.PerAddress
 }
 
-// oldestSilent returns the connection to evict for a new one, or nil if every connection has sent something.
+// oldestSilent returns the connection to close for a new one: the oldest that has sent nothing, from the same network if that is at its limit.
+// It returns nil if there is none.
 func (l *listener) oldestSilent(from netip.Prefix) *conn {
 	own := l.isAtLimit(from)
 	for _, c := range l.open {
@@ -134,6 +138,7 @@ func (l *listener) oldestSilent(from netip.Prefix) *conn {
 	return nil
 }
 
+// add begins to count a connection.
 func (l *listener) add(c *conn) {
 	l.all++
 	if c.from.IsValid() {
@@ -144,7 +149,7 @@ func (l *listener) add(c *conn) {
 	}
 }
 
-// remove stops counting a connection.
+// remove stops counting a connection. Further calls for the same connection do nothing.
 func (l *listener) remove(c *conn) {
 	if c.gone {
 		return
@@ -172,6 +177,7 @@ type conn struct {
 	once    sync.Once
 }
 
+// Read reads from the connection. The first data protect it from being evicted.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 && c.listener.cfg.EvictSilent {
@@ -184,6 +190,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Close closes the connection and stops counting it.
 func (c *conn) Close() error {
 	c.listener.mu.Lock()
 	c.listener.remove(c)

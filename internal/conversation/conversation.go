@@ -26,6 +26,7 @@ const (
 	Property Side = "property"
 )
 
+// other returns the other side of the conversation.
 func (s Side) other() Side {
 	if s == Guest {
 		return Property
@@ -53,7 +54,7 @@ const Changed db.Topic = "conversation.changed"
 // Topic returns the key of [Changed].
 func (k Key) Topic() string { return k.PropertyID + " " + k.ReservationID + " " + k.GuestID }
 
-// notifyChanged notifies those who watch a conversation.
+// notifyChanged wakes the watchers of a conversation when the transaction is committed.
 func notifyChanged(tx *db.Tx, k Key) {
 	tx.Notify(Changed, k.Topic())
 	watch.Notify(tx, k.PropertyID, watch.Messages, k.GuestID)
@@ -74,7 +75,7 @@ const (
 	maxMessages = 2000
 )
 
-// Send stores a message. Who sends has read what the other side wrote before.
+// Send stores a message, and marks what the sender received before it as read. The result has the number and the time of the message.
 func Send(tx *db.Tx, keys *keyring.Ring, m Message) (Message, error) {
 	if m.Text = strings.TrimSpace(m.Text); m.Text == "" {
 		return Message{}, fault.Fields(fault.Field{Path: "text", Reason: fault.Required, Message: "write a text"})
@@ -99,6 +100,7 @@ func Send(tx *db.Tx, keys *keyring.Ring, m Message) (Message, error) {
 	return m, nil
 }
 
+// checkBounds returns an error if the conversation is full, or the sender has sent too much within an hour.
 func checkBounds(tx *db.Tx, m Message) error {
 	of := tx.Message.Query().Where(entmessage.PropertyID(m.PropertyID), entmessage.GuestID(m.GuestID))
 	all, err := of.Clone().Aggregate(ent.Count()).Int(tx.Context())

@@ -20,7 +20,7 @@ func NewFeed() *Feed {
 // Close ends all watching, because the service stops. It is called once.
 func (f *Feed) Close() { close(f.closed) }
 
-// Closed is closed when the service stops.
+// Closed returns a channel that is closed when the service stops.
 func (f *Feed) Closed() <-chan struct{} { return f.closed }
 
 // Watcher waits for changes of conversations.
@@ -60,7 +60,7 @@ func (w *Watcher) Stop() {
 	}
 }
 
-// Woken receives a value after a change.
+// Woken returns a channel that receives a value after a change. [Watcher.Changed] returns what has changed.
 func (w *Watcher) Woken() <-chan struct{} { return w.woken }
 
 // Changed returns the guests whose conversations have changed since the last call, and whether others may have too.

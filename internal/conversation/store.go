@@ -50,7 +50,8 @@ const selectEnded = `SELECT m.property_id, m.reservation_id, m.guest_id, m.numbe
 	WHERE m.property_id = $1 AND m.created_at < $2 AND r.property_id = $3 AND r.to_at < $4 AND NOT EXISTS
 	(SELECT 1 FROM messages AS later WHERE later.guest_id = m.guest_id AND later.number > m.number AND later.property_id = m.property_id)`
 
-// The conversations to delete, the one with the oldest last message first, and one of them.
+// selectAllEnded selects all conversations to delete, the oldest last message first; selectOneEnded checks that one of them still is among
+// them.
 const (
 	selectAllEnded = selectEnded + ` ORDER BY m.created_at LIMIT $5`
 	selectOneEnded = selectEnded + ` AND m.guest_id = $5`
@@ -66,7 +67,7 @@ func ListEnded(view *db.Tx, propertyID string, before time.Time, limit int) ([]K
 	return ended, nil
 }
 
-// columns returns where the columns of selectEnded go.
+// columns returns where a row of selectEnded is read to: the key and, in last, the number of its last message.
 func (k *Key) columns(last *int) []any {
 	return []any{&k.PropertyID, &k.ReservationID, &k.GuestID, last}
 }

@@ -50,7 +50,8 @@ func Find(view *db.Tx, keys *keyring.Ring, propertyID string, s Search) (out []S
 	return out, next, nil
 }
 
-// found returns the guests of the conversations that a search selects, by their latest message, and the id of that of the last one.
+// found returns the guests of a page of the conversations that a search selects, the latest message first. last is the id of the message at
+// which the next page begins, or "".
 func found(view *db.Tx, keys *keyring.Ring, propertyID string, s Search) (guests []string, last string, err error) {
 	q := view.Message.Query().Where(entmessage.PropertyID(propertyID)).Order(ent.Desc(entmessage.FieldID)).Limit(searched)
 	if s.UnreadOnly {

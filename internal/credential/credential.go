@@ -42,7 +42,7 @@ var kinds = map[Kind]struct {
 	Session:  {keyring.OperatorSession, 20},
 }
 
-// Of returns the kind of a token. It returns false for anything that is mistyped or not a token.
+// Of returns the kind of a token by its form, without a look into the database. It returns false for anything that is mistyped or not a token.
 func Of(secret string) (Kind, bool) {
 	drawn, ok := keyring.ParseToken(secret)
 	if !ok {
@@ -69,12 +69,13 @@ type Spec struct {
 	PropertyID    string
 	IntegrationID string
 	AppID         string
-	ParentID      string // of a session
+	ParentID      string // of a session: the operator token that opened it
 	Role          string
 	TTL           time.Duration // zero: it never expires
 }
 
-// owner selects the tokens of the same owner, for limits and for rotation.
+// owner returns the selection of all tokens that belong to the same app, integration or property, whose number is limited and which a rotation
+// ends.
 func (s Spec) owner() predicate.Token {
 	is := func(column, id string) predicate.Token {
 		if id == "" {
@@ -86,7 +87,7 @@ func (s Spec) owner() predicate.Token {
 		is(token.FieldIntegrationID, s.IntegrationID), is(token.FieldAppID, s.AppID), is(token.FieldParentID, s.ParentID))
 }
 
-// isValid selects the tokens that are valid at a time.
+// isValid returns the selection of the tokens that are neither revoked nor expired at a time.
 func isValid(now time.Time) predicate.Token {
 	return token.And(token.RevokedAtIsNil(), token.Or(token.ExpiresAtIsNil(), token.ExpiresAtGT(now)))
 }
@@ -195,6 +196,7 @@ func Sweep(tx *db.Tx, before time.Time, most int) (int, error) {
 	return n, nil
 }
 
+// computeMAC returns the keyed hash under which a token is stored and found.
 func computeMAC(keys *keyring.Ring, k Kind, secret string) []byte {
 	return keys.MAC("token/"+string(k), secret)
 }

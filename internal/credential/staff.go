@@ -40,6 +40,7 @@ func CreateStaffToken(tx *db.Tx, keys *keyring.Ring, propertyID, name, role stri
 	return createStaffToken(tx, keys, propertyID, name, role, ttl)
 }
 
+// createStaffToken creates a token with a role at an existing property.
 func createStaffToken(tx *db.Tx, keys *keyring.Ring, propertyID, name, role string, ttl time.Duration) (*ent.Token, string, error) {
 	if !slices.Contains(roles, role) {
 		return nil, "", fault.Fields(fault.Field{Path: "role", Reason: fault.WrongValue, Message: "must be viewer, operator or owner"})
@@ -50,7 +51,7 @@ func createStaffToken(tx *db.Tx, keys *keyring.Ring, propertyID, name, role stri
 	return Mint(tx, keys, Spec{Kind: Staff, Name: name, PropertyID: propertyID, Role: role, TTL: ttl})
 }
 
-// sessionPrefix is the prefix of the stored name of such a token; the operator's id follows.
+// sessionPrefix is the prefix of the stored name of a token of [CreateSession]; the operator's id follows.
 const sessionPrefix = actor.SessionName + " of "
 
 // maxSession is the maximum lifetime of a session token.
@@ -126,8 +127,8 @@ func Authenticate(ctx context.Context, d *db.DB, keys *keyring.Ring, secret stri
 	return a, nil
 }
 
-// OfSocket is the operator on the server's machine as an owner of a property. The operators' socket is proof enough: it also
-// makes tokens for every property. No token is stored, so an operator can look things up while the disk is full.
+// OfSocket returns the caller on the operators' socket, who acts as an owner of a property. The socket is proof enough, because it also makes
+// tokens for every property. No token is stored, so an operator can look things up while the disk is full.
 func OfSocket(tx *db.Tx, propertyID string) (actor.Actor, error) {
 	if err := requireProperty(tx.Context(), tx.Property, propertyID); err != nil {
 		return actor.Actor{}, err
@@ -136,6 +137,7 @@ func OfSocket(tx *db.Tx, propertyID string) (actor.Actor, error) {
 	return actor.Actor{Kind: actor.Staff, ID: "socket/" + propertyID, PropertyID: propertyID, Role: RoleOwner, For: operator.Subject()}, nil
 }
 
+// requireProperty returns an error if a property does not exist.
 func requireProperty(ctx context.Context, c *ent.PropertyClient, propertyID string) error {
 	found, err := c.Query().Where(property.ID(propertyID)).Exist(ctx)
 	if err != nil {

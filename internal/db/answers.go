@@ -11,7 +11,8 @@ import (
 	"latchkey.dev/ent/predicate"
 )
 
-// AnswerKey identifies a stored answer to a call with an Idempotency-Key.
+// AnswerKey identifies a stored answer to a call with an Idempotency-Key. Holder is the caller, Method the called RPC, and Key the
+// header's value.
 type AnswerKey struct{ Holder, PropertyID, Method, Key string }
 
 // Answer is a stored answer, encrypted, with the hash of its request.
@@ -20,6 +21,7 @@ type Answer struct{ RequestHash, Sealed []byte }
 // ErrAnswerExists means that an answer with the same key is stored already.
 var ErrAnswerExists = errors.New("an answer with this key is stored already")
 
+// where returns the query condition that selects the row with this key. PropertyID is not part of the condition.
 func (k AnswerKey) where() predicate.Idempotency {
 	return idempotency.And(idempotency.Holder(k.Holder), idempotency.Method(k.Method), idempotency.Key(k.Key))
 }
@@ -37,7 +39,8 @@ func (d *DB) LoadAnswer(ctx context.Context, k AnswerKey) (*Answer, error) {
 	return &Answer{RequestHash: row.RequestHash, Sealed: row.Answer}, nil
 }
 
-// StoreAnswer stores an answer for a time. It returns [ErrAnswerExists] if another call has stored one.
+// StoreAnswer stores the answer to a call for the duration keep. It returns [ErrAnswerExists] if another call with the same key has
+// stored one that has not expired.
 func (tx *Tx) StoreAnswer(k AnswerKey, a Answer, keep time.Duration) error {
 	if _, err := tx.Idempotency.Delete().Where(k.where(), idempotency.ExpiresAtLTE(tx.Now())).Exec(tx.Context()); err != nil {
 		return fmt.Errorf("delete an expired idempotency key: %w", err)

@@ -60,7 +60,8 @@ func newChanges() *changes {
 	return &changes{rows: map[string]uint64{}, known: map[any]cachedValue{}, changed: make(chan struct{}, 1)}
 }
 
-// watch registers hooks on a new connection that count every row it changes.
+// watch registers hooks on a new connection of the writer, so that c counts each row that the connection changes and notices each
+// rollback.
 func (c *changes) watch(conn *sqlite3.SQLiteConn) {
 	c.invalidate()
 	conn.RegisterUpdateHook(func(_ int, _ string, table string, _ int64) {
@@ -93,8 +94,8 @@ func (c *changes) invalidate() {
 	clear(c.known)
 }
 
-// begin invalidates the cache if another connection wrote since the last transaction. No other connection can write until
-// this transaction ends.
+// begin must run at the start of each transaction on the writer's connection. It clears the cache if another connection has written since
+// the last transaction. No other connection can write until this transaction ends.
 func (c *changes) begin(conn *sql.Conn) {
 	c.ended.Store(false)
 	var version int64
@@ -108,6 +109,7 @@ func (c *changes) begin(conn *sql.Conn) {
 	}
 }
 
+// versionOf returns the present version of some tables. Two equal versions mean that no row of these tables has changed in between.
 func (c *changes) versionOf(tables []string) tableVersion {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,7 +120,7 @@ func (c *changes) versionOf(tables []string) tableVersion {
 	return m
 }
 
-// find returns the cached value with a key, if its tables have not changed since.
+// find returns the cached value with a key if its tables still had the same version, which is now, when it was read.
 func (c *changes) find(key any, now tableVersion) (any, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,7 +128,7 @@ func (c *changes) find(key any, now tableVersion) (any, bool) {
 	return r.value, ok && r.version == now
 }
 
-// keep caches a value until its tables change.
+// keep caches a value that was read while its tables had the version now.
 func (c *changes) keep(key any, now tableVersion, value any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,8 +145,11 @@ type connector struct {
 	changes *changes
 }
 
+// Connect implements driver.Connector.
 func (c connector) Connect(context.Context) (driver.Conn, error) { return c.Driver().Open(c.dsn) }
 
+// Driver implements driver.Connector. The returned driver sets the options of each new connection and, for the writer's, registers the
+// hooks.
 func (c connector) Driver() driver.Driver {
 	return &sqlite3.SQLiteDriver{ConnectHook: func(conn *sqlite3.SQLiteConn) error {
 		// Savepoints keep their journal in memory: a change of more than 16 pages would create a temporary file.

@@ -31,14 +31,14 @@ type storageState struct {
 // probeInterval is the shortest time between two probes, however often Check is called.
 const probeInterval = 2 * time.Second
 
-// note records err if it is a storage error.
+// note records err if it is a storage error, and ignores any other error. Every Write calls it with its outcome.
 func (t *storageState) note(err error) {
 	if f, ok := fault.Of(err); ok && isStorageFault(f) {
 		t.fault.Store(f)
 	}
 }
 
-// check returns the recorded error, and clears it after a successful probe.
+// check returns the recorded error, or nil. It calls probe at most once per probeInterval, and clears the error when a probe succeeds.
 func (t *storageState) check(probe func() error) error {
 	if t.fault.Load() == nil {
 		return nil

@@ -31,12 +31,14 @@ type checkpointer struct {
 	writer *sql.DB
 	file   *os.File // file is the database file; see sync
 	log    *slog.Logger
-	pages  atomic.Int64 // pages is the length from which the log is copied
-	grown  chan struct{}
+	pages  atomic.Int64  // pages is logPages, except in tests
+	grown  chan struct{} // grown signals that rows have changed, so that the log may be longer
 	done   chan struct{}
 	stop   context.CancelFunc
 }
 
+// newCheckpointer starts a checkpointer for the database in file. conn is its own connection, writer is the writer's. Each value from
+// grown signals that the log may be longer.
 func newCheckpointer(conn, writer *sql.DB, file *os.File, grown chan struct{}, log *slog.Logger) *checkpointer {
 	c := &checkpointer{conn: conn, writer: writer, file: file, log: log, grown: grown, done: make(chan struct{})}
 	c.pages.Store(logPages)
@@ -46,12 +48,14 @@ func newCheckpointer(conn, writer *sql.DB, file *os.File, grown chan struct{}, l
 	return c
 }
 
+// close stops the checkpointer, waits until it has returned, and closes its connection.
 func (c *checkpointer) close() error {
 	c.stop()
 	<-c.done
 	return c.conn.Close()
 }
 
+// loop calls checkpointIfLong after changes, with a pause after each call, until ctx ends.
 func (c *checkpointer) loop(ctx context.Context) {
 	defer close(c.done)
 	timer := time.NewTimer(0)
@@ -74,7 +78,7 @@ func (c *checkpointer) loop(ctx context.Context) {
 	}
 }
 
-// checkpointIfLong copies the log into the file if the log is long.
+// checkpointIfLong copies the write-ahead log into the database file if the log has at least logPages pages that are not copied yet.
 func (c *checkpointer) checkpointIfLong(ctx context.Context) error {
 	left, err := c.pagesLeft(ctx)
 	if err != nil || int64(left) < c.pages.Load() {
@@ -92,7 +96,8 @@ func (c *checkpointer) checkpointIfLong(ctx context.Context) error {
 	return checkpoint(ctx, c.writer)
 }
 
-// sync waits until the copied pages are on disk. SQLite would do so with the last page, while the writer waits.
+// sync waits until the copied pages are on disk. Otherwise SQLite would wait for the disk when it copies the last page, and the writer
+// with it.
 func (c *checkpointer) sync() error { return c.file.Sync() }
 
 // pagesLeft counts the pages of the log that are not copied yet.

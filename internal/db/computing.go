@@ -17,9 +17,8 @@ var computingLimit atomic.Int64
 // computingReport receives the violations.
 var computingReport atomic.Pointer[func(error)]
 
-// LimitComputing makes every Write of the process fail, and calls report, if its closure computes for longer than limit
-// between two statements. Only CPU time counts, not the wait for a processor. It is for tests: it locks each closure to an OS
-// thread, which makes Write slower.
+// LimitComputing is for tests. From now on a Write fails and report is called if its closure uses more CPU time than limit between two
+// statements. The wait for a processor does not count. Write becomes slower, because it locks each closure to an OS thread.
 func LimitComputing(limit time.Duration, report func(error)) {
 	computingReport.Store(&report)
 	computingLimit.Store(int64(limit))
@@ -43,7 +42,7 @@ func startComputing() *computing {
 	return &computing{limit: limit, since: threadTime()}
 }
 
-// pause stops the measurement while a statement runs.
+// pause stops the measurement before a statement runs. The report names the statement that follows the longest computation.
 func (c *computing) pause(statement string) {
 	if c == nil {
 		return
@@ -60,7 +59,7 @@ func (c *computing) resume() {
 	}
 }
 
-// stop ends the measurement and reports a closure that computed for longer than the limit.
+// stop ends the measurement. If the closure has computed for longer than the limit, stop calls the report function and returns the error.
 func (c *computing) stop() error {
 	if c == nil {
 		return nil

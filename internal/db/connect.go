@@ -34,8 +34,8 @@ func applyDefaults(c *pgx.ConnConfig) {
 	c.DialFunc = (&net.Dialer{KeepAliveConfig: keepAlive}).DialContext
 }
 
-// afterConnect prepares a session. Times are read in UTC. The server ends the session if the client vanishes, or if a
-// transaction stays open for longer than a change may take: its row locks would block other nodes.
+// afterConnect prepares a new session: it reads times in UTC. It makes the server end the session if the client vanishes, or if a
+// transaction is idle for longer than inTransaction, because the row locks of the transaction would block other nodes.
 func afterConnect(ctx context.Context, c *pgx.Conn, inTransaction time.Duration) error {
 	c.TypeMap().RegisterType(&pgtype.Type{
 		Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
@@ -66,6 +66,7 @@ func Set(ctx context.Context, c *pgx.Conn, settings ...string) error {
 	return err
 }
 
+// seconds and milliseconds format a duration as an integer, as PostgreSQL's settings need it.
 func seconds(d time.Duration) string      { return strconv.Itoa(int(d / time.Second)) }
 func milliseconds(d time.Duration) string { return strconv.Itoa(int(d / time.Millisecond)) }
 
@@ -91,7 +92,7 @@ func hostsOf(c *pgx.ConnConfig) []host {
 	return all
 }
 
-// tryHosts sets the servers that a connection attempt tries, in order.
+// tryHosts changes c so that a connection attempt tries these servers, in this order.
 func tryHosts(c *pgx.ConnConfig, hosts ...host) {
 	var all []*pgconn.FallbackConfig
 	for _, h := range hosts {
@@ -102,6 +103,7 @@ func tryHosts(c *pgx.ConnConfig, hosts ...host) {
 	c.Host, c.Port, c.TLSConfig, c.Fallbacks = all[0].Host, all[0].Port, all[0].TLSConfig, all[1:]
 }
 
+// moveToFront returns hosts with first before all others, or unchanged if first is not among them.
 func moveToFront(first host, hosts []host) []host {
 	if i := slices.IndexFunc(hosts, first.isSame); i > 0 {
 		return slices.Concat(hosts[i:i+1], hosts[:i], hosts[i+1:])
@@ -122,6 +124,7 @@ type trackedConn struct {
 	by *connTracker
 }
 
+// dialTracked opens a network connection and tracks it until it is closed. The pool uses it as its dial function.
 func (t *connTracker) dialTracked(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := t.dial(ctx, network, address)
 	if err != nil {
@@ -134,6 +137,7 @@ func (t *connTracker) dialTracked(ctx context.Context, network, address string) 
 	return c, nil
 }
 
+// Close closes the connection and removes it from its tracker.
 func (c *trackedConn) Close() error {
 	c.by.mu.Lock()
 	delete(c.by.open, c)
@@ -141,7 +145,8 @@ func (c *trackedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// closeOthers closes every connection to another server than that of keep, which may be nil. Queries on them fail at once.
+// closeOthers closes every tracked connection, except those to the same server as keep, so that hanging queries fail at once. If keep is
+// nil, it closes all.
 func (t *connTracker) closeOthers(keep *pgx.Conn) {
 	server := ""
 	if keep != nil {
@@ -164,6 +169,7 @@ var statementWatcher atomic.Pointer[func(query string)]
 // tests that check statements.
 func WatchStatements(watch func(query string)) { statementWatcher.Store(&watch) }
 
+// watchStatement passes a statement to the function that a test has set with WatchStatements, if any.
 func watchStatement(query string) {
 	if watch := statementWatcher.Load(); watch != nil {
 		(*watch)(query)

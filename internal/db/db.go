@@ -58,13 +58,19 @@ type DB struct {
 
 // engine is the part that differs between SQLite and PostgreSQL.
 type engine interface {
+	// dialect returns ent's name of the engine.
 	dialect() string
 	write(ctx context.Context, fn func(*Tx) error) error
+	// reader returns the connections for reads outside of a change.
 	reader() *sql.DB
+	// check returns an error unless the database answers. On PostgreSQL it must also accept changes.
 	check(ctx context.Context) error
+	// pools implements [DB.JobPools].
 	pools() (*sql.DB, *pgxpool.Pool)
+	// alter runs fn, which changes the schema, in one transaction.
 	alter(ctx context.Context, fn func(*sql.Tx) error) error
 	migrateJobs(ctx context.Context, log *slog.Logger) error
+	// jobsCurrent reports whether the tables of the job queue have the version that this program needs.
 	jobsCurrent(ctx context.Context, log *slog.Logger) (bool, error)
 	close() error
 }
@@ -187,7 +193,8 @@ func (d *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 	return d.cfg.Around(ctx, func(ctx context.Context) error { return d.writeOnce(ctx, fn) })
 }
 
-// writeOnce runs one change, maps storage errors to faults and records them for [DB.Check].
+// writeOnce is Write without the wrapper [Config.Around]. It converts storage errors to faults, records them for [DB.Check], and after
+// the commit notifies the subscribers.
 func (d *DB) writeOnce(ctx context.Context, fn func(tx *Tx) error) error {
 	var last *Tx // last is the committed transaction, if Write succeeds
 	err := Explain(d.engine.write(ctx, func(tx *Tx) error {
@@ -217,13 +224,14 @@ func (d *DB) Fenced(check func(tx *Tx) error) *DB {
 	return &fenced
 }
 
+// Dialect returns ent's name of the engine: dialect.SQLite or dialect.Postgres.
 func (d *DB) Dialect() string { return d.engine.dialect() }
 
 // SQLite reports whether the database is an embedded SQLite file.
 func (d *DB) SQLite() bool { return d.Dialect() == dialect.SQLite }
 
-// JobPools returns the pool for the job queue; the other result is nil. On SQLite it is the writer's pool of one connection,
-// so that jobs and Write share that connection fairly. Only the job queue may use it.
+// JobPools returns the connections for the job queue: the first result on SQLite, the second on PostgreSQL; the other one is nil. On
+// SQLite it is the writer's only connection, which jobs and Write share fairly. Only the job queue may use it.
 func (d *DB) JobPools() (*sql.DB, *pgxpool.Pool) { return d.engine.pools() }
 
 // Pool describes how busy the connections are; on SQLite, the connections of readers.

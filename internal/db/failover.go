@@ -14,7 +14,8 @@ import (
 // checkEvery is the default interval between pings. A ping may take twice as long.
 const checkEvery = 2 * time.Second
 
-// connect opens a connection outside of the pool, and makes the pool prefer the same host.
+// connect opens a connection outside of the pool to the first host that answers, and returns both. From then on the pool tries this host
+// first.
 func (p *postgres) connect(ctx context.Context) (*pgx.Conn, host, error) {
 	var failed error
 	for _, h := range moveToFront(*p.first.Load(), p.hosts) {
@@ -33,15 +34,15 @@ func (p *postgres) connect(ctx context.Context) (*pgx.Conn, host, error) {
 	return nil, host{}, failed
 }
 
-// closeWithTimeout closes a connection whose server may not answer.
+// closeWithTimeout closes a connection whose server may no longer answer, and waits at most a second.
 func closeWithTimeout(ctx context.Context, conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	_ = conn.Close(ctx)
 }
 
-// watch pings the server on its own connection until ctx ends. A host that hangs or vanished sends no error: queries
-// would wait for their deadlines, and the pool would reuse the dead connections.
+// watch pings the server until ctx ends, because a host that hangs or vanishes sends no error. It uses conn, which leads to the host at,
+// and connects again after a failure. If the database has moved or hangs, it closes the pool's connections, on which queries would wait.
 func (p *postgres) watch(ctx context.Context, conn *pgx.Conn, at host) {
 	defer close(p.watchDone)
 	for clock.Sleep(ctx, p.every) {
@@ -75,6 +76,7 @@ func (p *postgres) watch(ctx context.Context, conn *pgx.Conn, at host) {
 	}
 }
 
+// ping waits for the server's answer, at most for two ping intervals.
 func (p *postgres) ping(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*p.every)
 	defer cancel()

@@ -36,6 +36,7 @@ type group struct {
 }
 
 const (
+	// Values of ticket.state.
 	waiting int32 = iota
 	started
 	gone // the caller was cancelled before its turn, or panicked in it
@@ -60,6 +61,7 @@ type transaction struct {
 	conn *sql.Conn
 }
 
+// begin starts a transaction on the writer's only connection.
 func (g *group) begin() (transaction, error) {
 	conn, err := g.pool.Conn(context.Background())
 	if err != nil {
@@ -73,15 +75,19 @@ func (g *group) begin() (transaction, error) {
 	return transaction{tx, conn}, nil
 }
 
+// commit ends the transaction and returns its connection to the pool.
 func (t transaction) commit() error { return errors.Join(t.sql.Commit(), t.conn.Close()) }
 
+// rollback undoes the transaction and returns its connection to the pool.
 func (t transaction) rollback() error { return errors.Join(rollback(t.sql), t.conn.Close()) }
 
+// exec runs a statement of the writer itself, such as SAVEPOINT.
 func (t transaction) exec(statement string) error {
 	_, err := t.conn.ExecContext(context.Background(), statement)
 	return err
 }
 
+// newGroup starts the writer, which uses the only connection of pool.
 func newGroup(pool *sql.DB, changes *changes, cfg Config) *group {
 	g := &group{
 		pool: pool, changes: changes, timeout: cfg.WriteTimeout, clock: cfg.Clock, log: cfg.Logger,
@@ -91,6 +97,7 @@ func newGroup(pool *sql.DB, changes *changes, cfg Config) *group {
 	return g
 }
 
+// write queues a change and waits for its outcome. It runs fn on the caller's goroutine each time the writer gives the change its turn.
 func (g *group) write(ctx context.Context, fn func(*Tx) error) error {
 	t := &ticket{ctx: ctx, fn: fn, turn: make(chan transaction, 1), ran: make(chan struct{}, 1), final: make(chan error, 1)}
 	if err := g.enqueue(t); err != nil {
@@ -127,6 +134,7 @@ func (g *group) enqueue(t *ticket) error {
 	}
 }
 
+// run calls the closure of t in the transaction tx. It runs on the goroutine of Write's caller, while the writer waits for t.ran.
 func (g *group) run(t *ticket, tx transaction) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), g.timeout)
 	defer cancel()
@@ -177,9 +185,9 @@ func (g *group) commitBatch(first *ticket) {
 // errBatchFailed means that a shared transaction was rolled back because one change failed after it had written.
 var errBatchFailed = errors.New("db: a change failed after it had written")
 
-// runTogether runs tickets until the queue is empty, then commits. After an error nothing is stored. The tickets have
-// no savepoints, because a savepoint costs as much as a statement and a copy of each page, and a change that fails
-// has seldom written before.
+// runTogether runs first and the queued tickets in one transaction and commits it. members are the tickets that ran; after an error
+// nothing is stored. It uses no savepoints, because a savepoint costs as much as a statement, and a change that fails has seldom written
+// before.
 func (g *group) runTogether(first *ticket) (members []*ticket, err error) {
 	tx, err := g.begin()
 	if err != nil {
@@ -198,8 +206,8 @@ func (g *group) runTogether(first *ticket) (members []*ticket, err error) {
 	return members, tx.commit()
 }
 
-// rerunSingly runs the tickets again, and those queued meanwhile, each in a savepoint, so that a failing ticket does
-// not affect the others.
+// rerunSingly runs the tickets again in one transaction, and those queued meanwhile. Each has its own savepoint, so that a failing ticket
+// does not affect the others. It returns all tickets that belong to the transaction.
 func (g *group) rerunSingly(members []*ticket) ([]*ticket, error) {
 	tx, err := g.begin()
 	if err != nil {
@@ -221,7 +229,7 @@ func (g *group) rerunSingly(members []*ticket) ([]*ticket, error) {
 	return members, tx.commit()
 }
 
-// turn lets t run in tx and reports whether it failed.
+// turn makes the caller of t run its closure in tx, waits for it, and reports whether it failed.
 func (g *group) turn(tx transaction, t *ticket) (failed bool) {
 	t.err = nil
 	t.turn <- tx
@@ -229,8 +237,9 @@ func (g *group) turn(tx transaction, t *ticket) (failed bool) {
 	return t.err != nil || t.state.Load() == gone
 }
 
-// next returns the next ticket whose caller still waits, or nil. It does not block, but yields the processor once so
-// that runnable callers can enqueue: a commit shared by more changes costs less per change.
+// next returns the next ticket whose caller still waits, or nil if the queue is empty or the transaction, which began at begun and has
+// have changes, is full. It does not block, but yields the processor once, so that more callers can join: a shared commit costs less per
+// change.
 func (g *group) next(have int, begun time.Time) *ticket {
 	yielded := false
 	for have < groupMax && time.Since(begun) < groupSpan {

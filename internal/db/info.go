@@ -17,7 +17,7 @@ type Info struct {
 	Migration string // the last one that was applied
 }
 
-// Info reads what the database is.
+// Info reads the engine's version, the size of the database, and its newest applied migration.
 func (d *DB) Info(ctx context.Context) (i Info, err error) {
 	version, bytes := "SELECT current_setting('server_version')", "SELECT pg_database_size(current_database())"
 	if d.SQLite() {
@@ -36,18 +36,18 @@ func (d *DB) Info(ctx context.Context) (i Info, err error) {
 	return i, nil
 }
 
-// BackupInfo is the last copy of the database that [DB.Backup] made.
+// BackupInfo describes the last copy of the database that [DB.Backup] made.
 type BackupInfo struct {
 	MadeAt time.Time `json:"madeAt"`
 	Bytes  int64     `json:"bytes"`
 	File   string    `json:"file"`
 }
 
-// copyNote is the end of the name of the file next to the database that says when the last copy was made. The command that copies may not write to
-// the database, which belongs to the server.
+// copyNote is the suffix of the file next to the database that records the last copy. The record is not in the database, because the
+// command that makes the copy may not write to a database that a server uses.
 const copyNote = ".backup.json"
 
-// recordCopy notes that a copy was made.
+// recordCopy records the size and time of a complete copy in the file next to the database, for [DB.LastCopy].
 func (s *sqlite) recordCopy(file string, at time.Time) error {
 	info, err := os.Stat(file)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 // KeyStore stores the keyring's sealed data keys in the database.
 type KeyStore struct{ DB *DB }
 
+// LoadKey implements keyring.Reader: it returns the sealed data key with an id, or nil if there is none.
 func (s KeyStore) LoadKey(ctx context.Context, id string) ([]byte, error) {
 	k, err := s.DB.View(ctx).PropertyKey.Get(ctx, id)
 	if ent.IsNotFound(err) {
@@ -25,6 +26,7 @@ func (s KeyStore) LoadKey(ctx context.Context, id string) ([]byte, error) {
 	return k.Sealed, nil
 }
 
+// CreateKey implements keyring.Store: it stores a sealed data key unless one with this id exists, and returns the stored one.
 func (s KeyStore) CreateKey(ctx context.Context, id string, sealed []byte) ([]byte, error) {
 	var stored []byte
 	err := s.DB.Write(ctx, func(tx *Tx) error {
@@ -43,10 +45,12 @@ func (s KeyStore) CreateKey(ctx context.Context, id string, sealed []byte) ([]by
 	return stored, err
 }
 
+// KeyIDs implements keyring.Reader: it lists the ids of all data keys.
 func (s KeyStore) KeyIDs(ctx context.Context) ([]string, error) {
 	return s.DB.View(ctx).PropertyKey.Query().Order(ent.Asc(propertykey.FieldID)).IDs(ctx)
 }
 
+// ReplaceKey implements keyring.Store: it replaces the data key old by sealed, and fails if another process has changed it meanwhile.
 func (s KeyStore) ReplaceKey(ctx context.Context, id string, old, sealed []byte) error {
 	return s.DB.Write(ctx, func(tx *Tx) error {
 		k, err := tx.PropertyKey.Get(tx.Context(), id)

@@ -62,8 +62,8 @@ func (d *DB) Schema() (string, error) {
 	return available[len(available)-1].name, nil
 }
 
-// EnsureSchema checks the schema when a server starts. It migrates an SQLite database. For a PostgreSQL database with pending
-// migrations it returns an error that says what to run.
+// EnsureSchema checks the schema when a server starts. It migrates an SQLite database. For a PostgreSQL database with pending migrations
+// it returns an error that names the command to run.
 func (d *DB) EnsureSchema(ctx context.Context) error {
 	if d.SQLite() {
 		names, err := d.Migrate(ctx)
@@ -82,7 +82,7 @@ func (d *DB) EnsureSchema(ctx context.Context) error {
 	return nil
 }
 
-// Pending returns the migrations that the database lacks.
+// Pending returns the names of the migrations that the database lacks, including those of the job queue's tables.
 func (d *DB) Pending(ctx context.Context) ([]string, error) {
 	available, err := migrations(migrate.Files, folder(d.Dialect()))
 	if err != nil {
@@ -120,7 +120,7 @@ func (d *DB) Pending(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// migrations reads the files of one dialect, in order.
+// migrations reads the migration files in the directory name of files, in order of their numbers.
 func migrations(files fs.FS, name string) ([]migration, error) {
 	entries, err := fs.ReadDir(files, name)
 	if err != nil {
@@ -152,7 +152,8 @@ const createMigrationsTable = `CREATE TABLE IF NOT EXISTS schema_migrations (
 
 var errMigrationChanged = errors.New("changed after it was applied")
 
-// pending returns the available migrations that are not applied. applied has the checksums of the applied ones.
+// pending returns the available migrations that are not applied. applied has the checksums of the applied ones, in order. It fails if one
+// of them does not match, or if a newer program has applied more.
 func pending(available []migration, applied []string) ([]migration, error) {
 	if n := len(applied); n > len(available) {
 		return nil, fmt.Errorf("the database is at migration %d but this program has only %d: use a newer program", n, len(available))
@@ -165,7 +166,8 @@ func pending(available []migration, applied []string) ([]migration, error) {
 	return available[len(applied):], nil
 }
 
-// apply runs the pending migrations inside tx and returns their names.
+// apply runs the available migrations that are not applied yet in tx, and returns their names. name is the dialect; now is recorded as
+// the time of each migration.
 func apply(ctx context.Context, tx *sql.Tx, name string, available []migration, now time.Time) ([]string, error) {
 	if _, err := tx.ExecContext(ctx, createMigrationsTable); err != nil {
 		return nil, err
@@ -246,7 +248,7 @@ func (s *sqlite) alter(ctx context.Context, fn func(*sql.Tx) error) error {
 // migrationLock is the advisory lock with which one program at a time migrates PostgreSQL.
 const migrationLock = 0x6c6174636b // "latck"
 
-// alter runs a migration while no other program migrates.
+// alter runs fn, which changes the schema, in a transaction, while no other program migrates.
 func (p *postgres) alter(ctx context.Context, fn func(*sql.Tx) error) error {
 	return inTx(ctx, p.sql, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", migrationLock); err != nil {
@@ -256,6 +258,7 @@ func (p *postgres) alter(ctx context.Context, fn func(*sql.Tx) error) error {
 	})
 }
 
+// inTx runs fn in a transaction. It commits if fn returns nil, and otherwise rolls back.
 func inTx(ctx context.Context, pool *sql.DB, fn func(*sql.Tx) error) error {
 	tx, err := pool.BeginTx(ctx, nil)
 	if err != nil {
@@ -300,10 +303,12 @@ func (p *postgres) migrateJobs(ctx context.Context, log *slog.Logger) error {
 	return errors.Join(err, unlockErr)
 }
 
+// jobsCurrent implements engine for SQLite.
 func (s *sqlite) jobsCurrent(ctx context.Context, log *slog.Logger) (bool, error) {
 	return jobsCurrent(ctx, riversqlite.New(s.writer), log)
 }
 
+// jobsCurrent implements engine for PostgreSQL.
 func (p *postgres) jobsCurrent(ctx context.Context, log *slog.Logger) (bool, error) {
 	return jobsCurrent(ctx, riverpgxv5.New(p.pool), log)
 }
@@ -318,20 +323,22 @@ func jobsCurrent[T any](ctx context.Context, d riverdriver.Driver[T], log *slog.
 	return err == nil && found.OK, err
 }
 
+// jobsMigrator returns River's migrator for the tables of the job queue.
 func jobsMigrator[T any](d riverdriver.Driver[T], log *slog.Logger) (*rivermigrate.Migrator[T], error) {
 	return rivermigrate.New(d, &rivermigrate.Config{Logger: WarningsOnly(log)})
 }
 
-// WarningsOnly returns a logger for River that drops information: River logs each routine step.
+// WarningsOnly returns a logger for River that drops everything below warnings, because River logs each routine step.
 func WarningsOnly(log *slog.Logger) *slog.Logger { return slog.New(warningsOnly{log.Handler()}) }
 
 type warningsOnly struct{ slog.Handler }
 
+// Enabled implements slog.Handler.
 func (w warningsOnly) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
 }
 
-// folder returns the directory of a dialect's migrations; ent calls SQLite "sqlite3".
+// folder returns the name of the directory with a dialect's migrations: "sqlite" for what ent calls "sqlite3", otherwise the same name.
 func folder(name string) string {
 	if name == dialect.SQLite {
 		return "sqlite"

@@ -22,6 +22,7 @@ import (
 )
 
 const (
+	// Limits of the retries of a change that conflicts with others. The pauses grow from retryFirst to retryMost.
 	retryMax   = 20
 	retryTurn  = 4 // from this attempt on, the colliding changes of a process run one after the other
 	retryFirst = 2 * time.Millisecond
@@ -38,7 +39,7 @@ type postgres struct {
 	limit   int64
 	waiting atomic.Int64
 	reruns  atomic.Int64
-	turn    chan struct{} // turn lets one change at a time make its late attempts
+	turn    chan struct{} // turn is held by the one change that makes an attempt from retryTurn on
 	slots   chan struct{} // slots limits running changes to fewer than connections, so that reads find a free one
 
 	config      *pgx.ConnConfig // config is for connections outside of the pool
@@ -95,6 +96,7 @@ func openPostgres(ctx context.Context, cfg Config) (*postgres, error) {
 // minVersion is the oldest supported PostgreSQL: idle_session_timeout came with 14.
 const minVersion = 14
 
+// checkVersion returns an error if the server's PostgreSQL is older than minVersion.
 func checkVersion(ctx context.Context, conn *pgx.Conn) error {
 	var number int
 	if err := conn.QueryRow(ctx, "SELECT current_setting('server_version_num')::int").Scan(&number); err != nil {
@@ -173,12 +175,13 @@ func (p *postgres) write(ctx context.Context, fn func(*Tx) error) error {
 	}
 }
 
-// conflict returns the error of a change that kept colliding with others.
+// conflict returns the fault for a change that was given up after too many conflicts with others; err is the last conflict.
 func conflict(err error) error {
 	return fault.New(fault.Aborted, fault.UnavailableReason, "the change kept colliding with others; try again").Retry(time.Second).With(err)
 }
 
-// pause waits with full jitter before a retry. It returns false if no time is left for a retry.
+// pause waits a random time before the next attempt; the upper limit doubles with each attempt. It returns false if deadline has passed,
+// so that no time is left. If ctx ends it returns true at once.
 func pause(ctx, deadline context.Context, attempt int) bool {
 	most := min(retryFirst<<attempt, retryMost)
 	timer := time.NewTimer(rand.N(most))
@@ -193,7 +196,7 @@ func pause(ctx, deadline context.Context, attempt int) bool {
 	}
 }
 
-// attempt runs fn once. retry reports whether a retry may succeed.
+// attempt runs fn in one transaction. retry means that the transaction failed because of a conflict, so that another attempt may succeed.
 func (p *postgres) attempt(ctx context.Context, fn func(*Tx) error) (retry bool, err error) {
 	openRaw, err := p.sql.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelSerializable})
 	if err != nil {
@@ -230,12 +233,13 @@ func isSerialization(err error) bool {
 // that fails again has a defect of its own.
 const retryUnique = 2
 
+// isUnique recognises unique_violation and foreign_key_violation, which a race between two changes can cause: see retryUnique.
 func isUnique(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (e.Code == "23505" || e.Code == "23503")
 }
 
-// enter counts a change that begins, or refuses it: too many wait, or the database is closed.
+// enter counts a change that begins. It returns an error if the database is closed or too many changes wait.
 func (p *postgres) enter() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -256,6 +260,7 @@ func (p *postgres) leave() {
 	p.active.Done()
 }
 
+// close refuses new changes, waits for the running ones, and closes all connections.
 func (p *postgres) close() error {
 	p.mu.Lock()
 	p.closed = true

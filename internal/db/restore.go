@@ -25,7 +25,7 @@ type Copy struct {
 	rename func(from, to string) error
 }
 
-// SQLitePath returns the file of an SQLite database, with symbolic links resolved.
+// SQLitePath returns the file of an SQLite database, with symbolic links resolved. ok is false for the URL of another engine.
 func SQLitePath(databaseURL string) (path string, ok bool) {
 	if path, ok = strings.CutPrefix(databaseURL, "sqlite:"); !ok {
 		return "", false
@@ -115,6 +115,7 @@ func (c *Copy) Check(ctx context.Context) (lacks []string, err error) {
 	return lacks, nil
 }
 
+// KeyIDs implements keyring.Reader for the keys in the copy.
 func (c *Copy) KeyIDs(ctx context.Context) (ids []string, err error) {
 	rows, err := c.conn.QueryContext(ctx, "SELECT id FROM property_keys ORDER BY id")
 	if err != nil {
@@ -131,6 +132,7 @@ func (c *Copy) KeyIDs(ctx context.Context) (ids []string, err error) {
 	return ids, rows.Err()
 }
 
+// LoadKey implements keyring.Reader for the keys in the copy.
 func (c *Copy) LoadKey(ctx context.Context, id string) (sealed []byte, err error) {
 	err = c.conn.QueryRowContext(ctx, "SELECT sealed FROM property_keys WHERE id = ?", id).Scan(&sealed)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -139,10 +141,9 @@ func (c *Copy) LoadKey(ctx context.Context, id string) (sealed []byte, err error
 	return sealed, err
 }
 
-// Install replaces the database at a path of the same directory by the copy. A crash leaves the former database or
-// the copy. If the log of the former database cannot be merged, a crash may leave no database, but never one without
-// its log. The former database is kept under the returned name, which is empty if there was none. No process may have
-// either open.
+// Install moves the copy to path, in the same directory, in place of the database there, which no process may have open. It keeps the
+// former database under the returned name; "" means that there was none. A crash leaves the former database or the copy. If the log of
+// the former database cannot be merged, a crash may leave no database at path, but never one without its log.
 func (c *Copy) Install(ctx context.Context, path string, now time.Time) (former string, err error) {
 	if err := c.conn.Close(); err != nil {
 		return "", err
@@ -175,8 +176,8 @@ func (c *Copy) Install(ctx context.Context, path string, now time.Time) (former 
 	return former, disk.SyncDir(filepath.Dir(path))
 }
 
-// keepFormer keeps the former database and its write-ahead log under a second name, and returns that name, or "" if
-// there was none.
+// keepFormer gives the database at path and its write-ahead log a second name by hard links, and returns that name, or "" if there is no
+// database.
 func keepFormer(path, name string) (former string, err error) {
 	for _, suffix := range []string{"", "-wal"} {
 		err := os.Link(path+suffix, name+suffix)
@@ -191,8 +192,8 @@ func keepFormer(path, name string) (former string, err error) {
 	return name, disk.SyncDir(filepath.Dir(path))
 }
 
-// mergeLog moves the log of a database into its file, and reports whether the file alone is now the whole database. A log
-// that cannot be merged stays.
+// mergeLog copies the write-ahead log of a database into its file, and reports whether the file alone is now the whole database. A log
+// that cannot be merged is left as it is.
 func mergeLog(ctx context.Context, path string) (merged bool, err error) {
 	if _, err := os.Stat(path); err == nil {
 		// A failure here leaves a log, which is checked below.

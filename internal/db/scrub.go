@@ -6,15 +6,15 @@ import (
 	"fmt"
 )
 
-// errLogInUse says that a reader needs the write-ahead log, so that it keeps what deleted rows have left.
+// errLogInUse means that the write-ahead log was not emptied, because a reader still needs it.
 var errLogInUse = errors.New("a reader holds the write-ahead log")
 
 // scrubbed are the tables of which PostgreSQL keeps deleted and former rows until a VACUUM.
 const scrubbed = `guests, stays, messages, disclosures, mails, guest_links, guest_sessions, guest_profiles, profile_links, invitations, reservations, reservation_names, phones, notices`
 
-// Scrub removes what deleted rows have left in the files of the database: SQLite overwrites deleted content itself, so that only its
-// write-ahead log is left to be emptied, and PostgreSQL removes dead rows. Call it after an erasure, outside of a change. Backups and archived
-// logs from before are the operator's. After an error it must be called again.
+// Scrub removes the content of deleted rows from the files of the database. On SQLite it empties the write-ahead log, because SQLite
+// itself overwrites the rest. On PostgreSQL it runs VACUUM. Call it after an erasure, outside of Write, and again after an error. It does
+// not reach backups and archived logs, which are the operator's responsibility.
 func (d *DB) Scrub(ctx context.Context) error {
 	var err error
 	switch e := d.engine.(type) {

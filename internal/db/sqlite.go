@@ -32,7 +32,7 @@ type sqlite struct {
 	file         *os.File // file is closed after the pools: POSIX drops SQLite's locks on a file when the process closes any descriptor of the file
 	writer       *sql.DB
 	readers      *sql.DB
-	shared       *sql.DB // shared has the connections of ViewShared: a statement inside it that needs another connection never waits for one of these
+	shared       *sql.DB // shared has the connections of ViewShared; a statement on readers inside a ViewShared never waits for these
 	group        *group
 	checkpointer *checkpointer
 }
@@ -85,7 +85,8 @@ func createPrivate(path string) error {
 	return f.Close()
 }
 
-// openPool opens a pool of connections. changes, if not nil, counts the rows that they change.
+// openPool opens a pool of at most conns connections to the file at path. more has connection parameters that add to the defaults or
+// replace them. changes, if not nil, counts the rows that the connections change.
 func openPool(ctx context.Context, path string, conns int, more url.Values, changes *changes) (*sql.DB, error) {
 	params := url.Values{
 		"_journal_mode": {"WAL"}, "_synchronous": {"FULL"}, "_busy_timeout": {"5000"}, "_stmt_cache_size": {"256"},
@@ -109,6 +110,7 @@ func openPool(ctx context.Context, path string, conns int, more url.Values, chan
 func (s *sqlite) dialect() string { return dialect.SQLite }
 func (s *sqlite) reader() *sql.DB { return s.readers }
 
+// check reads from the file, which fails if the file cannot be read.
 func (s *sqlite) check(ctx context.Context) error {
 	_, err := s.readers.ExecContext(ctx, "SELECT 1 FROM sqlite_master LIMIT 1")
 	return err

@@ -15,10 +15,9 @@ const (
 	rowsOfPrefix   = 10 // rows for each longer prefix of such an index
 )
 
-// writeStatistics tells SQLite's query planner that a property has many rows. Without statistics it expects as few rows of a
-// property as of a lock or a reservation. Since each statement names the property, for the sake of tenants, it then reads all
-// rows of the property, where the index of the other column leads to a few. The statistics are fixed: the plans are the same
-// in every installation and do not change as it grows. PostgreSQL gathers statistics by itself.
+// writeStatistics makes SQLite's query planner assume that a property has many rows. Without statistics it assumes few, and then reads
+// all rows of the property although another index leads to a few: each statement names the property, to keep tenants apart. The
+// statistics are fixed, so that each installation has the same plans however it grows. PostgreSQL gathers statistics by itself.
 func writeStatistics(ctx context.Context, tx *sql.Tx) error {
 	if _, err := tx.ExecContext(ctx, "ANALYZE sqlite_schema"); err != nil { // this ANALYZE creates the table sqlite_stat1
 		return fmt.Errorf("prepare the statistics: %w", err)
@@ -45,8 +44,8 @@ type propertyIndex struct {
 	unique      bool
 }
 
-// statistics formats statistics as in sqlite_stat1: the rows of the table, then the rows that have one value of each
-// prefix of the index's columns.
+// statistics returns the assumed row counts of the index in the format of sqlite_stat1: the rows of the table, then for each prefix of
+// the index's columns the rows that have the same values in it.
 func (i propertyIndex) statistics() string {
 	counts := []string{fmt.Sprint(rowsInTable), fmt.Sprint(rowsOfProperty)}
 	for range i.columns - 1 {
@@ -58,6 +57,7 @@ func (i propertyIndex) statistics() string {
 	return strings.Join(counts, " ")
 }
 
+// propertyIndexes lists the indexes whose first column is property_id.
 func propertyIndexes(ctx context.Context, tx *sql.Tx) (found []propertyIndex, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT t.name, i.name, i."unique", (SELECT count(*) FROM pragma_index_info(i.name))
 		FROM sqlite_schema AS t, pragma_index_list(t.name) AS i

@@ -29,11 +29,12 @@ var (
 	errDisk         = unavailable(15*time.Second, "the database cannot read or write its files; the operator of this service must check its disk")
 )
 
+// unavailable returns a fault with a message for the caller, who may retry after the given time.
 func unavailable(retry time.Duration, message string) *fault.Fault {
 	return fault.New(fault.Unavailable, fault.UnavailableReason, message).Retry(retry)
 }
 
-// mayBeStored reports whether a change failed in a way that does not show whether it was stored.
+// mayBeStored reports whether err is the loss of the connection during a commit, after which it is unknown whether the change is stored.
 func mayBeStored(err error) bool {
 	f, ok := fault.Of(err)
 	return ok && isOneOf(f, errUnknown)
@@ -44,7 +45,7 @@ func isStorageFault(f *fault.Fault) bool {
 	return isOneOf(f, errDisconnected, errUnknown, errStandby, errFull, errTooManyConns, errSlow, errDisk)
 }
 
-// isOneOf compares messages, because [fault.Fault.With] copies a fault.
+// isOneOf reports whether f is one of the listed faults. It compares messages, because [fault.Fault.With] copies a fault.
 func isOneOf(f *fault.Fault, list ...*fault.Fault) bool {
 	return slices.ContainsFunc(list, func(other *fault.Fault) bool { return f.Message == other.Message })
 }
@@ -53,7 +54,7 @@ func isOneOf(f *fault.Fault, list ...*fault.Fault) bool {
 // has a fault, unchanged.
 func Explain(err error) error { return explain(err, errDisconnected) }
 
-// explain returns lost if the connection was lost, otherwise the same as Explain.
+// explain is Explain, except that it returns the fault lost if the connection was lost.
 func explain(err error, lost *fault.Fault) error {
 	if err == nil {
 		return nil
@@ -87,7 +88,7 @@ func storageFault(err error) *fault.Fault {
 	return nil
 }
 
-// postgresFault classifies the SQLSTATE codes that concern the server, not the statement.
+// postgresFault returns the fault for an SQLSTATE code that concerns the server, and nil for a code that concerns the statement.
 func postgresFault(code string) *fault.Fault {
 	switch code {
 	case "53300":
@@ -109,7 +110,7 @@ func postgresFault(code string) *fault.Fault {
 	return nil
 }
 
-// sqliteFault classifies SQLite's result codes that concern its file, not the statement.
+// sqliteFault returns the fault for a result code of SQLite that concerns its file, and nil for a code that concerns the statement.
 func sqliteFault(code sqlite3.ErrNo, errno syscall.Errno) *fault.Fault {
 	switch {
 	case code == sqlite3.ErrFull, errno == syscall.ENOSPC, errno == syscall.EDQUOT:

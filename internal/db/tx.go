@@ -35,7 +35,7 @@ type insideChange struct{}
 // options are the client options that all transactions share.
 var options = ent.NewClient()
 
-// newTx returns a Tx that runs in tx and sends its statements through q.
+// newTx returns a Tx for the transaction tx, whose time is now. Its statements run on q: tx itself, or on SQLite the connection of tx.
 func newTx(ctx context.Context, dialect string, tx *sql.Tx, q entsql.ExecQuerier, now time.Time, changes *changes) *Tx {
 	ctx = context.WithValue(ctx, insideChange{}, true)
 	t := &Tx{ctx: ctx, short: ctx, sql: tx, now: now.UTC().Truncate(time.Microsecond), changes: changes}
@@ -79,7 +79,8 @@ func (t *Tx) ReadOne(statement string, args []any, into ...any) (found bool, err
 	return found, errors.Join(err, rows.Err())
 }
 
-// ReadList returns the rows of a query. columns returns where the columns of a row go.
+// ReadList runs a query and returns its rows. columns returns pointers to the fields of a row into which the columns are scanned, in
+// their order.
 func ReadList[R any](t *Tx, columns func(row *R) []any, query string, args ...any) (list []R, err error) {
 	rows, err := t.QueryContext(t.ctx, query, args...)
 	if err != nil {
@@ -150,10 +151,11 @@ func (t *Tx) Savepoint(f func() error) (err error) {
 	return nil
 }
 
+// wrote reports whether a statement may have changed rows, or whether the database has rolled the transaction back.
 func (t *Tx) wrote() bool { return t.conn.wrote.Load() || t.changes.rolledBack() }
 
-// run calls fn. Afterwards the transaction can no longer be used, also after a panic. A transaction that the database
-// rolled back is an error even if fn hides it.
+// run calls fn once. Afterwards the transaction refuses statements, also after a panic. If the database has rolled the transaction back,
+// run returns an error even if fn returned nil.
 func (t *Tx) run(fn func(*Tx) error) error {
 	defer t.conn.ended.Store(true)
 	t.conn.computing = startComputing()
@@ -211,11 +213,10 @@ func (c *txConn) usable() error {
 	return nil
 }
 
-// within returns the context of a statement. A change past its deadline fails at its next statement. On SQLite the context is never
-// cancelled: an interrupted statement would roll back all changes of the group, and the goroutines with which the driver and
-// database/sql watch a context cost as much as a statement. The driver has no other way to interrupt. So a statement that runs too
-// long holds the writer until it ends: callers that wait leave at their own deadlines, and above QueueSize they are refused at once.
-// The caller must close the rows of a query: the writer waits for them.
+// within returns the context for the next statement, or an error if the change is past its deadline or cannot continue. On SQLite the
+// context is never cancelled: an interrupted statement would roll back all changes of the group, and watching a context costs as much as
+// a statement. So a slow statement holds the writer until it ends: callers that wait leave at their own deadlines, and above QueueSize
+// they are refused at once. The caller must close the rows of a query, because the writer waits for them.
 func (c *txConn) within(ctx context.Context) (context.Context, error) {
 	if err := cmp.Or(c.usable(), c.change.Err(), ctx.Err()); err != nil {
 		return nil, err
@@ -226,6 +227,7 @@ func (c *txConn) within(ctx context.Context) (context.Context, error) {
 	return ctx, nil
 }
 
+// ExecContext runs a statement that changes rows, and records its outcome.
 func (c *txConn) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	ctx, err := c.within(ctx)
 	if err != nil {
@@ -242,6 +244,7 @@ func (c *txConn) ExecContext(ctx context.Context, query string, args ...any) (sq
 	return res, err
 }
 
+// QueryContext runs a query, and records its outcome. A query other than SELECT may change rows, such as INSERT ... RETURNING.
 func (c *txConn) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	ctx, err := c.within(ctx)
 	if err != nil {
@@ -284,6 +287,7 @@ func (d txDriver) Dialect() string                        { return d.name }
 func (d txDriver) Close() error                           { return nil }
 func (d txDriver) Tx(context.Context) (dialect.Tx, error) { return dialect.NopTx(d), nil }
 
+// readDriver lets ent read outside of a transaction, and refuses every change.
 type readDriver struct {
 	entsql.Conn
 	name string
@@ -316,7 +320,7 @@ func (d readDriver) QueryContext(ctx context.Context, query string, args ...any)
 	return d.Conn.QueryContext(ctx, query, args...)
 }
 
-// isRead reports whether a statement only reads. INSERT ... RETURNING is a query to the driver too.
+// isRead reports whether a statement only reads. A Query may also change rows, as INSERT ... RETURNING does.
 func isRead(query string) bool {
 	word := verb(query)
 	return strings.EqualFold(word, "SELECT") || strings.EqualFold(word, "WITH") || strings.EqualFold(word, "EXPLAIN")
@@ -328,7 +332,7 @@ func verb(query string) string {
 	return word
 }
 
-// conn makes ent's connection over q.
+// conn returns ent's connection that sends statements to q. name is the dialect.
 func conn(name string, q entsql.ExecQuerier) entsql.Conn {
 	return entsql.Conn{ExecQuerier: storageConn{q, name == dialect.SQLite}}
 }
@@ -350,7 +354,7 @@ func (c storageConn) QueryContext(ctx context.Context, query string, args ...any
 	return rows, Explain(err)
 }
 
-// prepare passes the statement to the watcher and returns its arguments as the database binds them.
+// prepare passes the statement to the watcher of a test, and returns the arguments as the database needs them.
 func (c storageConn) prepare(query string, args []any) []any {
 	watchStatement(query)
 	if c.utc {
@@ -359,6 +363,7 @@ func (c storageConn) prepare(query string, args []any) []any {
 	return args
 }
 
+// inUTC converts the times among the arguments to UTC with microseconds. It changes args itself.
 func inUTC(args []any) []any {
 	for i, a := range args {
 		switch v := a.(type) {

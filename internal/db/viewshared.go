@@ -48,6 +48,7 @@ type sharedConn struct {
 	ended bool
 }
 
+// QueryContext runs a query, or returns an error if the ViewShared or ctx has ended.
 func (c *sharedConn) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	if c.ended {
 		return nil, errOver
@@ -58,7 +59,7 @@ func (c *sharedConn) QueryContext(ctx context.Context, query string, args ...any
 	return c.Conn.QueryContext(context.WithoutCancel(ctx), query, args...)
 }
 
-// end ends the transaction. A connection that cannot end it is closed, so that no other caller gets an old state of the database.
+// end ends the read transaction. If that fails, it discards the connection, so that no other caller gets an old state of the database.
 func (c *sharedConn) end() {
 	c.ended = true
 	if _, err := c.ExecContext(context.Background(), "ROLLBACK"); err != nil {

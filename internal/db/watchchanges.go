@@ -13,13 +13,14 @@ type ChangeWatcher struct {
 	Committed func(marks []string, notified map[Topic][]string)
 }
 
-// changeWatcher is nil except in tests.
+// changeWatcher is the watcher that a test has set; nil otherwise.
 var changeWatcher atomic.Pointer[ChangeWatcher]
 
-// WatchChanges calls w for each change of the process.
+// WatchChanges makes w receive each change of the process. It is for tests.
 func WatchChanges(w ChangeWatcher) { changeWatcher.Store(&w) }
 
-// mark keeps the mark of a statement that may have changed rows. res is nil if the number of changed rows is not known.
+// mark asks the ChangeWatcher of a test, if any, for a mark of a statement that may have changed rows, and keeps the mark until the
+// commit. res is nil if the number of changed rows is not known.
 func (c *txConn) mark(statement string, res sql.Result) {
 	w := changeWatcher.Load()
 	if w == nil {
@@ -35,7 +36,7 @@ func (c *txConn) mark(statement string, res sql.Result) {
 	}
 }
 
-// reportChange reports a committed change to the watcher.
+// reportChange passes a committed change to the ChangeWatcher of a test, if any.
 func reportChange(t *Tx) {
 	w := changeWatcher.Load()
 	if w == nil || len(t.conn.marks) == 0 {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// OwnAs gives an open file the owner and the group of the file at like.
+// OwnAs gives an open file the owner and the group of the file at the path like. It changes nothing if that owner is the user of this process.
 func OwnAs(f *os.File, like string) error {
 	st, err := os.Stat(like)
 	if err != nil {
@@ -23,8 +23,8 @@ func OwnAs(f *os.File, like string) error {
 	return f.Chown(int(owner.Uid), int(owner.Gid))
 }
 
-// InheritOwner gives a file that root created the owner of its directory or neighbour, because the server of that owner must be
-// able to open it. Files that other users create stay theirs.
+// InheritOwner gives the open file f, if root runs this process, the owner of the directory or file at the path like. The server, which runs
+// as that owner, must be able to open it. Files that other users create stay theirs.
 func InheritOwner(f *os.File, like string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -32,7 +32,7 @@ func InheritOwner(f *os.File, like string) error {
 	return OwnAs(f, like)
 }
 
-// SyncDir writes the names in a directory to the disk.
+// SyncDir makes the names in a directory durable, after files in it were created, renamed or deleted.
 func SyncDir(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {

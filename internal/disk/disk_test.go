@@ -25,7 +25,7 @@ func TestListenSocketIsPrivate(t *testing.T) {
 	}
 }
 
-// The name of the file leads elsewhere after it was opened: only the open file may change.
+// The path is replaced by a link after the file was opened. Only the open file may change.
 func TestInheritOwnerFollowsNoLink(t *testing.T) {
 	dir := t.TempDir()
 	other := os.Geteuid()

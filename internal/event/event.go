@@ -26,6 +26,8 @@ type Event struct {
 // Appended is the topic of new events that webhooks may deliver. Its key is empty.
 const Appended db.Topic = "event.appended"
 
+// Append stores an event in the transaction of the change that it reports, and notifies the webhooks and the open
+// streams of staff after the commit.
 func Append(tx *db.Tx, e Event) error {
 	if e.OccurredAt.IsZero() {
 		e.OccurredAt = tx.Now()
@@ -58,8 +60,9 @@ func Append(tx *db.Tx, e Event) error {
 // topics are the topics of the subjects of events, by the prefix of their ids.
 var topics = map[string]watch.Topic{id.Reservation: watch.Reservations, id.Lock: watch.Locks, id.Bridge: watch.Bridges, id.Integration: watch.Spaces}
 
-// notifyWatchers notifies the streams of staff that the subject of the event changed. A person who only read something changed nothing: a page that
-// reads again would notify itself without end.
+// notifyWatchers notifies the open streams of staff that the subject of the event changed. It omits events that a
+// person only read something: a page that reads the data again after each notification would notify itself without
+// end.
 func (e Event) notifyWatchers(tx *db.Tx) {
 	if slices.Contains(reads, e.Kind) {
 		return

@@ -81,10 +81,11 @@ var internal = []Kind{
 // reads are the kinds of events that record that a person saw something.
 var reads = []Kind{CodeRead, PINShown, PINRead, GuestsRead, RegisterRead}
 
-// Internal reports whether webhooks do not deliver this kind: its events count as delivered from the beginning.
+// Internal reports whether this kind of event is only stored and never delivered to webhooks.
 func (k Kind) Internal() bool { return slices.Contains(internal, k) }
 
-// InternalSubject returns the subject of internal events about the object with an id.
+// InternalSubject returns the subject of internal events about the object with an id. It differs from the id, so that
+// the sequence numbers that partners see have no gaps.
 func InternalSubject(id string) string { return internalPrefix + id }
 
 const internalPrefix = "in:"

@@ -15,9 +15,9 @@ import (
 // deleted, so that a failing subscriber does not fill the database.
 const UndeliveredGrace = 30 * 24 * time.Hour
 
-// Forget deletes events from before a time that all subscribers have received, among the limit events with the next ids after a
-// cursor. It keeps the last event of each subject, which determines the next sequence number. It returns the cursor to continue
-// after, 0 at the end.
+// Forget deletes old events. It reads limit events, by id after a cursor, and deletes those from before a time that
+// all subscribers have received, or that are older by UndeliveredGrace. It keeps the last event of each subject, which
+// determines the next sequence number. It returns the next cursor, 0 at the end.
 func Forget(tx *db.Tx, before time.Time, after int64, limit int) (int64, error) {
 	page, err := tx.Event.Query().Where(event.IDGT(after)).Order(event.ByID()).Limit(limit).
 		Select(event.FieldID, event.FieldCreatedAt, event.FieldPosition).All(tx.Context())

@@ -59,7 +59,7 @@ const (
 // ErrMoved means that another dispatcher moved the cursor or assigned the positions meanwhile.
 var ErrMoved = errors.New("another dispatcher delivers events at the same time")
 
-// lastPosition returns the last position of an existing event or of a cursor.
+// lastPosition returns the greatest position that an existing event or a cursor has.
 func lastPosition(tx *db.Tx) (last int64, err error) {
 	_, err = tx.ReadOne(selectLastPosition, nil, &last)
 	return last, err
@@ -71,9 +71,9 @@ type NewEvent struct {
 	Kind Kind
 }
 
-// Unpositioned returns the oldest committed events that have no position, and the position after which theirs begin. It is at least the
-// time in microseconds: the position of an event that was deleted with its property is not assigned again, for a subscriber that
-// has read the deleted event would pass the new one.
+// Unpositioned returns up to limit committed events that have no position yet, oldest first, and the position after
+// which theirs begin. That is at least the time in microseconds, so that the position of a deleted event is not
+// assigned again: a subscriber that has received the deleted event would skip the new one.
 func Unpositioned(view *db.Tx, limit int) (events []NewEvent, last int64, err error) {
 	events, err = db.ReadList(view, func(e *NewEvent) []any { return []any{&e.ID, &e.Kind} }, selectUnpositioned, limit)
 	if err == nil && len(events) > 0 {
@@ -86,8 +86,8 @@ func Unpositioned(view *db.Tx, limit int) (events []NewEvent, last int64, err er
 	return events, last, nil
 }
 
-// AssignPositions numbers events after the last position. It reads only these events, so that it conflicts with no
-// transaction that appends events.
+// AssignPositions gives events the positions after last, in their order; see [Unpositioned]. It reads only these
+// events, so that it conflicts with no transaction that appends events.
 func AssignPositions(tx *db.Tx, events []NewEvent, last int64) error {
 	var values strings.Builder
 	for i, e := range events {
@@ -131,6 +131,7 @@ func Cursors(view *db.Tx, subscriber string) (all []*Cursor, err error) {
 // nothing if the subscriber has a cursor.
 func Subscribe(tx *db.Tx, subscriber string) error { return subscribe(tx, subscriber, nil) }
 
+// subscribe is [Subscribe] with the id of the webhook if the subscriber is one, else nil.
 func subscribe(tx *db.Tx, subscriber string, webhookID any) error {
 	last, err := lastPosition(tx)
 	if err == nil {
@@ -142,8 +143,9 @@ func subscribe(tx *db.Tx, subscriber string, webhookID any) error {
 	return nil
 }
 
-// RemoveUnknown deletes the cursors of subscribers that this version of the program does not have, and that have not received an event
-// for a long time. In a rolling upgrade, an older node does not know the subscribers of a newer one. The cursors of a webhook end with it.
+// RemoveUnknown deletes the cursors of subscribers that are not among known, those of this version of the program, and
+// that have received no event for a long time. In a rolling upgrade, an older node does not know the subscribers of a
+// newer one. The cursors of a webhook are deleted with the webhook instead.
 func RemoveUnknown(tx *db.Tx, known []string) error {
 	args := []any{tx.Now().Add(-UndeliveredGrace)}
 	unknown := ""
@@ -158,7 +160,8 @@ func RemoveUnknown(tx *db.Tx, known []string) error {
 	return nil
 }
 
-// After returns the events after a cursor, in order. Those of one subject end where the subscriber's cursor for all subjects is.
+// After returns up to limit events that a subscriber has not received, in order: those after the cursor c. If c is the
+// cursor of one failing subject, the events end at the position of main, the subscriber's main cursor.
 func After(view *db.Tx, c, main *Cursor, limit int) ([]*ent.Event, error) {
 	q := view.Event.Query().Where(event.PositionGT(max(c.Position, 0)), inPositionIndex)
 	if main.PropertyID != "" {
@@ -174,7 +177,8 @@ func After(view *db.Tx, c, main *Cursor, limit int) ([]*ent.Event, error) {
 	return events, nil
 }
 
-// inPositionIndex repeats the condition of the index on positions. SQLite uses a partial index only for a query with its condition.
+// inPositionIndex repeats the condition of the partial index on positions, because SQLite uses the index only for a
+// query with its condition.
 func inPositionIndex(s *entsql.Selector) { s.Where(entsql.ExprP("position > 0")) }
 
 // Failure is a failed delivery of the events of one subject.
@@ -193,6 +197,8 @@ func (f Failure) reason() string {
 	return string(fault.InternalError)
 }
 
+// Move sets the cursor of a subscriber to a later position, after the events up to there were received. It returns
+// ErrMoved if another dispatcher has moved the cursor.
 func Move(tx *db.Tx, c *Cursor, position int64) error {
 	return execExactly(tx, 1, "move a cursor", moveCursor, position, c.ID, c.Position)
 }
@@ -203,7 +209,7 @@ func HoldBack(tx *db.Tx, main *Cursor, f Failure) error {
 	return execExactly(tx, 1, "hold back a subject", insertHeldBack, main.Subscriber, f.Subject, f.After, f.RetryAt, f.reason(), main.WebhookID, tx.Now())
 }
 
-// Postpone records that the retry of a failing subject failed again.
+// Postpone records that the retry of a failing subject failed again, and when to retry it next.
 func Postpone(tx *db.Tx, c *Cursor, f Failure) error {
 	return execExactly(tx, 1, "postpone a subject", postponeCursor, f.RetryAt, f.reason(), c.ID, c.Attempts)
 }
@@ -217,7 +223,8 @@ func Release(tx *db.Tx, c, main *Cursor) error {
 	return execExactly(tx, 1, "release a subject", deleteCursor, c.ID, c.Position)
 }
 
-// execExactly runs a statement, and returns ErrMoved unless it affects exactly want rows.
+// execExactly runs a statement, and returns ErrMoved unless it affects exactly want rows. what names the action in
+// errors.
 func execExactly(tx *db.Tx, want int64, what, statement string, args ...any) error {
 	result, err := tx.ExecContext(tx.Context(), statement, args...)
 	got := int64(0)

@@ -8,7 +8,8 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// SubscribeWebhook stores the cursor of a webhook, which receives the events that get a position from now on. The subscriber is its id.
+// SubscribeWebhook stores the cursor of a webhook, which receives the events that get a position from now on. Its name
+// as a subscriber is its id.
 func SubscribeWebhook(tx *db.Tx, webhookID string) error { return subscribe(tx, webhookID, webhookID) }
 
 // UnsubscribeWebhook deletes the cursors of a webhook.
@@ -19,7 +20,7 @@ func UnsubscribeWebhook(tx *db.Tx, webhookID string) error {
 	return nil
 }
 
-// RetryWebhookNow makes the retries of a webhook due.
+// RetryWebhookNow makes all retries of a webhook due at once, for example after a successful test.
 func RetryWebhookNow(tx *db.Tx, webhookID string) error {
 	if _, err := tx.ExecContext(tx.Context(), retryNow, tx.Now(), webhookID, tx.Now()); err != nil {
 		return fmt.Errorf("make the retries of a webhook due: %w", err)
@@ -27,7 +28,7 @@ func RetryWebhookNow(tx *db.Tx, webhookID string) error {
 	return nil
 }
 
-// WebhookCursors returns the cursors of a webhook: see [Cursors]. It has none while it is disabled.
+// WebhookCursors returns the cursors of a webhook in the order of [Cursors]. A disabled webhook has none.
 func WebhookCursors(view *db.Tx, propertyID, webhookID string) ([]*Cursor, error) {
 	all, err := Cursors(view, webhookID)
 	for _, c := range all {
@@ -47,7 +48,8 @@ type Backlog struct {
 	RetryAt  *time.Time // RetryAt is the next retry
 }
 
-// WebhookBacklog returns what a webhook has not received. Without kinds, events of every kind count.
+// WebhookBacklog counts the events of some kinds that a webhook has not received. Without kinds, events of every kind
+// count.
 func WebhookBacklog(view *db.Tx, propertyID, webhookID string, kinds []string) (Backlog, error) {
 	cursors, err := WebhookCursors(view, propertyID, webhookID)
 	if err != nil || len(cursors) == 0 {
@@ -67,7 +69,7 @@ func WebhookBacklog(view *db.Tx, propertyID, webhookID string, kinds []string) (
 	return b, err
 }
 
-// add counts the events that match.
+// add counts the events of some kinds that from selects, with its parameters args, into the backlog.
 func (b *Backlog) add(view *db.Tx, kinds []string, from string, args ...any) error {
 	if len(kinds) > 0 {
 		marks := make([]string, len(kinds))

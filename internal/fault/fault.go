@@ -64,8 +64,8 @@ type Fault struct {
 	cause      error
 }
 
-// New makes a fault. The message reaches the caller: it must say what was wrong and what to do, and must not contain secrets
-// or personal data.
+// New makes a fault. args are formatted into message as by fmt.Sprintf. The message reaches the caller: it must describe what was wrong and
+// what to do, and must not contain secrets or personal data.
 func New(kind Kind, reason Reason, message string, args ...any) *Fault {
 	if len(args) > 0 {
 		message = fmt.Sprintf(message, args...)
@@ -114,7 +114,7 @@ func (f *Fault) Error() string {
 	return text
 }
 
-// Unwrap returns the cause, which is only logged.
+// Unwrap returns the cause for errors.Is and errors.As. The cause is only logged.
 func (f *Fault) Unwrap() error { return f.cause }
 
 // Is lets errors.Is compare kind and reason. A target with an empty reason matches every reason of its kind.
@@ -129,7 +129,7 @@ func (f *Fault) clone() *Fault {
 	return &c
 }
 
-// With returns a copy with a cause.
+// With returns a copy with a cause, which is logged and not sent to the caller.
 func (f *Fault) With(cause error) *Fault {
 	c := f.clone()
 	c.cause = cause
@@ -143,7 +143,7 @@ func (f *Fault) Retry(d time.Duration) *Fault {
 	return c
 }
 
-// Put returns a copy with one more machine-readable detail.
+// Put returns a copy with one more machine-readable detail, which the caller receives in Meta.
 func (f *Fault) Put(key, value string) *Fault {
 	c := f.clone()
 	if c.Meta == nil {

@@ -25,7 +25,8 @@ type counter struct {
 	tally
 }
 
-// countersOf returns what a search is counted against, as stored. numbers are those of the searched booking.
+// countersOf returns the stored counters of failed searches that slow this search: those of its source, of the property and of the searched
+// booking. numbers are the booking's numbers. [Search.refund] relies on the order: the source comes first, then what the source gets back.
 func (q Search) countersOf(tx *db.Tx, keys *keyring.Ring, numbers []string) ([]counter, error) {
 	source, origin := q.KioskID, "kiosk"
 	if q.KioskID == "" {
@@ -61,7 +62,8 @@ func (q Search) countersOf(tx *db.Tx, keys *keyring.Ring, numbers []string) ([]c
 // foundIn counts the searches that found a stay whose guest is checked in. It delays nothing.
 var foundIn = limit{"foundIn", 24 * time.Hour, nil}
 
-// CountFound counts a search that found a stay whose guest is checked in, and returns how many did in the day since the first one.
+// CountFound counts one more search that found a checked-in stay. It returns how many such searches the stay had in the 24 hours that began
+// with the first one.
 func CountFound(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string) (int, error) {
 	counters := []counter{{hex.EncodeToString(keys.MAC("attempts", propertyID, foundIn.name, reservationID)), tally{limit: foundIn}}}
 	if err := loadTallies(tx, propertyID, counters); err != nil {
@@ -83,9 +85,9 @@ func siteOf(network string) string {
 
 const siteBits = 48
 
-// numbers returns the typed number and the other numbers of the reservations that have it, so that a booking with two numbers has
-// one limit. An unknown number is counted like a known one, so that its limit does not tell which it is. The numbers are at least two, so
-// that an unknown one costs as much work as a booking with two. No typed number has a space after [reservation.FoldNumber].
+// numbers returns the keys of the limit of a booking: the typed number, and the other numbers of the reservations in rows that have it, so
+// that a booking with two numbers has one limit. An unknown number gets a limit too, and a second key, so that neither an answer nor its time
+// shows whether the number exists. No typed number has a space after [reservation.FoldNumber].
 func (q Search) numbers(rows []*ent.Reservation) []string {
 	typed := reservation.FoldNumber(q.Number)
 	out := []string{typed}
@@ -103,7 +105,7 @@ func (q Search) numbers(rows []*ent.Reservation) []string {
 	return out
 }
 
-// loadTallies reads the counts of the present periods.
+// loadTallies sets the tally of each counter to what is stored for its present period, and leaves a counter without stored failures at zero.
 func loadTallies(tx *db.Tx, propertyID string, counters []counter) error {
 	ids := make([]string, len(counters))
 	for i, c := range counters {
@@ -122,7 +124,7 @@ func loadTallies(tx *db.Tx, propertyID string, counters []counter) error {
 	return nil
 }
 
-// waitOfCounters returns how long a search must wait because of earlier failures.
+// waitOfCounters returns how long a search must wait because of earlier failures: the longest wait of all counters.
 func waitOfCounters(counters []counter, now time.Time) time.Duration {
 	tallies := make([]tally, len(counters))
 	for i, c := range counters {
@@ -148,7 +150,8 @@ func (q Search) recordFailure(tx *db.Tx, counters []counter) error {
 	})
 }
 
-// refund subtracts what failed at the source for this number before the search found the stay.
+// refund takes back from the source the failures that it had with this number before its search found the stay, so that a guest who mistypes
+// does not slow the next guest. counters are from [Search.countersOf].
 func (q Search) refund(tx *db.Tx, counters []counter) error {
 	source, returned := &counters[0], &counters[1]
 	if returned.count == 0 {
@@ -173,6 +176,7 @@ func storeTallies(tx *db.Tx, propertyID string, counters []counter) error {
 	return nil
 }
 
+// tooManyAttempts returns the error of a search that must wait, with the wait in words and as a retry time.
 func tooManyAttempts(wait time.Duration) error {
 	return fault.New(fault.Exhausted, fault.TooManyAttempts, "too many searches failed; try again in %s, or go to the desk", roughly(wait)).Retry(wait)
 }

@@ -61,7 +61,7 @@ var (
 	givenBack = limit{"givenBack", atSource.within, nil}
 )
 
-// tally is what a limit counted in its period.
+// tally is the number of failures that a limit counted in its present period, and when they were.
 type tally struct {
 	limit
 	began, last time.Time
@@ -98,7 +98,7 @@ func (t tally) fail(now time.Time) tally {
 // beginsToSlow reports whether the latest failure is the first after which a search waits.
 func (t tally) beginsToSlow() bool { return len(t.pauses) > 0 && t.count == t.pauses[0].failures }
 
-// waitOf returns how long a search has to wait; 0: it may go on.
+// waitOf returns the longest wait of some tallies; 0: the search may run now.
 func waitOf(tallies []tally, now time.Time) (wait time.Duration) {
 	for _, t := range tallies {
 		wait = max(wait, t.wait(now))

@@ -26,7 +26,7 @@ var (
 	errMinor         = fault.New(fault.Precondition, fault.MinorNeedsAdult, "a link for a minor is sent only by an adult of the party: fill in the main guest's date of birth first, or fill in the minor's data here")
 )
 
-// loadOwnParty returns the party of a session that acts for all of it.
+// loadOwnParty returns the party for a change by the main guest. It refuses a companion's session, and one that [Party.Trusts] refuses.
 func loadOwnParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, error) {
 	if a.GuestID != "" {
 		return nil, ErrMainGuestOnly
@@ -34,7 +34,7 @@ func loadOwnParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, error) 
 	return loadTrustedParty(tx, keys, a)
 }
 
-// loadTrustedParty returns the party of a session that may change it.
+// loadTrustedParty returns the party for a change by any guest of it, and refuses a session that [Party.Trusts] refuses.
 func loadTrustedParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, error) {
 	p, err := LoadParty(tx, keys, a.PropertyID, a.ReservationID)
 	if err == nil && !p.Trusts(a) {
@@ -51,14 +51,15 @@ func (p *Party) Trusts(a actor.Actor) bool {
 	return a.Origin == OriginMail || state != access.Started && state != access.Processed || isPressedBy(a, p.Stay)
 }
 
-// A session that rests on two facts may name a family in a room for which the PMS sent no number, and a few people more than the PMS
-// named. More than that is a slip, or a stranger who fills the property's list of guests.
+// Limits of the party that a session may name if it rests on two facts, a booking number and a family name: a family in a room for which the
+// PMS sent no number, or a few people more than the PMS named. More is a mistake, or a stranger who fills the property's list of guests.
 const (
 	alwaysAllowed = 8
 	allowedMore   = 4
 )
 
-// maxParty returns how many people a session that rests on two facts may name. It may always keep the present number.
+// maxParty returns how many people a session may name that knows only a booking number and a family name. The present number is always
+// allowed.
 func (p *Party) maxParty() int {
 	adults, children := PartySize(nil, p.Reservation)
 	return max(alwaysAllowed, adults+children+allowedMore, p.Adults+p.Children)
@@ -139,7 +140,7 @@ func InviteCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, addr
 		return errMinor
 	}
 	if m.hasActed() && (address == "" || !strings.EqualFold(m.invitedTo, address)) {
-		return errOtherAddress // who reads that address, or passes the link on, could read, change and share the companion's answers
+		return errOtherAddress // a reader of the new address could read, change and share the companion's answers
 	}
 	if err := RevokeLinks(tx, a.PropertyID, a.ReservationID, guestID, false); err != nil {
 		return err

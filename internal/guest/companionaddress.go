@@ -46,6 +46,7 @@ func CompanionAddresses(view *db.Tx, keys *keyring.Ring, propertyID, guestID str
 	return answered.companionAddresses(), err
 }
 
+// companionAddresses returns the mail addresses of a companion: the typed one, then the one to which the link was mailed.
 func (p person) companionAddresses() (all []string) {
 	if p.MailTo != nil {
 		all = append(all, p.MailTo.Address)
@@ -56,8 +57,8 @@ func (p person) companionAddresses() (all []string) {
 	return all
 }
 
-// companionMailTo returns the address that a companion gave, for m, a copy of the form's guest with other answers. An address is given by a
-// companion who types it on a link of their own; what others typed before, the companion only leaves.
+// companionMailTo returns the mail address to store with m, a copy of the form's guest with new answers. A companion who types an address on
+// their own link gives a new one; an address that another person typed does not count. Other guests keep theirs.
 func (f Form) companionMailTo(m Member) *mailTo {
 	address := m.Answers[rule.Email]
 	switch {

@@ -11,7 +11,8 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// RecordCompletion records once that no required answer of the party is missing. It is recorded again only after an answer was missing.
+// RecordCompletion records, once, that the party has given every required answer. If an answer becomes missing, the next completion is
+// recorded again.
 func (p *Party) RecordCompletion(tx *db.Tx) error {
 	complete := len(p.Incomplete()) == 0
 	if complete == (p.Stay.FormCompletedAt != nil) {

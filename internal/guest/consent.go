@@ -74,7 +74,7 @@ func (m Member) answersOf(session string) rule.Answers {
 // callerMember returns the guest whose session it is: the companion, or else the main guest.
 func (p *Party) callerMember(a actor.Actor) Member { return p.Visible(a)[0] }
 
-// SharingChoice is which groups of fields of a guest the PMS may get. GuestID is empty for the caller.
+// SharingChoice is a guest's choice of the groups of fields that the PMS may get. An empty GuestID means the caller.
 type SharingChoice struct {
 	GuestID string
 	Groups  []string

@@ -13,7 +13,7 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// The functions of this file collect what a guest gets as a copy of their data.
+// The functions of this file collect the data of which a guest gets a copy on request.
 
 // VisibleAnswers returns the answers of a guest that a session sees.
 func (p *Party) VisibleAnswers(a actor.Actor, m Member) (rule.Answers, error) {

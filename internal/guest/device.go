@@ -24,7 +24,7 @@ var errDeviceNotFound = fault.New(fault.NotFound, fault.DeviceNotFound, "no such
 // Device is a session as stored.
 type Device = ent.GuestSession
 
-// NeedsUse reports whether the last use of a guest's session has to be stored again.
+// NeedsUse reports whether a call with the guest's session should store a new time of use: the stored one is old enough.
 func NeedsUse(a actor.Actor, now time.Time) bool { return now.Sub(a.UsedAt) >= usedInterval }
 
 // MarkUsed stores that a session is used.
@@ -58,6 +58,7 @@ func ListDevices(view *db.Tx, propertyID, reservationID string) ([]*Device, erro
 	return listDevices(view, propertyID, guestsession.ReservationID(reservationID))
 }
 
+// listDevices returns the active sessions that which selects, the latest used first.
 func listDevices(view *db.Tx, propertyID string, which ...predicate.GuestSession) ([]*Device, error) {
 	rows, err := view.GuestSession.Query().Where(active(view, propertyID, which)...).
 		Order(ent.Desc(guestsession.FieldUsedAt), ent.Desc(guestsession.FieldID)).Limit(maxDevices).All(view.Context())
@@ -67,7 +68,7 @@ func listDevices(view *db.Tx, propertyID string, which ...predicate.GuestSession
 	return rows, nil
 }
 
-// active adds to a selection that the sessions have not ended.
+// active limits the selection which to the sessions of a property that are neither revoked nor expired.
 func active(view *db.Tx, propertyID string, which []predicate.GuestSession) []predicate.GuestSession {
 	return append(slices.Clone(which), guestsession.PropertyID(propertyID), guestsession.RevokedAtIsNil(), guestsession.ExpiresAtGT(view.Now()))
 }
@@ -87,7 +88,7 @@ func EndDevice(tx *db.Tx, propertyID, reservationID, sessionID string) error {
 	return endDevice(tx, propertyID, guestsession.ReservationID(reservationID), guestsession.ID(sessionID))
 }
 
-// endDevice ends the sessions that match, which are those of one device.
+// endDevice ends the sessions that which selects. It returns errDeviceNotFound if none of them is active.
 func endDevice(tx *db.Tx, propertyID string, which ...predicate.GuestSession) error {
 	found, err := tx.GuestSession.Query().Where(active(tx, propertyID, which)...).Exist(tx.Context())
 	if err != nil {

@@ -60,6 +60,8 @@ func Erase(tx *db.Tx, keys *keyring.Ring, row *ErasureRow) (done bool, err error
 	return true, finishErasure(tx, row, kept.Law, new(kept.KeptUntil.UTC()))
 }
 
+// finishErasure records that an erasure is done. law and keptUntil name the country rule that keeps official forms, and until when; empty and
+// nil: none.
 func finishErasure(tx *db.Tx, row *ErasureRow, law string, keptUntil *time.Time) error {
 	err := tx.Erasure.Update().Where(enterasure.PropertyID(row.PropertyID), enterasure.ID(row.ID)).
 		SetFinishedAt(tx.Now()).SetMailID("").SetLaw(law).SetNillableKeptUntil(keptUntil).Exec(tx.Context())
@@ -144,7 +146,7 @@ func (p *Party) rows() []*ent.Guest {
 	return rows
 }
 
-// execAll runs deletions one after another.
+// execAll runs updates or deletions in their order, and stops at the first error.
 func execAll(tx *db.Tx, all ...interface {
 	Exec(ctx context.Context) (int, error)
 }) error {
@@ -156,7 +158,7 @@ func execAll(tx *db.Tx, all ...interface {
 	return nil
 }
 
-// PendingErasures returns when an erasure of data of each of some reservations was requested that is not done, by the reservation.
+// PendingErasures returns, by reservation, when the oldest erasure was requested that is not done. Reservations without one are missing.
 func PendingErasures(view *db.Tx, propertyID string, reservationIDs []string) (map[string]time.Time, error) {
 	rows, err := view.Erasure.Query().Where(enterasure.PropertyID(propertyID), enterasure.ReservationIDIn(reservationIDs...), enterasure.FinishedAtIsNil()).All(view.Context())
 	if err != nil {

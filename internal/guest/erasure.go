@@ -23,7 +23,7 @@ import (
 const (
 	// erasureWithin is how long after the request, or after the end of the stay, data are erased at the latest.
 	erasureWithin = 24 * time.Hour
-	// erasureAlert is how long after that time begins staff are notified of an erasure that is not done.
+	// erasureAlert is when, after the begin of erasureWithin, staff are notified of an erasure that is not done.
 	erasureAlert = 20 * time.Hour
 	// ErasureRetention is how long the proof of an erasure is kept.
 	ErasureRetention = 3 * 365 * 24 * time.Hour
@@ -77,7 +77,7 @@ func (p *Party) planErasure(requestedAt, now time.Time) ErasurePlan {
 	return planErasure(p.Reservation, p.Property, p.Stay, requestedAt, now)
 }
 
-// planErasure is the function of the party without its answers. stay may be nil.
+// planErasure plans an erasure without the guests' answers, which may be unreadable. stay is nil if nothing is stored about the stay.
 func planErasure(reserved *ent.Reservation, in *ent.Property, stay *ent.Stay, requestedAt, now time.Time) ErasurePlan {
 	f := ErasureFacts{
 		RequestedAt: requestedAt, State: access.State(reserved.State), Now: now,
@@ -179,7 +179,7 @@ func ErasureOf(view *db.Tx, p *Party, a actor.Actor) (Erasure, error) {
 	return p.erasure(row, guestID, view.Now()), nil
 }
 
-// erasure describes an erasure that is not done.
+// erasure describes a request that is not done, or without row what a request now would do. guestID is empty for the whole party.
 func (p *Party) erasure(row *ErasureRow, guestID string, now time.Time) Erasure {
 	requestedAt := now
 	if row != nil {

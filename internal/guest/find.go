@@ -89,7 +89,7 @@ func (q Search) Match(view *db.Tx, keys *keyring.Ring) (Matches, error) {
 	return m, err
 }
 
-// choicesOf returns how several stays are offered to the guest.
+// choicesOf returns what a guest whose search matched several stays sees to pick one: the initials of its booker and the room.
 func choicesOf(view *db.Tx, found []match, stays []*ent.Reservation) ([]Choice, error) {
 	places, err := reservation.PlacesOf(view, stays)
 	if err != nil {
@@ -140,7 +140,7 @@ func (q Search) begin(tx *db.Tx, keys *keyring.Ring, row *ent.Reservation) (Sess
 	}
 	spec := SessionSpec{PropertyID: q.PropertyID, ReservationID: row.ID, Origin: OriginDoor, Device: q.Device, TTL: doorSession}
 	if q.KioskID != "" {
-		// A tablet serves one guest. The session of the last one ends, also if the tablet was cut off and could not end it.
+		// A tablet serves one guest at a time. The last session there ends now, also if the tablet was offline and could not end it.
 		if err := EndKioskSessions(tx, q.PropertyID, q.KioskID); err != nil {
 			return Session{}, err
 		}

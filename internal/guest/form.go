@@ -51,7 +51,8 @@ func (f Form) Value(field rule.Field) (value string, withheld bool) {
 	return value, false
 }
 
-// LockedBy returns how an answer was given that the session may not change, or "".
+// LockedBy returns how the present answer to a field was given, if that keeps the session from changing it. It returns "" if the session may
+// change it.
 func (f Form) LockedBy(field rule.Field) AnsweredBy {
 	given := f.Member.answeredBy(field)
 	if f.Member.Answers[field] == "" || callerOf(f.viewer, f.Member.Row).mayChange(given) {
@@ -95,7 +96,7 @@ func SaveStep(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, step
 	return p, recordCompletion(tx, keys, a)
 }
 
-// unknownStep names the steps of a form.
+// unknownStep returns the error of a step that the form does not have. It names those that it has.
 func unknownStep(form Form) error {
 	var steps []string
 	for _, ask := range form.Asks {

@@ -67,7 +67,7 @@ func mayReadGroup(a actor.Actor) bool {
 	return a.Kind == actor.Guest && a.GuestID == "" && a.Origin == OriginMail
 }
 
-// bookingOf returns the group of a reservation and its booker, by which other reservations of the same booking are found.
+// bookingOf returns by what a reservation is compared with others of its booker: property, PMS, group and the booker's address.
 func bookingOf(view *db.Tx, keys *keyring.Ring, r *ent.Reservation) (booking, error) {
 	b := booking{PropertyID: r.PropertyID, IntegrationID: r.IntegrationID, Shown: r.State != string(access.Canceled) && r.ErasedAt == nil}
 	if r.PmsGroupID != nil {
@@ -111,7 +111,8 @@ func groupOf(view *db.Tx, keys *keyring.Ring, own *ent.Reservation) ([]*ent.Rese
 	return together, nil
 }
 
-// CountGroup returns how many rooms the group of a session has, or 0 if the session does not read it or there is no other room.
+// CountGroup returns the number of rooms that the booker of a session's stay booked together. It is 0 if this is the only room, or the session
+// may not read the group.
 func (p *Party) CountGroup(view *db.Tx, a actor.Actor) (int, error) {
 	if !mayReadGroup(a) || p.Reservation.PmsGroupID == nil {
 		return 0, nil
@@ -123,7 +124,7 @@ func (p *Party) CountGroup(view *db.Tx, a actor.Actor) (int, error) {
 	return len(rooms), err
 }
 
-// ListGroup returns how far the rooms of a session's group are, and whether there are more.
+// ListGroup returns how far the check-in of each room of a session's group is, at most maxGroupRooms, and whether there are more rooms.
 func ListGroup(view *db.Tx, keys *keyring.Ring, a actor.Actor) (rooms []GroupRoom, more bool, err error) {
 	switch {
 	case a.GuestID != "":
@@ -164,7 +165,8 @@ func ListGroup(view *db.Tx, keys *keyring.Ring, a actor.Actor) (rooms []GroupRoo
 	return rooms, more, nil
 }
 
-// groupRoom returns how far a party is. Guests who are not stored yet have given nothing.
+// groupRoom returns how far the check-in of a party is, as the booker of its group sees it. Guests who are not stored yet have given no
+// answers.
 func (p *Party) groupRoom() GroupRoom {
 	r := GroupRoom{FromDate: p.arrival.Format(time.DateOnly), Guests: max(p.Adults+p.Children, len(p.Members)), State: RoomToDo}
 	r.Complete = len(p.Members) - len(p.Incomplete())

@@ -58,6 +58,7 @@ type registerKey struct {
 	reservationID string
 }
 
+// compare orders keys as the register lists them: by the day of arrival, then by id.
 func (k registerKey) compare(o registerKey) int {
 	return cmp.Or(cmp.Compare(k.on, o.on), cmp.Compare(k.id, o.id))
 }
@@ -106,7 +107,7 @@ func formFields(law, arrivalOn string) (fields []string) {
 	return fields
 }
 
-// registerKeys returns the places of the entries of a page and of one more, in order.
+// registerKeys returns the keys of the entries after the last page, in order: all open forms, and closed ones for a page and one more.
 func registerKeys(view *db.Tx, propertyID string, r RegisterRange) ([]registerKey, error) {
 	all, err := listOpenKeys(view, propertyID, r)
 	if err != nil {
@@ -161,7 +162,8 @@ func listOpenKeys(view *db.Tx, propertyID string, r RegisterRange) ([]registerKe
 	return out, nil
 }
 
-// readEntry returns an entry, and false if the law asks nothing of the guest.
+// readEntry returns the entry of a key, and false if there is nothing to show, such as for a guest of whom the law asks nothing. parties
+// caches the parties that were read, by reservation.
 func readEntry(view *db.Tx, keys *keyring.Ring, propertyID string, k registerKey, parties map[string]*Party) (Entry, bool, error) {
 	if k.closed != nil {
 		e, err := decryptEntry(view, keys, k.closed)

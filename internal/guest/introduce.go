@@ -29,13 +29,13 @@ func InvitedTo(view *db.Tx, keys *keyring.Ring, g *Row) (string, error) {
 	return answered.InvitedTo, err
 }
 
-// Introduction says who a guest is.
+// Introduction is the name and the reservation of a guest, for staff who get a message or a request.
 type Introduction struct {
 	Reservation *reservation.Row
 	Name        string // the guest's, or the booker's as long as the main guest has given none
 }
 
-// Introduce returns who a guest is.
+// Introduce returns a guest's name and reservation. A main guest who has given no name has that of the booker.
 func Introduce(view *db.Tx, keys *keyring.Ring, propertyID, guestID string) (Introduction, error) {
 	row, err := Get(view, propertyID, guestID)
 	if err != nil {
@@ -56,7 +56,7 @@ func Introduce(view *db.Tx, keys *keyring.Ring, propertyID, guestID string) (Int
 	return Introduction{Reservation: reserved, Name: name}, nil
 }
 
-// IntroduceBooker returns who the main guest of a reservation is as long as no guest has opened the stay.
+// IntroduceBooker returns the booker's name with the reservation, for a stay that no guest has opened.
 func IntroduceBooker(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string) (Introduction, error) {
 	reserved, err := loadReservation(view, propertyID, reservationID)
 	if err != nil {
@@ -65,6 +65,7 @@ func IntroduceBooker(view *db.Tx, keys *keyring.Ring, propertyID, reservationID 
 	return introduceBooker(view, keys, reserved)
 }
 
+// introduceBooker decrypts the booker's name.
 func introduceBooker(view *db.Tx, keys *keyring.Ring, reserved *reservation.Row) (Introduction, error) {
 	booker, err := reservation.Service{Keys: keys}.Booker(view.Context(), reserved)
 	name := booker.LastName

@@ -24,6 +24,7 @@ var (
 	errLinkBound    = fault.New(fault.Precondition, fault.LinkBound, "the link was opened on another device; ask for a new link")
 )
 
+// linkMAC returns the keyed hash under which a link's secret is stored and found.
 func linkMAC(keys *keyring.Ring, secret string) []byte { return keys.MAC("guestLink", secret) }
 
 // AddressMAC returns the keyed hash of a mail address at one property. Case does not count.
@@ -31,6 +32,7 @@ func AddressMAC(keys *keyring.Ring, propertyID, address string) []byte {
 	return reservation.AddressMAC(keys, propertyID, address)
 }
 
+// loadReservation returns a reservation of a property, or the error fault.ReservationNotFound.
 func loadReservation(tx *db.Tx, propertyID, reservationID string) (*ent.Reservation, error) {
 	rows, err := tx.Reservation.Read(tx.Context(), "property_id = $1 AND id = $2", propertyID, reservationID)
 	if err != nil {

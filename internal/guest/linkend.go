@@ -43,6 +43,7 @@ func EndFormerAddress(tx *db.Tx, propertyID string, presentMAC []byte, reservati
 	return forgetInvitations(tx, propertyID, reservationIDs)
 }
 
+// revokeLinksWhere revokes the links that which selects, unless they are revoked already.
 func revokeLinksWhere(tx *db.Tx, which ...predicate.GuestLink) error {
 	err := tx.GuestLink.Update().SetRevokedAt(tx.Now()).Where(append(which, guestlink.RevokedAtIsNil())...).Exec(tx.Context())
 	if err != nil {
@@ -51,7 +52,7 @@ func revokeLinksWhere(tx *db.Tx, which ...predicate.GuestLink) error {
 	return nil
 }
 
-// forgetInvitations makes the bookers of reservations ones who were not invited yet.
+// forgetInvitations makes the reservations count as not invited and not reminded, so that the next sweep can mail their bookers again.
 func forgetInvitations(tx *db.Tx, propertyID string, reservationIDs []string) error {
 	err := tx.Invitation.Update().Where(invitation.PropertyID(propertyID), invitation.ReservationIDIn(reservationIDs...)).
 		ClearInvitedAt().SetMailID("").ClearRemindedAt().SetReminderID("").Exec(tx.Context())

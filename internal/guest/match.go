@@ -65,7 +65,7 @@ func (q Search) reload(tx *db.Tx, matched *ent.Reservation) (*ent.Reservation, e
 	return row, nil
 }
 
-// matches returns the stays whose booker or guest has the family name, and how many persons were decrypted and compared.
+// matches returns the stays whose booker or guest has the searched family name. work is how many persons were decrypted and compared for that.
 func (q Search) matches(tx *db.Tx, keys *keyring.Ring, rows []*ent.Reservation) (out []match, work int, err error) {
 	ctx := tx.Context()
 	guests, err := q.guestsOf(tx, rows)
@@ -161,7 +161,7 @@ func (q Search) compareDecoys(ctx context.Context, keys *keyring.Ring, n int, co
 	return nil
 }
 
-// sameName reports whether a name has one of the comparable forms.
+// sameName reports whether a name has one of the forms in asked, which are from foldName.
 func sameName(asked []string, name string) bool {
 	return slices.ContainsFunc(foldName(name), func(folded string) bool { return slices.Contains(asked, folded) })
 }

@@ -47,7 +47,7 @@ type Member struct {
 	mailTo    *mailTo
 }
 
-// person returns the member in the form that is sealed.
+// person returns what is stored encrypted about a member: the answers, how they were given, the mail addresses and the signature.
 func (m Member) person() person {
 	return person{Answers: m.Answers, By: m.by, Own: m.own, Mailed: m.mailed, InvitedTo: m.invitedTo, MailTo: m.mailTo, Signature: m.signature}
 }
@@ -92,7 +92,7 @@ func ViewParty(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string
 	return p, stay != nil && changeParty(guests, p.Adults, p.Children).isEmpty(), nil
 }
 
-// partyOf adds the property, its settings and the answers to a stay and its guests.
+// partyOf loads the property and its settings, decrypts the guests' answers, and returns them with the stay as a party. stay may be nil.
 func partyOf(view *db.Tx, keys *keyring.Ring, reserved *ent.Reservation, stay *ent.Stay, guests []*ent.Guest) (*Party, error) {
 	house, err := property.Get(view, reserved.PropertyID)
 	if err != nil {
@@ -105,7 +105,7 @@ func partyOf(view *db.Tx, keys *keyring.Ring, reserved *ent.Reservation, stay *e
 	return newParty(view, keys, house, settings, reserved, stay, guests)
 }
 
-// newParty decrypts the answers of the guests, and finds which are missing.
+// newParty returns the party of a stay from rows that the caller loaded. It decrypts the answers, and finds which are missing.
 func newParty(view *db.Tx, keys *keyring.Ring, house *ent.Property, settings *Settings, reserved *ent.Reservation, stay *ent.Stay, guests []*ent.Guest) (*Party, error) {
 	zone, err := clock.Zone(house.TimeZone)
 	if err != nil {
@@ -126,14 +126,14 @@ func newParty(view *db.Tx, keys *keyring.Ring, house *ent.Property, settings *Se
 	return p, nil
 }
 
-// newMember returns a guest of the party with the answers that are missing.
+// newMember returns the member for a stored guest and the decrypted answers. It also finds which required answers are missing.
 func (p *Party) newMember(g *ent.Guest, answered person) Member {
 	m := Member{Row: g, Answers: answered.Answers, by: answered.By, own: answered.Own, mailed: answered.Mailed, invitedTo: answered.InvitedTo, mailTo: answered.MailTo, signature: answered.Signature}
 	p.findMissing(&m)
 	return m
 }
 
-// findMissing finds the answers that a guest still has to give.
+// findMissing sets which answers a member still has to give: those required now, and those that the law wants by the departure.
 func (p *Party) findMissing(m *Member) {
 	m.Missing, m.Open = nil, nil
 	if p.fillsIn(*m) {
@@ -141,7 +141,7 @@ func (p *Party) findMissing(m *Member) {
 	}
 }
 
-// fillsIn reports whether a guest has to fill in the form.
+// fillsIn reports whether a guest fills in a form, by the property's setting of who does: all, the adults, or the main guest only.
 func (p *Party) fillsIn(m Member) bool {
 	switch p.Settings.WhoFills {
 	case "lead":

@@ -19,6 +19,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
+// profilePurpose returns the purpose with which a profile is sealed.
 func profilePurpose(profileID string) string { return "guestProfile/" + profileID }
 
 // offerProfile copies what the property keeps of a guest to the main guest of a new stay, if the guest answered nothing yet. It is
@@ -77,7 +78,7 @@ func DeleteUnusedProfiles(tx *db.Tx, before time.Time, limit int) (int, error) {
 	return len(ids), nil
 }
 
-// openProfile decrypts the answers in the profile of a guest who comes again.
+// openProfile decrypts the answers that a property keeps of a guest for the next stay.
 func openProfile(ctx context.Context, keys *keyring.Ring, kept *ent.GuestProfile) (answers rule.Answers, err error) {
 	raw, err := keys.Open(ctx, kept.PropertyID, profilePurpose(kept.ID), kept.Person)
 	if err == nil {
@@ -157,7 +158,7 @@ func (p *Party) deleteProfile(tx *db.Tx, keys *keyring.Ring) error {
 	return recordProfile(tx, p.Reservation.PropertyID, p.Reservation.ID, "")
 }
 
-// recordProfile stores at a stay which profile was saved or offered in it; empty: none.
+// recordProfile stores with a stay which profile its guest saved or was offered, so that it can be deleted with it; profileID empty: none.
 func recordProfile(tx *db.Tx, propertyID, reservationID, profileID string) error {
 	err := tx.Stay.Update().Where(entstay.PropertyID(propertyID), entstay.ReservationID(reservationID)).SetProfileID(profileID).Exec(tx.Context())
 	if err != nil {

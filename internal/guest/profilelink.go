@@ -65,7 +65,7 @@ func RequestProfileLink(tx *db.Tx, keys *keyring.Ring, q ProfileRequest) (due bo
 	return kept && !limited, nil, err
 }
 
-// countersOf returns what a request is counted against: the address, then the client.
+// countersOf returns the counters that limit a request for a link to a profile: that of the address first, then those of the client.
 func (q ProfileRequest) countersOf(keys *keyring.Ring, profileID string) []counter {
 	counterOf := func(l limit, what string) counter {
 		return counter{hex.EncodeToString(keys.MAC("attempts", q.PropertyID, l.name, what)), tally{limit: l}}
@@ -82,6 +82,7 @@ func ProfileID(keys *keyring.Ring, propertyID, address string) string {
 	return hex.EncodeToString(AddressMAC(keys, propertyID, address))
 }
 
+// hasProfile reports whether a property keeps a profile with an id.
 func hasProfile(view *db.Tx, propertyID, profileID string) (bool, error) {
 	found, err := view.GuestProfile.Query().Where(entprofile.PropertyID(propertyID), entprofile.ID(profileID)).Exist(view.Context())
 	if err != nil {

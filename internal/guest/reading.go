@@ -26,7 +26,8 @@ type Reading struct {
 	Refused fault.Reason // why it reads nothing, or empty
 }
 
-// Read returns what a partner may read of one guest, or why it may read nothing.
+// Read returns which answers of one guest a partner may read, and their groups. refused is why it may read none: the party does not stay now,
+// or the guest shares nothing.
 func (s Sharing) Read() (answers rule.Answers, groups []rule.Group, refused fault.Reason) {
 	if !s.Staying {
 		return nil, nil, fault.OutsideStay

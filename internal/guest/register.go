@@ -94,7 +94,7 @@ func (p *Party) officialForms() []officialForm {
 	return out
 }
 
-// officialForm returns the form of a guest under a rule, without its end.
+// officialForm returns what a rule puts on the official form of a guest. officialForms adds when it is erased.
 func (p *Party) officialForm(m Member, found *rule.Rule) officialForm {
 	settings := rule.Settings{Rule: found}
 	return officialForm{
@@ -111,6 +111,7 @@ type registerForm struct {
 	Signature   *signature   `json:"signature,omitempty"`
 }
 
+// registerPurpose returns the purpose with which an entry of the guest register is sealed.
 func registerPurpose(entryID string) string { return "registerEntry/" + entryID }
 
 // CloseForms stores the official forms of a stay in the register, and when they are erased.
@@ -141,7 +142,7 @@ func CloseForms(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string)
 	return nil
 }
 
-// storeEntry replaces the entry of a guest.
+// storeEntry replaces the register entry of a guest with the present form. If the register must not keep the form, it only deletes the entry.
 func (p *Party) storeEntry(tx *db.Tx, keys *keyring.Ring, f officialForm) error {
 	row := f.guest.Row
 	_, err := tx.RegisterEntry.Delete().Where(entregister.PropertyID(row.PropertyID), entregister.GuestID(row.ID)).Exec(tx.Context())
@@ -167,6 +168,7 @@ func (p *Party) storeEntry(tx *db.Tx, keys *keyring.Ring, f officialForm) error 
 	return nil
 }
 
+// setEraseAt stores with the guest when the answers of the official form are erased.
 func setEraseAt(tx *db.Tx, f officialForm) error {
 	row := f.guest.Row
 	err := tx.Guest.Update().Where(entguest.PropertyID(row.PropertyID), entguest.ID(row.ID)).SetEraseAt(f.eraseAt.UTC()).Exec(tx.Context())
@@ -212,7 +214,7 @@ func EraseForms(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string)
 	return nil
 }
 
-// ignoreRemoved ignores that a stay was removed meanwhile.
+// ignoreRemoved returns nil for the error of a stay that was removed meanwhile, and other errors unchanged.
 func ignoreRemoved(err error) error {
 	if fault.Has(err, fault.ReservationNotFound) {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"latchkey.dev/internal/guest/rule"
 )
 
-// caller is what a session is to a guest of the stay.
+// caller is the role of a session towards one guest of the stay, which decides what it may change.
 type caller string
 
 // The callers. Staff have no session: they read answers, and change none.

@@ -34,7 +34,7 @@ const (
 	OriginDoor = actor.OriginDoor
 )
 
-// SessionSpec says whose session it is.
+// SessionSpec describes a session to create: the guest, where it began, and how long it lasts.
 type SessionSpec struct {
 	PropertyID, ReservationID string
 	GuestID                   string // of a companion; empty: the session acts for the whole party
@@ -100,6 +100,7 @@ func endOldest(tx *db.Tx, s SessionSpec) error {
 	return endSessions(tx, s.PropertyID, guestsession.IDIn(ids[maxSessions:]...))
 }
 
+// sessionMAC returns the keyed hash under which the token of a guest's session is stored and found.
 func sessionMAC(keys *keyring.Ring, token string) []byte { return keys.MAC("guestSession", token) }
 
 // Authenticate returns the guest with a session's token.
@@ -138,6 +139,7 @@ func EndSessions(tx *db.Tx, propertyID, reservationID, sessionID string) error {
 	return endSessions(tx, propertyID, which...)
 }
 
+// endSessionsOfGuest ends all sessions of a companion.
 func endSessionsOfGuest(tx *db.Tx, propertyID, guestID string) error {
 	return endSessions(tx, propertyID, guestsession.GuestID(guestID))
 }

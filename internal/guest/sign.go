@@ -80,7 +80,8 @@ func (p *Party) signedAnswers(m Member) rule.Answers {
 	return rule.OfficialAnswers(p.Rules, ruleGuest(m), p.ruleParty())
 }
 
-// version identifies the answers that a guest signs. It is a keyed hash, so that it does not betray the answers to guesses.
+// version identifies the answers that a guest signs: a signature counts only for this version. It is a keyed hash, so that nothing about the
+// answers can be guessed from it.
 func (p *Party) version(m Member) string {
 	values := []string{p.Property.ID, m.Row.ID}
 	answers := p.signedAnswers(m)

@@ -111,8 +111,8 @@ func (c partyChange) isEmpty() bool {
 	return !c.addMain && c.addAdults+c.addChildren == 0 && len(c.remove) == 0
 }
 
-// changeParty returns what is missing of a party, and which companions are too many. A companion with answers or with a link is
-// never removed.
+// changeParty returns which guests to add and remove so that the stored guests fit a number of adults and children. A companion with answers
+// or with a link is never removed.
 func changeParty(guests []*ent.Guest, adults, children int) partyChange {
 	c := partyChange{addMain: len(guests) == 0, mainIsChild: adults == 0}
 	adultCompanions, childCompanions := max(adults-1, 0), children
@@ -139,7 +139,7 @@ func changeParty(guests []*ent.Guest, adults, children int) partyChange {
 	return c
 }
 
-// indexOfAge returns the index of the adult companions, or that of the children, in a list of both.
+// indexOfAge returns where changeParty counts a companion: 0 for adults, 1 for children.
 func indexOfAge(child bool) int {
 	if child {
 		return 1
@@ -205,6 +205,7 @@ func (c partyChange) store(tx *db.Tx, reserved *ent.Reservation, guests []*ent.G
 	return deleteGuests(tx, reserved.PropertyID, c.remove...)
 }
 
+// deleteGuests deletes the rows of guests of a property.
 func deleteGuests(tx *db.Tx, propertyID string, guests ...*ent.Guest) error {
 	if len(guests) == 0 {
 		return nil
@@ -237,8 +238,10 @@ type person struct {
 	Signature *signature `json:"signature,omitempty"`
 }
 
+// personPurpose returns the purpose with which the answers of a guest are sealed.
 func personPurpose(guestID string) string { return "guest/" + guestID }
 
+// openPerson decrypts what a guest answered. A guest who has answered nothing has an empty person.
 func openPerson(ctx context.Context, keys *keyring.Ring, g *ent.Guest) (person, error) {
 	p := person{Answers: rule.Answers{}, By: map[rule.Field]string{}, Own: map[rule.Field]bool{}, Mailed: map[rule.Field]bool{}}
 	if len(g.Person) == 0 {
@@ -263,6 +266,7 @@ func openPerson(ctx context.Context, keys *keyring.Ring, g *ent.Guest) (person, 
 	return p, nil
 }
 
+// sealPerson encrypts what a guest answered, for the guest's row.
 func sealPerson(ctx context.Context, keys *keyring.Ring, g *ent.Guest, p person) ([]byte, error) {
 	raw, err := json.Marshal(p)
 	if err == nil {

@@ -24,8 +24,9 @@ func findSession(view *db.Tx, mac []byte) (a actor.Actor, found bool, err error)
 	return a, found, nil
 }
 
-// A cancelation ended a link or a session that was valid then and has not expired since. A link that was replaced before is a stranger to the
-// stay. A tablet gets no other reason than a cancelation. It forgets its guest's session at its start page, so it tells the next guest nothing.
+// The queries for why a link or a session ended. A cancelation ended it if it was valid then, and counts until it would have expired. A link
+// that was replaced before the cancelation is not found. For a session of a kiosk only a cancelation is found: the tablet may serve the next
+// guest, who must not learn about other endings.
 const (
 	isCanceled         = `(r.state = 'canceled' AND (t.revoked_at IS NULL OR t.revoked_at >= r.canceled_at))`
 	ofStay             = ` AS t JOIN reservations AS r ON r.id = t.reservation_id AND r.property_id = t.property_id WHERE t.mac = $1 AND t.expires_at > $2 AND r.erased_at IS NULL`
@@ -56,7 +57,7 @@ const selectOpenForms = `SELECT g.id, g.reservation_id, r.from_at FROM guests AS
 	WHERE g.property_id = $1 AND g.erase_at IS NULL AND r.from_at >= $2 AND r.from_at < $3
 	AND (r.state IN ('started', 'processed') AND (g.law <> '' OR r.to_at > $4) OR r.arrived_at IS NOT NULL AND r.state = 'canceled' AND g.law <> '')`
 
-// openForm is the official form of a guest that is not in the register yet.
+// openForm is a guest whose official form is not in the register yet.
 type openForm struct {
 	guestID, reservationID string
 	from                   time.Time // from is when the stay begins
@@ -87,11 +88,12 @@ func StaysToClose(view *db.Tx, after string, limit int) ([]StayKey, error) {
 	return listStays(view, selectStaysToClose, after, view.Now().Add(-RegisterDelay), limit)
 }
 
-// StaysToErase is StaysToClose for official forms whose time is over.
+// StaysToErase lists stays of all properties with official forms whose legal time is over, by the id of the reservation and after a cursor.
 func StaysToErase(view *db.Tx, after string, limit int) ([]StayKey, error) {
 	return listStays(view, selectStaysToErase, after, view.Now(), limit)
 }
 
+// listStays runs a query for stays with official forms, which selects the property's id and the reservation's.
 func listStays(view *db.Tx, query string, args ...any) ([]StayKey, error) {
 	list, err := db.ReadList(view, func(k *StayKey) []any { return []any{&k.PropertyID, &k.ReservationID} }, query, args...)
 	if err != nil {

@@ -73,6 +73,7 @@ type source struct {
 // clock steps back.
 func New(prefix string) string { return prefix + "_" + entropy.next(time.Now()) }
 
+// next returns the next ULID in lower case. It is greater than all before, even if now is earlier.
 func (s *source) next(now time.Time) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,7 +23,7 @@ type ReadSpaces struct {
 // Kind implements river.JobArgs.
 func (ReadSpaces) Kind() string { return "spaces.read" }
 
-// InsertOpts limits the attempts: after them, the next periodic reading does the work.
+// InsertOpts implements river.JobArgsWithInsertOpts. It allows few attempts, because the spaces are also read periodically.
 func (ReadSpaces) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{MaxAttempts: 6, UniqueOpts: unique()}
 }
@@ -34,7 +34,7 @@ func (a ReadSpaces) Next() river.JobArgs {
 	return a
 }
 
-// unique allows one job with the same arguments to wait or run. Completed jobs do not count.
+// unique returns the option by which a job is not stored while one with the same arguments waits or runs. Completed jobs do not count.
 func unique() river.UniqueOpts {
 	return river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
 		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable, rivertype.JobStateScheduled,
@@ -51,7 +51,7 @@ type CompleteDays struct {
 // Kind implements river.JobArgs.
 func (CompleteDays) Kind() string { return "days.complete" }
 
-// InsertOpts allows attempts for hours, because no other process does this work.
+// InsertOpts implements river.JobArgsWithInsertOpts. It allows attempts for hours, because nothing else does this work.
 func (CompleteDays) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{MaxAttempts: 100, UniqueOpts: unique()}
 }
@@ -71,7 +71,8 @@ type SendMail struct {
 // Kind implements river.JobArgs.
 func (SendMail) Kind() string { return "mail.send" }
 
-// InsertOpts allows attempts for hours: a failure here is the database's, because a failure of the mail server postpones the job.
+// InsertOpts implements river.JobArgsWithInsertOpts. It allows attempts for hours: an attempt fails only because of the database. If the
+// mail server fails, the job is postponed, which is not a failed attempt.
 func (SendMail) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{MaxAttempts: 100, UniqueOpts: unique()}
 }
@@ -86,7 +87,8 @@ type DeliverEvents struct {
 // Kind implements river.JobArgs.
 func (DeliverEvents) Kind() string { return "webhook.deliver" }
 
-// InsertOpts allows attempts for hours: a failure here is the database's, because the cursors of the webhook count failed deliveries.
+// InsertOpts implements river.JobArgsWithInsertOpts. It allows attempts for hours: an attempt fails only because of the database. Failed
+// deliveries are counted at the webhook's cursor instead.
 func (DeliverEvents) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{MaxAttempts: 100, Queue: webhooksQueue, UniqueOpts: unique()}
 }

@@ -14,13 +14,13 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// Counts says how many jobs the queue has by state.
+// Counts has the number of jobs in each state.
 type Counts struct {
 	Waiting, Running, Retrying, Failed int
-	OldestDueAt                        time.Time // since when the oldest due job waits; zero: none is due
+	OldestDueAt                        time.Time // OldestDueAt is since when the oldest due job waits; zero if none is due
 }
 
-// Count counts the unfinished jobs of the installation, and those that were given up.
+// Count counts the jobs that are not completed, by state. Counts.Failed are those that were given up.
 func (q *Queue) Count(view *db.Tx) (c Counts, err error) {
 	type row struct {
 		state string
@@ -56,7 +56,7 @@ type Failed struct {
 	Attempts         int
 	FailedAt         *time.Time
 	RetryAt          time.Time
-	Error            string // Error is the last one, without e-mail addresses
+	Error            string // Error is the error of the last attempt, without e-mail addresses
 }
 
 // address matches e-mail addresses, which the answer of a mail server may repeat.
@@ -65,7 +65,7 @@ var address = regexp.MustCompile(`[^\s<>"'(:]+@[^\s<>"'),;]+`)
 // mostError is how many characters of an error are listed.
 const mostError = 500
 
-// ListFailed lists the failed jobs, the latest failure first, at most 200.
+// ListFailed lists the jobs that are retried or were given up after a failure, the latest failure first, at most 200.
 func (q *Queue) ListFailed(view *db.Tx) ([]Failed, error) {
 	query := failedPostgres
 	if q.d.SQLite() {
@@ -124,7 +124,7 @@ func (q *Queue) Discard(tx *db.Tx, id int64) error {
 	return nil
 }
 
-// failedState returns the state and the queue of a failed job.
+// failedState returns the state and the queue of a job whose last attempt failed. It returns a fault if there is no such job.
 func failedState(tx *db.Tx, id int64) (rivertype.JobState, string, error) {
 	var state, queue string
 	if _, err := tx.ReadOne(stateQuery, []any{id}, &state, &queue); err != nil {

@@ -77,6 +77,7 @@ func (q *Queue) InsertAt(tx *db.Tx, args river.JobArgs, at time.Time) error {
 	return q.insert(tx, args, &river.InsertOpts{ScheduledAt: at})
 }
 
+// insert implements Insert and InsertAt; o may be nil. If an equal [Repeatable] job runs now, it stores the next one.
 func (q *Queue) insert(tx *db.Tx, args river.JobArgs, o *river.InsertOpts) error {
 	if err := tx.Err(); err != nil {
 		return err
@@ -102,7 +103,7 @@ func (q *Queue) insert(tx *db.Tx, args river.JobArgs, o *river.InsertOpts) error
 // inserted is the topic of stored jobs. Its key is the queue.
 const inserted db.Topic = "jobs.inserted"
 
-// notify tells River in this process that a job was stored.
+// notify wakes River's listener in this process after a job was stored in a queue.
 func (q *Queue) notify(queue string) {
 	select {
 	case q.inserted.of(queue) <- struct{}{}:
@@ -129,6 +130,7 @@ const (
 // Started returns a channel that closes when this process runs jobs for the first time.
 func (q *Queue) Started() <-chan struct{} { return q.started }
 
+// markStarted closes the channel of Started, at the first call only.
 func (q *Queue) markStarted() { q.once.Do(func() { close(q.started) }) }
 
 // Run runs jobs until ctx ends, and returns after the running jobs have ended. An interrupted job runs again later. If the

@@ -17,12 +17,13 @@ type sqliteDriver struct {
 	inserted signals
 }
 
-// SupportsListener makes River create a listener.
+// SupportsListener implements riverdriver.Driver: true makes River call GetListener.
 func (sqliteDriver) SupportsListener() bool { return true }
 
 // signals has a channel for each queue. It signals within this process that a job was stored; SQLite only.
 type signals struct{ inDefault, inWebhooks chan struct{} }
 
+// newSignals returns channels that keep one signal each, so that a sender never needs to wait.
 func newSignals() signals { return signals{make(chan struct{}, 1), make(chan struct{}, 1)} }
 
 // of returns the channel of a queue.
@@ -33,7 +34,7 @@ func (s signals) of(queue string) chan struct{} {
 	return s.inDefault
 }
 
-// GetListener creates a listener.
+// GetListener implements riverdriver.Driver.
 func (d sqliteDriver) GetListener(*riverdriver.GetListenenerParams) riverdriver.Listener {
 	return &listener{inserted: d.inserted}
 }
@@ -48,22 +49,26 @@ type listener struct {
 	listening bool
 }
 
+// These methods implement riverdriver.Listener. They have nothing to do, because there is no connection.
 func (*listener) Close(context.Context) error   { return nil }
 func (*listener) Connect(context.Context) error { return nil }
 func (*listener) Ping(context.Context) error    { return nil }
 func (*listener) Schema() string                { return "" }
 func (*listener) SetAfterConnectExec(string)    {}
 
+// Listen implements riverdriver.Listener.
 func (l *listener) Listen(_ context.Context, topic string) error {
 	l.setListening(topic, true)
 	return nil
 }
 
+// Unlisten implements riverdriver.Listener.
 func (l *listener) Unlisten(_ context.Context, topic string) error {
 	l.setListening(topic, false)
 	return nil
 }
 
+// setListening records whether River listens to the topic of new jobs. It ignores all other topics.
 func (l *listener) setListening(topic string, on bool) {
 	if topic != insertTopic {
 		return
@@ -73,7 +78,8 @@ func (l *listener) setListening(topic string, on bool) {
 	l.listening = on
 }
 
-// notifications returns the channels while River listens to new jobs, otherwise nil channels, which block.
+// notifications returns the channels of new jobs while River listens to that topic. Otherwise it returns nil channels, on which a wait
+// never ends.
 func (l *listener) notifications() signals {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +89,8 @@ func (l *listener) notifications() signals {
 	return l.inserted
 }
 
-// WaitForNotification waits for a new job. River interrupts the wait when it subscribes to other topics.
+// WaitForNotification implements riverdriver.Listener: it waits until a job is stored or ctx ends. River ends ctx when it changes its
+// topics.
 func (l *listener) WaitForNotification(ctx context.Context) (*riverdriver.Notification, error) {
 	queue, inserted := river.QueueDefault, l.notifications()
 	select {

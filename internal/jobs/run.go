@@ -24,8 +24,8 @@ const (
 	startFault      = time.Minute            // how long starts may fail although the database is reachable: long enough for a failover, because a defect does not repair itself
 )
 
-// run runs jobs. If the database is not reachable at the start, run retries. If starts keep failing although the database is
-// reachable, run returns an error.
+// run runs jobs until ctx ends. While the database is not reachable at the start, it retries. If starts keep failing for startFaultLimit
+// although the database is reachable, it returns an error.
 func run[T any](ctx context.Context, q *Queue, settings *river.Config, d riverdriver.Driver[T]) error {
 	var failingSince time.Time // failingSince is when starts began to fail although the database is reachable
 	for wait := startBackoff; ; wait = min(2*wait, startMaxBackoff) {
@@ -59,8 +59,8 @@ func run[T any](ctx context.Context, q *Queue, settings *river.Config, d riverdr
 	}
 }
 
-// requeueInterrupted makes the jobs that a killed process ran wait again. Only for SQLite, which one process uses: nothing runs at its start.
-// A job that has no attempt left stays, and River gives it up.
+// requeueInterrupted makes the jobs that were running when the process was killed wait again. It is for SQLite, where only this process
+// runs jobs, so none runs at its start. A job without an attempt left is not changed, and River gives it up.
 func requeueInterrupted(ctx context.Context, d *sql.DB) error {
 	_, err := d.ExecContext(ctx, "UPDATE river_job SET state = 'available' WHERE state = 'running' AND attempt < max_attempts")
 	if err != nil && ctx.Err() == nil {
@@ -76,8 +76,8 @@ func isReachable[T any](ctx context.Context, d riverdriver.Driver[T]) bool {
 	return d.GetExecutor().Exec(ctx, "SELECT 1") == nil
 }
 
-// startClient starts a client that runs until stopClient. The end of ctx interrupts only the start: it must not cut off
-// running jobs, which get time to finish.
+// startClient starts a client, which then runs until stopClient. If ctx ends during the start, the start is interrupted. Later ctx has no
+// effect, because running jobs get time to finish.
 func startClient[T any](ctx context.Context, client *river.Client[T]) error {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	late := time.AfterFunc(startTimeout, cancel)
@@ -94,7 +94,7 @@ func startClient[T any](ctx context.Context, client *river.Client[T]) error {
 	return nil
 }
 
-// stopClient waits for running jobs, and cancels those that take too long.
+// stopClient stops a client. It waits for running jobs, cancels those that take longer than softStopTimeout, and waits for these too.
 func stopClient[T any](ctx context.Context, client *river.Client[T]) error {
 	soft, cancel := context.WithTimeout(context.WithoutCancel(ctx), softStopTimeout)
 	defer cancel()
@@ -112,7 +112,7 @@ func stopClient[T any](ctx context.Context, client *river.Client[T]) error {
 // retryPolicy waits twice as long after each failure, from two seconds to five minutes, plus or minus a quarter.
 type retryPolicy struct{}
 
-// NextRetry returns when a failed job runs again.
+// NextRetry implements river.ClientRetryPolicy: it returns when a failed job runs again.
 func (retryPolicy) NextRetry(job *rivertype.JobRow) time.Time {
 	wait := min(2*time.Second<<min(len(job.Errors), 10), 5*time.Minute)
 	return time.Now().Add(clock.Spread(wait, wait/4))
@@ -122,7 +122,7 @@ func (retryPolicy) NextRetry(job *rivertype.JobRow) time.Time {
 // count as a failed attempt.
 type requeueOnShutdown struct{ river.MiddlewareDefaults }
 
-// Work runs the job.
+// Work implements rivertype.WorkerMiddleware: it runs the job by do, and converts the error of an interrupted job to "run again".
 func (*requeueOnShutdown) Work(ctx context.Context, _ *rivertype.JobRow, do func(context.Context) error) error {
 	err := do(ctx)
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), rivertype.ErrJobCancelledRemotely) {
@@ -134,7 +134,7 @@ func (*requeueOnShutdown) Work(ctx context.Context, _ *rivertype.JobRow, do func
 // errorHandler logs failed jobs, without their arguments, which may contain personal data.
 type errorHandler struct{ log *slog.Logger }
 
-// HandleError logs a failed attempt.
+// HandleError implements river.ErrorHandler: it logs a failed attempt. nil means that River decides about the retry.
 func (c errorHandler) HandleError(ctx context.Context, job *rivertype.JobRow, err error) *river.ErrorHandlerResult {
 	level, text := slog.LevelInfo, "a job failed and will be retried"
 	if job.Attempt >= job.MaxAttempts {
@@ -144,7 +144,7 @@ func (c errorHandler) HandleError(ctx context.Context, job *rivertype.JobRow, er
 	return nil
 }
 
-// HandlePanic logs a panic in a job.
+// HandlePanic implements river.ErrorHandler: it logs a panic in a job. nil means that River decides about the retry.
 func (c errorHandler) HandlePanic(ctx context.Context, job *rivertype.JobRow, what any, trace string) *river.ErrorHandlerResult {
 	c.log.ErrorContext(ctx, "a job panicked", "kind", job.Kind, "job", job.ID, "attempt", job.Attempt, "panic", fmt.Sprint(what), "trace", trace)
 	return nil

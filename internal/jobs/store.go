@@ -1,6 +1,6 @@
 package jobs
 
-// The statements read the table of the library for jobs, which has the same columns on both engines, except that the arguments and the errors are
+// The statements read River's table of jobs, which has the same columns on both engines, except that the arguments and the errors are
 // JSON texts on SQLite.
 const (
 	countsQuery = "SELECT CAST(state AS text), count(*) FROM river_job WHERE state IN ('available', 'pending', 'retryable', 'running', 'scheduled', 'discarded') GROUP BY state"

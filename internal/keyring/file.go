@@ -82,6 +82,7 @@ func replaceFile(path string, keys KEKs) error {
 	return disk.SyncDir(filepath.Dir(path))
 }
 
+// writeKeys writes the content of a key file to f, syncs it and closes f.
 func writeKeys(f *os.File, keys KEKs) error {
 	var b strings.Builder
 	b.WriteString("# Latchkey key-encryption keys. Without this file the secrets in the database cannot be read:\n")
@@ -117,6 +118,7 @@ func isBelow(path, dir string) (bool, error) {
 	return rel == "." || (rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))), nil
 }
 
+// resolveLinks returns the absolute path without symbolic links. The last parts of the path need not exist.
 func resolveLinks(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {

@@ -46,6 +46,7 @@ func NewKEK() (KEK, error) {
 	return newLocalKEK(raw)
 }
 
+// newLocalKEK returns the key-encryption key with these 32 bytes. Its id is derived from them.
 func newLocalKEK(raw []byte) (*localKEK, error) {
 	gcm, err := aead.NewAESGCM(raw)
 	if err != nil {
@@ -55,12 +56,15 @@ func newLocalKEK(raw []byte) (*localKEK, error) {
 	return &localKEK{hex.EncodeToString(sum[:8]), gcm, keyPrefix + base64.RawURLEncoding.EncodeToString(raw)}, nil
 }
 
+// ID implements KEK.
 func (k *localKEK) ID() string { return k.id }
 
+// Wrap implements KEK.
 func (k *localKEK) Wrap(_ context.Context, plaintext, associated []byte) ([]byte, error) {
 	return k.gcm.Encrypt(plaintext, associated)
 }
 
+// Unwrap implements KEK.
 func (k *localKEK) Unwrap(_ context.Context, sealed, associated []byte) ([]byte, error) {
 	return k.gcm.Decrypt(sealed, associated)
 }
@@ -97,8 +101,8 @@ func ParseKEKs(text string) (KEKs, error) {
 	return keys, nil
 }
 
-// CommandKEKs runs a program that prints the keys, such as a KMS decrypt command, and parses the output. The program gets 30
-// s. Its output is never logged.
+// CommandKEKs runs a program that prints the keys, such as a KMS decrypt command, and parses the output. The program gets 30 seconds. Its
+// output is never logged.
 func CommandKEKs(ctx context.Context, argv []string) (KEKs, error) {
 	if len(argv) == 0 {
 		return nil, errors.New("key command: empty")
@@ -112,6 +116,7 @@ func CommandKEKs(ctx context.Context, argv []string) (KEKs, error) {
 	return ParseKEKs(string(out))
 }
 
+// byID returns the key with an id, or false if there is none.
 func (ks KEKs) byID(id string) (KEK, bool) {
 	for _, k := range ks {
 		if k.ID() == id {

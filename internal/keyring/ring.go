@@ -82,7 +82,7 @@ func Open(ctx context.Context, src Source, store Store) (*Ring, error) {
 	return r, r.loadAll(ctx)
 }
 
-// ErrOtherKey is returned by [Verify] for a key that can be loaded and does not decrypt the store.
+// ErrOtherKey is returned by [Verify] if the key-encryption key can be loaded but does not decrypt the keys in the store.
 var ErrOtherKey = errors.New("the key-encryption key is not the one of this database")
 
 // Verify checks that the key-encryption key decrypts every key in a store. It creates nothing.
@@ -111,6 +111,8 @@ func Verify(ctx context.Context, src Source, store Reader) error {
 	return nil
 }
 
+// loadKEKs loads the key-encryption keys from the source. It creates a missing key file, unless store already has keys that the lost file
+// encrypted.
 func (s Source) loadKEKs(ctx context.Context, store Reader) (KEKs, error) {
 	switch {
 	case len(s.Keys) > 0:
@@ -210,11 +212,12 @@ func lengthPrefixed(parts ...string) []byte {
 	return b
 }
 
+// associatedData returns the bytes that bind a ciphertext to its property and purpose: it cannot be decrypted for another one.
 func associatedData(propertyID, purpose string) []byte {
 	return lengthPrefixed("latchkey/1", propertyID, purpose)
 }
 
-// cipherFor returns the cipher of a property's data key, and loads the key if it is not cached.
+// cipherFor returns the cipher of the data key with an id, which is the property's id or [System]. It loads the key if it is not cached.
 func (r *Ring) cipherFor(ctx context.Context, id string) (tink.AEAD, error) {
 	r.mu.RLock()
 	a, ok := r.open[id]
@@ -236,7 +239,8 @@ func (r *Ring) cipherFor(ctx context.Context, id string) (tink.AEAD, error) {
 	return r.cacheCipher(id, raw)
 }
 
-// loadOrStoreKey returns the decrypted key with that id. If there is none, load stores a new key from generate.
+// loadOrStoreKey returns the decrypted key with that id. If none is stored, it stores a new key from generate, unless another process
+// stores one first.
 func (r *Ring) loadOrStoreKey(ctx context.Context, id string, generate func() ([]byte, error)) ([]byte, error) {
 	sealed, err := r.store.LoadKey(ctx, id)
 	if err != nil {
@@ -258,6 +262,7 @@ func (r *Ring) loadOrStoreKey(ctx context.Context, id string, generate func() ([
 	return r.unwrap(ctx, id, sealed)
 }
 
+// cacheCipher caches and returns the cipher of the data key with an id. raw is the decrypted keyset.
 func (r *Ring) cacheCipher(id string, raw []byte) (tink.AEAD, error) {
 	h, err := keyset.Read(keyset.NewBinaryReader(bytes.NewReader(raw)), noEncryption{})
 	if err != nil {
@@ -273,6 +278,7 @@ func (r *Ring) cacheCipher(id string, raw []byte) (tink.AEAD, error) {
 	return a, nil
 }
 
+// newKeyset generates a property's data key, as an unencrypted Tink keyset.
 func newKeyset() ([]byte, error) {
 	h, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
 	if err != nil {
@@ -283,6 +289,7 @@ func newKeyset() ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// newMACKey generates the key of the keyed hashes that [Ring.MAC] returns.
 func newMACKey() ([]byte, error) {
 	raw := make([]byte, 32)
 	rand.Read(raw)
@@ -303,7 +310,7 @@ const (
 	sealHeader  = 1 + 8
 )
 
-// wrap encrypts a key with the first key-encryption key.
+// wrap encrypts the data key raw with the first key-encryption key, for storage under id.
 func (r *Ring) wrap(ctx context.Context, id string, raw []byte) ([]byte, error) {
 	r.mu.RLock()
 	kek := r.keks[0]
@@ -319,7 +326,7 @@ func (r *Ring) wrap(ctx context.Context, id string, raw []byte) ([]byte, error) 
 	return append(append([]byte{sealVersion}, kekID...), sealed...), nil
 }
 
-// unwrap decrypts a stored key with the key-encryption key that it names.
+// unwrap decrypts a stored data key. The key-encryption key is the one whose id is part of sealed.
 func (r *Ring) unwrap(ctx context.Context, id string, sealed []byte) ([]byte, error) {
 	kekID, err := kekIDOf(sealed)
 	if err != nil {
@@ -338,6 +345,7 @@ func (r *Ring) unwrap(ctx context.Context, id string, sealed []byte) ([]byte, er
 	return raw, nil
 }
 
+// kekIDOf returns the id of the key-encryption key that encrypted a stored data key.
 func kekIDOf(sealed []byte) (string, error) {
 	if len(sealed) <= sealHeader || sealed[0] != sealVersion {
 		return "", errors.New("keyring: stored key in an unknown format")

@@ -31,7 +31,7 @@ func (r *Ring) Rotate(ctx context.Context, kek KEK) (int, error) {
 	return n, nil
 }
 
-// rewrapKey encrypts a stored key with kek, and reports whether it was encrypted with another one before.
+// rewrapKey encrypts the stored data key with an id by kek. It returns false if kek encrypted the stored key already.
 func (r *Ring) rewrapKey(ctx context.Context, id string, kek KEK) (bool, error) {
 	sealed, err := r.store.LoadKey(ctx, id)
 	if err != nil {
@@ -52,9 +52,9 @@ func (r *Ring) rewrapKey(ctx context.Context, id string, kek KEK) (bool, error) 
 	return true, r.store.ReplaceKey(ctx, id, sealed, resealed)
 }
 
-// RotateFile generates a new key, re-encrypts every data key with it, and leaves only the new key in the key file. In between
-// the file contains both keys, so that a crash loses nothing; run it again after a crash. No server may run meanwhile,
-// because it would continue to encrypt with the old key.
+// RotateFile generates a new key, re-encrypts every data key with it, and leaves only the new key in the key file. It returns the number
+// of data keys that it re-encrypted. In between the file contains both keys: run RotateFile again after a crash. No server may run
+// meanwhile, because it would continue to encrypt with the old key.
 func RotateFile(ctx context.Context, path string, store Store) (int, error) {
 	keys, err := LoadFile(path)
 	if err != nil {
@@ -78,6 +78,7 @@ func RotateFile(ctx context.Context, path string, store Store) (int, error) {
 	return rotateTo(ctx, path, both, kek, store)
 }
 
+// rotateTo re-encrypts every data key with kek, and then leaves only kek in the key file. keys has kek first and the older keys after it.
 func rotateTo(ctx context.Context, path string, keys KEKs, kek KEK, store Store) (int, error) {
 	r, err := Open(ctx, Source{Keys: keys}, store)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
+// tokenMAC returns the keyed hash under which a tablet's token is stored and found.
 func tokenMAC(keys *keyring.Ring, token string) []byte { return keys.MAC("kiosk", token) }
 
 // Authenticate returns the kiosk with a token.
@@ -48,12 +49,13 @@ const (
 
 var errProof = fault.New(fault.Invalid, fault.ProofInvalid, "the challenge has expired or was used, or its signature is not by this tablet's key; get a new challenge, and reset the kiosk if that does not help")
 
-// NewChallenge returns what the tablet's key signs for its next search.
+// NewChallenge returns a text that the tablet signs with its key for its next search: see [UseProof].
 func NewChallenge(keys *keyring.Ring, kioskID string, now time.Time) string {
 	body := binary.BigEndian.AppendUint64(nil, uint64(now.UnixMicro())) // verifyChallenge reads it again
 	return base64.RawURLEncoding.EncodeToString(append(body, macOfChallenge(keys, kioskID, body)...))
 }
 
+// macOfChallenge returns the keyed hash that proves that this service made a challenge for a kiosk. body is its time.
 func macOfChallenge(keys *keyring.Ring, kioskID string, body []byte) []byte {
 	return keys.MAC("kioskChallenge", kioskID, string(body))[:challengeMAC]
 }
@@ -92,6 +94,7 @@ func UseProof(tx *db.Tx, keys *keyring.Ring, propertyID, kioskID, challenge stri
 	return nil
 }
 
+// isSigned reports whether a challenge has the right signature of a public key: r and s of ECDSA, 32 bytes each.
 func isSigned(publicKey []byte, challenge string, signature []byte) bool {
 	key, err := parseKey(publicKey)
 	if err != nil || len(signature) != 64 {

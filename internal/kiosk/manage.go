@@ -93,7 +93,7 @@ func Get(view *db.Tx, propertyID, kioskID string) (*ent.Kiosk, error) {
 	return row, nil
 }
 
-// FindDoor returns the kiosk whose QR code has an address.
+// FindDoor returns the kiosk by door, the last part of the address in its QR code. Guests who scan the code check in on their phones.
 func FindDoor(view *db.Tx, door string) (*ent.Kiosk, error) {
 	row, err := view.Kiosk.Query().Where(entkiosk.Door(door)).Only(view.Context())
 	if ent.IsNotFound(err) {
@@ -163,6 +163,7 @@ func Enrol(tx *db.Tx, keys *keyring.Ring, code string, publicKey []byte) (token 
 	return token, row, nil
 }
 
+// parseKey decodes a public key, which must be of P-256.
 func parseKey(der []byte) (*ecdsa.PublicKey, error) {
 	parsed, err := x509.ParsePKIXPublicKey(der)
 	if err != nil {
@@ -175,7 +176,7 @@ func parseKey(der []byte) (*ecdsa.PublicKey, error) {
 	return key, nil
 }
 
-// NeedsSeen reports whether the last call of a tablet has to be stored again.
+// NeedsSeen reports whether a call of a tablet should be stored: the stored last call is old enough.
 func NeedsSeen(row *ent.Kiosk, now time.Time) bool {
 	return row.SeenAt == nil || now.Sub(*row.SeenAt) >= seenInterval
 }
@@ -221,7 +222,7 @@ func codeMAC(keys *keyring.Ring, code string) []byte {
 	return keys.MAC("kioskCode", strings.NewReplacer(" ", "", "-", "").Replace(strings.ToUpper(code)))
 }
 
-// newDoor generates the last part of the address in a QR code.
+// newDoor generates the random last part of the address in a kiosk's QR code.
 func newDoor() string {
 	var raw [10]byte
 	_, _ = rand.Read(raw[:])

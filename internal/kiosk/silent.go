@@ -12,6 +12,7 @@ import (
 	"latchkey.dev/internal/property"
 )
 
+// offlineKey identifies the notice about an offline tablet.
 func offlineKey(kioskID string) string { return notice.KioskOffline.Key(kioskID) }
 
 // Key names a kiosk.

@@ -9,7 +9,7 @@ import (
 
 const selectByMAC = `SELECT id, property_id FROM kiosks WHERE mac = $1`
 
-// findByMAC finds the tablet whose token has a keyed hash.
+// findByMAC returns the kiosk whose tablet has the token with a keyed hash, see tokenMAC.
 func findByMAC(view *db.Tx, mac []byte) (k Key, found bool, err error) {
 	if found, err = view.ReadOne(selectByMAC, []any{mac}, &k.ID, &k.PropertyID); err != nil {
 		return Key{}, false, fmt.Errorf("find a kiosk: %w", err)
@@ -17,7 +17,7 @@ func findByMAC(view *db.Tx, mac []byte) (k Key, found bool, err error) {
 	return k, found, nil
 }
 
-// silent finds the enrolled tablets that have not called for a time, of which no notice is open.
+// silent finds the enrolled tablets that have not called for a time and for which no notice is open.
 const silent = `SELECT k.id, k.property_id FROM kiosks AS k WHERE k.id > $1 AND k.enrolled_at IS NOT NULL AND k.seen_at <= $2
 	AND NOT EXISTS (SELECT 1 FROM notices AS n WHERE n.once_key = k.id || '/` + string(notice.KioskOffline) + `') ORDER BY k.id LIMIT $3`
 

@@ -38,7 +38,8 @@ func notifyAlarm(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent, at time.
 // lateAfter is the delay after which an event counts as reported late. A connected bridge reports within seconds.
 const lateAfter = 10 * time.Minute
 
-// lateness returns a sentence with the time of the event if it was reported late, else nil.
+// lateness returns a sentence for a notice with the time of an event that was reported late. It returns nil for an
+// event that was reported in time.
 func lateness(at, now time.Time) any {
 	if now.Sub(at) < lateAfter {
 		return nil

@@ -34,8 +34,8 @@ var ErrSlotsFull = fault.New(fault.Precondition, SlotsFull, "the lock has no fre
 // errSlotMoved is returned if another transaction changed or reassigned the slot after it was loaded.
 var errSlotMoved = fault.New(fault.Aborted, fault.UnavailableReason, "the slot was changed meanwhile; read it again")
 
-// AssignSlot gives a grant a slot of the lock: a slot that was never used, else the slot that has been empty longest.
-// It never uses a slot that may still hold a credential.
+// AssignSlot gives the grant of a code a slot of the lock and stores the code there as desired. It takes a slot that
+// was never used, else the slot that has been empty longest, and never a slot that may still hold a credential.
 func AssignSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, p DesiredCode) (*ent.Slot, error) {
 	if p.GrantID == "" || p.PIN == "" {
 		return nil, fmt.Errorf("assign a slot of lock %s: the grant or the PIN is missing", lk.ID)
@@ -70,8 +70,8 @@ func CountFreeSlots(tx *db.Tx, lk *ent.Lock) (int, error) {
 	return countFree(rows, lk.Capabilities.Slots), nil
 }
 
-// UpdateSlot changes the PIN or the windows of a grant's slot. The slot stays the same and gets a new generation. It also cancels a
-// ClearSlot that is not complete yet.
+// UpdateSlot changes the PIN or the windows of the code in a grant's slot. The slot stays the same and gets a new
+// generation. If the slot is being cleared, it is desired again.
 func UpdateSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, p DesiredCode) (*ent.Slot, error) {
 	if s.LockID != lk.ID || s.GrantID != p.GrantID || isFree(s) {
 		return nil, errSlotMoved
@@ -83,8 +83,9 @@ func UpdateSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, p Desi
 	return storeDesired(tx, keys, lk, s, generation, p)
 }
 
-// ClearSlot marks a slot to be cleared. The grant keeps the slot until the slot is known to be empty; that is at once
-// if its code was never sent to a bridge. ClearSlot does nothing if the slot is already being cleared.
+// ClearSlot marks a slot to be cleared and returns its new row. The grant keeps the slot until the slot is known to be
+// empty; that is at once if its code was never sent to a bridge. ClearSlot does nothing if the slot is already being
+// cleared.
 func ClearSlot(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 	if s.LockID != lk.ID {
 		return nil, errSlotMoved
@@ -118,7 +119,8 @@ func ClearSlot(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 	return tx.Slot.Get(tx.Context(), s.ID)
 }
 
-// storeDesired inserts or updates a slot's row with its desired code and generation.
+// storeDesired inserts or updates the row of a slot with a desired code and its generation. The PIN is sealed for this
+// slot and generation.
 func storeDesired(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation int64, p DesiredCode) (*ent.Slot, error) {
 	ctx := tx.Context()
 	next, ok := slot.Assign(serverSlotOf(s, lk), p.GrantID, slot.Desired{
@@ -159,6 +161,7 @@ func storeDesired(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, gene
 	return &row, nil
 }
 
+// insertSlotRow inserts the row of a slot that never had a code.
 func insertSlotRow(tx *db.Tx, row *ent.Slot) error {
 	row.ID = id.New(id.Slot)
 	err := tx.Slot.Create().SetID(row.ID).SetPropertyID(row.PropertyID).SetLockID(row.LockID).SetNumber(row.Number).
@@ -176,6 +179,7 @@ func SlotsOfGrant(tx *db.Tx, propertyID, grantID string) ([]*ent.Slot, error) {
 	return SlotsOfGrants(tx, propertyID, grantID)
 }
 
+// SlotsOfGrants is [SlotsOfGrant] for several grants, ordered by slot id within each group of chunkSize grants.
 func SlotsOfGrants(tx *db.Tx, propertyID string, grantIDs ...string) ([]*ent.Slot, error) {
 	var all []*ent.Slot
 	for chunk := range chunks(grantIDs) {
@@ -206,8 +210,8 @@ func activeEnrolment(tx *db.Tx, lk *ent.Lock) (string, error) {
 
 var bridgesTable = []string{"bridges"}
 
-// pinPurpose is the associated data of a sealed PIN. It binds the PIN to its lock, slot and generation, so that it
-// cannot be decrypted as the PIN of another slot.
+// pinPurpose returns the associated data of a sealed PIN. It binds the PIN to its lock, slot and generation, so that
+// it cannot be decrypted as the PIN of another slot.
 func pinPurpose(lockID string, number int, generation int64) string {
 	return fmt.Sprintf("slot pin %s %d %d", lockID, number, generation)
 }

@@ -79,20 +79,19 @@ type Outcome struct {
 	At     time.Time // At is when the command ended; zero if it has not ended
 }
 
+// outcomeOf converts the row of a command.
 func outcomeOf(a *ent.Act) Outcome {
 	return Outcome{ActID: a.ID, LockID: a.LockID, State: a.State, Result: a.Result, At: valueOrZero(a.FinishedAt)}
 }
 
-// StoreCommand stores a command to unlock a lock before anything is sent. The command expires at until, and at most
-// MaxDeadline from now. StoreCommand returns ErrTooLate if until has passed. If the bridge is connected to the
-// caller's node, the command is claimed at once. It is refused if the bridge is connected to a node that cannot be
-// reached.
+// StoreCommand stores a command of staff to unlock a lock, before anything is sent. here is the caller's node, actor the person. The command
+// expires at until, at most MaxDeadline from now; after until it returns ErrTooLate. If the bridge is connected to here, the command is
+// claimed at once. It is refused if the bridge is connected to a node that cannot be reached.
 func StoreCommand(tx *db.Tx, here Node, propertyID, lockID, actor string, until time.Time) (UnlockCommand, error) {
 	return storeCommand(tx, here, propertyID, lockID, actor, "", Unlock, until)
 }
 
-// storeCommand stores a command with any operation. grantID is the grant of the guest who asks; it is empty for
-// staff.
+// storeCommand is [StoreCommand] for any operation. grantID is the grant of the guest who asks; it is empty for staff.
 func storeCommand(tx *db.Tx, here Node, propertyID, lockID, actor, grantID, operation string, until time.Time) (UnlockCommand, error) {
 	remaining := min(time.Until(until), MaxDeadline)
 	if remaining <= 0 {
@@ -133,6 +132,8 @@ func storeCommand(tx *db.Tx, here Node, propertyID, lockID, actor, grantID, oper
 	return unlock, nil
 }
 
+// newUnlockCommand returns a stored command in the form that is sent to its bridge. node is the server node with the
+// bridge's session.
 func newUnlockCommand(c command, address, bridgeID, node string) UnlockCommand {
 	return UnlockCommand{
 		PropertyID: c.propertyID, ActID: c.id, BridgeID: bridgeID, Node: node,
@@ -140,6 +141,7 @@ func newUnlockCommand(c command, address, bridgeID, node string) UnlockCommand {
 	}
 }
 
+// GetCommand returns the state and the result of a command, or a not-found fault.
 func GetCommand(tx *db.Tx, propertyID, actID string) (Outcome, error) {
 	a, err := tx.Act.Query().Where(entact.ID(actID), entact.PropertyID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -151,8 +153,8 @@ func GetCommand(tx *db.Tx, propertyID, actID string) (Outcome, error) {
 	return outcomeOf(a), nil
 }
 
-// ClaimCommand claims a command for the session that is about to send it. Only the first claim succeeds, only before
-// the deadline and only in the bridge's current session.
+// ClaimCommand claims a command for the session, named by its epoch, that is about to send it. Only the first claim
+// succeeds, only before the deadline and only in the bridge's current session.
 func ClaimCommand(tx *db.Tx, bridgeID string, epoch int64, actID string) (UnlockCommand, error) {
 	ctx := tx.Context()
 	br, err := bridge.InSession(tx, bridgeID, epoch)
@@ -233,7 +235,8 @@ func EndAbandonedCommands(tx *db.Tx) error {
 	return nil
 }
 
-// DeleteCommands deletes up to most commands of staff from before a time, and returns their number. A command of a guest ends with the stay.
+// DeleteCommands deletes up to most commands of staff from before a time, and returns their number. Commands of guests
+// are deleted with their stay.
 func DeleteCommands(tx *db.Tx, before time.Time, most int) (int, error) {
 	ids, err := tx.Act.Query().Where(entact.CreatedAtLT(before), predicate.Act(ofStaff)).Limit(most).IDs(tx.Context())
 	if err != nil {
@@ -246,7 +249,8 @@ func DeleteCommands(tx *db.Tx, before time.Time, most int) (int, error) {
 	return n, nil
 }
 
-// ofStaff is the condition of the partial index. Neither database would use the index if the condition had a parameter.
+// ofStaff matches the commands of staff. It is the condition of a partial index, which neither database would use if
+// the condition had a parameter.
 func ofStaff(s *sql.Selector) { s.Where(sql.ExprP("grant_id = ''")) }
 
 // ReleaseCommand removes the claim of a command, so that another session may claim it. Only the caller that claimed
@@ -262,8 +266,8 @@ type Node struct {
 	Reaches func() bool // Reaches reports whether other nodes can be reached now; nil means that they can
 }
 
-// is reports whether this process is the node with a name.
+// is reports whether this process is the named node.
 func (n Node) is(name string) bool { return n.Name == name && name != "" }
 
-// canReach reports whether a message can be sent to the node with a name now.
+// canReach reports whether this process can send a message to the named node now.
 func (n Node) canReach(name string) bool { return n.Name == name || n.Reaches == nil || n.Reaches() }

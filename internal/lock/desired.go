@@ -57,6 +57,7 @@ func DesiredSlots(tx *db.Tx, s *Session, marks map[string]int64) ([]DesiredSlot,
 	return desired, nil
 }
 
+// desiredSlot converts the row of a slot into the form that is sent to the bridge of the session.
 func (s *Session) desiredSlot(row *ent.Slot) DesiredSlot {
 	next, d := s.markSent(row)
 	return DesiredSlot{
@@ -65,7 +66,8 @@ func (s *Session) desiredSlot(row *ent.Slot) DesiredSlot {
 	}
 }
 
-// markSent records in a row's state that its code is sent to the bridge of the session.
+// markSent returns the state to store for a row when its code is sent to the bridge of the session, and the desired
+// state to send.
 func (s *Session) markSent(row *ent.Slot) (slot.ServerSlot, slot.Desired) {
 	return slot.MarkSent(slot.ServerSlot{
 		Desired: slot.Desired{Intent: intentOf(row)}, Observed: observedOf(row), SentTo: row.Claimant, SentToOther: row.Inherited,
@@ -115,6 +117,7 @@ func (w DesiredSlot) Desired(ctx context.Context, keys *keyring.Ring) (slot.Desi
 	return d, nil
 }
 
+// DecryptPIN decrypts the PIN that is stored in the row of a slot.
 func DecryptPIN(ctx context.Context, keys *keyring.Ring, s *ent.Slot) (slot.PIN, error) {
 	raw, err := keys.Open(ctx, s.PropertyID, pinPurpose(s.LockID, s.Number, s.Generation), s.Pin)
 	return slot.PIN(raw), err
@@ -152,7 +155,7 @@ func UnreportedLocks(tx *db.Tx, s *Session, lockIDs []string) ([]string, error) 
 	return out, nil
 }
 
-// intentOf returns whether a slot should hold a code.
+// intentOf returns the intent of a row for package slot: Present if the slot should hold a code, else Absent.
 func intentOf(s *ent.Slot) slot.Intent {
 	if s.Present {
 		return slot.Present

@@ -57,8 +57,8 @@ func doorAt(tx *db.Tx, lk doorOf, at time.Time) (string, error) {
 	return door, nil
 }
 
-// setEventDoor sets the door of an event that happened at a lock at a time. typed is the code that was typed; nil: no code, or not
-// known.
+// setEventDoor sets the door of an event that happened at a lock at a time. h is the bridge's report of the event.
+// typed is the code that was typed, or nil if there was none or it is not known.
 func setEventDoor(tx *db.Tx, e *event.Event, lk doorOf, typed *typedCode, h LockEvent, at time.Time) error {
 	ofLock, err := doorAt(tx, lk, at)
 	if err != nil {
@@ -75,9 +75,9 @@ func setEventDoor(tx *db.Tx, e *event.Event, lk doorOf, typed *typedCode, h Lock
 	return nil
 }
 
-// eventDoor returns the door of an event, or "" if it is not known. ofLock is the door that the lock was on at the
-// event's time, ofCode the door that the typed code was for. A moved lock still opens with its old codes, so ofLock
-// wins, but only if the bridge's clock was synchronized.
+// eventDoor chooses the door of an event, or "" if it is not known. ofLock is the door that the lock was on at the
+// event's time, ofCode the door that the typed code was for, clock the state of the bridge's clock. A moved lock still
+// opens with its old codes, so ofLock wins, but only if that clock was synchronized.
 func eventDoor(ofLock, ofCode, clock string) string {
 	if compared := clock == "synchronized" || clock == "drifting"; ofCode != "" && (!compared || ofLock == "") {
 		return ofCode
@@ -98,13 +98,14 @@ func appendOpened(tx *db.Tx, c command, lk doorOf, at time.Time) error {
 	return event.Append(tx, e)
 }
 
-// RemoteUnlocks returns the latest openings of a door by a command of staff, newest first. The subject of an event is the lock.
+// RemoteUnlocks returns the latest openings of a door by commands of staff, newest first.
 func RemoteUnlocks(view *db.Tx, propertyID, doorID string, limit int) ([]*ent.Event, error) {
 	return EventsAtDoor(view, propertyID, doorID, limit, entevent.Kind(string(event.DoorOpened)), entevent.GrantIDIsNil(),
 		func(s *sql.Selector) { s.Where(sqljson.HasKey(entevent.FieldBody, sqljson.Path("actId"))) })
 }
 
-// EventsAtDoor returns the latest events at a door that match, newest first.
+// EventsAtDoor returns up to limit events at a door that match which, newest first. It includes events at a lock that
+// was moved from the door and still has a slot for it.
 func EventsAtDoor(view *db.Tx, propertyID, doorID string, limit int, which ...predicate.Event) ([]*ent.Event, error) {
 	locks, err := locksAt(view, propertyID, doorID)
 	if err != nil {

@@ -19,14 +19,14 @@ type slotGrant struct {
 	Since, Until    int64
 }
 
-// grantOf returns the grant that has a slot.
+// grantOf returns the grant that has a slot now, with the range of the generations in which it has had the slot.
 func grantOf(row *ent.Slot) slotGrant {
 	return slotGrant{row.GrantID, row.DoorID, row.Since, row.Generation}
 }
 
-// recordFormerGrant stores the former grant of a slot when the slot is given to another grant, because a bridge may report
-// openings of the former grant later. The record expires with other events. Only its body names the former grant, so
-// that the record does not count as a change of that grant's access.
+// recordFormerGrant records the former grant of a slot when the slot is given to another grant, because a bridge may report openings of the
+// former grant later. was is the row before, row the row after. The record is an event that expires with other events. Only its body names
+// the former grant, so that it does not count as a change of that grant's access.
 func recordFormerGrant(tx *db.Tx, was, row *ent.Slot) error {
 	if was.GrantID == "" || was.GrantID == row.GrantID {
 		return nil
@@ -71,7 +71,7 @@ func decodeFormerGrant(e *ent.Event) slotGrant {
 	return slotGrant{grant, door, int64(since), int64(until)}
 }
 
-// had reports whether the grant had the slot at a generation.
+// had reports whether the grant had the slot when the slot had a generation.
 func (g slotGrant) had(generation int64) bool {
 	return g.GrantID != "" && g.Since <= generation && generation <= g.Until
 }
@@ -80,7 +80,7 @@ func (g slotGrant) had(generation int64) bool {
 type typedCode struct {
 	slotGrant
 	slot     *ent.Slot // slot is the row of the code's slot
-	isFormer bool      // isFormer means that the slot has another grant now, so that the row says nothing about the code
+	isFormer bool      // isFormer means that the slot has another grant now, so that the row does not describe the code
 }
 
 // findTypedCode returns the code that was typed, or nil if it is not known.

@@ -51,9 +51,9 @@ type GuessCounter struct {
 	AlarmedAt       time.Time // AlarmedAt is when the alarm was raised; zero if no alarm is active
 }
 
-// Add counts one attempt and reports whether it raises the alarm. The alarm is raised again only after the count has
-// fallen to half of the budget. An attempt that is reported late counts in its own period, or not at all if it is
-// older than two periods.
+// Add counts one attempt at a time, and returns the new counter and whether the attempt raises the alarm. The alarm is
+// raised again only after the count has fallen to half of the budget. An attempt that is reported late counts in its
+// own period, or not at all if it is older than two periods.
 func (g GuessCounter) Add(at time.Time, b GuessBudget) (GuessCounter, bool) {
 	switch since := at.Sub(g.BeganAt); {
 	case g.BeganAt.IsZero() || since >= 2*b.Period:
@@ -109,7 +109,9 @@ func recordFailedAttempt(tx *db.Tx, lk *ent.Lock, at time.Time) error {
 	return appendGuessing(tx, e, "guessing.property", lk, SiteBudget, lk.PropertyID, at)
 }
 
-// appendGuessing records an exceeded guess budget, and notifies staff at most once an hour for each lock or property.
+// appendGuessing records the event e that a guess budget b is exceeded, and notifies staff at most once an hour for
+// each subject, which is a lock or a property. what selects the text of the notice. lk is the lock of the last
+// attempt.
 func appendGuessing(tx *db.Tx, e event.Event, what string, lk *ent.Lock, b GuessBudget, subject string, at time.Time) error {
 	if err := event.Append(tx, e); err != nil {
 		return err
@@ -122,14 +124,14 @@ func appendGuessing(tx *db.Tx, e event.Event, what string, lk *ent.Lock, b Guess
 	})
 }
 
-// guessingNoticeKey is the same for all notices about guessing at a lock or property within one hour, so that only
-// one is sent.
+// guessingNoticeKey returns the key by which a notice about guessing is sent only once: it is the same for all notices
+// about one lock or property within an hour.
 func guessingNoticeKey(subject string, at time.Time) string {
 	return notice.Guessing.Key(subject) + "/" + at.UTC().Format("2006-01-02T15")
 }
 
-// countGuess counts a wrong PIN against the budget of a lock or property, and reports whether the count raises the
-// alarm.
+// countGuess counts a wrong PIN against the budget of a subject, which is the id of a lock or property. spent means
+// that this attempt raises the alarm.
 func countGuess(tx *db.Tx, propertyID, subject string, at time.Time, b GuessBudget) (spent bool, err error) {
 	ctx := tx.Context()
 	_, err = tx.Insert(sql.Insert(entguesses.Table).Columns(entguesses.FieldID, entguesses.FieldPropertyID, entguesses.FieldBeganAt).
@@ -142,7 +144,7 @@ func countGuess(tx *db.Tx, propertyID, subject string, at time.Time, b GuessBudg
 		return false, fmt.Errorf("count wrong PINs: %w", err)
 	}
 	g := GuessCounter{BeganAt: row.BeganAt, Count: row.Count, Previous: row.Before, AlarmedAt: valueOrZero(row.AlarmedAt)}
-	if g.BeganAt.After(tx.Now().Add(maxClockLead)) { // the server's clock was set back since: without a reset every attempt would count as late
+	if g.BeganAt.After(tx.Now().Add(maxClockLead)) { // the server's clock was set back: without a reset, every attempt would count as late
 		g = GuessCounter{}
 	}
 	g, spent = g.Add(at, b)

@@ -34,7 +34,7 @@ func offlineReason(lk *ent.Lock, br *ent.Bridge, now time.Time) string {
 	return ""
 }
 
-// Hysteresis: a flapping state is notified once.
+// Limits of the notifications about health. A state that changes often (flaps) is notified once.
 const (
 	stableAfter      = 5 * time.Minute // a restored connection counts as stable after this time
 	notifyAfter      = time.Minute     // a change during flapping is notified if it lasts this long
@@ -60,7 +60,8 @@ type LinkState struct {
 	NotifiedAt time.Time // NotifiedAt is when a disconnection was notified whose end is not notified yet; else zero
 }
 
-// Lost records a disconnection. The first disconnection after a stable time is notified at once.
+// Lost records a disconnection and returns the new state, with the notification to send. The first disconnection after
+// a stable time is notified at once.
 func (l LinkState) Lost(now time.Time) (LinkState, Notification) {
 	if !l.LostAt.IsZero() && l.RestoredAt.IsZero() {
 		return l, NoChange
@@ -74,8 +75,9 @@ func (l LinkState) Lost(now time.Time) (LinkState, Notification) {
 	return l, Down
 }
 
-// Restored records a reconnection. It is notified at once if the disconnection was notified at once. So a short
-// interruption causes one pair of notifications, and a flapping connection causes no more until it is stable.
+// Restored records a reconnection and returns the new state, with the notification to send. It is notified at once if
+// the disconnection was notified at once. So a short interruption causes one pair of notifications, and a flapping
+// connection causes no more until it is stable.
 func (l LinkState) Restored(now time.Time) (LinkState, Notification) {
 	if l.LostAt.IsZero() || !l.RestoredAt.IsZero() {
 		return l, NoChange
@@ -88,7 +90,8 @@ func (l LinkState) Restored(now time.Time) (LinkState, Notification) {
 	return l, Up
 }
 
-// Check notifies a changed connection state that has lasted long enough and was not notified yet.
+// Check returns the notification for a connection state that has lasted long enough and was not notified yet. A sweep
+// calls it regularly.
 func (l LinkState) Check(now time.Time) (LinkState, Notification) {
 	lost := !l.LostAt.IsZero() && l.RestoredAt.IsZero()
 	switch {
@@ -105,8 +108,8 @@ func (l LinkState) Check(now time.Time) (LinkState, Notification) {
 	return l, NoChange
 }
 
-// BatteryNotification decides what to notify about a battery. notified is true while a notified low battery has not
-// recovered.
+// BatteryNotification decides what to notify about a battery with a reported charge. notified is true while a notified
+// low battery has not recovered.
 func BatteryNotification(notified bool, percent int) Notification {
 	switch {
 	case !notified && percent <= lowBatteryPercent:

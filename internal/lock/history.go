@@ -40,7 +40,8 @@ func isStep(kind SampleKind, last *int64, reading int64) bool {
 	return max(reading-*last, *last-reading) >= sampleSteps[kind]
 }
 
-// recordReadings stores the readings of a new status that differ from the stored status and, by a step, from the last sample.
+// recordReadings adds readings of a new status to the lock's history: those that differ from the stored status and, by
+// a step, from the last sample.
 func recordReadings(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if now.BatteryPercent != nil && (lk.Status.BatteryPercent == nil || *lk.Status.BatteryPercent != *now.BatteryPercent) {
 		if err := recordSample(tx, lk, BatterySample, int64(*now.BatteryPercent)); err != nil {
@@ -53,7 +54,8 @@ func recordReadings(tx *db.Tx, lk *ent.Lock, now Status) error {
 	return nil
 }
 
-// recordSample stores a reading if it differs by a step, and deletes the oldest beyond maxSamples.
+// recordSample adds a reading to the lock's history if it differs by a step from the last sample, and deletes the
+// oldest samples beyond maxSamples.
 func recordSample(tx *db.Tx, lk *ent.Lock, kind SampleKind, reading int64) error {
 	var last *int64
 	value := int64(0)
@@ -86,7 +88,8 @@ type Sample struct {
 // Gap is a time in which a lock could not be reached, so that there are no readings. Until is zero while it lasts.
 type Gap struct{ From, Until time.Time }
 
-// GapsOf returns the gaps in a history of the link, which is in the order of time.
+// GapsOf returns the times in which a lock could not be reached. link has its samples of the kind LinkSample in the
+// order of time.
 func GapsOf(link []Sample) (gaps []Gap) {
 	open := false
 	for _, s := range link {
@@ -100,7 +103,8 @@ func GapsOf(link []Sample) (gaps []Gap) {
 	return gaps
 }
 
-// History returns the samples of a lock since a time, oldest first, by kind. The last sample before that time is the first: it still counted.
+// History returns the samples of a lock since a time, oldest first, by kind. The first sample of a kind may be older:
+// the last sample before that time was still valid at it.
 func History(view *db.Tx, propertyID, lockID string, since time.Time) (map[SampleKind][]Sample, error) {
 	all := map[SampleKind][]Sample{}
 	for _, kind := range sampleKinds {

@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
-// Lockout says whether the lock itself refuses all PINs for a while after several wrong ones.
+// Lockout is whether the lock itself refuses all PINs for a while after several wrong ones, and how sure that is.
 type Lockout string
 
 const (
@@ -21,6 +21,8 @@ const (
 	LockoutNone       Lockout = "none"
 )
 
+// LockoutOf returns whether a lock itself slows the guessing of PINs, and how sure that is. s is the lock's last
+// status, with the limits that the bridge read back.
 func LockoutOf(c slot.Capabilities, s Status) Lockout {
 	switch shown := (slot.Lockout{Attempts: s.LockoutAttempts, Pause: time.Duration(s.LockoutSeconds) * time.Second}); {
 	case c.Lockout == slot.LockoutSettable && shown.Effective():

@@ -26,6 +26,7 @@ const (
 // PhoneActorPrefix begins the actor of events that a guest's phone caused. The phone's id follows.
 const PhoneActorPrefix = "phone:"
 
+// GetByAddress returns the lock with an address on a bridge, or a not-found fault.
 func GetByAddress(tx *db.Tx, propertyID, bridgeID, address string) (*ent.Lock, error) {
 	lk, err := tx.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.BridgeID(bridgeID), entlock.Address(address)).Only(tx.Context())
 	if ent.IsNotFound(err) {

@@ -21,6 +21,7 @@ import (
 
 type Row = ent.Lock
 
+// Get returns a lock of a property, or a not-found fault.
 func Get(tx *db.Tx, propertyID, lockID string) (*ent.Lock, error) {
 	lk, err := tx.Lock.Query().Where(entlock.ID(lockID), entlock.PropertyID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -39,7 +40,8 @@ type ListFilter struct {
 	DoorIDs    []string
 }
 
-// List loads a page of the property's locks, oldest first, and the number of all matching locks.
+// List returns a page of the property's locks that match the filter, oldest first, and the number of all that match.
+// It skips the first skip of them, and returns at most most.
 func List(tx *db.Tx, propertyID string, w ListFilter, skip, most int) ([]*ent.Lock, int, error) {
 	q := tx.Lock.Query().Where(entlock.PropertyID(propertyID))
 	if w.BridgeID != "" {
@@ -59,6 +61,7 @@ func List(tx *db.Tx, propertyID string, w ListFilter, skip, most int) ([]*ent.Lo
 	return page, total, err
 }
 
+// CountPerBridge returns the number of locks of each bridge of a property that has any, by bridge id.
 func CountPerBridge(tx *db.Tx, propertyID string) (map[string]int, error) {
 	var rows []struct {
 		BridgeID string `json:"bridge_id"`
@@ -72,7 +75,7 @@ func CountPerBridge(tx *db.Tx, propertyID string) (map[string]int, error) {
 	return counts, err
 }
 
-// LocksByDoor omits doors without a lock.
+// LocksByDoor loads the locks on some doors of a property, by door id. It omits doors without a lock.
 func LocksByDoor(tx *db.Tx, propertyID string, doorIDs []string) (map[string]*ent.Lock, error) {
 	at := make(map[string]*ent.Lock, len(doorIDs))
 	for chunk := range chunks(doorIDs) {
@@ -124,6 +127,7 @@ func AssignDoor(tx *db.Tx, propertyID, lockID, doorID string) (*ent.Lock, error)
 	return moveLock(tx, lk, doorID)
 }
 
+// doorExists returns a not-found fault if the property has no space or gate with this id.
 func doorExists(tx *db.Tx, propertyID, doorID string) error {
 	ok, err := tx.Space.Query().Where(spaceIs(propertyID, doorID)...).Exist(tx.Context())
 	if err != nil || ok {
@@ -144,6 +148,7 @@ type State struct {
 	OfflineReason string // OfflineReason is in camelCase, and empty if the lock is online
 }
 
+// LoadStates computes the state of each of some locks of a property, by lock id.
 func LoadStates(tx *db.Tx, now time.Time, propertyID string, locks []*ent.Lock) (map[string]State, error) {
 	if len(locks) == 0 {
 		return map[string]State{}, nil
@@ -169,9 +174,10 @@ func LoadStates(tx *db.Tx, now time.Time, propertyID string, locks []*ent.Lock) 
 	return states, nil
 }
 
-// IsJammed reports whether the last status of a lock says that its bolt cannot move.
+// IsJammed reports whether the bolt of a lock cannot move, by the last status of the lock.
 func IsJammed(lk *ent.Lock) bool { return lk.Status.Bolt == string(slot.Jammed) }
 
+// bridgesOf loads the bridges of some locks, by bridge id. A bridge that no longer exists has the value nil.
 func bridgesOf(tx *db.Tx, propertyID string, locks []*ent.Lock) (map[string]*ent.Bridge, error) {
 	found := map[string]*ent.Bridge{}
 	var ids []string
@@ -193,6 +199,7 @@ func bridgesOf(tx *db.Tx, propertyID string, locks []*ent.Lock) (map[string]*ent
 	return found, nil
 }
 
+// bridgeIn matches the bridges of a property with one of the ids.
 func bridgeIn(propertyID string, ids []string) []predicate.Bridge {
 	return []predicate.Bridge{entbridge.PropertyID(propertyID), entbridge.IDIn(ids...)}
 }

@@ -47,8 +47,8 @@ var eventKinds = map[string]event.Kind{
 	"tampered": event.LockTampered, "jammed": event.LockJammed, "keypadPaused": event.KeypadPaused,
 }
 
-// StoreEvents stores events of a bridge's journal in order and skips sequence numbers that are stored already. It
-// returns the last stored sequence number, and the slots whose codes were used.
+// StoreEvents stores a batch of events from a bridge's journal in order, and skips sequence numbers that are stored
+// already. epoch names the session. It returns the last stored sequence number, and the slots whose codes were used.
 func StoreEvents(tx *db.Tx, bridgeID string, epoch int64, batch []LockEvent) (stored int64, changes []EvidenceChange, err error) {
 	br, err := bridge.InSession(tx, bridgeID, epoch)
 	if err != nil {
@@ -83,20 +83,22 @@ func StoreEvents(tx *db.Tx, bridgeID string, epoch int64, batch []LockEvent) (st
 	return stored, changes, err
 }
 
-// repeats reports whether an earlier change of the same slot and grant already says the same.
+// repeats reports whether an earlier change in the batch concerns the same slot and grant, and this change adds no new
+// evidence, so that it can be dropped.
 func (c EvidenceChange) repeats(earlier EvidenceChange) bool {
 	same := earlier.Slot.LockID == c.Slot.LockID && earlier.Slot.Number == c.Slot.Number && earlier.Slot.GrantID == c.Slot.GrantID
 	return same && c.Before == c.After
 }
 
-// isBatteryNewlyLow reports whether a low battery should be notified: it was not notified since the battery was last
-// charged.
+// isBatteryNewlyLow reports whether staff must be notified of a low battery that was reported at a time: they were not
+// notified since the battery was last charged.
 func isBatteryNewlyLow(lk *ent.Lock, at time.Time) bool {
 	s := lk.Status
 	charged := s.BatteryPercent != nil && *s.BatteryPercent >= batteryOKPercent && s.BatteryObservedAt != nil && s.BatteryObservedAt.After(at)
 	return lk.BatteryNotifiedAt == nil && !charged
 }
 
+// locksByAddress loads the locks that a batch of events names, by their address on the bridge.
 func locksByAddress(tx *db.Tx, br *ent.Bridge, batch []LockEvent) (map[string]*ent.Lock, error) {
 	addresses := make([]string, len(batch))
 	for i, h := range batch {
@@ -169,9 +171,9 @@ func journaledEvent(tx *db.Tx, lk *ent.Lock, kind event.Kind, typed *typedCode, 
 	return e, nil
 }
 
-// timeOf returns when an event happened. A code cannot be typed before it was desired: if the bridge says so, its
-// clock is slow and the time of the desired state is used. A code that was only changed may have been typed before
-// the change.
+// timeOf returns when a journaled event happened. A code cannot be typed before it was desired: if the bridge reports
+// such a time, its clock is slow and the time of the desired state is used. A code that was only changed may have been
+// typed before the change.
 func timeOf(h LockEvent, typed *typedCode, now time.Time) time.Time {
 	at := h.TrustedTime(now)
 	if typed != nil && !typed.isFormer && typed.Until == h.Generation && typed.Until == typed.Since && at.Before(typed.slot.ChangedAt) {
@@ -180,8 +182,9 @@ func timeOf(h LockEvent, typed *typedCode, now time.Time) time.Time {
 	return at
 }
 
-// recordUse records the first time that a code opened its door. A use of an older generation proves that the grant's
-// code was used, but proves nothing about the desired code.
+// recordUse records the first time that a typed code opened its door, and returns the change to the slot's evidence,
+// or nil. A use of an older generation proves that the grant's code was used, but proves nothing about the desired
+// code.
 func recordUse(tx *db.Tx, typed *typedCode, generation int64, at time.Time) (*EvidenceChange, error) {
 	row := typed.slot
 	if typed.isFormer {

@@ -43,8 +43,8 @@ type LockReport struct {
 	Digest       slot.Digest
 }
 
-// ApplyReports stores what a bridge reports about some of its locks. A lock that is reported for the first time is
-// created at the bridge's property.
+// ApplyReports stores what a bridge reports in a session, named by its epoch, about some of its locks, and returns
+// these locks. A lock that is reported for the first time is created at the bridge's property.
 func ApplyReports(tx *db.Tx, bridgeID string, epoch int64, reports []LockReport) ([]LockRef, error) {
 	br, err := bridge.InSession(tx, bridgeID, epoch)
 	if err != nil {
@@ -54,7 +54,7 @@ func ApplyReports(tx *db.Tx, bridgeID string, epoch int64, reports []LockReport)
 	return lockRefs(locks), err
 }
 
-// applyReports returns the reported locks and the other locks of the bridge.
+// applyReports stores the reports of a bridge. It returns the locks that they name, and the other locks of the bridge.
 func applyReports(tx *db.Tx, br *ent.Bridge, reports []LockReport) (named, others []*ent.Lock, err error) {
 	rows, err := tx.Lock.Query().Where(entlock.BridgeID(br.ID), entlock.PropertyID(br.PropertyID)).Order(entlock.ByID()).All(tx.Context())
 	if err != nil {
@@ -101,6 +101,7 @@ func applyAllReports(tx *db.Tx, br *ent.Bridge, reports []LockReport) ([]*ent.Lo
 	return locks, nil
 }
 
+// createLock stores a lock that a bridge reports for the first time. Its name is the reported name, or its address.
 func createLock(tx *db.Tx, br *ent.Bridge, h LockReport) (*ent.Lock, error) {
 	create := tx.Lock.Create().SetID(id.New(id.Lock)).SetPropertyID(br.PropertyID).SetBridgeID(br.ID).SetAddress(h.Address).
 		SetName(cmp.Or(h.Name, h.Address)).SetModel(h.Model).SetCapabilities(slot.Capabilities{}).SetStatus(Status{}).SetCreatedAt(tx.Now())
@@ -241,7 +242,8 @@ func roughlyEqual(a, b *time.Time) bool {
 	return a.Sub(*b).Abs() < statusEpsilon
 }
 
-// limitCapabilities limits reported capabilities to the values that the server supports.
+// limitCapabilities cuts reported capabilities to what the server supports. A bridge is not trusted to keep these
+// limits.
 func limitCapabilities(c slot.Capabilities) slot.Capabilities {
 	c.Slots = min(max(c.Slots, 0), maxSlots)
 	c.ForbiddenPrefixes = limitRules(c.ForbiddenPrefixes)
@@ -252,7 +254,7 @@ func limitCapabilities(c slot.Capabilities) slot.Capabilities {
 	return c
 }
 
-// limitRules drops rules that are too long or too many.
+// limitRules drops reported rules of a PIN that are too long or too many.
 func limitRules(rules []string) []string {
 	var out []string
 	for _, r := range rules {
@@ -263,12 +265,12 @@ func limitRules(rules []string) []string {
 	return out
 }
 
-// newLockEvent returns an event at the door that the lock is on now.
+// newLockEvent returns an event about a lock, with the door that the lock is on now. It changes body.
 func newLockEvent(lk *ent.Lock, kind event.Kind, body map[string]any) event.Event {
 	return newDoorEvent(doorOfLock(lk), kind, body)
 }
 
-// newDoorEvent returns an event at the door that a lock is on.
+// newDoorEvent is [newLockEvent] for a lock of which only the door is loaded.
 func newDoorEvent(lk doorOf, kind event.Kind, body map[string]any) event.Event {
 	body["lockId"] = lk.lockID
 	if lk.doorID != nil {

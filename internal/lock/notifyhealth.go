@@ -16,7 +16,8 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// linkOf returns the state of a connection from its stored times, which may be nil.
+// linkOf returns a LinkState from the stored times of the last disconnection, its end and its notification, which may
+// be nil.
 func linkOf(lost, restored, notified *time.Time) LinkState {
 	return LinkState{valueOrZero(lost), valueOrZero(restored), valueOrZero(notified)}
 }
@@ -30,8 +31,8 @@ func setOrClear[U any](t time.Time, set func(time.Time) U, unset func() U) {
 	set(t)
 }
 
-// updateLockLink changes the link state of a lock by Lost, Restored or Check, and records and notifies the result. It
-// ignores locks without a door.
+// updateLockLink changes the link state of a lock by move, which is Lost, Restored or Check of [LinkState]. It records
+// the change and sends the notification. reason is why the connection was lost. It ignores locks without a door.
 func updateLockLink(tx *db.Tx, lk *ent.Lock, move func(LinkState, time.Time) (LinkState, Notification), reason string) error {
 	if lk.DoorID == nil {
 		return nil
@@ -73,8 +74,8 @@ func asInternal(e event.Event) event.Event {
 	return e
 }
 
-// updateBridgeLink changes the link state of a bridge by Lost, Restored or Check, and records and notifies the
-// result. It must not be called with a loss when the bridge's node only shuts down.
+// updateBridgeLink does for the link state of a bridge what [updateLockLink] does for a lock. It must not be called
+// with a loss when the bridge's node only shuts down.
 func updateBridgeLink(tx *db.Tx, br *ent.Bridge, move func(LinkState, time.Time) (LinkState, Notification), reason string) error {
 	was := linkOf(br.UnreachedAt, br.ReachedAt, br.OfflineNotifiedAt)
 	next, notification := move(was, tx.Now())
@@ -102,6 +103,8 @@ func updateBridgeLink(tx *db.Tx, br *ent.Bridge, move func(LinkState, time.Time)
 	return event.Append(tx, e)
 }
 
+// updateBattery records that the battery of a lock has become low, or is charged again, by a new status. It notifies
+// staff.
 func updateBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if now.BatteryPercent == nil {
 		return nil
@@ -121,8 +124,8 @@ func updateBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 	return nil
 }
 
-// recordBatteryLow records a low battery, and notifies staff once until the battery is charged again. The low battery
-// comes from the lock's status or from its alarm.
+// recordBatteryLow records the event e of a low battery, and notifies staff once until the battery is charged again.
+// The low battery comes from the lock's status or from its alarm.
 func recordBatteryLow(tx *db.Tx, lk *ent.Lock, e event.Event) error {
 	err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).SetBatteryNotifiedAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
@@ -161,14 +164,14 @@ func updateClock(tx *db.Tx, lk *ent.Lock, now Status) error {
 	return event.Append(tx, asInternal(newLockEvent(lk, kind, map[string]any{"offsetMs": *now.ClockOffsetMS})))
 }
 
-// Staff are notified after these times offline.
+// Staff are notified of a bridge or lock that has been offline for these times.
 const (
 	notifyBridgeAfter = 5 * time.Minute
 	notifyLockAfter   = 15 * time.Minute
 )
 
 // CheckBridgeLinks checks up to limit bridges with a recent disconnection, and notifies staff of bridges that are
-// offline for long. Bridges are read by id after the cursor; the returned cursor is empty at the end.
+// offline for long. It reads bridges by id after the cursor, and returns the next cursor, which is empty at the end.
 func CheckBridgeLinks(tx *db.Tx, after string, limit int) (next string, err error) {
 	rows, err := tx.Bridge.Query().Where(entbridge.UnreachedAtNotNil(), entbridge.RevokedAtIsNil(), entbridge.IDGT(after)).
 		Order(entbridge.ByID()).Limit(limit).All(tx.Context())
@@ -208,6 +211,7 @@ func CheckLockLinks(tx *db.Tx, after string, limit int) (next string, err error)
 	return next, nil
 }
 
+// notifyLongOffline notifies staff once of a bridge that has been offline for longer than notifyBridgeAfter.
 func notifyLongOffline(tx *db.Tx, br *ent.Bridge) error {
 	if br.ReachedAt != nil || br.UnreachedAt == nil || tx.Now().Sub(*br.UnreachedAt) < notifyBridgeAfter {
 		return nil
@@ -218,7 +222,8 @@ func notifyLongOffline(tx *db.Tx, br *ent.Bridge) error {
 	})
 }
 
-// checkLockLink checks the connection of one lock. If its bridge is offline, staff are notified of the bridge only.
+// checkLockLink notifies changes of one lock's connection that have lasted long enough. If its bridge is offline,
+// staff are notified of the bridge only.
 func checkLockLink(tx *db.Tx, lk *ent.Lock) error {
 	reason := string(bridge.Disconnected)
 	if !lk.Status.Online {

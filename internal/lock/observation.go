@@ -13,13 +13,14 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
+// Observation is what a bridge observed of one slot of a lock, named by the slot's number.
 type Observation struct {
 	Number   int
 	Observed slot.Observed
 }
 
-// EvidenceChange is a slot whose evidence or last result changed, or whose code was used. Evidence says how sure it
-// is that the lock holds the code.
+// EvidenceChange is a slot whose evidence or last result changed, or whose code was used. The evidence of a slot is
+// how sure it is that the lock holds the code.
 type EvidenceChange struct {
 	Slot          CodeSlot
 	Before, After slot.Evidence // Before and After are the evidence that partners see; empty for the use of a former grant's code
@@ -34,12 +35,14 @@ type CodeSlot struct {
 	GrantID, DoorID        string
 }
 
+// codeSlotOf names the slot of a row, with the grant g that has or had the slot.
 func codeSlotOf(row *ent.Slot, g slotGrant) CodeSlot {
 	return CodeSlot{ID: row.ID, PropertyID: row.PropertyID, LockID: row.LockID, Number: row.Number, GrantID: g.GrantID, DoorID: g.DoorID}
 }
 
-// lockForSession loads a lock by its address on a bridge, and the rows of the numbered slots. The lock is nil if the
-// bridge has none with this address.
+// lockForSession loads a lock by its address on a bridge, and the rows of the slots with the given numbers. The lock
+// is nil if the bridge has none with this address. It returns bridge.ErrSuperseded if epoch is not the bridge's
+// current session.
 func lockForSession(tx *db.Tx, bridgeID string, epoch int64, address string, numbers []int) (*ent.Lock, map[int]*ent.Slot, error) {
 	br, err := bridge.InSession(tx, bridgeID, epoch)
 	if err != nil {
@@ -128,8 +131,8 @@ func WindowAt(s *ent.Slot, now time.Time) slot.Window {
 	return d.WindowAt(now)
 }
 
-// appendEvidenceChange records that the evidence of a grant's code changed. The event is marked if the lock has been
-// moved to another door since, because the code then no longer concerns the former door.
+// appendEvidenceChange records the event that the evidence of a grant's code changed from before. The event is marked
+// if the lock has been moved to another door since, because the code then no longer concerns the former door.
 func appendEvidenceChange(tx *db.Tx, lk *ent.Lock, s *ent.Slot, before slot.Evidence, at time.Time) error {
 	if s.GrantID == "" || string(before) == s.Evidence {
 		return nil
@@ -149,6 +152,7 @@ func appendEvidenceChange(tx *db.Tx, lk *ent.Lock, s *ent.Slot, before slot.Evid
 	})
 }
 
+// storeObserved stores what a report changed in the state of a slot, with the evidence that partners see.
 func storeObserved(tx *db.Tx, row *ent.Slot, next slot.ServerSlot) (*ent.Slot, error) {
 	o := next.Observed
 	at := o.At
@@ -163,8 +167,8 @@ func storeObserved(tx *db.Tx, row *ent.Slot, next slot.ServerSlot) (*ent.Slot, e
 		Save(tx.Context())
 }
 
-// publicEvidence returns the evidence of a slot that partners see. An opened door is better proof than a reading, and
-// the code counts as Removed only when the grant has lost the slot.
+// publicEvidence returns the evidence of a slot that partners see. used means that the code opened a door, which is
+// better proof than a reading. The code counts as Removed only when the grant has lost the slot.
 func publicEvidence(s slot.ServerSlot, used bool, now time.Time) slot.Evidence {
 	w := s.EvidenceAt(now)
 	if s.Desired.Intent == slot.Absent && s.Grant != "" {

@@ -38,8 +38,8 @@ func notifyLink(tx *db.Tx, bridgeID string) error {
 	return nil
 }
 
-// setOfflineReason stores why a session ended whose bridge was already marked as silent. Otherwise a late heartbeat
-// would mark the bridge online.
+// setOfflineReason stores why a session ended whose bridge was already marked offline for its silence. Otherwise a
+// late heartbeat of the session would mark the bridge online.
 func setOfflineReason(tx *db.Tx, bridgeID string, epoch int64, reason bridge.OfflineReason) error {
 	n, err := tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.Online(false), entbridge.OfflineReason(string(bridge.NodeLost))).
 		SetOfflineReason(string(reason)).SetLinkAt(tx.Now()).Save(tx.Context())
@@ -74,7 +74,8 @@ func MarkLinksLost(tx *db.Tx, bridgeID, reason string) error {
 	return nil
 }
 
-// markBridgeOnline records that a disconnected bridge is online again, with the locks that it reaches.
+// markBridgeOnline records that a bridge that was disconnected is online again, with those of its locks that the
+// reports describe as online. was is its row before the new session.
 func markBridgeOnline(tx *db.Tx, was *ent.Bridge, reports []LockReport) error {
 	if was.UnreachedAt == nil {
 		return nil
@@ -118,7 +119,7 @@ func RecordHeartbeats(tx *db.Tx, node string, epochs map[string]int64) error {
 	return nil
 }
 
-// restoreBridge marks a bridge online that was marked as silent, and the locks that it reached.
+// restoreBridge marks a bridge online that was marked offline for its silence, with the locks that it reached.
 func restoreBridge(tx *db.Tx, was *ent.Bridge, now time.Time) error {
 	n, err := tx.Bridge.Update().Where(entbridge.ID(was.ID), entbridge.PropertyID(was.PropertyID), entbridge.Epoch(was.Epoch), entbridge.Online(false)).
 		SetOnline(true).SetOfflineReason("").SetLastSeenAt(now).SetLinkAt(tx.Now()).Save(tx.Context())

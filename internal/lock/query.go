@@ -18,12 +18,15 @@ import (
 // chunkSize limits the ids in one statement to what both databases accept.
 const chunkSize = 500
 
+// chunks splits ids into parts that fit into one statement.
 func chunks(ids []string) iter.Seq[[]string] { return slices.Chunk(ids, chunkSize) }
 
+// spaceIs matches a space by id, if it belongs to the property.
 func spaceIs(propertyID, id string) []predicate.Space {
 	return []predicate.Space{entspace.ID(id), entspace.PropertyID(propertyID)}
 }
 
+// gateIs matches a gate by id, if it belongs to the property.
 func gateIs(propertyID, id string) []predicate.Gate {
 	return []predicate.Gate{entgate.ID(id), entgate.PropertyID(propertyID)}
 }
@@ -55,8 +58,8 @@ func slotsOfLocks(tx *db.Tx, propertyID string, lockIDs []string) (map[string][]
 // maxListed bounds the locks that one error lists.
 const maxListed = 100
 
-// RefuseWithCodes returns an error that lists the locks of the property that may still hold a code, unless the operator has
-// abandoned all of them.
+// RefuseWithCodes returns an error that lists the locks of a property that may still hold a code. It guards the
+// deletion of the property. abandoned are the ids of locks that the operator gives up; they are not listed.
 func RefuseWithCodes(tx *db.Tx, propertyID string, abandoned []string) error {
 	ids, err := tx.Slot.Query().Where(entslot.PropertyID(propertyID), MayHoldCode()).Unique(true).Select(entslot.FieldLockID).Strings(tx.Context())
 	if err != nil {

@@ -14,19 +14,20 @@ import (
 // slot.
 func isFree(s *ent.Slot) bool { return !s.Present && s.Evidence == string(slot.Removed) }
 
-// MayHoldCode matches slots that may still hold a code.
+// MayHoldCode matches the slots whose lock may still hold a code of Latchkey.
 func MayHoldCode() predicate.Slot {
 	return entslot.Or(entslot.Present(true), entslot.EvidenceNEQ(string(slot.Removed)))
 }
 
+// slotUse is a slot that ever had a code, with what the choice of a slot for a new code needs.
 type slotUse struct {
 	id     string
 	number int
 	free   bool // free means that the slot has neither a grant nor a foreign credential
 }
 
-// chooseSlot returns the slot for a new code: the lowest number that was never used, else the free slot that has been
-// empty longest. It returns 0 if there is none.
+// chooseSlot returns the number and the row id of the slot for a new code: the lowest number up to total that was
+// never used, which has no row, else the free slot that has been empty longest. It returns 0 if there is none.
 func chooseSlot(longestEmptyFirst []slotUse, total int) (number int, id string) {
 	used := make([]bool, total+1)
 	var found slotUse
@@ -47,7 +48,8 @@ func chooseSlot(longestEmptyFirst []slotUse, total int) (number int, id string) 
 	return found.number, found.id
 }
 
-// countFree counts the slots that a new code can use.
+// countFree counts the slots that a new code can use, of a lock with total slots. rows are the slots that ever had a
+// code.
 func countFree(rows []*ent.Slot, total int) int {
 	n := total
 	for _, s := range rows {
@@ -58,7 +60,7 @@ func countFree(rows []*ent.Slot, total int) int {
 	return max(n, 0)
 }
 
-// serverSlotOf converts a row for package slot.
+// serverSlotOf converts the row of a slot into the state that package slot computes with.
 func serverSlotOf(s *ent.Slot, lk *ent.Lock) slot.ServerSlot {
 	grant := s.GrantID
 	if isFree(s) {
@@ -79,6 +81,7 @@ func serverSlotOf(s *ent.Slot, lk *ent.Lock) slot.ServerSlot {
 	}
 }
 
+// observedOf returns the last report about a slot from its row.
 func observedOf(s *ent.Slot) slot.Observed {
 	return slot.Observed{
 		Generation: uint64(s.SeenGeneration), Present: s.SeenPresent,
@@ -87,7 +90,7 @@ func observedOf(s *ent.Slot) slot.Observed {
 	}
 }
 
-// storedWindows returns nil if there are no windows.
+// storedWindows converts windows for their column. It returns nil, which is stored as NULL, if there are none.
 func storedWindows(all []slot.Window) []schema.SlotWindow {
 	var out []schema.SlotWindow
 	for _, w := range all {
@@ -105,6 +108,7 @@ func LaterWindows(s *ent.Slot) []slot.Window {
 	return out
 }
 
+// packedLaterWindows returns [LaterWindows] in the packed form of package slot.
 func packedLaterWindows(s *ent.Slot) slot.Windows { return slot.PackWindows(LaterWindows(s)...) }
 
 // ifUnchanged is a compare-and-swap condition: it matches the slot's row only if its generation is unchanged since it
@@ -120,6 +124,7 @@ func valueOrZero[T any](p *T) T {
 	return *p
 }
 
+// optionalTime returns a time for a nullable column: nil if it is zero.
 func optionalTime(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
+// Session is a session of a bridge that has just begun, with what the server needs to continue it.
 type Session struct {
 	PropertyID    string
 	BridgeID      string
@@ -20,14 +21,16 @@ type Session struct {
 	enrolmentID   string
 }
 
+// LockRef names a lock of a session's bridge.
 type LockRef struct {
 	ID         string
 	Address    string // Address is the lock's address on the bridge
 	Generation int64  // Generation is the lock's latest generation when the session was opened
 }
 
-// OpenSession gives a bridge its next epoch and applies its report of all its locks. After the commit, writes of the
-// bridge's older sessions are rejected.
+// OpenSession begins the session of a bridge that has just connected: it gives the bridge its next epoch and applies
+// its reports about all its locks. shown is the hash of the public key in the bridge's client certificate. After the
+// commit, writes of the bridge's older sessions are rejected.
 func OpenSession(tx *db.Tx, who bridge.Identity, shown []byte, h bridge.Hello, reports []LockReport) (*Session, error) {
 	was, br, err := bridge.Advance(tx, who, shown, h)
 	if err != nil {
@@ -62,7 +65,8 @@ func lockRefs(locks []*ent.Lock) []LockRef {
 	return out
 }
 
-// outOfSync returns the locks whose slot digest differs between bridge and server.
+// outOfSync returns the ids of the locks whose slots the bridge must be sent again: their digest in the bridge's
+// report differs from that of the server's rows.
 func outOfSync(locks []*ent.Lock, rows map[string][]*ent.Slot, reports []LockReport) []string {
 	digests := make(map[string]slot.Digest, len(reports))
 	for _, h := range reports {
@@ -85,6 +89,7 @@ func idsOf(locks []*ent.Lock) []string {
 	return ids
 }
 
+// digestOf returns the server's digest of a lock's slots, to compare with the bridge's.
 func digestOf(rows []*ent.Slot) slot.Digest {
 	sum := make([]slot.DigestRow, 0, len(rows))
 	for _, s := range rows {
@@ -95,8 +100,8 @@ func digestOf(rows []*ent.Slot) slot.Digest {
 	return slot.LockDigest(sum)
 }
 
-// concernsBridge reports whether a bridge may know a slot. A code that was cleared before it was sent concerns no
-// bridge.
+// concernsBridge reports whether the bridge of a lock may have received the code of a slot. A code that was cleared
+// before it was sent concerns no bridge.
 func concernsBridge(s *ent.Slot) bool {
 	return s.Present || s.SeenGeneration > 0 || s.Claimant != "" || s.Inherited
 }

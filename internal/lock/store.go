@@ -27,6 +27,8 @@ type commandTarget struct {
 	link                    bridge.Link
 }
 
+// loadCommandTarget loads what a command needs to know about a lock and its bridge. It returns a not-found fault if
+// the property has no such lock.
 func loadCommandTarget(tx *db.Tx, propertyID, lockID string) (commandTarget, error) {
 	var t commandTarget
 	var capabilities []byte
@@ -57,6 +59,7 @@ type doorOf struct {
 	since              *time.Time // since is when the lock was put on the door; nil if it was never moved
 }
 
+// doorOfLock returns a lock with the door that it is on now.
 func doorOfLock(lk *ent.Lock) doorOf { return doorOf{lk.ID, lk.PropertyID, lk.DoorID, lk.DoorSince} }
 
 const commandOnBridgeSQL = `SELECT a.property_id, a.lock_id, a.operation, a.actor, a.grant_id, a.deadline, a.created_at, l.address, l.door_id, l.door_since
@@ -68,7 +71,8 @@ const commandOnBridgeSQL = `SELECT a.property_id, a.lock_id, a.operation, a.acto
 // longer has.
 var errCommandUnknown = fault.New(fault.NotFound, fault.NotFoundReason, "this bridge has no command with that id")
 
-// commandOnBridge loads a command with the address and the door of its lock. It fails if the bridge is revoked.
+// commandOnBridge loads a command on a lock of the bridge, with the lock's address and door. It returns
+// errCommandUnknown if the bridge has no such command or is revoked.
 func commandOnBridge(tx *db.Tx, bridgeID, actID string) (c command, address string, at doorOf, err error) {
 	c.id = actID
 	found, err := tx.ReadOne(commandOnBridgeSQL, []any{actID, bridgeID},
@@ -94,6 +98,7 @@ const (
 
 const insertCommandSQL = `INSERT INTO acts (id, property_id, lock_id, operation, actor, grant_id, state, deadline, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 
+// insertCommand stores a new command.
 func insertCommand(tx *db.Tx, c command) error {
 	_, err := tx.ExecContext(tx.Context(), insertCommandSQL, c.id, c.propertyID, c.lockID, c.operation, c.actor, c.grantID, c.state, c.deadline, c.createdAt)
 	if err != nil {
@@ -143,7 +148,8 @@ func nextGeneration(tx *db.Tx, lk *ent.Lock) (int64, error) {
 
 const nextGenerationSQL = "UPDATE locks SET generation = generation + 1 WHERE id = $1 AND property_id = $2 RETURNING generation"
 
-// updateSlotRow returns errSlotMoved if another transaction changed the slot after it was loaded.
+// updateSlotRow stores a slot's row with its changed desired state. was is the row as it was loaded: if another
+// transaction changed it since, the result is errSlotMoved.
 func updateSlotRow(tx *db.Tx, was, row *ent.Slot) error {
 	later, err := encodeWindows(row.Later)
 	if err != nil {

@@ -10,7 +10,7 @@ var relays = []string{
 	"guest.ctrip.com", "reply.tripadvisor.com", "guest.hrs.com", "guest.despegar.com", "guest.traveloka.com", "booking.com", "expedia.com", "hotels.com", "agoda.com", "vrbo.com",
 }
 
-// Reaches reports whether an address reaches a guest: it exists, and it is not an agency's.
+// Reaches reports whether mails to an address reach the guest: it is not empty, and not an address of a booking agency.
 func Reaches(address string) bool {
 	name, domain, ok := splitAddress(address)
 	return ok && name != "" && domain != "" && !isRelayDomain(domain)
@@ -22,10 +22,12 @@ func IsRelay(address string) bool {
 	return ok && isRelayDomain(domain)
 }
 
+// splitAddress returns the parts of an address before and after the "@", in lower case. ok is false without an "@".
 func splitAddress(address string) (name, domain string, ok bool) {
 	return strings.Cut(strings.ToLower(strings.TrimSpace(address)), "@")
 }
 
+// isRelayDomain reports whether a domain is one of relays or below one.
 func isRelayDomain(domain string) bool {
 	for _, relay := range relays {
 		if domain == relay || strings.HasSuffix(domain, "."+relay) {

@@ -46,7 +46,8 @@ const (
 // MaxLinks is the most rooms that one mail lists. A booker of more gets several mails: mail programs cut off long ones.
 const MaxLinks = 50
 
-// Decide decides about all rooms of a booking. grouped means that the PMS may send more rooms of it.
+// Decide decides which mails to order now for the rooms of a booking, and when to decide again. grouped means that the rooms are a group of
+// the PMS, which may send more of them.
 func Decide(rooms []Room, grouped bool, when Schedule, now time.Time) Decision {
 	var d Decision
 	complete := now
@@ -86,7 +87,7 @@ func Decide(rooms []Room, grouped bool, when Schedule, now time.Time) Decision {
 	return d
 }
 
-// groupQuietAt returns when the rooms of a group have been unchanged for quietTime, so that the PMS has probably sent all of them.
+// groupQuietAt returns when the rooms of a group will have been unchanged for quietTime. Then the PMS has probably sent all of them.
 func groupQuietAt(rooms []Room, when Schedule, now time.Time) (at time.Time) {
 	quiet := quietTime
 	if slices.ContainsFunc(rooms, func(r Room) bool { return r.mayBeInvited(when, now) && !now.Before(daysBefore(r.From, 0, when.Zone)) }) {
@@ -100,7 +101,8 @@ func groupQuietAt(rooms []Room, when Schedule, now time.Time) (at time.Time) {
 	return at
 }
 
-// waitsUntil returns when the due invitation of a room may be sent.
+// waitsUntil returns when the due invitation of a room may be sent: when the group is complete, but no later than maxQuietWait after it was
+// due.
 func (r Room) waitsUntil(complete, now time.Time) time.Time {
 	since := r.DueSince
 	if since.IsZero() {
@@ -112,7 +114,7 @@ func (r Room) waitsUntil(complete, now time.Time) time.Time {
 	return complete
 }
 
-// withoutFormer returns the room without an invitation that no longer counts.
+// withoutFormer returns the room as not invited if its invitation no longer counts: the address has changed, or the stay was canceled.
 func (r Room) withoutFormer() Room {
 	if r.Moved || r.State == canceled {
 		r.InvitedAt, r.Reminded = time.Time{}, false
@@ -120,6 +122,7 @@ func (r Room) withoutFormer() Room {
 	return r
 }
 
+// addEnds adds the room to the decision if links and sessions must end: the stay was canceled, or the booker's address has changed.
 func (d *Decision) addEnds(r Room) {
 	switch {
 	case r.State == canceled:
@@ -129,6 +132,7 @@ func (d *Decision) addEnds(r Room) {
 	}
 }
 
+// decideAgainAt makes the next decision due at a time, unless one is due earlier. The zero time changes nothing.
 func (d *Decision) decideAgainAt(at time.Time) {
 	if !at.IsZero() && (d.Next.IsZero() || at.Before(d.Next)) {
 		d.Next = at

@@ -138,4 +138,5 @@ func OpenText(ctx context.Context, keys *keyring.Ring, row *Row) (*Text, error) 
 	return t, nil
 }
 
+// textPurpose returns the purpose with which the text of a mail in the mailbox is sealed.
 func textPurpose(mailID string) string { return "mailText/" + mailID }

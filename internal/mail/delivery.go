@@ -35,7 +35,7 @@ const (
 // Reaches reports whether guests get the mails.
 func (o Outlet) Reaches() bool { return o != ToMailbox }
 
-// OutletOf returns where the mails of a property go. open means that guests read the mailbox.
+// OutletOf returns where the mails of a property go. open means that guests can read the mailbox, as in the demo.
 func OutletOf(view *db.Tx, propertyID string, open bool) (Outlet, error) {
 	if open {
 		return ToOpenMailbox, nil

@@ -65,8 +65,8 @@ func DueMail(s Stay, when Schedule, now time.Time) (Due, time.Time) {
 // remindAfter is the shortest time between an invitation and its reminder.
 const remindAfter = 24 * time.Hour
 
-// remindAt returns when the booker of a stay is reminded: zero if never. A reminder soon after the
-// invitation would be a second mail about the same thing.
+// remindAt returns when the booker of a stay that begins at from is reminded; zero: never. A reminder soon after the invitation would be a
+// second mail about the same thing.
 func (w Schedule) remindAt(from, invited time.Time) time.Time {
 	at := daysBefore(from, w.RemindDays, w.Zone)
 	if w.RemindDays <= 0 || at.Before(invited.Add(remindAfter)) {
@@ -75,7 +75,7 @@ func (w Schedule) remindAt(from, invited time.Time) time.Time {
 	return at
 }
 
-// daysBefore returns the begin of the day that is some days before another, in the property's time zone.
+// daysBefore returns the beginning of the day that is some days before a time, in the property's zone.
 func daysBefore(at time.Time, days int, zone *time.Location) time.Time {
 	if zone == nil {
 		zone = time.UTC

@@ -226,8 +226,10 @@ func OpenReply(ctx context.Context, keys *keyring.Ring, row *Row) (string, error
 	return string(raw), nil
 }
 
+// replyPurpose returns the purpose with which the answer of a mail server is sealed.
 func replyPurpose(mailID string) string { return "mailReply/" + mailID }
 
+// addressPurpose returns the purpose with which the recipient of a mail is sealed.
 func addressPurpose(mailID string) string { return "mail/" + mailID }
 
 // Get returns a mail of a property.

@@ -59,7 +59,7 @@ type ErasureFacts struct {
 // DoorCode is a PIN. Door is empty for the room's.
 type DoorCode struct{ Door, Digits string }
 
-// Content puts an occasion into words.
+// Content returns the text of the mail as content, in the reader's language.
 func (o Occasion) Content() Content {
 	content := Content{Property: o.Property, Language: o.language(), Direction: message.Direction(o.language()), Accent: o.Accent}
 	if len(o.Stays) == 0 {
@@ -93,6 +93,7 @@ func (o Occasion) Content() Content {
 	return content
 }
 
+// language returns the reader's language, or English if it is not known.
 func (o Occasion) language() string {
 	if o.Reader.Language == "" {
 		return message.English
@@ -100,7 +101,7 @@ func (o Occasion) language() string {
 	return o.Reader.Language
 }
 
-// text returns a text of the mail's kind.
+// text returns a text that belongs to the mail's kind, such as "subject".
 func (o Occasion) text(part string, params message.Params) string {
 	return o.common(string(o.Kind)+"."+part, params)
 }
@@ -132,6 +133,7 @@ func (o Occasion) facts(s OccasionStay) (all []Fact) {
 	return all
 }
 
+// addCodes adds the PINs of a stay, whether they work already, and where the guest gets help.
 func (o Occasion) addCodes(content *Content) {
 	if !o.Kind.HasPIN() || len(o.Codes) == 0 {
 		return
@@ -197,6 +199,7 @@ func (o Occasion) addButtons(content *Content) {
 	}
 }
 
+// addClosing adds the last paragraphs: the page of kept profiles, the address, the directions and the phone number of the property.
 func (o Occasion) addClosing(content *Content) {
 	if o.Kind.NamesProfile() && o.ProfilePage != "" {
 		content.Closing = append(content.Closing, o.common("profilePage", message.Params{"property": o.Property, "page": o.ProfilePage}))
@@ -212,6 +215,7 @@ func (o Occasion) addClosing(content *Content) {
 	}
 }
 
+// staffContent adds to content the text for staff, with a button to the stay if it has a page.
 func (o Occasion) staffContent(content Content, s OccasionStay) Content {
 	content.Subject = o.text("subject", message.Params{"number": s.Number})
 	content.Paragraphs = []string{o.Reader.Text(o.Stop)}
@@ -224,6 +228,7 @@ func (o Occasion) staffContent(content Content, s OccasionStay) Content {
 // inLine joins the lines of a text.
 func inLine(s string) string { return strings.Join(strings.FieldsFunc(s, isLineEnd), ", ") }
 
+// isLineEnd reports whether a character ends a line.
 func isLineEnd(r rune) bool { return r == '\n' || r == '\r' }
 
 // StaffParams returns the parameters of a mail to staff with a text: the inverse of [StaffText].

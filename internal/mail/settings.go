@@ -79,6 +79,7 @@ func sendsElsewhere(former, row ent.MailSettings) bool {
 	return former.Host != row.Host || former.Port != row.Port || former.Security != row.Security || former.User != row.User
 }
 
+// store creates or replaces the mail settings of a property.
 func store(tx *db.Tx, propertyID string, row *ent.MailSettings) error {
 	former, err := loadSettings(tx, propertyID)
 	if err != nil {
@@ -137,6 +138,7 @@ func isPrivate(host string) bool {
 	return err == nil && (addr.IsPrivate() || addr.IsLoopback() || addr.IsLinkLocalUnicast() || addr.IsUnspecified())
 }
 
+// isAddress reports whether a text is one mail address without a name.
 func isAddress(s string) bool {
 	a, err := mail.ParseAddress(s)
 	return err == nil && a.Address == s && a.Name == ""

@@ -36,7 +36,7 @@ type Server struct {
 	TLS  *tls.Config // TLS has the trusted certificates; nil: those of the machine
 }
 
-// Time limits of the talk with a mail server. Their sum is below the time limit of a job.
+// Time limits of the exchange with a mail server. Their sum is below the time limit of a job.
 const (
 	greetTimeout    = 30 * time.Second // connection, encryption and authentication
 	transmitTimeout = 60 * time.Second // from the sender's address to the answer to the text
@@ -51,7 +51,7 @@ type SendError struct {
 
 func (e *SendError) Error() string { return strings.TrimSpace(string(e.Failure) + ": " + e.Answer) }
 
-// sendError returns the failure of a step. An answer of 4xx, and no answer, may be better later.
+// sendError returns the failure of a step of the transfer. Another attempt may succeed after an answer of 4xx, and without an answer.
 func sendError(step Failure, err error) *SendError {
 	var refused *textproto.Error
 	if errors.As(err, &refused) {
@@ -135,6 +135,7 @@ func (s Server) Connect(ctx context.Context) (*Connection, *SendError) {
 	return nil, sendError(FailedConnection, err)
 }
 
+// tlsConfig returns the settings of an encrypted connection, which checks the server's name.
 func (s Server) tlsConfig() *tls.Config {
 	config := &tls.Config{}
 	if s.TLS != nil {

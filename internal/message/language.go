@@ -7,7 +7,8 @@ import (
 	"golang.org/x/text/language"
 )
 
-// Match returns the first language with texts among those of a header Accept-Language and more tags, or "" if none has texts.
+// Match returns the language of the catalogue that fits best: accept is a header Accept-Language, and more are tags that follow it. It returns
+// "" if no language fits.
 func Match(accept string, more ...string) string {
 	wanted, _, _ := language.ParseAcceptLanguage(accept)
 	for _, tag := range more {
@@ -20,7 +21,7 @@ func Match(accept string, more ...string) string {
 	return ""
 }
 
-// Find returns the language with texts that a BCP 47 tag names, such as "de" for "de-AT".
+// Find returns the language of the catalogue for a BCP 47 tag, such as "de" for "de-AT". ok is false if there is none.
 func Find(tag string) (name string, ok bool) {
 	base, _, _ := strings.Cut(tag, "-")
 	for _, name := range []string{tag, base} {
@@ -31,13 +32,13 @@ func Find(tag string) (name string, ok bool) {
 	return "", false
 }
 
-// Directions of scripts.
+// Directions in which languages are written, as the values of the HTML attribute dir.
 const (
 	LeftToRight = "ltr"
 	RightToLeft = "rtl"
 )
 
-// Direction returns the direction in which a language is written, from its text "language.direction".
+// Direction returns the direction of a language, LeftToRight or RightToLeft. It is its text "language.direction".
 func Direction(language string) string {
 	if _, text, _ := find(language, "language.direction"); text == RightToLeft {
 		return RightToLeft

@@ -1,4 +1,4 @@
-// Package message renders texts. Domain code produces a kind and parameters; the edge turns them into a sentence in the language
+// Package message renders texts. Domain code produces a kind and parameters. The API and the pages turn them into a sentence in the language
 // and time zone of the reader.
 //
 // Each language has files in catalogue/ that end in its tag, such as guest.en.txt. A line is "kind = text". The text contains parameters in
@@ -27,36 +27,36 @@ import (
 	"golang.org/x/text/language"
 )
 
-// Message is a text as data. The zero Message renders as nothing.
+// Message is a text as data: the name of a text in the catalogue, and its parameters. The zero Message renders as "".
 type Message struct {
 	Kind   string `json:"kind"`
 	Params Params `json:"parameters,omitempty"`
 }
 
-// Params are the parameters of a message by name: texts, numbers, times, messages and lists of messages. Values that were stored as
-// JSON render like the original values.
+// Params are the parameters of a message by name: texts, numbers, times, messages and lists of messages. Values that were stored as JSON
+// render like the original values.
 type Params = map[string]any
 
-// English is the language of the API, and the language of texts that another language lacks.
+// English is the language of the API. Texts that another language lacks are in English.
 const English = "en"
 
 //go:embed catalogue/*.txt
 var files embed.FS
 
-// Entry is one text of a language.
+// Entry is one text of a language, with its kind.
 type Entry struct{ Kind, Text string }
 
-// set is the texts of all languages.
+// set has the texts of all languages.
 type set struct {
-	lines map[string][]Entry // of each language in the order of its files
+	lines map[string][]Entry // entries of each language in the order of its files
 	texts map[string]map[string]string
-	// plurals are the forms of each language that names them in a way that can be read.
+	// plurals has the plural rules of each language whose text "language.plurals" is valid.
 	plurals map[string]plurals
-	// matcher returns the languages, sorted, with their matcher.
+	// matcher returns the sorted languages and a matcher for them. It is built at the first call.
 	matcher func() ([]string, language.Matcher)
 }
 
-// loaded is the set of the program's files, unless AddFiles changed it.
+// loaded is the set that AddFiles made, or nil. See current.
 var loaded atomic.Pointer[set]
 
 var embedded = sync.OnceValue(func() *set {
@@ -64,7 +64,7 @@ var embedded = sync.OnceValue(func() *set {
 	return new(set).with(catalogue)
 })
 
-// with returns the set with the texts of more files.
+// with returns a copy of the set with the texts of more files.
 func (s *set) with(catalogue fs.FS) *set {
 	out := &set{lines: map[string][]Entry{}, texts: map[string]map[string]string{}, plurals: map[string]plurals{}}
 	maps.Copy(out.lines, s.lines)
@@ -86,13 +86,13 @@ func (s *set) with(catalogue fs.FS) *set {
 	return out
 }
 
-// languageOf returns the language of a file, such as "de" of guest.de.txt.
+// languageOf returns the language in the name of a catalogue file, such as "de" for guest.de.txt.
 func languageOf(name string) string {
 	name = strings.TrimSuffix(name, ".txt")
 	return name[strings.LastIndex(name, ".")+1:]
 }
 
-// add adds the texts of a catalogue file to a language.
+// add parses a catalogue file and adds its texts to a language. It copies the maps first, because sets share them.
 func (s *set) add(language, content string) {
 	texts := maps.Clone(s.texts[language])
 	if texts == nil {
@@ -112,10 +112,10 @@ func (s *set) add(language, content string) {
 	}
 }
 
-// pluralsKind is the kind of the text that has the plural forms of a language.
+// pluralsKind is the kind of the text with the plural rules of a language.
 const pluralsKind = "language.plurals"
 
-// current returns the catalogues in use: the embedded ones, or those that a test added to.
+// current returns the set in use: the embedded files, or what AddFiles made of them.
 func current() *set {
 	if s := loaded.Load(); s != nil {
 		return s
@@ -123,26 +123,26 @@ func current() *set {
 	return embedded()
 }
 
-// lines returns the entries of each language in the order of their file.
+// lines returns the entries of each language in the order of their files.
 func lines() map[string][]Entry { return current().lines }
 
 // catalogues returns the texts of each language by kind.
 func catalogues() map[string]map[string]string { return current().texts }
 
-// AddFiles adds languages from files like those of the catalogue, until remove is called. Tests of languages that the product lacks use it.
+// AddFiles adds catalogue files until remove is called. Tests use it for languages that the product lacks.
 func AddFiles(catalogue fs.FS) (remove func()) {
 	before := current()
 	loaded.Store(before.with(catalogue))
 	return func() { loaded.Store(before) }
 }
 
-// Has reports whether a kind has a text.
+// Has reports whether a kind has a text in English.
 func Has(kind string) bool {
 	_, ok := catalogues()[English][kind]
 	return ok
 }
 
-// List returns the texts whose kinds start with a prefix, in the order of the language. The kinds are without the prefix.
+// List returns the texts whose kinds start with prefix, in the order of the language's file. The prefix is cut from the returned kinds.
 func List(language, prefix string) (list []Entry) {
 	for _, e := range lines()[language] {
 		if kind, ok := strings.CutPrefix(e.Kind, prefix); ok {
@@ -152,10 +152,10 @@ func List(language, prefix string) (list []Entry) {
 	return list
 }
 
-// Languages are the languages that have texts.
+// Languages returns the tags of all languages of the catalogue, sorted.
 func Languages() []string { return slices.Sorted(maps.Keys(catalogues())) }
 
-// Kinds returns the kinds of a language's messages, each with the names of its parameters.
+// Kinds returns all kinds of a language, each with the names of the parameters in its text.
 func Kinds(language string) map[string][]string {
 	all := map[string][]string{}
 	for kind, text := range catalogues()[language] {
@@ -164,7 +164,7 @@ func Kinds(language string) map[string][]string {
 	return all
 }
 
-// Check returns an error if the message, or one among its parameters, has no text in English with exactly its parameters.
+// Check returns an error unless the message has an English text with exactly its parameters. It also checks messages in the parameters.
 func (m Message) Check() error {
 	text, ok := catalogues()[English][m.Kind]
 	if !ok {
@@ -187,7 +187,7 @@ func (m Message) Check() error {
 	return nil
 }
 
-// Same reports whether parameters render alike, where each may have been stored as JSON.
+// Same reports whether parameters are equal as JSON. Use it to compare new parameters with stored ones.
 func Same(a, b Params) bool {
 	one, err := json.Marshal(a)
 	if err != nil {
@@ -197,10 +197,10 @@ func Same(a, b Params) bool {
 	return err == nil && bytes.Equal(one, two)
 }
 
-// placeholder is a parameter in a text: its name, its format, and its plural forms.
+// placeholder matches a parameter in a text: its name, its format, and its plural forms.
 var placeholder = regexp.MustCompile(`\{(\w+)(?::(\w+))?((?:\|[^{}|]*)*)\}`)
 
-// parameters returns the names of the parameters in a text.
+// parameters returns the names of the parameters in a text, sorted.
 func parameters(text string) []string {
 	names := []string{}
 	for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
@@ -210,7 +210,7 @@ func parameters(text string) []string {
 	return slices.Compact(names)
 }
 
-// Reader is the reader of a text.
+// Reader is for whom a text is rendered: language and time zone.
 type Reader struct {
 	Language string         // Language is a BCP 47 tag; texts that its catalogue lacks are in English
 	Zone     *time.Location // Zone is UTC if nil
@@ -242,10 +242,11 @@ func (r Reader) Text(m Message) string {
 	}))
 }
 
-// isolate keeps the direction of a name or a phone number within a text of the other direction.
+// isolate wraps a value in Unicode marks, so that a name or phone number keeps its own direction in a text of right-to-left script.
 func isolate(s string) string { return "\u2068" + s + "\u2069" }
 
-// find returns the text of a kind in a language, else in the language without its region, such as "de" of "de-AT", else in English.
+// find returns the text of a kind in a language, else in the language without its region ("de" for "de-AT"), else in English. used is the
+// language of the text.
 func find(language, kind string) (used, text string, ok bool) {
 	base, _, _ := strings.Cut(language, "-")
 	for _, used = range []string{language, base, English} {
@@ -256,15 +257,16 @@ func find(language, kind string) (used, text string, ok bool) {
 	return used, text, ok
 }
 
-// layouts are the formats of a time.
+// layouts are the formats of a time that are the same in every language.
 var layouts = map[string]string{"clock": time.TimeOnly, "hour": "15:04"}
 
-// dates are the kinds of the texts of the other formats of a time.
+// dates are the kinds of the texts for formats of a time that depend on the language.
 var dates = map[string]string{"time": "date.time", "moment": "date.moment", "day": "date.full"}
 
-// maxQuoted bounds the characters of a name in a text.
+// maxQuoted is the maximum number of characters of a quoted value.
 const maxQuoted = 64
 
+// format renders the value of a parameter. format is the name after the colon in a placeholder, or "".
 func (r Reader) format(value any, format string) string {
 	switch v := value.(type) {
 	case nil:
@@ -287,11 +289,11 @@ func (r Reader) format(value any, format string) string {
 	return fmt.Sprint(value)
 }
 
-// quotedKind is the kind of the text that puts a value in the quotation marks of a language.
+// quotedKind is the kind of the text that puts a value in the quotation marks of the language.
 const quotedKind = "language.quoted"
 
-// printable returns the beginning of a name with the characters that cannot be printed escaped, such as the end of a line: a name stays inside
-// its sentence.
+// printable prepares a value for quotation: it is cut at maxQuoted characters, and characters such as line breaks are escaped. So a name
+// cannot change the sentence around it.
 func printable(s string) string {
 	var out strings.Builder
 	n := 0
@@ -309,6 +311,7 @@ func printable(s string) string {
 	return out.String()
 }
 
+// formatText renders a text parameter. A text in RFC 3339 with the format of a time renders as a time, because stored parameters are JSON.
 func (r Reader) formatText(s, format string) string {
 	switch format {
 	case "quote":
@@ -321,6 +324,7 @@ func (r Reader) formatText(s, format string) string {
 	return s
 }
 
+// formatTime renders a time in the time zone of the reader.
 func (r Reader) formatTime(at time.Time, format string) string {
 	zone := r.Zone
 	if zone == nil {
@@ -333,7 +337,8 @@ func (r Reader) formatTime(at time.Time, format string) string {
 	return at.Format(layouts[format])
 }
 
-// Date is the message of a day. Its kind has any of the parameters day, month, mon, year, weekday, wd, hour and clock.
+// Date returns a message with the parameters of a date: day, month, mon (short), year, weekday, wd (short), hour and clock. kind is a text
+// with any of them.
 func Date(kind string, at time.Time) Message {
 	month, weekday := "month."+strconv.Itoa(int(at.Month())), "weekday."+strconv.Itoa(int(at.Weekday()))
 	return Message{Kind: kind, Params: Params{
@@ -343,7 +348,7 @@ func Date(kind string, at time.Time) Message {
 	}}
 }
 
-// list renders a list of messages as sentences, one after the other.
+// list renders each message of a list, separated by spaces.
 func (r Reader) list(all []any) string {
 	texts := make([]string, len(all))
 	for i, v := range all {
@@ -352,6 +357,7 @@ func (r Reader) list(all []any) string {
 	return strings.Join(texts, " ")
 }
 
+// anySlice converts a list of messages to the type that lists have after they were stored as JSON.
 func anySlice(all []Message) []any {
 	out := make([]any, len(all))
 	for i, m := range all {
@@ -367,6 +373,7 @@ func stored(v map[string]any) Message {
 	return Message{Kind: kind, Params: params}
 }
 
+// number converts a parameter to the number that selects a plural form. It returns 0 for other types.
 func number(v any) int {
 	switch n := v.(type) {
 	case int:

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// plurals are the plural forms of a language: the conditions of all but the last form, which has every other number. A condition is a
-// list of alternatives, each a list of relations that all hold.
+// plurals are the plural rules of a language: one condition for each form except the last, which has all other numbers. A condition is a list
+// of alternatives, and an alternative is a list of relations that must all hold.
 type plurals [][][]relation
 
-// relation compares a number, or its remainder, with ranges.
+// relation compares a number, or its remainder of a division by mod, with ranges.
 type relation struct {
-	mod    int // 0: the number itself
+	mod    int // 0 compares the number itself
 	not    bool
 	ranges [][2]int
 }
 
-// onlyOne has the first form for 1 and the second for every other number.
+// onlyOne is the rule with one form for 1 and one for every other number. Languages without a rule use it.
 var onlyOne = plurals{{{{ranges: [][2]int{{1, 1}}}}}}
 
-// form returns the index of the plural form for a number.
+// form returns the index of the plural form for n.
 func (p plurals) form(n int) int {
 	for i, alternatives := range p {
 		for _, all := range alternatives {
@@ -33,9 +33,10 @@ func (p plurals) form(n int) int {
 	return len(p)
 }
 
-// forms returns how many forms a text needs.
+// forms returns how many plural forms a text of the language needs.
 func (p plurals) forms() int { return len(p) + 1 }
 
+// holds reports whether n satisfies all relations.
 func holds(all []relation, n int) bool {
 	for _, r := range all {
 		rest := n
@@ -55,8 +56,8 @@ func holds(all []relation, n int) bool {
 
 var relationPattern = regexp.MustCompile(`^n(?: % ([1-9]\d{0,6}))? (=|!=) ([\d.,]+)$`)
 
-// parsePlurals reads the forms of a language in the notation of Unicode CLDR for whole numbers, such as
-// "n = 1 | n % 10 = 2..4 and n % 100 != 12..14 | other". The last form is "other".
+// parsePlurals parses the plural rules of a language in the notation of Unicode CLDR for whole numbers, such as "n = 1 | n % 10 = 2..4 and n %
+// 100 != 12..14 | other". The last form must be "other".
 func parsePlurals(text string) (plurals, error) {
 	parts := strings.Split(text, "|")
 	if last := strings.TrimSpace(parts[len(parts)-1]); last != "other" {
@@ -81,6 +82,7 @@ func parsePlurals(text string) (plurals, error) {
 	return p, nil
 }
 
+// parseRelation parses one condition, such as "n % 10 = 2..4,7".
 func parseRelation(text string) (relation, error) {
 	m := relationPattern.FindStringSubmatch(text)
 	if m == nil {
@@ -103,7 +105,7 @@ func parseRelation(text string) (relation, error) {
 	return r, nil
 }
 
-// plural returns the form for a number, with the number for #.
+// plural returns the form of forms that fits n in the language, with n in place of #.
 func plural(language string, n int, forms []string) string {
 	rule, ok := current().plurals[language]
 	if !ok {

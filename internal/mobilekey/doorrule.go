@@ -14,7 +14,8 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// RestartDoor makes a door accept only tokens that are issued from now on. It returns the lowest accepted generation.
+// RestartDoor makes a door refuse all tokens that were issued before now. It returns the lowest generation of tokens
+// that the door accepts.
 func RestartDoor(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string) (int64, error) {
 	if _, err := lock.Get(tx, propertyID, lockID); err != nil {
 		return 0, err
@@ -35,7 +36,7 @@ func RestartDoor(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string) (int6
 	return i.row.Generation, bridge.NotifyKeysChanged(tx, propertyID)
 }
 
-// SetListAge sets the maximum age of the status list with which a door opens.
+// SetListAge sets the maximum age of the status list with which a door still opens for SmartKeys.
 func SetListAge(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string, age time.Duration) error {
 	if _, err := lock.Get(tx, propertyID, lockID); err != nil {
 		return err
@@ -68,7 +69,7 @@ type Rule struct {
 	ListAge time.Duration
 }
 
-// Rules returns the rules of a bridge's locks.
+// Rules returns the rules of those locks of a bridge that have one. The bridge receives them with the status list.
 func Rules(tx *db.Tx, propertyID, bridgeID string) ([]Rule, error) {
 	rules, err := tx.DoorRule.Query().Where(entdoorrule.PropertyID(propertyID), entdoorrule.ListAgeSecondsGT(0)).All(tx.Context())
 	if err != nil || len(rules) == 0 {

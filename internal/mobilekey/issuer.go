@@ -40,13 +40,15 @@ type issuer struct {
 	set  smartkey.KeySet
 }
 
-// EnsureIssuer creates the first issuer key, key set and status list of a property, if it has none. Bridges pin the issuer when
-// they enrol.
+// EnsureIssuer creates the first issuer key, key set and status list of a property, if it has none. Bridges pin the
+// issuer when they enrol.
 func EnsureIssuer(tx *db.Tx, keys *keyring.Ring, propertyID string) error {
 	_, err := loadOrCreateIssuer(tx, keys, propertyID)
 	return err
 }
 
+// loadOrCreateIssuer returns a property's issuer, and creates it with its first key, key set and status list if there
+// is none.
 func loadOrCreateIssuer(tx *db.Tx, keys *keyring.Ring, propertyID string) (*issuer, error) {
 	i, err := loadIssuer(tx, keys, propertyID)
 	if err != nil || i != nil {
@@ -97,7 +99,8 @@ func loadNewestKeySet(tx *db.Tx, row *ent.Issuer) (smartkey.KeySet, error) {
 	return set, nil
 }
 
-// generateKey generates a key and stores its private half, sealed.
+// generateKey generates an issuer key and stores its private half, sealed. The key signs only after
+// [issuer.signKeySet] has published it.
 func (i *issuer) generateKey() (smartkey.IssuerKey, *ecdsa.PrivateKey, error) {
 	var key smartkey.IssuerKey
 	signer, err := smartkey.GenerateKey(rand.Reader)
@@ -126,6 +129,7 @@ func (i *issuer) generateKey() (smartkey.IssuerKey, *ecdsa.PrivateKey, error) {
 	return key, signer, nil
 }
 
+// sealPurpose returns the associated data of a sealed issuer key, which binds the ciphertext to the key's id.
 func sealPurpose(keyID string) string { return "smartkey issuer/" + keyID }
 
 // openSigner decrypts the private half of one of the issuer's keys.
@@ -156,7 +160,8 @@ func (i *issuer) currentKey() (smartkey.IssuerKey, *ecdsa.PrivateKey, error) {
 	return key, signer, err
 }
 
-// signKeySet signs and stores the next key set.
+// signKeySet signs and stores the next version of the key set. signer is the current key of the previous version. keys
+// has the new current key first.
 func (i *issuer) signKeySet(signer *ecdsa.PrivateKey, keys ...smartkey.IssuerKey) (err error) {
 	version, now := i.row.KeySetVersion+1, i.tx.Now()
 	raw, err := smartkey.SignKeySet(signer, smartkey.KeySetSpec{Property: i.row.ID, Version: uint64(version), IssuedAt: now, Keys: keys})
@@ -196,7 +201,8 @@ type Published struct {
 // maxKeySets limits the key sets in one answer. The next answer contains the rest.
 const maxKeySets = 8
 
-// PublishedSince returns what is newer than a key set and a status list. With version 0 it returns only the newest key set. A property
+// PublishedSince returns the key sets and the status list that are newer than those of a recipient, which has a
+// version of the key set and a number of the list. With version 0 it returns only the newest key set. A property
 // without an issuer has published nothing.
 func PublishedSince(tx *db.Tx, propertyID string, version, number uint64) (Published, error) {
 	row, err := tx.Issuer.Query().Where(entissuer.ID(propertyID)).Only(tx.Context())
@@ -225,8 +231,8 @@ func PublishedSince(tx *db.Tx, propertyID string, version, number uint64) (Publi
 	return p, nil
 }
 
-// BehindBridges returns the bridges that verify SmartKeys but have not confirmed the newest key set and status list of their
-// property.
+// BehindBridges returns those of some bridges that verify SmartKeys but have not confirmed the newest key set and
+// status list of their property, so that they must be sent again.
 func BehindBridges(tx *db.Tx, bridgeIDs []string) ([]string, error) {
 	bridges, err := tx.Bridge.Query().Where(entbridge.IDIn(bridgeIDs...), entbridge.KeySetVersionGTE(0)).
 		Select(entbridge.FieldID, entbridge.FieldPropertyID, entbridge.FieldKeySetVersion, entbridge.FieldKeyListNumber).All(tx.Context())
@@ -255,5 +261,5 @@ func BehindBridges(tx *db.Tx, bridgeIDs []string) ([]string, error) {
 	return behind, nil
 }
 
-// KeyName formats a key id.
+// KeyName formats a key id as text.
 func KeyName(k smartkey.KeyID) string { return hex.EncodeToString(k[:]) }

@@ -38,15 +38,15 @@ type Link struct {
 	Expires time.Time
 }
 
-// LinkSpec says for whom a link is.
+// LinkSpec describes a link to create.
 type LinkSpec struct {
 	PropertyID, ReservationID string
 	Session                   string        // the guest's session whose phone enrols, or empty: staff make the link
 	Lifetime                  time.Duration // 0: a day
 }
 
-// CreateLink creates a link with which one phone enrols for a reservation. A link of a guest's session replaces the session's former
-// unused one.
+// CreateLink creates a link with which one phone enrols for a reservation. A new link for a guest's session replaces
+// the session's former unused link.
 func CreateLink(tx *db.Tx, keys *keyring.Ring, spec LinkSpec) (Link, error) {
 	ctx := tx.Context()
 	if err := requireReservation(tx, spec.PropertyID, spec.ReservationID); err != nil {
@@ -81,6 +81,7 @@ func CreateLink(tx *db.Tx, keys *keyring.Ring, spec LinkSpec) (Link, error) {
 	return l, nil
 }
 
+// requireReservation returns a not-found fault if the property has no such reservation.
 func requireReservation(tx *db.Tx, propertyID, reservationID string) error {
 	found, err := tx.Reservation.Query().Where(entreservation.ID(reservationID), entreservation.PropertyID(propertyID)).Exist(tx.Context())
 	if err == nil && !found {
@@ -89,7 +90,7 @@ func requireReservation(tx *db.Tx, propertyID, reservationID string) error {
 	return err
 }
 
-// findLink returns the open link with a secret.
+// findLink returns the open link with a secret, or a fault if it does not exist, has expired or was used.
 func findLink(tx *db.Tx, keys *keyring.Ring, secret string) (*ent.PhoneLink, error) {
 	if !keyring.IsToken(secret, keyring.PhoneLink) {
 		return nil, errInvalidLink
@@ -114,7 +115,8 @@ type LinkInfo struct {
 	Expires                  time.Time
 }
 
-// DescribeLink describes a link without using it.
+// DescribeLink returns what a phone needs to know about a link before it enrols, with the challenge to sign. It does
+// not use up the link.
 func DescribeLink(view *db.Tx, keys *keyring.Ring, secret string) (LinkInfo, error) {
 	l, err := findLink(view, keys, secret)
 	if err != nil {
@@ -136,6 +138,7 @@ const (
 	challengeLife = 5 * time.Minute
 )
 
+// newChallenge returns a challenge that a phone must sign for a subject, which is a link or a phone.
 func newChallenge(keys *keyring.Ring, subject string, now time.Time) []byte {
 	body := make([]byte, challengeBody, challengeBody+challengeMAC)
 	binary.BigEndian.PutUint64(body, uint64(now.UnixMicro()))
@@ -143,11 +146,13 @@ func newChallenge(keys *keyring.Ring, subject string, now time.Time) []byte {
 	return append(body, challengeMACOf(keys, subject, body)...)
 }
 
+// challengeMACOf returns the MAC in a challenge, over its body and the subject it was created for.
 func challengeMACOf(keys *keyring.Ring, subject string, body []byte) []byte {
 	return keys.MAC("smartkey challenge", subject, string(body))[:challengeMAC]
 }
 
-// verifyChallenge checks a challenge of a subject and returns when it was created, in microseconds.
+// verifyChallenge checks that the server created a challenge for a subject, a short time ago. It returns when it was
+// created, in microseconds.
 func verifyChallenge(keys *keyring.Ring, subject string, challenge []byte, now time.Time) (int64, error) {
 	if len(challenge) != challengeBody+challengeMAC || !hmac.Equal(challenge[challengeBody:], challengeMACOf(keys, subject, challenge[:challengeBody])) {
 		return 0, errChallenge
@@ -159,8 +164,8 @@ func verifyChallenge(keys *keyring.Ring, subject string, challenge []byte, now t
 	return at, nil
 }
 
-// verifyPossession checks a phone's signed statement against the challenge that it answers. It returns the phone's key and
-// when the challenge was created.
+// verifyPossession checks that a phone signed the challenge of a subject for a purpose. raw is the phone's signed
+// statement. It returns the phone's key and when the challenge was created, in microseconds.
 func verifyPossession(keys *keyring.Ring, propertyID, subject string, purpose smartkey.Purpose, raw []byte, now time.Time) (smartkey.PublicKey, int64, error) {
 	answered, err := smartkey.ChallengeOf(raw)
 	if err != nil {
@@ -174,11 +179,12 @@ func verifyPossession(keys *keyring.Ring, propertyID, subject string, purpose sm
 	return key, at, err
 }
 
-// refusalFault converts an error of package smartkey to the fault for the phone.
+// refusalFault converts an error of package smartkey into a fault of the API for the phone.
 func refusalFault(err error) error {
 	return fault.New(fault.Invalid, fault.SmartKeyRefused, "%s: see docs/smartkey.md for the meaning", smartkey.ReasonOf(err)).With(err)
 }
 
+// sweepLinks deletes up to most links that expired some time ago.
 func sweepLinks(tx *db.Tx, most int) error {
 	ids, err := tx.PhoneLink.Query().Where(entphonelink.ExpiresAtLT(tx.Now().Add(-linkLifetime))).Limit(most).IDs(tx.Context())
 	if err != nil || len(ids) == 0 {

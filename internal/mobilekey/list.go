@@ -38,9 +38,9 @@ const (
 	statusRetention = time.Hour
 )
 
-// Reconcile revokes those suspected tokens that may no longer open their doors, takes the next step of a key rotation, and
-// publishes the status list if it has changed or is due. It wakes the bridges, and reports whether it did. [Inspect] returns
-// the suspected tokens.
+// Reconcile does for a property what [Inspect] found to be due. It revokes those of the suspected tokens that may no
+// longer open their doors, takes the next step of a key rotation, and publishes the status list if it has changed or
+// is due. It wakes the bridges, and reports whether it did.
 func Reconcile(tx *db.Tx, keys *keyring.Ring, propertyID string, suspected ...string) (bool, error) {
 	i, err := loadIssuer(tx, keys, propertyID)
 	if err != nil || i == nil {
@@ -78,8 +78,8 @@ func Reconcile(tx *db.Tx, keys *keyring.Ring, propertyID string, suspected ...st
 	return true, bridge.NotifyKeysChanged(tx, propertyID)
 }
 
-// findOutdated returns the ids of the status indexes whose tokens may no longer open their doors, because the phone's access was
-// revoked, the stay has ended or changed, or a door no longer belongs to the stay.
+// findOutdated returns the ids of those status indexes among which whose tokens may no longer open their doors,
+// because the phone's access was revoked, the stay has ended or changed, or a door no longer belongs to the stay.
 func findOutdated(tx *db.Tx, propertyID string, which ...predicate.KeyStatus) ([]string, error) {
 	ctx := tx.Context()
 	which = append(which, entkeystatus.PropertyID(propertyID), entkeystatus.RevokedAtIsNil(), entkeystatus.EndsAtGT(tx.Now()))
@@ -117,6 +117,7 @@ func findOutdated(tx *db.Tx, propertyID string, which ...predicate.KeyStatus) ([
 	return gone, nil
 }
 
+// lockIDs returns the ids of the locks that a grant opens now, sorted.
 func lockIDs(tx *db.Tx, g *ent.Grant) ([]string, error) {
 	doors, err := access.AccessibleDoors(tx, g)
 	if err != nil {
@@ -130,6 +131,7 @@ func lockIDs(tx *db.Tx, g *ent.Grant) ([]string, error) {
 	return out, nil
 }
 
+// containsAll reports whether all has every entry of some.
 func containsAll(some, all []string) bool {
 	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
 }
@@ -168,10 +170,10 @@ func (i *issuer) publishList(forced bool) (bool, error) {
 // minutes.
 const maxSkippedLists = 1 << 20
 
-// SkipListNumbers publishes a status list with a greater number than one that a bridge holds and this database never issued. This
-// happens after a restore from an older copy: the bridge would refuse every list up to that number. A list number issued
-// since the restore may have another content on bridges, so tokens that wait for a list wait for the new one. SkipListNumbers
-// ignores a number that newer lists have passed, and one that is implausibly great.
+// SkipListNumbers publishes a status list with a number above held, a number that a bridge reports and that this database never issued. That
+// happens after a restore from an older copy: the bridge would refuse every list up to its number. Lists issued since the restore may differ
+// from those on bridges, so tokens that wait for a list wait for the new one. It ignores a number that newer lists have passed, or that is
+// implausibly great.
 func SkipListNumbers(tx *db.Tx, keys *keyring.Ring, propertyID string, held int64) error {
 	i, err := loadIssuer(tx, keys, propertyID)
 	if err != nil || i == nil || held < i.row.ListNumber || held-i.row.ListNumber > maxSkippedLists {
@@ -196,7 +198,8 @@ func SkipListNumbers(tx *db.Tx, keys *keyring.Ring, propertyID string, held int6
 	return bridge.NotifyKeysChanged(tx, propertyID)
 }
 
-// nextListContent returns the content of the next status list, and a digest of the parts that do not depend on the time.
+// nextListContent returns the next status list to sign, and a digest of its content without the number and the times.
+// An unchanged digest means that no new list is needed.
 func (i *issuer) nextListContent() (smartkey.ListSpec, []byte, error) {
 	ctx, now := i.tx.Context(), i.tx.Now()
 	spec := smartkey.ListSpec{
@@ -225,6 +228,7 @@ func (i *issuer) nextListContent() (smartkey.ListSpec, []byte, error) {
 	return spec, h.Sum(nil), nil
 }
 
+// doorFloors returns the lowest accepted generation of each door that was restarted, for the status list.
 func (i *issuer) doorFloors() ([]smartkey.Floor, error) {
 	rules, err := i.tx.DoorRule.Query().Where(entdoorrule.PropertyID(i.row.ID), entdoorrule.FloorGT(0)).
 		Order(entdoorrule.ByFloor(), entdoorrule.ByID()).All(i.tx.Context())
@@ -265,12 +269,14 @@ func (i *issuer) renewInterval() (time.Duration, error) {
 	return min(listInterval, time.Duration(rule.ListAgeSeconds)*time.Second/listsPerMaxAge), nil
 }
 
-// IssuersAfter lists properties that have an issuer, for [Reconcile], by id after a cursor.
+// IssuersAfter lists up to most ids of properties that have an issuer, by id after a cursor. The sweep calls
+// [Reconcile] for them.
 func IssuersAfter(tx *db.Tx, after string, most int) ([]string, error) {
 	return tx.Issuer.Query().Where(entissuer.IDGT(after)).Order(entissuer.ByID()).Limit(most).IDs(tx.Context())
 }
 
-// Inspect checks, without writing, whether [Reconcile] has work to do, and for which tokens.
+// Inspect checks in a view, without writing, whether [Reconcile] has work to do. suspected are the tokens that it must
+// check.
 func Inspect(view *db.Tx, propertyID string) (due bool, suspected []string, err error) {
 	i, err := loadIssuer(view, nil, propertyID)
 	if err != nil || i == nil {
@@ -290,7 +296,8 @@ func Inspect(view *db.Tx, propertyID string) (due bool, suspected []string, err 
 	return !bytes.Equal(digest, i.row.ListDigest), nil, err
 }
 
-// RefuseWithSmartKeys returns a fault while a token of the property may open a door. Without the property, the server cannot revoke it.
+// RefuseWithSmartKeys returns a fault while a token of the property may still open a door. It guards the deletion of
+// the property: without it, the server cannot revoke the token.
 func RefuseWithSmartKeys(tx *db.Tx, propertyID string) error {
 	last, err := tx.KeyStatus.Query().Where(entkeystatus.PropertyID(propertyID), entkeystatus.EndsAtGTE(tx.Now().Add(-statusRetention))).
 		Order(entkeystatus.ByEndsAt(entsql.OrderDesc())).First(tx.Context())
@@ -304,7 +311,7 @@ func RefuseWithSmartKeys(tx *db.Tx, propertyID string) error {
 		"SmartKeys of phones may still open doors of the property; end the stays, and try again after %s", last.EndsAt.Add(statusRetention).UTC().Format(time.RFC3339))
 }
 
-// Sweep deletes expired indexes and links, at most most of each.
+// Sweep deletes up to most expired status indexes, and as many expired links.
 func Sweep(tx *db.Tx, most int) error {
 	ids, err := tx.KeyStatus.Query().Where(entkeystatus.EndsAtLT(tx.Now().Add(-statusRetention))).Limit(most).IDs(tx.Context())
 	if err != nil {

@@ -47,7 +47,8 @@ type KeyDoor struct {
 	BridgeID string
 }
 
-// Enrol adds a phone to the reservation of a link and marks the link as used. The token is nil while the stay has no access.
+// Enrol adds a phone to the reservation of a link and marks the link as used. possession is the phone's signed answer
+// to the link's challenge, name what the guest calls the phone. The key is nil while the stay has no access.
 func Enrol(tx *db.Tx, keys *keyring.Ring, secret string, possession []byte, name string) (*ent.Phone, *Key, error) {
 	ctx := tx.Context()
 	l, err := findLink(tx, keys, secret)
@@ -92,7 +93,7 @@ func Enrol(tx *db.Tx, keys *keyring.Ring, secret string, possession []byte, name
 	return p, k, err
 }
 
-// sealLabel encrypts what a guest calls a phone: it is often the guest's name.
+// sealLabel encrypts what a guest calls a phone, because it is often the guest's name.
 func sealLabel(tx *db.Tx, keys *keyring.Ring, propertyID, phoneID, name string) ([]byte, error) {
 	if name == "" {
 		return nil, nil
@@ -116,9 +117,10 @@ func Label(view *db.Tx, keys *keyring.Ring, p *Row) (string, error) {
 	return string(raw), nil
 }
 
+// labelPurpose returns the associated data of the encrypted name of a phone.
 func labelPurpose(phoneID string) string { return "phoneName/" + phoneID }
 
-// NewRenewalChallenge returns the challenge that an enrolled phone must sign for its next token.
+// NewRenewalChallenge returns the challenge that an enrolled phone must sign to get its next token from [Renew].
 func NewRenewalChallenge(view *db.Tx, keys *keyring.Ring, phoneID string) (propertyID string, challenge []byte, err error) {
 	p, err := Get(view, phoneID)
 	if err != nil {
@@ -127,7 +129,7 @@ func NewRenewalChallenge(view *db.Tx, keys *keyring.Ring, phoneID string) (prope
 	return p.PropertyID, newChallenge(keys, p.ID, view.Now()), nil
 }
 
-// Get returns the phone with an id.
+// Get returns a phone, or a not-found fault.
 func Get(tx *db.Tx, phoneID string) (*ent.Phone, error) {
 	p, err := tx.Phone.Query().Where(entphone.ID(phoneID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -136,7 +138,8 @@ func Get(tx *db.Tx, phoneID string) (*ent.Phone, error) {
 	return p, err
 }
 
-// Renew issues the next token of a phone.
+// Renew issues the next token of a phone. possession is the phone's signed answer to the challenge of
+// [NewRenewalChallenge].
 func Renew(tx *db.Tx, keys *keyring.Ring, phoneID string, possession []byte) (*Key, error) {
 	p, err := Get(tx, phoneID)
 	if err != nil {
@@ -159,7 +162,8 @@ func Renew(tx *db.Tx, keys *keyring.Ring, phoneID string, possession []byte) (*K
 	return mintToken(tx, keys, p, key)
 }
 
-// noAccessReason returns the error for a stay without access: it is over, or it may still be checked in.
+// noAccessReason returns the fault for a phone whose stay has no access: its reason is that the stay is over, or that
+// the guest is not checked in yet.
 func noAccessReason(tx *db.Tx, p *ent.Phone) error {
 	stay, err := tx.Reservation.Query().Where(entreservation.PropertyID(p.PropertyID), entreservation.ID(p.ReservationID)).Only(tx.Context())
 	switch {
@@ -187,7 +191,7 @@ func List(tx *db.Tx, propertyID, reservationID string) ([]*ent.Phone, error) {
 		Order(entphone.ByID()).Limit(maxPhones).All(tx.Context())
 }
 
-// Revoke revokes the access of a phone.
+// Revoke revokes a phone and its tokens. Bridges refuse the tokens after the next status list.
 func Revoke(tx *db.Tx, keys *keyring.Ring, propertyID, phoneID string) (*ent.Phone, error) {
 	p, err := tx.Phone.Query().Where(entphone.ID(phoneID), entphone.PropertyID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -207,8 +211,8 @@ func Revoke(tx *db.Tx, keys *keyring.Ring, propertyID, phoneID string) (*ent.Pho
 	return p, err
 }
 
-// RevokeSessions revokes the phones that sessions of guests enrolled. Their tokens are refused here at once, and by bridges after the next
-// status list.
+// RevokeSessions revokes the phones that some sessions of guests enrolled. The server refuses their tokens at once,
+// bridges after the next status list.
 func RevokeSessions(tx *db.Tx, propertyID string, sessions ...string) error {
 	n, err := tx.Phone.Update().SetRevokedAt(tx.Now()).
 		Where(entphone.PropertyID(propertyID), entphone.SessionIn(sessions...), entphone.RevokedAtIsNil()).Save(tx.Context())

@@ -20,7 +20,8 @@ type Bearer struct {
 	PhoneID string // PhoneID is empty if the phone no longer exists
 }
 
-// Identify parses a token and verifies its issuer, so that only the property's own bridges receive it.
+// Identify parses a token that a phone presents to the server, and verifies its issuer, so that the server forwards it
+// only to bridges of the token's property.
 func Identify(view *db.Tx, raw []byte) (Bearer, error) {
 	propertyID, err := smartkey.ClaimedProperty(raw)
 	if err != nil {
@@ -62,7 +63,7 @@ func (b Bearer) Actor() string {
 
 var errWrongDoor = fault.New(fault.Invalid, fault.SmartKeyRefused, "wrongDoor: not one of the token's doors, or not a door of this property")
 
-// LockAt returns the lock of one of the token's doors.
+// LockAt returns the lock of a door that the token covers, or a fault.
 func (b Bearer) LockAt(tx *db.Tx, door smartkey.Door) (*ent.Lock, error) {
 	if !b.CoversDoor(door) {
 		return nil, errWrongDoor
@@ -83,7 +84,8 @@ func (b Bearer) LockAt(tx *db.Tx, door smartkey.Door) (*ent.Lock, error) {
 	return nil, errWrongDoor
 }
 
-// StoreCommand records the use of a token before it is sent to the bridge, which verifies the presentation.
+// StoreCommand stores the use of a token as a command, before it is sent to the bridge. presentation is what the phone
+// sent, with its proof; the bridge verifies it. here is the caller's node. The command expires at until.
 func (b Bearer) StoreCommand(tx *db.Tx, here lock.Node, lk *ent.Lock, proof smartkey.Proof, presentation []byte, until time.Time) (lock.UnlockCommand, error) {
 	if err := b.refuseRevoked(tx); err != nil {
 		return lock.UnlockCommand{}, err

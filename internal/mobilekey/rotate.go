@@ -37,8 +37,8 @@ type Rotation struct {
 	Current string // Current is the id of the key that signs
 }
 
-// Rotate starts to replace a property's issuer key. With atOnce it replaces the key in one step, and everything signed with
-// the old key becomes invalid.
+// Rotate begins to replace a property's issuer key; [Reconcile] takes the further steps. With atOnce it replaces the
+// key in one step, and everything signed with the old key becomes invalid.
 func Rotate(tx *db.Tx, keys *keyring.Ring, propertyID string, atOnce bool) (Rotation, error) {
 	i, err := loadOrCreateIssuer(tx, keys, propertyID)
 	if err != nil {
@@ -70,7 +70,8 @@ func Rotate(tx *db.Tx, keys *keyring.Ring, propertyID string, atOnce bool) (Rota
 	return i.rotationState()
 }
 
-// replaceAtOnce replaces the key in one step. Tokens of the old key become invalid, so phones have to renew.
+// replaceAtOnce replaces the current key by next in one step; signer is the private half of the current key. Tokens of
+// the old key become invalid, so phones have to renew.
 func (i *issuer) replaceAtOnce(signer *ecdsa.PrivateKey, next smartkey.IssuerKey) error {
 	if err := i.changeSigner(func() error { return i.signKeySet(signer, next) }); err != nil {
 		return err
@@ -82,6 +83,7 @@ func (i *issuer) replaceAtOnce(signer *ecdsa.PrivateKey, next smartkey.IssuerKey
 	return nil
 }
 
+// rotationState returns the version of the key set and the id of the current key.
 func (i *issuer) rotationState() (Rotation, error) {
 	k, err := i.set.Current()
 	return Rotation{i.row.KeySetVersion, KeyName(k.Key.KeyID())}, err
@@ -131,6 +133,7 @@ func KeyConfirmed(bridges []BridgeKeys, version int64, announced, now time.Time)
 	return true
 }
 
+// bridgeKeys returns which version of the key set each bridge of the property has confirmed, without revoked bridges.
 func (i *issuer) bridgeKeys() ([]BridgeKeys, error) {
 	rows, err := i.tx.Bridge.Query().Where(entbridge.PropertyID(i.row.ID), entbridge.RevokedAtIsNil()).All(i.tx.Context())
 	if err != nil {
@@ -153,6 +156,7 @@ const (
 	stepDrop // the old key is removed
 )
 
+// nextStep returns the step of a rotation that is due now, or stepWait. It begins a rotation before the only key ends.
 func (i *issuer) nextStep() (step, error) {
 	held, now := i.set.Keys(), i.tx.Now()
 	if len(held) == 1 {
@@ -178,7 +182,7 @@ func (i *issuer) nextStep() (step, error) {
 	return stepUse, nil
 }
 
-// takeNextStep takes the next step of a rotation if it is due, and reports whether it did.
+// takeNextStep takes the step of a rotation that is due, and reports whether there was one.
 func (i *issuer) takeNextStep() (moved bool, err error) {
 	next, err := i.nextStep()
 	if err != nil || next == stepWait {

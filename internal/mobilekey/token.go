@@ -19,7 +19,8 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// mintToken issues a token for the doors that the phone's stay may open now.
+// mintToken issues a token for the doors that the phone's stay may open now, bound to the phone's key. It returns a
+// fault if the stay has no access or none of its doors opens with a SmartKey.
 func mintToken(tx *db.Tx, keys *keyring.Ring, p *ent.Phone, key smartkey.PublicKey) (*Key, error) {
 	ctx := tx.Context()
 	g, err := tx.Grant.Query().Where(entgrant.PropertyID(p.PropertyID), entgrant.OpenKey(p.ReservationID)).Only(ctx)
@@ -77,6 +78,7 @@ func tokenStart(g *ent.Grant, now time.Time) time.Time {
 	return now.Add(-smartkey.MaxBackdate)
 }
 
+// keyDoors returns those doors that SmartKeys can open, at most smartkey.MaxDoors, and the sorted ids of their locks.
 func keyDoors(opened []access.DoorAccess) (out []KeyDoor, lockIDs []string) {
 	for _, o := range opened {
 		if !o.Row.Capabilities.RemoteUnlock || len(out) == smartkey.MaxDoors {
@@ -89,6 +91,7 @@ func keyDoors(opened []access.DoorAccess) (out []KeyDoor, lockIDs []string) {
 	return out, lockIDs
 }
 
+// doorIDs returns the ids of doors in a token.
 func doorIDs(doors []KeyDoor) []smartkey.Door {
 	out := make([]smartkey.Door, len(doors))
 	for i, d := range doors {
@@ -97,7 +100,7 @@ func doorIDs(doors []KeyDoor) []smartkey.Door {
 	return out
 }
 
-// audience returns the bridge if one bridge drives all doors, otherwise the site.
+// audience returns the audience of a token: the bridge if one bridge drives all doors, otherwise the site.
 func audience(propertyID string, doors []KeyDoor) string {
 	for _, d := range doors {
 		if d.BridgeID != doors[0].BridgeID {
@@ -133,7 +136,7 @@ func (i *issuer) indexForNextToken(p *ent.Phone, g *ent.Grant, lockIDs []string)
 	return s, nil
 }
 
-// nextFreeIndex reserves the next status index that no token uses.
+// nextFreeIndex reserves the next index in the property's status list that no token uses.
 func (i *issuer) nextFreeIndex() (int64, error) {
 	next := i.row.NextNumber
 	for range smartkey.MaxStatusIndexes {
@@ -154,8 +157,8 @@ func (i *issuer) nextFreeIndex() (int64, error) {
 	return 0, fault.New(fault.Exhausted, fault.UnavailableReason, "every index of the status list is in use; indexes of expired tokens become free within a day").Retry(time.Hour)
 }
 
-// recordToken records which token uses an index and until when. It publishes a longer list if the list of the bridges would
-// end before the index.
+// recordToken stores that the next token of a phone uses an index, and until when. It publishes a longer list if the
+// list of the bridges would end before the index.
 func (i *issuer) recordToken(p *ent.Phone, s *ent.KeyStatus, until time.Time) error {
 	ctx := i.tx.Context()
 	if err := i.tx.Phone.UpdateOne(p).SetTokenExpiresAt(until).Exec(ctx); err != nil {
@@ -198,9 +201,9 @@ type evidence struct {
 	checked, opened []string
 }
 
-// inheritEvidence returns the evidence that the next token of an index keeps. It keeps none if the phone had no valid token,
-// and none for restarted doors: the use of an old token proves nothing about the new one, whenever the bridge reports it.
-// least is the lowest version of a key set whose tokens count.
+// inheritEvidence returns the evidence of an index that its next token keeps. It keeps none if the phone had no valid
+// token, and none for restarted doors: the use of an old token proves nothing about the new one, whenever the bridge
+// reports it. restarted are the ids of their locks. least is the lowest version of a key set whose tokens count.
 func inheritEvidence(s *ent.KeyStatus, least int64, restarted []string, now time.Time) evidence {
 	if !s.EndsAt.After(now) || s.KeySetVersion < least {
 		return evidence{since: now}

@@ -19,10 +19,11 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// actorName returns a phone's name in the records of door openings.
+// actorName returns the name of a phone as the actor of events.
 func actorName(phoneID string) string { return lock.PhoneActorPrefix + phoneID }
 
-// AttributeToPhones adds the phone and the access grant to a bridge's reports about SmartKeys, as far as the server knows them.
+// AttributeToPhones completes a bridge's reports about SmartKeys, in place, with the phone and the access grant of its
+// guest, if the server knows them.
 func AttributeToPhones(tx *db.Tx, propertyID string, batch []lock.LockEvent) error {
 	for i, h := range batch {
 		if h.Phone == "" {
@@ -63,7 +64,7 @@ func grantAt(tx *db.Tx, p *ent.Phone, at time.Time) (string, error) {
 	return found, nil
 }
 
-// findByKey returns the phone that enrolled last with the key of an id, or nil.
+// findByKey returns the phone whose key has this id, or nil. If several enrolled with the key, it is the last of them.
 func findByKey(view *db.Tx, propertyID, keyID string) (*ent.Phone, error) {
 	p, err := view.Phone.Query().Where(entphone.PropertyID(propertyID), entphone.KeyID(keyID)).
 		Order(ent.Desc(entphone.FieldID)).First(view.Context())
@@ -73,7 +74,8 @@ func findByKey(view *db.Tx, propertyID, keyID string) (*ent.Phone, error) {
 	return p, nil
 }
 
-// RecordOpenings records which doors SmartKeys opened, from a bridge's reports that [AttributeToPhones] completed.
+// RecordOpenings records at which locks tokens were verified and which doors they opened, from a bridge's reports that
+// [AttributeToPhones] completed.
 func RecordOpenings(tx *db.Tx, propertyID, bridgeID string, batch []lock.LockEvent) error {
 	for _, h := range batch {
 		phoneID, ours := strings.CutPrefix(h.Actor, lock.PhoneActorPrefix)
@@ -94,7 +96,8 @@ func RecordOpenings(tx *db.Tx, propertyID, bridgeID string, batch []lock.LockEve
 	return nil
 }
 
-// RecordCommandResult records the result of an unlock command with a SmartKey.
+// RecordCommandResult records that the bridge accepted the token of a phone's unlock command, and whether the door
+// opened. reason is the bridge's result; if it is a refusal, there is nothing to record.
 func RecordCommandResult(tx *db.Tx, propertyID, actID, reason string) error {
 	if reason != string(smartkey.OK) {
 		return nil
@@ -110,8 +113,8 @@ func RecordCommandResult(tx *db.Tx, propertyID, actID, reason string) error {
 	return recordUse(tx, propertyID, phoneID, a.LockID, a.CreatedAt, a.Operation == lock.SmartKeyUnlock && a.State == lock.CommandDone)
 }
 
-// recordUse records that the phone's present token was verified at a lock, and whether it opened the door. It ignores a use
-// from before the phone had this token.
+// recordUse records that the phone's present token was verified at a lock at a time, and whether it opened the door.
+// It ignores a use from before the phone had this token.
 func recordUse(tx *db.Tx, propertyID, phoneID, lockID string, at time.Time, opened bool) error {
 	ctx := tx.Context()
 	held, err := tx.KeyStatus.Query().Where(entkeystatus.PropertyID(propertyID), entkeystatus.PhoneID(phoneID),
@@ -134,6 +137,7 @@ func recordUse(tx *db.Tx, propertyID, phoneID, lockID string, at time.Time, open
 	return nil
 }
 
+// addOnce returns a list with an id added if it is not there yet. It does not change ids.
 func addOnce(ids []string, id string) []string {
 	if slices.Contains(ids, id) {
 		return ids

@@ -43,7 +43,7 @@ func TestDecimals(t *testing.T) {
 	}
 }
 
-// What is written is read as the same, and the double on the way loses nothing.
+// Parse reads the amount that String wrote, also after a conversion to a double.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := Amount{rapid.Int64Range(-999_999_999_999, 999_999_999_999).Draw(t, "minor"), rapid.SampledFrom([]string{"EUR", "JPY", "KWD", "CLF"}).Draw(t, "currency")}

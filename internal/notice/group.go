@@ -2,10 +2,10 @@ package notice
 
 import "slices"
 
-// Group is a group of kinds. A person chooses which groups to get, on the page and by mail.
+// Group is a group of kinds of notices. Each member of staff chooses which groups to see, and which to get by mail.
 type Group string
 
-// The groups. The API shows them, so none is renamed.
+// The groups. They are part of the API, so they cannot be renamed.
 const (
 	OfLocks    Group = "locks"    // locks and bridges
 	OfCodes    Group = "codes"    // staff, one-time and backup codes
@@ -42,10 +42,10 @@ var groups = map[Group][]Kind{
 	OfMessages: {MessageUnread, ErasureLate, MailFailed, MailFailedOther, MailsNotSent, NoGuestAddress},
 }
 
-// notMailed are kinds that no mail announces: they say that mails do not arrive.
+// notMailed are kinds that no mail announces, because they are about mails that do not arrive.
 var notMailed = []Kind{MailFailed, MailFailedOther, MailsNotSent}
 
-// KindsOf returns the kinds of some groups.
+// KindsOf returns the kinds of notices in these groups.
 func KindsOf(of []string) (kinds []string) {
 	for _, name := range of {
 		for _, k := range groups[Group(name)] {
@@ -55,7 +55,7 @@ func KindsOf(of []string) (kinds []string) {
 	return kinds
 }
 
-// MailedKinds returns the kinds of some groups that mails announce.
+// MailedKinds returns the kinds of notices in these groups that are also announced by mail.
 func MailedKinds(of []string) []string {
 	return slices.DeleteFunc(KindsOf(of), func(kind string) bool { return slices.Contains(notMailed, Kind(kind)) })
 }

@@ -2,7 +2,7 @@ package notice
 
 import "latchkey.dev/internal/message"
 
-// Kind is what a notice is about, in camelCase. The API shows kinds, so none is renamed.
+// Kind is what a notice is about, in camelCase. Kinds are part of the API, so they cannot be renamed.
 type Kind string
 
 // Locks and bridges.
@@ -28,7 +28,7 @@ const (
 
 // The access of a stay.
 const (
-	CodeLate                 Kind = "codeLate" // a lock has not confirmed a code for long
+	CodeLate                 Kind = "codeLate" // a lock has not confirmed a code for a long time
 	ShortPIN                 Kind = "shortPin"
 	WindowInFuture           Kind = "windowInFuture"
 	SpacesDisagree           Kind = "spacesDisagree"
@@ -80,8 +80,8 @@ const (
 	CheckInRefused            Kind = "checkInRefused"
 	CheckInAtDesk             Kind = "checkInAtDesk"
 	CheckInNoAnswer           Kind = "checkInNoAnswer"
-	CheckInLate               Kind = "checkInLate"     // the PMS has not sent the stay as started
-	CheckInRepeated           Kind = "checkInRepeated" // a stay that is checked in is found again and again
+	CheckInLate               Kind = "checkInLate"     // the guest checked in, but the PMS has not reported the stay as started
+	CheckInRepeated           Kind = "checkInRepeated" // the same checked-in stay was searched for many times
 	CheckInHelp               Kind = "checkInHelp"
 	KioskHelp                 Kind = "kioskHelp"
 	KioskOffline              Kind = "kioskOffline"
@@ -98,7 +98,7 @@ const (
 	NoGuestAddress  Kind = "noGuestAddress"
 )
 
-// Kinds are all kinds, each with the parameters of its text in alphabetical order.
+// Kinds has every kind with the parameters of its text in alphabetical order.
 var Kinds = map[Kind][]string{
 	BatteryLow:         {"lock"},
 	BridgeDoubled:      {"bridge"},
@@ -176,10 +176,10 @@ var Kinds = map[Kind][]string{
 	NoGuestAddress:  {"number"},
 }
 
-// Message returns the text of a kind of notice with its parameters.
+// Message returns the text of a notice of this kind. params are the parameters of its text.
 func (k Kind) Message(params message.Params) message.Message {
 	return message.Message{Kind: "notice." + string(k), Params: params}
 }
 
-// Key returns the OnceKey of a problem that a subject has at most once.
+// Key returns the OnceKey for a problem that exists at most once per subject. subject is the id of an object of the property.
 func (k Kind) Key(subject string) string { return subject + "/" + string(k) }

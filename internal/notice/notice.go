@@ -1,4 +1,4 @@
-// Package notice stores what the staff of a property must know.
+// Package notice stores notices: problems that the staff of a property must know and act on.
 package notice
 
 import (
@@ -16,18 +16,19 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// Notice informs the staff of a property of something that a person must do.
+// Notice is a problem that needs the staff of a property.
 type Notice struct {
 	PropertyID string
 	Kind       Kind
 	Params     message.Params // Params are the parameters of the text; never a PIN or a token
 	Subject    string         // Subject is the id of the object that the notice is about
-	// OnceKey identifies the problem. Staff are notified once until Settle ends the problem, or until the notice is
+	// OnceKey identifies the problem. Staff are notified once until Resolve ends the problem, or until the notice is
 	// deleted because of its age. The key begins with an id of an object of the property, because it is unique in the
-	// installation. Empty: every call creates a notice.
+	// installation. With an empty key, every call of Add creates a notice.
 	OnceKey string
 }
 
+// Add stores a notice. If staff were already notified of the same OnceKey and the problem is not resolved, Add does nothing.
 func Add(tx *db.Tx, n Notice) error {
 	ctx := tx.Context()
 	if err := n.Kind.Message(n.Params).Check(); err != nil {
@@ -54,7 +55,7 @@ func Add(tx *db.Tx, n Notice) error {
 	return nil
 }
 
-// Renew is like Add, but updates the parameters of a notice that exists already.
+// Renew is like Add, but if staff were already notified of an open problem, it updates the parameters of that notice.
 func Renew(tx *db.Tx, n Notice) error {
 	if err := n.Kind.Message(n.Params).Check(); err != nil {
 		return fmt.Errorf("add a notice: %w", err)
@@ -70,6 +71,7 @@ func Renew(tx *db.Tx, n Notice) error {
 	return Add(tx, n)
 }
 
+// Text renders a stored notice for a reader. Notices of old versions have a stored text instead of parameters.
 func Text(n *Row, to message.Reader) string {
 	if n.Parameters == nil {
 		return n.Text
@@ -77,7 +79,7 @@ func Text(n *Row, to message.Reader) string {
 	return to.Text(Kind(n.Kind).Message(n.Parameters))
 }
 
-// IsOpen reports whether staff were notified of a problem that is not resolved.
+// IsOpen reports whether staff were notified of the problem with this OnceKey and it is not resolved.
 func IsOpen(tx *db.Tx, onceKey string) (bool, error) {
 	found, err := tx.Notice.Query().Where(notice.OnceKey(onceKey)).Exist(tx.Context())
 	if err != nil {
@@ -86,7 +88,7 @@ func IsOpen(tx *db.Tx, onceKey string) (bool, error) {
 	return found, nil
 }
 
-// OpenOf returns which problems of a property staff were notified of.
+// OpenOf returns which of these OnceKeys are problems of the property that staff were notified of and that are not resolved.
 func OpenOf(tx *db.Tx, propertyID string, onceKeys []string) (map[string]bool, error) {
 	rows, err := tx.Notice.Query().Where(notice.PropertyID(propertyID), notice.OnceKeyIn(onceKeys...)).Select(notice.FieldOnceKey).All(tx.Context())
 	if err != nil {
@@ -99,7 +101,7 @@ func OpenOf(tx *db.Tx, propertyID string, onceKeys []string) (map[string]bool, e
 	return open, nil
 }
 
-// Resolve ends problems of a property. If one occurs again, staff are notified again.
+// Resolve ends the problems with these OnceKeys. If one occurs again, staff are notified again.
 func Resolve(tx *db.Tx, propertyID string, onceKeys ...string) error {
 	if len(onceKeys) == 0 {
 		return nil
@@ -107,11 +109,12 @@ func Resolve(tx *db.Tx, propertyID string, onceKeys ...string) error {
 	return resolve(tx, propertyID, notice.OnceKeyIn(onceKeys...))
 }
 
-// ResolveAbout resolves the notices of one kind about a subject.
+// ResolveAbout ends the problems of one kind about a subject, the id of an object.
 func ResolveAbout(tx *db.Tx, propertyID string, kind Kind, subject string) error {
 	return resolve(tx, propertyID, notice.Kind(string(kind)), notice.Subject(subject), notice.OnceKeyNotNil())
 }
 
+// resolve ends the open problems of a property that match all conditions.
 func resolve(tx *db.Tx, propertyID string, which ...predicate.Notice) error {
 	n, err := tx.Notice.Update().Where(append(which, notice.PropertyID(propertyID))...).ClearOnceKey().Save(tx.Context())
 	if err != nil {
@@ -123,8 +126,8 @@ func resolve(tx *db.Tx, propertyID string, which ...predicate.Notice) error {
 	return nil
 }
 
-// Forget deletes notices created before a time, at most a given number, and returns how many. It also deletes
-// notices of open problems: staff are notified again when such a problem is next detected.
+// Forget deletes notices created before a time, at most a given number, and returns how many. It also deletes notices of open problems: staff
+// are notified again when such a problem is next detected.
 func Forget(tx *db.Tx, before time.Time, most int) (int, error) {
 	old, err := tx.Notice.Query().Where(notice.CreatedAtLT(before)).Limit(most).Select(notice.FieldID, notice.FieldPropertyID).All(tx.Context())
 	if err != nil {
@@ -151,6 +154,7 @@ type Filter struct {
 	Without    []string // kinds that are left out
 }
 
+// query returns the query for the notices of a property that match the filter.
 func (f Filter) query(view *db.Tx, propertyID string) *ent.NoticeQuery {
 	q := view.Notice.Query().Where(notice.PropertyID(propertyID))
 	if f.UnreadOnly {
@@ -162,7 +166,7 @@ func (f Filter) query(view *db.Tx, propertyID string) *ent.NoticeQuery {
 	return q
 }
 
-// List returns notices, the newest first.
+// List returns at most size notices of a property, the newest first. after is the id of the last notice of the page before, or "".
 func List(view *db.Tx, propertyID string, f Filter, size int, after string) ([]*ent.Notice, error) {
 	q := f.query(view, propertyID)
 	if after != "" {
@@ -171,12 +175,12 @@ func List(view *db.Tx, propertyID string, f Filter, size int, after string) ([]*
 	return q.Order(notice.ByID(sql.OrderDesc())).Limit(size).All(view.Context())
 }
 
-// Unread returns the number of unread notices of a property, without some kinds.
+// Unread returns the number of unread notices of a property. The kinds in without do not count.
 func Unread(view *db.Tx, propertyID string, without []string) (int, error) {
 	return Filter{UnreadOnly: true, Without: without}.query(view, propertyID).Aggregate(ent.Count()).Int(view.Context())
 }
 
-// ListNew returns the unread notices of some kinds after one, the oldest first.
+// ListNew returns at most limit unread notices of these kinds, the oldest first: those with ids after the first id, up to through.
 func ListNew(view *db.Tx, propertyID string, kinds []string, after, through string, limit int) ([]*Row, error) {
 	rows, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.ReadAtIsNil(), notice.KindIn(kinds...), notice.IDGT(after), notice.IDLTE(through)).
 		Order(notice.ByID()).Limit(limit).All(view.Context())
@@ -186,7 +190,7 @@ func ListNew(view *db.Tx, propertyID string, kinds []string, after, through stri
 	return rows, nil
 }
 
-// LatestID returns the id of the newest notice of a property that was stored before a time, or "" if there is none.
+// LatestID returns the id of the newest notice of a property that was created before a time, or "" if there is none.
 func LatestID(view *db.Tx, propertyID string, before time.Time) (string, error) {
 	ids, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.CreatedAtLTE(before)).Order(notice.ByID(sql.OrderDesc())).Limit(1).IDs(view.Context())
 	if err != nil {
@@ -198,7 +202,7 @@ func LatestID(view *db.Tx, propertyID string, before time.Time) (string, error) 
 	return ids[0], nil
 }
 
-// MarkRead marks notices of a property as read and returns how many were unread. Without ids it marks all.
+// MarkRead marks notices of a property as read and returns how many of them were unread. Without ids it marks all.
 func MarkRead(tx *db.Tx, propertyID string, ids ...string) (int, error) {
 	update := tx.Notice.Update().Where(notice.PropertyID(propertyID), notice.ReadAtIsNil())
 	if len(ids) > 0 {

@@ -36,6 +36,7 @@ func newClient(dial func(ctx context.Context, network, address string) (net.Conn
 // bounded limits the bodies of answers. The library reads some of them to their end.
 type bounded struct{ next http.RoundTripper }
 
+// RoundTrip does a call whose answer ends with errTooLarge after maxAnswer bytes.
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := b.next.RoundTrip(r)
 	if err != nil {
@@ -51,6 +52,7 @@ type boundedBody struct {
 	left int
 }
 
+// Read reads from the body, and returns errTooLarge after the limit.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.left <= 0 {
 		return 0, errTooLarge

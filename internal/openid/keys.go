@@ -13,8 +13,8 @@ type keySet struct {
 	failed error // why the keys could not be loaded
 }
 
-// VerifySignature checks a signature, and records whether the keys could not be loaded: the token proves nothing then, but it is not wrong
-// either. The library says so with the words alone, which a test holds it to.
+// VerifySignature checks a signature, and records if the keys could not be loaded: then the token is unproved, but not wrong. The library
+// reports that only by the text of its error, which a test checks.
 func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
 	payload, err := k.KeySet.VerifySignature(ctx, token)
 	if err != nil && strings.HasPrefix(err.Error(), "fetching keys") {

@@ -61,7 +61,7 @@ var (
 	ErrRefused = errors.New("the answer of the identity provider is not valid")
 )
 
-// New returns a provider. It calls nothing.
+// New returns a provider, without a call to it.
 func New(o Options) *Provider {
 	p := &Provider{o: o, client: newClient(o.Dial), limit: callTime, known: make(chan metadata, 1)}
 	p.known <- metadata{}
@@ -86,9 +86,10 @@ func (p *Provider) SignInURL(ctx context.Context, f Flow) (string, error) {
 	return p.config(m, f).AuthCodeURL(f.State, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)), nil
 }
 
+// config returns the provider's endpoints and this client for the library.
 func (p *Provider) config(m metadata, f Flow) *oauth2.Config {
 	endpoint := m.provider.Endpoint()
-	// With the style to be detected, the library would send a code twice.
+	// Without a set style, the library tries both styles, and would send a code twice.
 	endpoint.AuthStyle = m.style
 	return &oauth2.Config{ClientID: p.o.ClientID, ClientSecret: p.o.ClientSecret, Endpoint: endpoint, RedirectURL: f.RedirectURL, Scopes: []string{oidc.ScopeOpenID, "email"}}
 }
@@ -130,7 +131,8 @@ func (p *Provider) Redeem(ctx context.Context, f Flow, a Answer) (Identity, erro
 	return p.verify(ctx, m, f, raw)
 }
 
-// exchangeError tells a code that the provider refused from a provider that does not work.
+// exchangeError returns [ErrRefused] if the provider refused the code, and [ErrUnavailable] if the provider does not work. err is that of the
+// exchange.
 func exchangeError(err error) error {
 	var answered *oauth2.RetrieveError
 	if errors.As(err, &answered) && answered.ErrorCode == "invalid_grant" {
@@ -150,6 +152,7 @@ var algorithms = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.P
 // maxSubject is the longest subject that OpenID Connect allows.
 const maxSubject = 255
 
+// verify checks an ID token, raw, of a flow and returns its person. Its errors are those of [Provider.Redeem].
 func (p *Provider) verify(ctx context.Context, m metadata, f Flow, raw string) (Identity, error) {
 	keys := &keySet{KeySet: m.keys}
 	verifier := oidc.NewVerifier(p.o.Issuer, keys, &oidc.Config{ClientID: p.o.ClientID, SupportedSigningAlgs: algorithms, Now: p.o.Now})
@@ -183,7 +186,8 @@ func (p *Provider) verify(ctx context.Context, m metadata, f Flow, raw string) (
 	return who, nil
 }
 
-// load returns the provider's metadata. One caller at a time asks the provider; metadata that cannot be refreshed is used on.
+// load returns the provider's metadata, from its cache for refreshAfter. One caller at a time asks the provider. Metadata that cannot be
+// refreshed stays in use.
 func (p *Provider) load(ctx context.Context) (metadata, error) {
 	var m metadata
 	select {
@@ -209,7 +213,7 @@ func (p *Provider) load(ctx context.Context) (metadata, error) {
 	return m, m.err
 }
 
-// discover asks the provider about itself.
+// discover reads the provider's metadata from the provider.
 func (p *Provider) discover(ctx context.Context) (metadata, error) {
 	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, p.client), p.limit)
 	defer cancel()

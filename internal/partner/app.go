@@ -47,7 +47,7 @@ func Apps(tx *db.Tx) ([]*ent.App, error) {
 	return tx.App.Query().Order(app.ByName()).Limit(maxApps).All(tx.Context())
 }
 
-// Connected returns the number of connected properties of each app.
+// Connected returns the number of properties that have connected each app, by app id.
 func Connected(tx *db.Tx) (map[string]int, error) {
 	var rows []struct {
 		AppID string `json:"app_id"`
@@ -65,7 +65,7 @@ func Connected(tx *db.Tx) (map[string]int, error) {
 	return counts, nil
 }
 
-// AppNames returns the names of the apps that each of some properties has connected.
+// AppNames returns the names of the connected apps of each of some properties, by property id.
 func AppNames(tx *db.Tx, propertyIDs []string) (map[string][]string, error) {
 	rows, err := tx.Integration.Query().Where(integration.PropertyIDIn(propertyIDs...), integration.AppIDNotNil(), integration.DisabledAtIsNil()).
 		Order(integration.ByID()).All(tx.Context())
@@ -118,6 +118,7 @@ func (r *Registry) RevokeClientToken(tx *db.Tx, appID, tokenID string) (*ent.Tok
 	return credential.Revoke(tx, tokenID, token.Kind(string(credential.Client)), token.AppID(appID))
 }
 
+// requireApp returns a not-found fault if there is no app with this id.
 func requireApp(tx *db.Tx, appID string) error {
 	found, err := tx.App.Query().Where(app.ID(appID)).Exist(tx.Context())
 	if err != nil {

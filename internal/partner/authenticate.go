@@ -20,7 +20,7 @@ type Credentials struct {
 	APIKey      string // APIKey belongs to the property's own scripts
 }
 
-// key returns a hash of the credentials, as a key of the cache.
+// key returns a hash of the credentials, under which the cache stores their caller.
 func (c Credentials) key() [sha256.Size]byte {
 	h := sha256.New()
 	for _, part := range []string{c.ClientToken, c.AccessToken, c.Bearer, c.APIKey} {
@@ -47,7 +47,8 @@ func (r *Registry) Authenticate(ctx context.Context, c Credentials) (actor.Actor
 	return a, nil
 }
 
-// authenticate loads the credentials from the database. The time is when the first of them expires.
+// authenticate is [Registry.Authenticate] without the cache. The time is when the first of the credentials expires;
+// nil if none does.
 func (r *Registry) authenticate(ctx context.Context, c Credentials) (actor.Actor, *time.Time, error) {
 	access := c.AccessToken
 	if access == "" {
@@ -70,7 +71,8 @@ func (r *Registry) authenticate(ctx context.Context, c Credentials) (actor.Actor
 	}
 }
 
-// authenticateApp authenticates an access token, together with a client token of the same app if one was sent.
+// authenticateApp authenticates an access token, together with a client token of the same app if one was sent. The
+// time is when the first of them expires.
 func (r *Registry) authenticateApp(ctx context.Context, client, access string) (actor.Actor, *time.Time, error) {
 	row, err := credential.Find(r.db.View(ctx), r.keys, credential.Access, access)
 	if err != nil {
@@ -93,6 +95,8 @@ func (r *Registry) authenticateApp(ctx context.Context, client, access string) (
 	return a, until, err
 }
 
+// actorOfToken returns the actor of a valid token: its integration, with the scopes. It refuses a disabled
+// integration.
 func (r *Registry) actorOfToken(ctx context.Context, t *credential.Found) (actor.Actor, error) {
 	row, err := r.db.View(ctx).Integration.Query().
 		Where(integrationIs(t.PropertyID, t.IntegrationID), integration.DisabledAtIsNil()).Only(ctx)

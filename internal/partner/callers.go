@@ -28,11 +28,13 @@ type caller struct {
 	expires time.Time
 }
 
+// newCallerCache returns an empty cache.
 func newCallerCache() *callerCache {
 	return &callerCache{byCredentials: map[[sha256.Size]byte]caller{}}
 }
 
-// lookup returns the cached caller, or the epoch to pass to store.
+// lookup returns the cached caller with the hash of credentials, and true. If there is none, it returns the epoch of
+// the cache to pass to store.
 func (c *callerCache) lookup(key [sha256.Size]byte, now time.Time) (actor.Actor, uint64, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,7 +45,9 @@ func (c *callerCache) lookup(key [sha256.Size]byte, now time.Time) (actor.Actor,
 	return known.actor, c.epoch, true
 }
 
-// store caches a caller unless the cache was cleared since epoch: the caller may have been loaded before the change.
+// store caches a caller under the hash of its credentials, at most until they expire. epoch is the result of lookup
+// before the caller was loaded: if the cache was cleared since, store does nothing, because the caller may have been
+// loaded before the change.
 func (c *callerCache) store(key [sha256.Size]byte, epoch uint64, a actor.Actor, now time.Time, until *time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,7 +64,7 @@ func (c *callerCache) store(key [sha256.Size]byte, epoch uint64, a actor.Actor, 
 	c.byCredentials[key] = caller{actor: a, expires: end}
 }
 
-// clear removes all cached callers, after a change of tokens or integrations.
+// clear removes all cached callers after a change of credentials or integrations.
 func (c *callerCache) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

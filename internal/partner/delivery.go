@@ -19,7 +19,7 @@ var retryWaits = []time.Duration{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
-// failingFor is how long all deliveries must fail before a webhook is disabled: as long as one event is retried.
+// failingFor is how long all deliveries must fail before a webhook is disabled. It is the time for which one event is retried.
 const failingFor = 75 * time.Hour
 
 // RetryWait returns the wait after a number of failed attempts to deliver an event. It reports false if the event is given up.
@@ -30,7 +30,7 @@ func RetryWait(attempts int) (time.Duration, bool) {
 	return retryWaits[attempts-1], true
 }
 
-// WebhookState returns disabled, or the health of a webhook.
+// WebhookState returns "disabled", or the state of a webhook's health: unknown, ok or failing.
 func WebhookState(w *WebhookRow) string {
 	if w.DisabledAt != nil {
 		return "disabled"
@@ -38,7 +38,7 @@ func WebhookState(w *WebhookRow) string {
 	return WebhookHealth(w).State()
 }
 
-// WebhookHealth returns the outcome of the last deliveries.
+// WebhookHealth returns the results of the last deliveries to a webhook in the form of an endpoint's health.
 func WebhookHealth(w *WebhookRow) Health {
 	return Health{Failures: w.Failures, LastSuccessAt: w.LastSuccessAt, LastFailureAt: w.LastFailureAt, LastError: w.LastError}
 }
@@ -58,11 +58,11 @@ type Drain struct {
 	Job                   int64
 }
 
-// drainFor is how long the right lasts without a renewal. It is longer than one delivery may take.
+// drainFor is how long the right to deliver lasts without a renewal. It is longer than one delivery may take.
 const drainFor = 45 * time.Second
 
-// Begin takes the right, unless another job has it. It returns nil if the webhook is disabled or was deleted, and reports whether
-// another job delivers its events.
+// Begin takes the right to deliver, unless another job has it. w is the webhook, or nil if it is disabled or was
+// deleted, or if another job delivers its events (busy).
 func (d Drain) Begin(tx *db.Tx) (w *WebhookRow, busy bool, err error) {
 	rows, err := listWebhooks(tx, webhook.PropertyID(d.PropertyID), webhook.ID(d.WebhookID))
 	if err != nil || len(rows) == 0 || rows[0].DisabledAt != nil {
@@ -80,7 +80,8 @@ func (d Drain) Begin(tx *db.Tx) (w *WebhookRow, busy bool, err error) {
 	return w, false, nil
 }
 
-// renew extends the right. It returns event.ErrMoved if the job has lost it, or if the webhook was disabled.
+// renew extends the right to deliver. It returns event.ErrMoved if the job has lost the right, or if the webhook was
+// disabled.
 func (d Drain) renew(tx *db.Tx) error {
 	n, err := tx.Webhook.Update().
 		Where(webhook.PropertyID(d.PropertyID), webhook.ID(d.WebhookID), webhook.DrainedBy(d.Job), webhook.DisabledAtIsNil()).
@@ -94,7 +95,7 @@ func (d Drain) renew(tx *db.Tx) error {
 	return nil
 }
 
-// End gives the right back.
+// End gives the right to deliver back, so that another job can take it at once.
 func (d Drain) End(tx *db.Tx) error {
 	err := tx.Webhook.Update().Where(webhook.PropertyID(d.PropertyID), webhook.ID(d.WebhookID), webhook.DrainedBy(d.Job)).
 		ClearDrainedUntil().Exec(tx.Context())
@@ -112,8 +113,8 @@ type Delivery struct {
 	Gone    bool   // Gone means that the webhook answered 410
 }
 
-// Record stores the outcome of a delivery, and renews the right to deliver. It reports whether the webhook was disabled, in which case
-// it has no cursors any more.
+// Record stores the outcome of a delivery, and renews the right to deliver. disabled means that the failure disabled
+// the webhook, which then has no cursors any more.
 func (d Drain) Record(tx *db.Tx, o Delivery) (disabled bool, err error) {
 	if err := d.renew(tx); err != nil || !o.Sent {
 		return false, err
@@ -128,6 +129,8 @@ func (d Drain) Record(tx *db.Tx, o Delivery) (disabled bool, err error) {
 	return recordFailed(tx, w, o)
 }
 
+// recordDelivered stores a success and ends the row of failures. It skips a write that would only renew a recent
+// success.
 func recordDelivered(tx *db.Tx, w *WebhookRow) error {
 	if w.Failures == 0 && w.LastSuccessAt != nil && tx.Now().Sub(*w.LastSuccessAt) < successPrecision {
 		return nil
@@ -139,6 +142,7 @@ func recordDelivered(tx *db.Tx, w *WebhookRow) error {
 	return nil
 }
 
+// recordFailed counts a failed delivery, notifies staff, and disables the webhook if necessary.
 func recordFailed(tx *db.Tx, w *WebhookRow, o Delivery) (disabled bool, err error) {
 	update := tx.Webhook.UpdateOne(w).Where(webhook.PropertyID(w.PropertyID)).AddFailures(1).SetLastFailureAt(tx.Now()).SetLastError(text.Truncate(o.Failure, maxError))
 	if o.GivenUp {
@@ -157,7 +161,8 @@ func recordFailed(tx *db.Tx, w *WebhookRow, o Delivery) (disabled bool, err erro
 	return reason != "", notifyFailedDelivery(tx, w, o, reason)
 }
 
-// disabledReason returns why a failed delivery disables a webhook, or "".
+// disabledReason returns why a failed delivery disables a webhook, or "" if it does not: the webhook answered 410, or
+// all deliveries have failed for failingFor.
 func disabledReason(w *WebhookRow, o Delivery, now time.Time) string {
 	since := w.CreatedAt
 	if w.LastSuccessAt != nil {
@@ -172,8 +177,8 @@ func disabledReason(w *WebhookRow, o Delivery, now time.Time) string {
 	return ""
 }
 
-// notifyFailedDelivery notifies staff of a webhook that was disabled, of an event that was given up, and of the third failure in a row, each
-// once per episode.
+// notifyFailedDelivery notifies staff, once per episode of failures, that a webhook was disabled, that an event was
+// given up, or that deliveries failed three times in a row. reason is why the webhook was disabled, or "".
 func notifyFailedDelivery(tx *db.Tx, w *WebhookRow, o Delivery, reason string) error {
 	kind := notice.Kind("")
 	switch {
@@ -212,6 +217,7 @@ func notifyFailedDelivery(tx *db.Tx, w *WebhookRow, o Delivery, reason string) e
 	return notice.Add(tx, notice.Notice{PropertyID: w.PropertyID, Kind: kind, Subject: w.IntegrationID, Params: params, OnceKey: kind.Key(w.ID)})
 }
 
+// resolveWebhookNotices resolves all notices about failures of a webhook.
 func resolveWebhookNotices(tx *db.Tx, propertyID, webhookID string) error {
 	var keys []string
 	for _, kind := range []notice.Kind{notice.WebhookFailing, notice.WebhookGivenUp, notice.WebhookDisabled, notice.WebhookGone} {
@@ -220,8 +226,8 @@ func resolveWebhookNotices(tx *db.Tx, propertyID, webhookID string) error {
 	return notice.Resolve(tx, propertyID, keys...)
 }
 
-// RecordWebhookTest stores the result of a test. A failed test does not count as a failure. After a successful one, events that wait for a
-// retry are due.
+// RecordWebhookTest stores the result of a test message that a person sent to a webhook. failure is empty for a
+// success. A failed test does not count as a failure. After a successful test, events that wait for a retry are due.
 func RecordWebhookTest(tx *db.Tx, propertyID, webhookID, failure string) error {
 	w, err := loadWebhook(tx, propertyID, webhookID)
 	if err != nil {
@@ -243,8 +249,8 @@ func RecordWebhookTest(tx *db.Tx, propertyID, webhookID, failure string) error {
 // DueWebhook is a webhook for which a job must be enqueued.
 type DueWebhook struct{ PropertyID, ID string }
 
-// DueWebhooks returns the webhooks with a subject whose retry is due, and those whose job died: its process crashed, so its right to
-// deliver was neither renewed nor given back.
+// DueWebhooks returns the webhooks for which a delivery job must be enqueued: those with a subject whose retry is due,
+// and those whose job ended without giving its right to deliver back, because its process crashed.
 func DueWebhooks(view *db.Tx) ([]DueWebhook, error) {
 	due, err := db.ReadList(view, func(w *DueWebhook) []any { return []any{&w.PropertyID, &w.ID} }, selectDueWebhooks, view.Now(), view.Now())
 	if err != nil {
@@ -253,7 +259,7 @@ func DueWebhooks(view *db.Tx) ([]DueWebhook, error) {
 	return due, nil
 }
 
-// WebhooksAt returns the enabled webhooks of several properties with the scopes of their integrations.
+// WebhooksAt returns the enabled webhooks of several properties, each with the scopes of its integration.
 func WebhooksAt(view *db.Tx, propertyIDs []string) ([]*WebhookRow, error) {
 	rows, err := view.Webhook.Query().Where(webhook.PropertyIDIn(propertyIDs...), webhook.DisabledAtIsNil()).
 		Order(webhook.ByID(sql.OrderAsc())).All(view.Context())

@@ -59,7 +59,7 @@ const (
 	OK      = "ok"
 )
 
-// State returns unknown before the first call, then ok or failing.
+// State returns the state of an endpoint: Unknown before the first call, then whether its last calls succeeded.
 func (h Health) State() string {
 	switch {
 	case h.Failures > 0:
@@ -71,14 +71,15 @@ func (h Health) State() string {
 	}
 }
 
-// mergeInto fills empty fields with those of the stored endpoint.
+// mergeInto returns the endpoint with its empty fields filled from the stored endpoint.
 func (e Endpoint) mergeInto(was Endpoint) Endpoint {
 	e.URL, e.Method = cmp.Or(e.URL, was.URL), cmp.Or(e.Method, was.Method)
 	e.Token, e.TokenIn = cmp.Or(e.Token, was.Token), cmp.Or(e.TokenIn, was.TokenIn)
 	return e
 }
 
-// withDefaults fills empty fields: method GET, or POST for checkIn; the token in the query, as published.
+// withDefaults returns the endpoint with defaults for empty fields: method GET, or POST for checkIn; the token in the
+// query, as the published API requires.
 func (e Endpoint) withDefaults() Endpoint {
 	if e.Method == "" {
 		e.Method = "GET"
@@ -92,7 +93,8 @@ func (e Endpoint) withDefaults() Endpoint {
 	return e
 }
 
-// Check returns all invalid fields. checkURL is the URL check of the client that makes the calls.
+// Check returns an error with all invalid fields of an endpoint to register. checkURL decides whether its URL may be
+// called; it is that of the client that makes the calls.
 func (e Endpoint) Check(checkURL func(string) error) error {
 	e = e.withDefaults()
 	var wrong []fault.Field
@@ -127,7 +129,8 @@ func (e Endpoint) Check(checkURL func(string) error) error {
 	return fault.Err(fault.Fields(wrong...))
 }
 
-// urlProblems returns why a URL may not be called. An error means that this is not known.
+// urlProblems returns why a URL may not be called, as the errors of a field. An error means that checkURL could not
+// decide.
 func urlProblems(url string, checkURL func(string) error) ([]fault.Field, error) {
 	if len(url) > 2048 {
 		return []fault.Field{{Path: "url", Reason: fault.TooLong, Message: "must have at most 2048 bytes"}}, nil
@@ -255,6 +258,7 @@ func (r *Registry) Unregister(tx *db.Tx, propertyID, integrationID, action strin
 	return e, clearFailingNotice(tx, propertyID, integrationID, action)
 }
 
+// decryptEndpoint converts a row with its token, which it decrypts.
 func (r *Registry) decryptEndpoint(ctx context.Context, row *ent.Endpoint) (Endpoint, error) {
 	plain, err := r.keys.Open(ctx, row.PropertyID, tokenPurpose(row.IntegrationID, row.Action), row.SealedToken)
 	if err != nil {
@@ -263,6 +267,7 @@ func (r *Registry) decryptEndpoint(ctx context.Context, row *ent.Endpoint) (Endp
 	return endpointFromRow(row, string(plain)), nil
 }
 
+// loadEndpoint loads the endpoint of one action of an integration, or returns a not-found fault.
 func loadEndpoint(tx *db.Tx, propertyID, integrationID, action string) (*ent.Endpoint, error) {
 	rows, err := tx.Endpoint.Read(tx.Context(), "property_id = $1 AND integration_id = $2 AND action = $3", propertyID, integrationID, action)
 	if err != nil {
@@ -274,6 +279,7 @@ func loadEndpoint(tx *db.Tx, propertyID, integrationID, action string) (*ent.End
 	return rows[0], nil
 }
 
+// endpointFromRow converts a row. token is its decrypted token, or empty.
 func endpointFromRow(row *ent.Endpoint, token string) Endpoint {
 	return Endpoint{
 		PropertyID: row.PropertyID, IntegrationID: row.IntegrationID, Action: row.Action,
@@ -282,6 +288,7 @@ func endpointFromRow(row *ent.Endpoint, token string) Endpoint {
 	}
 }
 
+// sortEndpoints converts rows in the order of [Actions], without tokens.
 func sortEndpoints(rows []*ent.Endpoint) []Endpoint {
 	list := make([]Endpoint, 0, len(rows))
 	for _, row := range rows {
@@ -291,6 +298,7 @@ func sortEndpoints(rows []*ent.Endpoint) []Endpoint {
 	return list
 }
 
+// compareActions orders endpoints by their action, in the order of [Actions].
 func compareActions(a, b Endpoint) int {
 	return slices.Index(Actions, a.Action) - slices.Index(Actions, b.Action)
 }
@@ -299,6 +307,7 @@ func endpointsOfIntegration(propertyID, integrationID string) predicate.Endpoint
 	return endpoint.And(endpoint.PropertyID(propertyID), endpoint.IntegrationID(integrationID))
 }
 
+// tokenPurpose returns the associated data of a sealed token, which binds the ciphertext to the endpoint.
 func tokenPurpose(integrationID, action string) string {
 	return "endpoint " + integrationID + " " + action
 }

@@ -83,6 +83,8 @@ func RecordCall(tx *db.Tx, propertyID, integrationID, action, failure string) er
 	return nil
 }
 
+// notifyFailing notifies staff and the partner's webhooks once per episode that an endpoint keeps failing. failure is
+// why the last call failed.
 func notifyFailing(tx *db.Tx, row *ent.Endpoint, failure string) error {
 	notified, err := notice.IsOpen(tx, failingKey(row.IntegrationID, row.Action))
 	if err != nil || notified {
@@ -106,19 +108,22 @@ func notifyFailing(tx *db.Tx, row *ent.Endpoint, failure string) error {
 	})
 }
 
+// clearFailingNotice resolves the notice that an endpoint keeps failing.
 func clearFailingNotice(tx *db.Tx, propertyID, integrationID, action string) error {
 	return notice.Resolve(tx, propertyID, failingKey(integrationID, action))
 }
 
+// failingKey returns the key by which the notice that an endpoint keeps failing is sent only once.
 func failingKey(integrationID, action string) string {
 	return notice.EndpointFailing.Key(integrationID) + "/" + action
 }
 
-// downFor is how long a failed call proves that an endpoint is down. Check-ins that wait for the PMS call it every 2 minutes.
+// downFor is how long after a failed call an endpoint still counts as down. Check-ins that wait for the PMS call it every 2 minutes.
 const downFor = 5 * time.Minute
 
-// IsCheckInDown reports whether no PMS of a property can check a guest in: an endpoint that the check-in calls failed three times in a
-// row, and lately, at each integration with endpoints. A PMS that has not registered these endpoints is not down.
+// IsCheckInDown reports whether no PMS of a property can check a guest in: at each integration with endpoints,
+// getCheckInStatus or checkIn failed three times in a row, the last time within downFor. A PMS that has not registered
+// these endpoints is not down.
 func IsCheckInDown(tx *db.Tx, propertyID string) (bool, error) {
 	byIntegration, err := EndpointsOf(tx, propertyID)
 	if err != nil {
@@ -132,11 +137,12 @@ func IsCheckInDown(tx *db.Tx, propertyID string) (bool, error) {
 	return len(byIntegration) > 0, nil
 }
 
+// isDown reports whether the endpoint failed several times in a row, the last time within downFor.
 func (h Health) isDown(now time.Time) bool {
 	return h.Failures >= failuresToNotify && h.LastFailureAt != nil && now.Sub(*h.LastFailureAt) < downFor
 }
 
-// CheckInClosed returns why check-in at a property's kiosks is closed, or "" if it is open.
+// CheckInClosed returns the reason why check-in at a property's kiosks is closed, or "" if it is open.
 func CheckInClosed(view *db.Tx, propertyID string) (fault.Reason, error) {
 	down, err := IsCheckInDown(view, propertyID)
 	if err != nil || !down {

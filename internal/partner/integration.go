@@ -94,7 +94,7 @@ func Integration(tx *db.Tx, propertyID, integrationID string) (*ent.Integration,
 	return rows[0], nil
 }
 
-// Update changes the name and the scopes of an integration. It keeps those that are nil.
+// Update changes the name and the scopes of an integration. A nil value keeps the stored one.
 func (r *Registry) Update(tx *db.Tx, propertyID, integrationID string, name *string, scopes []string) (*ent.Integration, error) {
 	if err := checkScopes(scopes); err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (r *Registry) RevokeAccessToken(tx *db.Tx, propertyID, integrationID string
 	return row, err
 }
 
-// AccessTokens returns the valid access tokens of a property's integrations, by integration.
+// AccessTokens returns the valid access tokens of a property's integrations, by integration id, without their secrets.
 func AccessTokens(tx *db.Tx, propertyID string, now time.Time) (map[string][]*ent.Token, error) {
 	rows, err := credential.List(tx, now, token.Kind(string(credential.Access)), token.PropertyID(propertyID))
 	if err != nil {
@@ -151,8 +151,8 @@ func AccessTokens(tx *db.Tx, propertyID string, now time.Time) (map[string][]*en
 	return byIntegration, nil
 }
 
-// appIntegration returns an integration of an app. The built-in integration has no access tokens, so it returns an
-// error for it.
+// appIntegration returns an integration that belongs to an app. It returns an error for the built-in integration,
+// because that has no access tokens.
 func appIntegration(tx *db.Tx, propertyID, integrationID string) (*ent.Integration, error) {
 	row, err := Integration(tx, propertyID, integrationID)
 	if err != nil {
@@ -164,10 +164,12 @@ func appIntegration(tx *db.Tx, propertyID, integrationID string) (*ent.Integrati
 	return row, nil
 }
 
+// accessTokenSpec describes a new access token of an integration.
 func accessTokenSpec(row *ent.Integration) credential.Spec {
 	return credential.Spec{Kind: credential.Access, Name: row.Name, PropertyID: row.PropertyID, IntegrationID: row.ID, AppID: *row.AppID}
 }
 
+// accessTokensOf matches the access tokens of an integration.
 func accessTokensOf(propertyID, integrationID string) predicate.Token {
 	return token.And(token.Kind(string(credential.Access)), token.PropertyID(propertyID), token.IntegrationID(integrationID))
 }
@@ -176,6 +178,7 @@ func integrationIs(propertyID, integrationID string) predicate.Integration {
 	return integration.And(integration.PropertyID(propertyID), integration.ID(integrationID))
 }
 
+// checkScopes returns a fault if a scope does not exist.
 func checkScopes(scopes []string) error {
 	for _, s := range scopes {
 		if !slices.Contains(Scopes, s) {
@@ -185,6 +188,7 @@ func checkScopes(scopes []string) error {
 	return nil
 }
 
+// requireProperty returns a not-found fault if there is no property with this id.
 func requireProperty(tx *db.Tx, propertyID string) error {
 	found, err := tx.Property.Query().Where(property.ID(propertyID)).Exist(tx.Context())
 	if err != nil {

@@ -33,15 +33,19 @@ func New(d *db.DB, keys *keyring.Ring, c clock.Clock) *Registry {
 // credentialsChanged is the topic of changes after which cached callers must be authenticated again. Its key is empty.
 const credentialsChanged db.Topic = "partner.credentialsChanged"
 
-// NotifyCredentialsChanged makes the registry authenticate all cached callers again after the commit.
+// NotifyCredentialsChanged clears the cached callers after the commit, so that each is authenticated again. A change
+// of credentials outside the registry must call it.
 func (*Registry) NotifyCredentialsChanged(tx *db.Tx) { tx.Notify(credentialsChanged, "") }
 
-// rotateToken creates a token and ends the other tokens of its owner.
+// rotateToken creates a token and ends the other tokens of its owner, at once or after the overlap. The string is the
+// secret, which is shown once.
 func (r *Registry) rotateToken(tx *db.Tx, s credential.Spec, overlap time.Duration) (*ent.Token, string, error) {
 	tx.Notify(credentialsChanged, "")
 	return credential.Rotate(tx, r.keys, s, overlap)
 }
 
+// createToken creates a token and clears the caches of callers after the commit. The string is the secret, which is
+// shown once.
 func (r *Registry) createToken(tx *db.Tx, s credential.Spec) (*ent.Token, string, error) {
 	tx.Notify(credentialsChanged, "")
 	return credential.Mint(tx, r.keys, s)

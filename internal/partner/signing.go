@@ -58,7 +58,7 @@ func (r *Registry) RotateSigningSecret(tx *db.Tx, propertyID, integrationID stri
 	return secret, nil
 }
 
-// ensureSecret creates the signing secret of an integration that has none. Otherwise it returns "".
+// ensureSecret creates and returns the signing secret of an integration that has none. Otherwise it returns "".
 func (r *Registry) ensureSecret(tx *db.Tx, row *ent.Integration) (string, error) {
 	if len(row.SigningSecret) > 0 {
 		return "", nil
@@ -73,6 +73,7 @@ func (r *Registry) ensureSecret(tx *db.Tx, row *ent.Integration) (string, error)
 	return secret, nil
 }
 
+// newSecret generates a signing secret, and seals it for a purpose of a property.
 func (r *Registry) newSecret(tx *db.Tx, propertyID, purpose string) (secret string, sealed []byte, err error) {
 	raw := make([]byte, secretBytes)
 	rand.Read(raw)
@@ -84,4 +85,5 @@ func (r *Registry) newSecret(tx *db.Tx, propertyID, purpose string) (secret stri
 	return secret, sealed, nil
 }
 
+// signingPurpose returns the associated data of an integration's sealed signing secret.
 func signingPurpose(integrationID string) string { return "signing " + integrationID }

@@ -68,7 +68,8 @@ func (r *Registry) RegisterWebhook(tx *db.Tx, c WebhookChange, checkURL func(str
 	return row, "", err
 }
 
-// Static returns the fields of a change that are invalid whatever is stored.
+// Static returns the errors in the fields of a change that can be found without the stored webhooks. An API calls it
+// before a transaction.
 func (c WebhookChange) Static(checkURL func(string) error) []fault.Field {
 	f, _ := fault.Of(c.check(nil, -1, checkURL))
 	if f == nil {
@@ -77,7 +78,8 @@ func (c WebhookChange) Static(checkURL func(string) error) []fault.Field {
 	return f.Fields
 }
 
-// check returns all invalid fields of a change. at is the index of the webhook to change, or -1.
+// check returns an error with all invalid fields of a change. all are the stored webhooks of the integration, at is
+// the index of the one to change, or -1 for a new one.
 func (c WebhookChange) check(all []*WebhookRow, at int, checkURL func(string) error) error {
 	var wrong []fault.Field
 	add := func(path string, reason fault.Reason, text string) {
@@ -105,6 +107,8 @@ func (c WebhookChange) check(all []*WebhookRow, at int, checkURL func(string) er
 	return fault.Err(fault.Fields(wrong...))
 }
 
+// createWebhook stores a new webhook and subscribes it to events, unless it is disabled. The string is its signing
+// secret.
 func (r *Registry) createWebhook(tx *db.Tx, c WebhookChange) (*WebhookRow, string, error) {
 	webhookID := id.New(id.Webhook)
 	secret, sealed, err := r.newSecret(tx, c.PropertyID, webhookPurpose(webhookID))
@@ -131,7 +135,7 @@ func (r *Registry) createWebhook(tx *db.Tx, c WebhookChange) (*WebhookRow, strin
 	return row, secret, err
 }
 
-// updateWebhook changes a webhook. A new URL or a webhook that is enabled again has no failures yet.
+// updateWebhook changes a stored webhook. A webhook with a new URL, or that is enabled again, begins without failures.
 func updateWebhook(tx *db.Tx, was *WebhookRow, c WebhookChange) (*WebhookRow, error) {
 	update := tx.Webhook.UpdateOne(was).Where(webhook.PropertyID(was.PropertyID))
 	moved := c.URL != "" && c.URL != was.URL
@@ -197,6 +201,7 @@ func Webhook(tx *db.Tx, propertyID, integrationID, webhookID string) (*WebhookRo
 	return row, err
 }
 
+// loadWebhook loads a webhook of a property, or returns a not-found fault.
 func loadWebhook(tx *db.Tx, propertyID, webhookID string) (*WebhookRow, error) {
 	row, err := tx.Webhook.Query().Where(webhook.PropertyID(propertyID), webhook.ID(webhookID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -260,7 +265,8 @@ func (r *Registry) WebhookSecrets(tx *db.Tx, w *WebhookRow) ([]string, error) {
 	return secrets, nil
 }
 
-// Receives reports whether a webhook receives events of a kind. PINs need a scope that its integration may have lost.
+// Receives reports whether a webhook receives events of a kind. scopes are the present scopes of its integration:
+// events with access to PINs need a scope that it may have lost.
 func Receives(w *WebhookRow, scopes []string, kind event.Kind) bool {
 	if kind == event.PINGenerated && !slices.Contains(scopes, actor.PINsRead) || kind.Internal() {
 		return false
@@ -268,7 +274,7 @@ func Receives(w *WebhookRow, scopes []string, kind event.Kind) bool {
 	return w.DisabledAt == nil && (slices.Contains(w.Kinds, AllKinds) || slices.Contains(w.Kinds, string(kind)))
 }
 
-// BacklogOf returns what a webhook has not received.
+// BacklogOf counts the events that a webhook has not received.
 func BacklogOf(view *db.Tx, w *WebhookRow) (event.Backlog, error) {
 	kinds := w.Kinds
 	if slices.Contains(kinds, AllKinds) {
@@ -277,6 +283,7 @@ func BacklogOf(view *db.Tx, w *WebhookRow) (event.Backlog, error) {
 	return event.WebhookBacklog(view, w.PropertyID, w.ID, kinds)
 }
 
+// webhookPurpose returns the associated data of a webhook's sealed signing secret.
 func webhookPurpose(webhookID string) string { return "webhook " + webhookID }
 
 func webhookNotFound() error {

@@ -58,6 +58,8 @@ type request struct {
 
 type retryPolicy = retrypolicy.RetryPolicy[*answer]
 
+// newRetryPolicy returns when attempts of a call are repeated: after a retryableError, with a growing wait or the wait
+// that the partner asks for.
 func newRetryPolicy(l Limits) retryPolicy {
 	return retrypolicy.NewBuilder[*answer]().
 		HandleIf(func(_ *answer, err error) bool {
@@ -82,7 +84,7 @@ type retryableError struct{ *CallError }
 
 func (e *retryableError) Unwrap() error { return e.CallError }
 
-// execute makes the call within its total time limit. The error is a *CallError.
+// execute makes the call within its total time limit, with retries. The error is a *CallError.
 func (c *Client) execute(ctx context.Context, t Target, what call) (*answer, error) {
 	req, failure := c.prepare(t, what)
 	if failure != nil {
@@ -106,6 +108,8 @@ func (c *Client) execute(ctx context.Context, t Target, what call) (*answer, err
 	return c.executeWithRetries(ctx, limited, state, req)
 }
 
+// executeWithRetries makes the attempts of a prepared call. ctx is the caller's context, limited the same with the
+// total time limit. The error is a *CallError.
 func (c *Client) executeWithRetries(ctx, limited context.Context, state *integrationState, req *request) (*answer, error) {
 	var last *CallError
 	a, err := failsafe.With[*answer](c.retries).WithContext(limited).Get(func() (*answer, error) {
@@ -129,8 +133,8 @@ func (c *Client) executeWithRetries(ctx, limited context.Context, state *integra
 	return nil, last
 }
 
-// mayRetry reports whether the call may be retried after an error. It stops retries of checkIn once the partner may
-// have started it, because not every partner checks the idempotency key.
+// mayRetry reports whether the call may be retried after an error. It forbids the retry of a checkIn that the partner
+// may have started, because not every partner checks the idempotency key.
 func (r *request) mayRetry(e *CallError) bool {
 	if r.call.action != CheckIn {
 		return e.isTransient()
@@ -142,11 +146,13 @@ func (r *request) mayRetry(e *CallError) bool {
 	return e.Cause == CauseNetwork && e.notSent
 }
 
+// hasTimeFor reports whether another attempt after a wait can begin before the total time limit of the call.
 func (c *Client) hasTimeFor(limited context.Context, wait time.Duration) bool {
 	end, ok := limited.Deadline()
 	return !ok || time.Until(end) > max(wait, c.limits.Backoff)
 }
 
+// errorOrNil returns e as an error that is nil if e is nil.
 func errorOrNil(e *CallError) error {
 	if e == nil {
 		return nil
@@ -154,7 +160,8 @@ func errorOrNil(e *CallError) error {
 	return e
 }
 
-// prepare builds the request and refuses what cannot be sent.
+// prepare builds the request that all attempts of a call send. It returns an error for a call that must not or cannot
+// be sent.
 func (c *Client) prepare(t Target, what call) (*request, *CallError) {
 	setting := func(detail string) *CallError {
 		return &CallError{Action: what.action, Cause: CauseSetting, detail: detail}
@@ -198,6 +205,7 @@ func (c *Client) prepare(t Target, what call) (*request, *CallError) {
 	return req, nil
 }
 
+// method returns the HTTP method of a target, with the default of its action.
 func (t Target) method() string {
 	switch {
 	case t.Method != "":
@@ -209,11 +217,13 @@ func (t Target) method() string {
 	}
 }
 
+// isValidKey reports whether a text can be an idempotency key.
 func isValidKey(key string) bool {
 	return key != "" && len(key) <= 128 && strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
 
-// acquire takes one of the integration's concurrent calls. The caller releases it.
+// acquire waits for one of the concurrent calls that the integration may make, and returns its state. The caller
+// releases it.
 func (c *Client) acquire(ctx, limited context.Context, req *request) (*integrationState, *CallError) {
 	busy := &CallError{Action: req.call.action, Cause: CauseBusy, RetryAfter: c.limits.Wait}
 	state := c.states.acquire(cmp.Or(req.target.WebhookID, req.target.IntegrationID))
@@ -230,12 +240,14 @@ func (c *Client) acquire(ctx, limited context.Context, req *request) (*integrati
 	return state, nil
 }
 
+// release ends a call that acquire began.
 func (c *Client) release(state *integrationState) {
 	state.bulkhead.ReleasePermit()
 	c.states.release(state)
 }
 
-// attempt sends the request once and records the result in the breaker.
+// attempt sends the request once and records the result in the breaker. ctx is the caller's context, limited the same
+// with the total time limit.
 func (c *Client) attempt(ctx, limited context.Context, state *integrationState, req *request) (*answer, *CallError) {
 	start := time.Now()
 	a, failure := c.sendOnce(ctx, limited, state, req)
@@ -265,6 +277,7 @@ func (c *Client) attempt(ctx, limited context.Context, state *integrationState, 
 	return a, failure
 }
 
+// logAttempt logs one attempt, without token, query and body.
 func (c *Client) logAttempt(ctx context.Context, req *request, a *answer, failure *CallError, latency time.Duration) {
 	attrs := []slog.Attr{
 		slog.String("integration", req.target.IntegrationID), slog.String("action", req.call.action),
@@ -278,7 +291,7 @@ func (c *Client) logAttempt(ctx context.Context, req *request, a *answer, failur
 	c.log.LogAttrs(ctx, slog.LevelWarn, "partner call failed", attrs...)
 }
 
-// contractError returns an error if an answer violates the contract.
+// contractError returns an error if the answer of a target violates the contract, else nil.
 func (c *Client) contractError(t Target, a *answer, violations []fault.Field) error {
 	if len(violations) == 0 {
 		return nil
@@ -286,4 +299,5 @@ func (c *Client) contractError(t Target, a *answer, violations []fault.Field) er
 	return &CallError{Action: t.Action, Cause: CauseContract, Status: a.status, Violations: violations, callID: a.callID}
 }
 
+// fieldsError returns an error with some fields, or nil if there are none.
 func fieldsError(fields []fault.Field) error { return fault.Err(fault.Fields(fields...)) }

@@ -45,7 +45,8 @@ type Target struct {
 	Urgent         bool     // Urgent, for getSpaces, ignores an open circuit breaker
 }
 
-// TargetOf returns the target of an endpoint that a partner registered.
+// TargetOf returns the target for calls to an endpoint that a partner registered. signingSecrets are those of its
+// integration.
 func TargetOf(e partner.Endpoint, signingSecrets []string) Target {
 	return Target{
 		IntegrationID: e.IntegrationID, Action: e.Action, URL: e.URL, Method: e.Method, Token: e.Token, TokenIn: e.TokenIn, SigningSecrets: signingSecrets,
@@ -107,6 +108,7 @@ type Client struct {
 	retries retryPolicy
 }
 
+// New returns a client. It fails if the options have no rules.
 func New(o Options) (*Client, error) {
 	if o.Rules == nil {
 		return nil, errors.New("pms.New: Options.Rules is missing")
@@ -133,8 +135,8 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Spaces reads the partner's rooms and beds. Ids may be duplicates and beds may have no room: package space handles
-// this.
+// Spaces calls getSpaces and returns the partner's rooms and beds. Ids may be duplicates and beds may have no room:
+// package space handles this.
 func (c *Client) Spaces(ctx context.Context, t Target) ([]*pmsv1.Space, error) {
 	a, err := c.execute(ctx, t, call{action: GetSpaces, retryable: true, urgent: t.Urgent})
 	if err != nil {
@@ -144,7 +146,7 @@ func (c *Client) Spaces(ctx context.Context, t Target) ([]*pmsv1.Space, error) {
 	return spaces, c.contractError(t, a, violations)
 }
 
-// Listed reads the partner's rooms and beds for package space.
+// Listed is [Client.Spaces] with the result in the form of package space.
 func (c *Client) Listed(ctx context.Context, t Target) ([]space.Listed, error) {
 	all, err := c.Spaces(ctx, t)
 	if err != nil {
@@ -204,7 +206,8 @@ type Observer func(ctx context.Context, t Target, call func(ctx context.Context)
 
 var _ checkin.PMS = (*Partner)(nil)
 
-// Partner returns the PMS with the endpoints of one integration. An endpoint is nil if it is not registered. observe may be nil.
+// Partner returns the PMS of one integration, for package checkin. An endpoint is nil if it is not registered. observe
+// records each call; it may be nil.
 func (c *Client) Partner(getCheckInStatus, checkIn *Target, observe Observer) *Partner {
 	if observe == nil {
 		observe = func(ctx context.Context, _ Target, call func(ctx context.Context) error) error { return call(ctx) }
@@ -212,6 +215,8 @@ func (c *Client) Partner(getCheckInStatus, checkIn *Target, observe Observer) *P
 	return &Partner{client: c, status: getCheckInStatus, checkIn: checkIn, observe: observe}
 }
 
+// CheckInStatus is [Client.CheckInStatus] for the PMS's endpoint. It returns checkin.ErrNotRegistered if there is
+// none.
 func (p *Partner) CheckInStatus(ctx context.Context, reservationID string) (status checkin.Status, err error) {
 	if p.status == nil {
 		return checkin.Status{}, checkin.ErrNotRegistered
@@ -223,6 +228,7 @@ func (p *Partner) CheckInStatus(ctx context.Context, reservationID string) (stat
 	return status, err
 }
 
+// CheckIn is [Client.CheckIn] for the PMS's endpoint. It returns checkin.ErrNotRegistered if there is none.
 func (p *Partner) CheckIn(ctx context.Context, idempotencyKey string, body checkin.Disclosure) error {
 	if p.checkIn == nil {
 		return checkin.ErrNotRegistered

@@ -56,10 +56,12 @@ type writeFirstConn struct {
 	written chan struct{}
 }
 
+// newWriteFirstConn wraps a connection that was just opened.
 func newWriteFirstConn(conn net.Conn) *writeFirstConn {
 	return &writeFirstConn{Conn: conn, written: make(chan struct{})}
 }
 
+// Read waits for the first write, or for Close, and then reads.
 func (p *writeFirstConn) Read(b []byte) (int, error) {
 	<-p.written
 	return p.Conn.Read(b)

@@ -58,6 +58,8 @@ func DecodeSpaces(body []byte) ([]*pmsv1.Space, []fault.Field) {
 	return spaces, nil
 }
 
+// readSpace reads one space of a list. path is its place in the answer, for violations. It returns nil if it is not an
+// object.
 func (r *reader) readSpace(path string, raw json.RawMessage) *pmsv1.Space {
 	m := r.readObject(path, raw)
 	if m == nil {
@@ -82,7 +84,7 @@ func (r *reader) readSpace(path string, raw json.RawMessage) *pmsv1.Space {
 	return s
 }
 
-// readFloor reads a string or a number.
+// readFloor reads the floor of a space, which partners send as a string or a number.
 func (r *reader) readFloor(path string, raw json.RawMessage) string {
 	if isNumber(raw) && len(raw) <= maxFloor {
 		return string(raw)
@@ -105,6 +107,7 @@ func DecodeStatus(body []byte) (checkin.Status, []fault.Field) {
 	return status, nil
 }
 
+// readMoney reads the members owing and owingCurrency of an answer.
 func (r *reader) readMoney(m map[string]json.RawMessage) money.Amount {
 	owing := m["owing"]
 	switch {
@@ -168,6 +171,7 @@ type reader struct {
 	violations []fault.Field
 }
 
+// addViolation records that the answer violates the contract at a path, up to maxViolations.
 func (r *reader) addViolation(path string, reason fault.Reason, message string) {
 	if len(r.violations) < maxViolations {
 		r.violations = append(r.violations, fault.Field{Path: path, Reason: reason, Message: message})
@@ -188,6 +192,7 @@ func (r *reader) jsonValue(body []byte) json.RawMessage {
 	return nil
 }
 
+// readList returns the entries of a JSON list, or nil after a violation.
 func (r *reader) readList(raw json.RawMessage) []json.RawMessage {
 	if raw == nil {
 		return nil
@@ -208,8 +213,8 @@ func (r *reader) readList(raw json.RawMessage) []json.RawMessage {
 	return items
 }
 
-// readObject returns the members of an object by their exact names. encoding/json would also accept "OWING" for
-// "owing", and duplicate names.
+// readObject returns the members of a JSON object by their exact names, or nil after a violation. encoding/json would
+// also accept "OWING" for "owing", and duplicate names.
 func (r *reader) readObject(path string, raw json.RawMessage) map[string]json.RawMessage {
 	if raw == nil {
 		return nil
@@ -244,7 +249,7 @@ func (r *reader) readObject(path string, raw json.RawMessage) map[string]json.Ra
 	return members
 }
 
-// readString reads a required string.
+// readString reads a required string whose length in characters is within the limits. It returns "" after a violation.
 func (r *reader) readString(path string, raw json.RawMessage, minLen, maxLen int) string {
 	if raw == nil {
 		r.addViolation(path, fault.Required, "is required")
@@ -271,6 +276,7 @@ func (r *reader) readString(path string, raw json.RawMessage, minLen, maxLen int
 // unprintable reports whether a character is not allowed in a text of a PMS.
 func unprintable(c rune) bool { return text.Unprintable(c) || c == unicode.ReplacementChar }
 
+// readBool reads a required boolean. It returns false after a violation.
 func (r *reader) readBool(path string, raw json.RawMessage) bool {
 	switch string(raw) {
 	case "true":
@@ -284,12 +290,15 @@ func (r *reader) readBool(path string, raw json.RawMessage) bool {
 	return false
 }
 
+// isGiven reports whether an optional member was sent with a value other than null.
 func isGiven(raw json.RawMessage) bool { return raw != nil && string(raw) != "null" }
 
+// isNumber reports whether a valid JSON value is a number.
 func isNumber(raw json.RawMessage) bool {
 	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
 }
 
+// isZero reports whether a JSON number is zero, in any notation.
 func isZero(number json.RawMessage) bool {
 	mantissa, _, _ := strings.Cut(strings.ToLower(string(number)), "e")
 	return strings.Trim(mantissa, "-0.") == ""

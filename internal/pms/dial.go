@@ -63,6 +63,8 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 	return nd.DialContext(ctx, network, address)
 }
 
+// resolveAll checks every address of a host, which is a name or an address. It returns errAddress if guard refuses one
+// of them, and errLookup if the name cannot be resolved.
 func (d *dialer) resolveAll(ctx context.Context, host string, guard func(netip.Addr) bool) error {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		if !guard(addr) {
@@ -82,7 +84,8 @@ func (d *dialer) resolveAll(ctx context.Context, host string, guard func(netip.A
 	return nil
 }
 
-// addressCheck returns a function that reports whether a call to a URL's host and port may use an address.
+// addressCheck returns a function that reports whether a connection for a URL's host and port may go to an address. A
+// listed host allows more addresses than others.
 func (r *Rules) addressCheck(host, port string) func(netip.Addr) bool {
 	host = strings.ToLower(host)
 	n, err := strconv.ParseUint(port, 10, 16)

@@ -55,6 +55,7 @@ type CallError struct {
 
 func (e *CallError) Error() string { return e.text() }
 
+// Unwrap returns the fault for the API: its kind and reason follow from the cause.
 func (e *CallError) Unwrap() error {
 	kind, reason := fault.Precondition, checkin.PartnerError
 	switch e.Cause {
@@ -88,7 +89,7 @@ func (e *CallError) Unwrap() error {
 	return f
 }
 
-// text says what went wrong, for staff.
+// text returns what went wrong, for staff, without text from the partner.
 func (e *CallError) text() string {
 	text := "the partner's " + e.Action + " " + causeText[e.Cause]
 	if e.Status != 0 {
@@ -134,7 +135,7 @@ func (e *CallError) countsForBreaker() bool {
 	}
 }
 
-// isTransient reports whether a retry may succeed shortly.
+// isTransient reports whether the same call may succeed a moment later, so that a retry makes sense.
 func (e *CallError) isTransient() bool {
 	switch e.Cause {
 	case CauseNetwork:
@@ -146,7 +147,8 @@ func (e *CallError) isTransient() bool {
 	}
 }
 
-// classifyError converts a transport error. It does not keep the error's text, which may contain data from the server.
+// classifyError converts a transport error of a call. parent is the caller's context, limited the same with the total
+// time limit. The result does not contain the error's text, which may contain data from the server.
 func classifyError(action string, parent, limited context.Context, err error) *CallError {
 	e := &CallError{Action: action}
 	var certificate *tls.CertificateVerificationError
@@ -173,6 +175,7 @@ func classifyError(action string, parent, limited context.Context, err error) *C
 	return e
 }
 
+// certificateText returns what is wrong with a server's certificate, for staff.
 func certificateText(err *tls.CertificateVerificationError) string {
 	var invalid x509.CertificateInvalidError
 	var name x509.HostnameError
@@ -189,6 +192,7 @@ func certificateText(err *tls.CertificateVerificationError) string {
 	}
 }
 
+// timeoutText returns which time limit a call exceeded, for staff.
 func timeoutText(err error) string {
 	var op *net.OpError
 	switch {
@@ -205,6 +209,7 @@ func timeoutText(err error) string {
 	}
 }
 
+// networkText returns how a connection failed, for staff.
 func networkText(err error) string {
 	var op *net.OpError
 	switch {
@@ -217,7 +222,7 @@ func networkText(err error) string {
 	}
 }
 
-// sanitize makes a partner's text safe to store: limited in length, printable and without the token.
+// sanitize makes a partner's text safe to store: at most limit bytes, printable and without the token.
 func sanitize(text, token string, limit int) string {
 	if token != "" {
 		for _, form := range []string{token, url.QueryEscape(token), url.PathEscape(token)} {

@@ -23,14 +23,14 @@ type Report struct {
 	Status     int           // Status is the HTTP status; 0 if there was no answer
 	Latency    time.Duration // Latency is the duration of the whole call
 	Cause      Cause         // Cause is why the call failed; empty if it succeeded
-	Message    string        // Message says what went wrong, without text from the PMS; empty if nothing did
+	Message    string        // Message is what went wrong, without text from the PMS; empty if nothing did
 	Spaces     int           // Spaces is the number of spaces in a getSpaces answer
 	Violations []fault.Field // Violations of the contract have paths in the PMS's answer
 	Reason     string        // Reason is the reason in the PMS's error, for staff
 	PartnerMsg string
 }
 
-// Problems returns what is wrong with the endpoint, without text from the partner.
+// Problems returns what is wrong with the endpoint in sentences, without text from the partner.
 func (p *Report) Problems() (all []string) {
 	for _, v := range p.Violations {
 		all = append(all, strings.TrimPrefix(v.Path+": "+v.Message, ": "))
@@ -41,7 +41,8 @@ func (p *Report) Problems() (all []string) {
 	return all
 }
 
-// Probe calls a target once, immediately, even if the breaker is open. It returns an error only for an unknown action.
+// Probe calls a target once, immediately, even if the breaker is open, and reports whether the endpoint works. A
+// partner requests it as a test. It returns an error only for an unknown action.
 func (c *Client) Probe(ctx context.Context, t Target) (Report, error) {
 	what := call{action: t.Action, urgent: true}
 	switch t.Action {
@@ -70,6 +71,7 @@ func (c *Client) Probe(ctx context.Context, t Target) (Report, error) {
 	return report, nil
 }
 
+// checkAnswer adds the violations of the contract in the body of an answer to the report.
 func (p *Report) checkAnswer(body []byte) {
 	switch p.Action {
 	case GetSpaces:
@@ -83,7 +85,8 @@ func (p *Report) checkAnswer(body []byte) {
 	}
 }
 
-// addFailure records a failed call. An error about the unknown reservation is a correct answer.
+// addFailure adds a failed call to the report. An error about the unknown reservation of the probe is a correct
+// answer.
 func (p *Report) addFailure(e *CallError) {
 	p.Status, p.Reason, p.PartnerMsg, p.Violations = e.Status, e.Reason, e.Message, e.Violations
 	if p.Action != GetSpaces && e.isUnknownReservation() {
@@ -93,8 +96,8 @@ func (p *Report) addFailure(e *CallError) {
 	p.Cause, p.Message = e.Cause, e.Error()
 }
 
-// isUnknownReservation distinguishes an endpoint that does not know the reservation from a wrong address (a 404 without
-// an error body) or refused credentials.
+// isUnknownReservation reports whether an endpoint answered that it does not know the reservation. A 404 without an
+// error body, which means a wrong address, and refused credentials do not count.
 func (e *CallError) isUnknownReservation() bool {
 	if e.Cause == CauseError {
 		return true

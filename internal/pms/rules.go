@@ -60,6 +60,7 @@ var (
 	metadata = parsePrefixes("168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32", "fd00:ec2::254/128", "fd20:ce::254/128")
 )
 
+// parsePrefixes parses constant address ranges. It panics if one is invalid.
 func parsePrefixes(list ...string) []netip.Prefix {
 	out := make([]netip.Prefix, len(list))
 	for i, s := range list {
@@ -84,6 +85,8 @@ func NewRules(o RulesOptions) (*Rules, error) {
 	return r, nil
 }
 
+// addListed adds an entry of [RulesOptions].Hosts to the listed hosts. It returns an error for an entry that is not
+// host or host:port.
 func (r *Rules) addListed(entry string) error {
 	host, port := entry, ""
 	if strings.Contains(entry, "/") {
@@ -113,6 +116,7 @@ func (r *Rules) addListed(entry string) error {
 	return nil
 }
 
+// byFamily splits address ranges into those of IPv4 and of IPv6.
 func byFamily(list []netip.Prefix) (v4, v6 []netip.Prefix) {
 	for _, p := range list {
 		if p.Addr().Is4() {
@@ -124,12 +128,12 @@ func byFamily(list []netip.Prefix) (v4, v6 []netip.Prefix) {
 	return v4, v6
 }
 
-// Lists reports whether the operator has listed the host with the port.
+// Lists reports whether the operator has listed the host with the port in [RulesOptions].Hosts.
 func (r *Rules) Lists(host string, port int) bool {
 	return port > 0 && port <= math.MaxUint16 && r.isListed(strings.ToLower(host), uint16(port))
 }
 
-// isListed reports whether the operator has listed the host with the port.
+// isListed reports whether the operator has listed the host, in lower case, with the port.
 func (r *Rules) isListed(host string, port uint16) bool {
 	known, ok := r.listed[host]
 	return ok && (known == nil || slices.Contains(known, port))
@@ -142,6 +146,7 @@ func (r *Rules) CheckURL(raw string) []fault.Field {
 	return fields
 }
 
+// parseURL parses the URL of an endpoint, or returns the errors of the field url.
 func (r *Rules) parseURL(raw string) (*url.URL, []fault.Field) {
 	if raw == "" {
 		return nil, urlField(fault.Required, "is required: the https address of your endpoint")
@@ -167,6 +172,8 @@ func (r *Rules) parseURL(raw string) (*url.URL, []fault.Field) {
 	return r.checkHost(u)
 }
 
+// checkHost checks the host, port and scheme of a parsed URL. It returns the URL in normal form, or the errors of the
+// field url.
 func (r *Rules) checkHost(u *url.URL) (*url.URL, []fault.Field) {
 	u.Host = strings.ToLower(u.Host)
 	host := u.Hostname()
@@ -241,6 +248,7 @@ func hostProblem(host string) string {
 	return ""
 }
 
+// isValidLabel reports whether a text can be one label of a host name.
 func isValidLabel(label string) bool {
 	if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
 		return false
@@ -257,6 +265,7 @@ func isNumericLabel(label string) bool {
 	return strings.Trim(label, "0123456789") == ""
 }
 
+// portOf returns the port of a URL, or the default of its scheme. It returns false if the port is invalid.
 func portOf(u *url.URL) (uint16, bool) {
 	text := u.Port()
 	if text == "" {
@@ -272,6 +281,7 @@ func portOf(u *url.URL) (uint16, bool) {
 	return uint16(n), err == nil && n != 0 && text[0] != '0'
 }
 
+// joinPorts formats ports for an error message.
 func joinPorts(list []uint16) string {
 	words := make([]string, len(list))
 	for i, p := range list {
@@ -280,6 +290,7 @@ func joinPorts(list []uint16) string {
 	return strings.Join(words, ", ")
 }
 
+// urlField returns an error of the field url.
 func urlField(reason fault.Reason, message string) []fault.Field {
 	return []fault.Field{{Path: "url", Reason: reason, Message: message}}
 }

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// sendOnce sends the request and reads the answer within the limits.
+// sendOnce sends the request once and reads the answer within the limits. ctx is the caller's context, limited the
+// same with the total time limit.
 func (c *Client) sendOnce(ctx, limited context.Context, state *integrationState, req *request) (*answer, *CallError) {
 	var wrote atomic.Bool
 	traced := httptrace.WithClientTrace(limited, &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
@@ -45,6 +46,7 @@ func (c *Client) sendOnce(ctx, limited context.Context, state *integrationState,
 	return &answer{status: res.StatusCode, body: body}, nil
 }
 
+// newHTTPRequest returns the HTTP request of one attempt, with fresh signatures.
 func (c *Client) newHTTPRequest(ctx context.Context, req *request) (*http.Request, error) {
 	hr, err := http.NewRequestWithContext(ctx, req.method, req.url.String(), bytes.NewReader(req.body))
 	if err != nil {
@@ -76,7 +78,8 @@ func (c *Client) newHTTPRequest(ctx context.Context, req *request) (*http.Reques
 	return hr, nil
 }
 
-// readBody reads the body, decompressed by the transport, up to the limit.
+// readBody reads the body of an answer, decompressed by the transport. It returns an error if the body exceeds the
+// limit.
 func (c *Client) readBody(ctx, limited context.Context, req *request, res *http.Response) ([]byte, *CallError) {
 	tooLarge := &CallError{Action: req.call.action, Cause: CauseTooLarge, Status: res.StatusCode, detail: "its body"}
 	switch {
@@ -96,7 +99,8 @@ func (c *Client) readBody(ctx, limited context.Context, req *request, res *http.
 	return body, nil
 }
 
-// errorInAnswer returns the error of an answer: a status other than 2xx, or an error in the body.
+// errorInAnswer returns the error that an answer reports: a status other than 2xx, or an error in the body. It returns
+// nil for a success.
 func errorInAnswer(req *request, res *http.Response, body []byte) *CallError {
 	found := DecodeError(body)
 	ok := res.StatusCode/100 == 2

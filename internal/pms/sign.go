@@ -42,7 +42,7 @@ var (
 )
 
 // Bound returns what latchkey-signature covers in addition to the id and the time: the method, the
-// target and the body. webhook-signature covers the body alone, as Standard Webhooks says,
+// target and the body. webhook-signature covers the body alone, as Standard Webhooks requires,
 // so a call captured by someone else could be sent again to another address. A partner who
 // wants to exclude that verifies latchkey-signature as well. Its signed content is
 //
@@ -86,7 +86,8 @@ func withoutToken(target string) string {
 	return path + "?" + query[:i]
 }
 
-// signatureHeader returns the value of a signature header, with one v1 signature per secret.
+// signatureHeader returns the value of a signature header over a payload: one v1 signature per secret, separated by
+// spaces.
 func signatureHeader(signers []*standardwebhooks.Webhook, id string, at time.Time, payload []byte) (string, error) {
 	signatures := make([]string, len(signers))
 	for i, s := range signers {
@@ -161,6 +162,7 @@ func isSignedBy(signers []*standardwebhooks.Webhook, h http.Header, signatures s
 	return slices.ContainsFunc(signers, func(s *standardwebhooks.Webhook) bool { return s.VerifyIgnoringTimestamp(payload, signed) == nil })
 }
 
+// singleHeader returns the value of a header that occurs exactly once and is not empty, else false.
 func singleHeader(h http.Header, name string) (string, bool) {
 	values := h.Values(name)
 	if len(values) != 1 || values[0] == "" {
@@ -169,6 +171,7 @@ func singleHeader(h http.Header, name string) (string, bool) {
 	return values[0], true
 }
 
+// requestTarget returns the path and query of a request as they were received.
 func requestTarget(r *http.Request) string {
 	if r.RequestURI != "" {
 		return r.RequestURI
@@ -176,8 +179,8 @@ func requestTarget(r *http.Request) string {
 	return r.URL.RequestURI()
 }
 
-// withParameters returns the URL of a call: the registered query without the parameters that the client sets, then
-// reservationId, then the token as the last parameter.
+// withParameters returns the URL of a call: the registered query without the parameters that the client sets itself,
+// then reservationId if it is not empty, then the token as the last parameter if it is sent in the query.
 func withParameters(u *url.URL, reservationID, queryToken string) *url.URL {
 	var parts []string
 	for _, part := range strings.Split(u.RawQuery, "&") {

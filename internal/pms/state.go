@@ -26,6 +26,8 @@ type integrationState struct {
 
 type breaker = circuitbreaker.CircuitBreaker[*answer]
 
+// newIntegrationState returns the state of an integration that was not called lately: its own transport, concurrency
+// limit and circuit breaker.
 func (c *Client) newIntegrationState() *integrationState {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -49,6 +51,7 @@ func (c *Client) newIntegrationState() *integrationState {
 	}
 }
 
+// newBreaker returns a closed circuit breaker with the client's limits.
 func (c *Client) newBreaker() breaker {
 	return circuitbreaker.NewBuilder[*answer]().
 		WithFailureThreshold(c.limits.BreakerFailures).
@@ -84,7 +87,7 @@ func (c *Client) breakerOpenError(state *integrationState, req *request) *CallEr
 	return e
 }
 
-// integrationStates holds the states of the recently called integrations.
+// integrationStates holds the states of the recently called integrations and webhooks, by id.
 type integrationStates struct {
 	mu            sync.Mutex
 	max           int
@@ -93,6 +96,7 @@ type integrationStates struct {
 	turn          uint64
 }
 
+// newIntegrationStates returns an empty set of at most most states, which fresh creates.
 func newIntegrationStates(most int, fresh func() *integrationState) *integrationStates {
 	return &integrationStates{max: most, byIntegration: make(map[string]*integrationState), newState: fresh}
 }
@@ -115,12 +119,14 @@ func (l *integrationStates) acquire(integrationID string) *integrationState {
 	return state
 }
 
+// release marks a call as ended, so that its state may be dropped when no call uses it.
 func (l *integrationStates) release(state *integrationState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	state.users--
 }
 
+// dropOldest drops the unused state that was used longest ago. It returns false if all states are in use.
 func (l *integrationStates) dropOldest() bool {
 	oldest := ""
 	for key, state := range l.byIntegration {
@@ -136,6 +142,7 @@ func (l *integrationStates) dropOldest() bool {
 	return true
 }
 
+// close closes the idle connections of all states.
 func (l *integrationStates) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,7 +16,7 @@ type Message struct {
 	Body []byte
 }
 
-// WebhookTarget returns the target of a webhook.
+// WebhookTarget returns the target for messages to a webhook. secrets are those that sign its messages now.
 func WebhookTarget(integrationID, webhookID, url string, secrets []string) Target {
 	return Target{IntegrationID: integrationID, WebhookID: webhookID, Action: webhook, URL: url, SigningSecrets: secrets}
 }

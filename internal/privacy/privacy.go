@@ -1,8 +1,8 @@
-// Package privacy has the annotations with which the models in ent/schema say of each column what it tells about a person, what protects it,
-// and when it ends. A test of the repository checks them and docs/privacy.md.
+// Package privacy defines annotations for the models in ent/schema. They describe what each column reveals about a person, how it is
+// protected and when it is deleted. A test of the repository checks them and docs/privacy.md.
 package privacy
 
-// Class says what a column tells about a person.
+// Class is what a column reveals about a person.
 type Class string
 
 const (
@@ -14,7 +14,7 @@ const (
 	Secret    Class = "secret"    // what opens something: PINs, tokens, keys, passwords
 )
 
-// Protection says how a value is stored.
+// Protection is how a value is stored.
 type Protection string
 
 const (
@@ -27,10 +27,10 @@ const (
 type Field struct {
 	Class      Class
 	Protection Protection
-	Why        string // Why says why personal data is plain
+	Why        string // Why is the reason why personal data is stored unencrypted
 }
 
-// Name makes Field an annotation of ent.
+// Name implements schema.Annotation of ent.
 func (Field) Name() string { return "PrivacyField" }
 
 // Subject is what the rows of a table are about.
@@ -42,7 +42,7 @@ const (
 	Staff  Subject = "staff"
 )
 
-// End deletes the rows of a table, or clears what they say about a person.
+// End is an event that deletes the rows of a table, or clears their personal data.
 type End string
 
 const (
@@ -61,13 +61,13 @@ const (
 type Table struct {
 	About Subject
 	Ends  []End
-	Kept  string // Kept says why an erasure on request does not touch a table about guests
+	Kept  string // Kept is the reason why an erasure on request does not touch a table about guests
 }
 
-// Name makes Table an annotation of ent.
+// Name implements schema.Annotation of ent.
 func (Table) Name() string { return "PrivacyTable" }
 
-// Keeps returns the annotation with the reason why an erasure on request does not touch the table.
+// Keeps returns a copy of the annotation with the reason why an erasure on request does not touch the table.
 func (t Table) Keeps(why string) Table {
 	t.Kept = why
 	return t

@@ -96,6 +96,7 @@ func GetCheckInSettings(tx *db.Tx, propertyID string) (*CheckInSettings, error) 
 	})
 }
 
+// loadCheckInSettings reads the rules of self check-in from the database, past the cache.
 func loadCheckInSettings(tx *db.Tx, propertyID string) (*CheckInSettings, error) {
 	rows, err := tx.CheckInSettings.Read(tx.Context(), "property_id = $1 AND id = $2", propertyID, propertyID)
 	if err != nil {

@@ -84,6 +84,7 @@ func Delete(tx *db.Tx, propertyID string) error {
 	return nil
 }
 
+// deleteRows deletes at most limit rows of a property from a table, and returns their number.
 func deleteRows(tx *db.Tx, table, propertyID string, limit int64) (int64, error) {
 	statement := "DELETE FROM " + table + " WHERE property_id = $1 AND id IN (SELECT id FROM " + table + " WHERE property_id = $1 LIMIT $2)"
 	result, err := tx.ExecContext(tx.Context(), statement, propertyID, limit)

@@ -84,10 +84,10 @@ func (s Settings) problems() []fault.Field {
 	return wrong
 }
 
-// Fit returns all errors in the settings of a change.
+// Fit returns an error that names every invalid setting of a change, or nil.
 func (s Settings) Fit() error { return fault.Err(fault.Fields(s.problems()...)) }
 
-// Complete returns all errors in the settings of a new property.
+// Complete returns an error that names every invalid or missing setting of a new property, or nil.
 func (s Settings) Complete() error {
 	wrong := s.problems()
 	if s.Name == nil {
@@ -102,7 +102,7 @@ func (s Settings) Complete() error {
 	return fault.Err(fault.Fields(wrong...))
 }
 
-// missingThreshold is the error if the policy is threshold and no threshold was ever set.
+// missingThreshold returns the error of settings with the policy threshold but no threshold.
 func missingThreshold() fault.Field {
 	return fault.Field{Path: "owingThresholdMinor", Reason: fault.Required, Message: "is required if owingPolicy is threshold"}
 }
@@ -199,6 +199,7 @@ func List(tx *db.Tx, size int, after string) ([]*ent.Property, error) {
 	return q.Order(property.ByID()).Limit(size).All(tx.Context())
 }
 
+// notFound returns the error for a property that does not exist.
 func notFound() error {
 	return fault.New(fault.NotFound, fault.PropertyNotFound, "no such property")
 }

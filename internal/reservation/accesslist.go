@@ -44,7 +44,9 @@ func ListByAccess(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next st
 	return rows, next, nil
 }
 
-// nextAccessChanges returns the next reservations whose access changed, and the last event that it read.
+// nextAccessChanges reads the events after an event id and returns the ids of up to q.Size reservations whose access
+// they changed, each once. last is the last event that it read, where the next page continues. more means that there
+// is a next page.
 func nextAccessChanges(tx *db.Tx, s Scope, q Query, after int64) (ids []string, last int64, more bool, err error) {
 	seen := map[string]bool{}
 	for last = after; ; {
@@ -68,7 +70,8 @@ func nextAccessChanges(tx *db.Tx, s Scope, q Query, after int64) (ids []string, 
 	}
 }
 
-// matches reports whether the reservation of an event belongs to a list.
+// matches reports whether the event changed the access of a reservation that is in the scope and has the state that
+// the query asks for.
 func (e accessEvent) matches(s Scope, q Query) bool {
 	return e.reservation != "" && (s.IntegrationID == "" || e.integration == s.IntegrationID) && (q.State == "" || e.state == string(q.State))
 }
@@ -93,6 +96,7 @@ func eventToken(eventID int64) string {
 	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, uint64(eventID))) // parseEventToken converts back
 }
 
+// parseEventToken is the inverse of [eventToken]. It returns an error of the field pageToken for every other text.
 func parseEventToken(token string) (int64, error) {
 	b, err := base64.RawURLEncoding.DecodeString(token)
 	if err == nil && len(b) == 8 {

@@ -18,9 +18,10 @@ func AddressMAC(keys *keyring.Ring, propertyID, address string) []byte {
 	return keys.MAC("guestAddress", propertyID, normalAddress(address))
 }
 
+// normalAddress returns a mail address in the form in which addresses are compared and hashed.
 func normalAddress(address string) string { return strings.ToLower(strings.TrimSpace(address)) }
 
-// address returns the booker's mail address in the form that is compared, or "".
+// address returns the booker's mail address in the form in which addresses are compared, or "" if there is none.
 func (b Booker) address() string {
 	if b.Email == nil {
 		return ""
@@ -28,9 +29,9 @@ func (b Booker) address() string {
 	return normalAddress(*b.Email)
 }
 
-// endFormerAddress ends the links that were mailed to the booker's former address, and the devices that mailed links have bound, in the
-// transaction that changes the address. So no link of the former address works after the PMS has its answer. The sweep of invitations
-// ends links at other addresses and invites the present one.
+// endFormerAddress ends the links that were mailed to the booker's former address, and revokes the devices that such
+// links have bound. It runs in the transaction that changes the address, so that no former link works after the PMS
+// has its answer. The sweep of invitations ends links at other addresses and invites the present address.
 func (svc Service) endFormerAddress(tx *db.Tx, row *ent.Reservation, before, after Booker) error {
 	former := before.address()
 	if former == "" || former == after.address() {
@@ -55,8 +56,8 @@ func (svc Service) endFormerAddress(tx *db.Tx, row *ent.Reservation, before, aft
 // movedMAC is a hash that no address has.
 var movedMAC = []byte{0}
 
-// markMoved makes the booker of a reservation one whose address changed, whatever it is at the next sweep of invitations, so that the present
-// address gets a link. A stay that began as started has no row of an invitation yet.
+// markMoved marks the booker's address as changed, so that the next sweep of invitations mails a link to the present
+// address. It creates the row of the invitation if there is none: a stay that began as started has none yet.
 func markMoved(tx *db.Tx, row *ent.Reservation) error {
 	n, err := tx.Invitation.Update().Where(invitation.PropertyID(row.PropertyID), invitation.ID(row.ID)).SetAddressMAC(movedMAC).SetNextAt(tx.Now()).Save(tx.Context())
 	if err == nil && n == 0 {

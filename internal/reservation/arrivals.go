@@ -23,8 +23,9 @@ const (
 // Arriving are the states of a reservation whose guest is still to arrive, or arrived early.
 var Arriving = []string{string(access.Confirmed), string(access.Started)}
 
-// EnqueueDueArrivals enqueues up to limit arrivals that have come within the horizon since the last call, which
-// returned after. It returns their number and the new horizon.
+// EnqueueDueArrivals enqueues the readiness checks of up to limit arrivals that came within Horizon since the last
+// call. after is the horizon that the last call returned. EnqueueDueArrivals returns the number of arrivals and the
+// new horizon.
 func EnqueueDueArrivals(tx *db.Tx, after time.Time, limit int) (n int, until time.Time, err error) {
 	now := tx.Now()
 	if after.Before(now) {
@@ -42,8 +43,8 @@ func EnqueueDueArrivals(tx *db.Tx, after time.Time, limit int) (n int, until tim
 	return int(rows), until, nil
 }
 
-// rescheduleArrivalCheck makes the check of a near arrival due after its reservation changed. before is the former
-// row, or nil.
+// rescheduleArrivalCheck makes the readiness check of a near arrival due, because the reservation changed. before is
+// the reservation's row before the change, or nil for a new reservation.
 func rescheduleArrivalCheck(tx *db.Tx, row, before *ent.Reservation) error {
 	now := tx.Now()
 	near := func(from time.Time) bool { return !from.After(now.Add(Horizon + horizonMargin)) }

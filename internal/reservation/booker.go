@@ -24,6 +24,8 @@ type Booker struct {
 	Mobile    *string `json:"mobile,omitempty"`
 }
 
+// Booker decrypts the booker of a stored reservation. The result is the zero value if the reservation has none, or if
+// it was erased.
 func (svc Service) Booker(ctx context.Context, row *ent.Reservation) (b Booker, err error) {
 	if len(row.Booker) == 0 {
 		return Booker{}, nil
@@ -60,11 +62,12 @@ func CopyBooker(ctx context.Context, keys *keyring.Ring, propertyID, fromID, toI
 	return keys.Seal(ctx, propertyID, bookerPurpose(toID), raw)
 }
 
+// bookerPurpose returns the associated data of an encrypted booker, which binds the ciphertext to one reservation.
 func bookerPurpose(reservationID string) string { return "booker/" + reservationID }
 
 func (b Booker) equal(other Booker) bool { return reflect.DeepEqual(b, other) }
 
-// words returns the words of the booker's names.
+// words returns the words of the booker's names in the form in which a search compares them.
 func (b Booker) words() []string {
 	words := text.Words(b.LastName)
 	if b.FirstName != nil {
@@ -107,7 +110,8 @@ func indexPrefix(word string) string {
 // tokenSize is the stored length of a keyed hash in bytes: long enough that few prefixes share a hash.
 const tokenSize = 8
 
-// nameToken is the keyed hash of a name's prefix at one property.
+// nameToken returns the keyed hash of the beginning of a name, under which the name index of a property stores it.
+// beginning is the result of [indexPrefix].
 func nameToken(keys *keyring.Ring, propertyID, beginning string) []byte {
 	return keys.MAC("name/"+propertyID, beginning)[:tokenSize]
 }

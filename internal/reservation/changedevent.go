@@ -7,8 +7,9 @@ import (
 	"latchkey.dev/internal/event"
 )
 
-// appendChangedEvent records a change by the PMS that affects access, for explain. It records nothing for a
-// reservation that neither has nor gets access.
+// appendChangedEvent records a change by the PMS that affects access, so that the explanation of the stay can show it.
+// held is the record before the change, or nil, and merged the record after it. granted means that the reservation has
+// or had access; without access before and after, there is no event.
 func appendChangedEvent(tx *db.Tx, row *ent.Reservation, held *Record, merged Record, granted bool) error {
 	if !granted && merged.State != access.Started {
 		return nil
@@ -33,7 +34,8 @@ const (
 	ChangedSpace = "space"
 )
 
-// changedParts returns the changed parts, or all parts for a new reservation.
+// changedParts returns which parts on which access depends differ between two records. It returns all parts if held is
+// nil, for a new reservation.
 func changedParts(held *Record, merged Record) []string {
 	if held == nil {
 		return []string{ChangedState, ChangedDates, ChangedSpace}

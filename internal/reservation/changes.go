@@ -31,8 +31,8 @@ type cursor struct {
 	id string
 }
 
-// changesAfter lists the next changes, only the latest of each reservation, optionally only of reservations in one
-// state.
+// changesAfter lists up to limit changes after a cursor. It omits changes that a later change of the same reservation
+// supersedes. A state, if not empty, selects only reservations in that state.
 func changesAfter(tx *db.Tx, s Scope, state access.State, p cursor, limit int) ([]*ent.ReservationChange, error) {
 	q := tx.ReservationChange.Query().Where(reservationchange.PropertyID(s.PropertyID), afterCursor(p), isLatest(state))
 	if s.IntegrationID != "" {
@@ -42,6 +42,7 @@ func changesAfter(tx *db.Tx, s Scope, state access.State, p cursor, limit int) (
 		Select(reservationchange.FieldChangedAt, reservationchange.FieldReservationID).All(tx.Context())
 }
 
+// afterCursor selects the changes that follow a cursor in the list of changes.
 func afterCursor(p cursor) predicate.ReservationChange {
 	return func(s *sql.Selector) {
 		s.Where(sql.P(func(b *sql.Builder) {
@@ -53,9 +54,9 @@ func afterCursor(p cursor) predicate.ReservationChange {
 	}
 }
 
-// isLatest selects the latest change of each reservation. It uses a subquery, which both databases evaluate in index
-// order. For a join, PostgreSQL would underestimate the matches and read all remaining rows to find a page; COALESCE
-// prevents that estimate.
+// isLatest selects the latest change of each reservation in a state; an empty state matches any. It uses a subquery,
+// which both databases evaluate in index order. For a join, PostgreSQL would underestimate the matches and read all
+// remaining rows to find a page; COALESCE prevents that estimate.
 func isLatest(state access.State) predicate.ReservationChange {
 	return compareWithLatest(func(b *sql.Builder, changedAt string, updatedAt *sql.Selector) {
 		b.WriteString("COALESCE").Wrap(func(b *sql.Builder) {
@@ -71,8 +72,9 @@ func isSuperseded() predicate.ReservationChange {
 	}, "")
 }
 
-// compareWithLatest compares the time of a change with that of the last change of its reservation. The latter is NULL
-// if the reservation is not in the state; an empty state matches any.
+// compareWithLatest returns a condition on the time of a change and the time of the last change of its reservation,
+// which is NULL if the reservation is not in the state. compare writes the comparison of the column changedAt with the
+// subquery updatedAt. An empty state matches any.
 func compareWithLatest(compare func(b *sql.Builder, changedAt string, updatedAt *sql.Selector), state access.State) predicate.ReservationChange {
 	return func(s *sql.Selector) {
 		r := sql.Table(entreservation.Table)
@@ -113,6 +115,8 @@ func reservationIDs(changes []*ent.ReservationChange) []string {
 	return ids
 }
 
+// LastChange returns the id of the newest row in the list of changes, or 0 if the list is empty. Workers that follow
+// the list use it as their end.
 func LastChange(view *db.Tx) (int64, error) {
 	id, err := view.ReservationChange.Query().Order(reservationchange.ByID(sql.OrderDesc())).FirstID(view.Context())
 	if err != nil && !ent.IsNotFound(err) {

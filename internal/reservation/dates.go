@@ -42,7 +42,7 @@ func (m *merge) dates() {
 	}
 }
 
-// failDateOrder reports a stay whose end is not after its start as the error of a field that the PMS sent.
+// failDateOrder adds the error that the stay does not end after it starts, at a date field that the PMS sent.
 func (m *merge) failDateOrder() {
 	for _, f := range []Field{From, FromDate} {
 		if v, _ := m.patch.text(f); v != nil {
@@ -58,8 +58,9 @@ func (m *merge) failDateOrder() {
 	}
 }
 
-// instantOrDay sets the start or the end of the stay. If an instant and its day are both sent and agree, the instant
-// counts, so that a client can send an answer back unchanged.
+// instantOrDay merges the start or the end of the stay, which the PMS sends as an instant or as a day that the hour
+// completes. heldAt and heldDay are the stored values. If both fields are sent and agree, the instant counts, so that
+// a client can send an answer back unchanged.
 func (m *merge) instantOrDay(instant, day Field, hour string, heldAt time.Time, heldDay *string) (time.Time, *string) {
 	at, atNamed := m.patch.text(instant)
 	date, dateNamed := m.patch.text(day)
@@ -82,7 +83,8 @@ func (m *merge) instantOrDay(instant, day Field, hour string, heldAt time.Time, 
 	return heldAt, heldDay
 }
 
-// instant parses a date and time with an offset.
+// instant parses a date and time with an offset. It adds an error for the field and returns zero if the text is
+// invalid.
 func (m *merge) instant(f Field, s string) time.Time {
 	t, err := clock.Parse(s)
 	if err != nil {
@@ -93,7 +95,8 @@ func (m *merge) instant(f Field, s string) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
-// day parses a day, and returns the moment on it that an hour of the property names.
+// day parses a day YYYY-MM-DD, and returns the instant at which the property's clocks show the hour on it. It adds an
+// error for the field and returns zero if the text is invalid.
 func (m *merge) day(f Field, s, hour string) time.Time {
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil {
@@ -104,6 +107,7 @@ func (m *merge) day(f Field, s, hour string) time.Time {
 	return instantOn(s, hour, m.hours.Zone)
 }
 
+// checkYear adds an error for a date outside the years 2000 to 2199, which is a typing error.
 func (m *merge) checkYear(f Field, t time.Time) {
 	if t.Year() < firstYear || t.Year() > lastYear {
 		m.addWrong(f, fault.OutOfRange, "must lie between the years 2000 and 2199")

@@ -28,7 +28,7 @@ func Day(property *ent.Property, text string, now time.Time) (begins, ends time.
 	return time.Date(y, m, d, 0, 0, 0, 0, zone).UTC(), time.Date(y, m, d+1, 0, 0, 0, 0, zone).UTC(), nil
 }
 
-// recomputedUntil is how long after its end a stay is still recomputed: a change of the time zone and of the
+// recomputedUntil is how long after its end the dates of a stay are still recomputed: a change of the time zone and of the
 // check-out hour moves the end by at most two days.
 const recomputedUntil = 48 * time.Hour
 

@@ -11,7 +11,8 @@ import (
 	"latchkey.dev/internal/event"
 )
 
-// ExtendAccess extends the access of a stay beyond its planned end, until the PMS changes the dates or ends the stay. by is who asked for it.
+// ExtendAccess extends the access of a stay beyond its planned end and returns the new access plan. The extension
+// lasts until the PMS changes the dates or ends the stay. by is the person who asked for it, for the event.
 func (svc Service) ExtendAccess(tx *db.Tx, propertyID, reservationID string, until time.Time, by string) (access.Plan, error) {
 	row, err := Get(tx, Scope{PropertyID: propertyID}, reservationID)
 	if err != nil {
@@ -46,6 +47,7 @@ func endsExtension(former *ent.Reservation, r Record) bool {
 	return former.ExtendedTo != nil && (!former.FromAt.Equal(r.From) || !former.ToAt.Equal(r.To) || r.State != access.Started)
 }
 
+// clearExtension removes the extension from a row and from its stored reservation.
 func clearExtension(tx *db.Tx, row *ent.Reservation) error {
 	row.ExtendedTo = nil
 	err := tx.Reservation.Update().Where(entreservation.PropertyID(row.PropertyID), entreservation.ID(row.ID)).ClearExtendedTo().Exec(tx.Context())

@@ -36,6 +36,7 @@ func Merge(held *Record, p Patch, h Hours, now time.Time) (Record, []fault.Field
 	return mergeFields(&fresh, p, h, now)
 }
 
+// mergeFields is [Merge] without the rule for erased fields: it merges every field that the patch names.
 func mergeFields(held *Record, p Patch, h Hours, now time.Time) (Record, []fault.Field) {
 	m := &merge{patch: p, hours: h, now: now}
 	if held != nil {
@@ -61,11 +62,13 @@ type merge struct {
 	wrong []fault.Field
 }
 
+// addWrong records an error of a field that the PMS sent.
 func (m *merge) addWrong(f Field, reason fault.Reason, message string) {
 	m.wrong = append(m.wrong, fault.Field{Path: string(f), Reason: reason, Message: message})
 }
 
-// required sets a mandatory field to the sent value, without trimming it.
+// required sets a mandatory field to the sent value, without trimming it. It adds an error if the result is empty;
+// what describes the expected value in that error.
 func (m *merge) required(f Field, to *string, what string) {
 	if v, named := m.patch.text(f); named {
 		*to = valueOrZero(v)
@@ -75,7 +78,8 @@ func (m *merge) required(f Field, to *string, what string) {
 	}
 }
 
-// optional sets an optional field. An empty string clears it.
+// optional sets an optional field to the sent value. It leaves a field unchanged that the patch does not name, and
+// clears it for null or an empty string.
 func (m *merge) optional(f Field, to **string) {
 	v, named := m.patch.text(f)
 	if !named {
@@ -187,7 +191,8 @@ func (m *merge) space() {
 // differs reports whether a value was sent that differs from the stored value.
 func differs(sent, held *string) bool { return sent != nil && (held == nil || *held != *sent) }
 
-// alias reads a field that has two names in the API.
+// alias reads a field that has two names in the API. It returns the sent value and whether either name was sent, and
+// adds an error if both were sent with different values.
 func (m *merge) alias(f, other Field) (value *string, named bool) {
 	a, aNamed := m.patch.text(f)
 	b, bNamed := m.patch.text(other)
@@ -212,7 +217,7 @@ func (m *merge) counts() {
 	m.count(Children, &m.out.Children)
 }
 
-// count merges one number, which null removes.
+// count merges the number of adults or of children. A sent null clears it.
 func (m *merge) count(f Field, to **int) {
 	v, named := m.patch[f]
 	if !named {

@@ -13,8 +13,8 @@ import (
 // defaultDecimals are the decimals of an amount without a currency: the most that a common currency has.
 const defaultDecimals = 3
 
-// money sets price, owing and their currency. Amounts are stored in minor units. If only the currency changes, the
-// amounts keep their value.
+// money merges price, owing and their currency. Amounts are stored in minor units, so if only the currency changes, it
+// converts the stored amounts of before to keep their value.
 func (m *merge) money(before Record) {
 	wrong := len(m.wrong)
 	if v, named := m.patch.text(Currency); named {
@@ -38,7 +38,8 @@ func (m *merge) money(before Record) {
 	}
 }
 
-// amount merges an amount of money.
+// amount merges one amount of money and returns it in minor units of the merged currency. held is the stored amount in
+// minor units of heldCurrency.
 func (m *merge) amount(f Field, held *int64, heldCurrency *string) *int64 {
 	v, named := m.patch[f]
 	amount, ok := v.(float64)
@@ -53,6 +54,8 @@ func (m *merge) amount(f Field, held *int64, heldCurrency *string) *int64 {
 	return m.parseMinor(f, Decimal(*held, valueOrZero(heldCurrency)))
 }
 
+// parseMinor parses a sent decimal number into minor units of the merged currency. It adds an error for the field and
+// returns nil if the currency does not allow the number.
 func (m *merge) parseMinor(f Field, literal string) *int64 {
 	if m.out.Currency == nil {
 		n, ok := toMinorUnits(literal, defaultDecimals)
@@ -75,7 +78,8 @@ func (m *merge) parseMinor(f Field, literal string) *int64 {
 	return &a.Minor
 }
 
-// toMinorUnits parses a decimal number as an integer of minor units.
+// toMinorUnits parses a decimal number into an integer with places decimals: "1.5" with 2 places is 150. It returns
+// false if the number has more digits than fit.
 func toMinorUnits(literal string, places int) (int64, bool) {
 	whole, fraction, _ := strings.Cut(literal, ".")
 	if len(fraction) > places || len(whole) > 14 {

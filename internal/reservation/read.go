@@ -16,6 +16,7 @@ import (
 	"latchkey.dev/internal/space"
 )
 
+// inScope matches the reservations that the scope allows: those of the property, or only those of one integration.
 func (s Scope) inScope() predicate.Reservation {
 	if s.IntegrationID == "" {
 		return entreservation.PropertyID(s.PropertyID)
@@ -29,6 +30,7 @@ func notFound() error {
 
 type Row = ent.Reservation
 
+// Get returns a reservation by its Latchkey id, or a not-found fault if the scope has none with this id.
 func Get(tx *db.Tx, s Scope, reservationID string) (*ent.Reservation, error) {
 	row, err := tx.Reservation.Query().Where(s.inScope(), entreservation.ID(reservationID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -37,7 +39,8 @@ func Get(tx *db.Tx, s Scope, reservationID string) (*ent.Reservation, error) {
 	return row, err
 }
 
-// Find returns a reservation by the PMS's id. It is an error if several integrations use the id.
+// Find returns a reservation by the id that the PMS gave it. If the scope names no integration, it searches those in
+// integrations, and it is an error if several of them use the id.
 func Find(tx *db.Tx, s Scope, integrations []string, pmsID string) (*ent.Reservation, error) {
 	where := []predicate.Reservation{s.inScope(), entreservation.PmsID(pmsID)}
 	if s.IntegrationID == "" {
@@ -109,7 +112,8 @@ func PlaceOf(tx *db.Tx, row *ent.Reservation) (space.Place, error) {
 	return place, err
 }
 
-// PlacesOf is [PlaceOf] for reservations of one property. The number of its queries does not depend on how many there are.
+// PlacesOf is [PlaceOf] for reservations of one property. The number of its queries does not depend on the number of
+// reservations.
 func PlacesOf(tx *db.Tx, rows []*ent.Reservation) ([]space.Place, error) {
 	requests := make([]space.Request, len(rows))
 	for i, row := range rows {
@@ -132,7 +136,7 @@ func (svc Service) Plan(tx *db.Tx, row *ent.Reservation, property *ent.Property)
 	return plan, err
 }
 
-// PlanPlace is [Service.Plan] and [PlaceOf] with one look at the mapping.
+// PlanPlace returns both the results of [Service.Plan] and [PlaceOf], and resolves the space only once.
 func (svc Service) PlanPlace(tx *db.Tx, row *ent.Reservation, property *ent.Property) (access.Plan, space.Place, error) {
 	rules, err := access.SettingsOf(property).Rules()
 	if err != nil {
@@ -165,6 +169,7 @@ func ParsePageTokenOf(prefix, token string) (at time.Time, lastID string, err er
 	return time.Time{}, "", badPageToken()
 }
 
+// badPageToken returns the error for a page token that no earlier page returned.
 func badPageToken() error {
 	return fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the page before"})
 }

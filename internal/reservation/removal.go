@@ -33,7 +33,8 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// tombstoneMAC returns the keyed hash of a PMS id, by which the tombstone of a removed reservation is found.
+// tombstoneMAC returns the keyed hash of a PMS id, under which the tombstone of a removed reservation is stored. A
+// tombstone shows that a later patch for this id is late, without storing the id itself.
 func (svc Service) tombstoneMAC(s Scope, pmsID string) []byte {
 	return svc.Keys.MAC("tombstone/"+s.PropertyID, s.IntegrationID, pmsID)
 }
@@ -59,8 +60,9 @@ type DueStay struct {
 	FromAt         time.Time
 }
 
-// DueStays lists reservations whose retention period is over, by start time and after a cursor, which is nil for the first page: those of a
-// property, or of all.
+// DueStays lists up to limit reservations whose retention period is over: those of the period's property, or of all
+// properties if it names none. They are ordered by start. after is the last result of the previous page, or nil for
+// the first page.
 func (svc Service) DueStays(view *db.Tx, period Retention, after *DueStay, limit int) ([]DueStay, error) {
 	over := view.Now().Add(-period.Keep)
 	q := view.Reservation.Query().Where(entreservation.FromAtLTE(over), entreservation.ToAtLTE(over))
@@ -88,7 +90,8 @@ type Retention struct {
 	Keep       time.Duration
 }
 
-// Retentions returns the period of the installation, and those of properties that keep reservations for a shorter time.
+// Retentions returns the retention period of the installation, and one for each property that keeps reservations for a
+// shorter time. The sweep of old reservations runs for each of them.
 func (svc Service) Retentions(view *db.Tx) ([]Retention, error) {
 	own, err := property.ListRetentions(view)
 	if err != nil {
@@ -112,9 +115,9 @@ func (svc Service) keepOf(tx *db.Tx, propertyID string) (time.Duration, error) {
 	return keepFor(svc.Keep, settings.KeepStayDays), nil
 }
 
-// Remove deletes the given reservations of a property whose retention period is over, and leaves tombstones. It
-// counts the blocked reservations by reason. A blocked reservation whose access has ended already loses its personal
-// data, and staff are notified if it stays blocked.
+// Remove deletes those reservations of a property whose retention period is over, and leaves a tombstone for each.
+// blocked counts by reason the reservations that cannot be removed yet. A blocked reservation whose access has ended
+// already loses its personal data. Staff are notified if it stays blocked.
 func (svc Service) Remove(tx *db.Tx, propertyID string, ids []string) (removed int, blocked map[Block]int, err error) {
 	rows, err := tx.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IDIn(ids...)).All(tx.Context())
 	if err != nil {
@@ -151,7 +154,7 @@ func (svc Service) Remove(tx *db.Tx, propertyID string, ids []string) (removed i
 	return len(free), blocked, svc.removeAll(tx, propertyID, free, freeGrants)
 }
 
-// loadRemains loads by reservation what still blocks the removal, and the ids of the grants.
+// loadRemains returns, by reservation id, what still blocks the removal, and the ids of the reservation's grants.
 func loadRemains(tx *db.Tx, propertyID string, ids []string) (map[string]remains, map[string][]string, error) {
 	ctx, has, grants := tx.Context(), map[string]remains{}, map[string][]string{}
 	set := func(reservationID string, change func(r *remains)) {
@@ -207,8 +210,8 @@ func loadRemains(tx *db.Tx, propertyID string, ids []string) (map[string]remains
 // blockNotices are the notices for reasons that block a removal until a person acts.
 var blockNotices = map[Block]notice.Kind{BlockedByAccess: notice.RetentionBlockedByAccess, BlockedByLock: notice.RetentionBlockedByLock}
 
-// handleBlocked erases the personal data of a blocked reservation if its access has ended, and notifies staff if it
-// stays blocked after its retention period.
+// handleBlocked erases the personal data of a reservation that cannot be removed yet, if its access has ended. It
+// notifies staff if the reservation is still blocked some days after its retention period keep.
 func (svc Service) handleBlocked(tx *db.Tx, row *ent.Reservation, block Block, keep time.Duration) error {
 	if block != BlockedByAccess {
 		if err := svc.EraseBooker(tx, row); err != nil {
@@ -228,7 +231,8 @@ func (svc Service) handleBlocked(tx *db.Tx, row *ent.Reservation, block Block, k
 	return notice.Add(tx, notice.Notice{PropertyID: row.PropertyID, Kind: kind, Subject: row.ID, OnceKey: kind.Key(row.ID)})
 }
 
-// resolveBlockNotices resolves the notices of a stay about other reasons than present.
+// resolveBlockNotices resolves the notices that a reservation cannot be removed, except the notice for the reason
+// present.
 func resolveBlockNotices(tx *db.Tx, propertyID, reservationID string, present Block) error {
 	for block, kind := range blockNotices {
 		if block == present {

@@ -45,9 +45,9 @@ func (svc Service) Replan(tx *db.Tx, propertyID string, t space.AffectedStays) e
 	return svc.markAndPlan(tx, propertyID, which)
 }
 
-// markAndPlan marks the reservations that match a condition as due to be planned, and plans the first of them. A
-// reservation that is already due keeps its place in the queue. If a plan fails, all of them stay marked: the error
-// of one reservation must not reject the change, and [Service.PlanDue] retries each.
+// markAndPlan marks the reservations that match as due to be planned, and plans the first of them. A reservation that
+// is already due keeps its place in the queue. If a plan fails, all of them stay marked: the error of one reservation
+// must not reject the change, and [Service.PlanDue] retries each.
 func (svc Service) markAndPlan(tx *db.Tx, propertyID string, which predicate.Reservation) error {
 	notDue := entreservation.Or(entreservation.PlanDueAtIsNil(), entreservation.PlanDueAtGT(tx.Now()))
 	if err := tx.Reservation.Update().Where(entreservation.PropertyID(propertyID), which, notDue).SetPlanDueAt(tx.Now()).Exec(tx.Context()); err != nil {
@@ -92,18 +92,20 @@ func planIsDue(now time.Time) predicate.Reservation {
 		entreservation.Or(entreservation.PlanDueAtLTE(now), entreservation.PlanDueAtGT(now.Add(planRetry))))
 }
 
-// PlanOne plans one reservation if it is due.
+// PlanOne plans one reservation if it is due. A worker calls it for each reservation of a batch that failed in
+// [Service.PlanDue].
 func (svc Service) PlanOne(tx *db.Tx, propertyID, id string) error {
 	_, err := svc.planNext(tx, propertyID, entreservation.ID(id))
 	return err
 }
 
-// PostponePlan schedules a retry for a reservation whose plan failed.
+// PostponePlan makes a reservation whose plan failed due again after planRetry.
 func PostponePlan(tx *db.Tx, propertyID, id string) error {
 	return tx.Reservation.Update().Where(entreservation.PropertyID(propertyID), entreservation.ID(id)).SetPlanDueAt(tx.Now().Add(planRetry)).Exec(tx.Context())
 }
 
-// planNext plans the first reservations of a property that are due and match, as many as one transaction may plan.
+// planNext plans the first due reservations of a property that match which, as many as one transaction may plan. It
+// returns their ids, also if a plan fails.
 func (svc Service) planNext(tx *db.Tx, propertyID string, which ...predicate.Reservation) ([]string, error) {
 	ctx := tx.Context()
 	gates, err := tx.Gate.Query().Where(entgate.PropertyID(propertyID)).Aggregate(ent.Count()).Int(ctx)
@@ -166,7 +168,7 @@ func touchesAll(t space.AffectedStays) bool {
 	return t.All || len(t.SpaceIDs)+len(t.Externals) > maxTouched
 }
 
-// namesSpace returns the conditions of which a reservation that names a changed space meets one.
+// namesSpace returns alternative conditions: a reservation that meets one of them names a changed space.
 func namesSpace(t space.AffectedStays) []predicate.Reservation {
 	named := []predicate.Reservation{entreservation.OwnSpaceIDIn(t.SpaceIDs...)}
 	for _, e := range t.Externals {
@@ -176,7 +178,8 @@ func namesSpace(t space.AffectedStays) []predicate.Reservation {
 	return named
 }
 
-// PreviewAffected returns the number of reservations that have not ended and that a change may affect, and the next of them by their arrival.
+// PreviewAffected counts the reservations that have not ended and that a change may affect, and returns the first
+// limit of them by arrival. Staff see them before they confirm the change.
 func PreviewAffected(tx *db.Tx, propertyID string, t space.AffectedStays, limit int) (total int, next []*ent.Reservation, err error) {
 	if t.Empty() {
 		return 0, nil, nil
@@ -197,8 +200,8 @@ func PreviewAffected(tx *db.Tx, propertyID string, t space.AffectedStays, limit 
 // notEnded are the states of reservations that have not ended.
 var notEnded = []string{string(access.Enquired), string(access.Requested), string(access.Optional), string(access.Confirmed), string(access.Started)}
 
-// Affected lists up to 100 reservations of a property that have not ended and name one of a PMS's spaces. It serves
-// to show whom a mapping conflict affects.
+// Affected lists the ids of up to 100 reservations of a property that have not ended and name one of a PMS's spaces. A
+// mapping conflict shows them. externalIDs are the PMS's ids of the spaces.
 func Affected(tx *db.Tx, propertyID, integrationID string, externalIDs []string) ([]string, error) {
 	return tx.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IntegrationID(integrationID),
 		entreservation.Or(entreservation.SpaceKeyIn(externalIDs...), entreservation.PmsParentSpaceIDIn(externalIDs...)),

@@ -31,7 +31,7 @@ type remains struct {
 	openAccess, codeOnLock, smartKey, openForms, recentEvent bool
 }
 
-// blockedBy returns why the reservation cannot be removed yet, or "".
+// blockedBy returns the most important reason why the reservation cannot be removed yet, or "" if it can.
 func (r remains) blockedBy() Block {
 	switch {
 	case r.openAccess:
@@ -54,7 +54,9 @@ func retentionOver(end, now time.Time, keep time.Duration) bool {
 	return keep > 0 && !end.IsZero() && !end.After(now.Add(-keep))
 }
 
-// keepFor returns the retention period of a property that asks for one of some days; 0: for none. An installation's is the longest.
+// keepFor returns how long a property keeps reservations: the days in its own settings, but at most the period of the
+// installation. days is 0 if the property has no setting; installation is 0 if the installation keeps reservations
+// forever.
 func keepFor(installation time.Duration, days int) time.Duration {
 	own := time.Duration(days) * 24 * time.Hour
 	if own > 0 && (installation <= 0 || own < installation) {
@@ -78,7 +80,7 @@ func isLate(p Patch, end, now time.Time, keep time.Duration, removed *time.Time)
 	return end.IsZero() || !dated || !at.UTC().Truncate(time.Microsecond).After(*removed)
 }
 
-// end returns the end of a reservation, or zero if it is missing or not after the start.
+// end returns the end of a reservation. It returns zero if the end is missing, or not after the start.
 func (r Record) end() time.Time {
 	if !r.From.Before(r.To) {
 		return time.Time{}
@@ -86,8 +88,9 @@ func (r Record) end() time.Time {
 	return r.To
 }
 
-// isNewStay reports whether a patch describes a new stay with the id of an erased one: some PMSs use an id again. The patch must be newer
-// than the erased stay, name a booker, and describe a stay that begins after the erasure, so that a late patch restores nothing.
+// isNewStay reports whether a patch describes a new stay with the id of an erased reservation, because some PMSs use
+// an id again. The patch must be newer than the erased stay, name a booker, and begin (from) after the erasure, so
+// that a late patch restores nothing.
 func isNewStay(held Record, p Patch, from time.Time) bool {
 	last := *held.ErasedAt
 	if held.PMSUpdatedAt != nil {
@@ -101,6 +104,7 @@ func isNewStay(held Record, p Patch, from time.Time) bool {
 // personal are the fields that an erasure clears.
 var personal = []Field{FirstName, LastName, Email, Mobile, CompanionIDs}
 
+// withoutPersonal returns a copy of the patch without the personal data that an erasure clears.
 func (p Patch) withoutPersonal() Patch {
 	out := make(Patch, len(p))
 	for f, v := range p {

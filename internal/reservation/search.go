@@ -90,8 +90,8 @@ func (svc Service) Search(view *db.Tx, propertyID string, s Search) (found []Fou
 	return found, PageToken(at, id), nil
 }
 
-// conditions splits a search into conditions for the database and what the decrypted reservation must match. No
-// condition means that nothing matches.
+// conditions splits a search into conditions for the database, and a text that the decrypted reservation must match.
+// text is nil if the search has none. where is empty if no reservation can match.
 func (svc Service) conditions(view *db.Tx, propertyID string, s Search) (where []predicate.Reservation, text *textMatch, err error) {
 	where = []predicate.Reservation{entreservation.PropertyID(propertyID)}
 	if len(s.IDs) > 0 {
@@ -134,13 +134,14 @@ func (svc Service) conditions(view *db.Tx, propertyID string, s Search) (where [
 	return append(where, matches), text, nil
 }
 
-// afterInList selects what follows a reservation in a list by arrival, latest first.
+// afterInList selects the reservations that follow a page in a list by arrival, latest first. at and id are the
+// arrival and the id of the last reservation of the page.
 func afterInList(at time.Time, id string) predicate.Reservation {
 	return entreservation.Or(entreservation.FromAtLT(at), entreservation.And(entreservation.FromAt(at), entreservation.IDLT(id)))
 }
 
-// openIfMatching decrypts the booker of a reservation. It returns nil if the text does not match or the reservation is in another space. A nil
-// text matches all.
+// openIfMatching decrypts the booker of a reservation and returns it as a search result. It returns nil if the text
+// does not match or the reservation is in another space. A nil text or an empty spaceID matches all.
 func (svc Service) openIfMatching(view *db.Tx, row *ent.Reservation, text *textMatch, spaceID string) (*Found, error) {
 	b, err := svc.Booker(view.Context(), row)
 	if err != nil {
@@ -166,8 +167,9 @@ func FoldNumber(number string) string {
 	return strings.ToUpper(strings.Join(strings.Fields(number), ""))
 }
 
-// folded returns what is stored so that a guest finds a number that mixes cases or has spaces. Other numbers need no second index entry:
-// a search tries them in upper and in lower case.
+// folded returns the folded form of a booking number for its own index, or nil if the number needs none. A search
+// tries the given number in upper and in lower case, so only a number with mixed case or with spaces needs the folded
+// form.
 func folded(number *string) *string {
 	if number == nil {
 		return nil

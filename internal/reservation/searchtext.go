@@ -32,7 +32,8 @@ type textMatch struct {
 	spaces []string // rooms and beds with this name
 }
 
-// findText finds out what a text can mean.
+// findText looks up what a search text can mean: a number or an id, names of rooms, or, if it is no number, words of
+// the booker's name.
 func findText(view *db.Tx, propertyID, text string) (*textMatch, error) {
 	ids, err := findByNumber(view, propertyID, text)
 	if err != nil {
@@ -47,7 +48,8 @@ func findText(view *db.Tx, propertyID, text string) (*textMatch, error) {
 	return m, err
 }
 
-// matches decides for a decrypted reservation.
+// matches reports whether a reservation matches the text: by its id, by its decrypted booker, or by its space in,
+// which may be nil.
 func (m *textMatch) matches(id string, b Booker, in *ent.Space) bool {
 	return slices.Contains(m.ids, id) || len(m.words) > 0 && b.hasWords(m.words) || isIn(in, m.spaces...)
 }
@@ -63,7 +65,7 @@ func (b Booker) hasWords(words []string) bool {
 	return true
 }
 
-// textCondition selects the reservations that may match. It is nil if none does.
+// textCondition selects the reservations that may match the text, by index. It returns nil if none can match.
 func (svc Service) textCondition(view *db.Tx, propertyID string, m *textMatch) (predicate.Reservation, error) {
 	var either []predicate.Reservation
 	if len(m.ids) > 0 {
@@ -89,7 +91,8 @@ func (svc Service) textCondition(view *db.Tx, propertyID string, m *textMatch) (
 	return entreservation.Or(either...), nil
 }
 
-// findByNumber lists the reservations with a number, a PMS id or a Latchkey id, and those of the group with this code.
+// findByNumber lists the ids of the reservations that have a booking number, a PMS id or a Latchkey id, and those of
+// the group with this code.
 func findByNumber(view *db.Tx, propertyID, number string) ([]string, error) {
 	integrations, err := view.Integration.Query().Where(entintegration.PropertyID(propertyID)).IDs(view.Context())
 	if err != nil {
@@ -129,7 +132,7 @@ func findRooms(view *db.Tx, propertyID string, words []string) (ids []string, er
 	return ids, nil
 }
 
-// hasAll reports whether each word is in one of the two lists.
+// hasAll reports whether each of words is in a or in b.
 func hasAll(a, b, words []string) bool {
 	for _, w := range words {
 		if !slices.Contains(a, w) && !slices.Contains(b, w) {

@@ -55,7 +55,8 @@ func arrivedSince(former *ent.Reservation, state access.State, now time.Time) *t
 	return nil
 }
 
-// valuesOf returns the values in the order of columns. booker is encrypted. former is the stored row, or nil.
+// valuesOf returns the values of a record in the order of columns, for an INSERT or UPDATE. booker is the encrypted
+// booker. former is the stored row, or nil for a new reservation.
 func valuesOf(r Record, booker []byte, former *ent.Reservation, now time.Time) ([]any, error) {
 	var companions any
 	if len(r.CompanionIDs) > 0 {
@@ -94,6 +95,7 @@ func updateStatementFor(columns []string) string {
 		WHERE integration_id = $` + strconv.Itoa(n+1) + ` AND pms_id = $` + strconv.Itoa(n+2) + ` AND property_id = $` + strconv.Itoa(n+3)
 }
 
+// placeholders returns the SQL parameters "$1, $2" and so on up to n.
 func placeholders(n int) string {
 	all := make([]string, n)
 	for i := range all {
@@ -107,15 +109,19 @@ type Settings struct {
 	CheckIn, CheckOut string // CheckIn and CheckOut are HH:MM and complete a day of arrival or departure
 }
 
+// settingsOf returns the stored settings of a property on which the plan of a reservation depends.
 func settingsOf(p *ent.Property) Settings {
 	return Settings{access.SettingsOf(p), p.CheckInTime, p.CheckOutTime}
 }
 
+// rules converts stored settings into the access rules, and the hours that complete a day of arrival or departure. It
+// fails if the time zone is unknown.
 func (s Settings) rules() (access.Rules, Hours, error) {
 	r, err := s.Rules()
 	return r, Hours{Zone: r.Zone, CheckIn: s.CheckIn, CheckOut: s.CheckOut}, err
 }
 
+// loadRules loads the access rules of a property, and the hours that complete a day of arrival or departure.
 func loadRules(tx *db.Tx, propertyID string) (access.Rules, Hours, error) {
 	p, err := tx.Property.Get(tx.Context(), propertyID)
 	if err != nil {
@@ -185,6 +191,8 @@ func recordOf(r *ent.Reservation) Record {
 	return out
 }
 
+// rowOf returns a copy of a row with the values of a record, as a statement with [valuesOf] stores them. So the row
+// need not be read again. booker is the encrypted booker.
 func rowOf(row *ent.Reservation, r Record, booker []byte, now time.Time) *ent.Reservation {
 	out := *row
 	out.CanceledAt, out.ArrivedAt = canceledSince(row, r.State, now), arrivedSince(row, r.State, now)
@@ -200,6 +208,7 @@ func rowOf(row *ent.Reservation, r Record, booker []byte, now time.Time) *ent.Re
 	return &out
 }
 
+// create stores a new reservation with its encrypted booker and its name index, and appends it to the list of changes.
 func (svc Service) create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error) {
 	row := &ent.Reservation{ID: id.New(id.Reservation), PropertyID: s.PropertyID, IntegrationID: s.IntegrationID, PmsID: r.PMSID, CreatedAt: tx.Now()}
 	sealed, err := svc.sealBooker(tx.Context(), row.PropertyID, row.ID, r.Booker)
@@ -221,7 +230,8 @@ func (svc Service) create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error
 	return row, recordChange(tx, row, nil)
 }
 
-// update stores a changed record. It encrypts and indexes the booker only if the booker changed.
+// update stores a changed record and appends it to the list of changes. held is the record before the change, r the
+// record after it. It encrypts and indexes the booker only if the booker changed.
 func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent.Reservation, error) {
 	before, sealed, rebooked := row, row.Booker, !r.Booker.equal(held.Booker)
 	if rebooked {
@@ -280,8 +290,8 @@ func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent
 	return row, recordChange(tx, row, before)
 }
 
-// reopenForms lets the official forms of a stay be closed again, because the time for which the law keeps them depends on the departure and
-// on whether the guests arrived.
+// reopenForms marks the closed official forms of a stay as open. The time for which the law keeps them depends on the
+// departure and on whether the guests arrived, so they must be closed again after a change.
 func reopenForms(tx *db.Tx, row *ent.Reservation) error {
 	err := tx.Guest.Update().Where(entguest.PropertyID(row.PropertyID), entguest.ReservationID(row.ID)).ClearEraseAt().Exec(tx.Context())
 	if err != nil {
@@ -329,6 +339,7 @@ const (
 	requeueArrival = `UPDATE arrivals SET again_at = $1 WHERE id = $2 AND property_id = $3`
 )
 
+// insertNames returns the INSERT of n entries of the name index of one reservation.
 func insertNames(n int) string {
 	var b strings.Builder
 	b.WriteString("INSERT INTO reservation_names (property_id, reservation_id, token) VALUES ($1, $2, $3)")
@@ -351,6 +362,8 @@ type accessEvent struct {
 	reservation, integration, state string
 }
 
+// accessEventsAfter reads up to eventBatch events of a property after an event id, each with the reservation whose
+// access it changed.
 func accessEventsAfter(tx *db.Tx, propertyID string, after int64) ([]accessEvent, error) {
 	columns := func(e *accessEvent) []any { return []any{&e.id, &e.reservation, &e.integration, &e.state} }
 	return db.ReadList(tx, columns, accessEvents, propertyID, after, eventBatch)

@@ -38,6 +38,7 @@ type span struct {
 	today        bool
 }
 
+// daySpan returns the span of a day YYYY-MM-DD at a property; an empty text means today.
 func daySpan(property *ent.Property, day string, now time.Time) (s span, err error) {
 	s.begins, s.ends, err = Day(property, day, now)
 	s.today = !now.Before(s.begins) && now.Before(s.ends)
@@ -51,7 +52,7 @@ var (
 	isOver    = literal("state = 'processed'")
 )
 
-// leftBetween selects stays whose access ended, by the check-out, in a time.
+// leftBetween selects the stays whose access ended by a check-out between two times.
 func leftBetween(from, until time.Time) predicate.Reservation {
 	return func(s *sql.Selector) {
 		g := sql.Table(grant.Table)
@@ -62,11 +63,12 @@ func leftBetween(from, until time.Time) predicate.Reservation {
 	}
 }
 
+// literal returns a condition that is part of the statement's text, without parameters.
 func literal(condition string) predicate.Reservation {
 	return func(s *sql.Selector) { s.Where(sql.ExprP(condition)) }
 }
 
-// conditions returns what a stay of a list fulfills.
+// conditions returns the conditions that the stays in a list of the day fulfill.
 func (s span) conditions(tab Tab) []predicate.Reservation {
 	leftBefore := entreservation.And(isOver, leftBetween(time.Time{}, s.begins))
 	switch {
@@ -85,8 +87,8 @@ func (s span) conditions(tab Tab) []predicate.Reservation {
 	return []predicate.Reservation{entreservation.StateIn(Arriving...), entreservation.FromAtGTE(s.begins), entreservation.FromAtLT(s.ends)}
 }
 
-// ListDay returns a page of a list of a day, and the token of the next page. Departures are ordered by their end, other stays by their
-// beginning.
+// ListDay returns a page of one list of a day, such as its arrivals, and the token of the next page. Departures are
+// ordered by their end, other stays by their start.
 func ListDay(view *db.Tx, property *ent.Property, q DayQuery) (rows []*ent.Reservation, next string, err error) {
 	day, err := daySpan(property, q.Day, view.Now())
 	if err != nil {
@@ -115,7 +117,7 @@ func ListDay(view *db.Tx, property *ent.Property, q DayQuery) (rows []*ent.Reser
 	return rows, next, nil
 }
 
-// DayCounts are the numbers of a day.
+// DayCounts are the numbers of stays in the lists of a day.
 type DayCounts struct {
 	Day                        string // YYYY-MM-DD in the property's time zone
 	Arrivals, ArrivalsLeft     int
@@ -123,7 +125,7 @@ type DayCounts struct {
 	Departures, DeparturesLeft int
 }
 
-// CountDay counts the stays of a day.
+// CountDay counts the stays in the lists of a day. text is YYYY-MM-DD, or empty for today.
 func CountDay(view *db.Tx, property *ent.Property, text string) (c DayCounts, err error) {
 	day, err := daySpan(property, text, view.Now())
 	if err != nil {

@@ -122,13 +122,14 @@ func fieldErrors(wrong, more []fault.Field) error {
 	return err
 }
 
-// isSameMistake reports whether a missing instant only follows from a wrong day, so that one error suffices.
+// isSameMistake reports whether a missing instant only follows from the wrong day of the same date, so that the error
+// of the day suffices.
 func isSameMistake(day, missing fault.Field) bool {
 	return missing.Reason == fault.Required &&
 		(day.Path == string(FromDate) && missing.Path == string(From) || day.Path == string(ToDate) && missing.Path == string(To))
 }
 
-// isStale reports whether the PMS made the patch before the version that is stored.
+// isStale reports whether the patch is older than the stored row by pmsMeta.updatedAt, so that it must change nothing.
 func isStale(p Patch, row *ent.Reservation) bool {
 	at, ok := p[PMSUpdatedAt].(time.Time)
 	return ok && row.PmsUpdatedAt != nil && at.UTC().Truncate(time.Microsecond).Before(*row.PmsUpdatedAt)
@@ -150,6 +151,7 @@ func checkOwnSpace(tx *db.Tx, s Scope, p Patch, r Record) error {
 	return nil
 }
 
+// stayOf returns the part of a reservation on which access depends. fresh means that the reservation never had access.
 func stayOf(row *ent.Reservation, fresh bool) access.Stay {
 	return access.Stay{
 		ReservationID: row.ID, State: access.State(row.State), From: row.FromAt, To: row.ToAt, ExtendedTo: valueOrZero(row.ExtendedTo), Fresh: fresh,

@@ -31,6 +31,7 @@ type browser struct {
 	page   string
 }
 
+// newBrowser returns a browser without cookies, with a new key.
 func newBrowser() (*browser, error) {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -43,7 +44,7 @@ func newBrowser() (*browser, error) {
 	return &browser{client: &http.Client{Jar: jar, Timeout: 30 * time.Second}, key: key}, nil
 }
 
-// maxPage is the most bytes of a page.
+// maxPage is the largest size of a page in bytes.
 const maxPage = 1 << 20
 
 // open opens an address, which may be relative to the current page.
@@ -51,6 +52,8 @@ func (b *browser) open(ctx context.Context, ref string) error {
 	return b.load(ctx, http.MethodGet, ref, nil)
 }
 
+// load sends a request and follows redirects. Then the answer is the current page; a status other than success is an error. form may be
+// nil.
 func (b *browser) load(ctx context.Context, method, ref string, form url.Values) error {
 	u, err := url.Parse(ref)
 	if err != nil {
@@ -82,7 +85,7 @@ func (b *browser) load(ctx context.Context, method, ref string, form url.Values)
 	return nil
 }
 
-// pathShape returns the path of a page without the secret of a link.
+// pathShape returns the path of a page for an error message, without the secret of a guest's link.
 func pathShape(u *url.URL) string {
 	if strings.HasPrefix(u.Path, "/g/l/") {
 		return "/g/l/…"
@@ -106,7 +109,7 @@ var (
 	tagPattern     = regexp.MustCompile(`<[^>]*>`)
 )
 
-// attribute returns an attribute of a tag, or "".
+// attribute returns an attribute of an HTML tag, or "". tag is the text between the tag's name and its end.
 func attribute(tag, name string) string {
 	_, rest, ok := strings.Cut(" "+tag, " "+name+`="`)
 	if !ok {
@@ -163,7 +166,7 @@ func (b *browser) text() string {
 	return strings.Join(strings.Fields(html.UnescapeString(tagPattern.ReplaceAllString(b.page, " "))), " ")
 }
 
-// askedFor returns the answers whose fields are on the page.
+// askedFor returns those answers for which the page has a field. The keys are ids of fields.
 func (b *browser) askedFor(answers map[string]string) map[string]string {
 	asked := map[string]string{}
 	for _, f := range b.forms() {
@@ -176,7 +179,7 @@ func (b *browser) askedFor(answers map[string]string) map[string]string {
 	return asked
 }
 
-// submit sends the first form that has each of these fields, by id, with these answers.
+// submit sends the page's first form that has a field for each of the answers. The keys of the answers are ids of fields.
 func (b *browser) submit(ctx context.Context, answers map[string]string) error {
 	for _, f := range b.forms() {
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(answers)), func(id string) bool { return f.names[id] == "" }) && len(f.does) == 0 {
@@ -201,7 +204,7 @@ func (b *browser) field(prefix string) string {
 	return ""
 }
 
-// choose presses a button that the page's form names, with answers by the id of their fields.
+// choose presses the button with the value do and sends its form, with answers by the id of their field.
 func (b *browser) choose(ctx context.Context, do string, answers map[string]string) error {
 	for _, f := range b.forms() {
 		if !slices.Contains(f.does, do) {
@@ -216,7 +219,8 @@ func (b *browser) choose(ctx context.Context, do string, answers map[string]stri
 	return fmt.Errorf("the page %s (%s) has no button for %s", pathShape(b.at), b.heading(), do)
 }
 
-// fill answers the questions of the form that the page of the stay links to, until the page that checks the answers. It returns the questions.
+// fill opens the form that the page of the stay links to, and answers its questions until the page that shows all answers. It returns the
+// questions.
 func (b *browser) fill(ctx context.Context, answers map[string]string) (asked []string, err error) {
 	form := slices.IndexFunc(b.links(), func(l string) bool { return strings.Contains(l, "/form/") })
 	if form < 0 {
@@ -238,7 +242,7 @@ func (b *browser) fill(ctx context.Context, answers map[string]string) (asked []
 	return asked, nil
 }
 
-// press presses the button of the check-in's next step.
+// press presses the button of the check-in's next step, and returns its value, such as "complete".
 func (b *browser) press(ctx context.Context) (do string, err error) {
 	for _, f := range b.forms() {
 		if len(f.does) > 0 {
@@ -249,7 +253,8 @@ func (b *browser) press(ctx context.Context) (do string, err error) {
 	return "", fmt.Errorf("the page %s (%s) has no next step", pathShape(b.at), b.heading())
 }
 
-// send sends a form. A tablet adds its public key, or the signature of the page's challenge.
+// send sends a form. If the form asks for them, it adds the public key, or the signature of the page's challenge, as the script on a
+// tablet does.
 func (b *browser) send(ctx context.Context, f pageForm) error {
 	if f.values.Has("publicKey") {
 		der, err := x509.MarshalPKIXPublicKey(&b.key.PublicKey)

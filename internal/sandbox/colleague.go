@@ -37,7 +37,7 @@ func (w *World) JoinAsOwner(ctx context.Context, email string) (*Colleague, erro
 	return c, nil
 }
 
-// Open opens a page by its path and query, and returns its HTML.
+// Open opens a page by its path and query, and returns its HTML. It follows redirects: see Path.
 func (c *Colleague) Open(ctx context.Context, path string) (html string, err error) {
 	if err := c.b.open(ctx, c.site+path); err != nil {
 		return "", err
@@ -48,10 +48,11 @@ func (c *Colleague) Open(ctx context.Context, path string) (html string, err err
 	return c.b.page, nil
 }
 
-// Path returns the path of the page to which Open led.
+// Path returns the path of the page that is open, which differs from that given to Open after a redirect.
 func (c *Colleague) Path() string { return c.b.at.Path }
 
-// Link returns the page's first link that consists of a prefix and an id or, after a question mark, a query, or "".
+// Link returns the page's first link that consists of prefix and an id, or "" if there is none. If prefix ends with a question mark, a
+// query follows it.
 func (c *Colleague) Link(prefix string) string {
 	for _, l := range c.b.links() {
 		rest, ok := strings.CutPrefix(l, prefix)
@@ -63,12 +64,12 @@ func (c *Colleague) Link(prefix string) string {
 	return ""
 }
 
-// Another returns the same person with a second window, for requests at the same time.
+// Another returns a second window of the same person, so that both can open pages at the same time.
 func (c *Colleague) Another() *Colleague {
 	return &Colleague{b: &browser{client: &http.Client{Jar: c.b.client.Jar, Timeout: c.b.client.Timeout}}, site: c.site}
 }
 
-// Follow calls changed for each announcement of the stream that a page of reservations follows, until ctx ends.
+// Follow calls changed each time the server announces a change of reservations to an open page, until ctx ends.
 func (c *Colleague) Follow(ctx context.Context, changed func()) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.site+"/app/live?topics=reservations", nil)
 	if err != nil {

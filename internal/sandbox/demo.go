@@ -29,6 +29,7 @@ type StepError struct {
 	Err    error
 }
 
+// Error implements error.
 func (e *StepError) Error() string { return fmt.Sprintf("step %d, %q: %v", e.Number, e.Title, e.Err) }
 
 // Unwrap returns the cause.
@@ -66,6 +67,7 @@ const (
 	edsger = "B-1002-2" // Edsger's reservation of Bed B
 )
 
+// steps returns all steps of the demo in their order. Each method that is a step returns the lines that describe its outcome.
 func (s *demo) steps() []Step {
 	s.pins = map[string]string{}
 	return slices.Concat([]Step{
@@ -83,6 +85,7 @@ func (s *demo) steps() []Step {
 	})
 }
 
+// checkEndpoints is a step: the service has the three endpoints of the PMS, and its test of getSpaces succeeds.
 func (s *demo) checkEndpoints(ctx context.Context) ([]string, error) {
 	a, err := s.callOK(ctx, "GET", "/v1/endpoints", nil)
 	if err != nil {
@@ -105,6 +108,7 @@ func (s *demo) checkEndpoints(ctx context.Context) ([]string, error) {
 	return []string{strings.Join(names, ", "), fmt.Sprintf("getSpaces gives a valid answer in %.1f ms", t.Data()["latencyMs"])}, nil
 }
 
+// checkMapping is a step: each space of the PMS is mapped to a space of the property.
 func (s *demo) checkMapping(ctx context.Context) ([]string, error) {
 	a, err := s.callOK(ctx, "GET", "/v1/spaces?page[limit]=200", nil)
 	if err != nil {
@@ -123,7 +127,7 @@ func (s *demo) checkMapping(ctx context.Context) ([]string, error) {
 	return joinInLines(pairs, 4), nil
 }
 
-// newBooking returns the fields of a booking that starts today.
+// newBooking returns the fields of a reservation for a number of nights from today. last is the family name; more has further fields.
 func newBooking(number, last string, nights int, more map[string]any) map[string]any {
 	now := time.Now()
 	b := map[string]any{
@@ -147,6 +151,7 @@ func mailAddress(name string) string {
 	return cmp.Or(local, "guest") + "@example.com"
 }
 
+// createBookings is a step: the PMS pushes the reservations of Ada, Grace and Edsger.
 func (s *demo) createBookings(ctx context.Context) ([]string, error) {
 	for id, b := range map[string]map[string]any{
 		ada:    newBooking("1001", "Lovelace", 2, map[string]any{"roomId": "R101"}),
@@ -164,6 +169,7 @@ func (s *demo) createBookings(ctx context.Context) ([]string, error) {
 	return []string{"Ada: Room 101. Grace and Edsger: Bed A and Bed B of Dorm 4", "confirmed: no access yet, and the answer says why: notCheckedIn"}, nil
 }
 
+// checkInGuests is a step: the PMS checks the guests in.
 func (s *demo) checkInGuests(ctx context.Context) ([]string, error) {
 	var out []string
 	for _, g := range []struct{ id, name string }{{ada, "Ada"}, {grace, "Grace"}, {edsger, "Edsger"}} {
@@ -184,7 +190,7 @@ func (s *demo) checkInGuests(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// awaitVerified waits until the locks confirm the PINs of all guests, and keeps these PINs for later steps.
+// awaitVerified is a step: the locks confirm the PINs of all guests. Later steps use the PINs.
 func (s *demo) awaitVerified(ctx context.Context) ([]string, error) {
 	n := 0
 	for _, id := range []string{ada, grace, edsger} {

@@ -33,6 +33,7 @@ func (s *demo) typeAll(ctx context.Context, all ...attempt) ([]string, error) {
 	return out, nil
 }
 
+// typePINs is a step: each PIN opens the doors of its guest, and no others.
 func (s *demo) typePINs(ctx context.Context) ([]string, error) {
 	return s.typeAll(ctx,
 		attempt{"Ada", ada, FrontDoor, true}, attempt{"Ada", ada, "Room 101", true}, attempt{"Ada", ada, "Room 102", false},
@@ -41,6 +42,7 @@ func (s *demo) typePINs(ctx context.Context) ([]string, error) {
 	)
 }
 
+// extendStay is a step: the PMS moves the end of Ada's stay.
 func (s *demo) extendStay(ctx context.Context) ([]string, error) {
 	longer := newBooking("", "", 3, nil)
 	if _, err := s.pushOK(ctx, ada, map[string]any{"toDate": longer["toDate"]}); err != nil {
@@ -61,6 +63,7 @@ func (s *demo) extendStay(ctx context.Context) ([]string, error) {
 	return append([]string{"the window now ends " + stringIn(window, "to") + ", the PIN is the same"}, out...), err
 }
 
+// moveToOtherRoom is a step: the PMS moves Ada to another room.
 func (s *demo) moveToOtherRoom(ctx context.Context) ([]string, error) {
 	a, err := s.pushOK(ctx, ada, map[string]any{"roomId": "R102"})
 	if err != nil {
@@ -79,6 +82,7 @@ func (s *demo) moveToOtherRoom(ctx context.Context) ([]string, error) {
 	return append([]string{"the new door opens first; the old code is removed when the new one was read back"}, out...), err
 }
 
+// checkOutGuests is a step: the PMS checks all guests out, and the locks lose their PINs.
 func (s *demo) checkOutGuests(ctx context.Context) ([]string, error) {
 	for _, id := range []string{alan, ada, grace, edsger} {
 		if _, err := s.pushOK(ctx, id, map[string]any{"state": "processed"}); err != nil {
@@ -93,7 +97,7 @@ func (s *demo) checkOutGuests(ctx context.Context) ([]string, error) {
 	return []string{"every lock has confirmed the removal: removed"}, nil
 }
 
-// typeOldPINs types the PINs of guests who have checked out, which must not open.
+// typeOldPINs is a step: the PINs of guests who have checked out open nothing.
 func (s *demo) typeOldPINs(ctx context.Context) ([]string, error) {
 	return s.typeAll(ctx,
 		attempt{"Ada", ada, FrontDoor, false}, attempt{"Ada", ada, "Room 102", false},
@@ -101,7 +105,8 @@ func (s *demo) typeOldPINs(ctx context.Context) ([]string, error) {
 	)
 }
 
-// awaitPlan waits until the plan of a reservation has a status, and each door with a code has this evidence.
+// awaitPlan waits until the access plan of a reservation has a status, and each of its doors with a code has the evidence. It returns the
+// answer.
 func (s *demo) awaitPlan(ctx context.Context, id, status, evidence string) (a Answer, err error) {
 	seen := ""
 	err = s.Await(ctx, "the access of "+id+" is "+status+" and "+evidence, func(ctx context.Context) (bool, error) {
@@ -131,7 +136,7 @@ func (s *demo) awaitEmptyLock(ctx context.Context, door string) error {
 	return s.Await(ctx, door+" has no code", func(context.Context) (bool, error) { return len(s.Site.Slots(s.doors[s.Spaces[door]])) == 0, nil })
 }
 
-// callOK calls the service and returns an error for every status except 200.
+// callOK calls the service's REST API as the PMS, and returns an error for every status except 200.
 func (s *demo) callOK(ctx context.Context, method, path string, body any) (Answer, error) {
 	a, err := s.PMS.Do(ctx, method, path, body)
 	if err == nil && a.Status != 200 {
@@ -173,7 +178,7 @@ func stringIn(m map[string]any, name string) string {
 	return s
 }
 
-// joinInLines joins words with commas into lines of n words.
+// joinInLines joins words by commas into lines of at most n words.
 func joinInLines(words []string, n int) []string {
 	var out []string
 	for line := range slices.Chunk(words, n) {

@@ -26,7 +26,7 @@ var alanAnswers = map[string]string{
 	"s-identity": "yes", "s-contact": "yes",
 }
 
-// guestSteps are the way of a guest who checks in alone.
+// guestSteps are the steps of Alan, who checks in by himself.
 func (s *demo) guestSteps() []Step {
 	return []Step{
 		{"Alan books Room 103 and gets a mail with a link", s.awaitInvitation},
@@ -39,7 +39,7 @@ func (s *demo) guestSteps() []Step {
 	}
 }
 
-// awaitInvitation waits for the mail to a new booker and keeps its link.
+// awaitInvitation is a step: the PMS pushes Alan's booking, and a mail with a link arrives in the mailbox.
 func (s *demo) awaitInvitation(ctx context.Context) ([]string, error) {
 	booking := newBooking(alanNumber, alanLast, 1, map[string]any{"roomId": "R103", "adultCount": 2, "owing": demoOwing, "owingCurrency": "EUR"})
 	if _, err := s.pushOK(ctx, alan, booking); err != nil {
@@ -55,7 +55,7 @@ func (s *demo) awaitInvitation(ctx context.Context) ([]string, error) {
 	return []string{fmt.Sprintf("to %s: %q", text.GetTo(), text.GetSubject())}, nil
 }
 
-// linkIn returns the link of a mail to a stay, or "".
+// linkIn returns the link to a stay in the text of a mail, or "".
 func (s *demo) linkIn(text string) string {
 	for _, l := range s.guestLinks(text) {
 		if strings.Contains(l.URL, "/g/l/") {
@@ -65,7 +65,8 @@ func (s *demo) linkIn(text string) string {
 	return ""
 }
 
-// awaitMail waits for a mail in the mailbox.
+// awaitMail waits until the mailbox has a mail for which fits returns true, and returns its text. what completes the error "waiting until
+// ...".
 func (s *demo) awaitMail(ctx context.Context, what string, fits func(*propertyv1.MailText) bool) (text *propertyv1.MailText, err error) {
 	mails := propertyv1.NewMailServiceClient(s.public)
 	err = s.Await(ctx, what, func(ctx context.Context) (bool, error) {
@@ -87,7 +88,7 @@ func (s *demo) awaitMail(ctx context.Context, what string, fits func(*propertyv1
 	return text, err
 }
 
-// fillForm opens the link and answers the questions.
+// fillForm is a step: Alan opens the link and answers the questions.
 func (s *demo) fillForm(ctx context.Context) (_ []string, err error) {
 	if s.phone, err = openLink(ctx, s.link); err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func (s *demo) fillForm(ctx context.Context) (_ []string, err error) {
 	return []string{"asked: " + strings.Join(asked, " ")}, nil
 }
 
-// share allows the PMS to read each group that the page offers.
+// share is a step: Alan allows the PMS to read each group of his data that the page offers.
 func (s *demo) share(ctx context.Context) ([]string, error) {
 	if err := s.phone.open(ctx, s.home+"/form/share"); err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func (s *demo) share(ctx context.Context) ([]string, error) {
 	return []string{"from his check-in until his check-out, and nothing else"}, nil
 }
 
-// stopAtKiosk enrols a tablet, finds the reservation by two facts and checks in until the PMS says that an amount is open.
+// stopAtKiosk is a step: Alan finds his reservation on a newly enrolled tablet and checks in, until the page demands the unpaid amount.
 func (s *demo) stopAtKiosk(ctx context.Context) ([]string, error) {
 	tablet, err := newBrowser()
 	if err != nil {
@@ -156,7 +157,7 @@ func (s *demo) stopAtKiosk(ctx context.Context) ([]string, error) {
 	return []string{"found by booking number and family name", "the kiosk reads: an open amount of " + owed + " EUR"}, nil
 }
 
-// advance takes each next step at the tablet until a page is reached.
+// advance presses the next step's button on the tablet until the page with this path is open.
 func (s *demo) advance(ctx context.Context, page string) error {
 	pressed := []string{}
 	return s.Await(ctx, "the kiosk shows "+page, func(ctx context.Context) (bool, error) {
@@ -181,7 +182,7 @@ func (s *demo) advance(ctx context.Context, page string) error {
 // pinPattern finds the PIN on a page: it is read out as digits.
 var pinPattern = regexp.MustCompile(`class="pin"[^>]*aria-label="([^"]*)"`)
 
-// pinOn returns the PIN of a page, or "".
+// pinOn returns the PIN that a page shows, or "". page is its HTML.
 func pinOn(page string) string {
 	m := pinPattern.FindStringSubmatch(page)
 	if m == nil {
@@ -195,7 +196,7 @@ func pinOn(page string) string {
 	}, m[1])
 }
 
-// finishAtKiosk pays, tries again and reads the PIN.
+// finishAtKiosk is a step: the PMS records the payment, and the tablet then finishes the check-in and shows the PIN.
 func (s *demo) finishAtKiosk(ctx context.Context) ([]string, error) {
 	switch a, err := s.PMS.SetOwing(ctx, alan, 0); {
 	case err != nil:
@@ -242,7 +243,7 @@ func (s *demo) finishAtKiosk(ctx context.Context) ([]string, error) {
 	}, nil
 }
 
-// openAlansDoors types the PIN at the doors, and deletes the kiosk.
+// openAlansDoors is a step: Alan's PIN opens his doors. It also deletes the kiosk.
 func (s *demo) openAlansDoors(ctx context.Context) ([]string, error) {
 	if _, err := propertyv1.NewKioskServiceClient(s.public).DeleteKiosk(s.Staff(ctx), &propertyv1.DeleteKioskRequest{Id: s.kioskID}); err != nil {
 		return nil, err

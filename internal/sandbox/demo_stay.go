@@ -24,7 +24,7 @@ var joanAnswers = map[string]string{
 	"f-firstName": joanFirst, "f-lastName": joanLast, "f-nationality": "GB", "f-sex": "F", "f-kinship": "notFamily", "f-email": mailAddress(joanLast), "f-mobile": "+44 20 7946 0104",
 }
 
-// staySteps are what guests do while they stay, and after it.
+// staySteps are the steps of Alan and Joan during their stay and after it.
 func (s *demo) staySteps() []Step {
 	return []Step{
 		{"Alan's phone gets a SmartKey and opens his room", s.openBySmartKey},
@@ -35,7 +35,7 @@ func (s *demo) staySteps() []Step {
 	}
 }
 
-// openLink opens a link of a mail with a new phone and presses its button.
+// openLink opens a link of a mail with a new browser and presses the page's button, which registers the phone.
 func openLink(ctx context.Context, link string) (*browser, error) {
 	phone, err := newBrowser()
 	if err != nil {
@@ -47,7 +47,7 @@ func openLink(ctx context.Context, link string) (*browser, error) {
 	return phone, phone.submit(ctx, nil)
 }
 
-// inviteCompanion mails Joan a link of her own, and she fills in her form.
+// inviteCompanion is a step: Alan makes the service mail a link to Joan, and she fills in her form.
 func (s *demo) inviteCompanion(ctx context.Context) ([]string, error) {
 	if err := s.phone.open(ctx, s.home+"/people"); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (s *demo) inviteCompanion(ctx context.Context) ([]string, error) {
 	return []string{fmt.Sprintf("to %s: %q", text.GetTo(), text.GetSubject()), "asked: " + strings.Join(asked, " ")}, nil
 }
 
-// openBySmartKey enrols a key of the phone by a link of the page, and presents it to the door over the server.
+// openBySmartKey is a step: a phone gets a SmartKey by a link on the guest's page, and opens the door with it over the server.
 func (s *demo) openBySmartKey(ctx context.Context) ([]string, error) {
 	link, err := s.smartKeyLink(ctx)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *demo) smartKeyLink(ctx context.Context) (string, error) {
 	return made.Link, nil
 }
 
-// present opens a door with the phone's SmartKey.
+// present opens a door with the phone's SmartKey, and returns the lines that describe the outcome. keys is the service's API for phones.
 func (s *demo) present(ctx context.Context, keys guestv1.SmartKeyServiceClient, phone *smartkey.Phone, door smartkey.Door) ([]string, error) {
 	var greeting smartkey.Greeting
 	err := s.Await(ctx, "the bridge greets the phone", func(ctx context.Context) (bool, error) {
@@ -163,7 +163,7 @@ func (s *demo) present(ctx context.Context, keys guestv1.SmartKeyServiceClient, 
 	return []string{"the phone made a key that never leaves it, and got a signed token", "the bridge verified both, and the lock opened"}, nil
 }
 
-// readCodeAsCompanion compares the code on the companion's phone with the guest's.
+// readCodeAsCompanion is a step: Joan's page shows the same PIN as Alan's.
 func (s *demo) readCodeAsCompanion(ctx context.Context) ([]string, error) {
 	if err := s.joan.open(ctx, s.home+"/key"); err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (s *demo) readCodeAsCompanion(ctx context.Context) ([]string, error) {
 	return []string{"the room has one code, and each guest a link of their own", "neither sees the other's answers"}, nil
 }
 
-// writeMessages sends a message from the guest's page, answers it as staff, and reads the answer on the page.
+// writeMessages is a step: a message from the guest's page arrives, staff answers, and the page shows the answer.
 func (s *demo) writeMessages(ctx context.Context) ([]string, error) {
 	const question, reply = "Is there a bus to the old town?", "Yes, number 28, from the corner of our street."
 	if err := s.phone.open(ctx, s.home+"/messages"); err != nil {
@@ -204,7 +204,7 @@ func (s *demo) writeMessages(ctx context.Context) ([]string, error) {
 	return []string{"Alan: " + question, "the desk: " + reply}, nil
 }
 
-// readLedger reads the guest's data as the PMS, and finds the read on the guest's page.
+// readLedger is a step: the PMS reads the guest's data, and the guest's page lists this read.
 func (s *demo) readLedger(ctx context.Context) ([]string, error) {
 	found, err := s.callOK(ctx, http.MethodGet, "/v1/reservations/find?pmsId="+alan+"&extend=guests", nil)
 	if err != nil {
@@ -223,7 +223,7 @@ func (s *demo) readLedger(ctx context.Context) ([]string, error) {
 	return []string{"only the groups that the hostel needs and Alan shares, and only while he stays", "each read is a line on his page"}, nil
 }
 
-// eraseData checks the guest out and requests the erasure on the page of the data. The phone follows the receipt until it is done.
+// eraseData is a step: the guest checks out and requests the erasure of the data. The receipt on the phone shows when it is done.
 func (s *demo) eraseData(ctx context.Context) ([]string, error) {
 	if _, err := s.pushOK(ctx, alan, map[string]any{"state": "processed"}); err != nil {
 		return nil, err

@@ -83,37 +83,37 @@ func (p *PMS) SetConduct(id string, c Conduct) {
 	}
 }
 
-// SetCheckInConduct changes how the PMS answers checkIn alone for a reservation.
+// SetCheckInConduct is SetConduct for checkIn only: getCheckInStatus is still answered normally.
 func (p *PMS) SetCheckInConduct(id string, c Conduct) { p.SetConduct(checkInOnly+id, c) }
 
-// checkInOnly is the prefix of reservations in the conducts that count for checkIn alone.
+// checkInOnly is the prefix of reservation ids in desk.conducts whose conduct is that of checkIn only.
 const checkInOnly = "checkIn/"
 
-// SetRoomReady changes what getCheckInStatus says of the room. The PMS sends no update: the service has to ask.
+// SetRoomReady changes whether getCheckInStatus reports the room as ready. The PMS sends no update, so the service must ask.
 func (p *PMS) SetRoomReady(id string, ready bool) error {
 	return p.mergeReservation(id, map[string]any{"roomReady": ready})
 }
 
-// SetOwing changes the unpaid amount and sends the update.
+// SetOwing changes the unpaid amount of a reservation and pushes the change to the service.
 func (p *PMS) SetOwing(ctx context.Context, id string, amount float64) (Answer, error) {
 	return p.Push(ctx, id, map[string]any{"owing": amount, "owingCurrency": "EUR"})
 }
 
-// SharedGuest returns the data of the main guest that the service sent when it checked a reservation in.
+// SharedGuest returns the data of the main guest that the service sent with its last checkIn of a reservation.
 func (p *PMS) SharedGuest(id string) map[string]any {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.desk.shared[id]
 }
 
-// CheckInCount returns how often checkIn of the service had an effect on a reservation.
+// CheckInCount returns how many calls of checkIn had an effect on a reservation. A repeated idempotency key has none.
 func (p *PMS) CheckInCount(id string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.desk.checkIns[id]
 }
 
-// conductOf returns the conduct and the fields of a reservation.
+// conductOf returns how the PMS answers for a reservation, and its fields. known is false if the PMS has no such reservation.
 func (p *PMS) conductOf(id string) (c Conduct, fields map[string]any, known bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,7 +121,8 @@ func (p *PMS) conductOf(id string) (c Conduct, fields map[string]any, known bool
 	return p.desk.conducts[id], maps.Clone(fields), known
 }
 
-// answerByConduct answers a call for a reservation that is not answered normally. It reports whether it did.
+// answerByConduct answers a call wrongly or not at all, as the conduct demands. It returns false, without an answer, for a normal
+// conduct.
 func (p *PMS) answerByConduct(w http.ResponseWriter, r *http.Request, c Conduct) bool {
 	switch c {
 	case Fails:
@@ -166,7 +167,7 @@ func statusOf(fields map[string]any) map[string]any {
 	return out
 }
 
-// serveCheckIn checks a guest in. As a PMS does, it sends the changed reservation after the answer. The same Idempotency-Key has no
+// serveCheckIn checks a guest in. Like a real PMS, it pushes the changed reservation after its answer. A repeated Idempotency-Key has no
 // second effect.
 func (p *PMS) serveCheckIn(w http.ResponseWriter, r *http.Request, body []byte) {
 	var asked struct {
@@ -216,7 +217,7 @@ func (p *PMS) serveCheckIn(w http.ResponseWriter, r *http.Request, body []byte) 
 	})
 }
 
-// refuseCheckIn returns why the PMS does not check a guest in, or nil.
+// refuseCheckIn returns the error with which the PMS refuses to check a guest in, or nil if it does not.
 func refuseCheckIn(fields map[string]any) map[string]any {
 	status := statusOf(fields)
 	state := stringIn(fields, "state")
@@ -251,7 +252,7 @@ func (p *PMS) runLater(f func()) {
 	}
 }
 
-// takeKey remembers an idempotency key. It reports whether the key is new. An empty key is always new.
+// takeKey records the idempotency key of a checkIn for a reservation, and reports whether it is new. An empty key is always new.
 func (p *PMS) takeKey(key, id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -270,7 +271,7 @@ func (p *PMS) takeKey(key, id string) bool {
 	return true
 }
 
-// dropKey forgets a key of a call that had no effect.
+// dropKey forgets a key, because the call with it was refused.
 func (p *PMS) dropKey(key string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -278,6 +279,7 @@ func (p *PMS) dropKey(key string) {
 	p.desk.keyOrder = slices.DeleteFunc(p.desk.keyOrder, func(k string) bool { return k == key })
 }
 
+// countCheckIn records that checkIn had an effect, and the guest's data that the call contained.
 func (p *PMS) countCheckIn(id string, guest map[string]any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,20 +7,21 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// kiosk returns the last part of the address in the QR code of the demo's kiosk, and the kiosk's enrolment code.
+// kiosk returns two codes of the demo's kiosk: the last part of the address in the QR code at the door, and the code that enrols the
+// tablet.
 func (w *World) kiosk() (door, code string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.kioskDoor, w.kioskCode
 }
 
-// KioskCode returns the code with which the demo's check-in tablet enrols, or "". It works once.
+// KioskCode returns the code that enrols the demo's check-in tablet, or "" without Play. A code works once.
 func (w *World) KioskCode() string {
 	_, code := w.kiosk()
 	return code
 }
 
-// NewKioskCode ends the credential of the demo's tablet and makes a new enrolment code.
+// NewKioskCode makes a new enrolment code for the demo's tablet. The enrolled tablet, if any, loses its access.
 func (w *World) NewKioskCode(ctx context.Context) (string, error) {
 	w.mu.Lock()
 	id := w.kioskID
@@ -50,13 +51,15 @@ func (w *World) tabletState(ctx context.Context) (string, error) {
 	return "notEnrolled", nil
 }
 
+// setKiosk stores the demo's kiosk and the code that enrols its tablet.
 func (w *World) setKiosk(k *propertyv1.Kiosk, code string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.kioskID, w.kioskDoor, w.kioskCode = k.GetId(), k.GetDoor(), code
 }
 
+// renewKioskCode handles the button for a new enrolment code.
 func (p *play) renewKioskCode(rw http.ResponseWriter, r *http.Request) {
 	_, err := p.w.NewKioskCode(r.Context())
-	p.say(rw, r, "kiosk", outcome(err, "The tablet has to enrol again. The new code works once, within an hour."))
+	p.redirectWithNote(rw, r, "kiosk", outcome(err, "The tablet has to enrol again. The new code works once, within an hour."))
 }

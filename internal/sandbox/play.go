@@ -47,6 +47,7 @@ func (w *World) PlayURL() string {
 	return "http://" + w.play.Addr().String() + "/"
 }
 
+// newPlay returns the handler of the play page.
 func newPlay(w *World) (http.Handler, error) {
 	page, err := template.ParseFS(playFiles, "play/play.html")
 	if err != nil {
@@ -81,7 +82,8 @@ func newPlay(w *World) (http.Handler, error) {
 
 const playPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// protect refuses requests of other sites: a foreign Host, which a rebound DNS name has, and cross-origin forms.
+// protect wraps next, so that other websites cannot use it: it refuses a foreign Host header, which a rebound DNS name causes, and forms
+// of other sites.
 func (p *play) protect(next http.Handler) http.Handler {
 	next = http.NewCrossOriginProtection().Handler(next)
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -99,7 +101,7 @@ func (p *play) protect(next http.Handler) http.Handler {
 	})
 }
 
-// localhost returns an address with the host "localhost".
+// localhost returns the address with its host replaced by "localhost".
 func localhost(address string) string {
 	u := url.URL{Host: address}
 	return "localhost:" + u.Port()
@@ -112,6 +114,7 @@ type pageView struct {
 	Mail  *mailView
 }
 
+// render writes the page, or an error page if the template fails.
 func (p *play) render(rw http.ResponseWriter, v pageView) {
 	var out bytes.Buffer
 	if err := p.page.ExecuteTemplate(&out, "play.html", v); err != nil {
@@ -123,15 +126,15 @@ func (p *play) render(rw http.ResponseWriter, v pageView) {
 	_, _ = rw.Write(out.Bytes())
 }
 
-// say records the outcome of an action and returns to its section.
-func (p *play) say(rw http.ResponseWriter, r *http.Request, section string, n note) {
+// redirectWithNote stores the note of an action and redirects the browser to its section of the page, which shows the note.
+func (p *play) redirectWithNote(rw http.ResponseWriter, r *http.Request, section string, n note) {
 	p.mu.Lock()
 	p.notes[section] = n
 	p.mu.Unlock()
 	http.Redirect(rw, r, "/#"+section, http.StatusSeeOther)
 }
 
-// outcome returns the note of an action that can fail.
+// outcome returns the note of an action: the error, or the formatted text if err is nil.
 func outcome(err error, format string, args ...any) note {
 	if err != nil {
 		return note{"bad", err.Error()}
@@ -139,7 +142,7 @@ func outcome(err error, format string, args ...any) note {
 	return note{"ok", fmt.Sprintf(format, args...)}
 }
 
-// sent returns the note of an update that the PMS sent.
+// sent returns the note of an update that the PMS pushed, from the service's answer or the error. text is the note of a success.
 func sent(a Answer, err error, text string) note {
 	switch reason, _ := a.Body["error"].(map[string]any); {
 	case err != nil:
@@ -150,7 +153,7 @@ func sent(a Answer, err error, text string) note {
 	return note{"ok", text}
 }
 
-// pushFromPage sends an update of the PMS for an action on the page.
+// pushFromPage pushes changed fields of a reservation as the PMS, and returns the note. text is the note of a success.
 func (p *play) pushFromPage(ctx context.Context, id string, fields map[string]any, text string) note {
 	a, err := p.w.PMS.Push(ctx, id, fields)
 	return sent(a, err, text)

@@ -23,6 +23,7 @@ type boardView struct {
 	StayNote, StaffNote           note
 }
 
+// showBoard handles GET /, the page with all sections.
 func (p *play) showBoard(rw http.ResponseWriter, r *http.Request) {
 	bookings := p.w.PMS.Bookings()
 	b := &boardView{
@@ -57,7 +58,7 @@ func (p *play) showBoard(rw http.ResponseWriter, r *http.Request) {
 	p.render(rw, pageView{Title: demoProperty + ": a place to play", Board: b})
 }
 
-// rank orders reservations: those that a person can still play with come first.
+// rank returns the position of a reservation on the page by its state. Those with which a person can still play come first.
 func rank(b Booking) int {
 	return max(0, slices.Index([]string{"confirmed", "started", "processed", "canceled"}, b.Text("state")))
 }

@@ -39,7 +39,7 @@ var stateChips = map[string]note{
 // demoOwing is the unpaid amount that the page sets.
 const demoOwing = 84.00
 
-// viewBooking describes a reservation and what the desk can do with it.
+// viewBooking returns what the page shows of a reservation, and the actions of the desk for it. open keeps its controls open.
 func viewBooking(b Booking, open bool) bookingView {
 	v := bookingView{
 		ID: b.ID, Name: bookerOf(b), Number: b.Text("pmsNumber"), From: b.Text("fromDate"), To: b.Text("toDate"), Open: open,
@@ -80,7 +80,7 @@ func bookerOf(b Booking) string {
 	return strings.TrimSpace(stringIn(booker, "firstName") + " " + stringIn(booker, "lastName"))
 }
 
-// actsFor returns the buttons that change a reservation in a state.
+// actsFor returns the buttons of the desk for a reservation in a state.
 func actsFor(state string, unpaid, ready bool) (out []act) {
 	switch state {
 	case "confirmed":
@@ -101,7 +101,7 @@ func actsFor(state string, unpaid, ready bool) (out []act) {
 	return append(out, act{"ready", "Room is ready"})
 }
 
-// places lists the rooms and beds of the PMS. on is the one of the reservation.
+// places lists the rooms and beds of the PMS as options. on is the id of the selected one, or "".
 func places(on string) (out []option) {
 	for _, s := range PMSSpaces() {
 		switch {
@@ -124,7 +124,8 @@ func placeOf(fields map[string]any) string {
 	return stringIn(fields, "roomId")
 }
 
-// placeFields returns the fields of a reservation for a room or bed of the PMS, and its name.
+// placeFields returns the fields that move a reservation to a room or bed of the PMS, and the place's name. ok is false if there is no
+// such place.
 func placeFields(id string) (fields map[string]any, name string, ok bool) {
 	for _, o := range places(id) {
 		if o.On {
@@ -139,7 +140,7 @@ func placeFields(id string) (fields map[string]any, name string, ok bool) {
 	return fields, name, ok
 }
 
-// nextNumber returns the booking number after the highest.
+// nextNumber returns the first booking number that is higher than all of these reservations'.
 func nextNumber(all []Booking) string {
 	next := firstNumber
 	for _, b := range all {
@@ -150,22 +151,23 @@ func nextNumber(all []Booking) string {
 	return strconv.Itoa(next)
 }
 
+// createBooking handles the form for a new reservation.
 func (p *play) createBooking(rw http.ResponseWriter, r *http.Request) {
 	fields, _, ok := placeFields(r.FormValue("place"))
 	name := strings.TrimSpace(r.FormValue("name"))
 	if !ok || name == "" || len(name) > 80 {
-		p.say(rw, r, "desk", note{"bad", "Give a family name and choose a room or bed."})
+		p.redirectWithNote(rw, r, "desk", note{"bad", "Give a family name and choose a room or bed."})
 		return
 	}
 	if r.FormValue("adults") == "2" {
 		fields["adultCount"] = 2
 	}
 	number := nextNumber(p.w.PMS.Bookings())
-	p.say(rw, r, "desk", p.pushFromPage(r.Context(), "B-"+number, newBooking(number, name, 2, fields),
+	p.redirectWithNote(rw, r, "desk", p.pushFromPage(r.Context(), "B-"+number, newBooking(number, name, 2, fields),
 		fmt.Sprintf("%s has the booking number %s. The invitation is on its way to the mailbox.", name, number)))
 }
 
-// changeBooking changes a reservation at the desk.
+// changeBooking handles the buttons of a reservation at the desk.
 func (p *play) changeBooking(rw http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	if !p.isBooking(id) {
@@ -175,11 +177,11 @@ func (p *play) changeBooking(rw http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	p.opened = id
 	p.mu.Unlock()
-	p.say(rw, r, "desk", p.deskAction(r, id))
+	p.redirectWithNote(rw, r, "desk", p.deskAction(r, id))
 }
 
-// deskAction does what the form field "do" names to the reservation with this id, such as "checkIn", "pay" or "move", as staff would do it in the
-// PMS. It returns the sentence that the page shows about the outcome.
+// deskAction does what the form field "do" names, such as "checkIn", "pay" or "move", with a reservation, as staff would do it in the
+// PMS. It returns the note that the page shows.
 func (p *play) deskAction(r *http.Request, id string) note {
 	ctx, pms := r.Context(), p.w.PMS
 	states := map[string]struct{ state, text string }{

@@ -13,7 +13,7 @@ import (
 // faults are the faults of one lock that last.
 type faults struct{ offline, jammed, lowBattery, late bool }
 
-// String names the faults, or is empty.
+// String lists the faults for the page; "" if there are none.
 func (f faults) String() string {
 	var out []string
 	for _, one := range []struct {
@@ -42,11 +42,12 @@ var keypadKeys = []option{
 	{ID: "7", Text: "7"}, {ID: "8", Text: "8"}, {ID: "9", Text: "9"}, {ID: "clear", Text: "Clear"}, {ID: "0", Text: "0"}, {ID: "enter", Text: "Enter"},
 }
 
-// doorNames are the doors in the order of the page.
+// doorNames returns the names of all doors in the order of the page.
 func doorNames() []string {
 	return slices.Concat([]string{FrontDoor}, RoomNames, []string{DormName}, BedNames)
 }
 
+// viewDoors returns what the page shows of each door, and the actions for its lock.
 func (p *play) viewDoors() (out []doorView) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +85,7 @@ var refusals = map[string]string{
 	"jammed": "The bolt is jammed.", "noPower": "The lock has no power.", "keypadPaused": "The keypad is paused after too many wrong PINs. Wait a moment.",
 }
 
-// pressNote describes the outcome of a PIN typed at a keypad.
+// pressNote returns the note about a PIN typed at a keypad. at is the time of day.
 func pressNote(press sim.Press, at string) note {
 	if press.Opened {
 		return note{"ok", "Opened, " + at}
@@ -96,6 +97,7 @@ func pressNote(press sim.Press, at string) note {
 	return note{"bad", text}
 }
 
+// typePIN handles the keypad of a door.
 func (p *play) typePIN(rw http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	address, ok := p.w.doors[id]
@@ -123,6 +125,7 @@ const (
 	lowBattery  = 8
 )
 
+// changeLock handles the buttons that put a lock out of order or repair it.
 func (p *play) changeLock(rw http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	address, ok := p.w.doors[id]

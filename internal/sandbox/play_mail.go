@@ -29,6 +29,7 @@ var mailKinds = map[string]string{
 
 const mailsShown = 50
 
+// mails returns the latest mails for the page, newest first.
 func (p *play) mails(ctx context.Context) ([]mailRow, error) {
 	client := propertyv1.NewMailServiceClient(p.w.public)
 	found, err := client.ListMails(p.w.Staff(ctx), &propertyv1.ListMailsRequest{PageSize: mailsShown})
@@ -52,7 +53,7 @@ func (p *play) mails(ctx context.Context) ([]mailRow, error) {
 	return out, nil
 }
 
-// mailRowOf returns the line of a mail, and whether the mailbox shows it: a mail that lost its reason is not sent.
+// mailRowOf returns the line of a mail on the page. shown is false for a canceled mail, which is never sent.
 func mailRowOf(m *propertyv1.Mail) (row mailRow, shown bool) {
 	row = mailRow{ID: m.GetId(), Kind: cmp.Or(mailKinds[m.GetKind()], m.GetKind()), To: cmp.Or(m.GetMaskedTo(), "a guest without an address")}
 	switch m.GetState() {
@@ -66,7 +67,7 @@ func mailRowOf(m *propertyv1.Mail) (row mailRow, shown bool) {
 	return row, true
 }
 
-// recipient returns the address of a mail in the mailbox. It reads each mail once.
+// recipient returns the address of a mail in the mailbox. It caches the address, so that each mail is read once.
 func (p *play) recipient(ctx context.Context, client propertyv1.MailServiceClient, id string) (string, error) {
 	p.mu.Lock()
 	to, known := p.recipients[id]
@@ -93,7 +94,7 @@ func (w *World) MailboxURL() string {
 	return w.PlayURL() + "mail"
 }
 
-// listMails lists the mails of the mailbox as JSON, newest first: for programs that play a guest.
+// listMails handles GET /mail: the mails of the mailbox as JSON, newest first, for programs that play a guest.
 func (p *play) listMails(rw http.ResponseWriter, r *http.Request) {
 	rows, err := p.mails(r.Context())
 	if err != nil {
@@ -128,7 +129,7 @@ type mailView struct {
 // mailLink is a link of a mail to a page of the service.
 type mailLink struct{ URL, Text string }
 
-// readMail returns a mail of the mailbox. It answers the request if there is none.
+// readMail returns a mail of the mailbox, or nil. If it returns nil, it has answered the request with the error.
 func (p *play) readMail(rw http.ResponseWriter, r *http.Request, id string) *propertyv1.GetMailResponse {
 	m, err := propertyv1.NewMailServiceClient(p.w.public).GetMail(p.w.Staff(r.Context()), &propertyv1.GetMailRequest{Id: id})
 	switch code := status.Code(err); {
@@ -144,6 +145,7 @@ func (p *play) readMail(rw http.ResponseWriter, r *http.Request, id string) *pro
 
 var urlPattern = regexp.MustCompile(`https?://[^\s<>"')]+`)
 
+// showMail handles GET /mail/{id}, the page of one mail.
 func (p *play) showMail(rw http.ResponseWriter, r *http.Request) {
 	m := p.readMail(rw, r, r.PathValue("id"))
 	if m == nil {
@@ -157,7 +159,7 @@ func (p *play) showMail(rw http.ResponseWriter, r *http.Request) {
 	p.render(rw, pageView{Title: v.Subject, Mail: v})
 }
 
-// guestLinks returns the links to pages of the service in the text of a mail.
+// guestLinks returns the links in the text of a mail that lead to pages of the service.
 func (w *World) guestLinks(text string) (out []mailLink) {
 	for _, u := range urlPattern.FindAllString(text, -1) {
 		u = strings.TrimRight(u, ".,;")
@@ -175,7 +177,7 @@ func (w *World) guestLinks(text string) (out []mailLink) {
 // mailPolicy lets the HTML of a mail show its own style and images in data URLs, and open links in a new tab.
 const mailPolicy = "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 
-// showMailHTML shows the HTML of a mail inside the frame of its page. Links open in a new tab.
+// showMailHTML handles GET /mail/{id}/html, the HTML of a mail inside the frame of its page. Links open in a new tab.
 func (p *play) showMailHTML(rw http.ResponseWriter, r *http.Request) {
 	m := p.readMail(rw, r, r.PathValue("id"))
 	if m == nil {

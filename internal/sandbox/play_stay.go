@@ -18,12 +18,13 @@ import (
 type stayView struct {
 	ID, Name, Number string
 	Page             string // Page is the address of the stay on the phone
-	Said             string // Said is the latest message of the conversation with the main guest, and who sent it
+	Said             string // Said is the latest message with the main guest, preceded by its sender
 	Chips            []note
 	Open             bool
 }
 
-// stayID returns the service's id of a reservation of the PMS, or "" if the service does not have it. It never changes, so it is read once.
+// stayID returns the service's id of a reservation of the PMS, or "" if the service does not have it. It caches the id, which never
+// changes.
 func (p *play) stayID(ctx context.Context, id string) (string, error) {
 	p.mu.Lock()
 	known, ok := p.stays[id]
@@ -47,7 +48,7 @@ func (p *play) stayID(ctx context.Context, id string) (string, error) {
 	return known, nil
 }
 
-// viewStays describes the stays of reservations that are not canceled.
+// viewStays returns what the page shows of the stays that are not canceled. opened is the reservation whose controls stay open.
 func (p *play) viewStays(ctx context.Context, bookings []Booking, opened string) ([]stayView, error) {
 	talks, err := propertyv1.NewMessageServiceClient(p.w.public).ListConversations(p.w.Staff(ctx), &propertyv1.ListConversationsRequest{PageSize: 200})
 	if err != nil {
@@ -77,7 +78,8 @@ func (p *play) viewStays(ctx context.Context, bookings []Booking, opened string)
 	return out, nil
 }
 
-// addMessages adds what the conversations of a stay say. The latest message comes first.
+// addMessages adds the latest message and the number of unread ones in the conversations of a stay. talks has the latest first; id is the
+// service's.
 func (v *stayView) addMessages(talks []*propertyv1.Conversation, id string) {
 	unread := 0
 	for _, talk := range talks {
@@ -95,7 +97,7 @@ func (v *stayView) addMessages(talks []*propertyv1.Conversation, id string) {
 	}
 }
 
-// addErasures adds how far the erasure of the whole party's data, or that of a companion's, is.
+// addErasures adds the state of each erasure of data of a stay: of the whole party, or of a companion. id is the service's.
 func (v *stayView) addErasures(all []*propertyv1.ErasureItem, id string) {
 	for _, e := range all {
 		if e.GetReservationId() != id {
@@ -110,7 +112,7 @@ func (v *stayView) addErasures(all []*propertyv1.ErasureItem, id string) {
 	}
 }
 
-// changeStay does what the property, or the PMS, does with a guest's stay.
+// changeStay handles the buttons of a stay: what staff or the PMS does during it.
 func (p *play) changeStay(rw http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	if !p.isBooking(id) {
@@ -120,7 +122,7 @@ func (p *play) changeStay(rw http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	p.openedStay = id
 	p.mu.Unlock()
-	p.say(rw, r, "stay", p.stayAction(r, id))
+	p.redirectWithNote(rw, r, "stay", p.stayAction(r, id))
 }
 
 // isBooking reports whether the PMS has a reservation.
@@ -128,8 +130,8 @@ func (p *play) isBooking(id string) bool {
 	return slices.ContainsFunc(p.w.PMS.Bookings(), func(b Booking) bool { return b.ID == id })
 }
 
-// stayAction does what the form field "do" names to the stay of the reservation with this id. It returns the sentence that the page shows about
-// the outcome.
+// stayAction does what the form field "do" names, such as "answer" or "erase", with a stay. id is the PMS's. It returns the note that the
+// page shows.
 func (p *play) stayAction(r *http.Request, id string) note {
 	ctx := r.Context()
 	stay, err := p.stayID(ctx, id)
@@ -157,7 +159,7 @@ func (p *play) stayAction(r *http.Request, id string) note {
 	return note{"bad", "Unknown action."}
 }
 
-// answered returns the note of a call of staff.
+// answered returns the note of a call of staff: the service's error, or text if err is nil.
 func answered(err error, text string) note {
 	if err != nil {
 		return note{"bad", "The service refused: " + status.Convert(err).Message()}
@@ -165,10 +167,10 @@ func answered(err error, text string) note {
 	return note{"ok", text}
 }
 
-// withheldTexts say why the PMS gets nothing of a guest.
+// withheldTexts has the text for each reason why the PMS may not read a guest's data.
 var withheldTexts = map[string]string{"notShared": "nothing, because this guest shares nothing"}
 
-// disclosed returns the note of what the PMS read of the guests of a stay.
+// disclosed returns the note of what the PMS read about the guests of a stay, from the service's answer or the error.
 func disclosed(a Answer, err error) note {
 	reason, _ := a.Body["error"].(map[string]any)
 	switch {
@@ -197,7 +199,7 @@ func disclosed(a Answer, err error) note {
 	return note{"ok", "The PMS gets " + strings.Join(parts, "; ") + ". The guest sees each read on the page “Who read my data”."}
 }
 
-// exportStay answers with the copy that the main guest of a stay gets of the data.
+// exportStay handles the download of the data of a stay, as the main guest gets it.
 func (p *play) exportStay(rw http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	if !p.isBooking(id) {

@@ -63,7 +63,7 @@ const (
 	maxIdleConns    = 32 // connections to the service that stay open between calls
 )
 
-// NewPMS makes a PMS that has these spaces.
+// NewPMS returns a PMS with these spaces. token is the credential that the service must send.
 func NewPMS(token string, spaces []Space) *PMS {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = maxIdleConns
@@ -74,7 +74,7 @@ func NewPMS(token string, spaces []Space) *PMS {
 	return p
 }
 
-// Close stops the updates that are on their way and the calls that hang.
+// Close interrupts the updates that are being sent and the calls that are not answered, and waits for their end.
 func (p *PMS) Close() {
 	p.mu.Lock()
 	p.cancel()
@@ -83,7 +83,7 @@ func (p *PMS) Close() {
 	p.client.CloseIdleConnections()
 }
 
-// SetCredentials sets the PMS's credentials at the service.
+// SetCredentials sets the base address of the service's API and the tokens with which the PMS calls it.
 func (p *PMS) SetCredentials(service, clientToken, accessToken string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,7 +97,7 @@ func (p *PMS) SetSpaces(spaces []Space) {
 	p.spaces = slices.Clone(spaces)
 }
 
-// FailCalls makes the PMS answer every call of the service with an HTTP status; 0 ends this.
+// FailCalls makes the PMS answer every call of the service with an HTTP status, until FailCalls(0).
 func (p *PMS) FailCalls(status int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,7 +117,7 @@ type Answer struct {
 	Body   map[string]any
 }
 
-// Data is the data of an answer.
+// Data returns the object "data" of the answer.
 func (a Answer) Data() map[string]any {
 	d, _ := a.Body["data"].(map[string]any)
 	return d
@@ -195,6 +195,7 @@ func (p *PMS) Push(ctx context.Context, id string, fields map[string]any) (Answe
 	return p.Do(ctx, http.MethodPatch, "/v1/reservations", sent)
 }
 
+// mergeReservation stores changed fields of a reservation in the PMS without a push. It creates the reservation if necessary.
 func (p *PMS) mergeReservation(id string, fields map[string]any) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -210,7 +211,7 @@ func (p *PMS) mergeReservation(id string, fields map[string]any) error {
 	return nil
 }
 
-// recordCall records a call of the service and reports whether its token is valid.
+// recordCall records a call of the service to the endpoint for an action, and reports whether its token is valid.
 func (p *PMS) recordCall(action string, r *http.Request, body []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// Handler serves the endpoints for the service, and /reservations for changes by hand.
+// Handler returns the handler of the PMS: the endpoints for the service, and /reservations, by which a person or a test changes
+// reservations.
 func (p *PMS) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/spaces", p.authorized("getSpaces", func(w http.ResponseWriter, _ *http.Request, _ []byte) {
@@ -37,7 +38,7 @@ func (p *PMS) Handler() http.Handler {
 
 const maxBodySize = 1 << 20
 
-// authorized wraps an endpoint for the service. It records each call, and refuses calls without the token.
+// authorized wraps the endpoint for an action. It records each call, refuses calls without the token, and passes the body to next.
 func (p *PMS) authorized(action string, next func(http.ResponseWriter, *http.Request, []byte)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodySize))
@@ -60,7 +61,8 @@ func (p *PMS) authorized(action string, next func(http.ResponseWriter, *http.Req
 	}
 }
 
-// serveChange serves changes of a reservation by hand: the PMS pushes the change to the service and returns the answer.
+// serveChange handles a change of a reservation by a person or a test: it pushes the change to the service and returns the service's
+// answer.
 func (p *PMS) serveChange(w http.ResponseWriter, r *http.Request) {
 	var fields map[string]any
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBodySize)).Decode(&fields); err != nil || fields == nil {
@@ -75,6 +77,7 @@ func (p *PMS) serveChange(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, a.Status, a.Body)
 }
 
+// errorBody returns the body of an error answer.
 func errorBody(reason, message string) map[string]any {
 	return map[string]any{"error": map[string]any{"reason": reason, "message": message}}
 }

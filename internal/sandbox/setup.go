@@ -41,7 +41,7 @@ func PMSSpaces() []Space {
 // bedsPerDorm is the number of beds of a dorm that Config.Dorms adds.
 const bedsPerDorm = 8
 
-// furtherDorms returns n dorms more, from Dorm 5 on.
+// furtherDorms returns n more dorms with their beds, named Dorm 5, Dorm 6 and so on.
 func furtherDorms(n int) (out []Space) {
 	for dorm := 5; dorm < 5+n; dorm++ {
 		id := fmt.Sprintf("D%d", dorm)
@@ -54,7 +54,7 @@ func furtherDorms(n int) (out []Space) {
 	return out
 }
 
-// furtherRooms returns n private rooms more. The room with the number i from 0 on has the id that FurtherRoom returns.
+// furtherRooms returns n more private rooms. FurtherRoom(i) is the id of the i-th, from 0 on.
 func furtherRooms(n int) (out []Space) {
 	for i := range n {
 		out = append(out, Space{ID: FurtherRoom(i), Type: "Room", Name: FurtherRoomName(i), IsPrivate: true, IsActive: true})
@@ -87,6 +87,7 @@ func (w *World) setUp(ctx context.Context, c Config) error {
 	return w.openPlay()
 }
 
+// createProperty creates the property and a staff token of its owner.
 func (w *World) createProperty(ctx context.Context, _ Config) error {
 	name, zone := demoProperty, demoZone
 	p, err := adminv1.NewPropertyServiceClient(w.admin).CreateProperty(ctx, &adminv1.CreatePropertyRequest{
@@ -104,11 +105,12 @@ func (w *World) createProperty(ctx context.Context, _ Config) error {
 	return nil
 }
 
-// Staff returns a context for calls as the owner of the property.
+// Staff returns ctx with the staff token of the property's owner, for gRPC calls.
 func (w *World) Staff(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+w.StaffToken)
 }
 
+// createSpaces creates the rooms, the dorm with its beds, and the front door.
 func (w *World) createSpaces(ctx context.Context, _ Config) error {
 	ctx = w.Staff(ctx)
 	spaces := propertyv1.NewSpaceServiceClient(w.public)
@@ -196,7 +198,7 @@ func (w *World) connectPMS(ctx context.Context, _ Config) error {
 	return w.PMS.Register(ctx, "http://"+w.pms.Addr().String())
 }
 
-// mapSpaces reads getSpaces and maps the listed spaces by name.
+// mapSpaces makes the service read getSpaces and maps the listed spaces to those of the property by name.
 func (w *World) mapSpaces(ctx context.Context, _ Config) error {
 	mappings := propertyv1.NewMappingServiceClient(w.public)
 	read := &propertyv1.ReadSpacesRequest{Id: w.IntegrationID}

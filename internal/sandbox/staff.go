@@ -9,10 +9,11 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// DashboardURL returns the address of the staff's pages. A person who has no login makes one with [World.StaffLink].
+// DashboardURL returns the address of the staff's pages. A person without a login creates one with [World.StaffLink].
 func (w *World) DashboardURL() string { return "http://" + w.Server.HTTPAddr() + "/app/" }
 
-// StaffLink returns the link with which a person makes a login as owner of the demo's property, or "" without Play. It works once, within 24 hours.
+// StaffLink returns the link with which a person creates a login as owner of the demo's property, or "" without Play. It works once,
+// within 24 hours.
 func (w *World) StaffLink() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -44,7 +45,7 @@ func (w *World) countPeople(ctx context.Context) (int, error) {
 	return len(found.GetData().GetList()), nil
 }
 
-// unusedStaffLink returns the link for staff until a person has joined with it, and then "".
+// unusedStaffLink returns the link for staff, or "" once a person has joined with it.
 func (p *play) unusedStaffLink(ctx context.Context) (string, error) {
 	people, err := p.w.countPeople(ctx)
 	if err != nil {
@@ -58,7 +59,8 @@ func (p *play) unusedStaffLink(ctx context.Context) (string, error) {
 	return p.w.staffLink, nil
 }
 
+// renewStaffLink handles the button for a new link for staff.
 func (p *play) renewStaffLink(rw http.ResponseWriter, r *http.Request) {
 	_, err := p.w.NewStaffLink(r.Context())
-	p.say(rw, r, "staff", outcome(err, "The new link works once, within a day. The former one has ended."))
+	p.redirectWithNote(rw, r, "staff", outcome(err, "The new link works once, within a day. The former one has ended."))
 }

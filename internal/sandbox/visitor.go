@@ -21,7 +21,8 @@ type Visitor struct {
 	Question string
 }
 
-// VisitByDoor scans the QR code at the door and finds a reservation by its number and a family name.
+// VisitByDoor opens the address in the QR code at the door and finds a reservation by its number and a family name, as a guest without a
+// link does.
 func (w *World) VisitByDoor(ctx context.Context, number, family string) (*Visitor, error) {
 	address := w.DoorAddress()
 	if address == "" {
@@ -39,7 +40,7 @@ func (w *World) DoorAddress() string {
 	return "http://" + w.Server.HTTPAddr() + "/q/" + door
 }
 
-// VisitByDoor is [World.VisitByDoor] with the address in the QR code.
+// VisitByDoor is [World.VisitByDoor] with the address in the QR code, so that another process can call it.
 func VisitByDoor(ctx context.Context, address, number, family string) (*Visitor, error) {
 	b, err := newBrowser()
 	if err != nil {
@@ -61,19 +62,19 @@ func VisitByDoor(ctx context.Context, address, number, family string) (*Visitor,
 	return &Visitor{b: b, site: b.at.Scheme + "://" + b.at.Host, Home: home}, nil
 }
 
-// Open opens a page below the page of the stay and returns its size in bytes.
+// Open opens the page at a path below Home and returns its size in bytes.
 func (v *Visitor) Open(ctx context.Context, below string) (size int, err error) {
 	err = v.b.open(ctx, v.Home+below)
 	return len(v.b.page), err
 }
 
-// Poll asks for the doors of the stay, as the script of an open page does.
+// Poll loads the state of the stay's doors, as the script of an open page does repeatedly.
 func (v *Visitor) Poll(ctx context.Context) error {
 	_, err := v.Open(ctx, "/key/doors?codes")
 	return err
 }
 
-// Form opens the first form of the stay.
+// Form opens the form that the page of the stay links to. Then Question is the path of its first question.
 func (v *Visitor) Form(ctx context.Context) error {
 	if _, err := v.Open(ctx, ""); err != nil {
 		return err
@@ -88,7 +89,7 @@ func (v *Visitor) Form(ctx context.Context) error {
 	return err
 }
 
-// Name answers the question for the name.
+// Name opens the form and answers the question for the guest's name.
 func (v *Visitor) Name(ctx context.Context, first, last string) error {
 	if err := v.Form(ctx); err != nil {
 		return err
@@ -96,7 +97,7 @@ func (v *Visitor) Name(ctx context.Context, first, last string) error {
 	return v.b.submit(ctx, map[string]string{"f-firstName": first, "f-lastName": last})
 }
 
-// Prepare goes on with the check-in until only the last press is left.
+// Prepare does all steps of the check-in except the last press, which Complete does.
 func (v *Visitor) Prepare(ctx context.Context) error {
 	if _, err := v.Open(ctx, "/checkin"); err != nil {
 		return err
@@ -112,7 +113,7 @@ func (v *Visitor) Prepare(ctx context.Context) error {
 	return fmt.Errorf("the check-in stays at %s (%s)", v.b.at.Path, v.b.heading())
 }
 
-// next returns what the button of the page's next step does.
+// next returns the value of the button for the next step, such as "complete", or "" if the page has none.
 func (v *Visitor) next() string {
 	for _, f := range v.b.forms() {
 		if len(f.does) > 0 {
@@ -122,7 +123,7 @@ func (v *Visitor) next() string {
 	return ""
 }
 
-// Complete presses the last button and opens pages until one shows the PIN.
+// Complete presses the last button of the check-in, and reloads the page until it shows the PIN.
 func (v *Visitor) Complete(ctx context.Context) (pin string, err error) {
 	if _, err := v.b.press(ctx); err != nil {
 		return "", err
@@ -146,8 +147,8 @@ func (v *Visitor) Write(ctx context.Context, text string) error {
 	return v.b.submit(ctx, map[string]string{"f-text": text})
 }
 
-// Follow receives the numbers of the conversation's messages after a number, as an open page does, until the connection ends. Other methods
-// of the visitor may run at the same time.
+// Follow calls receive with the number of each message of the conversation after the given number, as an open page gets them, until ctx
+// or the connection ends. Other methods may run at the same time.
 func (v *Visitor) Follow(ctx context.Context, after int32, receive func(number int32)) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, v.site+v.Home+"/messages/live", nil)
 	if err != nil {

@@ -127,7 +127,7 @@ func Build(ctx context.Context, c Config) (_ *World, err error) {
 	return w, nil
 }
 
-// openPMSAndKeypads opens the listeners of the PMS and of the keypads.
+// openPMSAndKeypads creates the PMS, and serves it and the keypads on free ports.
 func (w *World) openPMSAndKeypads(c Config) (err error) {
 	if w.pms, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		return err
@@ -155,6 +155,7 @@ func (w *World) openPlay() (err error) {
 	return nil
 }
 
+// serveHTTP serves h on a listener until Close.
 func (w *World) serveHTTP(l net.Listener, h http.Handler) {
 	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
 	w.runPart(func(ctx context.Context) error {
@@ -167,7 +168,8 @@ func (w *World) serveHTTP(l net.Listener, h http.Handler) {
 	})
 }
 
-// runPart runs a part of the World in the background until stop or Close. If it ends with an error before, Failures gets the error.
+// runPart runs a part of the World in the background until stop or Close ends its context. If it fails before, the error is sent to
+// Failures.
 func (w *World) runPart(run func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -190,6 +192,7 @@ func (w *World) runPart(run func(context.Context) error) (stop func()) {
 // Failures returns a channel with the errors of parts that ended before Close.
 func (w *World) Failures() <-chan error { return w.failures }
 
+// dialServer creates the gRPC clients of the operators' socket and of the public listener.
 func (w *World) dialServer() (err error) {
 	plain := grpc.WithTransportCredentials(insecure.NewCredentials())
 	if w.admin, err = grpc.NewClient("unix:"+w.Server.SocketPath(), plain); err != nil {
@@ -221,7 +224,7 @@ func (w *World) createLocks(c Config, addresses []string) (err error) {
 	return err
 }
 
-// runBridge enrols a bridge under a join code and runs it.
+// runBridge enrols a bridge with a join code and starts it in the background.
 func (w *World) runBridge(ctx context.Context, c Config, code string) error {
 	dir := filepath.Join(c.Dir, "bridge")
 	e := agent.Enrolment{Dir: dir, Address: w.Server.GRPCAddr(), JoinCode: code, Software: "latchkey-bridge demo", Plaintext: true}

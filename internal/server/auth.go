@@ -20,7 +20,8 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// authenticators returns the authenticator of each API area. It refuses the credentials of other areas.
+// authenticators returns the function that authenticates a call, for each API area by its proto package. Each refuses the credentials of
+// other areas.
 func (s *Server) authenticators(p *parts) map[string]chain.Authenticator {
 	return map[string]chain.Authenticator{
 		string(partnerv1.File_latchkey_partner_v1_reservation_proto.Package()): func(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
@@ -56,13 +57,15 @@ func (s *Server) authenticators(p *parts) map[string]chain.Authenticator {
 	}
 }
 
-// hasNoCredential reports whether a call has no credential. A credential that was sent is checked even where none is needed.
+// hasNoCredential reports whether a call has no credential. A call over the operators' socket needs none, but one that was sent is
+// checked.
 func hasNoCredential(c chain.Credentials) bool {
 	return c.Bearer+c.ClientToken+c.AccessToken+c.APIKey == ""
 }
 
-// authenticateSession returns the signed-in person with a session, and stores that the session was used. An open stream and what an open
-// page loads by itself do not use it: the session ends when the person does nothing for a while. While nothing can be stored, the person can still read.
+// authenticateSession returns the staff member whose session token the call has, and stores that the session was used. Automatic calls of
+// an open page do not count as use, so that the session ends when the person does nothing for a while. If the use cannot be stored, the
+// call is still allowed.
 func (s *Server) authenticateSession(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
 	a, err := staff.Authenticate(s.db.View(ctx), s.keys, c.Bearer, c.Property)
 	if err == nil && !c.Automatic && staff.NeedsUsed(a, s.clock.Now()) {
@@ -73,7 +76,7 @@ func (s *Server) authenticateSession(ctx context.Context, c chain.Credentials) (
 	return a, err
 }
 
-// authenticateOperator returns the operator with a session, and stores that the session was used.
+// authenticateOperator returns the operator whose session token the call has, and stores that the session was used.
 func (s *Server) authenticateOperator(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
 	a, err := credential.AuthenticateSession(s.db.View(ctx), s.keys, c.Bearer)
 	if err == nil && !c.Automatic && credential.NeedsUsed(a, s.clock.Now()) {
@@ -84,6 +87,7 @@ func (s *Server) authenticateOperator(ctx context.Context, c chain.Credentials) 
 	return a, err
 }
 
+// authenticatePerson returns the actor with a token of the given kind, staff or operator. It refuses a token of another kind.
 func (s *Server) authenticatePerson(ctx context.Context, token string, kind actor.Kind) (actor.Actor, error) {
 	a, err := credential.Authenticate(ctx, s.db, s.keys, token)
 	if err == nil && a.Kind != kind {

@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/pms"
 )
 
-// pmsOf returns a function that finds the PMS of an integration with the endpoints that it has registered now.
+// pmsOf returns the function by which check-ins find the PMS of an integration. It reads the registered endpoints at each call.
 func (s *Server) pmsOf(p *parts) func(ctx context.Context, propertyID, integrationID string) (checkin.PMS, error) {
 	return func(ctx context.Context, propertyID, integrationID string) (checkin.PMS, error) {
 		targets := map[string]*pms.Target{}
@@ -31,7 +31,7 @@ func (s *Server) pmsOf(p *parts) func(ctx context.Context, propertyID, integrati
 	}
 }
 
-// observePartner counts and traces a call to an endpoint of a partner.
+// observePartner runs call, which calls the endpoint t of a partner, and records it in the metrics and in a trace span.
 func (s *Server) observePartner(ctx context.Context, t pms.Target, call func(ctx context.Context) error) error {
 	return s.observeCall(ctx, "partner "+t.Action, t, call)
 }

@@ -53,7 +53,8 @@ func (s *Server) describe(ctx context.Context) (*adminv1.Installation, error) {
 	return out, nil
 }
 
-// liveNodes returns the nodes of the installation. With SQLite this is the only one, and it stores no report.
+// liveNodes returns the nodes that have reported recently that they run. On SQLite it returns this node, which is the only one and stores
+// no report.
 func (s *Server) liveNodes(ctx context.Context) (list []*adminv1.Node, err error) {
 	if s.db.SQLite() {
 		return []*adminv1.Node{{Name: s.name, SeenAt: timestamppb.New(s.db.View(ctx).Now())}}, nil

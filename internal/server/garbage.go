@@ -44,7 +44,7 @@ func TuneGarbage(ctx context.Context) {
 // sentinel is an object that becomes garbage at once, so that its cleanup runs after the next garbage collection.
 type sentinel struct{ _ *sentinel }
 
-// whenCollected sends on c after the next garbage collection. The channel must have room.
+// whenCollected sends one value on c after the next garbage collection. The channel needs free room, because the send must not block.
 func whenCollected(c chan<- struct{}) {
 	runtime.AddCleanup(new(sentinel), func(c chan<- struct{}) { c <- struct{}{} }, c)
 }

@@ -15,8 +15,8 @@ import (
 // identityDialTimeout limits a connection to the identity provider.
 const identityDialTimeout = 5 * time.Second
 
-// identityProvider returns the identity provider of the settings, or nil. The issuer's own host may have a private address, because the operator
-// named it. Other hosts that the provider names must have public ones.
+// identityProvider returns the identity provider with which staff sign in, or nil if none is configured. The issuer's host may have a
+// private address, because the operator configured it. Other hosts that the provider names must have public addresses.
 func (s *Server) identityProvider() (*openid.Provider, error) {
 	o := s.cfg.OIDC
 	if !o.On() {

@@ -76,7 +76,7 @@ var figures = []figure{
 	{"notices_open", "Open notices, by kind.", []string{"kind"}, `SELECT kind, count(*) FROM notices WHERE once_key IS NOT NULL GROUP BY kind`},
 }
 
-// statement returns the SQL query in the dialect of a database.
+// statement returns the SQL query with AGE and NOW replaced by expressions of a dialect.
 func (f figure) statement(name string) string {
 	age, now := "extract(epoch FROM now() - min(%s))", "now()"
 	if name == dialect.SQLite {
@@ -100,6 +100,7 @@ type installation struct {
 	last []prometheus.Metric
 }
 
+// newInstallation returns the collector. holdsLease reports whether this node is the one node that exports these metrics.
 func newInstallation(s *Server, holdsLease func() bool) *installation {
 	in := &installation{s: s, holdsLease: holdsLease}
 	for _, f := range figures {
@@ -108,13 +109,14 @@ func newInstallation(s *Server, holdsLease func() bool) *installation {
 	return in
 }
 
+// Describe implements prometheus.Collector.
 func (in *installation) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range in.descs {
 		to <- d
 	}
 }
 
-// Collect exports the metrics of the installation. It repeats the last result if that is recent.
+// Collect implements prometheus.Collector. It repeats the last result if that is younger than installationEvery.
 func (in *installation) Collect(to chan<- prometheus.Metric) {
 	if !in.holdsLease() {
 		return
@@ -137,6 +139,7 @@ func (in *installation) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
+// queryMetric runs the query of f and appends a metric with desc for each of its rows.
 func (in *installation) queryMetric(ctx context.Context, desc *prometheus.Desc, f figure) (err error) {
 	rows, err := in.s.db.View(ctx).QueryContext(ctx, f.statement(in.s.db.Dialect()))
 	if err != nil {

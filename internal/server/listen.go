@@ -22,6 +22,7 @@ type listeners struct {
 	http, grpc, bridge, ops, socket net.Listener
 }
 
+// listen opens the listeners at the configured addresses. After an error none stays open.
 func listen(cfg config.Config) (_ *listeners, err error) {
 	l := &listeners{}
 	defer func() {
@@ -83,6 +84,7 @@ func listenSocket(path string) (net.Listener, error) {
 	return l, nil
 }
 
+// close closes the listeners that are open.
 func (l *listeners) close() (err error) {
 	for _, one := range []net.Listener{l.http, l.grpc, l.bridge, l.ops, l.socket} {
 		if one == nil {
@@ -110,7 +112,7 @@ func (s *Server) OpsAddr() string { return s.listeners.ops.Addr().String() }
 // SocketPath returns the path of the operators' Unix socket.
 func (s *Server) SocketPath() string { return s.cfg.SocketPath() }
 
-// advertisedBridgeAddr returns the address that bridges receive at enrolment.
+// advertisedBridgeAddr returns the address to which bridges connect, as they receive it at their enrolment.
 func (s *Server) advertisedBridgeAddr() string {
 	if s.cfg.BridgeAddress != "" {
 		return s.cfg.BridgeAddress

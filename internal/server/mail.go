@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/worker"
 )
 
-// wireMail creates the jobs that send mails, and the sweep that invites guests.
+// wireMail creates the parts that send mails and that invite guests to check in.
 func (s *Server) wireMail(p *parts) error {
 	rules, err := pms.NewRules(pms.RulesOptions{Hosts: s.cfg.Mail.Allow, Ports: mailPorts, Flag: "--mail-allow"})
 	if err != nil {
@@ -28,7 +28,8 @@ var mailPorts = []uint16{25, 465, 587, 2525}
 // mailDialTimeout limits a connection to a mail server.
 const mailDialTimeout = 10 * time.Second
 
-// PublicURL returns the address with which links to pages begin, without a slash at its end.
+// PublicURL returns the configured URL at which guests and staff reach the pages, or that of the HTTP listener. It has no slash at its
+// end.
 func (s *Server) PublicURL() string {
 	if s.cfg.PublicURL != "" {
 		return strings.TrimSuffix(s.cfg.PublicURL, "/")

@@ -34,6 +34,7 @@ type measures struct {
 // callBuckets are histogram buckets for calls that a person waits for, up to their deadline.
 var callBuckets = []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 
+// newMeasures registers the metrics of the server with r. version and schema become labels.
 func newMeasures(r prometheus.Registerer, version, schema string) *measures {
 	gauge := func(name, help string) prometheus.Gauge {
 		g := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "latchkey", Name: name, Help: help})
@@ -71,7 +72,7 @@ func newMeasures(r prometheus.Registerer, version, schema string) *measures {
 // refused is the outcome label of an unlock call that was answered with an error.
 const refused = "refused"
 
-// recordUnlock records the duration and outcome of an unlock call.
+// recordUnlock records the duration of an unlock call that began at a time, and its outcome: the state in done, or refused if err is set.
 func (m *measures) recordUnlock(began time.Time, done lock.Outcome, err error) {
 	outcome := done.State
 	if err != nil {
@@ -80,7 +81,7 @@ func (m *measures) recordUnlock(began time.Time, done lock.Outcome, err error) {
 	m.acts.WithLabelValues(outcome).Observe(time.Since(began).Seconds())
 }
 
-// recordPartnerCall records the duration and outcome of a call to a partner's endpoint.
+// recordPartnerCall records the duration and outcome of a call to a partner's endpoint. action names the endpoint, such as getSpaces.
 func (m *measures) recordPartnerCall(began time.Time, action string, err error) {
 	outcome := "ok"
 	var failed *pms.CallError
@@ -93,12 +94,12 @@ func (m *measures) recordPartnerCall(began time.Time, action string, err error) 
 	m.partners.WithLabelValues(action, outcome).Observe(time.Since(began).Seconds())
 }
 
-// recordDelivery records the duration and outcome of a delivery to a webhook.
+// recordDelivery records the duration and outcome of a delivery to a webhook. cause is the cause of its failure, or "".
 func (m *measures) recordDelivery(began time.Time, cause pms.Cause) {
 	m.webhooks.WithLabelValues(cmp.Or(string(cause), "ok")).Observe(time.Since(began).Seconds())
 }
 
-// recordMail counts a mail that ended.
+// recordMail counts a mail that needs no further attempt; state is its final state.
 func (m *measures) recordMail(kind mail.Kind, state mail.State) {
 	m.mails.WithLabelValues(string(kind), string(state)).Inc()
 }
@@ -109,6 +110,7 @@ func (m *measures) recordCondition(c condition) {
 	m.degraded.Set(boolToFloat(len(c.degraded) > 0))
 }
 
+// holdsLease reports whether this node holds the lease, and so does the background work of the installation.
 func (m *measures) holdsLease() bool { return m.lease.Load() }
 
 func boolToFloat(b bool) float64 {
@@ -165,9 +167,10 @@ type certificates struct {
 	desc *prometheus.Desc
 }
 
+// Describe implements prometheus.Collector.
 func (c certificates) Describe(to chan<- *prometheus.Desc) { to <- c.desc }
 
-// Collect exports the expiry times. It omits a certificate that is not issued yet.
+// Collect implements prometheus.Collector: it exports the expiry times. It omits a certificate that is not issued yet.
 func (c certificates) Collect(to chan<- prometheus.Metric) {
 	files := map[string]string{}
 	if cert := c.s.cfg.TLS.Cert; cert != "" {

@@ -42,6 +42,7 @@ func (s *Server) operatorFront(front http.Handler) http.Handler {
 	})
 }
 
+// addHealth adds the routes /livez and /readyz.
 func (s *Server) addHealth(mux *http.ServeMux) {
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("alive\n")) })
 	mux.HandleFunc("GET /readyz", s.serveReady)
@@ -53,7 +54,7 @@ type opsToken []byte
 // leastOpsToken is the minimum length of the token. 20 random characters have about 100 bits, which cannot be guessed.
 const leastOpsToken = 20
 
-// readOpsToken reads the token from the configuration.
+// readOpsToken reads the token from the configured file and returns its hash, or nil if no file is configured.
 func readOpsToken(cfg config.Config) (opsToken, error) {
 	if cfg.OpsTokenFile == "" {
 		return nil, nil
@@ -70,8 +71,8 @@ func readOpsToken(cfg config.Config) (opsToken, error) {
 	return sum[:], nil
 }
 
-// guard passes requests that have the token. Without a token, the listener is on loopback, and guard checks that the Host header names a
-// loopback host. Otherwise a web page in a browser on this machine could reach the listener through a name that resolves to 127.0.0.1.
+// guard wraps next, so that only requests with the token reach it. Without a token, the listener is on loopback, and guard requires a
+// loopback host in the Host header. Otherwise a web page could reach the listener through a name that resolves to 127.0.0.1.
 func (t opsToken) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -86,6 +87,7 @@ func (t opsToken) guard(next http.Handler) http.Handler {
 	})
 }
 
+// shownBy reports whether a request has the token as its bearer token.
 func (t opsToken) shownBy(r *http.Request) bool {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	sum := sha256.Sum256([]byte(strings.TrimSpace(token)))

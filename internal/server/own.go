@@ -16,9 +16,9 @@ import (
 	"latchkey.dev/internal/worker"
 )
 
-// Own locks an embedded database for this process until release is called or the process ends. A server holds the lock while it runs. So do
-// commands that must not run at the same time as a server. Reading and copying need no lock. For PostgreSQL, which several servers can
-// share, Own does nothing.
+// Own locks an embedded database for this process until release is called or the process ends. A server holds the lock while it runs, and
+// so do commands that must not run at the same time as a server. Reading and copying need no lock. On PostgreSQL, which several servers
+// can share, Own does nothing.
 func Own(databaseURL string) (release func() error, err error) {
 	path, ok := strings.CutPrefix(databaseURL, "sqlite:")
 	if !ok {
@@ -94,8 +94,8 @@ func makeDirectory(path string) error {
 // leaseWait is how long to wait for the lease of a stopped server. The lease of a crashed server expires after 15 s.
 const leaseWait = 20 * time.Second
 
-// RunAlone runs f while no server uses the database. On PostgreSQL it holds the lease that otherwise one of the nodes holds, and f gets
-// a handle that stores nothing once the lease is lost.
+// RunAlone runs f while no server uses the database, and returns an error if one does. On SQLite it holds the lock of Own. On PostgreSQL
+// it holds the lease that otherwise a node holds, and f gets a handle that stores nothing once the lease is lost.
 func RunAlone(ctx context.Context, d *db.DB, url string, f func(context.Context, *db.DB) error) error {
 	if d.SQLite() {
 		release, err := Own(url)

@@ -47,7 +47,8 @@ func (s *Server) webHandler(p *parts) (http.Handler, error) {
 	})
 }
 
-// pageContext returns the context of a page's call: with the address of its client and its credential.
+// pageContext returns the context with which a page calls the API: with the credential, language and options in c, and the client's
+// address from r.
 func pageContext(ctx context.Context, r *http.Request, c kit.Credential) context.Context {
 	md := metadata.MD{}
 	if c.Property != "" {
@@ -71,7 +72,7 @@ func pageContext(ctx context.Context, r *http.Request, c kit.Credential) context
 	return metadata.NewOutgoingContext(chain.FromHTTP(ctx, r), md)
 }
 
-// isSecure reports whether the client uses TLS, as this server or a trusted proxy in front of it says.
+// isSecure reports whether the client uses TLS, to this server or to a trusted proxy in front of it.
 func (s *Server) isSecure(r *http.Request) bool {
 	if r.TLS != nil {
 		return true

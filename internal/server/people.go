@@ -8,7 +8,8 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// ownerURL returns the address of the page on which a person becomes owner of a property; "": of one that the person creates there.
+// ownerURL returns the address of the page on which a person becomes owner of a property. secret is that of the link. If propertyID is
+// "", the person creates a new property there.
 func (s *Server) ownerURL(secret, propertyID string) string {
 	address := s.PublicURL() + "/app/first/" + secret
 	if propertyID == "" {
@@ -17,12 +18,13 @@ func (s *Server) ownerURL(secret, propertyID string) string {
 	return address
 }
 
-// invitationURL returns the address of the page on which an invited person joins a property.
+// invitationURL returns the address of the page on which an invited person joins a property. secret is that of the invitation.
 func (s *Server) invitationURL(secret string) string {
 	return s.PublicURL() + staff.InvitationPath + secret
 }
 
-// FirstOwnerURL returns the address of the page on which the first person joins, or "" if there is a person. Each start makes a new one.
+// FirstOwnerURL makes a link and returns its address, at which the first person becomes owner of a new property. It returns "" if a
+// person exists already. It is called at each start of the server.
 func (s *Server) FirstOwnerURL(ctx context.Context) (string, error) {
 	some, err := staff.AnyPerson(s.db.View(ctx))
 	if err != nil || some {

@@ -23,6 +23,8 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
+// registerPartner creates the API services for partners and registers them with to, and what the memory of repeated calls needs to answer
+// them.
 func (s *Server) registerPartner(p *parts, to grpc.ServiceRegistrar) {
 	p.partnerAPI = &partnerapi.Service{
 		DB: s.db, Keys: s.keys, Memory: p.memory, Registry: p.registry, CheckURL: p.pms.CheckURL, Probe: s.probe,
@@ -44,6 +46,7 @@ func (s *Server) registerPartner(p *parts, to grpc.ServiceRegistrar) {
 	}
 }
 
+// registerProperty creates and registers the API services for a property's staff and for operators.
 func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	stays := propertyapi.Stays{Replan: p.reservations.Replan, CompleteDays: p.days.Soon}
 	deps := propertyapi.Deps{

@@ -46,7 +46,7 @@ func (s *Server) httpServer(h http.Handler) *http.Server {
 	}
 }
 
-// serve serves all listeners. If a listener ends before the server stops, serve reports a failure.
+// serve starts to serve all listeners in g. If one ends before the server stops, g gets an error.
 func (s *Server) serve(g *errgroup.Group) {
 	front := hsts(s.front())
 	public, socket, ops := s.httpServer(front), s.httpServer(s.operatorFront(front)), s.httpServer(s.operations())
@@ -100,9 +100,8 @@ func (s *Server) awaitLoadBalancers(running context.Context) {
 	}
 }
 
-// stop disconnects the bridges spread over a time window, and lets calls finish. It cancels calls that do not end, because neither Shutdown
-// of net/http nor GracefulStop of gRPC returns while a stream is open. It first closes the listener for bridges, so that a disconnected
-// bridge connects to another server.
+// stop disconnects the bridges, spread over window, and lets calls finish. It first closes the listener for bridges, so that disconnected
+// bridges connect to another server. At the end it cancels open calls, because graceful stops of net/http and gRPC wait for open streams.
 func (s *Server) stop(window time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), window+last)
 	defer cancel()

@@ -49,7 +49,7 @@ type Options struct {
 	// Around is an interceptor that runs directly before each unary handler; nil: none. A benchmark uses it to measure a call that does
 	// nothing.
 	Around grpc.UnaryServerInterceptor
-	// GuestsReadMailbox means that guests get the mails of properties without a mail server from a page that shows the mailbox: the demo's.
+	// GuestsReadMailbox means that guests read the mails of properties without a mail server on a page that shows the mailbox, as in the demo.
 	GuestsReadMailbox bool
 }
 
@@ -213,7 +213,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// stopCause returns why the server stops, for the log.
+// stopCause returns why the server stops, for the log. requested ends when a stop is requested, running also when a part fails.
 func stopCause(requested, running context.Context) string {
 	if requested.Err() != nil {
 		return "requested"

@@ -44,6 +44,7 @@ type certificateFile struct {
 	current   *tls.Certificate
 }
 
+// get implements tls.Config.GetCertificate. It loads the file again if its modification time has changed.
 func (f *certificateFile) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -38,8 +38,8 @@ func (s *Server) openTraces(ctx context.Context, provider trace.TracerProvider) 
 	return nil
 }
 
-// span starts a trace span and returns a function that ends the span with a result. Spans contain no addresses, tokens or personal data. Of
-// an error they contain only the reason, because its text may quote the request.
+// span starts a trace span and returns a function that ends it with the error of the work, or nil. Spans contain no addresses, tokens or
+// personal data: of an error they contain only the reason, because its text may quote the request.
 func (s *Server) span(ctx context.Context, name string, attributes ...attribute.KeyValue) (context.Context, func(error)) {
 	ctx, span := s.traces.Start(ctx, name, trace.WithAttributes(attributes...))
 	return ctx, func(err error) {
@@ -54,7 +54,7 @@ func (s *Server) span(ctx context.Context, name string, attributes ...attribute.
 	}
 }
 
-// aroundWrite adds a trace span and a metric to each database write.
+// aroundWrite is the wrapper of every database write: see [db.Config]. It records the write in a trace span and in a metric.
 func (s *Server) aroundWrite(ctx context.Context, write func(context.Context) error) error {
 	ctx, end := s.span(ctx, "db.Write")
 	began := time.Now()
@@ -64,7 +64,7 @@ func (s *Server) aroundWrite(ctx context.Context, write func(context.Context) er
 	return err
 }
 
-// changeOutcome returns the metrics label for the outcome of a database write.
+// changeOutcome returns the label in the metrics for the outcome of a database write: stored, refused by a rule, or failed.
 func changeOutcome(err error) string {
 	switch f, ok := fault.Of(err); {
 	case err == nil:

@@ -15,7 +15,8 @@ import (
 	"latchkey.dev/internal/worker"
 )
 
-// newWebhooks creates the delivery of events to partners. It uses the client of the partners' endpoints, which is created later.
+// newWebhooks creates the delivery of events to partners' webhooks. It reads p.pms and p.partnerAPI only at a delivery, because they are
+// created later.
 func (s *Server) newWebhooks(p *parts) worker.Webhooks {
 	return worker.Webhooks{
 		DB: s.db, Keys: s.keys, Jobs: s.jobs, Registry: p.registry, Log: s.log, Every: s.sweep,
@@ -37,6 +38,8 @@ func (s *Server) testDelivery(ctx context.Context, w *partner.WebhookRow, secret
 	return partnerapi.Probed{OK: out.Failure == "", Status: out.Status, Latency: out.Latency, Message: out.Failure}, err
 }
 
+// deliver sends a message to a webhook once, and records it in the metrics and in a trace span. urgent means that a person waits for the
+// result.
 func (s *Server) deliver(ctx context.Context, w *partner.WebhookRow, secrets []string, m pms.Message, urgent bool) (pms.Delivered, error) {
 	ctx, end := s.span(ctx, "webhook", attribute.String("latchkey.integration", w.IntegrationID))
 	began := time.Now()

@@ -68,10 +68,10 @@ type parts struct {
 	smartKeys    *worker.SmartKeys
 	webhooks     worker.Webhooks
 	partnerAPI   *partnerapi.Service
-	feed         *conversation.Feed // of conversations
-	changes      *watch.Feed        // of all that staff watch
+	feed         *conversation.Feed // feed notifies streams of new messages in conversations
+	changes      *watch.Feed        // changes notifies open pages of staff of changes that they show
 	checkIns     *checkin.Service
-	failures     *staff.Failures // failed sign-ins
+	failures     *staff.Failures // failures records failed sign-ins
 	identities   *openid.Provider
 	memory       *idem.Memory
 	chain        *chain.Chain
@@ -137,7 +137,7 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 	return p, nil
 }
 
-// wireWatch connects changes to the streams of staff on all nodes.
+// wireWatch creates the feed that notifies open pages of staff, on all nodes, of each change that they show.
 func (s *Server) wireWatch(p *parts) {
 	p.changes = watch.NewFeed()
 	between := s.bus
@@ -149,7 +149,7 @@ func (s *Server) wireWatch(p *parts) {
 	p.background["watch"] = changes.Run
 }
 
-// startWait is how long a guest's last press waits for the PMS to start the stay before the page says that it waits.
+// startWait is how long the page waits after a guest's last press for the PMS to start the stay. Then it asks the guest to wait.
 const startWait = time.Second
 
 // wirePartners creates the client that calls partners' endpoints and reads their spaces.
@@ -260,7 +260,8 @@ func (s *Server) wireAPI(p *parts) (err error) {
 	return err
 }
 
-// ownValidation returns the request fields that handlers validate themselves, because their rules depend on stored data.
+// ownValidation returns the request fields that handlers validate themselves, by the name of the RPC, because their rules depend on
+// stored data.
 func ownValidation() map[string]string {
 	own := map[string]string{
 		partnerv1.ReservationService_UpsertReservation_FullMethodName:       "reservation",
@@ -271,14 +272,15 @@ func ownValidation() map[string]string {
 	return own
 }
 
-// staticValidation returns the request validation that needs no stored data.
+// staticValidation returns the functions that validate requests without stored data, by the name of the RPC.
 func (p *parts) staticValidation() map[string]func(proto.Message) []fault.Field {
 	static := partnerapi.Static(p.pms.CheckURL)
 	maps.Copy(static, propertyapi.Static())
 	return static
 }
 
-// inner returns the interceptor closest to the handlers. It traces each call and answers repeated calls with an Idempotency-Key.
+// inner returns the interceptor that runs directly before the handlers. It traces each call. A call that repeats an Idempotency-Key gets
+// the stored answer.
 func (s *Server) inner(p *parts) chain.Interceptor {
 	return func(ctx context.Context, call *chain.Call, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		if s.around != nil {

@@ -48,7 +48,7 @@ func (s *Server) wireWork(p *parts) {
 	}
 }
 
-// wireEvents creates the delivery of events and of notifications about changes.
+// wireEvents creates the parts that deliver events: to the arrival checks, mails and webhooks, and to other nodes.
 func (s *Server) wireEvents(p *parts) {
 	p.arrivals = worker.Arrivals{Reservations: p.reservations, Every: s.sweep}
 	p.webhooks = s.newWebhooks(p)
@@ -57,7 +57,7 @@ func (s *Server) wireEvents(p *parts) {
 	p.smartKeys = worker.NewSmartKeys(s.db, s.keys, s.log)
 }
 
-// lease returns the lease that ensures that only one node does certain work.
+// lease returns the lease that only one node can hold at a time. On SQLite there is one node, which always holds it.
 func (s *Server) lease() worker.Lease {
 	if s.db.SQLite() {
 		return worker.Alone{DB: s.db}
@@ -65,7 +65,7 @@ func (s *Server) lease() worker.Lease {
 	return worker.PostgresLease{DB: s.db, Name: worker.LeaseName, Log: s.log}
 }
 
-// eventCounter returns a function that counts events by kind.
+// eventCounter registers a metric and returns the function that counts delivered events in it, by kind.
 func (s *Server) eventCounter() func([]event.NewEvent) {
 	happened := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "latchkey_events_total", Help: "Events delivered by this process, by kind.",

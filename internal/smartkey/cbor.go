@@ -53,7 +53,7 @@ func newModes() modes {
 	return modes{enc: encMode, dec: decMode}
 }
 
-// mustEncode encodes values of this package, whose types all have an encoding.
+// mustEncode encodes a value of this package. It cannot fail, because all their types have an encoding.
 func mustEncode(v any) []byte {
 	b, err := wire.enc.Marshal(v)
 	if err != nil {
@@ -73,7 +73,7 @@ func decodeExact[T any](b []byte) (T, bool) {
 	return v, bytes.Equal(b, mustEncode(v))
 }
 
-// decodeMessage reads an unsigned message of at most limit bytes.
+// decodeMessage decodes an unsigned message of at most limit bytes by [decodeExact].
 func decodeMessage[T any](b []byte, limit int) (T, error) {
 	if len(b) > limit {
 		return *new(T), refuse(Malformed, "larger than allowed")
@@ -91,6 +91,7 @@ func isName(s string) bool { return isVisibleASCII(s, maxName) }
 // isURI reports whether s can be the URI of a status list.
 func isURI(s string) bool { return isVisibleASCII(s, maxURI) }
 
+// isVisibleASCII reports whether s has 1 to limit characters, all ASCII and visible.
 func isVisibleASCII(s string, limit int) bool {
 	if s == "" || len(s) > limit {
 		return false
@@ -103,7 +104,7 @@ func isVisibleASCII(s string, limit int) bool {
 	return true
 }
 
-// inRange reports whether every number fits in 53 bits.
+// inRange reports whether every number fits in 53 bits, which a double holds exactly.
 func inRange(numbers ...uint64) bool {
 	for _, n := range numbers {
 		if n > maxNumber {

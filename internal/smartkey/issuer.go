@@ -106,7 +106,8 @@ func (i Issuer) Mint(g Grant, now time.Time) (Token, error) {
 	return token, nil
 }
 
-// window returns the token's validity: within the grant and the issuer key's time, and at most MaxLife after its issue.
+// window returns the validity of a token: within the grant and before keyEnd, the end of the issuer key, and at most
+// MaxLife after its issue. It returns an error if nothing is left.
 func window(g Grant, issued, keyEnd time.Time) (begin, end time.Time, err error) {
 	begin, end = issued.Add(-MaxBackdate), issued.Add(MaxLife)
 	if start := ceilSecond(g.Start); start.After(begin) {
@@ -126,7 +127,7 @@ func window(g Grant, issued, keyEnd time.Time) (begin, end time.Time, err error)
 	return begin, end, nil
 }
 
-// ceilSecond rounds up, so that a token never begins before its grant.
+// ceilSecond rounds up to a second, so that a token never begins before its grant.
 func ceilSecond(t time.Time) time.Time {
 	if s := fromSeconds(toSeconds(t)); s.Before(t) {
 		return s.Add(time.Second)

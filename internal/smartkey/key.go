@@ -58,6 +58,7 @@ func PublicKeyOf(pub crypto.PublicKey) (PublicKey, error) {
 	return NewPublicKey(point)
 }
 
+// public converts a decoded COSE_Key. It refuses a key that is not a point of P-256.
 func (k coseKey) public() (PublicKey, error) {
 	if k.Type != keyTypeEC2 || k.Curve != curveP256 {
 		return PublicKey{}, refuse(Malformed, "a COSE_Key must be EC2 on P-256")
@@ -69,6 +70,7 @@ func (k coseKey) public() (PublicKey, error) {
 	return key, nil
 }
 
+// cose converts the key to its COSE_Key.
 func (k PublicKey) cose() coseKey {
 	return coseKey{Type: keyTypeEC2, Curve: curveP256, X: [32]byte(k.point[1:33]), Y: [32]byte(k.point[33:])}
 }
@@ -79,16 +81,19 @@ func (k PublicKey) Encode() []byte { return mustEncode(k.cose()) }
 // Uncompressed returns the 65 bytes of the point.
 func (k PublicKey) Uncompressed() []byte { return append([]byte(nil), k.point[:]...) }
 
-// Thumbprint is the SHA-256 of Encode (RFC 9679).
+// Thumbprint returns the SHA-256 of Encode (RFC 9679).
 func (k PublicKey) Thumbprint() [32]byte { return sha256.Sum256(k.Encode()) }
 
+// KeyID returns the first eight bytes of the key's thumbprint.
 func (k PublicKey) KeyID() KeyID {
 	t := k.Thumbprint()
 	return KeyID(t[:len(KeyID{})])
 }
 
+// IsZero reports whether the key is the zero value, which is not a valid key.
 func (k PublicKey) IsZero() bool { return k == PublicKey{} }
 
+// ecdsa converts the key for package crypto/ecdsa.
 func (k PublicKey) ecdsa() (*ecdsa.PublicKey, error) {
 	return ecdsa.ParseUncompressedPublicKey(elliptic.P256(), k.point[:])
 }

@@ -105,6 +105,7 @@ func (s KeySet) Advance(raw []byte) (KeySet, error) {
 	return next, nil
 }
 
+// readKeySet parses a key set and validates its claims. It verifies no signature.
 func readKeySet(raw []byte) (signed, KeySet, error) {
 	doc, err := readSign1(raw, typeKeySet, MaxKeySetSize)
 	if err != nil {
@@ -144,8 +145,10 @@ func (c keySetClaims) check() (KeySet, error) {
 	return set, nil
 }
 
+// Property returns the id of the property whose keys they are.
 func (s KeySet) Property() string { return s.property }
 
+// Version returns the version of the key set, which grows with each change.
 func (s KeySet) Version() uint64 { return s.version }
 
 // Raw returns the document, to be stored and pinned again.
@@ -154,6 +157,7 @@ func (s KeySet) Raw() []byte { return append([]byte(nil), s.raw...) }
 // Keys returns the keys, the current key first.
 func (s KeySet) Keys() []IssuerKey { return append([]IssuerKey(nil), s.keys...) }
 
+// Current returns the key that signs tokens now. It fails only for the zero value.
 func (s KeySet) Current() (IssuerKey, error) {
 	if len(s.keys) == 0 {
 		return IssuerKey{}, errors.New("smartkey: the key set is empty")
@@ -161,6 +165,7 @@ func (s KeySet) Current() (IssuerKey, error) {
 	return s.keys[0], nil
 }
 
+// find returns the key with an id, or false.
 func (s KeySet) find(id KeyID) (IssuerKey, bool) {
 	for _, k := range s.keys {
 		if k.Key.KeyID() == id {
@@ -170,7 +175,8 @@ func (s KeySet) find(id KeyID) (IssuerKey, bool) {
 	return IssuerKey{}, false
 }
 
-// verifyIssuer verifies a document: its signer is a key of the set, and that key was valid from one time until another.
+// verifyIssuer verifies the signature of a document: its signer is a key of the set that was valid from one time until
+// another.
 func (s KeySet) verifyIssuer(doc signed, from, until time.Time) error {
 	signer := slices.IndexFunc(s.keys, func(k IssuerKey) bool {
 		return k.Key.KeyID() == doc.KeyID && !from.Before(k.NotBefore) && !until.After(k.NotAfter)
@@ -184,4 +190,5 @@ func (s KeySet) verifyIssuer(doc signed, from, until time.Time) error {
 // toSeconds converts t to a NumericDate, rounded down. A time before 1970 becomes a number that no check accepts.
 func toSeconds(t time.Time) uint64 { return uint64(t.Unix()) }
 
+// fromSeconds converts a NumericDate to a time in UTC.
 func fromSeconds(s uint64) time.Time { return time.Unix(int64(s), 0).UTC() }

@@ -169,9 +169,10 @@ func (c listClaims) check() (List, error) {
 	}, nil
 }
 
+// Number returns the number of the list, which grows with each list; 0 means that there is no list.
 func (l List) Number() uint64 { return l.number }
 
-// URI returns the list's identifier.
+// URI returns the list's identifier, which tokens name.
 func (l List) URI() string { return l.uri }
 
 func (l List) IssuedAt() time.Time { return l.issuedAt }
@@ -179,12 +180,14 @@ func (l List) IssuedAt() time.Time { return l.issuedAt }
 // Expires returns the end of the list's validity. It applies to every door.
 func (l List) Expires() time.Time { return l.expires }
 
+// Size returns the number of indexes in the list.
 func (l List) Size() int { return len(l.bits) * 8 }
 
 // Raw returns the document, to be stored and opened again.
 func (l List) Raw() []byte { return bytes.Clone(l.raw) }
 
-// Revoked reports whether an index is revoked, and whether the list contains the index.
+// Revoked reports whether the tokens with an index are revoked. known is false for an index beyond the end of the
+// list.
 func (l List) Revoked(index uint32) (revoked, known bool) {
 	if int64(index) >= int64(l.Size()) {
 		return false, false
@@ -201,8 +204,10 @@ func (l List) Floor(d Door) uint64 {
 	return l.floors[i].Generation
 }
 
+// compareFloors orders floors by their doors.
 func compareFloors(a, b Floor) int { return compareDoors(a.Door, b.Door) }
 
+// compress returns the bits of a list as a zlib stream (RFC 1950).
 func compress(bits []byte) ([]byte, error) {
 	var buf bytes.Buffer
 	w, err := zlib.NewWriterLevel(&buf, zlib.BestCompression)
@@ -218,7 +223,7 @@ func compress(bits []byte) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// decompress reads exactly one zlib stream (RFC 1950) of 1 byte to 32 KiB.
+// decompress decodes exactly one zlib stream (RFC 1950) to between 1 byte and 32 KiB.
 func decompress(compressed []byte) ([]byte, error) {
 	const limit = MaxStatusIndexes / 8
 	src := bytes.NewReader(compressed)

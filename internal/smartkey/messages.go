@@ -37,6 +37,7 @@ type Presentation struct {
 	KeySets [][]byte `cbor:"4,keyasint,omitempty"` // KeySets are in ascending order of version
 }
 
+// Encode returns the presentation as CBOR. It fails for a presentation that a bridge would refuse to parse.
 func (p Presentation) Encode() ([]byte, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -91,6 +92,7 @@ const (
 	maxDetail     = 128
 )
 
+// Encode returns the answer as CBOR. It drops a detail that is too long or is not valid UTF-8.
 func (a Answer) Encode() []byte {
 	if len(a.Detail) > maxDetail || !utf8.ValidString(a.Detail) {
 		a.Detail = ""

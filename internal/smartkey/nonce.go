@@ -47,8 +47,8 @@ type spentNonce struct {
 	issued time.Duration
 }
 
-// NewNonces generates the key. A bridge calls it once per start and never stores the key: nonces do not outlive the process
-// that issued them.
+// NewNonces returns the nonces of a bridge with a new random key. A bridge calls it once per start and never stores
+// the key: nonces do not outlive the process that issued them.
 func NewNonces(random io.Reader, bridge string) (Nonces, error) {
 	n := Nonces{bridge: bridge}
 	if !isName(bridge) {
@@ -60,7 +60,7 @@ func NewNonces(random io.Reader, bridge string) (Nonces, error) {
 	return n, nil
 }
 
-// Issue generates a nonce. elapsed is the monotonic time since the bridge started.
+// Issue generates a nonce for the greeting of a bridge. elapsed is the monotonic time since the bridge started.
 func (n Nonces) Issue(random io.Reader, elapsed time.Duration) ([]byte, error) {
 	if n.bridge == "" || elapsed < 0 {
 		return nil, errors.New("smartkey: issue a nonce: there is no key, or elapsed is negative")
@@ -73,6 +73,7 @@ func (n Nonces) Issue(random io.Reader, elapsed time.Duration) ([]byte, error) {
 	return append(nonce, n.mac(nonce)...), nil
 }
 
+// mac returns the MAC in a nonce over its time and random bytes, which binds it to this bridge.
 func (n Nonces) mac(body []byte) []byte {
 	h := hmac.New(sha256.New, n.key[:])
 	h.Write([]byte("smartkey nonce/1\x00" + n.bridge + "\x00"))
@@ -80,7 +81,8 @@ func (n Nonces) mac(body []byte) []byte {
 	return h.Sum(nil)[:nonceMAC]
 }
 
-// spend marks a nonce as used. It returns the next state, and when the nonce expires on the clock of elapsed.
+// spend marks a nonce as used. It returns the next state, and when the nonce expires on the clock of elapsed. It
+// refuses a nonce that this process did not issue, that has expired or that was used.
 func (n Nonces) spend(nonce []byte, elapsed time.Duration) (Nonces, time.Duration, error) {
 	if n.bridge == "" || !hmac.Equal(nonce[nonceBody:], n.mac(nonce[:nonceBody])) {
 		return n, 0, refuse(UnknownNonce, "this bridge did not issue the nonce since it started")

@@ -15,6 +15,7 @@ type Phone struct {
 	token []byte
 }
 
+// NewPhone returns a phone with a new private key and no token.
 func NewPhone(random io.Reader) (*Phone, error) {
 	key, err := GenerateKey(random)
 	if err != nil {
@@ -30,6 +31,7 @@ func (p *Phone) SignPossession(q PossessionSpec, now time.Time) ([]byte, error) 
 	return SignPossession(p.key, q, now)
 }
 
+// SetToken replaces the token that the phone presents.
 func (p *Phone) SetToken(token []byte) { p.token = token }
 
 func (p *Phone) Token() []byte { return p.token }

@@ -80,6 +80,7 @@ func VerifyPossession(raw []byte, q PossessionSpec) (PublicKey, error) {
 	return key, nil
 }
 
+// check validates the limits of the claims of a possession.
 func (c possessionClaims) check() error {
 	switch {
 	case !isName(c.Property):

@@ -49,6 +49,7 @@ func ReadProof(raw []byte) (Proof, error) {
 	}, nil
 }
 
+// check validates the limits of the claims of a proof.
 func (c proofClaims) check() error {
 	switch {
 	case !isName(c.Bridge):
@@ -71,7 +72,7 @@ type ProofSpec struct {
 	Operation Operation
 }
 
-// SignProof signs a proof for a token. now is the phone's clock.
+// SignProof signs a proof with the private key of the phone to which the token is bound. now is the phone's clock.
 func SignProof(phone crypto.Signer, token []byte, w ProofSpec, now time.Time) ([]byte, error) {
 	if len(token) == 0 {
 		return nil, errors.New("smartkey: a proof is made for a token")
@@ -86,7 +87,8 @@ func SignProof(phone crypto.Signer, token []byte, w ProofSpec, now time.Time) ([
 	return sign1(phone, typeProof, claims)
 }
 
-// verifyHolder checks that the key to which the token is bound signed the proof, for this token.
+// verifyHolder checks that the proof is for this token, and that the phone's key to which the token is bound signed
+// it.
 func (p Proof) verifyHolder(t Token) error {
 	if p.doc.KeyID != t.Phone.KeyID() {
 		return refuse(Cloned, "the token is bound to another key than the signer of the proof")

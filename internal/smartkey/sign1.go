@@ -51,7 +51,8 @@ type signed struct {
 	envelope
 }
 
-// readSign1 parses a document in its only valid encoding. It verifies no signature.
+// readSign1 parses a signed document of the type typ and of at most limit bytes, in its only valid encoding. It
+// verifies no signature.
 func readSign1(raw []byte, typ string, limit int) (signed, error) {
 	var doc signed
 	if len(raw) > limit {
@@ -79,7 +80,7 @@ func readSign1(raw []byte, typ string, limit int) (signed, error) {
 	return doc, nil
 }
 
-// verify checks the signature under key.
+// verify checks that the private half of key signed the document.
 func (d signed) verify(key PublicKey) error {
 	pub, err := key.ecdsa()
 	if err != nil {
@@ -92,8 +93,8 @@ func (d signed) verify(key PublicKey) error {
 	return nil
 }
 
-// sign1 signs a document. The signature always has the low s, and is deterministic (RFC 6979) if the signer is an
-// *ecdsa.PrivateKey.
+// sign1 encodes and signs a document of the type typ. The signature always has the low s, and is deterministic (RFC
+// 6979) if the signer is an *ecdsa.PrivateKey.
 func sign1(signer crypto.Signer, typ string, payload any) ([]byte, error) {
 	key, err := PublicKeyOf(signer.Public())
 	if err != nil {
@@ -109,6 +110,7 @@ func sign1(signer crypto.Signer, typ string, payload any) ([]byte, error) {
 	return append([]byte{tagSign1}, mustEncode(doc)...), nil
 }
 
+// coseHeaders returns the headers of a document for package cose. protected is the encoding of h.
 func coseHeaders(h header, protected []byte) cose.Headers {
 	return cose.Headers{
 		RawProtected: mustEncode(protected),
@@ -163,8 +165,10 @@ func (v es256Verifier) Verify(content, signature []byte) error {
 	return nil
 }
 
+// isScalar reports whether n can be the r or s of a P-256 signature.
 func isScalar(n *big.Int) bool { return n.Sign() > 0 && n.Cmp(elliptic.P256().Params().N) < 0 }
 
+// isHigh reports whether s is the higher of the two values that are valid in the same signature.
 func isHigh(s *big.Int) bool {
 	half := new(big.Int).Rsh(elliptic.P256().Params().N, 1)
 	return s.Cmp(half) > 0

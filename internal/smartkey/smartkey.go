@@ -95,6 +95,7 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return "smartkey: " + string(r.Reason) + ": " + r.Detail }
 
+// refuse returns a refusal as an error.
 func refuse(reason Reason, detail string) error { return &Refusal{Reason: reason, Detail: detail} }
 
 // ReasonOf returns the reason of an error of this package, OK for nil, and
@@ -111,6 +112,7 @@ func ReasonOf(err error) Reason {
 	}
 }
 
+// detailOf returns the detail of a refusal, or "" for another error.
 func detailOf(err error) string {
 	var refusal *Refusal
 	if errors.As(err, &refusal) {

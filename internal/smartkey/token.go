@@ -55,15 +55,15 @@ type statusReference struct {
 	URI   string `cbor:"uri"`
 }
 
-// Hash returns the SHA-256 of the whole token. A proof contains it.
+// Hash returns the SHA-256 of the whole token, by which a proof names it.
 func (t Token) Hash() [32]byte { return sha256.Sum256(t.Raw) }
 
 func (t Token) CoversDoor(d Door) bool { return slices.Contains(t.Doors, d) }
 
 func (t Token) CoversOperation(o Operation) bool { return slices.Contains(t.Operations, o) }
 
-// RenewAfter returns when a phone asks for the next token: after half of the token's life, counted from the later of its start and
-// its issue.
+// RenewAfter returns when a phone should ask for the next token: after half of the token's life, counted from the
+// later of its start and its issue.
 func (t Token) RenewAfter() time.Time {
 	begin := t.NotBefore
 	if t.IssuedAt.After(begin) {
@@ -111,7 +111,7 @@ func ClaimedProperty(raw []byte) (string, error) {
 	return claims.Issuer, nil
 }
 
-// check checks the limits of all claims and converts them to a Token.
+// check validates the limits of all claims and returns them as a Token.
 func (c tokenClaims) check() (Token, error) {
 	phone, err := c.Confirm.Key.public()
 	if err != nil {
@@ -161,6 +161,7 @@ func ascending[T any](list []T, limit int, compare func(a, b T) int) bool {
 	return true
 }
 
+// compareDoors orders door ids by their bytes.
 func compareDoors(a, b Door) int { return slices.Compare(a[:], b[:]) }
 
 func compareOperations(a, b Operation) int { return int(a) - int(b) }

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Quality says how reliable a clock is.
+// Quality is how reliable a clock is.
 type Quality string
 
 // An untrusted clock may still have a known bound of its error.
@@ -22,6 +22,7 @@ type Clock struct {
 	Quality Quality
 }
 
+// DoorRule is a rule of the property for one door.
 type DoorRule struct {
 	// MaxListAge is the greatest age of the status list; 0 means DefaultMaxListAge.
 	MaxListAge time.Duration
@@ -71,8 +72,8 @@ type Verdict struct {
 // Accepted reports whether the door may be opened.
 func (v Verdict) Accepted() bool { return v.Reason == OK }
 
-// Verify decides on one use of a SmartKey. It checks in a fixed order and stops at the first failure, so that the reason is
-// stable: docs/smartkey.md, section "Verification".
+// Verify decides for a bridge on one use of a SmartKey. It checks in a fixed order and stops at the first failure, so
+// that the reason is stable: docs/smartkey.md, section "Verification".
 func Verify(in Input) Verdict {
 	v := Verdict{Nonces: in.Nonces}
 	err := v.check(in)
@@ -80,6 +81,8 @@ func Verify(in Input) Verdict {
 	return v
 }
 
+// check runs the checks of [Verify] in their order. It returns the first failure, and fills the verdict with what was
+// verified before.
 func (v *Verdict) check(in Input) error {
 	token, err := in.Trust.Keys.OpenToken(in.Token)
 	if err != nil {
@@ -120,6 +123,8 @@ func (t Trust) checkAudience(token Token, proof Proof) error {
 	return nil
 }
 
+// checkDoorAndOperation checks that the bridge drives the door, and that the token and the proof are for this door and
+// this operation.
 func checkDoorAndOperation(in Input, token Token, proof Proof) error {
 	if _, driven := in.Trust.Doors[in.Door]; !driven {
 		return refuse(WrongDoor, "the bridge does not drive this door")
@@ -139,13 +144,13 @@ func checkDoorAndOperation(in Input, token Token, proof Proof) error {
 	return nil
 }
 
-// checkWindow checks the token's validity window. The clock's error counts against the bearer.
+// checkWindow checks that the token is valid now. The possible error of the clock counts against the bearer.
 func (c Clock) checkWindow(token Token, trust Trust) error {
 	if c.Error < 0 {
 		return refuse(ClockUntrusted, "the bridge does not know the time")
 	}
 	earliest, latest := c.Now.Add(-c.Error), c.Now.Add(c.Error)
-	// A signed time in the future proves that the bridge's clock is slow.
+	// A token or status list that was issued later than the bridge's clock shows proves that this clock is slow.
 	reach := latest.Add(IssuerSkew)
 	if reach.Before(token.IssuedAt) || reach.Before(trust.listFor(token).issuedAt) {
 		return refuse(ClockUntrusted, "the bridge's clock is behind a signed time")
@@ -166,7 +171,8 @@ func (c Clock) checkWindow(token Token, trust Trust) error {
 	}
 }
 
-// checkStatus checks the status list. A revocation counts even in a list that is too old.
+// checkStatus checks that the status list is recent enough, does not revoke the token, and that the door accepts the
+// token's generation. A revocation counts even in a list that is too old.
 func (v *Verdict) checkStatus(in Input, token Token) error {
 	list := in.Trust.listFor(token)
 	latest := in.Clock.Now.Add(in.Clock.Error)

@@ -38,6 +38,7 @@ func ConflictText(c *ConflictRow, to message.Reader) string {
 	return to.Text(messageOf(c))
 }
 
+// messageOf returns the text of a stored conflict for staff.
 func messageOf(c *ConflictRow) message.Message {
 	return Finding{Kind: Kind(c.Kind), Params: c.Parameters}.message()
 }
@@ -66,8 +67,8 @@ func ListConflicts(tx *db.Tx, propertyID string, f ConflictFilter) ([]*ent.Confl
 	return list, total, nil
 }
 
-// storeConflicts stores the conflicts that a reading of the PMS's spaces opened, changed and closed, and notifies
-// staff and the PMS.
+// storeConflicts stores which conflicts opened, changed and closed, according to out, and notifies staff and the PMS.
+// s is the state before.
 func (m Mappings) storeConflicts(tx *db.Tx, s *listingState, out DiffResult) error {
 	rows := make(map[string]*ent.Conflict, len(s.open))
 	for _, c := range s.open {
@@ -99,7 +100,8 @@ func (m Mappings) storeConflicts(tx *db.Tx, s *listingState, out DiffResult) err
 	return resolveGroupNotices(tx, s, out)
 }
 
-// resolveGroupNotices resolves the notices about several conflicts of a kind when the last conflict of this kind closes.
+// resolveGroupNotices resolves, for each kind whose last conflict closes, the notice about several conflicts of that
+// kind.
 func resolveGroupNotices(tx *db.Tx, s *listingState, out DiffResult) error {
 	done := map[Kind]bool{}
 	for _, f := range out.Closed {
@@ -119,6 +121,7 @@ func resolveGroupNotices(tx *db.Tx, s *listingState, out DiffResult) error {
 	return nil
 }
 
+// openConflict stores a new conflict with the reservations that it affects, and its event.
 func (m Mappings) openConflict(tx *db.Tx, s *listingState, f Finding) (*ent.Conflict, error) {
 	affected, err := m.affectedReservations(tx, s.propertyID, s.integrationID, f)
 	if err != nil {
@@ -169,6 +172,7 @@ func (m Mappings) refreshConflict(tx *db.Tx, row *ent.Conflict, f Finding) error
 	return nil
 }
 
+// closeConflict stores that a conflict has ended, with its event, and resolves its notice.
 func (m Mappings) closeConflict(tx *db.Tx, row *ent.Conflict) error {
 	key := openKey(row.IntegrationID, Finding{Kind: Kind(row.Kind), ExternalID: row.ExternalID})
 	if err := tx.Conflict.UpdateOneID(row.ID).SetClosedAt(tx.Now()).ClearOpenKey().Exec(tx.Context()); err != nil {
@@ -193,6 +197,7 @@ func ForgetConflicts(tx *db.Tx, before time.Time, most int) (int, error) {
 	return n, nil
 }
 
+// affectedReservations returns the ids of up to maxNamed reservations that name the space of a conflict.
 func (m Mappings) affectedReservations(tx *db.Tx, propertyID, integrationID string, f Finding) ([]string, error) {
 	if m.Affected == nil || f.ExternalID == "" {
 		return []string{}, nil
@@ -206,6 +211,7 @@ func (m Mappings) affectedReservations(tx *db.Tx, propertyID, integrationID stri
 	return ids[:min(len(ids), maxNamed)], nil
 }
 
+// appendEvent stores an event about a conflict, for the PMS.
 func appendEvent(tx *db.Tx, kind event.Kind, row *ent.Conflict) error {
 	body := map[string]any{"conflictId": row.ID, "kind": row.Kind, "spaceId": row.ExternalID, "reservationIds": row.ReservationIds}
 	if row.Kind != string(Unreadable) {
@@ -215,7 +221,8 @@ func appendEvent(tx *db.Tx, kind event.Kind, row *ent.Conflict) error {
 	return event.Append(tx, event.Event{PropertyID: row.PropertyID, Subject: row.IntegrationID, Kind: kind, Body: body})
 }
 
-// openKey returns a key that is unique among open conflicts. It also deduplicates notices to staff.
+// openKey returns a key for a conflict that is unique among the open conflicts of the installation. Staff get one
+// notice for each key.
 func openKey(integrationID string, f Finding) string {
 	return integrationID + "/" + string(f.Kind) + "/" + f.ExternalID
 }

@@ -32,9 +32,9 @@ type Cure struct {
 	ExternalID string // ExternalID is the PMS's new space of CureSameName
 }
 
-// curesOf returns the cures of a conflict, the best first. listed is the PMS's space; its ExternalID is empty if the PMS does not list it. suggested is
-// the space of the property with a matching name, or empty. successors are the ids of the PMS's unmapped spaces of the same type and name. A conflict
-// that only the PMS can end has no cure.
+// curesOf returns the cures of a conflict, the best first. listed is the PMS's space; its ExternalID is empty if the
+// PMS does not list it. suggested is the space of the property with a matching name, or empty. successors are the
+// results of successorsOf. A conflict that only the PMS can end has no cure.
 func curesOf(kind Kind, listed Listed, suggested string, successors []string) []Cure {
 	switch kind {
 	case NewUnmapped:
@@ -60,7 +60,8 @@ func curesOf(kind Kind, listed Listed, suggested string, successors []string) []
 // maxSuccessors is the most spaces of the same name that a conflict offers.
 const maxSuccessors = 5
 
-// successorsOf returns the ids of the PMS's active and unmapped spaces that have the type and the name of one that it no longer lists.
+// successorsOf returns the PMS's spaces that may replace a space that it no longer lists: active, unmapped, and of the
+// same type and name.
 func (s *listingState) successorsOf(externalID string) (ids []string) {
 	gone := s.byID[externalID]
 	if gone == nil || gone.GoneAt == nil {
@@ -127,8 +128,9 @@ func GetConflict(tx *db.Tx, propertyID, conflictID string) (*ent.Conflict, error
 	return row, nil
 }
 
-// ApplyCure ends an open conflict by one of its cures. chosen.SpaceID overrides the suggested space of CureMap, and chosen.ExternalID is the new space
-// of CureSameName, which may be left out.
+// ApplyCure ends an open conflict by one of its cures, which a person chose. chosen.SpaceID overrides the suggested
+// space of CureMap. chosen.ExternalID is the new space of CureSameName; empty means the first that is offered. The
+// result selects the reservations that need a new access plan.
 func (m Mappings) ApplyCure(tx *db.Tx, row *ent.Conflict, chosen Cure) (AffectedStays, error) {
 	offered, err := Cures(tx, row.PropertyID, []*ent.Conflict{row})
 	if err != nil {
@@ -162,7 +164,8 @@ func (m Mappings) ApplyCure(tx *db.Tx, row *ent.Conflict, chosen Cure) (Affected
 	return AffectedStays{}, m.dismiss(tx, row)
 }
 
-// replace maps another space of the PMS to what the conflict's space is mapped to.
+// replace ends a conflict by mapping another space of the PMS to the Latchkey space to which the conflict's space is
+// mapped. externalID is that other space.
 func (m Mappings) replace(tx *db.Tx, row *ent.Conflict, externalID string) (AffectedStays, error) {
 	former, before, err := m.Unmap(tx, row.PropertyID, row.IntegrationID, row.ExternalID)
 	if err != nil {
@@ -190,6 +193,7 @@ func (m Mappings) dismiss(tx *db.Tx, row *ent.Conflict) error {
 	return m.storeConflicts(tx, s, out)
 }
 
+// createAndMap ends a conflict by creating a Latchkey space like the PMS's space, and mapping the two.
 func (m Mappings) createAndMap(tx *db.Tx, row *ent.Conflict) (AffectedStays, error) {
 	listed, err := listedSpaces(tx, row.PropertyID, row.IntegrationID, row.ExternalID)
 	if err != nil {
@@ -204,7 +208,7 @@ func (m Mappings) createAndMap(tx *db.Tx, row *ent.Conflict) (AffectedStays, err
 	return touched, err
 }
 
-// accept maps the same pair again, which accepts the PMS's current name and type.
+// accept ends a conflict by mapping the same pair again, which accepts the PMS's current name and type.
 func (m Mappings) accept(tx *db.Tx, row *ent.Conflict) (AffectedStays, error) {
 	all, err := loadMapped(tx, row.PropertyID, row.IntegrationID)
 	if err != nil {

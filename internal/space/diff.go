@@ -32,8 +32,8 @@ type Finding struct {
 	Params     message.Params // Params are the parameters of the text for staff
 }
 
-// message returns the text of a finding for staff.
-// message returns the text for staff. The types of spaces are texts too, so that each reader has them in their own language.
+// message returns the text of a finding for staff. The types of spaces are texts too, so that each reader has them in
+// their own language.
 func (f Finding) message() message.Message {
 	params := maps.Clone(f.Params)
 	for _, name := range []string{"type", "from", "to"} {
@@ -78,8 +78,8 @@ type DiffResult struct {
 	StillOpen []Finding // StillOpen are conflicts that stay open, with their current parameters
 }
 
-// Diff compares a reading of the PMS's spaces with the previous reading and with the mappings. A failed or empty
-// reading only increments the count of failures and, at the limit, opens one conflict.
+// Diff compares a reading of the PMS's spaces with the previous reading and with the mappings, and returns what to
+// store. A failed or empty reading only increments the count of failures and, at the limit, opens one conflict.
 func Diff(known Stored, reading Reading, o Options) DiffResult {
 	if problem := reading.rejectReason(len(known.Listing) > 0); problem.Kind != "" {
 		return rejectReading(known, problem, cmp.Or(o.UnreadableAfter, unreadableAfter))
@@ -125,6 +125,8 @@ func Review(known Stored) DiffResult {
 	return out
 }
 
+// rejectReading returns the result for a reading that must not be stored. problem is why. limit is the number of
+// failures in a row that opens a conflict.
 func rejectReading(known Stored, problem message.Message, limit int) DiffResult {
 	out := DiffResult{Failed: message.Reader{}.Text(problem), Failures: known.Failures + 1}
 	findings := slices.DeleteFunc(slices.Clone(known.Open), func(f Finding) bool { return f.Kind == Unreadable })
@@ -135,8 +137,8 @@ func rejectReading(known Stored, problem message.Message, limit int) DiffResult 
 	return out
 }
 
-// mappingConflicts returns the conflicts between the PMS's listing and the mappings, and the beds without a listed
-// room.
+// mappingConflicts returns the conflicts between the PMS's list of spaces, by id, and the mappings, and the beds
+// without a listed room.
 func mappingConflicts(listing map[string]Listed, mappings []Mapped) []Finding {
 	var found []Finding
 	for _, m := range mappings {
@@ -191,7 +193,8 @@ func bedsWithoutRoom(listing map[string]Listed) []Finding {
 	return found
 }
 
-// newUnmappedSpaces returns active spaces without a mapping that have just appeared or whose conflict is already open.
+// newUnmappedSpaces returns a conflict for each active space without a mapping that has just appeared or whose
+// conflict is already open. appeared reports whether this reading is the first that lists a space.
 func newUnmappedSpaces(listing map[string]Listed, known Stored, appeared func(id string) bool) []Finding {
 	mapped, open := make(map[string]bool, len(known.Mappings)), make(map[string]bool)
 	for _, m := range known.Mappings {
@@ -211,7 +214,8 @@ func newUnmappedSpaces(listing map[string]Listed, known Stored, appeared func(id
 	return found
 }
 
-// sortFindings sorts conflicts into opened, closed and still open.
+// sortFindings sorts the present conflicts into those to open and those still open, and puts formerly open ones that
+// are no longer present into those to close.
 func (o *DiffResult) sortFindings(open, findings []Finding) {
 	type key struct {
 		kind Kind
@@ -245,6 +249,7 @@ func (o *DiffResult) sortFindings(open, findings []Finding) {
 	}
 }
 
+// indexByID returns the spaces of a list by their PMS ids.
 func indexByID(listing []Listed) map[string]Listed {
 	m := make(map[string]Listed, len(listing))
 	for _, s := range listing {

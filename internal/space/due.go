@@ -19,8 +19,8 @@ const dueAtOnce = 500
 // Source is an integration whose list of spaces must be read from the PMS.
 type Source struct{ PropertyID, IntegrationID string }
 
-// Due lists integrations with a registered getSpaces whose last attempt is longer ago than interval, which is varied by up to a tenth so
-// that the readings spread.
+// Due lists integrations whose spaces must be read again: those with a registered getSpaces endpoint whose last
+// attempt is longer ago than interval, varied by up to a tenth so that the readings spread.
 func Due(tx *db.Tx, now time.Time, interval time.Duration) ([]Source, error) {
 	rows, err := tx.Integration.Query().
 		Where(integration.DisabledAtIsNil(), integration.Or(
@@ -43,8 +43,8 @@ func Due(tx *db.Tx, now time.Time, interval time.Duration) ([]Source, error) {
 	return due, nil
 }
 
-// jitter returns interval plus or minus a tenth. It depends only on the integration and time, so that all processes
-// agree when a reading is due.
+// jitter returns interval plus or minus up to a tenth. It depends only on the integration and the time of its last
+// attempt, so that all processes agree when a reading is due.
 func jitter(id string, tried time.Time, interval time.Duration) time.Duration {
 	h := fnv.New64a()
 	fmt.Fprint(h, id, tried.UnixMicro())

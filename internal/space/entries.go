@@ -26,6 +26,8 @@ type EntryFilter struct {
 	Page
 }
 
+// where returns the tables and conditions of a statement that selects the entries of an integration, with its
+// parameters.
 func (f EntryFilter) where(propertyID, integrationID string) (string, []any) {
 	where, args := entriesFrom, []any{propertyID, integrationID}
 	if f.UnmappedOnly {
@@ -79,7 +81,7 @@ func Entries(tx *db.Tx, propertyID, integrationID string, f EntryFilter) ([]Entr
 	return list, total, nil
 }
 
-// Names returns the names of spaces by their ids.
+// Names returns the names of some spaces of a property, by id. It omits unknown ids.
 func Names(tx *db.Tx, propertyID string, ids ...string) (map[string]string, error) {
 	rows, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.IDIn(ids...)).Select(entspace.FieldID, entspace.FieldName).All(tx.Context())
 	if err != nil {

@@ -35,6 +35,8 @@ type GateFilter struct {
 
 type GateRow = ent.Gate
 
+// CreateGate creates a gate and returns which reservations need a new access plan. It rejects a name that another gate
+// of the property has.
 func CreateGate(tx *db.Tx, propertyID string, d GateDraft) (*ent.Gate, AffectedStays, error) {
 	d.Name, d.Floor, d.SpaceIDs = strings.TrimSpace(d.Name), strings.TrimSpace(d.Floor), unique(d.SpaceIDs)
 	if err := checkGate(tx, propertyID, "", d); err != nil {
@@ -82,7 +84,7 @@ func UpdateGate(tx *db.Tx, propertyID, gateID string, c GateChange) (*ent.Gate, 
 	return g, before.Union(now), err
 }
 
-// DeleteGate removes a gate that has no lock.
+// DeleteGate deletes a gate that has no lock, and returns which reservations need a new access plan.
 func DeleteGate(tx *db.Tx, propertyID, gateID string) (AffectedStays, error) {
 	g, err := GetGate(tx, propertyID, gateID)
 	if err != nil {
@@ -132,6 +134,8 @@ func ListGates(tx *db.Tx, propertyID string, f GateFilter) ([]*ent.Gate, int, er
 	return list, total, nil
 }
 
+// checkGate returns a fault if the fields of a gate are invalid or another gate has its name. exceptID is the gate
+// itself when it is changed, else empty.
 func checkGate(tx *db.Tx, propertyID, exceptID string, d GateDraft) error {
 	wrong := checkTexts(d.Name, d.Floor)
 	if len(d.SpaceIDs) > maxGates {

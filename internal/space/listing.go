@@ -21,6 +21,7 @@ const (
 
 var types = []string{Room, Bed, Dorm}
 
+// ValidType reports whether a text is one of the types Room, Bed and Dorm.
 func ValidType(t string) bool { return slices.Contains(types, t) }
 
 // The longest stored texts, in bytes.
@@ -48,8 +49,8 @@ type Reading struct {
 	Err    error // Err is shown to staff, so its text has no token
 }
 
-// rejectReason returns why a reading must be rejected, or no message. An empty list after a non-empty list is an error of the
-// PMS, because no hotel loses all its rooms between two readings.
+// rejectReason returns why a reading must be rejected, or an empty message. listedBefore means that an earlier list
+// was not empty: then an empty list is an error of the PMS, because no hotel loses all its rooms between two readings.
 func (r Reading) rejectReason(listedBefore bool) message.Message {
 	if r.Err != nil {
 		return message.Message{Kind: "listing.failed", Params: message.Params{"error": strings.TrimSuffix(clip(r.Err.Error(), maxError), ".")}}
@@ -74,10 +75,12 @@ func (r Reading) rejectReason(listedBefore bool) message.Message {
 	return message.Message{}
 }
 
+// isStorable reports whether both databases can store a text.
 func isStorable(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
-// deduplicate keeps one entry for each id and returns the ids that occur more than once. For such an id it keeps the
-// previously stored entry, because neither new entry can be trusted. Without one it keeps the first new entry.
+// deduplicate returns one entry for each id of a reading, and the ids that occur more than once. before is the stored
+// list. For an id that occurs twice it keeps the stored entry, because neither new entry can be trusted, or else the
+// first new entry.
 func deduplicate(spaces []Listed, before map[string]Listed) (listing map[string]Listed, twice map[string]bool) {
 	listing, twice = make(map[string]Listed, len(spaces)), make(map[string]bool)
 	for _, s := range spaces {
@@ -100,6 +103,7 @@ func clip(s string, n int) string {
 	return text.Truncate(strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "")), n)
 }
 
+// sortedKeys returns the keys of a map in ascending order.
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {

@@ -30,7 +30,7 @@ type Edit struct {
 	propertyID, integrationID string
 }
 
-// Edit runs a function that changes mappings, and then evaluates the conflicts.
+// Edit runs a function that changes the mappings of one integration, and then evaluates the conflicts once.
 func (m Mappings) Edit(tx *db.Tx, propertyID, integrationID string, change func(e Edit) error) error {
 	if err := checkIntegrationExists(tx, propertyID, integrationID); err != nil {
 		return err
@@ -82,6 +82,9 @@ func (e Edit) Map(externalID, spaceID string) (*ent.Mapping, AffectedStays, erro
 	return storeMapping(tx, same, listed, own)
 }
 
+// storeMapping stores that a space of the PMS is mapped to a Latchkey space, with the present name and type of the
+// former. same is the existing mapping of the PMS's space, or nil. It returns which reservations need a new access
+// plan.
 func storeMapping(tx *db.Tx, same *ent.Mapping, listed *ent.PartnerSpace, own *ent.Space) (*ent.Mapping, AffectedStays, error) {
 	touched := AffectedStays{SpaceIDs: []string{own.ID}, Externals: []External{{listed.IntegrationID, listed.ExternalID}}}
 	var row *ent.Mapping
@@ -134,7 +137,7 @@ func (e Edit) Unmap(externalID string) (*ent.Mapping, AffectedStays, error) {
 	return row, touched, nil
 }
 
-// Suggestions pairs unmapped spaces by name.
+// Suggestions suggests mappings for the unmapped spaces of an integration, by name.
 func Suggestions(tx *db.Tx, propertyID, integrationID string) ([]Suggestion, error) {
 	state, err := loadListing(tx, propertyID, integrationID)
 	if err != nil {
@@ -143,6 +146,7 @@ func Suggestions(tx *db.Tx, propertyID, integrationID string) ([]Suggestion, err
 	return suggestionsOf(tx, state)
 }
 
+// suggestionsOf is [Suggestions] for a loaded list of a PMS.
 func suggestionsOf(tx *db.Tx, state *listingState) ([]Suggestion, error) {
 	spaces, err := tx.Space.Query().Where(entspace.PropertyID(state.propertyID), entspace.IsActive(true)).All(tx.Context())
 	if err != nil {
@@ -170,6 +174,7 @@ func ExternalIDs(tx *db.Tx, propertyID, integrationID string, spaceIDs []string)
 	return ids, nil
 }
 
+// checkIntegrationExists returns a not-found fault if the property has no such integration.
 func checkIntegrationExists(tx *db.Tx, propertyID, integrationID string) error {
 	ok, err := tx.Integration.Query().Where(integration.PropertyID(propertyID), integration.ID(integrationID)).Exist(tx.Context())
 	if err != nil {

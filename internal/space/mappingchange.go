@@ -44,8 +44,9 @@ type ChangeOf struct {
 	Undoes                    string // Undoes is the change that this one undoes, or empty
 }
 
-// RecordChange runs a change of a mapping and stores what it changed. It returns "" if it changed nothing. It refuses to run after a change that
-// the caller does not know.
+// RecordChange runs a change of an integration's mapping by a person, and stores what it changed, so that it can be
+// undone. It returns the id of the stored change, or "" if nothing changed. It refuses if c.Seen is not the latest
+// change, because the person does not know the later change.
 func (m Mappings) RecordChange(tx *db.Tx, c ChangeOf, change func() error) (changeID string, err error) {
 	if err := checkSeen(tx, c); err != nil {
 		return "", err
@@ -73,7 +74,8 @@ func (m Mappings) RecordChange(tx *db.Tx, c ChangeOf, change func() error) (chan
 	return row.ID, nil
 }
 
-// checkSeen refuses a change by a caller who does not know the latest change.
+// checkSeen returns a fault if the caller names the latest change that it has seen, and the mapping was changed after
+// that.
 func checkSeen(tx *db.Tx, c ChangeOf) error {
 	if c.Seen == "" {
 		return nil
@@ -85,7 +87,7 @@ func checkSeen(tx *db.Tx, c ChangeOf) error {
 	return putChange(fault.New(fault.Aborted, fault.Outdated, "the mapping was changed since you read it: read it again"), recent[0])
 }
 
-// putChange adds to an error the change that caused it.
+// putChange adds the id, time and author of a change to an error that it caused.
 func putChange(f *fault.Fault, c *ent.MappingChange) *fault.Fault {
 	return f.Put("changeId", c.ID).Put("by", c.Author).Put("at", c.CreatedAt.UTC().Format(time.RFC3339))
 }
@@ -103,6 +105,7 @@ func LastChange(tx *db.Tx, propertyID, integrationID string) (string, error) {
 	return id, nil
 }
 
+// loadMapped loads the present mappings of an integration.
 func loadMapped(tx *db.Tx, propertyID, integrationID string) ([]Mapped, error) {
 	rows, err := tx.Mapping.Query().Where(mapping.PropertyID(propertyID), mapping.IntegrationID(integrationID)).All(tx.Context())
 	if err != nil {
@@ -128,7 +131,8 @@ func ListChanges(tx *db.Tx, propertyID, integrationID, after string, size int) (
 	return rows, nil
 }
 
-// Undo restores what a change changed, and stores that as a change. It refuses if anything of the change was changed since.
+// Undo restores the mappings as they were before a change, and stores that as a change by author. It refuses if a
+// mapping of the change was changed again since.
 func (m Mappings) Undo(tx *db.Tx, propertyID, changeID, author string) (newID string, _ AffectedStays, err error) {
 	change, err := getChange(tx, propertyID, changeID)
 	if err != nil {
@@ -167,7 +171,8 @@ func getChange(tx *db.Tx, propertyID, changeID string) (*ent.MappingChange, erro
 	return row, nil
 }
 
-// loadUndo runs [planUndo] on what is stored. It returns an error that names what was changed since, and by whom.
+// loadUndo returns the mappings that restore the state before a change: see [planUndo]. It returns an error that names
+// what was changed since, and by whom.
 func loadUndo(tx *db.Tx, change *ent.MappingChange) (map[string]*MappedSpace, error) {
 	now, err := loadMapped(tx, change.PropertyID, change.IntegrationID)
 	if err != nil {
@@ -231,7 +236,8 @@ func staysOfChange(tx *db.Tx, change *ent.MappingChange) (AffectedStays, error) 
 	return addPartnersBeds(tx, change.PropertyID, touched)
 }
 
-// restore stores the mappings of a change as they were before it.
+// restore stores the mappings that [planUndo] returned for a change. touched are the reservations that the change
+// affects.
 func (m Mappings) restore(tx *db.Tx, change *ent.MappingChange, restore map[string]*MappedSpace, touched AffectedStays) error {
 	externals := sortedKeys(restore)
 	for part := range slices.Chunk(externals, chunkSize) {

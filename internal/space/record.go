@@ -67,6 +67,8 @@ func (m Mappings) Record(tx *db.Tx, propertyID, integrationID string, r Reading)
 	return result, m.storeConflicts(tx, s, out)
 }
 
+// reevaluateConflicts opens and closes the conflicts of an integration after a change of its mappings, without a new
+// reading.
 func (m Mappings) reevaluateConflicts(tx *db.Tx, propertyID, integrationID string) error {
 	s, err := loadListing(tx, propertyID, integrationID)
 	if err != nil {
@@ -85,6 +87,7 @@ type listingState struct {
 	failures                  int
 }
 
+// loadListing loads the stored list of spaces of a PMS, its mappings and its open conflicts.
 func loadListing(tx *db.Tx, propertyID, integrationID string) (*listingState, error) {
 	s := &listingState{propertyID: propertyID, integrationID: integrationID}
 	var err error
@@ -108,6 +111,7 @@ func loadListing(tx *db.Tx, propertyID, integrationID string) (*listingState, er
 	return s, nil
 }
 
+// toKnown converts the stored state for [Diff].
 func (s *listingState) toKnown() Stored {
 	k := Stored{Failures: s.failures}
 	for _, row := range s.rows {
@@ -126,10 +130,12 @@ func (s *listingState) toKnown() Stored {
 	return k
 }
 
+// mappedOf converts a stored mapping for [Diff].
 func mappedOf(row *ent.Mapping) Mapped {
 	return Mapped{ExternalID: row.ExternalID, SpaceID: row.SpaceID, Name: row.Name, Type: row.Type}
 }
 
+// listedOf converts a stored space of a PMS for [Diff].
 func listedOf(row *ent.PartnerSpace) Listed {
 	return Listed{
 		ExternalID: row.ExternalID, Type: row.Type, Name: row.Name, ParentExternalID: row.ParentExternalID,
@@ -143,6 +149,7 @@ var listedColumns = []string{
 	partnerspace.FieldIsPrivate, partnerspace.FieldIsActive,
 }
 
+// storeListing stores the new, changed and missing spaces of a reading that was accepted.
 func (s *listingState) storeListing(tx *db.Tx, out DiffResult) error {
 	for part := range slices.Chunk(out.Gone, chunkSize) {
 		err := tx.PartnerSpace.Update().Where(partnerspace.PropertyID(s.propertyID), partnerspace.IntegrationID(s.integrationID), partnerspace.ExternalIDIn(part...)).

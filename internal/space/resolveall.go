@@ -13,8 +13,8 @@ type Resolution struct {
 	Reason string
 }
 
-// ResolveAll is [Resolve] for many reservations of one property. The number of its queries does not depend on how many there are: at most
-// two for each integration, and one for Latchkey ids.
+// ResolveAll is [Resolve] for many reservations of one property. The results are in the order of the requests. It
+// needs at most two queries for each integration, and one for Latchkey ids.
 func ResolveAll(tx *db.Tx, requests []Request) ([]Resolution, error) {
 	out := make([]Resolution, len(requests))
 	byIntegration, own := map[string][]int{}, []int(nil)
@@ -39,7 +39,8 @@ func ResolveAll(tx *db.Tx, requests []Request) ([]Resolution, error) {
 	return out, nil
 }
 
-// resolveAllOwn sets the resolutions of the requests with a Latchkey id. at has their indexes.
+// resolveAllOwn sets in out the results of the requests that name a Latchkey space. at has the indexes of these
+// requests.
 func resolveAllOwn(tx *db.Tx, requests []Request, at []int, out []Resolution) error {
 	if len(at) == 0 {
 		return nil
@@ -55,7 +56,8 @@ func resolveAllOwn(tx *db.Tx, requests []Request, at []int, out []Resolution) er
 	return err
 }
 
-// resolveAllMapped sets the resolutions of the requests with ids of one PMS. at has their indexes.
+// resolveAllMapped sets in out the results of the requests that name spaces of one PMS. at has the indexes of these
+// requests.
 func resolveAllMapped(tx *db.Tx, integrationID string, requests []Request, at []int, out []Resolution) error {
 	propertyID, args := requests[at[0]].PropertyID, []any{integrationID}
 	for _, i := range at {

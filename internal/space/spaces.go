@@ -28,6 +28,7 @@ type Row = ent.Space
 // Page selects a page of a list. Limit is 1 to 200, and 0 means 50. Number counts from 0.
 type Page struct{ Limit, Number int }
 
+// limitAndOffset returns the page for a query, within the allowed values.
 func (p Page) limitAndOffset() (limit, offset int) {
 	limit = min(max(p.Limit, 0), 200)
 	if limit == 0 {
@@ -60,7 +61,7 @@ type Filter struct {
 	Page
 }
 
-// Create rejects a name that another room or dorm, or another bed of the same dorm, already has.
+// Create creates a space. It rejects a name that another room or dorm, or another bed of the same dorm, already has.
 func Create(tx *db.Tx, propertyID string, d Draft) (*ent.Space, error) {
 	d.Name, d.Floor = strings.TrimSpace(d.Name), strings.TrimSpace(d.Floor)
 	wrong := checkTexts(d.Name, d.Floor)
@@ -233,6 +234,7 @@ func List(tx *db.Tx, propertyID string, f Filter) ([]*ent.Space, int, error) {
 	return list, total, nil
 }
 
+// checkParent returns a fault if the parent of a bed is not a dorm of the property. An empty parent is valid.
 func checkParent(tx *db.Tx, propertyID, parentID string) error {
 	if parentID == "" {
 		return nil
@@ -247,6 +249,8 @@ func checkParent(tx *db.Tx, propertyID, parentID string) error {
 	return nil
 }
 
+// checkName returns a fault if another space with the same parent has the name. exceptID is the space itself when it
+// is changed, else empty.
 func checkName(tx *db.Tx, propertyID, name, parentID, exceptID string) error {
 	taken, err := tx.Space.Query().
 		Where(entspace.PropertyID(propertyID), entspace.Name(name), entspace.ParentID(parentID), entspace.IDNEQ(exceptID)).Exist(tx.Context())
@@ -259,6 +263,7 @@ func checkName(tx *db.Tx, propertyID, name, parentID, exceptID string) error {
 	return nil
 }
 
+// refuseIfBeds returns a fault if a dorm has beds, so that it cannot be deleted or get another type.
 func refuseIfBeds(tx *db.Tx, propertyID string, s *ent.Space) error {
 	beds, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.ParentID(s.ID)).Aggregate(ent.Count()).Int(tx.Context())
 	if err != nil {
@@ -270,6 +275,7 @@ func refuseIfBeds(tx *db.Tx, propertyID string, s *ent.Space) error {
 	return nil
 }
 
+// refuseIfLocked returns a fault if a space or gate has a lock, so that it cannot be deleted.
 func refuseIfLocked(tx *db.Tx, propertyID, doorID, name string) error {
 	locked, err := tx.Lock.Query().Where(lock.PropertyID(propertyID), lock.DoorID(doorID)).Exist(tx.Context())
 	if err != nil {
@@ -281,6 +287,7 @@ func refuseIfLocked(tx *db.Tx, propertyID, doorID, name string) error {
 	return nil
 }
 
+// checkTexts returns the errors in the name and the floor of a space or gate.
 func checkTexts(name, floor string) []fault.Field {
 	var wrong []fault.Field
 	if name == "" {
@@ -300,6 +307,7 @@ func checkTexts(name, floor string) []fault.Field {
 	return wrong
 }
 
+// valueOr returns the value of a pointer, or otherwise if it is nil.
 func valueOr[T any](p *T, otherwise T) T {
 	if p == nil {
 		return otherwise

@@ -31,7 +31,7 @@ const (
 		WHERE own.property_id = $1 AND own.id IN ($2)`
 )
 
-// withMore returns placesMapped or placesOwn with more ids in its list, so that it has n parameters.
+// withMore returns the query placesMapped or placesOwn with more ids in its list, so that the query has n parameters.
 func withMore(query string, n int) string {
 	b := []byte(strings.TrimSuffix(query, ")"))
 	for i := strings.Count(query, "$") + 1; i <= n; i++ {
@@ -40,7 +40,7 @@ func withMore(query string, n int) string {
 	return string(append(b, ')'))
 }
 
-// listedSpaces returns spaces of the PMS's list by their ids.
+// listedSpaces loads some spaces of a PMS's list, by their PMS ids.
 func listedSpaces(tx *db.Tx, propertyID, integrationID string, ids ...string) (map[string]*ent.PartnerSpace, error) {
 	rows, err := tx.PartnerSpace.Query().
 		Where(partnerspace.PropertyID(propertyID), partnerspace.IntegrationID(integrationID), partnerspace.ExternalIDIn(ids...)).All(tx.Context())
@@ -54,7 +54,7 @@ func listedSpaces(tx *db.Tx, propertyID, integrationID string, ids ...string) (m
 	return listed, nil
 }
 
-// queryPlaces runs placesMapped or placesOwn.
+// queryPlaces runs the query placesMapped or placesOwn, or one from withMore. args are the ids.
 func queryPlaces(tx *db.Tx, query, propertyID string, args ...any) ([]foundPlace, error) {
 	rows, err := tx.QueryContext(tx.Context(), query, append([]any{propertyID}, args...)...)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// Confidence says how certain a [Suggestion] is.
+// Confidence is how certain a [Suggestion] is.
 type Confidence string
 
 // A suggestion is exact if the names differ only in case, punctuation and leading zeros, and likely if words such as "room"
@@ -25,15 +25,16 @@ type Own struct {
 	ParentID string // ParentID is the dorm of a bed
 }
 
-// Suggestion suggests to map a PMS's space to a Latchkey space.
+// Suggestion proposes to map a PMS's space to a Latchkey space.
 type Suggestion struct {
 	ExternalID string
 	SpaceID    string
 	Confidence Confidence
 }
 
-// Suggest pairs unmapped spaces one to one by name: first rooms and dorms, then the beds of paired dorms. If a name is
-// ambiguous, it suggests nothing for it.
+// Suggest pairs the unmapped spaces of a PMS one to one with Latchkey spaces by name: first rooms and dorms, then the
+// beds of paired dorms. ours are all active spaces of the property. If a name is ambiguous, it suggests nothing for
+// it.
 func Suggest(listing []Listed, ours []Own, mappings []Mapped) []Suggestion {
 	p := pairing{pairedWith: map[string]string{}, pairedOwn: map[string]bool{}}
 	for _, m := range mappings {
@@ -87,8 +88,8 @@ func Suggest(listing []Listed, ours []Own, mappings []Mapped) []Suggestion {
 	return p.found
 }
 
-// bedsWithDormName returns entries for beds with the dorm in their names, because a PMS that lists no parents must
-// name its beds like that.
+// bedsWithDormName returns entries for beds whose names include that of their dorm, because a PMS that lists no
+// parents must name its beds like that. beds are the Latchkey beds by dorm id, own all spaces by id.
 func bedsWithDormName(beds map[string][]Own, own map[string]Own) []entry {
 	var all []entry
 	for _, dorm := range sortedKeys(beds) {
@@ -104,11 +105,11 @@ func bedsWithDormName(beds map[string][]Own, own map[string]Own) []entry {
 	return all
 }
 
-// entry is one side of a possible pair: an id and its normalised names.
+// entry is one side of a possible pair: an id with its exact and its likely name, both normalised.
 type entry struct{ id, exact, likely string }
 
-// newEntries returns the entries of spaces. For beds, parent is the name of their dorm, which is omitted from the
-// likely names.
+// newEntries returns the entries of spaces, whose id and name the function name returns. For beds, parent is the name
+// of their dorm, which is omitted from the likely names.
 func newEntries[S any](spaces []S, name func(S) (id, name string), parent string) []entry {
 	all := make([]entry, 0, len(spaces))
 	prefix := splitWords(parent)
@@ -134,7 +135,8 @@ type pairing struct {
 	found      []Suggestion
 }
 
-// confidence returns the confidence of the suggestion for an external id, or Exact if a person mapped it.
+// confidence returns how certain the pair of a PMS space is, or Exact if a person mapped it. The pairs of its beds are
+// not more certain.
 func (p *pairing) confidence(externalID string) Confidence {
 	for _, s := range p.found {
 		if s.ExternalID == externalID {

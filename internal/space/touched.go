@@ -33,10 +33,11 @@ func (t AffectedStays) Union(others ...AffectedStays) AffectedStays {
 	return AffectedStays{All: t.All, SpaceIDs: unique(spaces), Externals: uniqueExternals(externals)}
 }
 
+// Empty reports whether t selects no reservation.
 func (t AffectedStays) Empty() bool { return !t.All && len(t.SpaceIDs) == 0 && len(t.Externals) == 0 }
 
-// staysInSpaces selects the reservations of spaces, of the beds within them, and of the PMS spaces that are mapped to
-// them.
+// staysInSpaces selects the reservations of Latchkey spaces, of the beds within them, and of the PMS's spaces that are
+// mapped to them.
 func staysInSpaces(tx *db.Tx, propertyID string, spaceIDs ...string) (AffectedStays, error) {
 	beds, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.ParentIDIn(spaceIDs...)).IDs(tx.Context())
 	if err != nil {
@@ -53,7 +54,8 @@ func staysInSpaces(tx *db.Tx, propertyID string, spaceIDs ...string) (AffectedSt
 	return addPartnersBeds(tx, propertyID, t)
 }
 
-// addPartnersBeds adds the PMS's beds in the selected rooms, because an unmapped bed falls back to its room.
+// addPartnersBeds adds the PMS's beds in the selected PMS rooms, because a bed without a mapping falls back to its
+// room.
 func addPartnersBeds(tx *db.Tx, propertyID string, t AffectedStays) (AffectedStays, error) {
 	byIntegration := make(map[string][]string)
 	for _, e := range t.Externals {
@@ -78,7 +80,8 @@ func addPartnersBeds(tx *db.Tx, propertyID string, t AffectedStays) (AffectedSta
 	return t, nil
 }
 
-// staysAtGate selects the reservations of the spaces that a gate serves.
+// staysAtGate selects the reservations of the spaces that a gate serves. No space means all reservations of the
+// property.
 func staysAtGate(tx *db.Tx, propertyID string, spaceIDs []string) (AffectedStays, error) {
 	if len(spaceIDs) == 0 {
 		return AffectedStays{All: true}, nil
@@ -103,6 +106,7 @@ func StaysAtDoors(tx *db.Tx, propertyID string, doorIDs ...*string) (AffectedSta
 	return all, nil
 }
 
+// staysAtDoor selects the reservations that the lock on one door affects; see [StaysAtDoors].
 func staysAtDoor(tx *db.Tx, propertyID, doorID string) (AffectedStays, error) {
 	if !id.Valid(id.Gate, doorID) {
 		return staysInSpaces(tx, propertyID, doorID)
@@ -114,6 +118,7 @@ func staysAtDoor(tx *db.Tx, propertyID, doorID string) (AffectedStays, error) {
 	return staysAtGate(tx, propertyID, g.SpaceIds)
 }
 
+// uniqueExternals sorts a list in place and removes duplicates.
 func uniqueExternals(list []External) []External {
 	slices.SortFunc(list, func(a, b External) int {
 		return cmp.Or(cmp.Compare(a.IntegrationID, b.IntegrationID), cmp.Compare(a.ID, b.ID))

@@ -42,8 +42,9 @@ type difference struct {
 	SpaceID    string // SpaceID is what it is mapped to now, or the deleted space; empty if it is not mapped
 }
 
-// planUndo returns the mappings that undo a change: nil stands for none. If anything of the change was changed since, it returns the
-// differences, and nothing is undone. exists reports whether the property has a space.
+// planUndo returns, by PMS id, the mappings that undo a change; nil means no mapping. now are the present mappings. If
+// one of the change was changed since, it returns the differences instead, and nothing may be undone. exists reports
+// whether the property has a space.
 func planUndo(change []Changed, now []Mapped, exists func(spaceID string) bool) (restore map[string]*MappedSpace, differences []difference) {
 	is, holders := indexMapped(now), map[string]string{}
 	for _, m := range now {
@@ -76,6 +77,7 @@ func planUndo(change []Changed, now []Mapped, exists func(spaceID string) bool) 
 	return restore, nil
 }
 
+// indexMapped returns mappings by their PMS ids.
 func indexMapped(all []Mapped) map[string]Mapped {
 	by := make(map[string]Mapped, len(all))
 	for _, m := range all {
@@ -84,6 +86,7 @@ func indexMapped(all []Mapped) map[string]Mapped {
 	return by
 }
 
+// mappedSpace returns what a PMS space is mapped to, or nil.
 func mappedSpace(by map[string]Mapped, externalID string) *MappedSpace {
 	m, ok := by[externalID]
 	if !ok {
@@ -92,6 +95,7 @@ func mappedSpace(by map[string]Mapped, externalID string) *MappedSpace {
 	return &MappedSpace{SpaceID: m.SpaceID, Name: m.Name, Type: m.Type}
 }
 
+// sameMapped reports whether two mappings of a PMS space are equal; nil means no mapping.
 func sameMapped(a, b *MappedSpace) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -19,7 +19,7 @@ type Invited struct {
 	Known        bool // a person with the address exists
 }
 
-// ViewInvitation returns what the link with a secret is for.
+// ViewInvitation returns what the link with a secret is for: the property, the invited address and the role.
 func (s *Service) ViewInvitation(ctx context.Context, secret string) (Invited, error) {
 	view := s.DB.View(ctx)
 	row, err := s.findInvitation(view, secret)
@@ -38,7 +38,7 @@ func (s *Service) ViewInvitation(ctx context.Context, secret string) (Invited, e
 	return Invited{Invitation: invitation, PropertyName: at.Name, Known: known != nil}, err
 }
 
-// findInvitation returns the invitation with a secret. Links of an owner are none.
+// findInvitation returns the valid invitation whose link has a secret. A link of an owner is refused: it is not an invitation.
 func (s *Service) findInvitation(tx *db.Tx, secret string) (*ent.PersonInvitation, error) {
 	row, err := findLink(tx, s.Keys, secret)
 	if err == nil && row.EmailMAC == nil {

@@ -22,16 +22,17 @@ type counter struct {
 	tally
 }
 
+// newCounter returns a counter without failures for a limit. what identifies what it counts, such as an address and a network.
 func newCounter(keys *keyring.Ring, l limit, what ...string) counter {
 	return counter{hex.EncodeToString(keys.MAC("signInAttempts", append([]string{l.name}, what...)...)), tally{limit: l}}
 }
 
-// passwordCounters returns what an attempt with an address from a network is counted against. The first two belong to the address.
+// passwordCounters returns the counters that limit attempts with a mail address from a network. The first two are those of the address.
 func passwordCounters(keys *keyring.Ring, email, network string) []counter {
 	return append([]counter{newCounter(keys, addressAtNetwork, email, network), newCounter(keys, addressAnywhere, email)}, networkCounters(keys, network)...)
 }
 
-// networkCounters returns what an attempt from a network is counted against, also if the attempt names no address.
+// networkCounters returns the counters that limit all attempts from a network, also those that name no address.
 func networkCounters(keys *keyring.Ring, network string) []counter {
 	all := []counter{newCounter(keys, atNetwork, network)}
 	if site := siteOf(network); site != "" {
@@ -40,7 +41,7 @@ func networkCounters(keys *keyring.Ring, network string) []counter {
 	return all
 }
 
-// operatorCounters returns what an attempt to sign in as an operator from a network is counted against.
+// operatorCounters returns the counters that limit attempts from a network to sign in as an operator.
 func operatorCounters(keys *keyring.Ring, network string) []counter {
 	all := []counter{newCounter(keys, operatorAtNetwork, network)}
 	if site := siteOf(network); site != "" {
@@ -89,8 +90,8 @@ func countAttempt(tx *db.Tx, counters []counter) error {
 	return storeTallies(tx, counters)
 }
 
-// forgive takes back the count of an attempt that succeeded. The counters of the account start again; those of the network lose this attempt
-// alone, so that a guesser's own account does not reset them.
+// forgive takes back the count of an attempt that succeeded. The first account counters, those of the account, start at zero again. Those of
+// the network lose this attempt alone, so that a guesser's own account does not reset them.
 func forgive(tx *db.Tx, counters []counter, account int) error {
 	if err := loadTallies(tx, counters); err != nil {
 		return err
@@ -104,7 +105,7 @@ func forgive(tx *db.Tx, counters []counter, account int) error {
 	return storeTallies(tx, slices.DeleteFunc(slices.Clone(counters), func(c counter) bool { return c.began.IsZero() }))
 }
 
-// loadTallies reads the counts of the present periods.
+// loadTallies sets the tally of each counter to what is stored for its present period, and leaves a counter without stored failures at zero.
 func loadTallies(tx *db.Tx, counters []counter) error {
 	ids := make([]string, len(counters))
 	for i, c := range counters {

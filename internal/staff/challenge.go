@@ -13,7 +13,8 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// ceremony is what a challenge is for. A person and a session belong to it only where the caller is signed in.
+// ceremony is an exchange of several steps with a browser or the identity provider, such as a sign-in with a passkey. Its challenge counts for
+// no other kind, person and session. personID and sessionID are empty if the caller is not signed in.
 type ceremony struct {
 	kind                string
 	personID, sessionID string
@@ -34,8 +35,8 @@ const (
 	stateBytes = stateNonce + 8 // the nonce, and the second when the challenge ends
 )
 
-// newState returns the state of a new ceremony: random bytes and its end, after a time. Nothing is stored before the ceremony succeeds, so a caller
-// without a credential fills no table.
+// newState returns the state of a new ceremony: random bytes, and when it ends, a life after now. Nothing is stored before the ceremony
+// succeeds, so a caller without a credential fills no table.
 func newState(now time.Time, life time.Duration) string {
 	raw := make([]byte, stateNonce, stateBytes)
 	_, _ = rand.Read(raw)
@@ -48,7 +49,8 @@ func (c ceremony) challengeOf(keys *keyring.Ring, state string) []byte {
 	return keys.MAC("ceremony", c.kind, c.personID, c.sessionID, state)
 }
 
-// stateEnd returns when a state ends, at most a time from now. ok is false for what is no state, and for a state that has ended.
+// stateEnd returns when a state from newState ends. ok is false for another text, a state that has ended, and an end more than a life from
+// now.
 func stateEnd(state string, now time.Time, life time.Duration) (end time.Time, ok bool) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(state)
 	if err != nil || len(raw) != stateBytes {
@@ -58,7 +60,7 @@ func stateEnd(state string, now time.Time, life time.Duration) (end time.Time, o
 	return end, end.After(now) && !end.After(now.Add(life))
 }
 
-// useState stores that the challenge of a state was answered. It answers a second time with errUsed.
+// useState stores that a state was used, so that it works once. For a state that was used before it returns errUsed.
 func useState(tx *db.Tx, keys *keyring.Ring, state string, end time.Time, errUsed error) error {
 	err := tx.UsedChallenge.Create().SetID(hex.EncodeToString(keys.MAC("usedChallenge", state))).SetEndsAt(end).Exec(tx.Context())
 	if ent.IsConstraintError(err) {

@@ -11,9 +11,10 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// The name of a person who was removed from a property stays readable where the person is recorded as author: in the audit log, in messages and in
-// changes of the mapping. It is sealed with the key of the property and deleted with the audit log of its time.
+// The name of a person who was removed from a property stays readable where the person is recorded as author: in the audit log, in messages
+// and in changes of the mapping. It is sealed with the property's key, and deleted when the audit log of that time is.
 
+// formerPurpose returns the purpose with which the name of a removed person is sealed.
 func formerPurpose(personID string) string { return "formerPerson/" + personID }
 
 // keepName stores the name of a person who is removed from a property.
@@ -36,7 +37,8 @@ func keepName(tx *db.Tx, keys *keyring.Ring, propertyID string, who *ent.Person)
 	return nil
 }
 
-// addFormerNames adds the names of people who were removed from a property, by what is recorded of them.
+// addFormerNames adds to names, by author such as "staff:prs_...", the names of people who were removed from a property. It skips those that
+// names has.
 func addFormerNames(view *db.Tx, keys *keyring.Ring, propertyID string, ids []string, names map[string]string) error {
 	var missing []string
 	for _, personID := range ids {

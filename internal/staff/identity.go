@@ -57,6 +57,7 @@ func (s *Service) flowOf(c ceremony, state string) openid.Flow {
 	return openid.Flow{State: derive("state"), Nonce: derive("nonce"), Verifier: derive("verifier"), RedirectURL: s.PublicURL() + IdentityPath}
 }
 
+// beginIdentity returns where a browser goes to sign in at the identity provider, and the state with which it finishes the ceremony.
 func (s *Service) beginIdentity(ctx context.Context, c ceremony) (IdentityCeremony, error) {
 	if s.Provider == nil {
 		return IdentityCeremony{}, errNoProvider
@@ -80,8 +81,8 @@ func (s *Service) BeginIdentityLink(ctx context.Context, personID, sessionID str
 	return s.beginIdentity(ctx, ceremony{identityLink, personID, sessionID})
 }
 
-// redeem returns the person at the identity provider for whom an answer counts. An attempt counts as failed until it is forgiven; a provider that
-// does not work is no fault of the caller.
+// redeem checks what the browser brought back from the identity provider and returns the person's identity there. The attempt counts as failed
+// until the caller forgives it, except if the provider does not work.
 func (s *Service) redeem(ctx context.Context, c ceremony, a IdentityAnswer) (openid.Identity, error) {
 	if s.Provider == nil {
 		return openid.Identity{}, errNoProvider
@@ -147,6 +148,7 @@ func (s *Service) IdentitySignIn(ctx context.Context, a IdentityAnswer, device s
 	return made, err
 }
 
+// identityMAC returns the keyed hash by which a person at the identity provider is stored and found.
 func (s *Service) identityMAC(subject string) []byte {
 	return s.Keys.MAC("personIdentity", s.Provider.Issuer(), subject)
 }
@@ -175,7 +177,7 @@ func (s *Service) findIdentity(tx *db.Tx, identity openid.Identity) (*ent.Person
 	return row, nil
 }
 
-// requireAccess refuses a person who is disabled, or who has access to no property.
+// requireAccess returns an error for a person who is disabled, or who has access to no property.
 func requireAccess(tx *db.Tx, who *ent.Person) error {
 	some, err := tx.Membership.Query().Where(membership.PersonID(who.ID), membership.DisabledAtIsNil()).Exist(tx.Context())
 	if err != nil {

@@ -37,15 +37,17 @@ type Invitation struct {
 	Secret string
 }
 
-// invitationSecret returns the secret of the link of an invitation.
+// invitationSecret derives the secret of an invitation's link. Each round, which counts how often the link was replaced, has another one.
 func invitationSecret(keys *keyring.Ring, invitationID string, round int) string {
 	return keys.DeriveToken(keyring.PersonLink, invitationID, strconv.Itoa(round))
 }
 
+// invitationPurpose returns the purpose with which the address of an invitation is sealed.
 func invitationPurpose(invitationID string) string { return "personInvitation/" + invitationID }
 
 var errInvitation = fault.New(fault.NotFound, fault.InvitationNotFound, "the property has no open invitation with this id: ListPeople lists them")
 
+// invitationOf decrypts a stored invitation.
 func invitationOf(tx *db.Tx, keys *keyring.Ring, row *ent.PersonInvitation) (Invitation, error) {
 	email, err := keys.Open(tx.Context(), keyring.System, invitationPurpose(row.ID), row.Email)
 	if err != nil {
@@ -83,6 +85,7 @@ func GetInvitation(view *db.Tx, keys *keyring.Ring, propertyID, invitationID str
 	return invitationOf(view, keys, row)
 }
 
+// loadInvitation returns the row of an open invitation of a property, or an error if there is none.
 func loadInvitation(tx *db.Tx, propertyID, invitationID string) (*ent.PersonInvitation, error) {
 	row, err := tx.PersonInvitation.Query().Where(personinvitation.PropertyID(propertyID), personinvitation.ID(invitationID),
 		personinvitation.EmailMACNotNil(), personinvitation.EndsAtGT(tx.Now())).Only(tx.Context())
@@ -141,6 +144,7 @@ func requireNoMember(tx *db.Tx, keys *keyring.Ring, propertyID, email string) er
 	return nil
 }
 
+// createInvitation stores a new invitation, unless the property has too many open ones.
 func createInvitation(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, email string, role Role) (Invitation, error) {
 	open, err := tx.PersonInvitation.Query().Where(personinvitation.PropertyID(propertyID), personinvitation.EmailMACNotNil(),
 		personinvitation.EndsAtGT(tx.Now())).Count(tx.Context())
@@ -164,7 +168,7 @@ func createInvitation(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, emai
 	return invitationOf(tx, keys, row)
 }
 
-// replaceLink gives an invitation a new link, which ends the former one.
+// replaceLink gives an invitation a new link and a role. The former link ends. It refuses a caller whose role does not manage the former role.
 func replaceLink(tx *db.Tx, keys *keyring.Ring, by Caller, row *ent.PersonInvitation, role Role) (Invitation, error) {
 	if !mayManage(by.Role, Role(row.Role)) {
 		return Invitation{}, roleAbove(by.Role, Role(row.Role))

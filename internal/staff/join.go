@@ -18,7 +18,8 @@ type joining struct {
 	code       string // of the second factor of a known person; empty: the session waits for it
 }
 
-// prepareJoin checks the password of a known address, or hashes that of a new one.
+// prepareJoin does what takes long before a person joins, outside of a transaction: it checks the password of a known person, or hashes that
+// of a new one.
 func (s *Service) prepareJoin(ctx context.Context, c Claim, name string) (joining, error) {
 	if wrong := passwordProblem("password", c.Password); wrong != nil {
 		return joining{}, fault.Fields(*wrong)
@@ -54,7 +55,8 @@ func (s *Service) join(tx *db.Tx, j joining, link *ent.PersonInvitation, propert
 	return createSession(tx, s.Keys, sessionSpec{personID: who.ID, device: j.Device, secondFactorAt: &now})
 }
 
-// admit makes a person who proved who they are a member of a property, with a link that was used.
+// admit makes a person a member of a property with the role of a link, which the caller has used up, and records it. The caller has checked
+// who the person is.
 func (s *Service) admit(tx *db.Tx, who *ent.Person, link *ent.PersonInvitation, propertyID string, by Trace) error {
 	if err := addMember(tx, propertyID, who.ID, Role(link.Role)); err != nil {
 		return err
@@ -86,7 +88,8 @@ func (s *Service) identify(tx *db.Tx, j joining) (*ent.Person, error) {
 	return who, s.useCode(tx, who, j.code)
 }
 
-// confirmAddress stores that a person used a link that was sent to their address. The link of an owner is sent to none.
+// confirmAddress stores that a person used a link that was mailed to their address, which proves that they own it. The link of an owner proves
+// nothing: it is not mailed.
 func confirmAddress(tx *db.Tx, who *ent.Person, link *ent.PersonInvitation) error {
 	if link.EmailMAC == nil || who.AddressConfirmedAt != nil {
 		return nil

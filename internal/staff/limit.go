@@ -35,7 +35,7 @@ var (
 // longestPeriod is how long a count is needed at most.
 const longestPeriod = 24 * time.Hour
 
-// tally is what a limit counted in its period.
+// tally is the number of failures that a limit counted in its present period, and when they were.
 type tally struct {
 	limit
 	began, last time.Time

@@ -49,7 +49,7 @@ func addMember(tx *db.Tx, propertyID, personID string, role Role) error {
 	return nil
 }
 
-// findMembership returns the membership of a person at a property that is not disabled, or nil.
+// findMembership returns a person's membership at a property, or nil if there is none or it is disabled.
 func findMembership(tx *db.Tx, propertyID, personID string) (*ent.Membership, error) {
 	row, err := tx.Membership.Query().Where(membership.PropertyID(propertyID), membership.PersonID(personID), membership.DisabledAtIsNil()).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -61,7 +61,7 @@ func findMembership(tx *db.Tx, propertyID, personID string) (*ent.Membership, er
 	return row, nil
 }
 
-// Places returns the properties of a person, by name.
+// Places returns the properties at which a person works, by name.
 func Places(tx *db.Tx, personID string) ([]Place, error) {
 	rows, err := tx.Membership.Query().Where(membership.PersonID(personID), membership.DisabledAtIsNil()).All(tx.Context())
 	if err != nil {

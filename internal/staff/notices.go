@@ -24,7 +24,7 @@ type NoticeChoice struct {
 
 var clockTime = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]$`)
 
-// Check names what is wrong with a choice.
+// Check returns an error that names every wrong field of a choice, or nil.
 func (c NoticeChoice) Check() error {
 	var wrong []fault.Field
 	add := func(path string, reason fault.Reason, message string) {
@@ -52,6 +52,7 @@ func (c NoticeChoice) Check() error {
 	return fieldsOrNil(wrong)
 }
 
+// fieldsOrNil returns the error of wrong fields, or nil without any.
 func fieldsOrNil(wrong []fault.Field) error {
 	if len(wrong) == 0 {
 		return nil
@@ -71,6 +72,7 @@ func (c NoticeChoice) MailsAt(at time.Time) bool {
 	return c.From <= now || now < c.Until
 }
 
+// choiceOf returns the choice of notices that a membership stores.
 func choiceOf(row *ent.Membership) NoticeChoice {
 	return NoticeChoice{Hidden: row.NoticesHidden, ByMail: row.NoticesByMail, From: row.NoticesFrom, Until: row.NoticesUntil}
 }

@@ -26,6 +26,7 @@ type OwnerLink struct {
 
 var errLink = fault.New(fault.NotFound, fault.InvitationNotFound, "the link does not work: it is mistyped, used, replaced or too old; ask for a new one")
 
+// linkMAC returns the keyed hash under which the secret of a link is stored and found.
 func linkMAC(keys *keyring.Ring, secret string) []byte { return keys.MAC("personLink", secret) }
 
 // CreateOwnerLink creates a link for an owner of a property, and ends the earlier ones. Without a property, the owner creates one.
@@ -55,7 +56,7 @@ func CreateOwnerLink(tx *db.Tx, keys *keyring.Ring, propertyID, by string, t Tra
 	return l, recordAt(tx, keys, propertyID, by, t, audit.Done)
 }
 
-// findLink returns the valid link with a secret. Links of an owner name no address.
+// findLink returns the valid link with a secret: an invitation, or a link of an owner, which has no address.
 func findLink(tx *db.Tx, keys *keyring.Ring, secret string) (*ent.PersonInvitation, error) {
 	if !keyring.IsToken(secret, keyring.PersonLink) {
 		return nil, errLink
@@ -133,7 +134,7 @@ func (s *Service) CreateFirstOwner(ctx context.Context, f FirstOwner) (made Sess
 	return made, propertyID, err
 }
 
-// settingsError names the fields of an error as the request of an owner does.
+// settingsError returns an error about a property's settings with the field names of an owner's request, in which "name" is "propertyName".
 func settingsError(err error) error {
 	f, ok := fault.Of(err)
 	if !ok {

@@ -95,7 +95,7 @@ func (s *Service) loadAccount(tx *db.Tx, personID string) (account, error) {
 	return account{profile, all}, err
 }
 
-// expected is what a finished ceremony must show.
+// expected returns what the library compares the answer to a ceremony with: the challenge of its state, the host name and the person.
 func (s *Service) expected(c ceremony, rp *webauthn.WebAuthn, personID, state string) webauthn.SessionData {
 	return webauthn.SessionData{
 		Challenge: base64.RawURLEncoding.EncodeToString(c.challengeOf(s.Keys, state)), RelyingPartyID: rp.Config.RPID, UserID: []byte(personID),
@@ -103,7 +103,7 @@ func (s *Service) expected(c ceremony, rp *webauthn.WebAuthn, personID, state st
 	}
 }
 
-// begun returns the ceremony with its options.
+// begun returns a started ceremony, with its options encoded for the browser.
 func begun(state string, options any) (Ceremony, error) {
 	raw, err := json.Marshal(options)
 	if err != nil {
@@ -265,8 +265,8 @@ func (s *Service) NoteRefusedPasskey(personID string, t Trace, err error) {
 	}
 }
 
-// usePasskey checks what a browser made of a ceremony and stores the use of the passkey. It returns the person whose passkey it is, also with
-// an error.
+// usePasskey checks the answer of a browser to a ceremony, and stores that the passkey was used. It returns whose passkey it is, if known also
+// with an error.
 func (s *Service) usePasskey(tx *db.Tx, c ceremony, a Answer) (personID string, err error) {
 	rp, err := s.relyingParty()
 	if err != nil {

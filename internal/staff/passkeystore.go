@@ -28,12 +28,15 @@ type Passkey struct {
 // Synced reports whether the passkey can be copied to other devices.
 func (p Passkey) Synced() bool { return p.credential.Flags.BackupEligible }
 
+// passkeyPurpose returns the purpose with which a passkey is sealed.
 func passkeyPurpose(passkeyID string) string { return "passkey/" + passkeyID }
 
+// passkeyMAC returns the keyed hash by which a passkey is found with the id of its credential.
 func passkeyMAC(keys *keyring.Ring, credentialID []byte) []byte {
 	return keys.MAC("passkey", string(credentialID))
 }
 
+// errNoPasskey returns the error for a passkey that the person does not have.
 func errNoPasskey() error {
 	return fault.New(fault.NotFound, fault.PasskeyNotFound, "you have no such passkey: list the passkeys to find it")
 }
@@ -52,6 +55,7 @@ func sealCredential(ctx context.Context, keys *keyring.Ring, passkeyID string, c
 	return sealed, nil
 }
 
+// openPasskey decrypts a stored passkey.
 func openPasskey(ctx context.Context, keys *keyring.Ring, row *ent.Passkey) (Passkey, error) {
 	raw, err := keys.Open(ctx, keyring.System, passkeyPurpose(row.ID), row.Credential)
 	if err != nil {
@@ -129,6 +133,7 @@ func RenamePasskey(tx *db.Tx, keys *keyring.Ring, personID, passkeyID, name stri
 	return openPasskey(tx.Context(), keys, row)
 }
 
+// passkeyName returns a name without the spaces around it, or an error if it is blank.
 func passkeyName(name string) (string, error) {
 	if name = strings.TrimSpace(name); name == "" {
 		return "", fault.Fields(fault.Field{Path: "name", Reason: fault.Required, Message: "must not be blank"})

@@ -33,7 +33,7 @@ var dummyHash = func() string {
 // hashing bounds how many passwords are hashed at a time, because each needs memory and callers need no credential.
 var hashing = semaphore.NewWeighted(4)
 
-// passwordProblem returns what is wrong with a new password, or nil.
+// passwordProblem returns why a new password is refused, or nil. path names the field in the error.
 func passwordProblem(path, password string) *fault.Field {
 	switch {
 	case utf8.RuneCountInString(normalize(password)) < minPasswordRunes:

@@ -23,7 +23,7 @@ type Caller struct {
 	Author   string // as the audit log names the caller
 }
 
-// author is how the audit log names a person.
+// author returns the name of a person in the audit log: the id, never the readable name.
 func author(personID string) string { return "staff:" + personID }
 
 // Access is what a person has at a property. Without a role the person is not a member.
@@ -34,7 +34,8 @@ type Access struct {
 
 func (a Access) isActiveOwner() bool { return a.Role == Owner && !a.Disabled }
 
-// accessChangeProblem returns why a caller may not change the access of a person, or nil. otherOwners counts the other active owners of the property.
+// accessChangeProblem returns why a caller may not change the access of a person from one to another, or nil. otherOwners counts the active
+// owners of the property without this person: it must keep one.
 func accessChangeProblem(by Caller, personID string, from, to Access, otherOwners int) error {
 	switch {
 	case from == to:
@@ -51,6 +52,7 @@ func accessChangeProblem(by Caller, personID string, from, to Access, otherOwner
 	return nil
 }
 
+// roleAbove returns the error of a caller whose role own does not manage the role other.
 func roleAbove(own, other Role) error {
 	return fault.New(fault.Denied, fault.RoleAboveYours, "your role %s does not manage the role %s", own, other).Put("role", string(other))
 }
@@ -125,6 +127,7 @@ func Names(view *db.Tx, keys *keyring.Ring, propertyID string, authors []string)
 	return names, addFormerNames(view, keys, propertyID, ids, names)
 }
 
+// memberOf returns a member from the stored membership and person, with the decrypted profile.
 func memberOf(view *db.Tx, keys *keyring.Ring, row *ent.Membership, who *ent.Person, hasPasskey bool) (Member, error) {
 	profile, err := profileOf(view.Context(), keys, who)
 	return Member{
@@ -141,6 +144,7 @@ func currentMember(tx *db.Tx, keys *keyring.Ring, row *ent.Membership, who *ent.
 	return memberOf(tx, keys, row, who, passkeys[who.ID])
 }
 
+// accessOf returns the role of a membership, and whether it is disabled.
 func accessOf(row *ent.Membership) Access { return Access{Role(row.Role), row.DisabledAt != nil} }
 
 // AccessChange changes the access of a person. Nil keeps what it is.
@@ -205,6 +209,7 @@ func RemoveMember(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, personID
 	return endInvitationsBy(tx, propertyID, personID, Access{})
 }
 
+// loadMember returns the membership of a person at a property and the person, or an error if the person does not work there.
 func loadMember(tx *db.Tx, propertyID, personID string) (*ent.Membership, *ent.Person, error) {
 	row, err := tx.Membership.Query().Where(membership.PropertyID(propertyID), membership.PersonID(personID)).Only(tx.Context())
 	if ent.IsNotFound(err) {

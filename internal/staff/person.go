@@ -40,6 +40,7 @@ type Profile struct {
 // addresses apart by case.
 func foldEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
+// emailMAC returns the keyed hash by which a person is found with a mail address.
 func emailMAC(keys *keyring.Ring, email string) []byte {
 	return keys.MAC("personEmail", foldEmail(email))
 }
@@ -94,7 +95,7 @@ func createPerson(tx *db.Tx, keys *keyring.Ring, email, name, hash string) (*ent
 	return row, nil
 }
 
-// profileOf decrypts what is known of a person.
+// profileOf decrypts the profile of a stored person.
 func profileOf(ctx context.Context, keys *keyring.Ring, row *ent.Person) (Profile, error) {
 	email, err := keys.Open(ctx, keyring.System, emailPurpose(row.ID), row.Email)
 	if err != nil {
@@ -110,7 +111,7 @@ func profileOf(ctx context.Context, keys *keyring.Ring, row *ent.Person) (Profil
 // maxName bounds the letters of a person's name.
 const maxName = 120
 
-// PersonName returns a name without the spaces around it, or what is wrong with it.
+// PersonName returns a name without the spaces around it, or why it is refused. path names the field in the error.
 func PersonName(path, name string) (string, error) {
 	name = strings.TrimSpace(name)
 	switch {

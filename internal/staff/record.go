@@ -71,7 +71,7 @@ func NewFailures(d *db.DB, keys *keyring.Ring, log *slog.Logger) *Failures {
 	return &Failures{db: d, keys: keys, log: log, queue: make(chan failure, maxFailures)}
 }
 
-// note enqueues an entry. It does not wait.
+// note enqueues an entry about a failed sign-in. If the queue is full, it drops the entry and logs that. It does not wait.
 func (f *Failures) note(personID string, t Trace) {
 	if f == nil {
 		return
@@ -109,6 +109,7 @@ func (f *Failures) drain(ctx context.Context) {
 	}
 }
 
+// record stores one entry, and logs a failure to do so.
 func (f *Failures) record(ctx context.Context, one failure) {
 	ctx, cancel := context.WithTimeout(ctx, failureTime)
 	defer cancel()

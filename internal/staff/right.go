@@ -96,7 +96,7 @@ func IsRight(text string) bool { return slices.Contains(Rights, Right(text)) }
 // IsRole reports whether a text names a role.
 func IsRole(text string) bool { return slices.Contains(Roles, Role(text)) }
 
-// mayManage reports whether a person may give, change or end a role. A manager manages the roles below.
+// mayManage reports whether a person with a role may give, change or end the role other. A manager manages only the roles below.
 func mayManage(role, other Role) bool {
 	switch role {
 	case Owner:

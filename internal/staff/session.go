@@ -37,9 +37,10 @@ type Session struct {
 // SessionRow is a session as stored.
 type SessionRow = ent.PersonSession
 
+// sessionMAC returns the keyed hash under which the token of a person's session is stored and found.
 func sessionMAC(keys *keyring.Ring, token string) []byte { return keys.MAC("personSession", token) }
 
-// sessionSpec says what a new session is.
+// sessionSpec describes a session to create.
 type sessionSpec struct {
 	personID, device string
 	endsAt           time.Time
@@ -120,7 +121,7 @@ func Authenticate(view *db.Tx, keys *keyring.Ring, token, propertyID string) (ac
 	return a, nil
 }
 
-// NeedsUsed reports whether the last use of the session of a call, or of its membership, has to be stored again.
+// NeedsUsed reports whether a call should store a new time of use of its session, or of its membership: the stored one is old enough.
 func NeedsUsed(a actor.Actor, now time.Time) bool {
 	return a.PersonID != "" && now.Sub(a.UsedAt) >= usedInterval
 }
@@ -138,7 +139,7 @@ func MarkUsed(tx *db.Tx, a actor.Actor) error {
 	return nil
 }
 
-// valid selects the sessions of a person that have not ended.
+// valid returns the selection of a person's sessions that have not ended.
 func valid(tx *db.Tx, personID string) predicate.PersonSession {
 	return personsession.And(personsession.PersonID(personID), personsession.Pending(false), personsession.EndsAtGT(tx.Now()), personsession.UsedAtGT(tx.Now().Add(-sessionIdle)))
 }
@@ -168,7 +169,7 @@ func EndSession(tx *db.Tx, personID, sessionID string) error {
 // EndAllSessions ends every session of a person.
 func EndAllSessions(tx *db.Tx, personID string) error { return endSessions(tx, personID) }
 
-// LoadSession returns the session of a call with its person.
+// LoadSession returns the session with which a call was made, and the profile of its person.
 func LoadSession(view *db.Tx, keys *keyring.Ring, a actor.Actor) (*ent.PersonSession, Profile, error) {
 	row, err := view.PersonSession.Query().Where(valid(view, a.PersonID), personsession.ID(a.TokenID)).Only(view.Context())
 	if ent.IsNotFound(err) {
@@ -185,7 +186,7 @@ func LoadSession(view *db.Tx, keys *keyring.Ring, a actor.Actor) (*ent.PersonSes
 	return row, profile, err
 }
 
-// rotateSession ends every session of a person and creates one in place of the session of a call. It ends when that would have ended.
+// rotateSession ends every session of a person, and creates one in place of the session of the call, with the same end.
 func rotateSession(tx *db.Tx, keys *keyring.Ring, personID, sessionID string) (Session, error) {
 	row, err := tx.PersonSession.Query().Where(valid(tx, personID), personsession.ID(sessionID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -203,7 +204,7 @@ func rotateSession(tx *db.Tx, keys *keyring.Ring, personID, sessionID string) (S
 // challengeLife is how long a sign-in waits for the second factor.
 const challengeLife = 5 * time.Minute
 
-// findPending returns the session that waits for the second factor of a person.
+// findPending returns the session of a sign-in that waits for the second factor, by its challenge.
 func findPending(tx *db.Tx, keys *keyring.Ring, challenge string) (*ent.PersonSession, error) {
 	if !keyring.IsToken(challenge, keyring.PersonSession) {
 		return nil, credential.Refused()
@@ -234,7 +235,7 @@ func replaceSession(tx *db.Tx, keys *keyring.Ring, personID, sessionID string) (
 	return createSession(tx, keys, sessionSpec{personID: personID, device: row.Device, endsAt: row.EndsAt, secondFactorAt: &now})
 }
 
-// beginSession creates a session of a person who has proved the password. It waits if the person has a second factor.
+// beginSession creates a session for a person who has proved the password. If the person has a second factor, the session waits for it.
 func beginSession(tx *db.Tx, keys *keyring.Ring, who *ent.Person, device string) (Session, error) {
 	spec := sessionSpec{personID: who.ID, device: device}
 	has, err := hasSecondFactor(tx, who)

@@ -21,7 +21,8 @@ type Claim struct {
 // errSignIn is the answer to every wrong claim, whether or not the address is known.
 var errSignIn = fault.New(fault.Unauthenticated, fault.InvalidCredentials, "the e-mail address or the password is wrong")
 
-// SignIn checks a claim and creates a session.
+// SignIn checks an address and a password, and creates a session. The session waits if the person has a second factor: see
+// [Service.FinishSignIn].
 func (s *Service) SignIn(ctx context.Context, c Claim) (made Session, err error) {
 	who, err := s.checkPassword(ctx, c)
 	if err != nil {
@@ -80,7 +81,7 @@ func (s *Service) confirmUnchanged(tx *db.Tx, who *ent.Person, c Claim) error {
 	return forgive(tx, passwordCounters(s.Keys, foldEmail(c.Email), c.Network), 2)
 }
 
-// PasswordChange is the wish of a signed-in person for another password.
+// PasswordChange is the request of a signed-in person for another password.
 type PasswordChange struct {
 	PersonID, SessionID, Network string
 	Password, NewPassword        string

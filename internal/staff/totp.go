@@ -39,9 +39,11 @@ var (
 	errTOTPUsed = fault.New(fault.Precondition, fault.AlreadyExists, "an authenticator app is in use: disable it first")
 )
 
+// totpPurpose returns the purpose with which the secret of a person's authenticator app is sealed.
 func totpPurpose(personID string) string { return "person/" + personID + "/totp" }
 
-// stepOf returns the step of a code, if it is right and no code of this step or a later one was used. lastStep is the step of the last code that was used.
+// stepOf returns the time step of a right code, and false if the code is wrong. A code of lastStep, the step of the last used code, or of an
+// earlier step is wrong, so that each works once.
 func stepOf(code, secret string, now time.Time, lastStep int64) (int64, bool) {
 	present, found := now.Unix()/totpPeriod, int64(0)
 	for step := present - totpSkew; step <= present+totpSkew; step++ {
@@ -86,7 +88,7 @@ func BeginTOTP(tx *db.Tx, keys *keyring.Ring, personID string) (Enrolment, error
 	return Enrolment{secret, "otpauth://totp/" + url.PathEscape("Latchkey:"+profile.Email) + "?" + query.Encode()}, nil
 }
 
-// secondFactorCounters returns what a code of a person is counted against.
+// secondFactorCounters returns the counters that limit attempts with a person's codes.
 func (s *Service) secondFactorCounters(personID string) []counter {
 	return []counter{newCounter(s.Keys, secondFactor, personID)}
 }
@@ -112,7 +114,7 @@ func (s *Service) useCode(tx *db.Tx, row *ent.Person, code string) error {
 	return s.useAppCode(tx, row, code)
 }
 
-// plainCode returns a code without what people type between its groups.
+// plainCode returns a code in lower case, without the spaces and dashes that people type.
 func plainCode(code string) string {
 	return strings.NewReplacer(" ", "", "-", "").Replace(strings.ToLower(code))
 }
@@ -137,6 +139,7 @@ func (s *Service) useAppCode(tx *db.Tx, row *ent.Person, code string) error {
 	return forgive(tx, s.secondFactorCounters(row.ID), 1)
 }
 
+// useRecoveryCode marks a recovery code as used, or returns errCode if the person has no such unused code.
 func (s *Service) useRecoveryCode(tx *db.Tx, row *ent.Person, code string) error {
 	n, err := tx.RecoveryCode.Update().Where(recoverycode.PersonID(row.ID), recoverycode.MAC(recoveryMAC(s.Keys, row.ID, code)), recoverycode.UsedAtIsNil()).
 		SetUsedAt(tx.Now()).Save(tx.Context())
@@ -149,6 +152,7 @@ func (s *Service) useRecoveryCode(tx *db.Tx, row *ent.Person, code string) error
 	return forgive(tx, s.secondFactorCounters(row.ID), 1)
 }
 
+// recoveryMAC returns the keyed hash under which a person's recovery code is stored.
 func recoveryMAC(keys *keyring.Ring, personID, code string) []byte {
 	return keys.MAC("recoveryCode", personID, code)
 }
@@ -172,6 +176,7 @@ func createRecoveryCodes(tx *db.Tx, keys *keyring.Ring, personID string) ([]stri
 	return shown, nil
 }
 
+// deleteRecoveryCodes deletes all recovery codes of a person, used or not.
 func deleteRecoveryCodes(tx *db.Tx, personID string) error {
 	if _, err := tx.RecoveryCode.Delete().Where(recoverycode.PersonID(personID)).Exec(tx.Context()); err != nil {
 		return fmt.Errorf("delete recovery codes: %w", err)
@@ -253,7 +258,8 @@ func (s *Service) PrepareTOTP(ctx context.Context, personID, sessionID, code str
 	}, nil
 }
 
-// FinishSignIn ends a sign-in that waits for the second factor. The answer is a new session with another token.
+// FinishSignIn finishes a sign-in that waits for the second factor, with a code. challenge is from the waiting session, and the new session
+// has another token.
 func (s *Service) FinishSignIn(ctx context.Context, challenge, code string, t Trace) (made Session, err error) {
 	waiting, err := findPending(s.DB.View(ctx), s.Keys, challenge)
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.26.0"
 )
 
-// Logger returns a logger that writes to w, as text or JSON, from the named level on. It redacts secrets.
+// Logger returns a logger that writes to w. level is the least level that it logs: debug, info, warn or error. format is text or json. It
+// redacts secrets.
 func Logger(w io.Writer, level, format string) (*slog.Logger, error) {
 	var least slog.Level
 	if err := least.UnmarshalText([]byte(level)); err != nil {
@@ -39,7 +40,8 @@ var secretNames = []string{"pin", "token", "password", "secret", "authorization"
 // secretText matches secrets by their format anywhere in a text: Latchkey's tokens and keys, and credentials in URLs.
 var secretText = regexp.MustCompile(`\b(lk[a-z]_|lkkek_)[A-Za-z0-9_-]{8,}|([?&](?:token|access_token|password)=)[^&\s"]+|(://[^/:@\s"]*:)[^/@\s"]+@`)
 
-// redactAttr replaces the value of an attribute with a secret name, and secrets within other values.
+// redactAttr redacts an attribute before it is logged: all of its value if its name is that of a secret, otherwise the secrets within the
+// value.
 func redactAttr(_ []string, a slog.Attr) slog.Attr {
 	name := strings.ToLower(a.Key)
 	for _, s := range secretNames {
@@ -61,7 +63,7 @@ func redactAttr(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// scrub replaces secrets in text, and keeps the prefix that shows their kind.
+// scrub replaces the secrets in a text by [redacted]. It keeps their prefixes, such as lkp_, which show the kind of secret.
 func scrub(text string) string {
 	if !strings.Contains(text, "lk") && !strings.ContainsAny(text, "?&@") {
 		return text
@@ -76,8 +78,8 @@ func Registry() *prometheus.Registry {
 	return r
 }
 
-// Tracing sends traces to an OTLP address. It samples one in ten of the traces that start here, and otherwise follows the
-// caller's decision. Shut it down to flush.
+// Tracing returns a provider that sends traces to the OTLP address url. It samples one in ten of the traces that start here, and otherwise
+// follows the caller's decision. The caller must shut it down to send the last traces.
 func Tracing(ctx context.Context, url, version string) (*trace.TracerProvider, error) {
 	exporter, err := otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(url))
 	if err != nil {

@@ -25,7 +25,8 @@ func Unprintable(r rune) bool {
 	return false
 }
 
-// Problem says why s is not a valid one-line value. It returns "" for a valid value.
+// Problem returns why s is not a valid one-line value, as the end of a sentence that begins with the field's name. It returns "" for a
+// valid value.
 func Problem(s string) string {
 	for i := 0; i < len(s); {
 		r, n := rune(s[i]), 1
@@ -54,6 +55,7 @@ func Escape(s string) string {
 	return b.String()
 }
 
+// writeEscaped writes one character, as a JSON escape if it is unprintable.
 func writeEscaped(b *strings.Builder, r rune) {
 	if Unprintable(r) {
 		fmt.Fprintf(b, `\u%04x`, r)
@@ -71,6 +73,7 @@ type terminal struct {
 	rest []byte // rest is the first part of a character that continues in the next write
 }
 
+// Write keeps an incomplete character at the end of p for the next call.
 func (t *terminal) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -48,7 +48,7 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// JSON that passes a terminal means what it meant.
+// JSON has the same meaning after Terminal escaped it.
 func TestTerminalKeepsJSON(t *testing.T) {
 	const said = "a\x1b\u009b\u202e\x7f\"é"
 	raw, err := json.Marshal(said)

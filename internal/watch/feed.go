@@ -44,7 +44,7 @@ func NewFeed() *Feed {
 // Close ends all streams, because the process stops. It is called once.
 func (f *Feed) Close() { close(f.closed) }
 
-// Closed is closed when the process stops.
+// Closed returns a channel that is closed when the process stops.
 func (f *Feed) Closed() <-chan struct{} { return f.closed }
 
 // Stream is an open stream of changes.
@@ -82,7 +82,7 @@ func (f *Feed) Open(propertyID, caller string, topics []Topic, resume string) (*
 	return s, nil
 }
 
-// positionOf returns the position of a resume token of this history.
+// positionOf returns the position that a resume token names. It returns false for a token of another history.
 func (p *property) positionOf(resume string) (position uint64, ok bool) {
 	id, number, _ := strings.Cut(resume, ".")
 	position, err := strconv.ParseUint(number, 10, 64)
@@ -107,7 +107,8 @@ func (s *Stream) End() {
 	}
 }
 
-// Woken receives a value after a change in a topic of the stream.
+// Woken returns a channel that receives a value after a change in a topic of the stream. The reader then calls
+// [Stream.Changes].
 func (s *Stream) Woken() <-chan struct{} { return s.woken }
 
 // Changes returns what changed since the last call, and the resume token after it. The first call returns everything, unless the stream
@@ -140,7 +141,8 @@ func (f *Feed) Add(k Key) {
 	}
 }
 
-// AddEverything records that changes may have been lost: everything of each property may have changed.
+// AddEverything records that notifications may have been lost: all streams get the answer that everything may have
+// changed.
 func (f *Feed) AddEverything() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -151,6 +153,8 @@ func (f *Feed) AddEverything() {
 	}
 }
 
+// add records a change of the thing with an id, and wakes the streams of its topic. An empty id means all things of
+// the topic.
 func (p *property) add(topic Topic, id string) {
 	p.position++
 	p.topics[topic].add(id, p.position)
@@ -159,6 +163,7 @@ func (p *property) add(topic Topic, id string) {
 	}
 }
 
+// wake makes Woken receive a value if the stream has the topic. Further changes before the reader answers add nothing.
 func (s *Stream) wake(topic Topic) {
 	for _, t := range s.topics {
 		if t != topic {

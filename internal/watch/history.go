@@ -49,7 +49,7 @@ func (h *history) dropOldest() {
 	maps.DeleteFunc(h.last, func(_ string, at uint64) bool { return at <= h.floor })
 }
 
-// after returns what changed after a position, or false if nothing did.
+// after returns what changed in the topic after a position, or false if nothing did.
 func (h *history) after(topic Topic, position uint64) (Change, bool) {
 	if position < h.floor {
 		return Change{Topic: topic, Everything: true}, true

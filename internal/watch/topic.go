@@ -1,5 +1,5 @@
 // Package watch notifies open streams of what changed at a property: by topic and id, never the content. A notification can be lost, so each
-// part of the way notices a loss and then says that everything may have changed.
+// part of the way notices a loss and then reports that everything may have changed.
 package watch
 
 import (
@@ -51,7 +51,7 @@ type Key struct {
 
 func (k Key) String() string { return k.PropertyID + " " + string(k.Topic) + " " + k.ID }
 
-// ParseKey reads a key of [Changed].
+// ParseKey parses the text of a key, as [Key.String] writes it. It returns false for any other text.
 func ParseKey(text string) (Key, bool) {
 	parts := strings.Split(text, " ")
 	if len(parts) != 3 || !IsTopic(parts[1]) {

@@ -15,7 +15,8 @@ import (
 // Paths are the patterns of the paths that the pages need.
 var Paths = slices.Concat(kit.Paths, guest.Paths, staff.Paths, operator.Paths)
 
-// New returns the handler of all pages.
+// New returns the HTTP handler of all web pages. o configures what the pages share. guests, staffs and operators are the API clients that each
+// kind of page calls.
 func New(o kit.Options, guests guest.API, staffs staff.API, operators operator.API) (http.Handler, error) {
 	k, err := kit.New(o)
 	if err != nil {
@@ -43,7 +44,7 @@ func New(o kit.Options, guests guest.API, staffs staff.API, operators operator.A
 		case at(operator.Paths, r):
 			operatorPages.ServeHTTP(w, r)
 		default:
-			guestPages.ServeHTTP(w, r) // also unknown paths
+			guestPages.ServeHTTP(w, r) // also answers paths that no page has
 		}
 	})), nil
 }

@@ -43,7 +43,7 @@ func (a Arrivals) Sweep() Sweep {
 	}}
 }
 
-// enqueueDue enqueues the arrivals that are now within the horizon, and returns the horizon.
+// enqueueDue schedules the checks of arrivals that came within the horizon since seen. It returns the horizon, which is seen of the next call.
 func enqueueDue(ctx context.Context, d *db.DB, seen time.Time) (until time.Time, err error) {
 	for n := 1; n > 0 && err == nil; {
 		err = d.Write(ctx, func(tx *db.Tx) error {
@@ -54,6 +54,7 @@ func enqueueDue(ctx context.Context, d *db.DB, seen time.Time) (until time.Time,
 	return until, err
 }
 
+// checkDue checks the arrivals that are due, in batches, and stores the results. The next sweep does what exceeds the limits of one.
 func (a Arrivals) checkDue(ctx context.Context, d *db.DB) error {
 	for range maxArrivalBatches {
 		// The checks run outside of the transaction, because they take longer than storing the results. The next

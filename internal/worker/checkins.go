@@ -12,16 +12,16 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// CheckIns resumes check-ins without their guests: it asks PMSs again, repeats checkIn calls that a crash interrupted, and
-// evaluates check-ins whose reservations changed.
+// CheckIns resumes check-ins without their guests: it asks PMSs again, repeats checkIn calls that a crash interrupted, and evaluates check-ins
+// whose reservations changed.
 type CheckIns struct {
 	Service *checkin.Service
 	Log     *slog.Logger
-	Every   time.Duration // Every is the interval between looks for due check-ins; 0 means 3 s
+	Every   time.Duration // Every is the interval between searches for due check-ins; 0 means 3 s
 }
 
 const (
-	checkInBatch   = 500 // check-ins of one look; the next look continues
+	checkInBatch   = 500 // check-ins of one search; the next one continues
 	checkInsAtOnce = 4   // calls to one PMS at once
 )
 
@@ -54,7 +54,7 @@ type checkInRun struct {
 
 	mu      sync.Mutex
 	calling map[checkin.Key]bool     // calling are the check-ins whose call runs or waits for its turn
-	limits  map[string]chan struct{} // limits has the running calls by integration; it is used only by look
+	limits  map[string]chan struct{} // limits bounds the running calls, by integration; only the goroutine of evaluateDue uses it
 }
 
 // evaluateDue evaluates the check-ins that are due, and begins the calls that they need. A check-in whose call waits for its turn is
@@ -75,7 +75,7 @@ func (run *checkInRun) evaluateDue(ctx context.Context) error {
 	return nil
 }
 
-// evaluate stores what follows from the facts of a check-in, and begins the call that is due.
+// evaluate decides about one check-in again and stores the result. If a call to the PMS is due, it starts it in the background.
 func (run *checkInRun) evaluate(ctx context.Context, k checkin.Key) {
 	if ctx.Err() != nil {
 		return
@@ -94,7 +94,7 @@ func (run *checkInRun) isCalling(k checkin.Key) bool {
 	return run.calling[k]
 }
 
-// begin calls the PMS of a check-in when it is the turn of the call.
+// begin calls the PMS of a check-in in the background, when fewer than checkInsAtOnce other calls to this PMS run.
 func (run *checkInRun) begin(ctx context.Context, integrationID string, k checkin.Key) {
 	limit := run.limits[integrationID]
 	if limit == nil {
@@ -119,6 +119,7 @@ func (run *checkInRun) begin(ctx context.Context, integrationID string, k checki
 	})
 }
 
+// warn logs a failure at one check-in. The next sweep repeats it. A reservation that was removed meanwhile is no failure.
 func (run *checkInRun) warn(ctx context.Context, k checkin.Key, err error) {
 	if err != nil && ctx.Err() == nil && !fault.Has(err, fault.ReservationNotFound) {
 		run.log.Warn("resuming a check-in failed; it is repeated", "property", k.PropertyID, "reservation", k.ReservationID, "error", err)

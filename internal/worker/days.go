@@ -19,11 +19,12 @@ type Days struct {
 	Jobs         *jobs.Queue
 }
 
-// Soon enqueues the job for a property in the transaction.
+// Soon enqueues, in the transaction that changes a property's times, the job that recomputes its reservations.
 func (d Days) Soon(tx *db.Tx, propertyID string) error {
 	return d.Jobs.Insert(tx, jobs.CompleteDays{PropertyID: propertyID})
 }
 
+// AddTo registers the job with the job queue.
 func (d Days) AddTo(workers *river.Workers) { river.AddWorker(workers, &daysJob{days: d}) }
 
 type daysJob struct {

@@ -33,6 +33,7 @@ type DispatcherOptions struct {
 	Count func(events []event.NewEvent)
 }
 
+// withDefaults returns the options with the defaults in place of zero values.
 func (o DispatcherOptions) withDefaults() DispatcherOptions {
 	set := func(d *time.Duration, otherwise time.Duration) {
 		if *d <= 0 {
@@ -71,6 +72,7 @@ type subscription struct {
 	wake chan struct{}
 }
 
+// NewDispatcher returns a dispatcher that delivers events to the subscribers once [Dispatcher.Run] runs.
 func NewDispatcher(log *slog.Logger, o DispatcherOptions, subs ...Subscriber) *Dispatcher {
 	x := &Dispatcher{log: log, options: o.withDefaults(), wake: make(chan struct{}, 1)}
 	for _, s := range subs {
@@ -105,14 +107,15 @@ func (x *Dispatcher) Run(ctx context.Context, d *db.DB) error {
 	return nil
 }
 
+// wakeSubscribers starts a delivery to each subscriber.
 func (x *Dispatcher) wakeSubscribers() {
 	for _, s := range x.subs {
 		notify(s.wake)
 	}
 }
 
-// repeat runs pass at once, after the wait that pass returns, and shortly after each wake-up, until ctx ends. After
-// errors it backs off, even if it is woken.
+// repeat runs pass until ctx ends: at once, after the wait that it returns, and gather after each wake-up, so that events that come together
+// make one pass. After an error it backs off, even if it is woken. what names the work in the log.
 func (x *Dispatcher) repeat(ctx context.Context, wake <-chan struct{}, gather time.Duration, what string, pass func() (time.Duration, error)) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -141,7 +144,7 @@ func (x *Dispatcher) repeat(ctx context.Context, wake <-chan struct{}, gather ti
 	}
 }
 
-// backoff returns the wait after a number of failures: the minimum, doubled by each failure.
+// backoff returns the wait after a number of failures: least, doubled by each further failure, but no longer than most.
 func backoff(failures int, least, most time.Duration) time.Duration {
 	if failures > 20 {
 		return most
@@ -208,8 +211,8 @@ func (x *Dispatcher) deliver(ctx context.Context, d *db.DB, s Subscriber) (time.
 	}
 }
 
-// nextCursor returns the cursor whose events are due: the cursor of a failing subject to retry, else the main cursor,
-// which is the first, unless too many subjects fail. It also returns the wait until the next retry.
+// nextCursor returns the cursor to deliver from: that of a failing subject whose retry is due, else the main cursor, which is the first one.
+// It returns nil if too many subjects fail and no retry is due. It also returns the wait until the next retry.
 func nextCursor(cursors []*event.Cursor, now time.Time) (*event.Cursor, time.Duration) {
 	wait := time.Duration(1<<63 - 1)
 	for _, c := range cursors[1:] {
@@ -225,8 +228,8 @@ func nextCursor(cursors []*event.Cursor, now time.Time) (*event.Cursor, time.Dur
 	return cursors[0], wait
 }
 
-// pageLimit returns how many events may be loaded. A page of the main cursor has no more events than subjects may still be held back,
-// so that there are never more than maxHeldBack, even if each event fails.
+// pageLimit returns how many events one page may have, no more than most. On the main cursor, it is also no more than the number of subjects
+// that may still be held back: even if each event fails, no more than maxHeldBack are.
 func pageLimit(c *event.Cursor, cursors []*event.Cursor, most int) int {
 	if c != cursors[0] {
 		return most

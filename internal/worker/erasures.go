@@ -25,7 +25,7 @@ type Erasures struct {
 
 const (
 	erasureBatch = 100
-	// confirmationPatience is how long an erasure waits for the mail that confirms it: the address is erased too.
+	// confirmationPatience is how long an erasure waits until the mail that confirms it is sent. It waits because it also erases the address.
 	confirmationPatience = time.Hour
 )
 
@@ -49,7 +49,7 @@ func (e Erasures) Sweep() Sweep {
 	}}
 }
 
-// run makes the erasures that were requested, and returns how many it made.
+// run takes the next step of every erasure that is not done, and returns how many it finished. A failure of one does not stop the others.
 func (e Erasures) run(ctx context.Context, d *db.DB) (erased int, failed error) {
 	e.DB = d
 	for after := ""; ; {
@@ -149,7 +149,7 @@ func (e Erasures) addressOf(tx *db.Tx, row *guest.ErasureRow) (string, error) {
 	return e.Address(tx, p)
 }
 
-// awaitsMail reports whether the mail that confirms an erasure is still on its way.
+// awaitsMail reports whether an erasure must wait until the mail that confirms it is sent. After confirmationPatience it waits no longer.
 func (e Erasures) awaitsMail(tx *db.Tx, row *guest.ErasureRow) (bool, error) {
 	if row.MailID == "" || tx.Now().Sub(*row.ConfirmedAt) >= confirmationPatience {
 		return false, nil
@@ -164,7 +164,8 @@ func (e Erasures) awaitsMail(tx *db.Tx, row *guest.ErasureRow) (bool, error) {
 	return mail.State(sent.State) == mail.Waiting || mail.State(sent.State) == mail.Sending, nil
 }
 
-// unlistUnsent makes the other rooms that an unsent mail of a stay lists be mailed again: the mail is erased.
+// unlistUnsent makes the other rooms that an unsent mail of an erased stay lists count as not invited, because the mail is erased with the
+// stay. They are mailed again.
 func (e Erasures) unlistUnsent(tx *db.Tx, row *guest.ErasureRow) error {
 	for _, state := range []mail.State{mail.Waiting, mail.Sending} {
 		unsent, err := mail.List(tx, row.PropertyID, mail.Filter{ReservationID: row.ReservationID, State: string(state), Limit: erasureBatch})
@@ -198,7 +199,7 @@ func (e Erasures) notifyLate(tx *db.Tx, row *guest.ErasureRow) error {
 	})
 }
 
-// addErasure adds what a mail about an erasure says. A request that was withdrawn is not confirmed.
+// addErasure adds the facts of an erasure to the mail that confirms it. The mail is canceled if the request was withdrawn.
 func (r *renderer) addErasure() error {
 	e, err := guest.ErasureOfMail(r.view, r.Keys, r.row.PropertyID, r.row.ReservationID, r.row.ID)
 	if err != nil {

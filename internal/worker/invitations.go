@@ -117,7 +117,7 @@ func enqueueArrivals(ctx context.Context, d *db.DB, p *progress) error {
 	return nil
 }
 
-// enqueueMissed makes the rows of reservations due that changed while no process swept. It reads all rows once, in pages.
+// enqueueMissed makes the invitations of reservations due that changed while no process swept. It runs once after a start.
 func enqueueMissed(ctx context.Context, d *db.DB) error {
 	for after := ""; ; {
 		ids, err := d.View(ctx).ReadIDs(findMissed, after, missedPage)
@@ -140,7 +140,7 @@ func enqueueMissed(ctx context.Context, d *db.DB) error {
 // missedPage is how many missed rows one statement changes.
 const missedPage = 500
 
-// orderDue evaluates the rows that are due.
+// orderDue evaluates the invitations that are due and orders the mails that follow. A failure of one does not stop the others.
 func (v Invitations) orderDue(ctx context.Context, d *db.DB) error {
 	for range maxArrivalBatches {
 		view := d.View(ctx)
@@ -169,7 +169,7 @@ func (v Invitations) orderDue(ctx context.Context, d *db.DB) error {
 // retryInvitation is when a row whose evaluation failed is evaluated again.
 const retryInvitation = 5 * time.Minute
 
-// postpone makes room for the other rows that are due.
+// postpone evaluates an invitation that failed some minutes later, so that it does not keep others from their turn.
 func postpone(ctx context.Context, d *db.DB, row *ent.Invitation) error {
 	err := d.Write(ctx, func(tx *db.Tx) error {
 		return tx.Invitation.Update().Where(invitation.PropertyID(row.PropertyID), invitation.ID(row.ID)).SetNextAt(tx.Now().Add(retryInvitation)).Exec(tx.Context())
@@ -180,7 +180,8 @@ func postpone(ctx context.Context, d *db.DB, row *ent.Invitation) error {
 	return nil
 }
 
-// evaluate decides about the booking of one reservation, in one transaction with the mails that it orders.
+// evaluate decides about the booking that a reservation belongs to, and orders its mails in the same transaction. It does nothing if another
+// reservation of the group caused the evaluation already.
 func (v Invitations) evaluate(ctx context.Context, d *db.DB, row *ent.Invitation) error {
 	return d.Write(ctx, func(tx *db.Tx) error {
 		due, err := tx.Invitation.Query().Where(invitation.PropertyID(row.PropertyID), invitation.ID(row.ID), invitation.NextAtLTE(tx.Now())).Exist(tx.Context())
@@ -203,7 +204,7 @@ func (v Invitations) evaluate(ctx context.Context, d *db.DB, row *ent.Invitation
 	})
 }
 
-// rowsOf returns how many rows a statement changed.
+// rowsOf returns how many rows a statement changed. Its arguments are what the statement returned.
 func rowsOf(result sql.Result, err error) (int64, error) {
 	if err != nil {
 		return 0, err

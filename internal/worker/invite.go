@@ -36,7 +36,8 @@ type room struct {
 	mac     []byte // keyed hash of the address; nil without one
 }
 
-// loadBooking collects what decides about a booking that contains a reservation. It adds the rows of invitations that are missing.
+// loadBooking loads what decides about the mails of a reservation and the others of its group. It adds the rows of invitations that are
+// missing.
 func (v Invitations) loadBooking(tx *db.Tx, stay *ent.Reservation) (b booking, err error) {
 	if b.schedule, err = scheduleOf(tx, stay.PropertyID); err != nil {
 		return b, err
@@ -69,7 +70,7 @@ func (v Invitations) loadBooking(tx *db.Tx, stay *ent.Reservation) (b booking, e
 	return b, nil
 }
 
-// scheduleOf returns on which days before the arrival a property mails invitations and reminders.
+// scheduleOf returns how many days before the arrival a property mails invitations and reminders.
 func scheduleOf(tx *db.Tx, propertyID string) (mail.Schedule, error) {
 	house, err := property.Get(tx, propertyID)
 	if err != nil {
@@ -103,8 +104,8 @@ func addressMAC(keys *keyring.Ring, propertyID, address string) []byte {
 	return guest.AddressMAC(keys, propertyID, address)
 }
 
-// maxGroup bounds the reservations of a group that are evaluated together. Each beyond it is evaluated with the first ones, so that it
-// gets a mail of its own.
+// maxGroup bounds the reservations of a group that are evaluated together. Each reservation beyond it is evaluated together with the first
+// ones, and gets a mail of its own.
 const maxGroup = 5000
 
 // groupOf returns the PMS's id of a reservation's group, or "".
@@ -184,6 +185,7 @@ func finishedOf(tx *db.Tx, propertyID string, stays []*ent.Reservation) (map[str
 	return finished, nil
 }
 
+// idsOf returns the ids of reservations, in their order.
 func idsOf(stays []*ent.Reservation) []string {
 	ids := make([]string, len(stays))
 	for i, stay := range stays {
@@ -192,7 +194,7 @@ func idsOf(stays []*ent.Reservation) []string {
 	return ids
 }
 
-// facts returns the facts for the decision.
+// facts returns the rooms of the booking as [mail.Decide] needs them.
 func (b booking) facts(tx *db.Tx) ([]mail.Room, error) {
 	stays := make([]*ent.Reservation, len(b.rooms))
 	for i, r := range b.rooms {

@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
+// propertyID returns the property of the booking, which has at least one room.
 func (b booking) propertyID() string { return b.rooms[0].stay.PropertyID }
 
 // apply stores a decision and orders its mails. The number of its statements does not grow with the rooms, but with the addresses that
@@ -51,7 +52,7 @@ func (v Invitations) apply(tx *db.Tx, b booking, d mail.Decision) error {
 	return notifyAddresses(tx, b, d)
 }
 
-// storeEvaluation stores that the reservations were evaluated, and when they are evaluated again.
+// storeEvaluation records which version of each reservation was evaluated, with which address, and when the next evaluation is due.
 func (b booking) storeEvaluation(tx *db.Tx, d mail.Decision) error {
 	var all, seen, due, past []string
 	waiting := map[string]bool{}
@@ -98,7 +99,7 @@ func (b booking) storeEvaluation(tx *db.Tx, d mail.Decision) error {
 	return nil
 }
 
-// update changes the rows of reservations by one statement.
+// update changes the invitations of some reservations by one statement, to which set adds the changes.
 func (b booking) update(tx *db.Tx, ids []string, set func(*ent.InvitationUpdate)) error {
 	if len(ids) == 0 {
 		return nil
@@ -108,8 +109,8 @@ func (b booking) update(tx *db.Tx, ids []string, set func(*ent.InvitationUpdate)
 	return u.Exec(tx.Context())
 }
 
-// order orders a mail, and records it for the rooms that it lists. The round makes the key of a repeated invitation a new one, and two
-// evaluations of the same facts order one mail.
+// order orders a mail to a booker, and records it with all rooms that it lists. The round, which counts the mails of a room, is part of the
+// mail's key: two evaluations of the same facts order one mail, and a repeated invitation is a new one.
 func (v Invitations) order(tx *db.Tx, m mail.Listing, rooms map[string]room) error {
 	first := rooms[m.Rooms[0]]
 	mailID, err := mail.Order(tx, v.Keys, v.Jobs, mail.Mail{

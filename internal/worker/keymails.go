@@ -74,8 +74,8 @@ func (m Mails) orderKey(tx *db.Tx, e *ent.Event) error {
 	return err
 }
 
-// mayMail reports whether the guest of a stay may be mailed without a request: staff have switched the invitations of the integration
-// on, or the guest has checked in here.
+// mayMail reports whether the guest of a stay gets mails without asking for them: staff have switched the invitations of the integration on,
+// or the guest has checked in by this service.
 func (m Mails) mayMail(tx *db.Tx, row *ent.Reservation) (bool, error) {
 	on, err := tx.Integration.Query().Where(integration.PropertyID(row.PropertyID), integration.ID(row.IntegrationID), integration.InvitationsAtNotNil()).Exist(tx.Context())
 	if err == nil && !on {
@@ -115,7 +115,8 @@ func (m Mails) GuestAddress(tx *db.Tx, row *ent.Reservation) (string, error) {
 	return "", nil
 }
 
-// guestAddresses returns the first address that reaches the guest and to which mails do not bounce. If there is none, it returns all.
+// guestAddresses returns in working the first address that reaches the guest and whose mails do not bounce: the booker's, or one of trusted.
+// If none works, all has every address. trusted loads the addresses that the guest gave, and is called only if needed.
 func (m Mails) guestAddresses(tx *db.Tx, row *ent.Reservation, trusted func() ([]string, error)) (working string, all []string, err error) {
 	booked, err := bookerAddress(tx, m.Reservations, row)
 	if err != nil {
@@ -152,7 +153,7 @@ func (m Mails) Address(view *db.Tx, p *guest.Party) (string, error) {
 	return working, err
 }
 
-// Outlet returns where the mails of a property go.
+// Outlet returns where the mails of a property go: to its mail server or to its mailbox.
 func (m Mails) Outlet(view *db.Tx, propertyID string) (mail.Outlet, error) {
 	return mail.OutletOf(view, propertyID, m.GuestsReadMailbox)
 }
@@ -171,7 +172,8 @@ func (v Invitations) orderKeyAgain(tx *db.Tx, r room) error {
 	return err
 }
 
-// keyPrint returns a keyed hash of the PIN and the room of a stay, or "" if it has no PIN.
+// keyPrint returns a keyed hash of what a mail with the code says: the PINs and the room. Two mails with the same hash have the same content.
+// It is "" if the stay has no PIN.
 func (m Mails) keyPrint(tx *db.Tx, row *ent.Reservation) (string, error) {
 	pins, err := access.RevealPINs(access.Reconciler{Tx: tx, Keys: m.Keys}, row.PropertyID, row.ID)
 	if err != nil || pins.PIN == "" {
@@ -188,7 +190,8 @@ func (m Mails) keyPrint(tx *db.Tx, row *ent.Reservation) (string, error) {
 	return hex.EncodeToString(m.Keys.MAC("keyMail", said...)[:12]), nil
 }
 
-// replaceFormer returns the kind of the mail that is due: "" if the latest one says the same. It cancels one that was not sent yet.
+// replaceFormer returns which mail with the code is due: the first, one about a change, or "" if the latest mail has the same print, see
+// keyPrint. It cancels a former mail that was not sent yet.
 func replaceFormer(tx *db.Tx, row *ent.Reservation, print string) (mail.Kind, error) {
 	former, err := tx.Mail.Query().Where(entmail.PropertyID(row.PropertyID), entmail.ReservationID(row.ID), entmail.KindIn(string(mail.Key), string(mail.KeyChanged)),
 		entmail.OnceKeyNotNil(), entmail.StateNEQ(string(mail.Canceled))).Order(entmail.ByID(sql.OrderDesc())).First(tx.Context())

@@ -30,6 +30,7 @@ const LeaseName = "latchkey"
 // Alone is the lease of an installation with only one process; it is always held.
 type Alone struct{ DB *db.DB }
 
+// Hold runs f at once: no other process competes for the lease.
 func (a Alone) Hold(ctx context.Context, f func(ctx context.Context, held *db.DB) error) error {
 	return f(ctx, a.DB)
 }
@@ -102,6 +103,7 @@ func (l PostgresLease) tryHold(ctx context.Context, f func(ctx context.Context, 
 	}
 }
 
+// tryLock tries to get the advisory lock of the lease, and reports whether it did.
 func (l PostgresLease) tryLock(ctx context.Context, conn *pgx.Conn) (got bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.Expire/3)
 	defer cancel()
@@ -109,6 +111,8 @@ func (l PostgresLease) tryLock(ctx context.Context, conn *pgx.Conn) (got bool, e
 	return got, err
 }
 
+// runWhileHeld runs f with a context that ends when a ping fails, and a database handle whose transactions check the lease. It returns
+// errLeaseLost if the lease was lost.
 func (l PostgresLease) runWhileHeld(ctx context.Context, conn *pgx.Conn, f func(ctx context.Context, held *db.DB) error) error {
 	heldCtx, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
@@ -152,13 +156,13 @@ func (l PostgresLease) runWhileHeld(ctx context.Context, conn *pgx.Conn, f func(
 // promoted standby that misses the last takeover.
 type leaseTerm uint64
 
-// begin takes the advisory lock that proves the lease term.
+// begin takes the second advisory lock, by which transactions of other connections check that the term lasts.
 func (t leaseTerm) begin(ctx context.Context, conn *pgx.Conn) error {
 	_, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(t)) // the conversion to int64 keeps the bits
 	return err
 }
 
-// check returns an error unless the process still holds the lease.
+// check reports whether the session that holds the lease still exists, as the transaction sees it.
 func (t leaseTerm) check(tx *db.Tx) (lasts bool, err error) {
 	const query = `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND classid::bigint = $1 AND objid::bigint = $2)`
 	_, err = tx.ReadOne(query, []any{int64(t >> 32), int64(t & math.MaxUint32)}, &lasts) // PostgreSQL shows the lock's number in two halves of 32 bits

@@ -56,7 +56,7 @@ func (m Mails) listedRooms(view *db.Tx, row *mail.Row, stay *ent.Reservation, to
 	return listed, elsewhere, nil
 }
 
-// listID returns the id of the mail of a kind that lists a reservation, or "".
+// listID returns the id of the mail of a kind, an invitation or a reminder, that lists a reservation, or "".
 func listID(i *ent.Invitation, kind mail.Kind) string {
 	if kind == mail.Reminder {
 		return i.ReminderID
@@ -64,8 +64,8 @@ func listID(i *ent.Invitation, kind mail.Kind) string {
 	return i.MailID
 }
 
-// unlist makes the reservations that a mail does not list after all count as not invited, or not reminded. They are evaluated again.
-// listed are the reservations that it lists.
+// unlist makes the reservations that were put on a mail's list, but are not among listed, count as not invited or not reminded. The next sweep
+// evaluates them again. Mails of other kinds list nothing.
 func unlist(tx *db.Tx, row *mail.Row, listed []string) error {
 	u := tx.Invitation.Update().Where(invitation.PropertyID(row.PropertyID), invitation.ReservationIDNotIn(listed...)).SetNextAt(tx.Now())
 	switch mail.Kind(row.Kind) {
@@ -82,7 +82,7 @@ func unlist(tx *db.Tx, row *mail.Row, listed []string) error {
 	return nil
 }
 
-// relist moves the reservations that a mail lists to the mail that staff ordered in its place.
+// relist moves the list of reservations from a mail to the mail newID, which staff ordered in its place.
 func relist(tx *db.Tx, row *mail.Row, newID string) error {
 	u := tx.Invitation.Update().Where(invitation.PropertyID(row.PropertyID))
 	switch mail.Kind(row.Kind) {

@@ -42,6 +42,7 @@ type Mails struct {
 	Ended func(kind mail.Kind, state mail.State)
 }
 
+// AddTo registers the job that sends mails with the job queue.
 func (m Mails) AddTo(workers *river.Workers) { river.AddWorker(workers, &mailJob{mails: m}) }
 
 type mailJob struct {
@@ -49,12 +50,13 @@ type mailJob struct {
 	mails Mails
 }
 
-// mailTimeout limits one attempt, including the talk with the mail server.
+// mailTimeout limits one attempt, including the exchange with the mail server.
 const mailTimeout = 100 * time.Second
 
 // renderAgain is the wait of a mail whose booker changed while it was rendered.
 const renderAgain = time.Second
 
+// Timeout is how long the job queue lets one attempt run.
 func (*mailJob) Timeout(*river.Job[jobs.SendMail]) time.Duration { return mailTimeout }
 
 // Work makes one attempt. A later attempt is the same job, postponed: the row of the mail counts the attempts.
@@ -125,7 +127,7 @@ func (m Mails) attempt(ctx context.Context, propertyID, mailID string) (time.Dur
 	return m.send(ctx, server, row, ready)
 }
 
-// isPrivate reports whether the mailbox of a property must not hold a mail.
+// isPrivate reports whether a mail must not be put in the property's mailbox, because staff would read its link.
 func (m Mails) isPrivate(row *mail.Row) bool {
 	kind := mail.Kind(row.Kind)
 	return kind == mail.Join || kind == mail.Profile && !m.GuestsReadMailbox
@@ -158,7 +160,8 @@ func (m Mails) putInMailbox(ctx context.Context, row *mail.Row, r rendered) erro
 	return err
 }
 
-// countEnded counts a mail that a committed transaction moved to its last state.
+// countEnded counts, for the metrics, a mail that reached its last state. moved and err are the results of the transaction that moved it: only
+// a committed move counts.
 func (m Mails) countEnded(row *mail.Row, state mail.State, moved bool, err error) {
 	if err == nil && moved && m.Ended != nil {
 		m.Ended(mail.Kind(row.Kind), state)

@@ -51,7 +51,7 @@ func (m Mails) send(ctx context.Context, server mail.Server, row *mail.Row, r re
 
 const storeOutcomeTimeout = 10 * time.Second
 
-// prepare counts the attempt and stores the mail's links. It reports whether the mail still waits.
+// prepare counts an attempt, and stores the recipient and the links of the mail before it is sent. It reports whether the mail still waits.
 func (m Mails) prepare(ctx context.Context, row *mail.Row, r rendered) (waiting bool, err error) {
 	err = m.DB.Write(ctx, func(tx *db.Tx) error {
 		address, err := mail.SealAddress(tx, m.Keys, row.PropertyID, row.ID, r.text.To)

@@ -14,7 +14,8 @@ import (
 const (
 	mailSweepEvery = time.Minute
 	mailSweepBatch = 200
-	// mailPatience is how long a mail may be unfinished before the sweep looks after it. A mail with a code waits shorter for its locks.
+	// mailPatience is how long a mail may be unfinished before the sweep looks after it. A mail with a code is finished earlier, although it
+	// waits for its locks.
 	mailPatience = 10 * time.Minute
 	// mailGrace is how long after [mail.GiveUpAfter] the mail's own job may still end it.
 	mailGrace = 2 * time.Hour

@@ -40,8 +40,8 @@ type rendered struct {
 // errOutdated means that the address of the guest changed after the mail was rendered.
 var errOutdated = errors.New("the guest's address changed while a mail was rendered")
 
-// storeLinks stores the hashes of the links in a mail, and which reservations it lists. A retry stores nothing new. It returns
-// errOutdated if the recipient changed since: a former address gets no link.
+// storeLinks stores what must be in force when a mail arrives: the hashes of its links, and which reservations it lists. A retry stores
+// nothing new. It returns errOutdated if the recipient changed since: a former address gets no link.
 func (m Mails) storeLinks(tx *db.Tx, row *mail.Row, r rendered) error {
 	if err := m.checkRecipient(tx, row, r); err != nil {
 		return err
@@ -64,7 +64,8 @@ func (m Mails) storeLinks(tx *db.Tx, row *mail.Row, r rendered) error {
 	return unlist(tx, row, r.listed)
 }
 
-// checkRecipient returns errOutdated if a booker of a mail, or the address to which its guest's mails go, changed after it was rendered.
+// checkRecipient returns errOutdated if the mail would reach a former address: the booker or the guest's address changed after it was
+// rendered.
 func (m Mails) checkRecipient(tx *db.Tx, row *mail.Row, r rendered) error {
 	if len(r.stays) == 0 {
 		return nil
@@ -100,7 +101,7 @@ func (m Mails) checkRecipient(tx *db.Tx, row *mail.Row, r rendered) error {
 	return err
 }
 
-// isCompanions reports whether an address is still one of the companion to whom a mail goes.
+// isCompanions reports whether an address is still an address of the companion to whom a mail goes.
 func (m Mails) isCompanions(view *db.Tx, row *mail.Row, address string) (bool, error) {
 	present, err := guest.CompanionAddresses(view, m.Keys, row.PropertyID, row.GuestID)
 	return slices.ContainsFunc(present, func(one string) bool { return strings.EqualFold(one, address) }), err
@@ -124,7 +125,8 @@ type renderer struct {
 	out      rendered
 }
 
-// render collects what a mail says and puts it into words.
+// render loads what a mail is about and composes its text, in the reader's language. The result may also be that the mail must wait or is
+// canceled.
 func (m Mails) render(ctx context.Context, row *mail.Row) (rendered, error) {
 	view := m.DB.View(ctx)
 	in, err := property.Get(view, row.PropertyID)
@@ -269,7 +271,7 @@ func (r *renderer) addressBooker(stay *ent.Reservation) error {
 		return err
 	}
 	kind := r.occasion.Kind
-	// A code and the message of a ready room follow the guest, also after an attempt for a former address.
+	// A mail with a code, or about a ready room, goes to the present address even if an earlier attempt had another one.
 	if r.to == "" || strings.EqualFold(r.to, present) || kind.HasPIN() || kind == mail.RoomReady {
 		r.to = present
 	}
@@ -340,7 +342,8 @@ const (
 	keyInterval = 3 * time.Second // time between two checks
 )
 
-// addCodes adds the PINs of a stay. They exist only here and in the text that is sent.
+// addCodes adds the PINs of a stay to the mail. Until the locks confirm the code, the mail waits, at most keyPatience. A stay without a code
+// cancels it.
 func (r *renderer) addCodes(stay *ent.Reservation) error {
 	shown, err := access.RevealPINs(access.Reconciler{Tx: r.view, Keys: r.Keys}, r.row.PropertyID, stay.ID)
 	if err != nil {

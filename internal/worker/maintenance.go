@@ -83,7 +83,8 @@ func (m Maintenance) Sweeps() []Sweep {
 	}
 }
 
-// inBatches repeats a change, each time in its own transaction, until it changes fewer rows than the limit.
+// inBatches repeats change, each time in its own transaction, until it returns less than limit. change returns the number of rows that it
+// changed.
 func inBatches(ctx context.Context, d *db.DB, limit int, change func(tx *db.Tx, limit int) (int, error)) error {
 	for {
 		n := 0
@@ -97,14 +98,15 @@ func inBatches(ctx context.Context, d *db.DB, limit int, change func(tx *db.Tx, 
 	}
 }
 
-// deletion returns a sweep that deletes rows that are older than the retention.
+// deletion returns a sweep with a name for the log that deletes rows older than the retention. remove deletes at most limit rows and returns
+// their number.
 func (m Maintenance) deletion(name string, retention time.Duration, remove func(tx *db.Tx, before time.Time, limit int) (int, error)) Sweep {
 	return Sweep{Name: name, Every: 6 * time.Hour, Run: func(ctx context.Context, d *db.DB) error {
 		return inBatches(ctx, d, sweepBatch, func(tx *db.Tx, limit int) (int, error) { return remove(tx, tx.Now().Add(-retention), limit) })
 	}}
 }
 
-// notifySilentKiosks notifies staff of tablets that have not called for a time. It writes only about these.
+// notifySilentKiosks notifies staff of tablets that have not called for some time. It writes nothing about the others.
 func notifySilentKiosks(ctx context.Context, d *db.DB) error {
 	for after := ""; ; {
 		due, err := kiosk.ListSilent(d.View(ctx), after, linkBatch)
@@ -161,6 +163,7 @@ func deleteConversations(ctx context.Context, d *db.DB, p property.Retention) er
 	}
 }
 
+// deleteOldEvents deletes events whose retention is over, in short transactions.
 func (m Maintenance) deleteOldEvents(ctx context.Context, d *db.DB) error {
 	for after := int64(0); ; {
 		next := int64(0)
@@ -212,11 +215,12 @@ func (m Maintenance) reconcileCodes(ctx context.Context, d *db.DB) error {
 	return errors.Join(failed...)
 }
 
-// sealHolders seals the names of codes that a server before this version stored.
+// sealHolders encrypts the holders' names of codes that an earlier version of the server stored readable.
 func (m Maintenance) sealHolders(ctx context.Context, d *db.DB) error {
 	return inBatches(ctx, d, codeBatch, func(tx *db.Tx, limit int) (int, error) { return code.SealHolders(m.reconciler(tx), limit) })
 }
 
+// reconciler returns what reconciles codes in a transaction.
 func (m Maintenance) reconciler(tx *db.Tx) access.Reconciler {
 	return access.Reconciler{Tx: tx, Keys: m.Keys, Log: m.Log}
 }

@@ -48,7 +48,7 @@ func (p Plans) planDue(ctx context.Context, d *db.DB) error {
 	}
 }
 
-// planSingly plans the access of due reservations in one transaction each, after a plan in one transaction failed.
+// planSingly plans each reservation of a failed batch in its own transaction.
 func (p Plans) planSingly(ctx context.Context, d *db.DB, due reservation.Due) error {
 	for _, id := range due.IDs {
 		failed := d.Write(ctx, func(tx *db.Tx) error { return p.Reservations.PlanOne(tx, due.PropertyID, id) })

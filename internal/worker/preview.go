@@ -72,7 +72,7 @@ type previewer struct {
 	counts   mail.Counts
 }
 
-// count counts the booker of a reservation. The booker of a group counts once.
+// count adds the booker of a reservation to the counts: an invitation now, later or never. The booker of a group counts once.
 func (p *previewer) count(stay *ent.Reservation) error {
 	address, err := bookerAddress(p.view, p.Reservations, stay)
 	if err != nil || p.invited[stay.ID] {

@@ -30,7 +30,7 @@ const minReadInterval = 5 * time.Second
 // firstReadDelay is the time that a PMS has to store the signing secret before the first signed call.
 const firstReadDelay = 5 * time.Second
 
-// First enqueues the first reading of a PMS's spaces, some seconds after the answer with the signing secret.
+// First enqueues the first reading of a PMS's spaces, after the PMS got its signing secret. The delay gives it time to store the secret.
 func (r Readings) First(tx *db.Tx, propertyID, integrationID string) error {
 	args := jobs.ReadSpaces{PropertyID: propertyID, IntegrationID: integrationID, First: true}
 	return r.Jobs.InsertAt(tx, args, time.Now().Add(firstReadDelay))
@@ -58,6 +58,7 @@ func (r Readings) Soon(tx *db.Tx, propertyID, integrationID string) error {
 	return r.Jobs.Insert(tx, args)
 }
 
+// wrapReadError adds to an error that it was about enqueueing a reading; nil stays nil.
 func wrapReadError(err error) error {
 	if err != nil {
 		err = fmt.Errorf("enqueue a reading of spaces: %w", err)
@@ -84,6 +85,7 @@ func (r Readings) Periodic(interval time.Duration) Sweep {
 	}}
 }
 
+// AddTo registers the job that reads spaces with the job queue.
 func (r Readings) AddTo(workers *river.Workers) {
 	river.AddWorker(workers, &spacesJob{readings: r})
 }
@@ -144,6 +146,8 @@ func (o Outcome) isUnauthorized() bool {
 	return o.Failure != nil && o.Failure.Meta[checkin.MetaStatus] == "401"
 }
 
+// retryUnauthorized makes the job run again after an answer 401, if the endpoint has never succeeded and was not retried too often: the PMS
+// may not have stored the signing secret yet.
 func (w *spacesJob) retryUnauthorized(ctx context.Context, args jobs.ReadSpaces) error {
 	s := w.readings.Spaces
 	e, err := s.Directory.Endpoint(s.DB.View(ctx), args.PropertyID, args.IntegrationID, partner.GetSpaces)

@@ -33,6 +33,7 @@ func (r Retention) Sweep() Sweep {
 	return Sweep{Name: "stays", Every: 6 * time.Hour, Run: r.removeDue}
 }
 
+// removeDue removes the reservations of all properties whose retention is over. A failure at one property does not stop the others.
 func (r Retention) removeDue(ctx context.Context, d *db.DB) error {
 	periods, err := r.Reservations.Retentions(d.View(ctx))
 	if err != nil {

@@ -34,6 +34,7 @@ type SmartKeys struct {
 	changed chan struct{}
 }
 
+// NewSmartKeys returns a reconciler without queued properties. It works while [SmartKeys.Run] runs.
 func NewSmartKeys(d *db.DB, keys *keyring.Ring, log *slog.Logger) *SmartKeys {
 	return &SmartKeys{DB: d, Keys: keys, Log: log, waiting: map[string]bool{}, changed: make(chan struct{}, 1)}
 }
@@ -70,6 +71,7 @@ func (k *SmartKeys) Run(ctx context.Context) error {
 	}
 }
 
+// reconcileAll reconciles the SmartKeys of some properties, and logs failures: the next sweep retries them.
 func (k *SmartKeys) reconcileAll(ctx context.Context, d *db.DB, propertyIDs []string) {
 	for _, id := range propertyIDs {
 		if err := k.reconcile(ctx, d, id); err != nil && ctx.Err() == nil {
@@ -78,7 +80,7 @@ func (k *SmartKeys) reconcileAll(ctx context.Context, d *db.DB, propertyIDs []st
 	}
 }
 
-// reconcile updates the SmartKeys of a property, and writes only changes.
+// reconcile revokes and updates the SmartKeys of a property by the present access of their reservations. It writes only changes.
 func (k *SmartKeys) reconcile(ctx context.Context, d *db.DB, propertyID string) error {
 	due, suspected, err := mobilekey.Inspect(d.View(ctx), propertyID)
 	if err != nil || !due {

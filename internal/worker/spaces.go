@@ -169,12 +169,14 @@ func (s *Spaces) Close() {
 	s.group.Wait()
 }
 
+// init prepares the zero value for use. The caller holds the mutex.
 func (s *Spaces) init() {
 	if s.running == nil {
 		s.running, s.closed = make(map[space.Source]*runningRead), make(chan struct{})
 	}
 }
 
+// now returns the time of the configured clock, or of the system.
 func (s *Spaces) now() time.Time {
 	if s.Clock == nil {
 		return clock.System.Now()
@@ -182,6 +184,7 @@ func (s *Spaces) now() time.Time {
 	return s.Clock.Now()
 }
 
+// timeout returns the time limit of a reading, or its default.
 func (s *Spaces) timeout() time.Duration {
 	if s.Timeout <= 0 {
 		return 30 * time.Second
@@ -189,7 +192,8 @@ func (s *Spaces) timeout() time.Duration {
 	return s.Timeout
 }
 
-// readOnce reads the spaces of a PMS and stores the result.
+// readOnce calls getSpaces once and stores the spaces, or the failure. urgent calls even while the circuit breaker is open. A call that was
+// not made stores nothing.
 func (s *Spaces) readOnce(ctx context.Context, propertyID, integrationID string, urgent bool) (Outcome, error) {
 	e, err := s.Directory.Endpoint(s.DB.View(ctx), propertyID, integrationID, partner.GetSpaces)
 	if err != nil {

@@ -34,7 +34,7 @@ const (
 const reevaluateInvitations = `UPDATE invitations SET next_at = $1 WHERE property_id = $2
 	AND reservation_id IN (SELECT id FROM reservations WHERE integration_id = $3 AND property_id = $4)`
 
-// reevaluate makes the invitations of an integration due.
+// reevaluate makes all invitations of an integration due, after staff switched them on or off.
 func reevaluate(tx *db.Tx, propertyID, integrationID string) error {
 	_, err := tx.ExecContext(tx.Context(), reevaluateInvitations, tx.Now(), propertyID, integrationID, propertyID)
 	if err != nil {
@@ -43,7 +43,7 @@ func reevaluate(tx *db.Tx, propertyID, integrationID string) error {
 	return nil
 }
 
-// listDepartures lists the stays under a rule that end in a time, after an id.
+// listDepartures lists a page of stays under a country's rule that end between from and until, by id and after a cursor.
 func listDepartures(view *db.Tx, law string, from, until time.Time, after string) ([]guest.StayKey, error) {
 	stays, err := db.ReadList(view, func(k *guest.StayKey) []any { return []any{&k.PropertyID, &k.ReservationID} },
 		findDepartures, law, from, until, after, departureBatch)
@@ -61,7 +61,7 @@ const findDepartures = `SELECT r.property_id, r.id FROM check_in_settings AS s J
 const storeSeenBegin = `UPDATE invitations SET seen_at = r.updated_at FROM reservations AS r
 	WHERE r.id = invitations.reservation_id AND r.property_id = invitations.property_id AND invitations.property_id = $1 AND invitations.id IN (`
 
-// storeSeen stores that the present versions of reservations were evaluated.
+// storeSeen stores that some reservations were evaluated in their present version, so that only a later change makes them due.
 func (b booking) storeSeen(tx *db.Tx, ids []string) error {
 	if len(ids) == 0 {
 		return nil

@@ -21,8 +21,8 @@ const (
 	unreadBatch = 200
 )
 
-// Unread mails those who have not read a message: the guest, or the property's staff, who also get a notice. Only one process of an installation
-// may run it: see [Lease].
+// Unread mails the guest, or the property's staff, about messages that they have not read for unreadAfter. Staff also get a notice. Only one
+// process of an installation may run it: see [Lease].
 func (m Mails) Unread() Sweep {
 	return Sweep{Name: "unread messages", Every: unreadEvery, Run: func(ctx context.Context, d *db.DB) (failed error) {
 		for ctx.Err() == nil {
@@ -44,7 +44,7 @@ func (m Mails) Unread() Sweep {
 	}}
 }
 
-// announceUnread orders the mail about the unread messages of one side, once for all that are there now.
+// announceUnread orders one mail about all unread messages of one side of a conversation.
 func (m Mails) announceUnread(tx *db.Tx, w conversation.UnreadMessages) error {
 	if err := conversation.MarkMailed(tx, w); err != nil {
 		return err

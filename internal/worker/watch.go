@@ -38,8 +38,8 @@ type announcement struct {
 	Changes []string `json:"changes,omitempty"`
 }
 
-// Watch brings changes to the watchers on all nodes. If an announcement is lost, or a node stops without a word, the watchers read
-// everything again.
+// Watch brings changes to the watchers on all nodes. If an announcement is lost, or a node stops without notice, the watchers read everything
+// again.
 type Watch struct {
 	bus  *bus.Bus // bus is nil if there is one node only
 	feed *watch.Feed
@@ -86,7 +86,8 @@ func (w *Watch) Notify(key string) {
 	notify(w.news)
 }
 
-// hold keeps a change for the next announcement. Beyond [watch.MaxIDs], everything of the topic may have changed.
+// hold keeps a change until the next announcement. The caller holds the mutex. With more than [watch.MaxIDs] ids of a topic, everything of the
+// topic counts as changed.
 func (w *Watch) hold(k watch.Key) {
 	id := k.ID
 	k.ID = ""
@@ -113,7 +114,7 @@ func (w *Watch) Run(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	w.feed.AddEverything() // what was announced before the subscription is lost
+	w.feed.AddEverything() // announcements from before the subscription did not arrive
 	beat, disconnected := time.NewTicker(announceBeat), time.NewTicker(disconnectedBeat)
 	defer beat.Stop()
 	defer disconnected.Stop()
@@ -138,7 +139,7 @@ func (w *Watch) Run(ctx context.Context) error {
 	}
 }
 
-// forget drops the changes of properties without streams, until ctx ends.
+// forget drops, in an installation with one node, the changes of properties that no stream watches, until ctx ends.
 func (w *Watch) forget(ctx context.Context) error {
 	for clock.Sleep(ctx, forgetInterval) {
 		w.feed.Forget(time.Now())
@@ -146,7 +147,7 @@ func (w *Watch) forget(ctx context.Context) error {
 	return nil
 }
 
-// announce sends the pending changes, or an announcement without changes.
+// announce sends the pending changes to the other nodes. Without changes it still sends an announcement, as a sign of life.
 func (w *Watch) announce() {
 	for _, a := range w.takeAnnouncements() {
 		if raw, err := json.Marshal(a); err == nil {
@@ -155,8 +156,8 @@ func (w *Watch) announce() {
 	}
 }
 
-// takeAnnouncements returns the announcements of all pending changes; one without changes if there are none. Its number is that of the last one with
-// changes.
+// takeAnnouncements empties the list of pending changes and returns the announcements of them. Without changes it returns an empty one, with
+// the last number, so that other nodes notice a lost one.
 func (w *Watch) takeAnnouncements() (all []announcement) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -180,7 +181,7 @@ func (w *Watch) takeAnnouncements() (all []announcement) {
 	return all
 }
 
-// receive applies an announcement of another node.
+// receive applies an announcement of another node. If its number shows that an earlier one was lost, all watchers read everything again.
 func (w *Watch) receive(payload []byte, now time.Time) {
 	var a announcement
 	if err := json.Unmarshal(payload, &a); err != nil || a.Node == w.node {
@@ -211,7 +212,8 @@ func (w *Watch) receive(payload []byte, now time.Time) {
 	}
 }
 
-// checkPeers forgets nodes that are silent. A node that was killed may have stored a change that it did not announce.
+// checkPeers forgets nodes that are silent for too long, and makes all watchers read everything again: a node that was killed may have stored
+// a change that it did not announce.
 func (w *Watch) checkPeers(now time.Time) {
 	w.mu.Lock()
 	gone := false

@@ -22,13 +22,13 @@ type drain struct {
 	scopes  []string
 	secrets []string
 	until   time.Time // until is when the drain leaves the rest to another job
-	inTurn  bool      // inTurn means that the drain is one of those of failing webhooks
+	inTurn  bool      // inTurn means that the drain holds one of the turns for failing webhooks
 }
 
 // errStop ends a drain that must not continue now.
 var errStop = errors.New("the webhook receives nothing now")
 
-// deliverDue delivers the events that are due. It returns the wait until the job continues, or noMore.
+// deliverDue delivers the events that are due to the webhook. It returns the wait until the job continues, or noMore.
 func (x *drain) deliverDue(ctx context.Context) (time.Duration, error) {
 	if err := x.loadSettings(ctx); err != nil {
 		return 0, err
@@ -65,7 +65,7 @@ func (x *drain) deliverDue(ctx context.Context) (time.Duration, error) {
 // hasTime reports whether the drain may send another message.
 func (x *drain) hasTime() bool { return x.DB.Clock().Now().Before(x.until) }
 
-// takeTurn reports whether the drain may send another message. That of a failing webhook may if not too many others run.
+// takeTurn reports whether the drain may send another message. A webhook that failed last may only if few drains of failing webhooks run.
 func (x *drain) takeTurn() bool {
 	if x.hook.Failures == 0 || x.inTurn {
 		return true
@@ -86,7 +86,7 @@ func (x *drain) endTurn() {
 	}
 }
 
-// countFailures updates the failures since the last success.
+// countFailures counts a failed message, or resets the count after a delivered one and ends the drain's turn as a failing webhook.
 func (x *drain) countFailures(sent Sent) {
 	if sent.Failure != "" {
 		x.hook.Failures++
@@ -96,7 +96,7 @@ func (x *drain) countFailures(sent Sent) {
 	x.endTurn()
 }
 
-// loadSettings loads the scopes of the integration and the signing secrets of the webhook.
+// loadSettings loads the scopes of the integration and the signing secrets of the webhook, which may have changed since the last job.
 func (x *drain) loadSettings(ctx context.Context) error {
 	view := x.DB.View(ctx)
 	own, err := partner.Integration(view, x.hook.PropertyID, x.hook.IntegrationID)
@@ -143,7 +143,7 @@ func (x *drain) deliverPage(ctx context.Context, p page) (time.Duration, error) 
 		if held {
 			failed = append(failed, e.Subject)
 			if p.cursor != p.main {
-				return 0, nil // the subject waits for its next retry
+				return 0, nil // the failing subject waits for its next retry
 			}
 		}
 		p.cursor.Position = *e.Position
@@ -200,6 +200,7 @@ func (x *drain) store(ctx context.Context, p page, e *ent.Event, sent Sent) (hel
 	return held, err
 }
 
+// log logs a message that was not delivered, as an error if no retry follows.
 func (x *drain) log(e *ent.Event, sent Sent, o partner.Delivery, attempts int) {
 	switch {
 	case sent.Failure == "":

@@ -16,7 +16,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// concern says whose event it is: which integrations of the property may receive it.
+// concern is a kind of event by which integrations of the property may receive it.
 type concern int
 
 const (
@@ -95,7 +95,8 @@ func (x *drain) message(view *db.Tx, e *ent.Event) ([]byte, error) {
 	return body, nil
 }
 
-// addConcern reports whether an event concerns the webhook's integration, and adds the ids of its reservation.
+// addConcern reports whether the webhook's integration may receive an event. If the event is about a reservation, it adds the reservation's
+// ids to data.
 func (x *drain) addConcern(view *db.Tx, e *ent.Event, c concern, data map[string]any) (bool, error) {
 	reservationID := e.Subject
 	switch c {

@@ -134,7 +134,8 @@ func (j *deliverJob) Work(ctx context.Context, job *river.Job[jobs.DeliverEvents
 // noMore means that nothing is left to deliver now.
 const noMore time.Duration = -1
 
-// run delivers the events that are due to a webhook, while the job has the right to. It returns the wait until it continues, or noMore.
+// run delivers the events that are due to one webhook. right lets only one job at a time do so. It returns the wait until the job continues,
+// or noMore.
 func (h Webhooks) run(ctx context.Context, right partner.Drain) (time.Duration, error) {
 	var hook *partner.WebhookRow
 	busy := false

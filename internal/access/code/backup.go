@@ -15,7 +15,8 @@ import (
 	"latchkey.dev/internal/property"
 )
 
-// SwapBackups ends the backup codes of a lock and creates new ones.
+// SwapBackups ends the backup codes of a lock and creates new ones, because a person asks for it (by), for example
+// after one was used.
 func SwapBackups(rec access.Reconciler, propertyID, lockID, by string) ([]*ent.Code, error) {
 	lk, err := lock.Get(rec.Tx, propertyID, lockID)
 	if err != nil {
@@ -45,6 +46,7 @@ func SwapBackups(rec access.Reconciler, propertyID, lockID, by string) ([]*ent.C
 	return createBackups(rec, propertyID, lockID, backupsPerLock, by)
 }
 
+// createBackups creates n backup codes of a lock.
 func createBackups(rec access.Reconciler, propertyID, lockID string, n int, by string) ([]*ent.Code, error) {
 	var out []*ent.Code
 	for range n {
@@ -57,8 +59,8 @@ func createBackups(rec access.Reconciler, propertyID, lockID string, n int, by s
 	return out, nil
 }
 
-// BackupProperties returns the properties that must have backup codes, and the properties that have some although
-// backup codes are switched off.
+// BackupProperties returns the ids of the properties that must have backup codes, and of those that still have some
+// although their setting is off. The sweep calls [EnsureBackups] and [EndBackups] for them.
 func BackupProperties(tx *db.Tx) (keep, drop []string, err error) {
 	keep, err = tx.Property.Query().Where(entproperty.BackupCodes(true)).IDs(tx.Context())
 	if err != nil {

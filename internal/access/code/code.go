@@ -32,7 +32,7 @@ const (
 	EndOff     = "backupCodesOff" // the property switched backup codes off
 )
 
-// Terms say when a code is valid.
+// Terms determine when a code is valid.
 type Terms struct {
 	Kind      Kind
 	Hours     []Hours // Hours is empty if the code is valid at any hour
@@ -56,7 +56,8 @@ const (
 	scheduleEvery = 48 * time.Hour
 )
 
-// Evaluate decides the status of a code.
+// Evaluate decides from its terms what a code may open now, why it has ended, and when to evaluate it again. zone is
+// the time zone of weekly hours.
 func Evaluate(t Terms, zone *time.Location, now time.Time) Status {
 	switch {
 	case t.End != "":
@@ -81,6 +82,8 @@ func Evaluate(t Terms, zone *time.Location, now time.Time) Status {
 	return statusForWindows(clipWindows(all, t), now, since.Add(scheduleEvery))
 }
 
+// statusForWindow returns the status of a code with one window that has not ended. A zero end of the window means no
+// end.
 func statusForWindow(w access.Window, now time.Time) Status {
 	return Status{Right: access.Right{Open: true, Window: w, HeldBack: w.From.After(now)}, Next: w.To}
 }
@@ -102,8 +105,8 @@ func clipWindows(all []access.Window, t Terms) (out []access.Window) {
 	return out
 }
 
-// statusForWindows returns the status of a code with several windows. again is when the windows must be sent to
-// bridges again.
+// statusForWindows returns the status of a code with several windows. again is when to compute the windows again,
+// because more of the weekly hours must be sent to bridges.
 func statusForWindows(all []access.Window, now, again time.Time) Status {
 	for _, w := range all {
 		if !w.To.After(now) {
@@ -126,6 +129,7 @@ func statusForWindows(all []access.Window, now, again time.Time) Status {
 	return Status{End: EndPast} // the next hours begin after the end of the code
 }
 
+// termsOf returns the stored terms of a code.
 func termsOf(c *ent.Code) Terms {
 	t := Terms{Kind: Kind(c.Kind), Hours: c.Hours, NotBefore: c.NotBefore, Used: c.UsedAt != nil}
 	if c.NotAfter != nil {
@@ -137,7 +141,8 @@ func termsOf(c *ent.Code) Terms {
 	return t
 }
 
-// State returns "waiting" (for the start or the next weekly hours), "open" or "ended".
+// State returns the state of a code for the API: "waiting" (for the start or the next weekly hours), "open" or
+// "ended".
 func State(c *ent.Code, zone *time.Location, now time.Time) string {
 	s := Evaluate(termsOf(c), zone, now)
 	switch {
@@ -149,6 +154,7 @@ func State(c *ent.Code, zone *time.Location, now time.Time) string {
 	return "open"
 }
 
+// ZoneOf returns the time zone of a property.
 func ZoneOf(tx *db.Tx, propertyID string) (*time.Location, error) {
 	p, err := property.Get(tx, propertyID)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// HolderOf returns the name of a code's holder.
+// HolderOf decrypts the name of the person who holds a code.
 func HolderOf(ctx context.Context, keys *keyring.Ring, c *ent.Code) (string, error) {
 	if len(c.SealedHolder) == 0 {
 		return c.Holder, nil // SealHolders has not reached it
@@ -34,9 +34,11 @@ func sealHolder(rec access.Reconciler, propertyID, codeID, name string) ([]byte,
 	return sealed, nil
 }
 
+// holderPurpose returns the associated data of an encrypted name, which binds the ciphertext to one code.
 func holderPurpose(codeID string) string { return "codeHolder/" + codeID }
 
-// SealHolders seals up to limit names that servers before this version stored, and returns their number. Notices about these codes lose the name.
+// SealHolders encrypts up to limit names of holders that earlier versions stored in plain text, and returns their
+// number. It removes the names from notices about these codes.
 func SealHolders(rec access.Reconciler, limit int) (int, error) {
 	ctx := rec.Tx.Context()
 	rows, err := rec.Tx.Code.Query().Where(entcode.HolderNEQ("")).Limit(limit).All(ctx)

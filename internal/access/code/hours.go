@@ -15,7 +15,7 @@ import (
 // Hours are days of the week with their hours.
 type Hours = schema.WeeklyHours
 
-// Hours that leave no gap for daysPerWeek days have no end.
+// daysPerWeek is the number of days in a row without a gap from which weekly hours count as valid at any time.
 const daysPerWeek = 7
 
 // windowsOfHours lists the windows of weekly hours that end after from and begin before until. If there are any, it
@@ -83,6 +83,7 @@ func windowOn(h Hours, zone *time.Location, date time.Time) (access.Window, bool
 	return w, w.From.Before(w.To)
 }
 
+// minutesOfDay returns the minutes since midnight of HH:MM, which was validated.
 func minutesOfDay(s string) int {
 	var hour, minute int
 	_, _ = fmt.Sscanf(s, "%d:%d", &hour, &minute)
@@ -92,6 +93,7 @@ func minutesOfDay(s string) int {
 // maxHours limits the lines of weekly hours of a code.
 const maxHours = 28
 
+// checkHours returns the invalid fields of weekly hours.
 func checkHours(hours []Hours) []fault.Field {
 	var wrong []fault.Field
 	bad := func(path string, r fault.Reason, message string) {
@@ -119,6 +121,7 @@ func checkHours(hours []Hours) []fault.Field {
 	return wrong
 }
 
+// isHHMM reports whether a text is a time of day from 00:00 to 23:59.
 func isHHMM(s string) bool {
 	_, err := time.Parse("15:04", s)
 	return err == nil && len(s) == 5 && strings.IndexByte(s, ':') == 2

@@ -24,13 +24,17 @@ func notifyPINReplaced(tx *db.Tx, c *ent.Code) error {
 	})
 }
 
+// redrawnParams returns the parameters of the notice that the PIN of a code was replaced. which is the text for the
+// code.
 func redrawnParams(c *ent.Code, which message.Message) message.Params {
 	return message.Params{"code": which, "codeId": c.ID}
 }
 
+// pinReplacedKey returns the key by which the notice that the PIN of a code was replaced is sent only once.
 func pinReplacedKey(codeID string) string { return notice.CodeRedrawn.Key(codeID) }
 
-// describe returns a text for a code at the start of a sentence. It does not have the name of the holder, which is stored only in the code.
+// describe returns a text for a code, for the start of a sentence in a notice. It omits the name of the holder, which
+// is stored only in the code.
 func describe(tx *db.Tx, c *ent.Code) (message.Message, error) {
 	if Kind(c.Kind) == Backup {
 		lk, err := lock.Get(tx, c.PropertyID, c.LockID)
@@ -42,9 +46,11 @@ func describe(tx *db.Tx, c *ent.Code) (message.Message, error) {
 	return textOfKind(c), nil
 }
 
+// textOfKind returns a text for the kind of a code.
 func textOfKind(c *ent.Code) message.Message { return message.Message{Kind: "code." + c.Kind} }
 
-// notifyMissing notifies staff once while a lock of the code cannot store the code.
+// notifyMissing notifies staff once that a lock of the code cannot store the code, if missing is set. Otherwise it
+// resolves that notice.
 func notifyMissing(tx *db.Tx, c *ent.Code, missing bool) error {
 	key := notice.CodeNotPlaced.Key(c.ID)
 	if !missing {

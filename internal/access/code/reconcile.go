@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
+// newRun returns a run of package access for a code.
 func newRun(rec access.Reconciler, c *ent.Code, rules access.Rules) *access.Run {
 	run := &access.Run{Reconciler: rec, Holder: access.Holder{ID: c.ID, PropertyID: c.PropertyID, Redraws: c.Redraws}, Rules: rules}
 	if c.Kind == string(OneTime) {
@@ -25,7 +26,7 @@ func newRun(rec access.Reconciler, c *ent.Code, rules access.Rules) *access.Run 
 // retryAfter is the wait before a retry to set a code on a lock that is full or accepts none of its PINs.
 const retryAfter = time.Minute
 
-// Reconcile changes the slots of the locks to match a code. It is idempotent.
+// Reconcile changes the slots of the locks to match a code, and returns the code's new row. It is idempotent.
 func Reconcile(rec access.Reconciler, c *ent.Code) (*ent.Code, error) {
 	rules, err := rec.RulesFor(c.PropertyID)
 	if err != nil {
@@ -105,7 +106,7 @@ func storeStatus(run *access.Run, c *ent.Code, s Status) (*ent.Code, error) {
 	return c, nil
 }
 
-// locksOf lists the locks on the doors of a code.
+// locksOf loads the locks on which a code belongs: those on its doors, or the lock of a backup code.
 func locksOf(tx *db.Tx, c *ent.Code) ([]*ent.Lock, error) {
 	q := tx.Lock.Query().Where(entlock.PropertyID(c.PropertyID), entlock.DoorIDNotNil())
 	switch {
@@ -128,7 +129,7 @@ func ApplyEvidence(rec access.Reconciler, changed []lock.EvidenceChange) error {
 	return access.ApplyEvidence(rec, changed, func(c lock.EvidenceChange) error { return reconcileEvidence(rec, c) })
 }
 
-// reconcileEvidence reconciles a code after new evidence about one of its slots. A used one-time code ends.
+// reconcileEvidence reconciles a code after new evidence about one of its slots. A one-time code that was used ends.
 func reconcileEvidence(rec access.Reconciler, c lock.EvidenceChange) error {
 	row, err := rec.Tx.Code.Query().Where(entcode.PropertyID(c.Slot.PropertyID), entcode.ID(c.Slot.GrantID)).Only(rec.Tx.Context())
 	if ent.IsNotFound(err) {
@@ -144,7 +145,8 @@ func reconcileEvidence(rec access.Reconciler, c lock.EvidenceChange) error {
 	return err
 }
 
-// recordUse stores the time of a code's first use, even if a later use was reported earlier.
+// recordUse stores when a code was first used, and returns the code's new row. Bridges may report uses in another
+// order, so an earlier use replaces a later one.
 func recordUse(tx *db.Tx, row *ent.Code, c lock.EvidenceChange) (*ent.Code, error) {
 	known, at := row.UsedAt != nil, c.UsedAt
 	if !at.IsZero() && at.Before(row.CreatedAt) {

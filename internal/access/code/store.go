@@ -77,6 +77,7 @@ func Create(rec access.Reconciler, propertyID string, n Spec) (*ent.Code, error)
 	return Reconcile(rec, c)
 }
 
+// validate returns a fault with the invalid fields of a code to create.
 func validate(tx *db.Tx, propertyID string, n Spec) error {
 	wrong := checkHours(n.Hours)
 	add := func(path string, r fault.Reason, message string) {
@@ -101,6 +102,7 @@ func validate(tx *db.Tx, propertyID string, n Spec) error {
 	return checkDoorsExist(tx, propertyID, n.DoorIDs)
 }
 
+// checkDoorsExist returns a not-found fault if a door is not a space or gate of the property.
 func checkDoorsExist(tx *db.Tx, propertyID string, doors []string) error {
 	names, err := access.DoorNames(tx, propertyID, doors)
 	if err != nil {
@@ -141,6 +143,7 @@ func List(tx *db.Tx, propertyID string, f Filter) ([]*Row, error) {
 	return q.Order(entcode.ByID()).Limit(f.Limit).All(tx.Context())
 }
 
+// Get returns a code of a property, or a not-found fault.
 func Get(tx *db.Tx, propertyID, codeID string) (*ent.Code, error) {
 	c, err := tx.Code.Query().Where(entcode.ID(codeID), entcode.PropertyID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -149,6 +152,7 @@ func Get(tx *db.Tx, propertyID, codeID string) (*ent.Code, error) {
 	return c, err
 }
 
+// End ends a code and removes it from its locks. reason is one of the End constants, by the person who ends the code.
 // End does nothing if the code has ended already.
 func End(rec access.Reconciler, c *ent.Code, reason, by string) (*ent.Code, error) {
 	if c.EndedAt != nil || c.RevokedAt != nil {
@@ -164,8 +168,8 @@ func End(rec access.Reconciler, c *ent.Code, reason, by string) (*ent.Code, erro
 	return Reconcile(rec, c)
 }
 
-// Reveal decrypts a code's PIN and the separate PINs of doors, and records who read them. A door is missing if its
-// lock accepts no possible PIN.
+// Reveal decrypts the PIN of a code and by door id its separate PINs, and records that the person by has read them. A
+// door is missing if its lock accepts no possible PIN.
 func Reveal(rec access.Reconciler, c *ent.Code, by string) (shared string, own map[string]string, err error) {
 	if c.EndedAt != nil {
 		return "", nil, fault.New(fault.Precondition, access.WindowPast, "this code has ended: it opens no door")
@@ -182,10 +186,12 @@ func Reveal(rec access.Reconciler, c *ent.Code, by string) (shared string, own m
 	return shared, own, appendEvent(rec.Tx, c, event.CodeRead, map[string]any{"by": by})
 }
 
+// appendEvent stores an event about a code. It completes body.
 func appendEvent(tx *db.Tx, c *ent.Code, kind event.Kind, body map[string]any) error {
 	return event.Append(tx, eventOf(c, kind, body))
 }
 
+// eventOf returns an internal event about a code. It completes body.
 func eventOf(c *ent.Code, kind event.Kind, body map[string]any) event.Event {
 	body["codeId"], body["kind"] = c.ID, c.Kind
 	if c.LockID != "" {

@@ -45,7 +45,7 @@ const (
 	// attempts bounds the search. With 10,000 active codes of six digits, one random PIN is in use in about one of
 	// five cases.
 	attempts = 400
-	// samples is how many random PINs stand in for all PINs that some locks accept.
+	// samples is how many random PINs represent all PINs that some locks accept.
 	samples = 32
 	// maxCommon bounds the size of all patterns that one PIN is checked against.
 	maxCommon = 2048
@@ -63,9 +63,9 @@ type Generator struct {
 	effort int       // effort counts the steps so far
 }
 
-// Generate returns a random PIN of the desired length, or of the nearest length that the rules allow, that is neither
-// weak nor taken. If no PIN satisfies all locks, it satisfies as many as possible, in order; if all such PINs are
-// taken, it satisfies the first lock.
+// Generate returns a random PIN of the desired length, or of the nearest length that the rules allow, that is not weak
+// and for which taken returns false. If no PIN satisfies all locks, it satisfies as many as possible, the first locks
+// first; if all such PINs are taken, it satisfies the first lock.
 func (d *Generator) Generate(length int, locks []Rules, taken func(string) (bool, error)) (string, error) {
 	all := anyPIN()
 	for _, r := range locks {
@@ -95,7 +95,8 @@ func (d *Generator) Generate(length int, locks []Rules, taken func(string) (bool
 	return d.generateFrom(most, length, taken)
 }
 
-// generateFrom returns a random PIN that satisfies c and is not taken.
+// generateFrom returns a random PIN that satisfies c, is not weak and is not taken. It returns ErrTaken if it finds
+// none.
 func (d *Generator) generateFrom(c combined, length int, taken func(string) (bool, error)) (string, error) {
 	fits := false
 	for n := 0; n < attempts && d.effort < maxEffort; n++ {
@@ -176,9 +177,11 @@ type combined struct {
 	size     int // size is the size of the patterns plus the number of prefixes
 }
 
+// anyPIN returns the rules that every PIN satisfies, before those of a lock are added.
 func anyPIN() combined { return combined{min: 1, max: 32, alphabet: Digits} }
 
-// and adds the rules of a lock. It returns false if no PIN can satisfy both, or if finding one would take too long.
+// and adds the rules of a lock to the rules. It returns false if no PIN can satisfy both, or if finding one would take
+// too long.
 func (c combined) and(r Rules) (combined, bool) {
 	if r.Unusable || slices.Contains(r.Prefixes, "") {
 		return c, false
@@ -218,10 +221,10 @@ func intersect(a, b string) string {
 	}, a)
 }
 
-// length returns the length closest to the wanted one that the locks allow.
+// length returns the length that the locks allow and that is closest to the desired one.
 func (c combined) length(wanted int) int { return min(max(wanted, c.min), c.max) }
 
-// allows reports whether a PIN is strong enough and satisfies c.
+// allows reports whether a PIN is not weak and satisfies the rules of all locks.
 func (d *Generator) allows(c combined, p string) bool {
 	d.effort += c.size * (len(p) + 1)
 	return !Weak(p) && c.permits(p)

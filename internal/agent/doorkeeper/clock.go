@@ -39,13 +39,14 @@ type timekeeper struct {
 
 	mu         sync.Mutex
 	anchor     Anchor
-	observedAt time.Time // monotonic time at which the service's time was last received
-	wall       time.Time // wall-clock time at which the service's time was last received
-	skew       time.Duration
-	anchoredAt time.Time
+	observedAt time.Time     // monotonic time at which the service's time was last received
+	wall       time.Time     // wall-clock time at which the service's time was last received
+	skew       time.Duration // absolute difference to the service's clock at that time
+	anchoredAt time.Time     // monotonic time at which the anchor was last renewed
 }
 
-// observe records the difference to the service's clock. It returns whether the new anchor should be stored.
+// observe records skew, the difference to the service's clock, measured when the machine's clock showed wall. If note is true, the caller must
+// store the new anchor a.
 func (t *timekeeper) observe(wall time.Time, skew time.Duration) (a Anchor, note bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,7 +63,8 @@ func (t *timekeeper) observe(wall time.Time, skew time.Duration) (a Anchor, note
 	return t.anchor, true
 }
 
-// clock returns the time and its possible error, for the verification of a SmartKey.
+// clock returns the time and its possible error, with which a SmartKey is verified. wall is what the machine's clock shows. The best known
+// source counts: the service, then the kernel, then the stored anchor.
 func (t *timekeeper) clock(wall time.Time) smartkey.Clock {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -85,7 +87,7 @@ func (t *timekeeper) clock(wall time.Time) smartkey.Clock {
 	return smartkey.Clock{Now: wall, Error: -1, Quality: smartkey.Untrusted}
 }
 
-// ObserveTime records how far the bridge's clock is ahead of the service's clock.
+// ObserveTime records skew: how far the bridge's clock is ahead of the service's. The bridge calls it for each time that the service sends.
 func (k *Verifier) ObserveTime(skew time.Duration) {
 	a, note := k.time.observe(k.cfg.Now(), skew)
 	if !note {
@@ -96,7 +98,8 @@ func (k *Verifier) ObserveTime(skew time.Duration) {
 	}
 }
 
-// machineClock returns the id of the machine's boot and the uptime, including time asleep.
+// machineClock returns an id of the machine's current boot and its uptime, including time asleep. ok is false if the kernel does not show
+// them.
 func machineClock() (boot string, up time.Duration, ok bool) {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

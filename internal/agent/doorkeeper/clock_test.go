@@ -7,7 +7,7 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// TestClockRules has the bridge lose its time and find it again.
+// TestClockRules checks which time and error a bridge uses when it loses the service's time and gets it again.
 func TestClockRules(t *testing.T) {
 	wall := time.Now()
 	var boot string

@@ -44,6 +44,7 @@ type Verifier struct {
 	nonces smartkey.Nonces
 }
 
+// New creates a verifier from what the bridge has stored. It fails if the stored issuer keys are not valid for the property.
 func New(cfg Config) (*Verifier, error) {
 	k := &Verifier{cfg: cfg, started: time.Now(), time: timekeeper{kernel: kernelClock, machine: machineClock, anchor: cfg.Stored.Anchor}}
 	k.trust = smartkey.Trust{Bridge: cfg.Bridge, Site: cfg.Site, Doors: map[smartkey.Door]smartkey.DoorRule{}}
@@ -66,7 +67,7 @@ func New(cfg Config) (*Verifier, error) {
 // Door returns the door id of the lock at an address, as SmartKeys contain it.
 func (k *Verifier) Door(address string) smartkey.Door { return smartkey.DoorID(k.cfg.Bridge, address) }
 
-// doorRule returns the rule of a door that accepts status lists of at most maxListAge. 0, or more than the default, means the default.
+// doorRule returns the rule of a door that accepts status lists of at most the age maxListAge. 0, or more than the default, means the default.
 func doorRule(maxListAge time.Duration) smartkey.DoorRule {
 	if maxListAge <= 0 || maxListAge > smartkey.DefaultMaxListAge {
 		maxListAge = smartkey.DefaultMaxListAge
@@ -74,7 +75,7 @@ func doorRule(maxListAge time.Duration) smartkey.DoorRule {
 	return smartkey.DoorRule{MaxListAge: maxListAge}
 }
 
-// Greet issues a greeting with a new nonce for a phone.
+// Greet returns a greeting with a new nonce. A phone needs one before it can present a SmartKey.
 func (k *Verifier) Greet() (smartkey.Greeting, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -100,11 +101,11 @@ func (k *Verifier) Verify(p smartkey.Presentation, door smartkey.Door, op smartk
 	return v
 }
 
-// Until returns the time until which a lock may carry out the operation that a verdict allows.
+// Until returns the time until which a lock may carry out the operation that the verdict v allows.
 func (k *Verifier) Until(v smartkey.Verdict) time.Time { return k.started.Add(v.Until) }
 
-// adopt stores newer issuer keys or a newer status list, and then uses them. If storing fails, they are not used, because a version must
-// not decrease after a restart.
+// adopt replaces the issuer keys and the status list by those in next, if they have changed, after it has stored them. If storing fails, they
+// are not used, because a version must not decrease after a restart.
 func (k *Verifier) adopt(next smartkey.Trust) {
 	keys, list := next.Keys.Version() != k.trust.Keys.Version(), next.List.Number() != k.trust.List.Number() || next.List.IssuedAt() != k.trust.List.IssuedAt()
 	if !keys && !list {
@@ -125,8 +126,8 @@ func (k *Verifier) adopt(next smartkey.Trust) {
 	k.trust.Keys, k.trust.List = next.Keys, next.List
 }
 
-// UpdateKeySets applies issuer key sets from the service. The first key set ever is accepted; each later one must be signed by its
-// predecessor.
+// UpdateKeySets applies signed issuer key sets from the service, oldest first. The first key set ever is accepted; each later one must be
+// signed by its predecessor.
 func (k *Verifier) UpdateKeySets(sets [][]byte) State {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -147,7 +148,7 @@ func (k *Verifier) UpdateKeySets(sets [][]byte) State {
 	return k.state(refused)
 }
 
-// UpdateList applies a newer status list from the service.
+// UpdateList applies a signed status list from the service, if it is newer than the current one.
 func (k *Verifier) UpdateList(raw []byte) State {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -166,7 +167,7 @@ type State struct {
 	Refused                   smartkey.Reason // Refused is why the last update was refused; empty: it was accepted
 }
 
-// state returns the versions in use. refused is why the last update was refused, or nil.
+// state returns the versions in use, as the answer to an update. refused is why the update was refused, or nil. The caller holds k.mu.
 func (k *Verifier) state(refused error) State {
 	s := State{KeySetVersion: k.trust.Keys.Version(), ListNumber: k.trust.List.Number()}
 	if refused != nil {
@@ -176,7 +177,7 @@ func (k *Verifier) state(refused error) State {
 	return s
 }
 
-// UpdateRules sets the maximum age of the status list by lock address. Doors without a rule get the default.
+// UpdateRules sets how old the status list may be at each door. ages has the maximum age by lock address; other doors get the default.
 func (k *Verifier) UpdateRules(ages map[string]time.Duration) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -200,7 +201,8 @@ func (k *Verifier) UpdateRules(ages map[string]time.Duration) error {
 	return nil
 }
 
-// Versions returns the versions of issuer keys and status list that the bridge reports in Hello.
+// Versions returns what the bridge reports in Hello: the versions of the issuer keys and of the status list, and the SHA-256 digest of the
+// list, nil without a list.
 func (k *Verifier) Versions() (version, list uint64, digest []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

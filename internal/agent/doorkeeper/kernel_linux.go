@@ -8,7 +8,7 @@ import (
 // unsynchronized is the flag STA_UNSYNC of adjtimex(2).
 const unsynchronized = 0x40
 
-// kernelClock asks the kernel whether the machine's clock is synchronized, and for its maximum error.
+// kernelClock returns the maximum error of the machine's clock. ok is false if the kernel does not count the clock as synchronized.
 func kernelClock() (bound time.Duration, ok bool) {
 	var t syscall.Timex
 	if _, err := syscall.Adjtimex(&t); err != nil || t.Status&unsynchronized != 0 {

@@ -78,7 +78,7 @@ type Setting struct {
 	PIN  slot.PIN
 	// NotBefore and NotAfter are set only if the lock enforces validity windows itself. They are times of the lock's own clock.
 	NotBefore, NotAfter time.Time
-	// Replace allows overwriting an older code of the service. Without Replace, a driver that can tell that the slot is in use leaves it
+	// Replace allows overwriting an older code of the service. Without Replace, a driver that knows that the slot is in use leaves it
 	// unchanged and answers Occupied.
 	Replace bool
 }

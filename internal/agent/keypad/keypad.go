@@ -28,7 +28,7 @@ type Strikes struct {
 	At    time.Time `json:"at"` // At is when the count last decreased
 }
 
-// Add counts a wrong PIN. It returns how long to pause the keypad; 0 means not at all.
+// Add counts a wrong PIN at a time. It returns the new count, and how long to pause the keypad; 0 means not at all.
 func (s Strikes) Add(at time.Time) (Strikes, time.Duration) {
 	s = s.decayed(at)
 	s.Count++
@@ -42,7 +42,8 @@ func (s Strikes) Add(at time.Time) (Strikes, time.Duration) {
 	return s, pauses[over/wrongPINsPerPause]
 }
 
-// decayed decreases the count by one for each decayInterval that has passed. If the clock was set back, a new interval begins.
+// decayed returns the count at a time: it has fallen by one for each decayInterval since s.At. If the clock was set back, a new interval
+// begins.
 func (s Strikes) decayed(at time.Time) Strikes {
 	if at.Before(s.At) || s.Count == 0 {
 		s.At = at

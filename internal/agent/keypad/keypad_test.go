@@ -43,7 +43,7 @@ func TestStrikesPauseForGrowingTimes(t *testing.T) {
 	}
 }
 
-// every is n moments a step apart, from a beginning on.
+// every returns n times with a step between them, from a start.
 func every(n int, step time.Duration, from ...time.Duration) (out []time.Duration) {
 	begin := time.Duration(0)
 	if len(from) > 0 {
@@ -55,8 +55,8 @@ func every(n int, step time.Duration, from ...time.Duration) (out []time.Duratio
 	return out
 }
 
-// guesses is how many wrong PINs a guesser gets tried at a keypad within a day who lets the count fall to below height before
-// each, and types in no time. closed is for how long the keypad was paused.
+// guesses returns how many wrong PINs an attacker can try at a keypad within a day. The attacker waits before each until the count is below
+// height, and types instantly. closed is how long the keypad was paused.
 func guesses(height int) (n int, closed time.Duration) {
 	var s Strikes
 	for at := noon; at.Before(noon.Add(24 * time.Hour)); {
@@ -73,7 +73,7 @@ func guesses(height int) (n int, closed time.Duration) {
 	return n, closed
 }
 
-// TestGuessingGetsFewTries holds the figures that docs/operations.md gives.
+// TestGuessingGetsFewTries checks the numbers in docs/operations.md.
 func TestGuessingGetsFewTries(t *testing.T) {
 	most := 0
 	for height := 1; height <= maxCount+wrongPINsPerPause; height++ {
@@ -84,8 +84,8 @@ func TestGuessingGetsFewTries(t *testing.T) {
 	if most > 500 {
 		t.Errorf("a guesser gets %d tries a day", most)
 	}
-	// The goal is 1e-4 per door and day for ten codes. Weak PINs are never drawn, and a guesser may know that: 90 of 100 PINs of
-	// eight digits are left, and 84 of 100 of six.
+	// The goal is a probability of 1e-4 per door and day for ten codes. Weak PINs are never generated, and an attacker may know that:
+	// 90 of 100 PINs of eight digits remain, and 84 of 100 of six.
 	if chance := float64(most) * 10 / (0.9 * 1e8); chance > 1e-4 {
 		t.Errorf("ten codes of eight digits are found with a chance of %.1e a day", chance)
 	}

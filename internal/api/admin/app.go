@@ -80,6 +80,7 @@ func (s *apps) CreateClientToken(ctx context.Context, r *adminv1.CreateClientTok
 	})
 }
 
+// RotateClientToken creates a new client token for an app. All other client tokens of the app expire after the overlap.
 func (s *apps) RotateClientToken(ctx context.Context, r *adminv1.RotateClientTokenRequest) (*adminv1.RotateClientTokenResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -106,6 +107,7 @@ func (s *apps) RevokeClientToken(ctx context.Context, r *adminv1.RevokeClientTok
 	})
 }
 
+// appMessage converts an app. connected is the number of properties that have connected it.
 func appMessage(a *partner.AppRow, connected int) *adminv1.App {
 	return &adminv1.App{Id: a.ID, Name: a.Name, Integrations: int32(connected), CreatedAt: timestamppb.New(a.CreatedAt)}
 }

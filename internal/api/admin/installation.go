@@ -19,6 +19,7 @@ type installation struct {
 	Deps
 }
 
+// GetInstallation returns the state of the installation, such as its versions, nodes and backups, as this node sees it.
 func (s *installation) GetInstallation(ctx context.Context, _ *adminv1.GetInstallationRequest) (*adminv1.GetInstallationResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -30,6 +31,7 @@ func (s *installation) GetInstallation(ctx context.Context, _ *adminv1.GetInstal
 	return &adminv1.GetInstallationResponse{Data: found}, nil
 }
 
+// ListPropertyStates lists properties with their connected apps and bridges.
 func (s *installation) ListPropertyStates(ctx context.Context, r *adminv1.ListPropertyStatesRequest) (*adminv1.ListPropertyStatesResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -61,6 +63,7 @@ func (s *installation) ListPropertyStates(ctx context.Context, r *adminv1.ListPr
 	return &adminv1.ListPropertyStatesResponse{Data: list}, nil
 }
 
+// ListFailedJobs lists jobs whose last attempt failed: those that the server retries, and those that it gave up.
 func (s *installation) ListFailedJobs(ctx context.Context, _ *adminv1.ListFailedJobsRequest) (*adminv1.ListFailedJobsResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -82,6 +85,7 @@ func (s *installation) ListFailedJobs(ctx context.Context, _ *adminv1.ListFailed
 	return &adminv1.ListFailedJobsResponse{Data: list}, nil
 }
 
+// RetryJob runs a failed job at once.
 func (s *installation) RetryJob(ctx context.Context, r *adminv1.RetryJobRequest) (*adminv1.RetryJobResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -91,6 +95,7 @@ func (s *installation) RetryJob(ctx context.Context, r *adminv1.RetryJobRequest)
 	})
 }
 
+// DiscardJob removes a job that the server gave up.
 func (s *installation) DiscardJob(ctx context.Context, r *adminv1.DiscardJobRequest) (*adminv1.DiscardJobResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err

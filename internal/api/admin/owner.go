@@ -18,6 +18,7 @@ type owners struct {
 	Deps
 }
 
+// CreateOwnerLink creates a single-use link with which a person becomes owner of a property.
 func (s *owners) CreateOwnerLink(ctx context.Context, r *adminv1.CreateOwnerLinkRequest) (*adminv1.CreateOwnerLinkResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err

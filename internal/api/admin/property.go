@@ -57,7 +57,7 @@ func (s *properties) ListProperties(ctx context.Context, r *adminv1.ListProperti
 	return &adminv1.ListPropertiesResponse{Data: list}, nil
 }
 
-// listProperties returns one page of properties, and the token of the next page, or "".
+// listProperties returns one page of properties with at most size rows, and the token of the next page, or "". Size 0 means 200 rows.
 func listProperties(view *db.Tx, size int, token string) ([]*property.Row, string, error) {
 	if token != "" && !id.Valid(id.Property, token) {
 		return nil, "", fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the previous page"})
@@ -103,6 +103,8 @@ const (
 	deleteTime  = 5 * time.Second // limits the time of one call; the caller repeats the call until everything is deleted
 )
 
+// DeleteProperty deletes a property with everything that belongs to it. A large property takes several calls: the answer reports whether
+// all is deleted.
 func (s *properties) DeleteProperty(ctx context.Context, r *adminv1.DeletePropertyRequest) (*adminv1.DeletePropertyResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -134,7 +136,8 @@ func (s *properties) DeleteProperty(ctx context.Context, r *adminv1.DeleteProper
 	})
 }
 
-// deleteRows deletes some rows of a property in a transaction of its own. The first one ends the sessions of its bridges and callers.
+// deleteRows deletes at most deleteBatch rows of a property in one transaction, and reports whether rows are left. abandoned are the ids of
+// locks that may keep their codes. The first call also ends the sessions of the property's bridges and callers.
 func (s *properties) deleteRows(ctx context.Context, propertyID string, abandoned []string) (left bool, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		s.Partners.NotifyCredentialsChanged(tx)

@@ -19,13 +19,15 @@ import (
 	"latchkey.dev/internal/partner"
 )
 
+// Deps are the dependencies of the services.
 type Deps struct {
 	DB       *db.DB
 	Memory   *idem.Memory
 	Keys     *keyring.Ring
 	Partners *partner.Registry
 	property.Stays
-	// OwnerURL returns the address of an owner's link; with propertyID "", of one whose owner creates the property.
+	// OwnerURL returns the address of a link with which a person becomes owner of a property. If propertyID is "", the link also creates the
+	// property.
 	OwnerURL func(secret, propertyID string) string
 	// Describe returns the state of the installation.
 	Describe func(ctx context.Context) (*adminv1.Installation, error)
@@ -43,12 +45,13 @@ type Services struct {
 	Installation adminv1.InstallationServiceServer
 }
 
+// New returns the services of the admin API.
 func New(d Deps) *Services {
 	return &Services{Property: &properties{Deps: d}, App: &apps{Deps: d}, Token: &tokens{Deps: d}, Owner: &owners{Deps: d},
 		Session: &sessions{Deps: d}, Installation: &installation{Deps: d}}
 }
 
-// Own returns the request fields that handlers validate themselves, by method name: see chain.Config.Own.
+// Own returns the request fields that handlers validate themselves, by full method name: see [chain.Config.Own].
 func Own() map[string]string {
 	return map[string]string{
 		adminv1.PropertyService_CreateProperty_FullMethodName: "settings",
@@ -64,6 +67,7 @@ func requireOperator(ctx context.Context) error {
 	return nil
 }
 
+// now returns the current time of the database's clock.
 func (d Deps) now(ctx context.Context) time.Time { return d.DB.View(ctx).Now() }
 
 func tokenMessage(t *credential.Row) *adminv1.Token {

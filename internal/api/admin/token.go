@@ -58,6 +58,7 @@ func (s *tokens) RevokeOperatorToken(ctx context.Context, r *adminv1.RevokeOpera
 	})
 }
 
+// CreateStaffToken creates a token with a role at a property, for its staff or scripts.
 func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTokenRequest) (*adminv1.CreateStaffTokenResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -74,7 +75,8 @@ func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTok
 	})
 }
 
-// createStaffToken creates a token for a member of staff or a script, or a short session for a command that the operator runs.
+// createStaffToken creates a staff token and returns it with its secret. With the name actor.SessionName it creates a short session, which
+// one command of the operator uses.
 func (s *tokens) createStaffToken(tx *db.Tx, r *adminv1.CreateStaffTokenRequest) (*credential.Row, string, error) {
 	if r.GetName() == actor.SessionName {
 		who, _ := actor.From(tx.Context())

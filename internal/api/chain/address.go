@@ -51,5 +51,5 @@ func isInPrefixes(a netip.Addr, list []netip.Prefix) bool {
 	return false
 }
 
-// ClientNetwork returns the network by which a client is counted: its IPv4 address, or its /64 network for IPv6.
+// ClientNetwork returns the network that counts as one client for limits: the IPv4 address, or the /64 network of an IPv6 address.
 func ClientNetwork(a netip.Addr) string { return connlimit.Network(a).String() }

@@ -109,11 +109,14 @@ func printableMethod(method string) string {
 	return strings.ToValidUTF8(method[:maxMethodName], "\uFFFD") + "…"
 }
 
+// setClientAddress stores the client's address in the call. It never fails.
 func (c *Chain) setClientAddress(ctx context.Context, call *Call) error {
 	call.Client = clientAddr(ctx, call.md[HeaderForwardedFor], c.proxies)
 	return nil
 }
 
+// authenticate identifies the caller with the authenticator of the method's API area and stores the actor in the call. Public and anonymous
+// methods need no credential. A refused caller also counts towards the rate limit.
 func (c *Chain) authenticate(ctx context.Context, call *Call) error {
 	if call.method.public || call.method.access.GetAnonymous() {
 		return nil
@@ -162,11 +165,13 @@ func (c *Chain) limit(_ context.Context, call *Call) error {
 	return l.take(c.clock.Now(), subject, call.header)
 }
 
+// authorize refuses an authenticated caller that lacks the scope, role or right for the method.
 func (c *Chain) authorize(_ context.Context, call *Call) error {
 	return MayCall(call.actor, call.method.access, c.clock.Now())
 }
 
-// MayCall returns why an authenticated caller may not call an RPC with a rule, or nil.
+// MayCall returns why an authenticated caller may not call an RPC with the access rule, or nil. now decides whether a second factor is
+// still confirmed.
 func MayCall(a actor.Actor, rule *rpcv1.Access, now time.Time) error {
 	if a.Kind == "" || rule == nil {
 		return nil

@@ -18,13 +18,15 @@ import (
 // auditTime is how long storing an entry of the audit log may take after the call itself.
 const auditTime = 5 * time.Second
 
-// isAudited reports whether calls of a method are recorded in the audit log: those for the staff of a property that change or reveal something.
+// isAudited reports whether calls of a method are recorded in the audit log: those with a right of a property's staff that change or reveal
+// something.
 func (m *method) isAudited() bool {
 	right := m.access.GetRight()
 	return right != "" && right != string(staff.Self) && (m.access.GetMutates() || m.access.GetReveals())
 }
 
-// AuditRecord returns what the audit log records of a call. It returns false if the call is not recorded, or was already.
+// AuditRecord returns the audit log entry for a call with an answer and an outcome. It returns false if the method is not audited, or if
+// the log already has the entry.
 func (call *Call) AuditRecord(answer proto.Message, outcome audit.Outcome) (audit.Record, bool) {
 	if call == nil || call.method == nil || call.recorded || call.actor.PropertyID == "" || !call.method.isAudited() {
 		return audit.Record{}, false
@@ -36,7 +38,8 @@ func (call *Call) AuditRecord(answer proto.Message, outcome audit.Outcome) (audi
 	}, true
 }
 
-// Trace says how the call came, for the audit log. It is empty for a handler that runs outside of the chain.
+// Trace returns the method and the client's address of the call, for the audit log. It is empty for a handler that runs outside of the
+// chain.
 func (call *Call) Trace() staff.Trace {
 	if call == nil {
 		return staff.Trace{}
@@ -48,15 +51,16 @@ func (call *Call) Trace() staff.Trace {
 	return t
 }
 
-// MarkRecorded says that the entry of the call was committed with its change.
+// MarkRecorded marks the call as recorded in the audit log, so that the chain adds no second entry.
 func (call *Call) MarkRecorded() {
 	if call != nil {
 		call.recorded = true
 	}
 }
 
-// recordCall stores the entry of a call that has none yet: a refused or failed one, a repeated answer, or one that only revealed something. If
-// the entry cannot be stored, nothing is revealed. Calls over the rate limit are not recorded, so that they cost no write.
+// recordCall adds a call to the audit log that is not in it yet: a refused, failed or repeated one, or one that only reveals something. It
+// returns the error to answer: err, or why a successful call cannot be recorded, so that nothing is revealed. Calls over the rate limit are
+// not recorded, so that they cost no write.
 func (c *Chain) recordCall(ctx context.Context, call *Call, err error) error {
 	r, due := call.AuditRecord(nil, outcomeOf(err))
 	if !due || c.audit == nil || fault.Has(err, fault.RateLimited) {
@@ -76,7 +80,7 @@ func (c *Chain) recordCall(ctx context.Context, call *Call, err error) error {
 	return err
 }
 
-// outcomeOf says what became of a call with an error.
+// outcomeOf returns the outcome that the audit log records for the error of a call, or for nil.
 func outcomeOf(err error) audit.Outcome {
 	if err == nil {
 		return audit.Done
@@ -91,7 +95,7 @@ func outcomeOf(err error) audit.Outcome {
 	return audit.Refused
 }
 
-// reasonOf returns what a request gives as reason.
+// reasonOf returns the caller's reason in the request's field reason, or "".
 func reasonOf(request proto.Message) string {
 	if r, ok := request.(interface{ GetReason() string }); ok {
 		return r.GetReason()
@@ -99,7 +103,7 @@ func reasonOf(request proto.Message) string {
 	return ""
 }
 
-// subjectsOf returns what the audit log names as the subjects of a call: the ids of Latchkey's objects in the request, and the id of the object in
+// subjectsOf returns the subjects of a call for the audit log: the ids of Latchkey's objects in the request, and the id of the object in
 // the answer. It leaves out all other texts, because they could contain personal data.
 func subjectsOf(request, answer proto.Message) (ids []string) {
 	if request != nil {
@@ -116,9 +120,10 @@ func subjectsOf(request, answer proto.Message) (ids []string) {
 	return ids
 }
 
+// maxSubjectDepth is how deep subjectsOf searches nested messages of a request.
 const maxSubjectDepth = 3
 
-// appendIDs appends the ids in the fields of a message.
+// appendIDs appends the ids in the fields of a message, and of the messages nested at most depth levels deep.
 func appendIDs(ids []string, m protoreflect.Message, depth int) []string {
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
@@ -145,6 +150,7 @@ func appendIDs(ids []string, m protoreflect.Message, depth int) []string {
 	return ids
 }
 
+// appendID appends v if it is an id and not in the list.
 func appendID(ids []string, v string) []string {
 	if !id.IsID(v) || slices.Contains(ids, v) {
 		return ids

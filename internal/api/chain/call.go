@@ -22,7 +22,7 @@ const (
 	HeaderRequestID      = "x-request-id"
 	HeaderIdempotencyKey = "idempotency-key"
 	HeaderProperty       = "latchkey-property"
-	HeaderAutomatic      = "latchkey-automatic" // a program calls without its person, as an open page that loads what changed
+	HeaderAutomatic      = "latchkey-automatic" // the call is not an action of the person, such as the reload of an open page
 	HeaderForwardedFor   = "x-forwarded-for"
 	HeaderRetryAfter     = "retry-after"
 	HeaderRateLimit      = "ratelimit"
@@ -41,6 +41,7 @@ var Outgoing = [...]string{
 	"etag", "deprecation", "sunset", "link", "www-authenticate",
 }
 
+// handlerHeaders lists the request headers that handlers may read.
 var handlerHeaders = [...]string{"if-match", "accept-language"}
 
 // Protocol is the protocol that a call uses, such as gRPC or REST.
@@ -60,7 +61,7 @@ type Credentials struct {
 	Bearer      string // Bearer is the token of the Authorization header
 	UnixSocket  bool   // UnixSocket means that the call arrived over the operators' Unix socket
 	Property    string // Property is the property that an operator on the Unix socket or a signed-in person works for
-	Automatic   bool   // Automatic means that no person acts: the credential is not used now, such as by an open stream
+	Automatic   bool   // Automatic means that no person acts, such as in a stream, so that the call does not count as a use of the credential
 }
 
 // Call is the state of one call in the chain.
@@ -133,7 +134,7 @@ func NewCall(idempotencyKey string, r *jsonpb.Report) *Call {
 	return &Call{idempotencyKey: idempotencyKey, Report: r, started: time.Now()}
 }
 
-// With returns a context of the call.
+// With returns a context from which [From] returns the call.
 func (call *Call) With(ctx context.Context) context.Context {
 	return context.WithValue(ctx, callKey{}, call)
 }
@@ -146,6 +147,7 @@ func NewRequestID(sent string) string {
 	return id.New(id.Request)
 }
 
+// isValidRequestID reports whether s is 1 to 128 characters of an ASCII set that is safe in logs and headers.
 func isValidRequestID(s string) bool {
 	if len(s) == 0 || len(s) > 128 {
 		return false
@@ -212,6 +214,7 @@ func singleValue(md metadata.MD, name string) string {
 	return ""
 }
 
+// credentials reads the credentials in the call's headers. ctx holds the peer, which shows a Unix socket.
 func (call *Call) credentials(ctx context.Context) Credentials {
 	cr := Credentials{
 		ClientToken: singleValue(call.md, "client-token"),

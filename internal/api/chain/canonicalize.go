@@ -95,6 +95,7 @@ func enumFieldsOf(md protoreflect.MessageDescriptor, open []protoreflect.FullNam
 	return v
 }
 
+// inRuleValues returns the values that the protovalidate rule "in" allows in a string field, or nil.
 func inRuleValues(fd protoreflect.FieldDescriptor) []string {
 	rules, _ := proto.GetExtension(fd.Options(), validate.E_Field).(*validate.FieldRules)
 	if fd.IsList() {

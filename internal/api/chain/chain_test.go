@@ -330,7 +330,7 @@ func TestStreams(t *testing.T) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := st.Send(req); err != nil && !errors.Is(err, io.EOF) { // io.EOF: refused already, and Recv says why
+		if err := st.Send(req); err != nil && !errors.Is(err, io.EOF) { // io.EOF: the call was refused, and Recv returns the reason
 			return nil, nil, err
 		}
 		resp, err := st.Recv()

@@ -21,8 +21,10 @@ import (
 // lists and refuses an invalid message without a reason.
 type codec struct{ encoding.CodecV2 }
 
+// newCodec returns gRPC's codec for protobuf, except that it leaves received messages encoded.
 func newCodec() encoding.CodecV2 { return codec{encoding.GetCodecV2(encproto.Name)} }
 
+// Unmarshal keeps the received bytes if v is an [encoded], and decodes them for any other v.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	e, ok := v.(*encoded)
 	if !ok {
@@ -37,11 +39,13 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 // encoded is a received message that is not decoded yet.
 type encoded struct{ data mem.BufferSlice }
 
+// free releases the buffers of the message.
 func (e *encoded) free() {
 	e.data.Free()
 	e.data = nil
 }
 
+// decode decodes the message into m within the limits of [Decode].
 func (e *encoded) decode(ctx context.Context, m proto.Message) error {
 	if e.data.Len() > MaxRequestBytes {
 		return TooLarge()
@@ -91,7 +95,8 @@ func decodeError(raw []byte, m proto.Message) error {
 	return fault.Fields(fields...)
 }
 
-// invalidUTF8Fields returns the paths of the string fields that are not valid UTF-8.
+// invalidUTF8Fields appends to found the paths of the string fields that are not valid UTF-8 in an encoded message of the type md. prefix
+// is the path of the message, and depth its nesting.
 func invalidUTF8Fields(found []string, raw []byte, md protoreflect.MessageDescriptor, prefix string, depth int) []string {
 	entries := map[protowire.Number]int{}
 	for len(raw) > 0 && depth < maxDepth && len(found) < envelope.MaxViolations {

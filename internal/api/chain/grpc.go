@@ -75,6 +75,7 @@ type arrival struct {
 
 type arrivalKey struct{}
 
+// arrivalOf returns what limitArrival stored in the context, or nil.
 func arrivalOf(ctx context.Context) *arrival {
 	a, _ := ctx.Value(arrivalKey{}).(*arrival)
 	return a

@@ -33,12 +33,12 @@ func TestMessageArrivalTimesOut(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	// Streams have all the time.
+	// Streams have no such time limit: a stream continues after a unary call that began later has reached its limit.
 	st, err := lockv1.NewBridgeServiceClient(conn).Connect(authorized(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	unary, err := unfinished(authorized(t), conn, upsert) // which ends once a stream of the same age would
+	unary, err := unfinished(authorized(t), conn, upsert)
 	if err != nil {
 		t.Fatal(err)
 	}

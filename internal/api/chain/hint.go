@@ -40,6 +40,8 @@ func withCredentialHint(f *fault.Fault, area string, sent Credentials) *fault.Fa
 	return &out
 }
 
+// credentialHint describes what is wrong with the sent credentials. bearer is the kind of token that the API area expects, and send
+// explains how to send it.
 func credentialHint(bearer keyring.Kind, send string, sent Credentials) string {
 	var wrong []string
 	any := false

@@ -47,8 +47,8 @@ const MaxDiscard = 8 << 20
 // discardTimeout is how long Discard waits for the body of a refused request.
 const discardTimeout = 2 * time.Second
 
-// Discard reads and discards the body of a refused request. It reports whether the time limit was exceeded. It closes the connection if the
-// body is larger than MaxDiscard. It reads nothing from a sender that waits for "100 Continue".
+// Discard reads and discards the body of a refused request. It reports whether the time limit was exceeded. After a body larger than
+// MaxDiscard, the HTTP server closes the connection. It reads nothing from a sender that waits for "100 Continue".
 func Discard(w http.ResponseWriter, r *http.Request) (late bool) {
 	if r.Body == nil || strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
 		return false
@@ -59,10 +59,12 @@ func Discard(w http.ResponseWriter, r *http.Request) (late bool) {
 	return errors.Is(err, os.ErrDeadlineExceeded)
 }
 
+// header is a header's name in HTTP and in gRPC metadata.
 type header struct{ http, metadata string }
 
 var incoming, outgoing = headers(Incoming[:]), headers(Outgoing[:])
 
+// headers adds to each name of gRPC metadata its spelling in HTTP.
 func headers(list []string) []header {
 	out := make([]header, 0, len(list))
 	for _, name := range list {
@@ -82,7 +84,7 @@ func MetadataOf(h http.Header) metadata.MD {
 	return md
 }
 
-// CopyHeader copies the answer headers that may be sent to the caller.
+// CopyHeader copies those headers of an answer that may be sent to the caller.
 func CopyHeader(to http.Header, md metadata.MD) {
 	for _, name := range outgoing {
 		if v := md[name.metadata]; len(v) > 0 {

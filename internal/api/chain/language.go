@@ -8,11 +8,11 @@ import (
 	"latchkey.dev/internal/message"
 )
 
-// maxLanguages is the most bytes of a header with languages that is read.
+// maxLanguages is the largest size in bytes of an Accept-Language header. A longer header is ignored.
 const maxLanguages = 256
 
-// Language returns the language in which a call wants the texts of its answer: the first in its header Accept-Language that has texts,
-// else the first of more that has texts, else English. The header is part of the metadata of a gRPC call too.
+// Language returns the language for the texts of an answer: the first in the call's Accept-Language header that has texts, else the first
+// of more that has texts, else English. The header is part of the metadata of a gRPC call too.
 func Language(ctx context.Context, more ...string) string {
 	md, _ := metadata.FromIncomingContext(ctx)
 	accept := singleValue(md, "accept-language")
@@ -28,5 +28,5 @@ func Language(ctx context.Context, more ...string) string {
 	return message.English
 }
 
-// Reader returns the reader of the texts of a call's answer that have no times.
+// Reader returns a renderer of texts in the language of a call. It has no time zone, so it is for texts without times.
 func Reader(ctx context.Context) message.Reader { return message.Reader{Language: Language(ctx)} }

@@ -27,6 +27,7 @@ type Limits struct {
 // maxSubjects is how many integrations, tokens or addresses a limiter tracks.
 const maxSubjects = 1 << 16
 
+// limiter limits the calls of each subject, such as an integration, a token or an address. A nil limiter allows every call.
 type limiter struct {
 	name   string
 	minute int
@@ -49,7 +50,8 @@ func newLimiter(name string, minute, burst int) *limiter {
 	}
 }
 
-// take counts one call against the limit of a subject and sets the RateLimit headers of the IETF draft "RateLimit header fields for HTTP".
+// take counts one call against the limit of a subject, and refuses it if the limit is reached. It sets the RateLimit headers of the IETF
+// draft "RateLimit header fields for HTTP" in header.
 func (l *limiter) take(now time.Time, subject string, header metadata.MD) error {
 	if l == nil {
 		return nil
@@ -69,6 +71,7 @@ func (l *limiter) take(now time.Time, subject string, header metadata.MD) error 
 		Put("quota", l.name).Retry(max(wait, time.Millisecond))
 }
 
+// bucket returns the token bucket of a subject. It creates the bucket for a new subject.
 func (l *limiter) bucket(now time.Time, subject string) *rate.Limiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()

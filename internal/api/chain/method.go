@@ -30,6 +30,7 @@ type method struct {
 	options      []protovalidate.ValidationOption
 }
 
+// unknownMethod represents any method that is not registered.
 var unknownMethod = &method{}
 
 // isHandlerValidated reports whether the handler, not the chain, validates the field at a path.
@@ -38,6 +39,7 @@ func (m *method) isHandlerValidated(path string) bool {
 	return ok && m.handlerField != "" && rest != "" && (rest[0] == '.' || rest[0] == '[')
 }
 
+// findMethod returns the registered method with a full name, or unknownMethod.
 func (c *Chain) findMethod(full string) *method {
 	if m := c.methods[full]; m != nil {
 		return m
@@ -60,6 +62,7 @@ func (c *Chain) Registrar(to ...grpc.ServiceRegistrar) *Registrar {
 // Err returns the first error of a registration, such as an RPC without an access rule.
 func (r *Registrar) Err() error { return r.err }
 
+// RegisterService registers a service with the chain and then with each registrar. After a failure, Err returns the first error.
 func (r *Registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	if err := r.chain.registerService(desc); err != nil {
 		if r.err == nil {
@@ -134,7 +137,7 @@ func AccessRule(fullMethod string) *rpcv1.Access {
 	return accessOf(d.(protoreflect.MethodDescriptor))
 }
 
-// checkRight refuses a rule for staff that says nothing about people, or names an unknown right.
+// checkRight returns an error for an access rule that names an unknown right, or that needs a right for signed-in people and names none.
 func checkRight(rule *rpcv1.Access) error {
 	switch right := rule.GetRight(); {
 	case right == "" && rule.GetRole() != "":
@@ -165,8 +168,8 @@ func (c *Chain) registerPublic(desc *grpc.ServiceDesc) {
 	}
 }
 
-// excludeFromValidation excludes two kinds of fields from the validation of the whole request: the field that the handler validates itself,
-// and lists, whose entries are validated one at a time.
+// excludeFromValidation excludes two kinds of fields from the validation of a whole request: the field called name, which the handler
+// validates itself ("" for none), and lists of messages, whose entries are validated one at a time.
 func (m *method) excludeFromValidation(name string, input protoreflect.MessageDescriptor) error {
 	var left protoreflect.FullName
 	if name != "" {

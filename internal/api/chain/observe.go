@@ -24,6 +24,7 @@ type metrics struct {
 	panics   *prometheus.CounterVec
 }
 
+// newMetrics creates the metrics of calls and registers them.
 func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -80,8 +81,8 @@ func (c *Chain) finish(ctx context.Context, call *Call, err error) *status.Statu
 	return st
 }
 
-// faultOf converts an error to a fault. An error that is not a fault is logged and becomes an internal error. The underlying cause of a
-// server-side fault is only logged, not sent.
+// faultOf converts an error to the fault that the caller gets. An error that is not a fault is logged and becomes an internal error. The
+// underlying cause of a server-side fault is only logged, not sent.
 func (c *Chain) faultOf(ctx context.Context, call *Call, err error) *fault.Fault {
 	if c.explainStorage != nil {
 		err = c.explainStorage(err)

@@ -37,6 +37,7 @@ func (call *Call) Reserve(ctx context.Context, bytes int) error {
 	return nil
 }
 
+// releaseMemory frees the memory that Reserve reserved, if any.
 func (call *Call) releaseMemory() {
 	if call.reserved > 0 {
 		call.chain.decodeMemory.Release(call.reserved)
@@ -70,6 +71,7 @@ func (a *unfinishedCalls) acquire(call *Call) (release func(), err error) {
 	return func() { a.release(network) }, nil
 }
 
+// release ends the count of one call from a network.
 func (a *unfinishedCalls) release(from string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -30,7 +30,7 @@ func TestLargeRequestsShareMemory(t *testing.T) {
 		if !ok || f.Kind != fault.Unavailable || f.RetryAfter <= 0 || time.Since(began) != maxReserveWait {
 			t.Errorf("one too many: %+v after %v", f, time.Since(began))
 		}
-		late.End() // which holds nothing
+		late.End()
 		if err := (&Call{chain: c}).Reserve(t.Context(), unreservedBytes); err != nil {
 			t.Errorf("a small request waits: %v", err)
 		}

@@ -22,6 +22,7 @@ func (c *Chain) streamOfGRPC(srv any, ss grpc.ServerStream, info *grpc.StreamSer
 	return c.streamCall(srv, &stream{ServerStream: ss, encoded: true}, info, handler)
 }
 
+// streamCall is the common part of Stream and streamOfGRPC. It admits the call if no server did, runs it, and logs and counts the result.
 func (c *Chain) streamCall(srv any, ss *stream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	ctx, call := ss.ServerStream.Context(), From(ss.ServerStream.Context())
 	if call == nil || call.running {
@@ -39,6 +40,7 @@ func (c *Chain) streamCall(srv any, ss *stream, info *grpc.StreamServerInfo, han
 	return failed.Err()
 }
 
+// runStream runs the handler of an admitted stream. It ends the stream when the caller's credential ends, and converts a panic to an error.
 func (c *Chain) runStream(ctx context.Context, call *Call, srv any, ss *stream, handler grpc.StreamHandler) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -63,14 +65,14 @@ func (c *Chain) runStream(ctx context.Context, call *Call, srv any, ss *stream, 
 	return err
 }
 
-// recheckInterval is the longest time for which a stream continues after its credential has ended. Those of people end within 5 seconds, because
-// a person may be dismissed.
+// recheckInterval is the longest time for which a stream continues after its credential has ended. The interval for people is shorter,
+// because a person may be dismissed.
 const (
 	recheckInterval       = 20 * time.Second
 	recheckPersonInterval = 4 * time.Second
 )
 
-// recheck ends a stream whose credential was revoked or has expired.
+// recheck ends a stream with end once its credential was revoked or has expired. It runs on a goroutine of its own until ctx ends.
 func (c *Chain) recheck(ctx context.Context, call *Call, end context.CancelCauseFunc) {
 	if call.method.public || call.method.access.GetAnonymous() {
 		return
@@ -87,15 +89,16 @@ func (c *Chain) recheck(ctx context.Context, call *Call, end context.CancelCause
 			return
 		case <-ticker.C:
 		}
-		if refused := c.refuses(ctx, call); refused != nil {
+		if refused := c.recheckCaller(ctx, call); refused != nil {
 			end(refused)
 			return
 		}
 	}
 }
 
-// refuses authenticates the caller of a stream again. It returns why the caller may no longer call, or nil, also while the database fails.
-func (c *Chain) refuses(ctx context.Context, call *Call) error {
+// recheckCaller authenticates and authorizes the caller of a stream again. It returns why the stream must end, or nil. It also returns nil
+// while the database fails, so that a short outage ends no streams.
+func (c *Chain) recheckCaller(ctx context.Context, call *Call) error {
 	credentials := call.credentials(ctx)
 	a, err := c.auth[call.method.area](ctx, credentials)
 	f, ok := fault.Of(err)

@@ -27,6 +27,7 @@ func (c *Chain) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 	return resp, nil
 }
 
+// runUnary validates the request of an admitted call and runs its handler within the time limit. It converts a panic to an error.
 func (c *Chain) runUnary(ctx context.Context, call *Call, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -61,6 +62,7 @@ func (c *Chain) runUnary(ctx context.Context, call *Call, req any, info *grpc.Un
 	return handler(ctx, req)
 }
 
+// panicError logs and counts the panic p of a call, and returns the error for the caller.
 func (c *Chain) panicError(ctx context.Context, call *Call, p any) error {
 	c.metrics.panics.WithLabelValues(call.Method).Inc()
 	c.log.ErrorContext(ctx, "panic in a call", "method", call.Method, "requestId", call.RequestID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))

@@ -19,7 +19,7 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// validate validates a request, except for the field that the handler validates itself.
+// validate validates a request and returns all violations as one fault. It skips the field that the handler validates itself.
 func (c *Chain) validate(call *Call, msg proto.Message) error {
 	if call.method.public {
 		return nil
@@ -270,7 +270,7 @@ func joinPath(prefix, path string) string {
 
 // walker searches a message for lists that are too long, control characters or invalid UTF-8 in text, and invalid timestamps.
 type walker struct {
-	deep      bool
+	deep      bool // nested messages, lists and maps are searched too; false if the JSON reader has checked them
 	path      string
 	found     []fault.Field
 	oversized []fault.Field
@@ -281,6 +281,7 @@ func (w *walker) limitReached() bool {
 	return len(w.found) >= envelope.MaxViolations || len(w.oversized) >= envelope.MaxViolations
 }
 
+// walkMessage searches a message at the walker's path.
 func (w *walker) walkMessage(m protoreflect.Message) {
 	if at, ok := m.Interface().(*timestamppb.Timestamp); ok {
 		if !at.IsValid() {
@@ -307,7 +308,7 @@ func (w *walker) walkMessage(m protoreflect.Message) {
 	})
 }
 
-// fitsLimit reports whether a list or map is within its maximum length.
+// fitsLimit reports whether a list or map is within its maximum length, and records an error if not.
 func (w *walker) fitsLimit(fd protoreflect.FieldDescriptor, entries int) bool {
 	most := jsonpb.MaxEntries(fd)
 	if entries > most {
@@ -316,6 +317,7 @@ func (w *walker) fitsLimit(fd protoreflect.FieldDescriptor, entries int) bool {
 	return entries <= most
 }
 
+// walkNested searches a message below the walker's path. name is the step to it.
 func (w *walker) walkNested(name string, m protoreflect.Message) {
 	outer := w.path
 	w.path = joinPath(outer, name)
@@ -323,6 +325,7 @@ func (w *walker) walkNested(name string, m protoreflect.Message) {
 	w.path = outer
 }
 
+// walkList searches the entries of a list of messages or texts.
 func (w *walker) walkList(fd protoreflect.FieldDescriptor, list protoreflect.List) {
 	if fd.Message() == nil && fd.Kind() != protoreflect.StringKind {
 		return
@@ -337,6 +340,7 @@ func (w *walker) walkList(fd protoreflect.FieldDescriptor, list protoreflect.Lis
 	}
 }
 
+// walkMap searches the keys and values of a map. An error about a key has the path of the map.
 func (w *walker) walkMap(fd protoreflect.FieldDescriptor, m protoreflect.Map) {
 	m.Range(func(k protoreflect.MapKey, v protoreflect.Value) bool {
 		if fd.MapKey().Kind() == protoreflect.StringKind {
@@ -352,6 +356,7 @@ func (w *walker) walkMap(fd protoreflect.FieldDescriptor, m protoreflect.Map) {
 	})
 }
 
+// checkText records an error if s has control characters or invalid UTF-8. path returns the path of s, which only an error needs.
 func (w *walker) checkText(s string, path func() string) {
 	if p := text.Problem(s); p != "" {
 		w.found = append(w.found, fault.Field{Path: path(), Reason: fault.NotPrintable, Message: p})

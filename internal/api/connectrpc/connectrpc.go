@@ -59,6 +59,7 @@ func Protocols() *http.Protocols {
 // Paths returns one http.ServeMux pattern per service, such as "/latchkey.partner.v1.SpaceService/".
 func (h *Handler) Paths() []string { return slices.Clone(h.paths) }
 
+// RegisterService adds an HTTP handler for each method of a service.
 func (h *Handler) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	h.paths = append(h.paths, "/"+desc.ServiceName+"/")
 	for _, m := range desc.Methods {
@@ -112,6 +113,7 @@ func (h *Handler) answerUnknownMethod(w http.ResponseWriter, r *http.Request) {
 	_ = h.errorWriter.Write(w, r, err)
 }
 
+// unaryHandler returns Connect's handler function of one unary method of the service impl. full is the method's full name.
 func (h *Handler) unaryHandler(full string, m grpc.MethodDesc, impl any) func(context.Context, *connect.Request[message]) (*connect.Response[message], error) {
 	return func(ctx context.Context, req *connect.Request[message]) (*connect.Response[message], error) {
 		sts := inproc.NewTransport(full)

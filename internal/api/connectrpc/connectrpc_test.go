@@ -262,7 +262,7 @@ func TestSlowBodyTimesOut(t *testing.T) {
 			t.Parallel()
 			from, to := io.Pipe()
 			defer to.Close()
-			go func() { _, _ = io.WriteString(to, "\x00\x00\x00\x00\x09ab") }() // and no more
+			go func() { _, _ = io.WriteString(to, "\x00\x00\x00\x00\x09ab") }() // the rest of the message never arrives
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+partnerv1connect.ReservationServiceUpsertReservationProcedure, from)
 			if err != nil {
 				t.Fatal(err)

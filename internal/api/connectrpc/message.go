@@ -45,6 +45,7 @@ func (l *message) decode(ctx context.Context, v any, report *jsonpb.Report) erro
 	return nil
 }
 
+// newMessage wraps an answer, which must be a protobuf message, so that the codec can encode it.
 func newMessage(v any) (*message, error) {
 	m, ok := v.(proto.Message)
 	if !ok {
@@ -63,10 +64,10 @@ var errUnsupportedType = errors.New("the value is not a protobuf message")
 
 func (c codec) Name() string { return c.name }
 
+// Marshal encodes the answer in v, a *message. Connect also passes the gRPC status, which is a plain protobuf message.
 func (c codec) Marshal(v any) ([]byte, error) {
 	l, ok := v.(*message)
 	if !ok {
-		// Connect also uses the codec "proto" for the gRPC status, which is not a message of this package.
 		m, ok := v.(proto.Message)
 		if !ok {
 			return nil, errUnsupportedType
@@ -79,6 +80,7 @@ func (c codec) Marshal(v any) ([]byte, error) {
 	return proto.Marshal(l.msg)
 }
 
+// Unmarshal keeps the encoded message in v, a *message, which is decoded later.
 func (c codec) Unmarshal(raw []byte, v any) error {
 	l, ok := v.(*message)
 	if !ok {
@@ -101,7 +103,7 @@ func incomingContext(ctx context.Context, h http.Header) context.Context {
 	return metadata.NewIncomingContext(ctx, chain.MetadataOf(h))
 }
 
-// connectError converts the error of a gRPC handler to a Connect error with all error details.
+// connectError converts the error of a gRPC handler to a Connect error with all error details and the headers of the answer.
 func connectError(err error, header metadata.MD) error {
 	if err == nil {
 		return nil

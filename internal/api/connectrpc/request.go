@@ -23,8 +23,8 @@ import (
 	"latchkey.dev/internal/fault/envelope"
 )
 
-// refuseInChain passes a call without a message to the chain, which refuses, counts and logs it. The chain answers f unless it finds an
-// earlier reason, such as a missing credential.
+// refuseInChain passes a call without a message to the chain, which refuses, counts and logs it. The chain refuses it with f unless it
+// finds an earlier reason, such as a missing credential. The result is the error for the caller.
 func (h *Handler) refuseInChain(r *http.Request, f *fault.Fault) error {
 	full := r.URL.Path
 	sts := inproc.NewTransport(full)
@@ -49,7 +49,7 @@ var (
 )
 
 // checkEncoding checks that a request uses POST and a supported content type. If not, it returns the HTTP status and the error, and sets
-// the header that lists the supported values.
+// the header that lists the supported values. streams means that the method is a stream.
 func checkEncoding(header http.Header, r *http.Request, streams bool) (int, *fault.Fault) {
 	if r.Method != http.MethodPost {
 		header.Set("Allow", http.MethodPost)
@@ -117,6 +117,7 @@ type gzipReader struct {
 	remaining int64
 }
 
+// newDecompressor and newCompressor create the gzip codecs that Connect pools and resets for each message.
 func newDecompressor() connect.Decompressor { return &gzipReader{} }
 func newCompressor() connect.Compressor     { return gzip.NewWriter(io.Discard) }
 

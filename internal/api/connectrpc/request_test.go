@@ -25,7 +25,7 @@ func TestUnknownMethodsAreUnimplemented(t *testing.T) {
 			}
 		}
 	}
-	// This one is described, but the implementation does not offer it.
+	// ResetKeyChain is in the service's description, but the implementation does not offer it.
 	other := partnerv1connect.NewReservationServiceClient(srv.Client(), srv.URL, connect.WithInterceptors(token{}))
 	if _, err := other.ResetKeyChain(t.Context(), &partnerv1.ResetKeyChainRequest{PmsId: "r", Reset_: "pin"}); connect.CodeOf(err) != connect.CodeUnimplemented {
 		t.Error(err)

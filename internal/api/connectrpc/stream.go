@@ -32,7 +32,7 @@ func withoutTimeouts(h http.Handler) http.Handler {
 	})
 }
 
-// streamHandler serves one streaming RPC in any direction.
+// streamHandler returns the HTTP handler of one streaming method of the service impl. full is the method's full name.
 func (h *Handler) streamHandler(full string, s grpc.StreamDesc, impl any) http.Handler {
 	run := func(x *serverStream) error {
 		x.sts = inproc.NewTransport(full)
@@ -97,9 +97,10 @@ func (sizeLimitInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFu
 	}
 }
 
+// sizeLimitConn is a stream with the errors of sizeLimitInterceptor.
 type sizeLimitConn struct{ connect.StreamingHandlerConn }
 
-// Receive replaces connect's error for a message that is too large by the error of the API.
+// Receive replaces Connect's error for a message that is too large by the error of the API.
 func (b sizeLimitConn) Receive(m any) error {
 	err := b.StreamingHandlerConn.Receive(m)
 	if err != nil && connect.CodeOf(err) == connect.CodeResourceExhausted {
@@ -124,6 +125,7 @@ func receiveOnce(l *message) func() (*message, error) {
 	}
 }
 
+// receiveFrom returns a receive function for a client-streaming call: it returns the next message, and io.EOF after the last one.
 func receiveFrom(st *connect.ClientStream[message]) func() (*message, error) {
 	return func() (*message, error) {
 		if st.Receive() {

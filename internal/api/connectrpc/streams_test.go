@@ -60,7 +60,7 @@ func TestStreamsPassTheChain(t *testing.T) {
 // deadlineWriter is a response writer with read and write deadlines.
 type deadlineWriter struct {
 	*httptest.ResponseRecorder
-	in, out bool // lifted
+	in, out bool // whether the read and the write deadline were removed
 }
 
 func (b *deadlineWriter) SetReadDeadline(at time.Time) error {

@@ -13,11 +13,11 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// fieldHash is the number of bytes of an etag for a field.
+// fieldHash is the number of bytes that an etag holds for each field.
 const fieldHash = 3
 
-// Etag returns the etag of a message that a caller may read, change and send back. It has a part for each field, so that [CheckEtag] can say which
-// fields are others. The etag itself and the fields that a caller cannot change do not count.
+// Etag returns the etag of a message that a caller may read, change and send back. It holds a short hash of each field, so that [CheckEtag]
+// can name the fields that changed. It leaves out the field etag and the ignored fields, which are JSON names.
 func Etag(m proto.Message, ignored ...string) string {
 	var parts []byte
 	for _, f := range etagFields(m, ignored) {
@@ -27,7 +27,8 @@ func Etag(m proto.Message, ignored ...string) string {
 	return base64.RawURLEncoding.EncodeToString(parts)
 }
 
-// CheckEtag refuses a change by a caller whose etag is not that of the stored message. An empty etag is that of a caller who overwrites.
+// CheckEtag returns an error that names the changed fields if a caller's etag is not that of the stored message. An empty etag passes,
+// because the caller wants to overwrite any version. ignored is that of [Etag].
 func CheckEtag(etag string, stored proto.Message, ignored ...string) error {
 	now := Etag(stored, ignored...)
 	if etag == "" || etag == now {
@@ -59,7 +60,7 @@ func etagFields(m proto.Message, ignored []string) (fields []protoreflect.FieldD
 	return fields
 }
 
-// fieldBytes encodes one field of a message.
+// fieldBytes encodes one field of a message, for its hash.
 func fieldBytes(m proto.Message, f protoreflect.FieldDescriptor) []byte {
 	from := m.ProtoReflect()
 	one := from.New()

@@ -33,7 +33,8 @@ type export struct {
 // exportPage is how many entries of a list the export reads at once.
 const exportPage = 200
 
-// Export returns a copy of what a property holds of the guest of a session.
+// Export returns the copy of the data that a property holds of a guest. a is the guest's session, or the caller of guest.AsGuest for staff.
+// The copy of a companion leaves out what belongs to the main guest.
 func Export(view *db.Tx, keys *keyring.Ring, p *guest.Party, a actor.Actor) (*guestv1.DataExport, error) {
 	if err := guest.MayExport(a); err != nil {
 		return nil, err
@@ -51,6 +52,7 @@ func Export(view *db.Tx, keys *keyring.Ring, p *guest.Party, a actor.Actor) (*gu
 	return x.out, nil
 }
 
+// addStay adds the reservation and, for the main guest, its booker.
 func (x *export) addStay() error {
 	r, stay := x.p.Reservation, x.p.Stay
 	out := &guestv1.ExportedStay{
@@ -124,6 +126,7 @@ func (x *export) addMessages() error {
 	return nil
 }
 
+// addDisclosures adds which partner read which data of the guests.
 func (x *export) addDisclosures() error {
 	for page := (guest.LedgerPage{Size: exportPage}); ; {
 		list, next, err := Disclosures(x.view, x.p, x.a, page)
@@ -137,6 +140,7 @@ func (x *export) addDisclosures() error {
 	}
 }
 
+// addMails adds which mails the guest was sent, without their texts.
 func (x *export) addMails() error {
 	for after := ""; ; {
 		list, err := mail.List(x.view, x.a.PropertyID, mail.Filter{ReservationID: x.a.ReservationID, After: after, Limit: exportPage})
@@ -160,6 +164,7 @@ func (x *export) addMails() error {
 	}
 }
 
+// addDevices adds the guest's sessions.
 func (x *export) addDevices() error {
 	list, err := guest.ListOwnDevices(x.view, x.a)
 	for _, d := range list {
@@ -168,6 +173,7 @@ func (x *export) addDevices() error {
 	return err
 }
 
+// addPhones adds the phones with a SmartKey of the stay.
 func (x *export) addPhones() error {
 	list, err := mobilekey.List(x.view, x.a.PropertyID, x.a.ReservationID)
 	for _, p := range list {
@@ -180,6 +186,7 @@ func (x *export) addPhones() error {
 	return err
 }
 
+// addOpenings adds when doors opened, or refused to open, for the stay.
 func (x *export) addOpenings() error {
 	for before := int64(math.MaxInt64); ; {
 		list, err := access.ListOpenings(x.view, x.a.PropertyID, x.a.ReservationID, before, exportPage)
@@ -196,13 +203,15 @@ func (x *export) addOpenings() error {
 	}
 }
 
+// addProfile adds the answers that the property keeps for the next stay.
 func (x *export) addProfile() error {
 	answers, at, err := x.p.KeptProfile(x.view, x.keys)
 	x.out.Profile = KeptProfile(answers, at)
 	return err
 }
 
-// KeptProfile converts what is kept of a guest for the next stay, or returns nil if nothing is.
+// KeptProfile converts the answers that a property keeps of a guest for the next stay. at is when they were last changed. It returns nil if
+// there are none.
 func KeptProfile(answers rule.Answers, at time.Time) *guestv1.KeptProfile {
 	if answers == nil {
 		return nil
@@ -210,6 +219,7 @@ func KeptProfile(answers rule.Answers, at time.Time) *guestv1.KeptProfile {
 	return &guestv1.KeptProfile{Person: Person(answers), UpdatedAt: timestamppb.New(at)}
 }
 
+// value returns the string at s, or "" if s is nil.
 func value(s *string) string {
 	if s == nil {
 		return ""
@@ -226,7 +236,8 @@ func Message(m conversation.Message) *guestv1.Message {
 	return out
 }
 
-// Disclosures returns a page of who got data of the guests whom a session sees, the latest first, and the token of the page with older lines.
+// Disclosures returns one page of the ledger, the latest line first: which partner read which data of the guests whom a session sees. next
+// is the token of the page with older lines, or "".
 func Disclosures(view *db.Tx, p *guest.Party, a actor.Actor, page guest.LedgerPage) (out []*guestv1.Disclosure, next string, err error) {
 	rows, next, err := guest.ListDisclosures(view, p, p.Visible(a), page)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"latchkey.dev/internal/property"
 )
 
-// PropertyFace converts what guests who read a language see of a property, which the guest and kiosk APIs share.
+// PropertyFace returns what guests see of a property, with the texts in a language. The guest and kiosk APIs share it.
 func PropertyFace(p *property.Row, s *guest.Settings, language string) *guestv1.PropertyFace {
 	texts := property.TextsIn(s, language)
 	return &guestv1.PropertyFace{
@@ -17,7 +17,7 @@ func PropertyFace(p *property.Row, s *guest.Settings, language string) *guestv1.
 	}
 }
 
-// GuestSession converts a new session. Its token is shown once.
+// GuestSession converts a new session with its token, which only this answer contains.
 func GuestSession(s guest.Session) *guestv1.Session {
 	out := &guestv1.Session{Token: s.Token, StayId: s.ReservationID, ExpiresAt: timestamppb.New(s.ExpiresAt)}
 	if s.ReservationID == "" {
@@ -26,7 +26,7 @@ func GuestSession(s guest.Session) *guestv1.Session {
 	return out
 }
 
-// FoundStay converts the result of a search.
+// FoundStay converts the result of a guest's search for a stay: a session, or the choices if several stays match.
 func FoundStay(f guest.Found) *guestv1.Found {
 	out := &guestv1.Found{}
 	if f.Session != nil {
@@ -38,7 +38,7 @@ func FoundStay(f guest.Found) *guestv1.Found {
 	return out
 }
 
-// GuestDevice converts a session without its credential.
+// GuestDevice converts a guest's session, which belongs to one device. It leaves out the credential.
 func GuestDevice(row *guest.Device) *guestv1.Device {
 	kind := row.Origin
 	switch {
@@ -53,7 +53,8 @@ func GuestDevice(row *guest.Device) *guestv1.Device {
 	}
 }
 
-// Erasure converts how far an erasure is. receipt is its receipt, or empty.
+// Erasure converts the progress of an erasure of a guest's data. receipt is the text with which the guest can ask for the progress later,
+// or empty.
 func Erasure(e guest.Erasure, receipt string) *guestv1.Erasure {
 	out := &guestv1.Erasure{
 		State: "none", WholeParty: e.GuestID == "", AfterStay: e.AfterStay, DueAt: Time(e.DueAt), Law: e.Law, KeptUntil: e.KeptOn(), Receipt: receipt,

@@ -44,7 +44,7 @@ func At(t *time.Time) *timestamppb.Timestamp {
 	return timestamppb.New(*t)
 }
 
-// Struct returns parameters as a JSON object, or nil if there are none.
+// Struct converts the parameters of a text to a JSON object, or to nil if there are none.
 func Struct(params map[string]any) *structpb.Struct {
 	if len(params) == 0 {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"latchkey.dev/internal/guest/rule"
 )
 
-// Person converts answers to the form's message.
+// Person converts a guest's answers in the registration form to a message.
 func Person(a rule.Answers) *guestv1.Person {
 	a = a.WithoutNone()
 	p := &guestv1.Person{

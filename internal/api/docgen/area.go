@@ -90,7 +90,7 @@ func (a area) document() string {
 	return "/openapi/" + a.Name + ".yaml"
 }
 
-// security returns the OpenAPI security schemes of the area.
+// security returns the OpenAPI security schemes of the area as YAML.
 func (a area) security() string {
 	switch a.Name {
 	case "partner":
@@ -117,6 +117,7 @@ securitySchemes:
 // reasonMeaning describes one error reason. An entry with only a heading begins a new section.
 type reasonMeaning struct{ Heading, Reason, Meaning string }
 
+// parseMeanings parses the list of error reasons, which is YAML.
 func parseMeanings(text []byte) ([]reasonMeaning, error) {
 	var list []reasonMeaning
 	if err := yaml.Unmarshal(text, &list); err != nil {

@@ -23,7 +23,7 @@ var sampleValues = map[string]any{
 // maxExampleDepth bounds the nesting of a generated example.
 const maxExampleDepth = 6
 
-// example returns an example answer as JSON, or "" if there is none.
+// example returns an example answer with the schema s as JSON, or "" if there is none.
 func (d *document) example(s *schema) string {
 	if s == nil {
 		return ""
@@ -39,6 +39,7 @@ func (d *document) example(s *schema) string {
 	return text.String()
 }
 
+// writeSample writes an example value of a schema as JSON. name is the name of the field that holds the value, and deep its nesting.
 func (d *document) writeSample(out *bytes.Buffer, name string, s schema, deep int) error {
 	if to := s.refName(); to != "" {
 		if target := d.Components.Schemas[to]; target != nil {
@@ -63,6 +64,7 @@ func (d *document) writeSample(out *bytes.Buffer, name string, s schema, deep in
 	return err
 }
 
+// writeSampleObject writes an example object with all properties of a schema. deep is its nesting.
 func (d *document) writeSampleObject(out *bytes.Buffer, s schema, deep int) error {
 	rows, err := s.Rows()
 	if err != nil {
@@ -92,6 +94,7 @@ func (d *document) writeSampleObject(out *bytes.Buffer, s schema, deep int) erro
 	return nil
 }
 
+// sampleValue returns an example of a value that is not an object or list: by the name of its field, or else by its type.
 func sampleValue(name string, s schema) any {
 	if v, ok := sampleValues[name]; ok {
 		return v

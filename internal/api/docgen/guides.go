@@ -28,7 +28,7 @@ var guideOrder = []string{"quick-start", "check-in", "partner-guide", "bridge-gu
 // repositoryLinks matches links to repository files that the server does not serve; the renderer keeps only their text.
 var repositoryLinks = regexp.MustCompile(`\[([^\]]*)\]\(\.\./[^)]*\)`)
 
-// accessible lets the keyboard scroll wide code and tables, and turns headers without a text into cells.
+// accessible adapts the HTML of guides: the keyboard can scroll wide code and tables, and empty table headers become cells.
 var accessible = strings.NewReplacer("<pre>", `<pre tabindex="0">`, "<table>", `<table tabindex="0">`, "<th></th>", "<td></td>")
 
 // guides renders the guides from Markdown files and a start page that links to all pages.
@@ -63,7 +63,8 @@ func (s site) guides(files fs.FS) error {
 	return s.guide(link{"Latchkey", "/guide"}, nil, links)
 }
 
-// pictures adds the pictures of guides to the site. It returns what gives each its size on a page, so that no text moves while it loads.
+// pictures adds the pictures of guides to the site. It returns the replacer that adds the width and height to each image of a page, so that
+// no text moves while pictures load.
 func (s site) pictures(files fs.FS) (sized *strings.Replacer, err error) {
 	names, err := fs.Glob(files, "*/*.png")
 	if err != nil {
@@ -86,7 +87,7 @@ func (s site) pictures(files fs.FS) (sized *strings.Replacer, err error) {
 	return strings.NewReplacer(pairs...), nil
 }
 
-// guide renders one Markdown file as a page with links to all other pages.
+// guide renders one Markdown text as the page at, with links to all guides and reference pages.
 func (s site) guide(at link, raw []byte, all []link) error {
 	page, err := template.New("guide").Parse(guidePage)
 	if err != nil {

@@ -32,6 +32,7 @@ type site struct {
 	files   map[string][]byte // generated files by URL path; pages have the suffix .html
 }
 
+// run generates the site from the files in the directory openapi and writes it to the directory out.
 func run(openapi, out string) error {
 	style, err := os.ReadFile("internal/api/rest/docs.css")
 	if err != nil {
@@ -70,7 +71,7 @@ func run(openapi, out string) error {
 	return nil
 }
 
-// reference generates the OpenAPI document and the reference page of an area.
+// reference generates the OpenAPI document and the reference page of an area from the generator's document.
 func (s site) reference(a area, openapi []byte) error {
 	root, err := refine(a, openapi)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
-	// The descriptors of all areas.
+	// These imports register the descriptors of all areas.
 	_ "latchkey.dev/gen/latchkey/admin/v1"
 	_ "latchkey.dev/gen/latchkey/guest/v1"
 	_ "latchkey.dev/gen/latchkey/kiosk/v1"
@@ -49,7 +49,7 @@ func refine(a area, openapi []byte) (*yaml.Node, error) {
 			return nil, err
 		}
 	}
-	if !a.isPartner() { // a PMS also sends what the service answers
+	if !a.isPartner() { // the partner API uses the same messages in requests and answers, which require different fields
 		markRequired(a.Package, paths, schemas)
 	}
 	var extra yaml.Node
@@ -60,7 +60,7 @@ func refine(a area, openapi []byte) (*yaml.Node, error) {
 	setChild(root, "servers", child(more, "servers"))
 	setChild(root, "security", child(more, "security"))
 	setChild(child(root, "components"), "securitySchemes", child(more, "securitySchemes"))
-	// The generator describes Error only in the area with a message that has one.
+	// The generator describes Error only in the document of an area with a message that contains one.
 	for _, name := range []string{"ErrorAnswer", "Error", "GoogleProtobufAny"} {
 		if child(schemas, name) == nil {
 			setChild(schemas, name, child(more, name))
@@ -109,6 +109,8 @@ description: A key of the caller's own, up to 255 characters. The same call unde
 schema: {type: string, maxLength: 255}
 `
 
+// refineOperation adds the error answer, the form of query parameters and the Idempotency-Key header to an operation. pkg is the proto
+// package.
 func refineOperation(pkg string, op *yaml.Node) error {
 	answer, key := &yaml.Node{}, &yaml.Node{}
 	if err := errors.Join(yaml.Unmarshal([]byte(errorResponseYAML), answer), yaml.Unmarshal([]byte(idempotencyKeyYAML), key)); err != nil {
@@ -229,6 +231,7 @@ func toBrackets(name string) string {
 	return head + "[" + strings.ReplaceAll(rest, ".", "][") + "]"
 }
 
+// child returns the value of a key of a YAML mapping, or nil.
 func child(n *yaml.Node, key string) *yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
@@ -241,6 +244,7 @@ func child(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
+// childValue returns the text of a key of a YAML mapping, or "".
 func childValue(n *yaml.Node, key string) string {
 	if c := child(n, key); c != nil {
 		return c.Value
@@ -248,6 +252,7 @@ func childValue(n *yaml.Node, key string) string {
 	return ""
 }
 
+// setChild sets a key of a YAML mapping to v.
 func setChild(n *yaml.Node, key string, v *yaml.Node) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {

@@ -70,6 +70,7 @@ type property struct {
 	schema
 }
 
+// schema returns the schema of the only media type, or nil.
 func (m media) schema() *schema {
 	for _, kind := range m {
 		return &kind.Schema
@@ -101,7 +102,7 @@ func (s schema) Link() string {
 	return s.refName()
 }
 
-// Kind describes the type of a value in words.
+// Kind describes the type of a value in words. It leaves out the name of a schema, which the page shows as a link.
 func (s schema) Kind() string {
 	switch {
 	case s.Items != nil && s.Items.refName() == "":
@@ -151,6 +152,7 @@ var headings = map[string]string{
 	"Reservation": "Reservations", "SmartKey": "SmartKeys", "Space": "Rooms and beds", "Token": "Tokens",
 }
 
+// heading returns the heading of a service's section. tag is the name of the service.
 func heading(tag string) string {
 	short := strings.TrimSuffix(tag, "Service")
 	if human, ok := headings[short]; ok {
@@ -213,6 +215,7 @@ func firstSentence(s string) string {
 	return s
 }
 
+// groupOperations returns the operations by service, sorted by path and HTTP method. Callbacks are a group of their own.
 func (d *document) groupOperations() []*group {
 	byTag := map[string]*group{}
 	var groups []*group

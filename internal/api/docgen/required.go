@@ -41,7 +41,7 @@ func markRequired(pkg string, paths, schemas *yaml.Node) {
 	}
 }
 
-// addMessages adds a message and the messages of its fields.
+// addMessages adds a message type and the types of its fields to a map by name.
 func addMessages(to map[protoreflect.Name]protoreflect.MessageDescriptor, m protoreflect.MessageDescriptor) {
 	if to[m.Name()] != nil {
 		return
@@ -54,7 +54,7 @@ func addMessages(to map[protoreflect.Name]protoreflect.MessageDescriptor, m prot
 	}
 }
 
-// setRequired lists the properties of a schema whose field is required.
+// setRequired lists in a schema the properties for which required reports true. m is the message type of the schema.
 func setRequired(schema *yaml.Node, m protoreflect.MessageDescriptor, required func(protoreflect.FieldDescriptor) bool) {
 	properties := child(schema, "properties")
 	list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
@@ -68,7 +68,7 @@ func setRequired(schema *yaml.Node, m protoreflect.MessageDescriptor, required f
 	}
 }
 
-// isAlwaysAnswered reports whether every answer has a field: the encoder writes default values, and omits what is not set.
+// isAlwaysAnswered reports whether every answer has a field, because the encoder writes it even with its default value.
 func isAlwaysAnswered(fd protoreflect.FieldDescriptor) bool { return !fd.HasPresence() }
 
 // mustBeSent reports whether a request without a field is refused.
@@ -85,7 +85,7 @@ func mustBeSent(fd protoreflect.FieldDescriptor) bool {
 		rules.GetRepeated().GetMinItems() > 0 || rules.GetBytes().GetMinLen() > 0
 }
 
-// removeChild removes a key of a mapping.
+// removeChild removes a key of a YAML mapping.
 func removeChild(n *yaml.Node, key string) {
 	for i := 0; n != nil && i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {

@@ -23,11 +23,12 @@ type CheckIns struct {
 	Service *checkin.Service
 }
 
-// keyOf returns the key of the check-in of a guest's stay.
+// keyOf returns the key of the check-in for the stay of a guest's session.
 func keyOf(a actor.Actor) checkin.Key {
 	return checkin.Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID}
 }
 
+// GetCheckIn returns the check-in without asking the PMS.
 func (s *CheckIns) GetCheckIn(ctx context.Context, _ *guestv1.GetCheckInRequest) (*guestv1.GetCheckInResponse, error) {
 	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) {
 		return s.Service.Read(ctx, keyOf(a))
@@ -35,6 +36,7 @@ func (s *CheckIns) GetCheckIn(ctx context.Context, _ *guestv1.GetCheckInRequest)
 	return &guestv1.GetCheckInResponse{Data: m}, err
 }
 
+// StartCheckIn records that the guest wants to check in, and asks the PMS for the amount owed and the room.
 func (s *CheckIns) StartCheckIn(ctx context.Context, r *guestv1.StartCheckInRequest) (*guestv1.StartCheckInResponse, error) {
 	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) {
 		if language := r.GetLanguage(); language != "" {
@@ -48,21 +50,25 @@ func (s *CheckIns) StartCheckIn(ctx context.Context, r *guestv1.StartCheckInRequ
 	return &guestv1.StartCheckInResponse{Data: m}, err
 }
 
+// AskAgain asks the PMS again at once.
 func (s *CheckIns) AskAgain(ctx context.Context, _ *guestv1.AskAgainRequest) (*guestv1.AskAgainResponse, error) {
 	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) { return s.Service.AskAgain(ctx, a) })
 	return &guestv1.AskAgainResponse{Data: m}, err
 }
 
+// ConfirmDetails records that the data of all guests is still right.
 func (s *CheckIns) ConfirmDetails(ctx context.Context, _ *guestv1.ConfirmDetailsRequest) (*guestv1.ConfirmDetailsResponse, error) {
 	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) { return s.Service.ConfirmDetails(ctx, a) })
 	return &guestv1.ConfirmDetailsResponse{Data: m}, err
 }
 
+// CompleteCheckIn asks the PMS once more, and then asks it to check the guest in.
 func (s *CheckIns) CompleteCheckIn(ctx context.Context, _ *guestv1.CompleteCheckInRequest) (*guestv1.CompleteCheckInResponse, error) {
 	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) { return s.Service.Complete(ctx, a) })
 	return &guestv1.CompleteCheckInResponse{Data: m}, err
 }
 
+// RequestHelp notifies staff that the guest asks for help.
 func (s *CheckIns) RequestHelp(ctx context.Context, _ *guestv1.RequestHelpRequest) (*guestv1.RequestHelpResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
@@ -71,7 +77,7 @@ func (s *CheckIns) RequestHelp(ctx context.Context, _ *guestv1.RequestHelpReques
 	return &guestv1.RequestHelpResponse{}, s.Service.RequestHelp(ctx, keyOf(a))
 }
 
-// message converts a check-in, and says whether the caller is mailed when the room is ready.
+// message converts a check-in. If the check-in waits for the room, the message includes whether the caller gets a mail when it is ready.
 func (s *CheckIns) message(ctx context.Context, a actor.Actor, v checkin.View) (*guestv1.CheckIn, error) {
 	waitsForRoom := func(stop checkin.Stop) bool { return stop.Reason == checkin.StopRoomNotReady }
 	if !slices.ContainsFunc(v.Stops, waitsForRoom) {
@@ -84,7 +90,7 @@ func (s *CheckIns) message(ctx context.Context, a actor.Actor, v checkin.View) (
 	return checkInMessage(ctx, v, a, address != ""), nil
 }
 
-// answer runs a call as the calling guest, and returns the check-in afterwards.
+// answer runs f as the calling guest, and converts the check-in that f returns.
 func (s *CheckIns) answer(ctx context.Context, f func(actor.Actor) (checkin.View, error)) (*guestv1.CheckIn, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
@@ -97,9 +103,8 @@ func (s *CheckIns) answer(ctx context.Context, f func(actor.Actor) (checkin.View
 	return s.message(ctx, a, v)
 }
 
-// checkInMessage converts a check-in to its protobuf message. A companion reads the stage, and of the rest only what concerns the
-// companion: what the party owes and the PMS's answers are the main guest's.
-// mailed means that the caller gets mails about the stay.
+// checkInMessage converts a check-in to its protobuf message. mailed means that the caller gets mails about the stay. A companion gets the
+// stage and whether their own form is missing; what the party owes and the PMS's answers are for the main guest only.
 func checkInMessage(ctx context.Context, v checkin.View, a actor.Actor, mailed bool) *guestv1.CheckIn {
 	if a.GuestID != "" {
 		m := &guestv1.CheckIn{Stage: string(v.Stage), OpensOn: v.Reservation.ArrivalOn}
@@ -121,6 +126,7 @@ func checkInMessage(ctx context.Context, v checkin.View, a actor.Actor, mailed b
 	return m
 }
 
+// stopMessage converts a reason that stops a check-in. mailed means that the guest gets a mail when the room is ready.
 func stopMessage(stop checkin.Stop, mailed bool, to message.Reader) *guestv1.CheckInStop {
 	text := stop.Message()
 	if stop.Reason == checkin.StopRoomNotReady && !mailed {
@@ -131,6 +137,7 @@ func stopMessage(stop checkin.Stop, mailed bool, to message.Reader) *guestv1.Che
 	return m
 }
 
+// amountOf splits an amount into its number and its currency. Both are empty without an amount.
 func amountOf(a *money.Amount) (amount, currency string) {
 	if a == nil {
 		return "", ""

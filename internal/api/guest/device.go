@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/guest"
 )
 
-// ListDevices lists the sessions that act for the caller.
+// ListDevices lists the devices with a session that acts for the caller.
 func (s *Stays) ListDevices(ctx context.Context, _ *guestv1.ListDevicesRequest) (*guestv1.ListDevicesResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *Stays) SetLanguage(ctx context.Context, r *guestv1.SetLanguageRequest) 
 	})
 }
 
-// EndSession ends the caller's session, or sessions of other devices.
+// EndSession ends the caller's session, that of another device, all others of the guest, or all sessions of the stay.
 func (s *Stays) EndSession(ctx context.Context, r *guestv1.EndSessionRequest) (*guestv1.EndSessionResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.EndSessionResponse, error) {
 		out := &guestv1.EndSessionResponse{}

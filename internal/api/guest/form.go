@@ -64,7 +64,7 @@ func (s *Forms) ListForms(ctx context.Context, _ *guestv1.ListFormsRequest) (*gu
 	return out, nil
 }
 
-// SaveStep stores the answers of one step.
+// SaveStep stores the answers of one step of a guest's form.
 func (s *Forms) SaveStep(ctx context.Context, r *guestv1.SaveStepRequest) (*guestv1.SaveStepResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
@@ -98,12 +98,13 @@ func (s *Forms) SignForm(ctx context.Context, r *guestv1.SignFormRequest) (*gues
 	})
 }
 
-// evaluate stores what a change of the form means for a check-in that has begun: a stop that the answers cause or end, such as a minor
-// alone, and its notice to staff.
+// evaluate applies a change of a form to a check-in that has begun: the answers may cause or end a stop, such as a minor alone. It notifies
+// staff of the stop.
 func (s *Forms) evaluate(tx *db.Tx, a actor.Actor) error {
 	return s.CheckIns.EvaluateChange(tx, checkin.Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID})
 }
 
+// formMessage converts the form of one guest for a session: its steps with their fields, the signature, and the next step to fill in.
 func formMessage(ctx context.Context, p *guest.Party, a actor.Actor, guestID string, now time.Time) (*guestv1.Form, error) {
 	form, err := p.FormOf(a, guestID)
 	if err != nil {
@@ -141,7 +142,7 @@ func formMessage(ctx context.Context, p *guest.Party, a actor.Actor, guestID str
 	return out, nil
 }
 
-// signatureMessage converts the signature of a guest. It returns nil if none is wanted.
+// signatureMessage converts the signature of a guest. It returns nil if none is needed.
 func signatureMessage(s guest.Signature) *guestv1.FormSignature {
 	if s.State == guest.SignatureNotNeeded {
 		return nil
@@ -153,6 +154,7 @@ func signatureMessage(s guest.Signature) *guestv1.FormSignature {
 	return m
 }
 
+// fieldMessage converts one question of a form with its answer. often are the countries that a list of countries shows first.
 func fieldMessage(form guest.Form, law *rule.Rule, ask rule.Ask, often []string, to message.Reader) *guestv1.FormField {
 	shape, purpose := rule.ShapeOf(ask.Field), rule.Purpose(law, ask, message.Has)
 	f := &guestv1.FormField{
@@ -169,8 +171,8 @@ func fieldMessage(form guest.Form, law *rule.Rule, ask rule.Ask, often []string,
 	return f
 }
 
-// reasonMessage returns why a step is asked, given the reason of its fields so far: the law if one of its fields is on the law's form,
-// else the law if an answer decides what the law asks, else the property. Every form asks for the name, which needs no reason.
+// reasonMessage returns why a step is asked. has is the reason of its fields so far, and ask the next field. The law's own form comes
+// before what the law asks because of an answer, and both before the property. The name needs no reason, because every form asks for it.
 func reasonMessage(has *guestv1.FormReason, ask rule.Ask, p *guest.Party) *guestv1.FormReason {
 	why, law := ask.Reason(), p.Law()
 	switch {
@@ -186,7 +188,7 @@ func reasonMessage(has *guestv1.FormReason, ask rule.Ask, p *guest.Party) *guest
 	return out
 }
 
-// SetParty stores how many people stay.
+// SetParty stores how many adults and children stay.
 func (s *Forms) SetParty(ctx context.Context, r *guestv1.SetPartyRequest) (*guestv1.SetPartyResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetPartyResponse, error) {
 		if err := guest.SetParty(tx, s.Keys, a, int(r.GetAdultCount()), int(r.GetChildCount())); err != nil {
@@ -198,7 +200,7 @@ func (s *Forms) SetParty(ctx context.Context, r *guestv1.SetPartyRequest) (*gues
 
 var errInvitedJustNow = fault.New(fault.Exhausted, fault.TooManyAttempts, "this guest was mailed a link less than a minute ago; try again in a minute").Retry(time.Minute)
 
-// InviteCompanion mails a link to a companion, or answers with it.
+// InviteCompanion mails a companion the link to their form. Without an address the answer has the link.
 func (s *Forms) InviteCompanion(ctx context.Context, r *guestv1.InviteCompanionRequest) (*guestv1.InviteCompanionResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.InviteCompanionResponse, error) {
 		if r.GetEmail() == "" {
@@ -232,7 +234,7 @@ func (s *Forms) RemoveCompanion(ctx context.Context, r *guestv1.RemoveCompanionR
 	})
 }
 
-// SetMailAddress stores the address to which mails go.
+// SetMailAddress stores the guest's address for mails about the stay.
 func (s *Forms) SetMailAddress(ctx context.Context, r *guestv1.SetMailAddressRequest) (*guestv1.SetMailAddressResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetMailAddressResponse, error) {
 		if !mail.Reaches(r.GetEmail()) {
@@ -242,14 +244,14 @@ func (s *Forms) SetMailAddress(ctx context.Context, r *guestv1.SetMailAddressReq
 	})
 }
 
-// SetArrival stores the hour of arrival.
+// SetArrival stores the hour at which the guest will arrive.
 func (s *Forms) SetArrival(ctx context.Context, r *guestv1.SetArrivalRequest) (*guestv1.SetArrivalResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetArrivalResponse, error) {
 		return &guestv1.SetArrivalResponse{}, guest.SetArrival(tx, s.Keys, a, r.GetTime())
 	})
 }
 
-// AcceptHouseRules stores the guest's consent.
+// AcceptHouseRules stores that the guest accepts the house rules.
 func (s *Forms) AcceptHouseRules(ctx context.Context, _ *guestv1.AcceptHouseRulesRequest) (*guestv1.AcceptHouseRulesResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.AcceptHouseRulesResponse, error) {
 		at, err := guest.AcceptHouseRules(tx, s.Keys, a)
@@ -257,7 +259,7 @@ func (s *Forms) AcceptHouseRules(ctx context.Context, _ *guestv1.AcceptHouseRule
 	})
 }
 
-// SetSharing stores what the PMS may read and what the property keeps.
+// SetSharing stores which answers the PMS may read, and whether the property keeps answers for the next stay.
 func (s *Forms) SetSharing(ctx context.Context, r *guestv1.SetSharingRequest) (*guestv1.SetSharingResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetSharingResponse, error) {
 		choices := []guest.SharingChoice{{GuestID: r.GetGuestId(), Groups: r.GetGroups()}}

@@ -11,7 +11,8 @@ import (
 	"latchkey.dev/internal/mobilekey"
 )
 
-// HandOver makes the link from a kiosk to the guest's phone. Its answer is a secret, so no call is stored by its idempotency key.
+// HandOver creates the link with which a guest at a kiosk continues on a phone. The answer is a secret, so it is not stored under an
+// Idempotency-Key.
 func (s *Stays) HandOver(ctx context.Context, _ *guestv1.HandOverRequest) (*guestv1.HandOverResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
@@ -28,7 +29,7 @@ func (s *Stays) HandOver(ctx context.Context, _ *guestv1.HandOverRequest) (*gues
 	return &guestv1.HandOverResponse{Link: made.Secret, ExpiresAt: timestamppb.New(made.ExpiresAt)}, nil
 }
 
-// CreateDeviceLink makes the link to a further device of the guest. Its answer is a secret, so no call is stored by its idempotency key.
+// CreateDeviceLink creates the link to a further device of the guest. The answer is a secret, so it is not stored under an Idempotency-Key.
 func (s *Stays) CreateDeviceLink(ctx context.Context, _ *guestv1.CreateDeviceLinkRequest) (*guestv1.CreateDeviceLinkResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
@@ -45,8 +46,8 @@ func (s *Stays) CreateDeviceLink(ctx context.Context, _ *guestv1.CreateDeviceLin
 	return &guestv1.CreateDeviceLinkResponse{Link: made.Secret, ExpiresAt: timestamppb.New(made.ExpiresAt)}, nil
 }
 
-// CreateSmartKeyLink makes the link with which the caller's browser enrols. Its answer is a secret, so no call is stored by its
-// idempotency key.
+// CreateSmartKeyLink creates the link with which the caller's browser gets a SmartKey. The answer is a secret, so it is not stored under an
+// Idempotency-Key.
 func (s *Stays) CreateSmartKeyLink(ctx context.Context, _ *guestv1.CreateSmartKeyLinkRequest) (*guestv1.CreateSmartKeyLinkResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"latchkey.dev/internal/guest"
 )
 
-// usualDisclosures is the number of lines on a page if the caller sets none.
+// usualDisclosures is the number of lines on a page if the request sets none.
 const usualDisclosures = 100
 
-// ListDisclosures returns a page of who read the data of the guests that the caller sees.
+// ListDisclosures returns a page of the ledger: which partners read which data of the guests that the caller sees.
 func (s *Stays) ListDisclosures(ctx context.Context, r *guestv1.ListDisclosuresRequest) (*guestv1.ListDisclosuresResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {

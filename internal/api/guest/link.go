@@ -25,7 +25,7 @@ type Links struct {
 	Deps
 }
 
-// GetLink describes a link without using it, because mail scanners open links.
+// GetLink describes a link without using it up, because mail scanners open links.
 func (s *Links) GetLink(ctx context.Context, r *guestv1.GetLinkRequest) (*guestv1.GetLinkResponse, error) {
 	view := s.DB.View(ctx)
 	l, err := guest.LookUpLink(view, s.Keys, r.GetLink())
@@ -60,7 +60,7 @@ func (s *Links) GetLink(ctx context.Context, r *guestv1.GetLinkRequest) (*guestv
 	return &guestv1.GetLinkResponse{Data: out}, nil
 }
 
-// otherLink describes a link that opens no stay: that to a profile, or that of a canceled stay.
+// otherLink describes a link that opens no stay: one to a kept profile, or one of a canceled stay.
 func (s *Links) otherLink(view *db.Tx, secret string) (*guestv1.GetLinkResponse, error) {
 	toProfile, err := s.profileLink(view, secret)
 	if fault.Has(err, fault.LinkNotFound) {
@@ -85,7 +85,7 @@ func (s *Links) canceledLink(view *db.Tx, secret string) (*guestv1.GetLinkRespon
 	return &guestv1.GetLinkResponse{Data: &guestv1.Link{Property: face, Canceled: true}}, nil
 }
 
-// GetEndedSession returns why a session was ended, and its property.
+// GetEndedSession returns the property of a session that was ended, and why it was ended.
 func (s *Links) GetEndedSession(ctx context.Context, r *guestv1.GetEndedSessionRequest) (*guestv1.GetEndedSessionResponse, error) {
 	view := s.DB.View(ctx)
 	propertyID, by, err := guest.PropertyOfEndedSession(view, s.Keys, r.GetToken())
@@ -99,6 +99,7 @@ func (s *Links) GetEndedSession(ctx context.Context, r *guestv1.GetEndedSessionR
 	return &guestv1.GetEndedSessionResponse{Data: &guestv1.EndedSession{Property: face, Reason: string(by)}}, nil
 }
 
+// faceOf returns what guests see of a property, in the language of the call, and the property's time zone.
 func faceOf(view *db.Tx, propertyID string) (*guestv1.PropertyFace, *time.Location, error) {
 	p, err := property.Get(view, propertyID)
 	if err != nil {
@@ -112,6 +113,7 @@ func faceOf(view *db.Tx, propertyID string) (*guestv1.PropertyFace, *time.Locati
 	return convert.PropertyFace(p, settings, chain.Language(view.Context(), settings.Language)), zone, err
 }
 
+// firstLetter returns the first letter of a name in upper case, or "".
 func firstLetter(name string) string {
 	first, _ := utf8.DecodeRuneInString(strings.TrimSpace(name))
 	if first == utf8.RuneError {
@@ -120,7 +122,7 @@ func firstLetter(name string) string {
 	return string(unicode.ToUpper(first))
 }
 
-// BindLink binds a link to the caller's device.
+// BindLink binds the link of a stay or a kept profile to the caller's device, and opens the device's session.
 func (s *Links) BindLink(ctx context.Context, r *guestv1.BindLinkRequest) (*guestv1.BindLinkResponse, error) {
 	var made guest.Session
 	err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
@@ -157,7 +159,7 @@ func (s *Links) RenewLink(ctx context.Context, r *guestv1.RenewLinkRequest) (*gu
 	return &guestv1.RenewLinkResponse{}, nil
 }
 
-// GetDoor returns the property of a QR code.
+// GetDoor returns the property to which the QR code at a door belongs.
 func (s *Links) GetDoor(ctx context.Context, r *guestv1.GetDoorRequest) (*guestv1.GetDoorResponse, error) {
 	view := s.DB.View(ctx)
 	at, err := kiosk.FindDoor(view, r.GetDoor())
@@ -171,7 +173,7 @@ func (s *Links) GetDoor(ctx context.Context, r *guestv1.GetDoorRequest) (*guestv
 	return &guestv1.GetDoorResponse{Data: face}, nil
 }
 
-// FindStay finds a stay from a QR code by two facts.
+// FindStay finds the stay of a guest who scanned the QR code at a door, by its number and the guest's family name.
 func (s *Links) FindStay(ctx context.Context, r *guestv1.FindStayRequest) (*guestv1.FindStayResponse, error) {
 	view := s.DB.View(ctx)
 	at, err := kiosk.FindDoor(view, r.GetDoor())
@@ -201,7 +203,7 @@ func (s *Links) FindStay(ctx context.Context, r *guestv1.FindStayRequest) (*gues
 	return &guestv1.FindStayResponse{Data: convert.FoundStay(found)}, nil
 }
 
-// clientAddress returns the network by which attempts of a client are counted.
+// clientAddress returns the network that counts as one client for limits on attempts.
 func clientAddress(ctx context.Context) string {
 	if call := chain.From(ctx); call != nil {
 		return chain.ClientNetwork(call.Client)

@@ -68,7 +68,7 @@ func (s *Messages) SendMessage(ctx context.Context, r *guestv1.SendMessageReques
 	})
 }
 
-// ReadMessages marks messages of the property as read.
+// ReadMessages marks messages of the property as read by the guest, up to a number.
 func (s *Messages) ReadMessages(ctx context.Context, r *guestv1.ReadMessagesRequest) (*guestv1.ReadMessagesResponse, error) {
 	k, err := s.conversation(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Messages) ReadMessages(ctx context.Context, r *guestv1.ReadMessagesRequ
 	})
 }
 
-// WatchMessages sends the messages of the conversation as they come.
+// WatchMessages streams the messages of the conversation after a number, and then each new one.
 func (s *Messages) WatchMessages(r *guestv1.WatchMessagesRequest, stream grpc.ServerStreamingServer[guestv1.WatchMessagesResponse]) error {
 	ctx := stream.Context()
 	k, err := s.conversation(ctx)
@@ -115,7 +115,7 @@ func (s *Messages) WatchMessages(r *guestv1.WatchMessagesRequest, stream grpc.Se
 	}
 }
 
-// conversation returns the conversation of the caller's guest.
+// conversation returns the caller's conversation with the property.
 func (s *Messages) conversation(ctx context.Context) (conversation.Key, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {

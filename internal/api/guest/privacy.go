@@ -17,7 +17,7 @@ type Privacy struct {
 	Deps
 }
 
-// GetErasure returns how far the erasure of the caller's data is.
+// GetErasure returns the progress of the erasure of the caller's data.
 func (s *Privacy) GetErasure(ctx context.Context, _ *guestv1.GetErasureRequest) (*guestv1.GetErasureResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
@@ -45,14 +45,14 @@ func (s *Privacy) RequestErasure(ctx context.Context, r *guestv1.RequestErasureR
 	})
 }
 
-// WithdrawErasure withdraws the caller's request.
+// WithdrawErasure withdraws the caller's request for an erasure.
 func (s *Privacy) WithdrawErasure(ctx context.Context, _ *guestv1.WithdrawErasureRequest) (*guestv1.WithdrawErasureResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.WithdrawErasureResponse, error) {
 		return &guestv1.WithdrawErasureResponse{}, guest.WithdrawErasure(tx, a)
 	})
 }
 
-// GetProfile returns what is kept of the caller for the next stay.
+// GetProfile returns the caller's answers that the property keeps for the next stay.
 func (s *Privacy) GetProfile(ctx context.Context, _ *guestv1.GetProfileRequest) (*guestv1.GetProfileResponse, error) {
 	if a, ok := callerOfProfile(ctx); ok {
 		kept, err := s.openedProfile(s.DB.View(ctx), a)
@@ -70,7 +70,7 @@ func (s *Privacy) GetProfile(ctx context.Context, _ *guestv1.GetProfileRequest) 
 	return &guestv1.GetProfileResponse{Data: convert.KeptProfile(answers, at)}, err
 }
 
-// DeleteProfile deletes what is kept of the caller for the next stay.
+// DeleteProfile deletes the caller's answers that the property keeps for the next stay.
 func (s *Privacy) DeleteProfile(ctx context.Context, _ *guestv1.DeleteProfileRequest) (*guestv1.DeleteProfileResponse, error) {
 	if a, ok := callerOfProfile(ctx); ok {
 		return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*guestv1.DeleteProfileResponse, error) {
@@ -103,7 +103,7 @@ func (s *Privacy) ExportData(ctx context.Context, _ *guestv1.ExportDataRequest) 
 	return &guestv1.ExportDataResponse{Data: out}, nil
 }
 
-// GetErasureReceipt returns how far the erasure with a receipt is.
+// GetErasureReceipt returns the progress of the erasure that a receipt names. It needs no session.
 func (s *Privacy) GetErasureReceipt(ctx context.Context, r *guestv1.GetErasureReceiptRequest) (*guestv1.GetErasureReceiptResponse, error) {
 	view := s.DB.View(ctx)
 	e, err := guest.FindReceipt(view, s.Keys, r.GetReceipt())

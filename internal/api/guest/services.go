@@ -33,7 +33,7 @@ type Deps struct {
 	MailOutlet func(view *db.Tx, propertyID string) (mail.Outlet, error)
 }
 
-// mailAddress returns the address to which mails about a stay go that the caller gets, or "".
+// mailAddress returns the address of mails about a stay if the caller gets them, otherwise "".
 func (d Deps) mailAddress(view *db.Tx, a actor.Actor, p *guest.Party) (string, error) {
 	if d.MailAddress == nil || a.GuestID != "" { // the mails go to the booker
 		return "", nil
@@ -41,7 +41,7 @@ func (d Deps) mailAddress(view *db.Tx, a actor.Actor, p *guest.Party) (string, e
 	return d.MailAddress(view, p)
 }
 
-// mailOutlet returns where the mails of a property go.
+// mailOutlet returns where the mails of a property go, such as to a mail server.
 func (d Deps) mailOutlet(view *db.Tx, propertyID string) (mail.Outlet, error) {
 	if d.MailOutlet == nil {
 		return mail.ToMailbox, nil
@@ -49,7 +49,7 @@ func (d Deps) mailOutlet(view *db.Tx, propertyID string) (mail.Outlet, error) {
 	return d.MailOutlet(view, propertyID)
 }
 
-// callerGuest returns the guest's session of a call.
+// callerGuest returns the guest's session that makes a call about its stay. It refuses all other callers.
 func callerGuest(ctx context.Context) (actor.Actor, error) {
 	a, ok := actor.From(ctx)
 	if !ok || a.Kind != actor.Guest || a.PropertyID == "" || a.ReservationID == "" {
@@ -58,7 +58,7 @@ func callerGuest(ctx context.Context) (actor.Actor, error) {
 	return a, nil
 }
 
-// writeAsGuest runs a change of the caller's stay in one transaction.
+// writeAsGuest runs a change of the caller's stay in one transaction, as [idem.Write] does. It refuses callers other than guests.
 func writeAsGuest[R proto.Message](ctx context.Context, d Deps, change func(tx *db.Tx, a actor.Actor) (R, error)) (R, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {

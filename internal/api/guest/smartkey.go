@@ -40,7 +40,7 @@ type SmartKeys struct {
 	OpenWithin time.Duration
 }
 
-// GetEnrolment describes an enrolment link without using it, because mail scanners open links.
+// GetEnrolment describes an enrolment link without using it up, because mail scanners open links.
 func (s *SmartKeys) GetEnrolment(ctx context.Context, r *guestv1.GetEnrolmentRequest) (*guestv1.GetEnrolmentResponse, error) {
 	l, err := mobilekey.DescribeLink(s.DB.View(ctx), s.Keys, r.GetLink())
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *SmartKeys) GetEnrolment(ctx context.Context, r *guestv1.GetEnrolmentReq
 	}, nil
 }
 
-// Enrol uses up the enrolment link and stores the phone's key in the same transaction.
+// Enrol uses up the enrolment link and stores the phone's key in one transaction. The answer has the phone's first SmartKey token.
 func (s *SmartKeys) Enrol(ctx context.Context, r *guestv1.EnrolRequest) (*guestv1.EnrolResponse, error) {
 	answer := &guestv1.EnrolResponse{}
 	err := s.DB.Write(ctx, func(tx *db.Tx) error {
@@ -77,7 +77,7 @@ func (s *SmartKeys) Challenge(ctx context.Context, r *guestv1.ChallengeRequest) 
 	return &guestv1.ChallengeResponse{PropertyId: property, Challenge: asked}, nil
 }
 
-// Renew returns the phone's next SmartKey token.
+// Renew returns the phone's next SmartKey token for a signed challenge.
 func (s *SmartKeys) Renew(ctx context.Context, r *guestv1.RenewRequest) (*guestv1.RenewResponse, error) {
 	var key *mobilekey.Key
 	err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
@@ -90,6 +90,7 @@ func (s *SmartKeys) Renew(ctx context.Context, r *guestv1.RenewRequest) (*guestv
 	return &guestv1.RenewResponse{Key: keyMessage(key)}, nil
 }
 
+// keyMessage converts a SmartKey token with the doors it opens. It returns nil for nil.
 func keyMessage(k *mobilekey.Key) *guestv1.SmartKey {
 	if k == nil {
 		return nil
@@ -170,11 +171,12 @@ func (s *SmartKeys) Present(ctx context.Context, r *guestv1.PresentRequest) (*gu
 	return presentResponse(command, outcome), nil
 }
 
+// invalidSmartKey returns the fault for a presentation that cannot be read.
 func invalidSmartKey(err error) error {
 	return fault.New(fault.Invalid, fault.SmartKeyRefused, "%s: see docs/smartkey.md for this reason", smartkey.ReasonOf(err)).With(err)
 }
 
-// presentResponse converts the outcome of the unlock command to the answer of Present.
+// presentResponse converts the outcome of the unlock command o to the answer of Present.
 func presentResponse(o lock.UnlockCommand, done lock.Outcome) *guestv1.PresentResponse {
 	reason, keyRefused := strings.CutPrefix(done.Result, lock.RefusedKeyPrefix)
 	switch {

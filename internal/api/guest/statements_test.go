@@ -163,7 +163,7 @@ func TestStatementsOfAParty(t *testing.T) {
 	})
 }
 
-// A read of the stay of a guest in house looks at the mapping once, for the room and for its doors.
+// A read of the stay of a guest in house queries the mapping once, for the room and for its doors.
 func TestStayLooksAtTheMappingOnce(t *testing.T) {
 	each(t, func(x *fixture) {
 		caller, id := x.book("in house", 1, 0)

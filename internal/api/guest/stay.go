@@ -28,7 +28,7 @@ type Stays struct {
 	Deps
 }
 
-// markUse stores the last use of a session if the stored one is old.
+// markUse stores that a session is used now, unless a recent use is stored.
 func (d Deps) markUse(ctx context.Context, a actor.Actor) error {
 	if !guest.NeedsUse(a, d.DB.Clock().Now()) {
 		return nil
@@ -36,7 +36,8 @@ func (d Deps) markUse(ctx context.Context, a actor.Actor) error {
 	return d.DB.Write(ctx, func(tx *db.Tx) error { return guest.MarkUsed(tx, a) })
 }
 
-// party returns the party of a session's stay. It writes only if guests are missing, and sometimes the last use of the session.
+// party returns the stay of a session with its guests. It creates guests that are missing, and stores the last use of the session from time
+// to time.
 func (d Deps) party(ctx context.Context, a actor.Actor) (*guest.Party, error) {
 	if err := d.markUse(ctx, a); err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func (d Deps) party(ctx context.Context, a actor.Actor) (*guest.Party, error) {
 	return p, err
 }
 
-// GetStay returns the stay as the caller's session may see it.
+// GetStay returns the part of the stay that the caller's session may see.
 func (s *Stays) GetStay(ctx context.Context, _ *guestv1.GetStayRequest) (*guestv1.GetStayResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
@@ -86,7 +87,7 @@ func (s *Stays) GetStay(ctx context.Context, _ *guestv1.GetStayRequest) (*guestv
 	return &guestv1.GetStayResponse{Data: out}, nil
 }
 
-// stay converts a stay as a session may see it.
+// stay converts the part of a stay that a session may see.
 func (s *Stays) stay(ctx context.Context, view *db.Tx, a actor.Actor, p *guest.Party) (*guestv1.Stay, error) {
 	language := chain.Language(ctx, p.Settings.Language)
 	out := &guestv1.Stay{
@@ -133,7 +134,7 @@ func (s *Stays) stay(ctx context.Context, view *db.Tx, a actor.Actor, p *guest.P
 	return out, nil
 }
 
-// addReservation adds the space, the doors, the PMS and the masked address.
+// addReservation adds the space, the doors, the name of the PMS and the masked mail address to out.
 func (s *Stays) addReservation(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
 	place, err := s.addDoors(view, a, p, out)
 	if err != nil {
@@ -153,7 +154,7 @@ func (s *Stays) addReservation(view *db.Tx, a actor.Actor, p *guest.Party, out *
 	return s.addMails(view, a, p, out)
 }
 
-// addDoors adds the doors of guests in house, and returns the space of the stay.
+// addDoors adds the doors to out once the guests are in house, and returns the space of the stay.
 func (s *Stays) addDoors(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) (space.Place, error) {
 	if p.Reservation.State != string(access.Started) || !p.Trusts(a) {
 		return reservation.PlaceOf(view, p.Reservation)
@@ -174,7 +175,7 @@ func (s *Stays) addDoors(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv
 	return place, nil
 }
 
-// addWithheld adds why the session does not get the PIN.
+// addWithheld adds to out why the session does not get the PIN.
 func (s *Stays) addWithheld(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
 	withheld, err := p.PINWithheld(view, a)
 	hasCode := func(d *guestv1.StayDoor) bool { return d.GetPin() != "" }
@@ -185,7 +186,7 @@ func (s *Stays) addWithheld(view *db.Tx, a actor.Actor, p *guest.Party, out *gue
 	return err
 }
 
-// tasks returns the lines of the task list that a session sees.
+// tasks returns the list of tasks that a session sees, each with whether it is done.
 func tasks(p *guest.Party, a actor.Actor) []*guestv1.Task {
 	add := func(list []*guestv1.Task, kind string, done bool) []*guestv1.Task {
 		state := "todo"
@@ -215,7 +216,8 @@ func tasks(p *guest.Party, a actor.Actor) []*guestv1.Task {
 	return shares()
 }
 
-// departureTasks returns the task of a guest who has checked in, and must answer a question of the law before they leave.
+// departureTasks returns the task of a guest who has checked in and must answer a question of the law before departure. own are the guests
+// whom the session sees.
 func departureTasks(p *guest.Party, own []guest.Member) []*guestv1.Task {
 	at := slices.IndexFunc(own, func(m guest.Member) bool { return len(m.Open) > 0 })
 	if at < 0 || p.Reservation.State != string(access.Started) {
@@ -225,7 +227,7 @@ func departureTasks(p *guest.Party, own []guest.Member) []*guestv1.Task {
 	return []*guestv1.Task{{Kind: "departure", State: "todo", GuestId: own[at].Row.ID, Step: string(step)}}
 }
 
-// addUnread adds the number of unread messages, if the session has a conversation.
+// addUnread adds the number of unread messages to out, if the session has a conversation.
 func addUnread(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
 	guestID, err := p.Correspondent(a)
 	if err != nil {
@@ -236,7 +238,7 @@ func addUnread(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) er
 	return err
 }
 
-// sharedGroups returns the groups that the property marks, with the choices of the guest whose session it is.
+// sharedGroups returns the groups of form fields that the property marks as mandatory for the PMS, with the choices of the session's guest.
 func sharedGroups(p *guest.Party, a actor.Actor) []*guestv1.SharedGroup {
 	var out []*guestv1.SharedGroup
 	own := p.Visible(a)
@@ -258,7 +260,7 @@ func sharedGroups(p *guest.Party, a actor.Actor) []*guestv1.SharedGroup {
 	return out
 }
 
-// RevealPin shows the PINs and records it.
+// RevealPin returns the PINs of the stay, and records that the guest read them.
 func (s *Stays) RevealPin(ctx context.Context, _ *guestv1.RevealPinRequest) (*guestv1.RevealPinResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
@@ -282,7 +284,7 @@ func (s *Stays) RevealPin(ctx context.Context, _ *guestv1.RevealPinRequest) (*gu
 	return &guestv1.RevealPinResponse{Data: out}, nil
 }
 
-// ListGroup returns how far the rooms of the caller's group are.
+// ListGroup returns the progress of the check-in of each room of the caller's group.
 func (s *Stays) ListGroup(ctx context.Context, _ *guestv1.ListGroupRequest) (*guestv1.ListGroupResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/mail"
 )
 
-// addMails adds the address to which mails go, and how far the mails to the guests are.
+// addMails adds the masked address for mails to out, and whether the mails with codes and links were delivered.
 func (s *Stays) addMails(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
 	outlet, err := s.mailOutlet(view, a.PropertyID)
 	if err != nil {
@@ -50,12 +50,12 @@ func (s *Stays) addMails(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv
 	}
 	out.CodeMail = &guestv1.StayMail{State: string(mail.DeliveryOf(mail.State(row.State), outlet)), MaskedTo: cmp.Or(mail.Mask(to), out.MaskedEmail)}
 	if out.CodeMail.GetMaskedTo() == "" && outlet.Reaches() {
-		out.CodeMail.State = string(mail.Undelivered) // it fails when it is due
+		out.CodeMail.State = string(mail.Undelivered) // the mail will fail when the server sends it
 	}
 	return nil
 }
 
-// addLinkMails adds how far the mails with the links of companions are.
+// addLinkMails adds to the invited companions in guests whether the mail with their link was delivered.
 func (s *Stays) addLinkMails(view *db.Tx, a actor.Actor, outlet mail.Outlet, guests []*guestv1.StayGuest) error {
 	if !slices.ContainsFunc(guests, (*guestv1.StayGuest).GetInvited) {
 		return nil
@@ -69,8 +69,7 @@ func (s *Stays) addLinkMails(view *db.Tx, a actor.Actor, outlet mail.Outlet, gue
 	return err
 }
 
-// needsMailAddress reports whether no address of the booker or the guests is known that reaches them. An address whose latest mail bounced
-// does not.
+// needsMailAddress reports whether no known address of the booker or the guests works. An address whose latest mail bounced does not work.
 func (s *Stays) needsMailAddress(view *db.Tx, p *guest.Party) (bool, error) {
 	booker, err := s.Reservations.Booker(view.Context(), p.Reservation)
 	if err != nil {

@@ -44,19 +44,20 @@ type Memory struct {
 	Bare map[string]func(answer proto.Message)
 
 	mu      sync.Mutex
-	running map[db.AnswerKey]bool
+	running map[db.AnswerKey]bool // keys of the calls that run in this process
 }
 
 // claim is the idempotency key of one call and a hash of its request.
 type claim struct {
 	db.AnswerKey
-	hash   []byte // keyed, because a plain hash of a request with few possible values, such as a date of birth, betrays them
-	former []byte // former is the plain hash, which former versions stored
+	hash   []byte // keyed hash of the request; a plain hash would reveal a request with few possible values, such as a date of birth
+	former []byte // plain hash of the request, which earlier versions of the server stored; it still matches
 }
 
 type claimKey struct{}
 
-// Unary is the [chain.Interceptor] that answers repeated calls. It runs after authentication and validation.
+// Unary is the [chain.Interceptor] for the Idempotency-Key: it answers a repeated call with the stored answer, and runs the handler for any
+// other call. It runs after authentication and validation.
 func (m *Memory) Unary(ctx context.Context, call *chain.Call, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	c, answer, err := m.newClaim(ctx, call, req, info.FullMethod)
 	if err != nil || c == nil {
@@ -79,7 +80,8 @@ func (m *Memory) Unary(ctx context.Context, call *chain.Call, req any, info *grp
 	return next(context.WithValue(ctx, claimKey{}, c), req)
 }
 
-// newClaim returns the claim of a mutating call with an idempotency key, otherwise nil.
+// newClaim returns the claim of a mutating call with an Idempotency-Key, and an empty message of the method's answer type. Both are nil for
+// any other call.
 func (m *Memory) newClaim(ctx context.Context, call *chain.Call, req any, method string) (*claim, proto.Message, error) {
 	key := call.IdempotencyKey()
 	if key == "" {
@@ -107,6 +109,7 @@ func (m *Memory) newClaim(ctx context.Context, call *chain.Call, req any, method
 	return c, output.New().Interface(), nil
 }
 
+// tryStart marks a key as in use by a running call of this process. It returns false if another call with the key still runs.
 func (m *Memory) tryStart(k db.AnswerKey) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -120,12 +123,14 @@ func (m *Memory) tryStart(k db.AnswerKey) bool {
 	return true
 }
 
+// finish removes the mark of tryStart after the call.
 func (m *Memory) finish(k db.AnswerKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.running, k)
 }
 
+// inFlightError returns the error for a key whose first call still runs.
 func inFlightError() error {
 	return fault.New(fault.Exists, fault.IdempotencyInFlight, "a call with this Idempotency-Key is still running; try again shortly").Retry(time.Second)
 }
@@ -134,7 +139,8 @@ func inFlightError() error {
 var errShownOnce = fault.New(fault.Exists, fault.ShownOnce,
 	"this call succeeded before, and its answer contained a secret that is not stored: rotate the secret of what it created, or create another with a new Idempotency-Key")
 
-// loadAnswer loads the stored answer for the key into answer and reports whether there is one.
+// loadAnswer loads the stored answer for the key into answer and reports whether there is one. It fails if the key was used for another
+// request, or if the answer has a secret that cannot be shown again.
 func (m *Memory) loadAnswer(ctx context.Context, c *claim, answer proto.Message) (bool, error) {
 	row, err := m.DB.LoadAnswer(ctx, c.AnswerKey)
 	if row == nil || err != nil {
@@ -159,11 +165,11 @@ func (m *Memory) loadAnswer(ctx context.Context, c *claim, answer proto.Message)
 	return true, nil
 }
 
-// purpose returns the purpose for which the keyring seals the stored answer of a call: see [keyring.Ring.Seal].
+// purpose returns the text that binds the sealed answer to its call: see [keyring.Ring.Seal].
 func (c *claim) purpose() string { return "idempotency/" + c.Holder + c.Method + "/" + c.Key }
 
-// Write runs a change in one transaction and returns its answer. If the call has an Idempotency-Key, the same transaction stores the
-// answer.
+// Write runs change in one transaction and returns its answer. The same transaction adds the call to the audit log and, if the call has an
+// Idempotency-Key, stores the answer for repeated calls. ctx is the context of the handler.
 func Write[R proto.Message](ctx context.Context, m *Memory, change func(tx *db.Tx) (R, error)) (R, error) {
 	var answer R
 	err := m.DB.Write(ctx, func(tx *db.Tx) (err error) {
@@ -187,7 +193,7 @@ func Write[R proto.Message](ctx context.Context, m *Memory, change func(tx *db.T
 	return answer, nil
 }
 
-// recordCall writes the entry of a call to the audit log, in the transaction of its change.
+// recordCall adds the call of ctx to the audit log, in the transaction of its change. It does nothing for a method that is not audited.
 func (m *Memory) recordCall(ctx context.Context, tx *db.Tx, answer proto.Message) error {
 	r, ok := chain.From(ctx).AuditRecord(answer, audit.Done)
 	if !ok {
@@ -196,6 +202,8 @@ func (m *Memory) recordCall(ctx context.Context, tx *db.Tx, answer proto.Message
 	return audit.Append(tx, m.Keys, r)
 }
 
+// storeAnswer stores the encrypted answer under the claim's key, in the transaction of the change. It fails if a concurrent call, such as
+// on another node, has stored one.
 func (m *Memory) storeAnswer(tx *db.Tx, c *claim, answer proto.Message) error {
 	kept, err := m.sealAnswer(tx.Context(), c, answer)
 	if err != nil {
@@ -268,6 +276,7 @@ func findMethod(method string) (*rpcv1.Access, protoreflect.MessageType) {
 	return proto.GetExtension(m.Options(), rpcv1.E_Access).(*rpcv1.Access), output
 }
 
+// isSecret reports whether a field has the proto option debug_redact, which marks PINs and tokens.
 func isSecret(f protoreflect.FieldDescriptor) bool {
 	o, ok := f.Options().(*descriptorpb.FieldOptions)
 	return ok && o.GetDebugRedact()

@@ -41,7 +41,7 @@ type service struct {
 	clock   *clock.Fixed
 	memory  *idem.Memory
 	effects atomic.Int64
-	secrets bool // its answers show some
+	secrets bool // whether its answers contain secrets
 	booker  *partnerv1.Booker
 	hold    chan struct{} // closed: do not wait in the handler
 	entered chan struct{}
@@ -343,7 +343,7 @@ func TestStoredAnswersHoldNoPersonalData(t *testing.T) {
 	})
 }
 
-// The plain hash of a request with few possible values, such as a date of birth, would betray them. Former versions stored it.
+// The plain hash of a request with few possible values, such as a date of birth, would reveal the request. Earlier versions stored it.
 func TestRequestHashIsKeyed(t *testing.T) {
 	each(t, func(t *testing.T, d *service) {
 		ctx := as(t.Context(), integration("int_1"), "k1")
@@ -359,7 +359,7 @@ func TestRequestHashIsKeyed(t *testing.T) {
 		if bytes.Equal(row.RequestHash, plain[:]) {
 			t.Error("the plain hash of the request is stored")
 		}
-		d.write(func(tx *db.Tx) error { // as a former version stored it
+		d.write(func(tx *db.Tx) error { // as an earlier version stored it
 			_, err := tx.ExecContext(tx.Context(), "UPDATE idempotency_keys SET request_hash = $1", plain[:])
 			return err
 		})

@@ -55,7 +55,8 @@ func (c *Conn) RegisterService(desc *grpc.ServiceDesc, impl any) {
 // Services returns the names of the registered services.
 func (c *Conn) Services() []string { return slices.Clone(c.services) }
 
-// Call runs one unary call. It returns the headers that the handler and the interceptor set, even if the call fails.
+// Call runs one unary call. ctx holds the request's headers as incoming metadata. The result has the headers that the handler and the
+// interceptor set, even if the call fails.
 func (c *Conn) Call(ctx context.Context, fullMethod string, args, reply proto.Message) (metadata.MD, error) {
 	m, ok := c.methods[fullMethod]
 	if !ok {
@@ -75,6 +76,7 @@ func (c *Conn) Call(ctx context.Context, fullMethod string, args, reply proto.Me
 	return sts.Header(), err
 }
 
+// Invoke runs one unary call for a generated client, which passes the request's headers as outgoing metadata.
 func (c *Conn) Invoke(ctx context.Context, fullMethod string, args, reply any, opts ...grpc.CallOption) error {
 	in, ok := args.(proto.Message)
 	out, ok2 := reply.(proto.Message)

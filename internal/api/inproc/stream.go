@@ -55,12 +55,13 @@ func (p *pipe) Header() (metadata.MD, error) { return p.transport.Header(), nil 
 func (p *pipe) Trailer() metadata.MD         { return nil }
 func (p *pipe) Context() context.Context     { return p.ctx }
 
+// SendMsg keeps the request for the handler, which CloseSend starts.
 func (p *pipe) SendMsg(m any) error {
 	p.request = m
 	return nil
 }
 
-// CloseSend starts the handler, which has its request now.
+// CloseSend starts the handler, because the request is complete.
 func (p *pipe) CloseSend() error {
 	p.begun.Do(func() {
 		go func() {
@@ -71,6 +72,7 @@ func (p *pipe) CloseSend() error {
 	return nil
 }
 
+// RecvMsg waits for the next message of the handler. At the end it returns the handler's error, or io.EOF.
 func (p *pipe) RecvMsg(m any) error {
 	select {
 	case got := <-p.messages:
@@ -86,13 +88,14 @@ func (p *pipe) RecvMsg(m any) error {
 	return p.err
 }
 
-// serverEnd is the end of the handler.
+// serverEnd is the handler's end of a pipe.
 type serverEnd struct{ *pipe }
 
 func (s serverEnd) SetHeader(md metadata.MD) error  { return s.transport.SetHeader(md) }
 func (s serverEnd) SendHeader(md metadata.MD) error { return s.transport.SendHeader(md) }
 func (s serverEnd) SetTrailer(md metadata.MD)       { _ = s.transport.SetTrailer(md) }
 
+// SendMsg waits until the client receives the message or ends the call.
 func (s serverEnd) SendMsg(m any) error {
 	select {
 	case s.messages <- m:
@@ -102,7 +105,7 @@ func (s serverEnd) SendMsg(m any) error {
 	}
 }
 
-// RecvMsg receives the request once.
+// RecvMsg returns the request on the first call, and then io.EOF.
 func (s serverEnd) RecvMsg(m any) error {
 	if s.request == nil {
 		return io.EOF

@@ -13,8 +13,10 @@ type Transport struct {
 	header metadata.MD
 }
 
+// NewTransport returns the transport of one call of the method with a full name.
 func NewTransport(fullMethod string) *Transport { return &Transport{method: fullMethod} }
 
+// Header returns the headers that were set.
 func (t *Transport) Header() metadata.MD {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -23,6 +25,7 @@ func (t *Transport) Header() metadata.MD {
 
 func (t *Transport) Method() string { return t.method }
 
+// SetHeader adds headers to the answer.
 func (t *Transport) SetHeader(md metadata.MD) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -34,6 +37,7 @@ func (t *Transport) SetHeader(md metadata.MD) error {
 	return nil
 }
 
+// SendHeader is SetHeader: the caller gets the headers with the answer.
 func (t *Transport) SendHeader(md metadata.MD) error { return t.SetHeader(md) }
 
 // SetTrailer drops the trailer, because answers of the API have none.

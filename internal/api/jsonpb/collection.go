@@ -10,7 +10,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// readList reads a JSON array. Each object in a top-level list gets its own field mask.
+// readList reads a JSON array into the list field f of msg. top means that the list is a direct field of the body: then each object in it
+// gets its own field mask.
 func (d *reader) readList(msg protoreflect.Message, f *field, top bool) error {
 	if !d.expectKind('[', "a list") {
 		return d.dec.SkipValue()
@@ -45,7 +46,8 @@ func (d *reader) readList(msg protoreflect.Message, f *field, top bool) error {
 	return err
 }
 
-// readEntry reads one list entry. For an invalid entry it appends an empty one, so that later entries keep their index.
+// readEntry reads one list entry and, unless it is nil, records the entry's field mask in it. For an invalid entry it appends an empty one,
+// so that later entries keep their index.
 func (d *reader) readEntry(list protoreflect.List, f *field, it *item) error {
 	if f.form == formMessage {
 		el := list.AppendMutable().Message()
@@ -66,6 +68,7 @@ func (d *reader) readEntry(list protoreflect.List, f *field, it *item) error {
 	return err
 }
 
+// readMap reads a JSON object into the map field f of msg. It skips entries with an invalid or repeated key and records an error for each.
 func (d *reader) readMap(msg protoreflect.Message, f *field) error {
 	if !d.expectKind('{', "an object") {
 		return d.dec.SkipValue()
@@ -128,7 +131,7 @@ func (d *reader) readMap(msg protoreflect.Message, f *field) error {
 	return err
 }
 
-// skipRest reports that a list or map is too long, and skips the remaining entries without allocating memory.
+// skipRest reports that a list or map is too long, and skips the remaining entries without allocating memory. end is its closing bracket.
 func (d *reader) skipRest(f *field, end jsontext.Kind) error {
 	d.report.addOversized(TooMany(d.currentPath(), f.limit))
 	for d.dec.PeekKind() != end {
@@ -140,6 +143,7 @@ func (d *reader) skipRest(f *field, end jsontext.Kind) error {
 	return err
 }
 
+// parseMapKey converts the name of a JSON member to a map key of the type fd. It returns false if the name is not a key of that type.
 func parseMapKey(fd protoreflect.FieldDescriptor, name string) (protoreflect.MapKey, bool) {
 	switch fd.Kind() {
 	case protoreflect.StringKind:
@@ -156,7 +160,7 @@ func parseMapKey(fd protoreflect.FieldDescriptor, name string) (protoreflect.Map
 	}
 }
 
-// skipSeparators returns the offset of the next JSON value.
+// skipSeparators returns the offset of the first JSON value in raw at or after the offset at.
 func skipSeparators(raw []byte, at int) int {
 	for at < len(raw) && strings.IndexByte(" \t\r\n,:", raw[at]) >= 0 {
 		at++

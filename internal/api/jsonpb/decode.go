@@ -39,6 +39,7 @@ func Decode(raw []byte, msg protoreflect.Message, r *Report) {
 
 var readers = sync.Pool{New: func() any { return &reader{dec: jsontext.NewDecoder(bytes.NewReader(nil))} }}
 
+// reader reads one JSON body into a message. Readers are pooled.
 type reader struct {
 	dec    *jsontext.Decoder
 	src    *bytes.Buffer
@@ -53,18 +54,21 @@ type segment struct {
 	index int
 }
 
+// reset prepares a pooled reader to read raw and to record what it finds in r.
 func (d *reader) reset(raw []byte, r *Report) {
 	d.src = bytes.NewBuffer(raw)
 	d.dec.Reset(d.src, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	d.report, d.path, d.values = r, d.path[:0], 0
 }
 
+// release returns the reader to the pool. The reader must not be used afterwards.
 func (d *reader) release() {
 	d.report, d.src = nil, nil
 	d.dec.Reset(bytes.NewReader(nil))
 	readers.Put(d)
 }
 
+// readDocument reads the whole body into msg. It fails unless the body is exactly one JSON object.
 func (d *reader) readDocument(msg protoreflect.Message) error {
 	if kind := d.dec.PeekKind(); kind != '{' {
 		if _, err := d.dec.ReadValue(); err != nil {
@@ -150,7 +154,8 @@ func (d *reader) readMessage(msg protoreflect.Message, prefix string, mask *[]st
 	return err
 }
 
-// readName reads the name of an object member. The returned bytes are valid until the next read. The field is nil if the name is unknown.
+// readName reads the name of an object member and finds its field in the plan. The field is nil if the name is unknown. The returned bytes
+// are the name; they are valid until the next read.
 func (d *reader) readName(p *plan) (*field, []byte, error) {
 	raw, err := d.dec.ReadValue()
 	if err != nil {
@@ -173,6 +178,8 @@ func (d *reader) skipField() error {
 	return d.dec.SkipValue()
 }
 
+// readMember reads the value of field f into msg and adds the field to the mask; see readMessage for prefix and mask. It refuses a second
+// field of the same oneof.
 func (d *reader) readMember(msg protoreflect.Message, f *field, prefix string, mask *[]string) error {
 	if d.dec.PeekKind() == 'n' && f.form != formValue {
 		addToMask(mask, prefix, f)
@@ -211,6 +218,7 @@ func (d *reader) readMember(msg protoreflect.Message, f *field, prefix string, m
 	}
 }
 
+// addToMask appends the path of f to a field mask. It does nothing if mask is nil.
 func addToMask(mask *[]string, prefix string, f *field) {
 	if mask != nil {
 		*mask = append(*mask, prefix+f.proto)
@@ -218,7 +226,7 @@ func addToMask(mask *[]string, prefix string, f *field) {
 }
 
 // expectKind reports whether the next JSON value is of the given kind and not nested too deeply. If not, it records an error, and the
-// caller must skip the value.
+// caller must skip the value. what describes the kind in the error, such as "a list".
 func (d *reader) expectKind(kind jsontext.Kind, what string) bool {
 	switch {
 	case d.dec.PeekKind() != kind:
@@ -231,15 +239,18 @@ func (d *reader) expectKind(kind jsontext.Kind, what string) bool {
 	return true
 }
 
+// push appends a name to the JSON path of the value that is being read; pop removes the last step.
 func (d *reader) push(name string) { d.path = append(d.path, segment{name: name}) }
 func (d *reader) pop()             { d.path = d.path[:len(d.path)-1] }
 
+// addError records an error about the value that is being read.
 func (d *reader) addError(reason fault.Reason, message string) {
 	if d.report.markWrongValue() {
 		d.report.addError(fault.Field{Path: d.currentPath(), Reason: reason, Message: message})
 	}
 }
 
+// currentPath returns the JSON path of the value that is being read, such as "reservations[2].pmsMeta.id".
 func (d *reader) currentPath() string {
 	var b strings.Builder
 	for i, s := range d.path {

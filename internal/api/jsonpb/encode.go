@@ -59,7 +59,7 @@ func Append(b []byte, msg protoreflect.Message) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// Struct returns a message as the object that its JSON is. Fields with default values are left out.
+// Struct converts a message to the google.protobuf.Struct with the same JSON. It leaves out fields with default values.
 func Struct(msg proto.Message) (*structpb.Struct, error) {
 	raw, err := protojson.Marshal(msg)
 	if err != nil {
@@ -69,7 +69,7 @@ func Struct(msg proto.Message) (*structpb.Struct, error) {
 	return out, protojson.Unmarshal(raw, out)
 }
 
-// Convert stores in msg a value whose JSON has the fields of msg.
+// Convert fills msg from a Go value by way of JSON. Every field in the JSON of v must be a field of msg.
 func Convert(v any, msg proto.Message) error {
 	raw, err := json.Marshal(v)
 	if err == nil {
@@ -81,6 +81,7 @@ func Convert(v any, msg proto.Message) error {
 	return nil
 }
 
+// appendWithProtojson appends a message with the standard encoder, which is slower. It serves rarely used types.
 func appendWithProtojson(b []byte, msg protoreflect.Message) ([]byte, error) {
 	text, err := slowMarshal.Marshal(msg.Interface())
 	return append(b, text...), err
@@ -159,8 +160,10 @@ func appendValue(b []byte, f *field, v protoreflect.Value) (_ []byte, err error)
 	return nil, fieldError(f, fmt.Errorf("a %s cannot be written as JSON", f.value.Kind()))
 }
 
+// fieldError adds the name of the field to an error of writing its value.
 func fieldError(f *field, err error) error { return fmt.Errorf("write %s: %w", f.fd.FullName(), err) }
 
+// appendEnum appends the name of an enum value, or its number if the value is unknown.
 func appendEnum(b []byte, f *field, n protoreflect.EnumNumber) []byte {
 	e := f.value.Enum()
 	if e.FullName() == "google.protobuf.NullValue" {
@@ -172,7 +175,7 @@ func appendEnum(b []byte, f *field, n protoreflect.EnumNumber) []byte {
 	return strconv.AppendInt(b, int64(n), 10)
 }
 
-// appendFloat appends a number in the format of JavaScript.
+// appendFloat appends a number in the format of JavaScript, as protojson does. bits is 32 or 64.
 func appendFloat(b []byte, v float64, bits int) []byte {
 	switch {
 	case math.IsNaN(v):

@@ -23,6 +23,8 @@ func (r *Report) FillMasks(msg protoreflect.Message) {
 	}
 }
 
+// fillEntryMasks fills masks with the field mask of each entry of a list in the body. list is the list's JSON name. Masks that are not
+// empty stay.
 func (r *Report) fillEntryMasks(masks protoreflect.List, list string) {
 	for i := range r.Len(list) {
 		derived := protoreflect.ValueOfMessage((&fieldmaskpb.FieldMask{Paths: r.EntryMask(list, i)}).ProtoReflect())
@@ -36,7 +38,7 @@ func (r *Report) fillEntryMasks(masks protoreflect.List, list string) {
 	}
 }
 
-// maskBelow returns the field mask of a message field of the body.
+// maskBelow returns the fields that the body contains below a message field. The paths are relative to that field.
 func (r *Report) maskBelow(field string) []string {
 	var found []string
 	for _, path := range r.Mask("") {
@@ -62,11 +64,13 @@ func isMask(fd protoreflect.FieldDescriptor) bool {
 	return fd != nil && fd.Message() != nil && fd.Message().FullName() == "google.protobuf.FieldMask"
 }
 
+// countPaths returns the number of paths in a google.protobuf.FieldMask.
 func countPaths(mask protoreflect.Message) int {
 	m, _ := mask.Interface().(*fieldmaskpb.FieldMask)
 	return len(m.GetPaths())
 }
 
+// setMask sets the field mask fd of msg, unless there are no paths.
 func setMask(msg protoreflect.Message, fd protoreflect.FieldDescriptor, paths []string) {
 	if len(paths) > 0 {
 		msg.Set(fd, protoreflect.ValueOfMessage((&fieldmaskpb.FieldMask{Paths: paths}).ProtoReflect()))

@@ -15,7 +15,7 @@ import (
 // defaultEntries is the maximum length of a list without a max_items rule, such as google.protobuf.FieldMask.paths.
 const defaultEntries = 256
 
-// MaxEntries returns the maximum length of a list or map field: its rule max_items or max_pairs.
+// MaxEntries returns the maximum length of a list or map field: its rule max_items or max_pairs, or else defaultEntries.
 func MaxEntries(fd protoreflect.FieldDescriptor) int {
 	if f := planOf(fd.ContainingMessage()).byNumber(fd.Number()); f != nil {
 		return f.limit
@@ -23,6 +23,7 @@ func MaxEntries(fd protoreflect.FieldDescriptor) int {
 	return defaultEntries
 }
 
+// maxEntries computes [MaxEntries] from the rules in the proto file. planOf caches the result.
 func maxEntries(fd protoreflect.FieldDescriptor) int {
 	rules, _ := proto.GetExtension(fd.Options(), validate.E_Field).(*validate.FieldRules)
 	n := rules.GetRepeated().GetMaxItems()
@@ -80,6 +81,7 @@ type pathStep struct {
 	index int
 }
 
+// measureMessage adds the entries of an encoded message, and of the messages in it, to the result. p is the plan of the message's type.
 func (m *measurer) measureMessage(raw []byte, p *plan) {
 	var counts [maxLists]int
 	var seen, multiple [maxTrackedFields / 64]uint64 // bit sets of the message fields that occur, and of those that occur more than once
@@ -110,7 +112,8 @@ func (m *measurer) measureMessage(raw []byte, p *plan) {
 	}
 }
 
-// measureNested measures the messages that a message contains.
+// measureNested measures the messages that a message contains. multiple is the bit set of the singular message fields that occur more than
+// once, which are measured as decoding merges them.
 func (m *measurer) measureNested(raw []byte, p *plan, multiple *[maxTrackedFields / 64]uint64) {
 	var counts [maxLists]int
 	for rest := raw; len(rest) > 0; {
@@ -144,6 +147,7 @@ func (m *measurer) measureNested(raw []byte, p *plan, multiple *[maxTrackedField
 	}
 }
 
+// descend measures the nested message raw at a step below the current path. It ignores messages that are nested too deeply.
 func (m *measurer) descend(at pathStep, raw []byte) {
 	if m.depth == maxNesting {
 		return
@@ -169,7 +173,7 @@ func (m *measurer) pathOf(f *field) string {
 }
 
 // readField reads one field of an encoded message. It returns the field, its wire type, its value without length prefix, and the number of
-// bytes read.
+// bytes read, which is negative if raw is invalid. f is nil for an unknown field.
 func readField(raw []byte, p *plan) (f *field, kind protowire.Type, value []byte, n int) {
 	number, kind, tag := protowire.ConsumeTag(raw)
 	if tag < 0 {
@@ -213,7 +217,7 @@ func countEntries(f *field, kind protowire.Type, value []byte) int {
 	return n
 }
 
-// concatOccurrences concatenates the contents of all occurrences of a message field.
+// concatOccurrences concatenates the contents of all occurrences of a message field, because decoding merges them into one message.
 func concatOccurrences(raw []byte, p *plan, of *field) []byte {
 	var all []byte
 	for len(raw) > 0 {

@@ -35,6 +35,7 @@ type plan struct {
 	numbers []*field          // fields by number, for numbers below maxNumber
 }
 
+// byNumber returns the field with a protobuf field number, or nil.
 func (p *plan) byNumber(n protowire.Number) *field {
 	if int(n) < len(p.numbers) {
 		return p.numbers[n]
@@ -53,6 +54,7 @@ func (p *plan) byNumber(n protowire.Number) *field {
 // maxNumber is the bound for field numbers in the lookup table of a plan.
 const maxNumber = 256
 
+// field is what the JSON reader and writer need to know about one field of a message type.
 type field struct {
 	fd         protoreflect.FieldDescriptor
 	form       form // JSON representation of a single value, a list entry or a map value
@@ -60,7 +62,7 @@ type field struct {
 	json       string
 	key        string // quoted JSON name followed by a colon
 	proto      string
-	oneof      protoreflect.OneofDescriptor // nil for fields that are not in a oneof or only in a synthetic one
+	oneof      protoreflect.OneofDescriptor // nil for a field outside of oneofs; an optional field counts as outside
 	value      protoreflect.FieldDescriptor // the field itself, or the value field of a map
 	list       int                          // position among the lists and maps of the message, counted from 1; 0 for other fields
 	limit      int                          // maximum number of entries of a list or map
@@ -69,6 +71,7 @@ type field struct {
 
 var plans sync.Map // cache: maps a protoreflect.MessageDescriptor to its *plan
 
+// planOf returns the plan of a message type. It computes the plan on the first call and caches it.
 func planOf(md protoreflect.MessageDescriptor) *plan {
 	if p, ok := plans.Load(md); ok {
 		return p.(*plan)
@@ -135,6 +138,7 @@ func holdsLists(md protoreflect.MessageDescriptor, above []protoreflect.FullName
 	return false
 }
 
+// formOf returns the JSON representation of one value of a field.
 func formOf(fd protoreflect.FieldDescriptor) form {
 	if md := fd.Message(); md != nil {
 		return formOfMessage(md)
@@ -142,6 +146,7 @@ func formOf(fd protoreflect.FieldDescriptor) form {
 	return formScalar
 }
 
+// formOfMessage returns the JSON representation of a message type.
 func formOfMessage(md protoreflect.MessageDescriptor) form {
 	switch md.FullName() {
 	case "google.protobuf.Timestamp":

@@ -61,7 +61,8 @@ func supportedParameters(md protoreflect.MessageDescriptor, skip func(protorefle
 	return "this route supports " + strings.Join(names, ", ")
 }
 
-// splitName splits a parameter name such as "filter[type]" or "filter.type" into its steps.
+// splitName splits a parameter name such as "filter[type]" or "filter.type" into its steps. It returns false if the brackets do not match
+// or are too many.
 func splitName(name string) ([]string, bool) {
 	if !strings.Contains(name, "[") {
 		return strings.Split(name, "."), true
@@ -93,6 +94,7 @@ type parameter struct {
 	report *Report
 }
 
+// addError records what is wrong with the parameter.
 func (q *parameter) addError(p problem) {
 	q.report.queryError(fault.Field{Path: printable(q.name), Reason: p.reason, Message: p.message})
 }
@@ -121,7 +123,7 @@ func (q *parameter) store(msg protoreflect.Message) bool {
 	return false
 }
 
-// assign sets a field from the query values. It returns false if a query cannot set a field of this type.
+// assign sets a field from the query values. path is the field's JSON path. It returns false if a query cannot set a field of this type.
 func (q *parameter) assign(msg protoreflect.Message, f *field, path string) bool {
 	if f.form == formMessage || f.form >= formStruct && f.form != formWrapper {
 		return false
@@ -147,6 +149,7 @@ func (q *parameter) assign(msg protoreflect.Message, f *field, path string) bool
 	return true
 }
 
+// assignList appends the query values to a list. It stops at the first invalid value and records the error.
 func (q *parameter) assignList(list protoreflect.List, f *field) {
 	for _, v := range q.values {
 		for part := range strings.SplitSeq(v, ",") {
@@ -167,7 +170,8 @@ func (q *parameter) assignList(list protoreflect.List, f *field) {
 	}
 }
 
-// parseValue parses one query value for a field.
+// parseValue parses one query value for a field. zero is a new value of the field, into which messages are read. The problem is empty if
+// the value is valid.
 func parseValue(f *field, zero protoreflect.Value, raw string) (protoreflect.Value, problem) {
 	if p := text.Problem(raw); p != "" {
 		return zero, problem{fault.NotPrintable, p}
@@ -192,6 +196,7 @@ func parseValue(f *field, zero protoreflect.Value, raw string) (protoreflect.Val
 	return v, p
 }
 
+// parseScalar parses text as a scalar value of the type of fd. The problem is empty if the text is valid.
 func parseScalar(fd protoreflect.FieldDescriptor, text string) (protoreflect.Value, problem) {
 	switch kind := fd.Kind(); kind {
 	case protoreflect.StringKind:
@@ -218,7 +223,8 @@ func parseScalar(fd protoreflect.FieldDescriptor, text string) (protoreflect.Val
 	}
 }
 
-// isNumber reports whether text is a JSON number. strconv also accepts hexadecimal numbers, underscores and words such as "inf".
+// isNumber reports whether text has a digit and only characters of JSON numbers. strconv also accepts hexadecimal numbers, underscores and
+// words such as "inf".
 func isNumber(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789+-.eE") == "" && strings.ContainsAny(text, "0123456789")
 }

@@ -39,6 +39,7 @@ type Report struct {
 	hasExtras     bool // the body contains unknown names or invalid values, which the message does not contain
 }
 
+// item is what the report records of one entry of a top-level list: its field mask, and where its JSON starts and ends in the body.
 type item struct {
 	mask       []string
 	start, end int
@@ -107,7 +108,8 @@ func Within(path, prefix string) bool {
 	return ok && (prefix == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// Sent returns one entry of a top-level list as the caller sent it, with invalid UTF-8 replaced. It returns false for a protobuf call.
+// Sent returns the entry of a top-level list at a path such as "reservations[2]" as the caller sent it, with invalid UTF-8 replaced. It
+// returns false for a protobuf call.
 func (r *Report) Sent(path string) (*structpb.Struct, bool) {
 	if r == nil {
 		return nil, false
@@ -119,6 +121,7 @@ func (r *Report) Sent(path string) (*structpb.Struct, bool) {
 	return lenientStruct(r.raw[it.start:it.end]), true
 }
 
+// item returns the record of the list entry at a path such as "reservations[2]", or nil if there is none.
 func (r *Report) item(path string) *item {
 	name, rest, ok := strings.Cut(path, "[")
 	digits, ok2 := strings.CutSuffix(rest, "]")
@@ -132,8 +135,8 @@ func (r *Report) item(path string) *item {
 	return nil
 }
 
-// IncompleteBody returns the raw body if it contains anything that its message cannot represent: unknown names, values of a wrong type, duplicate
-// names. The body is in canonical form if possible. Otherwise Beyond returns nil, because message and mask are complete.
+// IncompleteBody returns the raw body if it contains anything that its message cannot represent: unknown names, values of a wrong type,
+// duplicate names. The result is in canonical form if possible. It is nil if the message and the mask hold the whole body.
 func (r *Report) IncompleteBody() []byte {
 	if r == nil || !r.hasExtras {
 		return nil
@@ -166,6 +169,7 @@ func (r *Report) AsWritten(path string) string {
 	return path
 }
 
+// queryError records an error in the query string.
 func (r *Report) queryError(f fault.Field) { r.query = append(r.query, f) }
 
 // recordQueryName records which parameter name the query uses for a field. It returns false if the field already has one.
@@ -180,7 +184,7 @@ func (r *Report) recordQueryName(path, name string) bool {
 	return true
 }
 
-// printable makes a name from a request safe to repeat in an answer.
+// printable shortens a name from a request and makes it safe to repeat in an answer.
 func printable(name string) string {
 	return strings.Map(func(c rune) rune {
 		if !unicode.IsPrint(c) {
@@ -205,6 +209,7 @@ func (r *Report) markWrongValue() bool {
 	return len(r.errors) < maxErrors
 }
 
+// addUnknown records an unknown name in the object at a path.
 func (r *Report) addUnknown(at, name string) {
 	name = printable(name)
 	if at != "" {
@@ -213,6 +218,7 @@ func (r *Report) addUnknown(at, name string) {
 	r.unknownFields = append(r.unknownFields, fault.Field{Path: name, Reason: fault.Unsupported, Message: "unknown field"})
 }
 
+// addOversized records a list or map that is too long.
 func (r *Report) addOversized(f fault.Field) {
 	r.addError(f)
 	if len(r.oversized) < maxErrors {
@@ -220,6 +226,7 @@ func (r *Report) addOversized(f fault.Field) {
 	}
 }
 
+// addError records an error about a value of the body, unless there are too many.
 func (r *Report) addError(f fault.Field) {
 	if r.markWrongValue() {
 		r.errors = append(r.errors, f)

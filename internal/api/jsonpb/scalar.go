@@ -85,9 +85,11 @@ func (d *reader) readScalar(fd protoreflect.FieldDescriptor, raw jsontext.Value)
 	return v, p.message == "", p
 }
 
+// mustBe returns the problem of a value of a wrong type. what is the expected type in words, such as "a string".
 func mustBe(what string) problem { return problem{fault.WrongType, "must be " + what} }
 
-// readText unquotes a JSON string. It records an error if the string is not printable text, in one line unless its field may have several.
+// readText unquotes a JSON string. It records an error and returns false if the string is not printable text, in one line unless its field
+// may have several. fd is nil for a text that is not the value of a field.
 func (d *reader) readText(raw jsontext.Value, fd protoreflect.FieldDescriptor) (string, bool) {
 	plain := []byte(raw[1 : len(raw)-1])
 	if bytes.IndexByte(plain, '\\') >= 0 {
@@ -105,7 +107,8 @@ func (d *reader) readText(raw jsontext.Value, fd protoreflect.FieldDescriptor) (
 	return s, true
 }
 
-// WithoutLines joins the lines of a text, if its field may have several. fd is nil for a text of no field.
+// WithoutLines replaces line breaks by spaces in the text of a field that may have several lines, so that checks for one-line text accept
+// it. It returns the text of any other field unchanged; fd may be nil.
 func WithoutLines(fd protoreflect.FieldDescriptor, s string) string {
 	if fd == nil || !strings.Contains(s, "\n") {
 		return s
@@ -116,6 +119,7 @@ func WithoutLines(fd protoreflect.FieldDescriptor, s string) string {
 	return strings.NewReplacer("\r\n", " ", "\n", " ").Replace(s)
 }
 
+// parseFloat parses a JSON number for a float or double field. The problem is empty if the type can represent the number.
 func parseFloat(kind protoreflect.Kind, raw []byte) (protoreflect.Value, problem) {
 	bits := 64
 	if kind == protoreflect.FloatKind {
@@ -162,6 +166,7 @@ func is64Bit(kind protoreflect.Kind) bool {
 	return false
 }
 
+// parseInteger parses an integer for a field of the given kind. The problem is empty if the integer is in the range of the kind.
 func parseInteger(kind protoreflect.Kind, raw []byte) (protoreflect.Value, problem) {
 	digits, ok := normalizeInteger(string(raw))
 	if !ok {
@@ -192,7 +197,7 @@ func parseInteger(kind protoreflect.Kind, raw []byte) (protoreflect.Value, probl
 }
 
 // normalizeInteger rewrites an integer such as 1.0 or 12e1 without decimal point and exponent. It limits the digits of the result to what
-// is needed to detect an overflow.
+// is needed to detect an overflow. It returns false if s is not a whole number.
 func normalizeInteger(s string) (string, bool) {
 	sign := ""
 	if rest, ok := strings.CutPrefix(s, "-"); ok {
@@ -222,6 +227,7 @@ func normalizeInteger(s string) (string, bool) {
 	return sign + trimmed + strings.Repeat("0", min(zeros, 20)), true
 }
 
+// readEnum converts a JSON string or number to a value of an enum. The problem is empty if the enum has the value.
 func readEnum(ed protoreflect.EnumDescriptor, raw jsontext.Value) (protoreflect.Value, problem) {
 	switch raw.Kind() {
 	case '"':
@@ -239,6 +245,7 @@ func readEnum(ed protoreflect.EnumDescriptor, raw jsontext.Value) (protoreflect.
 	return protoreflect.Value{}, problem{fault.WrongValue, "must be one of " + enumNames(ed)}
 }
 
+// enumNames lists the values of an enum for an error message, without the value 0, which means that the field is unset.
 func enumNames(ed protoreflect.EnumDescriptor) string {
 	words := make([]string, 0, ed.Values().Len())
 	for i := range ed.Values().Len() {
@@ -249,6 +256,7 @@ func enumNames(ed protoreflect.EnumDescriptor) string {
 	return strings.Join(words, ", ")
 }
 
+// parseBytes decodes a JSON string in standard or URL-safe base64, with or without padding.
 func parseBytes(raw jsontext.Value) (protoreflect.Value, problem) {
 	if raw.Kind() != '"' {
 		return protoreflect.Value{}, mustBe("a base64 string")

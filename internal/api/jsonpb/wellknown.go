@@ -16,7 +16,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// readWellKnown reads the google.protobuf types that JSON represents as a string.
+// readWellKnown reads a google.protobuf type that JSON represents as a string: a timestamp, duration or field mask. zero is a new message
+// of the type, into which it is read. The other results are those of readScalar.
 func (d *reader) readWellKnown(f form, zero protoreflect.Value, raw jsontext.Value) (protoreflect.Value, bool, problem) {
 	if raw.Kind() != '"' {
 		if f == formFieldMask {
@@ -47,6 +48,7 @@ var (
 	lastInstant  = time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
 )
 
+// setTimestamp parses an RFC 3339 time into m, a google.protobuf.Timestamp. The problem is empty if the text is valid.
 func setTimestamp(m protoreflect.Message, text string) problem {
 	t, err := clock.Parse(text)
 	if err != nil {
@@ -59,12 +61,14 @@ func setTimestamp(m protoreflect.Message, text string) problem {
 	return problem{}
 }
 
+// setSeconds sets the fields of m, a google.protobuf.Timestamp.
 func setSeconds(m protoreflect.Message, seconds int64, nanos int32) {
 	fields := m.Descriptor().Fields()
 	m.Set(fields.ByNumber(1), protoreflect.ValueOfInt64(seconds))
 	m.Set(fields.ByNumber(2), protoreflect.ValueOfInt32(nanos))
 }
 
+// setDuration parses a text such as "1.5s" into m, a google.protobuf.Duration. The problem is empty if the text is valid.
 func setDuration(m protoreflect.Message, text string) problem {
 	// protojson implements the grammar and range of durations.
 	quoted, err := jsontext.AppendQuote(nil, text)
@@ -77,6 +81,7 @@ func setDuration(m protoreflect.Message, text string) problem {
 	return problem{}
 }
 
+// setFieldMask parses field names separated by commas into m, a google.protobuf.FieldMask. The problem is empty if the text is valid.
 func setFieldMask(m protoreflect.Message, text string) problem {
 	quoted, err := jsontext.AppendQuote(nil, text)
 	if strings.Count(text, ",") >= defaultEntries {
@@ -96,7 +101,8 @@ func setFieldMask(m protoreflect.Message, text string) problem {
 	return problem{}
 }
 
-// readDynamic reads google.protobuf.Struct, Value and ListValue.
+// readDynamic reads a field of the type google.protobuf.Struct, Value or ListValue, which holds any JSON. The parameters and results are
+// those of readSingle.
 func (d *reader) readDynamic(f *field, zero protoreflect.Value) (v protoreflect.Value, ok bool, err error) {
 	kind := d.dec.PeekKind()
 	switch {
@@ -122,7 +128,8 @@ func (d *reader) readDynamic(f *field, zero protoreflect.Value) (v protoreflect.
 	}
 }
 
-// convertMessage copies a message of a well-known type into the Go type of the field. The types differ only for dynamic messages.
+// convertMessage copies a message of a well-known type into the Go type of the field. zero is a new value of the field. The types differ
+// only for dynamic messages.
 func convertMessage(zero protoreflect.Value, src protoreflect.Message) protoreflect.Value {
 	if zero.Message().Type() == src.Type() {
 		return protoreflect.ValueOfMessage(src)
@@ -181,6 +188,7 @@ func (d *reader) readValue() (*structpb.Value, error) {
 	}
 }
 
+// readObject reads a JSON object as google.protobuf.Struct. It skips the members beyond the limit of countValue.
 func (d *reader) readObject() (*structpb.Struct, error) {
 	out := &structpb.Struct{Fields: map[string]*structpb.Value{}}
 	if d.dec.StackDepth() >= maxDepth {
@@ -217,6 +225,7 @@ func (d *reader) readObject() (*structpb.Struct, error) {
 	return out, err
 }
 
+// readArray reads a JSON array as google.protobuf.ListValue. It skips the entries beyond the limit of countValue.
 func (d *reader) readArray() (*structpb.ListValue, error) {
 	out := &structpb.ListValue{}
 	if d.dec.StackDepth() >= maxDepth {
@@ -245,8 +254,8 @@ func (d *reader) readArray() (*structpb.ListValue, error) {
 	return out, err
 }
 
-// lenientStruct reads a possibly invalid JSON value so that it can be returned to its sender. It reads at most maxValues values. It wraps a
-// value that is not an object as {"value": ...}.
+// lenientStruct reads a possibly invalid JSON value, so that an error can show it to its sender. It reads at most maxValues values. It
+// wraps a value that is not an object as {"value": ...}.
 func lenientStruct(raw []byte) *structpb.Struct {
 	d := readers.Get().(*reader)
 	defer d.release()

@@ -35,7 +35,7 @@ type Kiosks struct {
 	Closed func(view *db.Tx, propertyID string) (fault.Reason, error)
 }
 
-// callerKiosk returns the tablet of a call.
+// callerKiosk returns the tablet that makes a call. It refuses all other callers.
 func callerKiosk(ctx context.Context) (actor.Actor, error) {
 	a, ok := actor.From(ctx)
 	if !ok || a.Kind != actor.Kiosk || a.PropertyID == "" {
@@ -44,7 +44,7 @@ func callerKiosk(ctx context.Context) (actor.Actor, error) {
 	return a, nil
 }
 
-// EnrolKiosk turns a code into the tablet's token.
+// EnrolKiosk exchanges an enrolment code for the tablet's token, and stores the tablet's public key.
 func (s *Kiosks) EnrolKiosk(ctx context.Context, r *kioskv1.EnrolKioskRequest) (*kioskv1.EnrolKioskResponse, error) {
 	out := &kioskv1.Enrolled{}
 	err := s.DB.Write(ctx, func(tx *db.Tx) error {
@@ -61,7 +61,7 @@ func (s *Kiosks) EnrolKiosk(ctx context.Context, r *kioskv1.EnrolKioskRequest) (
 	return &kioskv1.EnrolKioskResponse{Data: out}, nil
 }
 
-// GetKiosk returns the start page and stores that the tablet called.
+// GetKiosk returns what the tablet's start page shows, and records that the tablet called.
 func (s *Kiosks) GetKiosk(ctx context.Context, _ *kioskv1.GetKioskRequest) (*kioskv1.GetKioskResponse, error) {
 	a, err := callerKiosk(ctx)
 	if err != nil {
@@ -99,7 +99,8 @@ func (s *Kiosks) GetKiosk(ctx context.Context, _ *kioskv1.GetKioskRequest) (*kio
 	return &kioskv1.GetKioskResponse{Data: out}, nil
 }
 
-// FindStay finds a stay by two facts, and by the proof that the call comes from the tablet.
+// FindStay finds the stay of a guest at the tablet by its number and the guest's family name. The tablet signs a challenge, so that a
+// copied token is of no use.
 func (s *Kiosks) FindStay(ctx context.Context, r *kioskv1.FindStayRequest) (*kioskv1.FindStayResponse, error) {
 	a, err := callerKiosk(ctx)
 	if err != nil {
@@ -149,7 +150,7 @@ func (s *Kiosks) RequestHelp(ctx context.Context, _ *kioskv1.RequestHelpRequest)
 		}
 		return &kioskv1.RequestHelpResponse{}, notice.Add(tx, notice.Notice{
 			PropertyID: a.PropertyID, Kind: notice.KioskHelp, Subject: a.ID, Params: message.Params{"kiosk": row.Name},
-			// A guest who presses again within the same minute is the same guest.
+			// Repeated presses within one minute make one notice.
 			OnceKey: a.ID + "/help/" + tx.Now().UTC().Format("2006-01-02T15:04"),
 		})
 	})

@@ -43,8 +43,8 @@ func reservationMessage(r *reservation.Row, b reservation.Booker, timeZone strin
 	return out, nil
 }
 
-// lateMessage answers a patch for a reservation that was deleted after its retention period. It contains only the ids from the patch, and
-// that the stay is over.
+// lateMessage returns the answer to a patch for a reservation that the server deleted after its retention period. It contains only the ids
+// from the patch, and that the stay is over.
 func lateMessage(p reservation.Patch, propertyID string) *partnerv1.Reservation {
 	pmsID, _ := p[reservation.PMSID].(string)
 	stale := true
@@ -67,6 +67,7 @@ func storedMessage(s reservation.Stored) (*partnerv1.Reservation, error) {
 	return out, err
 }
 
+// planMessage converts the access plan of a reservation. Times have the property's UTC offset.
 func planMessage(p access.Plan, row *reservation.Row, timeZone string) (*partnerv1.AccessPlan, error) {
 	out := &partnerv1.AccessPlan{Status: string(p.Status)}
 	if slices.Contains(p.Reasons, space.SpaceUnknown) || slices.Contains(p.Reasons, space.SpaceNotMapped) {
@@ -90,8 +91,10 @@ func planMessage(p access.Plan, row *reservation.Row, timeZone string) (*partner
 	return out, nil
 }
 
+// formatTime formats a time as RFC 3339 with the UTC offset of a time zone.
 func formatTime(t time.Time, zone *time.Location) string { return t.In(zone).Format(time.RFC3339) }
 
+// int32OrNil converts an optional number; nil stays nil.
 func int32OrNil(n *int) *int32 {
 	if n == nil {
 		return nil
@@ -100,6 +103,7 @@ func int32OrNil(n *int) *int32 {
 	return &v
 }
 
+// decimalAmount converts an amount in the smallest unit of its currency to a decimal number. It returns nil without an amount.
 func decimalAmount(minor *int64, currency *string) *float64 {
 	if minor == nil {
 		return nil

@@ -21,7 +21,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// item is one reservation change of a batch.
+// item is one reservation change of a batch: what the caller sent, the errors found before storing it, and its result.
 type item struct {
 	sent  *partnerv1.Reservation
 	patch reservation.Patch
@@ -31,7 +31,8 @@ type item struct {
 	err   error
 }
 
-// batch stores the items in order in one transaction, each with its own savepoint. So the Idempotency-Key covers the whole batch.
+// batch stores the items of a request in order in one transaction, each with its own savepoint. So the Idempotency-Key covers the whole
+// batch.
 func (s *Service) batch(ctx context.Context, a actor.Actor, req *partnerv1.BatchUpsertReservationsRequest, report *jsonpb.Report) (*partnerv1.BatchUpsertReservationsResponse, error) {
 	items, err := validateItems(req, report)
 	if err != nil {
@@ -56,6 +57,8 @@ func (s *Service) batch(ctx context.Context, a actor.Actor, req *partnerv1.Batch
 	})
 }
 
+// validateItems converts and validates each reservation of a batch. An invalid reservation gets errors in its item and does not fail the
+// call.
 func validateItems(req *partnerv1.BatchUpsertReservationsRequest, report *jsonpb.Report) ([]item, error) {
 	items := make([]item, len(req.GetReservations()))
 	for i, sent := range req.GetReservations() {
@@ -83,6 +86,7 @@ func relativePaths(wrong []fault.Field, path string) []fault.Field {
 	return wrong
 }
 
+// batchMessage returns the answer to a batch: the stored reservations, and for each failed item its error and what the caller sent.
 func batchMessage(ctx context.Context, items []item, report *jsonpb.Report) (*partnerv1.BatchUpsertReservationsResponse, error) {
 	out := &partnerv1.BatchOutcome{}
 	for _, it := range items {

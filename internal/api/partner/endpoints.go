@@ -57,6 +57,7 @@ func (s *Service) enqueueFirstReading(tx *db.Tx, a actor.Actor, newSecret bool) 
 	return read(tx, a.PropertyID, a.IntegrationID)
 }
 
+// endpointFromRequest converts a request without its caller.
 func endpointFromRequest(req *partnerv1.UpsertEndpointRequest) partner.Endpoint {
 	return partner.Endpoint{Action: req.GetAction(), URL: req.GetUrl(), Method: req.GetMethod(), Token: req.GetToken(), TokenIn: req.GetTokenIn()}
 }
@@ -118,7 +119,7 @@ func (s *Service) DeleteEndpoint(ctx context.Context, req *partnerv1.DeleteEndpo
 	})
 }
 
-// TestEndpoint calls a partner's endpoint once and returns the result. The call runs outside of any transaction.
+// TestEndpoint calls the caller's endpoint for one action once and returns the result. The call runs outside of any transaction.
 func (s *Service) TestEndpoint(ctx context.Context, req *partnerv1.TestEndpointRequest) (*partnerv1.TestEndpointResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -143,6 +144,7 @@ func (s *Service) TestEndpoint(ctx context.Context, req *partnerv1.TestEndpointR
 	return &partnerv1.TestEndpointResponse{Data: out}, s.recordTest(ctx, a, req.GetAction(), out)
 }
 
+// recordTest stores the result of a test call in the health of the endpoint.
 func (s *Service) recordTest(ctx context.Context, a actor.Actor, action string, t *partnerv1.EndpointTest) error {
 	failure := ""
 	if !t.GetOk() && len(t.GetViolations()) > 0 {
@@ -153,7 +155,8 @@ func (s *Service) recordTest(ctx context.Context, a actor.Actor, action string, 
 	})
 }
 
-// RenderEndpoint adds the endpoint's token to a repeated answer of UpsertEndpoint. It does not repeat the signing secret.
+// RenderEndpoint is the idem.Renderer of UpsertEndpoint: it adds the endpoint's token to a repeated answer. It does not repeat the signing
+// secret.
 func (s *Service) RenderEndpoint(ctx context.Context, answer proto.Message) error {
 	out, ok := answer.(*partnerv1.UpsertEndpointResponse)
 	a, err := caller(ctx)
@@ -171,10 +174,11 @@ func (s *Service) RenderEndpoint(ctx context.Context, answer proto.Message) erro
 	return nil
 }
 
-// RenderDeleted leaves a repeated answer of DeleteEndpoint without token, because the token was deleted with the endpoint.
+// RenderDeleted is the idem.Renderer of DeleteEndpoint. It adds no token to a repeated answer, because the token was deleted with the
+// endpoint.
 func (s *Service) RenderDeleted(context.Context, proto.Message) error { return nil }
 
-// RenderReset adds the booker and the current PINs to a repeated answer of ResetKeyChain.
+// RenderReset is the idem.Renderer of ResetKeyChain: it adds the booker and the current PINs to a repeated answer.
 func (s *Service) RenderReset(ctx context.Context, answer proto.Message) error {
 	out, ok := answer.(*partnerv1.ResetKeyChainResponse)
 	a, err := caller(ctx)
@@ -197,6 +201,7 @@ func (s *Service) RenderReset(ctx context.Context, answer proto.Message) error {
 	return s.addPINs(tx, a, row, to, func(string) bool { return true })
 }
 
+// endpointMessage converts an endpoint with its health.
 func endpointMessage(e partner.Endpoint, withToken bool) *partnerv1.Endpoint {
 	out := &partnerv1.Endpoint{
 		Action: e.Action, Url: e.URL, Method: e.Method, IntegrationId: e.IntegrationID, TokenIn: e.TokenIn,

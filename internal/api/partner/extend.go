@@ -25,7 +25,8 @@ const (
 	extendGuests = "guests"
 )
 
-// answer converts a reservation and adds the data that extend requests, also guests, whose read is recorded.
+// answer converts a reservation and adds the data that extend names. If that includes guests, it records the read in the ledger of
+// disclosures.
 func (s *Service) answer(ctx context.Context, tx *db.Tx, a actor.Actor, row *reservation.Row, extend []string) (*partnerv1.Reservation, error) {
 	out, err := s.extendedMessage(tx, a, row, extend)
 	if err == nil && slices.Contains(extend, extendGuests) {
@@ -34,7 +35,7 @@ func (s *Service) answer(ctx context.Context, tx *db.Tx, a actor.Actor, row *res
 	return out, err
 }
 
-// extendedMessage converts a reservation and adds the data that extend requests, but guests.
+// extendedMessage converts a reservation and adds the data that extend names, except guests.
 func (s *Service) extendedMessage(tx *db.Tx, a actor.Actor, row *reservation.Row, extend []string) (*partnerv1.Reservation, error) {
 	property, err := tx.Property.Get(tx.Context(), a.PropertyID)
 	if err != nil {
@@ -67,7 +68,7 @@ func (s *Service) extendedMessage(tx *db.Tx, a actor.Actor, row *reservation.Row
 	return out, nil
 }
 
-// accessOf returns the current access plan of a reservation.
+// accessOf returns the current access plan of a reservation at a property.
 func (s *Service) accessOf(tx *db.Tx, row *reservation.Row, in *property.Row) (*partnerv1.AccessPlan, error) {
 	p, err := s.reservations().Plan(tx, row, in)
 	if err != nil {
@@ -82,6 +83,8 @@ func (s *Service) accessOf(tx *db.Tx, row *reservation.Row, in *property.Row) (*
 	return out, err
 }
 
+// addPINs adds to out the PINs that the caller asked for. wants reports whether the extend parameter has a value. It fails without the
+// scope pins:read.
 func (s *Service) addPINs(tx *db.Tx, a actor.Actor, row *reservation.Row, out *partnerv1.Reservation, wants func(string) bool) error {
 	if !a.Has(actor.PINsRead) {
 		return fault.New(fault.Denied, fault.ScopeMissing, "reading PINs needs the scope pins:read; the property's owner can grant it").Put("scope", actor.PINsRead)
@@ -117,6 +120,7 @@ func (s *Service) spaceMessage(tx *db.Tx, row *reservation.Row) (*partnerv1.Spac
 	return list[0], nil
 }
 
+// pageSize returns the page size of a request, or 50 if it sets none.
 func pageSize(n int32) int {
 	if n <= 0 {
 		return 50

@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// fields maps a field mask path that the PMS may send to the field of reservation.Patch.
+// fields maps a field mask path that the PMS may send to the field of reservation.Patch, and to the function that reads its value.
 var fields = map[string]struct {
 	field reservation.Field
 	value func(r *partnerv1.Reservation) any
@@ -49,6 +49,7 @@ var messageFields = map[string][]string{
 	"booker":   {"first_name", "last_name", "email", "mobile"},
 }
 
+// pmsMetaOrEmpty returns the field pmsMeta, or an empty message if it was not sent.
 func pmsMetaOrEmpty(r *partnerv1.Reservation) *partnerv1.PmsMeta {
 	if m := r.GetPmsMeta(); m != nil {
 		return m
@@ -56,6 +57,7 @@ func pmsMetaOrEmpty(r *partnerv1.Reservation) *partnerv1.PmsMeta {
 	return &partnerv1.PmsMeta{}
 }
 
+// bookerOrEmpty returns the field booker, or an empty message if it was not sent.
 func bookerOrEmpty(r *partnerv1.Reservation) *partnerv1.Booker {
 	if b := r.GetBooker(); b != nil {
 		return b
@@ -63,6 +65,7 @@ func bookerOrEmpty(r *partnerv1.Reservation) *partnerv1.Booker {
 	return &partnerv1.Booker{}
 }
 
+// textOrNil returns the value of a field for a patch. nil, for an empty text, clears the field.
 func textOrNil(s string) any {
 	if s == "" {
 		return nil
@@ -70,6 +73,7 @@ func textOrNil(s string) any {
 	return s
 }
 
+// valueOrNil returns the value of a field for a patch. nil clears the field.
 func valueOrNil(s *string) any {
 	if s == nil {
 		return nil
@@ -77,6 +81,7 @@ func valueOrNil(s *string) any {
 	return *s
 }
 
+// intOrNil is valueOrNil for an integer.
 func intOrNil(n *int32) any {
 	if n == nil {
 		return nil
@@ -84,6 +89,7 @@ func intOrNil(n *int32) any {
 	return int(*n)
 }
 
+// floatOrNil is valueOrNil for a decimal number.
 func floatOrNil(f *float64) any {
 	if f == nil {
 		return nil
@@ -91,6 +97,7 @@ func floatOrNil(f *float64) any {
 	return *f
 }
 
+// pmsUpdatedAt returns when the PMS last changed the reservation, for a patch.
 func pmsUpdatedAt(r *partnerv1.Reservation) any {
 	t := r.GetPmsMeta().GetUpdatedAt()
 	if t == nil {
@@ -99,8 +106,8 @@ func pmsUpdatedAt(r *partnerv1.Reservation) any {
 	return t.AsTime()
 }
 
-// patchOf returns a patch with the fields in the mask. If the mask is empty, it uses all fields that are set. It always contains the PMS's
-// reservation id.
+// patchOf returns a patch with the fields in the mask, and an error for each unknown path in the mask. If the mask is empty, it uses all
+// fields that are set. The patch always contains the PMS's reservation id.
 func patchOf(r *partnerv1.Reservation, mask *fieldmaskpb.FieldMask) (reservation.Patch, []fault.Field) {
 	p := reservation.Patch{}
 	var wrong []fault.Field

@@ -50,7 +50,7 @@ func (s *Service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertRe
 }
 
 // unknownFields returns the unknown fields of a body without any known field, which usually means that the reservation is wrapped in
-// another object. In other bodies unknown fields are ignored.
+// another object. In other bodies unknown fields are ignored. at is the path of the reservation in the body.
 func unknownFields(r *jsonpb.Report, at string) []fault.Field {
 	if len(r.Mask("")) > 0 || at != "" {
 		return nil
@@ -65,12 +65,15 @@ func unknownFields(r *jsonpb.Report, at string) []fault.Field {
 	return wrong
 }
 
-// collectErrors returns all invalid fields at once, including those that depend on the stored reservation. It stores nothing.
+// collectErrors adds to the wrong fields of a patch those that depend on the stored reservation, and returns all as one error. It stores
+// nothing.
 func (s *Service) collectErrors(ctx context.Context, a actor.Actor, p reservation.Patch, wrong []fault.Field) error {
 	_, err := s.reservations().Upsert(s.DB.View(ctx), writeScope(a), p, wrong)
 	return err
 }
 
+// upsert stores a patch and returns the message of the reservation. If the patch names an unknown space, it enqueues a call of the PMS's
+// getSpaces.
 func (s *Service) upsert(tx *db.Tx, a actor.Actor, p reservation.Patch) (*partnerv1.Reservation, error) {
 	out, err := s.reservations().Upsert(tx, writeScope(a), p, nil)
 	if err != nil {
@@ -120,8 +123,8 @@ func (s *Service) FindReservation(ctx context.Context, req *partnerv1.FindReserv
 	return &partnerv1.FindReservationResponse{Data: out}, err
 }
 
-// findScope returns the integrations in which the caller may search for a PMS id. Naming another integration gives the same answer as
-// naming an unknown reservation id.
+// findScope returns where the caller may search for a PMS id: a scope, and the integrations to search if the scope names none. Naming the
+// integration of another partner gives the same answer as naming an unknown reservation id.
 func (s *Service) findScope(tx *db.Tx, a actor.Actor, integrationID string) (reservation.Scope, []string, error) {
 	scope := readScope(a)
 	if scope.IntegrationID != "" {
@@ -194,7 +197,7 @@ func (s *Service) ListReservations(ctx context.Context, req *partnerv1.ListReser
 	return &partnerv1.ListReservationsResponse{Data: out}, nil
 }
 
-// ResetKeyChain gives a reservation new PINs.
+// ResetKeyChain gives a reservation new PINs. The answer names the parts that could not be replaced.
 func (s *Service) ResetKeyChain(ctx context.Context, req *partnerv1.ResetKeyChainRequest) (*partnerv1.ResetKeyChainResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -226,7 +229,7 @@ func (s *Service) ResetKeyChain(ctx context.Context, req *partnerv1.ResetKeyChai
 	})
 }
 
-// resetExtend returns what to include in the answer to a reset: PINs only if the caller may read them.
+// resetExtend returns the extend values for the answer to a reset. They include PINs only if the caller may read them.
 func resetExtend(a actor.Actor) []string {
 	if a.Has(actor.PINsRead) {
 		return []string{"pin", "gatePins", "access"}

@@ -51,11 +51,12 @@ type Probed struct {
 	Message    string   // Message is the message in the partner's error answer; of a webhook why the delivery failed
 }
 
+// reservations returns the domain service for reservations.
 func (s *Service) reservations() reservation.Service {
 	return reservation.Service{Keys: s.Keys, Keep: s.KeepStays}
 }
 
-// caller returns the calling integration. It fails if authentication did not run.
+// caller returns the calling integration. It refuses all other callers.
 func caller(ctx context.Context) (actor.Actor, error) {
 	a, ok := actor.From(ctx)
 	if !ok || a.Kind != actor.Integration || a.PropertyID == "" {
@@ -77,4 +78,5 @@ func readScope(a actor.Actor) reservation.Scope {
 	return writeScope(a)
 }
 
+// isOwnScript reports whether the caller is a script of the property itself, which has an api-key, and not a partner app.
 func isOwnScript(a actor.Actor) bool { return a.AppID == "" }

@@ -31,6 +31,7 @@ func (s *Service) ListSpaces(ctx context.Context, req *partnerv1.ListSpacesReque
 	return &partnerv1.ListSpacesResponse{Data: &partnerv1.SpaceList{List: list, Total: int32(total)}}, err
 }
 
+// spacePage converts the page parameters. The field offset is the page's number, counted from 0.
 func spacePage(p *partnerv1.Page) space.Page {
 	return space.Page{Limit: int(p.GetLimit()), Number: int(p.GetOffset())}
 }
@@ -85,6 +86,7 @@ func (s *Service) ListGates(ctx context.Context, req *partnerv1.ListGatesRequest
 	return &partnerv1.ListGatesResponse{Data: list}, nil
 }
 
+// GetIntegration returns the calling integration with its property and its endpoints.
 func (s *Service) GetIntegration(ctx context.Context, _ *partnerv1.GetIntegrationRequest) (*partnerv1.GetIntegrationResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {

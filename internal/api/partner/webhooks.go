@@ -19,7 +19,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// defaultOverlap is how long a previous secret also signs if the request does not say.
+// defaultOverlap is how long a webhook's messages are also signed with the previous secret, unless the request names a time.
 const defaultOverlap = 24 * time.Hour
 
 // UpsertWebhook registers a webhook of the caller, or changes it.
@@ -98,7 +98,7 @@ func (s *Service) RotateWebhookSecret(ctx context.Context, req *partnerv1.Rotate
 	})
 }
 
-// TestWebhook sends a message with the event "test" once. The call runs outside of any transaction.
+// TestWebhook sends a message with the event "test" to a webhook once and returns the result. It runs outside of any transaction.
 func (s *Service) TestWebhook(ctx context.Context, req *partnerv1.TestWebhookRequest) (*partnerv1.TestWebhookResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -127,8 +127,8 @@ func (s *Service) TestWebhook(ctx context.Context, req *partnerv1.TestWebhookReq
 	}}, err
 }
 
-// PINGeneratedBody returns the body of the message reservationPinGenerated from the current state, or nil if the reservation is not the
-// integration's or has no PIN now. webAppURL returns the address of the guest's page of a stay.
+// PINGeneratedBody returns the body of the webhook message reservationPinGenerated from the current state. It is nil if the reservation is
+// not the integration's or has no PIN now. webAppURL returns the address of the guest's page of a stay.
 func (s *Service) PINGeneratedBody(view *db.Tx, propertyID, integrationID, reservationID string, webAppURL func(reservationID string) string) ([]byte, error) {
 	a := actor.Actor{Kind: actor.Integration, PropertyID: propertyID, IntegrationID: integrationID, Scopes: []string{actor.PINsRead}}
 	row, err := reservation.Get(view, writeScope(a), reservationID)
@@ -159,6 +159,7 @@ func (s *Service) PINGeneratedBody(view *db.Tx, propertyID, integrationID, reser
 	return body, nil
 }
 
+// webhookMessage converts a webhook with its health and the messages that wait.
 func webhookMessage(view *db.Tx, w *partner.WebhookRow) (*partnerv1.Webhook, error) {
 	backlog, err := partner.BacklogOf(view, w)
 	if err != nil {

@@ -17,6 +17,7 @@ type apiKeys struct {
 	Deps
 }
 
+// GetApiKey returns the key of the property's own scripts, without the secret.
 func (s *apiKeys) GetApiKey(ctx context.Context, _ *propertyv1.GetApiKeyRequest) (*propertyv1.GetApiKeyResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

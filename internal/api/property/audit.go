@@ -23,6 +23,7 @@ type auditLog struct {
 // verifyLimit is how many entries one call verifies.
 const verifyLimit = 20_000
 
+// ListEntries returns one page of the audit log, the latest entry first.
 func (s *auditLog) ListEntries(ctx context.Context, r *propertyv1.ListEntriesRequest) (*propertyv1.ListEntriesResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -62,7 +63,7 @@ func (s *auditLog) ListEntries(ctx context.Context, r *propertyv1.ListEntriesReq
 	return &propertyv1.ListEntriesResponse{Data: list}, nil
 }
 
-// namesOf returns the names of the people who are recorded as authors of a list.
+// namesOf returns the names of the people among the authors of a list, by author. author returns the recorded author of an entry.
 func namesOf[T any](view *db.Tx, keys *keyring.Ring, propertyID string, list []T, author func(T) string) (map[string]string, error) {
 	authors := map[string]bool{}
 	for _, one := range list {
@@ -71,6 +72,7 @@ func namesOf[T any](view *db.Tx, keys *keyring.Ring, propertyID string, list []T
 	return staff.Names(view, keys, propertyID, slices.Sorted(maps.Keys(authors)))
 }
 
+// VerifyEntries verifies the hash chain of the audit log from an entry on, at most verifyLimit entries.
 func (s *auditLog) VerifyEntries(ctx context.Context, r *propertyv1.VerifyEntriesRequest) (*propertyv1.VerifyEntriesResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

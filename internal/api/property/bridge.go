@@ -32,6 +32,7 @@ func (s *bridges) CreateBridge(ctx context.Context, r *propertyv1.CreateBridgeRe
 	})
 }
 
+// CreateJoinCode creates a new code with which a bridge joins, such as after its machine was replaced. The previous code ends.
 func (s *bridges) CreateJoinCode(ctx context.Context, r *propertyv1.CreateJoinCodeRequest) (*propertyv1.CreateJoinCodeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateJoinCodeResponse, error) {
 		row, code, err := bridge.ReplaceJoinCode(tx, s.Keys, s.CA, propertyID, r.GetId())
@@ -63,6 +64,7 @@ func (s *bridges) ListBridges(ctx context.Context, _ *propertyv1.ListBridgesRequ
 	return &propertyv1.ListBridgesResponse{Data: list}, nil
 }
 
+// RevokeBridge ends a bridge's credential and recomputes the access of all stays.
 func (s *bridges) RevokeBridge(ctx context.Context, r *propertyv1.RevokeBridgeRequest) (*propertyv1.RevokeBridgeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeBridgeResponse, error) {
 		row, err := bridge.Revoke(tx, propertyID, r.GetId(), lock.MarkLinksLost)
@@ -77,6 +79,7 @@ func (s *bridges) RevokeBridge(ctx context.Context, r *propertyv1.RevokeBridgeRe
 	})
 }
 
+// bridgeWithLocks converts a bridge with the number of its locks.
 func bridgeWithLocks(tx *db.Tx, propertyID string, row *bridge.Row) (*propertyv1.Bridge, error) {
 	counts, err := lock.CountPerBridge(tx, propertyID)
 	if err != nil {
@@ -85,6 +88,7 @@ func bridgeWithLocks(tx *db.Tx, propertyID string, row *bridge.Row) (*propertyv1
 	return bridgeMessage(row, counts[row.ID], tx.Now()), nil
 }
 
+// bridgeMessage converts a bridge. locks is the number of its locks.
 func bridgeMessage(b *bridge.Row, locks int, now time.Time) *propertyv1.Bridge {
 	m := &propertyv1.Bridge{
 		Id: b.ID, Name: b.Name, State: "offline", LastSeenAt: convert.At(b.LastSeenAt), Software: b.Software, ClockOffsetMs: b.ClockOffsetMs,

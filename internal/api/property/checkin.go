@@ -30,7 +30,7 @@ type CheckIns struct {
 	propertyv1.UnimplementedCheckInServiceServer
 	Deps
 	Service *checkin.Service
-	// MailLink orders a mail with a new link to the booker.
+	// MailLink orders a mail with a new link to the booker, and reports whether it is a new mail.
 	MailLink func(tx *db.Tx, o mail.LinkOrder) (bool, error)
 	// GuestAddress returns the address to which a new link goes, or "" if none reaches the guest.
 	GuestAddress func(tx *db.Tx, row *reservation.Row) (string, error)
@@ -58,6 +58,7 @@ func (s *CheckIns) GetCheckIn(ctx context.Context, r *propertyv1.GetCheckInReque
 	return &propertyv1.GetCheckInResponse{Data: m}, err
 }
 
+// ClearStage records that a member of staff cleared or refused a stage of a check-in that the law requires, such as the identity check.
 func (s *CheckIns) ClearStage(ctx context.Context, r *propertyv1.ClearStageRequest) (*propertyv1.ClearStageResponse, error) {
 	who, _ := actor.From(ctx)
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ClearStageResponse, error) {
@@ -75,7 +76,7 @@ func (s *CheckIns) ClearStage(ctx context.Context, r *propertyv1.ClearStageReque
 	})
 }
 
-// WaiveOwing lets a guest check in who owes an amount.
+// WaiveOwing lets a guest check in although an amount is owed.
 func (s *CheckIns) WaiveOwing(ctx context.Context, r *propertyv1.WaiveOwingRequest) (*propertyv1.WaiveOwingResponse, error) {
 	if err := Named("reason", r.GetReason()); err != nil {
 		return nil, err
@@ -102,7 +103,7 @@ func (s *CheckIns) AskAgain(ctx context.Context, r *propertyv1.AskAgainRequest) 
 	if err != nil {
 		return nil, err
 	}
-	ctx = context.WithoutCancel(ctx) // the answer of a caller who did not wait for it is stored for the repeated call
+	ctx = context.WithoutCancel(ctx) // if the caller disconnects, the answer is still stored for a repeated call
 	v, err := s.Service.AskAgainAsStaff(ctx, checkin.Key{PropertyID: propertyID, ReservationID: r.GetReservationId()})
 	if err != nil {
 		return nil, err
@@ -113,6 +114,8 @@ func (s *CheckIns) AskAgain(ctx context.Context, r *propertyv1.AskAgainRequest) 
 	})
 }
 
+// EndCall ends a checkIn call to the PMS whose effect is not known, after a member of staff saw in the PMS that the guest is not checked
+// in.
 func (s *CheckIns) EndCall(ctx context.Context, r *propertyv1.EndCallRequest) (*propertyv1.EndCallResponse, error) {
 	who, _ := actor.From(ctx)
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.EndCallResponse, error) {
@@ -129,7 +132,7 @@ func (s *CheckIns) EndCall(ctx context.Context, r *propertyv1.EndCallRequest) (*
 	})
 }
 
-// ResendInvitation ends the booker's link, unless a device uses it, and mails a new one.
+// ResendInvitation mails a new check-in link to the booker and ends the previous one, unless a device uses it.
 func (s *CheckIns) ResendInvitation(ctx context.Context, r *propertyv1.ResendInvitationRequest) (*propertyv1.ResendInvitationResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ResendInvitationResponse, error) {
 		row, err := reservation.Get(tx, reservation.Scope{PropertyID: propertyID}, r.GetReservationId())
@@ -154,7 +157,8 @@ func (s *CheckIns) ResendInvitation(ctx context.Context, r *propertyv1.ResendInv
 	})
 }
 
-// whyNoAddress returns the error for a guest whom no address reaches. Staff who see an address in the PMS read why it does not count.
+// whyNoAddress returns the error for a guest without a mail address that reaches them. If the PMS has an address, the error explains why it
+// does not count.
 func (s *CheckIns) whyNoAddress(ctx context.Context, row *reservation.Row) error {
 	booker, err := reservation.Service{Keys: s.Keys}.Booker(ctx, row)
 	switch {
@@ -166,7 +170,7 @@ func (s *CheckIns) whyNoAddress(ctx context.Context, row *reservation.Row) error
 	return errNoGuestAddress
 }
 
-// message converts a check-in with the facts for staff.
+// message converts a check-in for staff, with the facts of what stops it and the names of the staff who cleared a stage.
 func (s *CheckIns) message(ctx context.Context, view *db.Tx, v checkin.View) (*propertyv1.StaffCheckIn, error) {
 	m := &propertyv1.StaffCheckIn{
 		Stage: string(v.Stage), BeganBy: v.Row.BeganBy, BeganAt: convert.At(v.Row.BeganAt), NextAskAt: convert.Time(v.NextAsk()),
@@ -215,6 +219,7 @@ func (s *CheckIns) message(ctx context.Context, view *db.Tx, v checkin.View) (*p
 	return m, nil
 }
 
+// staffStop converts a reason that stops a check-in, with its facts for staff.
 func staffStop(reason checkin.StopReason, facts checkin.StopFacts, to message.Reader) *propertyv1.StaffStop {
 	return &propertyv1.StaffStop{
 		Reason: string(reason), Text: to.Text(facts.Text), PartnerReason: facts.PartnerReason, PartnerMessage: facts.PartnerMessage,
@@ -223,6 +228,7 @@ func staffStop(reason checkin.StopReason, facts checkin.StopFacts, to message.Re
 	}
 }
 
+// staffGuest converts the progress of a guest's form, without the answers.
 func staffGuest(m guest.Member) *propertyv1.StaffGuest {
 	g := &propertyv1.StaffGuest{Id: m.Row.ID, Role: m.Row.Role, Complete: len(m.Missing) == 0, Child: m.Row.Child, Signed: !m.SignedAt.IsZero()}
 	if len(m.Missing) > 0 {
@@ -235,7 +241,7 @@ func staffGuest(m guest.Member) *propertyv1.StaffGuest {
 	return g
 }
 
-// staffName returns the name under which a member of staff is recorded: that of their token, else who they are.
+// staffName returns the name under which the actions of a member of staff are recorded: the name of the token, or else the actor's Author.
 func staffName(tx *db.Tx, who actor.Actor) (string, error) {
 	if who.For != "" || who.TokenID == "" {
 		return who.Author(), nil

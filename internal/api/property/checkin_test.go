@@ -57,7 +57,8 @@ func TestSignatureOfTheRule(t *testing.T) {
 	})
 }
 
-// Fewer guests than the law asks are refused, whichever of both settings changes. A new rule alone brings the guests that it asks.
+// Settings by which fewer guests fill in a form than the law requires are refused, whichever of both settings changes. A new rule alone
+// also sets the guests that it requires.
 func TestGuestsWhoFillInByLaw(t *testing.T) {
 	eachTenant(t, func(a, _ *tenant) {
 		refused := map[string]fault.Reason{"settings.whoFills": fault.Conflicting}
@@ -146,7 +147,7 @@ func TestOwnQuestions(t *testing.T) {
 	})
 }
 
-// The rules say what the settings take over with them.
+// ListCheckInRules returns the settings that each rule brings with it.
 func TestRulesOfCountries(t *testing.T) {
 	eachTenant(t, func(a, _ *tenant) {
 		rules := must((&CheckIns{Deps: a.w.deps}).ListCheckInRules(a.ctx, &propertyv1.ListCheckInRulesRequest{}))(t).GetData().GetList()

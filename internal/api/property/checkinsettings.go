@@ -57,8 +57,8 @@ func (s *CheckIns) UpdateCheckInSettings(ctx context.Context, r *propertyv1.Upda
 	})
 }
 
-// checkInChange converts a change of the stored settings. A new country rule brings its own stages of the law, and the guests who fill in
-// its form, unless the change names others.
+// checkInChange converts a change of the stored settings. If it changes the country rule, it adds the identity check and the signature of
+// that law, and the guests who must fill in its form, unless the change sets them.
 func checkInChange(stored *property.CheckInSettings, m *propertyv1.CheckInSettingsChange) property.CheckInChange {
 	c := property.CheckInChange{
 		Rule: m.Rule, IdentityCheck: m.IdentityCheck, Signature: m.Signature, HouseRules: m.HouseRules, StaffEmail: m.StaffEmail, DeskPhone: m.DeskPhone,
@@ -102,7 +102,7 @@ func checkInChange(stored *property.CheckInSettings, m *propertyv1.CheckInSettin
 	return c
 }
 
-// serverRetention returns how long the installation keeps data.
+// serverRetention returns how long the installation keeps each kind of data.
 func (s *CheckIns) serverRetention() *propertyv1.ServerRetention {
 	days := func(period time.Duration) int32 { return int32(period / (24 * time.Hour)) }
 	return &propertyv1.ServerRetention{
@@ -163,6 +163,7 @@ func ruleProblems(stored *property.CheckInSettings, c property.CheckInChange) (w
 	return wrong
 }
 
+// fewerThanTheLaw returns the error text for settings by which fewer guests fill in a form than the law requires.
 func fewerThanTheLaw(law *rule.Rule) string {
 	who := map[rule.Who]string{rule.Adults: "every adult", rule.All: "every guest, also of children"}[law.Fills()]
 	return fmt.Sprintf("the law of %s (%s) asks for answers of %s: use %s, or the rule none if the law does not apply to you", law.Name, law.Source, who, law.Fills())
@@ -176,6 +177,7 @@ func valueOr(changed *string, stored string) string {
 	return stored
 }
 
+// listOrNone returns a changed list, or nil if it does not change.
 func listOrNone(changed *[]string) []string {
 	if changed == nil {
 		return nil
@@ -183,6 +185,7 @@ func listOrNone(changed *[]string) []string {
 	return *changed
 }
 
+// orNone returns s, or the setting "none" if s is empty.
 func orNone(s string) string {
 	if s == "" {
 		return "none"
@@ -199,6 +202,7 @@ func ruleNames() string {
 	return strings.Join(names, ", ")
 }
 
+// settings converts the check-in settings, with the retention of the installation and the etag.
 func (s *CheckIns) settings(ctx context.Context, row *property.CheckInSettings) *propertyv1.CheckInSettings {
 	m := &propertyv1.CheckInSettings{
 		Rule: row.Rule, MandatoryGroups: row.MandatoryGroups, IdentityCheck: row.IdentityCheck, Signature: row.Signature, HouseRules: row.HouseRules,
@@ -223,14 +227,16 @@ func (s *CheckIns) settings(ctx context.Context, row *property.CheckInSettings) 
 	return m
 }
 
-// notSettings are the fields that no change sets, so that an etag leaves them out. The text of limits is in the language of the call.
+// notSettings are the fields of the settings that a caller cannot change, which the etag leaves out. The text of limits depends on the
+// language of the call.
 var notSettings = []string{"limits", "serverRetention"}
 
-// leftToProperty returns, in the language of the call, which duties of a law the property must do without this service.
+// leftToProperty describes the duties of a law that the property must do without this service, in the language of the call.
 func leftToProperty(ctx context.Context, law *rule.Rule) string {
 	return chain.Reader(ctx).Text(message.Message{Kind: law.LeftToProperty})
 }
 
+// ListCheckInRules lists the country rules for check-in, each as in force today.
 func (s *CheckIns) ListCheckInRules(ctx context.Context, _ *propertyv1.ListCheckInRulesRequest) (*propertyv1.ListCheckInRulesResponse, error) {
 	today := s.DB.View(ctx).Now()
 	list := &propertyv1.CheckInRuleList{}

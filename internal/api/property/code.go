@@ -28,6 +28,7 @@ type codes struct {
 // reconciler returns the access reconciler for a transaction.
 func (d Deps) reconciler(tx *db.Tx) access.Reconciler { return access.Reconciler{Tx: tx, Keys: d.Keys} }
 
+// CreateCode creates a code that does not belong to a stay, such as for staff. The PIN is read with RevealCode.
 func (s *codes) CreateCode(ctx context.Context, r *propertyv1.CreateCodeRequest) (*propertyv1.CreateCodeResponse, error) {
 	who, _ := actor.From(ctx)
 	n := code.Spec{
@@ -100,7 +101,7 @@ func (s *codes) GetCode(ctx context.Context, r *propertyv1.GetCodeRequest) (*pro
 	return &propertyv1.GetCodeResponse{Data: m, Places: places}, err
 }
 
-// codePlaces returns the locks that hold a code, or whose slot last held it.
+// codePlaces returns each lock that holds a code, or whose slot held it last, with the state of the slot.
 func codePlaces(view *db.Tx, c *code.Row) ([]*propertyv1.CodePlace, error) {
 	slots, err := lock.SlotsOfGrants(view, c.PropertyID, c.ID)
 	if err != nil {
@@ -133,6 +134,7 @@ func (s *codes) RevealCode(ctx context.Context, r *propertyv1.RevealCodeRequest)
 	})
 }
 
+// reveal returns the answer of RevealCode: the shared PIN and the separate PINs of doors. It records that the caller read them.
 func (s *codes) reveal(tx *db.Tx, propertyID, codeID string) (*propertyv1.RevealCodeResponse, error) {
 	who, _ := actor.From(tx.Context())
 	c, err := code.Get(tx, propertyID, codeID)
@@ -188,6 +190,7 @@ func (s *codes) RevokeCode(ctx context.Context, r *propertyv1.RevokeCodeRequest)
 	})
 }
 
+// SwapBackupCodes ends the two backup codes of a lock and creates two new ones.
 func (s *codes) SwapBackupCodes(ctx context.Context, r *propertyv1.SwapBackupCodesRequest) (*propertyv1.SwapBackupCodesResponse, error) {
 	who, _ := actor.From(ctx)
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SwapBackupCodesResponse, error) {
@@ -200,6 +203,7 @@ func (s *codes) SwapBackupCodes(ctx context.Context, r *propertyv1.SwapBackupCod
 	})
 }
 
+// codeMessage converts a code with the decrypted name of its holder.
 func (s *codes) codeMessage(view *db.Tx, c *code.Row) (*propertyv1.Code, error) {
 	list, err := s.codeMessages(view, c.PropertyID, c)
 	if err != nil {
@@ -208,6 +212,7 @@ func (s *codes) codeMessage(view *db.Tx, c *code.Row) (*propertyv1.Code, error) 
 	return list[0], nil
 }
 
+// codeMessages converts codes of one property with the decrypted names of their holders.
 func (s *codes) codeMessages(view *db.Tx, propertyID string, rows ...*code.Row) ([]*propertyv1.Code, error) {
 	zone, err := code.ZoneOf(view, propertyID)
 	if err != nil {
@@ -224,7 +229,7 @@ func (s *codes) codeMessages(view *db.Tx, propertyID string, rows ...*code.Row) 
 	return list, nil
 }
 
-// codeAt converts a code with its state at the given time. Times have the property's time zone.
+// codeAt converts a code with its state at the time now. zone is the time zone of its weekly hours, holder the name of its holder.
 func codeAt(zone *time.Location, now time.Time, c *code.Row, holder string) *propertyv1.Code {
 	m := &propertyv1.Code{
 		Id: c.ID, Kind: c.Kind, Holder: holder, LockId: convert.Text(c.LockID), DoorIds: c.Doors, AllRooms: c.AllRooms,

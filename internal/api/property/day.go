@@ -25,7 +25,7 @@ type Days struct {
 	CheckIns *checkin.Service
 }
 
-// ListDay lists a page of a list of a day.
+// ListDay returns one page of the arrivals, the guests in house or the departures of a day, with the numbers of all three.
 func (s *Days) ListDay(ctx context.Context, r *propertyv1.ListDayRequest) (answer *propertyv1.ListDayResponse, err error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -45,6 +45,7 @@ func (s *Days) ListDay(ctx context.Context, r *propertyv1.ListDayRequest) (answe
 	return answer, nil
 }
 
+// listDay returns the page of the list that q selects, with the numbers of all three lists.
 func (s *Days) listDay(view *db.Tx, propertyID string, q reservation.DayQuery) (*propertyv1.DayList, error) {
 	svc := reservation.Service{Keys: s.Keys}
 	row, err := property.Get(view, propertyID)
@@ -81,6 +82,7 @@ func (s *Days) listDay(view *db.Tx, propertyID string, q reservation.DayQuery) (
 	return list, nil
 }
 
+// dayStay converts a row of the list: a stay, its booker and its check-in. Except for departures, it adds whether the doors are ready.
 func dayStay(a readiness.Arrival, booker reservation.Booker, b checkin.Brief, tab reservation.Tab, to message.Reader) *propertyv1.DayStay {
 	out := &propertyv1.DayStay{
 		ReservationId: a.Row.ID, PmsNumber: a.Row.PmsNumber, GuestName: strings.TrimSpace(convert.OrEmpty(booker.FirstName) + " " + booker.LastName),

@@ -88,6 +88,7 @@ func (s *gates) replanAndRender(tx *db.Tx, propertyID string, row *space.GateRow
 	return list[0], nil
 }
 
+// gateMessages converts gates with the ids of their locks.
 func gateMessages(view *db.Tx, propertyID string, rows ...*space.GateRow) ([]*propertyv1.Gate, error) {
 	ids := make([]string, len(rows))
 	for i, row := range rows {

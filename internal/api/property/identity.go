@@ -19,6 +19,7 @@ type Identities struct {
 	Sessions
 }
 
+// GetIdentityProvider returns the name and issuer of the server's OpenID Connect provider. Both are empty without one.
 func (s *Identities) GetIdentityProvider(context.Context, *propertyv1.GetIdentityProviderRequest) (*propertyv1.GetIdentityProviderResponse, error) {
 	out := &propertyv1.IdentityProvider{}
 	if p := s.Staff.Provider; p != nil {
@@ -27,6 +28,8 @@ func (s *Identities) GetIdentityProvider(context.Context, *propertyv1.GetIdentit
 	return &propertyv1.GetIdentityProviderResponse{Data: out}, nil
 }
 
+// BeginIdentitySignIn begins a sign-in at the identity provider, or the acceptance of an invitation. The answer has the address at the
+// provider.
 func (s *Identities) BeginIdentitySignIn(ctx context.Context, r *propertyv1.BeginIdentitySignInRequest) (*propertyv1.BeginIdentitySignInResponse, error) {
 	var c staff.IdentityCeremony
 	var err error
@@ -41,6 +44,7 @@ func (s *Identities) BeginIdentitySignIn(ctx context.Context, r *propertyv1.Begi
 	return &propertyv1.BeginIdentitySignInResponse{Data: identityCeremony(c)}, nil
 }
 
+// FinishIdentitySignIn checks the answer of the identity provider and opens a session. With an invitation it also accepts it.
 func (s *Identities) FinishIdentitySignIn(ctx context.Context, r *propertyv1.FinishIdentitySignInRequest) (*propertyv1.FinishIdentitySignInResponse, error) {
 	answer := identityAnswer(ctx, r.GetState(), r.GetAnswer())
 	if r.GetInvitation() != "" {
@@ -57,6 +61,7 @@ func (s *Identities) FinishIdentitySignIn(ctx context.Context, r *propertyv1.Fin
 	return &propertyv1.FinishIdentitySignInResponse{Data: sessionToken(made)}, nil
 }
 
+// BeginIdentityLink begins to link the signed-in person to their account at the identity provider.
 func (s *Identities) BeginIdentityLink(ctx context.Context, _ *propertyv1.BeginIdentityLinkRequest) (*propertyv1.BeginIdentityLinkResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -69,6 +74,7 @@ func (s *Identities) BeginIdentityLink(ctx context.Context, _ *propertyv1.BeginI
 	return &propertyv1.BeginIdentityLinkResponse{Data: identityCeremony(c)}, nil
 }
 
+// FinishIdentityLink checks the answer of the identity provider and links the signed-in person to the account.
 func (s *Identities) FinishIdentityLink(ctx context.Context, r *propertyv1.FinishIdentityLinkRequest) (*propertyv1.FinishIdentityLinkResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -86,6 +92,7 @@ func (s *Identities) FinishIdentityLink(ctx context.Context, r *propertyv1.Finis
 	})
 }
 
+// DeleteIdentityLink removes the link between the signed-in person and their account at the identity provider.
 func (s *Identities) DeleteIdentityLink(ctx context.Context, _ *propertyv1.DeleteIdentityLinkRequest) (*propertyv1.DeleteIdentityLinkResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -99,10 +106,12 @@ func (s *Identities) DeleteIdentityLink(ctx context.Context, _ *propertyv1.Delet
 	})
 }
 
+// identityCeremony converts a sign-in or link that was begun at the identity provider.
 func identityCeremony(c staff.IdentityCeremony) *propertyv1.IdentityCeremony {
 	return &propertyv1.IdentityCeremony{State: c.State, Url: c.URL, EndsAt: timestamppb.New(c.EndsAt)}
 }
 
+// identityAnswer converts what the identity provider sent back with the browser. state is that of the begun ceremony.
 func identityAnswer(ctx context.Context, state string, a *propertyv1.IdentityAnswer) staff.IdentityAnswer {
 	return staff.IdentityAnswer{
 		State: state, Answer: openid.Answer{State: a.GetState(), Code: a.GetCode(), Issuer: a.GetIssuer()}, Network: clientNetwork(ctx), Trace: chain.From(ctx).Trace(),

@@ -18,6 +18,7 @@ type integrations struct {
 	Deps
 }
 
+// ListApps lists the partner apps of the installation, each with the property's integration if it is connected.
 func (s *integrations) ListApps(ctx context.Context, _ *propertyv1.ListAppsRequest) (*propertyv1.ListAppsResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -44,6 +45,7 @@ func (s *integrations) ListApps(ctx context.Context, _ *propertyv1.ListAppsReque
 	return &propertyv1.ListAppsResponse{Data: list}, nil
 }
 
+// ConnectApp connects a partner app to the property. The answer has the access token, which is shown once.
 func (s *integrations) ConnectApp(ctx context.Context, r *propertyv1.ConnectAppRequest) (*propertyv1.ConnectAppResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ConnectAppResponse, error) {
 		if err := NamedOrNot("name", r.GetName()); err != nil {
@@ -103,6 +105,7 @@ func (s *integrations) UpdateIntegration(ctx context.Context, r *propertyv1.Upda
 	})
 }
 
+// RotateAccessToken creates a new access token for an integration. The previous ones expire after the overlap.
 func (s *integrations) RotateAccessToken(ctx context.Context, r *propertyv1.RotateAccessTokenRequest) (*propertyv1.RotateAccessTokenResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateAccessTokenResponse, error) {
 		row, secret, err := s.Partners.RotateAccessToken(tx, propertyID, r.GetId(), convert.Minutes(r.GetOverlapMinutes()))
@@ -125,6 +128,7 @@ func (s *integrations) RevokeAccessToken(ctx context.Context, r *propertyv1.Revo
 	})
 }
 
+// RotateSigningSecret creates a new secret for signing calls to the partner. The previous secret also signs, unless the request drops it.
 func (s *integrations) RotateSigningSecret(ctx context.Context, r *propertyv1.RotateSigningSecretRequest) (*propertyv1.RotateSigningSecretResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateSigningSecretResponse, error) {
 		secret, err := s.Partners.RotateSigningSecret(tx, propertyID, r.GetId(), r.GetDropPrevious())
@@ -135,6 +139,7 @@ func (s *integrations) RotateSigningSecret(ctx context.Context, r *propertyv1.Ro
 	})
 }
 
+// ReadSpaces calls the partner's getSpaces endpoint now and returns how many spaces were found and mapped.
 func (s *integrations) ReadSpaces(ctx context.Context, r *propertyv1.ReadSpacesRequest) (*propertyv1.ReadSpacesResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -176,6 +181,7 @@ func integrationMessage(view *db.Tx, propertyID string, row *partner.Integration
 	return list[0], nil
 }
 
+// integrationMessages converts integrations with their endpoints, webhooks and access tokens, without secrets.
 func integrationMessages(view *db.Tx, propertyID string, rows ...*partner.IntegrationRow) ([]*propertyv1.Integration, error) {
 	endpoints, err := partner.EndpointsOf(view, propertyID)
 	if err != nil {

@@ -17,6 +17,7 @@ type kiosks struct {
 	Deps
 }
 
+// CreateKiosk creates a kiosk. The answer has the code with which a tablet enrols.
 func (s *kiosks) CreateKiosk(ctx context.Context, r *propertyv1.CreateKioskRequest) (*propertyv1.CreateKioskResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateKioskResponse, error) {
 		row, code, err := kiosk.Create(tx, s.Keys, propertyID, r.GetName())
@@ -44,6 +45,7 @@ func (s *kiosks) ListKiosks(ctx context.Context, _ *propertyv1.ListKiosksRequest
 	return &propertyv1.ListKiosksResponse{Data: out}, nil
 }
 
+// ResetKiosk ends the credential of a kiosk's tablet and its guests' sessions. The answer has a new code for a tablet.
 func (s *kiosks) ResetKiosk(ctx context.Context, r *propertyv1.ResetKioskRequest) (*propertyv1.ResetKioskResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ResetKioskResponse, error) {
 		row, code, err := kiosk.Reset(tx, s.Keys, propertyID, r.GetId())

@@ -42,7 +42,7 @@ func (s *locks) ListLocks(ctx context.Context, r *propertyv1.ListLocksRequest) (
 	return &propertyv1.ListLocksResponse{Data: &propertyv1.LockList{List: list, NextPageToken: nextPageToken(p, total), Total: int32(total)}}, nil
 }
 
-// GetLockHistory answers with the history of a lock.
+// GetLockHistory returns the battery and clock readings of a lock, the times without connection and the last events.
 func (s *locks) GetLockHistory(ctx context.Context, r *propertyv1.GetLockHistoryRequest) (*propertyv1.GetLockHistoryResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -85,6 +85,7 @@ func readingMessages(all []lock.Sample) (out []*propertyv1.LockReading) {
 	return out
 }
 
+// GetLock returns a lock and its slots, each with the reservation whose code it holds.
 func (s *locks) GetLock(ctx context.Context, r *propertyv1.GetLockRequest) (*propertyv1.GetLockResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -119,6 +120,7 @@ func (s *locks) GetLock(ctx context.Context, r *propertyv1.GetLockRequest) (*pro
 	return answer, nil
 }
 
+// UpdateLock renames a lock.
 func (s *locks) UpdateLock(ctx context.Context, r *propertyv1.UpdateLockRequest) (*propertyv1.UpdateLockResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateLockResponse, error) {
 		if err := Named("name", r.GetName()); err != nil {
@@ -133,6 +135,7 @@ func (s *locks) UpdateLock(ctx context.Context, r *propertyv1.UpdateLockRequest)
 	})
 }
 
+// AssignLock moves a lock to a door, or removes it from its door, and recomputes the access of the stays at both doors.
 func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest) (*propertyv1.AssignLockResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.AssignLockResponse, error) {
 		before, err := lock.Get(tx, propertyID, r.GetId())
@@ -193,7 +196,7 @@ func timedOut(order lock.UnlockCommand, o lock.Outcome) bool {
 	return o.State == lock.CommandUnknown && o.Result == "" && !o.At.IsZero() && !o.At.Before(order.Deadline)
 }
 
-// renderAct updates a repeated answer with the current outcome of the unlock command.
+// renderAct is the idem.Renderer of UnlockLock: it updates a repeated answer with the current outcome of the unlock command.
 func (s *locks) renderAct(ctx context.Context, answer proto.Message) error {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -219,6 +222,7 @@ var actResults = map[string]string{
 	lock.CommandUnknown: resultUnknown, lock.CommandStored: resultUnknown, lock.CommandClaimed: resultUnknown,
 }
 
+// setOutcome sets the result of an unlock command, with the reason if the lock did not open.
 func setOutcome(m *propertyv1.Act, o lock.Outcome) {
 	m.Result = actResults[o.State]
 	if m.Result != "opened" {
@@ -235,6 +239,7 @@ func lockMessage(view *db.Tx, propertyID string, row *lock.Row) (*propertyv1.Loc
 	return list[0], nil
 }
 
+// lockMessages converts locks with their state and the names of their doors.
 func lockMessages(view *db.Tx, propertyID string, rows ...*lock.Row) ([]*propertyv1.Lock, error) {
 	states, err := lock.LoadStates(view, view.Now(), propertyID, rows)
 	if err != nil {
@@ -265,6 +270,7 @@ func lockMessages(view *db.Tx, propertyID string, rows ...*lock.Row) ([]*propert
 	return list, nil
 }
 
+// abilitiesMessage converts what the hardware of a lock can do.
 func abilitiesMessage(row *lock.Row) *propertyv1.LockAbilities {
 	c := row.Capabilities
 	m := &propertyv1.LockAbilities{

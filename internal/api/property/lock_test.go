@@ -97,7 +97,7 @@ func TestRepeatedUnlockReturnsTheKnownResult(t *testing.T) {
 		}
 		act := must(a.Lock.UnlockLock(a.ctx, &propertyv1.UnlockLockRequest{Id: lk}))(t)
 		render := Renderers(a.w.deps)[propertyv1.LockService_UnlockLock_FullMethodName]
-		// The remembered answer of a call whose server crashed says unknown; since then it was done.
+		// The stored answer of a call whose server crashed has the result unknown. Since then the bridge has carried out the command.
 		a.w.write(t, func(tx *db.Tx) error {
 			if err := tx.Act.UpdateOneID(act.GetData().GetId()).SetState(lock.CommandClaimed).Exec(tx.Context()); err != nil {
 				return err

@@ -69,6 +69,7 @@ func (s *mails) ListMails(ctx context.Context, r *propertyv1.ListMailsRequest) (
 	return &propertyv1.ListMailsResponse{Data: list}, nil
 }
 
+// GetMail returns a mail with its text, while the text is stored.
 func (s *mails) GetMail(ctx context.Context, r *propertyv1.GetMailRequest) (*propertyv1.GetMailResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -91,6 +92,7 @@ func (s *mails) GetMail(ctx context.Context, r *propertyv1.GetMailRequest) (*pro
 	return out, nil
 }
 
+// message converts a mail without its text. The recipient is masked.
 func (s *mails) message(ctx context.Context, view *db.Tx, row *mail.Row) (*propertyv1.Mail, error) {
 	to, err := mail.Recipient(view, s.Keys, row)
 	if err != nil {
@@ -106,6 +108,7 @@ func (s *mails) message(ctx context.Context, view *db.Tx, row *mail.Row) (*prope
 	}, nil
 }
 
+// PreviewInvitations returns how many bookers would be invited if an integration's invitations were switched on now.
 func (s *mails) PreviewInvitations(ctx context.Context, r *propertyv1.PreviewInvitationsRequest) (*propertyv1.PreviewInvitationsResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -118,6 +121,7 @@ func (s *mails) PreviewInvitations(ctx context.Context, r *propertyv1.PreviewInv
 	return &propertyv1.PreviewInvitationsResponse{Data: invitationsMessage(counts)}, nil
 }
 
+// SetInvitations switches the invitations of an integration on or off.
 func (s *mails) SetInvitations(ctx context.Context, r *propertyv1.SetInvitationsRequest) (*propertyv1.SetInvitationsResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SetInvitationsResponse, error) {
 		if err := s.Switch(tx, propertyID, r.GetIntegrationId(), r.GetEnabled()); err != nil {
@@ -128,6 +132,7 @@ func (s *mails) SetInvitations(ctx context.Context, r *propertyv1.SetInvitations
 	})
 }
 
+// invitationsMessage converts the numbers of bookers who are invited now, later or not at all.
 func invitationsMessage(c mail.Counts) *propertyv1.Invitations {
 	return &propertyv1.Invitations{Enabled: c.Enabled, DueNow: int32(c.Now), DueLater: int32(c.Later), WithoutAddress: int32(c.NoAddress)}
 }
@@ -181,9 +186,10 @@ func (s *mails) UpdateMailSettings(ctx context.Context, r *propertyv1.UpdateMail
 	})
 }
 
-// unsentField is not a setting, so the etag of the settings does not cover it.
+// unsentField is the field of the mail settings that counts the unsent mails. It is not a setting, so the etag does not cover it.
 const unsentField = "unsent"
 
+// settingsMessage converts the mail settings with the number of unsent mails and the etag, without the password.
 func settingsMessage(view *db.Tx, row *mail.SettingsRow) (*propertyv1.MailSettings, error) {
 	unsent, err := mail.CountInMailbox(view, row.PropertyID)
 	if err != nil {
@@ -197,6 +203,7 @@ func settingsMessage(view *db.Tx, row *mail.SettingsRow) (*propertyv1.MailSettin
 	return m, nil
 }
 
+// SendTestMail sends a mail with the stored settings now. The answer has the reason if the mail server refused it.
 func (s *mails) SendTestMail(ctx context.Context, r *propertyv1.SendTestMailRequest) (*propertyv1.SendTestMailResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -214,6 +221,7 @@ func (s *mails) SendTestMail(ctx context.Context, r *propertyv1.SendTestMailRequ
 	return &propertyv1.SendTestMailResponse{Data: &propertyv1.TestMailResult{Ok: true}}, nil
 }
 
+// ResendMail orders a mail of the same kind again and returns it.
 func (s *mails) ResendMail(ctx context.Context, r *propertyv1.ResendMailRequest) (*propertyv1.ResendMailResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ResendMailResponse, error) {
 		mailID, err := s.Resend(tx, propertyID, r.GetId())

@@ -21,6 +21,7 @@ type mappings struct {
 	Deps
 }
 
+// ListPartnerSpaces lists the spaces of a PMS with the spaces they are mapped to, or suggestions for them.
 func (s *mappings) ListPartnerSpaces(ctx context.Context, r *propertyv1.ListPartnerSpacesRequest) (*propertyv1.ListPartnerSpacesResponse, error) {
 	propertyID, p, err := callerPage(ctx, r)
 	if err != nil {
@@ -30,7 +31,8 @@ func (s *mappings) ListPartnerSpaces(ctx context.Context, r *propertyv1.ListPart
 	if _, err := partner.Integration(view, propertyID, r.GetIntegrationId()); err != nil {
 		return nil, err
 	}
-	// The latest change is read first: the list may then show a later one, whose mapping the caller cannot overwrite by mistake.
+	// The latest change is read before the list, because the list may then contain a later change. A caller that sends the older change id
+	// cannot overwrite that change by mistake.
 	latest, err := space.LastChange(view, propertyID, r.GetIntegrationId())
 	if err != nil {
 		return nil, err
@@ -49,6 +51,7 @@ func (s *mappings) ListPartnerSpaces(ctx context.Context, r *propertyv1.ListPart
 	return &propertyv1.ListPartnerSpacesResponse{Data: out}, nil
 }
 
+// partnerSpaces converts the spaces of a PMS with their mapping.
 func partnerSpaces(entries []space.Entry) []*propertyv1.PartnerSpace {
 	list := make([]*propertyv1.PartnerSpace, 0, len(entries))
 	for _, e := range entries {
@@ -68,7 +71,7 @@ func partnerSpaces(entries []space.Entry) []*propertyv1.PartnerSpace {
 	return list
 }
 
-// addSuggestions adds to the unmapped spaces of a page what they could be mapped to.
+// addSuggestions adds to each unmapped space in the list the space that it could be mapped to.
 func addSuggestions(view *db.Tx, propertyID, integrationID string, list []*propertyv1.PartnerSpace) error {
 	suggested, err := space.Suggestions(view, propertyID, integrationID)
 	if err != nil {
@@ -90,6 +93,7 @@ func addSuggestions(view *db.Tx, propertyID, integrationID string, list []*prope
 	return nil
 }
 
+// SetMapping maps one space of a PMS to a space of the property.
 func (s *mappings) SetMapping(ctx context.Context, r *propertyv1.SetMappingRequest) (*propertyv1.SetMappingResponse, error) {
 	return runMapping(ctx, s, mappingCall{
 		integrationID: r.GetIntegrationId(), kind: space.SetOne, seen: r.GetLastChangeId(), validateOnly: r.GetValidateOnly(),
@@ -102,6 +106,7 @@ func (s *mappings) SetMapping(ctx context.Context, r *propertyv1.SetMappingReque
 	})
 }
 
+// UnsetMapping removes the mapping of one space of a PMS.
 func (s *mappings) UnsetMapping(ctx context.Context, r *propertyv1.UnsetMappingRequest) (*propertyv1.UnsetMappingResponse, error) {
 	removed := &propertyv1.Mapping{}
 	return runMapping(ctx, s, mappingCall{
@@ -118,6 +123,7 @@ func (s *mappings) UnsetMapping(ctx context.Context, r *propertyv1.UnsetMappingR
 	})
 }
 
+// BatchSetMappings maps several spaces of a PMS, or removes their mappings. All changes succeed or none.
 func (s *mappings) BatchSetMappings(ctx context.Context, r *propertyv1.BatchSetMappingsRequest) (*propertyv1.BatchSetMappingsResponse, error) {
 	if wrong := duplicates(r.GetMappings()); len(wrong) > 0 {
 		return nil, fault.Fields(wrong...)
@@ -134,6 +140,7 @@ func (s *mappings) BatchSetMappings(ctx context.Context, r *propertyv1.BatchSetM
 	})
 }
 
+// ApplySuggestions maps the unmapped spaces of a PMS to the suggested spaces.
 func (s *mappings) ApplySuggestions(ctx context.Context, r *propertyv1.ApplySuggestionsRequest) (*propertyv1.ApplySuggestionsResponse, error) {
 	var list *propertyv1.MappingList
 	return runMapping(ctx, s, mappingCall{
@@ -147,6 +154,7 @@ func (s *mappings) ApplySuggestions(ctx context.Context, r *propertyv1.ApplySugg
 	})
 }
 
+// applySuggestions stores the suggested mappings, or only the exact ones. It returns them and the stays that they affect.
 func (s *mappings) applySuggestions(tx *db.Tx, propertyID string, r *propertyv1.ApplySuggestionsRequest) (*propertyv1.MappingList, space.AffectedStays, error) {
 	if _, err := partner.Integration(tx, propertyID, r.GetIntegrationId()); err != nil {
 		return nil, space.AffectedStays{}, err
@@ -164,8 +172,8 @@ func (s *mappings) applySuggestions(tx *db.Tx, propertyID string, r *propertyv1.
 	return s.applyMappings(tx, propertyID, r.GetIntegrationId(), desired)
 }
 
-// applyMappings stores the desired mappings. It first removes the mappings that change, and then adds the new ones, so that one call can
-// swap two spaces.
+// applyMappings stores the desired mappings. It returns them and the stays that they affect. It first removes the mappings that change, and
+// then adds the new ones, so that one call can swap two spaces.
 func (s *mappings) applyMappings(tx *db.Tx, propertyID, integrationID string, desired []*propertyv1.Mapping) (*propertyv1.MappingList, space.AffectedStays, error) {
 	replaced, err := replacedMappings(tx, propertyID, integrationID, desired)
 	if err != nil {
@@ -198,7 +206,8 @@ func (s *mappings) applyMappings(tx *db.Tx, propertyID, integrationID string, de
 	return list, space.AffectedStays{}.Union(touched...), err
 }
 
-// replacedMappings returns the partner's spaces whose mapping the request deletes, and those whose space the request maps to another one.
+// replacedMappings returns the PMS's spaces whose mapping must be removed first: those that the request unmaps, and those that it maps to
+// another space while it maps their present space to something else.
 func replacedMappings(tx *db.Tx, propertyID, integrationID string, desired []*propertyv1.Mapping) (replaced []string, err error) {
 	goal := make(map[string]string, len(desired))
 	var targets []string
@@ -223,7 +232,7 @@ func replacedMappings(tx *db.Tx, propertyID, integrationID string, desired []*pr
 	return replaced, nil
 }
 
-// duplicates returns an error for each partner space and each space that a request maps more than once.
+// duplicates returns an error for each space of the PMS and each space of the property that a request maps more than once.
 func duplicates(wanted []*propertyv1.Mapping) []fault.Field {
 	var wrong []fault.Field
 	theirs, ours := map[string]bool{}, map[string]bool{}
@@ -239,6 +248,7 @@ func duplicates(wanted []*propertyv1.Mapping) []fault.Field {
 	return wrong
 }
 
+// ListConflicts lists what does not fit between the spaces of a PMS and those of the property, each with its possible cures.
 func (s *mappings) ListConflicts(ctx context.Context, r *propertyv1.ListConflictsRequest) (*propertyv1.ListConflictsResponse, error) {
 	propertyID, p, err := callerPage(ctx, r)
 	if err != nil {
@@ -270,6 +280,7 @@ func (s *mappings) ListConflicts(ctx context.Context, r *propertyv1.ListConflict
 	return &propertyv1.ListConflictsResponse{Data: list}, nil
 }
 
+// conflictMessage converts a mapping conflict without its cures. The text is in the reader's language.
 func conflictMessage(c *space.ConflictRow, to message.Reader) *propertyv1.Conflict {
 	return &propertyv1.Conflict{
 		Id: c.ID, IntegrationId: c.IntegrationID, Kind: c.Kind, ExternalId: c.ExternalID, Detail: space.ConflictText(c, to),

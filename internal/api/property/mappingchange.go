@@ -21,16 +21,16 @@ import (
 type mappingCall struct {
 	integrationID string
 	kind          space.ChangeKind
-	seen          string // seen is the latest change that the caller has read, or empty
+	seen          string // seen is the id of the latest change that the caller has read; empty skips the check
 	validateOnly  bool
 	change        mappingChange
 }
 
-// mappingChange changes a mapping of a property, and returns the stays that it touches.
+// mappingChange changes the mapping of a property and returns the stays that the change affects.
 type mappingChange func(tx *db.Tx, propertyID string) (space.AffectedStays, error)
 
-// runMapping runs a change of a mapping, stores what it changed, and replans the stays. With validateOnly it stores nothing. answer makes the
-// answer from the id of the stored change and the preview.
+// runMapping runs a change of a mapping, records it, and recomputes the access of the affected stays. With validateOnly it stores nothing.
+// answer makes the answer from the id of the recorded change, or from the preview.
 func runMapping[R proto.Message](ctx context.Context, s *mappings, c mappingCall, answer func(changeID string, p *propertyv1.MappingPreview) R) (R, error) {
 	var changeID string
 	record := func(tx *db.Tx, propertyID string) (touched space.AffectedStays, err error) {
@@ -55,7 +55,7 @@ func runMapping[R proto.Message](ctx context.Context, s *mappings, c mappingCall
 	})
 }
 
-// author returns who is recorded as the author of a change.
+// author returns the caller as the recorded author of a change.
 func author(ctx context.Context) string {
 	who, _ := actor.From(ctx)
 	return who.Author()
@@ -64,10 +64,11 @@ func author(ctx context.Context) string {
 // maxPreviewed bounds the reservations that a preview lists.
 const maxPreviewed = 20
 
-// errPreviewed undoes a change whose effect was read.
+// errPreviewed rolls back the savepoint of a change after its effect was read.
 var errPreviewed = errors.New("the change was only previewed")
 
-// previewed answers with what a change would do to the stays of the caller's property. It stores nothing, so the audit log has no entry.
+// previewed returns the answer with what a change would do to the stays of the caller's property. It stores nothing, so the audit log gets
+// no entry.
 func previewed[R any](ctx context.Context, d Deps, change mappingChange, answer func(*propertyv1.MappingPreview) R) (out R, err error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -87,7 +88,7 @@ func previewed[R any](ctx context.Context, d Deps, change mappingChange, answer 
 	return out, err
 }
 
-// preview runs a change in a savepoint that it rolls back.
+// preview runs a change in a savepoint, reads the next affected reservations with their spaces before and after it, and rolls it back.
 func preview(tx *db.Tx, propertyID string, change mappingChange) (*propertyv1.MappingPreview, error) {
 	out := &propertyv1.MappingPreview{}
 	var rows []*reservation.Row
@@ -123,6 +124,7 @@ func preview(tx *db.Tx, propertyID string, change mappingChange) (*propertyv1.Ma
 	return out, nil
 }
 
+// placeName returns the name of a reservation's space, or "".
 func placeName(p space.Place) string {
 	if p.Space == nil {
 		return ""
@@ -175,6 +177,7 @@ func (s *mappings) ListMappingChanges(ctx context.Context, r *propertyv1.ListMap
 	return &propertyv1.ListMappingChangesResponse{Data: list}, nil
 }
 
+// changeMessage converts a recorded change of a mapping. names maps the id of a space to its name.
 func changeMessage(c *space.ChangeRow, names map[string]string) *propertyv1.MappingChange {
 	out := &propertyv1.MappingChange{
 		Id: c.ID, IntegrationId: c.IntegrationID, Kind: c.Kind, Author: c.Author, At: timestamppb.New(c.CreatedAt), Undoes: c.Undoes, UndoneBy: c.UndoneBy,
@@ -191,7 +194,7 @@ func changeMessage(c *space.ChangeRow, names map[string]string) *propertyv1.Mapp
 	return out
 }
 
-// UndoMappingChange undoes a change.
+// UndoMappingChange undoes a recorded change of a mapping, or previews that.
 func (s *mappings) UndoMappingChange(ctx context.Context, r *propertyv1.UndoMappingChangeRequest) (*propertyv1.UndoMappingChangeResponse, error) {
 	newID := ""
 	undo := func(tx *db.Tx, propertyID string) (touched space.AffectedStays, err error) {
@@ -212,7 +215,7 @@ func (s *mappings) UndoMappingChange(ctx context.Context, r *propertyv1.UndoMapp
 	})
 }
 
-// ApplyCure ends a conflict.
+// ApplyCure ends a mapping conflict by one of the cures that ListConflicts returned, or previews that.
 func (s *mappings) ApplyCure(ctx context.Context, r *propertyv1.ApplyCureRequest) (*propertyv1.ApplyCureResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

@@ -26,7 +26,7 @@ func (h *tenant) changes(integrationID string) (words []string, ids []string) {
 	}
 }
 
-// Each change of a mapping is stored and can be undone, also an undo, but not after a later change of the same.
+// Each change of a mapping is stored and can be undone, also an undo, but not after a later change of the same space.
 func TestMappingChangesAreUndone(t *testing.T) {
 	eachTenant(t, func(a, b *tenant) {
 		r1, r2 := a.room("101"), a.room("102")

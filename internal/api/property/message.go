@@ -116,7 +116,7 @@ func (s *Messages) SendMessage(ctx context.Context, r *propertyv1.SendMessageReq
 	})
 }
 
-// ReadMessages marks messages of a guest as read.
+// ReadMessages marks messages of a guest as read by the property, up to a number.
 func (s *Messages) ReadMessages(ctx context.Context, r *propertyv1.ReadMessagesRequest) (*propertyv1.ReadMessagesResponse, error) {
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.ReadMessagesResponse, error) {
 		k, err := conversationOf(ctx, tx, r.GetGuestId(), nil)
@@ -127,7 +127,7 @@ func (s *Messages) ReadMessages(ctx context.Context, r *propertyv1.ReadMessagesR
 	})
 }
 
-// WatchConversations sends conversations with unread messages, and then those that change.
+// WatchConversations streams all conversations with unread messages, and then each conversation that changes.
 func (s *Messages) WatchConversations(_ *propertyv1.WatchConversationsRequest, stream grpc.ServerStreamingServer[propertyv1.WatchConversationsResponse]) error {
 	ctx := stream.Context()
 	propertyID, err := callerProperty(ctx)
@@ -158,6 +158,7 @@ func (s *Messages) WatchConversations(_ *propertyv1.WatchConversationsRequest, s
 	}
 }
 
+// sendChanged sends the conversations that changed since the last call, or all unread ones if the watcher does not know which.
 func (s *Messages) sendChanged(stream grpc.ServerStreamingServer[propertyv1.WatchConversationsResponse], propertyID string, w *conversation.Watcher) error {
 	guests, all := w.Changed()
 	if all {
@@ -195,6 +196,7 @@ func (s *Messages) sendUnread(stream grpc.ServerStreamingServer[propertyv1.Watch
 	}
 }
 
+// sendConversation sends one conversation on the stream.
 func (s *Messages) sendConversation(stream grpc.ServerStreamingServer[propertyv1.WatchConversationsResponse], view *db.Tx, c conversation.Summary) error {
 	m, err := s.conversationMessage(view, c)
 	if err != nil {
@@ -203,8 +205,8 @@ func (s *Messages) sendConversation(stream grpc.ServerStreamingServer[propertyv1
 	return stream.Send(&propertyv1.WatchConversationsResponse{Data: m})
 }
 
-// conversationOf returns the conversation with a guest of the caller's property. The id of a reservation stands for its main guest, whom
-// create stores if none has opened the stay yet.
+// conversationOf returns the conversation with a guest of the caller's property. named is the id of the guest, or that of a reservation for
+// its main guest. create, unless it is nil, stores the main guest of the reservation if no guest has opened the stay yet.
 func conversationOf(ctx context.Context, tx *db.Tx, named string, create func(propertyID string) error) (conversation.Key, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -233,7 +235,7 @@ func conversationOf(ctx context.Context, tx *db.Tx, named string, create func(pr
 	return k, err
 }
 
-// conversationMessage converts a conversation, with the name of its guest.
+// conversationMessage converts a conversation with its last message and the name of its guest.
 func (s *Messages) conversationMessage(view *db.Tx, c conversation.Summary) (*propertyv1.Conversation, error) {
 	out, err := s.introduce(view, c.Last.Key)
 	if err != nil {
@@ -243,7 +245,7 @@ func (s *Messages) conversationMessage(view *db.Tx, c conversation.Summary) (*pr
 	return out, s.nameAuthors(view, c.Last.PropertyID, out.Last)
 }
 
-// nameAuthors replaces the people who are recorded as authors of messages by their names.
+// nameAuthors replaces the ids of the people who wrote messages by their names.
 func (s *Messages) nameAuthors(view *db.Tx, propertyID string, list ...*propertyv1.Message) error {
 	names, err := namesOf(view, s.Keys, propertyID, list, (*propertyv1.Message).GetAuthor)
 	for _, m := range list {
@@ -252,7 +254,7 @@ func (s *Messages) nameAuthors(view *db.Tx, propertyID string, list ...*property
 	return err
 }
 
-// introduce returns whose conversation it is, without its messages.
+// introduce returns a conversation without its messages: the guest's name, the reservation and the space.
 func (s *Messages) introduce(view *db.Tx, k conversation.Key) (*propertyv1.Conversation, error) {
 	var who guest.Introduction
 	var err error

@@ -64,6 +64,7 @@ func (s *notices) ListNotices(ctx context.Context, r *propertyv1.ListNoticesRequ
 	return &propertyv1.ListNoticesResponse{Data: list}, nil
 }
 
+// MarkNoticesRead marks notices as read: those with the ids of the request, or all.
 func (s *notices) MarkNoticesRead(ctx context.Context, r *propertyv1.MarkNoticesReadRequest) (*propertyv1.MarkNoticesReadResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.MarkNoticesReadResponse, error) {
 		if r.GetAll() == (len(r.GetIds()) > 0) {
@@ -74,7 +75,7 @@ func (s *notices) MarkNoticesRead(ctx context.Context, r *propertyv1.MarkNotices
 	})
 }
 
-// reader returns the renderer of a property's notices: in the language of the call, with times in the property's time zone.
+// reader returns the renderer of texts for a property's staff: in the language of the call, with times in the property's time zone.
 func (d Deps) reader(ctx context.Context, propertyID string) (message.Reader, error) {
 	row, err := property.Get(d.DB.View(ctx), propertyID)
 	if err != nil {

@@ -11,15 +11,15 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// noticeReader returns the id of the person who calls.
-func noticeReader(ctx context.Context) (string, error) {
+// callerPersonID returns the id of the signed-in person who calls. It fails for a token, which has no notice settings.
+func callerPersonID(ctx context.Context) (string, error) {
 	if who, _ := actor.From(ctx); who.PersonID != "" {
 		return who.PersonID, nil
 	}
 	return "", fault.New(fault.NotFound, fault.PersonNotFound, "only a person who is signed in has settings of notices, and the call came with a token")
 }
 
-// hiddenKinds returns the kinds of notices that the caller does not want to see.
+// hiddenKinds returns the kinds of notices that the caller has hidden. A token hides none.
 func (s *notices) hiddenKinds(ctx context.Context, propertyID string) ([]string, error) {
 	who, _ := actor.From(ctx)
 	if who.PersonID == "" {
@@ -52,7 +52,7 @@ func (s *notices) UpdateNoticeSettings(ctx context.Context, r *propertyv1.Update
 		if err := choice.Check(); err != nil {
 			return nil, err
 		}
-		personID, err := noticeReader(ctx)
+		personID, err := callerPersonID(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -60,6 +60,7 @@ func (s *notices) UpdateNoticeSettings(ctx context.Context, r *propertyv1.Update
 	})
 }
 
+// noticeSettings converts a person's choice of notices, with all groups that a person can choose.
 func noticeSettings(c staff.NoticeChoice) *propertyv1.NoticeSettings {
 	m := &propertyv1.NoticeSettings{Hidden: c.Hidden, ByMail: c.ByMail, MailFrom: c.From, MailUntil: c.Until}
 	for _, g := range notice.Groups {

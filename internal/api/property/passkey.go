@@ -34,6 +34,7 @@ func (s *Passkeys) ListPasskeys(ctx context.Context, _ *propertyv1.ListPasskeysR
 	return &propertyv1.ListPasskeysResponse{Data: out}, nil
 }
 
+// BeginPasskeyRegistration returns what the browser needs to create a passkey for the signed-in person.
 func (s *Passkeys) BeginPasskeyRegistration(ctx context.Context, _ *propertyv1.BeginPasskeyRegistrationRequest) (*propertyv1.BeginPasskeyRegistrationResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -46,6 +47,7 @@ func (s *Passkeys) BeginPasskeyRegistration(ctx context.Context, _ *propertyv1.B
 	return &propertyv1.BeginPasskeyRegistrationResponse{Data: ceremonyMessage(c)}, nil
 }
 
+// FinishPasskeyRegistration stores the new passkey. The answer has a session that replaces the caller's.
 func (s *Passkeys) FinishPasskeyRegistration(ctx context.Context, r *propertyv1.FinishPasskeyRegistrationRequest) (*propertyv1.FinishPasskeyRegistrationResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -87,6 +89,7 @@ func (s *Passkeys) DeletePasskey(ctx context.Context, r *propertyv1.DeletePasske
 	})
 }
 
+// BeginPasskeySignIn returns what the browser needs to sign in with a passkey. The person is not known yet.
 func (s *Passkeys) BeginPasskeySignIn(ctx context.Context, _ *propertyv1.BeginPasskeySignInRequest) (*propertyv1.BeginPasskeySignInResponse, error) {
 	c, err := s.Staff.BeginPasskeySignIn(ctx)
 	if err != nil {
@@ -95,6 +98,7 @@ func (s *Passkeys) BeginPasskeySignIn(ctx context.Context, _ *propertyv1.BeginPa
 	return &propertyv1.BeginPasskeySignInResponse{Data: ceremonyMessage(c)}, nil
 }
 
+// FinishPasskeySignIn checks the passkey and opens a session.
 func (s *Passkeys) FinishPasskeySignIn(ctx context.Context, r *propertyv1.FinishPasskeySignInRequest) (*propertyv1.FinishPasskeySignInResponse, error) {
 	made, err := s.Staff.PasskeySignIn(ctx, staff.Answer{State: r.GetState(), Credential: r.GetCredential()}, r.GetDevice(), chain.From(ctx).Trace())
 	if err != nil {
@@ -103,6 +107,7 @@ func (s *Passkeys) FinishPasskeySignIn(ctx context.Context, r *propertyv1.Finish
 	return &propertyv1.FinishPasskeySignInResponse{Data: sessionToken(made)}, nil
 }
 
+// BeginPasskeyConfirmation returns what the browser needs to confirm the second factor again with a passkey.
 func (s *Passkeys) BeginPasskeyConfirmation(ctx context.Context, _ *propertyv1.BeginPasskeyConfirmationRequest) (*propertyv1.BeginPasskeyConfirmationResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -115,6 +120,7 @@ func (s *Passkeys) BeginPasskeyConfirmation(ctx context.Context, _ *propertyv1.B
 	return &propertyv1.BeginPasskeyConfirmationResponse{Data: ceremonyMessage(c)}, nil
 }
 
+// FinishPasskeyConfirmation checks the passkey. The answer has a session with a confirmed second factor, which replaces the caller's.
 func (s *Passkeys) FinishPasskeyConfirmation(ctx context.Context, r *propertyv1.FinishPasskeyConfirmationRequest) (*propertyv1.FinishPasskeyConfirmationResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -139,6 +145,7 @@ func passkeyMessage(p staff.Passkey) *propertyv1.Passkey {
 	return m
 }
 
+// ceremonyMessage converts what the browser needs to use a passkey, and the state with which the caller finishes.
 func ceremonyMessage(c staff.Ceremony) *propertyv1.PasskeyCeremony {
 	return &propertyv1.PasskeyCeremony{State: c.State, Options: c.Options}
 }

@@ -22,7 +22,8 @@ type People struct {
 	Mail func(tx *db.Tx, i staff.Invitation, language string) (bool, error)
 }
 
-// peopleCaller returns who manages the people of a property. Tokens that may do so are those of owners.
+// peopleCaller returns the caller of a call that manages the people of a property. A token counts as an owner, because only an owner's
+// token may make these calls.
 func peopleCaller(ctx context.Context) staff.Caller {
 	a, _ := actor.From(ctx)
 	by := staff.Caller{PersonID: a.PersonID, Role: staff.Owner, Author: a.Author()}
@@ -56,6 +57,7 @@ func (s *People) ListPeople(ctx context.Context, _ *propertyv1.ListPeopleRequest
 	return &propertyv1.ListPeopleResponse{Data: list}, nil
 }
 
+// InvitePerson invites a person to the property with a role. The answer has the link, and whether it was mailed.
 func (s *People) InvitePerson(ctx context.Context, r *propertyv1.InvitePersonRequest) (*propertyv1.InvitePersonResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.InvitePersonResponse, error) {
 		i, isNew, err := staff.Invite(tx, s.Keys, peopleCaller(ctx), propertyID, r.GetEmail(), staff.Role(r.GetRole()))
@@ -72,6 +74,7 @@ func (s *People) InvitePerson(ctx context.Context, r *propertyv1.InvitePersonReq
 	})
 }
 
+// ReinvitePerson replaces the link of an invitation. The answer has the new link, and whether it was mailed.
 func (s *People) ReinvitePerson(ctx context.Context, r *propertyv1.ReinvitePersonRequest) (*propertyv1.ReinvitePersonResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ReinvitePersonResponse, error) {
 		i, err := staff.Reinvite(tx, s.Keys, peopleCaller(ctx), propertyID, r.GetId())
@@ -83,12 +86,14 @@ func (s *People) ReinvitePerson(ctx context.Context, r *propertyv1.ReinvitePerso
 	})
 }
 
+// WithdrawInvitation ends an invitation that was not accepted.
 func (s *People) WithdrawInvitation(ctx context.Context, r *propertyv1.WithdrawInvitationRequest) (*propertyv1.WithdrawInvitationResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.WithdrawInvitationResponse, error) {
 		return &propertyv1.WithdrawInvitationResponse{}, staff.WithdrawInvitation(tx, peopleCaller(ctx), propertyID, r.GetId())
 	})
 }
 
+// UpdatePerson changes the role of a member, or disables or enables the member's access to the property.
 func (s *People) UpdatePerson(ctx context.Context, r *propertyv1.UpdatePersonRequest) (*propertyv1.UpdatePersonResponse, error) {
 	change := staff.AccessChange{Disabled: r.Disabled}
 	if r.Role != nil {
@@ -110,6 +115,7 @@ func (s *People) RemovePerson(ctx context.Context, r *propertyv1.RemovePersonReq
 	})
 }
 
+// link returns the link of an invitation, which contains its secret.
 func (s *People) link(i staff.Invitation) *propertyv1.InvitationLink {
 	return &propertyv1.InvitationLink{Url: s.URL(i.Secret), Secret: i.Secret}
 }
@@ -118,6 +124,7 @@ func invitationMessage(i staff.Invitation) *propertyv1.PersonInvitation {
 	return &propertyv1.PersonInvitation{Id: i.ID, Email: i.Email, Role: string(i.Role), EndsAt: timestamppb.New(i.EndsAt), CreatedAt: timestamppb.New(i.CreatedAt)}
 }
 
+// memberMessage converts a member of the property, and marks the caller.
 func memberMessage(ctx context.Context, m staff.Member) *propertyv1.Member {
 	a, _ := actor.From(ctx)
 	return &propertyv1.Member{

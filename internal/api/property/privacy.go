@@ -17,7 +17,7 @@ type privacy struct {
 	Deps
 }
 
-// RequestErasure requests the erasure of the data of a guest, as the guest asked the property.
+// RequestErasure requests the erasure of a guest's data, after the guest asked the property for it.
 func (s *privacy) RequestErasure(ctx context.Context, r *propertyv1.RequestErasureRequest) (*propertyv1.RequestErasureResponse, error) {
 	who, _ := actor.From(ctx)
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RequestErasureResponse, error) {
@@ -33,7 +33,7 @@ func (s *privacy) RequestErasure(ctx context.Context, r *propertyv1.RequestErasu
 	})
 }
 
-// ExportGuestData returns the copy that a guest gets of their data, and records that a member of staff read it.
+// ExportGuestData returns the copy of the data that a guest would get, and records that a member of staff read it.
 func (s *privacy) ExportGuestData(ctx context.Context, r *propertyv1.ExportGuestDataRequest) (*propertyv1.ExportGuestDataResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *privacy) ListErasures(ctx context.Context, r *propertyv1.ListErasuresRe
 	return &propertyv1.ListErasuresResponse{Data: list}, nil
 }
 
-// erasureItem converts an erasure. The receipt is the guest's.
+// erasureItem converts an erasure for staff, without the receipt, which only the guest gets.
 func erasureItem(e guest.Erasure) *propertyv1.ErasureItem {
 	return &propertyv1.ErasureItem{
 		Id: e.Row.ID, ReservationId: e.Row.ReservationID, GuestId: e.GuestID, RequestedBy: e.Row.RequestedBy, Erasure: convert.Erasure(e, ""),

@@ -159,7 +159,7 @@ func TestBatchOfSpacesIsAllOrNone(t *testing.T) {
 				t.Errorf("bed %v", bed)
 			}
 		}
-		// A dorm that is there already is found by its name too, by its id as well, but not by both.
+		// A bed names an existing dorm by its name or its id, but not by both.
 		one := func(n *propertyv1.NewSpace) (*propertyv1.CreateSpaceResponse, error) {
 			return a.Space.CreateSpace(a.ctx, &propertyv1.CreateSpaceRequest{Space: n})
 		}
@@ -240,7 +240,7 @@ func TestNotices(t *testing.T) {
 	})
 }
 
-// A change of settings that another person changed since they were read is refused with what changed, and one without an etag is not.
+// A change of settings with an old etag is refused, and the error names what changed since. A change without an etag is accepted.
 func TestSettingsOfTwoPeople(t *testing.T) {
 	eachTenant(t, func(a, b *tenant) {
 		get := func() *propertyv1.Property {
@@ -288,6 +288,6 @@ func TestSettingsOfTwoPeople(t *testing.T) {
 		checkIns.KeepStays, checkIns.KeepEvents, checkIns.KeepAudit = 400*24*time.Hour, 365*24*time.Hour, 1095*24*time.Hour
 		kept := rules().GetServerRetention()
 		same(t, "days of the server", []int32{400, 365, 1095, 30, 7}, []int32{kept.GetStayDays(), kept.GetEventDays(), kept.GetAuditDays(), kept.GetCanceledStayDays(), kept.GetAnswerDays()})
-		same(t, "the etag after another setting of the server", seen, rules().GetEtag()) // a page that was open is not outdated
+		same(t, "the etag after another setting of the server", seen, rules().GetEtag()) // a server setting does not make open pages outdated
 	})
 }

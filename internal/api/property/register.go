@@ -19,7 +19,7 @@ type register struct {
 	Deps
 }
 
-// InspectRegister lists official forms of guests, and records who read them and why.
+// InspectRegister lists the official forms of guests by days of arrival, for an inspector. It records who read them and why.
 func (s *register) InspectRegister(ctx context.Context, r *propertyv1.InspectRegisterRequest) (*propertyv1.InspectRegisterResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *register) InspectRegister(ctx context.Context, r *propertyv1.InspectReg
 	return &propertyv1.InspectRegisterResponse{Data: page}, nil
 }
 
-// checkDays names each day of a range that is no day of the calendar, and an end before the start.
+// checkDays returns an error for each end of a range that is not a calendar day, and for an end before the start.
 func checkDays(r guest.RegisterRange) error {
 	var wrong []fault.Field
 	for _, day := range []struct{ path, value string }{{"firstArrivalOn", r.First}, {"lastArrivalOn", r.Last}} {
@@ -78,6 +78,7 @@ func checkDays(r guest.RegisterRange) error {
 	return nil
 }
 
+// entryMessage converts the official form of one guest.
 func entryMessage(e guest.Entry) *propertyv1.RegisterEntry {
 	return &propertyv1.RegisterEntry{
 		Id: e.ID, Rule: e.Law, PmsNumber: e.Number, Role: e.Role, ArrivalOn: e.ArrivalOn, DepartureOn: e.DepartureOn,

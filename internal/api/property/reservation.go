@@ -26,6 +26,7 @@ type reservations struct {
 
 func (s *reservations) reservations() reservation.Service { return reservation.Service{Keys: s.Keys} }
 
+// ExplainReservation explains for each door of a reservation why it opens or does not open.
 func (s *reservations) ExplainReservation(ctx context.Context, r *propertyv1.ExplainReservationRequest) (*propertyv1.ExplainReservationResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -116,6 +117,7 @@ func (s *reservations) ListArrivals(ctx context.Context, r *propertyv1.ListArriv
 	return &propertyv1.ListArrivalsResponse{Data: list}, nil
 }
 
+// arrivalMessage converts an arrival with whether its doors are ready and what must be fixed. The texts are in the reader's language.
 func arrivalMessage(a readiness.Arrival, b reservation.Booker, to message.Reader) *propertyv1.Arrival {
 	out := &propertyv1.Arrival{
 		ReservationId: a.Row.ID, PmsNumber: a.Row.PmsNumber, State: a.Row.State, From: timestamppb.New(a.Row.FromAt), Verdict: string(a.Status),
@@ -133,6 +135,7 @@ func arrivalMessage(a readiness.Arrival, b reservation.Booker, to message.Reader
 	return out
 }
 
+// arrivalFixes converts what must be fixed before an arrival.
 func arrivalFixes(fixes []readiness.Fix, to message.Reader) (out []*propertyv1.ArrivalFix) {
 	for _, f := range fixes {
 		out = append(out, &propertyv1.ArrivalFix{

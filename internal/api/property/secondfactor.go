@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
+// FinishSignIn opens the session of a sign-in that waits for the code of the second factor.
 func (s *Sessions) FinishSignIn(ctx context.Context, r *propertyv1.FinishSignInRequest) (*propertyv1.FinishSignInResponse, error) {
 	made, err := s.Staff.FinishSignIn(ctx, r.GetChallenge(), r.GetCode(), chain.From(ctx).Trace())
 	if err != nil {
@@ -18,6 +19,7 @@ func (s *Sessions) FinishSignIn(ctx context.Context, r *propertyv1.FinishSignInR
 	return &propertyv1.FinishSignInResponse{Data: sessionToken(made)}, nil
 }
 
+// BeginTOTP creates the secret for an authenticator app. It has no effect before ConfirmTOTP.
 func (s *Sessions) BeginTOTP(ctx context.Context, _ *propertyv1.BeginTOTPRequest) (*propertyv1.BeginTOTPResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -32,6 +34,8 @@ func (s *Sessions) BeginTOTP(ctx context.Context, _ *propertyv1.BeginTOTPRequest
 	})
 }
 
+// ConfirmTOTP checks the first code of the authenticator app and begins to require it. The answer has recovery codes, and a session that
+// replaces the caller's.
 func (s *Sessions) ConfirmTOTP(ctx context.Context, r *propertyv1.ConfirmTOTPRequest) (*propertyv1.ConfirmTOTPResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -50,6 +54,7 @@ func (s *Sessions) ConfirmTOTP(ctx context.Context, r *propertyv1.ConfirmTOTPReq
 	})
 }
 
+// DisableTOTP removes the authenticator app of the signed-in person.
 func (s *Sessions) DisableTOTP(ctx context.Context, _ *propertyv1.DisableTOTPRequest) (*propertyv1.DisableTOTPResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -63,6 +68,7 @@ func (s *Sessions) DisableTOTP(ctx context.Context, _ *propertyv1.DisableTOTPReq
 	})
 }
 
+// CreateRecoveryCodes replaces the recovery codes of the signed-in person.
 func (s *Sessions) CreateRecoveryCodes(ctx context.Context, _ *propertyv1.CreateRecoveryCodesRequest) (*propertyv1.CreateRecoveryCodesResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -77,6 +83,8 @@ func (s *Sessions) CreateRecoveryCodes(ctx context.Context, _ *propertyv1.Create
 	})
 }
 
+// ConfirmSecondFactor checks a code of the signed-in person. The answer has a session with a confirmed second factor, which replaces the
+// caller's.
 func (s *Sessions) ConfirmSecondFactor(ctx context.Context, r *propertyv1.ConfirmSecondFactorRequest) (*propertyv1.ConfirmSecondFactorResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {

@@ -78,6 +78,7 @@ type Services struct {
 	Privacy     propertyv1.PrivacyServiceServer
 }
 
+// New returns those services of the property API that need only Deps.
 func New(d Deps) *Services {
 	return &Services{
 		Property:    &properties{Deps: d},
@@ -98,7 +99,7 @@ func New(d Deps) *Services {
 	}
 }
 
-// Renderers returns the functions that add secrets to repeated answers, by full method name: see [idem.Memory].
+// Renderers returns the functions that complete repeated answers with PINs or a current result, by full method name: see [idem.Memory].
 func Renderers(d Deps) map[string]idem.Renderer {
 	return map[string]idem.Renderer{
 		propertyv1.LockService_UnlockLock_FullMethodName:       (&locks{Deps: d}).renderAct,
@@ -107,7 +108,7 @@ func Renderers(d Deps) map[string]idem.Renderer {
 	}
 }
 
-// Bare returns the functions that remove what the PMS said about a guest from answers before they are stored, by full method name: see
+// Bare returns the functions that remove the PMS's texts about a guest from answers before they are stored, by full method name: see
 // [idem.Memory]. The check-in keeps these texts only until it ends.
 func Bare() map[string]func(proto.Message) {
 	removePMSTexts := func(answer proto.Message) {
@@ -125,7 +126,7 @@ func Bare() map[string]func(proto.Message) {
 	}
 }
 
-// callerProperty returns the id of the caller's property.
+// callerProperty returns the id of the caller's property. It refuses callers other than staff.
 func callerProperty(ctx context.Context) (string, error) {
 	a, ok := actor.From(ctx)
 	if !ok || a.Kind != actor.Staff || a.PropertyID == "" {
@@ -134,7 +135,7 @@ func callerProperty(ctx context.Context) (string, error) {
 	return a.PropertyID, nil
 }
 
-// writeAsStaff runs a change of the caller's property in one transaction.
+// writeAsStaff runs a change of the caller's property in one transaction, as [idem.Write] does. It refuses callers other than staff.
 func writeAsStaff[R proto.Message](ctx context.Context, d Deps, f func(tx *db.Tx, propertyID string) (R, error)) (R, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -144,8 +145,10 @@ func writeAsStaff[R proto.Message](ctx context.Context, d Deps, f func(tx *db.Tx
 	return idem.Write(ctx, d.Memory, func(tx *db.Tx) (R, error) { return f(tx, propertyID) })
 }
 
+// now returns the current time of the database's clock.
 func (d Deps) now(ctx context.Context) time.Time { return d.DB.View(ctx).Now() }
 
+// defaultPage is the page size if the request sets none.
 const defaultPage = 50
 
 // maxPageNumber bounds page numbers in page tokens.
@@ -180,11 +183,12 @@ func readPage(size int32, token string) (space.Page, error) {
 	return p, nil
 }
 
+// badPageToken returns the error for a page token that the server did not issue.
 func badPageToken() error {
 	return fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the previous page"})
 }
 
-// nextPageToken returns the token of the page after p; "" if p is the last one.
+// nextPageToken returns the token of the page after p; "" if p is the last one. total is the number of entries on all pages.
 func nextPageToken(p space.Page, total int) string {
 	if (p.Number+1)*p.Limit >= total {
 		return ""
@@ -192,7 +196,7 @@ func nextPageToken(p space.Page, total int) string {
 	return strconv.Itoa(p.Number + 1)
 }
 
-// Named returns an error for a name that consists of spaces.
+// Named returns an error if a name in a request is blank. field is its JSON name.
 func Named(field, name string) error {
 	if strings.TrimSpace(name) == "" {
 		return fault.Fields(fault.Field{Path: field, Reason: fault.Required, Message: "must not be blank"})
@@ -200,7 +204,7 @@ func Named(field, name string) error {
 	return nil
 }
 
-// NamedOrNot is [Named] for optional names.
+// NamedOrNot is [Named] for an optional name, which may be empty.
 func NamedOrNot(field, name string) error {
 	if name == "" {
 		return nil

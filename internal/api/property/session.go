@@ -22,7 +22,7 @@ type Sessions struct {
 	Staff *staff.Service
 }
 
-// callerPerson returns the signed-in person of a call.
+// callerPerson returns the signed-in person who makes a call. It refuses tokens and other callers.
 func callerPerson(ctx context.Context) (actor.Actor, error) {
 	a, ok := actor.From(ctx)
 	if !ok || a.Kind != actor.Staff || a.PersonID == "" {
@@ -31,7 +31,7 @@ func callerPerson(ctx context.Context) (actor.Actor, error) {
 	return a, nil
 }
 
-// clientNetwork returns the network by which the client of a call is counted.
+// clientNetwork returns the network that counts as one client for limits on attempts, or "" if it is unknown.
 func clientNetwork(ctx context.Context) string {
 	call := chain.From(ctx)
 	if call == nil || !call.Client.IsValid() {
@@ -40,6 +40,7 @@ func clientNetwork(ctx context.Context) string {
 	return chain.ClientNetwork(call.Client)
 }
 
+// SignIn checks a person's password. The answer has a session, or the challenge of a sign-in that waits for the second factor.
 func (s *Sessions) SignIn(ctx context.Context, r *propertyv1.SignInRequest) (*propertyv1.SignInResponse, error) {
 	made, err := s.Staff.SignIn(ctx, staff.Claim{Email: r.GetEmail(), Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: chain.From(ctx).Trace()})
 	if err != nil {
@@ -48,6 +49,7 @@ func (s *Sessions) SignIn(ctx context.Context, r *propertyv1.SignInRequest) (*pr
 	return &propertyv1.SignInResponse{Data: sessionToken(made)}, nil
 }
 
+// GetSession returns the session of the call, its person, and the properties where the person works.
 func (s *Sessions) GetSession(ctx context.Context, _ *propertyv1.GetSessionRequest) (*propertyv1.GetSessionResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -92,6 +94,7 @@ func (s *Sessions) ListSessions(ctx context.Context, _ *propertyv1.ListSessionsR
 	return &propertyv1.ListSessionsResponse{Data: out}, nil
 }
 
+// EndSession ends one session of the signed-in person, on any device.
 func (s *Sessions) EndSession(ctx context.Context, r *propertyv1.EndSessionRequest) (*propertyv1.EndSessionResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -102,6 +105,7 @@ func (s *Sessions) EndSession(ctx context.Context, r *propertyv1.EndSessionReque
 	})
 }
 
+// SignOutEverywhere ends all sessions of the signed-in person.
 func (s *Sessions) SignOutEverywhere(ctx context.Context, _ *propertyv1.SignOutEverywhereRequest) (*propertyv1.SignOutEverywhereResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -115,6 +119,7 @@ func (s *Sessions) SignOutEverywhere(ctx context.Context, _ *propertyv1.SignOutE
 	})
 }
 
+// ChangePassword replaces the password of the signed-in person and ends all sessions. The answer has a new one for the caller's device.
 func (s *Sessions) ChangePassword(ctx context.Context, r *propertyv1.ChangePasswordRequest) (*propertyv1.ChangePasswordResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -135,15 +140,17 @@ func (s *Sessions) ChangePassword(ctx context.Context, r *propertyv1.ChangePassw
 	})
 }
 
-// record adds an entry about the account of the caller to the audit logs of their properties.
+// record adds the call, which changed the account of the person who, to the audit logs of that person's properties.
 func (s *Sessions) record(ctx context.Context, tx *db.Tx, who actor.Actor) error {
 	return staff.Record(tx, s.Keys, who.PersonID, chain.From(ctx).Trace(), audit.Done)
 }
 
+// sessionToken converts a new session with its token, or the challenge of a sign-in that waits for the second factor.
 func sessionToken(s staff.Session) *propertyv1.SessionToken {
 	return &propertyv1.SessionToken{Token: s.Token, Challenge: s.Challenge, SessionId: s.ID, EndsAt: timestamppb.New(s.EndsAt)}
 }
 
+// sessionMessage converts a session and marks it if it is the caller's.
 func sessionMessage(row *staff.SessionRow, who actor.Actor) *propertyv1.Session {
 	return &propertyv1.Session{
 		Id: row.ID, Device: row.Device, Current: row.ID == who.TokenID,

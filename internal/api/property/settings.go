@@ -18,8 +18,8 @@ func Own() map[string]string {
 	return map[string]string{propertyv1.PropertyService_UpdateProperty_FullMethodName: "settings"}
 }
 
-// Settings converts the settings in a request. It returns all errors at once: violations of proto rules and what fit reports. The request
-// field is named "settings".
+// Settings converts the settings in a request. It returns all errors at once: violations of proto rules, and what fit finds wrong with the
+// settings. The request field is named "settings".
 func Settings(ctx context.Context, m *propertyv1.PropertySettings, fit func(property.Settings) error) (property.Settings, error) {
 	if m == nil {
 		m = &propertyv1.PropertySettings{}
@@ -45,6 +45,7 @@ func Settings(ctx context.Context, m *propertyv1.PropertySettings, fit func(prop
 	return s, fault.Err(fault.Fields(wrong...))
 }
 
+// settingsFrom converts settings without validation. Fields that were not sent stay nil.
 func settingsFrom(m *propertyv1.PropertySettings) property.Settings {
 	s := property.Settings{
 		Name: m.Name, TimeZone: m.TimeZone, CheckInTime: m.CheckInTime, CheckOutTime: m.CheckOutTime,

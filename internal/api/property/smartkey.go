@@ -21,6 +21,7 @@ type smartKeys struct {
 // NewSmartKeys creates the SmartKeyService for staff.
 func NewSmartKeys(d Deps) propertyv1.SmartKeyServiceServer { return &smartKeys{Deps: d} }
 
+// CreateSmartKeyLink creates the link with which a phone gets the SmartKey of a reservation.
 func (s *smartKeys) CreateSmartKeyLink(ctx context.Context, r *propertyv1.CreateSmartKeyLinkRequest) (*propertyv1.CreateSmartKeyLinkResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateSmartKeyLinkResponse, error) {
 		l, err := mobilekey.CreateLink(tx, s.Keys, mobilekey.LinkSpec{
@@ -54,6 +55,7 @@ func (s *smartKeys) ListSmartKeyPhones(ctx context.Context, r *propertyv1.ListSm
 	return answer, nil
 }
 
+// RevokeSmartKeyPhone revokes the SmartKey of a phone, such as a lost one.
 func (s *smartKeys) RevokeSmartKeyPhone(ctx context.Context, r *propertyv1.RevokeSmartKeyPhoneRequest) (*propertyv1.RevokeSmartKeyPhoneResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeSmartKeyPhoneResponse, error) {
 		p, err := mobilekey.Revoke(tx, s.Keys, propertyID, r.GetId())
@@ -65,6 +67,7 @@ func (s *smartKeys) RevokeSmartKeyPhone(ctx context.Context, r *propertyv1.Revok
 	})
 }
 
+// RestartDoor makes a door refuse all SmartKey tokens that were issued until now.
 func (s *smartKeys) RestartDoor(ctx context.Context, r *propertyv1.RestartDoorRequest) (*propertyv1.RestartDoorResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RestartDoorResponse, error) {
 		generation, err := mobilekey.RestartDoor(tx, s.Keys, propertyID, r.GetLockId())
@@ -72,6 +75,7 @@ func (s *smartKeys) RestartDoor(ctx context.Context, r *propertyv1.RestartDoorRe
 	})
 }
 
+// SetDoorListAge sets the maximum age of the status list with which a door accepts a SmartKey.
 func (s *smartKeys) SetDoorListAge(ctx context.Context, r *propertyv1.SetDoorListAgeRequest) (*propertyv1.SetDoorListAgeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SetDoorListAgeResponse, error) {
 		err := mobilekey.SetListAge(tx, s.Keys, propertyID, r.GetLockId(), time.Duration(r.GetMaxAgeMinutes())*time.Minute)
@@ -79,6 +83,7 @@ func (s *smartKeys) SetDoorListAge(ctx context.Context, r *propertyv1.SetDoorLis
 	})
 }
 
+// RotateIssuerKey replaces the key that signs the property's SmartKey tokens, step by step or at once.
 func (s *smartKeys) RotateIssuerKey(ctx context.Context, r *propertyv1.RotateIssuerKeyRequest) (*propertyv1.RotateIssuerKeyResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateIssuerKeyResponse, error) {
 		done, err := mobilekey.Rotate(tx, s.Keys, propertyID, r.GetAtOnce())
@@ -86,6 +91,7 @@ func (s *smartKeys) RotateIssuerKey(ctx context.Context, r *propertyv1.RotateIss
 	})
 }
 
+// phoneMessage converts a phone with its decrypted name.
 func (s *smartKeys) phoneMessage(view *db.Tx, p *mobilekey.Row) (*propertyv1.SmartKeyPhone, error) {
 	name, err := mobilekey.Label(view, s.Keys, p)
 	if err != nil {

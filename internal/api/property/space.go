@@ -37,6 +37,7 @@ func (s *spaces) ListSpaces(ctx context.Context, r *propertyv1.ListSpacesRequest
 	return &propertyv1.ListSpacesResponse{Data: &propertyv1.SpaceList{List: list, NextPageToken: nextPageToken(p, total), Total: int32(total)}}, nil
 }
 
+// GetSpace returns a space with the last uses of codes and remote unlocks at its door.
 func (s *spaces) GetSpace(ctx context.Context, r *propertyv1.GetSpaceRequest) (*propertyv1.GetSpaceResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -71,6 +72,7 @@ func (s *spaces) GetSpace(ctx context.Context, r *propertyv1.GetSpaceRequest) (*
 // maxOpenings bounds the uses of codes, and the remote unlocks, in one answer.
 const maxOpenings = 50
 
+// codeUseMessages converts uses of codes, with the decrypted names of the holders.
 func (s *spaces) codeUseMessages(ctx context.Context, uses []code.Use) ([]*propertyv1.CodeUse, error) {
 	var list []*propertyv1.CodeUse
 	for _, u := range uses {
@@ -97,6 +99,7 @@ func (s *spaces) CreateSpace(ctx context.Context, r *propertyv1.CreateSpaceReque
 	})
 }
 
+// BatchCreateSpaces creates all spaces of the request or none. A bed may name a dorm that is earlier in the list.
 func (s *spaces) BatchCreateSpaces(ctx context.Context, r *propertyv1.BatchCreateSpacesRequest) (*propertyv1.BatchCreateSpacesResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.BatchCreateSpacesResponse, error) {
 		known := &dormFinder{}
@@ -127,6 +130,7 @@ func (s *spaces) BatchCreateSpaces(ctx context.Context, r *propertyv1.BatchCreat
 	})
 }
 
+// createSpace creates a space. known finds the dorm of a bed that names its dorm.
 func createSpace(tx *db.Tx, propertyID string, n *propertyv1.NewSpace, known *dormFinder) (*space.Row, error) {
 	if wrong := parentErrors(n); len(wrong) > 0 {
 		return nil, fault.Fields(wrong...)
@@ -141,7 +145,7 @@ func createSpace(tx *db.Tx, propertyID string, n *propertyv1.NewSpace, known *do
 	return space.Create(tx, propertyID, space.Draft{Type: n.GetType(), Name: n.GetName(), Floor: n.GetFloor(), ParentID: parent, IsPrivate: n.IsPrivate})
 }
 
-// parentErrors validates the dorm of a new space without stored data. It skips spaces with an invalid type.
+// parentErrors validates how a new space names its dorm, without stored data. It skips spaces with an invalid type.
 func parentErrors(n *propertyv1.NewSpace) []fault.Field {
 	kind, byID, byName := n.GetType(), n.GetParentSpaceId() != "", n.GetParentName() != ""
 	var wrong []fault.Field
@@ -178,6 +182,7 @@ func (s *spaces) UpdateSpace(ctx context.Context, r *propertyv1.UpdateSpaceReque
 	})
 }
 
+// DeleteSpace deletes a space and recomputes the access of its stays, or previews that.
 func (s *spaces) DeleteSpace(ctx context.Context, r *propertyv1.DeleteSpaceRequest) (*propertyv1.DeleteSpaceResponse, error) {
 	if r.GetValidateOnly() {
 		return previewed(ctx, s.Deps, func(tx *db.Tx, propertyID string) (space.AffectedStays, error) {
@@ -207,12 +212,14 @@ func (s *spaces) DeleteSpace(ctx context.Context, r *propertyv1.DeleteSpaceReque
 // dormFinder finds a property's dorms by name. It loads them on first use.
 type dormFinder struct{ byName map[string]string }
 
+// add makes a dorm known that the same call created.
 func (d *dormFinder) add(name, spaceID string) {
 	if d.byName != nil {
 		d.byName[name] = spaceID
 	}
 }
 
+// find returns the id of the dorm with a name, or an error if there is none.
 func (d *dormFinder) find(tx *db.Tx, propertyID, name string) (string, error) {
 	if d.byName == nil {
 		d.byName = map[string]string{}
@@ -230,13 +237,14 @@ func (d *dormFinder) find(tx *db.Tx, propertyID, name string) (string, error) {
 	return "", fault.Fields(fault.Field{Path: "parentName", Reason: fault.WrongValue, Message: "names no dorm of the property; create the dorm first, or earlier in the same batch"})
 }
 
-// allSpaces loads the spaces of a property.
+// allSpaces loads the spaces of a property. kind selects spaces of one type; "" selects all.
 func allSpaces(view *db.Tx, propertyID, kind string) ([]*space.Row, error) {
 	return allPages(func(p space.Page) ([]*space.Row, int, error) {
 		return space.List(view, propertyID, space.Filter{Type: kind, Page: p})
 	})
 }
 
+// allPages loads a whole list. load returns one page and the number of entries on all pages.
 func allPages[R any](load func(space.Page) ([]R, int, error)) ([]R, error) {
 	var all []R
 	for number := 0; ; number++ {
@@ -250,6 +258,7 @@ func allPages[R any](load func(space.Page) ([]R, int, error)) ([]R, error) {
 	}
 }
 
+// spaceMessages converts spaces with the ids of their locks.
 func spaceMessages(view *db.Tx, propertyID string, rows ...*space.Row) ([]*propertyv1.Space, error) {
 	ids := make([]string, len(rows))
 	for i, row := range rows {

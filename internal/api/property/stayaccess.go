@@ -33,6 +33,7 @@ func (s *reservations) ExtendAccess(ctx context.Context, r *propertyv1.ExtendAcc
 	})
 }
 
+// stayAccess converts an access plan to its status and the time for which the doors open.
 func stayAccess(reservationID string, p access.Plan) *propertyv1.StayAccess {
 	out := &propertyv1.StayAccess{Id: reservationID, Status: string(p.Status)}
 	if p.Window != nil {
@@ -71,7 +72,7 @@ func (s *reservations) revealPIN(tx *db.Tx, propertyID, reservationID string) (*
 	return &propertyv1.RevealPinResponse{Data: out}, appendStaffEvent(tx, row, event.PINRead)
 }
 
-// renderStayPIN adds the PINs to a repeated answer, and records that they were shown again.
+// renderStayPIN is the idem.Renderer of RevealPin: it adds the PINs to a repeated answer, and records that they were shown again.
 func (s *reservations) renderStayPIN(ctx context.Context, answer proto.Message) error {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -87,7 +88,7 @@ func (s *reservations) renderStayPIN(ctx context.Context, answer proto.Message) 
 	})
 }
 
-// ReplacePin gives a stay another PIN.
+// ReplacePin gives a stay a new PIN in place of its current one.
 func (s *reservations) ReplacePin(ctx context.Context, r *propertyv1.ReplacePinRequest) (*propertyv1.ReplacePinResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ReplacePinResponse, error) {
 		if err := Named("reason", r.GetReason()); err != nil {
@@ -116,7 +117,7 @@ func (s *reservations) ReplacePin(ctx context.Context, r *propertyv1.ReplacePinR
 	})
 }
 
-// appendStaffEvent records what a member of staff did at a stay, for its explanation.
+// appendStaffEvent appends an event of what the calling member of staff did at a stay, which the stay's explanation shows.
 func appendStaffEvent(tx *db.Tx, row *reservation.Row, kind event.Kind) error {
 	who, _ := actor.From(tx.Context())
 	return event.Append(tx, event.Event{

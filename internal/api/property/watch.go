@@ -23,7 +23,7 @@ type Events struct {
 // watchPause is the minimum time between two messages of a stream.
 const watchPause = 250 * time.Millisecond
 
-// listMethods are the calls that list what each topic names. Those who may call one may watch its topic.
+// listMethods maps each topic to the call that lists its objects. A caller that may make this call may watch the topic.
 var listMethods = map[watch.Topic]string{
 	watch.Reservations: propertyv1.DayService_ListDay_FullMethodName,
 	watch.Spaces:       propertyv1.SpaceService_ListSpaces_FullMethodName,
@@ -34,7 +34,7 @@ var listMethods = map[watch.Topic]string{
 	watch.Kiosks:       propertyv1.KioskService_ListKiosks_FullMethodName,
 }
 
-// Watch sends what changes at the caller's property.
+// Watch streams the ids of what changes at the caller's property, by topic.
 func (s *Events) Watch(r *propertyv1.WatchRequest, stream grpc.ServerStreamingServer[propertyv1.WatchResponse]) error {
 	ctx := stream.Context()
 	propertyID, err := callerProperty(ctx)
@@ -68,7 +68,7 @@ func (s *Events) Watch(r *propertyv1.WatchRequest, stream grpc.ServerStreamingSe
 	}
 }
 
-// wait waits for a time, or until a change wakes the stream. It returns an error if the stream ends.
+// wait waits for the time limit, or until woken receives a value. It returns an error if the stream must end.
 func (s *Events) wait(ctx context.Context, limit time.Duration, woken <-chan struct{}) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -83,7 +83,7 @@ func (s *Events) wait(ctx context.Context, limit time.Duration, woken <-chan str
 	return nil
 }
 
-// sendChanges sends what changed since the last message, also if nothing did.
+// sendChanges sends what changed since the last message, and a resume token. It also sends if nothing changed.
 func sendChanges(stream grpc.ServerStreamingServer[propertyv1.WatchResponse], changes *watch.Stream) error {
 	list, resume := changes.Changes()
 	out := &propertyv1.WatchResponse{ResumeToken: resume}
@@ -93,7 +93,8 @@ func sendChanges(stream grpc.ServerStreamingServer[propertyv1.WatchResponse], ch
 	return stream.Send(out)
 }
 
-// watchedTopics returns the topics of a stream: those that the caller named, or all that the caller may read.
+// watchedTopics returns the topics of a stream: the named ones, or all that the caller may read if none is named. It refuses a named topic
+// that the caller may not read.
 func watchedTopics(caller actor.Actor, named []string, now time.Time) (topics []watch.Topic, err error) {
 	for _, t := range watch.Topics {
 		if len(named) > 0 && !slices.Contains(named, string(t)) {

@@ -60,7 +60,7 @@ func TestWatchedTopics(t *testing.T) {
 	}
 }
 
-// reader is the client's end of a stream. It takes a message when the test does.
+// reader is the client's end of a stream. It receives a message only when the test reads one.
 type reader struct {
 	grpc.ServerStreamingServer[propertyv1.WatchResponse]
 	ctx      context.Context

@@ -44,7 +44,7 @@ func TestCallbacksMatchTheProto(t *testing.T) {
 	messages := pmsv1.File_latchkey_pms_v1_pms_proto.Messages()
 	for i := range messages.Len() {
 		m := messages.Get(i)
-		// These two have no body.
+		// These messages have no schema in the document.
 		if slices.Contains([]protoreflect.Name{"GetSpacesRequest", "GetCheckInStatusRequest", "CheckInResponse"}, m.Name()) {
 			continue
 		}

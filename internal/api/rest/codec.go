@@ -35,6 +35,7 @@ func (codec) Marshal(v any) ([]byte, error) {
 	return jsonpb.Append(make([]byte, 0, usualAnswerSize), m.ProtoReflect())
 }
 
+// Unmarshal always fails: the gateway reads bodies through NewDecoder.
 func (codec) Unmarshal([]byte, any) error {
 	return errors.New("bodies are read through NewDecoder")
 }
@@ -64,9 +65,11 @@ func (codec) NewDecoder(r io.Reader) runtime.Decoder {
 // requestBody is what the gateway's generated code sees as the request body. The method decode reads the real body.
 type requestBody struct{ exchange *exchange }
 
+// Read returns no data, because decode reads the real body.
 func (*requestBody) Read([]byte) (int, error) { return 0, io.EOF }
 func (*requestBody) Close() error             { return nil }
 
+// decode reads the real body into v, a message or a pointer to one. It stores an error in the report, or refuses the call with it.
 func (s *requestBody) decode(v any) {
 	report, call := &s.exchange.report, s.exchange.call
 	if call == nil || call.Refused() {
@@ -89,6 +92,7 @@ func (s *requestBody) decode(v any) {
 	jsonpb.Decode(raw, m.ProtoReflect(), report)
 }
 
+// readAll returns the whole body, or the fault of a body that is compressed, too large, too slow or cut off.
 func (s *requestBody) readAll() ([]byte, *fault.Fault) {
 	r := s.exchange.request
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
@@ -114,8 +118,9 @@ func (s *requestBody) readAll() ([]byte, *fault.Fault) {
 	return buf.Bytes(), nil
 }
 
+// discardTooLarge reads the rest of a body up to a limit, so that the sender receives the answer, and returns the fault for a body that is
+// too large.
 func (s *requestBody) discardTooLarge() *fault.Fault {
-	// Read the rest up to a limit, so that the sender receives the answer.
 	_, err := io.Copy(io.Discard, io.LimitReader(s.exchange.request.Body, chain.MaxDiscard))
 	s.exchange.bodyTimedOut = errors.Is(err, os.ErrDeadlineExceeded)
 	return chain.TooLarge()

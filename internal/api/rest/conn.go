@@ -23,6 +23,7 @@ type conn struct {
 	routes map[string]*binding
 }
 
+// Invoke runs a call for the gateway's generated code. It first reads the query string and the field masks into the request.
 func (c *conn) Invoke(ctx context.Context, fullMethod string, args, reply any, _ ...grpc.CallOption) error {
 	x, b := exchangeOf(ctx), c.routes[fullMethod]
 	in, ok := args.(proto.Message)
@@ -48,6 +49,7 @@ func (c *conn) Invoke(ctx context.Context, fullMethod string, args, reply any, _
 	return err
 }
 
+// fillMasks sets the field masks of a request to the fields that the body contained.
 func (b *binding) fillMasks(msg protoreflect.Message, r *jsonpb.Report) {
 	if b.mask != nil {
 		msg.Set(b.mask, maskValue(r.Mask("")))
@@ -63,6 +65,7 @@ func (b *binding) fillMasks(msg protoreflect.Message, r *jsonpb.Report) {
 	}
 }
 
+// maskValue returns a google.protobuf.FieldMask with the paths.
 func maskValue(paths []string) protoreflect.Value {
 	return protoreflect.ValueOfMessage((&fieldmaskpb.FieldMask{Paths: paths}).ProtoReflect())
 }

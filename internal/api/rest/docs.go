@@ -15,14 +15,15 @@ import (
 // Docs serves the documentation: /docs, /guide, /openapi.yaml and the paths below them.
 type Docs struct{ served map[string]servedFile }
 
-// A servedFile is read at each request: the files are part of the program, and a copy of each would stay in memory.
+// servedFile is one file of the documentation. read is called at each request: the files are part of the program, and copies would stay in
+// memory.
 type servedFile struct {
 	read            func() ([]byte, error)
 	mediaType, etag string
 }
 
-// NewDocs serves the files of site at their paths, pages without the suffix .html. Guides are also served with the suffix .md, because
-// guides link to each other that way. It also serves the proto files of the API.
+// NewDocs returns the handler of the files in site. Their URL paths are their names; pages have no suffix .html. Guides also have a path
+// with the suffix .md, because guides link to each other that way. It also serves the proto files of the API.
 func NewDocs(site fs.FS) (*Docs, error) {
 	d := &Docs{served: map[string]servedFile{}}
 	err := fs.WalkDir(site, ".", func(name string, e fs.DirEntry, err error) error {
@@ -53,6 +54,7 @@ func NewDocs(site fs.FS) (*Docs, error) {
 	return d, d.add("/proto/latchkey.binpb", "application/octet-stream", func() ([]byte, error) { return protos, nil })
 }
 
+// add serves a file at a URL path. It reads the file once to compute the ETag.
 func (d *Docs) add(at, mediaType string, read func() ([]byte, error)) error {
 	content, err := read()
 	sum := sha256.Sum256(content)

@@ -157,7 +157,7 @@ func TestOpenAPIIsRefined(t *testing.T) {
 	if len(patch.Parameters) != 1 || patch.Parameters[0].Name != "Idempotency-Key" || patch.Parameters[0].In != "header" {
 		t.Errorf("parameters of the upsert: %v", patch.Parameters)
 	}
-	// A test of an endpoint changes nothing: a key would have no effect.
+	// A test of an endpoint does not support the Idempotency-Key header.
 	for _, p := range doc.Paths["/v1/endpoints/{action}:test"]["post"].Parameters {
 		if p.In == "header" {
 			t.Errorf("a parameter of the test of an endpoint: %v", p)
@@ -203,7 +203,7 @@ func TestOpenAPIReferencesResolve(t *testing.T) {
 	}
 }
 
-// The documents say which fields a call must send and which every answer has. What stands in the path is not in the body.
+// The documents list the fields that a call must send and those that every answer has. A field in the path is not in the body.
 func TestOpenAPIRequiredFields(t *testing.T) {
 	type schema struct {
 		Properties map[string]any
@@ -271,7 +271,7 @@ func TestGuestsMayHaveASession(t *testing.T) {
 	}
 }
 
-// A file has an ETag. Who has the file already gets no content.
+// A file has an ETag. A client that sends it gets no content.
 func TestDocsHaveETags(t *testing.T) {
 	d := newDocs(t)
 	for _, path := range []string{"/docs", "/openapi.yaml", "/docs/quick-start", "/proto/latchkey.binpb"} {

@@ -69,6 +69,7 @@ func (h *Handler) routeNotFound(path string) *fault.Fault {
 
 var versionSegment = regexp.MustCompile(`^(api|v\d+)$`)
 
+// answerOptions answers an OPTIONS request with the HTTP methods that its path supports.
 func (h *Handler) answerOptions(w http.ResponseWriter, x *exchange) {
 	verbs := h.allowedMethods(x.request.URL.Path)
 	if len(verbs) == 0 {
@@ -79,7 +80,7 @@ func (h *Handler) answerOptions(w http.ResponseWriter, x *exchange) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// writeFault answers with a fault that did not come from the chain. It also logs the call, because the chain does not.
+// writeFault answers with a fault that arose outside of the chain. It also logs the call, because the chain does not.
 func (h *Handler) writeFault(w http.ResponseWriter, x *exchange, f *fault.Fault) {
 	e := envelope.Of(f, x.id)
 	h.log.LogAttrs(x.request.Context(), slog.LevelInfo, "call", slog.String("method", "unrouted"), slog.String("protocol", string(chain.REST)),
@@ -87,6 +88,7 @@ func (h *Handler) writeFault(w http.ResponseWriter, x *exchange, f *fault.Fault)
 	h.writeError(w, x, e)
 }
 
+// writeError writes an error as JSON with its HTTP status.
 func (h *Handler) writeError(w http.ResponseWriter, x *exchange, e *errorsv1.Error) {
 	text, err := jsonpb.Append(nil, e.ProtoReflect())
 	if err != nil {

@@ -69,6 +69,7 @@ func (h *Handler) serveBrowser(w http.ResponseWriter, x *exchange) bool {
 	return true
 }
 
+// setPageHeaders sets the headers of an HTML page.
 func setPageHeaders(h http.Header) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", pagePolicy)

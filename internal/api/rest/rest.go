@@ -39,6 +39,7 @@ type Handler struct {
 	admit  func(ctx context.Context, fullMethod string, p chain.Protocol) (context.Context, *chain.Call)
 }
 
+// New returns a handler for all services that are registered with cfg.Conn.
 func New(cfg Config) (*Handler, error) {
 	if cfg.Logger == nil || cfg.Conn == nil || cfg.Admit == nil || cfg.Register == nil {
 		return nil, errors.New("rest: Logger, Conn, Admit and Register are required")
@@ -83,6 +84,7 @@ type exchange struct {
 
 type exchangeKey struct{}
 
+// exchangeOf returns the exchange that a context belongs to, or nil.
 func exchangeOf(ctx context.Context) *exchange {
 	x, _ := ctx.Value(exchangeKey{}).(*exchange)
 	return x
@@ -135,6 +137,7 @@ func (h *Handler) admitCall(ctx context.Context, _ *http.Request) metadata.MD {
 	return nil
 }
 
+// finish releases the resources of the exchange's call, if a method was found.
 func (x *exchange) finish() {
 	if x.call != nil {
 		x.call.End()

@@ -163,7 +163,7 @@ func TestSlowBodyTimesOut(t *testing.T) {
 			defer tr.CloseIdleConnections()
 			from, to := io.Pipe()
 			defer to.Close()
-			go func() { _, _ = io.WriteString(to, c.begin) }() // and no more
+			go func() { _, _ = io.WriteString(to, c.begin) }() // the rest of the body never arrives
 			req, err := http.NewRequestWithContext(t.Context(), "PATCH", srv.URL+"/v1/reservations", from)
 			if err != nil {
 				t.Fatal(err)

@@ -31,11 +31,13 @@ type binding struct {
 	list           protoreflect.FieldDescriptor
 }
 
+// isNotInQuery reports whether a request field cannot be a query parameter, because the path or the body fills it.
 func (b *binding) isNotInQuery(fd protoreflect.FieldDescriptor) bool {
 	return b.bodyIsRequest || b.nonQueryFields[fd.Name()]
 }
 
-// loadRoutes reads the HTTP rules of services from their proto descriptors.
+// loadRoutes reads the HTTP rules of services from their proto descriptors. It returns all routes, and the binding of each method by its
+// full name.
 func loadRoutes(services []string) ([]*route, map[string]*binding, error) {
 	var routes []*route
 	byMethod := map[string]*binding{}
@@ -68,6 +70,7 @@ func loadRoutes(services []string) ([]*route, map[string]*binding, error) {
 	return routes, byMethod, nil
 }
 
+// newRoute returns the route of one HTTP rule of the method with the name full. input is the method's request message.
 func newRoute(full string, rule *annotations.HttpRule, input protoreflect.MessageDescriptor) (*route, error) {
 	verb, template := httpPattern(rule)
 	if !strings.HasPrefix(template, "/") {
@@ -98,7 +101,7 @@ func newRoute(full string, rule *annotations.HttpRule, input protoreflect.Messag
 	return rt, nil
 }
 
-// findMasks finds the fields update_mask and update_masks of a request message.
+// findMasks finds the fields update_mask and update_masks of a request message, which the server fills from the body.
 func (b *binding) findMasks(input protoreflect.MessageDescriptor) {
 	isMask := func(fd protoreflect.FieldDescriptor) bool {
 		return fd != nil && fd.Message() != nil && fd.Message().FullName() == "google.protobuf.FieldMask"
@@ -119,6 +122,7 @@ func (b *binding) findMasks(input protoreflect.MessageDescriptor) {
 	}
 }
 
+// httpPattern returns the HTTP method and the path template of an HTTP rule.
 func httpPattern(rule *annotations.HttpRule) (verb, template string) {
 	switch p := rule.GetPattern().(type) {
 	case *annotations.HttpRule_Get:

@@ -104,7 +104,7 @@ func (d *service) TestEndpoint(ctx context.Context, req *partnerv1.TestEndpointR
 
 func authenticate(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
 	a := actor.Actor{Kind: actor.Integration, IntegrationID: "int_1", PropertyID: "prp_1"}
-	if err := ctx.Err(); err != nil { // as a database has it
+	if err := ctx.Err(); err != nil { // as the lookup in a database does
 		return a, err
 	}
 	switch {

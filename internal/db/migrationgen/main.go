@@ -43,6 +43,7 @@ const next = "next"
 
 var goodName = regexp.MustCompile(`^[a-z][a-z0-9_]{1,60}$`)
 
+// run writes the migration with a name into the directories of both engines below dir.
 func run(ctx context.Context, dir, name string) error {
 	if !goodName.MatchString(name) {
 		return fmt.Errorf("name %q: want lower-case words with underscores", name)
@@ -74,7 +75,7 @@ func run(ctx context.Context, dir, name string) error {
 	return write(dir, fmt.Sprintf("%04d_%s.sql", number, name), texts)
 }
 
-// folder returns the directory of a dialect's migrations; ent calls SQLite "sqlite3".
+// folder returns the name of the directory with a dialect's migrations: "sqlite" for what ent calls "sqlite3", otherwise the same name.
 func folder(engine string) string {
 	if engine == dialect.SQLite {
 		return "sqlite"
@@ -82,7 +83,8 @@ func folder(engine string) string {
 	return engine
 }
 
-// existing loads the migrations of one engine into memory, where atlas replays them. It leaves out the one to replace.
+// existing loads the migrations of one engine from dir into memory, where atlas replays them. It leaves out the file named next, which
+// the new migration replaces.
 func existing(dir string) (*atlas.MemDir, error) {
 	mem := &atlas.MemDir{}
 	paths, err := filepath.Glob(filepath.Join(dir, "*.sql"))
@@ -108,7 +110,8 @@ func existing(dir string) (*atlas.MemDir, error) {
 	return mem, atlas.WriteSumFile(mem, sum)
 }
 
-// difference returns the statements that change the schema of the replayed migrations into ent's schema.
+// difference returns the statements that turn the schema of the migrations in dir into ent's schema. open opens an empty database of the
+// engine.
 func difference(ctx context.Context, engine string, open func() (*sql.DB, error), dir *atlas.MemDir) ([]byte, error) {
 	pool, err := open()
 	if err != nil {
@@ -130,8 +133,9 @@ func difference(ctx context.Context, engine string, open func() (*sql.DB, error)
 	return out.Bytes(), nil
 }
 
-// addIndexedColumnsInPlace makes SQLite add a column that has an index by ALTER TABLE. Atlas would copy the whole table, because it does
-// not see that the index is a later statement. A large table takes a minute, and twice its space on the disk.
+// addIndexedColumnsInPlace changes the plan of atlas, so that SQLite adds an indexed column by ALTER TABLE. Atlas would copy the whole
+// table, because it does not see that a later statement creates the index. For a large table that takes a minute and twice its space on
+// the disk.
 func addIndexedColumnsInPlace(next schema.Differ) schema.Differ {
 	return schema.DiffFunc(func(current, desired *atlasschema.Schema) ([]atlasschema.Change, error) {
 		changes, err := next.Diff(current, desired)
@@ -150,11 +154,11 @@ func addIndexedColumnsInPlace(next schema.Differ) schema.Differ {
 	})
 }
 
-// renamed makes the name of a column, or of its index, of the name that an earlier migration gave it.
+// renamed converts the former name of a column or an index to its present name. Add a pair here to rename a column.
 var renamed = strings.NewReplacer("_told_at", "_notified_at")
 
-// rename makes one change of what was dropped under its former name and added under its new one, so that a column keeps its values.
-// Atlas sees two columns only.
+// rename changes the plan of atlas: it renames a column instead of dropping it and adding one with the new name, so that its values are
+// kept.
 func rename(next schema.Differ) schema.Differ {
 	return schema.DiffFunc(func(current, desired *atlasschema.Schema) ([]atlasschema.Change, error) {
 		changes, err := next.Diff(current, desired)
@@ -167,6 +171,7 @@ func rename(next schema.Differ) schema.Differ {
 	})
 }
 
+// joinRenamed replaces each pair of a dropped and an added column or index that renamed connects by one change of the name.
 func joinRenamed(changes atlasschema.Changes) (joined atlasschema.Changes) {
 	added := map[atlasschema.Change]bool{}
 	for _, c := range changes {
@@ -202,7 +207,8 @@ func (s *statements) Format(plan *atlas.Plan) ([]atlas.File, error) {
 	return nil, nil
 }
 
-// write writes the migration for both engines in place of the one to replace, or for neither if nothing changes.
+// write writes the migration of each engine to file and removes the one named next. texts has the statements by engine. If all are empty,
+// it writes nothing.
 func write(dir, file string, texts map[string][]byte) error {
 	empty := true
 	for engine, text := range texts {

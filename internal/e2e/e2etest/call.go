@@ -102,6 +102,7 @@ var reconnect = grpc.ConnectParams{
 // callTimeout is the timeout of each call. A call that the server never answers fails its test with the name of the RPC.
 const callTimeout = time.Minute
 
+// withTimeout is a gRPC interceptor of clients that sets callTimeout.
 func withTimeout(ctx context.Context, method string, req, res any, cc *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -112,7 +113,8 @@ func withTimeout(ctx context.Context, method string, req, res any, cc *grpc.Clie
 	return err
 }
 
-// Call calls an RPC over a protocol. A refusal by the server is a valid Outcome. The error is for calls without a valid answer.
+// Call calls an RPC over a protocol with the credentials of c. A refusal by the server is a valid Outcome: the error is only for calls
+// without a valid answer.
 func (a *API) Call(ctx context.Context, p Protocol, c Caller, r RPC, req proto.Message) (Outcome, error) {
 	switch p {
 	case GRPC:
@@ -141,6 +143,7 @@ func (a *API) Call(ctx context.Context, p Protocol, c Caller, r RPC, req proto.M
 	return Outcome{}, fmt.Errorf("no protocol %q", p)
 }
 
+// callGRPC is Call over gRPC.
 func (a *API) callGRPC(ctx context.Context, c Caller, r RPC, req proto.Message) (Outcome, error) {
 	conn := a.Public
 	if c.Socket {
@@ -160,6 +163,7 @@ func (a *API) callGRPC(ctx context.Context, c Caller, r RPC, req proto.Message) 
 	return o, o.readDetails(st.Proto().GetDetails())
 }
 
+// headerOfMetadata converts metadata of gRPC to an HTTP header.
 func headerOfMetadata(all ...metadata.MD) http.Header {
 	h := http.Header{}
 	for _, md := range all {
@@ -213,7 +217,7 @@ func (a *API) Do(ctx context.Context, c Caller, verb, path string, content any) 
 	return o, o.ReadEnvelope()
 }
 
-// CallRaw calls an RPC over gRPC with raw bytes in place of an encoded request.
+// CallRaw calls an RPC over gRPC. raw is sent in place of an encoded request, so that a test can send an invalid one.
 func (a *API) CallRaw(ctx context.Context, c Caller, r RPC, raw []byte) (Outcome, error) {
 	conn := a.Public
 	if c.Socket {

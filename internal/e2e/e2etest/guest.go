@@ -30,7 +30,7 @@ func EnrolTablet(t testing.TB, w *World, name string) *Tablet {
 	return EnrolTabletAt(t, w.Public, w.Staff(t.Context()), name)
 }
 
-// EnrolTabletAt is EnrolTablet at a server, with the credentials of a member of the staff in a context.
+// EnrolTabletAt is EnrolTablet for a server without a World. The context staff has the credentials of a staff member.
 func EnrolTabletAt(t testing.TB, server grpc.ClientConnInterface, staff context.Context, name string) *Tablet {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -52,7 +52,7 @@ func EnrolTabletAt(t testing.TB, server grpc.ClientConnInterface, staff context.
 	return &Tablet{enrolled.GetData().GetKioskId(), enrolled.GetData().GetToken(), created.GetData().GetDoor(), key, server}
 }
 
-// As returns a context with the tablet's token.
+// As returns ctx with the tablet's token, for gRPC calls.
 func (k *Tablet) As(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+k.Token)
 }
@@ -70,7 +70,7 @@ func (k *Tablet) Sign(challenge string) ([]byte, error) {
 	return out, nil
 }
 
-// Find searches a stay on the tablet.
+// Find searches a stay on the tablet by its booking number and a family name.
 func (k *Tablet) Find(ctx context.Context, number, familyName string) (*guestv1.Found, error) {
 	api := kioskv1.NewKioskServiceClient(k.server)
 	start, err := api.GetKiosk(k.As(ctx), &kioskv1.GetKioskRequest{})
@@ -87,7 +87,7 @@ func (k *Tablet) Find(ctx context.Context, number, familyName string) (*guestv1.
 	return found.GetData(), err
 }
 
-// GuestSession returns the token of a session that a tablet found.
+// GuestSession finds a stay on the tablet and returns the token of the guest's session.
 func (k *Tablet) GuestSession(t testing.TB, number, familyName string) string {
 	t.Helper()
 	found, err := k.Find(t.Context(), number, familyName)
@@ -97,7 +97,7 @@ func (k *Tablet) GuestSession(t testing.TB, number, familyName string) string {
 	return found.GetSession().GetToken()
 }
 
-// AsGuest returns a context with a guest's session.
+// AsGuest returns ctx with the token of a guest's session, for gRPC calls.
 func AsGuest(ctx context.Context, token string) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
 }

@@ -45,6 +45,7 @@ func (o Outcome) WrongFields() []string {
 	return out
 }
 
+// String formats the outcome for messages of tests.
 func (o Outcome) String() string {
 	return fmt.Sprintf("%s %d %s %v %s", o.Code, o.HTTP, o.Reason, o.Fields, o.Message)
 }
@@ -58,6 +59,7 @@ func (o Outcome) Data() map[string]any {
 	return b.Data
 }
 
+// readDetails sets the reason and the fields from the details of a gRPC error.
 func (o *Outcome) readDetails(details []*anypb.Any) error {
 	for _, d := range details {
 		m, err := d.UnmarshalNew()
@@ -108,6 +110,7 @@ func (o *Outcome) ReadEnvelope() error {
 	return nil
 }
 
+// readREST decodes the REST answer in Raw, and its reply as that of the RPC.
 func (o *Outcome) readREST(r RPC) error {
 	if err := o.ReadEnvelope(); err != nil || !o.OK() {
 		return err
@@ -129,7 +132,7 @@ var connectCodes = map[string]codes.Code{
 	"data_loss": codes.DataLoss, "unauthenticated": codes.Unauthenticated,
 }
 
-// ReadConnect decodes the answer to a unary Connect call.
+// ReadConnect decodes the answer in Raw to a unary Connect call of the RPC.
 func (o *Outcome) ReadConnect(r RPC) error {
 	if o.HTTP == http.StatusOK {
 		o.Code, o.Reply = codes.OK, r.Reply()

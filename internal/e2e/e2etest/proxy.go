@@ -66,7 +66,7 @@ func NewProxy(t testing.TB) *Proxy {
 	return p
 }
 
-// SetTarget sets the address of the service and returns the address of the proxy.
+// SetTarget sets the service's address, to which the proxy connects, and returns the proxy's own address.
 func (p *Proxy) SetTarget(service string) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,7 +74,7 @@ func (p *Proxy) SetTarget(service string) (string, error) {
 	return p.listener.Addr().String(), nil
 }
 
-// Cut applies the first cut to the current connection, and each further cut to the next new connection.
+// Cut applies the first cut to the present connection, and each further cut to the next new connection.
 func (p *Proxy) Cut(cuts ...Cut) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,7 +113,7 @@ func (p *Proxy) Drop(ways ...Direction) {
 	}
 }
 
-// Delay delays each record, until EndFaults.
+// Delay makes the proxy delay each record, until EndFaults.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,11 +163,13 @@ func (p *Proxy) Reset() {
 	}
 }
 
+// close closes both sides of the connection.
 func (l *connection) close() {
 	_ = l.bridge.Close()
 	_ = l.service.Close()
 }
 
+// acceptConnections accepts connections of bridges until the listener is closed.
 func (p *Proxy) acceptConnections() {
 	for {
 		c, err := p.listener.Accept()
@@ -178,6 +180,7 @@ func (p *Proxy) acceptConnections() {
 	}
 }
 
+// forwardConnection connects a bridge's connection to the service and forwards in both directions until one side closes.
 func (p *Proxy) forwardConnection(c net.Conn) {
 	l, err := p.openConnection(c)
 	if err != nil {
@@ -198,6 +201,7 @@ func (p *Proxy) forwardConnection(c net.Conn) {
 
 var errRefused = errors.New("refused")
 
+// openConnection connects to the service for a bridge's connection and registers the pair. It fails while the proxy refuses connections.
 func (p *Proxy) openConnection(c net.Conn) (*connection, error) {
 	p.mu.Lock()
 	target, refuse := p.target, p.refuse
@@ -265,6 +269,7 @@ func (p *Proxy) forwardRecords(l *connection, way Direction, from, to net.Conn) 
 	}
 }
 
+// isCutDue reports whether the connection must be cut now, because as many records have passed in a direction as its cut allows.
 func (p *Proxy) isCutDue(l *connection, way Direction) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -275,7 +280,7 @@ func (p *Proxy) isCutDue(l *connection, way Direction) bool {
 	return true
 }
 
-// dropRecord reports whether a record must be dropped, and counts dropped records.
+// dropRecord reports whether the next record in a direction must be dropped, and counts it.
 func (p *Proxy) dropRecord(way Direction) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

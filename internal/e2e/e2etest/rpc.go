@@ -43,6 +43,7 @@ func (r RPC) Request() proto.Message { return newMessage(r.Desc.Input().FullName
 // Reply returns an empty reply message.
 func (r RPC) Reply() proto.Message { return newMessage(r.Desc.Output().FullName()) }
 
+// newMessage returns an empty message of a generated type.
 func newMessage(name protoreflect.FullName) proto.Message {
 	t, err := protoregistry.GlobalTypes.FindMessageByName(name)
 	if err != nil {
@@ -80,6 +81,7 @@ func FindRPC(name string) RPC {
 	panic("there is no RPC " + name)
 }
 
+// newRPC returns the RPC of a method m, with its REST routes.
 func newRPC(s protoreflect.ServiceDescriptor, m protoreflect.MethodDescriptor) RPC {
 	r := RPC{Name: string(s.FullName()) + "/" + string(m.Name()), Desc: m}
 	r.Access, _ = proto.GetExtension(m.Options(), rpcv1.E_Access).(*rpcv1.Access)
@@ -93,6 +95,7 @@ func newRPC(s protoreflect.ServiceDescriptor, m protoreflect.MethodDescriptor) R
 	return r
 }
 
+// newRoute converts the annotation of a method to a route.
 func newRoute(rule *annotations.HttpRule) Route {
 	out := Route{Body: rule.GetBody()}
 	switch p := rule.GetPattern().(type) {

@@ -61,6 +61,8 @@ func queryValues(msg protoreflect.Message) (url.Values, error) {
 	return out, nil
 }
 
+// addQueryValues adds a decoded JSON value to the query under the name prefix. Fields of an object become prefix[field], lists are joined
+// by commas.
 func addQueryValues(out url.Values, prefix string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -82,7 +84,7 @@ func addQueryValues(out url.Values, prefix string, v any) {
 	}
 }
 
-// encodeBody returns nil, bytes and strings unchanged, and other values as JSON.
+// encodeBody returns the body of a request: bytes and strings unchanged, nil for nil, and other values as JSON.
 func encodeBody(content any) ([]byte, error) {
 	switch content := content.(type) {
 	case nil:

@@ -64,6 +64,7 @@ func Main(m interface{ Run() int }) {
 	end(m.Run())
 }
 
+// end removes the compiled programs and exits with a code.
 func end(code int) {
 	if dir := built.Load(); dir != nil {
 		_ = os.RemoveAll(*dir)
@@ -170,6 +171,7 @@ func (p *Process) Start(ctx context.Context) error {
 	})
 }
 
+// exit returns why the program ended by itself. Status 0 is an error too.
 func (p *Process) exit() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -190,6 +192,7 @@ func (p *Process) Stop() error {
 	return nil
 }
 
+// signal sends a signal to the process and waits for its end.
 func (p *Process) signal(s syscall.Signal) error {
 	p.mu.Lock()
 	cmd, done := p.running, p.done

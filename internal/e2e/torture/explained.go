@@ -12,6 +12,7 @@ type step struct {
 	Actor, Kind, Door, Evidence, Reason, Sentence string
 }
 
+// String formats the step for a report.
 func (s step) String() string {
 	return fmt.Sprintf("%s %s %s %s %s %q", formatClock(s.At), s.Actor, s.Kind, s.Door, s.Evidence, s.Sentence)
 }
@@ -37,8 +38,8 @@ type opening struct {
 // delays messages, so the bridge measures the service's clock inexactly.
 const openingTimeTolerance = 3 * time.Second
 
-// judgeExplanation compares an explanation with what happened at the keypads and with an earlier explanation of the same stay. It returns
-// the differences. complete means that the service must have received all reports.
+// judgeExplanation compares an explanation with the openings at the keypads and with before, an earlier explanation of the same stay. It
+// returns the differences. complete means that the service must have received all reports of locks.
 func judgeExplanation(e, before explanation, openings []opening, complete bool) (broken []string) {
 	if !slices.IsSortedFunc(e.Steps, func(a, b step) int { return a.At.Compare(b.At) }) {
 		broken = append(broken, "the steps are out of order")
@@ -121,7 +122,7 @@ func openingsNear(all []opening, at time.Time) (out string) {
 	return out
 }
 
-// checkLastEvidence reports doors whose lock has the code although the last step of the explanation says that it was removed.
+// checkLastEvidence describes doors whose lock has the code although the last step about the door is the removal of the code.
 func (e explanation) checkLastEvidence() (broken []string) {
 	for door, evidence := range e.Doors {
 		if !slices.Contains(certainEvidence, evidence) {

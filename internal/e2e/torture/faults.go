@@ -14,7 +14,7 @@ import (
 // calmOdds are the probabilities of random lock faults during the whole run.
 var calmOdds = sim.Odds{Lost: 0.02, LostAck: 0.02, Late: 0.03, Busy: 0.02, Offline: 0.01}
 
-// recordFault adds a fault to the logs of all locks at a site.
+// recordFault adds a fault of the bridge or its network to the stories of all locks at the site.
 func (s *site) recordFault(w *world, format string, args ...any) {
 	w.count.add("link faults and kills", 1)
 	for _, l := range w.locks {
@@ -63,7 +63,8 @@ func (w *world) injectLinkFaults(ctx context.Context, s *site, rng *rand.Rand) {
 	}
 }
 
-// killBridge kills and restarts a bridge, preferably while a lock operation is running that the lock carries out later.
+// killBridge kills and restarts a bridge. It prefers a moment when an operation has timed out at the bridge that the lock may still
+// execute.
 func (w *world) killBridge(ctx context.Context, s *site, rng *rand.Rand) {
 	inFlight := ""
 	if rng.IntN(4) > 0 {
@@ -94,6 +95,7 @@ func (w *world) killBridge(ctx context.Context, s *site, rng *rand.Rand) {
 	w.startBridge(s)
 }
 
+// startBridge starts the bridge of a site, and reports a violation if it does not start.
 func (w *world) startBridge(s *site) {
 	if err := s.bridge.Start(context.Background()); err != nil {
 		w.report.add("a bridge does not start", s.name, err.Error())
@@ -209,6 +211,7 @@ func (w *world) changeSlotByHand(ctx context.Context, s *site, l *lockState, rng
 	pause(ctx, reportStoreTime)
 }
 
+// endAllFaults ends all faults of the networks and the locks.
 func (w *world) endAllFaults() {
 	for _, s := range w.sites {
 		s.link.EndFaults()

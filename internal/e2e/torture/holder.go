@@ -25,7 +25,7 @@ type holder struct {
 	story            story
 }
 
-// rememberPINs adds the PINs in an answer of the service to the PINs that the holder ever had.
+// rememberPINs adds the PINs in a statement of the service to all PINs that the holder ever had.
 func (h *holder) rememberPINs(s statement) {
 	for _, p := range s.PINs {
 		if p != "" && !slices.Contains(h.pins, p) {
@@ -43,12 +43,13 @@ type subject interface {
 // asHolder returns the holder itself, so that stays and codes implement subject.
 func (h *holder) asHolder() *holder { return h }
 
-// stringAt returns the string at a dotted path of a JSON object, or "".
+// stringAt returns the string at a path of a JSON object, such as "access.status", or "".
 func stringAt(v any, path string) string {
 	s, _ := e2etest.ValueAt(v, path).(string)
 	return s
 }
 
+// timeAt returns the time at a path of a JSON object, or the zero time.
 func timeAt(v any, path string) time.Time {
 	at, err := time.Parse(time.RFC3339Nano, stringAt(v, path))
 	if err != nil {
@@ -57,12 +58,13 @@ func timeAt(v any, path string) time.Time {
 	return at
 }
 
+// listAt returns the list at a path of a JSON object, or nil.
 func listAt(v any, path string) []any {
 	l, _ := e2etest.ValueAt(v, path).([]any)
 	return l
 }
 
-// readStatement reads a stay with its access plan and PINs from the service.
+// readStatement implements subject. It reads the stay with its access plan and PINs.
 func (s *stay) readStatement(ctx context.Context, w *world) (statement, error) {
 	o, err := w.request(ctx, w.partner, "GET", "/v1/reservations/find?extend=pin,gatePins,access&pmsId="+s.name, nil)
 	switch {
@@ -105,7 +107,7 @@ type code struct {
 	id string
 }
 
-// readStatement reads a code from the service with its state at each lock and its PINs.
+// readStatement implements subject. It reads the code with its state at each lock and its PINs.
 func (c *code) readStatement(ctx context.Context, w *world) (statement, error) {
 	o, err := w.request(ctx, w.staff, "GET", "/v1/property/codes/"+c.id, nil)
 	if err != nil {
@@ -160,6 +162,7 @@ func reasonOfResult(result string) string {
 	return result
 }
 
+// lockByID returns the lock with the service's id, or nil.
 func (w *world) lockByID(id string) *lockState {
 	for _, l := range w.locks {
 		if l.id == id {

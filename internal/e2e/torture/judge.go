@@ -83,7 +83,7 @@ var (
 	hardwareReasons  = []string{"jammed", "noPower"}
 )
 
-// brokenRule returns the rule that a press breaks, or "".
+// brokenRule returns the rule that the outcome of a press breaks, or "" if it is as the service's statement promises.
 func brokenRule(p press) string {
 	if !p.Answer.Opened {
 		if p.mustOpen() {
@@ -108,7 +108,7 @@ func brokenRule(p press) string {
 	return ruleOpened
 }
 
-// brokenStatementRule returns the rule that a statement itself breaks, or "".
+// brokenStatementRule returns the rule that a statement breaks by itself, whatever the lock does, or "".
 func brokenStatementRule(s statement) string {
 	coming := func(c claim) bool { return c.Evidence != "removing" && slices.Contains(possibleEvidence, c.Evidence) }
 	if s.Status == "issued" && !slices.ContainsFunc(s.Claims, coming) {
@@ -117,7 +117,7 @@ func brokenStatementRule(s statement) string {
 	return ""
 }
 
-// matchingClaims returns the claims about the lock of the press, or about its current and earlier doors.
+// matchingClaims returns the claims in the statement that concern the lock of the press, or its present and earlier doors.
 func (p press) matchingClaims() []claim {
 	var out []claim
 	for _, c := range p.Statement.Claims {
@@ -147,14 +147,14 @@ func (p press) mustOpen() bool {
 	return p.isCertainToOpen()
 }
 
-// isCertainToOpen reports whether the service says without restriction that the PIN opens the lock's current door.
+// isCertainToOpen reports whether the service states without a reservation that the PIN opens the lock's present door.
 func (p press) isCertainToOpen() bool {
 	return slices.ContainsFunc(p.matchingClaims(), func(c claim) bool {
 		return c.Door == p.Doors[0] && slices.Contains(certainEvidence, c.Evidence) && slices.Contains(harmlessReasons, c.Reason)
 	})
 }
 
-// isFormerPINAnnounced reports whether the service warns that a former PIN may still open this lock.
+// isFormerPINAnnounced reports whether one of the claims warns that a former PIN may still open the lock.
 func (p press) isFormerPINAnnounced(about []claim) bool {
 	if slices.Contains(p.Statement.Reasons, "formerCode") || p.Statement.Status == "updating" || p.Statement.Status == "removing" {
 		return true
@@ -162,7 +162,7 @@ func (p press) isFormerPINAnnounced(about []claim) bool {
 	return slices.ContainsFunc(about, func(c claim) bool { return c.Evidence == "removing" || c.Reason == "movingOut" })
 }
 
-// firstPendingChange describes the first part of a statement that is not in its final state, or returns "". access says whether the holder
+// firstPendingChange describes the first part of a statement that is not in its final state, or returns "". access means that the holder
 // should have access.
 func firstPendingChange(s statement, access bool) string {
 	for _, c := range s.Claims {

@@ -10,8 +10,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// pressOnce types a PIN of a holder at a lock. It reads the service's statement before and after, and judges the result if both are the
-// same. It returns the last statement, and whether it judged. The caller holds the holder's mutex.
+// pressOnce types the PIN that choose returns at a lock; none if it is "". It reads the service's statement about who before and after,
+// and judges the press if both are equal. It returns the last statement, and whether it judged. The caller holds the holder's mutex.
 func (w *world) pressOnce(ctx context.Context, who subject, l *lockState, choose func(s statement) string) (statement, bool) {
 	h := who.asHolder()
 	w.lockMoves.RLock()
@@ -70,6 +70,7 @@ func (w *world) reportPress(rule string, h *holder, l *lockState, p press) {
 	w.report.add(rule, h.name+" at "+l.address, text, &h.story, &l.story)
 }
 
+// formatStatement formats a statement for a report.
 func (w *world) formatStatement(s statement) string {
 	out := fmt.Sprintf("%s %v, window to %s, PINs %v:", s.Status, s.Reasons, formatClock(s.To), s.PINs)
 	for _, c := range s.Claims {
@@ -78,6 +79,7 @@ func (w *world) formatStatement(s statement) string {
 	return out
 }
 
+// doorName returns the name of the door with an id, or "none".
 func (w *world) doorName(id string) string {
 	for _, d := range w.doors {
 		if d.id == id {
@@ -101,7 +103,7 @@ func (w *world) simulateGuests(ctx context.Context, rng *rand.Rand) {
 	}
 }
 
-// typeRandomPIN types a PIN of a holder at a lock, mostly the right PIN at the right door.
+// typeRandomPIN types a PIN of a holder at a lock, mostly the right PIN at the right door. The caller holds the holder's mutex.
 func (w *world) typeRandomPIN(ctx context.Context, who subject, rng *rand.Rand) {
 	said, err := who.readStatement(ctx, w)
 	if err != nil || said.Missing {
@@ -131,6 +133,7 @@ func (w *world) randomSubject(rng *rand.Rand) subject {
 	return w.stays[rng.IntN(len(w.stays))]
 }
 
+// pause waits for a duration or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -79,7 +79,7 @@ func (l *lockState) recordCleared(number uint32) {
 	delete(l.knownCodes, number)
 }
 
-// bridgeKnows reports whether the bridge knew at a time that the code in a slot came from the service: the bridge had set it and stored the
+// bridgeKnows reports whether the bridge knew, at a time, that the code in a slot is the service's: it had set the code and stored the
 // result, and the lock was not changed by hand since.
 func (l *lockState) bridgeKnows(number uint32, at time.Time) bool {
 	l.mu.Lock()
@@ -107,6 +107,7 @@ func (l *lockState) changeByHand(change func() error) error {
 	return nil
 }
 
+// wasDisplaced reports whether a PIN was removed or overwritten by hand.
 func (l *lockState) wasDisplaced(pin string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,6 +122,7 @@ type recordingDriver struct {
 	site *site
 }
 
+// Locks implements driver.Driver. It wraps each lock.
 func (d recordingDriver) Locks(ctx context.Context) ([]driver.Lock, error) {
 	locks, err := d.Driver.Locks(ctx)
 	for i, l := range locks {
@@ -135,12 +137,13 @@ type recordingLock struct {
 	site *site
 }
 
+// note adds a line to the story of the lock.
 func (l recordingLock) note(format string, args ...any) {
 	l.w.byAddress[l.Address()].story.add(l.w.began, format, args...)
 }
 
-// recordWrite logs a set or clear operation. If the operation timed out, it sends the lock's address to lateOps, because the lock may still
-// carry it out.
+// recordWrite logs an operation, which what describes, and returns its answer a. If the operation timed out, it sends the lock's address
+// to lateOps, because the lock may still carry it out.
 func (l recordingLock) recordWrite(what string, a driver.Answer) driver.Answer {
 	l.w.count.add("operations", 1)
 	l.note("%s: %s %s", what, a.Result, a.Rule)
@@ -153,6 +156,7 @@ func (l recordingLock) recordWrite(what string, a driver.Answer) driver.Answer {
 	return a
 }
 
+// Set implements driver.Lock.
 func (l recordingLock) Set(ctx context.Context, s driver.Setting) driver.Answer {
 	began := time.Now()
 	a := l.recordWrite(fmt.Sprintf("set slot %d to %s until %s", s.Slot, string(s.PIN), formatClock(s.NotAfter)), l.Lock.Set(ctx, s))
@@ -162,6 +166,7 @@ func (l recordingLock) Set(ctx context.Context, s driver.Setting) driver.Answer 
 	return a
 }
 
+// Clear implements driver.Lock.
 func (l recordingLock) Clear(ctx context.Context, number uint32) driver.Answer {
 	a := l.recordWrite(fmt.Sprintf("clear slot %d", number), l.Lock.Clear(ctx, number))
 	if a.Result == slot.OK {
@@ -170,6 +175,7 @@ func (l recordingLock) Clear(ctx context.Context, number uint32) driver.Answer {
 	return a
 }
 
+// Unlock implements driver.Lock.
 func (l recordingLock) Unlock(ctx context.Context) driver.Answer {
 	a := l.Lock.Unlock(ctx)
 	now := time.Now()

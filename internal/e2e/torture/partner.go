@@ -27,6 +27,7 @@ type stay struct {
 	explained    explanation    // last explanation that was read
 }
 
+// newStay returns the n-th stay, which the service does not know yet.
 func (w *world) newStay(n int) *stay {
 	s := &stay{acknowledged: map[string]any{}}
 	s.name = fmt.Sprintf("S-%d", n)
@@ -62,7 +63,8 @@ func (s *stay) recordAcknowledged(fields map[string]any) {
 	s.shouldHaveAccess = s.state == "started"
 }
 
-// sendChange sends one change of a stay as the PMS. It records the change once the service acknowledges it.
+// sendChange sends changed fields of a stay as the PMS; what describes the change in the story. It records the change and returns true
+// once the service acknowledges it.
 func (w *world) sendChange(s *stay, what string, fields map[string]any) bool {
 	body := s.patchBody(fields)
 	s.story.add(w.began, "%s: sends %v", what, fields)
@@ -132,7 +134,8 @@ func (w *world) changeStay(s *stay, rng *rand.Rand) {
 	}
 }
 
-// changeCheckedInStay makes a random change of a stay that is checked in.
+// changeCheckedInStay makes a random change of a stay that is checked in. room is the new room if the guest moves; far is the end of a
+// longer stay.
 func (w *world) changeCheckedInStay(s *stay, room *hotelDoor, far string, rng *rand.Rand) {
 	switch n := rng.IntN(100); {
 	case n < 30:
@@ -222,7 +225,7 @@ func (w *world) swapRooms(rng *rand.Rand) {
 	w.count.add("swaps", 1)
 }
 
-// readBack reports stays for which the service has lost an acknowledged field.
+// readBack reports a violation for each stay of which the service has lost an acknowledged field.
 func (w *world) readBack(ctx context.Context) {
 	for _, s := range w.stays {
 		s.mu.Lock()
@@ -244,7 +247,7 @@ func (w *world) readBack(ctx context.Context) {
 	}
 }
 
-// sameField reports whether an answer contains the value that was sent for a field.
+// sameField reports whether data, the service's answer, has the value want for a field.
 func sameField(field string, want any, data map[string]any) bool {
 	switch field {
 	case "roomId":

@@ -16,6 +16,7 @@ type story struct {
 // maxStoryLines bounds a story; the oldest lines are dropped.
 const maxStoryLines = 100
 
+// add adds a line with the time, also since began, the start of the run.
 func (s *story) add(began time.Time, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -26,6 +27,7 @@ func (s *story) add(began time.Time, format string, args ...any) {
 	}
 }
 
+// String returns all lines.
 func (s *story) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +46,8 @@ type report struct {
 
 func newReport(w *world) *report { return &report{w: w, n: map[string]int{}} }
 
-// add fails the test with a violation of a rule. It prints the stories of the stays, codes and locks involved.
+// add counts a violation of a rule and fails the test. It prints the details and the stories of the stays, codes and locks involved, for
+// the first violations of the rule only.
 func (r *report) add(rule, subject, details string, stories ...*story) {
 	r.mu.Lock()
 	r.n[rule]++

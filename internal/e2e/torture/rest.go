@@ -94,6 +94,7 @@ func (w *world) awaitRest(ctx context.Context) {
 	}
 }
 
+// storiesOf returns the story of the holder or lock that a line of pendingChanges begins with.
 func (w *world) storiesOf(name string) []*story {
 	for _, who := range w.subjects() {
 		if who.asHolder().name == name {

@@ -19,6 +19,7 @@ type codes struct {
 	n    int
 }
 
+// all returns a copy of the list of codes.
 func (c *codes) all() []*code {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,7 +58,7 @@ func (w *world) simulateStaff(ctx context.Context, rng *rand.Rand) {
 	}
 }
 
-// createCode creates a staff code or a one-time code for random doors.
+// createCode creates a staff code or a one-time code for random doors. key is the idempotency key.
 func (w *world) createCode(key string, rng *rand.Rand) {
 	if len(w.codes.all()) >= maxCodes {
 		return
@@ -86,6 +87,8 @@ func (w *world) createCode(key string, rng *rand.Rand) {
 	w.count.add("codes", 1)
 }
 
+// addCode adds a code to those of the run. once means that it can be used once, ends that the service may end it by itself. what is for
+// its story.
 func (w *world) addCode(id string, once, ends bool, what string) {
 	c := &code{id: id}
 	c.name, c.shouldHaveAccess, c.oneTime, c.endsByItself = id, true, once, ends
@@ -95,6 +98,7 @@ func (w *world) addCode(id string, once, ends bool, what string) {
 	w.codes.list = append(w.codes.list, c)
 }
 
+// revokeCode revokes a random code, or forgets it if it was revoked before. key is the idempotency key.
 func (w *world) revokeCode(key string, rng *rand.Rand) {
 	all := w.codes.all()
 	if len(all) == 0 {
@@ -167,14 +171,14 @@ func (w *world) switchRoomOffAndOn(ctx context.Context, key string, rng *rand.Ra
 	w.count.add("spaces off and on", 1)
 }
 
-// recordRoomChange logs a change of a room in the story of every stay.
+// recordRoomChange adds a change of a room to the story of every stay.
 func (w *world) recordRoomChange(r *hotelDoor, what string) {
 	for _, s := range w.stays {
 		s.story.add(w.began, "room %s is %s", r.name, what)
 	}
 }
 
-// expectOK reports a violation if the service refused a change by staff.
+// expectOK reports a violation if the service refused a change by staff that must succeed.
 func (w *world) expectOK(what string, o e2etest.Outcome) {
 	if !o.OK() {
 		w.report.add("a change by staff was refused", what, o.String())
@@ -251,7 +255,8 @@ func (w *world) compareEntries(ctx context.Context, path string, judge func(entr
 	}
 }
 
-// reportLost counts a comparison with an acknowledged value. If what describes a difference, it reports a violation.
+// reportLost counts a comparison with an acknowledged value. what describes the difference, which is a violation, or is "" if there is
+// none.
 func (w *world) reportLost(what string, stories ...*story) {
 	w.count.add("fields compared", 1)
 	if what != "" {
@@ -259,6 +264,7 @@ func (w *world) reportLost(what string, stories ...*story) {
 	}
 }
 
+// describeDifference describes the difference between an acknowledged value and the present one, or returns "" if they are equal.
 func describeDifference(what string, want, got any) string {
 	if want == got {
 		return ""
@@ -277,6 +283,7 @@ func (w *world) simulateUnlocks(ctx context.Context, rng *rand.Rand) {
 	}
 }
 
+// sendUnlock sends an unlock command to a lock, with the idempotency key key, and records the result. With twice, it repeats the call.
 func (w *world) sendUnlock(l *lockState, key string, twice bool) {
 	order := unlock{Lock: l.address, Called: time.Now()}
 	l.story.add(w.began, "%s is asked for", key)
@@ -311,6 +318,7 @@ func (w *world) sendUnlock(l *lockState, key string, twice bool) {
 	w.recordUnlock(l, order)
 }
 
+// recordUnlock adds a finished unlock command to those of a lock, for checkRemoteUnlocks.
 func (w *world) recordUnlock(l *lockState, order unlock) {
 	w.count.add("unlocks", 1)
 	l.mu.Lock()

@@ -72,6 +72,7 @@ func (o unlock) latestOpening() time.Time {
 	return end
 }
 
+// lockName returns the address of the lock to which the commands were sent.
 func lockName(orders []unlock) string {
 	if len(orders) == 0 {
 		return "a lock"
@@ -90,4 +91,5 @@ func describeLastUnlockBefore(commands []unlock, at time.Time) string {
 	return ""
 }
 
+// formatClock formats the time of day with milliseconds.
 func formatClock(t time.Time) string { return t.Format("15:04:05.000") }

@@ -45,6 +45,7 @@ type site struct {
 	kills []time.Time
 }
 
+// recordKill records that the bridge was killed at a time.
 func (s *site) recordKill(t time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,6 +58,7 @@ func (s *site) mayHaveLostReport(t time.Time) bool {
 	return s.killedBetween(t.Add(-killNoticeTime), t.Add(reportStoreTime))
 }
 
+// killedBetween reports whether the bridge was killed in a time span.
 func (s *site) killedBetween(from, to time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,6 +115,8 @@ type world struct {
 	spaceChanges sync.Mutex
 }
 
+// newWorld starts the server, the bridges and the PMS of a run, and sets up the hotel. seed is the seed of all random faults; engine is
+// only logged.
 func newWorld(t testing.TB, seed uint64, engine, database string) *world {
 	t.Helper()
 	dir := t.TempDir()
@@ -140,6 +144,7 @@ func newWorld(t testing.TB, seed uint64, engine, database string) *world {
 	return w
 }
 
+// failOnError ends the test if err is not nil. It is for the set-up.
 func (w *world) failOnError(err error) {
 	w.t.Helper()
 	if err != nil {
@@ -152,6 +157,7 @@ func (w *world) asStaff() context.Context {
 	return metadata.NewOutgoingContext(w.t.Context(), metadata.New(w.staff.Headers))
 }
 
+// createProperty creates the hotel and a staff token.
 func (w *world) createProperty() {
 	ctx := w.t.Context()
 	name, zone, backups := "Grand Hotel", "Europe/Vienna", true
@@ -163,6 +169,7 @@ func (w *world) createProperty() {
 	w.staff = e2etest.Bearer("owner", token.GetToken())
 }
 
+// createDoors creates the rooms and gates.
 func (w *world) createDoors() {
 	staff := w.asStaff()
 	for _, l := range slices.Concat(locksOfSites...) {
@@ -182,7 +189,8 @@ func (w *world) createDoors() {
 	}
 }
 
-// startSite creates the virtual locks of a site, enrols their bridge and starts it.
+// startSite creates the virtual locks of the i-th site, enrols their bridge at grpcAddr and starts it. The bridge connects to bridgeAddr
+// through a proxy.
 func (w *world) startSite(i int, plot []lockSpec, grpcAddr, bridgeAddr string) {
 	s := &site{name: string(rune('A' + i)), link: e2etest.NewProxy(w.t), lateOps: make(chan string, 16)}
 	c := sim.Config{Seed: w.seed + uint64(i), Odds: calmOdds}
@@ -237,6 +245,7 @@ func (w *world) assignLocks() {
 	}
 }
 
+// doorNamed returns the door with a name, or nil.
 func (w *world) doorNamed(name string) *hotelDoor {
 	for _, d := range w.doors {
 		if d.name == name {
@@ -314,6 +323,7 @@ type counters struct {
 	n  map[string]int
 }
 
+// add increases the counter that what names by n.
 func (c *counters) add(what string, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -323,6 +333,7 @@ func (c *counters) add(what string, n int) {
 	c.n[what] += n
 }
 
+// String lists all counters.
 func (c *counters) String() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

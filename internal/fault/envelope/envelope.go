@@ -111,6 +111,7 @@ func Status(f *fault.Fault, requestID string) *status.Status {
 	return st
 }
 
+// badRequest converts wrong fields to a gRPC error detail, at most MaxViolations.
 func badRequest(fields []fault.Field) *errdetails.BadRequest {
 	br := &errdetails.BadRequest{}
 	for _, f := range fields[:min(len(fields), MaxViolations)] {
@@ -121,7 +122,7 @@ func badRequest(fields []fault.Field) *errdetails.BadRequest {
 	return br
 }
 
-// RetryAfter returns when to retry a call that failed with a fault, or 0.
+// RetryAfter returns how long to wait before retrying a call that failed with a fault. 0 means no advice.
 func RetryAfter(f *fault.Fault) time.Duration {
 	if f.RetryAfter == 0 && f.Kind == fault.Unavailable {
 		return retryUnavailable
@@ -129,7 +130,7 @@ func RetryAfter(f *fault.Fault) time.Duration {
 	return f.RetryAfter
 }
 
-// Of returns the REST form of a fault.
+// Of returns the error object of REST for a fault.
 func Of(f *fault.Fault, requestID string) *errorsv1.Error {
 	e := OfStatus(Status(f, requestID))
 	switch f.Kind {
@@ -145,7 +146,7 @@ func Of(f *fault.Fault, requestID string) *errorsv1.Error {
 	return e
 }
 
-// OfStatus returns the REST form of a status that [Status] created.
+// OfStatus returns the error object of REST for a status that [Status] created.
 func OfStatus(st *status.Status) *errorsv1.Error {
 	row, ok := titles[int32(st.Code())]
 	if !ok {
@@ -167,6 +168,7 @@ func OfStatus(st *status.Status) *errorsv1.Error {
 	return e
 }
 
+// readDetail copies the reason or the request id from a detail of a status to e.
 func readDetail(e *errorsv1.Error, d *anypb.Any) {
 	var reason errdetails.ErrorInfo
 	var request errdetails.RequestInfo
@@ -186,7 +188,7 @@ type Row struct {
 	Reason fault.Reason // Reason is set if only one reason has this status
 }
 
-// Table returns every code that an answer can have, by status and code.
+// Table returns every error code that an answer can have, sorted by HTTP status and code, for the reference page.
 func Table() []Row {
 	rows := make([]Row, 0, len(titles))
 	for code, row := range titles {
@@ -200,7 +202,8 @@ func Table() []Row {
 	return rows
 }
 
-// kindsByCode maps the gRPC code of a call to the kind of its fault. A caller cannot tell an unimplemented method from an outage.
+// kindsByCode maps the gRPC code of a call to the kind of its fault. An unimplemented method counts as unavailable, because a caller
+// cannot distinguish it from an outage.
 var kindsByCode = map[codes.Code]fault.Kind{
 	codes.InvalidArgument: fault.Invalid, codes.Unauthenticated: fault.Unauthenticated, codes.PermissionDenied: fault.Denied, codes.NotFound: fault.NotFound,
 	codes.AlreadyExists: fault.Exists, codes.Aborted: fault.Aborted, codes.FailedPrecondition: fault.Precondition, codes.OutOfRange: fault.Invalid,
@@ -208,7 +211,7 @@ var kindsByCode = map[codes.Code]fault.Kind{
 	codes.Unimplemented: fault.Unavailable,
 }
 
-// FaultOf returns the fault with which a call failed. It is the inverse of [Status].
+// FaultOf returns the fault with which a gRPC call failed. It is the inverse of [Status].
 func FaultOf(err error) *fault.Fault {
 	if own := (*fault.Fault)(nil); errors.As(err, &own) {
 		return own

@@ -24,7 +24,7 @@ func TestFaultOfRestoresTheFault(t *testing.T) {
 		got := envelope.FaultOf(envelope.Status(sent, "request").Err())
 		want := kind
 		switch kind {
-		case fault.Unimplemented: // a page cannot tell it from an outage
+		case fault.Unimplemented: // a page cannot distinguish it from an outage
 			want = fault.Unavailable
 		}
 		if got.Kind != want || kind != fault.Internal && got.Reason != sent.Reason || sent.RetryAfter > 0 && got.RetryAfter != sent.RetryAfter {

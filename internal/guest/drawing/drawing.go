@@ -30,7 +30,7 @@ var (
 	ErrEmpty  = errors.New("is too small for a signature: draw it larger")
 )
 
-// Parse returns the drawing of a text. Each drawing has one text: [Drawing.String] returns it.
+// Parse returns the drawing of a text that a page sent, or why it is no signature. [Drawing.String] returns the same text.
 func Parse(text string) (Drawing, error) {
 	if len(text) > MaxLength || strings.Count(text, ";") >= MaxStrokes || strings.Count(text, ",") > MaxPoints {
 		return nil, ErrSize
@@ -55,7 +55,7 @@ func Parse(text string) (Drawing, error) {
 	return d, nil
 }
 
-// coordinate parses a number without a sign and without leading zeros.
+// coordinate parses a number from 0 to most. It refuses signs and leading zeros, so that each drawing has one text.
 func coordinate(s string, most int) (int, bool) {
 	n, err := strconv.Atoi(s)
 	return n, err == nil && n >= 0 && n <= most && strconv.Itoa(n) == s

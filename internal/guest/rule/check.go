@@ -137,8 +137,8 @@ func Clean(f Field, answer string, days Days) (string, Problem) {
 	return answer, ""
 }
 
-// withoutInvisible drops invisible characters, such as those that change the direction of text: an answer must not disguise what staff
-// read. Some scripts need the joiners.
+// withoutInvisible is a mapping for [strings.Map] that drops invisible characters, such as those that change the direction of text: an answer
+// must not disguise what staff read. It keeps the joiners, which some scripts need.
 func withoutInvisible(r rune) rune {
 	const nonJoiner, joiner = '\u200c', '\u200d'
 	if unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) && r != nonJoiner && r != joiner {
@@ -168,6 +168,7 @@ func dayOf(t time.Time) time.Time {
 	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 }
 
+// cleanDate checks a date, YYYY-MM-DD, which must not be after latest nor more than 130 years before it.
 func cleanDate(answer string, latest time.Time) (string, Problem) {
 	day, err := time.Parse(time.DateOnly, answer)
 	switch {
@@ -179,6 +180,7 @@ func cleanDate(answer string, latest time.Time) (string, Problem) {
 	return answer, ""
 }
 
+// cleanEmail checks that an answer is one mail address without a name.
 func cleanEmail(answer string) (string, Problem) {
 	parsed, err := mail.ParseAddress(answer)
 	if err != nil || parsed.Address != answer || !strings.Contains(answer[strings.LastIndex(answer, "@")+1:], ".") {

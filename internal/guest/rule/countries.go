@@ -42,7 +42,7 @@ func isAlien(a Answers) bool {
 // freeMovement has the member states of the European Union and of the European Economic Area, and Switzerland.
 var freeMovement = strings.Fields(`AT BE BG CH CY CZ DE DK EE ES FI FR GR HR HU IE IS IT LI LT LU LV MT NL NO PL PT RO SE SI SK`)
 
-// isThirdCountry reports whether a guest has no citizenship that brings free movement in the European Union.
+// isThirdCountry reports whether a guest has only citizenships without free movement in the European Union.
 func isThirdCountry(a Answers) bool {
 	return a[Nationality] != "" && !slices.Contains(freeMovement, a[Nationality]) && !slices.Contains(freeMovement, a[OtherNationality])
 }

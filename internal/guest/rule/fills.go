@@ -14,12 +14,12 @@ const (
 
 var whoInOrder = []Who{Lead, Adults, All}
 
-// Covers reports whether w includes all guests of other.
+// Covers reports whether the guests of w include those of other: Lead, Adults and All each include the value before.
 func (w Who) Covers(other Who) bool {
 	return slices.Index(whoInOrder, w) >= slices.Index(whoInOrder, other)
 }
 
-// Fills returns the fewest guests who fill in the form by the rule: it asks them for an answer that belongs on the official form.
+// Fills returns the fewest guests who must fill in a form for a property to keep the rule. A setting of the property may ask more of them.
 func (r *Rule) Fills() Who {
 	fills := Lead
 	for _, w := range r.wants {

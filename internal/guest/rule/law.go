@@ -40,7 +40,7 @@ type requirement struct {
 	optional bool
 	later    bool  // wanted at the departure at the latest
 	decides  bool  // the answer decides what is asked; it is not on the official form
-	or       Field // one of both is enough
+	or       Field // another field: an answer to either of them is enough
 }
 
 // condition is a set of conditions on a guest that must all hold. The empty set is every guest.
@@ -70,7 +70,7 @@ const (
 	hasPermit                          // travels with a residence permit
 )
 
-// all reports whether all conditions of a set hold.
+// all reports whether the conditions that hold for a guest include all of c.
 func (held condition) all(c condition) bool { return c&^held == 0 }
 
 // conditionsOf returns the conditions that hold for a guest.
@@ -119,7 +119,7 @@ func (r *Rule) isCitizen(a Answers) bool {
 // isForeign reports whether a guest named a citizenship, and none of the country.
 func (r *Rule) isForeign(a Answers) bool { return a[Nationality] != "" && !r.isCitizen(a) }
 
-// isExempt reports whether a main guest fills in no form, so that it covers no companion.
+// isExempt reports whether the main guest fills in no form, as a citizen where only foreigners do. Then no companion is covered by it.
 func (r *Rule) isExempt(main Answers) bool { return r.foreignOnly && r.isCitizen(main) }
 
 // family has the answers to kinship that make a companion a member of the main guest's family, and for whom.
@@ -166,7 +166,7 @@ func (r *Rule) On(day time.Time) *Rule {
 	return inForce
 }
 
-// every returns required fields, each for the guests for whom a condition holds.
+// every returns requirements for the table of rules: the fields are required of each guest for whom all conditions of when hold.
 func every(when condition, fields ...Field) []requirement {
 	out := make([]requirement, len(fields))
 	for i, f := range fields {
@@ -175,7 +175,7 @@ func every(when condition, fields ...Field) []requirement {
 	return out
 }
 
-// optional returns fields that a guest may leave empty.
+// optional is every for fields that a guest may leave empty.
 func optional(when condition, fields ...Field) []requirement {
 	out := every(when, fields...)
 	for i := range out {
@@ -184,7 +184,7 @@ func optional(when condition, fields ...Field) []requirement {
 	return out
 }
 
-// byDeparture returns fields that the law wants at the departure at the latest, so that they do not hold a check-in back.
+// byDeparture is every for fields that the law wants by the departure. They do not hold a check-in back.
 func byDeparture(when condition, fields ...Field) []requirement {
 	out := optional(when, fields...)
 	for i := range out {
@@ -193,7 +193,7 @@ func byDeparture(when condition, fields ...Field) []requirement {
 	return out
 }
 
-// deciding returns fields whose answers decide what the law asks, and which are not on its form.
+// deciding is every for fields whose answers decide what else the law asks. They are not on the official form.
 func deciding(when condition, fields ...Field) []requirement {
 	out := every(when, fields...)
 	for i := range out {

@@ -105,7 +105,7 @@ const (
 	ByProperty Reason = "property"
 )
 
-// Reason returns why the question is asked.
+// Reason returns why the question is asked: by the property, by law, or to decide what the law asks.
 func (a Ask) Reason() Reason {
 	switch {
 	case a.OnForm:
@@ -185,7 +185,7 @@ func Fields(s Settings, g Guest, p Party) []Ask {
 	*at(LastName) = Ask{Field: LastName, Required: true}
 	for _, group := range s.Mandatory {
 		for _, f := range Groups[group] {
-			if f == Kinship && g.Main { // a relation to oneself
+			if f == Kinship && g.Main { // kinship is to the main guest
 				continue
 			}
 			if a := at(f); a.Field == "" {
@@ -233,7 +233,7 @@ func Missing(s Settings, g Guest, p Party) []Field {
 	return out
 }
 
-// Open returns the fields without an answer that the law wants at the departure at the latest.
+// Open returns the fields without an answer that the law wants by the departure, but not at the check-in.
 func Open(s Settings, g Guest, p Party) []Field {
 	var out []Field
 	for _, a := range Fields(s, g, p) {
@@ -244,7 +244,7 @@ func Open(s Settings, g Guest, p Party) []Field {
 	return out
 }
 
-// AskLater returns the names of the rules that want an answer at the departure at the latest.
+// AskLater returns the names of the rules with fields that the law wants by the departure, for the sweep that reminds guests.
 func AskLater() []string {
 	var out []string
 	for _, r := range Rules {
@@ -264,8 +264,8 @@ func AllFields() []Field {
 	return out
 }
 
-// LegalName returns the field that laws ask and that an own question must not be named like, and false if there is none. Case and dots
-// do not distinguish names.
+// LegalName reports whether the name of a property's own question is that of a field that laws ask, and returns the field. The API refuses
+// such a name. Case and dots do not distinguish names.
 func LegalName(own string) (Field, bool) {
 	plain := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, ".", "")) }
 	for _, f := range AllFields() {
@@ -348,8 +348,8 @@ func ageOn(g Guest, on time.Time) (int, bool) {
 	return age, true
 }
 
-// Purpose returns the kind of the text that says why the law asks a question, or "" if the law does not ask it. A text of the country goes
-// before a general one, and a text of the field before one of its step. has reports whether a kind has a text.
+// Purpose returns the name of the catalogue's text that explains why the law asks a question; "" if the law does not ask it or no text exists.
+// A text of the country goes before a general one, and one of the field before one of its step. has reports whether a text exists.
 func Purpose(law *Rule, a Ask, has func(kind string) bool) string {
 	prefix := "why."
 	switch a.Reason() {

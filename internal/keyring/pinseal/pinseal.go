@@ -57,7 +57,7 @@ type Sealer struct {
 	codes        cipher.AEAD
 }
 
-// NewSealer establishes a key with the holder of the private key.
+// NewSealer establishes a key with the bridge that has the private key for public.
 func NewSealer(public []byte) (*Sealer, error) {
 	k, err := kem.NewPublicKey(public)
 	if err != nil {
@@ -71,7 +71,7 @@ func NewSealer(public []byte) (*Sealer, error) {
 	return &Sealer{encapsulated, codes}, err
 }
 
-// Seal encrypts pin. The result is the encapsulated key, a nonce, and the ciphertext with its tag.
+// Seal encrypts pin for the slot at. The result is the encapsulated key, a nonce, and the ciphertext with its tag.
 func (s *Sealer) Seal(at Place, pin string) ([]byte, error) {
 	if len(pin) > maxPIN {
 		return nil, fmt.Errorf("pinseal: a code of %d characters", len(pin))
@@ -89,7 +89,7 @@ type Opener struct {
 
 var errWrongPlace = errors.New("pinseal: not a code for this bridge, lock, slot and generation")
 
-// Open decrypts a result of Seal for the same place.
+// Open decrypts a result of [Sealer.Seal]. It fails if the PIN was encrypted for another bridge or slot.
 func (o *Opener) Open(at Place, sealed []byte) (string, error) {
 	if len(sealed) < encSize {
 		return "", errWrongPlace
@@ -104,6 +104,7 @@ func (o *Opener) Open(at Place, sealed []byte) (string, error) {
 	return string(pin), nil
 }
 
+// deriveCipher prepares the cipher of the session whose encapsulated key is given. It does nothing if that is the latest session.
 func (o *Opener) deriveCipher(encapsulated []byte) error {
 	if o.codes != nil && bytes.Equal(o.encapsulated, encapsulated) {
 		return nil
@@ -124,7 +125,7 @@ func (o *Opener) deriveCipher(encapsulated []byte) error {
 	return nil
 }
 
-// sessionCipher returns the cipher for the key that both sides export.
+// sessionCipher returns the cipher of a session. side is the HPKE sender or recipient, both of which export the same key.
 func sessionCipher(side interface {
 	Export(context string, length int) ([]byte, error)
 }) (cipher.AEAD, error) {
@@ -139,6 +140,7 @@ func sessionCipher(side interface {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
+// bytes encodes the place. The encryption authenticates it together with the PIN, so that a PIN cannot be moved to another slot.
 func (p Place) bytes() []byte {
 	b := binary.AppendUvarint(nil, uint64(len(p.LockID)))
 	b = append(b, p.LockID...)

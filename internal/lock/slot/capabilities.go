@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Readable says what the bridge learns when it reads a slot of the lock.
+// Readable is what the bridge learns when it reads a slot of the lock.
 type Readable string
 
 const (
@@ -14,7 +14,7 @@ const (
 	ReadableClear  Readable = "clear"  // a reading shows the PIN
 )
 
-// Schedule says which time windows a lock enforces by itself.
+// Schedule is which time windows a lock enforces by itself.
 type Schedule string
 
 const (
@@ -41,7 +41,7 @@ const (
 	KindSmartKey    CredentialKind = "smartKey"
 )
 
-// LockoutControl says whether a bridge can set the lock's own lockout after wrong PINs.
+// LockoutControl is whether a bridge can set the lock's own lockout after wrong PINs.
 type LockoutControl string
 
 const (
@@ -99,7 +99,8 @@ type Capabilities struct {
 	OpLifetime time.Duration
 }
 
-// Lifetime returns OpLifetime, or DefaultOpLifetime if the driver reports none.
+// Lifetime returns how long after its start an operation may still take effect: OpLifetime, or DefaultOpLifetime if
+// the driver reports none.
 func (c Capabilities) Lifetime() time.Duration {
 	if c.OpLifetime <= 0 {
 		return DefaultOpLifetime

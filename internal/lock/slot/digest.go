@@ -18,8 +18,8 @@ type DigestRow struct {
 	Observed   Observed
 }
 
-// LockDigest hashes the rows of a lock in an order of its own. The bridge and the server each hash their rows; equal
-// digests mean that they are in sync. Times are not hashed, because they may differ without a fault.
+// LockDigest hashes the rows of a lock, in any order. The bridge and the server each hash their rows; equal digests
+// mean that they are in sync. Times are not hashed, because they may differ without a fault.
 func LockDigest(rows []DigestRow) Digest {
 	rows = slices.Clone(rows)
 	slices.SortFunc(rows, func(a, b DigestRow) int { return cmp.Compare(a.Slot, b.Slot) })
@@ -48,11 +48,13 @@ func LockDigest(rows []DigestRow) Digest {
 	return truncate(h.Sum(nil))
 }
 
+// appendText appends a text with its length, so that no two lists of texts have the same encoding.
 func appendText(b []byte, s string) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(len(s)))
 	return append(b, s...)
 }
 
+// truncate returns the first bytes of a hash as a Digest.
 func truncate(sum []byte) (d Digest) {
 	copy(d[:], sum)
 	return d

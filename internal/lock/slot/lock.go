@@ -20,10 +20,10 @@ const (
 // Content is what the bridge believes that a slot holds.
 type Content struct {
 	Kind      ContentKind
-	PIN       PIN // PIN is set if Kind is Ours
+	PIN       PIN // PIN is set if Kind is Own
 	NotBefore time.Time
 	NotAfter  time.Time
-	Evidence  Evidence // Evidence is Accepted or Verified if Kind is Ours or Empty
+	Evidence  Evidence // Evidence is Accepted or Verified if Kind is Own or Empty
 }
 
 // Slot is the bridge's durable record of one slot. The type is comparable, so that the bridge stores a record only if
@@ -80,10 +80,11 @@ type Lock struct {
 	Fence time.Time // Fence is the time before which no operation starts, because an earlier one may still take effect; zero if there is none
 }
 
-// NewLock returns the record of a lock that is new to this bridge. Another bridge may have driven the lock, so the
-// first operation waits until the last operation of that bridge can no longer take effect.
+// NewLock returns the record of a lock that is new to this bridge at a time. Another bridge may have driven the lock,
+// so the first operation waits until the last operation of that bridge can no longer take effect.
 func NewLock(caps Capabilities, at time.Time) Lock { return newLockWith(caps, at, production) }
 
+// newLockWith is [NewLock] with other rules than those of production, for tests.
 func newLockWith(caps Capabilities, at time.Time, r rules) Lock {
 	if !r.enforces(newLockFence) {
 		return Lock{Caps: caps}
@@ -91,6 +92,7 @@ func newLockWith(caps Capabilities, at time.Time, r rules) Lock {
 	return Lock{Caps: caps, Fence: at.Add(caps.Lifetime())}
 }
 
+// Slot returns the record of a slot, or false if the bridge has none.
 func (l Lock) Slot(number uint32) (Slot, bool) {
 	i, ok := l.find(number)
 	if !ok {
@@ -114,6 +116,7 @@ func (l Lock) TypedGeneration(number uint32) uint64 {
 	return 0
 }
 
+// find returns the index of a slot's record in Slots, or the index at which to insert it and false.
 func (l Lock) find(number uint32) (int, bool) {
 	return slices.BinarySearchFunc(l.Slots, number, func(s Slot, n uint32) int { return cmp.Compare(s.Number, n) })
 }

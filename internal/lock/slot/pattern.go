@@ -27,7 +27,7 @@ type Pattern struct {
 // Matches reports whether the pattern occurs in a PIN.
 func (p Pattern) Matches(pin string) bool { return p.re.MatchString(pin) }
 
-// Size is an upper bound of the number of instructions of the compiled pattern.
+// Size returns an upper bound of the number of instructions of the compiled pattern.
 func (p Pattern) Size() int { return p.size }
 
 func (p Pattern) String() string { return p.re.String() }
@@ -68,8 +68,8 @@ func CompilePattern(source string) (Pattern, error) {
 	return p, nil
 }
 
-// FilterPatterns returns the reported patterns that are checked, and counts the patterns that are not: they are
-// invalid, or exceed the limits together. Patterns after the first 4*MaxPatterns are ignored.
+// FilterPatterns selects the reported patterns that the server checks. refused counts the others: they are invalid, or
+// exceed the limits together. Patterns after the first 4*MaxPatterns are ignored.
 func FilterPatterns(reported []string) (accepted []string, refused int) {
 	total := 0
 	for _, source := range reported[:min(len(reported), 4*MaxPatterns)] {

@@ -14,15 +14,16 @@ type target struct {
 	changesAt time.Time // changesAt is when the target changes; zero means never
 }
 
-// targetOf computes what the slot should hold now. The bridge opens and closes every window on its own schedule. A
-// lock that enforces windows gets the credential ahead of time, and ends the window itself if the bridge is offline.
+// targetOf returns what the slot should hold at the time of the event. The bridge opens and closes every window on its
+// own schedule. A lock that enforces windows gets the credential ahead of time, and ends the window itself if the
+// bridge is offline.
 func (m *machine) targetOf(s *Slot) target {
 	d, now := s.Desired, m.ev.At
 	if d.Intent != Present {
 		return target{}
 	}
 	if s.Refusal != "" && m.rules.enforces(refusalRemovesOlder) {
-		return target{} // remove the older credential even if the lock refuses its replacement
+		return target{} // an older credential must be removed even if the lock refuses its replacement
 	}
 	if s.isUsedUp(m.rules) {
 		return target{}
@@ -52,9 +53,9 @@ func (m *machine) targetOf(s *Slot) target {
 	return t
 }
 
-// setNativeWindow rounds a target's window to the granularity of a lock that enforces windows. The start is rounded
-// down: the bridge does not set the credential before it may open. The end is rounded down, so that the lock closes
-// in time if the bridge is offline. Before that end, the bridge extends the window by the remaining time.
+// setNativeWindow sets the window that a lock which enforces windows gets for w, in steps of its granularity. The start is rounded down: the
+// bridge does not set the credential before it may open. The end is rounded down, so that the lock closes in time if the bridge is offline.
+// Before that end, the bridge extends the window by the remaining time.
 func (m *machine) setNativeWindow(t *target, w Window) {
 	t.notBefore, t.notAfter = w.From, w.To
 	g := m.lock.Caps.Granularity
@@ -90,13 +91,14 @@ func (t target) isMet(s *Slot) bool {
 	return false
 }
 
+// isWriting reports whether a write to the slot is in flight.
 func (m *machine) isWriting(s *Slot) bool {
 	op := m.lock.Op
 	return op.Slot == s.Number && (op.Kind == OpSet || op.Kind == OpClear) && m.rules.enforces(inFlightIsUnmet)
 }
 
-// reportChanges reports every slot whose observed state changed, and the slot of the event if the event needs an
-// answer anyway.
+// reportChanges adds an action to report each slot whose observed state changed, and the slot of the event if the
+// server expects an answer about it even without a change.
 func (m *machine) reportChanges() {
 	for i := range m.lock.Slots {
 		s := &m.lock.Slots[i]
@@ -115,6 +117,7 @@ func (m *machine) reportChanges() {
 	}
 }
 
+// observe returns what the bridge now knows about a slot, in the form of a report to the server.
 func (m *machine) observe(s *Slot) Observed {
 	t := m.targetOf(s)
 	o := Observed{Generation: s.Desired.Generation, Window: t.window, Used: s.isUsedUp(m.rules)}
@@ -158,7 +161,8 @@ func (m *machine) cleared(s *Slot) bool {
 	return s.Content.Kind == Foreign
 }
 
-// startNext starts the ready operation with the highest priority, if no operation or fence blocks it.
+// startNext adds an action to start the ready operation with the highest priority, if no operation is in flight and no
+// earlier one may still take effect.
 func (m *machine) startNext() {
 	if (m.lock.Op.Kind != "" && m.rules.enforces(oneAtATime)) || m.ev.At.Before(m.lock.Fence) {
 		return
@@ -201,6 +205,7 @@ type priority struct {
 	due       time.Time
 }
 
+// before reports whether an operation with priority o is started before one with p.
 func (o priority) before(p priority) bool {
 	switch {
 	case o.overtaken != p.overtaken:
@@ -248,7 +253,8 @@ func (m *machine) closesWindow(s *Slot, t target) bool {
 	return s.Content.Kind == Own || (s.Content.Kind == Uncertain && t.window > 0)
 }
 
-// scheduleWake asks for TimePassed at the next time at which the record changes without another event.
+// scheduleWake adds an action that wakes the bridge at the next time at which the record changes without another
+// event.
 func (m *machine) scheduleWake() {
 	var at time.Time
 	soonest := func(t time.Time) {

@@ -19,6 +19,7 @@ const (
 	Jammed         Result = "jammed"
 )
 
+// Results returns all results that a driver may answer.
 func Results() []Result {
 	return []Result{OK, NotConfirmed, Duplicate, Occupied, SlotsFull, InvalidFormat, Unsupported,
 		LockOffline, Busy, Timeout, ClockUntrusted, LowPower, Jammed}

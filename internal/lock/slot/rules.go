@@ -20,7 +20,7 @@ const (
 	reportsDisclosed                        // tell a bridge that lost its store what it reported before
 	windowsEnd                              // a credential whose window has ended does not count as active
 	evidencePerWindow                       // a report about one window proves nothing about the next window
-	olderUntilProven                        // assume that an older credential still opens the door until evidence says otherwise
+	olderUntilProven                        // assume that an older credential still opens the door until evidence proves that it does not
 
 	// Guards of the bridge.
 	olderIgnored             // ignore a desired state of an older generation
@@ -36,7 +36,7 @@ const (
 	readBeforeWrite          // read a slot before writing it, unless it is known to hold a Latchkey credential
 	ownStoreTrusted          // a bridge trusts its own record of a slot more than the server's
 	foreignNotWritten        // never write a slot with a foreign credential
-	replaceFlag              // a write says whether it may replace a credential
+	replaceFlag              // a write names explicitly whether it may replace a credential
 	refusalRemovesOlder      // remove the older credential if the lock refuses its replacement
 	refusalMatchesGeneration // apply a refusal only to its own generation
 	removalNeverGivenUp      // retry a removal without end
@@ -52,6 +52,7 @@ const (
 	oneTimeEnds              // a one-time code that was used is no longer desired
 )
 
+// enforces reports whether a guard is switched on.
 func (r rules) enforces(g guard) bool { return r.off&g == 0 }
 
 // rules are the settings and guards of the state machine. Only tests change them.
@@ -79,7 +80,7 @@ var production = rules{
 	maxOvertaken:  8,
 }
 
-// retryAfter returns the backoff after a number of transient errors in a row.
+// retryAfter returns the wait before the next attempt of an operation, after a number of transient errors in a row.
 func (r rules) retryAfter(kind OpKind, attempts uint8) time.Duration {
 	most := r.maxRetrySet
 	if kind == OpClear {

@@ -28,12 +28,13 @@ type Report struct {
 }
 
 // Assign gives a slot to a grant, or changes what the grant desires there, and sets the next generation. It returns
-// false if another grant has the slot or the slot holds a foreign credential. With the intent Absent the grant keeps
-// the slot until ApplyReport finds the slot empty.
+// false, and the slot unchanged, if another grant has the slot or the slot holds a foreign credential. With the intent
+// Absent the grant keeps the slot until ApplyReport finds the slot empty.
 func Assign(s ServerSlot, grant string, d Desired) (ServerSlot, bool) {
 	return assignWith(s, grant, d, production)
 }
 
+// assignWith is [Assign] with other rules than those of production, for tests.
 func assignWith(s ServerSlot, grant string, d Desired, rule rules) (ServerSlot, bool) {
 	if grant == "" || (s.Grant != "" && s.Grant != grant && rule.enforces(sameGrantOnly)) {
 		return s, false
@@ -65,6 +66,7 @@ func MarkSent(s ServerSlot, bridge string) (ServerSlot, Desired) {
 	return markSentWith(s, bridge, production)
 }
 
+// markSentWith is [MarkSent] with other rules than those of production, for tests.
 func markSentWith(s ServerSlot, bridge string, rule rules) (ServerSlot, Desired) {
 	if s.SentTo != "" && s.SentTo != bridge && rule.enforces(predecessorsDisclosed) {
 		s.SentToOther, s.SentTo = true, ""
@@ -84,6 +86,7 @@ func ApplyReport(s ServerSlot, epoch uint64, r Report) (ServerSlot, bool) {
 	return applyReportWith(s, epoch, r, production)
 }
 
+// applyReportWith is [ApplyReport] with other rules than those of production, for tests.
 func applyReportWith(s ServerSlot, epoch uint64, r Report, rule rules) (ServerSlot, bool) {
 	if r.Epoch != epoch && rule.enforces(epochCheck) {
 		return s, false
@@ -120,6 +123,7 @@ func provesOlderGone(s ServerSlot, rule rules) bool {
 // Converged reports whether the lock is known to hold exactly the desired credential.
 func (s ServerSlot) Converged() bool { return convergedWith(s, production) }
 
+// convergedWith is [ServerSlot.Converged] with other rules than those of production, for tests.
 func convergedWith(s ServerSlot, rule rules) bool {
 	if s.Desired.Generation == 0 || s.Observed.Generation != s.Desired.Generation {
 		return false
@@ -141,6 +145,7 @@ func isRemoved(s ServerSlot, rule rules) bool {
 	return s.Observed.Evidence == Verified || (s.Observed.Evidence == Accepted && !(s.ReadBack && rule.enforces(readBackProof)))
 }
 
+// IsFree reports whether a grant may get the slot: no grant has it, and it holds no foreign credential.
 func (s ServerSlot) IsFree() bool { return s.Grant == "" && !s.Foreign }
 
 // EvidenceAt returns the evidence of the slot's credential at a time. Accepted and Verified need a report about the
@@ -148,6 +153,7 @@ func (s ServerSlot) IsFree() bool { return s.Grant == "" && !s.Foreign }
 // In a window without a report the credential is Sent, because the bridge has it.
 func (s ServerSlot) EvidenceAt(now time.Time) Evidence { return evidenceAtWith(s, now, production) }
 
+// evidenceAtWith is [ServerSlot.EvidenceAt] with other rules than those of production, for tests.
 func evidenceAtWith(s ServerSlot, now time.Time, rule rules) Evidence {
 	o := s.Observed
 	current := o.Generation == s.Desired.Generation

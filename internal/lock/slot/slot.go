@@ -33,7 +33,7 @@ func (PIN) LogValue() slog.Value { return slog.StringValue(redacted) }
 // MarshalText hides the digits. A store that needs the digits writes string(p).
 func (PIN) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// Intent says whether a slot should hold a credential.
+// Intent is whether a slot should hold a credential.
 type Intent string
 
 const (
@@ -41,7 +41,7 @@ const (
 	Present Intent = "present"
 )
 
-// Evidence says how sure it is that a credential is on its lock. A bridge reports only Sent, Accepted, Verified,
+// Evidence is how sure it is that a credential is on its lock. A bridge reports only Sent, Accepted, Verified,
 // Unconfirmed and Failed. The server adds the other values.
 type Evidence string
 
@@ -117,7 +117,7 @@ type Observed struct {
 	At       time.Time
 }
 
-// isGone reports whether the slot is confirmed to hold no Latchkey credential.
+// isGone reports whether the lock has confirmed that the slot holds no Latchkey credential.
 func (o Observed) isGone() bool { return !o.Present && o.Evidence.Confirmed() }
 
 // equalIgnoringTime reports whether two observations differ only in time. Such a repeated observation is not

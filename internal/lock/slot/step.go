@@ -10,6 +10,7 @@ import (
 // take effect.
 func Step(l Lock, ev Event) (Lock, []Action) { return stepWith(l, ev, production) }
 
+// stepWith is [Step] with other rules than those of production, for tests.
 func stepWith(l Lock, ev Event, r rules) (Lock, []Action) {
 	l.Slots = slices.Clone(l.Slots)
 	m := machine{lock: l, ev: ev, rules: r}
@@ -40,6 +41,7 @@ func stepWith(l Lock, ev Event, r rules) (Lock, []Action) {
 	return m.lock, m.actions
 }
 
+// machine applies one event to the record of a lock, and collects the actions that follow from it.
 type machine struct {
 	lock         Lock
 	ev           Event
@@ -48,7 +50,7 @@ type machine struct {
 	alwaysReport uint32 // alwaysReport is the slot to report even if nothing changed
 }
 
-// slotRecord returns the record of a slot, and creates a missing record.
+// slotRecord returns the record of a slot, and adds an empty one if the bridge has none.
 func (m *machine) slotRecord(number uint32) *Slot {
 	i, ok := m.lock.find(number)
 	if !ok {
@@ -57,7 +59,7 @@ func (m *machine) slotRecord(number uint32) *Slot {
 	return &m.lock.Slots[i]
 }
 
-// setDesired stores what a slot should hold, unless it is older than what is stored.
+// setDesired stores the desired state in the event, unless its generation is older than that of the stored state.
 func (m *machine) setDesired() {
 	d := m.ev.Desired
 	s := m.slotRecord(m.ev.Slot)
@@ -80,7 +82,7 @@ func (m *machine) setDesired() {
 	}
 }
 
-// requestRead schedules a read of a slot now, if the lock can be read.
+// requestRead makes a read of the event's slot due now, if the lock can be read.
 func (m *machine) requestRead() {
 	if i, ok := m.lock.find(m.ev.Slot); ok && m.lock.Caps.ReadBack {
 		m.lock.Slots[i].NextReadAt = m.ev.At
@@ -104,7 +106,7 @@ func (m *machine) changedAtLock() {
 		}
 	}
 	if op := m.lock.Op; op.Slot == s.Number && op.Kind == OpSet && m.rules.enforces(changeInFlightDoubt) {
-		s.ChangedInFlight = true // the answer does not say whether the write took effect before or after the change
+		s.ChangedInFlight = true // the answer does not show whether the write took effect before or after the change
 	}
 	if s.Content.Kind != Own || !m.rules.enforces(changeDoubt) {
 		return
@@ -126,8 +128,8 @@ func (m *machine) doubtContent(s *Slot) {
 	s.ManualChanges = min(s.ManualChanges+1, m.rules.maxAttempts)
 }
 
-// recordUse records that a code was used. If the slot is not believed to hold a Latchkey code, a foreign code was
-// used or the use was long ago.
+// recordUse records the use of a one-time code in the event's slot. If the bridge does not believe that the slot holds
+// a Latchkey code, a foreign code was used or the use was long ago, and the record stays unchanged.
 func (m *machine) recordUse() {
 	i, ok := m.lock.find(m.ev.Slot)
 	if !ok {
@@ -140,8 +142,9 @@ func (m *machine) recordUse() {
 	}
 }
 
-// endOneTimeCode marks a one-time code as used, here or on another lock. A newly desired code that was used already
-// is marked in the same step: one step later it would be on its way to the lock.
+// endOneTimeCode marks a one-time code as used in all slots of the lock; code is its OneTimeID. The use was here or on
+// another lock. A newly desired code that was used already is marked in the same step: one step later it would be on
+// its way to the lock.
 func (m *machine) endOneTimeCode(code string) {
 	for i := range m.lock.Slots {
 		if s := &m.lock.Slots[i]; code != "" && s.Desired.OneTimeID == code {
@@ -150,8 +153,9 @@ func (m *machine) endOneTimeCode(code string) {
 	}
 }
 
-// EndUsedCodes marks codes as used that were used on other locks. The bridge calls EndUsedCodes before Restarted,
-// because the previous run may have ended between the writes of two locks. It never changes its argument.
+// EndUsedCodes marks one-time codes as used that were used on other locks; used are their OneTimeIDs. The bridge calls
+// it before the event Restarted, because the previous run may have ended between the writes of two locks. It never
+// changes its argument.
 func EndUsedCodes(l Lock, used []string) Lock {
 	m := machine{lock: l}
 	m.lock.Slots = slices.Clone(l.Slots)
@@ -161,8 +165,8 @@ func EndUsedCodes(l Lock, used []string) Lock {
 	return m.lock
 }
 
-// restart keeps the record but trusts no time of the previous run: an operation that was in flight may take effect
-// until a full lifetime from now.
+// restart handles the start of the bridge. It keeps the record but trusts no time of the previous run: an operation
+// that was in flight may take effect until a full lifetime from now.
 func (m *machine) restart() {
 	for i := range m.lock.Slots {
 		s := &m.lock.Slots[i]
@@ -189,7 +193,8 @@ func atMost(t, limit time.Time) time.Time {
 	return t
 }
 
-// setFence forbids writes to the lock until a time, because an earlier write may still take effect.
+// setFence forbids operations on the lock until a time, if that is later than now, because an earlier write may still
+// take effect.
 func (m *machine) setFence(until time.Time) {
 	if m.ev.At.Before(until) {
 		m.lock.Fence = until
@@ -282,7 +287,7 @@ func (m *machine) scheduleRetry(s *Slot, op Op) {
 	s.Attempts = min(s.Attempts+1, m.rules.maxAttempts)
 }
 
-// applyReading corrects what the bridge believes about a slot by what the lock shows.
+// applyReading corrects what the bridge believes about a slot by a successful read of the slot.
 func (m *machine) applyReading(s *Slot) {
 	if m.ev.Result != OK {
 		m.readFailed(s)
@@ -325,6 +330,7 @@ func (m *machine) applyReading(s *Slot) {
 	s.LastResult = ""
 }
 
+// readFailed schedules the next read of a slot after a failed read.
 func (m *machine) readFailed(s *Slot) {
 	switch {
 	case m.ev.Result == Unsupported && s.Content.Kind != Unknown:
@@ -340,6 +346,7 @@ func (m *machine) readFailed(s *Slot) {
 	}
 }
 
+// reportDrift adds an action to record that a slot was changed by something other than the bridge.
 func (m *machine) reportDrift(s *Slot) {
 	m.actions = append(m.actions, Action{Kind: ReportDrift, Slot: s.Number, Observed: s.Observed})
 }

@@ -23,7 +23,7 @@ const (
 	MaxLaterWindows = 256
 )
 
-// PackWindows packs windows that have both a start and an end.
+// PackWindows packs windows into the comparable form [Windows]. Each must have a start and an end.
 func PackWindows(all ...Window) Windows {
 	b := make([]byte, 0, packedSize*len(all))
 	for _, w := range all {
@@ -33,14 +33,17 @@ func PackWindows(all ...Window) Windows {
 	return Windows(b)
 }
 
+// Len returns the number of windows.
 func (p Windows) Len() int { return len(p) / packedSize }
 
+// At returns the window with an index from 0.
 func (p Windows) At(i int) Window {
 	b := []byte(p[i*packedSize : (i+1)*packedSize])
 	at := func(b []byte) time.Time { return time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC() }
 	return Window{at(b[:8]), at(b[8:])}
 }
 
+// All unpacks the windows.
 func (p Windows) All() []Window {
 	var out []Window
 	for i := range p.Len() {
@@ -57,10 +60,11 @@ func (d Desired) Window(n int) Window {
 	return d.LaterWindows.At(n - 1)
 }
 
+// windowCount returns the number of windows, at least 1.
 func (d Desired) windowCount() int { return 1 + d.LaterWindows.Len() }
 
-// windowFrom returns the first window that has not ended at now, if each ends earlier by margin. over means that all
-// have ended, and n is then the last.
+// windowFrom returns the first window, with its index n, that has not ended at now, where each window counts as ended
+// by margin before its end. over means that all have ended; then the window is the last.
 func (d Desired) windowFrom(now time.Time, margin time.Duration) (n int, w Window, over bool) {
 	for n = range d.windowCount() {
 		w = d.Window(n)

@@ -13,6 +13,7 @@ import (
 // codeLocation is one code of the stay, named by its grant, on one lock at one door.
 type codeLocation struct{ grantID, lockID, doorID string }
 
+// locationOf returns which code, on which lock and door, an event is about.
 func locationOf(h Event) codeLocation { return codeLocation{h.GrantID, h.LockID, h.DoorID} }
 
 // isTyped reports whether the event is the typing of a code of the stay at a door.
@@ -21,22 +22,20 @@ func (h Event) isTyped() bool { return h.OfStay && !h.SmartKey && h.isOpening() 
 // isOpening reports whether the event is an opened door or a refused attempt.
 func (h Event) isOpening() bool { return h.Kind == event.DoorOpened || h.Kind == event.DoorDenied }
 
-// clocks corrects event times from clocks on site that cannot be right:   - No event happened after the server stored
-// it.   - Evidence for one code on one lock keeps the order in which it was stored.   - No door opened with a grant
-// before the server created it. Then the clock on site is wrong, and the opening moves after the     first evidence
-// for its code so far.
-//
-// An opening that is reported late keeps its time: later evidence does not move it.
+// clocks corrects event times that come from wrong clocks on site. An event cannot happen after the server stored it. Evidence for one code
+// on one lock keeps the order in which it was stored. A door cannot open with a grant before the server created the grant: such an opening
+// moves after the first evidence for its code so far. Later evidence does not move it.
 type clocks struct {
 	granted     map[string]time.Time       // granted has the creation time of each grant, by id
 	first, last map[codeLocation]time.Time // first and last are the times of the first and last evidence for each code
 }
 
+// newClocks returns a corrector for the events of one stay. granted has the creation time of each grant, by id.
 func newClocks(granted map[string]time.Time) clocks {
 	return clocks{granted, map[codeLocation]time.Time{}, map[codeLocation]time.Time{}}
 }
 
-// correct returns the corrected time of the next event. Events must be passed in stored order.
+// correct returns the corrected time of an event. Call it once for each event, in stored order.
 func (c clocks) correct(h Event) time.Time {
 	if !h.Stored.IsZero() && h.At.After(h.Stored) {
 		h.At = h.Stored
@@ -65,7 +64,8 @@ func latest(a, b time.Time) time.Time {
 // provenCodes are the codes that are proven to be on their lock, up to the current event in stored order.
 type provenCodes map[codeLocation]bool
 
-// firstProvenByUse reports whether the use of a code is the first proof that its lock has the code.
+// firstProvenByUse applies the next event in stored order, and reports whether it is the use of a code that is the
+// first proof that the lock has the code.
 func (k provenCodes) firstProvenByUse(h Event) bool {
 	at := locationOf(h)
 	switch {
@@ -108,6 +108,7 @@ type period struct {
 	open     bool // open means that the period has not ended
 }
 
+// includes reports whether a time lies in the period, whose ends count as part of it.
 func (s period) includes(at time.Time) bool {
 	return !s.from.IsZero() && !at.Before(s.from) && (s.open || !at.After(s.to))
 }
@@ -165,7 +166,7 @@ func (all periods) add(h Event) (begins bool) {
 	return begins
 }
 
-// open reports whether a code of the stay is on a lock at a door now, or will be.
+// open reports whether a code of the stay is on a lock at a door after the last event, or is planned to be.
 func (all periods) open(doorID string) bool {
 	for at, s := range all {
 		if at.doorID == doorID && s.open {

@@ -1,4 +1,4 @@
-// Package explain says why the doors of a stay do or do not open: each door now, and the steps that led there, from
+// Package explain explains why the doors of a stay do or do not open: each door now, and the steps that led there, from
 // the PMS's update to the keypad.
 //
 // [Explain] decides from values; [Load] gathers them with few, bounded queries. Every text may be shown to the guest:
@@ -21,6 +21,7 @@ import (
 // MaxSteps bounds a timeline. Older steps are omitted.
 const MaxSteps = 200
 
+// Facts are everything on which the explanation of a reservation depends.
 type Facts struct {
 	Now              time.Time
 	Zone             *time.Location // Zone is the property's time zone
@@ -48,6 +49,7 @@ type Door struct {
 	Jammed   bool
 }
 
+// Event is a stored event in the form that [Explain] reads.
 type Event struct {
 	At          time.Time // At is the time by the clock of the device that reported the event
 	Stored      time.Time // Stored is the time by the server's clock; zero if unknown
@@ -78,6 +80,7 @@ type Event struct {
 	proves bool // proves means that this opening is the first proof that the lock has the code
 }
 
+// Explanation is why each door of a reservation opens or not, and the timeline of the steps that led there.
 type Explanation struct {
 	ReservationID string
 	Zone          *time.Location // Zone is the property's time zone, for times in texts
@@ -103,6 +106,7 @@ const (
 	Staff    Actor = "staff"
 )
 
+// Step is one entry of the timeline: what happened, when, and who did it.
 type Step struct {
 	At        time.Time
 	Actor     Actor
@@ -115,6 +119,7 @@ type Step struct {
 	isOpening bool            // isOpening means that a door was opened or an attempt refused
 }
 
+// Explain decides from loaded facts why each door of the stay opens or not, and which steps led there.
 func Explain(f Facts) Explanation {
 	e := Explanation{ReservationID: f.ReservationID, Zone: f.Zone, State: f.State, AsOf: f.Now, Truncated: f.More, Forgotten: !f.Since.IsZero()}
 	for _, d := range f.Plan.Doors {
@@ -134,7 +139,8 @@ func Explain(f Facts) Explanation {
 	return e
 }
 
-// truncate keeps the last MaxSteps steps. It also keeps all steps before missingUntil, because many loaded events of
+// truncate drops the oldest steps beyond MaxSteps, and sets CompleteAfter. missingUntil is the time of the last event
+// that was not loaded. Steps before it stay although others are missing between them, because many loaded events of
 // one kind, such as wrong PINs, must not hide the few others.
 func (e *Explanation) truncate(missingUntil time.Time) {
 	e.CompleteAfter = missingUntil
@@ -145,7 +151,8 @@ func (e *Explanation) truncate(missingUntil time.Time) {
 	}
 }
 
-// steps returns the timeline by time. Steps at the same time keep the order of their stored events.
+// steps returns the timeline of the stay, ordered by time. Steps at the same time keep the order in which their events
+// were stored.
 func (f Facts) steps() []Step {
 	out := []Step{{At: f.Created, Actor: PMS, Kind: "bookingReceived", Text: stepText("bookingReceived")}}
 	if !f.Since.IsZero() {
@@ -184,11 +191,13 @@ type stepBuilder struct {
 	accessible       []string        // accessible are the doors that the stay may open and keeps, by its last plan
 }
 
+// newStepBuilder returns a builder for the timeline of the stay, before its first event.
 func newStepBuilder(f Facts) *stepBuilder {
 	return &stepBuilder{f: f, clocks: newClocks(f.Granted), proven: provenCodes{}, spans: periods{}, unreachableDoors: map[string]bool{}}
 }
 
-// next returns the steps that follow from the next event.
+// next returns the steps that follow from the next event in stored order, including those of earlier keypad pauses
+// that now concern the stay.
 func (t *stepBuilder) next(h Event) []Step {
 	h.At = t.clocks.correct(h)
 	steps := t.stepsOf(h)
@@ -198,7 +207,7 @@ func (t *stepBuilder) next(h Event) []Step {
 	return append(steps, t.pauseSteps()...)
 }
 
-// stepsOf returns the steps of one event without those of waiting keypad pauses.
+// stepsOf returns the steps of one event, without those of keypad pauses.
 func (t *stepBuilder) stepsOf(h Event) []Step {
 	h.proves = t.proven.firstProvenByUse(h) && t.f.isComplete()
 	if t.spans.add(h) && h.Kind == event.CredentialChanged {
@@ -259,7 +268,7 @@ func changes(h Event) []Step {
 	return out
 }
 
-// planned returns the step of an event about the access plan.
+// planned returns the step of an event about the access plan: access issued, updated, removed or failed.
 func planned(h Event) Step {
 	kind := planSteps[h.Kind]
 	s := Step{At: h.At, Actor: Latchkey, Kind: kind, Evidence: h.Evidence, Reason: h.Reason, Text: stepText(kind)}
@@ -273,7 +282,8 @@ func planned(h Event) Step {
 	return s
 }
 
-// unreachable returns a step for each door whose lock could not be reached when a plan was made.
+// unreachable returns a step for each door whose lock could not be reached when the plan in the event was made. It
+// omits doors that are already shown as unreachable.
 func (t *stepBuilder) unreachable(h Event) []Step {
 	var out []Step
 	for _, doorID := range h.Unreachable {
@@ -301,7 +311,7 @@ func (f Facts) evidence(h Event) []Step {
 	return []Step{s}
 }
 
-// at returns a step that names the event's door.
+// at returns a step at the event's time that names its door. who caused the step, and kind selects its text.
 func (f Facts) at(h Event, who Actor, kind string) Step {
 	name := f.Doors[h.DoorID].Name
 	return Step{At: h.At, Actor: who, Kind: kind, DoorID: h.DoorID, DoorName: name, Evidence: h.Evidence, Reason: h.Reason,
@@ -322,8 +332,8 @@ func (t *stepBuilder) link(h Event) []Step {
 	return []Step{t.f.at(h, Bridge, "lockOnline")}
 }
 
-// atDoor returns the step of an opened door or a refused attempt. An event without a code or phone of the stay is
-// shown only at a door that the stay has for itself, in that time.
+// atDoor returns the step of an opened door or a refused attempt, or false if the timeline does not show it. An event
+// without a code or phone of the stay is shown only at a door that the stay has for itself, in that time.
 func (t *stepBuilder) atDoor(h Event) (Step, bool) {
 	f := t.f
 	near := t.spans.include(h) && slices.Contains(t.accessible, h.DoorID) && f.Doors[h.DoorID].Private

@@ -47,7 +47,7 @@ func Of(tx *db.Tx, svc reservation.Service, s reservation.Scope, reservationID s
 	return Explain(f), nil
 }
 
-// Load gathers the facts of an explanation.
+// Load loads the facts of an explanation with few, bounded queries.
 func Load(tx *db.Tx, svc reservation.Service, s reservation.Scope, reservationID string) (Facts, error) {
 	row, err := reservation.Get(tx, s, reservationID)
 	if err != nil {
@@ -79,6 +79,7 @@ func Load(tx *db.Tx, svc reservation.Service, s reservation.Scope, reservationID
 	return l.f, nil
 }
 
+// loader loads the facts of one explanation with a bounded number of queries.
 type loader struct {
 	tx     *db.Tx
 	row    *ent.Reservation
@@ -90,7 +91,7 @@ type loader struct {
 	rows   []*ent.Event
 }
 
-// grants loads the latest grants of the stay.
+// grants loads the latest grants of the stay, and when each was created.
 func (l *loader) grants() (err error) {
 	l.grant, err = l.tx.Grant.Query().Where(entgrant.PropertyID(l.row.PropertyID), entgrant.ReservationID(l.row.ID)).
 		Order(entgrant.ByID(sql.OrderDesc())).Limit(maxGrants + 1).All(l.tx.Context())
@@ -104,7 +105,7 @@ func (l *loader) grants() (err error) {
 	return err
 }
 
-// wasReplaced reports whether the stay had a later grant than this one at a time.
+// wasReplaced reports whether the stay already had a later grant than this one at a time.
 func (l *loader) wasReplaced(grantID string, at time.Time) bool {
 	for _, g := range l.grant {
 		if !g.CreatedAt.After(at) {
@@ -153,7 +154,7 @@ func (l *loader) doors() error {
 	return nil
 }
 
-// stay loads the latest events of the stay itself.
+// stay loads the latest events whose subject is the reservation.
 func (l *loader) stay() error {
 	for _, subject := range []string{l.row.ID, event.InternalSubject(l.row.ID)} {
 		err := l.loadLatest(maxEvents, entevent.BySubjectSequence(sql.OrderDesc()), entevent.Subject(subject))
@@ -164,7 +165,7 @@ func (l *loader) stay() error {
 	return nil
 }
 
-// codes loads the latest events of the stay's codes.
+// codes loads the latest events about codes of the stay's grants.
 func (l *loader) codes() error {
 	if len(l.grant) == 0 {
 		return nil
@@ -180,9 +181,9 @@ func (l *loader) grantIDs() []string {
 	return ids
 }
 
-// findForgotten finds out whether older events of the stay were deleted. Events of a subject are numbered from 1, and
-// the retention sweep keeps the last event of each subject. The facts are complete from the first event that was not
-// kept only as such a last event.
+// findForgotten sets since when the events of the stay are complete, if older ones were deleted. Events of a subject
+// are numbered from 1, and the retention sweep keeps the last event of each subject: such a last event alone proves
+// nothing about those between.
 func (l *loader) findForgotten() error {
 	swept := false
 	for _, subject := range []string{l.row.ID, event.InternalSubject(l.row.ID)} {
@@ -238,7 +239,8 @@ func plannedDoors(e *ent.Event) (ids []string) {
 	return ids
 }
 
-// loadLatest loads the last matching events, and records whether there are more.
+// loadLatest loads the last matching events, at most most, in descending order. It records in the facts whether there
+// are more.
 func (l *loader) loadLatest(most int, order entevent.OrderOption, where ...predicate.Event) error {
 	rows, err := l.tx.Event.Query().Where(entevent.PropertyID(l.row.PropertyID)).Where(where...).Order(order).Limit(most + 1).All(l.tx.Context())
 	if err != nil {
@@ -252,8 +254,8 @@ func (l *loader) loadLatest(most int, order entevent.OrderOption, where ...predi
 	return nil
 }
 
-// loadDoorNames loads the names of the doors that the stay had before, and whether each door is for one reservation
-// at a time.
+// loadDoorNames loads the names of all doors that the stay has or had, and whether each door is for one reservation at
+// a time.
 func (l *loader) loadDoorNames() error {
 	ids := map[string]bool{}
 	for doorID := range l.f.Doors {
@@ -296,6 +298,7 @@ func (l *loader) loadDoorNames() error {
 	return err
 }
 
+// isOfStay reports whether an event is about a code or a phone of the stay.
 func (l *loader) isOfStay(e *ent.Event) bool {
 	granted := e.GrantID != nil && slices.ContainsFunc(l.grant, func(g *ent.Grant) bool { return g.ID == *e.GrantID })
 	return granted || slices.Contains(l.phone, bodyText(e, "actor"))
@@ -307,6 +310,7 @@ func isOfSmartKey(e *ent.Event) bool {
 	return strings.HasPrefix(bodyText(e, "actor"), lock.PhoneActorPrefix) || reason == lock.OpenedBySmartKey || strings.HasPrefix(reason, lock.RefusedKeyPrefix)
 }
 
+// toEvent converts a stored event for [Explain].
 func (l *loader) toEvent(e *ent.Event) Event {
 	h := Event{
 		At: e.OccurredAt, Stored: e.CreatedAt, Kind: event.Kind(e.Kind), DoorID: bodyText(e, "doorId"), LockID: bodyText(e, "lockId"),
@@ -352,6 +356,7 @@ func (l *loader) toEvent(e *ent.Event) Event {
 	return h
 }
 
+// bodyText returns a text in the body of an event, or "" if there is none with this key.
 func bodyText(e *ent.Event, key string) string {
 	s, _ := e.Body[key].(string)
 	return s

@@ -56,7 +56,8 @@ func (l *loader) locks() error {
 	return nil
 }
 
-// byOthers selects events without a known grant at doors that the stay has or had for itself.
+// byOthers selects events that name no grant, at doors that the stay has or had for itself: wrong PINs, keys and
+// openings by staff.
 func (l *loader) byOthers() predicate.Event {
 	var private []any
 	for doorID, d := range l.f.Doors {
@@ -76,8 +77,8 @@ func (l *loader) byOthers() predicate.Event {
 // byStaff selects remote openings by staff.
 func byStaff(s *sql.Selector) { s.Where(sqljson.HasKey(entevent.FieldBody, sqljson.Path("actId"))) }
 
-// eventRange returns the first and the last event of the stay. first is nil if the stay has no events, and last is
-// nil while its access has not ended.
+// eventRange returns the loaded events of the stay that bound in time what to load of its locks. first is nil if the
+// stay has no events, and last is nil while its access has not ended.
 func (l *loader) eventRange() (first, last *ent.Event) {
 	for _, e := range l.rows {
 		if !l.isOfStay(e) && e.Subject != l.row.ID {

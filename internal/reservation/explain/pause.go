@@ -10,8 +10,8 @@ import (
 	"latchkey.dev/internal/message"
 )
 
-// pausedBetween selects the keypad pauses that may overlap the time between two events. It compares times, not event
-// ids, because a bridge may report a pause late. A nil last event means no end.
+// pausedBetween selects the keypad pauses that may overlap the time from one event to another. It compares times, not
+// event ids, because a bridge may report a pause late. A nil last event means no end.
 func pausedBetween(first, last *ent.Event) predicate.Event {
 	where := entevent.OccurredAtGT(first.CreatedAt.Add(-lock.MaxKeypadPause))
 	if last != nil {
@@ -29,8 +29,8 @@ func pauseOf(e *ent.Event) time.Duration {
 	return max(until.Sub(e.OccurredAt), 0)
 }
 
-// pauseSteps returns steps for keypad pauses that overlap the time of a code of the stay at the door and have no step
-// yet. A pause may be stored before the code.
+// pauseSteps returns steps for those waiting keypad pauses that overlap the time in which a code of the stay is at the
+// door. The others go on waiting, because a pause may be stored before the code.
 func (t *stepBuilder) pauseSteps() (steps []Step) {
 	waiting := t.pauses[:0]
 	for _, h := range t.pauses {

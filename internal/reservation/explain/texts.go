@@ -69,8 +69,10 @@ var evidenceSteps = map[slot.Evidence]evidenceStep{
 	slot.Removed:     {Lock, "codeRemoved"},
 }
 
+// stepText returns the text of a kind of step that has no parameters.
 func stepText(kind string) message.Message { return message.Message{Kind: "step." + kind} }
 
+// doorParam returns the parameter of a text for a door: its name, or a text for a door without a name.
 func doorParam(name string) any {
 	if name == "" {
 		return message.Message{Kind: "door.unnamed"}
@@ -78,8 +80,8 @@ func doorParam(name string) any {
 	return name
 }
 
-// evidenceText returns the text of a step about new evidence. It has variants for a lock that has left the door and
-// for a code of a replaced grant.
+// evidenceText returns the text of a step about new evidence. formerLock means that the lock has left the door since,
+// formerCode that the code belongs to a replaced grant.
 func evidenceText(kind, door string, formerLock, formerCode bool) message.Message {
 	which := message.Message{Kind: "lock.of", Params: message.Params{"door": doorParam(door)}}
 	if formerLock {

@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// Outcome says whether a door opens now with the code of the stay.
+// Outcome is whether a door opens now with the code of the stay.
 type Outcome string
 
 const (
@@ -44,6 +44,7 @@ type Verdict struct {
 	Advice       message.Message // Advice is for staff
 }
 
+// judge returns the verdict for one planned door, with its texts for the guest and for staff.
 func (f Facts) judge(d access.PlannedDoor) Verdict {
 	v := Verdict{DoorID: d.ID, Name: d.Name, Kind: d.Kind, Evidence: d.PIN}
 	v.Outcome, v.Reason = f.outcome(d)
@@ -58,7 +59,7 @@ func (f Facts) judge(d access.PlannedDoor) Verdict {
 	return v
 }
 
-// outcome returns whether a door opens, and the reason.
+// outcome returns whether a planned door opens now, and the reason if it does not.
 func (f Facts) outcome(d access.PlannedDoor) (Outcome, string) {
 	switch {
 	case f.Plan.Window == nil || d.PIN == slot.Removing || d.PIN == slot.Removed:
@@ -92,6 +93,7 @@ func (f Facts) withoutRight(d access.PlannedDoor) (Outcome, string) {
 	return Uncertain, reason
 }
 
+// firstReason returns the first reason of the access plan, or "".
 func (f Facts) firstReason() string {
 	if len(f.Plan.Reasons) == 0 {
 		return ""
@@ -99,7 +101,8 @@ func (f Facts) firstReason() string {
 	return f.Plan.Reasons[0]
 }
 
-// byEvidence returns the outcome of a door that the stay may open, from the evidence for its code alone.
+// byEvidence returns the outcome of a door that the stay may open, from the evidence for its code alone, and the
+// reason.
 func (f Facts) byEvidence(d access.PlannedDoor) (Outcome, string) {
 	door := f.Doors[d.ID]
 	switch d.PIN {

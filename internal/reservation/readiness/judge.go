@@ -29,7 +29,7 @@ const (
 // Rank orders statuses: a higher rank is worse.
 func (w Status) Rank() int { return slices.Index([]Status{Ready, AtRisk, NotReady}, w) }
 
-// Severity says how urgent a fix is.
+// Severity is how urgent a fix is.
 type Severity string
 
 const (
@@ -53,6 +53,7 @@ const (
 	Guessable       = "guessable"
 )
 
+// Facts are everything on which the verdict about an arrival depends.
 type Facts struct {
 	Now, From       time.Time // From is when the stay begins
 	State           access.State
@@ -64,6 +65,7 @@ type Facts struct {
 	ExternalSpaceID string // ExternalSpaceID is the PMS's id of the reservation's space; empty if none
 }
 
+// Lock is what a verdict needs to know about the lock on a door.
 type Lock struct {
 	Online       bool // Online means that the lock can be reached
 	BridgeOnline bool
@@ -86,11 +88,12 @@ type Fix struct {
 	Params       message.Params
 }
 
-// Message says what is wrong and what to do, for staff.
+// Message returns the text for staff: what is wrong and what to do.
 func (f Fix) Message() message.Message {
 	return message.Message{Kind: "fix." + f.Reason, Params: f.Params}
 }
 
+// Verdict is whether an arrival is ready, and what to fix.
 type Verdict struct {
 	Status Status
 	Fixes  []Fix // Fixes are sorted, worst first
@@ -106,7 +109,7 @@ const (
 	clockOff     = 2 * time.Minute
 )
 
-// Judge says whether the doors of an arrival will open.
+// Judge decides from the facts about an arrival whether its doors will open, and lists what staff must fix.
 func Judge(f Facts) Verdict {
 	j := &judgement{Facts: f, beginsSoon: f.From.Sub(f.Now) <= blockingAhead}
 	j.checkSpace()
@@ -143,9 +146,11 @@ type judgement struct {
 	fixes      []Fix
 }
 
+// add appends a problem to the result.
 func (j *judgement) add(f Fix) { j.fixes = append(j.fixes, f) }
 
-// recoverable returns the severity of a problem that may resolve itself before the guest arrives.
+// recoverable returns the severity of a problem that may resolve itself before the guest arrives. It is a risk, and
+// blocks if the stay begins soon.
 func (j *judgement) recoverable() Severity {
 	if j.beginsSoon {
 		return Blocks
@@ -153,6 +158,7 @@ func (j *judgement) recoverable() Severity {
 	return Risks
 }
 
+// checkSpace adds the problems of the reservation's space: not assigned, not mapped, inactive, shared or in conflict.
 func (j *judgement) checkSpace() {
 	for _, r := range j.Plan.Reasons {
 		switch r {
@@ -175,6 +181,7 @@ func (j *judgement) checkSpace() {
 	}
 }
 
+// checkDoor adds the problems of one planned door, of its lock and of the code on it.
 func (j *judgement) checkDoor(d access.PlannedDoor) {
 	if d.Left {
 		return
@@ -212,7 +219,8 @@ func hasSlot(e slot.Evidence) bool {
 	return true
 }
 
-// checkLink checks the connection to a lock. An installed code opens the door without a connection.
+// checkLink adds a problem if the lock cannot be reached. there means that the code is proven to be on the lock: then
+// the door opens without a connection. add appends a problem of this door.
 func (j *judgement) checkLink(d access.PlannedDoor, l Lock, there bool, add func(string, Severity)) {
 	severity := j.recoverable()
 	if there {
@@ -231,7 +239,8 @@ func (j *judgement) checkLink(d access.PlannedDoor, l Lock, there bool, add func
 	}
 }
 
-// checkCode checks whether the code of the stay will be on the lock in time.
+// checkCode adds a problem if the code of the stay may not be on the lock in time. there means that the code is proven
+// to be on the lock. add appends a problem of this door.
 func (j *judgement) checkCode(d access.PlannedDoor, l Lock, there bool, add func(string, Severity)) {
 	switch {
 	case d.Reason == access.ClockUntrusted:
@@ -246,6 +255,8 @@ func (j *judgement) checkCode(d access.PlannedDoor, l Lock, there bool, add func
 	}
 }
 
+// checkLock adds the problems of the lock itself: its battery, its clock and guessable PINs. add appends a problem of
+// its door.
 func (j *judgement) checkLock(l Lock, add func(string, Severity)) {
 	if l.Guessable { // the lock can always be guessed at: a note, because the guest's code still works
 		add(Guessable, Note)

@@ -62,6 +62,7 @@ func Load(tx *db.Tx, svc reservation.Service, property *ent.Property, rows []*en
 // externalSpace is a space in a PMS.
 type externalSpace struct{ integrationID, externalID string }
 
+// loader loads the facts of several arrivals of one property together.
 type loader struct {
 	tx         *db.Tx
 	property   *ent.Property
@@ -70,6 +71,7 @@ type loader struct {
 	conflict   map[externalSpace]bool
 }
 
+// loadLocks loads the lock of each door, with what [Judge] needs to know about the lock and its bridge.
 func (l *loader) loadLocks(doors []string) error {
 	l.lockAtDoor = make(map[string]Lock, len(doors))
 	at, err := lock.LocksByDoor(l.tx, l.property.ID, doors)
@@ -102,6 +104,7 @@ func (l *loader) loadLocks(doors []string) error {
 	return nil
 }
 
+// toLock converts a lock for [Judge]. br is the lock's bridge, or nil.
 func toLock(lk *ent.Lock, br *ent.Bridge, st lock.State, now time.Time) Lock {
 	out := Lock{
 		Online: st.Online, Free: st.FreeSlots, Battery: lk.Status.BatteryPercent, Jammed: lock.IsJammed(lk), OfflineCause: lk.Status.OfflineCause,

@@ -20,6 +20,7 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
+// Check is the result of one check of an arrival, before it is stored.
 type Check struct {
 	at       time.Time
 	before   *ent.Arrival // before is the stored arrival before this check
@@ -29,7 +30,8 @@ type Check struct {
 	verdict  Verdict
 }
 
-// CheckDue checks up to limit arrivals that are due. It stores nothing: see [Check.Store].
+// CheckDue checks up to limit arrivals whose next check is due. It stores nothing, so that a reader can run it;
+// [Check.Store] stores a result.
 func CheckDue(tx *db.Tx, svc reservation.Service, limit int) ([]*Check, error) {
 	due, err := tx.Arrival.Query().Where(entarrival.AgainAtLTE(tx.Now())).Order(entarrival.ByAgainAt()).Limit(limit).All(tx.Context())
 	if err != nil {
@@ -43,7 +45,8 @@ func CheckDue(tx *db.Tx, svc reservation.Service, limit int) ([]*Check, error) {
 	return looks, judgeAll(tx, svc, by)
 }
 
-// judgeAll judges arrivals, property by property.
+// judgeAll completes checks with the verdicts of their arrivals, which it loads property by property. looks has the
+// checks by reservation id. A check keeps a nil row if the guest no longer arrives.
 func judgeAll(tx *db.Tx, svc reservation.Service, looks map[string]*Check) error {
 	rows, err := tx.Reservation.Query().Where(entreservation.IDIn(slices.Collect(maps.Keys(looks))...), entreservation.StateIn(reservation.Arriving...)).
 		Order(entreservation.ByFromAt(), entreservation.ByID(sql.OrderAsc())).All(tx.Context())
@@ -95,7 +98,8 @@ func (l *Check) Store(tx *db.Tx) error {
 	}
 }
 
-// storeArrival returns the number of updated rows, which is 0 if the arrival became due again meanwhile.
+// storeArrival stores the verdict and the time of the next check, or deletes the arrival if the guest no longer
+// arrives. It returns the number of changed rows, which is 0 if the arrival became due again meanwhile.
 func (l *Check) storeArrival(tx *db.Tx) (int, error) {
 	asFound := entarrival.And(entarrival.ID(l.before.ID), entarrival.PropertyID(l.before.PropertyID), entarrival.AgainAt(*l.before.AgainAt))
 	if l.row == nil {
@@ -117,7 +121,7 @@ func (l *Check) previousWait() time.Duration {
 	return l.before.AgainAt.Sub(l.before.JudgedAt)
 }
 
-// notify notifies staff once of the arrival's present problems, and resolves notices of past problems.
+// notify notifies staff once of the arrival's present problems, and resolves the notices of its former status.
 func (l *Check) notify(tx *db.Tx) error {
 	own := l.verdict.withoutEndpoints()
 	word := own.Status
@@ -136,6 +140,7 @@ func (l *Check) notify(tx *db.Tx) error {
 // maxFixesInNotice bounds the fixes that a notice lists.
 const maxFixesInNotice = 4
 
+// listed returns the texts of the problems for a notice: at most maxFixesInNotice, without mere notes.
 func (v Verdict) listed() (texts []message.Message) {
 	for _, f := range v.Fixes {
 		if f.Severity == Note {
@@ -155,9 +160,10 @@ func (v Verdict) listed() (texts []message.Message) {
 
 var noticeKinds = map[Status]notice.Kind{AtRisk: notice.ArrivalAtRisk, NotReady: notice.ArrivalNotReady}
 
+// onceKey returns the key by which a notice about an arrival with a status is sent only once.
 func onceKey(reservationID string, w Status) string { return noticeKinds[w].Key(reservationID) }
 
-// resolveNotices resolves the notices of an arrival except those of its current status.
+// resolveNotices resolves the notices about an arrival, except the notice for its current status.
 func resolveNotices(tx *db.Tx, propertyID, reservationID string, current Status) error {
 	for w := range noticeKinds {
 		if w == current {
@@ -173,7 +179,8 @@ func resolveNotices(tx *db.Tx, propertyID, reservationID string, current Status)
 // recheckDelay is the debounce of a recheck: a burst of changes causes one check.
 const recheckDelay = time.Second
 
-// RecheckSoon makes all arrivals of some properties, and some single arrivals, due again soon.
+// RecheckSoon makes all arrivals of some properties, and some single arrivals, due within a second. Changes that may
+// affect an arrival call it.
 func RecheckSoon(tx *db.Tx, propertyIDs, reservationIDs []string) error {
 	at := tx.Now().Add(recheckDelay)
 	err := tx.Arrival.Update().Where(entarrival.AgainAtGT(at), entarrival.Or(entarrival.PropertyIDIn(propertyIDs...), entarrival.IDIn(reservationIDs...))).

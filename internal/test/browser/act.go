@@ -29,20 +29,20 @@ func (p *Page) Click(name string) {
 	p.clickNode(p.find(name, pressable))
 }
 
-// ClickAt presses the element that a selector names: for pages in any language. It waits for exactly one that is shown.
+// ClickAt presses the element that matches a CSS selector, for pages in any language. It waits until exactly one such element is visible.
 func (p *Page) ClickAt(selector string) {
 	p.t.Helper()
 	p.clickNode(p.at(selector))
 }
 
-// FillAt replaces the text of the field that a selector names: for pages in any language.
+// FillAt replaces the text of the field that matches a CSS selector, for pages in any language.
 func (p *Page) FillAt(selector, text string) {
 	p.t.Helper()
 	p.clickNode(p.at(selector))
 	p.replaceText(text)
 }
 
-// Next presses a button or link and waits until the next page has this heading.
+// Next presses the button or link with a name, and waits until the next page has this heading.
 func (p *Page) Next(name, heading string) {
 	p.t.Helper()
 	p.Click(name)
@@ -82,7 +82,7 @@ func (p *Page) Choose(label, option string) {
 	}
 }
 
-// Upload chooses a file of the disk in the file field that a CSS selector names.
+// Upload selects a file of the disk in the file field that matches a CSS selector.
 func (p *Page) Upload(selector, path string) {
 	p.t.Helper()
 	p.Wait(selector)
@@ -121,7 +121,7 @@ func (p *Page) find(name string, roles []string) (found cdp.BackendNodeID) {
 	return found
 }
 
-// at waits for exactly one element that a selector names and that is shown.
+// at waits until exactly one visible element matches a CSS selector, and returns it.
 func (p *Page) at(selector string) (found cdp.BackendNodeID) {
 	p.t.Helper()
 	p.await(fmt.Sprintf("element %q", selector), func(ctx context.Context) (bool, error) {
@@ -153,7 +153,7 @@ func (p *Page) at(selector string) (found cdp.BackendNodeID) {
 	return found
 }
 
-// named returns the elements that the accessibility tree contains with this name and one of the roles.
+// named returns the elements with this accessible name and one of the roles, in the accessibility tree of the page.
 func named(ctx context.Context, name string, roles []string) ([]*accessibility.Node, error) {
 	document, err := chromedp.Call(ctx, dom.GetDocument, dom.GetDocumentParams{})
 	if err != nil {
@@ -174,7 +174,7 @@ func named(ctx context.Context, name string, roles []string) ([]*accessibility.N
 	}), nil
 }
 
-// Hold holds the button with this name with the mouse until the page says a text.
+// Hold presses the button with this name, and releases it when the page shows a text.
 func (p *Page) Hold(name, until string) {
 	p.t.Helper()
 	x, y := p.centre(p.find(name, pressable))
@@ -192,7 +192,7 @@ func (p *Page) clickNode(node cdp.BackendNodeID) {
 	p.do(chromedp.MouseClickXY(x, y))
 }
 
-// centre scrolls to an element and returns its center.
+// centre scrolls to an element, waits until it no longer moves, and returns its center.
 func (p *Page) centre(node cdp.BackendNodeID) (x, y float64) {
 	p.t.Helper()
 	p.await("element in one place", func(ctx context.Context) (bool, error) {
@@ -213,7 +213,7 @@ func (p *Page) centre(node cdp.BackendNodeID) (x, y float64) {
 	return x, y
 }
 
-// Drag drags one element that a selector finds onto another with the mouse.
+// Drag drags one element to another with the mouse. from and to are CSS selectors.
 func (p *Page) Drag(from, to string) {
 	p.t.Helper()
 	middle := func(selector string) (x, y float64) {
@@ -236,7 +236,8 @@ func (p *Page) Drag(from, to string) {
 	call(p, input.DispatchMouseEvent, e)
 }
 
-// Draw draws a line with the mouse on the element that a selector finds, from point to point. Points are parts of its width and height.
+// Draw draws a line with the mouse on the element that matches a CSS selector. Each point has its x and y as fractions of the element's
+// width and height.
 func (p *Page) Draw(selector string, points ...[2]float64) {
 	p.t.Helper()
 	box := evaluate[[]float64](p, fmt.Sprintf(`(() => {
@@ -258,7 +259,7 @@ func (p *Page) Draw(selector string, points ...[2]float64) {
 	}
 }
 
-// callOn calls a JavaScript function on an element and returns its result as JSON.
+// callOn calls a JavaScript function with an element as its "this" and the arguments, and returns its result as JSON.
 func (p *Page) callOn(node cdp.BackendNodeID, function string, args ...any) json.RawMessage {
 	p.t.Helper()
 	object := call(p, dom.ResolveNode, dom.ResolveNodeParams{BackendNodeID: node}).Object

@@ -2,7 +2,7 @@ package browser
 
 import "github.com/chromedp/cdproto/webauthn"
 
-// AddAuthenticator gives the browser an authenticator that keeps passkeys and verifies its person at once.
+// AddAuthenticator gives the browser a simulated authenticator that stores passkeys and confirms each use at once, without a person.
 func (p *Page) AddAuthenticator() {
 	p.t.Helper()
 	call(p, webauthn.Enable, webauthn.EnableParams{})

@@ -54,8 +54,8 @@ func (p *Page) Axe() {
 	}
 }
 
-// unjudged are the rules that axe-core cannot judge on the page. In forced colors the browser chooses the colors of texts and of their
-// ground, and axe-core reads the page's own color of the text.
+// unjudged returns the rules to switch off, as a list in JavaScript. In forced colors the browser chooses the colors of texts and
+// backgrounds, but axe-core reads the page's own.
 func (p *Page) unjudged() string {
 	if p.forced {
 		return `"color-contrast"`
@@ -63,7 +63,8 @@ func (p *Page) unjudged() string {
 	return ""
 }
 
-// violations runs axe-core in a world of its own: it sees the document, and the page's scripts and policy do not see it.
+// violations runs axe-core on the page in an isolated JavaScript world, which the page's scripts and Content-Security-Policy do not
+// affect.
 func (p *Page) violations() (found []violation) {
 	p.t.Helper()
 	p.disableScript(false)

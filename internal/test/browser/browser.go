@@ -46,6 +46,7 @@ func (s Size) Zoom(factor int64) Size {
 	return Size{Width: s.Width / factor, Height: s.Height / factor, Touch: s.Touch, Scale: float64(factor)}
 }
 
+// String names the size for the names of subtests.
 func (s Size) String() string {
 	if s.Scale > 1 {
 		return fmt.Sprintf("%d-zoom%g", s.Width, s.Scale)
@@ -83,17 +84,17 @@ func ForcedColors(c *settings) { c.forced = true }
 // WithoutScript disables JavaScript.
 func WithoutScript(c *settings) { c.scriptOff = true }
 
-// WithScript runs a script in each document before a script of the document runs, such as one that makes the browser a worse one.
+// WithScript runs a script in each document before the document's own scripts, for example to remove a feature of the browser.
 func WithScript(source string) Option {
 	return func(c *settings) { c.scripts = append(c.scripts, source) }
 }
 
-// Tolerate names a part of a console message that does not fail the test.
+// Tolerate makes console messages that contain a text not fail the test.
 func Tolerate(message string) Option {
 	return func(c *settings) { c.tolerated = append(c.tolerated, message) }
 }
 
-// SameDevice opens the page as another tab of a page's device: with its cookies, storage and service workers.
+// SameDevice opens the page as another tab on the device of p: with the same cookies, storage and service workers.
 func SameDevice(p *Page) Option { return func(c *settings) { c.sharing = p } }
 
 // Page is a tab. Each page that Open returns is a device of its own, with its own cookies, storage and service workers.
@@ -114,8 +115,8 @@ var process struct {
 	close func()
 }
 
-// PlainHost is a name of this machine that Chromium does not trust as it trusts 127.0.0.1. So http://PlainHost is like a server without TLS
-// elsewhere in the network.
+// PlainHost is a name of this machine that Chromium does not treat as secure, unlike 127.0.0.1. So a page at http://PlainHost is like
+// that of a server without TLS elsewhere in the network.
 const PlainHost = "plain.test"
 
 // Main runs the tests of a package and then stops Chromium: func TestMain(m *testing.M) { os.Exit(browser.Main(m)) }.
@@ -178,7 +179,7 @@ func chromium() (context.Context, error) {
 	return ctx, nil
 }
 
-// start starts Chromium with a profile of its own.
+// start starts the program, Chromium, with an empty profile and returns its context.
 func start(program string) (context.Context, error) {
 	profile, err := os.MkdirTemp("", "latchkey-chromium-")
 	if err != nil {
@@ -213,7 +214,7 @@ func start(program string) (context.Context, error) {
 	return ctx, nil
 }
 
-// configure sets the size, the media features and the script of a new page, and subscribes to its messages.
+// configure applies the settings to a new page, and enables the events that the watcher needs.
 func (p *Page) configure(s settings) {
 	p.t.Helper()
 	touch := []chromedp.EmulateViewportOption{}
@@ -244,7 +245,8 @@ func (p *Page) configure(s settings) {
 	p.disableScript(s.scriptOff)
 }
 
-// disableScript switches the scripts of the page off or on. While they are off, no timer and no frame callback of a check runs either.
+// disableScript switches script of a page opened WithoutScript off or on. While it is off, the timers and frame callbacks of a check do
+// not run either.
 func (p *Page) disableScript(off bool) {
 	p.t.Helper()
 	if p.scriptOff {
@@ -252,6 +254,7 @@ func (p *Page) disableScript(off bool) {
 	}
 }
 
+// either returns yes if the condition is true, otherwise no.
 func either(condition bool, yes, no string) string {
 	if condition {
 		return yes

@@ -50,22 +50,24 @@ const clock = `(() => {
 	}});
 })()`
 
-// WithClock lets Pass bring the timers of the page's scripts forward.
+// WithClock replaces the clock of the page's scripts, so that a test can use Pass, Sleep and Hide.
 func WithClock(c *settings) { c.clock = true }
 
-// Pass lets seconds pass for the timers of the page's scripts, without waiting. The page was opened WithClock.
+// Pass makes time pass for the page: the timers that are due within these seconds run at once. The page must be opened WithClock.
 func (p *Page) Pass(seconds int) {
 	p.t.Helper()
 	p.Script(fmt.Sprintf("passTime(%d)", 1000*seconds))
 }
 
-// Sleep lets the device sleep for seconds: the time of day goes on, and no timer of the page runs. The page was opened WithClock.
+// Sleep simulates a device that sleeps for these seconds: the time of day advances, but no timer of the page runs. The page must be
+// opened WithClock.
 func (p *Page) Sleep(seconds int) {
 	p.t.Helper()
 	p.Script(fmt.Sprintf("sleepTime(%d, false)", 1000*seconds))
 }
 
-// Hide hides the page for seconds, and shows it again. No timer of the page runs meanwhile. The page was opened WithClock.
+// Hide simulates a page in the background for these seconds, in which no timer runs, and shows it again. The page must be opened
+// WithClock.
 func (p *Page) Hide(seconds int) {
 	p.t.Helper()
 	p.Script(fmt.Sprintf("sleepTime(%d, true)", 1000*seconds))

@@ -36,8 +36,8 @@ type focused struct {
 // maxInFrame is how often Tab may be pressed within a frame before the focus leaves it.
 const maxInFrame = 30
 
-// KeyboardWalk presses Tab from the start of the page to its end. It fails the test if an element is never reached, if the focus
-// does not show or is covered, or if the focus does not move on. What a frame contains is only walked through: its focus cannot be seen from
+// KeyboardWalk presses Tab from the start of the page to its end. It fails the test if an element is never reached, if the focus is not
+// visible or is covered, or if the focus does not move on. It does not check the focus inside of frames, which cannot be seen from
 // outside.
 func (p *Page) KeyboardWalk() {
 	p.t.Helper()
@@ -83,6 +83,7 @@ func (p *Page) KeyboardWalk() {
 	}
 }
 
+// faults describes what is wrong with the way the element shows its focus; none if nothing is.
 func (f focused) faults() (faults []string) {
 	if !f.Outline && !f.Frame {
 		faults = append(faults, "has the focus and does not show it")

@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Screenshot writes a picture of the whole page to the directory of the test's artifacts. "make test-web" keeps it.
+// Screenshot writes an image of the whole page to the directory of the test's artifacts, which "make test-web" keeps.
 func (p *Page) Screenshot(name string) {
 	p.t.Helper()
 	p.await("picture of the page", func(ctx context.Context) (bool, error) { // a page may have no width before its first layout
@@ -22,6 +22,7 @@ func (p *Page) Screenshot(name string) {
 	})
 }
 
+// save writes an image to the directory of the test's artifacts, under a name.
 func (p *Page) save(name string, png []byte) {
 	p.t.Helper()
 	path := filepath.Join(p.t.ArtifactDir(), name+".png")
@@ -54,14 +55,14 @@ func (p *Page) LayoutShift() {
 	}
 }
 
-// Weight returns how many bytes the page and its files took over the wire, with about 300 for the header of each answer. What the browser
-// had in its cache does not count.
+// Weight returns how many bytes the browser loaded for the page and its files, with about 300 for the header of each answer. Files from
+// its cache do not count.
 func (p *Page) Weight() int {
 	p.t.Helper()
 	return evaluate[int](p, `performance.getEntriesByType("navigation").concat(performance.getEntriesByType("resource")).reduce((sum, e) => sum + e.transferSize, 0)`)
 }
 
-// SpaceText spaces the text of the page as far as WCAG 1.4.12 lets a reader space it.
+// SpaceText increases the spacing of the page's text to the values that a page must support by WCAG 1.4.12.
 func (p *Page) SpaceText() {
 	p.t.Helper()
 	p.Script(`(() => {
@@ -71,7 +72,7 @@ func (p *Page) SpaceText() {
 	})()`)
 }
 
-// KeepsStill fails the test if something moves, or would move when it changes, for a reader who prefers reduced motion.
+// KeepsStill fails the test if an element has an animation or a transition although the reader prefers reduced motion.
 func (p *Page) KeepsStill() {
 	p.t.Helper()
 	for _, fault := range evaluate[[]string](p, `[...document.querySelectorAll("*")].flatMap(e => [e, "::before", "::after"].flatMap(part => {
@@ -86,8 +87,8 @@ func (p *Page) KeepsStill() {
 	}
 }
 
-// ShowsInForcedColors fails the test if the browser's own colors hide what the page's colors show: the edge of a control, the turning
-// part of a spinner, or the dark and light of a QR code, which cameras must be able to read.
+// ShowsInForcedColors fails the test if forced colors hide something: the border of a control, the moving part of a spinner, or the
+// contrast of a QR code.
 func (p *Page) ShowsInForcedColors() {
 	p.t.Helper()
 	for _, fault := range evaluate[[]string](p, `(() => {
@@ -118,8 +119,7 @@ func (p *Page) ShowsInForcedColors() {
 	}
 }
 
-// Fits fails the test if the page is wider than the window, if an element's text is cut off or lies outside the window, or if texts lie
-// over each other.
+// Fits fails the test if the page is wider than the window, if text is cut off or outside of the window, or if texts overlap.
 func (p *Page) Fits() {
 	p.t.Helper()
 	for _, fault := range evaluate[[]string](p, `(() => {
@@ -156,7 +156,8 @@ func (p *Page) Fits() {
 	}
 }
 
-// Targets fails the test for each button, link with a block of its own, or field that is smaller than a finger needs.
+// Targets fails the test for each button, field, or link that is a block of its own, if it is smaller than least CSS pixels in one
+// direction.
 func (p *Page) Targets(least int) {
 	p.t.Helper()
 	for _, fault := range evaluate[[]string](p, fmt.Sprintf(`[...document.querySelectorAll("button, input, select, textarea, summary, a[href]")].flatMap(e => {

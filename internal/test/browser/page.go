@@ -65,14 +65,14 @@ func (p *Page) Text() string {
 	return evaluate[string](p, `document.body?.innerText ?? ""`)
 }
 
-// HTML returns the document with all attributes and the values that inputs have now.
+// HTML returns the document with all attributes and the present values of its inputs.
 func (p *Page) HTML() string {
 	p.t.Helper()
 	return evaluate[string](p, `document.documentElement.outerHTML + "\n" +
 		[...document.querySelectorAll("input, textarea, select")].map(e => e.value).join("\n")`)
 }
 
-// Has returns whether an element matches the CSS selector.
+// Has reports whether an element matches the CSS selector.
 func (p *Page) Has(selector string) bool {
 	p.t.Helper()
 	return evaluate[bool](p, `document.querySelector(`+quote(selector)+`) !== null`)
@@ -103,7 +103,8 @@ func (p *Page) WaitHeading(text string) {
 		(document.querySelector("h1")?.innerText ?? "").includes(`+quote(text)+`)`)
 }
 
-// WaitUntil waits until a JavaScript expression is true. An error while the page is replaced counts as false.
+// WaitUntil waits until a JavaScript expression is true. what describes it for the failure. An error while the page is replaced counts as
+// false.
 func (p *Page) WaitUntil(what, expression string) {
 	p.t.Helper()
 	p.await(what, func(ctx context.Context) (bool, error) {
@@ -134,14 +135,14 @@ func (p *Page) CopyCookies(from *Page) {
 	p.check(err)
 }
 
-// settle waits until the document and its style sheets are loaded and, if its main element says that a script prepares it, until
-// the script did.
+// settle waits until the document and its style sheets are loaded, and until its main element has no data-loading attribute, which a
+// script removes.
 func (p *Page) settle() {
 	p.t.Helper()
 	p.WaitUntil("a loaded page", `document.readyState === "complete" && !document.querySelector("main[data-loading]")`)
 }
 
-// await polls until holds returns true, and fails the test after a timeout. Errors of holds are part of the message.
+// await polls until holds returns true. After a timeout it fails the test with the description what and the last error of holds.
 func (p *Page) await(what string, holds func(context.Context) (bool, error)) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -180,6 +181,7 @@ func (p *Page) fatal(format string, args ...any) {
 	p.t.Fatalf(format+"\nThe page shows: %s\nIt reported: %s", append(args, shown, strings.Join(p.watcher.take(), "; "))...)
 }
 
+// do runs actions of chromedp on the page, and fails the test if one fails.
 func (p *Page) do(steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -187,6 +189,7 @@ func (p *Page) do(steps ...chromedp.Action[chromedp.Void]) {
 	p.check(chromedp.Do(ctx, steps...))
 }
 
+// check fails the test if err, an error of the browser, is not nil.
 func (p *Page) check(err error) {
 	p.t.Helper()
 	if err != nil {
@@ -194,7 +197,7 @@ func (p *Page) check(err error) {
 	}
 }
 
-// evaluate returns the value of a JavaScript expression, which may be a promise.
+// evaluate returns the value of a JavaScript expression on the page. It waits for the value of a promise.
 func evaluate[T any](p *Page, expression string) T {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -220,14 +223,15 @@ func (p *Page) Script(expression string) {
 	evaluate[any](p, `(`+expression+`, true)`)
 }
 
-// Forget removes what the browser has stored for an address: files, workers and data. A test's server may get the port of an earlier one.
+// Forget removes what the browser has stored for an address: files, workers and data. It is necessary because a test's server may get the
+// port of an earlier one.
 func (p *Page) Forget(address string) {
 	p.t.Helper()
 	call(p, network.ClearBrowserCache, cdp.Empty{})
 	call(p, storage.ClearDataForOrigin, storage.ClearDataForOriginParams{Origin: address, StorageTypes: "all"})
 }
 
-// Installs fails the test if the browser cannot install the page as an app. That a test's pages are in a private window does not count.
+// Installs fails the test if the browser cannot install the page as an app. It ignores that pages of tests are in a private window.
 func (p *Page) Installs() {
 	p.t.Helper()
 	for _, e := range call(p, page.GetInstallabilityErrors, cdp.Empty{}).InstallabilityErrors {
@@ -246,7 +250,7 @@ func (p *Page) SetCookie(address, name, value string) {
 	call(p, network.SetCookie, network.SetCookieParams{Name: name, Value: value, URL: address})
 }
 
-// Kept returns what scripts can find in the page's storage and in the caches of its service workers.
+// Kept returns everything that scripts can read in the page's storage and in the caches of its service workers.
 func (p *Page) Kept() string {
 	p.t.Helper()
 	return evaluate[string](p, `(async () => {

@@ -20,6 +20,7 @@ type watcher struct {
 	tolerated []string
 }
 
+// onEvent records an event of the page if it is a fault.
 func (w *watcher) onEvent(event any) {
 	switch e := event.(type) {
 	case *runtime.EventConsoleAPICalled:
@@ -48,19 +49,21 @@ func (w *watcher) onEvent(event any) {
 	}
 }
 
+// add records a fault.
 func (w *watcher) add(format string, args ...any) {
 	w.Lock()
 	defer w.Unlock()
 	w.faults = append(w.faults, fmt.Sprintf(format, args...))
 }
 
+// tolerate makes take ignore faults that contain a message.
 func (w *watcher) tolerate(message string) {
 	w.Lock()
 	defer w.Unlock()
 	w.tolerated = append(w.tolerated, message)
 }
 
-// take returns the faults that are not tolerated, and forgets all.
+// take returns the recorded faults, without the tolerated ones, and clears the record.
 func (w *watcher) take() []string {
 	w.Lock()
 	defer w.Unlock()
@@ -71,13 +74,14 @@ func (w *watcher) take() []string {
 	return faults
 }
 
+// report fails a test for each fault since the last call.
 func (w *watcher) report(t testing.TB) {
 	for _, fault := range w.take() {
 		t.Error(fault)
 	}
 }
 
-// For returns the same page for a subtest, which fails for what the page reports from now on.
+// For returns the same page for a subtest. Faults of the page from now on fail the subtest, and earlier ones the present test.
 func (p *Page) For(t testing.TB) *Page {
 	p.watcher.report(p.t)
 	p.watcher.Lock()
@@ -89,7 +93,7 @@ func (p *Page) For(t testing.TB) *Page {
 	return &sub
 }
 
-// Tolerate names a part of a console message that from now on does not fail the test.
+// Tolerate makes console messages that contain a text not fail the test from now on.
 func (p *Page) Tolerate(message string) { p.watcher.tolerate(message) }
 
 // Faults returns what the page reported as wrong since the last call. These faults no longer fail the test.

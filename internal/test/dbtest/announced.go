@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// watchedTables has the topic of which each change of a table's rows notifies the open streams.
+// watchedTables has, for each table that streams show, the topic that must be notified after each change of its rows.
 var watchedTables = map[string]watch.Topic{
 	"reservations": watch.Reservations, "stays": watch.Reservations, "guests": watch.Reservations, "grants": watch.Reservations,
 	"spaces": watch.Spaces, "gates": watch.Spaces, "mappings": watch.Spaces, "partner_spaces": watch.Spaces, "conflicts": watch.Spaces,
@@ -52,7 +52,7 @@ var changedTable = regexp.MustCompile("(?i)^\\s*(?:INSERT\\s+INTO|UPDATE|DELETE\
 
 var unannounced struct {
 	sync.Mutex
-	found map[string]bool // the functions with the tables that they changed
+	found map[string]bool // found has the marks of the violations
 }
 
 var watchAnnouncements = sync.OnceFunc(func() {
@@ -60,7 +60,7 @@ var watchAnnouncements = sync.OnceFunc(func() {
 	db.WatchChanges(db.ChangeWatcher{Changed: markOf, Committed: checkAnnounced})
 })
 
-// markOf returns the function of the product that changed a watched table, and the table, as "function table".
+// markOf is the ChangeWatcher's Changed. It returns "function table" if a function of the product changes a watched table, otherwise "".
 func markOf(statement string) string {
 	m := changedTable.FindStringSubmatch(statement)
 	if m == nil || watchedTables[m[1]] == "" {
@@ -73,7 +73,7 @@ func markOf(statement string) string {
 	return function + " " + m[1]
 }
 
-// checkAnnounced records the changes whose topic was not notified.
+// checkAnnounced is the ChangeWatcher's Committed. It records the marks of changes whose topic was not notified.
 func checkAnnounced(marks []string, notified map[db.Topic][]string) {
 	topics := map[watch.Topic]bool{}
 	for _, key := range notified[watch.Changed] {
@@ -90,7 +90,7 @@ func checkAnnounced(marks []string, notified map[db.Topic][]string) {
 	}
 }
 
-// failOnUnannounced fails a test during which the product changes rows that streams show, and does not notify the streams.
+// failOnUnannounced makes a test fail if the product changes rows that streams show without a notification of the streams.
 func failOnUnannounced(t testing.TB) {
 	if _, isTest := t.(*testing.T); !isTest {
 		return
@@ -107,7 +107,7 @@ func failOnUnannounced(t testing.TB) {
 	})
 }
 
-// Notified returns of what the changes during f notify the open streams.
+// Notified runs f and returns the keys of which its changes notify the open streams.
 func Notified(d *db.DB, f func()) (keys []watch.Key) {
 	var mu sync.Mutex
 	over := false

@@ -24,8 +24,8 @@ var limitComputing = sync.OnceFunc(func() {
 	})
 })
 
-// failOnComputing fails a test during which a closure of Write computes for too long, also where the test ignores the error
-// of Write. It does not affect benchmarks.
+// failOnComputing makes a test fail if a closure of Write computes for too long, even if the test ignores the error of Write. It does not
+// affect benchmarks.
 func failOnComputing(t testing.TB) {
 	if _, isTest := t.(*testing.T); !isTest {
 		return

@@ -46,7 +46,7 @@ func EachURL(t *testing.T, f func(t *testing.T, url string)) {
 	}
 }
 
-// Open opens a fresh, migrated database of one engine until t ends.
+// Open returns a fresh, migrated database of one of Engines, which is closed when t ends.
 func Open(t testing.TB, engine string, opts ...Option) *db.DB {
 	t.Helper()
 	cfg := db.Config{URL: URL(t, engine)}
@@ -65,7 +65,7 @@ func Open(t testing.TB, engine string, opts ...Option) *db.DB {
 	return d
 }
 
-// URL creates a fresh, migrated database of one engine and returns its address. The database is removed when t ends.
+// URL creates a fresh, migrated database of one of Engines and returns its URL. The database is removed when t ends.
 func URL(t testing.TB, engine string) string {
 	t.Helper()
 	failOnComputing(t)
@@ -81,7 +81,7 @@ func URL(t testing.TB, engine string) string {
 	return ""
 }
 
-// Empty returns the URL of a new database without tables. The database is removed when t ends.
+// Empty creates a database without tables, of one of Engines, and returns its URL. The database is removed when t ends.
 func Empty(t testing.TB, engine string) string {
 	t.Helper()
 	if engine == "sqlite" {
@@ -104,6 +104,7 @@ var sqliteTemplate = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(path)
 })
 
+// migrateDatabase creates the current schema in an empty database.
 func migrateDatabase(url string) error {
 	ctx := context.Background()
 	d, err := db.Open(ctx, db.Config{URL: url})
@@ -117,6 +118,7 @@ func migrateDatabase(url string) error {
 	return d.Close()
 }
 
+// copySQLite returns the path of a new copy of the migrated file.
 func copySQLite(t testing.TB) string {
 	t.Helper()
 	content, err := sqliteTemplate()
@@ -146,8 +148,8 @@ var startCluster = sync.OnceValues(func() (*pgtemp.Cluster, error) {
 	})
 })
 
-// schemaKey identifies what the template depends on: the migrations, and the dependencies, which include the job queue's
-// migrations.
+// schemaKey returns a text that differs whenever the schema of the template may differ: it has the migrations, and the versions of
+// dependencies, which contain the job queue's migrations.
 func schemaKey() (string, error) {
 	var key strings.Builder
 	if build, ok := debug.ReadBuildInfo(); ok {
@@ -166,6 +168,7 @@ func schemaKey() (string, error) {
 	return key.String(), err
 }
 
+// sharedCluster returns the PostgreSQL cluster of all tests in this process, with the template database.
 func sharedCluster(t testing.TB) *pgtemp.Cluster {
 	t.Helper()
 	c, err := startCluster()
@@ -175,6 +178,7 @@ func sharedCluster(t testing.TB) *pgtemp.Cluster {
 	return c
 }
 
+// copyPostgres creates a copy of the template database and returns its URL.
 func copyPostgres(t testing.TB) string {
 	t.Helper()
 	return createDatabase(t, sharedCluster(t), "TEMPLATE "+templateName)
@@ -197,7 +201,7 @@ func createDatabase(t testing.TB, c *pgtemp.Cluster, clause string) string {
 	return c.URL(name)
 }
 
-// Keys returns a keyring over d with a new key-encryption key, and creates the data keys of the given properties.
+// Keys returns a keyring that stores its keys in d. It has a new key-encryption key and a data key for each of the properties.
 func Keys(t testing.TB, d *db.DB, properties ...string) *keyring.Ring {
 	t.Helper()
 	kek, err := keyring.NewKEK()

@@ -10,9 +10,8 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// FullScans returns the statements whose plan reads all rows of one of some tables, each with the place in the plan. A partial index counts
-// as an index also if all of it is read. Plans of PostgreSQL are generic ones, which do not depend on parameters, and use an index wherever
-// one can be used.
+// FullScans returns the statements that read all rows of one of the tables, each with the line of its plan. A scan of a partial index
+// does not count. PostgreSQL's plans are made without parameters, and use an index wherever possible.
 func FullScans(t testing.TB, d *db.DB, tables []string, statements []string) (found []string) {
 	t.Helper()
 	partial := partialIndexes(t, d)
@@ -31,6 +30,7 @@ func FullScans(t testing.TB, d *db.DB, tables []string, statements []string) (fo
 // scan is a place of a plan that reads all rows of a table.
 type scan struct{ table, place string }
 
+// scansOf returns the full scans in the plan of a statement. partial has the names of the partial indexes.
 func scansOf(t testing.TB, d *db.DB, statement string, partial map[string]bool) []scan {
 	t.Helper()
 	if d.SQLite() {
@@ -45,7 +45,7 @@ var (
 	scanOfATerm = regexp.MustCompile(`^SCAN (\S+)(?: USING (?:COVERING )?INDEX (\S+))?`)
 )
 
-// parameters returns how many parameters a statement has.
+// parameters returns the number of parameters of a statement.
 func parameters(statement string) int {
 	numbered, n := map[string]bool{}, 0
 	for _, p := range parameter.FindAllString(statement, -1) {
@@ -58,6 +58,7 @@ func parameters(statement string) int {
 	return n + len(numbered)
 }
 
+// scansOfSQLite is scansOf for SQLite.
 func scansOfSQLite(t testing.TB, d *db.DB, statement string, partial map[string]bool) (found []scan) {
 	t.Helper()
 	names := map[string]string{}
@@ -100,6 +101,7 @@ type pgPlan struct {
 	Plans []pgPlan `json:"Plans"`
 }
 
+// scansOfPostgres is scansOf for PostgreSQL.
 func scansOfPostgres(t testing.TB, d *db.DB, statement string, partial map[string]bool) (found []scan) {
 	t.Helper()
 	conn, err := d.Connect(t.Context())
@@ -145,7 +147,7 @@ func scansOfPostgres(t testing.TB, d *db.DB, statement string, partial map[strin
 	return found
 }
 
-// partialIndexes returns the names of the indexes that have only some rows of their table.
+// partialIndexes returns the names of the indexes that contain only some rows of their table.
 func partialIndexes(t testing.TB, d *db.DB) map[string]bool {
 	t.Helper()
 	list := "SELECT indexname FROM pg_indexes WHERE schemaname = 'public' AND indexdef LIKE '% WHERE %'"
@@ -174,8 +176,8 @@ func partialIndexes(t testing.TB, d *db.DB) map[string]bool {
 	return partial
 }
 
-// Multiply copies the only row of a table until there are n. set has the expressions of the columns that differ, in which n is the number
-// of the row, from 1.
+// Multiply copies the only row of a table until the table has n rows. set has an SQL expression for each column that must differ, in
+// which n is the number of the row, from 1.
 func Multiply(t testing.TB, d *db.DB, table string, n int, set map[string]string) {
 	t.Helper()
 	var names, values []string

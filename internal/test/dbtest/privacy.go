@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/privacy"
 )
 
-// TablesEndedBy returns the tables whose annotation names an end of their rows.
+// TablesEndedBy returns the tables whose rows are deleted by an event such as an erasure, according to their privacy annotation.
 func TablesEndedBy(end privacy.End) (names []string) {
 	for _, model := range schema.All {
 		name, ends := "", []privacy.End(nil)
@@ -34,7 +34,7 @@ func TablesEndedBy(end privacy.End) (names []string) {
 
 var change = regexp.MustCompile("^(?:DELETE FROM|UPDATE) [\"`]?(\\w+)")
 
-// TablesChangedBy returns the tables from which statements delete rows, also by a foreign key, or whose rows they change.
+// TablesChangedBy returns the tables whose rows the statements update or delete, including deletions by the cascade of a foreign key.
 func TablesChangedBy(statements []string) (names []string) {
 	for _, s := range statements {
 		if m := change.FindStringSubmatch(s); m != nil && !slices.Contains(names, m[1]) {

@@ -21,7 +21,7 @@ import (
 // Values are the values of a row by column.
 type Values map[string]any
 
-// Insert inserts a row, and the missing rows that its foreign keys refer to. Required columns without a value get a placeholder.
+// Insert inserts a row with values, and the missing rows that its foreign keys refer to. Other required columns get a placeholder.
 func Insert(t testing.TB, d *db.DB, table string, values Values) {
 	t.Helper()
 	if err := d.Write(t.Context(), func(tx *db.Tx) error { return insert(tx, table, values) }); err != nil {
@@ -37,6 +37,7 @@ func InsertOnce(t testing.TB, d *db.DB, table string, values Values) {
 	}
 }
 
+// insert implements Insert inside a change.
 func insert(tx *db.Tx, table string, values Values, onConflict ...entsql.ConflictOption) error {
 	row := Row(table, values)
 	for _, key := range Table(table).ForeignKeys {
@@ -66,8 +67,8 @@ func insert(tx *db.Tx, table string, values Values, onConflict ...entsql.Conflic
 
 var valueCount atomic.Int64
 
-// Row returns values with placeholders for the other required columns. Foreign keys refer to a row whose id is made from its table and
-// the property.
+// Row returns values, completed with placeholders for the other required columns. A foreign key refers to a row whose id is made of its
+// table's name and the property.
 func Row(table string, values Values) Values {
 	row := maps.Clone(values)
 	m := Table(table)
@@ -86,6 +87,7 @@ func Row(table string, values Values) Values {
 	return row
 }
 
+// placeholderValue returns a valid value for a required column, if possible a different one at each call.
 func placeholderValue(c *schema.Column) any {
 	n := valueCount.Add(1)
 	switch {
@@ -106,12 +108,13 @@ func placeholderValue(c *schema.Column) any {
 	}
 }
 
-// Table returns the model of a table.
+// Table returns ent's model of a table.
 func Table(name string) *schema.Table {
 	i := slices.IndexFunc(tables.Tables, func(m *schema.Table) bool { return m.Name == name })
 	return tables.Tables[i]
 }
 
+// findColumn returns the column of a table with a name, or nil.
 func findColumn(m *schema.Table, name string) *schema.Column {
 	if i := slices.IndexFunc(m.Columns, func(c *schema.Column) bool { return c.Name == name }); i >= 0 {
 		return m.Columns[i]
@@ -121,8 +124,8 @@ func findColumn(m *schema.Table, name string) *schema.Column {
 
 var placeholder = regexp.MustCompile(`\$(\d+)`)
 
-// PrepareAll prepares hand-written statements. A database refuses a statement that names a table or a column that it does not have.
-// The parameters must first appear in ascending order: SQLite numbers them by appearance, whatever their numbers are.
+// PrepareAll prepares hand-written statements, which fails the test if one names a missing table or column. Parameters must first appear
+// in ascending order, because SQLite numbers them by appearance.
 func PrepareAll(t *testing.T, d *db.DB, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {

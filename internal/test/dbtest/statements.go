@@ -7,8 +7,8 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// Statements returns the statements that the process runs during f and for which keep returns true; nil keeps all. keep runs on the
-// goroutine of the statement.
+// Statements returns the statements that the process runs during f. keep decides about each on the goroutine that runs it; if keep is
+// nil, all are returned.
 func Statements(t testing.TB, keep func() bool, f func()) []string {
 	t.Helper()
 	watchScopes()

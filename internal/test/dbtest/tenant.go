@@ -58,7 +58,7 @@ var watchScopes = sync.OnceFunc(func() {
 // scoped caches the statements that passed the check.
 var scoped sync.Map
 
-// checkScope records a statement without a property, unless its function is in acrossProperties.
+// checkScope records a statement that does not name the property although it should. It runs before each statement.
 func checkScope(statement string) {
 	if _, ok := scoped.Load(statement); ok {
 		return
@@ -76,8 +76,8 @@ func checkScope(statement string) {
 	unscoped.found[function] = statement
 }
 
-// productFunction returns the product's function that runs a statement, or false for a statement of a test. loaded means that ent's UpdateOne or
-// DeleteOne runs it, which addresses a loaded row by its id.
+// productFunction returns the function of the product that runs the present statement, from the call stack; ok is false for a statement
+// of a test. loaded means that ent addresses a loaded row by its id, as UpdateOne and DeleteOne do.
 func productFunction() (function string, loaded, ok bool) {
 	pcs := make([]uintptr, 40)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
@@ -99,8 +99,8 @@ func productFunction() (function string, loaded, ok bool) {
 	}
 }
 
-// failOnUnscoped fails a test during which the product reads or changes rows of a property by a statement that does not name
-// the property: with such a statement, an id of one tenant reaches the rows of another.
+// failOnUnscoped makes a test fail if the product reads or changes rows of a property without naming the property. With such a statement,
+// an id of one tenant could reach the rows of another.
 func failOnUnscoped(t testing.TB) {
 	if _, isTest := t.(*testing.T); !isTest {
 		return
@@ -113,6 +113,7 @@ func failOnUnscoped(t testing.TB) {
 	})
 }
 
+// takeUnscoped returns and clears the recorded statements, by the function that ran them.
 func takeUnscoped() map[string]string {
 	unscoped.Lock()
 	defer unscoped.Unlock()

@@ -9,7 +9,8 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// Text returns what a reader of the database sees: the values of each table and of the jobs as text, by table, and the number of all rows.
+// Text returns all that the database stores, as text: the values of each table, and of the jobs, by table. rows is the number of all
+// rows. Tests search it for data that must not be there.
 func Text(t testing.TB, d *db.DB) (found map[string]string, rows int) {
 	t.Helper()
 	found = map[string]string{}
@@ -28,7 +29,7 @@ func Text(t testing.TB, d *db.DB) (found map[string]string, rows int) {
 	return found, rows
 }
 
-// textOf returns the values of a table as text, and the number of its rows.
+// textOf returns the values of a table as text, and the number n of its rows.
 func textOf(t testing.TB, d *db.DB, table string) (text string, n int, err error) {
 	rows, err := d.View(t.Context()).QueryContext(t.Context(), "SELECT * FROM "+table)
 	if err != nil {

@@ -24,7 +24,7 @@ type Bench struct {
 
 const testTimeout = 20 * time.Second
 
-// Run tests a lock. make returns a fresh bench each time.
+// Run tests what a driver must guarantee, as subtests. make returns a new lock with its test bench for each.
 func Run(t *testing.T, make func(t *testing.T) Bench) {
 	t.Helper()
 	for name, try := range map[string]func(*testing.T, Bench){
@@ -62,6 +62,7 @@ func (b Bench) validPIN(n int) slot.PIN {
 	return slot.PIN(digits)
 }
 
+// set sets a PIN in a slot. If the lock needs a validity window, it uses one around now. replace allows it to overwrite a code.
 func (b Bench) set(t *testing.T, number uint32, pin slot.PIN, replace bool) driver.Answer {
 	t.Helper()
 	s := driver.Setting{Slot: number, PIN: pin, Replace: replace}
@@ -71,6 +72,7 @@ func (b Bench) set(t *testing.T, number uint32, pin slot.PIN, replace bool) driv
 	return b.Lock.Set(testContext(t), s)
 }
 
+// mustSet is set, but fails the test unless the lock accepts the PIN.
 func (b Bench) mustSet(t *testing.T, number uint32, pin slot.PIN, replace bool) {
 	t.Helper()
 	if a := b.set(t, number, pin, replace); a.Result != slot.OK {
@@ -78,7 +80,8 @@ func (b Bench) mustSet(t *testing.T, number uint32, pin slot.PIN, replace bool) 
 	}
 }
 
-// checkSlot checks by reading and at the keypad, as far as the lock allows, whether a slot holds the PIN.
+// checkSlot checks whether a slot holds the PIN, or does not if present is false: by reading and at the keypad, as far as the lock
+// allows.
 func (b Bench) checkSlot(t *testing.T, number uint32, pin slot.PIN, present bool) {
 	t.Helper()
 	c := b.Lock.Capabilities()
@@ -267,7 +270,7 @@ func keypadPause(t *testing.T, b Bench) {
 	b.checkClosedFor(t, pause)
 }
 
-// checkClosedFor checks that the keypad refuses the PIN in slot 1 for this time, and that remote unlocking works meanwhile.
+// checkClosedFor checks that the keypad refuses the PIN in slot 1 for the duration d, and that remote unlocking works meanwhile.
 func (b Bench) checkClosedFor(t *testing.T, d time.Duration) {
 	t.Helper()
 	if b.TypePIN(b.validPIN(0)) {

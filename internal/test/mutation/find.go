@@ -31,6 +31,7 @@ type mutant struct {
 	survived                            bool
 }
 
+// reasonKey returns the line that identifies the mutant in equivalent.txt.
 func (m mutant) reasonKey() string { return m.function + ": " + m.source + " -> " + m.replacement }
 
 // insertMutants replaces each mutated expression of a file by a call that selects between it and its replacement.
@@ -60,12 +61,14 @@ func insertMutants(path, source string, mutants []*mutant) string {
 // emptyImporter yields empty packages: references within the package resolve without its dependencies.
 type emptyImporter struct{}
 
+// Import implements types.Importer.
 func (emptyImporter) Import(path string) (*types.Package, error) {
 	p := types.NewPackage(path, filepath.Base(path))
 	p.MarkComplete()
 	return p, nil
 }
 
+// finder collects the mutants of a package.
 type finder struct {
 	set      *token.FileSet
 	files    map[string]string
@@ -73,7 +76,7 @@ type finder struct {
 	function string // where the walk is
 }
 
-// findMutants returns the package's source files and all mutants of the functions that the entries reach.
+// findMutants returns the package's source files by path, and all mutants of the functions that the entry points reach.
 func findMutants(dir string) (map[string]string, []*mutant, error) {
 	f := &finder{set: token.NewFileSet(), files: map[string]string{}}
 	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -109,7 +112,7 @@ func findMutants(dir string) (map[string]string, []*mutant, error) {
 	return f.files, f.mutants, nil
 }
 
-// reachableFunctions returns the functions that the entries call directly or through others, in the order of the source.
+// reachableFunctions returns the entry points and all functions that they call, directly or indirectly, in the order of the source.
 func reachableFunctions(parsed []*ast.File, info types.Info) ([]*ast.FuncDecl, error) {
 	byObject, queue, found := map[types.Object]*ast.FuncDecl{}, []*ast.FuncDecl(nil), map[*ast.FuncDecl]bool{}
 	for _, file := range parsed {
@@ -140,8 +143,8 @@ func reachableFunctions(parsed []*ast.File, info types.Info) ([]*ast.FuncDecl, e
 	return slices.SortedFunc(maps.Keys(found), func(a, b *ast.FuncDecl) int { return int(a.Pos() - b.Pos()) }), nil
 }
 
-// findChecks adds mutants for the conditions of if and switch, the results of predicates, the arguments of inRange, and durations added
-// to times. It skips conditions that only lead to a panic.
+// findChecks adds the mutants of a function's body: of conditions of if and switch, of returned bools, of arguments of inRange, and of
+// durations added to times. It skips conditions that only lead to a panic. results are the results of the function.
 func (f *finder) findChecks(body ast.Node, results *ast.FieldList) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -178,7 +181,8 @@ func (f *finder) findChecks(body ast.Node, results *ast.FieldList) {
 	})
 }
 
-// addConditionMutants adds a mutant without each operand of a condition, and one with the boundary of each comparison moved.
+// addConditionMutants adds the mutants of a condition: each operand replaced by a constant without effect, each comparison with its
+// boundary moved. neutral has the constants that replace the whole.
 func (f *finder) addConditionMutants(e ast.Expr, neutral ...string) {
 	switch e := e.(type) {
 	case *ast.ParenExpr:
@@ -208,6 +212,7 @@ func (f *finder) addConditionMutants(e ast.Expr, neutral ...string) {
 	}
 }
 
+// addMutant adds the mutant that replaces an expression.
 func (f *finder) addMutant(e ast.Expr, replacement string) {
 	start, end := f.set.Position(e.Pos()), f.set.Position(e.End())
 	f.mutants = append(f.mutants, &mutant{
@@ -216,12 +221,13 @@ func (f *finder) addMutant(e ast.Expr, replacement string) {
 	})
 }
 
+// sourceText returns the source of a node.
 func (f *finder) sourceText(n ast.Node) string {
 	start, end := f.set.Position(n.Pos()), f.set.Position(n.End())
 	return f.files[start.Filename][start.Offset:end.Offset]
 }
 
-// functionName is a function's name with its receiver's type, if it has one.
+// functionName returns a function's name, preceded by the type of its receiver if it has one.
 func functionName(fn *ast.FuncDecl) string {
 	if fn.Recv == nil {
 		return fn.Name.Name

@@ -50,6 +50,7 @@ func main() {
 	}
 }
 
+// run finds and compiles the mutants, tests each, and reports the survivors.
 func run(ctx context.Context) error {
 	files, mutants, err := findMutants(pkg)
 	if err != nil {
@@ -96,6 +97,7 @@ func compile(ctx context.Context, temp string, files map[string]string, mutants 
 	return binary, nil
 }
 
+// runAll runs the vectors against each mutant, several at the same time, and sets mutant.survived.
 func runAll(ctx context.Context, binary string, mutants []*mutant) {
 	queue := make(chan *mutant)
 	var group sync.WaitGroup
@@ -122,6 +124,7 @@ func vectorsPass(ctx context.Context, binary string, number int) bool {
 	return cmd.Run() == nil
 }
 
+// parseReasons parses equivalent.txt. It returns the reasons by [mutant.reasonKey].
 func parseReasons(text string) map[string]string {
 	reasons, key := map[string]string{}, ""
 	for line := range strings.Lines(text) {
@@ -136,7 +139,8 @@ func parseReasons(text string) map[string]string {
 	return reasons
 }
 
-// reportSurvivors prints the survivors. It fails for a survivor without a reason, and for a reason whose mutant did not survive.
+// reportSurvivors prints the mutants that no vector detects. It returns an error for each survivor without a reason, and for each reason
+// whose mutant was detected.
 func reportSurvivors(mutants []*mutant, reasons map[string]string) error {
 	survivors, unargued := 0, 0
 	for _, m := range mutants {

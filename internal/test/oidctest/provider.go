@@ -74,7 +74,7 @@ type Hooks struct {
 	Before         func(w http.ResponseWriter, r *http.Request) bool // answers a request itself; true: it did
 }
 
-// New starts a provider, which stops with the test.
+// New starts a provider, which stops when the test ends. h has the person and the misbehavior at the start.
 func New(t testing.TB, h Hooks) *Provider {
 	t.Helper()
 	p := &Provider{keys: makeKeys(), hooks: h, issued: map[string]url.Values{}}
@@ -112,6 +112,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
+// serveMetadata answers with the provider's metadata (OpenID Connect Discovery).
 func (p *Provider) serveMetadata(w http.ResponseWriter, _ *http.Request) {
 	document := map[string]any{
 		"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
@@ -124,6 +125,7 @@ func (p *Provider) serveMetadata(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, document)
 }
 
+// serveKeys answers with the public keys that verify ID tokens.
 func (p *Provider) serveKeys(w http.ResponseWriter, _ *http.Request) {
 	point, err := p.ec.PublicKey.Bytes()
 	if err != nil {
@@ -139,6 +141,7 @@ func (p *Provider) serveKeys(w http.ResponseWriter, _ *http.Request) {
 var signInPage = template.Must(template.New("").Parse(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><link rel="icon" href="data:,"><title>Identity provider</title>
 <main><h1>Sign in at the provider</h1><p><a href="{{.}}">Continue as the test person</a></p></main></html>`))
 
+// serveAuthorize shows a page with a link that takes the browser back to the client, with the person signed in.
 func (p *Provider) serveAuthorize(w http.ResponseWriter, r *http.Request) {
 	back, err := p.SignIn(p.URL + r.URL.RequestURI())
 	if err != nil {
@@ -149,7 +152,8 @@ func (p *Provider) serveAuthorize(w http.ResponseWriter, r *http.Request) {
 	_ = signInPage.Execute(w, r.URL.Query().Get("redirect_uri")+"?"+back.Encode())
 }
 
-// SignIn signs the person in with an address to which a client sent a browser. It returns the parameters with which the browser goes back.
+// SignIn signs the person in without a browser. address is the one to which the client redirects. It returns the query parameters of the
+// redirect back.
 func (p *Provider) SignIn(address string) (url.Values, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -177,6 +181,7 @@ func (p *Provider) SignIn(address string) (url.Values, error) {
 	return back, nil
 }
 
+// serveToken exchanges a code for an ID token.
 func (p *Provider) serveToken(w http.ResponseWriter, r *http.Request) {
 	id, secret, ok := r.BasicAuth()
 	if !ok || id != ClientID || secret != url.QueryEscape(ClientSecret) {
@@ -196,7 +201,7 @@ func (p *Provider) serveToken(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]any{"access_token": rand.Text(), "token_type": "Bearer", "expires_in": 300, "id_token": p.token(asked.Get("nonce"))})
 }
 
-// token returns a signed ID token of the person.
+// token returns a signed ID token of the person. nonce is that of the client's request.
 func (p *Provider) token(nonce string) string {
 	h := p.now()
 	at := time.Now()
@@ -214,6 +219,7 @@ func (p *Provider) token(nonce string) string {
 	return p.sign(h, claims)
 }
 
+// sign returns claims as a signed token, with the key and the algorithm that the hooks demand.
 func (p *Provider) sign(h Hooks, claims map[string]any) string {
 	header := map[string]string{"alg": h.Algorithm, "kid": "rsa", "typ": "JWT"}
 	switch h.Algorithm {
@@ -262,6 +268,7 @@ func (p *Provider) PublicKeyPEM() []byte {
 
 func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
+// encodeJSON returns a value as JSON in base64url.
 func encodeJSON(v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {

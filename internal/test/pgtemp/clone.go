@@ -76,7 +76,7 @@ func preparedFiles(ctx context.Context, key string, prepare func(*Cluster) error
 	return dir, prepareFiles(ctx, dir, prepare)
 }
 
-// prepareFiles prepares a cluster, stops it and stores its files in dir.
+// prepareFiles starts a cluster, calls prepare, stops the cluster and stores its files in dir.
 func prepareFiles(ctx context.Context, dir string, prepare func(*Cluster) error) (err error) {
 	c, err := Start(ctx)
 	if err != nil {

@@ -45,7 +45,7 @@ func Start(ctx context.Context) (*Cluster, error) {
 	return start(ctx, (*Cluster).initialize)
 }
 
-// start creates a cluster. create fills its data directory.
+// start creates a cluster, starts it and waits until it answers. create fills its data directory.
 func start(ctx context.Context, create func(*Cluster, context.Context) error) (*Cluster, error) {
 	bin, err := programDir()
 	if err != nil {
@@ -95,6 +95,7 @@ func programDir() (string, error) {
 	return filepath.Dir(initdb), nil
 }
 
+// majorVersion returns the version of PostgreSQL in a directory such as /usr/lib/postgresql/17/bin; 0 if the path has none.
 func majorVersion(bin string) int {
 	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(bin)))
 	return n
@@ -154,6 +155,7 @@ func (c *Cluster) runProgram(ctx context.Context, name string, args ...string) e
 	return nil
 }
 
+// startServer starts the server under the watcher, which ends it when this process ends.
 func (c *Cluster) startServer() error {
 	log, err := os.Create(filepath.Join(c.dir, "log"))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package pseudo makes languages of the English texts, for tests that prove that no text is hard-coded and that pages hold other
-// languages. The letters of a to z do not occur in their texts.
+// Package pseudo derives test languages from the English texts. With them, tests prove that no text is hard-coded and that pages have
+// room for other languages. Their texts do not contain the letters a to z.
 package pseudo
 
 import (
@@ -31,7 +31,7 @@ const longWord = 14
 // placeholder is a parameter, with its plural forms if it has some.
 var placeholder = regexp.MustCompile(`\{(\w+(?::\w+)?)((?:\|[^{}|]*)*)\}`)
 
-// Add adds a language until the test ends. No server that the test started before knows it.
+// Add adds a language to the server's catalogue until the test ends. A server that was started before does not use it.
 func Add(t testing.TB, language string) {
 	t.Helper()
 	if letters[language] == nil {
@@ -49,7 +49,7 @@ func Add(t testing.TB, language string) {
 	t.Cleanup(message.AddFiles(fstest.MapFS{"pseudo." + language + ".txt": {Data: []byte(content.String())}}))
 }
 
-// Text renders an English text of a catalogue in a language.
+// Text converts an English text of the catalogue to a language. Parameters in braces remain.
 func Text(language, english string) string {
 	var out strings.Builder
 	rest := english
@@ -66,6 +66,7 @@ func Text(language, english string) string {
 	return out.String()
 }
 
+// words replaces the letters of a text by those of a language. For Long it also joins short words.
 func words(language, text string) string {
 	var out strings.Builder
 	word := 0

@@ -48,7 +48,8 @@ const (
 // ErrDrop makes the server take a text and disconnect without an answer.
 var ErrDrop = errors.New("disconnect")
 
-// Start starts a server that ends with the test. implicit means TLS from the first byte.
+// Start starts a server that ends with the test. implicit means that connections use TLS from the first byte; otherwise the server offers
+// STARTTLS.
 func Start(t testing.TB, implicit bool) *Server {
 	t.Helper()
 	certificates := httptest.NewTLSServer(nil)
@@ -80,7 +81,7 @@ func Start(t testing.TB, implicit bool) *Server {
 	return s
 }
 
-// Answer sets what the server answers to recipients and to texts; nil accepts all.
+// Answer sets the functions that decide about recipients and texts. The error that one returns is the server's answer; nil accepts all.
 func (s *Server) Answer(rcpt, data func() error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,6 +95,7 @@ func (s *Server) OnStep(f func(step Step, recipient string)) {
 	s.onStep = f
 }
 
+// reach calls the function that OnStep has set.
 func (s *Server) reach(step Step, recipient string) {
 	s.mu.Lock()
 	f := s.onStep
@@ -103,14 +105,14 @@ func (s *Server) reach(step Step, recipient string) {
 	}
 }
 
-// Received returns the texts that the server took.
+// Received returns the mails that the server accepted, in their wire format.
 func (s *Server) Received() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string{}, s.received...)
 }
 
-// Offered returns the texts that the server got, including those that it refused.
+// Offered returns the mails that clients have sent, including those that the server refused.
 func (s *Server) Offered() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +186,7 @@ func (x *session) Data(r io.Reader) error {
 	return err
 }
 
-// Reset follows each answer to a text.
+// Reset implements smtp.Session. The library calls it after the answer to a text.
 func (x *session) Reset() {
 	if x.taken {
 		x.taken = false

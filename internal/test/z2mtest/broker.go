@@ -26,8 +26,8 @@ type Broker struct {
 	Addr string
 }
 
-// StartBroker starts a Mosquitto. The lines of configuration replace the default, which allows anonymous clients. It fails the test if Mosquitto
-// is not installed.
+// StartBroker starts a Mosquitto until the test ends. lines replace the default configuration, which allows anonymous clients. It fails
+// the test if Mosquitto is not installed.
 func StartBroker(t testing.TB, lines ...string) *Broker {
 	t.Helper()
 	lis, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -44,7 +44,7 @@ func StartBroker(t testing.TB, lines ...string) *Broker {
 	}
 	all := append([]string{fmt.Sprintf("listener %d 127.0.0.1", addr.Port), "persistence false", "log_dest stderr"}, lines...)
 	if os.Getuid() == 0 {
-		all = append(all, "user root") // it would give its rights up and not read the test's files
+		all = append(all, "user root") // otherwise it drops its rights and cannot read the test's files
 	}
 	if err := os.WriteFile(b.config, []byte(strings.Join(all, "\n")+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -54,6 +54,7 @@ func StartBroker(t testing.TB, lines ...string) *Broker {
 	return b
 }
 
+// mosquitto returns the path of the program, or fails the test.
 func mosquitto(t testing.TB) string {
 	t.Helper()
 	for _, name := range []string{"mosquitto", "/usr/sbin/mosquitto"} {

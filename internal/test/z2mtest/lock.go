@@ -48,7 +48,7 @@ type virtualLock struct {
 	bolt         string
 	state        map[string]any // what every message repeats
 	faults       []fault
-	ignoresReads bool // no question is answered
+	ignoresReads bool // the lock does not answer "get" requests
 	unlocks      int  // over the radio
 	limit        lockout
 }
@@ -59,7 +59,7 @@ type lockout struct {
 	Seconds     int `json:"userCodeTemporaryDisableTime"`
 	wrong       int
 	closedUntil time.Time
-	fixed       bool // writes are lost
+	fixed       bool // fixed means that the lock ignores writes
 }
 
 // recordPIN counts wrong PINs in a row, and closes the keypad at the limit.
@@ -73,7 +73,8 @@ func (l *lockout) recordPIN(opened bool, now time.Time) {
 	}
 }
 
-// accessLockout executes Zigbee2MQTT's command "read" or "write" for the attributes of the lockout. It returns what is published.
+// accessLockout executes Zigbee2MQTT's command "read" or "write", which is verb, for the attributes of the lockout. It returns what the
+// lock reports.
 func (v *virtualLock) accessLockout(verb string, raw json.RawMessage) (reported map[string]any, err error) {
 	var c struct {
 		Cluster    string   `json:"cluster"`
@@ -113,6 +114,7 @@ func newVirtual(l Lock) *virtualLock {
 	return &virtualLock{Lock: l, codes: map[int]code{}, bolt: "locked", limit: factoryLockout(l), state: map[string]any{"state": "LOCK", "lock_state": "locked", "battery": 80}}
 }
 
+// factoryLockout returns the lockout with which a lock is delivered.
 func factoryLockout(l Lock) lockout {
 	if !l.Lockout {
 		return lockout{}
@@ -178,6 +180,8 @@ func (v *virtualLock) setPINCode(raw json.RawMessage, now time.Time) (reported m
 	return v.confirmation("last_successful_pincode_save", "pin_code_added", *c.User, now), nil
 }
 
+// confirmation returns what the lock reports after a change of a code, as far as it reports changes. stamp and action are the names in
+// the message.
 func (v *virtualLock) confirmation(stamp, action string, user int, now time.Time) map[string]any {
 	out := map[string]any{}
 	if v.ReportsSuccessTimes {
@@ -189,7 +193,7 @@ func (v *virtualLock) confirmation(stamp, action string, user int, now time.Time
 	return out
 }
 
-// readUser adds a user slot to the values that every message repeats.
+// readUser reads a user slot, as a "get" request does, and returns the values that the lock reports, with all slots read before.
 func (v *virtualLock) readUser(user int) map[string]any {
 	held, used := v.codes[user]
 	shown := map[string]any{"status": "available"}

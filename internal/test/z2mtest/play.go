@@ -5,6 +5,7 @@ import (
 	"time"
 )
 
+// withLock calls do with the lock at an address while it is locked for other goroutines.
 func (z *Z2M) withLock(address string, do func(*virtualLock)) {
 	z.t.Helper()
 	z.mu.Lock()
@@ -16,6 +17,7 @@ func (z *Z2M) withLock(address string, do func(*virtualLock)) {
 	do(v)
 }
 
+// queueFault makes the next command to a lock have a fault.
 func (z *Z2M) queueFault(address string, f fault) {
 	z.t.Helper()
 	z.withLock(address, func(v *virtualLock) { v.faults = append(v.faults, f) })
@@ -82,7 +84,7 @@ func (z *Z2M) Program(address string, user int, pin string) {
 	})
 }
 
-// IgnoreReads makes a lock ignore "get" requests, or answer them again.
+// IgnoreReads makes a lock ignore "get" requests if deaf is true, and otherwise answer them again.
 func (z *Z2M) IgnoreReads(address string, deaf bool) {
 	z.t.Helper()
 	z.withLock(address, func(v *virtualLock) { v.ignoresReads = deaf })

@@ -34,7 +34,7 @@ type Command struct {
 	Expiry  time.Duration // 0: it would never have expired
 }
 
-// Start starts a simulated Zigbee2MQTT with locks at a broker. It ends with the test.
+// Start starts a simulated Zigbee2MQTT with locks. It connects to the broker, uses topics below base, and ends with the test.
 func Start(t testing.TB, broker *Broker, base string, locks ...Lock) *Z2M {
 	t.Helper()
 	z := &Z2M{t: t, base: base, addr: broker.Addr, locks: map[string]*virtualLock{}}
@@ -92,7 +92,7 @@ func (z *Z2M) publish(what string, v any, retain bool) {
 		z.t.Error(err)
 		return
 	}
-	if z.mqtt != nil { // as the real one, at most once
+	if z.mqtt != nil { // like the real Zigbee2MQTT, it publishes at most once
 		_, _ = z.mqtt.Publish(context.Background(), &paho.Publish{Topic: z.base + "/" + what, Payload: payload, Retain: retain})
 	}
 }
@@ -109,7 +109,7 @@ func (z *Z2M) publishDevices() {
 	z.publish("bridge/devices", devices, true)
 }
 
-// publishState publishes what a lock reported, together with its earlier values except actions. The caller holds z.mu.
+// publishState publishes a message of a lock: what it reported now, and its earlier values except actions. The caller holds z.mu.
 func (z *Z2M) publishState(v *virtualLock, reported map[string]any) {
 	all := maps.Clone(v.state)
 	for k, value := range reported {
@@ -121,6 +121,7 @@ func (z *Z2M) publishState(v *virtualLock, reported map[string]any) {
 	z.publish(v.Name, all, v.Retain)
 }
 
+// findLock returns the lock with an address or a friendly name, or nil.
 func (z *Z2M) findLock(name string) *virtualLock {
 	if v := z.locks[name]; v != nil {
 		return v
@@ -133,7 +134,7 @@ func (z *Z2M) findLock(name string) *virtualLock {
 	return nil
 }
 
-// onPublish executes a received command, with the next fault of its lock if any.
+// onPublish executes a command that arrived over MQTT. If a fault is queued for its lock, the command has this fault.
 func (z *Z2M) onPublish(p *paho.Publish) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -180,7 +181,8 @@ func (z *Z2M) logFailure(v *virtualLock, verb, key, why string) {
 	z.publish("bridge/logging", map[string]string{"level": "error", "message": text, "namespace": "z2m"}, false)
 }
 
-// executeCommand executes one key of a command, and publishes the lock's report unless mute is set. The caller holds z.mu.
+// executeCommand executes one key of a command, with the verb get or set, and publishes the lock's report unless mute is set. The caller
+// holds z.mu.
 func (z *Z2M) executeCommand(v *virtualLock, verb, key string, raw json.RawMessage, mute bool) {
 	var reported map[string]any
 	switch {

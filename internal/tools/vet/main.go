@@ -113,14 +113,16 @@ func ignored(pass *analysis.Pass, check string, at token.Pos) bool {
 // variables, the place of default, Yoda conditions, and packages imported twice.
 var style = []string{"ST1005", "ST1008", "ST1012", "ST1015", "ST1017", "ST1019"}
 
-// factsOfDependencies are cheap, unlike those that need the intermediate representation of every package of the standard library.
+// factsOfDependencies are the analyzers that run on packages of other modules. They are cheap. Others would need the intermediate
+// representation of every package of the standard library.
 var factsOfDependencies = []*analysis.Analyzer{ctrlflow.Analyzer, printf.Analyzer, deprecated.Analyzer}
 
-// ofDependency reports whether go vet asks for the facts of a package of another module alone.
+// ofDependency reports whether go vet runs this program only to collect facts about a dependency, a package of another module. config is the
+// file with which go vet describes the package.
 func ofDependency(config string) bool {
 	content, err := os.ReadFile(config)
 	if err != nil {
-		return false // -V=full or -flags
+		return false // the last argument is -V=full or -flags, not a file
 	}
 	var unit unitchecker.Config
 	if err := json.Unmarshal(content, &unit); err != nil {

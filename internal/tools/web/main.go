@@ -33,6 +33,7 @@ func main() {
 	}
 }
 
+// absolute returns the absolute form of a path. It panics if the working directory is unknown.
 func absolute(path string) string {
 	full, err := filepath.Abs(path)
 	if err != nil {

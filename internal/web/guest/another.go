@@ -10,27 +10,28 @@ import (
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 )
 
-// newLinkView is a new link, which the page shows once, as a text and as a QR code.
+// newLinkView is the page of a new link. The page shows the link once, as text and as a QR code.
 type newLinkView struct {
 	Code qrCode
 	Ends *timestamppb.Timestamp
-	Text string // the kind of the text that says what the link is for
+	Text string // message that explains what the link is for
 }
 
-// showNewLink shows a link that was just made. It answers a form, so that only the press of its button makes one.
+// showNewLink renders the page of a link that was just created. secret is the secret part of the link, ends when it expires, text a message
+// about its purpose, and back the URL of the link "back". It is only called by handlers of a POST, so that loading a page creates no link.
 func (x *exchange) showNewLink(title, text, secret string, ends *timestamppb.Timestamp, back string) error {
 	p := x.stayPage(title)
-	p.Back, p.LookURL = back, "" // a choice of the look would lose the link
+	p.Back, p.LookURL = back, "" // no choice of colors or language: a reload would lose the link
 	p.Data = newLinkView{Code: x.qrOf("/g/l/" + url.PathEscape(secret)), Ends: ends, Text: text}
 	return x.render(http.StatusOK, "newlink", p)
 }
 
-// anotherView is the page that offers a link for a further device.
+// anotherView is the page that offers a link for another device of the guest.
 type anotherView struct {
-	Partial bool // this device found the booking at the property, so it makes no link
+	Partial bool // the guest found the booking with number and name at the property: such a device may not create links
 }
 
-// showAnother says how the guest opens the stay on a further device.
+// showAnother handles the page that explains how to open the stay on another device.
 func (s *site) showAnother(x *exchange) error {
 	devices, err := s.api.Stays.ListDevices(x.callContext(), &guestv1.ListDevicesRequest{})
 	if err != nil {
@@ -42,7 +43,7 @@ func (s *site) showAnother(x *exchange) error {
 	return x.render(http.StatusOK, "another", p)
 }
 
-// makeDeviceLink shows the link for a further device of the guest.
+// makeDeviceLink handles the button that creates a link for another device of the same guest.
 func (s *site) makeDeviceLink(x *exchange) error {
 	made, err := s.api.Stays.CreateDeviceLink(x.callContext(), &guestv1.CreateDeviceLinkRequest{})
 	if err != nil {
@@ -51,7 +52,7 @@ func (s *site) makeDeviceLink(x *exchange) error {
 	return x.showNewLink("web.another.title", "web.another.made", made.GetLink(), made.GetExpiresAt(), x.flow.Below("devices"))
 }
 
-// inviteByLink shows the link of a companion, which the main guest passes on.
+// inviteByLink creates a link for a companion and shows it. The main guest passes it on.
 func (s *site) inviteByLink(x *exchange, guestID string) error {
 	made, err := s.api.Forms.InviteCompanion(x.callContext(), &guestv1.InviteCompanionRequest{GuestId: guestID})
 	if err != nil {
@@ -60,7 +61,7 @@ func (s *site) inviteByLink(x *exchange, guestID string) error {
 	return x.showNewLink("web.passOn.title", "web.passOn.text", made.GetLink(), made.GetExpiresAt(), x.flow.Below("people"))
 }
 
-// showGroup shows the booker how far the rooms of the group are.
+// showGroup handles the page on which the booker of a group sees the progress of each room's check-in.
 func (s *site) showGroup(x *exchange) error {
 	found, err := s.api.Stays.ListGroup(x.callContext(), &guestv1.ListGroupRequest{})
 	if err != nil {
@@ -71,11 +72,11 @@ func (s *site) showGroup(x *exchange) error {
 	return x.render(http.StatusOK, "group", p)
 }
 
-// pastedLink is a link of a stay in a text.
+// pastedLink matches the link of a stay within a pasted text.
 var pastedLink = regexp.MustCompile(`/g/l/([A-Za-z0-9_-]{1,64})`)
 
-// showFirst moves to a stay that this device has. Without one it says how to open it: an icon on the home screen of an iPhone has a storage of
-// its own, and begins here.
+// showFirst handles the start page of the installed app. It moves to a stay that this device has. Without one, it asks for the link: on an
+// iPhone, an app on the home screen has its own cookies and does not know the stay.
 func (s *site) showFirst(x *exchange) error {
 	if id := x.keptStay(""); id != "" {
 		return x.Redirect("/g/stays/" + id)
@@ -83,7 +84,7 @@ func (s *site) showFirst(x *exchange) error {
 	return x.first(http.StatusOK, "")
 }
 
-// openPasted moves to the link that the guest pasted.
+// openPasted handles the form in which the guest pastes the link of a stay. It moves to that link.
 func (s *site) openPasted(x *exchange) error {
 	found := pastedLink.FindStringSubmatch(x.Value("link"))
 	if found == nil {
@@ -92,6 +93,7 @@ func (s *site) openPasted(x *exchange) error {
 	return x.Redirect("/g/l/" + found[1])
 }
 
+// first renders the page that asks for the link of a stay. typed is what the guest pasted before.
 func (x *exchange) first(status int, typed string) error {
 	p := x.newPage(nil, "web.first.title")
 	if status != http.StatusOK {

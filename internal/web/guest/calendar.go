@@ -9,10 +9,10 @@ import (
 	"latchkey.dev/internal/message"
 )
 
-// moment is the form of a time in a calendar file.
+// moment is the format of times in a calendar file.
 const moment = "20060102T150405Z"
 
-// calendar answers with the stay as a file for the guest's calendar, RFC 5545. It has no name and no code.
+// calendar handles the download of the stay as a calendar file (RFC 5545). The file has neither names nor codes, because calendars are shared.
 func (s *site) calendar(x *exchange) error {
 	stay := x.flow.Stay
 	words := x.words(stay.GetProperty())
@@ -34,15 +34,15 @@ func (s *site) calendar(x *exchange) error {
 	return err
 }
 
-// calendarText escapes a text of a calendar file.
+// calendarText escapes a text for a calendar file.
 func calendarText(text string) string {
 	return strings.NewReplacer("\\", "\\\\", ";", "\\;", ",", "\\,", "\r", "", "\n", "\\n").Replace(text)
 }
 
-// maxLine is the most octets of a line without its end, RFC 5545 section 3.1.
+// maxLine is the maximum length of a line in octets (RFC 5545, section 3.1).
 const maxLine = 75
 
-// foldLine splits a line that is too long. Each further part begins with a space. No character is split.
+// foldLine splits a long line as RFC 5545 requires: each further part begins with a space, and no character is split.
 func foldLine(line string) string {
 	var out strings.Builder
 	length := 0

@@ -7,35 +7,37 @@ import (
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 )
 
-// answers are the answers of one guest, for the page that checks them.
+// answers is the form of one guest, on the page that shows all answers for a check.
 type answers struct {
 	Guest *guestv1.StayGuest
 	Form  *guestv1.Form
 }
 
-// answered reports whether a question has an answer, or one that is not shown here.
+// answered reports whether a question has an answer. An answer that this device may not read counts, too.
 func answered(f *guestv1.FormField) bool { return f.GetValue() != "" || f.GetWithheld() }
 
-// missing returns the questions of a step that hold up the check-in.
+// missing returns the unanswered questions of a step without which the check-in cannot continue.
 func missing(step *guestv1.FormStep) []*guestv1.FormField {
 	return slices.DeleteFunc(slices.Clone(step.GetFields()), func(f *guestv1.FormField) bool { return answered(f) || !holdsUp(f) })
 }
 
-// left returns the other questions of a step without an answer.
+// left returns the unanswered questions of a step that do not hold up the check-in.
 func left(step *guestv1.FormStep) []*guestv1.FormField {
 	return slices.DeleteFunc(slices.Clone(step.GetFields()), func(f *guestv1.FormField) bool { return answered(f) || holdsUp(f) })
 }
 
+// holdsUp reports whether the check-in needs the answer now: it is required, not only due by departure, and this session may give it.
 func holdsUp(f *guestv1.FormField) bool {
 	return f.GetRequired() && !f.GetByDeparture() && f.GetLockedBy() == ""
 }
 
 type checkView struct {
 	Guests  []answers
-	Missing string // the first step with a missing answer; "" if there is none
+	Missing string // URL of the first step with a missing answer, or ""
 	Kept    bool   // the answers are from a former stay, and the guest has not confirmed them
 }
 
+// showAnswers handles the page on which the guest checks all answers.
 func (s *site) showAnswers(x *exchange) error {
 	p := x.stayPage("web.check.title")
 	all, err := x.answers()
@@ -46,7 +48,7 @@ func (s *site) showAnswers(x *exchange) error {
 	return x.render(http.StatusOK, "check", p)
 }
 
-// firstMissing returns the URL of the first step with a missing answer, or "" if there is none. The step leads back to the check.
+// firstMissing returns the URL of the first step with a missing answer, or "". That step returns to the check of all answers.
 func (x *exchange) firstMissing(all []answers) string {
 	for _, a := range all {
 		for _, step := range a.Form.GetSteps() {
@@ -58,7 +60,8 @@ func (x *exchange) firstMissing(all []answers) string {
 	return ""
 }
 
-// confirmAnswers confirms answers of a former stay: it saves a step of the form unchanged.
+// confirmAnswers handles the button that confirms answers from an earlier stay. It saves a step of the form unchanged, because a save counts
+// as a confirmation.
 func (s *site) confirmAnswers(x *exchange) error {
 	all, err := x.answers()
 	if err != nil {
@@ -79,7 +82,7 @@ func (s *site) confirmAnswers(x *exchange) error {
 	return x.Redirect(x.flow.Home())
 }
 
-// answers returns the forms of all guests whose answers the device may read.
+// answers loads the forms of all guests that this device may read.
 func (x *exchange) answers() (all []answers, err error) {
 	found, err := x.site.api.Forms.ListForms(x.callContext(), &guestv1.ListFormsRequest{})
 	if err != nil {

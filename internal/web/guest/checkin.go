@@ -9,22 +9,22 @@ import (
 	"latchkey.dev/internal/message"
 )
 
-// waitSeconds is how often the waiting page loads again.
+// waitSeconds is the reload interval of the waiting page, in seconds.
 const waitSeconds = 2
 
 type stageView struct {
 	CheckIn *guestv1.CheckIn
-	Retry   bool      // trying again can help
-	Guests  []answers // with confirmDetails: what is confirmed
-	Sign    *signView // with signature: what a guest signs on this page; nil: nothing
+	Retry   bool      // the guest can retry the stopped check-in
+	Guests  []answers // at the stage confirmDetails: the answers to confirm
+	Sign    *signView // at the stage signature: what a guest signs on this page, or nil
 }
 
-// canRetry reports whether a stopped check-in can go on after the guest tries again. One stop that needs the desk is enough for false.
+// canRetry reports whether the guest can retry a stopped check-in. It is false if any reason of the stop needs the front desk.
 func canRetry(c *guestv1.CheckIn) bool {
 	return c.GetStage() == "stopped" && !slices.ContainsFunc(c.GetStops(), func(s *guestv1.CheckInStop) bool { return !s.GetRetry() })
 }
 
-// showStage shows where the check-in is, and what comes next.
+// showStage handles the pages of the check-in. It shows the current stage, or moves to the page of the stage if this is another.
 func (s *site) showStage(x *exchange) error {
 	c := x.flow.Stay.GetCheckIn()
 	if x.R.URL.Path == x.flow.CheckIn() && x.flow.asksSharing() {
@@ -40,6 +40,7 @@ func (s *site) showStage(x *exchange) error {
 	return x.stage(http.StatusOK, c)
 }
 
+// stage renders the current stage of the check-in. A status other than 200 means that a signature was refused.
 func (x *exchange) stage(status int, c *guestv1.CheckIn) error {
 	p := x.stayPage(stageTitle(c))
 	v := stageView{CheckIn: c, Retry: canRetry(c)}
@@ -71,12 +72,13 @@ func (x *exchange) stage(status int, c *guestv1.CheckIn) error {
 		v.Guests = all
 	case "notToday", "start", "details", "houseRules", "ready", "ended":
 	default:
-		p.Refresh = 30 // staff act
+		p.Refresh = 30 // an unknown stage: wait for staff
 	}
 	p.Data, p.OnPhone = v, v.Retry || c.GetStage() == "waiting"
 	return x.render(status, "stage", p)
 }
 
+// stageTitle returns the message of the title for the stage of a check-in.
 func stageTitle(c *guestv1.CheckIn) string {
 	if c.GetStage() == "stopped" && !canRetry(c) {
 		return "web.stage.atDesk"
@@ -87,7 +89,7 @@ func stageTitle(c *guestv1.CheckIn) string {
 	return "web.stage.other"
 }
 
-// takeStep takes the guest's next step of the check-in. It reads the stay only if the answer needs it, because the last press should be quick.
+// takeStep handles the button of the guest's next step. It loads the stay only if needed, because the last step should be fast.
 func (s *site) takeStep(x *exchange) error {
 	do := x.Value("do")
 	c, err := x.doStep(do)
@@ -107,17 +109,19 @@ func (s *site) takeStep(x *exchange) error {
 	return x.Redirect(x.flow.stagePage(c))
 }
 
-// showRefused answers a step that the API refused.
+// showRefused answers a step that the API refused. If the check-in has advanced meanwhile, it moves to the current stage.
 func (x *exchange) showRefused(do string, err error) error {
 	switch f := x.site.Fault(err); {
 	case do == "sign" && f.Kind == fault.Invalid:
 		return x.stage(http.StatusUnprocessableEntity, x.flow.Stay.GetCheckIn())
 	case f.Kind == fault.Precondition, f.Kind == fault.Aborted, f.Kind == fault.Exists:
-		return x.Redirect(x.flow.CheckIn()) // the check-in went on meanwhile: show where it is
+		return x.Redirect(x.flow.CheckIn()) // the check-in advanced meanwhile: show its stage
 	}
 	return err
 }
 
+// doStep performs the posted step with the API, and returns the check-in after it. do is the value of the button. An unknown value only reads
+// the check-in.
 func (x *exchange) doStep(do string) (*guestv1.CheckIn, error) {
 	api := x.site.api
 	switch do {
@@ -147,24 +151,24 @@ func (x *exchange) doStep(do string) (*guestv1.CheckIn, error) {
 }
 
 type keyView struct {
-	Pins   *guestv1.Pins      // nil if they are not shown
-	Gates  []*guestv1.GatePin // gates with a code of their own
-	Shown  bool               // they were shown before or to another session, so that this session does not get them
+	Pins   *guestv1.Pins      // nil if this session does not get them
+	Gates  []*guestv1.GatePin // gates whose PIN differs from that of the room
+	Shown  bool               // the PINs were shown before, or to another session: this session does not get them
 	Doors  []doorState
-	Wait   bool   // the access is being planned
-	Moving bool   // the evidence of a door still changes
-	Follow bool   // the page shows PINs, which may change
-	Phone  qrCode // at a kiosk: with which the guest continues on a phone
+	Wait   bool   // the doors of the stay are not known yet
+	Moving bool   // a code is still being put on a door's lock
+	Follow bool   // the page shows PINs, so it reloads if they change
+	Phone  qrCode // at a kiosk: the link for the guest's phone
 }
 
-// showKey shows the codes and what is known about each door.
+// showKey handles the page with the PINs of the stay and the state of each door.
 func (s *site) showKey(x *exchange) error {
 	if want := x.flow.stagePage(x.flow.Stay.GetCheckIn()); want != x.flow.Key() && x.flow.Stay.GetState() != "started" {
 		return x.Redirect(want)
 	}
 	v := keyView{Doors: x.doors()}
 	if x.flow.Kiosk {
-		v.Phone = x.phoneQR() // before the code is shown: a copied cookie gets neither afterwards
+		v.Phone = x.phoneQR() // first, because revealing the PIN also blocks this link for a copied cookie
 	}
 	pins, err := s.api.Stays.RevealPin(x.callContext(), &guestv1.RevealPinRequest{})
 	if err == nil {
@@ -174,13 +178,13 @@ func (s *site) showKey(x *exchange) error {
 		return err
 	} else {
 		withheld := x.flow.Stay.GetPinWithheld()
-		v.Shown = withheld != "noCode" // also if another request of the kiosk got them since
+		v.Shown = withheld != "noCode" // even if another request of the kiosk got the PINs just now
 		v.Wait = withheld == "noCode" && len(v.Doors) == 0 && x.flow.Stay.GetSpaceName() != ""
 	}
 	return x.keyPage(v)
 }
 
-// showDoors shows the doors alone, without their codes.
+// showDoors handles the part of that page without PINs. The page's script reloads it to update the states of the doors.
 func (s *site) showDoors(x *exchange) error {
 	v := keyView{Doors: x.doors(), Wait: x.R.URL.Query().Has("wait"), Follow: x.R.URL.Query().Has("codes")}
 	if v.Wait && len(v.Doors) > 0 {
@@ -189,7 +193,7 @@ func (s *site) showDoors(x *exchange) error {
 	return x.keyPage(v)
 }
 
-// Codes changes with each PIN and each door of the stay. A page that shows a PIN then loads itself again.
+// Codes returns a version that changes with each PIN and each door of the stay. A page that shows PINs reloads when the version changes.
 func (p *page) Codes() string {
 	version := p.Flow.Stay.GetCodesVersion()
 	for _, d := range p.Flow.Stay.GetDoors() {
@@ -198,6 +202,7 @@ func (p *page) Codes() string {
 	return version
 }
 
+// keyPage renders the page of the PINs and doors.
 func (x *exchange) keyPage(v keyView) error {
 	title := "web.key.title"
 	if v.Shown || x.flow.Kiosk {

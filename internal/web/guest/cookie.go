@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// Cookies: one session for each stay on a guest's device; a tablet's token, and the session of its current guest.
+// Names of cookies: stayCookie is followed by the id of a stay and has its session on a guest's device.
+// A tablet has its own token and the session of its current guest.
 const (
 	stayCookie  = "lk-stay-"
 	kioskCookie = "lk-kiosk"
 	visitCookie = "lk-visit"
 )
 
-// kioskAge is how long browsers keep a tablet's token. Staff revoke it.
+// kioskAge is how long a browser stores the token of a tablet. Staff can revoke the token earlier.
 const kioskAge = 400 * 24 * time.Hour
 
-// cookieID is the form of the ids in cookie names.
+// cookieID matches the ids that may be part of a cookie's name.
 var cookieID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)

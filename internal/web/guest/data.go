@@ -9,16 +9,16 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// dataView is what the guest does with their own data.
+// dataView is the page on which guests export or erase their data.
 type dataView struct {
 	Erasure *guestv1.Erasure
-	Profile *guestv1.KeptProfile // nil: nothing is kept for the next stay
+	Profile *guestv1.KeptProfile // data stored for the next stay, or nil
 	Ended   bool                 // the stay is over
-	Keep    bool                 // the guest chose to keep the profile
-	Partial bool                 // the device found the booking at the property, so it can neither show nor erase data
+	Keep    bool                 // the posted choice to keep that profile
+	Partial bool                 // the guest found the booking with number and name at the property: such a device can neither show nor erase data
 }
 
-// showData shows how the guest gets a copy of their data, and has them erased.
+// showData handles the page on which guests export or erase their data.
 func (s *site) showData(x *exchange) error {
 	v, err := x.data()
 	if err != nil {
@@ -27,6 +27,7 @@ func (s *site) showData(x *exchange) error {
 	return x.dataPage(http.StatusOK, v)
 }
 
+// data loads the state of an erasure and the profile that the property keeps.
 func (x *exchange) data() (dataView, error) {
 	v := dataView{Ended: x.flow.Stay.GetState() == "processed"}
 	found, err := x.site.api.Privacy.GetErasure(x.callContext(), &guestv1.GetErasureRequest{})
@@ -45,13 +46,14 @@ func (x *exchange) data() (dataView, error) {
 	return v, nil
 }
 
+// dataPage renders the page. wrongs are the lines of its error summary.
 func (x *exchange) dataPage(status int, v dataView, wrongs ...wrong) error {
 	p := x.stayPage("web.data.title")
 	p.Data, p.Wrong = v, wrongs
 	return x.render(status, "data", p)
 }
 
-// downloadData sends the guest a copy of their data as a file.
+// downloadData handles the download of the guest's data as a JSON file.
 func (s *site) downloadData(x *exchange) error {
 	found, err := s.api.Privacy.ExportData(x.callContext(), &guestv1.ExportDataRequest{})
 	if err != nil {
@@ -67,12 +69,13 @@ func (s *site) downloadData(x *exchange) error {
 	return err
 }
 
-// changeData requests the erasure of the guest's data, withdraws the request, or deletes what is kept for the next stay. The receipt's page goes on after the session has ended.
+// changeData handles the forms of the page. They request the erasure of the guest's data, withdraw the request, or delete the profile for the
+// next stay. An erasure during the stay ends the session, so the guest moves to the page of its receipt.
 func (s *site) changeData(x *exchange) error {
 	switch x.Value("do") {
 	case "withdraw":
 		_, err := s.api.Privacy.WithdrawErasure(x.callContext(), &guestv1.WithdrawErasureRequest{})
-		if err != nil && s.Fault(err).Reason != fault.ErasureNotPending { // a second press
+		if err != nil && s.Fault(err).Reason != fault.ErasureNotPending { // the button was pressed twice
 			return err
 		}
 		return x.Redirect(x.flow.Below("data"))
@@ -103,7 +106,8 @@ func (s *site) changeData(x *exchange) error {
 	return x.Redirect(x.flow.Below("data"))
 }
 
-// showErasure shows how far an erasure is. It needs no session: the erasure ends the guest's.
+// showErasure handles the page with the progress of an erasure. Its URL has a receipt instead of a session, because the erasure ends the
+// guest's session.
 func (s *site) showErasure(x *exchange) error {
 	found, err := s.api.Privacy.GetErasureReceipt(x.callContext(), &guestv1.GetErasureReceiptRequest{Receipt: x.R.PathValue("receipt")})
 	if err != nil {

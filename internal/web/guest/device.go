@@ -7,14 +7,14 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// devicesView is the list of the devices that act for the guest.
+// devicesView is the list of the devices that can open the guest's stay.
 type devicesView struct {
 	Devices []*guestv1.Device
-	Others  int  // devices that the guest can end
-	Partial bool // the API shows this device only itself: it found the booking at the property
+	Others  int  // number of devices that the guest can sign out
+	Partial bool // the guest found the booking with number and name at the property: the API shows such a device only itself
 }
 
-// showDevices lists the devices that open the guest's stay.
+// showDevices handles the list of devices that can open the guest's stay.
 func (s *site) showDevices(x *exchange) error {
 	found, err := s.api.Stays.ListDevices(x.callContext(), &guestv1.ListDevicesRequest{})
 	if err != nil {
@@ -25,6 +25,7 @@ func (s *site) showDevices(x *exchange) error {
 	return x.render(http.StatusOK, "devices", p)
 }
 
+// newDevicesView returns the view of a list of devices.
 func newDevicesView(list []*guestv1.Device) devicesView {
 	v := devicesView{Devices: list}
 	for _, d := range list {
@@ -37,14 +38,14 @@ func newDevicesView(list []*guestv1.Device) devicesView {
 	return v
 }
 
-// endDevices ends one other device of the guest, or all others. A device that has ended meanwhile needs nothing more.
+// endDevices handles the buttons that sign out one other device of the guest, or all others. A device that is already signed out is no error.
 func (s *site) endDevices(x *exchange) error {
 	req := &guestv1.EndSessionRequest{DeviceId: x.Value("device")}
 	if req.DeviceId == "" {
 		req.Others = x.Value("others") == "yes"
 	}
 	if req.DeviceId == "" && !req.Others {
-		return x.Redirect(x.flow.Below("devices")) // without a choice the API would end this device
+		return x.Redirect(x.flow.Below("devices")) // without an id, the API would sign out this device
 	}
 	if _, err := s.api.Stays.EndSession(x.callContext(), req); err != nil && s.Fault(err).Kind != fault.NotFound {
 		return err

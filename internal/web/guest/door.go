@@ -9,17 +9,18 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// findView is the page of the two facts, at a door's QR code or at a kiosk.
+// findView is the search for a booking by its number and the guest's name, at a door's QR code or at a kiosk.
 type findView struct {
 	Action       string
 	Number, Name string
 	NotFound     bool
 	TooMany      bool
-	Wait         time.Duration // after too many attempts
-	Challenge    string        // at a kiosk: what its key signs
+	Wait         time.Duration // time until the next attempt, after too many
+	Challenge    string        // at a kiosk: random text that the tablet's key signs
 	Choices      []*guestv1.Choice
 }
 
+// showDoor handles the page behind the QR code at a door, which searches for a booking.
 func (s *site) showDoor(x *exchange) error {
 	door, err := s.api.Links.GetDoor(x.callContext(), &guestv1.GetDoorRequest{Door: x.R.PathValue("door")})
 	if err != nil {
@@ -28,6 +29,7 @@ func (s *site) showDoor(x *exchange) error {
 	return x.find(http.StatusOK, door.GetData(), findView{Action: "/q/" + x.R.PathValue("door"), Number: x.Value("number"), Name: x.Value("name")})
 }
 
+// find renders the search form or, if v has several results, their list. face is the property's public data.
 func (x *exchange) find(status int, face *guestv1.PropertyFace, v findView) error {
 	title, name := "web.find.title", "find"
 	if len(v.Choices) > 0 {
@@ -48,7 +50,7 @@ func (x *exchange) find(status int, face *guestv1.PropertyFace, v findView) erro
 	return x.render(status, name, p)
 }
 
-// tooMany says when a guest may search again.
+// tooMany returns the error that too many searches failed, and when the guest may search again.
 func (p *page) tooMany(wait time.Duration) wrong {
 	minutes := max(1, int((wait+time.Minute-1)/time.Minute))
 	switch {
@@ -60,6 +62,7 @@ func (p *page) tooMany(wait time.Duration) wrong {
 	return wrong{Title: p.T("web.find.tooMany.title"), Text: p.T("web.find.tooMany", "minutes", minutes)}
 }
 
+// findAtDoor handles the search form at a door. A found stay is opened on this device.
 func (s *site) findAtDoor(x *exchange) error {
 	path := x.R.PathValue("door")
 	door, err := s.api.Links.GetDoor(x.callContext(), &guestv1.GetDoorRequest{Door: path})
@@ -81,7 +84,7 @@ func (s *site) findAtDoor(x *exchange) error {
 	return x.openSession(found.GetData().GetSession())
 }
 
-// notFoundHere shows the two facts again. Wrong and unknown ones read alike.
+// notFoundHere shows the search form again after a failed search. The page does not reveal which of number and name was wrong.
 func (x *exchange) notFoundHere(err error, face *guestv1.PropertyFace, v findView) error {
 	f := x.site.Fault(err)
 	switch f.Kind {

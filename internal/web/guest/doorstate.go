@@ -6,32 +6,32 @@ import (
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 )
 
-// tone is how a guest should take what is said about a door.
+// tone is the severity with which a page shows the state of a door.
 type tone string
 
 const (
 	toneOK      tone = "ok"      // the code works
-	toneInfo    tone = "info"    // the code is on its way
+	toneInfo    tone = "info"    // the code is being put on the lock
 	toneUnknown tone = "unknown" // the code may work
 	toneWarn    tone = "warn"    // there is no code
 	toneBad     tone = "bad"     // the code does not open the door
 )
 
-// doorState is what a guest reads about a door.
+// doorState is the state of a door as the guest reads it.
 type doorState struct {
 	*guestv1.StayDoor
-	Text string // the kind of the text
+	Text string // message about the state
 	Tone tone
-	Mark string // a sign with the same meaning as the tone
+	Mark string // symbol with the meaning of Tone, for readers who do not see colors
 }
 
-// doorTexts are the texts for reasons why a door does not open, or may not.
+// doorTexts maps the reasons why a door does not open, or may not open, to their messages.
 var doorTexts = map[string]string{
 	"noLock": "web.door.noLock", "noBridge": "web.door.noBridge", "bridgeRevoked": "web.door.bridgeRevoked", "spaceInactive": "web.door.noLock",
 	"lockOffline": "web.door.lockOffline", "lockJammed": "web.door.lockJammed",
 }
 
-// stateOf decides what a guest reads about a door. begun means that the codes of the stay may open doors by now.
+// stateOf returns the state of a door as the guest reads it. begun means that the stay's codes may already open doors.
 func stateOf(d *guestv1.StayDoor, begun bool) doorState {
 	pin, reason := d.GetPin(), d.GetReason()
 	onDoor := slices.Contains([]string{"accepted", "verified", "used"}, pin)
@@ -62,10 +62,10 @@ func stateOf(d *guestv1.StayDoor, begun bool) doorState {
 	case reason == "" || reason == "ownPin":
 		return says(text, toneOK, "●")
 	}
-	return says("web.pin.unconfirmed", toneUnknown, "?") // the code is on the door, and something else may keep it shut
+	return says("web.pin.unconfirmed", toneUnknown, "?") // the lock has the code, but another reason may keep the door shut
 }
 
-// doors returns the doors of the stay, without gates that have neither a code nor a problem.
+// doors returns the states of the stay's doors. Gates with neither a code nor a problem are left out.
 func (x *exchange) doors() []doorState {
 	begun := !x.flow.Stay.GetOpensAt().AsTime().After(x.site.Now())
 	var out []doorState
@@ -77,24 +77,25 @@ func (x *exchange) doors() []doorState {
 	return out
 }
 
+// isSure reports whether the code certainly opens the door.
 func (d doorState) isSure() bool { return d.Tone == toneOK }
 
-// Unsure returns the doors that the code may not open. They are shown before the code.
+// Unsure returns the doors that the code may not open. The page shows them before the code.
 func (v keyView) Unsure() []doorState {
 	return slices.DeleteFunc(slices.Clone(v.Doors), doorState.isSure)
 }
 
-// Sure returns the other doors.
+// Sure returns the doors that the code certainly opens.
 func (v keyView) Sure() []doorState {
 	return slices.DeleteFunc(slices.Clone(v.Doors), func(d doorState) bool { return !d.isSure() })
 }
 
-// Doubtful reports whether the code may not open the room. The page then shows it smaller than this state.
+// Doubtful reports whether the code may not open the room. The page then shows the code smaller than the state of the door.
 func (v keyView) Doubtful() bool {
 	return slices.ContainsFunc(v.Unsure(), func(d doorState) bool { return d.GetKind() != "gate" })
 }
 
-// Call reports whether the guest should call the property if a door stays shut.
+// Call reports whether the page advises to call the property if a door does not open.
 func (v keyView) Call() bool {
 	return slices.ContainsFunc(v.Unsure(), func(d doorState) bool { return d.Tone != toneInfo })
 }

@@ -7,7 +7,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// showEmail asks for the guest's own address, because the PMS has none that reaches the guest.
+// showEmail handles the page that asks for the guest's e-mail address, because the PMS has none that reaches the guest.
 func (s *site) showEmail(x *exchange) error {
 	if !x.flow.Stay.GetNeedsMailAddress() {
 		return x.Redirect(x.flow.CheckIn())
@@ -15,6 +15,7 @@ func (s *site) showEmail(x *exchange) error {
 	return x.emailPage(http.StatusOK, x.Value("email"), "")
 }
 
+// emailPage renders that page. typed is the posted address, and problem the message of its error or "".
 func (x *exchange) emailPage(status int, typed, problem string) error {
 	p := x.stayPage("web.email.title")
 	if problem != "" {
@@ -24,7 +25,7 @@ func (x *exchange) emailPage(status int, typed, problem string) error {
 	return x.render(status, "email", p)
 }
 
-// saveEmail stores the guest's own address, unless the guest has none.
+// saveEmail handles the form with the address. The guest can also answer that there is none.
 func (s *site) saveEmail(x *exchange) error {
 	if x.Value("do") == "skip" {
 		return x.Redirect(x.flow.CheckIn())

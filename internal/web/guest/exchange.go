@@ -9,18 +9,18 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// exchange is one request for a page, and its answer.
+// exchange is one request for a page and its response.
 type exchange struct {
 	*kit.Exchange
 	site  *site
-	token string // the guest's session, or the tablet's token before there is one
+	token string // token of the guest's session; at a tablet without a guest, token of the tablet
 	flow  flow
 }
 
-// handler answers one request. Its error becomes a page.
+// handler answers one request. httpHandler renders a returned error as a page.
 type handler func(x *exchange) error
 
-// httpHandler adapts a page handler to net/http: it parses the posted form, and renders the error as a page.
+// httpHandler adapts a page handler to net/http. It parses the posted form before the handler runs, and renders the handler's error as a page.
 func (s *site) httpHandler(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{Exchange: s.NewExchange(w, r), site: s}
@@ -37,14 +37,15 @@ func (s *site) httpHandler(h handler) http.Handler {
 	})
 }
 
-// callContext returns the context for an API call as the session of the exchange.
+// callContext returns the context for an API call with the token of the exchange.
 func (x *exchange) callContext() context.Context { return x.callContextOf(x.token) }
 
+// callContextOf returns the context for an API call with another token, or without one for "".
 func (x *exchange) callContextOf(token string) context.Context {
 	return x.CallContext(kit.Credential{Token: token, Language: x.pageLanguage()})
 }
 
-// renderProblem answers with a page that says what is wrong.
+// renderProblem renders an error page. kind is the message of its title, and the message kind.text is its text.
 func (x *exchange) renderProblem(status int, kind string) {
 	p := x.newPage(x.flow.Stay.GetProperty(), kind)
 	v := problemView{Text: p.T(kind + ".text")}
@@ -58,10 +59,10 @@ func (x *exchange) renderProblem(status int, kind string) {
 
 type problemView struct {
 	Text       any
-	URL, Label string // where the guest can go on; "" if nowhere
+	URL, Label string // link to continue, or ""
 }
 
-// wayOn returns the address and the message of the link on a page that says what is wrong.
+// wayOn returns the URL and the label of the link on an error page with this status. Both are "" if there is nowhere to go.
 func (x *exchange) wayOn(status int) (url, label string) {
 	path := x.R.URL.Path
 	switch {
@@ -70,7 +71,7 @@ func (x *exchange) wayOn(status int) (url, label string) {
 	case x.flow.Stay != nil:
 		return x.flow.Home(), "web.problem.stay"
 	case status == http.StatusGone && x.R.PathValue("id") == "":
-		return "", "" // a device's session of the same stay has ended, too
+		return "", "" // the URL names no stay, so this device has no other session
 	case status != http.StatusNotFound && (strings.HasPrefix(path, "/g/l/") || strings.HasPrefix(path, "/q/")):
 		return strings.TrimSuffix(path, "/renew"), "web.problem.load"
 	}
@@ -80,7 +81,7 @@ func (x *exchange) wayOn(status int) (url, label string) {
 	return "", ""
 }
 
-// notFound answers like for every stay, link or page that does not exist or is another's.
+// notFound renders the page for an unknown stay, link or page. It is the same if the stay exists but belongs to another guest.
 func (x *exchange) notFound() error {
 	kind := "web.problem.unknown"
 	switch path := x.R.URL.Path; {
@@ -93,12 +94,13 @@ func (x *exchange) notFound() error {
 	return nil
 }
 
-// renderError answers with the page of an error.
+// renderError answers with the error page for err. A kiosk moves to its start page instead if the session has ended or the page does not
+// exist.
 func (x *exchange) renderError(err error) {
 	f := x.site.Fault(err)
 	kind := f.Kind
 	if kind == fault.Invalid && x.R.Method != http.MethodPost {
-		kind = fault.NotFound // only the address can be wrong, such as that of a link with a part of the mail's text
+		kind = fault.NotFound // a GET has only a URL that can be invalid, such as a link copied with text of the mail
 	}
 	switch kind {
 	case fault.Unauthenticated, fault.Denied, fault.NotFound:

@@ -8,12 +8,13 @@ import (
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 )
 
-// flow builds the URLs of the pages of a stay. On the guest's own device they contain the id of the stay; at a kiosk they contain no id.
+// flow builds the URLs of the pages of a stay. They contain the id of the stay on a guest's own device, and no id at a kiosk.
 type flow struct {
 	Kiosk bool
 	Stay  *guestv1.Stay
 }
 
+// base returns the URL prefix of the stay's pages.
 func (f flow) base() string {
 	if f.Kiosk {
 		return "/k"
@@ -21,7 +22,7 @@ func (f flow) base() string {
 	return "/g/stays/" + f.Stay.GetId()
 }
 
-// Home returns the URL of the first page of the stay.
+// Home returns the URL of the stay's first page.
 func (f flow) Home() string {
 	if f.Kiosk {
 		return "/k/you"
@@ -29,10 +30,10 @@ func (f flow) Home() string {
 	return f.base()
 }
 
-// Below returns the URL of a page below the stay.
+// Below returns the URL of the stay's page with this name.
 func (f flow) Below(name string) string { return f.base() + "/" + name }
 
-// Form returns the URL of the form of one guest.
+// Form returns the URL of the form of one guest. At a kiosk, that page chooses the guest.
 func (f flow) Form(guest string) string {
 	if f.Kiosk {
 		return "/k/form"
@@ -40,7 +41,7 @@ func (f flow) Form(guest string) string {
 	return f.base() + "/form/" + guest
 }
 
-// Step returns the URL of a step of a guest's form. A kiosk names the guest by its place in the party.
+// Step returns the URL of a step of a guest's form. At a kiosk, the URL has the guest's position in the party instead of the id.
 func (f flow) Step(guest, step string) string {
 	if !f.Kiosk {
 		return f.Form(guest) + "/" + step
@@ -51,6 +52,7 @@ func (f flow) Step(guest, step string) string {
 	return "/k/form/" + step
 }
 
+// place returns the position of a guest in the party, from 0, or -1.
 func (f flow) place(guest string) int {
 	for i, g := range f.Stay.GetGuests() {
 		if g.GetId() == guest {
@@ -60,7 +62,7 @@ func (f flow) place(guest string) int {
 	return -1
 }
 
-// stepOf reads the guest and the step of a kiosk's path.
+// stepOf parses the path of a step at a kiosk, the reverse of Step.
 func (f flow) stepOf(path string) (guest, step string) {
 	place := 0
 	if number, name, ok := strings.Cut(path, "."); ok {
@@ -76,7 +78,7 @@ func (f flow) stepOf(path string) (guest, step string) {
 	return f.Stay.GetGuests()[place].GetId(), path
 }
 
-// CheckIn returns the URL of the page of the check-in.
+// CheckIn returns the URL of the check-in's current stage.
 func (f flow) CheckIn() string {
 	if f.Kiosk {
 		return "/k/confirm"
@@ -84,7 +86,7 @@ func (f flow) CheckIn() string {
 	return f.Below("checkin")
 }
 
-// Key returns the URL of the page of the codes.
+// Key returns the URL of the page with the PINs.
 func (f flow) Key() string {
 	if f.Kiosk {
 		return "/k/code"
@@ -92,7 +94,7 @@ func (f flow) Key() string {
 	return f.Below("key")
 }
 
-// Sharing returns the URL of the page on which the guest decides what is shared.
+// Sharing returns the URL of the page on which the guest decides which data the property's PMS gets.
 func (f flow) Sharing() string {
 	if f.Kiosk {
 		return "/k/share"
@@ -100,8 +102,7 @@ func (f flow) Sharing() string {
 	return f.Below("form/share")
 }
 
-// Shares returns whether the guest of the session has decided what is shared: todo or done. It is "" if the session may not decide it, or
-// the property asks for nothing.
+// Shares returns the state of that decision: todo or done. It is "" if this session may not decide, or if the property asks for nothing.
 func (f flow) Shares() string {
 	for _, t := range f.Stay.GetTasks() {
 		if t.GetKind() == "sharing" {
@@ -111,8 +112,8 @@ func (f flow) Shares() string {
 	return ""
 }
 
-// asksSharing reports whether a kiosk asks what is shared before the check-in goes on: once, after the answers. Later no other device may
-// decide it, because the answers stay with the session that gave them.
+// asksSharing reports whether a kiosk must ask for that decision before the check-in continues. No other device can decide later, because only
+// the session that gave the answers may read them.
 func (f flow) asksSharing() bool {
 	c := f.Stay.GetCheckIn()
 	if !f.Kiosk || f.Shares() != "todo" || len(c.GetMissingGuestIds()) > 0 {
@@ -125,10 +126,10 @@ func (f flow) asksSharing() bool {
 	return false
 }
 
-// Email returns the URL of the page that asks for the guest's own address.
+// Email returns the URL of the page that asks for the guest's e-mail address.
 func (f flow) Email() string { return f.Below("email") }
 
-// Asking returns the URL of the page that waits for the PMS.
+// Asking returns the URL of the page that waits for an answer of the PMS.
 func (f flow) Asking() string {
 	if f.Kiosk {
 		return "/k/asking"
@@ -136,7 +137,7 @@ func (f flow) Asking() string {
 	return f.Below("checkin")
 }
 
-// stagePage returns the URL of the page of a stage of the check-in.
+// stagePage returns the URL of the page that shows this stage of a check-in.
 func (f flow) stagePage(c *guestv1.CheckIn) string {
 	stage := c.GetStage()
 	switch {
@@ -163,12 +164,12 @@ func (f flow) misses(guest string) bool {
 	return slices.Contains(f.Stay.GetCheckIn().GetMissingGuestIds(), guest)
 }
 
-// missesCompanion reports whether answers of a companion are missing, so that a kiosk offers to correct how many people stay.
+// missesCompanion reports whether answers of a companion are missing. A kiosk then offers to correct how many people stay.
 func (f flow) missesCompanion() bool {
 	return slices.ContainsFunc(f.Stay.GetGuests(), func(g *guestv1.StayGuest) bool { return g.GetRole() == "companion" && f.misses(g.GetId()) })
 }
 
-// guest returns a guest of the party, or nil.
+// guest returns the guest with this id, or nil.
 func (f flow) guest(id string) *guestv1.StayGuest {
 	for _, g := range f.Stay.GetGuests() {
 		if g.GetId() == id {
@@ -178,7 +179,7 @@ func (f flow) guest(id string) *guestv1.StayGuest {
 	return nil
 }
 
-// Self returns the guest of the session, or the first.
+// Self returns the guest of the session or, if the session belongs to no guest of the party, the first.
 func (f flow) Self() *guestv1.StayGuest {
 	if all := f.Stay.GetGuests(); len(all) > 0 {
 		return all[0]
@@ -186,13 +187,13 @@ func (f flow) Self() *guestv1.StayGuest {
 	return nil
 }
 
-// Others returns how many guests the party has besides the first.
+// Others returns the number of guests in the party besides the first.
 func (f flow) Others() int { return max(len(f.Stay.GetGuests())-1, 0) }
 
-// Companion reports whether the session is a companion's: the main guest checks in.
+// Companion reports whether the session belongs to a companion. A companion only fills in a form, and the main guest checks in.
 func (f flow) Companion() bool { return f.Self().GetRole() == "companion" }
 
-// Main returns the main guest, or the first.
+// Main returns the main guest of the party or, without one, the first guest.
 func (f flow) Main() *guestv1.StayGuest {
 	for _, g := range f.Stay.GetGuests() {
 		if g.GetRole() == "main" {
@@ -205,5 +206,5 @@ func (f flow) Main() *guestv1.StayGuest {
 	return nil
 }
 
-// NameOf returns the given name of a guest of the party, or "".
+// NameOf returns the first name of a guest of the party, or "".
 func (f flow) NameOf(id string) string { return f.guest(id).GetFirstName() }

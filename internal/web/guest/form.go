@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// guestAndStep returns the guest and the step of the path.
+// guestAndStep returns the guest's id and the step's name from the URL.
 func (x *exchange) guestAndStep() (guest, step string) {
 	if x.flow.Kiosk {
 		return x.flow.stepOf(x.R.PathValue("step"))
@@ -18,7 +18,7 @@ func (x *exchange) guestAndStep() (guest, step string) {
 	return x.R.PathValue("guest"), x.R.PathValue("step")
 }
 
-// openForm moves to the first step of a form with a missing answer. At a kiosk the guest is the first with one.
+// openForm handles the URL of a form. It moves to the first step with a missing answer. At a kiosk it chooses the first guest with one.
 func (s *site) openForm(x *exchange) error {
 	id := x.R.PathValue("guest")
 	if x.flow.Kiosk {
@@ -43,13 +43,14 @@ func (s *site) openForm(x *exchange) error {
 	return x.Redirect(x.flow.Home())
 }
 
+// form loads the form of a guest, with the labels in the page's language.
 func (x *exchange) form(guest string) (*guestv1.Form, error) {
 	found, err := x.site.api.Forms.GetForm(x.callContext(), &guestv1.GetFormRequest{GuestId: guest})
 	x.translate(found.GetData())
 	return found.GetData(), err
 }
 
-// translate sets the labels of the property's own questions in the language of the page.
+// translate sets the labels of questions that the property added to the page's language, if they have a text in it.
 func (x *exchange) translate(forms ...*guestv1.Form) {
 	words := x.words(x.flow.Stay.GetProperty())
 	for _, f := range forms {
@@ -63,27 +64,28 @@ func (x *exchange) translate(forms ...*guestv1.Form) {
 	}
 }
 
-// field is one question of a step with its answer, or with what was posted.
+// field is one question of a step with its value: the stored answer, or the posted one.
 type field struct {
 	*guestv1.FormField
 	ID    string
 	Value string
-	Parts []string // of a date: day, month and year
-	Why   string   // why the law asks, as the kind of a text; empty if the field before has the same text
-	By    string   // the given name of the guest who gave an answer that the session may not change; empty if the session may not read it
+	Parts []string // day, month and year of a date
+	Why   string   // message with the law's purpose of the question; empty if the field before has the same
+	By    string   // first name of the guest who gave an answer that this session may not change; empty if it may not read the name
 }
 
 type stepView struct {
 	Guest   *guestv1.StayGuest
 	Step    *guestv1.FormStep
 	Fields  []field
-	Number  int // of the step; 0 if the count of steps is not certain
+	Number  int // number of the step; 0 while the number of steps may change
 	Count   int
-	Confirm bool               // the page came from the check of all answers, and returns there
-	Same    *guestv1.StayGuest // whose address can be taken over; nil: none
-	Party   bool               // the page leads to the number of people: this guest may not have come
+	Confirm bool               // the page returns to the check of all answers
+	Same    *guestv1.StayGuest // guest whose address a button copies, or nil
+	Party   bool               // the page links to the number of people, because this companion may not have come
 }
 
+// showStep handles the page of one step of a guest's form.
 func (s *site) showStep(x *exchange) error {
 	guest, step := x.guestAndStep()
 	f, err := x.form(guest)
@@ -97,7 +99,7 @@ func (s *site) showStep(x *exchange) error {
 	return x.step(http.StatusOK, f, step, typed, nil)
 }
 
-// step renders one step of a form. posted are the answers to show in place of the stored ones, and faults are their faults.
+// step renders the step of form f with this name. posted are answers to show instead of the stored ones, and faults are the errors in them.
 func (x *exchange) step(status int, f *guestv1.Form, name string, posted map[string]string, faults []fault.Field) error {
 	at := slices.IndexFunc(f.GetSteps(), func(s *guestv1.FormStep) bool { return s.GetName() == name })
 	if at < 0 {
@@ -143,7 +145,7 @@ func (x *exchange) step(status int, f *guestv1.Form, name string, posted map[str
 	return x.render(status, "step", p)
 }
 
-// stepTitle returns the message of a step's question. Only some laws ask for the place of birth, and a property may ask for the sex alone.
+// stepTitle returns the message of a step's title. The step "birth" has titles of its own if it asks only for the date or only for the sex.
 func stepTitle(step *guestv1.FormStep) string {
 	asks := func(names ...string) bool {
 		return slices.ContainsFunc(step.GetFields(), func(f *guestv1.FormField) bool { return slices.Contains(names, f.GetName()) })
@@ -157,7 +159,8 @@ func stepTitle(step *guestv1.FormStep) string {
 	return "form.birth.sex"
 }
 
-// sameAddress returns the address of the main guest, for the form of a companion. ok is false if there is none that this session may read.
+// sameAddress returns the address of the main guest, which a companion's form can copy. ok is false for other steps and guests, and if this
+// session may not read the address.
 func (x *exchange) sameAddress(guest, step string) (address map[string]string, ok bool) {
 	first := x.flow.Main().GetId()
 	if step != "address" || guest == first || first == "" {
@@ -178,7 +181,8 @@ func (x *exchange) sameAddress(guest, step string) (address map[string]string, o
 	return address, len(address) > 0
 }
 
-// isCountCertain reports whether the number of steps can no longer change: the citizenship decides what the law asks.
+// isCountCertain reports whether the number of steps is final. It is not before the step "citizenship" is answered, because the citizenship
+// decides what the law asks.
 func isCountCertain(f *guestv1.Form) bool {
 	for _, s := range f.GetSteps() {
 		if s.GetName() == "citizenship" && !s.GetComplete() {
@@ -188,9 +192,10 @@ func isCountCertain(f *guestv1.Form) bool {
 	return true
 }
 
-// isFromCheck reports whether the page was opened from the check of all answers.
+// isFromCheck reports whether the guest opened the page from the check of all answers.
 func (x *exchange) isFromCheck() bool { return x.R.URL.Query().Has("check") || x.Value("check") != "" }
 
+// backFrom returns the URL of the link "back" on the step at this index.
 func (x *exchange) backFrom(f *guestv1.Form, at int) string {
 	switch {
 	case x.isFromCheck():
@@ -201,7 +206,7 @@ func (x *exchange) backFrom(f *guestv1.Form, at int) string {
 	return x.flow.Home()
 }
 
-// checkPage returns the URL of the page with all answers.
+// checkPage returns the URL of the check of all answers.
 func (x *exchange) checkPage() string {
 	if x.flow.Kiosk {
 		return "/k/confirm"
@@ -209,13 +214,13 @@ func (x *exchange) checkPage() string {
 	return x.flow.Below("form/check")
 }
 
-// answerOf returns the name of the answer in the path of a fault: "answers.lastName", "answers[lastName]" or "lastName".
+// answerOf returns the name of the answer in the path of a refused field, such as "answers.lastName", "answers[lastName]" or "lastName".
 func answerOf(path string) string {
 	path = strings.TrimPrefix(path, "answers")
 	return strings.Trim(path, `.[]"`)
 }
 
-// saveStep saves the answers of one step and moves to the next.
+// saveStep handles the form of a step. It saves the answers and moves to the next page.
 func (s *site) saveStep(x *exchange) error {
 	guest, step := x.guestAndStep()
 	f, err := x.form(guest)
@@ -240,13 +245,13 @@ func (s *site) saveStep(x *exchange) error {
 	return x.Redirect(x.pageAfterStep(saved.GetData(), step))
 }
 
-// posted returns the answers of a posted step.
+// posted returns the posted answers of a step by name.
 func (x *exchange) posted(step *guestv1.FormStep) map[string]string {
 	posted := map[string]string{}
 	words := x.words(x.flow.Stay.GetProperty())
 	for _, q := range step.GetFields() {
 		if q.GetLockedBy() != "" {
-			continue // the page shows no input
+			continue // the page has no input for it
 		}
 		if q.GetKind() == "date" {
 			posted[q.GetName()] = words.DateFrom(x.Value(q.GetName()+".day"), x.Value(q.GetName()+".month"), x.Value(q.GetName()+".year"))
@@ -257,7 +262,7 @@ func (x *exchange) posted(step *guestv1.FormStep) map[string]string {
 	return posted
 }
 
-// pageAfterStep returns the URL of the page after a saved step.
+// pageAfterStep returns the URL of the page after a saved step. f is the form after the save.
 func (x *exchange) pageAfterStep(f *guestv1.Form, step string) string {
 	if x.isFromCheck() && f.GetNext() == "" {
 		return x.checkPage()
@@ -273,7 +278,7 @@ func (x *exchange) pageAfterStep(f *guestv1.Form, step string) string {
 		return x.flow.Step(f.GetGuestId(), f.GetNext())
 	}
 	if x.flow.Kiosk {
-		return "/k/form" // the next guest, or the check-in
+		return "/k/form" // moves to the form of the next guest, or to the check-in
 	}
 	return x.checkPage()
 }

@@ -2,15 +2,15 @@ package guest
 
 import "net/http"
 
-// Sentences are what the script of the page for a greeting says: the message web.greeted.NAME.
+// Sentences returns the names of the texts that the script of the greeting page shows: the messages web.greeted.NAME.
 func (p *page) Sentences() []string {
 	return []string{"noGreeting", "noKey", "choose", "sending", "show", "over", "expired", "ended"}
 }
 
-// showGreeted is the page that a kiosk's QR code opens. Its script reads the greeting, which the server does not get, and draws the answer. The
-// phone's service worker keeps the page: it works without internet.
+// showGreeted handles the page behind the QR code of a kiosk. The script of the page reads the greeting in the fragment of the URL, which the
+// server does not get, and shows the answer. The service worker of the phone stores the page, so it works offline.
 func (s *site) showGreeted(x *exchange) error {
 	p := x.newPage(nil, "web.greeted.title")
-	p.LookURL, p.Stored = "", true // a choice of the look would lose the greeting
+	p.LookURL, p.Stored = "", true // no choice of colors or language: a reload would lose the greeting
 	return x.render(http.StatusOK, "greeted", p)
 }

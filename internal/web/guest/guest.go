@@ -1,5 +1,5 @@
-// Package guest serves the pages of guests and check-in tablets. A page calls the same API as every other client: it holds generated
-// clients, and no part of the domain. Every page works without script, except the enrolment of a tablet and the search on it, which
+// Package guest serves the pages of guests and check-in tablets. A page calls the same API as every other client, through generated
+// clients. Every page works without script, except the enrolment of a tablet and the search on it, which
 // need its key.
 package guest
 
@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// API is what pages call.
+// API has the clients of the API that the pages call.
 type API struct {
 	Links    guestv1.LinkServiceClient
 	Stays    guestv1.StayServiceClient
@@ -23,19 +23,19 @@ type API struct {
 	Kiosks   kioskv1.KioskServiceClient
 }
 
-// site is the handler of all pages.
+// site holds what the handlers of all pages share.
 type site struct {
 	*kit.Area
 	api API
 }
 
-// Paths are the patterns of the paths that [New]'s handler answers.
+// Paths are the path patterns that the handler of [New] answers.
 var Paths = []string{"/g/", "/k/", "/q/"}
 
 //go:embed pages parts
 var files embed.FS
 
-// New returns the handler of the pages.
+// New returns the handler of the pages of guests and tablets.
 func New(k *kit.Kit, api API) (http.Handler, error) {
 	area, err := k.NewArea(files, functions)
 	if err != nil {
@@ -55,7 +55,7 @@ func New(k *kit.Kit, api API) (http.Handler, error) {
 	return kit.Protect(kit.HandleLook(s.Mux, s.httpHandler(s.saveLook)), refuse), nil
 }
 
-// routes returns the handler of each pattern.
+// routes returns the handler of each path pattern.
 func (s *site) routes() map[string]handler {
 	return map[string]handler{
 		"GET /g/l/{secret}":                      s.showLink,

@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// tablet serves a request of an enrolled tablet. Without the credential of a tablet it moves to the enrolment.
+// tablet wraps a handler of a page for enrolled tablets. Without the cookie of a tablet, the browser goes to the enrolment.
 func (s *site) tablet(h handler) handler {
 	return func(x *exchange) error {
 		x.flow.Kiosk = true
@@ -22,10 +22,11 @@ func (s *site) tablet(h handler) handler {
 	}
 }
 
-// tabletStay is tabletSession for a page that needs the stay: it is loaded before the handler runs.
+// tabletStay wraps a handler like tabletSession, and loads the stay before it runs.
 func (s *site) tabletStay(h handler) handler { return s.tabletSession(withStay(h)) }
 
-// tabletSession serves a request with the session of the guest at the tablet. Without a session it moves to the start page.
+// tabletSession wraps a handler of a page that needs the session of the guest at the tablet. Without a session, the tablet goes to its start
+// page.
 func (s *site) tabletSession(h handler) handler {
 	return s.tablet(func(x *exchange) error {
 		if x.token = x.Cookie(visitCookie); x.token == "" {
@@ -39,8 +40,8 @@ func (s *site) tabletSession(h handler) handler {
 	})
 }
 
-// endCanceledVisit moves the guest whose stay the PMS canceled to a page that says so. The tablet forgets the session first, so the next
-// guest does not read it.
+// endCanceledVisit handles an ended session at a tablet. refused is the API's error. If the PMS canceled the stay, it forgets the session and
+// moves to a page about that, so that the next guest does not see it. Otherwise it returns refused.
 func (x *exchange) endCanceledVisit(refused error) error {
 	ended, err := x.site.api.Links.GetEndedSession(x.callContextOf(""), &guestv1.GetEndedSessionRequest{Token: x.token})
 	switch {
@@ -53,7 +54,7 @@ func (x *exchange) endCanceledVisit(refused error) error {
 	return x.Redirect("/k/canceled")
 }
 
-// showCanceled says that a stay was canceled, and shows nothing of it.
+// showCanceled handles the page about a canceled stay. It shows no data of the stay.
 func (s *site) showCanceled(x *exchange) error {
 	k, err := x.kiosk()
 	if err != nil {
@@ -68,8 +69,10 @@ func (s *site) showCanceled(x *exchange) error {
 
 type enrolView struct{ Wrong bool }
 
+// showEnrol handles the page that enrols a tablet.
 func (s *site) showEnrol(x *exchange) error { return x.enrolPage(http.StatusOK, enrolView{}) }
 
+// enrolPage renders the page that enrols a tablet.
 func (x *exchange) enrolPage(status int, v enrolView) error {
 	x.flow.Kiosk = true
 	p := x.newPage(nil, "web.enrol.title")
@@ -80,7 +83,7 @@ func (x *exchange) enrolPage(status int, v enrolView) error {
 	return x.render(status, "enrol", p)
 }
 
-// enrol turns an enrolment code and the tablet's public key into its token.
+// enrol handles the enrolment form. It exchanges an enrolment code and the tablet's public key for the tablet's token.
 func (s *site) enrol(x *exchange) error {
 	x.flow.Kiosk = true
 	key, err := base64.StdEncoding.DecodeString(x.Value("publicKey"))
@@ -104,6 +107,7 @@ type kioskView struct {
 	QR    qrCode
 }
 
+// kiosk loads the tablet of the exchange's token. A token that is no longer valid is deleted.
 func (x *exchange) kiosk() (*kioskv1.Kiosk, error) {
 	found, err := x.site.api.Kiosks.GetKiosk(x.callContext(), &kioskv1.GetKioskRequest{})
 	if err != nil {
@@ -115,14 +119,16 @@ func (x *exchange) kiosk() (*kioskv1.Kiosk, error) {
 	return found.GetData(), nil
 }
 
-// How often the start page loads again, and after how long the pages of a tablet that is cut off load it: it shows whether check-in is open.
-// A guest reads on the latter how to go on.
+// startSeconds is the reload interval of the start page, which shows whether check-in is open. closedSeconds and cutSeconds are the times after
+// which the offline pages try the start page. The last is longer, because a guest reads on that page how to continue.
 const (
 	startSeconds  = 30
 	closedSeconds = 10
 	cutSeconds    = 30
 )
 
+// showKiosk handles the start page of a tablet. It ends the session of the last guest, and forgets the language unless a guest has just chosen
+// it.
 func (s *site) showKiosk(x *exchange) error {
 	x.endGuestSession()
 	if x.R.URL.RawQuery != chosenQuery {
@@ -141,32 +147,33 @@ func (s *site) showKiosk(x *exchange) error {
 	return x.render(http.StatusOK, "kiosk", p)
 }
 
-// chosenQuery marks the start page that is shown after a guest chose a language. Without it the start page is the property's.
+// chosenQuery marks the start page after a guest chose a language. Without the mark, the start page is in the property's language.
 const chosenQuery = "chosen"
 
-// endGuestSession ends the session of the guest at the tablet, if there is one.
+// endGuestSession ends the session of the guest at the tablet, if there is one, on the server and in the browser.
 func (x *exchange) endGuestSession() {
 	token := x.Cookie(visitCookie)
 	if token == "" {
 		return
 	}
-	// A session that cannot be ended now ends by itself.
+	// If this fails, the session still expires by itself.
 	_, _ = x.site.api.Stays.EndSession(x.callContextOf(token), &guestv1.EndSessionRequest{})
 	x.forgetVisit()
 }
 
+// forgetVisit deletes the guest's session cookie and the cache from the tablet's browser.
 func (x *exchange) forgetVisit() {
 	x.DropCookie(visitCookie)
 	x.W.Header().Set("Clear-Site-Data", `"cache"`)
 }
 
-// showClosed is the page of a tablet that cannot reach the service or the PMS. The service worker keeps it.
+// showClosed handles the page of a tablet that cannot reach the service or the PMS. The tablet's service worker stores it.
 func (s *site) showClosed(x *exchange) error {
 	return x.closedPage("web.closed.title", "web.closed.text", "closed", closedSeconds)
 }
 
-// showCut shows the page for a tablet that loses its connection to the service during a guest's check-in: the guest continues on their own phone
-// or at the desk. The tablet's service worker stores this page, because it is needed offline.
+// showCut handles the page of a tablet that lost its connection during a check-in: the guest continues on a phone or at the desk. The tablet's
+// service worker stores it.
 func (s *site) showCut(x *exchange) error {
 	return x.closedPage("web.cut.title", "web.cut.text", "cut", cutSeconds)
 }
@@ -176,9 +183,11 @@ type closedView struct {
 	QR   qrCode
 }
 
+// closedPage renders an offline page of the tablet. title and text are messages, idle is the mode of the page's script, and seconds is when it
+// tries the start page again.
 func (x *exchange) closedPage(title, text, idle string, seconds int) error {
 	x.flow.Kiosk = true
-	x.OwnLanguage = x.R.URL.Path == "/k/closed" // the service worker keeps it for the next guests
+	x.OwnLanguage = x.R.URL.Path == "/k/closed" // not in the language of the current guest, because the stored page is for the next guests
 	var k *kioskv1.Kiosk
 	if token := x.Cookie(kioskCookie); token != "" {
 		if found, err := x.site.api.Kiosks.GetKiosk(x.callContextOf(token), &kioskv1.GetKioskRequest{}); err == nil {
@@ -191,6 +200,7 @@ func (x *exchange) closedPage(title, text, idle string, seconds int) error {
 	return x.render(http.StatusOK, "closed", p)
 }
 
+// showFind handles the search page of a tablet.
 func (s *site) showFind(x *exchange) error {
 	if x.R.URL.Path == "/k/which" {
 		return x.Redirect("/k/find")
@@ -198,7 +208,7 @@ func (s *site) showFind(x *exchange) error {
 	return x.findPage(http.StatusOK, findView{})
 }
 
-// findPage shows the two facts with a fresh challenge.
+// findPage renders the search form of a tablet with a new challenge for its key to sign.
 func (x *exchange) findPage(status int, v findView) error {
 	k, err := x.kiosk()
 	if err != nil {
@@ -208,6 +218,7 @@ func (x *exchange) findPage(status int, v findView) error {
 	return x.find(status, k.GetProperty(), v)
 }
 
+// findAtKiosk handles the search form of a tablet. The tablet signs the challenge, so that only enrolled tablets can search.
 func (s *site) findAtKiosk(x *exchange) error {
 	v := findView{Number: x.Value("number"), Name: x.Value("name")}
 	signature, err := base64.StdEncoding.DecodeString(x.Value("signature"))
@@ -237,14 +248,14 @@ func (s *site) findAtKiosk(x *exchange) error {
 	return x.Redirect("/k/you")
 }
 
-// showYou asks whether the found reservation is the guest's.
+// showYou handles the page that asks whether the found reservation is that of the guest.
 func (s *site) showYou(x *exchange) error {
 	p := x.stayPage("web.you.title")
 	p.Back, p.Idle = "/k/find", "guest"
 	return x.render(http.StatusOK, "you", p)
 }
 
-// kioskHelp calls a member of staff to the tablet.
+// kioskHelp handles the button that calls a member of staff to the tablet.
 func (s *site) kioskHelp(x *exchange) error {
 	k, err := x.kiosk()
 	if err != nil {
@@ -263,7 +274,7 @@ func (s *site) kioskHelp(x *exchange) error {
 	return x.render(http.StatusOK, "help", p)
 }
 
-// showPhone shows the code with which the guest continues on a phone.
+// showPhone handles the page with the QR code with which the guest continues on a phone.
 func (s *site) showPhone(x *exchange) error {
 	p := x.stayPage("web.phone.title")
 	p.Back = x.flow.stagePage(x.flow.Stay.GetCheckIn())
@@ -271,7 +282,7 @@ func (s *site) showPhone(x *exchange) error {
 	return x.render(http.StatusOK, "phone", p)
 }
 
-// endVisit ends the visit of a guest.
+// endVisit handles the button with which a guest ends the visit at the tablet.
 func (s *site) endVisit(x *exchange) error {
 	x.endGuestSession()
 	return x.Redirect("/k/")

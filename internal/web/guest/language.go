@@ -10,10 +10,11 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// words returns the words for the exchange's page.
+// words returns the texts for a page of the property in the guest's language.
 func (x *exchange) words(face *guestv1.PropertyFace) kit.Words { return x.Words(placeOf(face)) }
 
-// language returns the language that the guest reads, or "" if it is not known: a tablet's browser says nothing about its guest.
+// language returns the language to store for the guest, or "" if unknown. At a tablet only a choice counts, because the browser's language is
+// not the guest's.
 func (x *exchange) language() string {
 	if x.flow.Kiosk {
 		return x.ChosenLanguage()
@@ -21,8 +22,8 @@ func (x *exchange) language() string {
 	return x.pageLanguage()
 }
 
-// pageLanguage returns the language of the page: the choice, else the first of the browser's languages that has texts. It returns "" if neither
-// names one: then the page is in the property's language.
+// pageLanguage returns the language of the page: the chosen one, else the first of the browser's that has texts. It returns "" if neither
+// exists, and the page is in the property's language.
 func (x *exchange) pageLanguage() string {
 	if chosen := x.ChosenLanguage(); chosen != "" {
 		return chosen
@@ -30,7 +31,7 @@ func (x *exchange) pageLanguage() string {
 	return message.Match(x.R.Header.Get("Accept-Language"))
 }
 
-// saveLook keeps a choice of the look. A tablet keeps a language for this guest: the start page ends it.
+// saveLook handles the form that chooses colors or language. At a tablet the language holds until the start page.
 func (s *site) saveLook(x *exchange) error {
 	path := x.R.URL.Path
 	if !slices.ContainsFunc(Paths, func(p string) bool { return strings.HasPrefix(path, p) }) {
@@ -43,7 +44,8 @@ func (s *site) saveLook(x *exchange) error {
 	return x.SaveLook(until, x.saveLanguage)
 }
 
-// saveLanguage stores the choice with the stay of the page, so that mails follow it. The choice holds for pages also if that fails.
+// saveLanguage stores the chosen language with the stay, so that mails use it. An error is ignored: the cookie already has the choice for
+// pages.
 func (x *exchange) saveLanguage(language string) {
 	token := x.Cookie(visitCookie)
 	if id, ok := strings.CutPrefix(x.R.URL.Path, "/g/stays/"); ok {

@@ -7,13 +7,13 @@ import (
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 )
 
-// ledgerView is what the PMS got of the guests' data, and what it asked for.
+// ledgerView is the list of reads of the guests' data by the PMS, with those that were refused.
 type ledgerView struct {
 	Lines   []ledgerLine
-	Several bool   // the lines are about several guests
-	Partial bool   // the device found the booking at the property, so the API shows it no line
-	Older   string // the URL of the page with older lines, or empty
-	Newest  string // the URL of the first page, or empty on it
+	Several bool   // the lines name the guest, because there are several
+	Partial bool   // the guest found the booking with number and name at the property: such a device sees no line
+	Older   string // URL of the page with older lines, or ""
+	Newest  string // URL of the first page, or "" on that page
 }
 
 // ledgerLine is one line of the ledger.
@@ -22,7 +22,7 @@ type ledgerLine struct {
 	Guest *guestv1.StayGuest
 }
 
-// Kind is what happened: checkIn, read, or why a read got nothing.
+// Kind returns what happened: checkIn, read, or the reason why a read was refused.
 func (l ledgerLine) Kind() string {
 	if l.GetRefused() != "" {
 		return "refused." + l.GetRefused()
@@ -30,10 +30,10 @@ func (l ledgerLine) Kind() string {
 	return l.GetWhy()
 }
 
-// Count is the number of reads in the line.
+// Count returns how many reads the line combines.
 func (l ledgerLine) Count() int { return int(l.GetTimes()) }
 
-// showLedger shows a page of who read the data of the guests whom the device sees.
+// showLedger handles the list of reads of the data of those guests that this device may see.
 func (s *site) showLedger(x *exchange) error {
 	first, token := x.flow.Below("ledger"), x.R.URL.Query().Get("page")
 	found, err := s.api.Stays.ListDisclosures(x.callContext(), &guestv1.ListDisclosuresRequest{PageToken: token})
@@ -41,7 +41,7 @@ func (s *site) showLedger(x *exchange) error {
 		return err
 	}
 	list := found.GetData()
-	if token != "" && len(list.GetList()) == 0 { // the lines were erased with a guest
+	if token != "" && len(list.GetList()) == 0 { // the lines of this page were erased with a guest's data
 		return x.Redirect(first)
 	}
 	v := ledgerView{Partial: list.GetPartial()}

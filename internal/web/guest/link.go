@@ -9,11 +9,11 @@ import (
 
 type linkView struct {
 	Link *guestv1.Link
-	Path string // of the form; the secret stands in no other place of the page
-	Sent bool   // a new link is on its way
+	Path string // URL of the form, the only place of the page with the link's secret
+	Sent bool   // a new link was mailed
 }
 
-// showLink shows what a mail's link leads to. It changes nothing: mail scanners open links.
+// showLink handles the link of a mail. It only shows a page with a button, because mail scanners open links.
 func (s *site) showLink(x *exchange) error {
 	found, err := s.api.Links.GetLink(x.callContext(), &guestv1.GetLinkRequest{Link: x.R.PathValue("secret")})
 	if err != nil {
@@ -22,6 +22,7 @@ func (s *site) showLink(x *exchange) error {
 	return x.showLink(found.GetData(), false)
 }
 
+// showLink renders the page of a link. sent means that a new link was just mailed.
 func (x *exchange) showLink(link *guestv1.Link, sent bool) error {
 	if link.GetCanceled() {
 		return x.renderGone(link.GetProperty(), "web.canceled")
@@ -34,15 +35,15 @@ func (x *exchange) showLink(link *guestv1.Link, sent bool) error {
 	return x.render(http.StatusOK, "link", p)
 }
 
-// bindLink binds the link to this device and moves to the stay. Without the key of the page's form it changes nothing: some mail scanners
-// post to links too.
+// bindLink handles the button of that page. It binds the link to this device and moves to the stay. A POST without the key of the page's form
+// changes nothing, because some mail scanners post to links.
 func (s *site) bindLink(x *exchange) error {
 	if x.Key() == "" {
 		return s.showLink(x)
 	}
 	bound, err := s.api.Links.BindLink(x.callContext(), &guestv1.BindLinkRequest{Link: x.R.PathValue("secret"), Device: kit.DeviceOf(x.R.UserAgent()), Language: x.language()})
 	if err != nil {
-		// Another device may have bound it meanwhile, or the stay was canceled: its page says so.
+		// Another device may have bound it meanwhile, or the stay was canceled. The page of the link shows which.
 		if again, e := s.api.Links.GetLink(x.callContext(), &guestv1.GetLinkRequest{Link: x.R.PathValue("secret")}); e == nil && (again.GetData().GetBound() || again.GetData().GetCanceled()) {
 			return x.showLink(again.GetData(), false)
 		}
@@ -54,7 +55,7 @@ func (s *site) bindLink(x *exchange) error {
 	return x.openSession(bound.GetData())
 }
 
-// renewLink mails a new link to the same address.
+// renewLink handles the button that mails a new link to the same address.
 func (s *site) renewLink(x *exchange) error {
 	if x.Key() == "" {
 		return s.showLink(x)
@@ -73,7 +74,7 @@ func (s *site) renewLink(x *exchange) error {
 	return x.showLink(found.GetData(), true)
 }
 
-// openSession keeps a session on the guest's own device and moves to its stay.
+// openSession stores a session in a cookie of the guest's device and moves to its stay.
 func (x *exchange) openSession(session *guestv1.Session) error {
 	if !cookieID.MatchString(session.GetStayId()) {
 		return x.notFound()

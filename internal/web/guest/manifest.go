@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// manifest is the manifest of a web application (W3C), with which a browser installs the pages of a stay as an app.
+// manifest is the web application manifest (W3C) with which a browser installs the pages of a stay as an app.
 type manifest struct {
 	ID              string         `json:"id"`
 	Name            string         `json:"name"`
@@ -31,7 +31,7 @@ type manifestIcon struct {
 	Purpose string `json:"purpose"`
 }
 
-// serveManifest answers with the manifest of the stay. Its addresses hold no secret: the device's cookie opens them.
+// serveManifest handles the request for the manifest of the stay. Its URLs contain no secret, because the cookie of the device opens the stay.
 func (s *site) serveManifest(x *exchange) error {
 	face := x.flow.Stay.GetProperty()
 	words := x.words(face)
@@ -50,10 +50,10 @@ func (s *site) serveManifest(x *exchange) error {
 	return json.NewEncoder(x.W).Encode(m)
 }
 
-// maxShortName is the most characters of a name below an icon.
+// maxShortName is the number of characters that fit below an app icon.
 const maxShortName = 15
 
-// shortName returns as many whole words of a name as fit below an icon, or the beginning of the first.
+// shortName returns the first words of a name that fit below an icon. A longer first word is cut.
 func shortName(name string) string {
 	short := ""
 	for _, word := range strings.Fields(name) {
@@ -70,7 +70,7 @@ func shortName(name string) string {
 	return short
 }
 
-// Manifest returns the address of the stay's manifest, or "" where the pages cannot be installed.
+// Manifest returns the URL of the stay's manifest, or "" where the pages cannot be installed.
 func (p *page) Manifest() string {
 	if p.Kiosk || p.Gone || p.Flow.Stay == nil {
 		return ""
@@ -78,8 +78,8 @@ func (p *page) Manifest() string {
 	return p.Flow.Below("app.webmanifest")
 }
 
-// TouchIcon returns the icon for the home screen of iOS.
+// TouchIcon returns the URL of the icon for the home screen of iOS.
 func (p *page) TouchIcon() string { return kit.IconURL(p.Property.GetAccent(), kit.TouchIcon) }
 
-// isApple reports whether an installed app has cookies of its own on a device, so that it needs a link of its own to know the stay.
+// isApple reports whether an installed app has its own cookies on this kind of device. It then needs its own link to open the stay.
 func isApple(device string) bool { return device == "iPhone" || device == "iPad" }

@@ -10,17 +10,18 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// shownMessages is how many messages the page shows: the last ones.
+// shownMessages is how many messages the page shows. Older ones are left out.
 const shownMessages = 100
 
 // messagesView is the guest's conversation with the property.
 type messagesView struct {
 	List   []*guestv1.Message
 	Last   int32  // the number of the last message
-	Typed  string // a text that was not sent
-	Closed bool   // the device found the booking at the property, and has no conversation
+	Typed  string // a text that the API refused
+	Closed bool   // the guest found the booking with number and name at the property: such a device has no conversation
 }
 
+// showMessages handles the page of the conversation, and marks its messages as read.
 func (s *site) showMessages(x *exchange) error {
 	v, err := x.messages()
 	if err != nil {
@@ -34,7 +35,7 @@ func (s *site) showMessages(x *exchange) error {
 	return x.messagesPage(http.StatusOK, v)
 }
 
-// messages reads the conversation, and keeps its last messages.
+// messages loads the conversation with its last messages.
 func (x *exchange) messages() (v messagesView, err error) {
 	for {
 		got, err := x.site.api.Messages.ListMessages(x.callContext(), &guestv1.ListMessagesRequest{After: v.Last, PageSize: 200})
@@ -56,12 +57,14 @@ func (x *exchange) messages() (v messagesView, err error) {
 	}
 }
 
+// messagesPage renders the conversation. wrongs are the lines of its error summary.
 func (x *exchange) messagesPage(status int, v messagesView, wrongs ...wrong) error {
 	p := x.stayPage("web.messages.title")
 	p.Data, p.Wrong = v, wrongs
 	return x.render(status, "messages", p)
 }
 
+// sendMessage handles the form with a new message to the property.
 func (s *site) sendMessage(x *exchange) error {
 	text := x.Value("text")
 	if text == "" {
@@ -88,7 +91,8 @@ func (s *site) sendMessage(x *exchange) error {
 	return x.messagesPage(http.StatusUnprocessableEntity, v, wrong{ID: "f-text", Text: x.words(x.flow.Stay.GetProperty()).T(kind)})
 }
 
-// followMessages tells an open page of each new message, as server-sent events. The page then loads the messages.
+// followMessages handles the event stream of the open conversation. It sends an event for each new message, and the page then reloads its
+// messages.
 func (s *site) followMessages(x *exchange) error {
 	after, _ := strconv.ParseInt(cmp.Or(x.R.Header.Get("Last-Event-ID"), x.R.URL.Query().Get("after")), 10, 32)
 	stream, err := s.api.Messages.WatchMessages(x.callContext(), &guestv1.WatchMessagesRequest{After: int32(max(after, 0))})

@@ -7,17 +7,18 @@ import (
 	"net/http"
 )
 
-// showOffline is the page for a phone that does not reach the server. The service worker keeps it; its script adds what the phone kept of the stay.
+// showOffline handles the page for a phone without a connection. The service worker stores it, and its script adds the parts of the stay that
+// the phone has stored.
 func (s *site) showOffline(x *exchange) error {
 	p := x.newPage(nil, "web.offline.title")
 	p.LookURL, p.Stored = "", true
 	return x.render(http.StatusOK, "offline", p)
 }
 
-// KeptAt is where the script puts the time at which the phone kept a part.
+// KeptAt returns the element into which the script writes when the phone stored a part.
 func (p *page) KeptAt() template.HTML { return "<time data-at></time>" }
 
-// CodeVersion changes when what is known about the codes changes. A phone then keeps the page of the codes again.
+// CodeVersion returns a version that changes with the state of the codes. The phone then stores the page of the PINs again.
 func (v keyView) CodeVersion() string {
 	h := fnv.New64a()
 	for _, d := range v.Doors {

@@ -9,24 +9,25 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// openView is what the page needs to open doors with the SmartKey of this browser.
+// openView is what a page needs to open doors with the SmartKey of this browser.
 type openView struct {
-	Opens    bool // the session gets a SmartKey
+	Opens    bool // the session may have a SmartKey
 	Device   string
 	Says     []openSentence
-	DoorName template.HTML // where the script puts the name of a door
+	DoorName template.HTML // element into which the script writes the name of a door
 }
 
-// openSentence is what the script says about a door: the message web.open.KIND.
+// openSentence is a text that the script shows about a door: the message web.open.KIND.
 type openSentence struct{ Kind, Tone string }
 
-// openSentences are the results of docs/smartkey.md, section 21, and the refusals that a guest can do something about.
+// openSentences are the results of docs/smartkey.md, section 21, and those refusals that a guest can resolve.
 var openSentences = []openSentence{
 	{"press", ""}, {"sending", ""}, {"opened", "ok"}, {"refused", "bad"}, {"refused.notYetValid", "bad"}, {"refused.staleList", "bad"}, {"refused.clockUntrusted", "bad"},
 	{"refused.revoked", "bad"}, {"failed", "bad"}, {"expired", "warn"}, {"unknown", "warn"}, {"offline", "warn"}, {"away", "warn"}, {"unreachable", "warn"}, {"slow", "warn"},
 	{"ended", "bad"}, {"cannotKeep.insecure", ""}, {"cannotKeep.unable", ""}, {"cannotKeep.storage", ""}, {"notReady", ""}, {"noDoor", ""},
 }
 
+// openView returns the data for opening doors from the page. A kiosk opens none.
 func (x *exchange) openView() openView {
 	withheld := x.flow.Stay.GetPinWithheld()
 	return openView{
@@ -35,7 +36,7 @@ func (x *exchange) openView() openView {
 	}
 }
 
-// keyLink answers the page's script with a link for the SmartKey of this browser.
+// keyLink handles the script's request for a link that sets up the SmartKey of this browser.
 func (s *site) keyLink(x *exchange) error {
 	made, err := s.api.Stays.CreateSmartKeyLink(x.callContext(), &guestv1.CreateSmartKeyLinkRequest{})
 	if err != nil {

@@ -10,55 +10,56 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// page is what a template renders. Its methods are the functions of templates.
+// page is the data of every template of this package. Templates call its methods.
 type page struct {
 	kit.Page
 	Kiosk    bool
 	Property *guestv1.PropertyFace
 	Flow     flow
 	Refresh  int    // seconds until the script loads the page again; 0: never
-	Stored   bool   // a phone keeps the page to show it later
-	Gone     bool   // the stay is over for this device: it forgets what it kept
+	Stored   bool   // a phone stores the page for use without a connection
+	Gone     bool   // this device no longer has the stay: the script deletes what it stored
 	Idle     string // at a kiosk: guest, code, start, closed or cut (see ts/kiosk.ts)
-	Called   bool   // staff have been called, so that the page does not offer it
-	OnPhone  bool   // the page itself leads to the guest's phone, or is about it
+	Called   bool   // staff were called: the page does not offer it again
+	OnPhone  bool   // the page itself has the QR code for the guest's phone, so its foot does not link to it
 
-	prefix string // of input names at a kiosk
+	prefix string // prefix of input names at a kiosk, see Name
 }
 
 // wrong is one line of the error summary.
 type wrong = kit.Wrong
 
-// qrCode is a QR code. The zero qrCode is none.
+// qrCode is a QR code. The zero qrCode means that there is none.
 type qrCode = kit.QR
 
-// placeOf is what the texts of a page need to know of its property.
+// placeOf returns the time zone and language of a property, on which texts depend. face is the property's public data.
 func placeOf(face *guestv1.PropertyFace) kit.Place {
 	return kit.Place{TimeZone: face.GetTimeZone(), Language: face.GetLanguage()}
 }
 
-// newPage returns a page for the exchange. Its title is a message.
+// newPage returns the data of a page. title is the kind of a message, kv are names and values of its parameters, and face is the property or
+// nil.
 func (x *exchange) newPage(face *guestv1.PropertyFace, title string, kv ...any) *page {
 	p := &page{Page: x.NewPage(placeOf(face), title, kv...), Kiosk: x.flow.Kiosk, Property: face, Flow: x.flow}
 	if p.Kiosk {
 		p.Idle = "guest"
 		p.prefix = strings.ToLower(rand.Text()[:6]) + "~"
-		p.Look = "" // a tablet in a bright lobby is always light
+		p.Look = "" // a tablet is always light, because lobbies are bright
 	}
 	return p
 }
 
-// secretPages show the PINs or a new link.
+// secretPages are the names of pages that show PINs or a new link. They are never compressed.
 var secretPages = map[string]bool{"key": true, "newlink": true}
 
-// render answers with a page.
+// render executes the template with this name and sends it with an HTTP status.
 func (x *exchange) render(status int, name string, p *page) error {
 	p.Gone = p.Gone || status == http.StatusNotFound || status == http.StatusGone
-	p.Keeps = p.Keeps && !p.Kiosk // a kiosk offers no choice of the look on a page with answers
+	p.Keeps = p.Keeps && !p.Kiosk // a kiosk offers no choice of colors or language on a page with answers
 	return x.Render(status, name, p, secretPages[name])
 }
 
-// label is the name of a question.
+// label returns the label of a question.
 func (p *page) label(f *guestv1.FormField) template.HTML {
 	if f.GetLabel() != "" {
 		return template.HTML(template.HTMLEscapeString(f.GetLabel()))
@@ -66,19 +67,19 @@ func (p *page) label(f *guestv1.FormField) template.HTML {
 	return p.Or("field."+f.GetName(), "web.question")
 }
 
-// Name returns the name of an input. At a kiosk it has a random prefix, so that the browser remembers nothing.
+// Name returns the name of an input. At a kiosk it has a random prefix, so that the browser suggests no values of earlier guests.
 func (p *page) Name(name string) string { return p.prefix + name }
 
-// OffersPhone reports whether the foot of the page leads to the guest's own phone: at a kiosk, until the code is shown.
+// OffersPhone reports whether the foot of the page links to the QR code for the guest's phone: at a kiosk, until the PIN is shown.
 func (p *page) OffersPhone() bool {
 	stage := p.Flow.Stay.GetCheckIn().GetStage()
 	return p.Kiosk && p.Flow.Stay != nil && !p.OnPhone && stage != "checkedIn" && stage != "ended"
 }
 
-// Theme returns the URL of the property's colours, or "".
+// Theme returns the URL of the style sheet with the property's colour, or "".
 func (p *page) Theme() string { return kit.ThemeURL(p.Property.GetAccent()) }
 
-// Face is the size of the page: guest or kiosk.
+// Face returns the layout of the page: guest or kiosk.
 func (p *page) Face() string {
 	if p.Kiosk {
 		return "kiosk"
@@ -86,7 +87,7 @@ func (p *page) Face() string {
 	return "guest"
 }
 
-// Schemes are the color schemes of the page, as browsers name them.
+// Schemes returns the CSS color schemes of the page.
 func (p *page) Schemes() string {
 	if p.Kiosk {
 		return "light"
@@ -94,14 +95,14 @@ func (p *page) Schemes() string {
 	return p.Page.Schemes()
 }
 
-// With passes a value to a part together with its page.
+// With passes value to a nested template together with the page, because a template has only one argument.
 func (p *page) With(value any) part { return part{page: p, V: value} }
 
-// part is a page with a value of its own.
+// part is the argument of a nested template: the page, and a value in V.
 type part struct {
 	*page
 	V any
 }
 
-// functions are the functions of templates that need no page.
+// functions are the template functions that need no page.
 var functions = template.FuncMap{"answered": answered, "missing": missing, "left": left}

@@ -8,7 +8,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// showPartySize asks at a kiosk how many people stay, while answers of a companion are missing: the companion may not have come.
+// showPartySize handles the page on which a kiosk asks how many people stay. It is shown while answers of a companion are missing, because
+// that companion may not have come.
 func (s *site) showPartySize(x *exchange) error {
 	if !x.flow.missesCompanion() {
 		return x.Redirect(x.flow.CheckIn())
@@ -16,9 +17,10 @@ func (s *site) showPartySize(x *exchange) error {
 	return x.partySize(http.StatusOK, "")
 }
 
-// partyView is the size of the party in the form that asks for it: the stored size, or what was typed.
+// partyView has the values of the form with the number of people: the stored ones, or those that were typed.
 type partyView struct{ Adults, Children string }
 
+// partyView returns the values of that form.
 func (x *exchange) partyView() partyView {
 	if x.R.PathValue("guest") == "" && (x.R.Method == http.MethodPost || x.HasTyped()) {
 		return partyView{Adults: x.Value("adults"), Children: x.Value("children")}
@@ -26,6 +28,7 @@ func (x *exchange) partyView() partyView {
 	return partyView{Adults: fmt.Sprint(x.flow.Stay.GetAdultCount()), Children: fmt.Sprint(x.flow.Stay.GetChildCount())}
 }
 
+// partySize renders that page. problem is the message of its error or "", and kv are the parameters of the message.
 func (x *exchange) partySize(status int, problem string, kv ...any) error {
 	p := x.stayPage("web.people.count")
 	p.Back, p.Data = "/k/form", x.partyView()
@@ -35,7 +38,7 @@ func (x *exchange) partySize(status int, problem string, kv ...any) error {
 	return x.render(status, "party", p)
 }
 
-// setParty stores the size of the party that was typed. If the API refuses the size, setParty returns the message that says why.
+// setParty stores the posted number of people. If the API refuses it, problem is the message of the reason, and kv are its parameters.
 func (x *exchange) setParty() (problem string, kv []any, err error) {
 	_, err = x.site.api.Forms.SetParty(x.callContext(), &guestv1.SetPartyRequest{
 		AdultCount: parseCount(x.Value("adults")), ChildCount: parseCount(x.Value("children")),
@@ -53,7 +56,8 @@ func (x *exchange) setParty() (problem string, kv []any, err error) {
 	return "problem.outOfRange", nil, nil
 }
 
-// savePartySize stores how many people stay, and goes on with the form. A companion with answers or a link stays in the party.
+// savePartySize handles the form with the number of people at a kiosk, and continues with the guests' forms. A companion who has answers or a
+// link cannot be removed this way.
 func (s *site) savePartySize(x *exchange) error {
 	if !x.flow.missesCompanion() {
 		return x.Redirect(x.flow.CheckIn())

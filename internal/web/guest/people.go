@@ -9,20 +9,22 @@ import (
 )
 
 type peopleView struct {
-	Sent  string // the guest to whom a link was sent
-	Bad   string // the guest whose address is wrong
-	Minor string // the guest, a minor, who gets no link before the date of birth of the main guest is known
+	Sent  string // id of the guest to whom a link was sent
+	Bad   string // id of the guest whose posted address is invalid
+	Minor string // id of a minor who gets no link until the main guest has entered a date of birth
 	Party partyView
-	Wrong template.HTML // why the size of the party is refused; empty if it is not
+	Wrong template.HTML // why the API refused the number of people, or ""
 }
 
+// showPeople handles the page with the people of the stay.
 func (s *site) showPeople(x *exchange) error {
 	return x.people(http.StatusOK, peopleView{Sent: x.R.URL.Query().Get("sent")})
 }
 
+// people renders that page.
 func (x *exchange) people(status int, v peopleView) error {
 	p := x.stayPage("web.people.title")
-	p.LookURL = "" // a choice of the look would drop what is typed in the page's other forms
+	p.LookURL = "" // no choice of colors or language: a reload would lose what is typed in the other forms
 	if v.Bad != "" {
 		p.Wrong = []wrong{{ID: "email-" + v.Bad, Text: p.T("problem.notAnAddress")}}
 	}
@@ -37,6 +39,7 @@ func (x *exchange) people(status int, v peopleView) error {
 	return x.render(status, "people", p)
 }
 
+// saveParty handles the form with the number of people on the guest's own device.
 func (s *site) saveParty(x *exchange) error {
 	problem, kv, err := x.setParty()
 	if err != nil {
@@ -48,7 +51,7 @@ func (s *site) saveParty(x *exchange) error {
 	return x.Redirect(x.flow.Below("people"))
 }
 
-// parseCount reads a count of people. Anything else is -1, which the API refuses.
+// parseCount parses a number of people. It returns -1 for anything else, which the API refuses.
 func parseCount(text string) int32 {
 	n := int32(0)
 	for _, c := range text {
@@ -63,7 +66,8 @@ func parseCount(text string) int32 {
 	return n
 }
 
-// changePerson invites a companion by mail or with a link that the main guest passes on, or removes one.
+// changePerson handles the forms of one companion. They send an invitation by mail, show a link that the main guest passes on, or remove the
+// companion.
 func (s *site) changePerson(x *exchange) error {
 	id, email := x.R.PathValue("guest"), x.Value("email")
 	if x.Value("do") == "remove" {
@@ -76,7 +80,7 @@ func (s *site) changePerson(x *exchange) error {
 		return s.inviteByLink(x, id)
 	}
 	if email == "" {
-		return x.people(http.StatusUnprocessableEntity, peopleView{Bad: id}) // the API would answer with a link
+		return x.people(http.StatusUnprocessableEntity, peopleView{Bad: id}) // without an address, the API would create a link to show
 	}
 	_, err := s.api.Forms.InviteCompanion(x.callContext(), &guestv1.InviteCompanionRequest{GuestId: id, Email: email})
 	if err != nil && s.Fault(err).Kind == fault.Invalid {
@@ -88,7 +92,7 @@ func (s *site) changePerson(x *exchange) error {
 	return x.people(http.StatusOK, peopleView{Sent: id})
 }
 
-// notInvited answers with the page, and says at a minor's form that an adult sends the link.
+// notInvited shows the page again if a minor cannot be invited, with the reason. It returns other errors unchanged.
 func (x *exchange) notInvited(err error, guestID string) error {
 	if x.site.Fault(err).Reason == fault.MinorNeedsAdult {
 		return x.people(http.StatusUnprocessableEntity, peopleView{Minor: guestID})

@@ -9,22 +9,24 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// profileCookie begins the name of the cookie with the session of a link to a profile. The property's id follows.
+// profileCookie is the prefix of the cookie with the session of a profile link. The id of the property follows.
 const profileCookie = "lk-profile-"
 
-// profileView is what a property keeps of a guest for the next stay, or how the guest gets a link to it.
+// profileView is the profile that a property keeps of a guest for the next stay, or the form that requests a link to it.
 type profileView struct {
 	Lines       []*guestv1.FormField // the kept answers
-	Kept        *guestv1.KeptProfile // nil: this device has no session of a link
-	Gone        bool                 // the guest has just deleted the profile
+	Kept        *guestv1.KeptProfile // nil without a session of a profile link
+	Gone        bool                 // the profile was just deleted
 	Asked       bool                 // a link was requested
-	Email       string               // as typed
-	SendsNoMail bool                 // the property mails no link
+	Email       string               // as the guest typed it
+	SendsNoMail bool                 // the property has no mail server, so it cannot mail a link
 }
 
+// profilePath returns the URL of the profile page of a property.
 func profilePath(propertyID string) string { return "/g/profile/" + url.PathEscape(propertyID) }
 
-// findProfile moves to the page of the only property, or says where the address of the page is.
+// findProfile handles /g/profile without a property. It moves to the page of the only property. With several, it shows where to find the right
+// URL.
 func (s *site) findProfile(x *exchange) error {
 	found, err := s.api.Links.GetProperty(x.callContext(), &guestv1.GetPropertyRequest{})
 	if err == nil {
@@ -38,7 +40,7 @@ func (s *site) findProfile(x *exchange) error {
 	return x.render(http.StatusOK, "problem", p)
 }
 
-// profileOf serves a request for the profile at a property. The property is loaded before the handler runs.
+// profileOf wraps a handler of the profile pages. It loads the property of the URL, which h gets as at.
 func (s *site) profileOf(h func(x *exchange, at *guestv1.GetPropertyResponse) error) handler {
 	return func(x *exchange) error {
 		id := x.R.PathValue("property")
@@ -54,7 +56,8 @@ func (s *site) profileOf(h func(x *exchange, at *guestv1.GetPropertyResponse) er
 	}
 }
 
-// showProfile shows what is kept to a device that bound a link, and to others how they get one.
+// showProfile handles the profile page. With a session of a profile link it shows the stored data, and otherwise the form that requests a
+// link.
 func (s *site) showProfile(x *exchange, at *guestv1.GetPropertyResponse) error {
 	done := x.R.URL.Query().Get("done")
 	v := profileView{Gone: done == "deleted", Asked: done == "asked"}
@@ -72,6 +75,7 @@ func (s *site) showProfile(x *exchange, at *guestv1.GetPropertyResponse) error {
 	return x.profilePage(http.StatusOK, at, v)
 }
 
+// profilePage renders the profile page. Status 422 means that the typed mail address is invalid.
 func (x *exchange) profilePage(status int, at *guestv1.GetPropertyResponse, v profileView) error {
 	p := x.newPage(at.GetData(), "web.data.profile")
 	if status == http.StatusUnprocessableEntity {
@@ -82,13 +86,13 @@ func (x *exchange) profilePage(status int, at *guestv1.GetPropertyResponse, v pr
 	return x.render(status, "profile", p)
 }
 
-// changeProfile mails a link, deletes the profile, or forgets the session.
+// changeProfile handles the forms of the page. "forget" deletes the profile, "close" only ends the session, and otherwise a link is mailed.
 func (s *site) changeProfile(x *exchange, at *guestv1.GetPropertyResponse) error {
 	id := at.GetData().GetId()
 	switch x.Value("do") {
 	case "forget":
 		_, err := s.api.Privacy.DeleteProfile(x.callContext(), &guestv1.DeleteProfileRequest{})
-		if err != nil && s.Fault(err).Kind != fault.Unauthenticated { // a second press
+		if err != nil && s.Fault(err).Kind != fault.Unauthenticated { // the button was pressed twice
 			return err
 		}
 		x.DropCookie(profileCookie + id)
@@ -108,12 +112,12 @@ func (s *site) changeProfile(x *exchange, at *guestv1.GetPropertyResponse) error
 	return x.Redirect(profilePath(id) + "?done=asked")
 }
 
-// downloadProfile sends the guest a copy of what is kept as a file.
+// downloadProfile handles the download of the profile as a JSON file.
 func (s *site) downloadProfile(x *exchange, _ *guestv1.GetPropertyResponse) error {
 	return s.downloadData(x)
 }
 
-// openProfile keeps the session of a link to a profile on this device and moves to the profile.
+// openProfile stores the session of a profile link in a cookie of this device and moves to the profile.
 func (x *exchange) openProfile(session *guestv1.Session) error {
 	id := session.GetProfilePropertyId()
 	if !cookieID.MatchString(id) {
@@ -123,17 +127,17 @@ func (x *exchange) openProfile(session *guestv1.Session) error {
 	return x.Redirect(profilePath(id))
 }
 
-// showProfileLink shows what the mailed link to a profile leads to.
+// showProfileLink renders the page of a mailed profile link, with the button that opens the profile.
 func (x *exchange) showProfileLink(link *guestv1.Link) error {
 	p := x.newPage(link.GetProperty(), "web.data.profile")
 	p.Data = linkView{Link: link, Path: "/g/l/" + x.R.PathValue("secret")}
 	return x.render(http.StatusOK, "profilelink", p)
 }
 
-// ProfileURL is the page where a guest without a stay sees what the property keeps.
+// ProfileURL returns the page on which guests without a stay see what the property stores about them.
 func (p *page) ProfileURL() string { return profilePath(p.Property.GetId()) }
 
-// profileLines returns the answers that a profile keeps, each as a question of the form.
+// profileLines returns the stored answers of a profile in the form that the templates of questions use.
 func profileLines(kept *guestv1.Person) (lines []*guestv1.FormField) {
 	for _, a := range kit.AnswersOf(kept) {
 		lines = append(lines, &guestv1.FormField{Name: a.Field, Label: a.Label, Kind: a.Kind, Value: a.Value})

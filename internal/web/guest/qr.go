@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// qr returns the code of a door's page on the guest's own phone; none without a door.
+// qr returns the QR code of a door's page. It is for the guest's own phone. Without a door it returns the zero code.
 func (x *exchange) qr(door string) qrCode {
 	if door == "" {
 		return qrCode{}
@@ -17,8 +17,8 @@ func (x *exchange) qr(door string) qrCode {
 	return x.qrOf("/q/" + url.PathEscape(door))
 }
 
-// phoneQR returns the code of a link with which the guest at a kiosk continues on a phone. It returns none if the stay cannot be handed
-// over, such as after a phone has taken it.
+// phoneQR returns the QR code with which the guest at a kiosk continues on a phone. It returns the zero code if the stay cannot be handed
+// over, such as after a phone has opened it.
 func (x *exchange) phoneQR() qrCode {
 	made, err := x.site.api.Stays.HandOver(x.callContext(), &guestv1.HandOverRequest{})
 	if err != nil {
@@ -27,5 +27,5 @@ func (x *exchange) phoneQR() qrCode {
 	return x.qrOf("/g/l/" + url.PathEscape(made.GetLink()))
 }
 
-// qrOf returns the code of a path of this server.
+// qrOf returns the QR code with the complete URL of a path of this server.
 func (x *exchange) qrOf(path string) qrCode { return kit.DrawQR(x.Address(path), qr.M, qr.Auto) }

@@ -5,26 +5,26 @@ import (
 	"slices"
 )
 
-// try is one thing that a guest can do at a door that does not open: the message web.shut.TRY.
+// try is one advice for a door that does not open: the message web.shut.TRY.
 type try string
 
 const (
-	tryRightDoor try = "right"    // check that it is the door
-	tryDigits    try = "digits"   // type the code as the keypad wants it
+	tryRightDoor try = "right"    // check that it is the right door
+	tryDigits    try = "digits"   // type the code as this keypad requires
 	tryPush      try = "push"     // push at once, before the lock locks again
-	tryBlocked   try = "blocked"  // wait until the keypad takes codes again
-	tryFromTime  try = "fromTime" // come back when the code opens
-	tryWait      try = "wait"     // wait until the code is on the door
-	tryPressure  try = "pressure" // take the pressure off a jammed bolt
+	tryBlocked   try = "blocked"  // wait until the keypad accepts codes again
+	tryFromTime  try = "fromTime" // come back when the code becomes valid
+	tryWait      try = "wait"     // wait until the lock has the code
+	tryPressure  try = "pressure" // push or pull the door to free a jammed bolt
 	tryPhone     try = "phone"    // open it with the phone
 	tryNoCode    try = "noCode"   // do not type it again
 )
 
-// cutOff are the reasons for which no command reaches the lock of a door, so that a phone does not open it either.
+// cutOff are the reasons for which no command reaches a door's lock. A phone does not open such a door either.
 var cutOff = []string{"noLock", "noBridge", "bridgeRevoked", "spaceInactive", "lockOffline"}
 
-// triesAt decides what a guest tries at a door that does not open, in this order. After the last the guest calls the property. phone means
-// that this device gets a SmartKey.
+// triesAt returns the advice for a door that does not open, in the order of the page. The last step is always to call the property. phone means
+// that this device can have a SmartKey.
 //
 //	the door                                  tries
 //	has no lock, no code, or is cut off       do not type it again
@@ -52,13 +52,13 @@ func triesAt(d doorState, phone bool) []try {
 	})
 }
 
-// shutDoors are doors at which the guest tries the same.
+// shutDoors are doors with the same advice.
 type shutDoors struct {
 	Doors []doorState
 	Tries []try
 }
 
-// showShut says what to try at each door that does not open.
+// showShut handles the page with advice for each door that does not open.
 func (s *site) showShut(x *exchange) error {
 	phone := x.openView().Opens
 	var groups []shutDoors

@@ -6,15 +6,15 @@ import (
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 )
 
-// signView is the signature that the check-in waits for.
+// signView is the form in which a guest signs the answers.
 type signView struct {
 	Guest  *guestv1.StayGuest
-	Shown  string               // the version of the answers
-	Fields []*guestv1.FormField // what is signed
-	Small  bool                 // the drawing was refused
+	Shown  string               // version of the answers, so that the signature is for exactly these
+	Fields []*guestv1.FormField // the answers that are signed
+	Small  bool                 // the posted drawing was too small
 }
 
-// toSign returns the answers that a guest can sign on this page now, or nil if the check-in waits for no such signature.
+// toSign returns the answers that the next guest can sign on this page. It returns nil if the check-in does not wait for a drawn signature.
 func (x *exchange) toSign(c *guestv1.CheckIn) (*signView, error) {
 	if c.GetStage() != "signature" || len(c.GetUnsignedGuestIds()) == 0 {
 		return nil, nil
@@ -38,7 +38,7 @@ func (x *exchange) toSign(c *guestv1.CheckIn) (*signView, error) {
 	return v, nil
 }
 
-// sign stores what a guest drew.
+// sign stores the posted drawing as the guest's signature.
 func (x *exchange) sign() error {
 	_, err := x.site.api.Forms.SignForm(x.callContext(), &guestv1.SignFormRequest{GuestId: x.Value("guest"), Shown: x.Value("shown"), Drawing: x.Value("drawing")})
 	return err

@@ -11,10 +11,11 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// deviceStay is deviceSession for a page that needs the stay: it is loaded before the handler runs.
+// deviceStay wraps a handler like deviceSession, and loads the stay before it runs.
 func (s *site) deviceStay(h handler) handler { return s.deviceSession(withStay(h)) }
 
-// deviceSession serves a request for a stay whose session this device has. Without it the stay answers like one that does not exist.
+// deviceSession wraps a handler of a page of a stay. It sets the session that this device has for the stay. Without one, the answer is the
+// same as for a stay that does not exist.
 func (s *site) deviceSession(h handler) handler {
 	return func(x *exchange) error {
 		id := x.R.PathValue("id")
@@ -24,7 +25,7 @@ func (s *site) deviceSession(h handler) handler {
 		x.token = x.Cookie(stayCookie + id)
 		switch {
 		case x.token == "" && x.Scripted():
-			return x.Redirect("/g/stays/" + id) // another page of this device forgot the session
+			return x.Redirect("/g/stays/" + id) // the session was ended in another tab
 		case x.token == "":
 			return x.notFound()
 		}
@@ -37,8 +38,8 @@ func (s *site) deviceSession(h handler) handler {
 	}
 }
 
-// renderEnded answers for a session that has ended. The device keeps the token of a session that was ended before it expired, because the token
-// is what shows that the device had the stay: the page says so until the session would have expired. It forgets other tokens.
+// renderEnded answers a request whose session has ended. refused is the API's error. If the session was ended before its expiry, the page
+// shows why, and the device keeps the token as the proof that it had the stay. Other tokens are deleted.
 func (x *exchange) renderEnded(id string, refused error) error {
 	found, err := x.site.api.Links.GetEndedSession(x.callContextOf(""), &guestv1.GetEndedSessionRequest{Token: x.token})
 	if err != nil && x.site.Fault(err).Kind != fault.NotFound {
@@ -49,7 +50,7 @@ func (x *exchange) renderEnded(id string, refused error) error {
 	}
 	switch {
 	case x.Scripted():
-		return x.Redirect("/g/stays/" + id) // a script shows another page only if it is moved there
+		return x.Redirect("/g/stays/" + id) // a script cannot show this page itself, so it loads the stay
 	case err != nil:
 		return refused
 	case found.GetData().GetReason() == "canceled":
@@ -58,7 +59,8 @@ func (x *exchange) renderEnded(id string, refused error) error {
 	return x.renderGone(found.GetData().GetProperty(), "web.ended")
 }
 
-// renderGone says why this device does not open the stay any more, and whom to ask. It shows nothing of the stay.
+// renderGone renders the page that explains why this device can no longer open the stay. kind is the message of the reason. The page shows no
+// data of the stay.
 func (x *exchange) renderGone(face *guestv1.PropertyFace, kind string) error {
 	x.flow.Stay = nil
 	p := x.newPage(face, kind)
@@ -68,7 +70,7 @@ func (x *exchange) renderGone(face *guestv1.PropertyFace, kind string) error {
 	return x.render(http.StatusGone, "problem", p)
 }
 
-// withStay reads the stay before the handler.
+// withStay wraps a handler and loads the stay before it runs.
 func withStay(h handler) handler {
 	return func(x *exchange) error {
 		if err := x.loadStay(); err != nil {
@@ -78,7 +80,7 @@ func withStay(h handler) handler {
 	}
 }
 
-// keptStay returns the id of a stay that this device has, other than one, or "".
+// keptStay returns the id of a stay whose session this device has, or "". except is the id of a stay to skip.
 func (x *exchange) keptStay(except string) string {
 	for _, c := range x.R.Cookies() {
 		if id, ok := strings.CutPrefix(c.Name, x.CookieName(stayCookie)); ok && cookieID.MatchString(id) && id != except {
@@ -88,7 +90,7 @@ func (x *exchange) keptStay(except string) string {
 	return ""
 }
 
-// loadStay reads the stay of the exchange's session.
+// loadStay loads the stay of the exchange's session into x.flow.
 func (x *exchange) loadStay() error {
 	x.flow.Stay = nil
 	found, err := x.site.api.Stays.GetStay(x.callContext(), &guestv1.GetStayRequest{})
@@ -102,6 +104,7 @@ func (x *exchange) loadStay() error {
 	return nil
 }
 
+// stayPage returns the data of a page of the stay. title is the kind of a message.
 func (x *exchange) stayPage(title string, kv ...any) *page {
 	p := x.newPage(x.flow.Stay.GetProperty(), title, kv...)
 	p.Back = x.flow.Home()
@@ -113,14 +116,15 @@ type taskLink struct{ Kind, State, URL string }
 
 type stayView struct {
 	Tasks  []taskLink
-	Open   int // tasks that can be done and are not
-	Unread int // messages of the property
+	Open   int // number of tasks that the guest can do now
+	Unread int // number of unread messages
 	Doors  keyView
 	openView
-	Rules bool // the page leads to the house rules: no task does, or the guest has accepted them
-	Apple bool // an app on the home screen needs a link of its own
+	Rules bool // the page links to the house rules, because no open task does
+	Apple bool // an installed app has its own cookies, so it needs its own link
 }
 
+// showStay handles the first page of the stay, with the list of tasks.
 func (s *site) showStay(x *exchange) error {
 	p := x.stayPage("web.stay.title")
 	p.Back = ""
@@ -143,7 +147,7 @@ func (s *site) showStay(x *exchange) error {
 	return x.render(http.StatusOK, "stay", p)
 }
 
-// taskURL returns the page of a task; "" if it cannot start yet.
+// taskURL returns the URL of the page of a task, or "" if the task cannot start yet.
 func (f flow) taskURL(t *guestv1.Task) string {
 	if t.GetState() == "blocked" {
 		return ""
@@ -168,7 +172,7 @@ func (f flow) taskURL(t *guestv1.Task) string {
 	return ""
 }
 
-// hours are the choices of the arrival time.
+// hours returns the choices of the arrival time: every full hour.
 func hours() (all []string) {
 	for h := range 24 {
 		all = append(all, string([]byte{'0' + byte(h/10), '0' + byte(h%10)})+":00")
@@ -176,6 +180,7 @@ func hours() (all []string) {
 	return all
 }
 
+// showArrival handles the page that asks for the arrival time.
 func (s *site) showArrival(x *exchange) error {
 	p := x.stayPage("web.arrival.title")
 	p.Data, p.Keeps = hours(), true
@@ -185,6 +190,7 @@ func (s *site) showArrival(x *exchange) error {
 	return x.render(http.StatusOK, "arrival", p)
 }
 
+// saveArrival handles the form with the arrival time.
 func (s *site) saveArrival(x *exchange) error {
 	if _, err := s.api.Forms.SetArrival(x.callContext(), &guestv1.SetArrivalRequest{Time: x.Value("time")}); err != nil {
 		return err
@@ -192,10 +198,12 @@ func (s *site) saveArrival(x *exchange) error {
 	return x.Redirect(x.flow.Home())
 }
 
+// showRules handles the page with the house rules.
 func (s *site) showRules(x *exchange) error {
 	return x.render(http.StatusOK, "rules", x.stayPage("web.rules.title"))
 }
 
+// acceptRules handles the button that accepts the house rules.
 func (s *site) acceptRules(x *exchange) error {
 	if _, err := s.api.Forms.AcceptHouseRules(x.callContext(), &guestv1.AcceptHouseRulesRequest{}); err != nil {
 		return err
@@ -203,7 +211,7 @@ func (s *site) acceptRules(x *exchange) error {
 	return x.Redirect(x.flow.Home())
 }
 
-// minors returns the companions for whom the guest decides what is shared.
+// minors returns the companions for whom this guest decides what is shared, because they are minors.
 func minors(stay *guestv1.Stay) (out []*guestv1.StayGuest) {
 	for _, g := range stay.GetGuests() {
 		if g.GetMayShare() && g.GetMinor() && g.GetRole() == "companion" {
@@ -213,22 +221,24 @@ func minors(stay *guestv1.Stay) (out []*guestv1.StayGuest) {
 	return out
 }
 
-// shareGroups are the groups of fields that a PMS may ask for.
+// shareGroups are the groups of personal data that a PMS may ask for.
 var shareGroups = []string{"identity", "contact", "home", "document", "birth"}
 
-// shareView is what the PMS may read if the guest allows it, what it never reads, and what the law makes the property keep.
+// shareView is the page of the sharing decision: what the PMS gets with the guest's consent, what it never gets, and what the law requires the
+// property to store.
 type shareView struct {
 	Minors []*guestv1.StayGuest
-	Never  []string // groups that the property does not ask the guest to share
+	Never  []string // groups that this property does not ask for
 	Law    lawView
 }
 
-// lawView is what the law makes the property keep of a guest. No choice of the guest changes it.
+// lawView is the data that the law requires the property to store of a guest. It does not depend on the guest's consent.
 type lawView struct {
 	Fields []*guestv1.FormField
 	Reason *guestv1.FormReason
 }
 
+// newLawView returns the fields of a form that the law requires.
 func newLawView(form *guestv1.Form) (v lawView) {
 	for _, step := range form.GetSteps() {
 		if step.GetReason().GetKind() != "law" {
@@ -244,9 +254,10 @@ func newLawView(form *guestv1.Form) (v lawView) {
 	return v
 }
 
+// showSharing handles the page on which the guest decides which data the PMS gets.
 func (s *site) showSharing(x *exchange) error {
 	if x.flow.Kiosk && x.flow.Shares() == "" {
-		return x.Redirect(x.flow.CheckIn()) // another device decides
+		return x.Redirect(x.flow.CheckIn()) // only another device may decide
 	}
 	v := shareView{Minors: minors(x.flow.Stay), Law: newLawView(nil)}
 	if own := x.flow.Self(); own != nil {
@@ -269,7 +280,7 @@ func (s *site) showSharing(x *exchange) error {
 	return x.render(http.StatusOK, "share", p)
 }
 
-// keepShared puts the choices that were posted into the stay that the page shows.
+// keepShared sets the posted choices in the loaded stay, so that the page shows them again. It saves nothing.
 func (x *exchange) keepShared() {
 	stay := x.flow.Stay
 	for _, g := range stay.GetShared() {
@@ -281,14 +292,15 @@ func (x *exchange) keepShared() {
 	for _, g := range minors(stay) {
 		g.SharedGroups = nil
 		if x.Value("minor."+g.GetId()) == "yes" {
-			g.SharedGroups = []string{"identity"} // any group: the page has one switch for all
+			g.SharedGroups = []string{"identity"} // any group, because the page has one switch for all of them
 		}
 	}
 }
 
+// saveSharing handles the form of that decision.
 func (s *site) saveSharing(x *exchange) error {
 	if x.flow.Kiosk && x.flow.Shares() == "" {
-		return x.Redirect(x.flow.CheckIn()) // another device decided meanwhile
+		return x.Redirect(x.flow.CheckIn()) // another device has decided meanwhile
 	}
 	req := &guestv1.SetSharingRequest{KeepProfile: x.Value("keep") == "yes"}
 	for _, g := range x.flow.Stay.GetShared() {
@@ -312,7 +324,7 @@ func (s *site) saveSharing(x *exchange) error {
 	return x.Redirect(x.flow.Home())
 }
 
-// help calls a member of staff.
+// help handles the button that calls a member of staff.
 func (s *site) help(x *exchange) error {
 	if _, err := s.api.CheckIns.RequestHelp(x.callContext(), &guestv1.RequestHelpRequest{}); err != nil {
 		return err
@@ -322,16 +334,16 @@ func (s *site) help(x *exchange) error {
 	return x.render(http.StatusOK, "help", p)
 }
 
-// endSession forgets the stay on this device.
+// endSession handles the button that removes the stay from this device.
 func (s *site) endSession(x *exchange) error {
 	if _, err := s.api.Stays.EndSession(x.callContext(), &guestv1.EndSessionRequest{}); err != nil {
 		return err
 	}
 	x.DropCookie(stayCookie + x.flow.Stay.GetId())
-	x.W.Header().Set("Clear-Site-Data", `"cache"`) // not the storage: it holds the keys of other stays
+	x.W.Header().Set("Clear-Site-Data", `"cache"`) // not the storage, which has the SmartKeys of other stays
 	face := x.flow.Stay.GetProperty()
-	x.flow.Stay = nil // the page offers nothing that needs the session
+	x.flow.Stay = nil // so that the page has no links that need the session
 	p := x.newPage(face, "web.forgotten.title")
-	p.Gone = true // its script forgets what the device kept of this stay
+	p.Gone = true // the script deletes what the device stored of this stay
 	return x.render(http.StatusOK, "forgotten", p)
 }

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Ago renders how long ago a moment was: "3 min ago" within an hour, and else when it was, as [Page.When] does.
+// Ago renders how long ago a moment was, such as "3 min ago". From one hour on it renders the moment itself, like [Page.When].
 func (p *Page) Ago(at *timestamppb.Timestamp) template.HTML {
 	if at == nil {
 		return ""
@@ -21,7 +21,7 @@ func (p *Page) Ago(at *timestamppb.Timestamp) template.HTML {
 	return p.When(at)
 }
 
-// When renders a moment as short as it stays clear: "14:40" today, "yesterday 23:10", and else with its day.
+// When renders a moment as short as is clear: "14:40" today, "yesterday 23:10", and date and time for other days.
 func (p *Page) When(at *timestamppb.Timestamp) template.HTML {
 	if at == nil {
 		return ""
@@ -39,9 +39,10 @@ func (p *Page) When(at *timestamppb.Timestamp) template.HTML {
 	return p.aged(at, p.Stamp(at))
 }
 
+// sameDay reports whether two times have the same date, each in its own time zone.
 func sameDay(a, b time.Time) bool { return a.Format(time.DateOnly) == b.Format(time.DateOnly) }
 
-// aged is a text for a moment, with the whole moment as its tooltip.
+// aged returns text in a time element whose tooltip is the full date and time.
 func (p *Page) aged(at *timestamppb.Timestamp, text string) template.HTML {
 	return template.HTML(`<time datetime="` + at.AsTime().In(p.zone).Format(time.RFC3339) + `" title="` + template.HTMLEscapeString(p.Stamp(at)) + `">` +
 		template.HTMLEscapeString(text) + `</time>`)

@@ -7,15 +7,15 @@ import (
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 )
 
-// Answer is a line of what a guest entered in the form.
+// Answer is one answer of a guest to a question of the check-in form.
 type Answer struct {
-	Field string // the name of the field, as its messages have it; "" for a question of the property
-	Label string // of such a question
+	Field string // the name of the field, which its message has; "" for a question that the property added
+	Label string // the name of a question that the property added
 	Value string
-	Kind  string // date, country, choice or text
+	Kind  string // how to show Value: date, country, choice or text
 }
 
-// AnswersOf lists the answers of a person that are there, in the order of the form.
+// AnswersOf returns the answers that a guest has given, in the order of the form. Questions without an answer are left out.
 func AnswersOf(of *guestv1.Person) (answers []Answer) {
 	add := func(kind, field, value string) {
 		if value != "" {

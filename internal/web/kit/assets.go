@@ -16,15 +16,15 @@ import (
 	"sync"
 )
 
-// The files of static are made by internal/tools/web from the css and ts of all areas.
+// staticFiles are built by internal/tools/web from the css and ts files of all areas.
 //
 //go:embed static
 var staticFiles embed.FS
 
-// assets are the files that browsers keep: their names contain the hash of their content.
+// assets are the style sheets, scripts and images. A file name contains the hash of its content, so browsers can cache it forever.
 type assets struct {
 	byName map[string]*asset // by file name
-	names  map[string]string // file name by plain name, such as guest.css
+	names  map[string]string // file name with hash by the name without it, such as guest.css
 }
 
 type asset struct {
@@ -33,9 +33,10 @@ type asset struct {
 	tag           string
 }
 
-// hashed is the form of a file name with a hash.
+// hashed matches the name of a file with its hash.
 var hashed = regexp.MustCompile(`^(\w+)-[A-Z0-9]{8}(\.\w+)$`)
 
+// loadAssets loads the embedded files of the directory static.
 func loadAssets() (*assets, error) {
 	a := &assets{byName: map[string]*asset{}, names: map[string]string{}}
 	files, err := fs.ReadDir(staticFiles, "static")
@@ -55,14 +56,16 @@ func loadAssets() (*assets, error) {
 	return a, nil
 }
 
+// newAsset returns a file with its compressed copy and its ETag. The extension of name decides the content type.
 func newAsset(name string, content []byte) *asset {
 	sum := sha256.Sum256(content)
 	return &asset{kind: mime.TypeByExtension(path.Ext(name)), plain: content, zipped: zip(content), tag: fmt.Sprintf(`"%x"`, sum[:8])}
 }
 
-// URL returns the URL of a file by its plain name.
+// URL returns the URL of a file. name is without the hash, such as guest.css.
 func (a *assets) URL(name string) string { return "/static/" + a.names[name] }
 
+// serve answers a request for a file of /static. Browsers may cache the file forever.
 func (a *assets) serve(w http.ResponseWriter, r *http.Request) {
 	f, ok := a.byName[r.PathValue("name")]
 	if !ok || hashed.FindStringSubmatch(r.PathValue("name")) == nil {
@@ -73,7 +76,8 @@ func (a *assets) serve(w http.ResponseWriter, r *http.Request) {
 	f.write(w, r)
 }
 
-// ServeWorker returns the handler of a service worker. Its content names the hashed files that it keeps, so that a change of them changes it.
+// ServeWorker returns the handler of a service worker's script. keeps are the files that the worker stores for offline use. Their hashed names
+// are in the script, so browsers install a new worker when one of them changes.
 func (k *Kit) ServeWorker(name string, keeps ...string) http.HandlerFunc {
 	var kept []string
 	for _, plain := range keeps {
@@ -87,6 +91,7 @@ func (k *Kit) ServeWorker(name string, keeps ...string) http.HandlerFunc {
 	}
 }
 
+// write sends the file, compressed if the browser accepts it. It answers 304 if the browser has the same version.
 func (f *asset) write(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", f.kind)
@@ -107,6 +112,7 @@ func (f *asset) write(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
+// acceptsGzip reports whether the browser accepts gzip.
 func acceptsGzip(r *http.Request) bool {
 	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		name, quality, _ := strings.Cut(strings.ReplaceAll(part, " ", ""), ";")
@@ -119,15 +125,15 @@ func acceptsGzip(r *http.Request) bool {
 
 var zippers = sync.Pool{New: func() any { z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed); return z }}
 
-// mayCompress reports whether a page may be compressed. The size of a compressed page tells a listener whether texts in it are alike (BREACH):
-// a site that makes the guest's browser load pages with texts of its choice could guess a secret in them. So the pages with the PINs
-// and with a new link are never compressed, and no page is that another site makes the browser load. The key of a form is another in each answer.
+// mayCompress reports whether the response to r may be compressed. It prevents BREACH: another site makes the browser load a page with a text
+// of its choice, and learns from the compressed size whether the page contains that text. So only requests from this site get a compressed
+// page. [Exchange.Render] also leaves pages with a secret uncompressed.
 func mayCompress(r *http.Request) bool {
-	from := r.Header.Get("Sec-Fetch-Site") // empty: an old browser, or no TLS
+	from := r.Header.Get("Sec-Fetch-Site") // empty in old browsers and without TLS
 	return (from == "" || from == "same-origin" || from == "none") && acceptsGzip(r)
 }
 
-// write writes a page.
+// write sends a complete page.
 func (x *Exchange) write(status int, body []byte, compress bool) {
 	if compress {
 		var b bytes.Buffer
@@ -144,7 +150,7 @@ func (x *Exchange) write(status int, body []byte, compress bool) {
 	_, _ = x.W.Write(body)
 }
 
-// zip compresses as well as possible.
+// zip returns content compressed with the best ratio.
 func zip(content []byte) []byte {
 	var b bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)

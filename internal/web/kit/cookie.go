@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// CookieName returns the name under which a cookie is stored. Over TLS its prefix binds it to the host.
+// CookieName returns the stored name of a cookie. With TLS it has the prefix __Host-, so other hosts of the domain cannot set it.
 func (x *Exchange) CookieName(name string) string {
 	if x.area.Secure(x.R) {
 		return "__Host-" + name
@@ -13,7 +13,7 @@ func (x *Exchange) CookieName(name string) string {
 	return name
 }
 
-// Cookie returns the value of a cookie, or "".
+// Cookie returns the value of a cookie of the request, or "" if there is none. name is without the prefix.
 func (x *Exchange) Cookie(name string) string {
 	c, err := x.R.Cookie(x.CookieName(name))
 	if err != nil {
@@ -22,14 +22,14 @@ func (x *Exchange) Cookie(name string) string {
 	return c.Value
 }
 
-// SetCookie stores a cookie until a time; the zero time: until the browser ends.
+// SetCookie stores a cookie until a time. With the zero time, the browser deletes it when it closes.
 func (x *Exchange) SetCookie(name, value string, until time.Time) {
 	http.SetCookie(x.W, &http.Cookie{
 		Name: x.CookieName(name), Value: value, Path: "/", Expires: until, Secure: x.area.Secure(x.R), HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
 }
 
-// DropCookie deletes a cookie.
+// DropCookie deletes a cookie in the browser.
 func (x *Exchange) DropCookie(name string) {
 	http.SetCookie(x.W, &http.Cookie{
 		Name: x.CookieName(name), Path: "/", MaxAge: -1, Secure: x.area.Secure(x.R), HttpOnly: true, SameSite: http.SameSiteLaxMode,

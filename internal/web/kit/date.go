@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// DateParts splits a stored day into day, month and year, and what was typed into its three boxes.
+// DateParts splits a date into day, month and year for the three boxes of an input. value is a stored date or, after a failed attempt, the
+// text that DateFrom returned.
 func DateParts(value string) []string {
 	if parts := strings.SplitN(value, "-", 3); len(parts) == 3 && len(parts[0]) == 4 {
 		return []string{strings.TrimLeft(parts[2], "0"), strings.TrimLeft(parts[1], "0"), parts[0]}
@@ -14,8 +15,8 @@ func DateParts(value string) []string {
 	return append(strings.SplitN(value, " ", 3), "", "", "")[:3]
 }
 
-// DateFrom joins the three boxes of a date. A month may be a number or a name. What is no date stays as it was typed, and the API
-// refuses it.
+// DateFrom joins the three boxes of a date input to YYYY-MM-DD. month may be a number or a name. An invalid date is returned as typed, and the
+// API refuses it.
 func (w Words) DateFrom(day, month, year string) string {
 	if day+month+year == "" {
 		return ""
@@ -33,7 +34,7 @@ func (w Words) DateFrom(day, month, year string) string {
 	return fmt.Sprintf("%04d-%02d-%02d", y, m, d)
 }
 
-// monthNamed returns the number of a month by its name or the start of it; 0 if there is none.
+// monthNamed returns the number of the month with this name in the language, or 0. At least the first three letters must be given.
 func (w Words) monthNamed(name string) int {
 	name = strings.TrimSuffix(strings.ToLower(name), ".")
 	for m := 1; m <= 12 && len(name) >= 3; m++ {

@@ -13,7 +13,8 @@ import (
 //go:embed desk
 var DeskParts embed.FS
 
-// ProblemOf returns the status and the message of the page about an error of the API. known is false for an error that should not occur.
+// ProblemOf returns the HTTP status and the title message of the error page for an API error. method is that of the browser's request. known
+// is false for an error that the caller must log.
 func ProblemOf(f *fault.Fault, method string) (status int, message string, known bool) {
 	switch {
 	case f.Kind == fault.Denied:

@@ -9,12 +9,12 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// beat is the interval in which an open page gets a sign that its stream works, so that proxies keep it.
+// beat is the interval of keep-alive comments in an event stream, so that proxies do not close it.
 const beat = 20 * time.Second
 
-// Follow sends server-sent events to an open page. receive waits for the next one. It is called until it fails or the browser leaves; a receive
-// that still waits then must end with the context of the request. The event "refused" says that the person may not follow any more: otherwise
-// the browser would connect again and again.
+// Follow sends server-sent events to an open page until receive fails or the browser disconnects. receive blocks until the next event, and
+// must return when the context of the request ends. If receive fails because the session may no longer follow, Follow sends the event
+// "refused", so that the browser does not reconnect.
 func (x *Exchange) Follow(receive func() (event string, err error)) error {
 	control := http.NewResponseController(x.W)
 	_ = control.SetWriteDeadline(time.Time{})

@@ -13,28 +13,28 @@ import (
 	"strings"
 )
 
-// Exchange is one request for a page, and its answer.
+// Exchange is one request for a page and its response.
 type Exchange struct {
 	W http.ResponseWriter
 	R *http.Request
-	// OwnLanguage means that the page does not follow the language that was chosen on the device.
+	// OwnLanguage makes the page ignore the language that was chosen on the device.
 	OwnLanguage bool
 
 	area  *Area
 	nonce string
 }
 
-// NewExchange begins to answer a request: it sets the headers.
+// NewExchange starts the handling of a request. It sets the security headers and chooses the nonce of the page's scripts.
 func (a *Area) NewExchange(w http.ResponseWriter, r *http.Request) *Exchange {
 	x := &Exchange{W: w, R: r, area: a, nonce: rand.Text()}
 	x.setHeaders()
 	return x
 }
 
-// maxForm is the most bytes of a posted form.
+// maxForm is the maximum size of a posted form in bytes.
 const maxForm = 64 << 10
 
-// ParseForm reads a posted form, which may have files. It returns false if that fails.
+// ParseForm parses the body of a POST, also one with files. It returns false if the body is invalid or too large.
 func (x *Exchange) ParseForm() bool {
 	if x.R.Method != http.MethodPost {
 		return true
@@ -46,16 +46,16 @@ func (x *Exchange) ParseForm() bool {
 	return x.R.ParseForm() == nil
 }
 
-// CallContext returns the context for an API call of the exchange, with the key of the posted form.
+// CallContext returns the context for an API call. It adds the idempotency key of the posted form to c.
 func (x *Exchange) CallContext(c Credential) context.Context {
 	c.Key = x.callKey()
 	return x.area.As(x.R.Context(), x.R, c)
 }
 
-// formKey is the form of the key that a page puts into its forms.
+// formKey matches the random key that each rendered form contains.
 var formKey = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
-// Key returns the key of the posted form, or "".
+// Key returns the random key of the posted form, or "" if the form did not come from a page. A mail scanner that posts to a link has no key.
 func (x *Exchange) Key() string {
 	if key := x.R.PostForm.Get("key"); formKey.MatchString(key) {
 		return key
@@ -63,8 +63,8 @@ func (x *Exchange) Key() string {
 	return ""
 }
 
-// callKey returns the idempotency key of a call for the posted form, or "". The same form sent twice has the same key. A person who goes
-// back, changes an answer and sends the page again makes another request, which needs another key.
+// callKey returns the idempotency key for API calls of the posted form, or "". It is a hash of the form's key and values: a form that is sent
+// twice has the same key, and a changed form another.
 func (x *Exchange) callKey() string {
 	key := x.Key()
 	if key == "" {
@@ -74,7 +74,8 @@ func (x *Exchange) callKey() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// Value returns the posted value of an input without spaces around it. A kiosk's inputs have a random prefix that ends in "~".
+// Value returns the posted value of an input without spaces around it. It ignores the random prefix that input names have at a kiosk, which
+// ends in "~".
 func (x *Exchange) Value(name string) string {
 	for full, values := range x.R.PostForm {
 		if plain := full[strings.LastIndexByte(full, '~')+1:]; plain == name && len(values) > 0 {
@@ -84,15 +85,15 @@ func (x *Exchange) Value(name string) string {
 	return ""
 }
 
-// HasTyped reports whether the page shows what was posted in place of what is stored: only the request of [Exchange.typedRequest] reads
-// a page and has a posted form.
+// HasTyped reports whether the page must show the posted values instead of the stored ones. That is so only for the request of
+// [Exchange.typedRequest].
 func (x *Exchange) HasTyped() bool { return x.R.Method == http.MethodGet && len(x.R.PostForm) > 0 }
 
-// Scripted reports whether the page's script sent the request. It follows the header Latchkey-Location in place of a redirect: a fetch
-// that follows a redirect would load the next page twice, and a kiosk shows a code only once.
+// Scripted reports whether the page's script sent the request. A script gets the header Latchkey-Location instead of a redirect. A fetch that
+// follows a redirect would load the next page twice, and a kiosk shows a code only once.
 func (x *Exchange) Scripted() bool { return x.R.Header.Get("Latchkey-Script") != "" }
 
-// Redirect sends the browser to another page. The script of a page follows a header in place of a redirect, see [Exchange.Scripted].
+// Redirect sends the browser to another page. See [Exchange.Scripted] for requests of a script.
 func (x *Exchange) Redirect(url string) error {
 	if x.Scripted() {
 		x.W.Header().Set("Latchkey-Location", url)
@@ -104,7 +105,7 @@ func (x *Exchange) Redirect(url string) error {
 	return nil
 }
 
-// Address returns the address of a path of this server, as a person can type it.
+// Address returns the complete URL of a path of this server.
 func (x *Exchange) Address(path string) string {
 	scheme := "http"
 	if x.area.Secure(x.R) {
@@ -113,7 +114,7 @@ func (x *Exchange) Address(path string) string {
 	return (&url.URL{Scheme: scheme, Host: x.R.Host}).String() + path
 }
 
-// Render answers with a page of the area, which embeds a [Page]. A page with a secret is never compressed, see [mayCompress].
+// Render executes the template of a page within the layout and sends it. page embeds a [Page]. secret prevents compression, see [mayCompress].
 func (x *Exchange) Render(status int, name string, page interface{ setMain(template.HTML) }, secret bool) error {
 	var main, b bytes.Buffer
 	if err := x.area.templates.ExecuteTemplate(&main, pageBlock(name), page); err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// setHeaders sets the headers of every page. They go out even with an error.
+// setHeaders sets the security headers of every page. They are sent with errors, too.
 func (x *Exchange) setHeaders() {
 	h := x.W.Header()
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'nonce-"+x.nonce+"' 'strict-dynamic'; style-src 'self'; img-src 'self' data:; font-src 'self'; "+
@@ -23,13 +23,13 @@ func (x *Exchange) setHeaders() {
 	h.Add("Vary", "Accept-Encoding, Accept-Language, Cookie, Sec-Fetch-Site")
 }
 
-// The features of browsers that some pages use.
+// Features of browsers that the Permissions-Policy of some pages switches on.
 const (
 	KeepScreenOn = "screen-wake-lock"          // the tablet at the door
 	UsePasskeys  = "publickey-credentials-get" // the dashboard
 )
 
-// Permissions returns the Permissions-Policy, which switches every feature off except those named.
+// Permissions returns the value of the header Permissions-Policy. It switches every listed feature off except those in used.
 func Permissions(used ...string) string {
 	off := []string{"accelerometer", "autoplay", "camera", "display-capture", "encrypted-media", "fullscreen", "geolocation", "gyroscope",
 		"magnetometer", "microphone", "midi", "payment", UsePasskeys, KeepScreenOn, "usb", "xr-spatial-tracking"}
@@ -42,7 +42,7 @@ func Permissions(used ...string) string {
 	return strings.Join(off, ", ")
 }
 
-// Protect refuses requests that another site's page makes with this site's cookies.
+// Protect wraps next. Requests that a page of another site makes with this site's cookies go to refuse instead.
 func Protect(next, refuse http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(refuse)

@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// defaultAccent is the colour of icons of a property without a colour: that of css/tokens.css.
+// defaultAccent is the icon colour of a property that has chosen none, as in css/tokens.css.
 const defaultAccent = "#0b5d66"
 
-// The sizes of icons, in pixels: one for iOS, two that browsers want for an app.
+// Sizes of icons in pixels. TouchIcon is for iOS, and the others are those that browsers require of an installable app.
 const (
 	TouchIcon = 180
 	SmallIcon = 192
@@ -24,7 +24,8 @@ const (
 
 var iconName = regexp.MustCompile(`^([0-9a-f]{6})-(180|192|512)\.png$`)
 
-// IconURL returns the icon of a property's colour. Colour and size are the name, so the icon never changes.
+// IconURL returns the URL of an app icon. accent is the property's colour, or "". The URL contains colour and size, so browsers can cache the
+// icon forever.
 func IconURL(accent string, size int) string {
 	c, ok := parseColour(accent)
 	if !ok {
@@ -33,7 +34,7 @@ func IconURL(accent string, size int) string {
 	return "/icon/" + strings.TrimPrefix(c.String(), "#") + "-" + strconv.Itoa(size) + ".png"
 }
 
-// serveIcon serves a white key on a colour, darkened until the key can be seen.
+// serveIcon answers the URL of IconURL with a white key on the colour. The colour is darkened until the key has enough contrast.
 func serveIcon(w http.ResponseWriter, r *http.Request) {
 	m := iconName.FindStringSubmatch(r.PathValue("name"))
 	if m == nil {
@@ -51,10 +52,10 @@ func serveIcon(w http.ResponseWriter, r *http.Request) {
 	newAsset("icon.png", b.Bytes()).write(w, r)
 }
 
-// shades is the number of colours between ground and key, which make the edges smooth.
+// shades is the number of mixed colours between background and key. They smooth the edges of the key.
 const shades = 16
 
-// drawIcon draws the key within the middle four fifths, which every shape of an icon shows.
+// drawIcon draws the key. It stays within the middle 80 % of the image, because devices crop icons to other shapes.
 func drawIcon(ground colour, size int) image.Image {
 	palette := make(color.Palette, shades+1)
 	for i := range palette {
@@ -74,8 +75,8 @@ func drawIcon(ground colour, size int) image.Image {
 	return out
 }
 
-// keyDistance returns the distance of a point from a key, in a square of length 1; it is negative inside. The key has a ring, a shaft and
-// two teeth.
+// keyDistance returns the distance of a point from the outline of the key in a square of length 1. It is negative inside the key, which has a
+// ring, a shaft and two teeth.
 func keyDistance(x, y float64) float64 {
 	box := func(left, top, right, bottom float64) float64 {
 		dx, dy := max(left-x, x-right), max(top-y, y-bottom)

@@ -7,35 +7,36 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Input is a field of a form: the part "input". Its name is the path of the field in the request that the form becomes.
+// Input is a field of a form, which the template "input" renders. Name is the path of the field in the API request.
 type Input struct {
 	Name         string
-	Label, Hint  string // messages
-	Of           string // what the label is about: its {of}, such as the name of a language
-	Type         string // of HTML, or lines (several lines), switch (on or off), boxes (any number of the options)
-	Value        string // of a switch yes or "", of boxes the values with spaces between
+	Label, Hint  string // kinds of messages
+	Of           string // the parameter {of} of the label, such as the name of a language
+	Type         string // a type of HTML, or lines (several lines), switch (on or off), boxes (any number of the options)
+	Value        string // the value; of a switch "yes" or "", of boxes the checked values with spaces between
 	Autocomplete string
-	Mode         string   // inputmode of HTML
-	Script       string   // what the script does with it: the attribute data-SCRIPT
-	Options      []Option // of a list that the field is then, or of boxes
+	Mode         string   // the attribute inputmode of HTML
+	Script       string   // sets the attribute data-SCRIPT, by which the page's script finds the field
+	Options      []Option // makes the field a list, or has the options of boxes
 }
 
-// Option is a choice of an input. Its text is a message, or else itself.
+// Option is a choice of an input. Its label is the message Kind or, without a Kind, the plain Text.
 type Option struct{ Value, Kind, Text string }
 
-// ID returns the id of the field.
+// ID returns the HTML id of the field.
 func (i Input) ID() string { return "f-" + i.Name }
 
-// Has reports whether one of the boxes is checked.
+// Has reports whether the box with this value is checked.
 func (i Input) Has(value string) bool { return slices.Contains(strings.Fields(i.Value), value) }
 
-// asks reports whether the input is the field of a path, or has it as a part.
+// asks reports whether the API field at path belongs to this input: the paths are equal, or path is below the input's name.
 func (i Input) asks(path string) bool {
 	rest, found := strings.CutPrefix(path, i.Name)
 	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// Refuse adds the wrong fields of a fault to the error summary of a page. It returns false if no input of the page has one of them.
+// Refuse adds the fields that the API refused to the error summary of the page. It returns false if f concerns none of the inputs. The caller
+// then handles f in another way.
 func (p *Page) Refuse(f *fault.Fault, inputs []Input) bool {
 	for _, field := range f.Fields {
 		at := slices.IndexFunc(inputs, func(i Input) bool { return i.asks(field.Path) })
@@ -51,7 +52,7 @@ func (p *Page) Refuse(f *fault.Fault, inputs []Input) bool {
 	return len(p.Wrong) > 0
 }
 
-// Posted returns inputs with the values that were posted. A password is never shown again.
+// Posted sets the values of inputs to the posted ones, in place, and returns inputs. Passwords stay empty.
 func (x *Exchange) Posted(inputs []Input) []Input {
 	for i := range inputs {
 		switch inputs[i].Type {

@@ -22,38 +22,38 @@ import (
 	"latchkey.dev/internal/message"
 )
 
-// Options are what pages need of the server.
+// Options are what the pages need from the server.
 type Options struct {
 	Logger *slog.Logger
 	// Secure reports whether the client uses TLS. Cookies are then bound to the host.
 	Secure func(*http.Request) bool
 	Now    func() time.Time
-	// As returns the context of an API call for a request.
+	// As returns the context for an API call on behalf of a browser's request.
 	As func(ctx context.Context, r *http.Request, c Credential) context.Context
-	// Fault returns the fault of a call's error.
+	// Fault converts the error of an API call.
 	Fault func(error) *fault.Fault
 }
 
-// Credential is what a call of the API has in addition to its request. Each may be empty.
+// Credential is what an API call sends in addition to its message. Each field may be empty.
 type Credential struct {
 	Token    string
-	Property string // of the calls of staff
-	Language string // of the texts in the answer
+	Property string // the id of the property that a call of staff is about
+	Language string // the language of the texts in the answer
 	Key      string // the idempotency key
-	// Automatic means that the page loads by itself, without its person.
+	// Automatic means that the page reloads by itself. The call does not count as activity of the person.
 	Automatic bool
 }
 
-// Kit is what all areas share.
+// Kit is what all areas share: options, static files and languages.
 type Kit struct {
 	Options
 	files *assets
-	// languages are those that have texts.
+	// languages are the languages of the message catalogue.
 	languages []string
 	mux       *http.ServeMux
 }
 
-// New returns the kit.
+// New loads the static files and the languages.
 func New(o Options) (*Kit, error) {
 	if o.As == nil || o.Fault == nil || o.Logger == nil || o.Secure == nil || o.Now == nil {
 		return nil, errors.New("web: As, Fault, Logger, Secure and Now are required")
@@ -69,10 +69,10 @@ func New(o Options) (*Kit, error) {
 	return k, nil
 }
 
-// Paths are the patterns of the paths that [Kit.WithFiles] answers itself.
+// Paths are the path patterns that [Kit.WithFiles] answers itself.
 var Paths = []string{"/static/", "/theme/", "/icon/"}
 
-// WithFiles serves the files of all areas, which are style sheets, scripts and icons, and passes other requests to pages.
+// WithFiles returns a handler that serves the style sheets, scripts and icons of all areas, and passes other requests to pages.
 func (k *Kit) WithFiles(pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if slices.ContainsFunc(Paths, func(p string) bool { return strings.HasPrefix(r.URL.Path, p) }) {
@@ -83,7 +83,7 @@ func (k *Kit) WithFiles(pages http.Handler) http.Handler {
 	})
 }
 
-// Area is a part of the site with pages of its own: those of guests and tablets, or those of staff.
+// Area is a part of the site with its own templates and routes: the pages of guests and tablets, of staff, or of operators.
 type Area struct {
 	*Kit
 	Mux       *http.ServeMux
@@ -94,9 +94,9 @@ type Area struct {
 //go:embed parts
 var partFiles embed.FS
 
-// NewArea parses the templates of an area: the parts of the kit, shared ones, those of its parts/*.html, and its pages/*.html. All are one set, which
-// takes a tenth of the memory of a set for each page, so the names of two pages' blocks must differ. The block "main" of a page is renamed to
-// pageBlock.
+// NewArea parses the templates of an area: parts of the kit, parts from shared, and parts/*.html and pages/*.html from files. All pages are in
+// one template set, which needs a tenth of the memory of a set per page. So block names must be unique, and the block "main" of a page is
+// renamed by pageBlock.
 func (k *Kit) NewArea(files fs.FS, functions template.FuncMap, shared ...fs.FS) (*Area, error) {
 	all := maps.Clone(templateFunctions)
 	maps.Copy(all, functions)
@@ -131,10 +131,10 @@ func (k *Kit) NewArea(files fs.FS, functions template.FuncMap, shared ...fs.FS) 
 	return a, nil
 }
 
-// pageBlock returns the name of the block "main" of a page.
+// pageBlock returns the name that the block "main" of a page has in the template set.
 func pageBlock(name string) string { return "pages/" + name }
 
-// addPage adds the blocks of a page to a set of templates.
+// addPage adds the blocks of a page's template to the set of the area. It fails if the set has a block of that name.
 func addPage(set *template.Template, name string, page *template.Template) error {
 	for _, block := range page.Templates() {
 		as := block.Name()
@@ -154,5 +154,5 @@ func addPage(set *template.Template, name string, page *template.Template) error
 	return nil
 }
 
-// Pages returns the names of the area's pages.
+// Pages returns the names of the area's pages, for tests that render each.
 func (a *Area) Pages() []string { return a.pages }

@@ -8,16 +8,18 @@ import (
 	"latchkey.dev/internal/message"
 )
 
-// languageCookie keeps the language that was chosen on the device. Without it the browser's languages count, and then the property's.
+// languageCookie is the name of the cookie with the language that was chosen on the device. Without it, the languages of the browser count,
+// then that of the property.
 const languageCookie = "lk-lang"
 
-// Place is what the texts of a page need to know of its property.
+// Place is what the texts of a page depend on: time zone and language of its property.
 type Place struct {
-	TimeZone string // of IANA
-	Language string // "" without one
+	TimeZone string // IANA name
+	Language string // "" if the property has chosen none
 }
 
-// Words chooses the language: the chosen one, else the first of the browser's that has texts, else the property's, else English.
+// Words returns the texts of a page in the best language: chosen, else the first of the header accept that has texts, else the property's,
+// else English.
 func (k *Kit) Words(chosen, accept string, of Place) Words {
 	w := Words{Lang: message.English, zone: time.UTC}
 	if zone, err := clock.Zone(of.TimeZone); err == nil {
@@ -33,12 +35,12 @@ func (k *Kit) Words(chosen, accept string, of Place) Words {
 	return w
 }
 
-// Words returns the words for the exchange's page.
+// Words returns the texts for the page of the request. See [Kit.Words].
 func (x *Exchange) Words(of Place) Words {
 	return x.area.Words(x.ChosenLanguage(), x.R.Header.Get("Accept-Language"), of)
 }
 
-// ChosenLanguage returns the language that was chosen on the device and that the page follows, or "".
+// ChosenLanguage returns the language that was chosen on the device. It is "" without a choice, or if the page has its own language.
 func (x *Exchange) ChosenLanguage() string {
 	if x.OwnLanguage {
 		return ""
@@ -49,7 +51,7 @@ func (x *Exchange) ChosenLanguage() string {
 	return ""
 }
 
-// ForgetLanguage ends the choice of a language, on the page that is rendered too.
+// ForgetLanguage deletes the choice of a language. The current page ignores the choice, too.
 func (x *Exchange) ForgetLanguage() {
 	if x.Cookie(languageCookie) == "" {
 		return
@@ -58,10 +60,10 @@ func (x *Exchange) ForgetLanguage() {
 	x.OwnLanguage = true
 }
 
-// Dir is the direction in which the language is written.
+// Dir returns the HTML attribute dir of the language: ltr or rtl.
 func (w Words) Dir() string { return message.Direction(w.Lang) }
 
-// LanguageName is a language's name in that language.
+// LanguageName returns the name of a language in that language itself.
 func (w Words) LanguageName(language string) string {
 	return message.Reader{Language: language}.Text(message.Message{Kind: "language.self"})
 }

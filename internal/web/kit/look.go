@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// themeCookie keeps which colors a person wants on this device. Without it the device decides.
+// themeCookie is the name of the cookie with the chosen colors. Without it, the pages follow the setting of the device.
 const themeCookie = "lk-theme"
 
-// LookAge is how long browsers keep how pages look.
+// LookAge is how long browsers store the choice of colors and language.
 const LookAge = 400 * 24 * time.Hour
 
-// themes are the values of themeCookie. Each is the name of a button; "system" deletes the cookie.
+// themes are the values of themeCookie and of the buttons that set it. "system" deletes the cookie.
 var themes = []string{"system", "light", "dark"}
 
-// LookQuery marks the address of a form that changes how its page looks. The form is sent to the page itself, so that no other field
-// has to say where the browser goes on.
+// LookQuery marks the URL of a form that changes colors or language. The form is posted to the page's own path, so that no other field
+// must contain the page to return to.
 const LookQuery = "look"
 
-// theme is the person's choice of colors: light, dark or, if the device decides, "".
+// theme returns the chosen colors: light, dark or, if the device decides, "".
 func (x *Exchange) theme() string {
 	if theme := x.Cookie(themeCookie); theme != themes[0] && slices.Contains(themes, theme) {
 		return theme
@@ -29,7 +29,8 @@ func (x *Exchange) theme() string {
 	return ""
 }
 
-// lookURL returns the address to which a page sends the choice of its look; "" for a page that the browser cannot load again.
+// lookURL returns the URL to which the page posts a choice of colors or language. It is "" if the page answers a POST and cannot be loaded by
+// a GET.
 func (x *Exchange) lookURL() string {
 	if x.R.Method != http.MethodGet {
 		if _, pattern := x.area.Mux.Handler(&http.Request{Method: http.MethodGet, Host: x.R.Host, URL: x.R.URL}); pattern == "/" {
@@ -42,7 +43,8 @@ func (x *Exchange) lookURL() string {
 	return "?" + LookQuery
 }
 
-// HandleLook serves the forms that change how pages look with save. They change nothing else and need no session.
+// HandleLook returns a handler that passes the forms with a choice of colors or language to save, and all other requests to next. These forms
+// need no session.
 func HandleLook(next, save http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, _, _ := strings.Cut(r.URL.RawQuery, "&")
@@ -54,8 +56,8 @@ func HandleLook(next, save http.Handler) http.Handler {
 	})
 }
 
-// SaveLook keeps the choice on the device, a language until a time, and shows the page again, with what was typed into it. It calls chosen
-// with the language that was chosen, if one was.
+// SaveLook stores the posted choice of colors or language in cookies, and shows the page again with the values that were typed into its form.
+// until is when the browser forgets the language. chosen is called with the new language, if there is one.
 func (x *Exchange) SaveLook(until time.Time, chosen func(language string)) error {
 	typed := x.typedRequest()
 	switch theme := x.R.PostForm.Get("theme"); {
@@ -79,7 +81,7 @@ func (x *Exchange) SaveLook(until time.Time, chosen func(language string)) error
 	return x.Redirect((&url.URL{Path: x.R.URL.Path, RawQuery: query}).String())
 }
 
-// typedRequest is a request for the page of a posted form that shows what was posted. It saves nothing.
+// typedRequest returns a GET request for the page of the posted form. The page renders with the posted values, and nothing is saved.
 func (x *Exchange) typedRequest() *http.Request {
 	r := x.R.Clone(x.R.Context())
 	r.Method = http.MethodGet
@@ -88,7 +90,7 @@ func (x *Exchange) typedRequest() *http.Request {
 	return r
 }
 
-// replaceCookie sets a cookie of a request; an empty value removes it.
+// replaceCookie replaces a cookie in a request. An empty value removes it.
 func replaceCookie(r *http.Request, name, value string) {
 	all := r.Cookies()
 	r.Header.Del("Cookie")

@@ -12,38 +12,39 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// Page is what every template renders. An area embeds it in its own page. Its methods are the functions of templates.
+// Page is the data that every template has. An area embeds it in its own page type. Templates call its methods.
 type Page struct {
 	Words
 	Nonce   string
 	Title   template.HTML
-	Wrong   []Wrong // the error summary
-	Back    string  // the page before, or ""
+	Wrong   []Wrong // lines of the error summary
+	Back    string  // URL of the link "back", or ""
 	Key     string  // the idempotency key of the page's forms
 	Path    string
 	Look    string // light, dark or, if the device decides, ""
-	LookURL string // where the page sends the choice of its look, or ""
-	Keeps   bool   // the page has a form with answers, which it shows again after a choice of its look
+	LookURL string // URL that a choice of colors or language is posted to, or "" to offer none
+	Keeps   bool   // the page has a form whose typed values survive a choice of colors or language
 	Data    any
-	Main    template.HTML // what the page's own template made, for the layout
+	Main    template.HTML // the rendered template of the page, which the layout contains
 
-	Languages []string // those that have texts
+	Languages []string // languages that the person can choose
 
 	files *assets
 	now   time.Time
 }
 
+// setMain sets the rendered template of the page before the layout is rendered.
 func (p *Page) setMain(main template.HTML) { p.Main = main }
 
 // Wrong is one line of the error summary.
 type Wrong struct {
-	ID    string        // of the field
-	Label template.HTML // of the field; "" if the text says what it is about
-	Title template.HTML // of the summary, if no answer is wrong
+	ID    string        // HTML id of the field that the line links to
+	Label template.HTML // label of the field; "" if Text names it
+	Title template.HTML // title of the summary, for a problem that is not about a field
 	Text  template.HTML
 }
 
-// NewPage returns a page for the exchange. Its title is a message.
+// NewPage returns the common data of a page of the property. title is the kind of a message, and kv are names and values of its parameters.
 func (x *Exchange) NewPage(of Place, title string, kv ...any) Page {
 	p := Page{Words: x.Words(of), Nonce: x.nonce, Key: rand.Text(), Path: x.R.URL.Path, files: x.area.files, now: x.area.Now(),
 		Look: x.theme(), LookURL: x.lookURL(), Languages: x.area.languages}
@@ -51,16 +52,16 @@ func (x *Exchange) NewPage(of Place, title string, kv ...any) Page {
 	return p
 }
 
-// File returns the URL of a file of static.
+// File returns the URL of a static file. name is without the hash.
 func (p *Page) File(name string) string { return p.files.URL(name) }
 
-// Now returns when the page was rendered.
+// Now returns the time at which the page was rendered.
 func (p *Page) Now() *timestamppb.Timestamp { return timestamppb.New(p.now) }
 
-// Past reports whether a moment has passed.
+// Past reports whether a moment has passed when the page is rendered.
 func (p *Page) Past(at *timestamppb.Timestamp) bool { return !at.AsTime().After(p.now) }
 
-// Schemes are the color schemes of the page, as browsers name them.
+// Schemes returns the CSS color schemes of the page: those that the person chose, or both.
 func (p *Page) Schemes() string {
 	if p.Look != "" {
 		return p.Look
@@ -68,10 +69,10 @@ func (p *Page) Schemes() string {
 	return "light dark"
 }
 
-// Choosable reports whether a choice of languages makes sense on the page.
+// Choosable reports whether the page offers a choice of languages.
 func (p *Page) Choosable() bool { return p.LookURL != "" && len(p.Languages) > 1 }
 
-// Looks are the choices of colors. The first leaves them to the device.
+// Looks returns the choices of colors. The first follows the setting of the device.
 func (p *Page) Looks() []string { return themes }
 
 // Lines splits a text into its lines.
@@ -82,7 +83,7 @@ func (p *Page) Lines(text string) []string {
 	return strings.Split(text, "\n")
 }
 
-// WrongOf returns the text of a field's error, or "".
+// WrongOf returns the error text of the field with this id, or "".
 func (p *Page) WrongOf(id string) template.HTML {
 	for _, w := range p.Wrong {
 		if w.ID == id {
@@ -92,7 +93,7 @@ func (p *Page) WrongOf(id string) template.HTML {
 	return ""
 }
 
-// templateFunctions are the functions of templates that need no page.
+// templateFunctions are the template functions that need no page.
 var templateFunctions = template.FuncMap{
 	"option": func(field, value string) message.Entry {
 		return message.Entry{Kind: "choice." + field + "." + value, Text: value}
@@ -101,7 +102,7 @@ var templateFunctions = template.FuncMap{
 	"spoken":  spoken,
 }
 
-// grouped splits a code into its groups, and each into its characters.
+// grouped splits a PIN into groups as the page shows them, and each group into characters.
 func grouped(code string) (groups [][]string) {
 	for _, g := range text.Groups(code) {
 		groups = append(groups, strings.Split(g, ""))
@@ -109,7 +110,7 @@ func grouped(code string) (groups [][]string) {
 	return groups
 }
 
-// spoken is a code in the way it is read out: "4 8 0, 2 7 1".
+// spoken returns a PIN as a screen reader reads it: "4 8 0, 2 7 1".
 func spoken(code string) string {
 	var parts []string
 	for _, g := range grouped(code) {
@@ -118,5 +119,5 @@ func spoken(code string) string {
 	return strings.Join(parts, ", ")
 }
 
-// Today returns the present day at the property, of the form YYYY-MM-DD.
+// Today returns the date at the property now, in the form YYYY-MM-DD.
 func (p *Page) Today() string { return p.now.In(p.zone).Format(time.DateOnly) }

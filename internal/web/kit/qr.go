@@ -9,17 +9,17 @@ import (
 	"github.com/boombuler/barcode/qr"
 )
 
-// QR is a QR code as an SVG path. The zero QR is none.
+// QR is a QR code as the path of an SVG image. The zero QR means that there is none.
 type QR struct {
 	Link string
-	Size int // modules with the quiet zone
+	Size int // width in modules, with the quiet zone
 	Path template.HTMLAttr
 }
 
 // quiet is the quiet zone around a QR code, in modules.
 const quiet = 4
 
-// DrawQR returns the code of a text, or none if the text is too long for one.
+// DrawQR returns the QR code of a text. It returns the zero QR if the text is too long.
 func DrawQR(text string, level qr.ErrorCorrectionLevel, mode qr.Encoding) QR {
 	code, err := qr.Encode(text, level, mode)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 // colour is an sRGB colour.
 type colour [3]uint8
 
+// parseColour parses a colour of six hexadecimal digits. ok is false for anything else.
 func parseColour(text string) (c colour, ok bool) {
 	n, err := strconv.ParseUint(strings.TrimPrefix(text, "#"), 16, 32)
 	if err != nil || len(strings.TrimPrefix(text, "#")) != 6 {
@@ -22,7 +23,7 @@ func parseColour(text string) (c colour, ok bool) {
 
 func (c colour) String() string { return fmt.Sprintf("#%02x%02x%02x", c[0], c[1], c[2]) }
 
-// luminance is the relative luminance of WCAG 2.
+// luminance returns the relative luminance of WCAG 2, from 0 to 1.
 func (c colour) luminance() float64 {
 	var linear [3]float64
 	for i, v := range c {
@@ -34,13 +35,13 @@ func (c colour) luminance() float64 {
 	return 0.2126*linear[0] + 0.7152*linear[1] + 0.0722*linear[2]
 }
 
-// contrast is the contrast ratio of WCAG 2.
+// contrast returns the contrast ratio of two colours by WCAG 2, from 1 to 21.
 func contrast(a, b colour) float64 {
 	la, lb := a.luminance(), b.luminance()
 	return (max(la, lb) + 0.05) / (min(la, lb) + 0.05)
 }
 
-// toward moves a colour toward another until both its contrasts, with the ground behind it and with the text on it, are at least 4.5.
+// toward mixes the colour with another until it is readable: its contrast with the ground behind it and with the text on it is at least 4.5.
 func (c colour) toward(to, ground, on colour) colour {
 	for step := range 101 {
 		var moved colour
@@ -61,7 +62,8 @@ var (
 	themeName               = regexp.MustCompile(`^[0-9a-f]{6}\.css$`)
 )
 
-// ThemeURL returns the style sheet of a property's colour; "" if it has none. The colour is the name, so the sheet never changes.
+// ThemeURL returns the URL of the style sheet with a property's colour, or "" without a colour. The URL contains the colour, so browsers can
+// cache the sheet forever.
 func ThemeURL(accent string) string {
 	c, ok := parseColour(accent)
 	if !ok {
@@ -70,7 +72,8 @@ func ThemeURL(accent string) string {
 	return "/theme/" + strings.TrimPrefix(c.String(), "#") + ".css"
 }
 
-// serveTheme serves the style sheet of a colour, darkened for light pages and lightened for dark ones until it can be read.
+// serveTheme answers the URL of ThemeURL with a style sheet. The colour is darkened for light pages and lightened for dark pages until it is
+// readable.
 func serveTheme(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	if !themeName.MatchString(name) {

@@ -13,18 +13,18 @@ import (
 	"latchkey.dev/internal/message"
 )
 
-// Words render texts in the language of the guest and in the time zone of the property.
+// Words renders texts in the language of the reader and in the time zone of the property.
 type Words struct {
 	Lang string
 	zone *time.Location
 }
 
-// Text renders a message as plain text.
+// Text renders a message as plain text. kind is its name in the catalogue.
 func (w Words) Text(kind string, params message.Params) string {
 	return message.Reader{Language: w.Lang, Zone: w.zone}.Text(message.Message{Kind: kind, Params: params})
 }
 
-// T renders a message whose parameters follow as names and values. Texts are escaped; parameters that are HTML stay HTML.
+// T renders a message as HTML. kv are names and values of its parameters. Values are escaped, except those of type template.HTML.
 func (w Words) T(kind string, kv ...any) template.HTML {
 	params := message.Params{}
 	var kept []template.HTML
@@ -46,19 +46,20 @@ func (w Words) T(kind string, kv ...any) template.HTML {
 	return template.HTML(text)
 }
 
-// afterTime matches the punctuation after a date. It goes into the element of the date, which lines never break before.
+// afterTime matches punctuation after a time element. T moves it into the element, so that no line begins with it.
 var afterTime = regexp.MustCompile(`</time>([,.;:!?)]+)`)
 
-// placeholder stands for a parameter that is HTML while the text is escaped. It is made of private characters.
+// placeholder returns a marker that replaces an HTML parameter while the text is escaped. It consists of private-use characters, which no text
+// contains.
 func placeholder(i int) string { return fmt.Sprintf("\uE000%d\uE001", i) }
 
-// TimeZone is the name of the property's time zone, for scripts.
+// TimeZone returns the IANA name of the property's time zone, for the page's scripts.
 func (w Words) TimeZone() string { return w.zone.String() }
 
-// Has reports whether a message has a text.
+// Has reports whether the catalogue has a text for a message.
 func (w Words) Has(kind string) bool { return message.Has(kind) }
 
-// Or renders a message, or another if the first has no text.
+// Or renders the message kind or, if it has no text, the message other.
 func (w Words) Or(kind, other string) template.HTML {
 	if !message.Has(kind) {
 		kind = other
@@ -66,11 +67,11 @@ func (w Words) Or(kind, other string) template.HTML {
 	return w.T(kind)
 }
 
-// Choices returns the messages of a prefix in the order of the language, such as all countries.
+// Choices returns all messages whose kinds start with prefix, in the order of the language, such as all countries.
 func (w Words) Choices(prefix string) []message.Entry { return message.List(w.Lang, prefix) }
 
-// Countries renders the options of all countries, after those that are chosen often. They are rendered here because a template takes a
-// millisecond for 250 options, more than for the rest of the page.
+// Countries returns the HTML options of all countries, with those in often first. chosen is the selected code. Go code renders them because a
+// template takes a millisecond for 250 options, more than the rest of the page.
 func (w Words) Countries(chosen string, often []string) template.HTML {
 	var b strings.Builder
 	option := func(code, text string, selected bool) {
@@ -98,7 +99,7 @@ func (w Words) Countries(chosen string, often []string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// Day renders the day of a moment, such as "Saturday, 21 November".
+// Day renders the date of a moment without a year, such as "Saturday, 21 November".
 func (w Words) Day(at *timestamppb.Timestamp) template.HTML {
 	return timeTag(at, func(t time.Time) string { return w.day(t) }, w.zone)
 }
@@ -108,20 +109,20 @@ func (w Words) Clock(at *timestamppb.Timestamp) template.HTML {
 	return timeTag(at, func(t time.Time) string { return t.Format("15:04") }, w.zone)
 }
 
-// Moment is a moment as scripts read it.
+// Moment returns a moment in the format that the page's scripts parse.
 func (w Words) Moment(at *timestamppb.Timestamp) string { return at.AsTime().Format(time.RFC3339) }
 
-// Stamp renders day, year and time of a moment as text, such as "21 Nov 2026, 15:00".
+// Stamp returns date and time of a moment as plain text, such as "21 Nov 2026, 15:00".
 func (w Words) Stamp(at *timestamppb.Timestamp) string {
 	return w.date("date.time", at.AsTime().In(w.zone))
 }
 
-// Short renders the day of a moment in short, such as "Sat 21 Nov".
+// Short renders the date of a moment in short, such as "Sat 21 Nov".
 func (w Words) Short(at *timestamppb.Timestamp) template.HTML {
 	return timeTag(at, func(t time.Time) string { return w.date("date.short", t) }, w.zone)
 }
 
-// Date renders a day of the form YYYY-MM-DD, such as "Saturday, 21 November", with the year if it is another than this one's.
+// Date renders a date of the form YYYY-MM-DD without its year, such as "Saturday, 21 November".
 func (w Words) Date(day string) template.HTML {
 	t, err := time.Parse(time.DateOnly, day)
 	if err != nil {
@@ -130,7 +131,7 @@ func (w Words) Date(day string) template.HTML {
 	return tag(day, w.day(t))
 }
 
-// LongDate renders a day of the form YYYY-MM-DD with its year, such as "21 November 2029".
+// LongDate renders a date of the form YYYY-MM-DD with its year, such as "21 November 2029".
 func (w Words) LongDate(day string) template.HTML {
 	t, err := time.Parse(time.DateOnly, day)
 	if err != nil {
@@ -139,12 +140,15 @@ func (w Words) LongDate(day string) template.HTML {
 	return tag(day, w.date("date.long", t))
 }
 
+// day formats a date without a year, such as "Saturday, 21 November".
 func (w Words) day(t time.Time) string { return w.date("date.day", t) }
 
+// date formats a time with the message kind, one of the catalogue's "date." texts.
 func (w Words) date(kind string, t time.Time) string {
 	return message.Reader{Language: w.Lang, Zone: w.zone}.Text(message.Date(kind, t))
 }
 
+// timeTag returns a time element for a moment. format makes its text from the moment in zone. It returns "" for nil.
 func timeTag(at *timestamppb.Timestamp, format func(time.Time) string, zone *time.Location) template.HTML {
 	if at == nil {
 		return ""
@@ -153,11 +157,12 @@ func timeTag(at *timestamppb.Timestamp, format func(time.Time) string, zone *tim
 	return tag(t.Format(time.RFC3339), format(t))
 }
 
+// tag returns a time element. moment is its machine-readable value, and text is what the reader sees.
 func tag(moment, text string) template.HTML {
 	return template.HTML(`<time datetime="` + template.HTMLEscapeString(moment) + `">` + template.HTMLEscapeString(text) + `</time>`)
 }
 
-// PlainDay renders a day of the form YYYY-MM-DD as text, such as "Saturday, 21 November".
+// PlainDay returns a date of the form YYYY-MM-DD as plain text without its year, such as "Saturday, 21 November".
 func (w Words) PlainDay(day string) string {
 	t, err := time.Parse(time.DateOnly, day)
 	if err != nil {

@@ -15,14 +15,18 @@ type appsView struct {
 	Secret *shownSecret
 }
 
+// appInputs returns the form fields of a new app.
 func appInputs() []kit.Input {
 	return []kit.Input{{Name: "name", Label: "operator.app.name", Hint: "operator.app.name.hint", Autocomplete: "off"}}
 }
 
+// showApps handles GET /operator/apps: the list of apps and the form of a new app.
 func (s *site) showApps(x *exchange) error {
 	return x.appsPage(http.StatusOK, appsView{Inputs: appInputs()}, nil)
 }
 
+// appsPage renders the list of apps. f is why the API refused the posted form, or nil. If f is not about a field of the form, appsPage returns
+// f.
 func (x *exchange) appsPage(status int, v appsView, f *fault.Fault) error {
 	found, err := x.site.api.Apps.ListApps(x.call(), &adminv1.ListAppsRequest{})
 	if err != nil {
@@ -37,7 +41,7 @@ func (x *exchange) appsPage(status int, v appsView, f *fault.Fault) error {
 	return x.render(status, "apps", p)
 }
 
-// createApp creates an app, and shows its client token once.
+// createApp handles the form of a new app. The answer shows the app's first client token, which no later page shows.
 func (s *site) createApp(x *exchange) error {
 	made, err := s.api.Apps.CreateApp(x.call(), &adminv1.CreateAppRequest{Name: x.Value("name")})
 	if err != nil {
@@ -46,6 +50,7 @@ func (s *site) createApp(x *exchange) error {
 	return x.appsPage(http.StatusOK, appsView{Inputs: appInputs(), Secret: clientToken(made.GetClientToken())}, nil)
 }
 
+// clientToken returns the part of the page that shows a new client token once.
 func clientToken(secret string) *shownSecret {
 	return &shownSecret{"operator.app.token", "operator.app.token.text", secret}
 }
@@ -57,14 +62,17 @@ type appView struct {
 	Secret *shownSecret
 }
 
+// appTokenInputs returns the form fields of a new client token.
 func appTokenInputs() []kit.Input {
 	return []kit.Input{{Name: "name", Label: "operator.token.name", Hint: "operator.token.name.hint", Autocomplete: "off"}}
 }
 
+// showApp handles the page of one app with its client tokens.
 func (s *site) showApp(x *exchange) error {
 	return x.appPage(http.StatusOK, appView{Inputs: appTokenInputs()}, nil)
 }
 
+// appPage renders the page of the app in the path. f is why the API refused the posted form, or nil.
 func (x *exchange) appPage(status int, v appView, f *fault.Fault) error {
 	id, api := x.R.PathValue("id"), x.site.api.Apps
 	tokens, err := api.ListClientTokens(x.call(), &adminv1.ListClientTokensRequest{AppId: id})
@@ -88,7 +96,7 @@ func (x *exchange) appPage(status int, v appView, f *fault.Fault) error {
 	return x.render(status, "app", p)
 }
 
-// changeApp creates another client token, replaces all, or revokes one.
+// changeApp handles the forms of an app's page. They create a client token, replace all tokens by a new one, or revoke one token.
 func (s *site) changeApp(x *exchange) error {
 	id := x.R.PathValue("id")
 	switch x.Value("do") {
@@ -113,5 +121,5 @@ func (s *site) changeApp(x *exchange) error {
 	return x.Redirect("/operator/apps/" + id)
 }
 
-// rotateOverlap is how many minutes the replaced tokens stay valid: a day.
+// rotateOverlap is how many minutes the old tokens stay valid after "replace all": a day.
 const rotateOverlap = 24 * 60

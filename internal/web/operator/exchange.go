@@ -9,18 +9,18 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// exchange is one request for a page, and its answer.
+// exchange is one request for a page and its response.
 type exchange struct {
 	*kit.Exchange
 	site    *site
-	token   string                   // of the session, or ""
-	session *adminv1.OperatorSession // nil without one
+	token   string                   // token of the operator's session from the cookie, or ""
+	session *adminv1.OperatorSession // nil until load has read it
 }
 
-// handler answers one request. Its error becomes a page.
+// handler answers one request. httpHandler renders a returned error as a page.
 type handler func(x *exchange) error
 
-// httpHandler adapts a page handler to net/http: it parses the posted form, and renders the error as a page.
+// httpHandler adapts a page handler to net/http. It parses the posted form before the handler runs, and renders the handler's error as a page.
 func (s *site) httpHandler(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{Exchange: s.NewExchange(w, r), site: s}
@@ -37,12 +37,12 @@ func (s *site) httpHandler(h handler) http.Handler {
 	})
 }
 
-// call returns the context of an API call with the session of the operator.
+// call returns the context for an API call. It carries the operator's session token and the language.
 func (x *exchange) call() context.Context {
 	return x.CallContext(kit.Credential{Token: x.token, Language: x.Words(kit.Place{}).Lang})
 }
 
-// requireSession runs a handler for an operator who is signed in. The API checks that again at each call.
+// requireSession wraps a handler of a page that only signed-in operators see. Without a session cookie, the browser goes to the sign-in page.
 func (s *site) requireSession(h handler) handler {
 	return func(x *exchange) error {
 		if x.token == "" {
@@ -55,20 +55,20 @@ func (s *site) requireSession(h handler) handler {
 	}
 }
 
-// load reads the session.
+// load reads the operator's session from the API into x.session. It fails if the cookie's token has expired or is of another kind.
 func (x *exchange) load() error {
 	found, err := x.site.api.Sessions.GetOperatorSession(x.call(), &adminv1.GetOperatorSessionRequest{})
 	if err != nil {
 		return err
 	}
-	if found.GetData().Id == nil { // the cookie has a token of another kind
+	if found.GetData().Id == nil { // the token in the cookie is not an operator's
 		return fault.New(fault.Unauthenticated, fault.InvalidCredentials, "sign in")
 	}
 	x.session = found.GetData()
 	return nil
 }
 
-// problem answers with a page that says what is wrong.
+// problem renders an error page. kind is the message of its title, and the message kind.text is its text.
 func (x *exchange) problem(status int, kind string) error {
 	p := x.newPage(kind)
 	p.Data = problemView{Text: kind + ".text"}
@@ -77,14 +77,15 @@ func (x *exchange) problem(status int, kind string) error {
 
 type problemView struct{ Text string }
 
+// showUnknown answers paths that no page has.
 func (s *site) showUnknown(x *exchange) error {
 	if x.token != "" {
-		_ = x.load() // the page shows the rail if that works
+		_ = x.load() // with a session, the page shows the menu
 	}
 	return x.problem(http.StatusNotFound, "staff.problem.unknown")
 }
 
-// renderError answers with the page of an error.
+// renderError answers with the error page for err. If the session has expired, it moves the browser to the sign-in page instead.
 func (x *exchange) renderError(err error) {
 	f := x.site.Fault(err)
 	switch {
@@ -103,7 +104,7 @@ func (x *exchange) renderError(err error) {
 	}
 }
 
-// saveLook keeps a choice of the look on the device.
+// saveLook handles the form that chooses colors or language. The choice is stored in a cookie of the browser.
 func (s *site) saveLook(x *exchange) error {
 	return x.SaveLook(s.Now().Add(kit.LookAge), func(string) {})
 }

@@ -9,7 +9,7 @@ import (
 
 type jobsView struct{ List []*adminv1.FailedJob }
 
-// Chip says whether a job is retried.
+// Chip returns the state of a failed job as the list shows it: retried, or given up.
 func (jobsView) Chip(j *adminv1.FailedJob) chip {
 	if j.GetState() == "failed" {
 		return chip{"bad", "✕", "operator.job.failed"}
@@ -17,6 +17,7 @@ func (jobsView) Chip(j *adminv1.FailedJob) chip {
 	return chip{"info", "↻", "operator.job.retrying"}
 }
 
+// showJobs handles GET /operator/jobs: the list of failed background jobs.
 func (s *site) showJobs(x *exchange) error {
 	found, err := s.api.Installation.ListFailedJobs(x.call(), &adminv1.ListFailedJobsRequest{})
 	if err != nil {
@@ -27,7 +28,7 @@ func (s *site) showJobs(x *exchange) error {
 	return x.render(http.StatusOK, "jobs", p)
 }
 
-// changeJob runs a failed job at once, or removes one that was given up.
+// changeJob handles the buttons of a failed job. "retry" runs it now, and "discard" deletes a job that is no longer retried.
 func (s *site) changeJob(x *exchange) error {
 	id, err := strconv.ParseInt(x.Value("job"), 10, 64)
 	if err != nil {

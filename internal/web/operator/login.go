@@ -8,13 +8,15 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// sessionCookie has the session.
+// sessionCookie is the name of the cookie with the token of the operator's session.
 const sessionCookie = "lk-operator"
 
+// loginInputs returns the form fields of the sign-in.
 func loginInputs() []kit.Input {
 	return []kit.Input{{Name: "token", Label: "operator.token", Hint: "operator.token.hint", Type: "password", Autocomplete: "off"}}
 }
 
+// showLogin handles GET /operator/login. An operator with a valid session goes to the overview instead.
 func (s *site) showLogin(x *exchange) error {
 	if x.token != "" && x.load() == nil {
 		return x.Redirect("/operator/")
@@ -23,12 +25,14 @@ func (s *site) showLogin(x *exchange) error {
 	return x.loginPage(http.StatusOK, x.newPage("operator.login.title"))
 }
 
+// loginPage renders the sign-in form on p, which may already have the errors of a refused sign-in.
 func (x *exchange) loginPage(status int, p *page) error {
 	p.Data = loginInputs()
 	return x.render(status, "login", p)
 }
 
-// login opens a session with an operator token. It ends the session that the browser had, so a session that was known before opens nothing.
+// login handles the sign-in form. It exchanges an operator token for a session, and ends the browser's old session so that its cookie is
+// useless to a thief.
 func (s *site) login(x *exchange) error {
 	made, err := s.api.Sessions.SignInOperator(x.CallContext(kit.Credential{Language: x.Words(kit.Place{}).Lang}), &adminv1.SignInOperatorRequest{
 		Token: x.Value("token"), Device: kit.DeviceOf(x.R.UserAgent()),
@@ -45,12 +49,12 @@ func (s *site) login(x *exchange) error {
 		}
 		return x.loginPage(http.StatusUnprocessableEntity, p)
 	}
-	_ = x.endSession() // a session that cannot be ended now ends by itself
+	_ = x.endSession() // if this fails, the old session still expires by itself
 	x.SetCookie(sessionCookie, made.GetToken(), made.GetData().GetEndsAt().AsTime())
 	return x.Redirect("/operator/")
 }
 
-// endSession ends the session of the browser, if there is one.
+// endSession ends the session of the cookie on the server. A session that no longer exists is no error.
 func (x *exchange) endSession() error {
 	if x.token == "" {
 		return nil
@@ -62,16 +66,17 @@ func (x *exchange) endSession() error {
 	return nil
 }
 
-// logout ends the session, on the server and on the device.
+// logout handles the sign-out. It ends the session on the server and deletes the cookie and the browser's cache.
 func (s *site) logout(x *exchange) error {
 	if err := x.endSession(); err != nil {
-		return err // the session goes on, so the person must know
+		return err // the session is still valid, so show the error
 	}
 	x.DropCookie(sessionCookie)
 	x.W.Header().Set("Clear-Site-Data", `"cache"`)
 	return x.Redirect("/operator/login")
 }
 
+// showSession handles the page about the operator's own session, which has the button to sign out.
 func (s *site) showSession(x *exchange) error {
 	p := x.newPage("operator.session.title")
 	p.Here = "session"

@@ -1,7 +1,7 @@
-// Package operator serves the pages under /operator for the operators of the installation. They call the admin API with a session that an operator
-// token opened, and know nothing of the sessions of staff.
+// Package operator serves the pages under /operator for the operators of the installation. They call the admin API with a session that an
+// operator token opened. Sessions of staff do not open these pages.
 //
-// To add a page: write its handler and its template pages/NAME.html, and add its line to [site.routes]. A page that the rail leads to also
+// To add a page: write its handler and its template pages/NAME.html, and add its line to [site.routes]. A page in the menu also
 // has a line in areas.
 package operator
 
@@ -13,7 +13,7 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// API is what pages call.
+// API has the clients of the API that the pages call.
 type API struct {
 	Sessions     adminv1.OperatorSessionServiceClient
 	Installation adminv1.InstallationServiceClient
@@ -23,19 +23,19 @@ type API struct {
 	Tokens       adminv1.TokenServiceClient
 }
 
-// site is the handler of all pages.
+// site holds what the handlers of all pages share.
 type site struct {
 	*kit.Area
 	api API
 }
 
-// Paths are the patterns of the paths that [New]'s handler answers.
+// Paths are the path patterns that the handler of [New] answers.
 var Paths = []string{"/operator/"}
 
 //go:embed pages parts
 var files embed.FS
 
-// New returns the handler of the pages.
+// New returns the handler of the pages under /operator.
 func New(k *kit.Kit, api API) (http.Handler, error) {
 	area, err := k.NewArea(files, nil, kit.DeskParts)
 	if err != nil {
@@ -57,13 +57,14 @@ func New(k *kit.Kit, api API) (http.Handler, error) {
 // Route is one page or one action.
 type Route struct {
 	Pattern string
-	Open    bool // the route needs no session
+	Open    bool // works without a session
 	handle  handler
 }
 
-// Routes returns all routes, for the matrix of callers and pages.
+// Routes returns all routes. A test uses it to check which callers may open which page.
 func Routes() []Route { return (&site{}).routes() }
 
+// routes lists every page and action with its handler.
 func (s *site) routes() []Route {
 	return []Route{
 		{"GET /operator/login", true, s.showLogin},
@@ -89,10 +90,10 @@ func (s *site) routes() []Route {
 	}
 }
 
-// area is a part of the pages that the rail leads to.
+// area is an entry of the menu.
 type area struct{ Name, URL string }
 
-// areas are all parts, in their order.
+// areas are the entries of the menu, in this order.
 var areas = []area{
 	{"overview", "/operator/"},
 	{"properties", "/operator/properties"},

@@ -9,17 +9,18 @@ import (
 )
 
 const (
-	lateJob     = 5 * time.Minute // from when the oldest due job is late
-	staleBackup = 48 * time.Hour  // from when a backup is old
-	clockApart  = time.Second     // from when the clock of a node differs too much
+	lateJob     = 5 * time.Minute // the oldest due job is late after this time
+	staleBackup = 48 * time.Hour  // a backup is too old after this time
+	clockApart  = time.Second     // the clocks of two nodes may differ by this much
 )
 
-// overview is the state of the installation. Each chip has a message, and the message with .text after it says what to do.
+// overview is the page with the state of the installation. Each chip is a message, and the message with the suffix .text is the advice to it.
 type overview struct {
 	*adminv1.Installation
 	now time.Time
 }
 
+// showOverview handles GET /operator/: the state of the installation.
 func (s *site) showOverview(x *exchange) error {
 	found, err := s.api.Installation.GetInstallation(x.call(), &adminv1.GetInstallationRequest{})
 	if err != nil {
@@ -30,7 +31,7 @@ func (s *site) showOverview(x *exchange) error {
 	return x.render(http.StatusOK, "overview", p)
 }
 
-// StateChip says whether the node gets calls.
+// StateChip returns the chip that shows whether the node accepts API calls.
 func (v overview) StateChip() chip {
 	switch v.GetState() {
 	case "ready":
@@ -41,7 +42,7 @@ func (v overview) StateChip() chip {
 	return chip{"bad", "✕", "operator.state.unready"}
 }
 
-// NodesChip says whether the nodes report and their clocks agree.
+// NodesChip returns the chip that shows whether all nodes of the installation report in and their clocks agree.
 func (v overview) NodesChip() chip {
 	for _, n := range v.GetNodes() {
 		if ahead := time.Duration(n.GetClockAheadMs()) * time.Millisecond; ahead.Abs() > clockApart {
@@ -54,7 +55,7 @@ func (v overview) NodesChip() chip {
 	return chip{"ok", "●", "operator.nodes.up"}
 }
 
-// BusChip says whether the nodes reach each other.
+// BusChip returns the chip that shows whether the nodes can reach each other.
 func (v overview) BusChip() chip {
 	if v.GetBusConnected() {
 		return chip{"ok", "●", "operator.bus.up"}
@@ -62,7 +63,7 @@ func (v overview) BusChip() chip {
 	return chip{"bad", "✕", "operator.bus.down"}
 }
 
-// JobsChip says whether the queue moves.
+// JobsChip returns the chip that shows whether background jobs run in time.
 func (v overview) JobsChip() chip {
 	j := v.GetJobs()
 	switch {
@@ -76,7 +77,7 @@ func (v overview) JobsChip() chip {
 	return chip{"ok", "●", "operator.jobs.moving"}
 }
 
-// BackupChip says whether there is a recent copy of the database.
+// BackupChip returns the chip that shows whether there is a recent backup of the database.
 func (v overview) BackupChip() chip {
 	switch {
 	case v.GetDatabase().GetEngine() != "sqlite":
@@ -89,7 +90,7 @@ func (v overview) BackupChip() chip {
 	return chip{"ok", "●", "operator.backup.fresh"}
 }
 
-// Engine is the name of the database.
+// Engine returns the name and version of the database software.
 func (v overview) Engine() string {
 	if v.GetDatabase().GetEngine() == "sqlite" {
 		return "SQLite " + v.GetDatabase().GetVersion()
@@ -97,7 +98,7 @@ func (v overview) Engine() string {
 	return "PostgreSQL " + v.GetDatabase().GetVersion()
 }
 
-// Size is a number of bytes in the largest unit that leaves a number above one.
+// Size formats a number of bytes with the largest unit that leaves a number above one.
 func (overview) Size(bytes int64) string {
 	size, units := float64(bytes), []string{"B", "KB", "MB", "GB", "TB"}
 	for len(units) > 1 && size >= 1000 {

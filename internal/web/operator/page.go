@@ -9,17 +9,17 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// page is what a template renders.
+// page is the data of every template of this package.
 type page struct {
 	kit.Page
-	Session *adminv1.OperatorSession // nil without one
-	Areas   []area                   // what the rail leads to
-	Here    string                   // the name of the area of the page
-	Done    string                   // the message of the result of an action that was just made, or ""
-	secret  bool                     // the page shows a secret, so that it is never compressed
+	Session *adminv1.OperatorSession // nil if the operator is not signed in
+	Areas   []area                   // the entries of the menu
+	Here    string                   // the name of the menu entry that the page belongs to
+	Done    string                   // the message that confirms the action before the redirect, or ""
+	secret  bool                     // the page shows a secret: it is never compressed
 }
 
-// newPage returns a page for the exchange. Its title is a message.
+// newPage returns the data of a page. title is the kind of a message.
 func (x *exchange) newPage(title string) *page {
 	p := &page{Page: x.NewPage(kit.Place{}, title), Session: x.session, Areas: areas}
 	if done := x.R.URL.Query().Get("done"); x.R.Method == http.MethodGet && slices.Contains(results, done) {
@@ -28,40 +28,40 @@ func (x *exchange) newPage(title string) *page {
 	return p
 }
 
-// areaPage returns the page of an area.
+// areaPage returns the data of a page in the menu. name is that of its [area].
 func (x *exchange) areaPage(name string) *page {
 	p := x.newPage("operator.area." + name)
 	p.Here = name
 	return p
 }
 
-// results are the names of the results of actions that a page can show after a redirect: the message operator.done.NAME.
+// results are the allowed values of the query "done" after a redirect. The page shows the message operator.done.NAME.
 var results = []string{"deleted", "revoked", "retried", "discarded"}
 
-// render answers with a page.
+// render executes the template with this name and sends it with an HTTP status.
 func (x *exchange) render(status int, name string, p *page) error {
 	return x.Render(status, name, p, p.secret)
 }
 
-// House returns what the title of the page ends with.
+// House returns the end of the HTML title. Other pages of the kit have the name of a property there.
 func (p *page) House() string { return "Latchkey" }
 
-// With passes a value to a part together with its page.
+// With passes value to a nested template together with the page, because a template has only one argument.
 func (p *page) With(value any) part { return part{page: p, V: value} }
 
-// part is a page with a value of its own.
+// part is the argument of a nested template: the page, and a value in V.
 type part struct {
 	*page
 	V any
 }
 
-// chip is a state with its color and its mark. Its text is a message.
+// chip is a state that a page shows as a colored mark with a text. Text is a message.
 type chip struct{ Tone, Mark, Text string }
 
-// shownSecret is a secret that a page shows once. Its name and its text are messages.
+// shownSecret is a new secret that a page shows only once. Name and Text are messages.
 type shownSecret struct{ Name, Text, Value string }
 
-// refuse adds what is wrong with the inputs of a page. It returns false if the fault is about something else.
+// refuse adds the errors of a refused form to its page. It returns false if f is not about these inputs.
 func refuse(p *page, f *fault.Fault, inputs []kit.Input) bool {
 	if f.Kind == fault.Exists {
 		f = fault.Fields(fault.Field{Path: "name", Reason: fault.Duplicate})

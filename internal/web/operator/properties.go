@@ -13,12 +13,12 @@ import (
 
 type propertiesView struct {
 	List   []*adminv1.PropertyState
-	Next   string // the address of the next page, or ""
+	Next   string // URL of the next page of the list, or ""
 	Inputs []kit.Input
 	Link   *shownSecret
 }
 
-// BridgesChip says whether the bridges of a property are online.
+// BridgesChip returns the chip that shows whether the bridges of a property are online.
 func (propertiesView) BridgesChip(s *adminv1.PropertyState) chip {
 	switch {
 	case s.GetBridges() == 0:
@@ -29,9 +29,10 @@ func (propertiesView) BridgesChip(s *adminv1.PropertyState) chip {
 	return chip{"bad", "✕", "operator.bridges.down"}
 }
 
-// DeletingChip says that the deletion of a property began and is not complete.
+// DeletingChip returns the mark of a property whose deletion has begun and is not complete.
 func (propertiesView) DeletingChip() chip { return chip{"warn", "◌", "operator.property.deleting"} }
 
+// propertyInputs returns the form fields of a new property.
 func propertyInputs() []kit.Input {
 	return []kit.Input{
 		{Name: "settings.name", Label: "operator.property.name", Autocomplete: "off"},
@@ -39,11 +40,12 @@ func propertyInputs() []kit.Input {
 	}
 }
 
+// showProperties handles GET /operator/properties: the list of properties and the form of a new property.
 func (s *site) showProperties(x *exchange) error {
 	return x.propertiesPage(http.StatusOK, propertiesView{Inputs: propertyInputs()}, nil)
 }
 
-// propertiesPage shows a page of properties and the form for a new one, with what is wrong with the posted one.
+// propertiesPage renders one page of the list of properties. f is why the API refused the posted form, or nil.
 func (x *exchange) propertiesPage(status int, v propertiesView, f *fault.Fault) error {
 	found, err := x.site.api.Installation.ListPropertyStates(x.call(), &adminv1.ListPropertyStatesRequest{PageToken: x.R.URL.Query().Get("page")})
 	if err != nil {
@@ -61,6 +63,7 @@ func (x *exchange) propertiesPage(status int, v propertiesView, f *fault.Fault) 
 	return x.render(status, "properties", p)
 }
 
+// createProperty handles the form of a new property.
 func (s *site) createProperty(x *exchange) error {
 	name, zone := x.Value("settings.name"), x.Value("settings.timeZone")
 	made, err := s.api.Properties.CreateProperty(x.call(), &adminv1.CreatePropertyRequest{Settings: &propertyv1.PropertySettings{Name: &name, TimeZone: &zone}})
@@ -73,11 +76,12 @@ func (s *site) createProperty(x *exchange) error {
 type propertyView struct {
 	*propertyv1.Property
 	Link   *shownSecret
-	Inputs []kit.Input // of the deletion
-	Stands string      // what stands in the way of the deletion, as the API says it; "" for nothing
-	Going  bool        // the deletion is not complete
+	Inputs []kit.Input // fields of the form that deletes the property
+	Stands string      // the API's text about what blocks the deletion, or ""
+	Going  bool        // one call did not delete everything: the operator must continue
 }
 
+// deleteInputs returns the form fields of the deletion: the name as a confirmation, and the ids of locks to give up.
 func deleteInputs() []kit.Input {
 	return []kit.Input{
 		{Name: "name", Label: "operator.delete.name", Autocomplete: "off"},
@@ -85,10 +89,12 @@ func deleteInputs() []kit.Input {
 	}
 }
 
+// showProperty handles the page of one property.
 func (s *site) showProperty(x *exchange) error {
 	return x.propertyPage(http.StatusOK, propertyView{Inputs: deleteInputs()}, nil)
 }
 
+// propertyPage renders the page of the property in the path. f is why the API refused the posted form, or nil.
 func (x *exchange) propertyPage(status int, v propertyView, f *fault.Fault) error {
 	found, err := x.site.api.Properties.GetProperty(x.call(), &adminv1.GetPropertyRequest{Id: x.R.PathValue("id")})
 	if err != nil {
@@ -103,7 +109,7 @@ func (x *exchange) propertyPage(status int, v propertyView, f *fault.Fault) erro
 	return x.render(status, "property", p)
 }
 
-// changeProperty creates an owner's link, or deletes the property.
+// changeProperty handles the forms of a property's page. They create a sign-up link for an owner, or delete the property.
 func (s *site) changeProperty(x *exchange) error {
 	id := x.R.PathValue("id")
 	switch x.Value("do") {
@@ -119,7 +125,7 @@ func (s *site) changeProperty(x *exchange) error {
 	return x.Redirect("/operator/properties/" + id)
 }
 
-// deleteProperty deletes a property, or a part of a large one. The page then asks to go on.
+// deleteProperty deletes the property. One call deletes only a part of a large property. The page then asks the operator to continue.
 func (x *exchange) deleteProperty(id string) error {
 	abandoned := strings.FieldsFunc(x.Value("abandon"), func(r rune) bool { return r == ',' || r == ' ' || r == ';' })
 	done, err := x.site.api.Properties.DeleteProperty(x.call(), &adminv1.DeletePropertyRequest{Id: id, Name: x.Value("name"), AbandonedLockIds: abandoned})

@@ -19,6 +19,7 @@ var staffTokenRoles = []kit.Option{
 	{Value: "viewer", Kind: "operator.staffToken.role.viewer"}, {Value: "operator", Kind: "operator.staffToken.role.operator"}, {Value: "owner", Kind: "operator.staffToken.role.owner"},
 }
 
+// staffTokenInputs returns the form fields of a new staff token.
 func staffTokenInputs() []kit.Input {
 	return []kit.Input{
 		{Name: "name", Label: "operator.token.who", Hint: "operator.staffToken.who.hint", Autocomplete: "off"},
@@ -27,10 +28,12 @@ func staffTokenInputs() []kit.Input {
 	}
 }
 
+// showStaffTokens handles the page with the API tokens for staff of one property.
 func (s *site) showStaffTokens(x *exchange) error {
 	return x.staffTokensPage(http.StatusOK, staffTokensView{Inputs: staffTokenInputs()}, nil)
 }
 
+// staffTokensPage renders the staff tokens of the property in the path. f is why the API refused the posted form, or nil.
 func (x *exchange) staffTokensPage(status int, v staffTokensView, f *fault.Fault) error {
 	v.ID = x.R.PathValue("id")
 	property, err := x.site.api.Properties.GetProperty(x.call(), &adminv1.GetPropertyRequest{Id: v.ID})
@@ -51,7 +54,7 @@ func (x *exchange) staffTokensPage(status int, v staffTokensView, f *fault.Fault
 	return x.render(status, "stafftokens", p)
 }
 
-// changeStaffTokens creates a token of a property, which the page shows once, or revokes one.
+// changeStaffTokens handles the forms of the page. They create a staff token, which is shown once, or revoke one.
 func (s *site) changeStaffTokens(x *exchange) error {
 	id := x.R.PathValue("id")
 	switch x.Value("do") {

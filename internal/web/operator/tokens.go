@@ -12,11 +12,13 @@ import (
 // tokenRow is a token in a list, with the form that revokes it.
 type tokenRow struct {
 	*adminv1.Token
-	Own        bool   // the session was opened with it
-	Role, Text string // messages: what it may do, or "", and what its revocation does
-	Action     string // the address of the form
+	Own        bool   // the current session was opened with this token
+	Role, Text string // messages: the role or "", and the effect of revoking the token
+	Action     string // the URL that the form posts to
 }
 
+// tokenRows returns the rows of a list of tokens. action is the URL that their forms post to, and text the message about the effect of
+// revoking.
 func tokenRows(list []*adminv1.Token, action, text string) (rows []tokenRow) {
 	for _, t := range list {
 		row := tokenRow{Token: t, Action: action, Text: text}
@@ -34,17 +36,18 @@ type tokensView struct {
 	Secret *shownSecret
 }
 
-// lifetimes are the choices for how long a token is valid, in days.
+// lifetimes are the offered lifetimes of a new token, in days. 0 means that the token does not expire.
 var lifetimes = []kit.Option{
 	{Value: "30", Kind: "operator.token.days30"}, {Value: "365", Kind: "operator.token.days365"}, {Value: "0", Kind: "operator.token.forever"},
 }
 
-// lifetime returns the posted lifetime in minutes; 0 is without end. It returns false for what the page does not offer.
+// lifetime returns the posted lifetime in minutes. 0 means that the token does not expire. ok is false for a number of days outside 0 to 365.
 func (x *exchange) lifetime() (minutes int32, ok bool) {
 	days, err := strconv.Atoi(x.Value("days"))
 	return int32(days * 24 * 60), err == nil && days >= 0 && days <= 365
 }
 
+// tokenInputs returns the form fields of a new operator token.
 func tokenInputs() []kit.Input {
 	return []kit.Input{
 		{Name: "name", Label: "operator.token.who", Hint: "operator.token.who.hint", Autocomplete: "off"},
@@ -52,10 +55,12 @@ func tokenInputs() []kit.Input {
 	}
 }
 
+// showTokens handles GET /operator/tokens: the list of operator tokens.
 func (s *site) showTokens(x *exchange) error {
 	return x.tokensPage(http.StatusOK, tokensView{Inputs: tokenInputs()}, nil)
 }
 
+// tokensPage renders the list of operator tokens. f is why the API refused the posted form, or nil.
 func (x *exchange) tokensPage(status int, v tokensView, f *fault.Fault) error {
 	found, err := x.site.api.Tokens.ListOperatorTokens(x.call(), &adminv1.ListOperatorTokensRequest{})
 	if err != nil {
@@ -75,7 +80,8 @@ func (x *exchange) tokensPage(status int, v tokensView, f *fault.Fault) error {
 	return x.render(status, "tokens", p)
 }
 
-// changeTokens creates an operator token, which the page shows once, or revokes one. Revoking the own one ends the session.
+// changeTokens handles the forms of the page. They create an operator token, which is shown once, or revoke one. Revoking the token of the
+// current session ends the session.
 func (s *site) changeTokens(x *exchange) error {
 	switch x.Value("do") {
 	case "create":

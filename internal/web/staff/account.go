@@ -10,17 +10,19 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
+// showConfirm handles the page that asks for the second factor again before a sensitive action.
 func (s *site) showConfirm(x *exchange) error {
 	return x.form(http.StatusOK, x.newPage("staff.confirm.title"), x.confirmForm())
 }
 
+// confirmForm returns the form of that page. The query "to" has the page to return to.
 func (x *exchange) confirmForm() formView {
 	return formView{Text: "staff.confirm.text", Inputs: codeInputs(), Button: "staff.continue", Passkey: &passkeyForm{
 		Begin: "/app/confirm/passkey/begin", Action: listURL("/app/confirm/passkey", "to", localPage(x.R.URL.Query().Get("to"))), Button: "staff.passkey.confirm",
 	}}
 }
 
-// confirm proves the second factor again, and returns to the page whose action needed it.
+// confirm handles that form. It proves the second factor again and returns to the page whose action needed it.
 func (s *site) confirm(x *exchange) error {
 	made, err := s.api.Sessions.ConfirmSecondFactor(x.call(), &propertyv1.ConfirmSecondFactorRequest{Code: x.Value("code")})
 	if err != nil {
@@ -35,11 +37,11 @@ func (s *site) confirm(x *exchange) error {
 type accountView struct {
 	Sessions    []*propertyv1.Session
 	HasPasskeys bool
-	Notices     bool          // the person may read notices
-	Provider    *providerView // nil: the server has none
+	Notices     bool          // the person's role may read notices
+	Provider    *providerView // the identity provider, or nil if the server has none
 }
 
-// showAccount shows the person, how they sign in, and the sessions.
+// showAccount handles the page of the signed-in person: how they sign in, and their open sessions.
 func (s *site) showAccount(x *exchange) error {
 	found, err := s.api.Sessions.ListSessions(x.call(), &propertyv1.ListSessionsRequest{})
 	if err != nil {
@@ -61,7 +63,7 @@ func (s *site) showAccount(x *exchange) error {
 	return x.render(http.StatusOK, "account", p)
 }
 
-// endSessions ends one other session, or all with this one.
+// endSessions handles the buttons that end one other session of the person, or all sessions including this one.
 func (s *site) endSessions(x *exchange) error {
 	if x.Value("all") == "yes" {
 		if _, err := s.api.Sessions.SignOutEverywhere(x.call(), &propertyv1.SignOutEverywhereRequest{}); err != nil {
@@ -71,12 +73,13 @@ func (s *site) endSessions(x *exchange) error {
 		return x.Redirect("/app/login")
 	}
 	_, err := s.api.Sessions.EndSession(x.call(), &propertyv1.EndSessionRequest{Id: x.Value("session")})
-	if err != nil && s.Fault(err).Kind != fault.NotFound { // it has ended meanwhile
+	if err != nil && s.Fault(err).Kind != fault.NotFound { // NotFound: the session has already ended
 		return err
 	}
 	return x.Redirect("/app/account?done=sessionEnded")
 }
 
+// passwordInputs returns the form fields of a password change.
 func passwordInputs() []kit.Input {
 	return []kit.Input{
 		{Name: "password", Label: "staff.password.now", Type: "password", Autocomplete: "current-password"},
@@ -84,6 +87,7 @@ func passwordInputs() []kit.Input {
 	}
 }
 
+// passwordPage renders the password change. f is why the API refused the posted form, or nil.
 func (x *exchange) passwordPage(status int, f *fault.Fault) error {
 	p := x.newPage("staff.password.title")
 	p.Back, p.Here = "/app/account", "account"
@@ -94,8 +98,10 @@ func (x *exchange) passwordPage(status int, f *fault.Fault) error {
 	return x.form(status, p, formView{Text: "staff.password.text", Inputs: inputs, Button: "staff.password.do"})
 }
 
+// showPassword handles the page that changes the password.
 func (s *site) showPassword(x *exchange) error { return x.passwordPage(http.StatusOK, nil) }
 
+// changePassword handles that form. The API then replaces the session by a new one.
 func (s *site) changePassword(x *exchange) error {
 	made, err := s.api.Sessions.ChangePassword(x.call(), &propertyv1.ChangePasswordRequest{Password: x.passwordOf("password"), NewPassword: x.passwordOf("newPassword")})
 	if err != nil {
@@ -107,16 +113,17 @@ func (s *site) changePassword(x *exchange) error {
 	return x.proceed(made.GetData(), "/app/account?done=password")
 }
 
-// secondView is a step of the set-up of an authenticator app.
+// secondView is the page that sets up an authenticator app as the second factor. It shows one step of the set-up.
 type secondView struct {
 	On     bool
 	QR     kit.QR
 	Secret string
 	Codes  []string
 	Inputs []kit.Input
-	Begun  bool // the app has the secret, and its first code is missing
+	Begun  bool // the set-up has begun: the page asks for the first code of the app
 }
 
+// secondPage renders the set-up of the second factor. A status other than 200 means that the posted code was wrong.
 func (x *exchange) secondPage(status int, v secondView) error {
 	p := x.newPage("staff.factor.title")
 	if len(v.Codes) > 0 {
@@ -133,11 +140,13 @@ func (x *exchange) secondPage(status int, v secondView) error {
 	return x.render(status, "second", p)
 }
 
+// showSecondFactor handles the page of the second factor.
 func (s *site) showSecondFactor(x *exchange) error {
 	return x.secondPage(http.StatusOK, secondView{On: x.session.GetHasAuthenticatorApp()})
 }
 
-// changeSecondFactor takes a step of the set-up of an authenticator app, or ends its use. Secrets are shown once, in the answer.
+// changeSecondFactor handles the forms of that page. They begin the set-up of an authenticator app, confirm it, create new recovery codes, or
+// end its use. Secrets are shown only in this response.
 func (s *site) changeSecondFactor(x *exchange) error {
 	api := s.api.Sessions
 	switch x.Value("do") {

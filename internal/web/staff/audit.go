@@ -11,10 +11,11 @@ import (
 type auditRow struct {
 	*propertyv1.AuditEntry
 	Chip    chip
-	What    string // the service and the name of the RPC
-	Touches []link // pages of what the entry names
+	What    string // service and method of the API call
+	Touches []link // links to the objects of the entry
 }
 
+// newAuditRow returns the row of an entry of the audit log.
 func newAuditRow(e *propertyv1.AuditEntry) auditRow {
 	r := auditRow{AuditEntry: e, Chip: chip{"unknown", "?", "staff.audit.other"}, What: e.GetAction()}
 	if e.GetDamaged() {
@@ -33,7 +34,7 @@ func newAuditRow(e *propertyv1.AuditEntry) auditRow {
 		r.What = name
 	}
 	for _, id := range e.GetSubjects() {
-		if to := touched(id); to.URL != "" {
+		if to := subjectLink(id); to.URL != "" {
 			r.Touches = append(r.Touches, to)
 		}
 	}
@@ -43,14 +44,14 @@ func newAuditRow(e *propertyv1.AuditEntry) auditRow {
 type auditView struct {
 	Rows   []auditRow
 	Next   string
-	Report *propertyv1.AuditReport // of all parts that were verified; nil: not asked for
+	Report *propertyv1.AuditReport // result of the verification, or nil if the person has not requested one
 	Chip   chip
 }
 
-// verifyCalls is how many parts of the chain one press of the button verifies, each of at most 20,000 entries.
+// verifyCalls is how many API calls one press of the button makes to verify the log. Each call verifies at most 20,000 entries.
 const verifyCalls = 10
 
-// showAudit lists who did what, and verifies the chain if asked for.
+// showAudit handles the list of the audit log. On request it also verifies the hash chain of the entries.
 func (s *site) showAudit(x *exchange) error {
 	q := x.R.URL.Query()
 	size := x.pageSize(usualRows, mostRows)
@@ -77,7 +78,7 @@ func (s *site) showAudit(x *exchange) error {
 	return x.render(http.StatusOK, "audit", p)
 }
 
-// verifyAudit verifies the chain from its beginning, and sums up the parts.
+// verifyAudit verifies the chain from its beginning in several calls, and combines their reports.
 func (x *exchange) verifyAudit() (*propertyv1.AuditReport, error) {
 	sum := &propertyv1.AuditReport{}
 	for range verifyCalls {
@@ -94,7 +95,7 @@ func (x *exchange) verifyAudit() (*propertyv1.AuditReport, error) {
 	return sum, nil
 }
 
-// reportChip says whether the chain verifies.
+// reportChip returns the chip that shows whether the chain is intact.
 func reportChip(r *propertyv1.AuditReport) chip {
 	switch {
 	case r.GetProblem() == "changed", r.GetProblem() == "missing", r.GetProblem() == "headLost":

@@ -12,29 +12,29 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// A battery at or below lowPercent is low, as the service notifies of it. Only those at or below mayGetLow can be low within a week: their
-// history says which.
+// At lowPercent or below, a battery is low and the service creates a notice. Only a battery at mayGetLow or below can become low within a week:
+// its history shows whether it will.
 const (
 	lowPercent = 20
 	mayGetLow  = 40
 	weekDays   = 7
 )
 
-// maxForecasts bounds how many histories one page loads.
+// maxForecasts bounds how many lock histories one page loads.
 const maxForecasts = 20
 
-// batteryRow is a lock whose battery staff change this week.
+// batteryRow is a lock whose battery staff should change this week.
 type batteryRow struct {
 	lockRow
-	LowAt *timestamppb.Timestamp // when it will be low; nil: it is
+	LowAt *timestamppb.Timestamp // when the battery will be low; nil if it is low now
 }
 
 type batteriesView struct {
 	Rows    []batteryRow
-	Unknown []lockRow // locks on doors whose battery no one knows, although they report one or cannot be reached
+	Unknown []lockRow // locks on doors that are offline and never reported their battery
 }
 
-// forecast returns when a battery falls to the low percentage, if it goes on as since it was changed. ok is false if it does not fall.
+// forecast estimates when a battery falls to lowPercent, from its readings since it was last changed. ok is false if it does not fall.
 func forecast(readings []*propertyv1.LockReading, now time.Time) (lowAt time.Time, ok bool) {
 	if len(readings) < 2 {
 		return time.Time{}, false
@@ -52,6 +52,7 @@ func forecast(readings []*propertyv1.LockReading, now time.Time) (lowAt time.Tim
 	return laterOf(last.GetAt().AsTime().Add(left), now), true
 }
 
+// laterOf returns the later of two times.
 func laterOf(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -59,7 +60,7 @@ func laterOf(a, b time.Time) time.Time {
 	return b
 }
 
-// showBatteries lists the batteries to change within a week, to print.
+// showBatteries handles the list of batteries to change within a week, in a form to print.
 func (s *site) showBatteries(x *exchange) error {
 	locks, err := x.locks(&propertyv1.ListLocksRequest{})
 	if err != nil {

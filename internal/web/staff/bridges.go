@@ -13,14 +13,14 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// bridgeRow is one bridge with what the page says about it.
+// bridgeRow is one bridge with its state for a page.
 type bridgeRow struct {
 	*propertyv1.Bridge
 	Chip   chip
 	Remark remark
 }
 
-// newBridgeRow decides what a page says about a bridge.
+// newBridgeRow returns a bridge with the chip and the remark about its connection.
 func newBridgeRow(b *propertyv1.Bridge) bridgeRow {
 	r := bridgeRow{Bridge: b}
 	switch b.GetState() {
@@ -43,6 +43,7 @@ type bridgesView struct {
 	Manages bool
 }
 
+// showBridges handles the list of bridges.
 func (s *site) showBridges(x *exchange) error {
 	found, err := s.api.Bridges.ListBridges(x.call(), &propertyv1.ListBridgesRequest{})
 	if err != nil {
@@ -63,10 +64,12 @@ type bridgeView struct {
 	Manages bool
 }
 
+// newBridgeView returns the data of the page of one bridge.
 func newBridgeView(x *exchange, b *propertyv1.Bridge) bridgeView {
 	return bridgeView{newBridgeRow(b), "/app/bridges/" + b.GetId(), x.may("manageBridges")}
 }
 
+// showBridge handles the page of one bridge.
 func (s *site) showBridge(x *exchange) error {
 	found, err := s.api.Bridges.ListBridges(x.call(), &propertyv1.ListBridgesRequest{})
 	if err != nil {
@@ -82,10 +85,12 @@ func (s *site) showBridge(x *exchange) error {
 	return x.render(http.StatusOK, "bridge", p)
 }
 
+// bridgeInputs returns the form fields of a new bridge.
 func bridgeInputs() []kit.Input {
 	return []kit.Input{{Name: "name", Label: "staff.bridge.name", Hint: "staff.bridge.name.hint", Autocomplete: "off"}}
 }
 
+// newBridgePage renders the form of a new bridge. f is why the API refused it, or nil.
 func (x *exchange) newBridgePage(status int, f *fault.Fault) error {
 	p, inputs := x.newPage("staff.bridge.new"), bridgeInputs()
 	p.Here, p.Back = "locks", "/app/bridges"
@@ -97,8 +102,10 @@ func (x *exchange) newBridgePage(status int, f *fault.Fault) error {
 	return x.form(status, p, formView{Text: "staff.bridge.new.text", Inputs: inputs, Button: "staff.bridge.new.do"})
 }
 
+// showNewBridge handles the page with the form of a new bridge.
 func (s *site) showNewBridge(x *exchange) error { return x.newBridgePage(http.StatusOK, nil) }
 
+// createBridge handles that form. The response shows the join code of the bridge.
 func (s *site) createBridge(x *exchange) error {
 	made, err := s.api.Bridges.CreateBridge(x.call(), &propertyv1.CreateBridgeRequest{Name: x.Value("name")})
 	if err != nil {
@@ -110,17 +117,17 @@ func (s *site) createBridge(x *exchange) error {
 	return x.joinPage(made.GetData(), made.GetJoinCode(), made.GetJoinCodeExpiresAt())
 }
 
-// joinView is a join code, which is shown once.
+// joinView is the page of a join code, which is shown only once.
 type joinView struct {
 	Bridge    bridgeView
 	URL, Code string
 	EndsAt    *timestamppb.Timestamp
 	QR        kit.QR
 	Server    string // the host name of this server
-	Local     bool   // the server runs on the person's machine
+	Local     bool   // the browser runs on the same machine as the server
 }
 
-// joinPage shows a join code with the commands that enrol a bridge.
+// joinPage renders a new join code with the commands that connect the bridge. ends is when the code expires.
 func (x *exchange) joinPage(b *propertyv1.Bridge, code string, ends *timestamppb.Timestamp) error {
 	v := joinView{Bridge: newBridgeView(x, b), URL: "/app/bridges/" + b.GetId(), Code: code, EndsAt: ends, QR: kit.DrawQR(code, qr.M, qr.Auto)}
 	if address, err := url.Parse(x.Address("")); err == nil {
@@ -132,7 +139,7 @@ func (x *exchange) joinPage(b *propertyv1.Bridge, code string, ends *timestamppb
 	return x.render(http.StatusOK, "join", p)
 }
 
-// changeBridge makes a join code for a bridge, or revokes it.
+// changeBridge handles the forms of a bridge's page. They create another join code, or revoke the bridge.
 func (s *site) changeBridge(x *exchange) error {
 	id := x.R.PathValue("id")
 	switch x.Value("do") {

@@ -10,10 +10,12 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// edit is a change of the mapping that a person asked for. It stores the change or, with validateOnly, answers with what it would do.
+// edit is a prepared change of the mapping between rooms and the PMS. A call stores it. With validateOnly, a call stores nothing and returns
+// the effect.
 type edit func(validateOnly bool) (*propertyv1.MappingPreview, error)
 
-// editMappings changes mappings. lastChange is the latest change that the person has seen: with a later one, the API refuses.
+// editMappings prepares a change of the given mappings. pms is the id of the integration. lastChange is the latest change that the person has
+// seen: the API refuses the edit if there is a later one.
 func (x *exchange) editMappings(pms, lastChange string, changes []*propertyv1.Mapping) edit {
 	return func(validateOnly bool) (*propertyv1.MappingPreview, error) {
 		if len(changes) == 0 {
@@ -24,6 +26,7 @@ func (x *exchange) editMappings(pms, lastChange string, changes []*propertyv1.Ma
 	}
 }
 
+// takeSuggestions prepares an edit that accepts all suggestions of an identical name. Its parameters are those of editMappings.
 func (x *exchange) takeSuggestions(pms, lastChange string) edit {
 	return func(validateOnly bool) (*propertyv1.MappingPreview, error) {
 		answer, err := x.site.api.Mappings.ApplySuggestions(x.call(), &propertyv1.ApplySuggestionsRequest{IntegrationId: pms, ExactOnly: true, ValidateOnly: validateOnly, LastChangeId: lastChange})
@@ -31,7 +34,7 @@ func (x *exchange) takeSuggestions(pms, lastChange string) edit {
 	}
 }
 
-// postedField is a value of a form that the page of a preview posts again.
+// postedField is a value of the posted form, which the page of the preview repeats as a hidden field.
 type postedField struct{ Name, Value string }
 
 type previewView struct {
@@ -40,10 +43,10 @@ type previewView struct {
 	Back   string
 }
 
-// More counts the reservations that the preview does not list.
+// More returns the number of affected reservations that the preview does not list.
 func (v previewView) More() int { return int(v.GetReservations()) - len(v.GetStays()) }
 
-// previewPage shows what a change would do, with a button that does it.
+// previewPage renders the effect of an edit, with a button that stores it. back is the URL of the page to return to.
 func (x *exchange) previewPage(would edit, back string) error {
 	found, err := would(true)
 	if err != nil {
@@ -54,7 +57,7 @@ func (x *exchange) previewPage(would edit, back string) error {
 	return x.render(http.StatusOK, "preview", p)
 }
 
-// mappingFields returns the values of a posted form about the mapping.
+// mappingFields returns the values of the posted form that the preview must repeat.
 func (x *exchange) mappingFields() (fields []postedField) {
 	for name, values := range x.R.PostForm {
 		if !slices.Contains([]string{"do", "pms", "page", "lastChange", "space", "external"}, name) && !strings.HasPrefix(name, "was.") && !strings.HasPrefix(name, "map.") {
@@ -68,19 +71,19 @@ func (x *exchange) mappingFields() (fields []postedField) {
 	return fields
 }
 
-// changedRows is how many rooms an entry of the list of changes names.
+// changedRows is how many rooms an entry of the history names.
 const changedRows = 5
 
-// changeRow is a change of the mapping.
+// changeRow is an entry of the history of the mapping.
 type changeRow struct {
 	*propertyv1.MappingChange
-	Named []*propertyv1.ChangedMapping // the first of the rows
+	Named []*propertyv1.ChangedMapping // the first rooms of the change
 }
 
-// More counts the rooms that are not named.
+// More returns the number of rooms that the entry does not name.
 func (c changeRow) More() int { return len(c.GetRows()) - len(c.Named) }
 
-// PartnerName is what the partner called a space when its mapping changed.
+// PartnerName returns the name that the PMS had for a space when its mapping changed.
 func (changeRow) PartnerName(m *propertyv1.ChangedMapping) string {
 	for _, mapped := range []*propertyv1.MappedSpace{m.GetAfter(), m.GetBefore()} {
 		if mapped.GetPartnerName() != "" {
@@ -92,15 +95,16 @@ func (changeRow) PartnerName(m *propertyv1.ChangedMapping) string {
 
 type changesView struct {
 	PMS     string
-	Others  []*propertyv1.Integration // the PMSs, if there are several
+	Others  []*propertyv1.Integration // all connected PMSs, if there are several to choose from
 	Rows    []changeRow
 	Next    string
 	Manages bool
 }
 
+// showChanges handles the history of the mapping.
 func (s *site) showChanges(x *exchange) error { return x.changesPage(http.StatusOK, nil) }
 
-// changesPage lists the changes of a mapping, the latest first.
+// changesPage renders the history of the mapping, the latest change first. wrong is an error to show, or nil.
 func (x *exchange) changesPage(status int, wrong *kit.Wrong) error {
 	v := changesView{PMS: x.R.FormValue("pms"), Manages: x.may("manageSpaces")}
 	list, first, err := x.integrations()
@@ -138,7 +142,7 @@ func (x *exchange) changesPage(status int, wrong *kit.Wrong) error {
 	return x.render(status, "changes", p)
 }
 
-// undoChange undoes a change of the mapping, unless the same spaces were changed again since.
+// undoChange handles the button that reverts a change of the mapping. It is refused if the same spaces were changed again since.
 func (s *site) undoChange(x *exchange) error {
 	_, err := s.api.Mappings.UndoMappingChange(x.call(), &propertyv1.UndoMappingChangeRequest{Id: x.Value("id")})
 	if err != nil && s.Fault(err).Reason == fault.Outdated {

@@ -13,28 +13,28 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// chart is a value over time, as the path of an SVG image. A time in which the lock could not be reached is a gap, never a line.
+// chart is a value over time as the path of an SVG image. The line has gaps where the lock could not be reached.
 type chart struct {
-	Path        template.HTMLAttr // d="…" of the line
+	Path        template.HTMLAttr // the attribute d="…" of the line
 	Gaps        []gapBar
-	Least, Most int64                     // of the values
+	Least, Most int64                     // range of the values
 	Readings    []*propertyv1.LockReading // newest first
 	HasLine     bool
 }
 
-// gapBar is a gap in the units of the image.
+// gapBar is a gap as a bar of the image, in its units.
 type gapBar struct{ X, Width string }
 
-// The size of a chart's image in its own units.
+// Size of a chart's image in units of the SVG.
 const (
 	chartWidth  = 600
 	chartHeight = 80
 )
 
-// span is the time that charts show.
+// span is the time that a chart shows.
 type span struct{ from, until time.Time }
 
-// x returns where a moment is in the image.
+// x returns the horizontal position of a moment in the image.
 func (s span) x(at time.Time) float64 {
 	part := float64(at.Sub(s.from)) / float64(s.until.Sub(s.from))
 	return math.Max(0, math.Min(1, part)) * chartWidth
@@ -43,7 +43,7 @@ func (s span) x(at time.Time) float64 {
 // reached is a time in which the lock could be reached.
 type reached struct{ from, until time.Time }
 
-// reachedBetween returns the parts of a time that are in no gap.
+// reachedBetween returns the parts of a time that no gap covers. gaps are in the order of time.
 func reachedBetween(from, until time.Time, gaps []*propertyv1.LockGap) (parts []reached) {
 	for _, g := range gaps {
 		begin, end := g.GetFrom().AsTime(), until
@@ -67,7 +67,7 @@ func reachedBetween(from, until time.Time, gaps []*propertyv1.LockGap) (parts []
 	return parts
 }
 
-// newChart draws readings, each of which holds until the next, between the values low and high.
+// newChart returns the chart of readings, each of which holds until the next. low and high are the values at the lower and upper edge.
 func newChart(s span, readings []*propertyv1.LockReading, gaps []*propertyv1.LockGap, low, high int64) chart {
 	c := chart{Gaps: gapBars(s, gaps)}
 	if len(readings) == 0 {
@@ -109,7 +109,7 @@ func newChart(s span, readings []*propertyv1.LockReading, gaps []*propertyv1.Loc
 // maxChartRows is how many readings the table below a chart lists.
 const maxChartRows = 30
 
-// linkChart draws when the lock could be reached: a line at the upper edge.
+// linkChart returns the chart of the connection: a line while the lock could be reached.
 func linkChart(s span, gaps []*propertyv1.LockGap) chart {
 	begin := &propertyv1.LockReading{At: timestamppb.New(s.from), Value: 1}
 	c := newChart(s, []*propertyv1.LockReading{begin}, gaps, 0, 2)
@@ -117,6 +117,7 @@ func linkChart(s span, gaps []*propertyv1.LockGap) chart {
 	return c
 }
 
+// gapBars returns the bars of the gaps within the span.
 func gapBars(s span, gaps []*propertyv1.LockGap) (bars []gapBar) {
 	for _, g := range gaps {
 		end := s.until
@@ -133,10 +134,10 @@ func gapBars(s span, gaps []*propertyv1.LockGap) (bars []gapBar) {
 	return bars
 }
 
-// clockEdge is the least offset of a lock's clock, in milliseconds, at the edges of its chart.
+// clockEdge is the minimum offset of a lock's clock, in milliseconds, at the upper and lower edge of its chart.
 const clockEdge = 10_000
 
-// clockChart draws how far a lock's clock is off. 0 is in the middle.
+// clockChart returns the chart of the offset of a lock's clock. 0 is in the middle.
 func clockChart(s span, readings []*propertyv1.LockReading, gaps []*propertyv1.LockGap) chart {
 	edge := int64(clockEdge)
 	for _, r := range readings {

@@ -16,12 +16,13 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// codeRow is one code that belongs to no stay, with its state.
+// codeRow is a code that does not belong to a stay, with its state.
 type codeRow struct {
 	*propertyv1.Code
 	Chip chip
 }
 
+// newCodeRow returns a code with the chip of its state.
 func newCodeRow(c *propertyv1.Code) codeRow {
 	r := codeRow{c, chip{"unknown", "?", "staff.code.state.other"}}
 	switch c.GetState() {
@@ -40,17 +41,18 @@ func newCodeRow(c *propertyv1.Code) codeRow {
 type codesView struct {
 	Tabs    []tab
 	Rows    []codeRow
-	Lock    *propertyv1.Lock // the list shows only its backup codes; nil: all codes
+	Lock    *propertyv1.Lock // shows only the backup codes of this lock; nil for all codes
 	Ended   bool
-	Other   string // the address of the list with or without codes that have ended
+	Other   string // URL that shows or hides codes that have ended
 	Next    string
 	Manages bool
-	Sets    bool // the person may switch backup codes on
-	Live    bool // the page follows the locks, which say where a code is
+	Sets    bool // the person may switch on backup codes
+	Live    bool // the page updates itself when locks report on codes
 }
 
 var codeKinds = []string{"", "staff", "oneTime", "backup"}
 
+// showCodes handles the list of staff codes, one-time codes and backup codes.
 func (s *site) showCodes(x *exchange) error {
 	q := x.R.URL.Query()
 	kind, ended := q.Get("show"), ""
@@ -100,7 +102,7 @@ func (s *site) showCodes(x *exchange) error {
 	return x.render(http.StatusOK, "codes", p)
 }
 
-// placeRow is a code on one lock.
+// placeRow is the state of a code on one lock.
 type placeRow struct {
 	*propertyv1.CodePlace
 	Chip chip
@@ -110,15 +112,15 @@ type codeView struct {
 	codeRow
 	URL              string
 	Places           []placeRow
-	PIN              string // shown once, in the answer to the form
+	PIN              string // shown only in the response to the form
 	DoorPINs         []*propertyv1.DoorPin
 	Shown            bool
 	Reveals, Manages bool
-	Live             bool // the page follows the locks, which say where the code is
+	Live             bool // the page updates itself when locks report on the code
 	Why              kit.Input
 }
 
-// NameOf returns the name of a door of the code.
+// NameOf returns the name of a door of the code, or its id.
 func (v codeView) NameOf(door string) string {
 	for _, at := range v.Places {
 		if at.GetDoorId() == door {
@@ -128,9 +130,11 @@ func (v codeView) NameOf(door string) string {
 	return door
 }
 
+// showCode handles the page of one code.
 func (s *site) showCode(x *exchange) error { return x.codePage(http.StatusOK, nil, nil) }
 
-// codePage shows a code and where it is, and its PIN if it was just revealed.
+// codePage renders a code and its state on each lock. shown has the PIN if it was just revealed, or is nil. wrong adds errors to the page, or
+// is nil.
 func (x *exchange) codePage(status int, shown *propertyv1.RevealCodeResponse, wrong func(*page)) error {
 	found, err := x.site.api.Codes.GetCode(x.call(), &propertyv1.GetCodeRequest{Id: x.R.PathValue("id")})
 	if err != nil {
@@ -158,10 +162,11 @@ func (x *exchange) codePage(status int, shown *propertyv1.RevealCodeResponse, wr
 	return x.render(status, "code", p)
 }
 
-// backToCode is where a confirmed second factor leads: the page with the button.
+// backToCode handles GET on the URL of an action. A person who has confirmed the second factor returns there, and goes on to the page with the
+// button.
 func (s *site) backToCode(x *exchange) error { return x.Redirect("/app/codes/" + x.R.PathValue("id")) }
 
-// revealCode shows the PIN of a code. The reason goes to the audit log.
+// revealCode handles the button that shows the PIN of a code. The posted reason is recorded in the audit log.
 func (s *site) revealCode(x *exchange) error {
 	if wrong := wrongReason(x.Value("reason"), "staff.code.why.missing"); wrong != "" {
 		return x.codePage(http.StatusUnprocessableEntity, nil, func(p *page) { p.refuseReason(whyInput().ID(), wrong) })
@@ -173,6 +178,7 @@ func (s *site) revealCode(x *exchange) error {
 	return x.codePage(http.StatusOK, shown, nil)
 }
 
+// revokeCode handles the button that revokes a code.
 func (s *site) revokeCode(x *exchange) error {
 	id := x.R.PathValue("id")
 	if _, err := s.api.Codes.RevokeCode(x.call(), &propertyv1.RevokeCodeRequest{Id: id}); err != nil {
@@ -181,16 +187,17 @@ func (s *site) revokeCode(x *exchange) error {
 	return x.Redirect("/app/codes/" + id + "?done=codeRevoked")
 }
 
-// newCodeView is the form of a new code, with what was posted.
+// newCodeView is the form of a new code with the posted values.
 type newCodeView struct {
-	Stay           string // the form was filled in for this stay, or ""
+	Stay           string // id of the stay for which the form is prefilled, or ""
 	Kind, From, To string
 	All            bool
 	Holder, Until  kit.Input
 	Doors, Days    []choice
 }
 
-// newCodePage shows the form of a new code, as it was posted, or filled in for a stay.
+// newCodePage renders the form of a new code: with the posted values, prefilled for the stay in the query, or empty. wrong adds errors to the
+// page, or is nil.
 func (x *exchange) newCodePage(status int, wrong func(*page)) error {
 	posted, back, stay := x.R.PostForm, "/app/codes", x.R.URL.Query().Get("stay")
 	if stay != "" && x.may("readReservations") {
@@ -224,9 +231,11 @@ func (x *exchange) newCodePage(status int, wrong func(*page)) error {
 	return x.render(status, "code-new", p)
 }
 
+// showNewCode handles the page with the form of a new code.
 func (s *site) showNewCode(x *exchange) error { return x.newCodePage(http.StatusOK, nil) }
 
-// codeRequest is the request that the form of a new code becomes. wrong names the fields that cannot be read.
+// codeRequest converts the posted form of a new code to an API request. wrong has the names of fields that are missing or invalid. zone is
+// that of the property.
 func codeRequest(form map[string][]string, zone *time.Location) (r *propertyv1.CreateCodeRequest, wrong []string) {
 	first := func(name string) string {
 		if len(form[name]) == 0 {
@@ -257,7 +266,7 @@ func codeRequest(form map[string][]string, zone *time.Location) (r *propertyv1.C
 	}
 	from, to := first("from"), first("to")
 	switch {
-	case len(days) == 0 && from == "" && to == "": // at any time
+	case len(days) == 0 && from == "" && to == "": // no hours: the code works at any time
 	case len(days) == 0 || from == "" || to == "":
 		wrong = append(wrong, "hours")
 	default:
@@ -266,6 +275,7 @@ func codeRequest(form map[string][]string, zone *time.Location) (r *propertyv1.C
 	return r, wrong
 }
 
+// createCode handles the form of a new code.
 func (s *site) createCode(x *exchange) error {
 	zone, err := clock.Zone(x.property.GetTimeZone())
 	if err != nil {
@@ -301,7 +311,7 @@ func (s *site) createCode(x *exchange) error {
 	return x.Redirect("/app/codes/" + made.GetData().GetId() + "?done=codeMade")
 }
 
-// codeField returns the part of the form that a field of the request comes from.
+// codeField returns the part of the form to which a refused field of the API request belongs.
 func codeField(path string) string {
 	switch {
 	case path == "kind" || path == "holder":

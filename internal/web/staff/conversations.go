@@ -15,10 +15,10 @@ type conversationsView struct {
 	Find   finder
 	Rows   []*propertyv1.Conversation
 	Next   string
-	Narrow bool // the list is filtered
+	Narrow bool // a filter or search is active
 }
 
-// showConversations lists the conversations with guests, those with unread messages first.
+// showConversations handles the list of conversations with guests. Those with unread messages are first.
 func (s *site) showConversations(x *exchange) error {
 	q := x.R.URL.Query()
 	unread := q.Get("show") == "unread"
@@ -49,6 +49,7 @@ func (s *site) showConversations(x *exchange) error {
 	return x.render(http.StatusOK, "conversations", p)
 }
 
+// readLast returns the sort key of the list: 0 for a conversation with unread messages, 1 without.
 func readLast(c *propertyv1.Conversation) int {
 	if c.GetUnread() == 0 {
 		return 1
@@ -57,16 +58,17 @@ func readLast(c *propertyv1.Conversation) int {
 }
 
 type messagesView struct {
-	Stay  string // the address of the reservation, if the page is not a part of it
+	Stay  string // URL of the reservation, or "" if the page is a part of it
 	List  []*propertyv1.Message
 	Typed string
-	May   bool // the person may write
+	May   bool // the person may write messages
 }
 
+// showMessages handles the conversation with one guest.
 func (s *site) showMessages(x *exchange) error { return x.messagesPage(http.StatusOK, "") }
 
-// messagesPage shows the conversation with one guest, and marks it as read. It is a part of the area of messages or, for the main guest, of that
-// of reservations.
+// messagesPage renders the conversation with one guest, and marks it as read. typed is a message that was refused because it was too long, or
+// "". The menu entry is messages or, for a URL below a reservation, reservations.
 func (x *exchange) messagesPage(status int, typed string) error {
 	v := messagesView{Typed: typed, May: x.may("writeMessages")}
 	of, list, err := x.readConversation(x.R.PathValue("id"), v.May)
@@ -75,7 +77,7 @@ func (x *exchange) messagesPage(status int, typed string) error {
 	}
 	v.List = list
 	name := of.GetName()
-	if name == "" { // a companion who has entered none
+	if name == "" { // a companion who has not entered a name yet
 		name = x.words().Text("web.guest", nil)
 	}
 	p := x.newPage("staff.messages.title", "name", name, "number", of.GetPmsNumber())
@@ -88,14 +90,14 @@ func (x *exchange) messagesPage(status int, typed string) error {
 	return x.render(status, "messages", p)
 }
 
-// refuseMessage says that a message was too long, if the page has that status.
+// refuseMessage adds the error that a message is too long, unless status is 200.
 func (p *page) refuseMessage(status int) {
 	if status != http.StatusOK {
 		p.Wrong = []kit.Wrong{{ID: "f-text", Label: p.T("staff.messages.write"), Text: p.T("web.messages.tooLong")}}
 	}
 }
 
-// readConversation returns the conversation with a guest with all messages and, for a person who may answer, marks them as read.
+// readConversation loads a conversation with all messages. marks means that the person may answer, so that the messages become read.
 func (x *exchange) readConversation(guest string, marks bool) (of *propertyv1.Conversation, list []*propertyv1.Message, err error) {
 	for more, after := true, int32(0); more; {
 		found, err := x.site.api.Messages.ListMessages(x.call(), &propertyv1.ListMessagesRequest{GuestId: guest, After: after, PageSize: 200})
@@ -113,7 +115,7 @@ func (x *exchange) readConversation(guest string, marks bool) (of *propertyv1.Co
 	return of, list, err
 }
 
-// sendMessage answers in a conversation.
+// sendMessage handles the form with a new message to the guest.
 func (s *site) sendMessage(x *exchange) error {
 	if text := x.Value("text"); text != "" {
 		if _, err := s.api.Messages.SendMessage(x.call(), &propertyv1.SendMessageRequest{GuestId: x.R.PathValue("id"), Text: text}); err != nil {
@@ -126,10 +128,10 @@ func (s *site) sendMessage(x *exchange) error {
 	return x.Redirect(x.R.URL.EscapedPath())
 }
 
-// maxExcerpt is how many characters of a message a list shows.
+// maxExcerpt is how many characters of the last message the list shows.
 const maxExcerpt = 140
 
-// shorten returns the beginning of a text in one line.
+// shorten returns the beginning of a text as one line of at most maxExcerpt characters.
 func shorten(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if runes := []rune(text); len(runes) > maxExcerpt {

@@ -12,21 +12,21 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// exchange is one request for a page, and its answer.
+// exchange is one request for a page and its response.
 type exchange struct {
 	*kit.Exchange
 	site     *site
-	token    string                     // of the session, or ""
-	session  *propertyv1.CurrentSession // nil without one
-	role     *propertyv1.PersonProperty // the property that the page shows, with the role there; nil: none
-	property *propertyv1.Property       // its settings
-	typed    *typedForm                 // what was typed into a form of the page before the person confirmed; nil: nothing
+	token    string                     // token of the session from the cookie, or ""
+	session  *propertyv1.CurrentSession // nil until load has read it
+	role     *propertyv1.PersonProperty // the property that the page shows and the person's role there, or nil
+	property *propertyv1.Property       // settings of that property
+	typed    *typedForm                 // form values from before the person confirmed the second factor, or nil
 }
 
-// handler answers one request. Its error becomes a page.
+// handler answers one request. httpHandler renders a returned error as a page.
 type handler func(x *exchange) error
 
-// httpHandler adapts a page handler to net/http: it parses the posted form, and renders the error as a page.
+// httpHandler adapts a page handler to net/http. It parses the posted form before the handler runs, and renders the handler's error as a page.
 func (s *site) httpHandler(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{Exchange: s.NewExchange(w, r), site: s}
@@ -44,34 +44,37 @@ func (s *site) httpHandler(h handler) http.Handler {
 	})
 }
 
-// call returns the context of an API call as the signed-in person, for the property of the page.
+// call returns the context for an API call as the signed-in person, for the property of the page.
 func (x *exchange) call() context.Context {
 	return x.CallContext(kit.Credential{Token: x.token, Property: x.role.GetPropertyId(), Language: x.words().Lang, Automatic: x.automatic()})
 }
 
-// feedPath is the address of the stream of changes.
+// feedPath is the URL of the event stream of changes.
 const feedPath = "/app/live"
 
-// automatic reports whether an open page loads by itself what changed. It must not keep the session of a person who is away.
+// automatic reports whether the page's script sent the request by itself, to update the page. Such requests do not extend the session of a
+// person who has left.
 func (x *exchange) automatic() bool {
 	return x.R.Method == http.MethodGet && (x.R.URL.Path == feedPath || x.R.Header.Get("Latchkey-Automatic") != "")
 }
 
-// anonymous returns the context of an API call without a session.
+// anonymous returns the context for an API call without a session.
 func (x *exchange) anonymous() context.Context {
 	return x.CallContext(kit.Credential{Language: x.words().Lang})
 }
 
+// words returns the texts for the page, with times in the time zone of the property.
 func (x *exchange) words() kit.Words {
 	return x.Words(kit.Place{TimeZone: x.property.GetTimeZone()})
 }
 
-// may reports whether the person's role at the property includes a right.
+// may reports whether the person's role at the property has a right.
 func (x *exchange) may(right string) bool {
 	return right == Self && x.session != nil || slices.Contains(x.role.GetRights(), right)
 }
 
-// require runs a handler for a person with a right. The API checks it again at each call.
+// require wraps a handler of a page that needs a right. Without a session, the browser goes to the sign-in. The API checks the right again at
+// each call.
 func (s *site) require(right string, h handler) handler {
 	if right == Anyone {
 		return h
@@ -91,7 +94,7 @@ func (s *site) require(right string, h handler) handler {
 	}
 }
 
-// load reads the session, and the property that the device chose last or, without a choice, the first.
+// load reads the session and its property: the one in the cookie or, without a choice, the first of the person.
 func (x *exchange) load() error {
 	found, err := x.site.api.Sessions.GetSession(x.call(), &propertyv1.GetSessionRequest{})
 	if err != nil {
@@ -109,7 +112,7 @@ func (x *exchange) load() error {
 	return err
 }
 
-// toLogin moves a browser without a session to the page where a person signs in, and from there back to a page.
+// toLogin moves a browser without a session to the sign-in page, which later returns to the requested page.
 func (x *exchange) toLogin() error {
 	to := "/app/login"
 	if x.R.Method == http.MethodGet && x.R.URL.Path != "/app/" {
@@ -118,7 +121,7 @@ func (x *exchange) toLogin() error {
 	return x.Redirect(to)
 }
 
-// localPage returns an address of this dashboard, or "" for another.
+// localPage returns address if it is a page of this dashboard, and "" otherwise. It prevents redirects to other sites.
 func localPage(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(address, "/app/") || strings.ContainsAny(address, "\\\r\n") || u.Path != u.EscapedPath() || strings.Contains(u.Path, "..") {
@@ -127,7 +130,7 @@ func localPage(address string) string {
 	return address
 }
 
-// problem answers with a page that says what is wrong.
+// problem renders an error page. kind is the message of its title, and the message kind.text is its text.
 func (x *exchange) problem(status int, kind string) error {
 	p := x.newPage(kind)
 	p.Data = problemView{Text: kind + ".text", Home: x.session != nil}
@@ -136,17 +139,18 @@ func (x *exchange) problem(status int, kind string) error {
 
 type problemView struct {
 	Text string
-	Home bool // the page leads to the first page of the dashboard
+	Home bool // the page links to the first page of the dashboard
 }
 
+// showUnknown answers paths that no page has.
 func (s *site) showUnknown(x *exchange) error {
 	if x.token != "" {
-		_ = x.load() // the page shows the rail if that works
+		_ = x.load() // with a session, the page shows the menu
 	}
 	return x.problem(http.StatusNotFound, "staff.problem.unknown")
 }
 
-// renderError answers with the page of an error.
+// renderError answers with the error page for err. If the call needs the second factor or a session, it moves to the page that asks for it.
 func (x *exchange) renderError(err error) {
 	f := x.site.Fault(err)
 	switch {
@@ -168,7 +172,7 @@ func (x *exchange) renderError(err error) {
 	}
 }
 
-// saveLook keeps a choice of the look, or of the number of rows, on the device.
+// saveLook handles the form that chooses colors, language or the number of rows of lists. The choice is stored in cookies.
 func (s *site) saveLook(x *exchange) error {
 	x.savePageSize()
 	return x.SaveLook(s.Now().Add(kit.LookAge), func(string) {})

@@ -8,9 +8,11 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// newProperty marks the address of a link whose owner also creates the property. The API decides what the link is for.
+// newProperty is the query in a sign-up link whose owner also creates the property. It only chooses the fields of the form: the API decides
+// what the link allows.
 const newProperty = "new"
 
+// firstInputs returns the form fields of an owner's sign-up. creates adds those of a new property.
 func firstInputs(creates bool) []kit.Input {
 	inputs := []kit.Input{
 		{Name: "name", Label: "staff.name", Autocomplete: "name"},
@@ -26,17 +28,18 @@ func firstInputs(creates bool) []kit.Input {
 	}, inputs...)
 }
 
+// firstForm returns the sign-up form with these fields.
 func firstForm(inputs []kit.Input) formView {
 	return formView{Text: "staff.first.text", Inputs: inputs, Button: "staff.first.do"}
 }
 
-// showFirst is the page of a link for an owner. It changes nothing.
+// showFirst handles the sign-up link of an owner. It only shows a form, because mail scanners open links.
 func (s *site) showFirst(x *exchange) error {
 	return x.form(http.StatusOK, x.newPage("staff.first.title"), firstForm(firstInputs(x.R.URL.Query().Has(newProperty))))
 }
 
-// createOwner makes the person owner, and signs the person in. Without the key of the page's form it changes nothing: some mail scanners post
-// to links too.
+// createOwner handles that form. It makes the person an owner and signs them in. A POST without the key of the page's form changes nothing,
+// because some mail scanners post to links.
 func (s *site) createOwner(x *exchange) error {
 	if x.Key() == "" {
 		return s.showFirst(x)
@@ -59,7 +62,7 @@ func (s *site) createOwner(x *exchange) error {
 	case f.Kind != fault.Invalid:
 		return err
 	case !p.Refuse(f, inputs):
-		inputs = x.Posted(firstInputs(true)) // the link creates a property, although its address does not say so
+		inputs = x.Posted(firstInputs(true)) // the API wants the fields of a new property, although the query lacks newProperty
 		if !p.Refuse(f, inputs) {
 			return err
 		}

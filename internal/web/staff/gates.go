@@ -10,16 +10,16 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// gateRow is the door of a common area, with the names of the rooms whose guests may open it.
+// gateRow is a gate, the door of a common area, with the rooms whose guests may open it.
 type gateRow struct {
 	*propertyv1.Gate
-	Rooms []string // the first of them; none: all rooms
+	Rooms []string // names of the first rooms; empty means all rooms
 }
 
-// gateRooms is how many rooms the list of gates names.
+// gateRooms is how many rooms the list names for each gate.
 const gateRooms = 5
 
-// More counts the rooms that are not named.
+// More returns the number of rooms that the list does not name.
 func (g gateRow) More() int { return len(g.GetSpaceIds()) - len(g.Rooms) }
 
 type gatesView struct {
@@ -28,12 +28,13 @@ type gatesView struct {
 	Manages bool
 }
 
+// gates loads all gates of the property.
 func (x *exchange) gates() ([]*propertyv1.Gate, error) {
 	found, err := x.site.api.Gates.ListGates(x.call(), &propertyv1.ListGatesRequest{})
 	return found.GetData().GetList(), err
 }
 
-// gatesOf returns the gates that the guests of a room or bed open.
+// gatesOf returns those gates that guests of a room or bed may open.
 func gatesOf(s *propertyv1.Space, all []*propertyv1.Gate) (open []*propertyv1.Gate) {
 	for _, g := range all {
 		ids := g.GetSpaceIds()
@@ -44,7 +45,8 @@ func gatesOf(s *propertyv1.Space, all []*propertyv1.Gate) (open []*propertyv1.Ga
 	return open
 }
 
-// gateInputs are the fields of a gate. Guests of a bed open the gates of its dorm.
+// gateInputs returns the form fields of a gate. own are the spaces of the property. Beds are no choice, because guests of a bed open the gates
+// of its dorm.
 func gateInputs(g *propertyv1.Gate, own []*propertyv1.Space) []kit.Input {
 	var rooms []kit.Option
 	for _, s := range own {
@@ -62,9 +64,10 @@ func gateInputs(g *propertyv1.Gate, own []*propertyv1.Space) []kit.Input {
 	return inputs
 }
 
+// showGates handles the list of gates.
 func (s *site) showGates(x *exchange) error { return x.gatesPage(nil) }
 
-// gatesPage lists the gates, with what is wrong with the new one that was posted.
+// gatesPage renders the list of gates and the form of a new one. f is why the API refused it, or nil.
 func (x *exchange) gatesPage(f *fault.Fault) error {
 	own, err := x.ownSpaces()
 	if err != nil {
@@ -97,7 +100,7 @@ func (x *exchange) gatesPage(f *fault.Fault) error {
 	return x.render(status, "gates", p)
 }
 
-// refuseGate shows the posted fields of a gate with what is wrong.
+// refuseGate sets the posted values in inputs and adds the errors of f to the page. It returns f if f is not about the form.
 func (x *exchange) refuseGate(p *page, f *fault.Fault, inputs []kit.Input) error {
 	x.Posted(inputs)
 	if f.Reason == fault.AlreadyExists {
@@ -113,7 +116,7 @@ func (x *exchange) refuseGate(p *page, f *fault.Fault, inputs []kit.Input) error
 	return nil
 }
 
-// createGate creates a gate. A lock is put on it on the lock's page.
+// createGate handles the form of a new gate. Its lock is assigned later, on the page of the lock.
 func (s *site) createGate(x *exchange) error {
 	_, err := s.api.Gates.CreateGate(x.call(), &propertyv1.CreateGateRequest{Name: x.Value("name"), Floor: x.Value("floor"), SpaceIds: x.R.PostForm["spaces"]})
 	if err != nil {
@@ -128,8 +131,10 @@ type gateView struct {
 	Manages bool
 }
 
+// showGate handles the page of one gate.
 func (s *site) showGate(x *exchange) error { return x.gatePage(nil) }
 
+// gatePage renders the page of the gate in the path. f is why the API refused the posted form, or nil.
 func (x *exchange) gatePage(f *fault.Fault) error {
 	own, err := x.ownSpaces()
 	if err != nil {
@@ -155,7 +160,7 @@ func (x *exchange) gatePage(f *fault.Fault) error {
 	return x.render(status, "gate", p)
 }
 
-// changeGate changes a gate, or deletes it.
+// changeGate handles the forms that change or delete a gate.
 func (s *site) changeGate(x *exchange) error {
 	id, err := x.R.PathValue("id"), error(nil)
 	to := "/app/gates?done=saved"

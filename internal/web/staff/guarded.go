@@ -9,21 +9,22 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// guarded is the etag of the settings that a form shows, and the setting that it changes as a whole, such as a list. If another person changed
-// that setting since, the form is refused: it keeps what was typed, and shows what is stored now.
+// guarded has the etag of the settings that a form shows, and the setting that the form replaces as a whole, such as a list. If another person
+// has changed that setting meanwhile, the form is refused and shows both values.
 type guarded struct{ Etag, Setting string }
 
-// notedInput is an input with a note below it, such as what another person stored meanwhile.
+// notedInput is an input with a note below it, such as the value that another person has stored meanwhile.
 type notedInput struct {
 	kit.Input
-	Note string // message, or ""
-	Text string // that the note is about
+	Note string // message of the note, or ""
+	Text string // the value that the note shows
 }
 
-// plainPath replaces the brackets of indices and keys in the path of a field, which some paths have.
+// plainPath replaces brackets in the path of a refused field, as in list[0], by dots.
 var plainPath = strings.NewReplacer("[", ".", "]", "")
 
-// renamed returns a fault with the wrong fields below a prefix alone, under the names of their inputs. Without any, it returns the fault unchanged.
+// renamed returns a fault with only those refused fields whose paths start with prefix. In their paths, input replaces prefix, so that they
+// match the names of a form's inputs. Without such fields it returns f unchanged.
 func renamed(f *fault.Fault, prefix, input string) *fault.Fault {
 	var fields []fault.Field
 	for _, field := range f.Fields {
@@ -38,7 +39,7 @@ func renamed(f *fault.Fault, prefix, input string) *fault.Fault {
 	return fault.Fields(fields...)
 }
 
-// changeRules changes a rule of the check-in whose new value is made of the stored one.
+// changeRules stores a check-in setting whose new value depends on the stored one, such as a list with one more entry. change computes it.
 func (x *exchange) changeRules(change func(stored *propertyv1.CheckInSettings) *propertyv1.CheckInSettingsChange) error {
 	return x.saveUnlessChanged(func(etag string) error {
 		stored, err := x.checkInSettings()
@@ -50,8 +51,8 @@ func (x *exchange) changeRules(change func(stored *propertyv1.CheckInSettings) *
 	}, x.rulesEtag)
 }
 
-// refuseOwn adds what is wrong with a posted form to its page, and returns the status of the answer. outdated is the message that another person
-// changed the setting.
+// refuseOwn adds the errors of a refused form to its page, and returns the HTTP status. outdated is the message for the case that another
+// person has changed the setting. The error is f itself if f is not about the form.
 func (x *exchange) refuseOwn(p *page, f *fault.Fault, inputs []kit.Input, outdated string) (int, error) {
 	if f.Reason == fault.Outdated {
 		p.Wrong = []kit.Wrong{{Title: p.T("staff.settings.outdated"), Text: p.T(outdated)}}
@@ -63,7 +64,8 @@ func (x *exchange) refuseOwn(p *page, f *fault.Fault, inputs []kit.Input, outdat
 	return http.StatusUnprocessableEntity, nil
 }
 
-// noted adds to each input what is stored now if it differs, on a page that was refused because another person changed something.
+// noted returns the shown inputs with notes. If the form was refused as outdated, each input whose stored value differs gets a note with it.
+// shown and stored are in the same order.
 func noted(shown, stored []kit.Input, outdated bool) (list []notedInput) {
 	for i, input := range shown {
 		n := notedInput{Input: input}

@@ -11,26 +11,26 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// identityCookie keeps the state of a ceremony at the identity provider, what it is for, and the page to which a sign-in returns; for an invitation, the
-// page of its link and the name of the person. The state is not in the address to which the provider sends people back, so that no other
-// browser can finish the ceremony.
+// identityCookie is the name of the cookie about a visit to the identity provider: its purpose, its state, the page to return to, and for an
+// invitation the name of the person. The secret state is only in this cookie and not in the URL to which the provider returns, so that no
+// other browser can finish the sign-in.
 const identityCookie = "lk-staff-identity"
 
-// What a ceremony at the identity provider is for.
+// Purposes of a visit to the identity provider: to sign in, to link an account, and to accept an invitation.
 const (
 	toSignIn = "login"
 	toLink   = "link"
 	toJoin   = "join"
 )
 
-// providerView is the identity provider on a page.
+// providerView is the identity provider as pages show it.
 type providerView struct {
 	Label string
-	URL   string // where the browser goes
-	On    bool   // the person is linked
+	URL   string // URL of the next step
+	On    bool   // the person's account is linked
 }
 
-// provider returns the identity provider of the server, or nil.
+// provider returns the identity provider of the server, or nil if the server has none.
 func (x *exchange) provider() (*propertyv1.IdentityProvider, error) {
 	found, err := x.site.api.Identities.GetIdentityProvider(x.anonymous(), &propertyv1.GetIdentityProviderRequest{})
 	if err != nil || found.GetData().GetIssuer() == "" {
@@ -39,19 +39,21 @@ func (x *exchange) provider() (*propertyv1.IdentityProvider, error) {
 	return found.GetData(), nil
 }
 
+// keepIdentity stores a visit to the identity provider in the cookie. use is its purpose, to the page to return to, and name the name of an
+// invited person.
 func (x *exchange) keepIdentity(c *propertyv1.IdentityCeremony, use, to, name string) {
 	x.SetCookie(identityCookie, strings.Join([]string{use, c.GetState(), url64(to), url64(name)}, "."), c.GetEndsAt().AsTime())
 }
 
-// identityCeremony returns the ceremony of the browser, which is used once.
+// identityCeremony returns what keepIdentity stored, and deletes it, so that it is used once.
 func (x *exchange) identityCeremony() (use, state, to, name string) {
 	parts := append(strings.Split(x.Cookie(identityCookie), "."), "", "", "")
 	x.DropCookie(identityCookie)
 	return parts[0], parts[1], localPage(fromURL64(parts[2])), fromURL64(parts[3])
 }
 
-// beginIdentityLogin moves the browser to the identity provider. It is a link and no form, because browsers apply form-action to where a form
-// redirects. It changes nothing, but other sites have no reason to lead here.
+// beginIdentityLogin handles the link that starts a sign-in at the identity provider. It is a link and not a form, because browsers apply the
+// policy form-action also to the redirect after a form. Requests from other sites are sent to the sign-in page.
 func (s *site) beginIdentityLogin(x *exchange) error {
 	to := localPage(x.R.URL.Query().Get("to"))
 	if x.R.Header.Get("Sec-Fetch-Site") == "cross-site" {
@@ -65,7 +67,7 @@ func (s *site) beginIdentityLogin(x *exchange) error {
 	return x.Redirect(begun.GetData().GetUrl())
 }
 
-// finishIdentity is where the identity provider sends a browser back to.
+// finishIdentity handles the return from the identity provider. It finishes the sign-in, the link or the invitation.
 func (s *site) finishIdentity(x *exchange) error {
 	use, state, to, name := x.identityCeremony()
 	q := x.R.URL.Query()
@@ -77,7 +79,7 @@ func (s *site) finishIdentity(x *exchange) error {
 		return x.finishJoin(state, strings.TrimPrefix(to, staff.InvitationPath), name, answer)
 	}
 	if state == "" || answer.Code == "" {
-		// The provider refused, the person went back there, or another browser began.
+		// The provider refused, the person opened the URL again, or another browser began the sign-in.
 		return x.identityRefused(fault.New(fault.Unauthenticated, fault.IdentityRefused, "the answer has no code, or this browser began no sign-in"), to)
 	}
 	made, err := s.api.Identities.FinishIdentitySignIn(x.anonymous(), &propertyv1.FinishIdentitySignInRequest{State: state, Answer: answer, Device: kit.DeviceOf(x.R.UserAgent())})
@@ -88,7 +90,7 @@ func (s *site) finishIdentity(x *exchange) error {
 	return x.proceed(made.GetData(), to)
 }
 
-// identityProblem returns what is wrong with a ceremony, or "" if the error is another.
+// identityProblem returns the message for an error of the identity provider, or "" for other errors.
 func (x *exchange) identityProblem(err error) string {
 	f := x.site.Fault(err)
 	switch f.Reason {
@@ -113,7 +115,7 @@ func (x *exchange) identityProblem(err error) string {
 	return ""
 }
 
-// identityRefused answers with the form of the sign-in and why the person is not signed in.
+// identityRefused renders the sign-in page with the reason why the provider's sign-in failed. It returns other errors unchanged.
 func (x *exchange) identityRefused(err error, to string) error {
 	text := x.identityProblem(err)
 	if text == "" {
@@ -124,10 +126,10 @@ func (x *exchange) identityRefused(err error, to string) error {
 	return x.loginPage(http.StatusUnprocessableEntity, p, loginInputs(), to)
 }
 
-// showIdentity shows whether the person is linked to the identity provider.
+// showIdentity handles the page that links the person's account to the identity provider.
 func (s *site) showIdentity(x *exchange) error { return x.identityPage(http.StatusOK, "", nil) }
 
-// identityPage shows the link of the person. With an address, the person goes on there.
+// identityPage renders that page. address is the URL of the provider, after the person pressed the button, or "". wrong are errors to show.
 func (x *exchange) identityPage(status int, address string, wrong []kit.Wrong) error {
 	provider, err := x.provider()
 	if err != nil {
@@ -142,7 +144,8 @@ func (x *exchange) identityPage(status int, address string, wrong []kit.Wrong) e
 	return x.render(status, "identity", p)
 }
 
-// changeIdentity begins to link the person, or ends the link. The answer to a form cannot move the browser to the provider, so its page has a link.
+// changeIdentity handles the forms of that page. They start to link the account, or remove the link. The response to a form cannot redirect to
+// the provider because of the policy form-action, so it has a link.
 func (s *site) changeIdentity(x *exchange) error {
 	if x.Value("do") == "unlink" {
 		if _, err := s.api.Identities.DeleteIdentityLink(x.call(), &propertyv1.DeleteIdentityLinkRequest{}); err != nil {
@@ -158,6 +161,7 @@ func (s *site) changeIdentity(x *exchange) error {
 	return x.identityPage(http.StatusOK, begun.GetData().GetUrl(), nil)
 }
 
+// finishLink links the account of the signed-in person after the return from the provider. state is from the cookie.
 func (x *exchange) finishLink(state string, answer *propertyv1.IdentityAnswer) error {
 	if x.token == "" || x.load() != nil {
 		return x.Redirect("/app/login?to=/app/account/identity")
@@ -171,6 +175,8 @@ func (x *exchange) finishLink(state string, answer *propertyv1.IdentityAnswer) e
 	return x.Redirect("/app/account/identity?done=linked")
 }
 
+// notUnlinked shows the page with the reason why the link cannot be removed: without a password, it is the only way to sign in. It returns
+// other errors unchanged.
 func (x *exchange) notUnlinked(err error) error {
 	if x.site.Fault(err).Reason != fault.PasswordMissing {
 		return err
@@ -178,6 +184,7 @@ func (x *exchange) notUnlinked(err error) error {
 	return x.identityPage(http.StatusConflict, "", []kit.Wrong{{Title: x.words().T("staff.identity.kept"), Text: x.words().T("staff.identity.only")}})
 }
 
+// notLinked shows the page with the reason why the account was not linked. It returns other errors unchanged.
 func (x *exchange) notLinked(err error) error {
 	if text := x.identityProblem(err); text != "" {
 		return x.identityPage(http.StatusUnprocessableEntity, "", []kit.Wrong{{Title: x.words().T("staff.identity.failed"), Text: x.words().T(text)}})
@@ -185,9 +192,10 @@ func (x *exchange) notLinked(err error) error {
 	return err
 }
 
-// url64 and fromURL64 keep an address in a cookie.
+// url64 encodes a text for a cookie.
 func url64(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
 
+// fromURL64 decodes a text of url64. It returns "" for other texts.
 func fromURL64(text string) string {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {

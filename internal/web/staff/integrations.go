@@ -10,10 +10,10 @@ import (
 // integrationRow is one connected app.
 type integrationRow struct {
 	*propertyv1.Integration
-	Invitations *propertyv1.Invitations // whom they would reach; nil while they are on
+	Invitations *propertyv1.Invitations // the guests whom invitation mails would reach; nil if the mails are already on
 }
 
-// StateChip says whether calls reach an endpoint or a webhook of the PMS.
+// StateChip returns the chip that shows whether calls to an endpoint or webhook of the PMS succeed.
 func (integrationRow) StateChip(state string) chip {
 	switch state {
 	case "ok":
@@ -26,20 +26,21 @@ func (integrationRow) StateChip(state string) chip {
 	return chip{"unknown", "○", "staff.endpoint.unknown"}
 }
 
-// shownSecret is a secret that a page shows once. Its name and its text are messages.
+// shownSecret is a new secret that a page shows only once. Name and Text are messages.
 type shownSecret struct{ Name, Text, Value string }
 
 type integrationsView struct {
 	List       []integrationRow
-	Apps       []*propertyv1.App // those that are not connected
+	Apps       []*propertyv1.App // apps that can be connected
 	Secret     *shownSecret
 	MayConnect bool
 	MayRead    bool
 }
 
+// showIntegrations handles the list of connected apps.
 func (s *site) showIntegrations(x *exchange) error { return x.integrationsPage(nil) }
 
-// integrationsPage shows the connected apps and those that can be connected, with a secret that was just made, if there is one.
+// integrationsPage renders the connected apps and those that can be connected. secret is a new secret to show, or nil.
 func (x *exchange) integrationsPage(secret *shownSecret) error {
 	api := x.site.api
 	found, err := api.Integrations.ListIntegrations(x.call(), &propertyv1.ListIntegrationsRequest{})
@@ -52,11 +53,11 @@ func (x *exchange) integrationsPage(secret *shownSecret) error {
 	}
 	v := integrationsView{Secret: secret, MayConnect: x.may("manageCredentials"), MayRead: x.may("manageSpaces")}
 	for _, i := range found.GetData().GetList() {
-		if i.AppId == nil { // the property's own scripts
+		if i.AppId == nil { // an integration without an app is for scripts of the property
 			continue
 		}
 		row := integrationRow{Integration: i}
-		if !i.GetInvitationsEnabled() { // counting reads every booker
+		if !i.GetInvitationsEnabled() { // only if they are off, because counting the guests is slow
 			preview, err := api.Mails.PreviewInvitations(x.call(), &propertyv1.PreviewInvitationsRequest{IntegrationId: i.GetId()})
 			if err != nil {
 				return err
@@ -75,7 +76,7 @@ func (x *exchange) integrationsPage(secret *shownSecret) error {
 	return x.render(http.StatusOK, "integrations", p)
 }
 
-// connectApp connects an app, and shows its access token once.
+// connectApp handles the form that connects an app. The response shows its access token once.
 func (s *site) connectApp(x *exchange) error {
 	made, err := s.api.Integrations.ConnectApp(x.call(), &propertyv1.ConnectAppRequest{AppId: x.Value("app")})
 	if err != nil {
@@ -87,7 +88,7 @@ func (s *site) connectApp(x *exchange) error {
 	return x.integrationsPage(&shownSecret{"staff.token.access", "staff.token.access.text", made.GetAccessToken()})
 }
 
-// changeIntegration makes new credentials of an integration, each shown once, or revokes its access.
+// changeIntegration handles the forms of an integration. They create new credentials, which are shown once, or revoke its access.
 func (s *site) changeIntegration(x *exchange) error {
 	id, api := x.R.PathValue("id"), s.api.Integrations
 	switch x.Value("do") {
@@ -112,7 +113,7 @@ func (s *site) changeIntegration(x *exchange) error {
 	return x.Redirect("/app/settings/integrations")
 }
 
-// switchInvitations switches the mails to guests of an integration on or off.
+// switchInvitations handles the switch for the invitation mails to the guests of an integration.
 func (s *site) switchInvitations(x *exchange) error {
 	if x.Value("do") == "" {
 		return x.Redirect("/app/settings/integrations")

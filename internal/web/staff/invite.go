@@ -9,6 +9,8 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
+// inviteInputs returns the form fields with which a person accepts an invitation. They depend on whether the person has an account. code adds
+// the field of the second factor.
 func inviteInputs(i *propertyv1.InvitationForPerson, code bool) (inputs []kit.Input) {
 	if i.GetKnown() {
 		inputs = append(inputs, kit.Input{Name: "password", Label: "staff.password", Type: "password", Autocomplete: "current-password"})
@@ -22,13 +24,13 @@ func inviteInputs(i *propertyv1.InvitationForPerson, code bool) (inputs []kit.In
 	return inputs
 }
 
-// invitation reads what the link with a secret is for.
+// invitation loads the invitation of the link with this secret.
 func (x *exchange) invitation(secret string) (*propertyv1.InvitationForPerson, error) {
 	found, err := x.site.api.Sessions.GetInvitation(x.anonymous(), &propertyv1.GetInvitationRequest{Secret: secret})
 	return found.GetData(), err
 }
 
-// invitePage is the page of an invitation. Its text is what the person needs to enter.
+// invitePage renders an invitation with the form to accept it. code adds the field of the second factor.
 func (x *exchange) invitePage(status int, p *page, secret string, i *propertyv1.InvitationForPerson, code bool) error {
 	v := formView{Text: "staff.invite.new", Inputs: x.Posted(inviteInputs(i, code)), Button: "staff.invite.do", Action: staff.InvitationPath + secret, About: p.T("staff.invite.text", "email", i.GetEmail(), "role", p.Or("staff.role."+i.GetRole(), "staff.role"))}
 	if i.GetKnown() {
@@ -44,7 +46,7 @@ func (x *exchange) invitePage(status int, p *page, secret string, i *propertyv1.
 	return x.form(status, p, v)
 }
 
-// showInvite shows what an invitation is for. It changes nothing: mail scanners open links.
+// showInvite handles the link of an invitation. It only shows a form, because mail scanners open links.
 func (s *site) showInvite(x *exchange) error {
 	i, err := x.invitation(x.R.PathValue("secret"))
 	if err != nil {
@@ -53,6 +55,7 @@ func (s *site) showInvite(x *exchange) error {
 	return x.invitePage(http.StatusOK, x.newPage("staff.invite.title", "property", i.GetPropertyName()), x.R.PathValue("secret"), i, false)
 }
 
+// inviteRefused shows that the invitation has expired or does not exist. It returns other errors unchanged.
 func (x *exchange) inviteRefused(err error) error {
 	if k := x.site.Fault(err).Kind; k == fault.NotFound || k == fault.Invalid {
 		return x.problem(http.StatusNotFound, "staff.invite.ended")
@@ -60,7 +63,8 @@ func (x *exchange) inviteRefused(err error) error {
 	return err
 }
 
-// acceptInvite makes the person a member, and signs the person in. Without the key of the page's form it changes nothing.
+// acceptInvite handles that form. It makes the person a member of the property and signs them in. A POST without the key of the page's form
+// changes nothing, because some mail scanners post to links.
 func (s *site) acceptInvite(x *exchange) error {
 	if x.Key() == "" {
 		return s.showInvite(x)

@@ -9,12 +9,12 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// beginJoin begins to accept an invitation at the identity provider. The answer to a form cannot move the browser to the provider, so its page has
-// a link.
+// beginJoin starts to accept an invitation with an account of the identity provider. The response to a form cannot redirect to the provider
+// because of the policy form-action, so its page has a link.
 func (x *exchange) beginJoin(i *propertyv1.InvitationForPerson) error {
 	secret, name := x.R.PathValue("secret"), x.Value("name")
 	p := x.newPage("staff.invite.title", "property", i.GetPropertyName())
-	if _, err := staff.PersonName("name", name); err != nil && !i.GetKnown() { // before the person goes to the provider, and not after
+	if _, err := staff.PersonName("name", name); err != nil && !i.GetKnown() { // checked now, so that the person does not visit the provider without success
 		p.Refuse(x.site.Fault(err), inviteInputs(i, false))
 		return x.invitePage(http.StatusUnprocessableEntity, p, secret, i, false)
 	}
@@ -31,7 +31,7 @@ func (x *exchange) beginJoin(i *propertyv1.InvitationForPerson) error {
 	return x.render(http.StatusOK, "go", p)
 }
 
-// finishJoin accepts an invitation with what the identity provider answered.
+// finishJoin accepts an invitation after the return from the identity provider. state, secret and name are from the cookie.
 func (x *exchange) finishJoin(state, secret, name string, answer *propertyv1.IdentityAnswer) error {
 	i, err := x.invitation(secret)
 	if err != nil {
@@ -51,7 +51,7 @@ func (x *exchange) finishJoin(state, secret, name string, answer *propertyv1.Ide
 	return x.proceed(made.GetData(), "")
 }
 
-// joinRefused answers with the page of the invitation, and why the person did not join.
+// joinRefused shows the invitation with the reason why it was not accepted. It returns other errors unchanged.
 func (x *exchange) joinRefused(err error, secret string, i *propertyv1.InvitationForPerson) error {
 	text := x.identityProblem(err)
 	switch x.site.Fault(err).Reason {

@@ -11,13 +11,13 @@ import (
 type kiosksView struct {
 	List    []*propertyv1.Kiosk
 	Inputs  []kit.Input
-	Code    string            // that enrols the tablet, shown once
-	Of      *propertyv1.Kiosk // whose code it is
-	Address string            // where the tablet enters it
-	Doors   string            // the start of the addresses of QR codes
+	Code    string            // enrolment code of a tablet, shown only once
+	Of      *propertyv1.Kiosk // the tablet of the code
+	Address string            // URL at which the tablet enters the code
+	Doors   string            // start of the URLs in QR codes
 }
 
-// Chip says whether a tablet is there.
+// Chip returns the chip that shows whether a tablet is online.
 func (kiosksView) Chip(k *propertyv1.Kiosk) chip {
 	switch k.GetState() {
 	case "online":
@@ -28,13 +28,15 @@ func (kiosksView) Chip(k *propertyv1.Kiosk) chip {
 	return chip{"unknown", "○", "staff.kiosk.notEnrolled"}
 }
 
+// kioskInputs returns the form fields of a new tablet.
 func kioskInputs() []kit.Input {
 	return []kit.Input{{Name: "name", Label: "staff.kiosk.name", Hint: "staff.kiosk.name.hint", Autocomplete: "off"}}
 }
 
+// showKiosks handles the list of check-in tablets.
 func (s *site) showKiosks(x *exchange) error { return x.kiosksPage(kiosksView{}, nil) }
 
-// kiosksPage shows the tablets, with a code that was just made or with what is wrong with the posted name.
+// kiosksPage renders the list of tablets. v may have a new enrolment code, and f is why the API refused a new tablet, or nil.
 func (x *exchange) kiosksPage(v kiosksView, f *fault.Fault) error {
 	found, err := x.site.api.Kiosks.ListKiosks(x.call(), &propertyv1.ListKiosksRequest{})
 	if err != nil {
@@ -53,7 +55,7 @@ func (x *exchange) kiosksPage(v kiosksView, f *fault.Fault) error {
 	return x.render(status, "kiosks", p)
 }
 
-// createKiosk creates a tablet, and shows the code that enrols it once.
+// createKiosk handles the form of a new tablet. The response shows its enrolment code once.
 func (s *site) createKiosk(x *exchange) error {
 	made, err := s.api.Kiosks.CreateKiosk(x.call(), &propertyv1.CreateKioskRequest{Name: x.Value("name")})
 	if err != nil {
@@ -69,7 +71,7 @@ func (s *site) createKiosk(x *exchange) error {
 	return x.kiosksPage(kiosksView{Code: made.GetCode(), Of: made.GetData()}, nil)
 }
 
-// changeKiosk makes a new code for a tablet, or deletes the tablet.
+// changeKiosk handles the forms of a tablet. They create another enrolment code, or delete the tablet.
 func (s *site) changeKiosk(x *exchange) error {
 	id := x.R.PathValue("id")
 	switch x.Value("do") {

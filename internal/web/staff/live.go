@@ -9,27 +9,28 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// feed is what an open page follows.
+// feed is the event stream that an open page follows to update itself.
 type feed struct {
 	URL string
-	Of  string // the id that the page is about; "": any
-	At  string // the address of the page with the parts, if it is another page; "": the page itself
+	Of  string // the page updates only on changes of the object with this id; "" for any
+	At  string // URL from which the script loads the updated parts; "" for the page itself
 }
 
-// newFeed returns the feed of topics, which are joined by commas.
+// newFeed returns the feed of these topics, separated by commas. of is the id of the object that the page shows, or "".
 func newFeed(topics, of string) feed { return feed{URL: "/app/live?topics=" + topics, Of: of} }
 
-// newFeedAt is [newFeed] for the answer to a form, which a browser cannot load again: it shows parts of another page.
+// newFeedAt is like newFeed for the response to a form, which a browser cannot load again. The script loads the updated parts from the page at
+// this URL.
 func newFeedAt(at, topics, of string) feed {
 	f := newFeed(topics, of)
 	f.At = at
 	return f
 }
 
-// follow announces what changes to an open page, as server-sent events with ids. The page then loads its parts again, so it misses no last state
-// whatever it missed before.
+// follow handles the event stream of an open page. Each event has the ids of changed objects, and the page reloads its parts. Missed events do
+// no harm, because a reload shows the current state.
 func (s *site) follow(x *exchange) error {
-	topics := strings.Split(x.R.URL.Query().Get("topics"), ",") // the API refuses those that the person may not read
+	topics := strings.Split(x.R.URL.Query().Get("topics"), ",") // the API refuses topics that the person may not read
 	stream, err := s.api.Events.Watch(x.call(), &propertyv1.WatchRequest{Topics: topics, ResumeToken: x.R.Header.Get("Last-Event-ID")})
 	if err != nil {
 		return err
@@ -43,14 +44,14 @@ func (s *site) follow(x *exchange) error {
 	})
 }
 
-// changedEvent returns the event of what changed; of nothing, a comment that keeps the stream.
+// changedEvent returns the server-sent event for a message of the API. Without changes it is a comment, which keeps the connection open.
 func changedEvent(m *propertyv1.WatchResponse) (string, error) {
 	if len(m.GetChanges()) == 0 {
 		return ": \n\n", nil
 	}
 	changed := struct {
 		IDs []string `json:"ids"`
-		All bool     `json:"all"` // the page cannot know whether it shows what changed
+		All bool     `json:"all"` // the changed objects are unknown, so every page reloads
 	}{IDs: []string{}}
 	for _, c := range m.GetChanges() {
 		changed.IDs = append(changed.IDs, c.GetIds()...)
@@ -63,5 +64,5 @@ func changedEvent(m *propertyv1.WatchResponse) (string, error) {
 	return fmt.Sprintf("id: %s\nevent: changed\ndata: %s\n\n", m.GetResumeToken(), data), nil
 }
 
-// LostAt is where the script puts the time since which a page is not live.
+// LostAt returns the element into which the script writes since when the page is not updated.
 func (p *page) LostAt() template.HTML { return "<time data-at></time>" }

@@ -12,14 +12,14 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// slotRow is one slot of a lock.
+// slotRow is one code slot of a lock.
 type slotRow struct {
 	*propertyv1.LockSlot
 	Chip chip
-	At   *timestamppb.Timestamp // of what the chip says
+	At   *timestamppb.Timestamp // time of the state in Chip
 }
 
-// evidenceChip says what is known about a code on a lock.
+// evidenceChip returns the chip for the evidence about a code on a lock, such as planned, verified or failed.
 func evidenceChip(evidence string) chip {
 	switch evidence {
 	case "planned", "queued", "sent":
@@ -38,6 +38,7 @@ func evidenceChip(evidence string) chip {
 	return chip{"unknown", "?", "staff.evidence.unconfirmed"}
 }
 
+// newSlotRow returns a slot with the chip of its state.
 func newSlotRow(sl *propertyv1.LockSlot) slotRow {
 	r := slotRow{LockSlot: sl, Chip: evidenceChip(sl.GetEvidence()), At: sl.GetSeenAt()}
 	if sl.GetUnmanaged() {
@@ -48,7 +49,7 @@ func newSlotRow(sl *propertyv1.LockSlot) slotRow {
 	return r
 }
 
-// choice is an option of a list from which a person chooses.
+// choice is an option of a list of choices.
 type choice struct {
 	Value, Text string
 	Chosen      bool
@@ -61,25 +62,28 @@ type lockView struct {
 	History        historyView
 	Doors          []choice
 	URL            string
-	Opened         string // the result of an opening: the message staff.open.RESULT, or ""
+	Opened         string // result of opening the lock: the message staff.open.RESULT, or ""
 	Opens, Manages bool
 	Bridge         string // the name of the bridge
-	Software       string // of the bridge
+	Software       string // software version of the bridge
 	Name           kit.Input
 	Why            kit.Input
 }
 
+// lockNameInput returns the form field with the name of a lock.
 func lockNameInput() kit.Input {
 	return kit.Input{Name: "name", Label: "staff.lock.name", Autocomplete: "off"}
 }
+
+// whyInput returns the form field with the reason of an action, for the audit log.
 func whyInput() kit.Input {
 	return kit.Input{Name: "reason", Label: "staff.why", Hint: "staff.why.hint", Autocomplete: "off"}
 }
 
-// maxReason is how many characters the API takes of a reason for the audit log.
+// maxReason is the maximum length of a reason for the audit log, as the API limits it.
 const maxReason = 500
 
-// wrongReason returns the message of what is wrong with a reason, or "".
+// wrongReason returns the message of the error in a posted reason, or "". missing is the message for an empty reason.
 func wrongReason(reason, missing string) string {
 	switch {
 	case reason == "":
@@ -90,14 +94,16 @@ func wrongReason(reason, missing string) string {
 	return ""
 }
 
-// refuseReason says in the error summary what is wrong with a reason.
+// refuseReason adds the error of a posted reason to the page. field is the HTML id of its input, and wrong the message.
 func (p *page) refuseReason(field, wrong string) {
 	p.Wrong = []kit.Wrong{{ID: field, Label: p.T("staff.why"), Text: p.T(wrong)}}
 }
 
+// showLock handles the page of one lock.
 func (s *site) showLock(x *exchange) error { return x.lockPage(http.StatusOK, "", nil) }
 
-// lockPage shows a lock. wrong are lines of the error summary, and opened is the result of an opening.
+// lockPage renders the page of the lock in the path. opened is the result of opening it: a message, or "". wrong adds errors to the page, or
+// is nil.
 func (x *exchange) lockPage(status int, opened string, wrong func(*page)) error {
 	found, err := x.site.api.Locks.GetLock(x.call(), &propertyv1.GetLockRequest{Id: x.R.PathValue("id")})
 	if err != nil {
@@ -141,7 +147,7 @@ func (x *exchange) lockPage(status int, opened string, wrong func(*page)) error 
 	return x.render(status, "lock", p)
 }
 
-// doors returns all doors of the property, to choose from: rooms, dorms and beds, and then gates.
+// doors returns all doors of the property as choices: rooms, dorms and beds, then gates. chosen are the ids of selected doors.
 func (x *exchange) doors(chosen ...string) (list []choice, err error) {
 	own, err := x.ownSpaces()
 	if err != nil {
@@ -157,7 +163,7 @@ func (x *exchange) doors(chosen ...string) (list []choice, err error) {
 	return list, err
 }
 
-// changeLock names a lock, or puts it on a door.
+// changeLock handles the forms that rename a lock or assign it to a door.
 func (s *site) changeLock(x *exchange) error {
 	id, done, err := x.R.PathValue("id"), "", error(nil)
 	switch x.Value("do") {
@@ -184,10 +190,11 @@ func (s *site) changeLock(x *exchange) error {
 	return x.Redirect(listURL("/app/locks/"+id, "done", done))
 }
 
-// backToLock is where a confirmed second factor leads: the page with the button.
+// backToLock handles GET on the URL of an action. A person who has confirmed the second factor returns there, and goes on to the page with the
+// button.
 func (s *site) backToLock(x *exchange) error { return x.Redirect("/app/locks/" + x.R.PathValue("id")) }
 
-// openLock opens a lock from its page. The reason goes to the audit log.
+// openLock handles the button that opens a lock. The posted reason is recorded in the audit log.
 func (s *site) openLock(x *exchange) error {
 	if wrong := wrongReason(x.Value("reason"), "staff.why.missing"); wrong != "" {
 		return x.lockPage(http.StatusUnprocessableEntity, "", func(p *page) { p.refuseReason(whyInput().ID(), wrong) })
@@ -199,7 +206,7 @@ func (s *site) openLock(x *exchange) error {
 	return x.lockPage(http.StatusOK, "staff.open."+result, nil)
 }
 
-// unlock opens a lock now. It never says more than the lock answered.
+// unlock opens a lock now and returns the result: opened, refused, expired, offline, or unknown without an answer of the lock.
 func (x *exchange) unlock(lock, reason string) (result string, err error) {
 	answer, err := x.site.api.Locks.UnlockLock(x.call(), &propertyv1.UnlockLockRequest{Id: lock, Reason: reason})
 	if err != nil {

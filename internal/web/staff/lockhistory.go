@@ -9,10 +9,10 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// historyDays is how far back the charts of a lock go.
+// historyDays is how many days the charts of a lock show.
 const historyDays = 30
 
-// historyView is what a lock reported over time.
+// historyView is the history of a lock as charts and lists.
 type historyView struct {
 	Battery, Link, Clock chart
 	Days                 int
@@ -21,10 +21,10 @@ type historyView struct {
 	Events, Older        []*propertyv1.LockHistoryEvent
 }
 
-// newestEvents is how many events a page shows at once.
+// newestEvents is how many events the page shows before the person expands the list.
 const newestEvents = 8
 
-// lockHistory loads the history of a lock. It ends with what the lock reported last.
+// lockHistory loads the history of a lock. status adds the last report, see withLatest.
 func (x *exchange) lockHistory(id string, status *propertyv1.LockStatus) (historyView, error) {
 	now := x.site.Now()
 	s := span{now.AddDate(0, 0, -historyDays), now}
@@ -40,7 +40,7 @@ func (x *exchange) lockHistory(id string, status *propertyv1.LockStatus) (histor
 	return newHistoryView(s, h), nil
 }
 
-// withLatest adds the value that a lock reported last: a change below a step is not in the history.
+// withLatest appends the value that a lock reported last to its readings. The history leaves out small changes, so this value may be missing.
 func withLatest(readings []*propertyv1.LockReading, at *timestamppb.Timestamp, value int64) []*propertyv1.LockReading {
 	if at == nil || len(readings) > 0 && (readings[len(readings)-1].GetValue() == value || at.AsTime().Before(readings[len(readings)-1].GetAt().AsTime())) {
 		return readings
@@ -48,6 +48,7 @@ func withLatest(readings []*propertyv1.LockReading, at *timestamppb.Timestamp, v
 	return append(readings, &propertyv1.LockReading{At: at, Value: value})
 }
 
+// newHistoryView returns the charts and lists of a history. s is the time that the charts show.
 func newHistoryView(s span, h *propertyv1.LockHistory) historyView {
 	v := historyView{
 		Battery: newChart(s, h.GetBattery(), h.GetGaps(), 0, 100), Link: linkChart(s, h.GetGaps()), Clock: clockChart(s, h.GetClock(), h.GetGaps()),
@@ -61,7 +62,7 @@ func newHistoryView(s span, h *propertyv1.LockHistory) historyView {
 	return v
 }
 
-// EventText returns the message of an event of a lock.
+// EventText returns the message of a kind of event in the history.
 func (p *page) EventText(kind string) string {
 	if text := "staff.event." + kind; p.Has(text) {
 		return text
@@ -69,14 +70,15 @@ func (p *page) EventText(kind string) string {
 	return "staff.event.other"
 }
 
-// Seconds returns a number of milliseconds as seconds, rounded.
+// Seconds converts milliseconds to seconds, rounded.
 func (p *page) Seconds(milliseconds int64) int64 {
 	return time.Duration(milliseconds*int64(time.Millisecond)).Round(time.Second).Milliseconds() / 1000
 }
 
-// slotCounts are how many slots of a lock are ours, and how many have codes of others.
+// slotCounts counts the slots of a lock: those that Latchkey manages, and those with codes of other software.
 type slotCounts struct{ Ours, Foreign int }
 
+// countSlots counts the used slots of a lock.
 func countSlots(slots []slotRow) (c slotCounts) {
 	for _, sl := range slots {
 		switch {

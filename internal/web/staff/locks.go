@@ -14,19 +14,19 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// remark is a message next to a chip about a moment. The zero remark is none.
+// remark is a text with a time, next to a chip. The zero remark means that there is none.
 type remark struct {
 	Text  string
 	At    *timestamppb.Timestamp
-	Since bool // the moment follows the text
+	Since bool // the time comes after the text
 }
 
-// offlineReasons are those that have a text for staff.
+// offlineReasons are the reasons that have their own text.
 var offlineReasons = []string{
 	"lockOffline", "brokerUnreachable", "gatewayOffline", "noBridge", "bridgeRevoked", "neverConnected", "disconnected", "noHeartbeat", "shuttingDown", "nodeLost", "enrolled",
 }
 
-// offlineRemark says why a lock or bridge is offline, and since when.
+// offlineRemark returns the remark why a lock or bridge is offline, and since when.
 func offlineRemark(reason string, since *timestamppb.Timestamp) remark {
 	if !slices.Contains(offlineReasons, reason) {
 		return remark{"staff.offline.other", since, true}
@@ -34,10 +34,10 @@ func offlineRemark(reason string, since *timestamppb.Timestamp) remark {
 	return remark{"staff.offline." + reason, since, true}
 }
 
-// boltMaxAge is how old the report of a bolt may be. A page never repeats an older one as what is true now.
+// boltMaxAge is how old the report about a bolt may be. The page shows an older report as the last known state, not as the current one.
 const boltMaxAge = time.Hour
 
-// boltChip says what is known about the bolt of a lock now.
+// boltChip returns the state of a lock's bolt, and a remark about when the lock reported it.
 func boltChip(s *propertyv1.LockStatus, now time.Time) (chip, remark) {
 	bolt, at := s.GetBolt(), s.GetLastSeenAt()
 	known := slices.Contains([]string{"locked", "unlocked", "notFullyLocked", "jammed"}, bolt)
@@ -59,7 +59,7 @@ func boltChip(s *propertyv1.LockStatus, now time.Time) (chip, remark) {
 	return chip{tone, mark, "staff.bolt." + bolt}, remark{Text: "staff.ago", At: at}
 }
 
-// batteryChip says what is known about the battery of a lock.
+// batteryChip returns the state of a lock's battery.
 func batteryChip(s *propertyv1.LockStatus) chip {
 	switch {
 	case s.BatteryPercent == nil && s.GetBatteryLow():
@@ -72,10 +72,10 @@ func batteryChip(s *propertyv1.LockStatus) chip {
 	return chip{"ok", "●", "staff.battery.percent"}
 }
 
-// weakSignal is the signal, in dBm, below which a radio link loses messages.
+// weakSignal is the signal strength, in dBm, below which a radio link loses messages.
 const weakSignal = -85
 
-// linkChip says whether the lock can be reached, and why not.
+// linkChip returns the state of the connection to a lock, and the reason if it is offline.
 func linkChip(s *propertyv1.LockStatus) (chip, remark) {
 	switch {
 	case !s.GetOnline():
@@ -88,7 +88,7 @@ func linkChip(s *propertyv1.LockStatus) (chip, remark) {
 	return chip{"ok", "●", "staff.link.good"}, remark{}
 }
 
-// lockFindings are what is wrong with a lock, as the messages that say what to do. The worst is first.
+// lockFindings returns the problems of a lock as messages that advise what to do, the worst first.
 func lockFindings(l *propertyv1.Lock) (kinds []string) {
 	s := l.GetStatus()
 	add := func(wrong bool, kind string) {
@@ -112,7 +112,7 @@ func lockFindings(l *propertyv1.Lock) (kinds []string) {
 	return kinds
 }
 
-// lockRow is one lock with what the page says about it.
+// lockRow is one lock with its state for a page.
 type lockRow struct {
 	*propertyv1.Lock
 	Bolt, Battery, Link     chip
@@ -121,6 +121,7 @@ type lockRow struct {
 	Offline, Low, Placeless bool
 }
 
+// newLockRow returns a lock with its chips and findings at the time now.
 func newLockRow(l *propertyv1.Lock, now time.Time) lockRow {
 	r := lockRow{Lock: l, Battery: batteryChip(l.GetStatus()), Findings: lockFindings(l)}
 	r.Bolt, r.BoltRemark = boltChip(l.GetStatus(), now)
@@ -129,7 +130,7 @@ func newLockRow(l *propertyv1.Lock, now time.Time) lockRow {
 	return r
 }
 
-// badness orders locks: those that need staff first.
+// badness returns the sort key of a lock: the lower, the more it needs staff.
 func (r lockRow) badness() int {
 	switch {
 	case r.Offline || r.GetStatus().GetBolt() == "jammed":
@@ -142,7 +143,7 @@ func (r lockRow) badness() int {
 	return 3
 }
 
-// has reports whether the lock belongs to a filter and contains a text.
+// has reports whether the lock passes a filter and its name or door contains text.
 func (r lockRow) has(filter, text string) bool {
 	switch filter {
 	case "offline":
@@ -162,14 +163,14 @@ func (r lockRow) has(filter, text string) bool {
 	return strings.Contains(strings.ToLower(r.GetName()+"\n"+r.GetDoorName()), text)
 }
 
-// tab is one of the lists of a page, with how many entries it has. Its name is a message.
+// tab is one of several lists of a page, with its number of entries. Name is a message.
 type tab struct {
 	Name, URL string
 	Count     int
 	Here      bool
 }
 
-// finder is the search form of a list.
+// finder is the search form above a list.
 type finder struct{ URL, Label, Query, Filter string }
 
 type locksView struct {
@@ -178,10 +179,10 @@ type locksView struct {
 	Rows   []lockRow
 	All    int
 	Next   string
-	Access bool // the person may see bridges and change them
+	Access bool // the person may manage bridges
 }
 
-// locks returns the locks of the property that a request selects.
+// locks loads all locks that r selects, over all pages of the API's list.
 func (x *exchange) locks(r *propertyv1.ListLocksRequest) ([]*propertyv1.Lock, error) {
 	return all(func(token string) ([]*propertyv1.Lock, string, error) {
 		r.PageSize, r.PageToken = wholePage, token
@@ -190,9 +191,10 @@ func (x *exchange) locks(r *propertyv1.ListLocksRequest) ([]*propertyv1.Lock, er
 	})
 }
 
-// usualLocks is how many locks a page has without a choice.
+// usualLocks is the number of rows of a page until the person chooses another.
 const usualLocks = 100
 
+// showLocks handles the list of locks.
 func (s *site) showLocks(x *exchange) error {
 	q := x.R.URL.Query()
 	filter, text := q.Get("show"), q.Get("q")
@@ -233,7 +235,7 @@ func (s *site) showLocks(x *exchange) error {
 	return x.render(http.StatusOK, "locks", p)
 }
 
-// listURL returns the address of a list with the values of its query that are not empty.
+// listURL returns path with a query. kv are names and values, and empty values are left out.
 func listURL(path string, kv ...string) string {
 	q := url.Values{}
 	for i := 0; i+1 < len(kv); i += 2 {

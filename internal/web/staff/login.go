@@ -9,24 +9,25 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// Cookies: the session, a sign-in that waits for the second factor, and the property that the person chose last on the device.
+// Names of cookies: the session, a sign-in that waits for the second factor, and the property that the person last chose.
 const (
 	sessionCookie   = "lk-staff"
 	challengeCookie = "lk-staff-second"
 	propertyCookie  = "lk-staff-property"
 )
 
-// passwordOf returns a posted password: spaces around it belong to it.
+// passwordOf returns a posted password. Unlike Value it keeps spaces at the ends, because they are part of the password.
 func (x *exchange) passwordOf(name string) string { return x.R.PostForm.Get(name) }
 
-// openSession keeps a new session in place of the former one. Its token is another after each sign-in and each step that proves more, so a
-// token that was known before opens nothing.
+// openSession stores a new session in place of the old one. Each sign-in and each proof of the second factor creates a new token, so a token
+// that leaked before is useless.
 func (x *exchange) openSession(s *propertyv1.SessionToken) {
 	x.DropCookie(challengeCookie)
 	x.token = s.GetToken()
 	x.SetCookie(sessionCookie, s.GetToken(), s.GetEndsAt().AsTime())
 }
 
+// loginInputs returns the form fields of the sign-in.
 func loginInputs() []kit.Input {
 	return []kit.Input{
 		{Name: "email", Label: "staff.email", Type: "email", Autocomplete: "username"},
@@ -34,6 +35,7 @@ func loginInputs() []kit.Input {
 	}
 }
 
+// showLogin handles the sign-in page. A person with a valid session goes to the dashboard instead.
 func (s *site) showLogin(x *exchange) error {
 	if x.token != "" && x.load() == nil {
 		return x.Redirect("/app/")
@@ -42,7 +44,7 @@ func (s *site) showLogin(x *exchange) error {
 	return x.loginPage(http.StatusOK, x.newPage("staff.login.title"), loginInputs(), localPage(x.R.URL.Query().Get("to")))
 }
 
-// loginPage answers with the form of the sign-in and its other ways: a passkey and, if the server has one, the identity provider.
+// loginPage renders the sign-in form, with a passkey and the identity provider as other ways. to is the page to return to.
 func (x *exchange) loginPage(status int, p *page, inputs []kit.Input, to string) error {
 	provider, err := x.provider()
 	if err != nil {
@@ -55,6 +57,7 @@ func (x *exchange) loginPage(status int, p *page, inputs []kit.Input, to string)
 	return x.form(status, p, v)
 }
 
+// login handles the sign-in form.
 func (s *site) login(x *exchange) error {
 	inputs := x.Posted(loginInputs())
 	made, err := s.api.Sessions.SignIn(x.anonymous(), &propertyv1.SignInRequest{
@@ -77,11 +80,10 @@ func (s *site) login(x *exchange) error {
 	return x.proceed(made.GetData(), localPage(x.R.URL.Query().Get("to")))
 }
 
-// endFormerSession ends the session that the browser had before another person, or the same one, signed in. A session that cannot be ended now ends by
-// itself.
+// endFormerSession ends the session that the browser had before a sign-in. Errors are ignored, because the old session expires by itself.
 func (x *exchange) endFormerSession() { _ = x.endSession() }
 
-// endSession ends the session of the browser, if there is one.
+// endSession ends the session of the cookie on the server and deletes the cookie. A session that no longer exists is no error.
 func (x *exchange) endSession() error {
 	if x.token == "" {
 		return nil
@@ -97,7 +99,8 @@ func (x *exchange) endSession() error {
 	return nil
 }
 
-// proceed goes on after a password: to the second factor if the person has one, otherwise to a page.
+// proceed continues a sign-in. It asks for the second factor if the API requires it, and otherwise stores the session and moves to the page
+// to.
 func (x *exchange) proceed(s *propertyv1.SessionToken, to string) error {
 	if s.GetChallenge() != "" {
 		x.SetCookie(challengeCookie, s.GetChallenge(), s.GetEndsAt().AsTime())
@@ -110,15 +113,18 @@ func (x *exchange) proceed(s *propertyv1.SessionToken, to string) error {
 	return x.Redirect(to)
 }
 
+// codeInputs returns the form field of a second-factor code.
 func codeInputs() []kit.Input {
 	return []kit.Input{{Name: "code", Label: "staff.code", Hint: "staff.code.hint", Autocomplete: "one-time-code"}}
 }
 
+// secondForm returns the form that asks for the second factor during a sign-in.
 func (x *exchange) secondForm() formView {
 	return formView{Text: "staff.second.text", Inputs: codeInputs(), Button: "staff.continue", Links: []link{{"/app/login", "staff.second.again"}},
 		Passkey: loginPasskey(localPage(x.R.URL.Query().Get("to")))}
 }
 
+// showSecond handles the page that asks for the second factor during a sign-in.
 func (s *site) showSecond(x *exchange) error {
 	if x.Cookie(challengeCookie) == "" {
 		return x.Redirect("/app/login")
@@ -126,6 +132,7 @@ func (s *site) showSecond(x *exchange) error {
 	return x.form(http.StatusOK, x.newPage("staff.second.title"), x.secondForm())
 }
 
+// finishLogin handles that form and completes the sign-in.
 func (s *site) finishLogin(x *exchange) error {
 	made, err := s.api.Sessions.FinishSignIn(x.anonymous(), &propertyv1.FinishSignInRequest{Challenge: x.Cookie(challengeCookie), Code: x.Value("code")})
 	if err == nil {
@@ -141,24 +148,24 @@ func (s *site) finishLogin(x *exchange) error {
 	return err
 }
 
-// wrongCode returns a page whose code was wrong or used.
+// wrongCode returns the data of a page with the error that the posted code is wrong or already used. title is the kind of a message.
 func (x *exchange) wrongCode(title string) *page {
 	p := x.newPage(title)
 	p.Wrong = []kit.Wrong{{ID: "f-code", Label: p.T("staff.code"), Text: p.T("staff.code.wrong")}}
 	return p
 }
 
-// logout ends the session, on the server and on the device.
+// logout handles the sign-out. It ends the session on the server and deletes the cookies and the browser's cache.
 func (s *site) logout(x *exchange) error {
 	if err := x.endSession(); err != nil {
-		return err // the session goes on, so the person must know
+		return err // the session is still valid, so show the error
 	}
 	x.DropCookie(propertyCookie)
 	x.W.Header().Set("Clear-Site-Data", `"cache"`)
 	return x.Redirect("/app/login")
 }
 
-// showHome moves to the set-up while a part of it is left that the person may change, and else to the first area that the person may use.
+// showHome handles /app/. It moves to the set-up until that is complete, and later to the first page that the person's role may see.
 func (s *site) showHome(x *exchange) error {
 	if x.may("manageSettings") {
 		steps, err := x.setup()
@@ -177,10 +184,10 @@ func (s *site) showHome(x *exchange) error {
 	return x.Redirect("/app/account")
 }
 
-// propertyAge is how long browsers keep which property a person chose.
+// propertyAge is how long browsers store which property a person chose.
 const propertyAge = 400 * 24 * time.Hour
 
-// chooseProperty changes the property that the pages show.
+// chooseProperty handles the form that switches to another property of the person.
 func (s *site) chooseProperty(x *exchange) error {
 	for _, p := range x.session.GetProperties() {
 		if p.GetPropertyId() == x.Value("property") {
@@ -190,7 +197,7 @@ func (s *site) chooseProperty(x *exchange) error {
 	return x.Redirect("/app/")
 }
 
-// openProperty makes the device show a property to a person of several.
+// openProperty stores in a cookie which property the dashboard shows.
 func (x *exchange) openProperty(id string) {
 	x.SetCookie(propertyCookie, id, x.site.Now().Add(propertyAge))
 }

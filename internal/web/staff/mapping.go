@@ -10,7 +10,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// arrange orders rooms and dorms by name, numbers by their value, with the beds of each dorm after it.
+// arrange returns rooms and dorms sorted by name, each dorm followed by its beds.
 func arrange(all []*propertyv1.Space) (ordered []*propertyv1.Space) {
 	beds := map[string][]*propertyv1.Space{}
 	for _, s := range all {
@@ -26,7 +26,7 @@ func arrange(all []*propertyv1.Space) (ordered []*propertyv1.Space) {
 	return ordered
 }
 
-// compareNames orders names as people do: Room 9 is before Room 10.
+// compareNames compares names as people sort them: "Room 9" is before "Room 10".
 func compareNames(a, b string) int {
 	for a != "" && b != "" {
 		x, y := leadingNumber(a), leadingNumber(b)
@@ -46,6 +46,7 @@ func compareNames(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
+// leadingNumber returns the digits at the start of s.
 func leadingNumber(s string) string {
 	if end := strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }); end >= 0 {
 		return s[:end]
@@ -53,10 +54,11 @@ func leadingNumber(s string) string {
 	return s
 }
 
-// spaceChoice is what a person chose for a space of the property: the space of the PMS before and now, each "" for none.
+// spaceChoice is the person's choice for one space of the property: the ids of its space at the PMS before and now, "" for none.
 type spaceChoice struct{ spaceID, was, now string }
 
-// mappingChanges returns what a call has to change, and the space of the PMS that was chosen twice, or "".
+// mappingChanges returns the mappings that the choices change. If two choices have the same space of the PMS, twice is its id and there are no
+// changes.
 func mappingChanges(choices []spaceChoice) (changes []*propertyv1.Mapping, twice string) {
 	taken := map[string]bool{}
 	for _, c := range choices {
@@ -79,18 +81,18 @@ func mappingChanges(choices []spaceChoice) (changes []*propertyv1.Mapping, twice
 	return changes, ""
 }
 
-// mapTo is the mapping of a space of the PMS to a space of the property; "" removes it.
+// mapTo returns the mapping of a space of the PMS to a space of the property. An empty spaceID removes the mapping.
 func mapTo(externalID, spaceID string) *propertyv1.Mapping {
 	return &propertyv1.Mapping{ExternalId: externalID, SpaceId: &spaceID}
 }
 
-// cure is one press that ends a conflict. Its text is a message.
+// cure is a button that resolves a conflict between mapping and PMS. Text is a message, and Name its parameter.
 type cure struct {
 	*propertyv1.Cure
 	Text, Name string
 }
 
-// curesOf returns the cures of a conflict that a button can do, with the names that they are about, the best first.
+// curesOf returns the buttons that resolve a conflict, the best first. listed are the spaces of the PMS, for their names.
 func curesOf(c *propertyv1.Conflict, listed []*propertyv1.PartnerSpace) (cures []cure) {
 	named := func(externalID string) *propertyv1.PartnerSpace {
 		at := slices.IndexFunc(listed, func(p *propertyv1.PartnerSpace) bool { return p.GetExternalId() == externalID })
@@ -103,7 +105,7 @@ func curesOf(c *propertyv1.Conflict, listed []*propertyv1.PartnerSpace) (cures [
 		one := cure{Cure: offer, Text: "staff.cure." + offer.GetKind(), Name: named(c.GetExternalId()).GetName()}
 		switch offer.GetKind() {
 		case "map":
-			if offer.GetSpaceId() == "" { // the table has all choices
+			if offer.GetSpaceId() == "" { // without a suggestion, the person chooses in the table
 				continue
 			}
 			one.Name = named(c.GetExternalId()).GetSuggestedSpaceName()
@@ -115,22 +117,22 @@ func curesOf(c *propertyv1.Conflict, listed []*propertyv1.PartnerSpace) (cures [
 	return cures
 }
 
-// missingSpace is a space that the property needs, for one that the PMS lists.
+// missingSpace is a space to create in the property, for a space of the PMS.
 type missingSpace struct {
 	externalID string
 	space      *propertyv1.NewSpace
 }
 
-// missingSpaces returns what the property needs so that each listed space without a mapping and a suggestion has a space, dorms before their
-// beds. Left out are a space whose name another space at the same place has, and a bed whose dorm the property does not have, and will not have.
+// missingSpaces returns the spaces to create, dorms before their beds, so that every listed space of the PMS can be mapped. A space is left
+// out if the property has one of the same name at the same place. So is a bed whose dorm neither exists nor is created.
 func missingSpaces(listed []*propertyv1.PartnerSpace, ours []*propertyv1.Space) (needed []missingSpace) {
-	type place struct{ parent, name string } // names are unique in a dorm, and among rooms and dorms
+	type place struct{ parent, name string } // names are unique within a dorm, and among rooms and dorms
 	taken := map[place]bool{}
 	for _, s := range ours {
 		taken[place{s.GetParentSpaceId(), s.GetName()}] = true
 	}
-	type dorm struct{ id, name string } // of the property; the id is "" for one that is needed
-	dorms := map[string]dorm{}          // by the PMS's id
+	type dorm struct{ id, name string } // a dorm of the property; the id is "" if it will be created
+	dorms := map[string]dorm{}          // by the id of the PMS
 	lacks := func(p *propertyv1.PartnerSpace) bool {
 		return p.GetIsActive() && p.GetState() == "unmapped" && p.GetSuggestedSpaceId() == ""
 	}
@@ -159,14 +161,14 @@ func missingSpaces(listed []*propertyv1.PartnerSpace, ours []*propertyv1.Space) 
 	return needed
 }
 
-// maxBeds is the most beds of a dorm in a list of rooms.
+// maxBeds is the maximum number of beds of a dorm in a typed list of rooms.
 const maxBeds = 50
 
-// maxRooms is the most rooms and beds that a call creates.
+// maxRooms is the maximum number of rooms and beds that one API call creates.
 const maxRooms = 500
 
-// roomsOf reads a list of rooms, one a line: "101", with a floor "101, 1", and a dorm with its number of beds "Dorm 4: 6". It returns the
-// numbers of the lines that it cannot read. It stops when there are more than maxRooms.
+// roomsOf parses a typed list of rooms, one per line: "101", with a floor "101, 1", or a dorm with its number of beds "Dorm 4: 6". wrong are
+// the numbers of invalid lines. It stops after more than maxRooms.
 func roomsOf(list string) (rooms []*propertyv1.NewSpace, wrong []int) {
 	for i, line := range strings.Split(list, "\n") {
 		if len(rooms) > maxRooms {

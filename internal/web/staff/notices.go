@@ -7,15 +7,15 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// noticeRow is one notice with where it leads.
+// noticeRow is one notice with a link to its object.
 type noticeRow struct {
 	*propertyv1.Notice
 	Chip  chip
-	Touch link // the page of what the notice is about; the zero link is none
+	Touch link // link to the object of the notice; the zero link if it has no page
 }
 
-// touched returns the page of what an id names, with its word.
-func touched(id string) link {
+// subjectLink returns the link to the page of the object with this id. It returns the zero link for kinds of objects that have no page.
+func subjectLink(id string) link {
 	prefix, _, _ := strings.Cut(id, "_")
 	switch prefix {
 	case "rsv":
@@ -30,8 +30,9 @@ func touched(id string) link {
 	return link{}
 }
 
+// newNoticeRow returns a notice with the chip that shows whether its problem is still open.
 func newNoticeRow(n *propertyv1.Notice) noticeRow {
-	r := noticeRow{Notice: n, Chip: chip{"info", "◌", "staff.notice.over"}, Touch: touched(n.GetSubject())}
+	r := noticeRow{Notice: n, Chip: chip{"info", "◌", "staff.notice.over"}, Touch: subjectLink(n.GetSubject())}
 	if n.GetStands() {
 		r.Chip = chip{"warn", "◐", "staff.notice.open"}
 	}
@@ -41,12 +42,12 @@ func newNoticeRow(n *propertyv1.Notice) noticeRow {
 type noticesView struct {
 	Tabs    []tab
 	Rows    []noticeRow
-	Unread  bool // the page shows unread notices only
+	Unread  bool // the page shows only unread notices
 	Next    string
 	Manages bool
 }
 
-// showNotices lists what needs attention: what is unread, or all.
+// showNotices handles the list of notices: the unread ones that the person has chosen to see, or all.
 func (s *site) showNotices(x *exchange) error {
 	q := x.R.URL.Query()
 	all := q.Get("show") == "all"
@@ -71,7 +72,7 @@ func (s *site) showNotices(x *exchange) error {
 	return x.render(http.StatusOK, "notices", p)
 }
 
-// readNotices marks one notice or all as read.
+// readNotices handles the buttons that mark one notice or all as read.
 func (s *site) readNotices(x *exchange) error {
 	r := &propertyv1.MarkNoticesReadRequest{All: x.Value("all") == "yes"}
 	if id := x.Value("notice"); id != "" && !r.GetAll() {

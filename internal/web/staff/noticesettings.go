@@ -9,10 +9,10 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// noticeSettingsPath is the page on which a person chooses notices.
+// noticeSettingsPath is the URL of the page on which a person chooses which notices to get.
 const noticeSettingsPath = "/app/account/notices"
 
-// noticeGroup is one group of notices with the choice of the person.
+// noticeGroup is one group of notices with the person's choice.
 type noticeGroup struct {
 	Name       string
 	Page, Mail bool
@@ -23,6 +23,7 @@ type noticeSettingsView struct {
 	From, Until string
 }
 
+// showNoticeSettings handles that page with the stored choice.
 func (s *site) showNoticeSettings(x *exchange) error {
 	found, err := s.api.Notices.GetNoticeSettings(x.call(), &propertyv1.GetNoticeSettingsRequest{})
 	if err != nil {
@@ -31,7 +32,8 @@ func (s *site) showNoticeSettings(x *exchange) error {
 	return x.noticeSettingsPage(http.StatusOK, found.GetData(), found.GetData().GetGroups(), nil)
 }
 
-// noticeSettingsPage shows the stored choice, or the posted one.
+// noticeSettingsPage renders that page. m is the choice to show, groups are all groups that the person may choose from, and wrong adds errors
+// to the page, or is nil.
 func (x *exchange) noticeSettingsPage(status int, m *propertyv1.NoticeSettings, groups []string, wrong func(*page)) error {
 	v := noticeSettingsView{From: m.GetMailFrom(), Until: m.GetMailUntil()}
 	for _, name := range groups {
@@ -45,7 +47,7 @@ func (x *exchange) noticeSettingsPage(status int, m *propertyv1.NoticeSettings, 
 	return x.render(status, "notice-settings", p)
 }
 
-// saveNoticeSettings stores the choice. A group whose box is not checked is hidden.
+// saveNoticeSettings handles its form. A group whose box is not checked is hidden.
 func (s *site) saveNoticeSettings(x *exchange) error {
 	found, err := s.api.Notices.GetNoticeSettings(x.call(), &propertyv1.GetNoticeSettingsRequest{})
 	if err != nil {

@@ -11,21 +11,21 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// page is what a template renders.
+// page is the data of every template of this package.
 type page struct {
 	kit.Page
-	Session *propertyv1.CurrentSession // nil without one
-	Role    *propertyv1.PersonProperty // the property of the page with the person's role; nil: none
-	Areas   []area                     // what the rail leads to
-	Here    string                     // the name of the area of the page
-	Tabs    []area                     // the pages of settings, on each of them
-	Done    string                     // the message of the result of an action that was just made, or ""
-	Sizing  *sizing                    // other numbers of rows for the list of the page; nil: none are offered
-	typed   *typedForm                 // what was typed into a form of the page before the person confirmed; nil: nothing
-	secret  bool                       // the page shows a secret, so that it is never compressed
+	Session *propertyv1.CurrentSession // nil if the person is not signed in
+	Role    *propertyv1.PersonProperty // the property of the page and the person's role there, or nil
+	Areas   []area                     // the entries of the menu
+	Here    string                     // the name of the menu entry that the page belongs to
+	Tabs    []area                     // the pages of the settings, on a page of the settings
+	Done    string                     // the message that confirms the action before the redirect, or ""
+	Sizing  *sizing                    // the choice of the number of rows, or nil if the page offers none
+	typed   *typedForm                 // form values from before the person confirmed the second factor, or nil
+	secret  bool                       // the page shows a secret: it is never compressed
 }
 
-// newPage returns a page for the exchange. Its title is a message.
+// newPage returns the data of a page. title is the kind of a message, and kv are names and values of its parameters.
 func (x *exchange) newPage(title string, kv ...any) *page {
 	p := &page{Page: x.NewPage(kit.Place{TimeZone: x.property.GetTimeZone()}, title, kv...), Session: x.session, Role: x.role, typed: x.typed}
 	if x.typed != nil {
@@ -42,31 +42,31 @@ func (x *exchange) newPage(title string, kv ...any) *page {
 	return p
 }
 
-// results are the names of the results of actions that a page can show after a redirect: the message staff.done.NAME.
+// results are the allowed values of the query "done" after a redirect. The page shows the message staff.done.NAME.
 var results = []string{"password", "secondEnded", "sessionEnded", "cleared", "refused", "asked", "callEnded", "resent", "noAddress",
 	"lockNamed", "lockAssigned", "bridgeRevoked", "noticeRead", "codeMade", "codeRevoked",
 	"saved", "created", "deleted", "mapped", "taken", "takenPart", "read", "revoked", "withdrawn", "removed", "undone", "waived",
 	"extended", "pinReplaced", "swapped", "linked", "unlinked", "imported"}
 
-// House returns the name of the property of the page, or "".
+// House returns the name of the property of the page, or "". The title of the page ends with it.
 func (p *page) House() string { return p.Role.GetName() }
 
-// render answers with a page.
+// render executes the template with this name and sends it with an HTTP status.
 func (x *exchange) render(status int, name string, p *page) error {
 	return x.Render(status, name, p, p.secret)
 }
 
-// With passes a value to a part together with its page.
+// With passes value to a nested template together with the page, because a template has only one argument.
 func (p *page) With(value any) part { return part{page: p, V: value} }
 
-// part is a page with a value of its own.
+// part is the argument of a nested template: the page, and a value in V.
 type part struct {
 	*page
 	V any
 }
 
-// Who returns the name of a recorded author. A person who was removed from the property has none any more. It is "" for other authors without
-// a name, such as programs.
+// Who returns the name of an author in a record, such as an audit entry. For a person who was removed it is the text "former colleague". It is
+// "" for other authors without a name, such as programs.
 func (p *page) Who(name, author string) string {
 	if name == "" && strings.HasPrefix(author, "staff:"+id.Person+"_") {
 		return p.Text("staff.former", nil)
@@ -74,23 +74,23 @@ func (p *page) Who(name, author string) string {
 	return name
 }
 
-// formView is a page with one form.
+// formView is a page that consists of one form.
 type formView struct {
-	About  template.HTML // what the form is about, or ""
-	Text   string        // the message below that, or ""
+	About  template.HTML // text about the purpose of the form, or ""
+	Text   string        // message below About, or ""
 	Inputs []kit.Input
 	Button string // message
-	Action string // where the form is posted; "": to the address of the page
+	Action string // URL that the form posts to; "" for the URL of the page
 	Links  []link
 
-	Passkey  *passkeyForm  // another way, below the form; nil: none
-	Provider *providerView // another way, below that; nil: none
+	Passkey  *passkeyForm  // a passkey as another way, below the form, or nil
+	Provider *providerView // the identity provider as another way, below that, or nil
 }
 
-// link leads to another page. Its text is a message.
+// link is a link to another page. Text is a message.
 type link struct{ URL, Text string }
 
-// form answers with a page with one form.
+// form renders a page that consists of one form.
 func (x *exchange) form(status int, p *page, v formView) error {
 	p.Data = v
 	return x.render(status, "form", p)

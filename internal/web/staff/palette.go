@@ -8,12 +8,12 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// A person finds a stay or a page by a few characters, without the menus. With a script, a dialog on every page shows what this page finds.
+// The palette finds a stay, a room, a lock or a page by a few characters. The script shows the results of this page in a dialog on every page.
 
-// palettePage is a page that the palette leads to. Its name is a message.
+// palettePage is a page that the palette can find. Its name is a message.
 type palettePage struct{ Name, URL, right string }
 
-// furtherPages are those that no area and no page of settings leads to at once.
+// furtherPages are pages that are neither in the menu nor pages of the settings.
 var furtherPages = []palettePage{
 	{"staff.palette.house", "/app/today?tab=house", "readReservations"},
 	{"staff.palette.departures", "/app/today?tab=departures", "readReservations"},
@@ -38,7 +38,7 @@ var furtherPages = []palettePage{
 	{"staff.factor.title", "/app/account/second", Self},
 }
 
-// palettePages returns all pages that a person may use, in the order of the menus.
+// palettePages returns all pages that the person may use, in the order of the menus.
 func (x *exchange) palettePages() (list []palettePage) {
 	add := func(p palettePage) {
 		if p.right == Self || x.may(p.right) {
@@ -65,16 +65,16 @@ type paletteView struct {
 	Pages []palettePage
 }
 
-// Empty reports whether nothing was found.
+// Empty reports whether the query found nothing.
 func (v paletteView) Empty() bool { return len(v.Stays)+len(v.Rooms)+len(v.Locks)+len(v.Pages) == 0 }
 
-// maxPaletteFinds is how many stays, rooms and locks each the palette offers.
+// maxPaletteFinds is how many stays, rooms and locks, each, the palette shows.
 const maxPaletteFinds = 6
 
-// minPaletteQuery is how many characters a query for rooms and locks has. A shorter one would load all of them at each key.
+// minPaletteQuery is the minimum length of a query for rooms and locks. A shorter one would load all of them at each key press.
 const minPaletteQuery = 2
 
-// showPalette finds stays by name, number or room, rooms and locks by name, and pages and actions by their names.
+// showPalette handles a query of the palette. It finds stays by name, number or room, rooms and locks by name, and pages by name.
 func (s *site) showPalette(x *exchange) error {
 	p := x.newPage("staff.palette.title")
 	v := paletteView{Query: strings.TrimSpace(x.R.URL.Query().Get("q"))}
@@ -99,7 +99,7 @@ func (s *site) showPalette(x *exchange) error {
 	return x.render(http.StatusOK, "palette", p)
 }
 
-// findThings adds rooms, beds and locks whose names contain the query.
+// findThings adds those rooms, beds and locks to v whose names contain the query.
 func (x *exchange) findThings(v *paletteView) error {
 	if x.may("readProperty") {
 		own, err := x.ownSpaces()
@@ -124,7 +124,7 @@ func (x *exchange) findThings(v *paletteView) error {
 	return err
 }
 
-// contains reports whether a text contains all words of a query.
+// contains reports whether a text contains all words of a query, in any order and case.
 func contains(text, query string) bool {
 	text = strings.ToLower(text)
 	for word := range strings.FieldsSeq(strings.ToLower(query)) {

@@ -9,9 +9,9 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// The page of the parts shows what the other pages are made of, in all states, so that a change of a style is seen at once. No menu leads to it.
+// The page of the parts shows each element of the dashboard in all its states, for developers of the style sheets. No menu links to it.
 
-// longName is as long as the names of rooms become.
+// longName is as long as the longest names of rooms.
 var longName = strings.Repeat("Ambassador ", 4)[:40]
 
 type partsView struct {
@@ -23,6 +23,7 @@ type partsView struct {
 	Secret shownSecret
 }
 
+// showParts handles that page.
 func (s *site) showParts(x *exchange) error {
 	inputs := []kit.Input{
 		{Name: "text", Label: "staff.room.name", Value: longName, Autocomplete: "off"},

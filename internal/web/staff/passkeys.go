@@ -9,22 +9,23 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// passkeyCookie keeps the state of a ceremony: only the browser that began it can finish it, and no script reads it.
+// passkeyCookie is the name of the cookie with the state of a passkey ceremony, that is, of one registration or proof of a passkey. So only
+// the browser that began a ceremony can finish it.
 const passkeyCookie = "lk-staff-passkey"
 
-// ceremonyAge is how long a browser keeps the state of a ceremony. The state itself says when it ends.
+// ceremonyAge is how long a browser stores that state. The API checks its expiry, too.
 const ceremonyAge = 5 * time.Minute
 
-// passkeyForm is a form that the script sends with what the browser made of a ceremony. It is hidden without a script.
+// passkeyForm is a form that the page's script fills with the browser's answer in a ceremony and posts. It is hidden without a script.
 type passkeyForm struct {
-	Create bool   // make a passkey; else use one
-	Begin  string // where the ceremony begins
-	Action string // where it is finished
+	Create bool   // create a passkey; otherwise use one
+	Begin  string // URL that begins the ceremony
+	Action string // URL that finishes it
 	Inputs []kit.Input
 	Button string // message
 }
 
-// begin answers the page's script with the options of a ceremony.
+// begin stores the state of a new ceremony in the cookie, and sends its options to the page's script.
 func (x *exchange) begin(c *propertyv1.PasskeyCeremony) error {
 	x.SetCookie(passkeyCookie, c.GetState(), x.site.Now().Add(ceremonyAge))
 	x.W.Header().Set("Content-Type", "application/json")
@@ -32,14 +33,15 @@ func (x *exchange) begin(c *propertyv1.PasskeyCeremony) error {
 	return err
 }
 
-// ceremony returns the state of the ceremony of the browser, which is used once.
+// ceremony returns the state of the browser's ceremony, and deletes it, so that it is used once.
 func (x *exchange) ceremony() string {
 	state := x.Cookie(passkeyCookie)
 	x.DropCookie(passkeyCookie)
 	return state
 }
 
-// notBegun answers the page's script that a ceremony did not begin. A redirect leads back to the page and not to the place of the ceremony.
+// notBegun answers the page's script if a ceremony could not begin. page is the URL to return to after the person has confirmed the second
+// factor. Other errors are returned.
 func (x *exchange) notBegun(err error, page string) error {
 	switch f := x.site.Fault(err); {
 	case f.Reason == fault.PasskeysUnavailable:
@@ -51,10 +53,12 @@ func (x *exchange) notBegun(err error, page string) error {
 	return err
 }
 
+// loginPasskey returns the form that signs in with a passkey. to is the page to return to.
 func loginPasskey(to string) *passkeyForm {
 	return &passkeyForm{Begin: "/app/login/passkey/begin", Action: listURL("/app/login/passkey", "to", to), Button: "staff.passkey.login"}
 }
 
+// beginPasskeyLogin handles the script's request to begin a sign-in with a passkey.
 func (s *site) beginPasskeyLogin(x *exchange) error {
 	begun, err := s.api.Passkeys.BeginPasskeySignIn(x.anonymous(), &propertyv1.BeginPasskeySignInRequest{})
 	if err != nil {
@@ -63,6 +67,7 @@ func (s *site) beginPasskeyLogin(x *exchange) error {
 	return x.begin(begun.GetData())
 }
 
+// passkeyLogin handles the form that finishes that sign-in.
 func (s *site) passkeyLogin(x *exchange) error {
 	to := localPage(x.R.URL.Query().Get("to"))
 	made, err := s.api.Passkeys.FinishPasskeySignIn(x.anonymous(), &propertyv1.FinishPasskeySignInRequest{
@@ -80,6 +85,7 @@ func (s *site) passkeyLogin(x *exchange) error {
 	return x.proceed(made.GetData(), to)
 }
 
+// beginPasskeyConfirm handles the script's request to begin a proof of the second factor with a passkey.
 func (s *site) beginPasskeyConfirm(x *exchange) error {
 	begun, err := s.api.Passkeys.BeginPasskeyConfirmation(x.call(), &propertyv1.BeginPasskeyConfirmationRequest{})
 	if err != nil {
@@ -88,6 +94,7 @@ func (s *site) beginPasskeyConfirm(x *exchange) error {
 	return x.begin(begun.GetData())
 }
 
+// passkeyConfirm handles the form that finishes that proof, and returns to the page whose action needed it.
 func (s *site) passkeyConfirm(x *exchange) error {
 	made, err := s.api.Passkeys.FinishPasskeyConfirmation(x.call(), &propertyv1.FinishPasskeyConfirmationRequest{State: x.ceremony(), Credential: x.Value("credential")})
 	if err != nil {
@@ -99,22 +106,23 @@ func (s *site) passkeyConfirm(x *exchange) error {
 	return x.proceed(made.GetData(), localPage(x.R.URL.Query().Get("to")))
 }
 
-// passkeyRefused answers with a form that says that the passkey did not fit.
+// passkeyRefused renders form again with the error that the passkey was refused. title is the kind of a message.
 func (x *exchange) passkeyRefused(title string, form formView) error {
 	p := x.newPage(title)
 	p.Wrong = []kit.Wrong{{Title: p.T("staff.passkey.title"), Text: p.T("staff.passkey.refused")}}
 	return x.form(http.StatusUnprocessableEntity, p, form)
 }
 
-// passkeysView is the list of the person's passkeys.
+// passkeysView is the list of the person's passkeys, with the form that adds one.
 type passkeysView struct {
 	Passkeys []*propertyv1.Passkey
 	Add      *passkeyForm
 }
 
-// showPasskeys lists the passkeys of the person.
+// showPasskeys handles the list of the person's passkeys.
 func (s *site) showPasskeys(x *exchange) error { return x.passkeysPage(http.StatusOK, nil) }
 
+// passkeysPage renders that list. wrong are errors to show.
 func (x *exchange) passkeysPage(status int, wrong []kit.Wrong) error {
 	found, err := x.site.api.Passkeys.ListPasskeys(x.call(), &propertyv1.ListPasskeysRequest{})
 	if err != nil {
@@ -129,6 +137,7 @@ func (x *exchange) passkeysPage(status int, wrong []kit.Wrong) error {
 	return x.render(status, "passkeys", p)
 }
 
+// beginPasskey handles the script's request to begin the registration of a passkey.
 func (s *site) beginPasskey(x *exchange) error {
 	begun, err := s.api.Passkeys.BeginPasskeyRegistration(x.call(), &propertyv1.BeginPasskeyRegistrationRequest{})
 	if err != nil {
@@ -137,7 +146,7 @@ func (s *site) beginPasskey(x *exchange) error {
 	return x.begin(begun.GetData())
 }
 
-// changePasskeys adds a passkey, or renames or deletes one.
+// changePasskeys handles the forms of the list. They rename or delete a passkey, or finish the registration of a new one.
 func (s *site) changePasskeys(x *exchange) error {
 	api, id := s.api.Passkeys, x.Value("id")
 	switch x.Value("do") {
@@ -163,7 +172,7 @@ func (s *site) changePasskeys(x *exchange) error {
 	return x.Redirect("/app/account/passkeys?done=saved")
 }
 
-// passkeyNotChanged answers with the list and what is wrong.
+// passkeyNotChanged shows the list with the reason why the API refused a change. It returns other errors unchanged.
 func (x *exchange) passkeyNotChanged(err error) error {
 	f := x.site.Fault(err)
 	text := "staff.passkey.refused"

@@ -16,11 +16,12 @@ type peopleView struct {
 	*propertyv1.PeopleList
 	Roles  []kit.Option
 	Inputs []kit.Input
-	Link   string // of an invitation, shown once
+	Link   string // link of a new invitation, shown only once
 	Mailed bool   // the invitation was mailed
-	To     string // whom it is for
+	To     string // mail address of the invited person
 }
 
+// personInputs returns the form fields of an invitation.
 func personInputs() []kit.Input {
 	return []kit.Input{
 		{Name: "email", Label: "staff.email", Type: "email", Autocomplete: "off"},
@@ -28,9 +29,11 @@ func personInputs() []kit.Input {
 	}
 }
 
+// showPeople handles the list of the people who work at the property.
 func (s *site) showPeople(x *exchange) error { return x.peoplePage(peopleView{}, nil) }
 
-// peoplePage shows who works at the property and who is invited, with a link that was just made or with what was refused.
+// peoplePage renders the people and the open invitations. v may have the link of a new invitation, and f is why the API refused an action, or
+// nil.
 func (x *exchange) peoplePage(v peopleView, f *fault.Fault) error {
 	found, err := x.site.api.People.ListPeople(x.call(), &propertyv1.ListPeopleRequest{})
 	if err != nil {
@@ -54,7 +57,8 @@ func (x *exchange) peoplePage(v peopleView, f *fault.Fault) error {
 	return x.render(status, "people", p)
 }
 
-// peopleResult answers after an action: with the list or, if the API refused it, with the reason.
+// peopleResult answers an action on that page: it returns to the list or, if the API refused the action, shows the reason. done is the result
+// to confirm, see results.
 func (x *exchange) peopleResult(err error, done string) error {
 	if err == nil {
 		return x.Redirect("/app/settings/people?done=" + done)
@@ -66,7 +70,7 @@ func (x *exchange) peopleResult(err error, done string) error {
 	return err
 }
 
-// invitePerson invites a person, or sends an invitation again. The link is shown once.
+// invitePerson handles the form that invites a person. The response shows the link once.
 func (s *site) invitePerson(x *exchange) error {
 	made, err := s.api.People.InvitePerson(x.call(), &propertyv1.InvitePersonRequest{Email: x.Value("email"), Role: x.Value("role"), Language: x.words().Lang})
 	if err != nil {
@@ -75,6 +79,7 @@ func (s *site) invitePerson(x *exchange) error {
 	return x.peoplePage(peopleView{Link: x.Address(staff.InvitationPath + made.GetLink().GetSecret()), Mailed: made.GetMailed(), To: made.GetData().GetEmail()}, nil)
 }
 
+// changeInvitation handles the forms of an open invitation. They send it again with a new link, or withdraw it.
 func (s *site) changeInvitation(x *exchange) error {
 	id := x.R.PathValue("id")
 	switch x.Value("do") {
@@ -91,10 +96,11 @@ func (s *site) changeInvitation(x *exchange) error {
 	return x.Redirect("/app/settings/people")
 }
 
-// backToPeople is where a confirmed second factor leads: the page with the buttons.
+// backToPeople handles GET on the URL of an action. A person who has confirmed the second factor returns there, and goes on to the page with
+// the buttons.
 func (s *site) backToPeople(x *exchange) error { return x.Redirect("/app/settings/people") }
 
-// changePerson changes the role of a person, or ends and gives back the access.
+// changePerson handles the forms of a person. They change the role, disable or enable the access, or remove the person.
 func (s *site) changePerson(x *exchange) error {
 	id := x.R.PathValue("id")
 	change := &propertyv1.UpdatePersonRequest{Id: id}

@@ -11,10 +11,10 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// call is what a poster asks for, in a language.
+// call is the request of a poster to check in, in one language.
 type call struct{ Lang, Text string }
 
-// poster is a sheet for the wall with the QR code that starts the check-in on a guest's phone.
+// poster is a sheet to hang up, with the QR code that opens the check-in on a guest's phone.
 type poster struct {
 	Kiosk *propertyv1.Kiosk
 	QR    kit.QR
@@ -23,7 +23,7 @@ type poster struct {
 	Unnamed bool
 }
 
-// posterOf returns the poster of the tablet that the address names.
+// posterOf returns the poster of the tablet in the path.
 func (x *exchange) posterOf() (poster, error) {
 	found, err := x.site.api.Kiosks.ListKiosks(x.call(), &propertyv1.ListKiosksRequest{})
 	if err != nil {
@@ -50,7 +50,7 @@ func (x *exchange) posterOf() (poster, error) {
 	return made, nil
 }
 
-// showPoster shows the poster of a tablet for printing.
+// showPoster handles the page of a tablet's poster, in a form to print.
 func (s *site) showPoster(x *exchange) error {
 	v, err := x.posterOf()
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *site) showPoster(x *exchange) error {
 	return x.render(http.StatusOK, "poster", p)
 }
 
-// downloadPoster answers with the poster of a tablet as a PDF file.
+// downloadPoster handles the download of the poster as a PDF file.
 func (s *site) downloadPoster(x *exchange) error {
 	v, err := x.posterOf()
 	if err != nil {

@@ -17,30 +17,31 @@ import (
 )
 
 const (
-	mostQuestions    = 20 // that the API takes
-	longestName      = 32 // letters of the name of a question
+	mostQuestions    = 20 // maximum number of questions that the API accepts
+	longestName      = 32 // maximum length of a question's name
 	questionsSetting = "settings.fields"
-	labelPrefix      = "question.labels." // of the inputs of a text in a language
+	labelPrefix      = "question.labels." // prefix of the inputs with the text in one language
 )
 
-// questionsView is the list of the property's own questions, with the form of a new one.
+// questionsView is the list of the questions that the property added to the check-in form, with the form of a new one.
 type questionsView struct {
 	guarded
 	List   []*propertyv1.OwnField
-	Inputs []kit.Input // of a new question; none: the list is full
+	Inputs []kit.Input // form fields of a new question; none if the list is full
 }
 
-// Last reports whether a question is the last of the list.
+// Last reports whether the question at index i is the last. It then has no button to move it down.
 func (v questionsView) Last(i int) bool { return i == len(v.List)-1 }
 
-// questionView is one question.
+// questionView is the page of one question.
 type questionView struct {
 	*propertyv1.OwnField
 	guarded
 	Inputs []notedInput
 }
 
-// questionInputs are the fields of a question: its text in each language of the pages, and in each other that is stored.
+// questionInputs returns the form fields of a question: its standard text, its texts in the languages of the pages and in any other language
+// that is stored, and its options. q is nil for a new question.
 func questionInputs(p *page, q *propertyv1.OwnField) []kit.Input {
 	inputs := []kit.Input{{Name: "question.label", Label: "staff.question.label", Hint: "staff.question.label.hint", Value: q.GetLabel(), Autocomplete: "off"}}
 	for _, tag := range labelTags(p, q) {
@@ -55,7 +56,7 @@ func questionInputs(p *page, q *propertyv1.OwnField) []kit.Input {
 		kit.Input{Name: "question.mainOnly", Label: "staff.question.main", Hint: "staff.question.main.hint", Type: "switch", Value: flag(q.GetMainOnly())})
 }
 
-// labelTags are the languages in which a question can have a text.
+// labelTags returns the languages in which a question can have a text.
 func labelTags(p *page, q *propertyv1.OwnField) []string {
 	tags := slices.Clone(p.Languages)
 	for _, tag := range slices.Sorted(maps.Keys(q.GetLabels())) {
@@ -66,7 +67,7 @@ func labelTags(p *page, q *propertyv1.OwnField) []string {
 	return tags
 }
 
-// postedQuestion returns the question of the posted form. A language without a text has none.
+// postedQuestion returns the question in the posted form. Languages with an empty text are left out.
 func (x *exchange) postedQuestion(name string) *propertyv1.OwnField {
 	q := &propertyv1.OwnField{Name: name, Label: x.Value("question.label"), Required: *x.isOn("question.required"), MainOnly: *x.isOn("question.mainOnly"), Labels: map[string]string{}}
 	for input := range x.R.PostForm {
@@ -77,10 +78,11 @@ func (x *exchange) postedQuestion(name string) *propertyv1.OwnField {
 	return q
 }
 
-// questionName makes a name for a new question from the words of its text, such as numberPlate, or numberPlate2 if a question has that name.
+// questionName derives a name for a new question from its text, such as numberPlate. If list has that name, it appends a number, as in
+// numberPlate2.
 func questionName(label string, list []*propertyv1.OwnField) string {
 	var b strings.Builder
-	word := false // the next letter begins a word
+	word := false // the next letter begins a new word
 	for _, r := range norm.NFD.String(label) {
 		switch {
 		case r < unicode.MaxASCII && unicode.IsLetter(r), r < unicode.MaxASCII && unicode.IsDigit(r) && b.Len() > 0:
@@ -102,25 +104,28 @@ func questionName(label string, list []*propertyv1.OwnField) string {
 	return name
 }
 
+// indexOfQuestion returns the index of the question with this name, or -1.
 func indexOfQuestion(list []*propertyv1.OwnField, name string) int {
 	return slices.IndexFunc(list, func(q *propertyv1.OwnField) bool { return q.GetName() == name })
 }
 
-// saveQuestions changes the list of questions.
+// saveQuestions stores the list of questions that edit makes of the stored list.
 func (x *exchange) saveQuestions(edit func(list []*propertyv1.OwnField) []*propertyv1.OwnField) error {
 	return x.changeRules(func(stored *propertyv1.CheckInSettings) *propertyv1.CheckInSettingsChange {
 		return &propertyv1.CheckInSettingsChange{Fields: &propertyv1.OwnFields{List: edit(stored.GetFields())}}
 	})
 }
 
-// ofQuestion returns a fault with the paths of the inputs of the question at an index of the list.
+// ofQuestion returns a fault whose paths are the names of the inputs of one question. at is the index of the question in the list that the API
+// refused.
 func ofQuestion(f *fault.Fault, at int) *fault.Fault {
 	return renamed(f, questionsSetting+".list."+strconv.Itoa(at)+".", "question.")
 }
 
+// showQuestions handles the list of questions.
 func (s *site) showQuestions(x *exchange) error { return x.questionsPage(nil) }
 
-// questionsPage lists the questions, with what is wrong with the new one that was posted.
+// questionsPage renders the list of questions and the form of a new one. f is why the API refused a change, or nil.
 func (x *exchange) questionsPage(f *fault.Fault) error {
 	stored, err := x.checkInSettings()
 	if err != nil {
@@ -146,7 +151,7 @@ func (x *exchange) questionsPage(f *fault.Fault) error {
 	return x.render(status, "questions", p)
 }
 
-// addQuestion adds a question at the end of the list.
+// addQuestion handles the form that adds a question at the end of the list.
 func (s *site) addQuestion(x *exchange) error {
 	at := 0
 	err := x.saveQuestions(func(list []*propertyv1.OwnField) []*propertyv1.OwnField {
@@ -159,16 +164,17 @@ func (s *site) addQuestion(x *exchange) error {
 	return x.Redirect("/app/settings/questions?done=saved")
 }
 
+// showQuestion handles the page of one question.
 func (s *site) showQuestion(x *exchange) error { return x.questionPage(nil) }
 
-// questionPage shows a question. With a fault, it shows what was posted and what is wrong with it.
+// questionPage renders the question in the path. f is why the API refused the posted form, or nil.
 func (x *exchange) questionPage(f *fault.Fault) error {
 	stored, err := x.checkInSettings()
 	if err != nil {
 		return err
 	}
 	at := indexOfQuestion(stored.GetFields(), x.R.PathValue("id"))
-	if at < 0 && f != nil { // another person removed it meanwhile: the form of a new one has what was typed
+	if at < 0 && f != nil { // another person has removed the question: keep the posted values in the form of a new one
 		return x.questionsPage(fault.New(fault.Aborted, fault.Outdated, "the question was removed"))
 	}
 	if at < 0 {
@@ -190,7 +196,7 @@ func (x *exchange) questionPage(f *fault.Fault) error {
 	return x.render(status, "question", p)
 }
 
-// changeQuestion changes, moves or removes a question.
+// changeQuestion handles the forms that change, move or remove a question.
 func (s *site) changeQuestion(x *exchange) error {
 	name, do, found := x.R.PathValue("id"), x.Value("do"), false
 	if !slices.Contains([]string{"save", "up", "down", "remove"}, do) {

@@ -13,23 +13,24 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// registerPath is the page of the guest register. The register is only read by a posted form: each read has its reason.
+// registerPath is the URL of the guest register, the official registration forms of guests. Only a posted form with a reason reads the
+// register.
 const registerPath = "/app/register"
 
-// maxRegister is the most official forms that one page or file has. More are read in parts, by fewer days.
+// maxRegister is the maximum number of forms on one page or in one file. To read more, the person selects fewer days.
 const maxRegister = 1000
 
-// The limits that the API has for the reason of a read.
+// minRegisterReason and maxRegisterReason are the API's limits for the length of the reason.
 const minRegisterReason, maxRegisterReason = 3, 200
 
-// registerRow is one official form.
+// registerRow is one official registration form.
 type registerRow struct {
 	*propertyv1.RegisterEntry
 	Facts     []kit.Answer
 	Signature template.URL // an image, or ""
 }
 
-// registerDay has the forms of the guests who arrived on a day, YYYY-MM-DD.
+// registerDay has the forms of the guests who arrived on a day, of the form YYYY-MM-DD.
 type registerDay struct {
 	On   string
 	Rows []registerRow
@@ -37,17 +38,18 @@ type registerDay struct {
 
 type registerView struct {
 	Inputs   []kit.Input
-	First    string // what was posted
+	First    string // First, Last and Reason are the posted values
 	Last     string
 	Reason   string
-	Read     bool // the register was read
+	Read     bool // the register was read, so Days has the result
 	Days     []registerDay
 	Count    int
-	Open     bool // all forms are shown, as on paper
-	Only     bool // one form is shown
+	Open     bool // all forms are expanded, as on paper
+	Only     bool // only one form is shown
 	TooLarge bool // the days have more forms than a page shows
 }
 
+// registerInputs returns the form fields of a read: days of arrival, today by default, and the reason.
 func (x *exchange) registerInputs() []kit.Input {
 	today := ""
 	if zone, err := clock.Zone(x.property.GetTimeZone()); err == nil {
@@ -64,14 +66,16 @@ func (x *exchange) registerInputs() []kit.Input {
 	return inputs
 }
 
+// showRegister handles the page of the guest register before a read.
 func (s *site) showRegister(x *exchange) error {
 	return x.registerPage(http.StatusOK, registerView{Inputs: x.registerInputs()}, nil)
 }
 
-// backToRegister is where a confirmed second factor leads: the page with the form.
+// backToRegister handles GET on the URL of a read. A person who has confirmed the second factor returns there, and goes on to the page with
+// the form.
 func (s *site) backToRegister(x *exchange) error { return x.Redirect(registerPath) }
 
-// registerPage shows the form, and what was read.
+// registerPage renders the page of the guest register with the result of a read, if there is one. wrong adds errors to the page, or is nil.
 func (x *exchange) registerPage(status int, v registerView, wrong func(*page)) error {
 	p := x.newPage("staff.register.title")
 	p.Here, p.Back, p.Data, p.secret = "reservations", "/app/reservations", v, true
@@ -81,7 +85,8 @@ func (x *exchange) registerPage(status int, v registerView, wrong func(*page)) e
 	return x.render(status, "register", p)
 }
 
-// readRegister reads the forms of the posted days. A nil list with no error means that the answer has been given: the form was wrong.
+// readRegister reads the forms of the posted days. If the posted form is invalid, it renders the page with the errors and returns a nil list
+// without an error.
 func (x *exchange) readRegister() (v registerView, list []*propertyv1.RegisterEntry, err error) {
 	v = registerView{Inputs: x.registerInputs(), First: x.Value("firstArrivalOn"), Last: x.Value("lastArrivalOn"), Reason: x.Value("reason")}
 	refuse := func(wrong func(*page)) (registerView, []*propertyv1.RegisterEntry, error) {
@@ -113,7 +118,7 @@ func (x *exchange) readRegister() (v registerView, list []*propertyv1.RegisterEn
 	return v, list, nil
 }
 
-// listRegister shows the forms of some days, or one of them.
+// listRegister handles the form that shows the register. A posted entry selects one form.
 func (s *site) listRegister(x *exchange) error {
 	v, list, err := x.readRegister()
 	if err != nil || list == nil {
@@ -134,7 +139,7 @@ func (s *site) listRegister(x *exchange) error {
 	return x.registerPage(http.StatusOK, v, nil)
 }
 
-// newRegisterRow returns a form with its answers. A field that the rule wants and the form lacks is not hidden.
+// newRegisterRow returns the row of a form with its answers and signature.
 func newRegisterRow(e *propertyv1.RegisterEntry) registerRow {
 	row := registerRow{RegisterEntry: e, Facts: kit.AnswersOf(e.GetPerson())}
 	if svg := e.GetSignatureSvg(); svg != "" {
@@ -143,7 +148,7 @@ func newRegisterRow(e *propertyv1.RegisterEntry) registerRow {
 	return row
 }
 
-// Lacks returns the fields of the rule that the form has no answer to. Some do not concern every guest.
+// Lacks returns the fields of the law's form without an answer. Some of them do not apply to every guest.
 func (r registerRow) Lacks() (fields []string) {
 	for _, field := range r.GetFields() {
 		if !slices.ContainsFunc(r.Facts, func(a kit.Answer) bool { return a.Field == field }) {
@@ -153,7 +158,7 @@ func (r registerRow) Lacks() (fields []string) {
 	return fields
 }
 
-// downloadRegister answers with the forms of some days as a CSV file.
+// downloadRegister handles the download of the register as a CSV file.
 func (s *site) downloadRegister(x *exchange) error {
 	v, list, err := x.readRegister()
 	if err != nil || list == nil {

@@ -13,14 +13,14 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// registerColumns are the columns of each official form. The columns of the fields of its rule follow.
+// registerColumns are the first columns. The fields of the forms follow.
 var registerColumns = []string{"arrivalOn", "departureOn", "state", "number", "role", "rule"}
 
 // registerEnd are the last columns.
 var registerEnd = []string{"signedAt", "eraseAt"}
 
-// registerCSV renders official forms. Columns have the names of the API in every language, and those of a field of a rule are there also if no form has
-// an answer to it.
+// registerCSV returns registration forms as a CSV file. Column names are those of the API in every language. Each field that the law requires
+// of one of the forms has a column, also without an answer.
 func registerCSV(list []*propertyv1.RegisterEntry) ([]byte, error) {
 	var fields []string
 	add := func(field string) {
@@ -36,15 +36,15 @@ func registerCSV(list []*propertyv1.RegisterEntry) ([]byte, error) {
 		answers[i] = map[string]string{}
 		for _, a := range kit.AnswersOf(e.GetPerson()) {
 			if a.Field == "" {
-				continue // a question of the property is no part of an official form
+				continue // questions that the property added are not part of an official form
 			}
 			add(a.Field)
 			answers[i][a.Field] = strings.Join(slices.DeleteFunc([]string{answers[i][a.Field], a.Value}, func(v string) bool { return v == "" }), "; ")
 		}
 	}
-	b := bytes.NewBufferString("\ufeff") // so that a spreadsheet reads UTF-8
+	b := bytes.NewBufferString("\ufeff") // a byte order mark, so that spreadsheets read UTF-8
 	w := csv.NewWriter(b)
-	_ = w.Write(slices.Concat(registerColumns, fields, registerEnd)) // Error has it
+	_ = w.Write(slices.Concat(registerColumns, fields, registerEnd)) // w.Error returns a failure
 	for i, e := range list {
 		line := []string{e.GetArrivalOn(), e.GetDepartureOn(), e.GetState(), e.GetPmsNumber(), e.GetRole(), e.GetRule()}
 		for _, field := range fields {
@@ -60,6 +60,7 @@ func registerCSV(list []*propertyv1.RegisterEntry) ([]byte, error) {
 	return b.Bytes(), w.Error()
 }
 
+// moment formats a time in UTC by RFC 3339. It returns "" for nil.
 func moment(at *timestamppb.Timestamp) string {
 	if at == nil {
 		return ""
@@ -67,7 +68,7 @@ func moment(at *timestamppb.Timestamp) string {
 	return at.AsTime().UTC().Format(time.RFC3339)
 }
 
-// plainCell returns a value that no spreadsheet runs as a formula. A guest may enter anything. A telephone number keeps its plus sign.
+// plainCell returns a value that no spreadsheet runs as a formula, because guests may enter anything. Phone numbers keep their plus sign.
 func plainCell(value string) string {
 	if value == "" || !strings.ContainsAny(value[:1], "=+-@\t\r") || strings.Trim(value, "+-0123456789 ()./") == "" {
 		return value

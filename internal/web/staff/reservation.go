@@ -10,12 +10,12 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// doorRow is one door of the stay, with what is known about it.
+// doorRow is one door of the stay with its state.
 type doorRow struct {
 	*partnerv1.ExplainedDoor
 	Chip   chip
-	LockID string // of the door's lock, or ""
-	Opens  bool   // the person can open it from here
+	LockID string // id of the door's lock, or ""
+	Opens  bool   // the page has a button that opens the door
 }
 
 type reservationView struct {
@@ -25,17 +25,17 @@ type reservationView struct {
 	Doors    []doorRow
 	Steps    []*partnerv1.ExplainedStep // the latest first
 	CheckIn  *propertyv1.StaffCheckIn
-	Clears   string // the stage of the law that waits for staff, or ""
-	Unclear  bool   // a checkIn call has no answer
+	Clears   string // the check-in stage that staff must clear by law, or ""
+	Unclear  bool   // the PMS has not answered a check-in call, so its result is unknown
 	Mails    []*propertyv1.Mail
 	Result   stayResult
 	Access   accessView
-	Manages  bool // the person may change the check-in
-	Guests   bool // the person may read what guests entered and wrote
+	Manages  bool // the person may act in the check-in
+	Guests   bool // the person may read guests' data and messages
 	Messages bool // the person may write messages
 }
 
-// reservation finds a reservation by the service's id.
+// reservation loads the reservation with this id.
 func (x *exchange) reservation(id string) (*propertyv1.Reservation, error) {
 	found, err := x.site.api.Reservations.ListReservations(x.call(), &propertyv1.ListReservationsRequest{Query: id, PageSize: 2})
 	if err != nil {
@@ -48,6 +48,7 @@ func (x *exchange) reservation(id string) (*propertyv1.Reservation, error) {
 	return found.GetData().GetList()[at], nil
 }
 
+// nameOf returns the full name of the booker.
 func nameOf(r *propertyv1.Reservation) string {
 	if r.GetFirstName() == "" {
 		return r.GetLastName()
@@ -55,25 +56,26 @@ func nameOf(r *propertyv1.Reservation) string {
 	return r.GetFirstName() + " " + r.GetLastName()
 }
 
-// reservationPage returns a page about a reservation.
+// reservationPage returns the data of a page about a reservation. title is the kind of a message.
 func (x *exchange) reservationPage(r *propertyv1.Reservation, title string) *page {
 	p := x.newPage(title, "name", nameOf(r), "number", r.GetPmsNumber())
 	p.Here, p.Back = "reservations", "/app/reservations/"+r.GetId()
 	return p
 }
 
+// showReservation handles the page of a reservation.
 func (s *site) showReservation(x *exchange) error {
 	return x.showReservation(http.StatusOK, stayResult{}, nil)
 }
 
-// stayResult is the result of an action that the answer to its form shows.
+// stayResult is the result of an action, which the response to its form shows.
 type stayResult struct {
-	Text string               // a message, or ""
-	OK   bool                 // the action did what it is for
-	PINs *propertyv1.StayPins // that were just revealed
+	Text string               // message about the result, or ""
+	OK   bool                 // the action succeeded
+	PINs *propertyv1.StayPins // PINs that were just revealed, or nil
 }
 
-// showReservation shows a reservation. wrong adds lines of the error summary.
+// showReservation renders the reservation in the path with its doors, access and check-in. wrong adds errors to the page, or is nil.
 func (x *exchange) showReservation(status int, result stayResult, wrong func(*page)) error {
 	id := x.R.PathValue("id")
 	r, err := x.reservation(id)
@@ -126,7 +128,7 @@ func (x *exchange) showReservation(status int, result stayResult, wrong func(*pa
 	return x.render(status, "reservation", p)
 }
 
-// locksOfDoors returns the lock of each of some doors, by the id of the door, if the person may read locks.
+// locksOfDoors loads the locks of these doors, by the id of the door. It returns nil if the person may not read locks.
 func (x *exchange) locksOfDoors(doors ...string) (map[string]*propertyv1.Lock, error) {
 	doors = slices.DeleteFunc(doors, func(id string) bool { return id == "" })
 	if !x.may("readLocks") || len(doors) == 0 {
@@ -142,18 +144,18 @@ func (x *exchange) locksOfDoors(doors ...string) (map[string]*propertyv1.Lock, e
 	return byDoor, err
 }
 
-// canOpen reports whether the person can open a lock from here.
+// canOpen reports whether the person may open a lock remotely, and the lock supports it.
 func (x *exchange) canOpen(l *propertyv1.Lock) bool {
 	return x.may("openDoors") && l.GetAbilities().GetRemoteUnlock()
 }
 
-// notCheckedIn is the reason why no door opens before the guest is checked in: nothing is wrong.
+// notCheckedIn is the API's reason why no door opens before the check-in. It is not a problem.
 const notCheckedIn = "notCheckedIn"
 
-// Early reports whether no door opens because the guest is not checked in yet.
+// Early reports whether the doors do not open only because the guest has not checked in yet.
 func (v reservationView) Early() bool { return v.Explain.GetReason() == notCheckedIn }
 
-// doorChip says whether a door opens to the guest.
+// doorChip returns the chip that shows whether a door opens for the guest.
 func doorChip(d *partnerv1.ExplainedDoor) chip {
 	if d.GetReason() == notCheckedIn {
 		return chip{"info", "○", "staff.door.afterCheckIn"}
@@ -169,12 +171,12 @@ func doorChip(d *partnerv1.ExplainedDoor) chip {
 	return chip{"warn", "?", "staff.door.uncertain"}
 }
 
-// refuseReason shows the reservation again, with what is wrong with a reason.
+// refuseReason shows the reservation again with the error of a posted reason. field is the HTML id of its input, and wrong the message.
 func (x *exchange) refuseReason(field, wrong string) error {
 	return x.showReservation(http.StatusUnprocessableEntity, stayResult{}, func(p *page) { p.refuseReason(field, wrong) })
 }
 
-// changeCheckIn takes a step of staff in the check-in of a reservation.
+// changeCheckIn handles the buttons of staff in the check-in of a reservation, such as to clear a stage or to send the invitation again.
 func (s *site) changeCheckIn(x *exchange) error {
 	id, api := x.R.PathValue("id"), s.api.CheckIns
 	if do := x.Value("do"); do == "refuse" || do == "waive" {
@@ -215,15 +217,16 @@ func (s *site) changeCheckIn(x *exchange) error {
 	return x.Redirect("/app/reservations/" + id + done)
 }
 
-// backToReservation is where a confirmed second factor leads: the page with the button of the action.
+// backToReservation handles GET on the URL of an action. A person who has confirmed the second factor returns there, and goes on to the page
+// with the button.
 func (s *site) backToReservation(x *exchange) error {
 	return x.Redirect("/app/reservations/" + x.R.PathValue("id"))
 }
 
-// openResults are the results of a door that staff opened from afar, as the API names them.
+// openResults are the results of opening a lock remotely, as the API names them.
 var openResults = []string{"opened", "refused", "expired", "unknown"}
 
-// openDoor opens a door of the stay now, for a reason that the audit log keeps.
+// openDoor handles the button that opens a door of the stay now. The posted reason is recorded in the audit log.
 func (s *site) openDoor(x *exchange) error {
 	reason := x.Value("reason")
 	if wrong := wrongReason(reason, "staff.why.missing"); wrong != "" {
@@ -254,7 +257,7 @@ type guestRow struct {
 	Facts []kit.Answer
 }
 
-// showGuests shows what the guests entered. The API records the read.
+// showGuests handles the page with the data that the guests entered. The API records this read in the audit log.
 func (s *site) showGuests(x *exchange) error {
 	r, err := x.reservation(x.R.PathValue("id"))
 	if err != nil {

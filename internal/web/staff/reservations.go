@@ -12,14 +12,14 @@ import (
 type reservationsView struct {
 	Query string
 	Day   string // YYYY-MM-DD, or "" for all days
-	All   string // the address of the list without the day
+	All   string // URL of the list without the day
 	List  []*propertyv1.Reservation
 	Next  string
 	// Inspects means that the person may read the guest register.
 	Inspects bool
 }
 
-// showReservations finds reservations by name or number, or those of a day, and lists the latest without a question.
+// showReservations handles the search for reservations by name or number, or of one day. Without a query it lists the latest.
 func (s *site) showReservations(x *exchange) error {
 	q := x.R.URL.Query()
 	size := x.pageSize(usualRows, mostRows)

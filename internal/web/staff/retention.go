@@ -6,16 +6,16 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// kept says what is kept and how long: the messages staff.kept.NAME.
+// kept lists what is stored and for how long: the messages staff.kept.NAME.
 var kept = []string{"staff.kept.stays", "staff.kept.codes", "staff.kept.forms", "staff.kept.law", "staff.kept.messages", "staff.kept.audit", "staff.kept.erase"}
 
-// keptFor is how many days the server keeps something. Its label is a message.
+// keptFor is how many days the server stores one kind of data. The label is a message.
 type keptFor struct {
 	Label string
 	Days  int32
 }
 
-// keptByServer says how long the server keeps what the property does not set, in the order of the page.
+// keptByServer returns the retention times that the server sets and the property cannot change, in the order of the page.
 func keptByServer(r *propertyv1.ServerRetention) []keptFor {
 	return []keptFor{
 		{"staff.kept.stayDays", r.GetStayDays()}, {"staff.kept.eventDays", r.GetEventDays()}, {"staff.kept.auditDays", r.GetAuditDays()},
@@ -26,6 +26,7 @@ func keptByServer(r *propertyv1.ServerRetention) []keptFor {
 	}
 }
 
+// retentionForm returns the form with the retention times that the property sets.
 func retentionForm(s *propertyv1.CheckInSettings) settingsForm {
 	return settingsForm{Name: "retention", Etag: s.GetEtag(), Button: "staff.save", Groups: []group{
 		{"staff.settings.keep", "staff.settings.keep.text", []kit.Input{
@@ -35,8 +36,10 @@ func retentionForm(s *propertyv1.CheckInSettings) settingsForm {
 	}}
 }
 
+// showRetention handles the page of the retention times.
 func (s *site) showRetention(x *exchange) error { return x.retentionForms("", nil) }
 
+// retentionForms renders that page. f is why the API refused the posted form, or nil.
 func (x *exchange) retentionForms(posted string, f *fault.Fault) error {
 	stored, err := x.checkInSettings()
 	if err != nil {
@@ -45,7 +48,7 @@ func (x *exchange) retentionForms(posted string, f *fault.Fault) error {
 	return x.showForms(settingsView{Tab: "retention", Forms: []settingsForm{retentionForm(stored)}, Kept: kept, Server: keptByServer(stored.GetServerRetention())}, posted, f)
 }
 
-// changeRetention changes how long the data of guests are kept.
+// changeRetention handles its form.
 func (s *site) changeRetention(x *exchange) error {
 	if x.Value("form") != "retention" {
 		return x.Redirect("/app/settings/retention")

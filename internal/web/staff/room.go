@@ -14,18 +14,19 @@ import (
 type roomView struct {
 	*propertyv1.Space
 	Chosen          *propertyv1.Integration
-	LastChange      string // the latest change of the mapping that the page shows
+	LastChange      string // id of the latest change of the mapping that the page shows
 	Mapped          *propertyv1.PartnerSpace
 	Choices         []kit.Option
 	Lock            *propertyv1.Lock
 	Locks           []kit.Option       // locks without a door
-	Gates           []*propertyv1.Gate // that its guests open
+	Gates           []*propertyv1.Gate // gates that guests of the room may open
 	Inputs          []kit.Input
 	Manages, Places bool
-	Refused         bool // it cannot be deleted
-	Live            bool // the page follows rooms and locks
+	Refused         bool // the API refused to delete it
+	Live            bool // the page updates itself on changes of rooms and locks
 }
 
+// roomInputs returns the form fields of a room or bed.
 func roomInputs(s *propertyv1.Space) []kit.Input {
 	active := ""
 	if s.GetIsActive() {
@@ -38,9 +39,10 @@ func roomInputs(s *propertyv1.Space) []kit.Input {
 	}
 }
 
+// showRoom handles the page of one room or bed.
 func (s *site) showRoom(x *exchange) error { return x.roomPage(http.StatusOK, nil) }
 
-// roomPage shows one room or bed: what it is called, what it is at the PMS, and the lock of its door.
+// roomPage renders the room or bed in the path with its mapping and lock. f is why the API refused the posted form, or nil.
 func (x *exchange) roomPage(status int, f *fault.Fault) error {
 	found, err := x.site.api.Spaces.GetSpace(x.call(), &propertyv1.GetSpaceRequest{Id: x.R.PathValue("id")})
 	if err != nil {
@@ -89,12 +91,12 @@ func (x *exchange) roomPage(status int, f *fault.Fault) error {
 	return x.render(status, "room", p)
 }
 
-// addMapping adds what a room or bed is at the PMS that the address names, and what else it can be there.
+// addMapping adds to v how the room is mapped to the PMS in the query, and which other spaces of the PMS it can be mapped to.
 func (x *exchange) addMapping(v *roomView) (err error) {
 	if _, v.Chosen, err = x.integrations(); err != nil || v.Chosen == nil {
 		return err
 	}
-	// Read first: a change between the two calls makes the form too old instead of overwriting it.
+	// This call is first, so that a change between the two calls makes the form outdated. Otherwise the form could overwrite the change.
 	mapped, lastChange, err := x.partnerSpaces(&propertyv1.ListPartnerSpacesRequest{IntegrationId: v.Chosen.GetId(), SpaceId: v.GetId()})
 	if err != nil {
 		return err
@@ -112,7 +114,7 @@ func (x *exchange) addMapping(v *roomView) (err error) {
 	return nil
 }
 
-// changeRoom renames, maps or deletes a room or bed.
+// changeRoom handles the forms that change, map or delete a room or bed.
 func (s *site) changeRoom(x *exchange) error {
 	id, done := x.R.PathValue("id"), "saved"
 	err := error(nil)
@@ -139,7 +141,7 @@ func (s *site) changeRoom(x *exchange) error {
 	return x.Redirect("/app/spaces/rooms/" + id + "?done=" + done)
 }
 
-// placeLock puts a lock on the door of a room or bed, or takes the one off that is there.
+// placeLock handles the forms that assign a lock to the door of a room or bed, or remove it from the door.
 func (s *site) placeLock(x *exchange) error {
 	lock, door := x.Value("lock"), x.R.PathValue("id")
 	at := "/app/spaces/rooms/" + door
@@ -159,6 +161,7 @@ type newRoomsView struct {
 	One, Many []kit.Input
 }
 
+// oneRoom returns the form fields of one new room. own are the spaces of the property, of which dorms are choices for the place of a bed.
 func oneRoom(own []*propertyv1.Space) []kit.Input {
 	parents := []kit.Option{{Kind: "staff.room.noDorm"}}
 	for _, s := range own {
@@ -174,10 +177,12 @@ func oneRoom(own []*propertyv1.Space) []kit.Input {
 	}
 }
 
+// manyRooms returns the form field with a list of new rooms, see roomsOf.
 func manyRooms() []kit.Input {
 	return []kit.Input{{Name: "list", Label: "staff.rooms.list", Hint: "staff.rooms.list.hint", Type: "lines"}}
 }
 
+// showNewRooms handles the page with the forms of new rooms.
 func (s *site) showNewRooms(x *exchange) error {
 	own, err := x.ownSpaces()
 	if err != nil {
@@ -186,12 +191,13 @@ func (s *site) showNewRooms(x *exchange) error {
 	return x.newRooms(http.StatusOK, x.newPage("staff.rooms.title"), newRoomsView{oneRoom(own), manyRooms()})
 }
 
+// newRooms renders that page.
 func (x *exchange) newRooms(status int, p *page, v newRoomsView) error {
 	p.Here, p.Back, p.Data = "spaces", "/app/spaces", v
 	return x.render(status, "rooms", p)
 }
 
-// createRooms creates one room or bed, or a list of them.
+// createRooms handles its forms. They create one room or bed, or a list of them.
 func (s *site) createRooms(x *exchange) error {
 	own, err := x.ownSpaces()
 	if err != nil {
@@ -223,7 +229,8 @@ func (s *site) createRooms(x *exchange) error {
 	})
 }
 
-// finishRooms creates rooms, and shows the page again if the API refuses them.
+// finishRooms calls create and answers its form. If the API refuses the rooms, it shows the page again with errors. inputs are those of the
+// posted form.
 func (x *exchange) finishRooms(p *page, v newRoomsView, inputs []kit.Input, create func() error) error {
 	err := create()
 	if err == nil {
@@ -243,6 +250,7 @@ func (x *exchange) finishRooms(p *page, v newRoomsView, inputs []kit.Input, crea
 	return x.newRooms(http.StatusUnprocessableEntity, p, v)
 }
 
+// joinNumbers returns the first ten numbers, separated by commas.
 func joinNumbers(numbers []int) string {
 	var texts []string
 	for _, n := range numbers[:min(len(numbers), 10)] {

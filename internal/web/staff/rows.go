@@ -7,19 +7,19 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// rowsCookie keeps how many rows a person wants on a page of a list, on this device.
+// rowsCookie is the name of the cookie with the chosen number of rows on a page of a list.
 const rowsCookie = "lk-rows"
 
 // pageSizes are the numbers of rows that a person can choose.
 var pageSizes = []int{25, 50, 100, 200}
 
-// How many rows a page has without a choice, and at most.
+// Number of rows of a page without a choice, and the maximum.
 const (
 	usualRows = 50
 	mostRows  = 200
 )
 
-// pageSize returns how many rows a page of a list has: what the person chose, or the usual number.
+// pageSize returns the number of rows on a page of a list: what the person chose, else usual, and at most most.
 func (x *exchange) pageSize(usual, most int) int {
 	n, err := strconv.Atoi(x.Cookie(rowsCookie))
 	if err != nil || !slices.Contains(pageSizes, n) {
@@ -28,20 +28,21 @@ func (x *exchange) pageSize(usual, most int) int {
 	return min(n, most)
 }
 
-// savePageSize keeps a choice of the number of rows on the device.
+// savePageSize stores a posted choice of the number of rows in the cookie.
 func (x *exchange) savePageSize() {
 	if n, err := strconv.Atoi(x.Value("rows")); err == nil && slices.Contains(pageSizes, n) {
 		x.SetCookie(rowsCookie, strconv.Itoa(n), x.site.Now().Add(kit.LookAge))
 	}
 }
 
-// sizing is the choice of the number of rows on a page.
+// sizing is the choice of the number of rows that a page offers.
 type sizing struct {
 	Size  int
 	Sizes []int
 }
 
-// resizable offers other numbers of rows on the page of a list, unless the list is so short that all show the same.
+// resizable adds the choice of the number of rows to the page of a list. It adds none to a list that fits on one page of the smallest size.
+// shown is the number of rows on this page, and more means that there is a next page.
 func (x *exchange) resizable(p *page, size, most, shown int, more bool) {
 	if !more && shown <= pageSizes[0] && !x.R.URL.Query().Has("page") {
 		return

@@ -11,21 +11,21 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// group is a part of a form. Its heading and its hint are messages.
+// group is a part of a form. Title and Text are messages.
 type group struct {
 	Title, Text string
 	Inputs      []kit.Input
 }
 
-// settingsForm is a form of a page of settings. Its button is a message.
+// settingsForm is one form on a page of settings. Button is a message.
 type settingsForm struct {
 	Name   string
 	Groups []group
 	Button string
-	Etag   string // of the settings that it shows; "": the last to save wins
+	Etag   string // etag of the shown settings; "" if a save may overwrite another person's changes
 }
 
-// Boxes returns the names of the inputs that a browser leaves out of the form when nothing is checked.
+// Boxes returns the names of switches and check boxes. A browser leaves them out of a posted form when nothing is checked.
 func (f settingsForm) Boxes() (names []string) {
 	for _, g := range f.Groups {
 		for _, i := range g.Inputs {
@@ -41,11 +41,11 @@ func (f settingsForm) Boxes() (names []string) {
 type settingsView struct {
 	Tab    string
 	Forms  []settingsForm
-	Unsent int32                      // mails in the mailbox
-	Sent   *propertyv1.TestMailResult // what the mail server said to the test
-	Limits string                     // what the law asks and this service does not cover
-	Kept   []string                   // what is kept and how long, as messages
-	Server []keptFor                  // how long the server keeps the rest
+	Unsent int32                      // mails that were never sent, because no mail server was set when they were due
+	Sent   *propertyv1.TestMailResult // result of the test mail, or nil
+	Limits string                     // what the law requires and this service does not do
+	Kept   []string                   // what is stored and for how long, as messages
+	Server []keptFor                  // how long the server stores other data
 }
 
 // settingsTabs are the pages of settings, with the right that each needs.
@@ -55,7 +55,7 @@ var settingsTabs = []area{
 	{"integrations", "/app/settings/integrations", "manageSettings"}, {"kiosks", "/app/settings/kiosks", "manageSettings"}, {"people", "/app/settings/people", "managePeople"},
 }
 
-// settingsPage returns a page of settings.
+// settingsPage returns the data of a page of settings. tab is its name in settingsTabs.
 func (x *exchange) settingsPage(tab string) *page {
 	p := x.newPage("staff.settings." + tab)
 	p.Here = "settings"
@@ -67,7 +67,7 @@ func (x *exchange) settingsPage(tab string) *page {
 	return p
 }
 
-// showForms shows a page of settings. With a fault, the posted form shows what was posted and what is wrong with it.
+// showForms renders a page of settings. If f is not nil, the form named posted shows its posted values and the errors of f.
 func (x *exchange) showForms(v settingsView, posted string, f *fault.Fault) error {
 	status, p := http.StatusOK, x.settingsPage(v.Tab)
 	for _, form := range v.Forms {
@@ -91,7 +91,7 @@ func (x *exchange) showForms(v settingsView, posted string, f *fault.Fault) erro
 	return x.render(status, "settings", p)
 }
 
-// finishForm answers a posted form of settings: it moves to its page or, if the API refused fields, shows it again.
+// finishForm answers a posted form. Without an error it moves to the page tab. show renders the page with the API's refusal.
 func (x *exchange) finishForm(tab string, err error, show func(f *fault.Fault) error) error {
 	if err == nil {
 		return x.Redirect("/app/settings/" + tab + "?done=saved")
@@ -102,16 +102,16 @@ func (x *exchange) finishForm(tab string, err error, show func(f *fault.Fault) e
 	return err
 }
 
-// The values of posted inputs, as requests have them.
-
+// text returns a posted value for a field that an API request may leave out.
 func (x *exchange) text(name string) *string { return new(x.Value(name)) }
 
+// isOn returns whether a posted switch is on.
 func (x *exchange) isOn(name string) *bool { return new(x.Value(name) != "") }
 
-// lines returns a text of several lines.
+// lines returns a posted text with "\n" as line ends.
 func (x *exchange) lines(name string) string { return strings.ReplaceAll(x.Value(name), "\r\n", "\n") }
 
-// number returns a number that the API refuses for a text that is none, also for no text.
+// number returns a posted number. It is -1 for any other text, which the API refuses.
 func (x *exchange) number(name string) *int32 {
 	n, err := strconv.ParseInt(x.Value(name), 10, 32)
 	if err != nil {
@@ -120,7 +120,7 @@ func (x *exchange) number(name string) *int32 {
 	return new(int32(n))
 }
 
-// changed returns a posted value if it differs from the stored one.
+// changed returns a posted value, or nil if it equals the stored one.
 func (x *exchange) changed(name, stored string) *string {
 	if v := x.Value(name); v != stored {
 		return &v
@@ -130,7 +130,7 @@ func (x *exchange) changed(name, stored string) *string {
 
 func digits(n int32) string { return strconv.Itoa(int(n)) }
 
-// flag is the value of a switch.
+// flag returns the value of a switch.
 func flag(on bool) string {
 	if on {
 		return "yes"
@@ -138,7 +138,7 @@ func flag(on bool) string {
 	return ""
 }
 
-// options returns choices whose texts are the messages of a prefix.
+// options returns choices whose texts are the messages prefix + value.
 func options(prefix string, values ...string) (list []kit.Option) {
 	for _, v := range values {
 		list = append(list, kit.Option{Value: v, Kind: prefix + v})
@@ -185,7 +185,7 @@ func lookForm(s *propertyv1.CheckInSettings, languages []kit.Option) settingsFor
 	}}
 }
 
-// languageOptions are the languages that have texts, and the stored one.
+// languageOptions returns the languages that have texts, and the stored one.
 func languageOptions(p *page, stored string) (list []kit.Option) {
 	tags := p.Languages
 	if stored != "" && !slices.Contains(tags, stored) {
@@ -201,12 +201,13 @@ func languageOptions(p *page, stored string) (list []kit.Option) {
 	return list
 }
 
+// checkInSettings loads the check-in settings, also called rules.
 func (x *exchange) checkInSettings() (*propertyv1.CheckInSettings, error) {
 	found, err := x.site.api.CheckIns.GetCheckInSettings(x.call(), &propertyv1.GetCheckInSettingsRequest{})
 	return found.GetData(), err
 }
 
-// saveProperty changes settings of the property.
+// saveProperty stores settings of the property, see saveUnlessChanged.
 func (x *exchange) saveProperty(settings *propertyv1.PropertySettings) error {
 	api := x.site.api.Properties
 	return x.saveUnlessChanged(func(etag string) error {
@@ -218,7 +219,7 @@ func (x *exchange) saveProperty(settings *propertyv1.PropertySettings) error {
 	})
 }
 
-// saveRules changes rules of the check-in.
+// saveRules stores check-in settings, see saveUnlessChanged.
 func (x *exchange) saveRules(settings *propertyv1.CheckInSettingsChange) error {
 	return x.saveUnlessChanged(func(etag string) error {
 		_, err := x.site.api.CheckIns.UpdateCheckInSettings(x.call(), &propertyv1.UpdateCheckInSettingsRequest{Settings: settings, Etag: etag})
@@ -233,6 +234,7 @@ func (x *exchange) rulesEtag() (string, error) {
 
 func (s *site) showProperty(x *exchange) error { return x.propertyForms("", nil) }
 
+// propertyForms renders the forms of the property. f is why the API refused the form named posted, or nil.
 func (x *exchange) propertyForms(posted string, f *fault.Fault) error {
 	rules, err := x.checkInSettings()
 	if err != nil {
@@ -307,7 +309,7 @@ func (x *exchange) checkInForms(posted string, f *fault.Fault) error {
 	return x.showForms(settingsView{Tab: "checkin", Forms: []settingsForm{checkInForm(stored, rules)}, Limits: stored.GetLimits()}, posted, f)
 }
 
-// changeCheckInSettings changes the rules of the check-in. What a person does not change follows the law of a new country.
+// changeCheckInSettings handles the form of the check-in. An unchanged field follows the law when the country changes.
 func (s *site) changeCheckInSettings(x *exchange) error {
 	if x.Value("form") != "checkin" {
 		return x.Redirect("/app/settings/checkin")
@@ -352,7 +354,7 @@ func mailForm(s *propertyv1.MailSettings) settingsForm {
 	}}
 }
 
-func testForm(to string) settingsForm {
+func testMailForm(to string) settingsForm {
 	return settingsForm{Name: "test", Button: "staff.mailset.test.do", Groups: []group{{"staff.mailset.test", "staff.mailset.test.text", []kit.Input{
 		{Name: "to", Label: "staff.email", Type: "email", Value: to, Autocomplete: "email"},
 	}}}}
@@ -360,17 +362,18 @@ func testForm(to string) settingsForm {
 
 func (s *site) showMailSettings(x *exchange) error { return x.mailForms("", nil, nil) }
 
+// mailForms renders the mail settings, like propertyForms. sent is the result of a test mail, or nil.
 func (x *exchange) mailForms(posted string, f *fault.Fault, sent *propertyv1.TestMailResult) error {
 	found, err := x.site.api.Mails.GetMailSettings(x.call(), &propertyv1.GetMailSettingsRequest{})
 	if err != nil {
 		return err
 	}
 	stored := found.GetData()
-	forms := []settingsForm{mailForm(stored), testForm(x.session.GetPerson().GetEmail())}
+	forms := []settingsForm{mailForm(stored), testMailForm(x.session.GetPerson().GetEmail())}
 	return x.showForms(settingsView{Tab: "mail", Forms: forms, Unsent: stored.GetUnsent(), Sent: sent}, posted, f)
 }
 
-// changeMailSettings changes the mail server and the sender, or sends a test. An empty password keeps the stored one.
+// changeMailSettings handles the forms of the mail settings and of the test mail. An empty password keeps the stored one.
 func (s *site) changeMailSettings(x *exchange) error {
 	form := x.Value("form")
 	refuse := func(f *fault.Fault) error { return x.mailForms(form, f, nil) }

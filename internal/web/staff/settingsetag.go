@@ -8,11 +8,11 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// change stores the posted values of a form. The API refuses it with [fault.Outdated] if the settings are not those of the etag.
+// change stores the posted values of a form. The API refuses it with [fault.Outdated] if the settings no longer have this etag.
 type change func(etag string) error
 
-// saveUnlessChanged stores a form, unless another person changed one of its settings since the page was shown. Other forms have settings of the same
-// etag: if only those changed, the form is stored. now reads the etag of now.
+// saveUnlessChanged stores a form, unless another person has changed one of its own settings since the page was shown. Settings of other forms
+// share the etag: if only those have changed, it stores the form with the new etag, which now reads.
 func (x *exchange) saveUnlessChanged(store change, now func() (string, error)) error {
 	err := store(x.Value("etag"))
 	if err == nil {
@@ -29,10 +29,10 @@ func (x *exchange) saveUnlessChanged(store change, now func() (string, error)) e
 	return store(etag)
 }
 
-// hasBox reports whether the posted form has an input of this name that a browser leaves out when nothing is checked.
+// hasBox reports whether the posted form has an input of this name that browsers leave out when nothing is checked. See [settingsForm.Boxes].
 func (x *exchange) hasBox(name string) bool { return slices.Contains(x.R.PostForm["box"], name) }
 
-// changedSettings returns the names of the inputs whose settings another person changed.
+// changedSettings returns the names of the inputs whose settings another person has changed, from a fault of the reason Outdated.
 func changedSettings(f *fault.Fault) (names []string) {
 	for _, field := range strings.Split(f.Meta["changed"], ",") {
 		if field != "" {
@@ -42,8 +42,8 @@ func changedSettings(f *fault.Fault) (names []string) {
 	return names
 }
 
-// keepUnchanged gives the inputs of a refused form their posted values, but those that another person changed their values of now. It adds the latter
-// to the summary of the page.
+// keepUnchanged sets the posted values in a refused form, except in inputs whose settings another person has changed. Those keep the stored
+// values, and the error summary of the page lists them.
 func (x *exchange) keepUnchanged(p *page, f *fault.Fault, groups []group) {
 	changed := changedSettings(f)
 	for _, g := range groups {
@@ -55,7 +55,7 @@ func (x *exchange) keepUnchanged(p *page, f *fault.Fault, groups []group) {
 			x.Posted(g.Inputs[i : i+1])
 		}
 	}
-	if len(p.Wrong) == 0 { // the etag is one of an older version of the service
+	if len(p.Wrong) == 0 { // the form is from an older version of the service, so the changed settings are unknown
 		p.Wrong = []kit.Wrong{{Title: p.T("staff.settings.outdated"), Text: p.T("staff.settings.outdated.text")}}
 	}
 }

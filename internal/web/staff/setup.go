@@ -7,28 +7,28 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// setupStep is one part of the set-up. Its text is the message staff.setup.NAME, with what to do in staff.setup.NAME.text.
+// setupStep is one step of the set-up of a property. Its title is the message staff.setup.NAME, and its text staff.setup.NAME.text.
 type setupStep struct {
 	Name, URL string
 	Done      bool
 	Optional  bool
 }
 
-// setupFacts are what the steps of the set-up depend on.
+// setupFacts is the state of the property from which the steps are computed.
 type setupFacts struct {
 	spaces       int32
 	bridges      []*propertyv1.Bridge
-	placed       int32 // locks on doors
+	placed       int32 // number of locks on doors
 	integrations []*propertyv1.Integration
-	listed       int32                      // spaces of the PMS
-	unmapped     []*propertyv1.PartnerSpace // those that are not mapped
+	listed       int32                      // number of spaces that the PMS lists
+	unmapped     []*propertyv1.PartnerSpace // spaces of the PMS that are not mapped
 	mail         *propertyv1.MailSettings
 	kiosks       []*propertyv1.Kiosk
 	rules        *propertyv1.CheckInSettings
-	arrivals     int32 // reservations that the PMS has sent
+	arrivals     int32 // number of reservations from the PMS; only whether there is one matters
 }
 
-// setupSteps returns the steps in the order in which they are easiest.
+// setupSteps returns the steps in the recommended order.
 func setupSteps(f setupFacts) []setupStep {
 	mapped := f.listed > 0 && !slices.ContainsFunc(f.unmapped, (*propertyv1.PartnerSpace).GetIsActive)
 	return []setupStep{
@@ -45,7 +45,7 @@ func setupSteps(f setupFacts) []setupStep {
 	}
 }
 
-// setupLeft counts the steps without which no guest gets in alone.
+// setupLeft counts the open steps that are required before guests can check in and enter by themselves.
 func setupLeft(steps []setupStep) (left int) {
 	for _, s := range steps {
 		if !s.Done && !s.Optional {
@@ -55,7 +55,7 @@ func setupLeft(steps []setupStep) (left int) {
 	return left
 }
 
-// setup returns the steps of the property's set-up, each computed from what is there now.
+// setup loads the state of the property and returns its steps.
 func (x *exchange) setup() ([]setupStep, error) {
 	api := x.site.api
 	spaces, err := api.Spaces.ListSpaces(x.call(), &propertyv1.ListSpacesRequest{PageSize: 1})
@@ -102,7 +102,7 @@ func (x *exchange) setup() ([]setupStep, error) {
 	return setupSteps(f), err
 }
 
-// placedLocks counts the locks on doors, if the person may see them.
+// placedLocks returns the number of locks on doors, or 0 if the person may not read locks.
 func (x *exchange) placedLocks() (int32, error) {
 	if !x.may("readLocks") {
 		return 0, nil
@@ -120,7 +120,7 @@ type setupView struct {
 	Left  int
 }
 
-// showSetup shows what is left of the set-up.
+// showSetup handles the page with the steps of the set-up.
 func (s *site) showSetup(x *exchange) error {
 	steps, err := x.setup()
 	if err != nil {

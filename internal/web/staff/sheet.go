@@ -10,24 +10,25 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// The columns of a file of rooms. A file that is read needs the first two, and pmsName is only written.
+// sheetColumns are the columns of a CSV file of rooms. An imported file needs the first two. pmsName is only exported.
 var sheetColumns = []string{"type", "name", "floor", "dorm", "pmsId", "pmsName"}
 
-// sheetRow is a line of a file of rooms.
+// sheetRow is a line of a file of rooms. pms is the id of its space at the PMS, or "".
 type sheetRow struct {
 	line                         int
 	kind, name, floor, dorm, pms string
 }
 
-// sheetFault is what is wrong with a line of a file. Its text is a message.
+// sheetFault is an error in a line of the file. Text is a message.
 type sheetFault struct {
 	Line int
 	Text string
 }
 
-// Files begin a cell with a quote mark where a spreadsheet would take the cell for a formula.
+// formulaStart are the characters with which a spreadsheet begins a formula. Exported cells that begin so get a quote mark in front.
 const formulaStart = "=+-@\t"
 
+// escapeCell adds the quote mark to a cell that would be a formula.
 func escapeCell(text string) string {
 	if text != "" && strings.ContainsRune(formulaStart, rune(text[0])) {
 		return "'" + text
@@ -35,6 +36,7 @@ func escapeCell(text string) string {
 	return text
 }
 
+// unescapeCell removes that quote mark and spaces around the cell.
 func unescapeCell(text string) string {
 	text = strings.TrimSpace(text)
 	if len(text) > 1 && text[0] == '\'' && strings.ContainsRune(formulaStart, rune(text[1])) {
@@ -43,7 +45,7 @@ func unescapeCell(text string) string {
 	return text
 }
 
-// writeSheet writes the rooms with what they are at the PMS.
+// writeSheet writes the rooms of the property with their mapping to the PMS as CSV.
 func writeSheet(to io.Writer, d spacesData) error {
 	names := map[string]string{}
 	for _, s := range d.own {
@@ -62,7 +64,8 @@ func writeSheet(to io.Writer, d spacesData) error {
 	return w.WriteAll(lines)
 }
 
-// readSheet reads a file of rooms. Its columns are separated by commas, semicolons or tabs.
+// readSheet parses a file of rooms, with columns separated by commas, semicolons or tabs. wrong are the errors that need no comparison with
+// the property.
 func readSheet(text string) (rows []sheetRow, wrong []sheetFault) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	head, _, _ := strings.Cut(text, "\n")
@@ -102,7 +105,7 @@ func readSheet(text string) (rows []sheetRow, wrong []sheetFault) {
 	}
 }
 
-// fault returns the message of what is wrong with a row by itself, or "".
+// fault returns the message of the error in a row itself, or "".
 func (r sheetRow) fault() string {
 	switch {
 	case !slices.Contains([]string{"Room", "Dorm", "Bed"}, r.kind):
@@ -115,15 +118,15 @@ func (r sheetRow) fault() string {
 	return ""
 }
 
-// sheetPlan is what a file of rooms asks for.
+// sheetPlan is what the import of a file will do.
 type sheetPlan struct {
 	Create  []*propertyv1.NewSpace
-	Known   int           // rows whose room or bed the property has
-	mapped  []spaceChoice // of rooms that the property has
-	created []string      // the PMS's space of each room to create, or ""
+	Known   int           // number of rows whose room or bed exists already
+	mapped  []spaceChoice // mapping of rooms that exist already
+	created []string      // for each room in Create, the id of its space at the PMS, or ""
 }
 
-// Mapped counts the rooms whose mapping the file changes.
+// Mapped returns the number of rooms whose mapping the import changes.
 func (p sheetPlan) Mapped() (n int) {
 	for _, c := range p.mapped {
 		if c.now != c.was {
@@ -138,9 +141,10 @@ func (p sheetPlan) Mapped() (n int) {
 	return n
 }
 
-// planSheet compares a file of rooms with what the property has. Rows without a pmsId leave the mapping of their room alone.
+// planSheet compares a file of rooms with the property. Rows without a pmsId do not change the mapping of their room. wrong are the errors
+// that prevent the import.
 func planSheet(rows []sheetRow, d spacesData) (plan sheetPlan, wrong []sheetFault) {
-	type place struct{ dorm, name string } // names are unique in a dorm, and among rooms and dorms
+	type place struct{ dorm, name string } // names are unique within a dorm, and among rooms and dorms
 	names, ours := map[string]string{}, map[place]*propertyv1.Space{}
 	for _, s := range d.own {
 		names[s.GetId()] = s.GetName()

@@ -9,24 +9,25 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// The fields of a file of rooms: a file from the disk wins over a pasted text.
+// Names of the inputs for a file of rooms. An uploaded file is used before a pasted text.
 const sheetFile, sheetText = "file", "list"
 
 type sheetView struct {
 	PMS        string
 	Inputs     []kit.Input
 	Faults     []sheetFault
-	Plan       *sheetPlan // nil: nothing was read
+	Plan       *sheetPlan // the plan to confirm, or nil before a file was read
 	Text       string
 	LastChange string
-	Preview    *propertyv1.MappingPreview // of the rooms that are there
+	Preview    *propertyv1.MappingPreview // effect of the new mapping of existing rooms
 }
 
+// sheetInputs returns the form fields of the import.
 func sheetInputs() []kit.Input {
 	return []kit.Input{{Name: sheetText, Label: "staff.sheet.paste", Hint: "staff.sheet.hint", Type: "lines"}}
 }
 
-// downloadRooms answers with the rooms and their mapping as a CSV file.
+// downloadRooms handles the download of the rooms and their mapping as a CSV file.
 func (s *site) downloadRooms(x *exchange) error {
 	d, err := x.loadSpaces()
 	if err != nil {
@@ -38,10 +39,12 @@ func (s *site) downloadRooms(x *exchange) error {
 	return writeSheet(x.W, d)
 }
 
+// showImport handles the page that imports a file of rooms.
 func (s *site) showImport(x *exchange) error {
 	return x.importPage(http.StatusOK, sheetView{PMS: x.R.FormValue("pms"), Inputs: sheetInputs()})
 }
 
+// importPage renders that page with the errors of the file or with the plan to confirm.
 func (x *exchange) importPage(status int, v sheetView) error {
 	p := x.newPage("staff.sheet.title")
 	p.Here, p.Back, p.Data = "spaces", listURL("/app/spaces", "pms", v.PMS), v
@@ -51,7 +54,7 @@ func (x *exchange) importPage(status int, v sheetView) error {
 	return x.render(status, "sheet", p)
 }
 
-// sheet returns the posted file, or the pasted text.
+// sheet returns the content of the uploaded file or, without one, the pasted text.
 func (x *exchange) sheet() (string, error) {
 	if x.R.MultipartForm == nil || len(x.R.MultipartForm.File[sheetFile]) == 0 || x.R.MultipartForm.File[sheetFile][0].Size == 0 {
 		return x.lines(sheetText), nil
@@ -61,11 +64,11 @@ func (x *exchange) sheet() (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	raw, err := io.ReadAll(f) // the size of forms is bounded
+	raw, err := io.ReadAll(f) // ParseForm has limited the size
 	return string(raw), err
 }
 
-// importRooms shows what a file of rooms would change, and does it when the person says so.
+// importRooms handles its form. The first post shows what the file changes, and the second, with do=import, changes it.
 func (s *site) importRooms(x *exchange) error {
 	text, err := x.sheet()
 	if err != nil {
@@ -88,7 +91,7 @@ func (s *site) importRooms(x *exchange) error {
 	if v.Faults = wrong; len(wrong) > 0 {
 		return x.importPage(http.StatusUnprocessableEntity, v)
 	}
-	changes, _ := mappingChanges(plan.mapped) // the plan has refused what is chosen twice
+	changes, _ := mappingChanges(plan.mapped) // planSheet has already refused duplicates
 	if x.Value("do") != "import" {
 		v.Plan = &plan
 		if v.Preview, err = x.editMappings(v.PMS, v.LastChange, changes)(true); err != nil {
@@ -109,14 +112,14 @@ func (s *site) importRooms(x *exchange) error {
 	return err
 }
 
-// applySheet creates the rooms of a file, and then stores the mapping.
+// applySheet creates the rooms of the file, and then stores the mapping of new and existing rooms.
 func (x *exchange) applySheet(plan sheetPlan, changes []*propertyv1.Mapping) error {
 	if len(plan.Create) > 0 {
 		made, err := x.site.api.Spaces.BatchCreateSpaces(x.call(), &propertyv1.BatchCreateSpacesRequest{Spaces: plan.Create})
 		if err != nil {
 			return err
 		}
-		for i, space := range made.GetData().GetList() { // in the order of the request
+		for i, space := range made.GetData().GetList() { // in the order of plan.Create
 			if plan.created[i] != "" {
 				changes = append(changes, mapTo(plan.created[i], space.GetId()))
 			}

@@ -4,14 +4,14 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// conflictRow is one difference between the mapping and the PMS's listing.
+// conflictRow is one conflict between the mapping and the spaces that the PMS lists.
 type conflictRow struct {
 	*propertyv1.Conflict
 	Cures []cure
-	Stays []*propertyv1.Reservation // the first of those that it touches
+	Stays []*propertyv1.Reservation // the first affected reservations
 }
 
-// Chip says what a conflict means: a guest may be kept out, or only names differ.
+// Chip returns the chip for the severity of a conflict: a guest may be locked out, or only names differ.
 func (c conflictRow) Chip() chip {
 	switch c.GetKind() {
 	case "renamed", "retyped", "bedWithoutRoom", "duplicateId":
@@ -22,16 +22,16 @@ func (c conflictRow) Chip() chip {
 	return chip{"bad", "✕", "staff.conflict.access"}
 }
 
-// More counts the reservations that are not named.
+// More returns the number of affected reservations that the row does not list.
 func (c conflictRow) More() int { return len(c.GetReservationIds()) - len(c.Stays) }
 
-// The most conflicts of a page, and the most reservations that each names.
+// Maximum number of conflicts on a page, and of reservations that each row lists.
 const (
 	conflictRows  = 20
 	conflictStays = 3
 )
 
-// addConflicts adds a page of the open conflicts of the chosen PMS.
+// addConflicts loads one page of the open conflicts of the chosen PMS into v.
 func (x *exchange) addConflicts(v *spacesView, d spacesData) error {
 	if d.chosen == nil {
 		return nil
@@ -64,7 +64,7 @@ func (x *exchange) addConflicts(v *spacesView, d spacesData) error {
 	return nil
 }
 
-// staysOf returns the reservations that conflicts name, if the person may see reservations. One that is gone is left out.
+// staysOf loads the reservations of conflicts by id. It returns nil if the person may not read reservations. Deleted reservations are missing.
 func (x *exchange) staysOf(conflicts []*propertyv1.Conflict) (map[string]*propertyv1.Reservation, error) {
 	var ids []string
 	for _, c := range conflicts {

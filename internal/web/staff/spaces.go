@@ -10,30 +10,31 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// How many rows a page of spaces has without a choice and at most, and the most free spaces of the PMS that a row offers. A room's own page
-// offers all.
+// Number of rows on a page without a choice, and the maximum. spaceChoices is how many free spaces of the PMS each row offers; the room's own
+// page offers all.
 const (
 	spaceRows    = 50
 	mostSpaces   = 100
 	spaceChoices = 40
 )
 
-// spaceRow is one of our rooms or beds.
+// spaceRow is one room or bed of the property with its mapping.
 type spaceRow struct {
 	*propertyv1.Space
-	Mapped  *propertyv1.PartnerSpace // nil: none
-	Suggest string                   // the name of the space of the PMS that has a similar name, or ""
+	Mapped  *propertyv1.PartnerSpace // the space of the PMS that it is mapped to, or nil
+	Suggest string                   // name of the space of the PMS that is suggested because its name is similar, or ""
 	Choices []kit.Option
-	Choice  string           // the space of the PMS that is chosen
-	Lock    *propertyv1.Lock // nil: none, or the person may not see locks
+	Choice  string           // id of the selected space of the PMS
+	Lock    *propertyv1.Lock // nil without a lock, or if the person may not read locks
 }
 
-// Field is the id of the row's choice.
+// Field returns the HTML id of the row's choice.
 func (r spaceRow) Field() string { return mapField(r.GetId()) }
 
+// mapField returns the HTML id of the choice for a space of the property.
 func mapField(spaceID string) string { return "m-" + spaceID }
 
-// NoLock is the state of a room whose door nothing opens.
+// NoLock returns the chip of a room without a lock.
 func (spaceRow) NoLock() chip { return chip{"warn", "✕", "staff.room.noLock"} }
 
 // freeSpace is a space of the PMS that is not mapped.
@@ -45,36 +46,37 @@ type freeSpace struct {
 type spacesView struct {
 	Rows         []spaceRow
 	Conflicts    []conflictRow
-	AllConflicts int32                     // also on the other pages
-	OtherOnes    string                    // the address of the next page of conflicts, or ""
-	PMS          []*propertyv1.Integration // those that list spaces
-	Chosen       *propertyv1.Integration   // nil: none
-	Mapped, All  int                       // of the spaces that the PMS lists
-	Exact        int                       // suggestions that differ in no word
-	Missing      int                       // spaces of the PMS for which the property has none
-	Free         []freeSpace               // spaces of the PMS to drag onto a row
-	AllFree      int                       // also those that do not fit on the page
-	LastChange   string                    // the latest change of the mapping that the page shows
+	AllConflicts int32                     // number of conflicts on all pages
+	OtherOnes    string                    // URL of the next page of conflicts, or ""
+	PMS          []*propertyv1.Integration // connected PMSs
+	Chosen       *propertyv1.Integration   // the PMS that the page shows, or nil
+	Mapped, All  int                       // counts of mapped and of all spaces that the PMS lists
+	Exact        int                       // number of suggestions with an identical name
+	Missing      int                       // number of spaces that createMissing would create
+	Free         []freeSpace               // unmapped spaces of the PMS, which the person can drag onto a row
+	AllFree      int                       // number of all unmapped spaces, also of those not in Free
+	LastChange   string                    // id of the latest change of the mapping that the page shows
 	Before, Next string
 	Page         int
 	Manages      bool
 	ShowsLocks   bool
-	Problem      string // why the reading of the PMS's spaces failed, for staff
+	Problem      string // why the spaces of the PMS could not be read, or ""
 }
 
-// spacesData is what the pages about spaces know.
+// spacesData is the data that the pages about spaces share: the property's spaces, the connected PMSs, and the spaces that the chosen PMS
+// lists.
 type spacesData struct {
 	own        []*propertyv1.Space
 	pms        []*propertyv1.Integration
 	chosen     *propertyv1.Integration
 	listed     []*propertyv1.PartnerSpace
-	lastChange string // the latest change of the mapping that the page shows
+	lastChange string // id of the latest change of the mapping that the page shows
 }
 
-// wholePage is the page size of the lists that a page reads as a whole: the most that the API allows.
+// wholePage is the page size for lists that are loaded completely: the maximum of the API.
 const wholePage = 1000
 
-// all reads the pages of a list.
+// all calls read with each page token until the list is complete, and returns all pages together.
 func all[T any](read func(token string) (list []T, next string, err error)) (whole []T, err error) {
 	for token := ""; ; {
 		list, next, err := read(token)
@@ -88,7 +90,7 @@ func all[T any](read func(token string) (list []T, next string, err error)) (who
 	}
 }
 
-// ownSpaces reads our spaces, in the order of [arrange].
+// ownSpaces loads the rooms, dorms and beds of the property, in the order of [arrange].
 func (x *exchange) ownSpaces() ([]*propertyv1.Space, error) {
 	own, err := all(func(token string) ([]*propertyv1.Space, string, error) {
 		found, err := x.site.api.Spaces.ListSpaces(x.call(), &propertyv1.ListSpacesRequest{PageSize: wholePage, PageToken: token})
@@ -97,7 +99,7 @@ func (x *exchange) ownSpaces() ([]*propertyv1.Space, error) {
 	return arrange(own), err
 }
 
-// loadSpaces reads our spaces, and those of the PMS that the address names or, without one, of the first.
+// loadSpaces loads the property's spaces and those of the PMS in the query or, without one, of the first PMS.
 func (x *exchange) loadSpaces() (d spacesData, err error) {
 	if d.own, err = x.ownSpaces(); err != nil {
 		return d, err
@@ -109,11 +111,11 @@ func (x *exchange) loadSpaces() (d spacesData, err error) {
 	return d, err
 }
 
-// integrations returns the connected apps and the app that the address names or, without one, the first.
+// integrations loads the connected apps. chosen is the app in the query or, without one, the first; nil if there is none.
 func (x *exchange) integrations() (list []*propertyv1.Integration, chosen *propertyv1.Integration, err error) {
 	found, err := x.site.api.Integrations.ListIntegrations(x.call(), &propertyv1.ListIntegrationsRequest{})
 	for _, i := range found.GetData().GetList() {
-		if i.AppId == nil { // the property's own scripts
+		if i.AppId == nil { // an integration without an app is for scripts of the property
 			continue
 		}
 		list = append(list, i)
@@ -124,13 +126,13 @@ func (x *exchange) integrations() (list []*propertyv1.Integration, chosen *prope
 	return list, chosen, err
 }
 
-// partnerSpaces reads every page of a list of a PMS's spaces. lastChange is the latest change of the mapping that they show.
+// partnerSpaces loads all spaces of a PMS that r selects. lastChange is the id of the latest change of the mapping that they show.
 func (x *exchange) partnerSpaces(r *propertyv1.ListPartnerSpacesRequest) (list []*propertyv1.PartnerSpace, lastChange string, err error) {
 	r.PageSize = wholePage
 	list, err = all(func(token string) ([]*propertyv1.PartnerSpace, string, error) {
 		r.PageToken = token
 		found, err := x.site.api.Mappings.ListPartnerSpaces(x.call(), r)
-		if token == "" { // a change while the other pages are read makes this one too old
+		if token == "" { // from the first page: a change while the others load then makes the form outdated
 			lastChange = found.GetData().GetLastChangeId()
 		}
 		return found.GetData().GetList(), found.GetData().GetNextPageToken(), err
@@ -138,7 +140,7 @@ func (x *exchange) partnerSpaces(r *propertyv1.ListPartnerSpacesRequest) (list [
 	return list, lastChange, err
 }
 
-// mappedTo returns the space of the PMS that a space is mapped to, or nil.
+// mappedTo returns the space of the PMS to which a space of the property is mapped, or nil.
 func (d spacesData) mappedTo(spaceID string) *propertyv1.PartnerSpace {
 	at := slices.IndexFunc(d.listed, func(p *propertyv1.PartnerSpace) bool { return p.GetSpaceId() == spaceID })
 	if at < 0 {
@@ -147,8 +149,8 @@ func (d spacesData) mappedTo(spaceID string) *propertyv1.PartnerSpace {
 	return d.listed[at]
 }
 
-// choices returns what a space can be mapped to: what it is mapped to, what a person chose for it, what has a similar name, and at most a number of the
-// others.
+// choices returns the options of what s can be mapped to: its mapping, the space with id chosen, suggestions, and at most most other free
+// spaces.
 func (d spacesData) choices(s *propertyv1.Space, chosen string, most int) []kit.Option {
 	options := []kit.Option{{Kind: "staff.spaces.none"}}
 	free := 0
@@ -167,7 +169,7 @@ func (d spacesData) choices(s *propertyv1.Space, chosen string, most int) []kit.
 	return options
 }
 
-// fullName is the name of a space of the PMS, of a bed with that of its room.
+// fullName returns the name of a space of the PMS. For a bed, the name of its room comes first.
 func fullName(p *propertyv1.PartnerSpace) string {
 	if p.GetParentName() == "" {
 		return p.GetName()
@@ -175,10 +177,11 @@ func fullName(p *propertyv1.PartnerSpace) string {
 	return p.GetParentName() + " · " + p.GetName()
 }
 
+// showSpaces handles the page with the rooms and their mapping.
 func (s *site) showSpaces(x *exchange) error { return x.spacesPage(http.StatusOK, "", nil) }
 
-// spacesPage shows our rooms and beds with what they are at the PMS, after the conflicts between the two.
-// problem says why the PMS's spaces could not be read, and refuse adds what is wrong with a posted change.
+// spacesPage renders the rooms and beds with their mapping, after its conflicts. problem is why the PMS's spaces could not be read, or "".
+// refuse adds the errors of a posted change to the page, or is nil.
 func (x *exchange) spacesPage(status int, problem string, refuse func(*page, spacesData)) error {
 	d, err := x.loadSpaces()
 	if err != nil {
@@ -250,7 +253,7 @@ func (x *exchange) spacesPage(status int, problem string, refuse func(*page, spa
 	return x.render(status, "spaces", p)
 }
 
-// readSpaces reads the spaces of a PMS now. What the PMS answered wrong is said on the page.
+// readSpaces handles the button that reads the spaces of a PMS now. The page shows an error of the PMS.
 func (s *site) readSpaces(x *exchange) error {
 	pms := x.Value("pms")
 	if pms == "" {

@@ -9,8 +9,8 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// changeSpaces changes the mapping: all rows of the page, one conflict, or all suggestions. A change is refused if another person has changed
-// the mapping since the page was shown.
+// changeSpaces handles the forms of the page of spaces: "rows" stores the choices of all rows, "cure" resolves a conflict, "exact" accepts the
+// suggestions, and "missing" creates rooms. The API refuses a change if the mapping has changed since the page was shown.
 func (s *site) changeSpaces(x *exchange) error {
 	pms := x.Value("pms")
 	if pms == "" {
@@ -63,12 +63,12 @@ func (s *site) changeSpaces(x *exchange) error {
 	return x.Redirect(back(done))
 }
 
-// refuseOutdated says that another person changed the mapping since the page was shown.
+// refuseOutdated adds the error that another person has changed the mapping since the page was shown.
 func (p *page) refuseOutdated() {
 	p.Wrong = []kit.Wrong{{Title: p.T("staff.spaces.outdated"), Text: p.T("staff.spaces.outdated.text")}}
 }
 
-// chosenTwice shows the choices again, with those that name the same space of the PMS.
+// chosenTwice shows the posted choices again, with errors at those that have the same space of the PMS. twice is its id.
 func (x *exchange) chosenTwice(choices []spaceChoice, twice string) error {
 	return x.spacesPage(http.StatusUnprocessableEntity, "", func(p *page, d spacesData) {
 		name := twice
@@ -85,7 +85,7 @@ func (x *exchange) chosenTwice(choices []spaceChoice, twice string) error {
 	})
 }
 
-// createMissing creates what the property needs for the listed spaces, and maps each. left means that there are more than a call creates.
+// createMissing creates the spaces that missingSpaces returns, and maps them. left means that there are more than one call can create.
 func (x *exchange) createMissing(pms string) (left bool, err error) {
 	d, err := x.loadSpaces()
 	if err != nil {
@@ -109,7 +109,7 @@ func (x *exchange) createMissing(pms string) (left bool, err error) {
 		return false, err
 	}
 	var changes []*propertyv1.Mapping
-	for i, space := range made.GetData().GetList() { // in the order of the request
+	for i, space := range made.GetData().GetList() { // in the order of needed
 		changes = append(changes, mapTo(needed[i].externalID, space.GetId()))
 	}
 	_, err = x.editMappings(pms, d.lastChange, changes)(false)

@@ -1,7 +1,7 @@
-// Package staff serves the dashboard of a property: the pages under /app. A page calls the same API as every other client, with the
-// session of the person who is signed in.
+// Package staff serves the dashboard of a property for its staff: the pages under /app. A page calls the same API as every other client, with
+// the session of the person who is signed in.
 //
-// To add a page: write its handler and its template pages/NAME.html, and add its line to [site.routes]. A page that the rail leads to also
+// To add a page: write its handler and its template pages/NAME.html, and add its line to [site.routes]. A page in the menu also
 // has a line in areas.
 package staff
 
@@ -15,7 +15,7 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// API is what pages call.
+// API has the clients of the API that the pages call.
 type API struct {
 	Sessions     propertyv1.SessionServiceClient
 	Passkeys     propertyv1.PasskeyServiceClient
@@ -41,19 +41,19 @@ type API struct {
 	Register     propertyv1.GuestRegisterServiceClient
 }
 
-// site is the handler of all pages.
+// site holds what the handlers of all pages share.
 type site struct {
 	*kit.Area
 	api API
 }
 
-// Paths are the patterns of the paths that [New]'s handler answers.
+// Paths are the path patterns that the handler of [New] answers.
 var Paths = []string{"/app/"}
 
 //go:embed pages parts
 var files embed.FS
 
-// New returns the handler of the pages.
+// New returns the handler of the pages under /app.
 func New(k *kit.Kit, api API) (http.Handler, error) {
 	area, err := k.NewArea(files, template.FuncMap{"more": func(list []*propertyv1.ArrivalFix) int { return len(list) - 1 }, "feed": newFeed, "feedAt": newFeedAt}, kit.DeskParts)
 	if err != nil {
@@ -68,22 +68,23 @@ func New(k *kit.Kit, api API) (http.Handler, error) {
 	return kit.Protect(kit.HandleLook(s.Mux, s.httpHandler(s.saveLook)), refuse), nil
 }
 
-// The rights of routes that are not those of a role.
+// Rights of routes that do not depend on a role.
 const (
-	Anyone = ""     // the route needs no session
-	Self   = "self" // every person who is signed in
+	Anyone = ""     // works without a session
+	Self   = "self" // every signed-in person
 )
 
 // Route is one page or one action of the dashboard.
 type Route struct {
 	Pattern string
-	Right   string // of the person's role, as the API names it
+	Right   string // right that the person's role must have, as the API names it
 	handle  handler
 }
 
-// Routes returns all routes, for the matrix of roles and pages.
+// Routes returns all routes. A test uses it to check which roles may open which page.
 func Routes() []Route { return (&site{}).routes() }
 
+// routes lists every page and action with the right that it needs and its handler.
 func (s *site) routes() []Route {
 	return []Route{
 		{"GET /app/login", Anyone, s.showLogin},
@@ -224,10 +225,10 @@ func (s *site) routes() []Route {
 	}
 }
 
-// area is a part of the dashboard that the rail leads to.
+// area is an entry of the menu.
 type area struct{ Name, URL, right string }
 
-// areas are all parts, in their order. The first that a person may use is the home page.
+// areas are the entries of the menu, in this order. The home page is the first that the person may use.
 var areas = []area{
 	{"today", "/app/today", "readReservations"},
 	{"reservations", "/app/reservations", "readReservations"},

@@ -13,26 +13,26 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// accessView is what the person can do about the access of a stay.
+// accessView has what the person may do about the access of a stay.
 type accessView struct {
 	Reveals  bool // show the PINs
 	Replaces bool // replace the PIN
-	Extends  bool // extend the access of a guest in house
+	Extends  bool // extend the access of a guest who has checked in
 	Creates  bool // create a one-time code for the doors of the stay
-	Codes    bool // read the backup codes of its locks
+	Codes    bool // read the backup codes of the stay's locks
 	Until    kit.Input
 }
 
-// Any reports whether the page has a button for the access.
+// Any reports whether the page has any button about the access.
 func (v accessView) Any() bool { return v.Reveals || v.Replaces || v.Extends || v.Creates }
 
-// stayExtension is how long after the planned end of the stay the form of an extension ends, until the person changes it.
+// stayExtension is the proposed extension: the form suggests this time after the planned end of the stay.
 const stayExtension = 2 * time.Hour
 
-// localMinute is the format of an input for a day and a time.
+// localMinute is the time format of the HTML input datetime-local.
 const localMinute = "2006-01-02T15:04"
 
-// accessOf returns what the person can do about the access of a stay. A stay that has ended, or has no door, has no access.
+// accessOf returns what the person may do about the access of a stay. It is nothing for a stay that has ended or has no door.
 func (x *exchange) accessOf(v reservationView) accessView {
 	state := v.GetState()
 	current := (state == "confirmed" || state == "started") && len(v.Doors) > 0
@@ -42,7 +42,7 @@ func (x *exchange) accessOf(v reservationView) accessView {
 	}
 }
 
-// untilInput returns the input of the new end of a stay's access, with what was posted.
+// untilInput returns the form field with the new end of a stay's access.
 func (x *exchange) untilInput(r *propertyv1.Reservation) kit.Input {
 	in := kit.Input{Name: "until", Label: "staff.stay.until", Hint: "staff.stay.until.hint", Type: "datetime-local", Value: x.Value("until")}
 	if zone, err := clock.Zone(x.property.GetTimeZone()); err == nil && in.Value == "" {
@@ -51,7 +51,8 @@ func (x *exchange) untilInput(r *propertyv1.Reservation) kit.Input {
 	return in
 }
 
-// doorsHaveNoCode shows the stay again after a fault that says that no door of it has a code. It returns another fault unchanged.
+// doorsHaveNoCode shows the reservation again if the API refused an action because no door of the stay has a code. It returns other errors
+// unchanged.
 func (x *exchange) doorsHaveNoCode(err error) error {
 	if x.site.Fault(err).Reason != fault.NoAccess {
 		return err
@@ -59,7 +60,7 @@ func (x *exchange) doorsHaveNoCode(err error) error {
 	return x.showReservation(http.StatusConflict, stayResult{Text: "staff.stay.noAccess"}, nil)
 }
 
-// finishAccess answers a posted form about the access of a stay.
+// finishAccess answers an action about the access of a stay. err is the API's error, and done the result to confirm.
 func (x *exchange) finishAccess(err error, done string) error {
 	if err != nil {
 		return x.doorsHaveNoCode(err)
@@ -67,7 +68,7 @@ func (x *exchange) finishAccess(err error, done string) error {
 	return x.Redirect("/app/reservations/" + x.R.PathValue("id") + "?done=" + done)
 }
 
-// revealPIN shows the PINs of a stay. The reason goes to the audit log.
+// revealPIN handles the button that shows the PINs of a stay. The posted reason is recorded in the audit log.
 func (s *site) revealPIN(x *exchange) error {
 	if wrong := wrongReason(x.Value("reason"), "staff.code.why.missing"); wrong != "" {
 		return x.refuseReason("why-reveal", wrong)
@@ -79,7 +80,7 @@ func (s *site) revealPIN(x *exchange) error {
 	return x.showReservation(http.StatusOK, stayResult{PINs: shown.GetData()}, nil)
 }
 
-// replacePIN gives a stay another PIN.
+// replacePIN handles the form that replaces the PIN of a stay.
 func (s *site) replacePIN(x *exchange) error {
 	if wrong := wrongReason(x.Value("reason"), "staff.reason.missing"); wrong != "" {
 		return x.refuseReason("why-replace", wrong)
@@ -88,7 +89,7 @@ func (s *site) replacePIN(x *exchange) error {
 	return x.finishAccess(err, "pinReplaced")
 }
 
-// extendAccess extends the access of a stay beyond its planned end.
+// extendAccess handles the form that extends the access of a stay beyond its planned end.
 func (s *site) extendAccess(x *exchange) error {
 	if wrong := wrongReason(x.Value("reason"), "staff.reason.missing"); wrong != "" {
 		return x.refuseReason("why-extend", wrong)
@@ -115,7 +116,7 @@ func (s *site) extendAccess(x *exchange) error {
 	return x.finishAccess(err, "extended")
 }
 
-// codeForStay fills in the form of a new code for a stay: a one-time code for its doors, until it ends.
+// codeForStay returns form values for a new one-time code that opens the doors of a stay until its end.
 func (x *exchange) codeForStay(id string) (url.Values, error) {
 	r, err := x.reservation(id)
 	if err != nil {
@@ -139,17 +140,18 @@ func (x *exchange) codeForStay(id string) (url.Values, error) {
 	return form, nil
 }
 
-// backupCodesOf returns the address of the list of a lock's backup codes.
+// backupCodesOf returns the URL of the list of a lock's backup codes. done is the result to confirm, or "".
 func backupCodesOf(lock, done string) string {
 	return listURL("/app/codes", "show", "backup", "lock", lock, "done", done)
 }
 
-// backToBackupCodes is where a confirmed second factor leads: the page with the button.
+// backToBackupCodes handles GET on the URL of an action. A person who has confirmed the second factor returns there, and goes on to the page
+// with the button.
 func (s *site) backToBackupCodes(x *exchange) error {
 	return x.Redirect(backupCodesOf(x.R.PathValue("id"), ""))
 }
 
-// swapBackupCodes replaces the backup codes of a lock, such as after a guest has used one.
+// swapBackupCodes handles the button that replaces the backup codes of a lock, such as after a guest has used one.
 func (s *site) swapBackupCodes(x *exchange) error {
 	id := x.R.PathValue("id")
 	if _, err := s.api.Codes.SwapBackupCodes(x.call(), &propertyv1.SwapBackupCodesRequest{LockId: id}); err != nil {

@@ -10,20 +10,20 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// textsView is the page of the property's texts for guests: a form for each language.
+// textsView is the page with the property's texts for guests. It has a form for each language.
 type textsView struct {
 	Languages []textsForm
 }
 
-// textsForm are the texts in one language.
+// textsForm has the texts in one language.
 type textsForm struct {
 	guarded
-	Tag, Language string // Language is its name in itself
+	Tag, Language string // Language is the name of the language in that language
 	Inputs        []notedInput
 }
 
-// guestTexts are the texts that guests read in their language: the name of each, the one of all guests without a text in their language, and the
-// one of a language.
+// guestTexts returns the texts that a property writes for guests. Each has a standard text and a text in one language, from local, which
+// replaces it.
 func guestTexts(s *propertyv1.CheckInSettings, local *propertyv1.LocalTexts) []guestText {
 	return []guestText{
 		{"houseRules", s.GetHouseRules(), local.GetHouseRules()}, {"directions", s.GetDirections(), local.GetDirections()}, {"address", s.GetAddress(), local.GetAddress()},
@@ -32,12 +32,13 @@ func guestTexts(s *propertyv1.CheckInSettings, local *propertyv1.LocalTexts) []g
 
 type guestText struct{ Name, Standard, Local string }
 
-// inputOfText is the name of the input of a text.
+// inputOfText returns the name of the input for a text in the language tag.
 func inputOfText(tag, name string) string { return "texts." + tag + "." + name }
 
+// showTexts handles the page of the texts.
 func (s *site) showTexts(x *exchange) error { return x.textsPage("", nil) }
 
-// textsPage shows the texts. With a fault, the form of the posted language shows what was posted and what is wrong with it.
+// textsPage renders that page. With a fault f, the form of the language posted shows the posted values and the errors.
 func (x *exchange) textsPage(posted string, f *fault.Fault) error {
 	stored, err := x.checkInSettings()
 	if err != nil {
@@ -67,7 +68,7 @@ func (x *exchange) textsPage(posted string, f *fault.Fault) error {
 	return x.render(status, "texts", p)
 }
 
-// noteFallback notes what guests read in place of a text.
+// noteFallback adds a note about what guests read if the text is empty. standard is the standard text.
 func (n *notedInput) noteFallback(standard string) {
 	switch {
 	case n.Note != "":
@@ -80,7 +81,7 @@ func (n *notedInput) noteFallback(standard string) {
 	}
 }
 
-// changeTexts changes the texts in one language. The others stay.
+// changeTexts handles the form of one language. Texts in other languages do not change.
 func (s *site) changeTexts(x *exchange) error {
 	tag := x.Value("form")
 	if !slices.Contains(x.newPage("staff.settings.texts").Languages, tag) {

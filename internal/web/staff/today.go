@@ -10,42 +10,44 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// chip is a state in a word, with its sign and its colour.
+// chip is a state that a page shows as a colored mark with a text. Text is a message.
 type chip struct{ Tone, Mark, Text string }
 
-// dayTab is one of the three lists of a day. Its name is the value of the query, and its list the name in the API.
+// dayTab is one of the three lists of a day: arrivals, guests in house, departures. Name is its name in the query, and list its name in the
+// API.
 type dayTab struct {
 	Name, list string
 	All, Left  int32
 	URL        string
 }
 
-// dayRow is one stay of a day.
+// dayRow is one stay in a list of a day.
 type dayRow struct {
 	*propertyv1.DayStay
 	Chip    chip
-	Fixes   []*propertyv1.ArrivalFix // those that may keep the guest out
-	CheckIn []string                 // messages: where the check-in is, or what stops it
-	Tone    string                   // of the check-in
-	Clears  string                   // the stage of the law that staff can clear, or ""
-	Over    bool                     // nothing is left to do today
+	Fixes   []*propertyv1.ArrivalFix // problems that may lock out the guest
+	CheckIn []string                 // messages about the stage of the check-in, or about what stops it
+	Tone    string                   // tone of CheckIn
+	Clears  string                   // the check-in stage that staff must clear by law, or ""
+	Over    bool                     // nothing is left to do for this stay
 }
 
 type todayView struct {
 	Tabs     []dayTab
 	Tab, Day string
-	Days     []link // the days around today, and those around the day of the page
+	Days     []link // links to other days
 	Rows     []dayRow
-	Need     int  // arrivals on the page that need staff
-	Whole    bool // the page has the whole list
+	Need     int  // number of arrivals on the page that need staff
+	Whole    bool // the page shows the complete list
 	Next     string
-	URL      string // of this page
+	URL      string // URL of this page
 	MayClear bool
 }
 
-// mostOfDay is how many rows a page of a list of a day has at most.
+// mostOfDay is the maximum number of rows on a page of a day.
 const mostOfDay = 100
 
+// showToday handles the lists of a day: arrivals, guests in house and departures.
 func (s *site) showToday(x *exchange) error {
 	q := x.R.URL.Query()
 	tab := cmp.Or(q.Get("tab"), "arrivals")
@@ -97,6 +99,7 @@ func (s *site) showToday(x *exchange) error {
 	return x.render(http.StatusOK, "today", p)
 }
 
+// overLast returns the sort key of a row: 1 if nothing is left to do, so that it comes last.
 func overLast(r dayRow) int {
 	if r.Over {
 		return 1
@@ -104,7 +107,7 @@ func overLast(r dayRow) int {
 	return 0
 }
 
-// dayURL returns the address of a list of a day; "" is today, so that the address holds tomorrow, too.
+// dayURL returns the URL of a list of a day. An empty day is today, so a bookmark always shows the current day.
 func dayURL(tab, day string) string {
 	q := url.Values{"tab": {tab}}
 	if day != "" {
@@ -113,7 +116,7 @@ func dayURL(tab, day string) string {
 	return "/app/today?" + q.Encode()
 }
 
-// dayLinks lead to the days around today; and from a page of another day, also to the days around that.
+// dayLinks returns links to yesterday, today and tomorrow. On the page of another day, links to the days before and after it come first.
 func dayLinks(tab, today string, day time.Time) (links []link) {
 	next := func(to time.Time, days int) string { return dayURL(tab, to.AddDate(0, 0, days).Format(time.DateOnly)) }
 	now, err := time.Parse(time.DateOnly, today)
@@ -126,7 +129,7 @@ func dayLinks(tab, today string, day time.Time) (links []link) {
 	return append(links, link{next(now, -1), "staff.today.yesterday"}, link{dayURL(tab, ""), "staff.area.today"}, link{next(now, 1), "staff.today.tomorrow"})
 }
 
-// newDayRow decides what a row says.
+// newDayRow returns a stay with its chip and its check-in state for a list. tab is the name of the list.
 func newDayRow(tab string, stay *propertyv1.DayStay) dayRow {
 	r := dayRow{DayStay: stay}
 	for _, fix := range stay.GetFixes() {
@@ -165,7 +168,7 @@ func newDayRow(tab string, stay *propertyv1.DayStay) dayRow {
 	return r
 }
 
-// verdictChip says whether a guest will get in.
+// verdictChip returns the chip that shows whether a guest can enter on arrival.
 func verdictChip(verdict string) chip {
 	switch verdict {
 	case "ready":
@@ -178,7 +181,7 @@ func verdictChip(verdict string) chip {
 	return chip{"unknown", "?", "staff.verdict.unknown"}
 }
 
-// clearStage clears a stage of the law from the list of a day.
+// clearStage handles the button in a list of a day that clears a stage of the check-in, such as an identity check.
 func (s *site) clearStage(x *exchange) error {
 	_, err := s.api.CheckIns.ClearStage(x.call(), &propertyv1.ClearStageRequest{ReservationId: x.Value("reservation"), Stage: x.Value("stage")})
 	if err != nil {

@@ -10,25 +10,26 @@ import (
 	"time"
 )
 
-// typedCookie keeps what a person typed into a form while the person confirms with the second factor. The page of the form then shows it again.
+// typedCookie is the name of the cookie that stores posted form values while the person confirms the second factor. The page then shows them
+// again.
 const typedCookie = "lk-typed"
 
 const (
 	typedAge     = 10 * time.Minute
-	maxTypedSize = 3500 // bytes of the cookie; browsers keep 4096 with its name and attributes
+	maxTypedSize = 3500 // maximum bytes of the value; browsers limit a cookie with name and attributes to 4096
 )
 
-// typedNames are the inputs whose values are kept. No PIN, password, code or link is among them.
+// typedNames are the inputs whose values are stored. They include no PIN, password, code or link.
 var typedNames = []string{"reason", "until", "door", "email", "role", "kind", "holder", "from", "to", "day", "all"}
 
-// typedForm is what a person typed into a form.
+// typedForm has the posted values of a form.
 type typedForm struct {
-	Path   string     `json:"path"`   // to which it was posted
-	Person string     `json:"person"` // who typed it: another person at the same browser does not see it
+	Path   string     `json:"path"`   // URL path that the form was posted to
+	Person string     `json:"person"` // id of the person who typed: the page does not show the values to another person
 	Values url.Values `json:"values"`
 }
 
-// keepTyped keeps what was posted until the person has confirmed. What is too long is not kept.
+// keepTyped stores the posted values in a cookie until the person has confirmed. Values that are too long are not stored.
 func (x *exchange) keepTyped() {
 	if x.R.Method != http.MethodPost || x.session == nil {
 		return
@@ -45,7 +46,7 @@ func (x *exchange) keepTyped() {
 	}
 }
 
-// restoreTyped gives a page what was typed into a form of it before the person confirmed. [exchange.newPage] then forgets it.
+// restoreTyped loads the stored values if the page belongs to the form. [exchange.newPage] then deletes the cookie.
 func (x *exchange) restoreTyped() {
 	raw, err := base64.RawURLEncoding.DecodeString(x.Cookie(typedCookie))
 	if err != nil || len(raw) == 0 || x.R.Method != http.MethodGet || x.automatic() {
@@ -57,13 +58,13 @@ func (x *exchange) restoreTyped() {
 	}
 	for name := range f.Values {
 		if !slices.Contains(typedNames, name) {
-			return // not a cookie of keepTyped
+			return // keepTyped did not write this cookie
 		}
 	}
 	x.typed, x.R.PostForm = &f, f.Values
 }
 
-// TypedReason returns the reason that was typed into a form, by the id of its field: why-ACTION, or why-DOOR for an opening.
+// TypedReason returns the stored reason for an input. field is its HTML id: why-ACTION, or why-DOOR for opening a door.
 func (p *page) TypedReason(field any) string {
 	if p.typed == nil {
 		return ""

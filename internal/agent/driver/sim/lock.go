@@ -8,6 +8,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
+// code is a code on a simulated lock, with the validity window that the lock enforces. Zero times mean no limit.
 type code struct {
 	pin       slot.PIN
 	notBefore time.Time
@@ -37,6 +38,7 @@ const (
 	minPercentToWrite = 5
 )
 
+// newLock creates the lock that a spec describes, with the capabilities of its profile p and without codes.
 func newLock(h *Site, s Spec, p Profile) *lock {
 	l := &lock{site: h, spec: s, profile: p, caps: p.Capabilities, slots: map[uint32]code{}, battery: s.Battery, lastSeen: h.clock.Now()}
 	if s.Battery == 0 {
@@ -55,6 +57,7 @@ func newLock(h *Site, s Spec, p Profile) *lock {
 	return l
 }
 
+// setSlot stores a code in a slot, or clears the slot if the code has no PIN, and saves the slots of the site.
 func (l *lock) setSlot(number uint32, c code) {
 	if c.pin == "" {
 		delete(l.slots, number)
@@ -64,8 +67,10 @@ func (l *lock) setSlot(number uint32, c code) {
 	l.site.saveSlots()
 }
 
+// isReachable reports whether calls over the radio reach the lock.
 func (l *lock) isReachable() bool { return !l.offline && l.battery >= minPercentToWork }
 
+// typePIN types a PIN at the keypad and returns whether the lock opens, or why not. Wrong PINs may pause the keypad.
 func (l *lock) typePIN(pin slot.PIN) Press {
 	if l.battery < minPercentToWork {
 		return Press{Reason: "noPower"}
@@ -81,7 +86,7 @@ func (l *lock) typePIN(pin slot.PIN) Press {
 	return p
 }
 
-// findPIN returns how the lock reacts to a PIN: it opens for a stored code within its validity window.
+// findPIN returns how the lock reacts to a PIN on a working keypad: it opens for a stored code within its validity window.
 func (l *lock) findPIN(pin slot.PIN) Press {
 	now := l.site.clock.Now().Add(l.spec.Drift)
 	p := Press{Reason: driver.WrongPIN}
@@ -98,7 +103,7 @@ func (l *lock) findPIN(pin slot.PIN) Press {
 	return p
 }
 
-// checkSetting returns the error with which the lock refuses a new code, or OK.
+// checkSetting returns the answer of the lock to a new code: OK, or the error with which the rules of its profile refuse the code.
 func (l *lock) checkSetting(s driver.Setting) driver.Answer {
 	if s.Slot == 0 || int(s.Slot) > l.caps.Slots {
 		return driver.Answer{Result: slot.SlotsFull}
@@ -139,6 +144,7 @@ func (v siteDriver) Locks(context.Context) ([]driver.Lock, error) {
 
 func (v siteDriver) Events() <-chan driver.Event { return v.site.events }
 
+// Close does nothing, because the locks outlive the bridge.
 func (v siteDriver) Close() error { return nil }
 
 // lockHandle is the driver's interface to a simulated lock. Its calls are subject to latency and faults.
@@ -148,6 +154,7 @@ func (s lockHandle) Address() string                 { return s.lock.spec.Addres
 func (s lockHandle) Model() string                   { return s.lock.profile.Model }
 func (s lockHandle) Capabilities() slot.Capabilities { return s.lock.caps }
 
+// Radio returns the radio channel of the spec. Without one the lock has a channel of its own.
 func (s lockHandle) Radio() string {
 	if s.lock.spec.Radio == "" {
 		return "lock " + s.lock.spec.Address

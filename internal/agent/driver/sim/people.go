@@ -8,7 +8,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Program sets a code at the lock itself, without the bridge. An empty PIN clears the slot. The lock reports the change to the driver.
+// Program sets a code at the lock itself, as a person with the master code can. An empty PIN clears the slot. The lock reports the change to
+// the driver.
 func (h *Site) Program(address string, number uint32, pin slot.PIN) error {
 	return h.withLock(address, func(l *lock) {
 		l.setSlot(number, code{pin: pin})
@@ -21,7 +22,7 @@ func (h *Site) ProgramSilently(address string, number uint32, pin slot.PIN) erro
 	return h.withLock(address, func(l *lock) { l.setSlot(number, code{pin: pin}) })
 }
 
-// Reset resets a lock to factory settings by hand, which deletes all codes. reported says whether the lock reports the reset.
+// Reset resets a lock to factory settings by hand, which deletes all codes. If reported is true, the lock reports the reset to the driver.
 func (h *Site) Reset(address string, reported bool) error {
 	return h.withLock(address, func(l *lock) {
 		clear(l.slots)
@@ -53,11 +54,12 @@ func (h *Site) SetBattery(address string, percent uint32) {
 	_ = h.withLock(address, func(l *lock) { l.battery = percent })
 }
 
-// SetDrift sets how far a lock's clock is ahead of the real time.
+// SetDrift sets the clock of a lock ahead of the real time; a negative duration sets it behind.
 func (h *Site) SetDrift(address string, ahead time.Duration) {
 	_ = h.withLock(address, func(l *lock) { l.spec.Drift = ahead })
 }
 
+// withLock calls do with the lock at an address, while it holds the site's mutex. It fails if there is no such lock.
 func (h *Site) withLock(address string, do func(*lock)) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -69,7 +71,8 @@ func (h *Site) withLock(address string, do func(*lock)) error {
 	return nil
 }
 
-// RepairAll makes every lock reachable, free, charged and correct in time, and removes pending faults. It does not change slots.
+// RepairAll ends all simulated trouble: every lock is reachable, not jammed, charged and correct in time, and no fault is pending. It does not
+// change slots.
 func (h *Site) RepairAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

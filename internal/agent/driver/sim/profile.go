@@ -32,7 +32,7 @@ const (
 	Pausable    = "pausable"    // a keypad that the bridge can pause; the lock has no lockout
 )
 
-const lifetime = 2 * time.Second
+const lifetime = 2 * time.Second // operation lifetime of all profiles
 
 // Profiles returns all lock profiles by name.
 func Profiles() map[string]Profile {

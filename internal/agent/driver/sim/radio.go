@@ -54,14 +54,14 @@ func (h *Site) UnlockCount(address string) (n int) {
 	return n
 }
 
-// SetOdds changes the probabilities of random faults.
+// SetOdds replaces the probabilities of random faults for all locks.
 func (h *Site) SetOdds(o Odds) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.odds = o
 }
 
-// runWrite runs an operation that changes a slot. Only such operations have faults.
+// runWrite runs an operation that changes a slot, after the latency of the radio. effect makes the change. Only such operations have faults.
 func (l *lock) runWrite(ctx context.Context, effect func() driver.Answer) driver.Answer {
 	return l.runOperation(ctx, true, func() driver.Answer {
 		l.writes++
@@ -69,8 +69,8 @@ func (l *lock) runWrite(ctx context.Context, effect func() driver.Answer) driver
 	})
 }
 
-// runOperation runs an operation after the latency of the radio. It fails if the lock is not reachable. If faulty is set, the next fault
-// applies.
+// runOperation runs an operation over the radio: it waits for the latency, checks that the lock is reachable, and calls effect with the site's
+// mutex held. If faulty is true, the next fault of the lock applies to the operation.
 func (l *lock) runOperation(ctx context.Context, faulty bool, effect func() driver.Answer) driver.Answer {
 	if !clock.Sleep(ctx, l.spec.Latency) {
 		return driver.Answer{Result: slot.Timeout}
@@ -93,7 +93,8 @@ func (l *lock) runOperation(ctx context.Context, faulty bool, effect func() driv
 	return a
 }
 
-// nextFault returns the next injected fault, or a random fault, or none. The caller holds the site's mutex.
+// nextFault returns the fault of the next operation: an injected or a random one, or the zero Fault for none. The caller holds the site's
+// mutex.
 func (l *lock) nextFault() Fault {
 	if len(l.nextFaults) > 0 {
 		f := l.nextFaults[0]
@@ -113,8 +114,8 @@ func (l *lock) nextFault() Fault {
 	return Fault{}
 }
 
-// applyFault runs an operation with a fault. If hang is true, the answer must wait until the call's deadline. The caller holds the site's
-// mutex.
+// applyFault runs effect, or not, as the fault f requires, and returns the answer of the operation. If hang is true, the answer must wait
+// until the call's deadline. The caller holds the site's mutex.
 func (l *lock) applyFault(f Fault, effect func() driver.Answer) (a driver.Answer, hang bool) {
 	switch f.Kind {
 	case Lost:
@@ -157,7 +158,7 @@ func (l *lock) applyFault(f Fault, effect func() driver.Answer) (a driver.Answer
 // lateMargin keeps late effects within the operation's lifetime, because timers may fire late.
 const lateMargin = 50 * time.Millisecond
 
-// runLater runs the effect of an operation after a delay. The caller holds h.mu.
+// runLater runs the effect of an operation after a delay, although the operation already has an answer. The caller holds h.mu.
 func (h *Site) runLater(after time.Duration, effect func() driver.Answer) {
 	if h.closed {
 		return

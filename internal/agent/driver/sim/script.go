@@ -45,8 +45,10 @@ type Move struct {
 // Span is a duration that is written as "1h30m".
 type Span time.Duration
 
+// MarshalText writes the duration as in Go: 1h30m0s.
 func (s Span) MarshalText() ([]byte, error) { return []byte(time.Duration(s).String()), nil }
 
+// UnmarshalText reads a duration as Go writes it.
 func (s *Span) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))
 	*s = Span(d)
@@ -69,7 +71,7 @@ func ReadScript(r io.Reader) ([]Move, error) {
 	}
 }
 
-// Play runs a fault script until its end, until ctx ends, or until a move is invalid.
+// Play carries out the moves of a fault script, each at its time. It returns at the end of the script, when ctx ends, or at an invalid move.
 func (h *Site) Play(ctx context.Context, script []Move) error {
 	began := time.Now()
 	for i, m := range slices.SortedStableFunc(slices.Values(script), func(a, b Move) int { return int(a.At - b.At) }) {
@@ -83,6 +85,7 @@ func (h *Site) Play(ctx context.Context, script []Move) error {
 	return nil
 }
 
+// applyMove carries out one move of a script now. It fails if the lock or the deed is unknown.
 func (h *Site) applyMove(m Move) error {
 	switch m.Deed {
 	case Fails:
@@ -118,8 +121,8 @@ func (h *Site) applyMove(m Move) error {
 	return nil
 }
 
-// RandomScript returns random moves within a time; the same seed gives the same moves. Lasting faults end within a tenth of the time. The
-// last tenth has no faults, so that all locks can recover.
+// RandomScript returns random moves of the locks within a time; the same seed gives the same moves. A lock that goes offline, jams or drains
+// recovers within a tenth of the time. Nothing happens in the last tenth, so that all operations can succeed before the end.
 func RandomScript(seed uint64, locks []string, moves int, over time.Duration) []Move {
 	rng := rand.New(rand.NewPCG(seed, ^seed))
 	faults := []FaultKind{Lost, LostAck, Late, Offline, Busy, Unconfirmed, Hang, Jammed, LowPower, Lost, Late}

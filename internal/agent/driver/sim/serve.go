@@ -40,7 +40,7 @@ const (
 	longPoll   = 5 * time.Second // how long a poll for events waits
 )
 
-// Serve serves a driver's locks to [Dial] in another process. So the locks outlive the bridge, as real locks do, and a running operation
+// Serve serves a driver's locks to [Dial] in another process. The locks then outlive the bridge, as real locks do, and a running operation
 // continues after the bridge was killed. It is for tests on loopback, because it has no authentication.
 func Serve(d driver.Driver) (http.Handler, error) {
 	locks, err := d.Locks(context.Background())
@@ -84,6 +84,8 @@ func Serve(d driver.Driver) (http.Handler, error) {
 	return mux, nil
 }
 
+// callLock makes the call with a name, such as set or read, to a lock, with the parameters in the request. known is false if there is no such
+// call.
 func callLock(ctx context.Context, l driver.Lock, call string, in request) (out response, known bool) {
 	switch call {
 	case "set":
@@ -116,7 +118,7 @@ func writeJSON(w http.ResponseWriter, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-const maxPress = 1 << 10
+const maxPress = 1 << 10 // maximum size of a request with a PIN in bytes
 
 // Keypads serves the keypads of simulated locks: POST /{address} with {"pin": "..."} answers a Press. It is for tests on loopback, because
 // any client can guess PINs.

@@ -38,7 +38,7 @@ type Spec struct {
 	NoLockout bool
 }
 
-// Config describes a House.
+// Config describes a Site.
 type Config struct {
 	Locks []Spec
 	Seed  uint64
@@ -129,7 +129,7 @@ type Press struct {
 	Slot   uint32 `json:"-"`
 }
 
-// Press types a PIN at a lock's keypad. The lock emits an event as a real lock does.
+// Press types a PIN at the keypad of the lock at an address. The lock emits an event as a real lock does.
 func (h *Site) Press(address string, pin slot.PIN) (Press, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -203,6 +203,7 @@ type storedCode struct {
 	NotAfter  time.Time `json:"notAfter,omitzero"`
 }
 
+// loadSlots reads the codes of all locks from the storage file, if there is one.
 func (h *Site) loadSlots() error {
 	if h.storageFile == "" {
 		return nil

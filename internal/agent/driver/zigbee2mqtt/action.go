@@ -13,7 +13,7 @@ type codeChange struct {
 	atLock  bool // the code was changed at the lock itself, not over the radio
 }
 
-// codeChangeOf decodes a report of a stored or cleared code. It returns false for other reports.
+// codeChangeOf returns the stored or cleared code that a lock reports. The second result is false if the report is about something else.
 func codeChangeOf(r report) (codeChange, bool) {
 	p := codeChange{user: r.user, atLock: r.source != "rf"}
 	switch r.action {
@@ -26,8 +26,8 @@ func codeChangeOf(r report) (codeChange, bool) {
 	return codeChange{}, false
 }
 
-// eventOf converts a lock's report to an event. ok is false if the report has no event: the bridge's own commands, and what the lock does
-// automatically.
+// eventOf converts the action in a lock's report to an event. slots is the lock's number of slots; other user numbers are left out. ok is
+// false for actions without an event: the bridge's own commands, and what the lock does automatically.
 func eventOf(r report, slots int) (e driver.Event, ok bool) {
 	number := uint32(0)
 	if r.user != nil && *r.user >= 1 && int(*r.user) <= slots {
@@ -60,6 +60,8 @@ func eventOf(r report, slots int) (e driver.Event, ok bool) {
 	return driver.Event{}, false
 }
 
+// unlockEvent returns the event of an unlocked lock. source is the means, such as keypad or manual; number is the slot of the PIN. The second
+// result is false for a remote or automatic unlock.
 func unlockEvent(source string, number uint32) (driver.Event, bool) {
 	switch source {
 	case "keypad":
@@ -70,6 +72,7 @@ func unlockEvent(source string, number uint32) (driver.Event, bool) {
 	return driver.Event{Kind: driver.UnlockedByHand}, byHand(source)
 }
 
+// byHand reports whether an action has its source at the door: the thumb turn, a key or a button.
 func byHand(source string) bool {
 	return source == "manual" || source == "key" || source == "one_touch"
 }

@@ -60,7 +60,7 @@ func (d *Driver) keepConnected(ctx context.Context) {
 	}
 }
 
-// runConnection connects to the broker and subscribes. It returns when the connection ends.
+// runConnection connects to the broker, subscribes, and passes received messages to d.inbox. It returns why the connection ended.
 func (d *Driver) runConnection(ctx context.Context) error {
 	socket, err := d.dial(ctx)
 	if err != nil {
@@ -114,6 +114,7 @@ func (d *Driver) runConnection(ctx context.Context) error {
 	}
 }
 
+// dial opens the network connection to the broker, with TLS for mqtts.
 func (d *Driver) dial(ctx context.Context) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -143,6 +144,7 @@ func (d *Driver) connectPacket() *paho.Connect {
 	}
 }
 
+// connectError explains err, with which the broker refused the connection. answer is the broker's packet; nil if none came.
 func connectError(answer *paho.Connack, err error) error {
 	if answer == nil {
 		return fmt.Errorf("the broker did not answer: %w; it must support MQTT 5 (Mosquitto: since 1.6)", err)
@@ -156,7 +158,7 @@ func connectError(answer *paho.Connack, err error) error {
 	return fmt.Errorf("the broker refuses us, reason %#x: %w", answer.ReasonCode, err)
 }
 
-// updateSubscriptions subscribes to new lock topics and unsubscribes from all others, except the fixed ones.
+// updateSubscriptions makes the subscribed topics equal to lockTopics and fixed. It runs when locks were added, removed or renamed.
 func (c *conn) updateSubscriptions(ctx context.Context, lockTopics, fixed []string) error {
 	var added, removed []string
 	for _, t := range lockTopics {
@@ -180,6 +182,7 @@ func (c *conn) updateSubscriptions(ctx context.Context, lockTopics, fixed []stri
 	return c.subscribe(ctx, added)
 }
 
+// subscribe adds subscriptions to topics, in packets of bounded size.
 func (c *conn) subscribe(ctx context.Context, topics []string) error {
 	for some := range slices.Chunk(topics, 64) {
 		s := &paho.Subscribe{}
@@ -203,7 +206,8 @@ var (
 	errUnknown      = errors.New("the broker did not say if it has it") // the message may have been delivered
 )
 
-// publish sends a command that the broker drops after expiry. The expiry is rounded down to whole seconds.
+// publish sends a command, which the broker drops if it cannot deliver it within expiry, in whole seconds. It returns nil, errUnsent,
+// errNoSubscriber or errUnknown.
 func (d *Driver) publish(ctx context.Context, topic string, payload []byte, expiry time.Duration) error {
 	d.mu.Lock()
 	c := d.conn

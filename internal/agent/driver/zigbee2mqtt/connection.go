@@ -7,7 +7,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Connection returns whether the driver is connected to the broker, and through it to Zigbee2MQTT.
+// Connection returns the state of the connection to the broker, and through it to Zigbee2MQTT.
 func (d *Driver) Connection() driver.Connection {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -15,9 +15,11 @@ func (d *Driver) Connection() driver.Connection {
 	return driver.Connection{Peer: "MQTT broker " + d.host, Cause: cause, Detail: detail, Since: d.since}
 }
 
+// Updates signals that the connection, or the status of a lock, may have changed.
 func (d *Driver) Updates() <-chan struct{} { return d.updates }
 
-// disconnectCause returns why no lock can be reached; empty if the driver is connected. The caller holds the driver's mutex.
+// disconnectCause returns why no lock can be reached: the cause for programs, and the detail for people. Both are empty if the driver is
+// connected. The caller holds the driver's mutex.
 func (d *Driver) disconnectCause() (cause, detail string) {
 	switch {
 	case d.conn == nil:
@@ -31,8 +33,8 @@ func (d *Driver) disconnectCause() (cause, detail string) {
 	return "", ""
 }
 
-// noteConnectionChange signals Updates. If the state of the connection has changed, it records the time. The caller holds the driver's
-// mutex.
+// noteConnectionChange must be called after each change that may affect the connection or a status. It records when the cause of a
+// disconnection began or ended, and signals Updates. The caller holds the driver's mutex.
 func (d *Driver) noteConnectionChange() {
 	if cause, _ := d.disconnectCause(); cause != d.cause {
 		d.cause, d.since = cause, d.clock.Now()

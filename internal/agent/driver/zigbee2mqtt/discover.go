@@ -37,12 +37,14 @@ type device struct {
 	Definition *definition `json:"definition"`
 }
 
+// definition is what Zigbee2MQTT knows about a model of device. Exposes are the features of the model.
 type definition struct {
 	Model   string    `json:"model"`
 	Vendor  string    `json:"vendor"`
 	Exposes []feature `json:"exposes"`
 }
 
+// feature is something that a device can report or be commanded to do, such as its state or pin_code.
 type feature struct {
 	Type     string    `json:"type"`
 	Name     string    `json:"name"`
@@ -52,7 +54,7 @@ type feature struct {
 	Features []feature `json:"features"`
 }
 
-// findFeature returns the feature with a property name at any depth, or nil.
+// findFeature returns the feature with a property name among some features and those nested in them, or nil.
 func findFeature(in []feature, property string) *feature {
 	for i := range in {
 		if in[i].Property == property || (in[i].Property == "" && in[i].Name == property) {
@@ -65,7 +67,7 @@ func findFeature(in []feature, property string) *feature {
 	return nil
 }
 
-// isLock reports whether a device exposes a lock feature.
+// isLock reports whether a device is enabled and has a lock feature.
 func (d device) isLock() bool {
 	if d.Definition == nil || d.Disabled {
 		return false
@@ -78,6 +80,7 @@ func (d device) isLock() bool {
 	return false
 }
 
+// model returns the manufacturer and model of a device, for display.
 func (d device) model() string {
 	m := strings.TrimSpace(d.Definition.Vendor + " " + d.Definition.Model)
 	if m == "" {
@@ -99,7 +102,7 @@ type Tuning struct {
 	NoRead         bool // NoRead means that the lock never answers when a slot is read
 }
 
-// ParseTuning parses ADDRESS:slots=30,pin=4-8,read=no. Each part except the address is optional.
+// ParseTuning parses the setting of one lock, such as 0x00158d0001a2b3c4:slots=30,pin=4-8,read=no. Each part except the address is optional.
 func ParseTuning(s string) (address string, t Tuning, err error) {
 	address, rest, ok := strings.Cut(s, ":")
 	if !ok || !ieeeAddress.MatchString(address) {
@@ -137,7 +140,8 @@ type discovery struct {
 	refused []string             // reasons why devices with a lock were left out
 }
 
-// discover finds the locks in Zigbee2MQTT's device list. showsPINs reports whether Zigbee2MQTT publishes a lock's PINs when they are read.
+// discover finds the locks in payload, Zigbee2MQTT's device list. showsPINs reports whether Zigbee2MQTT publishes the PINs of the lock at an
+// address when they are read. lifetime is the operation lifetime of all locks.
 func discover(payload []byte, tunings map[string]Tuning, showsPINs func(address string) bool, lifetime time.Duration) (discovery, error) {
 	var devices []device
 	if err := json.Unmarshal(payload, &devices); err != nil {
@@ -171,8 +175,8 @@ func discover(payload []byte, tunings map[string]Tuning, showsPINs func(address 
 	return out, nil
 }
 
-// capabilities derives a lock's capabilities from its exposed features. Zigbee2MQTT has no command for schedules, so the bridge enforces
-// all validity windows.
+// capabilities derives what a lock can do from its exposed features and the tuning t. Zigbee2MQTT has no command for schedules, so the bridge
+// enforces all validity windows.
 func (d device) capabilities(t Tuning, showsPINs bool, lifetime time.Duration) slot.Capabilities {
 	exposes := d.Definition.Exposes
 	c := slot.Capabilities{Readable: slot.ReadableNone, Schedule: slot.ScheduleNone, OpLifetime: lifetime}
@@ -207,7 +211,8 @@ func (d device) capabilities(t Tuning, showsPINs bool, lifetime time.Duration) s
 	return c
 }
 
-// shownPINs decodes from bridge/info for which devices Zigbee2MQTT publishes PINs when they are read.
+// shownPINs decodes the message bridge/info. The returned function reports whether Zigbee2MQTT publishes the PINs of a device when they are
+// read.
 func shownPINs(payload []byte) (func(address string) bool, error) {
 	type options struct {
 		ExposePIN *bool `json:"expose_pin"`

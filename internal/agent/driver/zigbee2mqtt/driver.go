@@ -101,9 +101,10 @@ type Driver struct {
 	warnings      map[string]bool // locks whose refusal was already logged
 }
 
-// New validates the configuration and starts connecting in the background, until Close.
+// New validates the configuration and returns a driver that connects in the background, and reconnects, until Close.
 func New(cfg Config) (*Driver, error) { return newDriver(cfg, defaultTimings) }
 
+// newDriver is New with other timings, for tests.
 func newDriver(cfg Config, p timings) (*Driver, error) {
 	if cfg.Base == "" {
 		cfg.Base = defaultBase
@@ -134,7 +135,8 @@ func newDriver(cfg Config, p timings) (*Driver, error) {
 	return d, nil
 }
 
-// brokerAddress parses the URL of the broker. It refuses a URL that would send PINs or a password unencrypted to another machine.
+// brokerAddress returns host:port of the broker's URL, and whether the connection uses TLS. It refuses a URL that would send PINs or a
+// password unencrypted to another machine.
 func brokerAddress(cfg Config) (host string, secure bool, err error) {
 	u, err := url.Parse(cfg.URL)
 	if err != nil || u.Hostname() == "" || (u.Scheme != "mqtt" && u.Scheme != "mqtts") {
@@ -158,7 +160,7 @@ func brokerAddress(cfg Config) (host string, secure bool, err error) {
 	return net.JoinHostPort(u.Hostname(), port), secure, nil
 }
 
-// Locks waits for Zigbee2MQTT's device list and returns the locks in it.
+// Locks waits for Zigbee2MQTT's device list, up to discoverTimeout, and returns the locks in it. It can be called again after an error.
 func (d *Driver) Locks(ctx context.Context) ([]driver.Lock, error) {
 	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()
@@ -185,6 +187,7 @@ func (d *Driver) Events() <-chan driver.Event { return d.events }
 // Changes signals that a lock was added, removed, or changed its capabilities since Locks.
 func (d *Driver) Changes() <-chan struct{} { return d.changes }
 
+// Close ends the connection to the broker and waits until the driver's goroutines have ended.
 func (d *Driver) Close() error {
 	d.stop()
 	<-d.done
@@ -208,6 +211,7 @@ func (d *Driver) emit(e driver.Event) {
 	}
 }
 
+// signal sends to a channel with a buffer of one, unless the channel is full.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -87,8 +87,8 @@ func (l *lock) deliverUpdate(h update) {
 	}
 }
 
-// onLogError ends the running operation if an error in Zigbee2MQTT's log is about it, such as "Publish 'set' 'pin_code' to 'front' failed:
-// ...". The caller holds the driver's mutex.
+// onLogError ends the running operation if text, an error in Zigbee2MQTT's log, is about it, such as "Publish 'set' 'pin_code' to 'front'
+// failed: ...". The caller holds the driver's mutex.
 func (l *lock) onLogError(text string) {
 	_, rest, ok := strings.Cut(text, "Publish "+l.command+" to '"+l.name+"' failed: ")
 	if !ok {
@@ -115,7 +115,7 @@ type operation struct {
 	until   time.Time // the operation must send its commands before this time
 }
 
-// beginOperation starts an operation, which receives the lock's updates until end is called.
+// beginOperation starts an operation on the lock, which receives the lock's updates until the caller calls end.
 func (l *lock) beginOperation() (c *operation, end func()) {
 	d := l.driver
 	d.mu.Lock()
@@ -131,7 +131,8 @@ func (l *lock) beginOperation() (c *operation, end func()) {
 	}
 }
 
-// send publishes a command to the lock. verb is "set" or "get". If sent is false, the answer says why.
+// send publishes a command for the lock. verb is "set" or "get", about is the property, and value its value. The broker drops the command
+// after expiry. If sent is false, the answer a is the reason.
 func (c *operation) send(ctx context.Context, verb, about string, value any, expiry time.Duration) (a driver.Answer, sent bool) {
 	l, d := c.lock, c.lock.driver
 	if time.Now().After(c.until) {
@@ -153,7 +154,8 @@ func (c *operation) send(ctx context.Context, verb, about string, value any, exp
 	return driver.Answer{}, true
 }
 
-// await reads updates until pick accepts one, the operation fails, or the timeout expires.
+// await reads the lock's updates until pick accepts one, the operation fails, or the timeout expires. If picked is false, the answer a is the
+// reason.
 func (c *operation) await(ctx context.Context, timeout time.Duration, pick func(update) bool) (a driver.Answer, picked bool) {
 	t := time.NewTimer(timeout)
 	defer t.Stop()

@@ -23,18 +23,20 @@ type lockoutAttributes struct {
 	Seconds uint8 `json:"userCodeTemporaryDisableTime"`
 }
 
+// attributeRead is Zigbee2MQTT's command read, which reads attributes of a device and publishes them as one property.
 type attributeRead struct {
 	Cluster    string   `json:"cluster"`
 	Attributes []string `json:"attributes"`
 	Property   string   `json:"state_property"`
 }
 
+// attributeWrite is Zigbee2MQTT's command write, which writes attributes of a device.
 type attributeWrite struct {
 	Cluster string            `json:"cluster"`
 	Payload lockoutAttributes `json:"payload"`
 }
 
-// parseLockout decodes the lockout in a state message; nil if there is none.
+// parseLockout decodes the lockout setting in a state message; nil if the message has none.
 func parseLockout(raw json.RawMessage) *slot.Lockout {
 	var in *lockoutAttributes
 	if json.Unmarshal(raw, &in) != nil || in == nil {
@@ -43,7 +45,7 @@ func parseLockout(raw json.RawMessage) *slot.Lockout {
 	return &slot.Lockout{Attempts: int(in.Limit), Pause: time.Duration(in.Seconds) * time.Second}
 }
 
-// SetLockout reads the lock's lockout, and writes it only if it differs from the desired one.
+// SetLockout reads the lock's lockout setting, writes it if it differs from want, and returns it as read back.
 func (l *lock) SetLockout(ctx context.Context, want slot.Lockout) (slot.Lockout, driver.Answer) {
 	if l.caps.Lockout != slot.LockoutSettable {
 		return slot.Lockout{}, driver.Answer{Result: slot.Unsupported}
@@ -67,8 +69,8 @@ func (l *lock) SetLockout(ctx context.Context, want slot.Lockout) (slot.Lockout,
 // maxAttribute is the largest value of a Zigbee byte attribute. 255 means that there is no value.
 const maxAttribute = 254
 
-// readLockout reads the lock's lockout. Zigbee2MQTT repeats the last value in every message. So a value that differs from a recent write
-// may be older than the write, and readLockout reads it again.
+// readLockout reads the lock's lockout setting. written is the setting that this operation has just written, or nil. Zigbee2MQTT repeats the
+// last value in every message. So a value that differs from written may be older than the write, and readLockout reads it again.
 func (c *operation) readLockout(ctx context.Context, written *slot.Lockout) (got slot.Lockout, a driver.Answer) {
 	ask := attributeRead{doorLockCluster, []string{"wrongCodeEntryLimit", "userCodeTemporaryDisableTime"}, lockoutProperty}
 	for range lockoutReads {

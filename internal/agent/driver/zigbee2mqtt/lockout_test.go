@@ -41,7 +41,7 @@ func TestLockoutIsWrittenOnlyIfItDiffers(t *testing.T) {
 	}
 }
 
-// What was not written is not called verified.
+// If the write of a lockout fails, SetLockout does not report the desired lockout.
 func TestLostLockoutIsNotVerified(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, redialing(), z2mtest.Lock{Address: front, Name: "front", Users: 10, ReportsSuccessTimes: true, Lockout: true})

@@ -11,9 +11,9 @@ import (
 	"latchkey.dev/internal/agent/driver"
 )
 
-const maxWarnings = 64
+const maxWarnings = 64 // maximum number of left-out locks that are logged
 
-// processMessages processes messages from the broker in order.
+// processMessages handles the messages from the broker in their order, until ctx ends.
 func (d *Driver) processMessages(ctx context.Context) {
 	for {
 		select {
@@ -25,6 +25,7 @@ func (d *Driver) processMessages(ctx context.Context) {
 	}
 }
 
+// onMessage handles one message from the broker: about Zigbee2MQTT itself, or about a lock. It ignores other topics.
 func (d *Driver) onMessage(m message) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -54,7 +55,8 @@ func (d *Driver) onMessage(m message) {
 	}
 }
 
-// parseAvailability decodes "online" or {"state": "online"}, because Zigbee2MQTT can be set to publish either.
+// parseAvailability decodes whether a device or Zigbee2MQTT is available: online, offline, or "" if unknown. Zigbee2MQTT can be set to publish
+// "online" or {"state": "online"}.
 func parseAvailability(payload []byte) string {
 	var object struct {
 		State string `json:"state"`
@@ -69,6 +71,7 @@ func parseAvailability(payload []byte) string {
 	return ""
 }
 
+// onInfo handles Zigbee2MQTT's own settings, bridge/info: they decide which locks show PINs. The caller holds d.mu.
 func (d *Driver) onInfo(payload []byte) {
 	shown, err := shownPINs(payload)
 	if err != nil {
@@ -81,6 +84,7 @@ func (d *Driver) onInfo(payload []byte) {
 	}
 }
 
+// onDevices handles the device list, bridge/devices, if it has changed. The caller holds d.mu.
 func (d *Driver) onDevices(payload []byte) {
 	if !bytes.Equal(payload, d.devices) {
 		d.devices = payload
@@ -88,7 +92,8 @@ func (d *Driver) onDevices(payload []byte) {
 	}
 }
 
-// updateLocks applies a new device list. Locks that Locks has already returned keep their description, but get new names.
+// updateLocks finds the locks in the last device list. Locks that Locks has already returned keep their description and only get new names; if
+// they differ, it signals Changes. The caller holds d.mu.
 func (d *Driver) updateLocks() {
 	now, err := discover(d.devices, d.cfg.Tunings, d.showsPINs, d.timings.lifetime)
 	if err != nil {
@@ -149,7 +154,7 @@ func (d *Driver) onLogLine(m message) {
 	}
 }
 
-// lockTopics returns the topics of all locks.
+// lockTopics returns the topics to which the driver must subscribe for its locks.
 func (d *Driver) lockTopics() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -160,6 +165,7 @@ func (d *Driver) lockTopics() []string {
 	return out
 }
 
+// setConnected records that c is the connection for commands from now on.
 func (d *Driver) setConnected(c *conn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -167,7 +173,7 @@ func (d *Driver) setConnected(c *conn) {
 	d.noteConnectionChange()
 }
 
-// setDisconnected ends all running operations after the loss of the broker.
+// setDisconnected records that the connection to the broker has ended because of err, and ends all running operations.
 func (d *Driver) setDisconnected(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -208,7 +214,8 @@ func (l *lock) onStateMessage(m message) {
 	l.deliverUpdate(update{now: now, before: before, known: known})
 }
 
-// updateState stores the fields that stay valid until the next message.
+// updateState stores the fields of a message that stay valid until a message changes them. retained means that the message is an old one that
+// the broker stored.
 func (l *lock) updateState(r report, retained bool) {
 	if r.bolt != "" {
 		l.bolt = r.bolt
@@ -224,7 +231,7 @@ func (l *lock) updateState(r report, retained bool) {
 	}
 }
 
-// eventsOf returns the lock events in a message, found by comparing it with the previous message.
+// eventsOf returns the lock events in the message now, found by comparing it with the message before. known is false if there was none before.
 func (l *lock) eventsOf(before, now report, known bool) (out []driver.Event) {
 	if e, ok := eventOf(now, l.caps.Slots); ok {
 		out = append(out, e)
@@ -253,4 +260,5 @@ func (l *lock) eventsOf(before, now report, known bool) (out []driver.Event) {
 	return out
 }
 
+// becameTrue reports whether a value has changed from false to true. nil means that a message does not have it.
 func becameTrue(before, now *bool) bool { return before != nil && !*before && now != nil && *now }

@@ -35,13 +35,14 @@ type user struct {
 	pin    slot.PIN // PIN; empty if the lock does not show it
 }
 
-// isPresent reports whether the slot is in use. A disabled user is present but cannot open the door.
+// isPresent reports whether the slot is in use. A disabled user is present, but its code does not open the door.
 func (u user) isPresent() bool { return u.status == "enabled" || u.status == "disabled" }
 
 // isKnown reports whether the status is one of the known values.
 func (u user) isKnown() bool { return u.isPresent() || u.status == "available" }
 
-// parseState decodes a state message. It skips fields of an unexpected type, because devices differ.
+// parseState decodes a lock's state message. It skips fields of an unexpected type, because devices differ. The second result is false if the
+// message is no JSON object.
 func parseState(payload []byte) (report, bool) {
 	if len(payload) > maxReport {
 		return report{}, false
@@ -69,6 +70,7 @@ func parseState(payload []byte) (report, bool) {
 	return r, true
 }
 
+// optionalField decodes a field of a JSON object; nil if it is missing, null or of another type.
 func optionalField[T any](raw map[string]json.RawMessage, name string) *T {
 	var v *T
 	if json.Unmarshal(raw[name], &v) != nil {
@@ -77,6 +79,7 @@ func optionalField[T any](raw map[string]json.RawMessage, name string) *T {
 	return v
 }
 
+// fieldOrZero decodes a field of a JSON object; the zero value if it is missing or of another type.
 func fieldOrZero[T any](raw map[string]json.RawMessage, name string) (out T) {
 	if v := optionalField[T](raw, name); v != nil {
 		return *v
@@ -84,6 +87,8 @@ func fieldOrZero[T any](raw map[string]json.RawMessage, name string) (out T) {
 	return out
 }
 
+// parseBolt returns the state of the bolt as in driver.Status, or "" if it is unknown. lock_state is more exact than state, but not every lock
+// has it.
 func parseBolt(lockState, state string) string {
 	switch lockState {
 	case "locked", "unlocked":
@@ -123,6 +128,7 @@ func parseLastSeen(raw json.RawMessage) time.Time {
 	return time.Time{}
 }
 
+// parseUsers decodes the slots that a lock shows, by slot number; nil if it shows none.
 func parseUsers(raw json.RawMessage) map[uint32]user {
 	var in map[string]struct {
 		Status string          `json:"status"`
@@ -142,7 +148,7 @@ func parseUsers(raw json.RawMessage) map[uint32]user {
 	return out
 }
 
-// parsePIN decodes a PIN that is shown as text, or as bytes in some releases. It refuses a number, because the leading zeros are lost.
+// parsePIN decodes a PIN, which is text or, in some releases, a list of bytes. It returns "" for a number, because the leading zeros are lost.
 func parsePIN(raw json.RawMessage) slot.PIN {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

@@ -23,14 +23,14 @@ const (
 	patience = 20 * time.Second
 )
 
-// redialing comes back to a broker at once.
+// redialing has timings that reconnect to a broker at once.
 func redialing() timings {
 	p := defaultTimings
 	p.firstRetry, p.maxRetry = 20*time.Millisecond, 50*time.Millisecond
 	return p
 }
 
-// hasty waits for what a lock says no longer than a test should, where it says nothing.
+// hasty has short timeouts, for tests in which a lock does not answer.
 func hasty(answer time.Duration) timings {
 	p := redialing()
 	p.answer, p.read, p.firstReport = answer, 3*time.Second, time.Second
@@ -101,7 +101,7 @@ func (r *rig) reported(l *lock) bool {
 	return !l.seen.IsZero()
 }
 
-// until waits for a condition that other processes bring about.
+// until waits until a condition becomes true.
 func (r *rig) until(what string, is func() bool) {
 	r.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -115,7 +115,7 @@ func (r *rig) until(what string, is func() bool) {
 	}
 }
 
-// event is the next event but those of kinds to pass over.
+// event returns the next event. It skips events of the given kinds.
 func (r *rig) event() driver.Event {
 	r.t.Helper()
 	select {

@@ -105,7 +105,7 @@ func TestNoBroker(t *testing.T) {
 	}
 }
 
-// What is retained, or forged as if it were, is of the past: nothing happens by it.
+// A retained message, also a forged one, is old: it causes no event.
 func TestRetainedMessagesCauseNoEvents(t *testing.T) {
 	r := newRig(t, hasty(time.Second), z2mtest.Lock{Address: front, Name: "front", Users: 21, ReportsSuccessTimes: true, Unreadable: true})
 	l := r.lock(front)

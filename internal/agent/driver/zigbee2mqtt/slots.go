@@ -18,11 +18,13 @@ type pinCode struct {
 	PIN     *string `json:"pin_code"`
 }
 
+// storeCommand returns the command that stores a PIN in a slot.
 func storeCommand(number uint32, pin slot.PIN) pinCode {
 	digits := string(pin)
 	return pinCode{User: number, Type: "unrestricted", Enabled: true, PIN: &digits}
 }
 
+// clearCommand returns the command that clears a slot.
 func clearCommand(number uint32) pinCode { return pinCode{User: number, Type: "unrestricted"} }
 
 // userQuery is a command that reads one user. Without a user, Zigbee2MQTT would read all users with one radio message each.
@@ -51,15 +53,16 @@ func (l *lock) Set(ctx context.Context, s driver.Setting) driver.Answer {
 	return c.storePIN(ctx, s.Slot, s.PIN)
 }
 
-// cannotConfirm reports whether the driver cannot distinguish a new code from the previous one: the lock never reported a change, and shows
-// only whether a slot is in use. Then a new code is confirmed only in a slot that was empty before.
+// cannotConfirm reports whether the driver could not tell a new code in an occupied slot from the previous one: the lock never reported a
+// change, and shows only whether a slot is in use. Set then clears the slot first.
 func (l *lock) cannotConfirm() bool {
 	l.driver.mu.Lock()
 	defer l.driver.mu.Unlock()
 	return l.caps.Readable == slot.ReadableMasked && !l.reportsChanges
 }
 
-// ensureEmpty clears a slot unless it is empty, and reads it to check that it is empty.
+// ensureEmpty clears the slot of a setting if it holds a code, so that storePIN can confirm the new one. Without Replace it answers Occupied
+// instead. A slot that cannot be read counts as empty.
 func (c *operation) ensureEmpty(ctx context.Context, s driver.Setting) driver.Answer {
 	u, shown := c.lock.lastReportedUser(s.Slot)
 	if !shown {
@@ -74,6 +77,7 @@ func (c *operation) ensureEmpty(ctx context.Context, s driver.Setting) driver.An
 	return c.clearPIN(ctx, s.Slot)
 }
 
+// storePIN stores a PIN in a slot and waits for the lock's report. If none comes, it reads the slot to find out whether the PIN was stored.
 func (c *operation) storePIN(ctx context.Context, number uint32, pin slot.PIN) driver.Answer {
 	was, shown := c.lock.lastReportedUser(number)
 	if a, sent := c.send(ctx, "set", pinCodeProperty, storeCommand(number, pin), c.lock.driver.timings.expiry); !sent {
@@ -102,6 +106,7 @@ func (l *lock) Clear(ctx context.Context, number uint32) driver.Answer {
 	return c.clearPIN(ctx, number)
 }
 
+// clearPIN clears a slot and waits for the lock's report. If none comes, it reads the slot to find out whether it is empty.
 func (c *operation) clearPIN(ctx context.Context, number uint32) driver.Answer {
 	if a, sent := c.send(ctx, "set", pinCodeProperty, clearCommand(number), c.lock.driver.timings.expiry); !sent {
 		return a
@@ -116,8 +121,8 @@ func (c *operation) clearPIN(ctx context.Context, number uint32) driver.Answer {
 	return a
 }
 
-// awaitConfirmation waits for the lock's report that it stored or cleared a code: a new time of the last success, or an event that names
-// the user.
+// awaitConfirmation waits until the lock reports that it stored the code in a slot, or cleared it: by a new time of the last success, or by an
+// event with the slot's number. The second result is true if it did; otherwise the answer is the reason.
 func (c *operation) awaitConfirmation(ctx context.Context, number uint32, cleared bool) (driver.Answer, bool) {
 	a, ok := c.await(ctx, c.lock.driver.timings.answer, func(h update) bool {
 		if p, yes := codeChangeOf(h.now); yes && !p.atLock && p.cleared == cleared && p.user != nil && *p.user == number {
@@ -137,7 +142,7 @@ func (c *operation) awaitConfirmation(ctx context.Context, number uint32, cleare
 	return a, ok
 }
 
-// lastReportedUser returns the slot's content in the last state message.
+// lastReportedUser returns what the last state message shows of a slot; false if it shows nothing.
 func (l *lock) lastReportedUser(number uint32) (user, bool) {
 	l.driver.mu.Lock()
 	defer l.driver.mu.Unlock()
@@ -160,7 +165,7 @@ func (c *operation) awaitFirstReport(ctx context.Context) {
 	}
 }
 
-// Read reads a slot of the lock.
+// Read requests what a slot holds from the lock.
 func (l *lock) Read(ctx context.Context, number uint32) (driver.Content, driver.Answer) {
 	if !l.caps.ReadBack {
 		return driver.Content{}, driver.Answer{Result: slot.Unsupported}
@@ -181,9 +186,10 @@ func (l *lock) Read(ctx context.Context, number uint32) (driver.Content, driver.
 	return slotContent(u, l.caps.Readable), driver.Answer{Result: slot.OK}
 }
 
-// disabledPIN stands for a code that is present but disabled. It cannot be typed at a keypad, so it never equals a desired code.
+// disabledPIN represents a code that is present but disabled. It cannot be typed at a keypad, so it never equals a desired code.
 const disabledPIN slot.PIN = "disabled"
 
+// slotContent converts what a lock shows of a slot to the content for the bridge. readable is whether the lock shows PINs.
 func slotContent(u user, readable slot.Readable) driver.Content {
 	c := driver.Content{Present: u.isPresent()}
 	switch {
@@ -195,8 +201,8 @@ func slotContent(u user, readable slot.Readable) driver.Content {
 	return c
 }
 
-// readUser requests a slot and waits for a message that shows it. Zigbee2MQTT repeats known slots in unrelated messages, so a value that
-// equals the previous one is accepted only after a second request.
+// readUser requests a slot from the lock and waits for a message that shows it. ok is false if none comes. Zigbee2MQTT repeats known slots in
+// unrelated messages, so a value that equals the previous one is accepted only after a second request.
 func (c *operation) readUser(ctx context.Context, number uint32) (u user, ok bool) {
 	for range 2 {
 		if _, sent := c.send(ctx, "get", pinCodeProperty, userQuery{number}, c.lock.driver.timings.expiry); !sent {
@@ -219,7 +225,7 @@ func (c *operation) readUser(ctx context.Context, number uint32) (u user, ok boo
 	return u, ok
 }
 
-// isUnrelated reports whether a message is clearly about something other than one slot.
+// isUnrelated reports whether an update is clearly about something other than the answer to a read of one slot.
 func isUnrelated(h update) bool {
 	if !h.known {
 		return false
@@ -231,7 +237,7 @@ func isUnrelated(h update) bool {
 		countChanges(now.users, before.users) > 1
 }
 
-// countChanges counts the slots that differ from the previous message.
+// countChanges counts the slots that differ between two messages, now and before.
 func countChanges(now, before map[uint32]user) (n int) {
 	for number, u := range now {
 		if was, ok := before[number]; !ok || was != u {

@@ -57,6 +57,7 @@ func checkName(name string) error {
 	return nil
 }
 
+// checkTopic checks that a text is a valid topic without wildcards. Its errors continue a sentence that begins with the topic.
 func checkTopic(topic string) error {
 	switch {
 	case topic == "":
