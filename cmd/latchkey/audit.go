@@ -74,7 +74,9 @@ func (*auditVerify) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		verified, from := int32(0), int64(0)
 		for {
-			answer, err := propertyv1.NewAuditServiceClient(s.conn).VerifyEntries(s, &propertyv1.VerifyEntriesRequest{FromSeq: from})
+			part, cancel := context.WithTimeout(ctx, patience)
+			answer, err := propertyv1.NewAuditServiceClient(s.conn).VerifyEntries(part, &propertyv1.VerifyEntriesRequest{FromSeq: from})
+			cancel()
 			if err != nil {
 				return err
 			}

@@ -161,7 +161,7 @@ func (messageWatch) Help() string {
 
 func (c *messageWatch) Run(ctx context.Context, r *remote, out *streams) error {
 	return r.asStaff(ctx, out, func(s *session) error {
-		stream, err := propertyv1.NewMessageServiceClient(s.conn).WatchConversations(s, &propertyv1.WatchConversationsRequest{})
+		stream, err := propertyv1.NewMessageServiceClient(s.conn).WatchConversations(ctx, &propertyv1.WatchConversationsRequest{})
 		if err != nil {
 			return err
 		}

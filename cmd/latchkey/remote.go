@@ -26,7 +26,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// patience is how long a command may take with all its calls to the server.
+// patience is how long a command may take with all its calls to the server. A command that watches, or works part by part, uses its own
+// context instead of the session's.
 const patience = 30 * time.Second
 
 // remote has the flags that choose the server and the credential of a command.

@@ -24,7 +24,7 @@ func (watchCommand) Help() string {
 // Run prints what changes at a property, as it changes, until the user interrupts it.
 func (c *watchCommand) Run(ctx context.Context, io *streams) error {
 	return c.asStaff(ctx, io, func(s *session) error {
-		stream, err := propertyv1.NewEventServiceClient(s.conn).Watch(s, &propertyv1.WatchRequest{Topics: c.Topics, ResumeToken: c.Resume})
+		stream, err := propertyv1.NewEventServiceClient(s.conn).Watch(ctx, &propertyv1.WatchRequest{Topics: c.Topics, ResumeToken: c.Resume})
 		if err != nil {
 			return err
 		}
