@@ -33,6 +33,6 @@ func (Idempotency) Fields() []ent.Field {
 
 func (Idempotency) Indexes() []ent.Index {
 	return []ent.Index{
-		index.Fields("holder", "method", "key").Unique(), index.Fields("expires_at"),
+		index.Fields("holder", "method", "key", "property_id").Unique(), index.Fields("expires_at"),
 	}
 }

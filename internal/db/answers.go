@@ -21,9 +21,9 @@ type Answer struct{ RequestHash, Sealed []byte }
 // ErrAnswerExists means that an answer with the same key is stored already.
 var ErrAnswerExists = errors.New("an answer with this key is stored already")
 
-// where returns the query condition that selects the row with this key. PropertyID is not part of the condition.
+// where returns the query condition that selects the row with this key.
 func (k AnswerKey) where() predicate.Idempotency {
-	return idempotency.And(idempotency.Holder(k.Holder), idempotency.Method(k.Method), idempotency.Key(k.Key))
+	return idempotency.And(idempotency.PropertyID(k.PropertyID), idempotency.Holder(k.Holder), idempotency.Method(k.Method), idempotency.Key(k.Key))
 }
 
 // LoadAnswer returns the answer with a key, or nil if there is none or it has expired.

@@ -1014,9 +1014,9 @@ var (
 		PrimaryKey: []*schema.Column{IdempotencyKeysColumns[0]},
 		Indexes: []*schema.Index{
 			{
-				Name:    "idempotency_holder_method_key",
+				Name:    "idempotency_holder_method_key_property_id",
 				Unique:  true,
-				Columns: []*schema.Column{IdempotencyKeysColumns[1], IdempotencyKeysColumns[2], IdempotencyKeysColumns[3]},
+				Columns: []*schema.Column{IdempotencyKeysColumns[1], IdempotencyKeysColumns[2], IdempotencyKeysColumns[3], IdempotencyKeysColumns[6]},
 			},
 			{
 				Name:    "idempotency_expires_at",

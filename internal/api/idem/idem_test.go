@@ -52,7 +52,7 @@ func each(t *testing.T, f func(t *testing.T, d *service)) {
 	c := clock.At(morning)
 	dbtest.Each(t, func(t *testing.T, database *db.DB) {
 		c.Set(morning)
-		keys := dbtest.Keys(t, database, "prp_1")
+		keys := dbtest.Keys(t, database, "prp_1", "prp_2")
 		d := &service{t: t, db: database, clock: c, memory: &idem.Memory{DB: database, Keys: keys, Render: map[string]idem.Renderer{}}}
 		f(t, d)
 	}, dbtest.Clock(c))
@@ -206,6 +206,24 @@ func TestKeyIsBoundToRequestCallerAndMethod(t *testing.T) {
 		}
 		if n := d.stored(); n != 5 {
 			t.Errorf("%d effects", n)
+		}
+	})
+}
+
+// A person may use a key at each of their properties.
+func TestKeyIsBoundToProperty(t *testing.T) {
+	each(t, func(t *testing.T, d *service) {
+		seen := map[string]bool{}
+		for _, property := range []string{"prp_1", "prp_2", "prp_1", "prp_2"} {
+			person := actor.Actor{Kind: actor.Staff, ID: "per_1", PersonID: "per_1", PropertyID: property}
+			answer, err := d.call(as(t.Context(), person, "k1"), upsert, request("1"))
+			if err != nil {
+				t.Fatalf("at %s: %v", property, err)
+			}
+			seen[answer.GetData().GetId()] = true
+		}
+		if len(seen) != 2 || d.stored() != 2 {
+			t.Errorf("%d answers, %d effects, want one at each property", len(seen), d.stored())
 		}
 	})
 }
