@@ -193,7 +193,7 @@ func (d *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 	return d.cfg.Around(ctx, func(ctx context.Context) error { return d.writeOnce(ctx, fn) })
 }
 
-// writeOnce is Write without the wrapper [Config.Around]. It converts storage errors to faults, records them for [DB.Check], and after
+// writeOnce is Write without the function Around of [Config]. It converts storage errors to faults, records them for [DB.Check], and after
 // the commit notifies the subscribers.
 func (d *DB) writeOnce(ctx context.Context, fn func(tx *Tx) error) error {
 	var last *Tx // last is the committed transaction, if Write succeeds

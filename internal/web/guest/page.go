@@ -49,8 +49,8 @@ func (x *exchange) newPage(face *guestv1.PropertyFace, title string, kv ...any) 
 	return p
 }
 
-// secretPages are the names of pages that show PINs or a new link. They are never compressed.
-var secretPages = map[string]bool{"key": true, "newlink": true}
+// secretPages are the names of pages that show PINs or a new link, also as a QR code. They are never compressed.
+var secretPages = map[string]bool{"key": true, "newlink": true, "phone": true}
 
 // render executes the template with this name and sends it with an HTTP status.
 func (x *exchange) render(status int, name string, p *page) error {

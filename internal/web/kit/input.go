@@ -38,6 +38,7 @@ func (i Input) asks(path string) bool {
 // Refuse adds the fields that the API refused to the error summary of the page. It returns false if f concerns none of the inputs. The caller
 // then handles f in another way.
 func (p *Page) Refuse(f *fault.Fault, inputs []Input) bool {
+	before := len(p.Wrong)
 	for _, field := range f.Fields {
 		at := slices.IndexFunc(inputs, func(i Input) bool { return i.asks(field.Path) })
 		if at < 0 {
@@ -49,7 +50,7 @@ func (p *Page) Refuse(f *fault.Fault, inputs []Input) bool {
 		}
 		p.Wrong = append(p.Wrong, Wrong{ID: inputs[at].ID(), Label: p.T(inputs[at].Label, "of", inputs[at].Of), Text: p.Or(kind, "problem.required")})
 	}
-	return len(p.Wrong) > 0
+	return len(p.Wrong) > before
 }
 
 // Posted sets the values of inputs to the posted ones, in place, and returns inputs. Passwords stay empty.
