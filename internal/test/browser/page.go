@@ -142,6 +142,9 @@ func (p *Page) settle() {
 	p.WaitUntil("a loaded page", `document.readyState === "complete" && !document.querySelector("main[data-loading]")`)
 }
 
+// attempt is how long one call of await's condition may take. The browser does not answer a call whose page it replaces meanwhile.
+const attempt = 15 * time.Second
+
 // await polls until holds returns true. After a timeout it fails the test with the description what and the last error of holds.
 func (p *Page) await(what string, holds func(context.Context) (bool, error)) {
 	p.t.Helper()
@@ -151,7 +154,9 @@ func (p *Page) await(what string, holds func(context.Context) (bool, error)) {
 	defer tick.Stop()
 	var last error
 	for {
-		ok, err := holds(ctx)
+		once, end := context.WithTimeout(ctx, attempt)
+		ok, err := holds(once)
+		end()
 		if ok && err == nil {
 			return
 		}
