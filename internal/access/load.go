@@ -111,7 +111,7 @@ func loadGrants(tx *db.Tx, propertyID, reservationID string) (latest *ent.Grant,
 	return latest, slices.DeleteFunc(rows, func(g *ent.Grant) bool { return g == latest || g.ReleasedAt != nil }), nil
 }
 
-// compareGrants orders the grants of a reservation by time, with the open grant last.
+// compareGrants orders the grants of a reservation by time, with the live grant last.
 func compareGrants(a, b *ent.Grant) int {
 	switch {
 	case isLive(a) != isLive(b) && isLive(a):

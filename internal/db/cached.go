@@ -145,7 +145,7 @@ type connector struct {
 	changes *changes
 }
 
-// Connect implements driver.Connector.
+// Connect opens a SQLite connection with the options and hooks of Driver.
 func (c connector) Connect(context.Context) (driver.Conn, error) { return c.Driver().Open(c.dsn) }
 
 // Driver implements driver.Connector. The returned driver sets the options of each new connection and, for the writer's, registers the

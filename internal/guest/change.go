@@ -34,7 +34,8 @@ func loadOwnParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, error) 
 	return loadTrustedParty(tx, keys, a)
 }
 
-// loadTrustedParty returns the party for a change by any guest of it, and refuses a session that [Party.Trusts] refuses.
+// loadTrustedParty returns the party for a change by any guest of it. It refuses a session that found the booking by two facts, once the PMS
+// has checked the guest in; see [Party.Trusts].
 func loadTrustedParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, error) {
 	p, err := LoadParty(tx, keys, a.PropertyID, a.ReservationID)
 	if err == nil && !p.Trusts(a) {

@@ -82,7 +82,6 @@ func ProfileID(keys *keyring.Ring, propertyID, address string) string {
 	return hex.EncodeToString(AddressMAC(keys, propertyID, address))
 }
 
-// hasProfile reports whether a property keeps a profile with an id.
 func hasProfile(view *db.Tx, propertyID, profileID string) (bool, error) {
 	found, err := view.GuestProfile.Query().Where(entprofile.PropertyID(propertyID), entprofile.ID(profileID)).Exist(view.Context())
 	if err != nil {

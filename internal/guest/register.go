@@ -135,7 +135,7 @@ func CloseForms(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string)
 		}
 	}
 	err = tx.Guest.Update().Where(entguest.PropertyID(propertyID), entguest.ReservationID(reservationID), entguest.EraseAtIsNil(), entguest.LawNEQ("")).
-		SetLaw("").Exec(tx.Context()) // a law that names no time any more
+		SetLaw("").Exec(tx.Context()) // no law of these guests requires that anything is kept
 	if err != nil {
 		return fmt.Errorf("close the official forms of a stay: %w", err)
 	}

@@ -26,8 +26,11 @@ const (
 	maxSlots          = 1000
 	maxRules          = 32
 	maxRule           = 128
-	lowBatteryPercent = 20 // a battery at or below this percentage is low
 	maxSoftware       = 128
+)
+
+const (
+	lowBatteryPercent = 20          // a battery at or below this percentage is low
 	statusEpsilon     = time.Minute // a status that differs only in times, and by less than this, is not stored again
 )
 

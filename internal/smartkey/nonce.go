@@ -107,7 +107,7 @@ func (n Nonces) spend(nonce []byte, elapsed time.Duration) (Nonces, time.Duratio
 	return n, issued + NonceLife, nil
 }
 
-// String omits the key.
+// String, GoString and LogValue leave out the key with which the nonces are made, so that no log shows it.
 func (n Nonces) String() string { return fmt.Sprintf("%d spent nonces", len(n.spent)) }
 
 func (n Nonces) GoString() string { return n.String() }

@@ -165,7 +165,7 @@ func (v es256Verifier) Verify(content, signature []byte) error {
 	return nil
 }
 
-// isScalar reports whether n can be the r or s of a P-256 signature.
+// isScalar reports whether n can be the r or s of a P-256 signature. Sign checks the answer of a signer with it; ecdsa.Verify checks by itself.
 func isScalar(n *big.Int) bool { return n.Sign() > 0 && n.Cmp(elliptic.P256().Params().N) < 0 }
 
 // isHigh reports whether s is the higher of the two values that are valid in the same signature.

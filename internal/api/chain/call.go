@@ -177,7 +177,8 @@ func (c *Chain) newCall(ctx context.Context, fullMethod string) *Call {
 	return call
 }
 
-// startCall returns the call that Admit put into the context. If there is none, it creates a call and adds it to the context.
+// startCall begins the call that Admit put into the context. If there is none, or it runs already, or it is another chain's or another
+// method's, startCall begins a new one. The returned context hides metadata that handlers must not read.
 func (c *Chain) startCall(ctx context.Context, fullMethod string) (context.Context, *Call) {
 	call := From(ctx)
 	if call == nil || call.running || call.chain != c || call.method != c.findMethod(fullMethod) {

@@ -75,7 +75,7 @@ type arrival struct {
 
 type arrivalKey struct{}
 
-// arrivalOf returns what limitArrival stored in the context, or nil.
+// arrivalOf returns the call's context from before the time limit for receiving its message, or nil if limitArrival set none.
 func arrivalOf(ctx context.Context) *arrival {
 	a, _ := ctx.Value(arrivalKey{}).(*arrival)
 	return a

@@ -317,7 +317,7 @@ func (w *walker) fitsLimit(fd protoreflect.FieldDescriptor, entries int) bool {
 	return entries <= most
 }
 
-// walkNested searches a message below the walker's path. name is the step to it.
+// walkNested checks a message below the walker's path. name is the step to it.
 func (w *walker) walkNested(name string, m protoreflect.Message) {
 	outer := w.path
 	w.path = joinPath(outer, name)
@@ -325,7 +325,7 @@ func (w *walker) walkNested(name string, m protoreflect.Message) {
 	w.path = outer
 }
 
-// walkList searches the entries of a list of messages or texts.
+// walkList checks the entries of a list of messages or texts.
 func (w *walker) walkList(fd protoreflect.FieldDescriptor, list protoreflect.List) {
 	if fd.Message() == nil && fd.Kind() != protoreflect.StringKind {
 		return
@@ -340,7 +340,7 @@ func (w *walker) walkList(fd protoreflect.FieldDescriptor, list protoreflect.Lis
 	}
 }
 
-// walkMap searches the keys and values of a map. An error about a key has the path of the map.
+// walkMap checks the keys and values of a map, as walkMessage does for a message. An error about a key has the path of the map.
 func (w *walker) walkMap(fd protoreflect.FieldDescriptor, m protoreflect.Map) {
 	m.Range(func(k protoreflect.MapKey, v protoreflect.Value) bool {
 		if fd.MapKey().Kind() == protoreflect.StringKind {

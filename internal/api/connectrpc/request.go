@@ -93,6 +93,7 @@ type requestBody struct {
 	onTooLarge func() error // returns the error for a body that is too large; nil: the body is not limited here
 }
 
+// Read returns TooSlow if the body arrives too slowly, and the error of onTooLarge beyond the limit.
 func (c *requestBody) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	if errors.Is(err, os.ErrDeadlineExceeded) {

@@ -71,7 +71,7 @@ func (x *export) addStay() error {
 	return err
 }
 
-// addGuests adds the guests with the answers that the session sees.
+// addGuests adds the guests with the answers, official forms and signatures that the session sees.
 func (x *export) addGuests() error {
 	for _, m := range x.p.Visible(x.a) {
 		seen, err := x.p.VisibleAnswers(x.a, m)

@@ -36,7 +36,7 @@ type Slot struct {
 	Refusal          Result   // Refusal is the lock's final refusal of Desired; the bridge retries only for the next generation
 	RefusedRule      string   // RefusedRule is the lock's rule that the PIN breaks, if Refusal is InvalidFormat
 	LastResult       Result   // LastResult is the last transient error for Desired
-	Attempts         uint8    // Attempts counts transient errors in a row, and saturates
+	Attempts         uint8    // Attempts counts transient errors in a row, up to the most that the rules count
 	RetryAt          time.Time
 	NextReadAt       time.Time // NextReadAt is when to read the slot back; zero means never
 	ClearedOnce      bool      // ClearedOnce means that the bridge cleared the slot, because a Duplicate or Occupied answer may have meant its own earlier attempt

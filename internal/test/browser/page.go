@@ -135,11 +135,10 @@ func (p *Page) CopyCookies(from *Page) {
 	p.check(err)
 }
 
-// settle waits until the document and its style sheets are loaded, and until its main element has no data-loading attribute, which a
-// script removes.
+// settle waits until the document and its style sheets are loaded.
 func (p *Page) settle() {
 	p.t.Helper()
-	p.WaitUntil("a loaded page", `document.readyState === "complete" && !document.querySelector("main[data-loading]")`)
+	p.WaitUntil("a loaded page", `document.readyState === "complete"`)
 }
 
 // attempt is how long one call of await's condition may take. The browser does not answer a call whose page it replaces meanwhile.

@@ -39,7 +39,7 @@ func (p *Page) When(at *timestamppb.Timestamp) template.HTML {
 	return p.aged(at, p.Stamp(at))
 }
 
-// sameDay reports whether two times have the same date, each in its own time zone.
+// sameDay reports whether two times of the page's zone have the same date.
 func sameDay(a, b time.Time) bool { return a.Format(time.DateOnly) == b.Format(time.DateOnly) }
 
 // aged returns text in a time element whose tooltip is the full date and time.

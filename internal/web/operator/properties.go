@@ -32,7 +32,6 @@ func (propertiesView) BridgesChip(s *adminv1.PropertyState) chip {
 // DeletingChip returns the mark of a property whose deletion has begun and is not complete.
 func (propertiesView) DeletingChip() chip { return chip{"warn", "◌", "operator.property.deleting"} }
 
-// propertyInputs returns the form fields of a new property.
 func propertyInputs() []kit.Input {
 	return []kit.Input{
 		{Name: "settings.name", Label: "operator.property.name", Autocomplete: "off"},

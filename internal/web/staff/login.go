@@ -27,7 +27,6 @@ func (x *exchange) openSession(s *propertyv1.SessionToken) {
 	x.SetCookie(sessionCookie, s.GetToken(), s.GetEndsAt().AsTime())
 }
 
-// loginInputs returns the form fields of the sign-in.
 func loginInputs() []kit.Input {
 	return []kit.Input{
 		{Name: "email", Label: "staff.email", Type: "email", Autocomplete: "username"},

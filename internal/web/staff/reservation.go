@@ -35,7 +35,6 @@ type reservationView struct {
 	Messages bool // the person may write messages
 }
 
-// reservation loads the reservation with this id.
 func (x *exchange) reservation(id string) (*propertyv1.Reservation, error) {
 	found, err := x.site.api.Reservations.ListReservations(x.call(), &propertyv1.ListReservationsRequest{Query: id, PageSize: 2})
 	if err != nil {

@@ -24,7 +24,6 @@ func storeCommand(number uint32, pin slot.PIN) pinCode {
 	return pinCode{User: number, Type: "unrestricted", Enabled: true, PIN: &digits}
 }
 
-// clearCommand returns the command that clears a slot.
 func clearCommand(number uint32) pinCode { return pinCode{User: number, Type: "unrestricted"} }
 
 // userQuery is a command that reads one user. Without a user, Zigbee2MQTT would read all users with one radio message each.
