@@ -63,11 +63,8 @@ func AssignSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, p DesiredCode) (*en
 
 // CountFreeSlots counts the slots of a lock that a new code can use.
 func CountFreeSlots(tx *db.Tx, lk *ent.Lock) (int, error) {
-	rows, err := tx.Slot.Query().Where(entslot.PropertyID(lk.PropertyID), entslot.LockID(lk.ID)).All(tx.Context())
-	if err != nil {
-		return 0, fmt.Errorf("count the slots of lock %s: %w", lk.ID, err)
-	}
-	return countFree(rows, lk.Capabilities.Slots), nil
+	free, err := countFreeSlots(tx, lk.PropertyID, []*ent.Lock{lk})
+	return free[lk.ID], err
 }
 
 // UpdateSlot changes the PIN or the windows of the code in a grant's slot. The slot stays the same and gets a new

@@ -157,7 +157,7 @@ func LoadStates(tx *db.Tx, now time.Time, propertyID string, locks []*ent.Lock) 
 	if err != nil {
 		return nil, err
 	}
-	rows, err := slotsOfLocks(tx, propertyID, idsOf(locks))
+	free, err := countFreeSlots(tx, propertyID, locks)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func LoadStates(tx *db.Tx, now time.Time, propertyID string, locks []*ent.Lock) 
 		states[lk.ID] = State{
 			Online:        br != nil && bridge.IsOnline(br, now) && lk.Status.Online,
 			Revoked:       br == nil || br.RevokedAt != nil,
-			FreeSlots:     countFree(rows[lk.ID], lk.Capabilities.Slots),
+			FreeSlots:     free[lk.ID],
 			OfflineReason: offlineReason(lk, br, now),
 		}
 	}

@@ -55,6 +55,31 @@ func slotsOfLocks(tx *db.Tx, propertyID string, lockIDs []string) (map[string][]
 	return by, nil
 }
 
+// countFreeSlots returns, by lock, how many slots a new code can use: those with neither a grant nor a foreign credential.
+func countFreeSlots(tx *db.Tx, propertyID string, locks []*ent.Lock) (map[string]int, error) {
+	free, total := make(map[string]int, len(locks)), make(map[string]int, len(locks))
+	for _, lk := range locks {
+		free[lk.ID], total[lk.ID] = lk.Capabilities.Slots, lk.Capabilities.Slots
+	}
+	for chunk := range chunks(idsOf(locks)) {
+		var taken []struct {
+			LockID string `json:"lock_id"`
+			Number int    `json:"number"`
+		}
+		err := tx.Slot.Query().Where(entslot.PropertyID(propertyID), entslot.LockIDIn(chunk...), entslot.Or(MayHoldCode(), entslot.Foreign(true))).
+			Select(entslot.FieldLockID, entslot.FieldNumber).Scan(tx.Context(), &taken)
+		if err != nil {
+			return nil, fmt.Errorf("count the free slots of locks: %w", err)
+		}
+		for _, s := range taken {
+			if s.Number <= total[s.LockID] {
+				free[s.LockID]--
+			}
+		}
+	}
+	return free, nil
+}
+
 // maxListed bounds the locks that one error lists.
 const maxListed = 100
 

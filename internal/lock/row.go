@@ -48,18 +48,6 @@ func chooseSlot(longestEmptyFirst []slotUse, total int) (number int, id string) 
 	return found.number, found.id
 }
 
-// countFree counts the slots that a new code can use, of a lock with total slots. rows are the slots that ever had a
-// code.
-func countFree(rows []*ent.Slot, total int) int {
-	n := total
-	for _, s := range rows {
-		if s.Number <= total && (!isFree(s) || s.Foreign) {
-			n--
-		}
-	}
-	return max(n, 0)
-}
-
 // serverSlotOf converts the row of a slot into the state that package slot computes with.
 func serverSlotOf(s *ent.Slot, lk *ent.Lock) slot.ServerSlot {
 	grant := s.GrantID
