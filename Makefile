@@ -31,7 +31,7 @@ BENCH ?= .
 EAGER := -toolexec='env GOGC=400'
 # vet has run on its own, symbols for a debugger cost linking time in each of a hundred test binaries, and tests wait more than
 # they compute.
-LEAN := -vet=off -ldflags='-s -w' -p 4 $(EAGER)
+LEAN := -vet=off -ldflags='-s -w' -p 3 $(EAGER)
 TESTTIME ?= 40m
 # Packages with tests that are not built with -race.
 WITHOUT_RACE := ./internal/lock/slot ./internal/test/repository
