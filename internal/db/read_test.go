@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"strings"
 	"testing"
 
 	"latchkey.dev/internal/db"
@@ -33,6 +34,23 @@ func TestReadOne(t *testing.T) {
 					t.Errorf("read %q, want %q", id, want)
 				}
 			})
+		}
+	})
+}
+
+// A change cannot hide in a common table expression, which PostgreSQL would run.
+func TestViewRefusesAChangeInAnExpression(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		for statement, allowed := range map[string]bool{
+			"WITH few AS (SELECT id, updated_at FROM reservations) SELECT count(*) FROM few":            true,
+			"WITH gone AS (DELETE FROM secrets RETURNING id) SELECT count(*) FROM gone":                 false,
+			"with put as (insert into secrets (id) values ('a') returning id) select count(*) from put": false,
+			"WITH changed AS (\nUPDATE secrets SET id = 'b' RETURNING id) SELECT count(*) FROM changed": false,
+		} {
+			_, err := d.View(t.Context()).ReadOne(statement, nil, new(int))
+			if refused := err != nil && strings.Contains(err.Error(), "a View changes nothing"); refused == allowed {
+				t.Errorf("%s: %v", statement, err)
+			}
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -320,10 +321,18 @@ func (d readDriver) QueryContext(ctx context.Context, query string, args ...any)
 	return d.Conn.QueryContext(ctx, query, args...)
 }
 
+// changingWord matches the words with which a part of a WITH statement changes rows.
+var changingWord = regexp.MustCompile(`(?i)\b(INSERT|UPDATE|DELETE|MERGE)\b`)
+
 // isRead reports whether a statement only reads. A Query may also change rows, as INSERT ... RETURNING does.
 func isRead(query string) bool {
-	word := verb(query)
-	return strings.EqualFold(word, "SELECT") || strings.EqualFold(word, "WITH") || strings.EqualFold(word, "EXPLAIN")
+	switch strings.ToUpper(verb(query)) {
+	case "SELECT", "EXPLAIN":
+		return true
+	case "WITH":
+		return !changingWord.MatchString(query)
+	}
+	return false
 }
 
 // verb returns the first word of a statement.
