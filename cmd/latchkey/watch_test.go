@@ -11,22 +11,22 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// endlessStreams reports of each stream that a client opens whether it has a deadline, and ends it.
-type endlessStreams struct {
+// deadlines reports of each stream that a client opens whether it has a deadline, and ends the stream.
+type deadlines struct {
 	propertyv1.UnimplementedEventServiceServer
 	propertyv1.UnimplementedMessageServiceServer
-	deadline chan bool
+	has chan bool
 }
 
-func (e *endlessStreams) Watch(_ *propertyv1.WatchRequest, stream grpc.ServerStreamingServer[propertyv1.WatchResponse]) error {
+func (e *deadlines) Watch(_ *propertyv1.WatchRequest, stream grpc.ServerStreamingServer[propertyv1.WatchResponse]) error {
 	_, has := stream.Context().Deadline()
-	e.deadline <- has
+	e.has <- has
 	return nil
 }
 
-func (e *endlessStreams) WatchConversations(_ *propertyv1.WatchConversationsRequest, stream grpc.ServerStreamingServer[propertyv1.WatchConversationsResponse]) error {
+func (e *deadlines) WatchConversations(_ *propertyv1.WatchConversationsRequest, stream grpc.ServerStreamingServer[propertyv1.WatchConversationsResponse]) error {
 	_, has := stream.Context().Deadline()
-	e.deadline <- has
+	e.has <- has
 	return nil
 }
 
@@ -36,7 +36,7 @@ func TestWatchHasNoDeadline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	served := &endlessStreams{deadline: make(chan bool, 1)}
+	served := &deadlines{has: make(chan bool, 1)}
 	server := grpc.NewServer()
 	propertyv1.RegisterEventServiceServer(server, served)
 	propertyv1.RegisterMessageServiceServer(server, served)
@@ -48,7 +48,7 @@ func TestWatchHasNoDeadline(t *testing.T) {
 		if code := start(t.Context(), args, strings.NewReader(""), &out, &errs); code != 0 {
 			t.Fatalf("%s ends with %d: %s", command, code, errs.String())
 		}
-		if <-served.deadline {
+		if <-served.has {
 			t.Errorf("%s has a deadline", command)
 		}
 	}

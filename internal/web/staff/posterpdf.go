@@ -59,14 +59,16 @@ func (p pdfSheet) write(text, font string, size float64) {
 	p.MultiCell(0, size*1.25, thinSpaces.Replace(text), "", "L", false)
 }
 
-// drawCode draws a QR code with its quiet zone.
+// drawCode draws a QR code with its quiet zone above and below. The margins of the sheet are wide enough for the sides.
 func (p pdfSheet) drawCode(link string) error {
 	code, err := qr.Encode(link, qr.M, qr.Auto)
 	if err != nil {
 		return fmt.Errorf("encode the QR code: %w", err)
 	}
-	modules, top := code.Bounds().Dx(), p.GetY()
+	modules := code.Bounds().Dx()
 	step := float64(codeSize) / float64(modules)
+	quiet := 4 * step // ISO/IEC 18004
+	top := p.GetY() + quiet
 	for y := range modules {
 		for x := range modules {
 			if code.At(x, y) == color.Black {
@@ -74,7 +76,7 @@ func (p pdfSheet) drawCode(link string) error {
 			}
 		}
 	}
-	p.SetY(top + codeSize)
+	p.SetY(top + codeSize + quiet)
 	return nil
 }
 
@@ -86,6 +88,7 @@ func (v poster) pdf(property string) ([]byte, error) {
 	}
 	page.SetMargins(sheetMargin, sheetMargin, sheetMargin)
 	page.SetAutoPageBreak(false, 0)
+	page.SetCellMargin(0)
 	page.AddPage()
 	page.write(property, boldFont, 26)
 	page.Ln(14)
@@ -96,11 +99,9 @@ func (v poster) pdf(property string) ([]byte, error) {
 		}
 		page.write(c.Text, plainFont, size)
 	}
-	page.Ln(24)
 	if err := page.drawCode(v.QR.Link); err != nil {
 		return nil, err
 	}
-	page.Ln(16)
 	page.write(v.QR.Link, monoFont, 11)
 	var file bytes.Buffer
 	if err := page.Output(&file); err != nil {
