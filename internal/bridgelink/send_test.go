@@ -3,6 +3,7 @@ package bridgelink
 import (
 	"context"
 	"errors"
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -162,6 +163,56 @@ func TestCommandWaitsForASessionThatOpens(t *testing.T) {
 		}
 	})
 }
+
+// A command and a request for a greeting that waited for the session do not go in front of Welcome.
+func TestWelcomeIsTheFirstMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := New(Config{Name: "nod_a", opening: limits{active: 1}})
+		to := &recorded{ctx: t.Context()}
+		s := newSession(n, to)
+		s.open = &lock.Session{BridgeID: "brg_x", Epoch: 7}
+		s.heartbeatAt, s.sweepAt = time.Now().Add(time.Hour), time.Now().Add(time.Hour)
+		s.greetings.setSupported(true)
+		s.enqueue(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Welcome{Welcome: &lockv1.Welcome{Epoch: 7}}})
+		n.register("brg_x", s)
+		claimed := &lock.UnlockCommand{ActID: "act_x", BridgeID: "brg_x", Epoch: 7, Operation: lock.Unlock, Deadline: time.Now().Add(time.Minute)}
+		go n.deliverCommand(t.Context(), nodeRequest{BridgeID: "brg_x", ActID: "act_x", Deadline: claimed.Deadline}, claimed)
+		go func() { _, _ = n.requestGreeting(t.Context(), "brg_x") }()
+		synctest.Wait()
+		s.begin()
+		synctest.Wait()
+		for range 3 {
+			if why := s.advance(time.Now()); why != "" {
+				t.Fatal(why)
+			}
+			if !s.outbox.sending {
+				break
+			}
+			if err := <-s.outbox.sent; err != nil {
+				t.Fatal(err)
+			}
+			s.outbox.sendDone()
+		}
+		if len(to.messages) != 3 || to.messages[0].GetWelcome() == nil || to.messages[1].GetGreetingWanted() == nil || to.messages[2].GetAct() == nil {
+			t.Errorf("sent %v", to.messages)
+		}
+	})
+}
+
+// recorded is a stream to a bridge that keeps what is sent.
+type recorded struct {
+	ctx      context.Context
+	messages []*lockv1.ConnectResponse
+}
+
+func (r *recorded) Context() context.Context { return r.ctx }
+
+func (r *recorded) Send(m *lockv1.ConnectResponse) error {
+	r.messages = append(r.messages, m)
+	return nil
+}
+
+func (*recorded) Recv() (*lockv1.ConnectRequest, error) { return nil, io.EOF }
 
 // The caller does not wait until the deadline for a bridge that does not return, and its command is never executed later.
 func TestCommandFailsWhenADrainedBridgeDoesNotReturn(t *testing.T) {

@@ -132,8 +132,7 @@ func (s *session) run(who bridge.Identity, keyHash []byte) (end cause) {
 		}
 		s.cleanUp(end)
 	}()
-	s.announce(s.open.Epoch)
-	s.node.endOlder(s)
+	s.begin()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -215,6 +214,14 @@ func (s *session) openSession(who bridge.Identity, keyHash []byte, hello *lockv1
 	s.log.Info("a bridge connected", "epoch", opened.Epoch, "locks", len(opened.Locks), "stale", len(opened.OutOfSync))
 	opened.Locks, opened.OutOfSync = nil, nil // frees memory: a node may have thousands of idle sessions
 	return ""
+}
+
+// begin announces the session, ends the older ones of its bridge and starts to send Welcome, which must be the first message. Commands that
+// waited for the session go to the front of the queue, so Welcome must have left it before.
+func (s *session) begin() {
+	s.announce(s.open.Epoch)
+	s.node.endOlder(s)
+	s.outbox.flush(s.stream)
 }
 
 // announce opens the session for commands: from now on the node finds it as an open session.
