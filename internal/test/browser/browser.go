@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/cdproto/audits"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/inspector"
 	"github.com/chromedp/cdproto/network"
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
@@ -230,6 +231,7 @@ func (p *Page) configure(s settings) {
 	p.do(chromedp.EmulateViewport(s.size.Width, s.size.Height, touch...))
 	call(p, accessibility.Enable, cdp.Empty{})
 	call(p, audits.Enable, cdp.Empty{})
+	call(p, inspector.Enable, cdp.Empty{})
 	call(p, network.Enable, network.EnableParams{})
 	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: either(s.dark, "dark", "light")},

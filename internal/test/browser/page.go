@@ -153,7 +153,12 @@ func (p *Page) await(what string, holds func(context.Context) (bool, error)) {
 	defer tick.Stop()
 	var last error
 	for {
+		if p.watcher.takeCrash() {
+			p.t.Logf("Chromium's process of the page crashed while the test waited for %s: the page is loaded again", what)
+			call(p, page.Reload, page.ReloadParams{})
+		}
 		once, end := context.WithTimeout(ctx, attempt)
+		p.watcher.attempt(end)
 		ok, err := holds(once)
 		end()
 		if ok && err == nil {

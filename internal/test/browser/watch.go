@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/audits"
+	"github.com/chromedp/cdproto/inspector"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 )
@@ -18,6 +19,8 @@ type watcher struct {
 	sync.Mutex
 	faults    []string
 	tolerated []string
+	crashed   bool   // the process of the page ended, and the page was not loaded again
+	end       func() // ends the present attempt of await, which a page without a process does not answer; may be nil
 }
 
 // onEvent records an event of the page if it is a fault.
@@ -41,12 +44,35 @@ func (w *watcher) onEvent(event any) {
 		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
 			w.add("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL)
 		}
+	case *inspector.EventTargetCrashed:
+		w.Lock()
+		w.crashed = true
+		if w.end != nil {
+			w.end()
+		}
+		w.Unlock()
 	case *audits.EventIssueAdded:
 		if d := e.Issue.Details; d != nil && d.ContentSecurityPolicyIssueDetails != nil {
 			c := d.ContentSecurityPolicyIssueDetails
 			w.add("Content-Security-Policy: %s %s blocked %q", c.ViolatedDirective, c.ContentSecurityPolicyViolationType, c.BlockedURL)
 		}
 	}
+}
+
+// attempt records how a crash ends the present attempt of await.
+func (w *watcher) attempt(end func()) {
+	w.Lock()
+	defer w.Unlock()
+	w.end = end
+}
+
+// takeCrash reports whether the page crashed since the last call.
+func (w *watcher) takeCrash() bool {
+	w.Lock()
+	defer w.Unlock()
+	crashed := w.crashed
+	w.crashed = false
+	return crashed
 }
 
 // add records a fault.
