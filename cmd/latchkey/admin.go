@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"time"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 )
@@ -23,8 +22,8 @@ type operatorTokenCommands struct {
 }
 
 type operatorTokenCreate struct {
-	Name string        `arg:"" help:"Who or what uses the token."`
-	TTL  time.Duration `name:"ttl" placeholder:"DURATION" help:"The token expires after this time, such as 30d. Left out: never."`
+	Name string   `arg:"" help:"Who or what uses the token."`
+	TTL  lifetime `name:"ttl" placeholder:"DURATION" help:"The token expires after this time, such as 30d. Left out: never."`
 }
 
 func (operatorTokenCreate) Help() string {
@@ -35,7 +34,7 @@ func (operatorTokenCreate) Help() string {
 
 func (c *operatorTokenCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
-		answer, err := adminv1.NewTokenServiceClient(s.conn).CreateOperatorToken(s, &adminv1.CreateOperatorTokenRequest{Name: c.Name, TtlMinutes: inMinutes(c.TTL)})
+		answer, err := adminv1.NewTokenServiceClient(s.conn).CreateOperatorToken(s, &adminv1.CreateOperatorTokenRequest{Name: c.Name, TtlMinutes: int32(c.TTL)})
 		return s.printAnswer(answer, err, func() {
 			s.say("Created %s for %s.", answer.GetData().GetId(), c.Name)
 			s.printSecret("token", answer.GetToken(), "; it may do everything on this server")

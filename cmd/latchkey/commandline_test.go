@@ -174,6 +174,9 @@ func TestDurationsInDays(t *testing.T) {
 	s := newShell(t)
 	s.ok("property create A --time-zone Europe/Lisbon")
 	s.fails(2, "token create --ttl 1w", `want a duration such as 30d`, `"1w"`)
+	for _, command := range []string{"token create --ttl 0s", "token create --ttl=-30s", "admin token create Ana --ttl 0d"} {
+		s.fails(2, command, "leave it out for a token that never expires")
+	}
 	in := id(s.json("integration connect " + id(s.json("app create PMS"))))
 	s.ok("integration rotate-token "+in+" --overlap 1d", "lka_")
 	s.ok("integration rotate-token "+in+" --overlap 60", "lka_")

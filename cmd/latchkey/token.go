@@ -16,9 +16,9 @@ type tokenCommands struct {
 }
 
 type tokenCreate struct {
-	Role string        `enum:"viewer,operator,owner" default:"operator" help:"viewer: read only. operator: also change spaces, mappings and locks. owner: also change settings and credentials."`
-	Name string        `help:"Who or what uses the token."`
-	TTL  time.Duration `name:"ttl" placeholder:"DURATION" help:"The token expires after this time, such as 30d. Left out: never."`
+	Role string   `enum:"viewer,operator,owner" default:"operator" help:"viewer: read only. operator: also change spaces, mappings and locks. owner: also change settings and credentials."`
+	Name string   `help:"Who or what uses the token."`
+	TTL  lifetime `name:"ttl" placeholder:"DURATION" help:"The token expires after this time, such as 30d. Left out: never."`
 }
 
 func (tokenCreate) Help() string {
@@ -33,7 +33,7 @@ func (c *tokenCreate) Run(ctx context.Context, r *remote, io *streams) error {
 			return err
 		}
 		answer, err := adminv1.NewTokenServiceClient(s.conn).CreateStaffToken(s, &adminv1.CreateStaffTokenRequest{
-			PropertyId: property, Name: c.Name, Role: c.Role, TtlMinutes: inMinutes(c.TTL),
+			PropertyId: property, Name: c.Name, Role: c.Role, TtlMinutes: int32(c.TTL),
 		})
 		return s.printAnswer(answer, err, func() {
 			s.say("Created %s, %s of %s.", answer.GetData().GetId(), c.Role, property)

@@ -38,6 +38,26 @@ func popText(c *kong.DecodeContext) (string, error) {
 	return text, nil
 }
 
+// lifetime is a flag for how long a token is valid, in minutes for the API. It is 0 if the flag is left out: the token never expires.
+type lifetime int32
+
+// Decode parses the flag's value for kong: a duration above 0, such as 30d.
+func (l *lifetime) Decode(c *kong.DecodeContext) error {
+	text, err := popText(c)
+	if err != nil {
+		return err
+	}
+	d, err := clock.ParseDuration(text)
+	if err != nil {
+		return err
+	}
+	if d <= 0 {
+		return fmt.Errorf("must be more than 0, not %q: leave it out for a token that never expires", text)
+	}
+	*l = lifetime(inMinutes(d))
+	return nil
+}
+
 // minutes is a flag for a duration that the API takes in whole minutes.
 type minutes int32
 
