@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/text"
 )
 
 type reservationCommands struct {
@@ -137,31 +139,51 @@ func shortTime(zone *time.Location, t time.Time) string {
 	return t.In(zone).Format("2006-01-02 15:04")
 }
 
-// findReservation returns the reservation that a word on the command line refers to: its number, its id, or the beginning of the guest's name.
-// It fails if there is none or more than one.
+// findReservation returns the only reservation that a word on the command line names: by its number, by one of its ids, or by beginnings of the
+// booker's names. It fails if there is none or more than one. The server also finds the stays of a room or a group, which the word does not
+// name: a mistyped number must not lead a command to the stay in the room of that number.
 func (s *session) findReservation(word string) (*propertyv1.Reservation, error) {
-	const most = 10
-	found, more, err := s.loadReservations(&propertyv1.ListReservationsRequest{Query: word}, most)
-	switch {
-	case err != nil:
+	found, more, err := s.loadReservations(&propertyv1.ListReservationsRequest{Query: word}, 200) // one page
+	if err != nil {
 		return nil, err
-	case len(found) == 1:
+	}
+	if exact := slices.DeleteFunc(slices.Clone(found), func(x *propertyv1.Reservation) bool { return !hasNumber(x, word) }); len(exact) > 0 {
+		found = exact
+	} else {
+		found = slices.DeleteFunc(found, func(x *propertyv1.Reservation) bool { return !hasName(x, word) })
+	}
+	switch {
+	case len(found) == 1 && !more:
 		return found[0], nil
-	case len(found) == 0 || strings.TrimSpace(word) == "":
+	case len(found) == 0:
 		return nil, s.errWithTypedFlags(fault.New(fault.NotFound, fault.ReservationNotFound, "there is no reservation %s; search with: latchkey reservation find TEXT", word))
 	}
 	zone, err := s.loadZone()
 	if err != nil {
 		return nil, err
 	}
-	text := fmt.Sprintf("%q matches more than one reservation; use an id:", word)
-	for _, x := range found {
-		text += fmt.Sprintf("\n  %s  %s, %s, %s, from %s, %s", x.GetId(), x.GetPmsNumber(), guestOf(x), dash(x.GetSpaceName()), shortTime(zone, x.GetFrom().AsTime()), x.GetState())
+	list := fmt.Sprintf("%q matches more than one reservation; use an id:", word)
+	const shown = 10
+	for _, x := range found[:min(len(found), shown)] {
+		list += fmt.Sprintf("\n  %s  %s, %s, %s, from %s, %s", x.GetId(), x.GetPmsNumber(), guestOf(x), dash(x.GetSpaceName()), shortTime(zone, x.GetFrom().AsTime()), x.GetState())
 	}
-	if more {
-		text += "\n  and more"
+	if more || len(found) > shown {
+		list += "\n  and more"
 	}
-	return nil, fault.New(fault.Precondition, fault.Ambiguous, "%s", text)
+	return nil, fault.New(fault.Precondition, fault.Ambiguous, "%s", list)
+}
+
+// hasNumber reports whether a word is the number of a reservation or one of its ids.
+func hasNumber(x *propertyv1.Reservation, word string) bool {
+	return slices.Contains([]string{x.GetPmsNumber(), x.GetPmsId(), x.GetId()}, word)
+}
+
+// hasName reports whether a text has words, and each begins one of the booker's names.
+func hasName(x *propertyv1.Reservation, typed string) bool {
+	words, names := text.Words(typed), text.Words(guestOf(x))
+	return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool {
+		return !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, w) })
+	})
 }
 
 type reservationShow struct {

@@ -72,6 +72,9 @@ func TestReservationsByName(t *testing.T) {
 	s.ok("reservations explain 4713", "not known to the lock system")
 	s.fails(1, "reservation explain lov", "matches more than one reservation", "rsv_", "4711, Ada Lovelace, Room 101", "4713, Grace Lovett, R999")
 	s.fails(1, "reservation show unknown", "there is no reservation unknown", "latchkey reservation find")
+	s.ok("reservation find 101", "4711")
+	s.fails(1, "guest erase 101 --yes", "there is no reservation 101") // a room names no guest
+	s.fails(1, "guest erase ' ' --yes", "there is no reservation")
 	s.fails(1, "reservation list --space 999", "there is no space 999")
 	s.fails(1, "reservation list --day someday", "--day must be a day")
 	s.fails(1, "reservation list --limit 0", "--limit")
