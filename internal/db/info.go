@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"latchkey.dev/internal/disk"
 )
 
 // Info describes the database of the installation.
@@ -57,7 +59,7 @@ func (s *sqlite) recordCopy(file string, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(s.path+copyNote, note, 0o600)
+	return disk.Replace(s.path+copyNote, note, s.path)
 }
 
 // LastCopy returns the last copy of the database. It returns false if none is known: on PostgreSQL, or if there was none.

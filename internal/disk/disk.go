@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -30,6 +31,27 @@ func InheritOwner(f *os.File, like string) error {
 		return nil
 	}
 	return OwnAs(f, like)
+}
+
+// Replace gives the file at path the content atomically: a crash leaves the old or the new content. Only the owner of the file at the path
+// like can read it. Replace fails if this process may not give a file to that owner.
+func Replace(path string, content []byte, like string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // CreateTemp creates the file with mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // after the rename there is nothing to remove
+	err = OwnAs(f, like)
+	if err == nil {
+		_, err = f.Write(content)
+	}
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
 }
 
 // SyncDir makes the names in a directory durable, after files in it were created, renamed or deleted.

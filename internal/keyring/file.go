@@ -48,11 +48,16 @@ func CreateFile(path, dataDir string) (KEKs, error) {
 	if err != nil {
 		return nil, err
 	}
+	content, err := keyFile(KEKs{k})
+	if err != nil {
+		return nil, err
+	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := writeKeys(f, KEKs{k}); err != nil {
+	_, err = f.Write(content)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return nil, errors.Join(err, os.Remove(path)) // an empty key file would prevent the next start
 	}
 	return KEKs{k}, disk.SyncDir(filepath.Dir(path))
@@ -65,37 +70,26 @@ func replaceFile(path string, keys KEKs) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".key-*") // CreateTemp creates the file with mode 0600
+	content, err := keyFile(keys)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // after the rename there is nothing to remove
-	if err := disk.OwnAs(f, path); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	if err := writeKeys(f, keys); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return disk.SyncDir(filepath.Dir(path))
+	return disk.Replace(path, content, path)
 }
 
-// writeKeys writes the content of a key file to f, syncs it and closes f.
-func writeKeys(f *os.File, keys KEKs) error {
+// keyFile returns the content of a key file.
+func keyFile(keys KEKs) ([]byte, error) {
 	var b strings.Builder
 	b.WriteString("# Latchkey key-encryption keys. Without this file the secrets in the database cannot be read:\n")
 	b.WriteString("# keep a copy in a safe place, separate from backups of the data. The first key encrypts.\n")
 	for _, k := range keys {
 		l, ok := k.(*localKEK)
 		if !ok {
-			return errors.Join(errors.New("key file: only generated keys can be stored in a file"), f.Close())
+			return nil, errors.New("key file: only generated keys can be stored in a file")
 		}
 		b.WriteString(l.text + "\n")
 	}
-	_, err := f.WriteString(b.String())
-	return errors.Join(err, f.Sync(), f.Close())
+	return []byte(b.String()), nil
 }
 
 // isBelow reports whether path is below dir. It resolves symbolic links as far as the paths exist.
