@@ -238,10 +238,13 @@ func (s *sqlite) alter(ctx context.Context, fn func(*sql.Tx) error) error {
 		}
 		var table string
 		err := tx.QueryRowContext(ctx, `SELECT "table" FROM pragma_foreign_key_check LIMIT 1`).Scan(&table)
-		if errors.Is(err, sql.ErrNoRows) {
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
 			return nil
+		case err != nil:
+			return fmt.Errorf("check the references between tables: %w", err)
 		}
-		return errors.Join(fmt.Errorf("table %s refers to rows that do not exist", table), err)
+		return fmt.Errorf("table %s refers to rows that do not exist", table)
 	})
 }
 
