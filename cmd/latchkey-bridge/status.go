@@ -31,7 +31,10 @@ func (s *status) Run(ctx context.Context, c *commands) error {
 	case err != nil:
 		return err
 	case s.JSON:
-		return json.NewEncoder(os.Stdout).Encode(h)
+		return json.NewEncoder(os.Stdout).Encode(struct {
+			agent.Health
+			Running bool `json:"running"`
+		}{h, true})
 	}
 	return printHealth(text.Terminal(os.Stdout), h)
 }
