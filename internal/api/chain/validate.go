@@ -46,8 +46,8 @@ func (c *Chain) validate(call *Call, msg proto.Message) error {
 		if call.method.isHandlerValidated(f.Path) {
 			continue
 		}
-		// REST and Connect's JSON derive field masks from the body, so the violation of a mask repeats the violation of a field.
-		if (call.Protocol == REST || report != nil && report.Derived) && (f.Path == "updateMask" || f.Path == "updateMasks") {
+		// REST derives field masks from the body and ignores those in it, so the violation of a mask repeats the violation of a field.
+		if call.Protocol == REST && (f.Path == "updateMask" || f.Path == "updateMasks") {
 			continue
 		}
 		if report != nil && report.Field != "" {

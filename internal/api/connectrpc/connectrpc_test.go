@@ -204,6 +204,29 @@ func TestErrorsKeepTheirDetails(t *testing.T) {
 	}
 }
 
+// A list of masks of a wrong type is refused, although the masks of the entries could be read from the body.
+func TestMasksOfAWrongType(t *testing.T) {
+	srv := start(t, &service{})
+	body := `{"updateMasks":"state","reservations":[{"id":"1","state":"confirmed"}]}`
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+partnerv1connect.ReservationServiceBatchUpsertReservationsProcedure, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Access-Token", "at")
+	resp, err := srv.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusBadRequest || !bytes.Contains(raw, []byte("updateMasks")) || !bytes.Contains(raw, []byte("wrongType")) {
+		t.Errorf("status %d: %s", resp.StatusCode, raw)
+	}
+}
+
 func TestBadBodies(t *testing.T) {
 	srv := start(t, &service{})
 	for _, c := range []struct {

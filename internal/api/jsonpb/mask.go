@@ -31,7 +31,6 @@ func (r *Report) fillEntryMasks(masks protoreflect.List, list string) {
 		switch {
 		case i >= masks.Len():
 			masks.Append(derived)
-			r.Derived = true
 		case countPaths(masks.Get(i).Message()) == 0:
 			masks.Set(i, derived)
 		}

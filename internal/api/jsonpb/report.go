@@ -25,8 +25,6 @@ type Report struct {
 	Field string
 	// Fault is set if the input could not be read at all.
 	Fault *fault.Fault
-	// Derived means that field masks were derived from the body: see [Report.FillMasks].
-	Derived bool
 
 	errors        []fault.Field
 	unknownFields []fault.Field     // names in the body that are not fields of the message
