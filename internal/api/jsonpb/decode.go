@@ -48,7 +48,7 @@ type reader struct {
 	values int // number of google.protobuf.Value messages read so far
 }
 
-// segment is one step of a JSON path: a name, or an index if the name is empty.
+// segment is one step of a JSON path: an index, or a name, which may be empty, if the index is negative.
 type segment struct {
 	name  string
 	index int
@@ -240,7 +240,7 @@ func (d *reader) expectKind(kind jsontext.Kind, what string) bool {
 }
 
 // push appends a name to the JSON path of the value that is being read; pop removes the last step.
-func (d *reader) push(name string) { d.path = append(d.path, segment{name: name}) }
+func (d *reader) push(name string) { d.path = append(d.path, segment{name, -1}) }
 func (d *reader) pop()             { d.path = d.path[:len(d.path)-1] }
 
 // addError records an error about the value that is being read.
@@ -255,7 +255,7 @@ func (d *reader) currentPath() string {
 	var b strings.Builder
 	for i, s := range d.path {
 		switch {
-		case s.name == "":
+		case s.index >= 0:
 			b.WriteByte('[')
 			b.WriteString(strconv.Itoa(s.index))
 			b.WriteByte(']')

@@ -61,6 +61,15 @@ func TestDecodeTextsOfSeveralLines(t *testing.T) {
 	}
 }
 
+// A name may be empty. It is no index.
+func TestDecodeNamesAValueWithAnEmptyName(t *testing.T) {
+	r := &Report{}
+	Decode([]byte(`{"settings":{"texts":{"":7}}}`), (&propertyv1.UpdateCheckInSettingsRequest{}).ProtoReflect(), r)
+	if len(r.errors) != 1 || r.errors[0].Path != "settings.texts." {
+		t.Errorf("errors %v", r.errors)
+	}
+}
+
 func TestDecodeSkipsUnknownNames(t *testing.T) {
 	got := &partnerv1.Reservation{}
 	r := &Report{}
