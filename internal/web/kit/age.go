@@ -33,10 +33,38 @@ func (p *Page) When(at *timestamppb.Timestamp) template.HTML {
 		return p.aged(at, clock)
 	case sameDay(t, now.AddDate(0, 0, -1)):
 		return p.aged(at, p.Text("age.yesterday", map[string]any{"at": clock}))
-	case now.Sub(t).Abs() < 300*24*time.Hour:
+	case !p.isFar(t):
 		return p.aged(at, p.date("date.short", t)+" "+clock)
 	}
 	return p.aged(at, p.Stamp(at))
+}
+
+// isFar reports whether a time is so far from now that its date needs the year: more than half a year.
+func (p *Page) isFar(t time.Time) bool { return p.now.Sub(t).Abs() > 183*24*time.Hour }
+
+// Short renders the date of a moment in short, such as "Sat 21 Nov", or with its year if it is far from now: "21 November 2025".
+func (p *Page) Short(at *timestamppb.Timestamp) template.HTML {
+	if at == nil || !p.isFar(at.AsTime()) {
+		return p.Words.Short(at)
+	}
+	return timeTag(at, func(t time.Time) string { return p.date("date.long", t) }, p.zone)
+}
+
+// Date renders a date of the form YYYY-MM-DD, such as "Saturday, 21 November", with its year if it is far from now.
+func (p *Page) Date(day string) template.HTML {
+	if t, err := time.Parse(time.DateOnly, day); err != nil || !p.isFar(t) {
+		return p.Words.Date(day)
+	}
+	return tag(day, p.PlainDay(day))
+}
+
+// PlainDay returns a date of the form YYYY-MM-DD as plain text, such as "Saturday, 21 November", with its year if it is far from now.
+func (p *Page) PlainDay(day string) string {
+	t, err := time.Parse(time.DateOnly, day)
+	if err != nil || !p.isFar(t) {
+		return p.Words.PlainDay(day)
+	}
+	return p.date("date.full", t)
 }
 
 // sameDay reports whether two times of the page's zone have the same date.

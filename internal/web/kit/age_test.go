@@ -35,6 +35,25 @@ func TestAges(t *testing.T) {
 			t.Errorf("%s before: %s, want %q with the whole moment", c.before, got, c.when)
 		}
 	}
+	for _, c := range []struct {
+		before    time.Duration
+		short     string
+		date, day string
+	}{
+		{38 * time.Hour, "Sun 22 Nov", "2026-11-21", "Saturday, 21 November"},
+		{400 * 24 * time.Hour, "20 October 2025", "2025-10-20", "Monday, 20 October 2025"},
+		{-200 * 24 * time.Hour, "12 June 2027", "2027-06-12", "Saturday, 12 June 2027"},
+	} {
+		if got := string(p.Short(timestamppb.New(now.Add(-c.before)))); !strings.Contains(got, ">"+c.short+"<") {
+			t.Errorf("%s before: %s, want %q", c.before, got, c.short)
+		}
+		if got := p.PlainDay(c.date); got != c.day || !strings.Contains(string(p.Date(c.date)), ">"+c.day+"<") {
+			t.Errorf("%s: %q and %s, want %q", c.date, got, p.Date(c.date), c.day)
+		}
+	}
+	if p.PlainDay("soon") != "soon" || p.Date("<b>") != "&lt;b&gt;" || p.Short(nil) != "" {
+		t.Error("what is no date is not shown as it is")
+	}
 	if p.Ago(nil) != "" || p.When(nil) != "" {
 		t.Error("no moment has an age")
 	}
