@@ -31,7 +31,7 @@ type batteryRow struct {
 
 type batteriesView struct {
 	Rows    []batteryRow
-	Unknown []lockRow // locks on doors that are offline and never reported their battery
+	Unknown []lockRow // locks on doors whose battery is not known
 }
 
 // forecast estimates when a battery falls to lowPercent, from its readings since it was last changed. ok is false if it does not fall.
@@ -75,7 +75,7 @@ func (s *site) showBatteries(x *exchange) error {
 			v.Rows = append(v.Rows, batteryRow{lockRow: row})
 		case percent != nil && *percent <= mayGetLow:
 			falling = append(falling, row)
-		case percent == nil && row.Offline && !row.Placeless:
+		case row.lacksBattery():
 			v.Unknown = append(v.Unknown, row)
 		}
 	}

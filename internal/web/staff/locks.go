@@ -130,6 +130,11 @@ func newLockRow(l *propertyv1.Lock, now time.Time) lockRow {
 	return r
 }
 
+// lacksBattery reports whether nothing is known about the battery of a lock on a door. A lock that just restarted is online without it.
+func (r lockRow) lacksBattery() bool {
+	return !r.Placeless && !r.Low && r.GetStatus().BatteryPercent == nil
+}
+
 // badness returns the sort key of a lock: the lower, the more it needs staff.
 func (r lockRow) badness() int {
 	switch {

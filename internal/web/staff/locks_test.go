@@ -133,6 +133,25 @@ func TestLockFilters(t *testing.T) {
 	}
 }
 
+// Each lock on a door whose battery is not known is among those with an unknown battery, also if the lock is online.
+func TestLackingBattery(t *testing.T) {
+	door, half := "spc_1", int32(50)
+	for name, c := range map[string]struct {
+		lock *propertyv1.Lock
+		want bool
+	}{
+		"offline":        {&propertyv1.Lock{DoorId: &door, Status: &propertyv1.LockStatus{}}, true},
+		"online":         {&propertyv1.Lock{DoorId: &door, Status: &propertyv1.LockStatus{Online: true}}, true},
+		"with a percent": {&propertyv1.Lock{DoorId: &door, Status: &propertyv1.LockStatus{Online: true, BatteryPercent: &half}}, false},
+		"low":            {&propertyv1.Lock{DoorId: &door, Status: &propertyv1.LockStatus{BatteryLow: true}}, false},
+		"without a door": {&propertyv1.Lock{Status: &propertyv1.LockStatus{}}, false},
+	} {
+		if got := newLockRow(c.lock, noon).lacksBattery(); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // Each state of a bridge and each evidence of a code has a word, and a new one is not taken for a known one.
 func TestBridgeAndEvidenceChips(t *testing.T) {
 	for state, tone := range map[string]string{"online": "ok", "offline": "bad", "waiting": "info", "revoked": "unknown", "somethingNew": "unknown"} {
