@@ -33,6 +33,8 @@ EAGER := -toolexec='env GOGC=400'
 # they compute.
 LEAN := -vet=off -ldflags='-s -w' -p 3 $(EAGER)
 TESTTIME ?= 40m
+# go test begins with the packages whose tests take longest, so that they do not run alone at the end.
+LONGEST := ./internal/e2e/web ./internal/e2e ./internal/e2e/soak
 # Packages with tests that are not built with -race.
 WITHOUT_RACE := ./internal/lock/slot ./internal/test/repository
 
@@ -73,7 +75,7 @@ test: ## All checks: formatting, vet, staticcheck, generated code, every test wi
 
 .PHONY: test-race
 test-race: ## Every Go test with the race detector; the model checker of the slots and the check of words, which have no goroutine, without
-	go test -race $(LEAN) -timeout $(TESTTIME) ./...
+	go test -race $(LEAN) -timeout $(TESTTIME) $(LONGEST) ./...
 	go test $(LEAN) -timeout $(TESTTIME) $(WITHOUT_RACE)
 
 .PHONY: test-quick
