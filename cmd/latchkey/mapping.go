@@ -297,7 +297,7 @@ func (c *mappingConflicts) Run(ctx context.Context, r *remote, io *streams) erro
 			for _, x := range all.GetList() {
 				var cures []string
 				for _, cure := range x.GetCures() {
-					cures = append(cures, cure.GetKind())
+					cures = append(cures, strings.TrimSpace(cure.GetKind()+" "+cure.GetExternalId()))
 				}
 				rows = append(rows, []string{x.GetId(), x.GetKind(), dash(x.GetExternalId()), x.GetDetail(), fmt.Sprint(len(x.GetReservationIds())), formatTime(x.GetOpenedAt()), formatTime(x.GetClosedAt()), dash(strings.Join(cures, ", "))})
 			}

@@ -110,10 +110,11 @@ func (c *mappingUndo) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type mappingCure struct {
-	Conflict string `arg:"" help:"The id of the conflict (cfl_...), from latchkey mapping conflicts."`
-	Kind     string `arg:"" enum:"map,createSpace,accept,unmap,notOurs,sameName" help:"map, createSpace, accept, unmap, notOurs or sameName."`
-	Space    string `help:"With map: another space than the suggested one, by name or id."`
-	DryRun   bool   `help:"Change nothing; show the reservations that the cure would touch."`
+	Conflict   string `arg:"" help:"The id of the conflict (cfl_...), from latchkey mapping conflicts."`
+	Kind       string `arg:"" enum:"map,createSpace,accept,unmap,notOurs,sameName" help:"map, createSpace, accept, unmap, notOurs or sameName."`
+	Space      string `help:"With map: another space than the suggested one, by name or id."`
+	PartnersID string `name:"partners-id" placeholder:"ID" help:"With sameName: the partner's new space, if several have the name."`
+	DryRun     bool   `help:"Change nothing; show the reservations that the cure would touch."`
 }
 
 func (mappingCure) Help() string {
@@ -130,7 +131,7 @@ func (c *mappingCure) Run(ctx context.Context, r *remote, io *streams) error {
 			}
 		}
 		answer, err := propertyv1.NewMappingServiceClient(s.conn).ApplyCure(s, &propertyv1.ApplyCureRequest{
-			ConflictId: c.Conflict, Kind: c.Kind, SpaceId: c.Space, ValidateOnly: c.DryRun,
+			ConflictId: c.Conflict, Kind: c.Kind, SpaceId: c.Space, ExternalId: c.PartnersID, ValidateOnly: c.DryRun,
 		})
 		return s.printMappingChange(answer, err, answer.GetPreview(), func() {
 			s.say("Done.")

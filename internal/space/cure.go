@@ -129,7 +129,7 @@ func GetConflict(tx *db.Tx, propertyID, conflictID string) (*ent.Conflict, error
 }
 
 // ApplyCure ends an open conflict by one of its cures, which a person chose. chosen.SpaceID overrides the suggested
-// space of CureMap. chosen.ExternalID is the new space of CureSameName; empty means the first that is offered. The
+// space of CureMap. chosen.ExternalID is the new space of CureSameName, and may be empty if the conflict offers only one. The
 // result selects the reservations that need a new access plan.
 func (m Mappings) ApplyCure(tx *db.Tx, row *ent.Conflict, chosen Cure) (AffectedStays, error) {
 	offered, err := Cures(tx, row.PropertyID, []*ent.Conflict{row})
@@ -142,7 +142,10 @@ func (m Mappings) ApplyCure(tx *db.Tx, row *ent.Conflict, chosen Cure) (Affected
 	if i < 0 {
 		return AffectedStays{}, fault.New(fault.Precondition, fault.Outdated, "this conflict has no such cure now: read it again")
 	}
-	offer := offered[row.ID][i]
+	offer, further := offered[row.ID][i], offered[row.ID][i+1:]
+	if chosen.Kind == CureSameName && chosen.ExternalID == "" && slices.ContainsFunc(further, func(c Cure) bool { return c.Kind == CureSameName }) {
+		return AffectedStays{}, fault.Fields(fault.Field{Path: "externalId", Reason: fault.Required, Message: "is required, because several new spaces have this name"})
+	}
 	switch chosen.Kind {
 	case CureMap:
 		spaceID := cmp.Or(chosen.SpaceID, offer.SpaceID)

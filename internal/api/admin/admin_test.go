@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
@@ -280,7 +281,12 @@ func TestDeleteProperty(t *testing.T) {
 			o.T.Fatal(err)
 		}
 		since := func() *timestamppb.Timestamp {
-			return must(o.Installation.ListPropertyStates(o.ctx, &adminv1.ListPropertyStatesRequest{}))(o.T).GetData().GetList()[0].GetDeletingSince()
+			listed := must(o.Installation.ListPropertyStates(o.ctx, &adminv1.ListPropertyStatesRequest{}))(o.T).GetData().GetList()[0].GetProperty()
+			read := must(o.Property.GetProperty(o.ctx, &adminv1.GetPropertyRequest{Id: propertyID}))(o.T).GetData()
+			if !proto.Equal(listed, read) {
+				o.T.Errorf("listed %v, read %v", listed, read)
+			}
+			return read.GetDeletingSince()
 		}
 		if at := since(); at != nil {
 			o.T.Errorf("after refusals the property is being deleted since %v", at.AsTime())

@@ -57,7 +57,6 @@ func (s *installation) ListPropertyStates(ctx context.Context, r *adminv1.ListPr
 		count := bridges[row.ID]
 		list.List = append(list.List, &adminv1.PropertyState{
 			Property: propertyapi.Message(row), Apps: apps[row.ID], Bridges: int32(count.All), BridgesOnline: int32(count.Online),
-			DeletingSince: convert.At(row.DeletingAt),
 		})
 	}
 	return &adminv1.ListPropertyStatesResponse{Data: list}, nil

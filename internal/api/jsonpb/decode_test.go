@@ -64,8 +64,8 @@ func TestDecodeTextsOfSeveralLines(t *testing.T) {
 // A name may be empty. It is no index.
 func TestDecodeNamesAValueWithAnEmptyName(t *testing.T) {
 	r := &Report{}
-	Decode([]byte(`{"settings":{"texts":{"":7}}}`), (&propertyv1.UpdateCheckInSettingsRequest{}).ProtoReflect(), r)
-	if len(r.errors) != 1 || r.errors[0].Path != "settings.texts." {
+	Decode([]byte(`{"settings":{"texts":{"byLanguage":{"":7}}}}`), (&propertyv1.UpdateCheckInSettingsRequest{}).ProtoReflect(), r)
+	if len(r.errors) != 1 || r.errors[0].Path != "settings.texts.byLanguage." {
 		t.Errorf("errors %v", r.errors)
 	}
 }

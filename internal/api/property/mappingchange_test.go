@@ -191,5 +191,10 @@ func TestCureOfARoomWithANewID(t *testing.T) {
 		if now := a.mapped(in); len(now) > 0 || missing() == nil { // the room that the PMS no longer lists is mapped again
 			t.Errorf("after the undo, mapped: %v", now)
 		}
+		a.listed(in, "new=suite", "other=SUITE")
+		two := missing().GetId()
+		refused(a.Mapping.ApplyCure(a.ctx, &propertyv1.ApplyCureRequest{ConflictId: two, Kind: "sameName"}))(t, "two rooms of the name", fault.InvalidFields)
+		must(a.Mapping.ApplyCure(a.ctx, &propertyv1.ApplyCureRequest{ConflictId: two, Kind: "sameName", ExternalId: "other"}))(t)
+		same(t, "mapped", []string{"other=Suite"}, a.mapped(in))
 	})
 }

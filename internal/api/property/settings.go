@@ -75,6 +75,7 @@ func Message(p *property.Row) *propertyv1.Property {
 		GatesAlone: p.GatesAlone, OwingPolicy: p.OwingPolicy, OwingThresholdMinor: int32(p.OwingThresholdMinor),
 		CreatedAt: timestamppb.New(p.CreatedAt), BackupCodes: p.BackupCodes,
 	}
-	m.Etag = convert.Etag(m)
+	m.Etag = convert.Etag(m) // of the settings: the deletion does not change it
+	m.DeletingSince = convert.At(p.DeletingAt)
 	return m
 }

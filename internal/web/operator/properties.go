@@ -74,10 +74,9 @@ func (s *site) createProperty(x *exchange) error {
 
 type propertyView struct {
 	*propertyv1.Property
-	Link   *shownSecret
-	Inputs []kit.Input // fields of the form that deletes the property
-	Stands string      // the API's text about what blocks the deletion, or ""
-	Going  bool        // one call did not delete everything: the operator must continue
+	Link    *shownSecret
+	Inputs  []kit.Input // fields of the form that deletes the property
+	Blocked string      // the API's text about what blocks the deletion, or ""
 }
 
 // deleteInputs returns the form fields of the deletion: the name as a confirmation, and the ids of locks to give up.
@@ -132,13 +131,12 @@ func (x *exchange) deleteProperty(id string) error {
 	if err != nil {
 		f := x.site.Fault(err)
 		if f.Reason == fault.CodesOnLocks || f.Reason == fault.SmartkeysInUse {
-			v.Stands = f.Message
+			v.Blocked = f.Message
 			return x.propertyPage(http.StatusConflict, v, nil)
 		}
 		return x.propertyPage(http.StatusUnprocessableEntity, v, f)
 	}
 	if !done.GetData().GetDone() {
-		v.Going = true
 		return x.propertyPage(http.StatusOK, v, nil)
 	}
 	return x.Redirect("/operator/properties?done=deleted")

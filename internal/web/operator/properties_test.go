@@ -35,7 +35,7 @@ func (installation) GetOperatorSession(context.Context, *adminv1.GetOperatorSess
 func (installation) ListPropertyStates(context.Context, *adminv1.ListPropertyStatesRequest, ...grpc.CallOption) (*adminv1.ListPropertyStatesResponse, error) {
 	return &adminv1.ListPropertyStatesResponse{Data: &adminv1.PropertyStateList{List: []*adminv1.PropertyState{
 		{Property: &propertyv1.Property{Id: "prp_1", Name: "Harbour Hostel", TimeZone: "Europe/Lisbon"}},
-		{Property: &propertyv1.Property{Id: "prp_2", Name: "Old Mill", TimeZone: "Europe/Lisbon"}, DeletingSince: timestamppb.New(noon)},
+		{Property: &propertyv1.Property{Id: "prp_2", Name: "Old Mill", TimeZone: "Europe/Lisbon", DeletingSince: timestamppb.New(noon)}},
 	}}}, nil
 }
 

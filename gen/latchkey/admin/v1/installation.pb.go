@@ -438,8 +438,6 @@ type PropertyState struct {
 	Bridges int32 `protobuf:"varint,3,opt,name=bridges,proto3" json:"bridges,omitempty"`
 	// How many of them are online.
 	BridgesOnline int32 `protobuf:"varint,4,opt,name=bridges_online,json=bridgesOnline,proto3" json:"bridges_online,omitempty"`
-	// Since when the property is being deleted. DeleteProperty goes on until it is complete. Absent: it is not.
-	DeletingSince *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=deleting_since,json=deletingSince,proto3" json:"deleting_since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -500,13 +498,6 @@ func (x *PropertyState) GetBridgesOnline() int32 {
 		return x.BridgesOnline
 	}
 	return 0
-}
-
-func (x *PropertyState) GetDeletingSince() *timestamppb.Timestamp {
-	if x != nil {
-		return x.DeletingSince
-	}
-	return nil
 }
 
 // FailedJob is a job whose last attempt failed.
@@ -1188,13 +1179,12 @@ const file_latchkey_admin_v1_installation_proto_rawDesc = "" +
 	"\amade_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x06madeAt\x12\x1d\n" +
 	"\n" +
 	"size_bytes\x18\x02 \x01(\x03R\tsizeBytes\x12\x12\n" +
-	"\x04file\x18\x03 \x01(\tR\x04file\"\xe3\x01\n" +
+	"\x04file\x18\x03 \x01(\tR\x04file\"\xa0\x01\n" +
 	"\rPropertyState\x12:\n" +
 	"\bproperty\x18\x01 \x01(\v2\x1e.latchkey.property.v1.PropertyR\bproperty\x12\x12\n" +
 	"\x04apps\x18\x02 \x03(\tR\x04apps\x12\x18\n" +
 	"\abridges\x18\x03 \x01(\x05R\abridges\x12%\n" +
-	"\x0ebridges_online\x18\x04 \x01(\x05R\rbridgesOnline\x12A\n" +
-	"\x0edeleting_since\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\rdeletingSince\"\x88\x02\n" +
+	"\x0ebridges_online\x18\x04 \x01(\x05R\rbridgesOnline\"\x88\x02\n" +
 	"\tFailedJob\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1f\n" +
@@ -1282,29 +1272,28 @@ var file_latchkey_admin_v1_installation_proto_depIdxs = []int32{
 	19, // 5: latchkey.admin.v1.JobCounts.oldest_due_at:type_name -> google.protobuf.Timestamp
 	19, // 6: latchkey.admin.v1.Backup.made_at:type_name -> google.protobuf.Timestamp
 	20, // 7: latchkey.admin.v1.PropertyState.property:type_name -> latchkey.property.v1.Property
-	19, // 8: latchkey.admin.v1.PropertyState.deleting_since:type_name -> google.protobuf.Timestamp
-	19, // 9: latchkey.admin.v1.FailedJob.failed_at:type_name -> google.protobuf.Timestamp
-	19, // 10: latchkey.admin.v1.FailedJob.retry_at:type_name -> google.protobuf.Timestamp
-	0,  // 11: latchkey.admin.v1.GetInstallationResponse.data:type_name -> latchkey.admin.v1.Installation
-	11, // 12: latchkey.admin.v1.ListPropertyStatesResponse.data:type_name -> latchkey.admin.v1.PropertyStateList
-	5,  // 13: latchkey.admin.v1.PropertyStateList.list:type_name -> latchkey.admin.v1.PropertyState
-	14, // 14: latchkey.admin.v1.ListFailedJobsResponse.data:type_name -> latchkey.admin.v1.FailedJobList
-	6,  // 15: latchkey.admin.v1.FailedJobList.list:type_name -> latchkey.admin.v1.FailedJob
-	7,  // 16: latchkey.admin.v1.InstallationService.GetInstallation:input_type -> latchkey.admin.v1.GetInstallationRequest
-	9,  // 17: latchkey.admin.v1.InstallationService.ListPropertyStates:input_type -> latchkey.admin.v1.ListPropertyStatesRequest
-	12, // 18: latchkey.admin.v1.InstallationService.ListFailedJobs:input_type -> latchkey.admin.v1.ListFailedJobsRequest
-	15, // 19: latchkey.admin.v1.InstallationService.RetryJob:input_type -> latchkey.admin.v1.RetryJobRequest
-	17, // 20: latchkey.admin.v1.InstallationService.DiscardJob:input_type -> latchkey.admin.v1.DiscardJobRequest
-	8,  // 21: latchkey.admin.v1.InstallationService.GetInstallation:output_type -> latchkey.admin.v1.GetInstallationResponse
-	10, // 22: latchkey.admin.v1.InstallationService.ListPropertyStates:output_type -> latchkey.admin.v1.ListPropertyStatesResponse
-	13, // 23: latchkey.admin.v1.InstallationService.ListFailedJobs:output_type -> latchkey.admin.v1.ListFailedJobsResponse
-	16, // 24: latchkey.admin.v1.InstallationService.RetryJob:output_type -> latchkey.admin.v1.RetryJobResponse
-	18, // 25: latchkey.admin.v1.InstallationService.DiscardJob:output_type -> latchkey.admin.v1.DiscardJobResponse
-	21, // [21:26] is the sub-list for method output_type
-	16, // [16:21] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	19, // 8: latchkey.admin.v1.FailedJob.failed_at:type_name -> google.protobuf.Timestamp
+	19, // 9: latchkey.admin.v1.FailedJob.retry_at:type_name -> google.protobuf.Timestamp
+	0,  // 10: latchkey.admin.v1.GetInstallationResponse.data:type_name -> latchkey.admin.v1.Installation
+	11, // 11: latchkey.admin.v1.ListPropertyStatesResponse.data:type_name -> latchkey.admin.v1.PropertyStateList
+	5,  // 12: latchkey.admin.v1.PropertyStateList.list:type_name -> latchkey.admin.v1.PropertyState
+	14, // 13: latchkey.admin.v1.ListFailedJobsResponse.data:type_name -> latchkey.admin.v1.FailedJobList
+	6,  // 14: latchkey.admin.v1.FailedJobList.list:type_name -> latchkey.admin.v1.FailedJob
+	7,  // 15: latchkey.admin.v1.InstallationService.GetInstallation:input_type -> latchkey.admin.v1.GetInstallationRequest
+	9,  // 16: latchkey.admin.v1.InstallationService.ListPropertyStates:input_type -> latchkey.admin.v1.ListPropertyStatesRequest
+	12, // 17: latchkey.admin.v1.InstallationService.ListFailedJobs:input_type -> latchkey.admin.v1.ListFailedJobsRequest
+	15, // 18: latchkey.admin.v1.InstallationService.RetryJob:input_type -> latchkey.admin.v1.RetryJobRequest
+	17, // 19: latchkey.admin.v1.InstallationService.DiscardJob:input_type -> latchkey.admin.v1.DiscardJobRequest
+	8,  // 20: latchkey.admin.v1.InstallationService.GetInstallation:output_type -> latchkey.admin.v1.GetInstallationResponse
+	10, // 21: latchkey.admin.v1.InstallationService.ListPropertyStates:output_type -> latchkey.admin.v1.ListPropertyStatesResponse
+	13, // 22: latchkey.admin.v1.InstallationService.ListFailedJobs:output_type -> latchkey.admin.v1.ListFailedJobsResponse
+	16, // 23: latchkey.admin.v1.InstallationService.RetryJob:output_type -> latchkey.admin.v1.RetryJobResponse
+	18, // 24: latchkey.admin.v1.InstallationService.DiscardJob:output_type -> latchkey.admin.v1.DiscardJobResponse
+	20, // [20:25] is the sub-list for method output_type
+	15, // [15:20] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_admin_v1_installation_proto_init() }

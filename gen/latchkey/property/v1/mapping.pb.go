@@ -1206,7 +1206,7 @@ type ApplyCureRequest struct {
 	SpaceId string `protobuf:"bytes,3,opt,name=space_id,json=spaceId,proto3" json:"space_id,omitempty"`
 	// Store nothing, and answer with the preview.
 	ValidateOnly bool `protobuf:"varint,4,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
-	// With sameName: the partner's new space. Left out: the first that the conflict offers.
+	// With sameName: the partner's new space. May be left out if the conflict offers only one.
 	ExternalId    string `protobuf:"bytes,5,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -59,7 +59,9 @@ type Property struct {
 	// Each lock on a door with at least eight slots holds two backup codes.
 	BackupCodes bool `protobuf:"varint,13,opt,name=backup_codes,json=backupCodes,proto3" json:"backup_codes,omitempty"`
 	// Changes with each setting. Send it back with a change, so that the change does not undo the change of another person.
-	Etag          string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
+	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
+	// Since when the operator deletes the property. Absent: it is not being deleted.
+	DeletingSince *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=deleting_since,json=deletingSince,proto3" json:"deleting_since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -190,6 +192,13 @@ func (x *Property) GetEtag() string {
 		return x.Etag
 	}
 	return ""
+}
+
+func (x *Property) GetDeletingSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DeletingSince
+	}
+	return nil
 }
 
 // PropertySettings are the settings of a change or a creation. Fields that are left out keep their values, or get the default.
@@ -517,7 +526,7 @@ var File_latchkey_property_v1_property_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_property_proto_rawDesc = "" +
 	"\n" +
-	"#latchkey/property/v1/property.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xf2\x03\n" +
+	"#latchkey/property/v1/property.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xb5\x04\n" +
 	"\bProperty\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1b\n" +
@@ -536,7 +545,8 @@ const file_latchkey_property_v1_property_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12!\n" +
 	"\fbackup_codes\x18\r \x01(\bR\vbackupCodes\x12\x12\n" +
-	"\x04etag\x18\x0e \x01(\tR\x04etag\"\xd0\x06\n" +
+	"\x04etag\x18\x0e \x01(\tR\x04etag\x12A\n" +
+	"\x0edeleting_since\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\rdeletingSince\"\xd0\x06\n" +
 	"\x10PropertySettings\x12#\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xff\x01H\x00R\x04name\x88\x01\x01\x12+\n" +
@@ -606,18 +616,19 @@ var file_latchkey_property_v1_property_proto_goTypes = []any{
 }
 var file_latchkey_property_v1_property_proto_depIdxs = []int32{
 	6, // 0: latchkey.property.v1.Property.created_at:type_name -> google.protobuf.Timestamp
-	0, // 1: latchkey.property.v1.GetPropertyResponse.data:type_name -> latchkey.property.v1.Property
-	1, // 2: latchkey.property.v1.UpdatePropertyRequest.settings:type_name -> latchkey.property.v1.PropertySettings
-	0, // 3: latchkey.property.v1.UpdatePropertyResponse.data:type_name -> latchkey.property.v1.Property
-	2, // 4: latchkey.property.v1.PropertyService.GetProperty:input_type -> latchkey.property.v1.GetPropertyRequest
-	4, // 5: latchkey.property.v1.PropertyService.UpdateProperty:input_type -> latchkey.property.v1.UpdatePropertyRequest
-	3, // 6: latchkey.property.v1.PropertyService.GetProperty:output_type -> latchkey.property.v1.GetPropertyResponse
-	5, // 7: latchkey.property.v1.PropertyService.UpdateProperty:output_type -> latchkey.property.v1.UpdatePropertyResponse
-	6, // [6:8] is the sub-list for method output_type
-	4, // [4:6] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	6, // 1: latchkey.property.v1.Property.deleting_since:type_name -> google.protobuf.Timestamp
+	0, // 2: latchkey.property.v1.GetPropertyResponse.data:type_name -> latchkey.property.v1.Property
+	1, // 3: latchkey.property.v1.UpdatePropertyRequest.settings:type_name -> latchkey.property.v1.PropertySettings
+	0, // 4: latchkey.property.v1.UpdatePropertyResponse.data:type_name -> latchkey.property.v1.Property
+	2, // 5: latchkey.property.v1.PropertyService.GetProperty:input_type -> latchkey.property.v1.GetPropertyRequest
+	4, // 6: latchkey.property.v1.PropertyService.UpdateProperty:input_type -> latchkey.property.v1.UpdatePropertyRequest
+	3, // 7: latchkey.property.v1.PropertyService.GetProperty:output_type -> latchkey.property.v1.GetPropertyResponse
+	5, // 8: latchkey.property.v1.PropertyService.UpdateProperty:output_type -> latchkey.property.v1.UpdatePropertyResponse
+	7, // [7:9] is the sub-list for method output_type
+	5, // [5:7] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_property_proto_init() }
