@@ -58,8 +58,8 @@ type guestArgument struct {
 	Guest string `arg:"" name:"guest" help:"The id of a guest (gst_...), or the number, id or booker of a reservation: its main guest."`
 }
 
-// find returns the id of the guest that the argument names. It may be the id of a reservation, which the service takes for the reservation's
-// main guest.
+// find returns the id of the guest that the argument names. If the argument names a reservation, find returns the id of the reservation, which the
+// message service accepts for its main guest.
 func (a guestArgument) find(s *session) (guestID string, err error) {
 	if strings.HasPrefix(a.Guest, "gst_") {
 		return a.Guest, nil

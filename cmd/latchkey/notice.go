@@ -49,13 +49,13 @@ func (c *noticeRead) Run(ctx context.Context, r *remote, io *streams) error {
 		if err := s.printAnswer(answer, err, func() { s.say("Marked %d as read.", answer.GetMarked()) }); err != nil || int(answer.GetMarked()) == len(c.IDs) {
 			return err
 		}
-		return s.knownNotices(c.IDs)
+		return s.checkNoticesExist(c.IDs)
 	})
 }
 
-// knownNotices returns an error if one of the ids is no notice of the property. It is used when the server marked fewer notices as read than
-// were named.
-func (s *session) knownNotices(ids []string) error {
+// checkNoticesExist returns an error if the property lacks a notice with one of the ids. It is used when the server marked fewer notices as read
+// than the user named.
+func (s *session) checkNoticesExist(ids []string) error {
 	missing := slices.Clone(ids)
 	for token := ""; len(missing) > 0; {
 		answer, err := propertyv1.NewNoticeServiceClient(s.conn).ListNotices(s, &propertyv1.ListNoticesRequest{PageSize: 200, PageToken: token})

@@ -155,7 +155,7 @@ func (r *remote) asStaffOn(ctx context.Context, io *streams, k kind, word *strin
 	return r.asStaff(ctx, io, withResolvedName(k, word, f))
 }
 
-// withResolvedName returns f preceded by the replacement of the object's name in word by its id.
+// withResolvedName returns a function that replaces the name in *word by the id of that object of the kind k, and then calls f.
 func withResolvedName(k kind, word *string, f func(s *session) error) func(s *session) error {
 	return func(s *session) error {
 		if err := s.resolve(k, word); err != nil {

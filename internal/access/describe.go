@@ -69,7 +69,9 @@ type PlannedDoor struct {
 	ConfirmedAt    time.Time // ConfirmedAt is when the lock confirmed that it holds the PIN, or zero
 	former         bool      // former means that a code from before the last change may open the door
 	stuck          bool      // stuck means that a former code stays, because the lock is unreachable or jammed, or refused the new code
-	changing       bool      // changing means that the lock has not confirmed a change yet
+	// changing means that the lock has not confirmed a change to the code yet, see [Facts.hasUnconfirmedChange], or that a
+	// SmartKey from before the last change of access may still open the door.
+	changing bool
 }
 
 // isShut reports whether the door does not open for the guest until a person acts.
@@ -89,20 +91,20 @@ func (d PlannedDoor) isShut() bool {
 
 // Facts are everything on which the plan of a reservation depends.
 type Facts struct {
-	Right    Right
-	Doubt    string // Doubt is why the reservation may mean another space
-	Unplaced string // Unplaced is why the reservation has no space, or that the space is inactive
-	Doors    []Door
-	Codes    []SlotCode         // Codes are the codes of the grant after the steps
-	Older    []SlotCode         // Older are the codes of earlier grants of the reservation
-	Opened   time.Time          // Opened is when the grant was created
-	OwnPIN   map[string]bool    // OwnPIN are the doors with a separate PIN
-	NoPIN    map[string]bool    // NoPIN are the doors whose lock accepts no PIN that the rules allow
-	Had      bool               // Had means that the reservation has or had a grant
-	Shared   bool               // Shared means that another reservation has the same private space at the same time
-	Names    map[string]Door    // Names has doors that the reservation does not have, by id
-	Tokens   map[string][]Token // Tokens has the SmartKey tokens of each lock
-	KeyDoors map[string]string  // KeyDoors has the door of each lock in Tokens
+	Right     Right
+	Doubt     string // Doubt is why the reservation may mean another space
+	Unplaced  string // Unplaced is why the reservation has no space, or that the space is inactive
+	Doors     []Door
+	Codes     []SlotCode         // Codes are the codes of the grant after the steps
+	Older     []SlotCode         // Older are the codes of earlier grants of the reservation
+	GrantedAt time.Time          // GrantedAt is when the grant was created
+	OwnPIN    map[string]bool    // OwnPIN are the doors with a separate PIN
+	NoPIN     map[string]bool    // NoPIN are the doors whose lock accepts no PIN that the rules allow
+	Had       bool               // Had means that the reservation has or had a grant
+	Shared    bool               // Shared means that another reservation has the same private space at the same time
+	Names     map[string]Door    // Names has doors that the reservation does not have, by id
+	Tokens    map[string][]Token // Tokens has the SmartKey tokens of each lock
+	KeyDoors  map[string]string  // KeyDoors has the door of each lock in Tokens
 }
 
 // Describe returns the access plan. It includes every door that a code or SmartKey of the reservation may still open.
@@ -199,21 +201,23 @@ func (f Facts) describeOpen(out *PlannedDoor, d Door, h SlotCode, has bool) {
 		out.MayBeInstalled = h.MayBeInstalled && (h.Former || h.Evidence != slot.Sent) // the bridge has received the code but not written it yet
 		out.former = h.Former
 		out.stuck = h.Former && (d.Lock.unreachable() != "" || h.Evidence == slot.Failed)
-		out.changing = f.isChanging(h)
+		out.changing = f.hasUnconfirmedChange(h)
 	}
 	out.changing = out.changing || f.hasStaleKey(d)
 }
 
-// isChanging reports whether a lock has not confirmed a change yet. A code that waits in its bridge for the start of
-// its window does not count.
-func (f Facts) isChanging(h SlotCode) bool {
+// hasUnconfirmedChange reports whether the lock has not confirmed a change to the code h yet. A change is another PIN
+// or window, or a code that was added after the grant was created. The first code of a new grant is no change. A code
+// that the lock refused does not count. A code that the bridge holds back until its window begins counts only if the
+// lock may still hold the former code.
+func (f Facts) hasUnconfirmedChange(h SlotCode) bool {
 	if isInstalled(h.Evidence) || h.Evidence == slot.Failed {
 		return false
 	}
 	if f.Right.HeldBack && h.Evidence == slot.Sent {
 		return h.Former
 	}
-	return h.Former || h.Rewritten || h.Changed.After(f.Opened)
+	return h.Former || h.Rewritten || h.Changed.After(f.GrantedAt)
 }
 
 // currentCode returns the desired code of a door that the guest may open, on the lock that the door has now, or false

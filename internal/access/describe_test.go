@@ -55,7 +55,7 @@ func TestDescribe(t *testing.T) {
 		{"on its way for the first time", Facts{Right: allowed, Doors: []Door{room("a")}, Codes: []SlotCode{code("a", slot.Sent)}}, StatusIssued, []string{"a sent planned "}, nil},
 		{"dates moving", Facts{Right: allowed, Doors: []Door{room("a")}, Codes: []SlotCode{changed(slot.Sent)}}, StatusUpdating, []string{"a sent planned "}, nil},
 		{"dates moving, and the former code may open", Facts{Right: allowed, Doors: []Door{room("a")}, Codes: []SlotCode{former(slot.Unconfirmed)}}, StatusUpdating, []string{"a unconfirmed planned "}, nil},
-		{"a door that was put in later", Facts{Right: allowed, Doors: []Door{room("a")}, Codes: []SlotCode{but(code("a", slot.Sent), func(h *SlotCode) { h.Changed = present.From.Add(1) })}, Opened: present.From}, StatusUpdating, []string{"a sent planned "}, nil},
+		{"a door that was put in later", Facts{Right: allowed, Doors: []Door{room("a")}, Codes: []SlotCode{but(code("a", slot.Sent), func(h *SlotCode) { h.Changed = present.From.Add(1) })}, GrantedAt: present.From}, StatusUpdating, []string{"a sent planned "}, nil},
 		{"a change that the lock refused", Facts{Right: allowed, Doors: []Door{room("a")}, Codes: []SlotCode{changed(slot.Failed)}}, StatusFailed, []string{"a failed planned lockRefused"}, []string{LockRefused}},
 		{"a change that the lock refused, and the former code may open", Facts{Right: allowed, Doors: []Door{room("a")}, Codes: []SlotCode{former(slot.Failed)}}, StatusFailed,
 			[]string{"a failed planned lockRefused"}, []string{LockRefused, FormerCode}},

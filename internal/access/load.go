@@ -167,7 +167,7 @@ func (run *Run) SetDoors(locks []*ent.Lock) {
 	run.setDoors(doors, found)
 }
 
-// LoadCodes loads the codes of the holder on all locks, with these locks.
+// LoadCodes loads the holder's codes on all locks, and the locks that they are on.
 func (run *Run) LoadCodes() error {
 	rows, err := lock.SlotsOfGrant(run.Tx, run.PropertyID, run.ID)
 	if err == nil {
@@ -266,7 +266,7 @@ func (run *Run) markTakenOver() error {
 
 // describe loads what else the plan depends on, and returns the plan.
 func (run *stayRun) describe(f Facts) (Plan, error) {
-	f.Codes, f.Opened = slotCodes(run.codes), run.grant.CreatedAt
+	f.Codes, f.GrantedAt = slotCodes(run.codes), run.grant.CreatedAt
 	older, err := run.codesOfOlderGrants()
 	if err != nil {
 		return Plan{}, err

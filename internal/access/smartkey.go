@@ -66,8 +66,9 @@ func (f Facts) tokensAt(d Door) []Token {
 	return f.Tokens[d.Lock.ID]
 }
 
-// remainingKeysAt returns RemainingKeyEvidence for a door that the reservation no longer has: for the lock on it, and
-// for the locks on which the reservation had codes there.
+// remainingKeysAt returns Removing while a SmartKey may still open a door that the reservation no longer has, and
+// Removed otherwise. It considers the lock that is on the door now, and the locks on which the reservation had codes
+// there.
 func (f Facts) remainingKeysAt(doorID string) slot.Evidence {
 	var tokens []Token
 	for lockID, at := range f.Tokens {

@@ -140,7 +140,8 @@ func (s *site) measure(ctx context.Context, span time.Duration, keep bool, profi
 	return nil
 }
 
-// result compares the three measurements: without the handler's work, of an empty database, and of one with stored reservations or nil.
+// result compares the measurements. baseline is without the work of the handler, empty is of an empty database, and full is of one with stored
+// reservations, or nil.
 func (b Ingest) result(baseline, empty, full *site) *Result {
 	r := &Result{Name: "ingest", Unit: "changes/s", Rounds: b.Rounds, Value: median(empty.rates), Baseline: median(baseline.rates)}
 	aim := 0.4

@@ -65,8 +65,8 @@ func orSuperseded(err error) error {
 	return ErrSuperseded
 }
 
-// InSession loads a bridge for a write of its session with an epoch. It returns ErrSuperseded if that is no longer the bridge's current
-// session.
+// InSession loads a bridge for a write in the session that epoch identifies. It returns ErrSuperseded if that is no longer the current session of
+// the bridge, or if the bridge is revoked.
 func InSession(tx *db.Tx, bridgeID string, epoch int64) (*ent.Bridge, error) {
 	br, err := tx.Bridge.Query().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.RevokedAtIsNil()).Only(tx.Context())
 	if ent.IsNotFound(err) {

@@ -70,7 +70,8 @@ func hasValidName(m *lockv1.ConnectRequest) bool {
 	return true
 }
 
-// notifyEvidence passes changes of the evidence about slots to the OnEvidence function of [Config], inside tx. It returns err unchanged if it is not nil.
+// notifyEvidence passes changes of the evidence about slots to the OnEvidence function of [Config], inside tx. It returns err unchanged if it is
+// not nil.
 func (s *session) notifyEvidence(tx *db.Tx, changes []lock.EvidenceChange, err error) error {
 	if err != nil || len(changes) == 0 {
 		return err

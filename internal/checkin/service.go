@@ -88,7 +88,7 @@ func Of(p *guest.Party, now time.Time) (View, error) {
 	return r.view(now), nil
 }
 
-// mainGuest returns the check-in of a session that may take its steps. A companion's session may not.
+// mainGuest returns the key of the check-in whose steps the session a may take. It refuses any actor but the main guest, such as a companion.
 func mainGuest(a actor.Actor) (Key, error) {
 	if a.Kind != actor.Guest || a.GuestID != "" {
 		return Key{}, guest.ErrMainGuestOnly
@@ -139,7 +139,8 @@ func (v View) mayAsk() bool {
 	return v.Reservation.State == "confirmed"
 }
 
-// AskAgain asks the PMS again at once. A checkIn call whose effect is not known is repeated under its key.
+// AskAgain asks the PMS at once whether the guest may check in (getCheckInStatus). If the effect of a checkIn call is not known, AskAgain repeats
+// that call under its key instead.
 func (s *Service) AskAgain(ctx context.Context, a actor.Actor) (View, error) {
 	k, err := mainGuest(a)
 	if err != nil {

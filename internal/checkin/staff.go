@@ -82,8 +82,8 @@ func (s *Service) ClearStage(tx *db.Tx, k Key, stage Stage, by, refused string) 
 	})
 }
 
-// WaiveOwing records that a member of staff lets the guest check in although an amount is owed. seen is the amount that the member of staff saw, such as
-// "20.00 EUR": if the PMS has changed it since, nothing is waived. Nothing else that stops a check-in can be waived.
+// WaiveOwing records that a member of staff lets the guest check in although an amount is owed. seen is the amount that the member of staff saw,
+// such as "20.00 EUR": if the PMS has changed it since, nothing is waived. Nothing else that stops a check-in can be waived.
 func (s *Service) WaiveOwing(tx *db.Tx, k Key, by, seen string) (View, error) {
 	return s.applyChange(tx, k, func(tx *db.Tx, r *record) error {
 		var owing *money.Amount
@@ -108,7 +108,8 @@ func (s *Service) WaiveOwing(tx *db.Tx, k Key, by, seen string) (View, error) {
 	})
 }
 
-// AskAgainAsStaff asks the PMS again at once. A checkIn call whose effect is not known is repeated under its key.
+// AskAgainAsStaff asks the PMS at once whether the guest may check in (getCheckInStatus). If the effect of a checkIn call is not known,
+// AskAgainAsStaff repeats that call under its key instead.
 func (s *Service) AskAgainAsStaff(ctx context.Context, k Key) (View, error) {
 	return s.askAgain(context.WithoutCancel(ctx), k, actor.Actor{})
 }

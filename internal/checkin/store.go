@@ -104,7 +104,8 @@ const (
 // clearedByPMS is who cleared the stages that were open when the PMS started the stay.
 const clearedByPMS = "pms"
 
-// storeDecision decides about the check-in and stores the consequences: the end, the stages that the PMS cleared, the next evaluation and the notices.
+// storeDecision decides about the check-in and stores the consequences: the end, the stages that the PMS cleared, the next evaluation and the
+// notices.
 func (s *Service) storeDecision(tx *db.Tx, r *record) error {
 	now := tx.Now()
 	f := r.facts(now)

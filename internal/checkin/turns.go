@@ -22,7 +22,8 @@ const (
 	keptBudgets = 1000        // how many budgets are kept before the full ones are forgotten
 )
 
-// turns lets one press of a stay at a time call the PMS, and bounds how many do. It is safe for concurrent use.
+// turns lets one press of a stay at a time call the PMS, and bounds how many do. A press is a request from a button of the guest. It is safe for
+// concurrent use.
 type turns struct {
 	mu      sync.Mutex
 	stays   map[string]*turn
@@ -66,7 +67,8 @@ func (t *turns) spend(a actor.Actor, now time.Time) bool {
 	return budget.AllowN(now, 1)
 }
 
-// join registers a press for the turn of a stay, and returns the turn. The caller must call leave afterwards.
+// join returns the turn of a stay, and creates it if there is none. It counts the caller as a user of the turn. The caller must call leave
+// afterwards.
 func (t *turns) join(reservationID string) *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,7 +85,7 @@ func (t *turns) join(reservationID string) *turn {
 	return own
 }
 
-// leave unregisters a press that join registered, and forgets the turn after the last press of the stay.
+// leave ends the use of a turn that join returned, and forgets the turn after its last user.
 func (t *turns) leave(reservationID string, own *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -23,8 +23,8 @@ func storeMessage(tx *db.Tx, messageID string, m Message, sealed []byte) (*ent.M
 	return row, nil
 }
 
-// insertMessage stores a message with the next number of its conversation, which may have been deleted before. If two transactions choose the same number, PostgreSQL makes one
-// of them run again.
+// insertMessage stores a message with the next number of its conversation, which may have been deleted before. If two transactions choose the same
+// number, PostgreSQL makes one of them run again.
 const insertMessage = `INSERT INTO messages (id, property_id, reservation_id, guest_id, number, sender, author, text, created_at, mailed)
 	VALUES ($1, $2, $3, $4, (SELECT COALESCE(MAX(number), (SELECT deleted_messages FROM guests WHERE id = $5 AND property_id = $6), 0) + 1
 	FROM messages WHERE property_id = $7 AND guest_id = $8), $9, $10, $11, $12, FALSE)

@@ -22,7 +22,8 @@ const (
 	usedInterval = time.Minute
 )
 
-// OpenSession opens a session of an operator with an operator token, and returns its secret. It ends with the token.
+// OpenSession opens a session of the operator who has an operator token, and returns the secret of the session. The session ends at the latest when
+// the token ends. If the token has too many sessions, the oldest one ends.
 func OpenSession(tx *db.Tx, keys *keyring.Ring, operatorToken, device string) (*ent.Token, string, error) {
 	parent, err := Find(tx, keys, Operator, operatorToken)
 	if err != nil {
@@ -40,7 +41,7 @@ func OpenSession(tx *db.Tx, keys *keyring.Ring, operatorToken, device string) (*
 	return Mint(tx, keys, Spec{Kind: Session, ParentID: parent.ID, Name: device, TTL: sessionIdle})
 }
 
-// AuthenticateSession returns the operator with a session.
+// AuthenticateSession returns the operator whose session has the secret.
 func AuthenticateSession(view *db.Tx, keys *keyring.Ring, secret string) (actor.Actor, error) {
 	if !keyring.IsToken(secret, kinds[Session].draw) {
 		return actor.Actor{}, Refused()

@@ -174,8 +174,9 @@ func (d *DB) View(ctx context.Context) *Tx {
 	return &Tx{Client: d.read, ctx: ctx, short: short, now: d.cfg.Clock.Now().UTC().Truncate(time.Microsecond)}
 }
 
-// Write runs fn in a transaction. It returns nil after the commit is durable, or the error because of which nothing was
-// stored.
+// Write runs fn in a transaction. If it returns nil, the commit is durable. If it returns an error, nothing was stored,
+// with one exception: if the connection to PostgreSQL is lost during the commit, the change may be stored, and the message
+// of the error says so.
 //
 // fn may run more than once, so it must have no side effects except through the transaction and [Tx.Notify]. It must query
 // only through tx, under tx.Context(), and must not wait for anything else. If ctx ends before fn starts, Write returns

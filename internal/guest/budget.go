@@ -18,10 +18,11 @@ type pause struct {
 
 // Limits of failed searches by two facts. A search that has to wait compares nothing and counts nothing.
 //
-// A source is one kiosk, or one client network (an IPv4 address or an IPv6 /64). A site is an IPv6 /48, see [siteOf]. Kiosks and QR codes have separate limits for bookings, so
-// guesses from afar never slow a kiosk. A booking has one limit, whichever of its numbers is typed. A search that finds a stay costs
-// nothing, and gives the source back what failed there for the same number: a guest who mistypes does not slow the next guest. The limit
-// of the booking gets nothing back, because its number may be that of a group, of whom one member guesses the names of others.
+// A source is one kiosk, or one client network (an IPv4 address or an IPv6 /64). A site is an IPv6 /48, see [siteOf]. Kiosks and QR codes
+// have separate limits for bookings, so guesses from afar never slow a kiosk. A booking has one limit, whichever of its numbers is typed. A
+// search that finds a stay costs nothing, and gives the source back what failed there for the same number: a guest who mistypes does not slow
+// the next guest. The limit of the booking gets nothing back, because its number may be that of a group, of whom one member guesses the names
+// of others.
 //
 // How often a guesser can fail, who searches as soon as each pause is over, and however often the server starts (TestGuesses):
 //
@@ -47,8 +48,8 @@ type pause struct {
 // How long a guesser delays the guest, who has both facts:
 //   - At a kiosk, at most 5 minutes after the last guess for other bookings, and 10 minutes after the last for this one; 30 minutes if these
 //     went on for two and a half hours. The guesser has to stand at the kiosk.
-//   - On a phone, the guesses of one other network or site (an IPv6 /48) do not delay the guest. Those of many do, as long as they go on, and at most an hour
-//     after the last. The kiosk, the link of the mail and the desk do not wait for that.
+//   - On a phone, the guesses of one other network or site (an IPv6 /48) do not delay the guest. Those of many do, as long
+//     as they go on, and at most an hour after the last. The kiosk, the link of the mail and the desk do not wait for that.
 var (
 	atSource         = limit{"source", time.Hour, []pause{{10, 5 * time.Minute}}}
 	bookingAtKiosks  = limit{"bookingAtKiosks", 24 * time.Hour, []pause{{5, 10 * time.Minute}, {20, 30 * time.Minute}}}

@@ -44,9 +44,9 @@ func loadTrustedParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, err
 	return p, err
 }
 
-// Trusts reports whether a session may see and change the stay. A session that rests on two facts may until the PMS has checked the
-// guest in, and afterwards if it checked the guest in itself, or is the phone that took the stay from that session: a person who knows a
-// number and a name is not yet the guest.
+// Trusts reports whether a session may see and change the stay. A session that found the stay by two facts may do so until the PMS has checked the
+// guest in. Afterwards it may do so only if the guest checked in with this session, or if it is the phone that took the stay from the session of
+// the check-in: a person who knows a number and a name is not yet the guest.
 func (p *Party) Trusts(a actor.Actor) bool {
 	state := access.State(p.Reservation.State)
 	return a.Origin == OriginMail || state != access.Started && state != access.Processed || isPressedBy(a, p.Stay)

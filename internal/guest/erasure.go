@@ -179,7 +179,7 @@ func ErasureOf(view *db.Tx, p *Party, a actor.Actor) (Erasure, error) {
 	return p.erasure(row, guestID, view.Now()), nil
 }
 
-// erasure describes a request that is not done, or without row what a request now would do. guestID is empty for the whole party.
+// erasure describes a request that is not done. If row is nil, it describes what a request would do now. guestID is empty for the whole party.
 func (p *Party) erasure(row *ErasureRow, guestID string, now time.Time) Erasure {
 	requestedAt := now
 	if row != nil {

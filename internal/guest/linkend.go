@@ -25,9 +25,9 @@ func EndLinksAndSessions(tx *db.Tx, propertyID string, reservationIDs ...string)
 	return forgetInvitations(tx, propertyID, reservationIDs)
 }
 
-// EndFormerAddress ends what the former address of a booker could reach at reservations: links that were mailed elsewhere than to the present address, and
-// the devices that such links have bound. Sessions that began at a kiosk or at the door go on, and so do companions'. The present address
-// is invited again. presentMAC is nil if the booker has none.
+// EndFormerAddress ends what the former address of a booker could reach at reservations: links that were mailed elsewhere than to the present
+// address, and the devices that such links have bound. Sessions that began at a kiosk or at the door go on, and so do companions'. The present
+// address is invited again. presentMAC is nil if the booker has none.
 func EndFormerAddress(tx *db.Tx, propertyID string, presentMAC []byte, reservationIDs ...string) error {
 	which := []predicate.GuestLink{guestlink.PropertyID(propertyID), guestlink.ReservationIDIn(reservationIDs...), guestlink.GuestID("")}
 	if presentMAC != nil {

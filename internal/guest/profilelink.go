@@ -65,7 +65,8 @@ func RequestProfileLink(tx *db.Tx, keys *keyring.Ring, q ProfileRequest) (due bo
 	return kept && !limited, nil, err
 }
 
-// countersOf returns the counters that limit a request for a link to a profile: that of the address first, then those of the client.
+// countersOf returns the counters that limit the requests for links to a profile. The first counts the mails to the address of the profile, and the
+// others count the requests of the client.
 func (q ProfileRequest) countersOf(keys *keyring.Ring, profileID string) []counter {
 	counterOf := func(l limit, what string) counter {
 		return counter{hex.EncodeToString(keys.MAC("attempts", q.PropertyID, l.name, what)), tally{limit: l}}
@@ -152,7 +153,7 @@ func BindProfileLink(tx *db.Tx, keys *keyring.Ring, secret string) (Session, err
 	return out, nil
 }
 
-// findProfileSession returns the guest with the session of a link to a profile.
+// findProfileSession returns the guest whose session was opened by a link to a profile. mac is the keyed hash of the token of the session.
 func findProfileSession(view *db.Tx, mac []byte) (a actor.Actor, found bool, err error) {
 	row, err := view.ProfileLink.Query().Where(entlink.SessionMAC(mac), entlink.ExpiresAtGT(view.Now())).Only(view.Context())
 	if ent.IsNotFound(err) {

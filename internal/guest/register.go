@@ -17,8 +17,8 @@ import (
 )
 
 // The guest register is what the law wants kept of guests after their stay: their official forms. An entry is made a day after the
-// departure, or after a cancelation that came after the arrival, and outlives the reservation. It is erased on the day that the form named to the guest. On that day the answers that are still
-// stored with the stay are erased too.
+// departure, or after a cancelation that came after the arrival, and outlives the reservation. It is erased on the day that the form named to
+// the guest. On that day the answers that are still stored with the stay are erased too.
 
 // NoShowRetention is how long the official form of a guest who never arrived is kept.
 const NoShowRetention = 30 * 24 * time.Hour

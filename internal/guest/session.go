@@ -103,7 +103,7 @@ func endOldest(tx *db.Tx, s SessionSpec) error {
 // sessionMAC returns the keyed hash under which the token of a guest's session is stored and found.
 func sessionMAC(keys *keyring.Ring, token string) []byte { return keys.MAC("guestSession", token) }
 
-// Authenticate returns the guest with a session's token.
+// Authenticate returns the guest whose session has the token.
 func Authenticate(view *db.Tx, keys *keyring.Ring, token string) (actor.Actor, error) {
 	if !keyring.IsToken(token, keyring.SessionToken) {
 		return actor.Actor{}, credential.Refused()

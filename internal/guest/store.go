@@ -13,7 +13,7 @@ const selectSession = `SELECT s.id, s.property_id, s.reservation_id, s.guest_id,
 	JOIN reservations AS r ON r.id = s.reservation_id AND r.property_id = s.property_id
 	WHERE s.mac = $1 AND s.expires_at > $2 AND s.revoked_at IS NULL AND r.state <> 'canceled' AND r.erased_at IS NULL`
 
-// findSession returns the guest with the session whose token has a keyed hash.
+// findSession returns the guest whose session token has the keyed hash mac.
 func findSession(view *db.Tx, mac []byte) (a actor.Actor, found bool, err error) {
 	a.Kind = actor.Guest
 	found, err = view.ReadOne(selectSession, []any{mac, view.Now()}, &a.ID, &a.PropertyID, &a.ReservationID, &a.GuestID, &a.Origin, &a.HandedBy, &a.UsedAt)

@@ -22,7 +22,7 @@ import (
 // tokenMAC returns the keyed hash under which a tablet's token is stored and found.
 func tokenMAC(keys *keyring.Ring, token string) []byte { return keys.MAC("kiosk", token) }
 
-// Authenticate returns the kiosk with a token.
+// Authenticate returns the kiosk that has the token.
 func Authenticate(view *db.Tx, keys *keyring.Ring, token string) (actor.Actor, error) {
 	if !keyring.IsToken(token, keyring.KioskToken) {
 		return actor.Actor{}, credential.Refused()

@@ -171,8 +171,8 @@ func MarkAllBridgesOffline(tx *db.Tx) error {
 		SetOnline(false).SetOfflineReason(string(bridge.ShuttingDown)).SetLinkAt(tx.Now()).Exec(tx.Context())
 }
 
-// MarkDrainedBridgesLost marks bridges as disconnected whose node shut down and that have not reconnected to any node
-// since.
+// MarkDrainedBridgesLost marks a bridge as disconnected if its node shut down more than bridge.MaxSilence ago and the
+// bridge has not connected to any node since. The wait gives the bridge time to connect to another node.
 func MarkDrainedBridgesLost(tx *db.Tx) error {
 	left, err := tx.Bridge.Query().Where(entbridge.Online(false), entbridge.OfflineReason(string(bridge.ShuttingDown)), entbridge.RevokedAtIsNil(),
 		entbridge.LinkAtLT(tx.Now().Add(-bridge.MaxSilence))).Limit(chunkSize).All(tx.Context())

@@ -51,7 +51,8 @@ type SendError struct {
 
 func (e *SendError) Error() string { return strings.TrimSpace(string(e.Failure) + ": " + e.Answer) }
 
-// sendError returns the failure of a step of the transfer. Another attempt may succeed after an answer of 4xx, and without an answer.
+// sendError returns the failure of a step of the transfer. Another attempt may succeed after an answer of 4xx, and after an error without an
+// answer, unless the certificate of the server is invalid.
 func sendError(step Failure, err error) *SendError {
 	var refused *textproto.Error
 	if errors.As(err, &refused) {

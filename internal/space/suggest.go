@@ -83,14 +83,15 @@ func Suggest(listing []Listed, ours []Own, mappings []Mapped) []Suggestion {
 		p.pair(newEntries(inRoom[room], func(s Listed) (string, string) { return s.ExternalID, s.Name }, theirs[room].Name),
 			newEntries(ownBeds[dorm], func(s Own) (string, string) { return s.ID, s.Name }, own[dorm].Name), p.confidence(room))
 	}
-	p.pair(newEntries(loose, func(s Listed) (string, string) { return s.ExternalID, s.Name }, ""), bedsWithDormName(ownBeds, own), Likely)
+	p.pair(newEntries(loose, func(s Listed) (string, string) { return s.ExternalID, s.Name }, ""), bedEntries(ownBeds, own), Likely)
 	slices.SortFunc(p.found, func(a, b Suggestion) int { return cmp.Compare(a.ExternalID, b.ExternalID) })
 	return p.found
 }
 
-// bedsWithDormName returns entries for beds whose names include that of their dorm, because a PMS that lists no
-// parents must name its beds like that. beds are the Latchkey beds by dorm id, own all spaces by id.
-func bedsWithDormName(beds map[string][]Own, own map[string]Own) []entry {
+// bedEntries returns an entry for each bed. The name in the entry is the name of the dorm and then that of the bed, or only that of the bed if it
+// already begins with the dorm's name. The entries are compared with the beds of a PMS that does not say in which dorm a bed is, because such a PMS
+// must put the dorm into the bed's name. beds has the Latchkey beds by dorm id. own has all spaces by id.
+func bedEntries(beds map[string][]Own, own map[string]Own) []entry {
 	var all []entry
 	for _, dorm := range sortedKeys(beds) {
 		for _, b := range beds[dorm] {

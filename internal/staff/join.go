@@ -41,7 +41,7 @@ func (s *Service) prepareJoin(ctx context.Context, c Claim, name string) (joinin
 
 // join makes a person a member of a property with a link that was used, and signs the person in.
 func (s *Service) join(tx *db.Tx, j joining, link *ent.PersonInvitation, propertyID string) (Session, error) {
-	who, err := s.identify(tx, j)
+	who, err := s.createOrConfirmPerson(tx, j)
 	if err != nil {
 		return Session{}, err
 	}
@@ -73,8 +73,9 @@ func (s *Service) admit(tx *db.Tx, who *ent.Person, link *ent.PersonInvitation, 
 	return nil
 }
 
-// identify returns the person who joins: a known one whose proof still holds, or a new one.
-func (s *Service) identify(tx *db.Tx, j joining) (*ent.Person, error) {
+// createOrConfirmPerson returns the person who joins. It stores a new person. For a known person it checks that the account has not changed since
+// the password was checked, and uses up the second-factor code, if there is one.
+func (s *Service) createOrConfirmPerson(tx *db.Tx, j joining) (*ent.Person, error) {
 	if j.known == nil {
 		return createPerson(tx, s.Keys, j.Email, j.name, j.hash)
 	}

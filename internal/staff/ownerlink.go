@@ -94,7 +94,8 @@ type FirstOwner struct {
 	PropertyName, TimeZone string // of the property to create; empty: the link names a property
 }
 
-// CreateFirstOwner makes a person the owner of a property with a link, and signs the person in.
+// CreateFirstOwner uses up the link of an owner. It makes the person an owner of the property that the link names, and signs the person in. If the
+// link names no property, it creates one first.
 func (s *Service) CreateFirstOwner(ctx context.Context, f FirstOwner) (made Session, propertyID string, err error) {
 	l, err := findLink(s.DB.View(ctx), s.Keys, f.Secret)
 	if err == nil && l.EmailMAC != nil {

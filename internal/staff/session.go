@@ -81,7 +81,7 @@ func endSessions(tx *db.Tx, personID string, which ...predicate.PersonSession) e
 	return nil
 }
 
-// Authenticate returns the person with a session's token. propertyID is the property that the call names, or "": then the actor has no
+// Authenticate returns the person whose session has the token. propertyID is the property that the call names. If it is "", the actor has no
 // property and no role.
 func Authenticate(view *db.Tx, keys *keyring.Ring, token, propertyID string) (actor.Actor, error) {
 	if !keyring.IsToken(token, keyring.PersonSession) {

@@ -114,8 +114,9 @@ func (x *Dispatcher) wakeSubscribers() {
 	}
 }
 
-// repeat runs pass until ctx ends: at once, after the wait that it returns, and gather after each wake-up, so that events that come together
-// make one pass. After an error it backs off, even if it is woken. what names the work in the log.
+// repeat runs pass until ctx ends. The first pass runs at once. A later pass runs after the wait that the last one returned, or, if the dispatcher
+// is woken before, after the time gather, so that events that come together make one pass. After an error it backs off, even if it is woken. what
+// names the work in the log.
 func (x *Dispatcher) repeat(ctx context.Context, wake <-chan struct{}, gather time.Duration, what string, pass func() (time.Duration, error)) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -300,7 +301,8 @@ func (x *Dispatcher) applyBySubject(tx *db.Tx, s Subscriber, p page) (failures [
 	return failures
 }
 
-// store moves the cursor past the page, or postpones the cursor of a subject that failed again.
+// store records the result of a page. It moves the main cursor past the page, and gives each subject that failed a cursor of its own. It moves the
+// cursor of a single subject too, but postpones it if the subject failed again, and releases it after its last page.
 func (p page) store(tx *db.Tx, failures []event.Failure) error {
 	switch {
 	case p.cursor == p.main:

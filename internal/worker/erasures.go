@@ -109,7 +109,7 @@ func (e Erasures) advance(tx *db.Tx, listed *guest.ErasureRow) (done bool, err e
 	return true, notice.Resolve(tx, row.PropertyID, lateKey(row))
 }
 
-// confirm orders the mail that confirms an erasure, if an address of the guest is known.
+// confirm orders the mail that confirms an erasure, if an address of the guest is known. It records in either case that the erasure is confirmed.
 func (e Erasures) confirm(tx *db.Tx, row *guest.ErasureRow) error {
 	to, err := e.addressOf(tx, row)
 	if err != nil {

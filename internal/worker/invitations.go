@@ -117,7 +117,7 @@ func enqueueArrivals(ctx context.Context, d *db.DB, p *progress) error {
 	return nil
 }
 
-// enqueueMissed makes the invitations of reservations due that changed while no process swept. It runs once after a start.
+// enqueueMissed makes invitations due whose reservations changed while no process swept. It runs once after a start.
 func enqueueMissed(ctx context.Context, d *db.DB) error {
 	for after := ""; ; {
 		ids, err := d.View(ctx).ReadIDs(findMissed, after, missedPage)

@@ -138,9 +138,9 @@ func (c *Chain) authenticate(ctx context.Context, call *Call) error {
 	return nil
 }
 
-// limit applies the rate limit to the call. Public methods have none, and batches have their own. It counts per integration; per token for staff, scripts and operators, with a higher limit; per address
-// for calls without a credential. Refused calls have their own limit per address, so that a script with an expired token does not use up
-// the limit of guests behind the same address.
+// limit applies the rate limit to the call. Public methods have none, and batches have their own. It counts per integration; per token for staff,
+// scripts and operators, with a higher limit; per address for calls without a credential. Refused calls have their own limit per address, so that a
+// script with an expired token does not use up the limit of guests behind the same address.
 func (c *Chain) limit(_ context.Context, call *Call) error {
 	if call.method.public {
 		return nil

@@ -212,7 +212,7 @@ func (s *spaces) DeleteSpace(ctx context.Context, r *propertyv1.DeleteSpaceReque
 // dormFinder finds a property's dorms by name. It loads them on first use.
 type dormFinder struct{ byName map[string]string }
 
-// add makes a dorm known that the same call created.
+// add records a dorm that the call has created, so that find returns it for a later bed of the same call.
 func (d *dormFinder) add(name, spaceID string) {
 	if d.byName != nil {
 		d.byName[name] = spaceID

@@ -69,7 +69,8 @@ type requestBody struct{ exchange *exchange }
 func (*requestBody) Read([]byte) (int, error) { return 0, io.EOF }
 func (*requestBody) Close() error             { return nil }
 
-// decode reads the real body into v, a message or a pointer to one. It stores an error in the report, or refuses the call with it.
+// decode reads the body of the HTTP request into v, a message or a pointer to one. It stores what is wrong with the body in the report. It refuses
+// the call if there is no memory for the body, see [chain.Call.Reserve].
 func (s *requestBody) decode(v any) {
 	report, call := &s.exchange.report, s.exchange.call
 	if call == nil || call.Refused() {

@@ -105,7 +105,7 @@ func (l *loader) grants() (err error) {
 	return err
 }
 
-// wasReplaced reports whether the stay already had a later grant than this one at a time.
+// wasReplaced reports whether the stay already had a later grant than grantID at the time at.
 func (l *loader) wasReplaced(grantID string, at time.Time) bool {
 	for _, g := range l.grant {
 		if !g.CreatedAt.After(at) {

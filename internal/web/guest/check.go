@@ -16,7 +16,7 @@ type answers struct {
 // answered reports whether a question has an answer. An answer that this device may not read counts, too.
 func answered(f *guestv1.FormField) bool { return f.GetValue() != "" || f.GetWithheld() }
 
-// missing returns the unanswered questions of a step without which the check-in cannot continue.
+// missing returns the questions of a step that hold up the check-in, because they have no answer.
 func missing(step *guestv1.FormStep) []*guestv1.FormField {
 	return slices.DeleteFunc(slices.Clone(step.GetFields()), func(f *guestv1.FormField) bool { return answered(f) || !holdsUp(f) })
 }

@@ -184,7 +184,7 @@ func (s *site) showKey(x *exchange) error {
 	return x.keyPage(v)
 }
 
-// showDoors handles the part of that page without PINs. The page's script reloads it to update the states of the doors.
+// showDoors handles the part without PINs of the page with the PINs and doors. The page's script reloads it to update the states of the doors.
 func (s *site) showDoors(x *exchange) error {
 	v := keyView{Doors: x.doors(), Wait: x.R.URL.Query().Has("wait"), Follow: x.R.URL.Query().Has("codes")}
 	if v.Wait && len(v.Doors) > 0 {

@@ -15,7 +15,8 @@ func (s *site) showEmail(x *exchange) error {
 	return x.emailPage(http.StatusOK, x.Value("email"), "")
 }
 
-// emailPage renders that page. typed is the posted address, and problem the message of its error or "".
+// emailPage renders the page that asks for the guest's e-mail address. typed is the posted address, and problem the
+// message of its error or "".
 func (x *exchange) emailPage(status int, typed, problem string) error {
 	p := x.stayPage("web.email.title")
 	if problem != "" {

@@ -102,7 +102,8 @@ func (f flow) Sharing() string {
 	return f.Below("form/share")
 }
 
-// Shares returns the state of that decision: todo or done. It is "" if this session may not decide, or if the property asks for nothing.
+// Shares returns the state of the guest's decision which data the PMS gets: todo or done. It is "" if this session may not decide, or if the
+// property asks for nothing.
 func (f flow) Shares() string {
 	for _, t := range f.Stay.GetTasks() {
 		if t.GetKind() == "sharing" {
@@ -112,8 +113,8 @@ func (f flow) Shares() string {
 	return ""
 }
 
-// asksSharing reports whether a kiosk must ask for that decision before the check-in continues. No other device can decide later, because only
-// the session that gave the answers may read them.
+// asksSharing reports whether a kiosk must ask which data the PMS gets before the check-in continues. No other device can decide later, because
+// only the session that gave the answers may read them.
 func (f flow) asksSharing() bool {
 	c := f.Stay.GetCheckIn()
 	if !f.Kiosk || f.Shares() != "todo" || len(c.GetMissingGuestIds()) > 0 {

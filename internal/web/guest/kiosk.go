@@ -120,7 +120,7 @@ func (x *exchange) kiosk() (*kioskv1.Kiosk, error) {
 }
 
 // startSeconds is the reload interval of the start page, which shows whether check-in is open. closedSeconds and cutSeconds are the times after
-// which the offline pages try the start page. The last is longer, because a guest reads on that page how to continue.
+// which the offline pages try the start page: showClosed and showCut. cutSeconds is longer, because a guest reads on the page how to continue.
 const (
 	startSeconds  = 30
 	closedSeconds = 10

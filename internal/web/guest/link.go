@@ -35,8 +35,8 @@ func (x *exchange) showLink(link *guestv1.Link, sent bool) error {
 	return x.render(http.StatusOK, "link", p)
 }
 
-// bindLink handles the button of that page. It binds the link to this device and moves to the stay. A POST without the key of the page's form
-// changes nothing, because some mail scanners post to links.
+// bindLink handles the button of the page that the link of a mail opens. It binds the link to this device, and moves to the stay or the profile. A
+// POST without the key of the page's form changes nothing, because some mail scanners post to links.
 func (s *site) bindLink(x *exchange) error {
 	if x.Key() == "" {
 		return s.showLink(x)

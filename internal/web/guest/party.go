@@ -20,7 +20,7 @@ func (s *site) showPartySize(x *exchange) error {
 // partyView has the values of the form with the number of people: the stored ones, or those that were typed.
 type partyView struct{ Adults, Children string }
 
-// partyView returns the values of that form.
+// partyView returns the values of the form with the number of people: those that were typed, or else the stored ones.
 func (x *exchange) partyView() partyView {
 	if x.R.PathValue("guest") == "" && (x.R.Method == http.MethodPost || x.HasTyped()) {
 		return partyView{Adults: x.Value("adults"), Children: x.Value("children")}
@@ -28,7 +28,8 @@ func (x *exchange) partyView() partyView {
 	return partyView{Adults: fmt.Sprint(x.flow.Stay.GetAdultCount()), Children: fmt.Sprint(x.flow.Stay.GetChildCount())}
 }
 
-// partySize renders that page. problem is the message of its error or "", and kv are the parameters of the message.
+// partySize renders the page on which a kiosk asks how many people stay. problem is the message of its error or "", and kv are the parameters of
+// the message.
 func (x *exchange) partySize(status int, problem string, kv ...any) error {
 	p := x.stayPage("web.people.count")
 	p.Back, p.Data = "/k/form", x.partyView()

@@ -21,7 +21,7 @@ func (s *site) showPeople(x *exchange) error {
 	return x.people(http.StatusOK, peopleView{Sent: x.R.URL.Query().Get("sent")})
 }
 
-// people renders that page.
+// people renders the page with the people of the stay.
 func (x *exchange) people(status int, v peopleView) error {
 	p := x.stayPage("web.people.title")
 	p.LookURL = "" // no choice of colors or language: a reload would lose what is typed in the other forms

@@ -297,7 +297,7 @@ func (x *exchange) keepShared() {
 	}
 }
 
-// saveSharing handles the form of that decision.
+// saveSharing handles the form in which the guest decides which data the PMS gets.
 func (s *site) saveSharing(x *exchange) error {
 	if x.flow.Kiosk && x.flow.Shares() == "" {
 		return x.Redirect(x.flow.CheckIn()) // another device has decided meanwhile

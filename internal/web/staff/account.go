@@ -15,14 +15,14 @@ func (s *site) showConfirm(x *exchange) error {
 	return x.form(http.StatusOK, x.newPage("staff.confirm.title"), x.confirmForm())
 }
 
-// confirmForm returns the form of that page. The query "to" has the page to return to.
+// confirmForm returns the form that asks for the second factor again before a sensitive action. The query "to" has the page to return to.
 func (x *exchange) confirmForm() formView {
 	return formView{Text: "staff.confirm.text", Inputs: codeInputs(), Button: "staff.continue", Passkey: &passkeyForm{
 		Begin: "/app/confirm/passkey/begin", Action: listURL("/app/confirm/passkey", "to", localPage(x.R.URL.Query().Get("to"))), Button: "staff.passkey.confirm",
 	}}
 }
 
-// confirm handles that form. It proves the second factor again and returns to the page whose action needed it.
+// confirm handles the form that showConfirm renders. It proves the second factor again and continues to the page in the query "to".
 func (s *site) confirm(x *exchange) error {
 	made, err := s.api.Sessions.ConfirmSecondFactor(x.call(), &propertyv1.ConfirmSecondFactorRequest{Code: x.Value("code")})
 	if err != nil {
@@ -101,7 +101,7 @@ func (x *exchange) passwordPage(status int, f *fault.Fault) error {
 // showPassword handles the page that changes the password.
 func (s *site) showPassword(x *exchange) error { return x.passwordPage(http.StatusOK, nil) }
 
-// changePassword handles that form. The API then replaces the session by a new one.
+// changePassword handles the form that changes the password. The API then replaces the session by a new one.
 func (s *site) changePassword(x *exchange) error {
 	made, err := s.api.Sessions.ChangePassword(x.call(), &propertyv1.ChangePasswordRequest{Password: x.passwordOf("password"), NewPassword: x.passwordOf("newPassword")})
 	if err != nil {
@@ -145,8 +145,8 @@ func (s *site) showSecondFactor(x *exchange) error {
 	return x.secondPage(http.StatusOK, secondView{On: x.session.GetHasAuthenticatorApp()})
 }
 
-// changeSecondFactor handles the forms of that page. They begin the set-up of an authenticator app, confirm it, create new recovery codes, or
-// end its use. Secrets are shown only in this response.
+// changeSecondFactor handles the forms of the page of the second factor. They begin the set-up of an authenticator app, confirm it, create new
+// recovery codes, or end the use of the app. Secrets are shown only in this response.
 func (s *site) changeSecondFactor(x *exchange) error {
 	api := s.api.Sessions
 	switch x.Value("do") {

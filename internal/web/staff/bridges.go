@@ -105,7 +105,7 @@ func (x *exchange) newBridgePage(status int, f *fault.Fault) error {
 // showNewBridge handles the page with the form of a new bridge.
 func (s *site) showNewBridge(x *exchange) error { return x.newBridgePage(http.StatusOK, nil) }
 
-// createBridge handles that form. The response shows the join code of the bridge.
+// createBridge handles the form of a new bridge. The response shows the join code of the bridge.
 func (s *site) createBridge(x *exchange) error {
 	made, err := s.api.Bridges.CreateBridge(x.call(), &propertyv1.CreateBridgeRequest{Name: x.Value("name")})
 	if err != nil {

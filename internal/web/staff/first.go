@@ -38,8 +38,8 @@ func (s *site) showFirst(x *exchange) error {
 	return x.form(http.StatusOK, x.newPage("staff.first.title"), firstForm(firstInputs(x.R.URL.Query().Has(newProperty))))
 }
 
-// createOwner handles that form. It makes the person an owner and signs them in. A POST without the key of the page's form changes nothing,
-// because some mail scanners post to links.
+// createOwner handles the sign-up form of an owner. It makes the person an owner and signs them in. A POST without the key of the page's form
+// changes nothing, because some mail scanners post to links.
 func (s *site) createOwner(x *exchange) error {
 	if x.Key() == "" {
 		return s.showFirst(x)

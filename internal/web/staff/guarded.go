@@ -51,9 +51,9 @@ func (x *exchange) changeRules(change func(stored *propertyv1.CheckInSettings) *
 	}, x.rulesEtag)
 }
 
-// refuseOwn adds the errors of a refused form to its page, and returns the HTTP status. outdated is the message for the case that another
-// person has changed the setting. The error is f itself if f is not about the form.
-func (x *exchange) refuseOwn(p *page, f *fault.Fault, inputs []kit.Input, outdated string) (int, error) {
+// refuseSetting adds the errors of a refused settings form to its page, and returns the HTTP status. f is why the API refused the form. outdated is
+// the message for the case that another person has changed the setting. The error is f itself if f is not about the form.
+func (x *exchange) refuseSetting(p *page, f *fault.Fault, inputs []kit.Input, outdated string) (int, error) {
 	if f.Reason == fault.Outdated {
 		p.Wrong = []kit.Wrong{{Title: p.T("staff.settings.outdated"), Text: p.T(outdated)}}
 		return http.StatusConflict, nil

@@ -129,7 +129,8 @@ func (x *exchange) identityRefused(err error, to string) error {
 // showIdentity handles the page that links the person's account to the identity provider.
 func (s *site) showIdentity(x *exchange) error { return x.identityPage(http.StatusOK, "", nil) }
 
-// identityPage renders that page. address is the URL of the provider, after the person pressed the button, or "". wrong are errors to show.
+// identityPage renders the page that links the account to the identity provider. address is the URL of the provider after the person pressed the
+// button, or "". wrong are errors to show.
 func (x *exchange) identityPage(status int, address string, wrong []kit.Wrong) error {
 	provider, err := x.provider()
 	if err != nil {
@@ -144,8 +145,8 @@ func (x *exchange) identityPage(status int, address string, wrong []kit.Wrong) e
 	return x.render(status, "identity", p)
 }
 
-// changeIdentity handles the forms of that page. They start to link the account, or remove the link. The response to a form cannot redirect to
-// the provider because of the policy form-action, so it has a link.
+// changeIdentity handles the forms of the page that links the account to the identity provider. One form begins to link it, the other removes the
+// link. The policy form-action forbids a redirect from a form to the provider, so the answer is a page with a link to it.
 func (s *site) changeIdentity(x *exchange) error {
 	if x.Value("do") == "unlink" {
 		if _, err := s.api.Identities.DeleteIdentityLink(x.call(), &propertyv1.DeleteIdentityLinkRequest{}); err != nil {

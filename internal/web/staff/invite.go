@@ -63,8 +63,8 @@ func (x *exchange) inviteRefused(err error) error {
 	return err
 }
 
-// acceptInvite handles that form. It makes the person a member of the property and signs them in. A POST without the key of the page's form
-// changes nothing, because some mail scanners post to links.
+// acceptInvite handles the form that accepts an invitation. It makes the person a member of the property and signs them in. A POST without the key
+// of the page's form changes nothing, because some mail scanners post to links.
 func (s *site) acceptInvite(x *exchange) error {
 	if x.Key() == "" {
 		return s.showInvite(x)

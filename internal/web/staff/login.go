@@ -131,7 +131,7 @@ func (s *site) showSecond(x *exchange) error {
 	return x.form(http.StatusOK, x.newPage("staff.second.title"), x.secondForm())
 }
 
-// finishLogin handles that form and completes the sign-in.
+// finishLogin handles the form that asks for the second factor during a sign-in, and completes the sign-in.
 func (s *site) finishLogin(x *exchange) error {
 	made, err := s.api.Sessions.FinishSignIn(x.anonymous(), &propertyv1.FinishSignInRequest{Challenge: x.Cookie(challengeCookie), Code: x.Value("code")})
 	if err == nil {

@@ -23,7 +23,7 @@ type noticeSettingsView struct {
 	From, Until string
 }
 
-// showNoticeSettings handles that page with the stored choice.
+// showNoticeSettings handles the page on which a person chooses which notices to get. It shows the stored choice.
 func (s *site) showNoticeSettings(x *exchange) error {
 	found, err := s.api.Notices.GetNoticeSettings(x.call(), &propertyv1.GetNoticeSettingsRequest{})
 	if err != nil {
@@ -32,8 +32,8 @@ func (s *site) showNoticeSettings(x *exchange) error {
 	return x.noticeSettingsPage(http.StatusOK, found.GetData(), found.GetData().GetGroups(), nil)
 }
 
-// noticeSettingsPage renders that page. m is the choice to show, groups are all groups that the person may choose from, and wrong adds errors
-// to the page, or is nil.
+// noticeSettingsPage renders the page on which a person chooses which notices to get. m is the choice to show, groups are all groups that the
+// person may choose from, and wrong adds errors to the page, or is nil.
 func (x *exchange) noticeSettingsPage(status int, m *propertyv1.NoticeSettings, groups []string, wrong func(*page)) error {
 	v := noticeSettingsView{From: m.GetMailFrom(), Until: m.GetMailUntil()}
 	for _, name := range groups {
@@ -47,7 +47,7 @@ func (x *exchange) noticeSettingsPage(status int, m *propertyv1.NoticeSettings, 
 	return x.render(status, "notice-settings", p)
 }
 
-// saveNoticeSettings handles its form. A group whose box is not checked is hidden.
+// saveNoticeSettings handles the form that chooses which notices a person gets. A group whose box is not checked is hidden.
 func (s *site) saveNoticeSettings(x *exchange) error {
 	found, err := s.api.Notices.GetNoticeSettings(x.call(), &propertyv1.GetNoticeSettingsRequest{})
 	if err != nil {

@@ -23,7 +23,7 @@ type partsView struct {
 	Secret shownSecret
 }
 
-// showParts handles that page.
+// showParts handles the page that shows each element of the dashboard in all its states.
 func (s *site) showParts(x *exchange) error {
 	inputs := []kit.Input{
 		{Name: "text", Label: "staff.room.name", Value: longName, Autocomplete: "off"},

@@ -67,7 +67,7 @@ func (s *site) beginPasskeyLogin(x *exchange) error {
 	return x.begin(begun.GetData())
 }
 
-// passkeyLogin handles the form that finishes that sign-in.
+// passkeyLogin handles the form that finishes a sign-in with a passkey.
 func (s *site) passkeyLogin(x *exchange) error {
 	to := localPage(x.R.URL.Query().Get("to"))
 	made, err := s.api.Passkeys.FinishPasskeySignIn(x.anonymous(), &propertyv1.FinishPasskeySignInRequest{
@@ -94,7 +94,7 @@ func (s *site) beginPasskeyConfirm(x *exchange) error {
 	return x.begin(begun.GetData())
 }
 
-// passkeyConfirm handles the form that finishes that proof, and returns to the page whose action needed it.
+// passkeyConfirm handles the form that finishes a proof of the second factor with a passkey. It continues to the page in the query "to".
 func (s *site) passkeyConfirm(x *exchange) error {
 	made, err := s.api.Passkeys.FinishPasskeyConfirmation(x.call(), &propertyv1.FinishPasskeyConfirmationRequest{State: x.ceremony(), Credential: x.Value("credential")})
 	if err != nil {
@@ -122,7 +122,7 @@ type passkeysView struct {
 // showPasskeys handles the list of the person's passkeys.
 func (s *site) showPasskeys(x *exchange) error { return x.passkeysPage(http.StatusOK, nil) }
 
-// passkeysPage renders that list. wrong are errors to show.
+// passkeysPage renders the list of the person's passkeys. wrong are errors to show.
 func (x *exchange) passkeysPage(status int, wrong []kit.Wrong) error {
 	found, err := x.site.api.Passkeys.ListPasskeys(x.call(), &propertyv1.ListPasskeysRequest{})
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *site) beginPasskey(x *exchange) error {
 	return x.begin(begun.GetData())
 }
 
-// changePasskeys handles the forms of the list. They rename or delete a passkey, or finish the registration of a new one.
+// changePasskeys handles the forms of the list of passkeys. They rename or delete a passkey, or finish the registration of a new one.
 func (s *site) changePasskeys(x *exchange) error {
 	api, id := s.api.Passkeys, x.Value("id")
 	switch x.Value("do") {

@@ -57,8 +57,8 @@ func (x *exchange) peoplePage(v peopleView, f *fault.Fault) error {
 	return x.render(status, "people", p)
 }
 
-// peopleResult answers an action on that page: it returns to the list or, if the API refused the action, shows the reason. done is the result
-// to confirm, see results.
+// peopleResult answers an action on the page of the people: it returns to the list or, if the API refused the action, shows the reason. done is the
+// result to confirm, see results.
 func (x *exchange) peopleResult(err error, done string) error {
 	if err == nil {
 		return x.Redirect("/app/settings/people?done=" + done)

@@ -137,13 +137,14 @@ func (x *exchange) questionsPage(f *fault.Fault) error {
 		v.Inputs = append(questionInputs(p, nil), kit.Input{Name: "question.name", Label: "staff.question.name", Hint: "staff.question.name.hint", Autocomplete: "off"})
 	}
 	if f != nil {
+		// If another person has removed the question that was posted, its values become the form of a new question.
 		if removed := x.R.PathValue("id"); len(v.Inputs) > 0 && (removed == "" || x.Value("do") == "save") {
 			v.Inputs = x.Posted(v.Inputs)
 			if name := &v.Inputs[len(v.Inputs)-1]; removed != "" {
 				name.Value = removed
 			}
 		}
-		if status, err = x.refuseOwn(p, f, v.Inputs, "staff.questions.outdated"); err != nil {
+		if status, err = x.refuseSetting(p, f, v.Inputs, "staff.questions.outdated"); err != nil {
 			return err
 		}
 	}
@@ -188,7 +189,7 @@ func (x *exchange) questionPage(f *fault.Fault) error {
 	if f != nil {
 		posted := x.Posted(slices.Clone(inputs))
 		v.Inputs = noted(posted, inputs, f.Reason == fault.Outdated)
-		if status, err = x.refuseOwn(p, ofQuestion(f, at), posted, "staff.questions.outdated"); err != nil {
+		if status, err = x.refuseSetting(p, ofQuestion(f, at), posted, "staff.questions.outdated"); err != nil {
 			return err
 		}
 	}

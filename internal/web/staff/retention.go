@@ -39,7 +39,7 @@ func retentionForm(s *propertyv1.CheckInSettings) settingsForm {
 // showRetention handles the page of the retention times.
 func (s *site) showRetention(x *exchange) error { return x.retentionForms("", nil) }
 
-// retentionForms renders that page. f is why the API refused the posted form, or nil.
+// retentionForms renders the page of the retention times. posted is the name of the posted form, and f is why the API refused it, or nil.
 func (x *exchange) retentionForms(posted string, f *fault.Fault) error {
 	stored, err := x.checkInSettings()
 	if err != nil {
@@ -48,7 +48,7 @@ func (x *exchange) retentionForms(posted string, f *fault.Fault) error {
 	return x.showForms(settingsView{Tab: "retention", Forms: []settingsForm{retentionForm(stored)}, Kept: kept, Server: keptByServer(stored.GetServerRetention())}, posted, f)
 }
 
-// changeRetention handles its form.
+// changeRetention handles the form of the retention times.
 func (s *site) changeRetention(x *exchange) error {
 	if x.Value("form") != "retention" {
 		return x.Redirect("/app/settings/retention")

@@ -191,13 +191,13 @@ func (s *site) showNewRooms(x *exchange) error {
 	return x.newRooms(http.StatusOK, x.newPage("staff.rooms.title"), newRoomsView{oneRoom(own), manyRooms()})
 }
 
-// newRooms renders that page.
+// newRooms renders the page with the forms of new rooms.
 func (x *exchange) newRooms(status int, p *page, v newRoomsView) error {
 	p.Here, p.Back, p.Data = "spaces", "/app/spaces", v
 	return x.render(status, "rooms", p)
 }
 
-// createRooms handles its forms. They create one room or bed, or a list of them.
+// createRooms handles the forms of new rooms. They create one room or bed, or a list of them.
 func (s *site) createRooms(x *exchange) error {
 	own, err := x.ownSpaces()
 	if err != nil {

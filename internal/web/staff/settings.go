@@ -91,7 +91,8 @@ func (x *exchange) showForms(v settingsView, posted string, f *fault.Fault) erro
 	return x.render(status, "settings", p)
 }
 
-// finishForm answers a posted form. Without an error it moves to the page tab. show renders the page with the API's refusal.
+// finishForm answers a posted form. If err is nil, it redirects to the settings page that tab names. If the API refused fields, or if the form is
+// outdated, it calls show with the refusal. It returns any other error.
 func (x *exchange) finishForm(tab string, err error, show func(f *fault.Fault) error) error {
 	if err == nil {
 		return x.Redirect("/app/settings/" + tab + "?done=saved")

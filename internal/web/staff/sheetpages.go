@@ -44,7 +44,7 @@ func (s *site) showImport(x *exchange) error {
 	return x.importPage(http.StatusOK, sheetView{PMS: x.R.FormValue("pms"), Inputs: sheetInputs()})
 }
 
-// importPage renders that page with the errors of the file or with the plan to confirm.
+// importPage renders the page that imports a file of rooms, with the errors of the file or with the plan to confirm.
 func (x *exchange) importPage(status int, v sheetView) error {
 	p := x.newPage("staff.sheet.title")
 	p.Here, p.Back, p.Data = "spaces", listURL("/app/spaces", "pms", v.PMS), v
@@ -68,7 +68,8 @@ func (x *exchange) sheet() (string, error) {
 	return string(raw), err
 }
 
-// importRooms handles its form. The first post shows what the file changes, and the second, with do=import, changes it.
+// importRooms handles the form that imports a file of rooms. The first post shows what the file changes, and the
+// second, with do=import, changes it.
 func (s *site) importRooms(x *exchange) error {
 	text, err := x.sheet()
 	if err != nil {

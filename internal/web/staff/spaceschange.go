@@ -10,7 +10,8 @@ import (
 )
 
 // changeSpaces handles the forms of the page of spaces: "rows" stores the choices of all rows, "cure" resolves a conflict, "exact" accepts the
-// suggestions, and "missing" creates rooms. The API refuses a change if the mapping has changed since the page was shown.
+// suggestions, and "missing" creates rooms. The API refuses "rows" and "exact" if the mapping has changed since the page was shown, and "cure" if
+// the conflict no longer has that cure. "missing" works on the present mapping.
 func (s *site) changeSpaces(x *exchange) error {
 	pms := x.Value("pms")
 	if pms == "" {

@@ -38,7 +38,8 @@ func inputOfText(tag, name string) string { return "texts." + tag + "." + name }
 // showTexts handles the page of the texts.
 func (s *site) showTexts(x *exchange) error { return x.textsPage("", nil) }
 
-// textsPage renders that page. With a fault f, the form of the language posted shows the posted values and the errors.
+// textsPage renders the page of the texts that the property writes for guests. With a fault f, the form of the language posted shows the posted
+// values and the errors.
 func (x *exchange) textsPage(posted string, f *fault.Fault) error {
 	stored, err := x.checkInSettings()
 	if err != nil {
@@ -54,7 +55,7 @@ func (x *exchange) textsPage(posted string, f *fault.Fault) error {
 		shown := inputs
 		if f != nil && tag == posted {
 			shown = x.Posted(slices.Clone(inputs))
-			if status, err = x.refuseOwn(p, renamed(f, "settings.texts.byLanguage.", "texts."), shown, "staff.texts.outdated"); err != nil {
+			if status, err = x.refuseSetting(p, renamed(f, "settings.texts.byLanguage.", "texts."), shown, "staff.texts.outdated"); err != nil {
 				return err
 			}
 		}
@@ -81,7 +82,7 @@ func (n *notedInput) noteFallback(standard string) {
 	}
 }
 
-// changeTexts handles the form of one language. Texts in other languages do not change.
+// changeTexts handles the form with the texts for guests in one language. Texts in other languages do not change.
 func (s *site) changeTexts(x *exchange) error {
 	tag := x.Value("form")
 	if !slices.Contains(x.newPage("staff.settings.texts").Languages, tag) {

@@ -64,7 +64,8 @@ func (x *exchange) restoreTyped() {
 	x.typed, x.R.PostForm = &f, f.Values
 }
 
-// TypedReason returns the stored reason for an input. field is its HTML id: why-ACTION, or why-DOOR for opening a door.
+// TypedReason returns the reason that the person typed into an input before the second factor was asked for, or "". field is the HTML id of the
+// input: why-ACTION, or why-DOOR for opening a door.
 func (p *page) TypedReason(field any) string {
 	if p.typed == nil {
 		return ""
