@@ -26,19 +26,19 @@ var (
 // Click presses the button, link, radio button, switch or checkbox that a screen reader would announce with this name.
 func (p *Page) Click(name string) {
 	p.t.Helper()
-	p.clickNode(p.find(name, pressable))
+	p.click(byName(name, pressable))
 }
 
 // ClickAt presses the element that matches a CSS selector, for pages in any language. It waits until exactly one such element is visible.
 func (p *Page) ClickAt(selector string) {
 	p.t.Helper()
-	p.clickNode(p.at(selector))
+	p.click(bySelector(selector))
 }
 
 // FillAt replaces the text of the field that matches a CSS selector, for pages in any language.
 func (p *Page) FillAt(selector, text string) {
 	p.t.Helper()
-	p.clickNode(p.at(selector))
+	p.click(bySelector(selector))
 	p.replaceText(text)
 }
 
@@ -52,7 +52,7 @@ func (p *Page) Next(name, heading string) {
 // Fill replaces the text of the field with this label.
 func (p *Page) Fill(label, text string) {
 	p.t.Helper()
-	p.clickNode(p.find(label, fillable))
+	p.click(byName(label, fillable))
 	p.replaceText(text)
 }
 
@@ -68,7 +68,7 @@ func (p *Page) replaceText(text string) {
 // Choose selects the option with this text in the select element with this label.
 func (p *Page) Choose(label, option string) {
 	p.t.Helper()
-	node := p.find(label, []string{"combobox", "listbox"})
+	node := p.find(byName(label, []string{"combobox", "listbox"}))
 	found := p.callOn(node, `function (text) {
 		const o = [...this.options].find(o => o.text.trim() === text);
 		if (!o) return false;
@@ -94,7 +94,7 @@ func (p *Page) Upload(selector, path string) {
 // Value returns the value of the field with this label.
 func (p *Page) Value(label string) (value string) {
 	p.t.Helper()
-	p.check(json.Unmarshal(p.callOn(p.find(label, fillable), `function () { return this.value }`), &value))
+	p.check(json.Unmarshal(p.callOn(p.find(byName(label, fillable)), `function () { return this.value }`), &value))
 	return value
 }
 
@@ -104,40 +104,42 @@ func (p *Page) Press(key string) {
 	p.do(chromedp.KeyEvent(key))
 }
 
-// find waits for exactly one element with an accessible name and one of the roles.
-func (p *Page) find(name string, roles []string) (found cdp.BackendNodeID) {
-	p.t.Helper()
-	p.await(fmt.Sprintf("element named %q", name), func(ctx context.Context) (bool, error) {
-		nodes, err := named(ctx, name, roles)
-		if err != nil {
-			return false, err
-		}
-		if len(nodes) != 1 {
-			return false, fmt.Errorf("%d elements named %q have a role of %s", len(nodes), name, strings.Join(roles, ", "))
-		}
-		found = nodes[0].BackendDOMNodeID
-		return true, nil
-	})
-	return found
+// target is an element that an action needs. find fails unless exactly one element of the present page matches.
+type target struct {
+	what string // for the message of a test that does not find it
+	find func(ctx context.Context) (cdp.BackendNodeID, error)
 }
 
-// at waits until exactly one visible element matches a CSS selector, and returns it.
-func (p *Page) at(selector string) (found cdp.BackendNodeID) {
-	p.t.Helper()
-	p.await(fmt.Sprintf("element %q", selector), func(ctx context.Context) (bool, error) {
+// byName returns the target with an accessible name and one of the roles.
+func byName(name string, roles []string) target {
+	return target{fmt.Sprintf("element named %q", name), func(ctx context.Context) (cdp.BackendNodeID, error) {
+		nodes, err := named(ctx, name, roles)
+		if err != nil {
+			return 0, err
+		}
+		if len(nodes) != 1 {
+			return 0, fmt.Errorf("%d elements named %q have a role of %s", len(nodes), name, strings.Join(roles, ", "))
+		}
+		return nodes[0].BackendDOMNodeID, nil
+	}}
+}
+
+// bySelector returns the target that is visible and matches a CSS selector.
+func bySelector(selector string) target {
+	return target{fmt.Sprintf("element %q", selector), func(ctx context.Context) (cdp.BackendNodeID, error) {
 		document, err := chromedp.Call(ctx, dom.GetDocument, dom.GetDocumentParams{})
 		if err != nil {
-			return false, err
+			return 0, err
 		}
 		all, err := chromedp.Call(ctx, dom.QuerySelectorAll, dom.QuerySelectorAllParams{NodeID: document.Root.NodeID, Selector: selector})
 		if err != nil {
-			return false, err
+			return 0, err
 		}
 		var shown []cdp.BackendNodeID
 		for _, id := range all.NodeIDs {
 			node, err := chromedp.Call(ctx, dom.DescribeNode, dom.DescribeNodeParams{NodeID: id})
 			if err != nil {
-				return false, err
+				return 0, err
 			}
 			box, err := chromedp.Call(ctx, dom.GetContentQuads, dom.GetContentQuadsParams{BackendNodeID: node.Node.BackendNodeID})
 			if err == nil && len(box.Quads) > 0 {
@@ -145,10 +147,18 @@ func (p *Page) at(selector string) (found cdp.BackendNodeID) {
 			}
 		}
 		if len(shown) != 1 {
-			return false, fmt.Errorf("%d elements %q are shown", len(shown), selector)
+			return 0, fmt.Errorf("%d elements %q are shown", len(shown), selector)
 		}
-		found = shown[0]
-		return true, nil
+		return shown[0], nil
+	}}
+}
+
+// find waits for a target and returns it.
+func (p *Page) find(e target) (found cdp.BackendNodeID) {
+	p.t.Helper()
+	p.await(e.what, func(ctx context.Context) (ok bool, err error) {
+		found, err = e.find(ctx)
+		return err == nil, err
 	})
 	return found
 }
@@ -177,7 +187,7 @@ func named(ctx context.Context, name string, roles []string) ([]*accessibility.N
 // Hold presses the button with this name, and releases it when the page shows a text.
 func (p *Page) Hold(name, until string) {
 	p.t.Helper()
-	x, y := p.centre(p.find(name, pressable))
+	x, y := p.centre(byName(name, pressable))
 	e := input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMousePressed, X: x, Y: y, Button: input.MouseButtonLeft, Buttons: 1, ClickCount: 1}
 	call(p, input.DispatchMouseEvent, e)
 	p.WaitText(until)
@@ -185,17 +195,22 @@ func (p *Page) Hold(name, until string) {
 	call(p, input.DispatchMouseEvent, e)
 }
 
-// clickNode scrolls to an element and presses its center with the mouse.
-func (p *Page) clickNode(node cdp.BackendNodeID) {
+// click scrolls to a target and presses its center with the mouse.
+func (p *Page) click(e target) {
 	p.t.Helper()
-	x, y := p.centre(node)
+	x, y := p.centre(e)
 	p.do(chromedp.MouseClickXY(x, y))
 }
 
-// centre scrolls to an element, waits until it no longer moves, and returns its center.
-func (p *Page) centre(node cdp.BackendNodeID) (x, y float64) {
+// centre waits for a target, scrolls to it and returns its center. It looks for the target again after an error, because a page that is being
+// replaced loses its elements.
+func (p *Page) centre(e target) (x, y float64) {
 	p.t.Helper()
-	p.await("element in one place", func(ctx context.Context) (bool, error) {
+	p.await(e.what, func(ctx context.Context) (bool, error) {
+		node, err := e.find(ctx)
+		if err != nil {
+			return false, err
+		}
 		if _, err := chromedp.Call(ctx, dom.ScrollIntoViewIfNeeded, dom.ScrollIntoViewIfNeededParams{BackendNodeID: node}); err != nil {
 			return false, err
 		}

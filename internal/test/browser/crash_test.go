@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,15 +16,14 @@ import (
 
 // A page whose process crashes is loaded again, with the settings of the test.
 func TestCrashedPageIsLoadedAgain(t *testing.T) {
-	loads := 0
+	var loads atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/" {
 			http.NotFound(w, r)
 			return
 		}
-		loads++
 		fmt.Fprintf(w, `<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>Page</title><h1>Load %d</h1><p></p>
-			<script>document.querySelector("p").textContent = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"</script></html>`, loads)
+			<script>document.querySelector("p").textContent = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"</script></html>`, loads.Add(1))
 	}))
 	t.Cleanup(server.Close)
 	p := Open(t, Dark)

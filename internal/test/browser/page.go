@@ -153,7 +153,7 @@ func (p *Page) await(what string, holds func(context.Context) (bool, error)) {
 	defer tick.Stop()
 	var last error
 	for {
-		if p.watcher.takeCrash() {
+		if p.watcher.needsReload() {
 			p.t.Logf("Chromium's process of the page crashed while the test waited for %s: the page is loaded again", what)
 			call(p, page.Reload, page.ReloadParams{})
 		}

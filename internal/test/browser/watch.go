@@ -19,7 +19,8 @@ type watcher struct {
 	sync.Mutex
 	faults    []string
 	tolerated []string
-	crashed   bool   // the process of the page ended, and the page was not loaded again
+	crashes   int    // how often the process of the page crashed
+	reloaded  bool   // the page was loaded again after its first crash
 	end       func() // ends the present attempt of await, which a page without a process does not answer; may be nil
 }
 
@@ -45,12 +46,7 @@ func (w *watcher) onEvent(event any) {
 			w.add("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL)
 		}
 	case *inspector.EventTargetCrashed:
-		w.Lock()
-		w.crashed = true
-		if w.end != nil {
-			w.end()
-		}
-		w.Unlock()
+		w.onCrash()
 	case *audits.EventIssueAdded:
 		if d := e.Issue.Details; d != nil && d.ContentSecurityPolicyIssueDetails != nil {
 			c := d.ContentSecurityPolicyIssueDetails
@@ -66,13 +62,29 @@ func (w *watcher) attempt(end func()) {
 	w.end = end
 }
 
-// takeCrash reports whether the page crashed since the last call.
-func (w *watcher) takeCrash() bool {
+// onCrash records that the process of the page crashed, and ends the present attempt.
+func (w *watcher) onCrash() {
 	w.Lock()
 	defer w.Unlock()
-	crashed := w.crashed
-	w.crashed = false
-	return crashed
+	w.crashes++
+	if w.crashes > 1 {
+		w.faults = append(w.faults, "the process of the page crashed again")
+	}
+	if w.end != nil {
+		w.end()
+	}
+}
+
+// needsReload reports whether the page crashed for the first time and was not loaded again. Chromium itself crashes once in a while, but a page
+// that crashes again is at fault, and stays dead.
+func (w *watcher) needsReload() bool {
+	w.Lock()
+	defer w.Unlock()
+	if w.crashes != 1 || w.reloaded {
+		return false
+	}
+	w.reloaded = true
+	return true
 }
 
 // add records a fault.
