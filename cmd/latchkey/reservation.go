@@ -143,7 +143,7 @@ func shortTime(zone *time.Location, t time.Time) string {
 // booker's names. It fails if there is none or more than one. The server also finds the stays of a room or a group, which the word does not
 // name: a mistyped number must not lead a command to the stay in the room of that number.
 func (s *session) findReservation(word string) (*propertyv1.Reservation, error) {
-	found, more, err := s.loadReservations(&propertyv1.ListReservationsRequest{Query: word}, 200) // one page
+	found, more, err := s.loadReservations(&propertyv1.ListReservationsRequest{Query: word}, 1000)
 	if err != nil {
 		return nil, err
 	}
@@ -180,10 +180,8 @@ func hasNumber(x *propertyv1.Reservation, word string) bool {
 
 // hasName reports whether a text has words, and each begins one of the booker's names.
 func hasName(x *propertyv1.Reservation, typed string) bool {
-	words, names := text.Words(typed), text.Words(guestOf(x))
-	return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool {
-		return !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, w) })
-	})
+	words := text.Words(typed)
+	return len(words) > 0 && text.MatchNames(words, text.Words(guestOf(x)))
 }
 
 type reservationShow struct {

@@ -13,17 +13,19 @@ import (
 
 // durations is an option of kong that makes every duration flag accept days, such as 30d.
 var durations = kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(func(c *kong.DecodeContext, target reflect.Value) error {
+	d, err := popDuration(c)
+	target.SetInt(int64(d))
+	return err
+}))
+
+// popDuration returns the value of a duration flag.
+func popDuration(c *kong.DecodeContext) (time.Duration, error) {
 	text, err := popText(c)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	d, err := clock.ParseDuration(text)
-	if err != nil {
-		return err
-	}
-	target.SetInt(int64(d))
-	return nil
-}))
+	return clock.ParseDuration(text)
+}
 
 // popText returns the value of a duration flag as text. It fails if the value in a settings file is of another type, such as a number.
 func popText(c *kong.DecodeContext) (string, error) {
@@ -43,16 +45,12 @@ type lifetime int32
 
 // Decode parses the flag's value for kong: a duration above 0, such as 30d.
 func (l *lifetime) Decode(c *kong.DecodeContext) error {
-	text, err := popText(c)
-	if err != nil {
-		return err
-	}
-	d, err := clock.ParseDuration(text)
+	d, err := popDuration(c)
 	if err != nil {
 		return err
 	}
 	if d <= 0 {
-		return fmt.Errorf("must be more than 0, not %q: leave it out for a token that never expires", text)
+		return fmt.Errorf("must be more than 0, not %v: leave it out for a token that never expires", d)
 	}
 	*l = lifetime(inMinutes(d))
 	return nil

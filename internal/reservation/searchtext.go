@@ -3,7 +3,6 @@ package reservation
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"entgo.io/ent/dialect/sql"
 
@@ -51,18 +50,7 @@ func findText(view *db.Tx, propertyID, text string) (*textMatch, error) {
 // matches reports whether a reservation matches the text: by its id, by its decrypted booker, or by its space in,
 // which may be nil.
 func (m *textMatch) matches(id string, b Booker, in *ent.Space) bool {
-	return slices.Contains(m.ids, id) || len(m.words) > 0 && b.hasWords(m.words) || isIn(in, m.spaces...)
-}
-
-// hasWords reports whether each word is the beginning of a word of the booker's name.
-func (b Booker) hasWords(words []string) bool {
-	names := b.words()
-	for _, w := range words {
-		if !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, w) }) {
-			return false
-		}
-	}
-	return true
+	return slices.Contains(m.ids, id) || len(m.words) > 0 && texts.MatchNames(m.words, b.words()) || isIn(in, m.spaces...)
 }
 
 // textCondition selects the reservations that may match the text, by index. It returns nil if none can match.

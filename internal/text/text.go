@@ -5,6 +5,7 @@ package text
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -112,6 +113,13 @@ func Words(name string) []string {
 		return unicode.ToLower(r)
 	}, norm.NFKD.String(foldedLetters.Replace(name)))
 	return strings.FieldsFunc(folded, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
+}
+
+// MatchNames reports whether each of the words is the beginning of one of the names. Both are folded, see [Words].
+func MatchNames(words, names []string) bool {
+	return !slices.ContainsFunc(words, func(w string) bool {
+		return !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, w) })
+	})
 }
 
 // Truncate shortens a text to at most n bytes without splitting a character.
