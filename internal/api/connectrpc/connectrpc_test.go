@@ -204,26 +204,34 @@ func TestErrorsKeepTheirDetails(t *testing.T) {
 	}
 }
 
-// A list of masks of a wrong type is refused, although the masks of the entries could be read from the body.
-func TestMasksOfAWrongType(t *testing.T) {
-	srv := start(t, &service{})
-	body := `{"updateMasks":"state","reservations":[{"id":"1","state":"confirmed"}]}`
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+partnerv1connect.ReservationServiceBatchUpsertReservationsProcedure, strings.NewReader(body))
+// post sends a body of a content type with an access token, and returns the status and the body of the answer.
+func post(t *testing.T, srv *httptest.Server, procedure, kind, token, body string) (int, []byte) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+procedure, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Access-Token", "at")
+	req.Header.Set("Content-Type", kind)
+	req.Header.Set("Access-Token", token)
 	resp, err := srv.Client().Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer resp.Body.Close()
 	raw, err := io.ReadAll(resp.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if resp.StatusCode != http.StatusBadRequest || !bytes.Contains(raw, []byte("updateMasks")) || !bytes.Contains(raw, []byte("wrongType")) {
-		t.Errorf("status %d: %s", resp.StatusCode, raw)
+	return resp.StatusCode, raw
+}
+
+// A list of masks of a wrong type is refused, although the masks of the entries could be read from the body.
+func TestMasksOfAWrongType(t *testing.T) {
+	srv := start(t, &service{})
+	status, raw := post(t, srv, partnerv1connect.ReservationServiceBatchUpsertReservationsProcedure, "application/json", "at",
+		`{"updateMasks":"state","reservations":[{"id":"1","state":"confirmed"}]}`)
+	if status != http.StatusBadRequest || !bytes.Contains(raw, []byte("updateMasks")) || !bytes.Contains(raw, []byte("wrongType")) {
+		t.Errorf("status %d: %s", status, raw)
 	}
 }
 
@@ -244,22 +252,9 @@ func TestBadBodies(t *testing.T) {
 		{"too large, of a stranger", "application/proto", strings.Repeat("x", 1<<20+1), "", 401, []string{"unauthenticated"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+partnerv1connect.ReservationServiceUpsertReservationProcedure, strings.NewReader(c.body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			req.Header.Set("Content-Type", c.kind)
-			req.Header.Set("Access-Token", c.auth)
-			resp, err := srv.Client().Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			raw, err := io.ReadAll(resp.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if resp.StatusCode != c.status {
-				t.Errorf("status %d, want %d: %s", resp.StatusCode, c.status, raw)
+			status, raw := post(t, srv, partnerv1connect.ReservationServiceUpsertReservationProcedure, c.kind, c.auth, c.body)
+			if status != c.status {
+				t.Errorf("status %d, want %d: %s", status, c.status, raw)
 			}
 			for _, w := range c.want {
 				// Details are shown in base64 and, for people, as JSON.

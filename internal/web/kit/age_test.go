@@ -52,7 +52,7 @@ func TestAges(t *testing.T) {
 		}
 	}
 	if p.PlainDay("soon") != "soon" || p.Date("<b>") != "&lt;b&gt;" || p.Short(nil) != "" {
-		t.Error("what is no date is not shown as it is")
+		t.Error("an invalid date is not shown unchanged")
 	}
 	if p.Ago(nil) != "" || p.When(nil) != "" {
 		t.Error("no moment has an age")
