@@ -130,7 +130,8 @@ func newLockRow(l *propertyv1.Lock, now time.Time) lockRow {
 	return r
 }
 
-// lacksBattery reports whether nothing is known about the battery of a lock on a door. A lock that just restarted is online without it.
+// lacksBattery reports whether nothing is known about the battery of a lock on a door. After its bridge restarts, a lock is online without
+// it.
 func (r lockRow) lacksBattery() bool {
 	return !r.Placeless && !r.Low && r.GetStatus().BatteryPercent == nil
 }
