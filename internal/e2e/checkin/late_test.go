@@ -47,7 +47,7 @@ func acceptedWithoutUpdate(t *testing.T, clock *forwardClock) *guest {
 	return g
 }
 
-// stops returns the kinds of the open notices about the check-in. The bridge counts as silent when the clock jumps, so there are others.
+// stops returns the kinds of the open notices about the check-in. There are others, of doors, of silent bridges and of missing addresses.
 func (g *guest) stops() []string {
 	return slices.DeleteFunc(g.w.notices(g.stay), func(kind string) bool { return !strings.HasPrefix(kind, "checkIn") })
 }

@@ -169,8 +169,7 @@ func TestRoomsOfAGroupStopAlone(t *testing.T) {
 		}
 	}
 	for i, want := range [][]string{{"checkInOwing"}, {"checkInRefused"}, nil} {
-		got := slices.DeleteFunc(w.notices(rooms[i].stay), func(kind string) bool { return !strings.HasPrefix(kind, "checkIn") }) // not those of doors
-		if !slices.Equal(got, want) {
+		if got := rooms[i].stops(); !slices.Equal(got, want) {
 			t.Errorf("%s has the notices %v, want %v", ids[i], got, want)
 		}
 	}
@@ -293,7 +292,7 @@ func TestEarlyAndLate(t *testing.T) {
 	if n := w.asked(); n != 0 {
 		t.Errorf("the PMS was called %d times before the day of arrival", n)
 	}
-	if got := w.notices(g.stay); len(got) > 0 {
+	if got := g.stops(); len(got) > 0 {
 		t.Errorf("staff have the notices %v", got)
 	}
 	e2etest.PushReservation(t, w.World, "B-1", map[string]any{"pmsNumber": "1001", "state": "confirmed", "roomId": "R101", "fromDate": e2etest.LocalDate(0)})
