@@ -24,6 +24,7 @@ import (
 type installation struct {
 	adminv1.OperatorSessionServiceClient
 	adminv1.InstallationServiceClient
+	adminv1.PropertyServiceClient
 }
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -32,15 +33,25 @@ func (installation) GetOperatorSession(context.Context, *adminv1.GetOperatorSess
 	return &adminv1.GetOperatorSessionResponse{Data: &adminv1.OperatorSession{Id: new("ops_1")}}, nil
 }
 
+var (
+	stored   = &propertyv1.Property{Id: "prp_1", Name: "Harbour Hostel", TimeZone: "Europe/Lisbon"}
+	deleting = &propertyv1.Property{Id: "prp_2", Name: "Old Mill", TimeZone: "Europe/Lisbon", DeletingSince: timestamppb.New(noon)}
+)
+
 func (installation) ListPropertyStates(context.Context, *adminv1.ListPropertyStatesRequest, ...grpc.CallOption) (*adminv1.ListPropertyStatesResponse, error) {
-	return &adminv1.ListPropertyStatesResponse{Data: &adminv1.PropertyStateList{List: []*adminv1.PropertyState{
-		{Property: &propertyv1.Property{Id: "prp_1", Name: "Harbour Hostel", TimeZone: "Europe/Lisbon"}},
-		{Property: &propertyv1.Property{Id: "prp_2", Name: "Old Mill", TimeZone: "Europe/Lisbon", DeletingSince: timestamppb.New(noon)}},
-	}}}, nil
+	return &adminv1.ListPropertyStatesResponse{Data: &adminv1.PropertyStateList{List: []*adminv1.PropertyState{{Property: stored}, {Property: deleting}}}}, nil
 }
 
-// The list marks a property whose deletion began and is not complete, and no other.
-func TestListMarksAPropertyThatIsBeingDeleted(t *testing.T) {
+func (installation) GetProperty(_ context.Context, r *adminv1.GetPropertyRequest, _ ...grpc.CallOption) (*adminv1.GetPropertyResponse, error) {
+	if r.GetId() == stored.GetId() {
+		return &adminv1.GetPropertyResponse{Data: stored}, nil
+	}
+	return &adminv1.GetPropertyResponse{Data: deleting}, nil
+}
+
+// load returns the page at a path as a signed-in operator gets it.
+func load(t *testing.T, path string) string {
+	t.Helper()
 	k, err := kit.New(kit.Options{
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Secure: func(*http.Request) bool { return false }, Now: func() time.Time { return noon },
 		As: func(ctx context.Context, _ *http.Request, _ kit.Credential) context.Context { return ctx },
@@ -53,16 +64,39 @@ func TestListMarksAPropertyThatIsBeingDeleted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := New(k, API{Sessions: installation{}, Installation: installation{}})
+	pages, err := New(k, API{Sessions: installation{}, Installation: installation{}, Properties: installation{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := httptest.NewRequest(http.MethodGet, "/operator/properties", nil)
+	r := httptest.NewRequest(http.MethodGet, path, nil)
 	r.AddCookie(&http.Cookie{Name: "lk-operator", Value: "a session"})
 	w := httptest.NewRecorder()
 	pages.ServeHTTP(w, r)
-	_, of, found := strings.Cut(w.Body.String(), "Old Mill")
-	if !found || strings.Count(w.Body.String(), "Being deleted") != 1 || !strings.Contains(of, "Being deleted") || !strings.Contains(of, "21 Nov 2026, 12:00 UTC") {
-		t.Errorf("status %d: %s", w.Code, w.Body)
+	if w.Code != http.StatusOK {
+		t.Fatalf("status %d: %s", w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+// The list marks a property whose deletion began and is not complete, and no other.
+func TestListMarksAPropertyThatIsBeingDeleted(t *testing.T) {
+	page := load(t, "/operator/properties")
+	_, of, found := strings.Cut(page, "Old Mill")
+	if !found || strings.Count(page, "Being deleted") != 1 || !strings.Contains(of, "Being deleted") || !strings.Contains(of, "21 Nov 2026, 12:00 UTC") {
+		t.Error(page)
+	}
+}
+
+// The page of such a property says so, and offers only to go on.
+func TestPageOfAPropertyThatIsBeingDeleted(t *testing.T) {
+	for id, begun := range map[string]bool{"prp_1": false, "prp_2": true} {
+		page := load(t, "/operator/properties/"+id)
+		for text, whenBegun := range map[string]bool{
+			"The deletion began on 21 Nov 2026, 12:00 UTC": true, "Go on deleting": true, "Delete for good": false, "Make an owner": false, "Tokens for programs": false,
+		} {
+			if want := begun == whenBegun; strings.Contains(page, text) != want {
+				t.Errorf("%s: %q, want %v: %s", id, text, want, page)
+			}
+		}
 	}
 }
