@@ -75,6 +75,51 @@ func TestInvitationIsAcceptedAtTheProvider(t *testing.T) {
 	})
 }
 
+// A person who joined at the provider sets a first password, which needs the second factor, and with which the link to the provider can be removed.
+func TestFirstPassword(t *testing.T) {
+	eachWithProvider(t, func(x *identityFixture) {
+		x.person("subject of Carla", "carla@example.com")
+		made, err := x.join(x.inviteTo(x.ada, hotel, "carla@example.com"))
+		x.must(err)
+		change := func(c PasswordChange) error {
+			c.PersonID, c.SessionID, c.Network, c.Trace = made.PersonID, made.ID, network, traced
+			store, err := x.PrepareChange(x.Context(), c)
+			if err != nil {
+				return err
+			}
+			return x.write(func(tx *db.Tx) error {
+				next, err := store(tx)
+				if err == nil {
+					made = next
+				}
+				return err
+			})
+		}
+		for what, c := range map[string]struct {
+			PasswordChange
+			want fault.Reason
+		}{
+			"a guessed password":   {PasswordChange{Password: password, NewPassword: "another long password", Confirmed: true}, fault.InvalidFields},
+			"no second factor":     {PasswordChange{NewPassword: password}, fault.SecondFactorRequired},
+			"a password too short": {PasswordChange{NewPassword: "short", Confirmed: true}, fault.InvalidFields},
+		} {
+			if err := change(c.PasswordChange); !fault.Has(err, c.want) {
+				x.Errorf("%s: got %v", what, err)
+			}
+		}
+		former := made.Token
+		x.must(change(PasswordChange{NewPassword: password, Confirmed: true}))
+		x.refused("the session before", former)
+		if _, err := x.SignIn(x.Context(), claim("carla@example.com", password)); err != nil {
+			x.Errorf("sign in with the first password: %v", err)
+		}
+		if err := change(PasswordChange{NewPassword: "another long password", Confirmed: true}); !fault.Has(err, fault.InvalidFields) {
+			x.Errorf("a second password without the first one: %v", err)
+		}
+		x.must(x.write(func(tx *db.Tx) error { return UnlinkIdentity(tx, made.PersonID) }))
+	})
+}
+
 // Who may not join with an account at the provider. The invitation goes on, and no person is created or linked.
 func TestInvitationIsRefusedAtTheProvider(t *testing.T) {
 	for what, c := range map[string]struct {

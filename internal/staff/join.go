@@ -79,7 +79,7 @@ func (s *Service) createOrConfirmPerson(tx *db.Tx, j joining) (*ent.Person, erro
 	if j.known == nil {
 		return createPerson(tx, s.Keys, j.Email, j.name, j.hash)
 	}
-	if err := s.confirmUnchanged(tx, j.known, j.Claim); err != nil {
+	if err := s.confirmAttempt(tx, j.known, j.Claim); err != nil {
 		return nil, err
 	}
 	who, err := loadPerson(tx, j.known.ID)

@@ -33,6 +33,7 @@ type Service struct {
 type Profile struct {
 	ID, Name, Email string
 	HasApp          bool   // uses an authenticator app
+	HasPassword     bool   // false: signs in at an identity provider alone
 	Issuer          string // of the identity provider with which the person signs in, or ""
 }
 
@@ -105,7 +106,7 @@ func profileOf(ctx context.Context, keys *keyring.Ring, row *ent.Person) (Profil
 	if err != nil {
 		return Profile{}, err
 	}
-	return Profile{ID: row.ID, Name: string(name), Email: string(email), HasApp: row.TotpConfirmedAt != nil, Issuer: row.IdentityIssuer}, nil
+	return Profile{ID: row.ID, Name: string(name), Email: string(email), HasApp: row.TotpConfirmedAt != nil, HasPassword: row.Password != "", Issuer: row.IdentityIssuer}, nil
 }
 
 // maxName bounds the letters of a person's name.

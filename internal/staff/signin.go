@@ -29,7 +29,7 @@ func (s *Service) SignIn(ctx context.Context, c Claim) (made Session, err error)
 		return Session{}, err
 	}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
-		if err := s.confirmUnchanged(tx, who, c); err != nil {
+		if err := s.confirmAttempt(tx, who, c); err != nil {
 			return err
 		}
 		if made, err = beginSession(tx, s.Keys, who, c.Device); err != nil || made.Token == "" {
@@ -68,9 +68,17 @@ func (s *Service) checkPassword(ctx context.Context, c Claim) (*ent.Person, erro
 	return nil, errSignIn
 }
 
-// confirmUnchanged refuses a person whose password changed or who was disabled since [Service.checkPassword] compared the password, and takes
+// confirmAttempt refuses a person whose password changed or who was disabled since [Service.checkPassword] compared the password, and takes
 // the count of the attempt back.
-func (s *Service) confirmUnchanged(tx *db.Tx, who *ent.Person, c Claim) error {
+func (s *Service) confirmAttempt(tx *db.Tx, who *ent.Person, c Claim) error {
+	if err := confirmUnchanged(tx, who); err != nil {
+		return err
+	}
+	return forgive(tx, passwordCounters(s.Keys, foldEmail(c.Email), c.Network), 2)
+}
+
+// confirmUnchanged refuses a person whose password changed or who was disabled since who was loaded.
+func confirmUnchanged(tx *db.Tx, who *ent.Person) error {
 	current, err := loadPerson(tx, who.ID)
 	if err != nil {
 		return err
@@ -78,38 +86,34 @@ func (s *Service) confirmUnchanged(tx *db.Tx, who *ent.Person, c Claim) error {
 	if current.Password != who.Password {
 		return errSignIn
 	}
-	return forgive(tx, passwordCounters(s.Keys, foldEmail(c.Email), c.Network), 2)
+	return nil
 }
 
-// PasswordChange is the request of a signed-in person for another password.
+// errConfirmFactor refuses the first password of a person who has not confirmed the second factor recently.
+var errConfirmFactor = fault.New(fault.Denied, fault.SecondFactorRequired, "you have no password yet: confirm your second factor again to set one")
+
+// PasswordChange is the request of a signed-in person for another password, or for the first one.
 type PasswordChange struct {
 	PersonID, SessionID, Network string
-	Password, NewPassword        string
+	Password, NewPassword        string // Password is empty if the person has none
+	Confirmed                    bool   // the second factor was confirmed recently, or there is none
 	Trace
 }
 
 // Change stores what was checked outside of a transaction, and returns the session that replaces the caller's.
 type Change func(tx *db.Tx) (Session, error)
 
-// PrepareChange checks the present password of a signed-in person and hashes the new one. The change ends every session of the person, and begins
-// a new one on the caller's device.
+// PrepareChange checks whether a signed-in person may change the password, and hashes the new one. The change ends every session of the person, and
+// begins a new one on the caller's device.
 func (s *Service) PrepareChange(ctx context.Context, p PasswordChange) (Change, error) {
 	if wrong := passwordProblem("newPassword", p.NewPassword); wrong != nil {
 		return nil, fault.Fields(*wrong)
 	}
-	owner, err := loadPerson(s.DB.View(ctx), p.PersonID)
+	who, err := loadPerson(s.DB.View(ctx), p.PersonID)
 	if err != nil {
 		return nil, err
 	}
-	profile, err := profileOf(ctx, s.Keys, owner)
-	if err != nil {
-		return nil, err
-	}
-	claim := Claim{Email: profile.Email, Password: p.Password, Network: p.Network, Trace: p.Trace}
-	who, err := s.checkPassword(ctx, claim)
-	if fault.Has(err, fault.InvalidCredentials) {
-		return nil, fault.Fields(fault.Field{Path: "password", Reason: fault.WrongValue, Message: "is not your present password"})
-	}
+	confirm, err := s.allowChange(ctx, who, p)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +122,7 @@ func (s *Service) PrepareChange(ctx context.Context, p PasswordChange) (Change, 
 		return nil, err
 	}
 	return func(tx *db.Tx) (Session, error) {
-		if err := s.confirmUnchanged(tx, who, claim); err != nil {
+		if err := confirm(tx); err != nil {
 			return Session{}, err
 		}
 		if err := tx.Person.UpdateOneID(who.ID).SetPassword(hash).Exec(tx.Context()); err != nil {
@@ -129,4 +133,32 @@ func (s *Service) PrepareChange(ctx context.Context, p PasswordChange) (Change, 
 		}
 		return rotateSession(tx, s.Keys, p.PersonID, p.SessionID)
 	}, nil
+}
+
+// allowChange checks the present password of a person who asks for another one. A person without a password, who signs in at an identity provider,
+// has confirmed the second factor instead. The returned function checks in the transaction of the change that the person is unchanged.
+func (s *Service) allowChange(ctx context.Context, who *ent.Person, p PasswordChange) (func(tx *db.Tx) error, error) {
+	switch {
+	case who.Password == "" && p.Password != "":
+		return nil, fault.Fields(fault.Field{Path: "password", Reason: fault.WrongValue, Message: "must be empty: you have no password yet"})
+	case who.Password == "" && !p.Confirmed:
+		return nil, errConfirmFactor
+	case who.Password == "":
+		return func(tx *db.Tx) error { return confirmUnchanged(tx, who) }, nil
+	case p.Password == "":
+		return nil, fault.Fields(fault.Field{Path: "password", Reason: fault.Required, Message: "must be your present password"})
+	}
+	profile, err := profileOf(ctx, s.Keys, who)
+	if err != nil {
+		return nil, err
+	}
+	claim := Claim{Email: profile.Email, Password: p.Password, Network: p.Network, Trace: p.Trace}
+	checked, err := s.checkPassword(ctx, claim)
+	if fault.Has(err, fault.InvalidCredentials) {
+		return nil, fault.Fields(fault.Field{Path: "password", Reason: fault.WrongValue, Message: "is not your present password"})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func(tx *db.Tx) error { return s.confirmAttempt(tx, checked, claim) }, nil
 }

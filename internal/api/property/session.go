@@ -66,7 +66,7 @@ func (s *Sessions) GetSession(ctx context.Context, _ *propertyv1.GetSessionReque
 	}
 	out := &propertyv1.CurrentSession{
 		Person: &propertyv1.Person{Id: profile.ID, Name: profile.Name, Email: profile.Email}, Session: sessionMessage(row, who), HasSecondFactor: who.SecondFactor.Enrolled, HasAuthenticatorApp: profile.HasApp,
-		HasIdentityLink: profile.Issuer != "",
+		HasIdentityLink: profile.Issuer != "", HasPassword: profile.HasPassword,
 	}
 	for _, p := range places {
 		place := &propertyv1.PersonProperty{PropertyId: p.PropertyID, Name: p.Name, Role: string(p.Role)}
@@ -119,14 +119,16 @@ func (s *Sessions) SignOutEverywhere(ctx context.Context, _ *propertyv1.SignOutE
 	})
 }
 
-// ChangePassword replaces the password of the signed-in person and ends all sessions. The answer has a new one for the caller's device.
+// ChangePassword replaces the password of the signed-in person, or sets the first one, and ends all sessions. The answer has a new session for
+// the caller's device.
 func (s *Sessions) ChangePassword(ctx context.Context, r *propertyv1.ChangePasswordRequest) (*propertyv1.ChangePasswordResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
 		return nil, err
 	}
 	change, err := s.Staff.PrepareChange(ctx, staff.PasswordChange{
-		PersonID: who.PersonID, SessionID: who.TokenID, Network: clientNetwork(ctx), Password: r.GetPassword(), NewPassword: r.GetNewPassword(), Trace: chain.From(ctx).Trace(),
+		PersonID: who.PersonID, SessionID: who.TokenID, Network: clientNetwork(ctx), Password: r.GetPassword(), NewPassword: r.GetNewPassword(),
+		Confirmed: who.SecondFactor.Suffices(s.DB.View(ctx).Now()), Trace: chain.From(ctx).Trace(),
 	})
 	if err != nil {
 		return nil, err

@@ -168,6 +168,23 @@ func TestInvitedPersonJoinsAtTheProvider(t *testing.T) {
 			joao.Next("Sign in with Hotel Office", "Sign in at the provider")
 			joao.Click("Continue as the test person")
 			joao.Wait("nav")
+
+			joao.Visit(w.Base + "/app/account")
+			joao.Screenshot("account-without-password")
+			joao.Next("Set a password", "Set a password")
+			joao.Fill("New password", "too short")
+			joao.Click("Set a password")
+			joao.Wait("#errors")
+			joao.Axe()
+			joao.KeyboardWalk()
+			joao.Fits()
+			joao.Screenshot("first-password")
+			joao.Fill("New password", "four words of a friend")
+			joao.Click("Set a password")
+			joao.WaitText("The password is set.")
+			joao.Next("Change Hotel Office", "Sign-in with Hotel Office")
+			joao.Click("Remove the link")
+			joao.WaitText("The link is removed.")
 		})
 	}
 }

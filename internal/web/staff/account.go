@@ -79,29 +79,27 @@ func (s *site) endSessions(x *exchange) error {
 	return x.Redirect("/app/account?done=sessionEnded")
 }
 
-// passwordInputs returns the form fields of a password change.
-func passwordInputs() []kit.Input {
-	return []kit.Input{
+// passwordPage renders the form that changes the password, or sets the first one. f is why the API refused the posted form, or nil.
+func (x *exchange) passwordPage(status int, f *fault.Fault) error {
+	title, v := "staff.password.title", formView{Text: "staff.password.text", Button: "staff.password.do", Inputs: []kit.Input{
 		{Name: "password", Label: "staff.password.now", Type: "password", Autocomplete: "current-password"},
 		{Name: "newPassword", Label: "staff.password.new", Hint: "staff.password.hint", Type: "password", Autocomplete: "new-password"},
+	}}
+	if !x.session.GetHasPassword() {
+		title, v = "staff.password.first.title", formView{Text: "staff.password.first.text", Button: "staff.password.first.do", Inputs: v.Inputs[1:]}
 	}
-}
-
-// passwordPage renders the password change. f is why the API refused the posted form, or nil.
-func (x *exchange) passwordPage(status int, f *fault.Fault) error {
-	p := x.newPage("staff.password.title")
+	p := x.newPage(title)
 	p.Back, p.Here = "/app/account", "account"
-	inputs := passwordInputs()
-	if f != nil && !p.Refuse(f, inputs) {
+	if f != nil && !p.Refuse(f, v.Inputs) {
 		return f
 	}
-	return x.form(status, p, formView{Text: "staff.password.text", Inputs: inputs, Button: "staff.password.do"})
+	return x.form(status, p, v)
 }
 
-// showPassword handles the page that changes the password.
+// showPassword handles the page that changes or sets the password.
 func (s *site) showPassword(x *exchange) error { return x.passwordPage(http.StatusOK, nil) }
 
-// changePassword handles the form that changes the password. The API then replaces the session by a new one.
+// changePassword handles the form that changes or sets the password. The API then replaces the session by a new one.
 func (s *site) changePassword(x *exchange) error {
 	made, err := s.api.Sessions.ChangePassword(x.call(), &propertyv1.ChangePasswordRequest{Password: x.passwordOf("password"), NewPassword: x.passwordOf("newPassword")})
 	if err != nil {
@@ -110,7 +108,11 @@ func (s *site) changePassword(x *exchange) error {
 		}
 		return err
 	}
-	return x.proceed(made.GetData(), "/app/account?done=password")
+	done := "password"
+	if !x.session.GetHasPassword() {
+		done = "firstPassword"
+	}
+	return x.proceed(made.GetData(), "/app/account?done="+done)
 }
 
 // secondView is the page that sets up an authenticator app as the second factor. It shows one step of the set-up.

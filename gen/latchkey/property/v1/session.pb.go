@@ -1324,8 +1324,10 @@ type CurrentSession struct {
 	HasAuthenticatorApp bool `protobuf:"varint,5,opt,name=has_authenticator_app,json=hasAuthenticatorApp,proto3" json:"has_authenticator_app,omitempty"`
 	// The person is linked to an account at an identity provider.
 	HasIdentityLink bool `protobuf:"varint,6,opt,name=has_identity_link,json=hasIdentityLink,proto3" json:"has_identity_link,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The person has a password. Without one, the identity provider is the only way to sign in.
+	HasPassword   bool `protobuf:"varint,7,opt,name=has_password,json=hasPassword,proto3" json:"has_password,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CurrentSession) Reset() {
@@ -1396,6 +1398,13 @@ func (x *CurrentSession) GetHasAuthenticatorApp() bool {
 func (x *CurrentSession) GetHasIdentityLink() bool {
 	if x != nil {
 		return x.HasIdentityLink
+	}
+	return false
+}
+
+func (x *CurrentSession) GetHasPassword() bool {
+	if x != nil {
+		return x.HasPassword
 	}
 	return false
 }
@@ -1689,7 +1698,7 @@ func (*SignOutEverywhereResponse) Descriptor() ([]byte, []int) {
 // ChangePasswordRequest has both passwords.
 type ChangePasswordRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The present password.
+	// The present password. Empty if the person has none.
 	Password string `protobuf:"bytes,1,opt,name=password,proto3" json:"password,omitempty"`
 	// The new one: at least 12 characters, at most 256 bytes.
 	NewPassword   string `protobuf:"bytes,2,opt,name=new_password,json=newPassword,proto3" json:"new_password,omitempty"`
@@ -2176,7 +2185,7 @@ const file_latchkey_property_v1_session_proto_rawDesc = "" +
 	"propertyId\"\x13\n" +
 	"\x11GetSessionRequest\"N\n" +
 	"\x12GetSessionResponse\x128\n" +
-	"\x04data\x18\x01 \x01(\v2$.latchkey.property.v1.CurrentSessionR\x04data\"\xd1\x02\n" +
+	"\x04data\x18\x01 \x01(\v2$.latchkey.property.v1.CurrentSessionR\x04data\"\xf4\x02\n" +
 	"\x0eCurrentSession\x124\n" +
 	"\x06person\x18\x01 \x01(\v2\x1c.latchkey.property.v1.PersonR\x06person\x127\n" +
 	"\asession\x18\x02 \x01(\v2\x1d.latchkey.property.v1.SessionR\asession\x12D\n" +
@@ -2185,7 +2194,8 @@ const file_latchkey_property_v1_session_proto_rawDesc = "" +
 	"properties\x12*\n" +
 	"\x11has_second_factor\x18\x04 \x01(\bR\x0fhasSecondFactor\x122\n" +
 	"\x15has_authenticator_app\x18\x05 \x01(\bR\x13hasAuthenticatorApp\x12*\n" +
-	"\x11has_identity_link\x18\x06 \x01(\bR\x0fhasIdentityLink\"\x15\n" +
+	"\x11has_identity_link\x18\x06 \x01(\bR\x0fhasIdentityLink\x12!\n" +
+	"\fhas_password\x18\a \x01(\bR\vhasPassword\"\x15\n" +
 	"\x13ListSessionsRequest\"M\n" +
 	"\x14ListSessionsResponse\x125\n" +
 	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.SessionListR\x04data\"@\n" +
@@ -2195,9 +2205,9 @@ const file_latchkey_property_v1_session_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\x02id\"\x14\n" +
 	"\x12EndSessionResponse\"\x1a\n" +
 	"\x18SignOutEverywhereRequest\"\x1b\n" +
-	"\x19SignOutEverywhereResponse\"t\n" +
-	"\x15ChangePasswordRequest\x12)\n" +
-	"\bpassword\x18\x01 \x01(\tB\r\xbaH\ar\x05\x10\x01(\x80\x02\x80\x01\x01R\bpassword\x120\n" +
+	"\x19SignOutEverywhereResponse\"r\n" +
+	"\x15ChangePasswordRequest\x12'\n" +
+	"\bpassword\x18\x01 \x01(\tB\v\xbaH\x05r\x03(\x80\x02\x80\x01\x01R\bpassword\x120\n" +
 	"\fnew_password\x18\x02 \x01(\tB\r\xbaH\ar\x05\x10\f(\x80\x02\x80\x01\x01R\vnewPassword\"P\n" +
 	"\x16ChangePasswordResponse\x126\n" +
 	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.SessionTokenR\x04data\"<\n" +

@@ -65,7 +65,8 @@ type SessionServiceClient interface {
 	EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error)
 	// Ends every session of the signed-in person at once, also the one of this call.
 	SignOutEverywhere(ctx context.Context, in *SignOutEverywhereRequest, opts ...grpc.CallOption) (*SignOutEverywhereResponse, error)
-	// Changes the password of the signed-in person. Every session ends; the answer has the token of a new one.
+	// Changes the password of the signed-in person, or sets the first one of a person who has none. Every session ends; the answer has the token of a
+	// new one. 403 secondFactorRequired if a person without a password has a second factor and has not confirmed it in the last 15 minutes.
 	ChangePassword(ctx context.Context, in *ChangePasswordRequest, opts ...grpc.CallOption) (*ChangePasswordResponse, error)
 	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 alreadyExists if an app is in use.
 	BeginTOTP(ctx context.Context, in *BeginTOTPRequest, opts ...grpc.CallOption) (*BeginTOTPResponse, error)
@@ -268,7 +269,8 @@ type SessionServiceServer interface {
 	EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error)
 	// Ends every session of the signed-in person at once, also the one of this call.
 	SignOutEverywhere(context.Context, *SignOutEverywhereRequest) (*SignOutEverywhereResponse, error)
-	// Changes the password of the signed-in person. Every session ends; the answer has the token of a new one.
+	// Changes the password of the signed-in person, or sets the first one of a person who has none. Every session ends; the answer has the token of a
+	// new one. 403 secondFactorRequired if a person without a password has a second factor and has not confirmed it in the last 15 minutes.
 	ChangePassword(context.Context, *ChangePasswordRequest) (*ChangePasswordResponse, error)
 	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 alreadyExists if an app is in use.
 	BeginTOTP(context.Context, *BeginTOTPRequest) (*BeginTOTPResponse, error)

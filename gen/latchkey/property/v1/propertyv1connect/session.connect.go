@@ -103,7 +103,8 @@ type SessionServiceClient interface {
 	EndSession(context.Context, *v1.EndSessionRequest) (*v1.EndSessionResponse, error)
 	// Ends every session of the signed-in person at once, also the one of this call.
 	SignOutEverywhere(context.Context, *v1.SignOutEverywhereRequest) (*v1.SignOutEverywhereResponse, error)
-	// Changes the password of the signed-in person. Every session ends; the answer has the token of a new one.
+	// Changes the password of the signed-in person, or sets the first one of a person who has none. Every session ends; the answer has the token of a
+	// new one. 403 secondFactorRequired if a person without a password has a second factor and has not confirmed it in the last 15 minutes.
 	ChangePassword(context.Context, *v1.ChangePasswordRequest) (*v1.ChangePasswordResponse, error)
 	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 alreadyExists if an app is in use.
 	BeginTOTP(context.Context, *v1.BeginTOTPRequest) (*v1.BeginTOTPResponse, error)
@@ -401,7 +402,8 @@ type SessionServiceHandler interface {
 	EndSession(context.Context, *v1.EndSessionRequest) (*v1.EndSessionResponse, error)
 	// Ends every session of the signed-in person at once, also the one of this call.
 	SignOutEverywhere(context.Context, *v1.SignOutEverywhereRequest) (*v1.SignOutEverywhereResponse, error)
-	// Changes the password of the signed-in person. Every session ends; the answer has the token of a new one.
+	// Changes the password of the signed-in person, or sets the first one of a person who has none. Every session ends; the answer has the token of a
+	// new one. 403 secondFactorRequired if a person without a password has a second factor and has not confirmed it in the last 15 minutes.
 	ChangePassword(context.Context, *v1.ChangePasswordRequest) (*v1.ChangePasswordResponse, error)
 	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 alreadyExists if an app is in use.
 	BeginTOTP(context.Context, *v1.BeginTOTPRequest) (*v1.BeginTOTPResponse, error)
