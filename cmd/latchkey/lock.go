@@ -30,6 +30,7 @@ type lockCommands struct {
 type lockList struct {
 	Bridge     string `placeholder:"BRIDGE" help:"Only locks of this bridge, by name or id."`
 	Unassigned bool   `help:"Only locks without a door."`
+	Battery    *int32 `placeholder:"PERCENT" help:"Only locks whose battery is low, has at most this charge, or is not known."`
 }
 
 func (c *lockList) Run(ctx context.Context, r *remote, io *streams) error {
@@ -37,7 +38,7 @@ func (c *lockList) Run(ctx context.Context, r *remote, io *streams) error {
 		if err := s.knownBridge(&c.Bridge); err != nil {
 			return err
 		}
-		all, err := s.allLocks(&propertyv1.ListLocksRequest{BridgeId: c.Bridge, UnassignedOnly: c.Unassigned})
+		all, err := s.allLocks(&propertyv1.ListLocksRequest{BridgeId: c.Bridge, UnassignedOnly: c.Unassigned, BatteryAtMost: c.Battery})
 		if err != nil {
 			return err
 		}
@@ -61,6 +62,8 @@ func (c *lockList) none() string {
 	switch {
 	case c.Unassigned:
 		return "Every lock has a door."
+	case c.Battery != nil:
+		return fmt.Sprintf("Every battery has more than %d %%.", *c.Battery)
 	case c.Bridge != "":
 		return "That bridge has no lock yet. Locks appear when it connects: latchkey bridge list"
 	}

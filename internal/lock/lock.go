@@ -8,6 +8,9 @@ package lock
 import (
 	"time"
 
+	"entgo.io/ent/dialect/sql"
+	"entgo.io/ent/dialect/sql/sqljson"
+
 	"latchkey.dev/ent"
 	entbridge "latchkey.dev/ent/bridge"
 	entlock "latchkey.dev/ent/lock"
@@ -35,9 +38,10 @@ func lockNotFound(lockID string) error {
 }
 
 type ListFilter struct {
-	BridgeID   string
-	Unassigned bool // Unassigned selects only locks without a door
-	DoorIDs    []string
+	BridgeID      string
+	Unassigned    bool // Unassigned selects only locks without a door
+	DoorIDs       []string
+	BatteryAtMost *int // BatteryAtMost selects only locks whose battery is low, has at most this charge in percent, or is not known
 }
 
 // List returns a page of the property's locks that match the filter, oldest first, and the number of all that match.
@@ -53,12 +57,23 @@ func List(tx *db.Tx, propertyID string, w ListFilter, skip, most int) ([]*ent.Lo
 	if len(w.DoorIDs) > 0 {
 		q.Where(entlock.DoorIDIn(w.DoorIDs...))
 	}
+	if w.BatteryAtMost != nil {
+		q.Where(entlock.Or(entlock.BatteryNotifiedAtNotNil(), batteryAtMost(*w.BatteryAtMost)))
+	}
 	total, err := q.Clone().Aggregate(ent.Count()).Int(tx.Context())
 	if err != nil {
 		return nil, 0, err
 	}
 	page, err := q.Order(entlock.ByID()).Offset(skip).Limit(most).All(tx.Context())
 	return page, total, err
+}
+
+// batteryAtMost selects locks whose battery has at most this charge in percent, or is not known.
+func batteryAtMost(percent int) predicate.Lock {
+	charge := sqljson.Path("batteryPercent")
+	return func(s *sql.Selector) {
+		s.Where(sql.Or(sql.Not(sqljson.HasKey(entlock.FieldStatus, charge)), sqljson.ValueLTE(entlock.FieldStatus, percent, charge)))
+	}
 }
 
 // CountPerBridge returns the number of locks of each bridge of a property that has any, by bridge id.

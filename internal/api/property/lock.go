@@ -30,7 +30,7 @@ func (s *locks) ListLocks(ctx context.Context, r *propertyv1.ListLocksRequest) (
 	if err != nil {
 		return nil, err
 	}
-	filter := lock.ListFilter{BridgeID: r.GetBridgeId(), Unassigned: r.GetUnassignedOnly(), DoorIDs: r.GetDoorIds()}
+	filter := lock.ListFilter{BridgeID: r.GetBridgeId(), Unassigned: r.GetUnassignedOnly(), DoorIDs: r.GetDoorIds(), BatteryAtMost: intOrNil(r.BatteryAtMost)}
 	rows, total, err := lock.List(s.DB.View(ctx), propertyID, filter, p.Number*p.Limit, p.Limit)
 	if err != nil {
 		return nil, err

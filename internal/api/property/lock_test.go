@@ -1,6 +1,7 @@
 package property
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -149,6 +150,34 @@ func TestLocksAndBridgesAreListed(t *testing.T) {
 		at := must(a.Lock.ListLocks(a.ctx, &propertyv1.ListLocksRequest{DoorIds: []string{r1, "spc_0"}}))(t).GetData()
 		if at.GetTotal() != 1 || at.GetList()[0].GetId() != l1 {
 			t.Errorf("at the door: %v", at)
+		}
+		var charge int32 = 40
+		for what, c := range map[string]struct {
+			first, second *int // charge of the batteries
+			low           bool // staff were notified of the first one
+			want          []string
+		}{
+			"not known":        {nil, new(41), false, []string{l1}},
+			"at the limit":     {new(41), new(40), false, []string{l2}},
+			"low by the alarm": {new(90), new(100), true, []string{l1}},
+			"above":            {new(41), new(100), false, nil},
+		} {
+			a.w.write(t, func(tx *db.Tx) error {
+				set := tx.Lock.UpdateOneID(l1).SetStatus(lock.Status{Online: true, BatteryPercent: c.first})
+				if c.low {
+					set.SetBatteryNotifiedAt(tx.Now())
+				} else {
+					set.ClearBatteryNotifiedAt()
+				}
+				return errors.Join(set.Exec(tx.Context()), tx.Lock.UpdateOneID(l2).SetStatus(lock.Status{Online: true, BatteryPercent: c.second}).Exec(tx.Context()))
+			})
+			var ids []string
+			for _, l := range must(a.Lock.ListLocks(a.ctx, &propertyv1.ListLocksRequest{BatteryAtMost: &charge}))(t).GetData().GetList() {
+				ids = append(ids, l.GetId())
+			}
+			if !slices.Equal(ids, c.want) {
+				t.Errorf("%s: got %v, want %v", what, ids, c.want)
+			}
 		}
 		got := must(a.Lock.GetLock(a.ctx, &propertyv1.GetLockRequest{Id: l1}))(t)
 		if len(got.GetSlots()) != 0 || got.GetData().GetAbilities().GetSlotsTotal() != 10 {

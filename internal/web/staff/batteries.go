@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -62,7 +63,7 @@ func laterOf(a, b time.Time) time.Time {
 
 // showBatteries handles the list of batteries to change within a week, in a form to print.
 func (s *site) showBatteries(x *exchange) error {
-	locks, err := x.locks(&propertyv1.ListLocksRequest{})
+	locks, err := x.locks(&propertyv1.ListLocksRequest{BatteryAtMost: proto.Int32(mayGetLow)})
 	if err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func (s *site) showBatteries(x *exchange) error {
 		switch percent := l.GetStatus().BatteryPercent; {
 		case row.Low:
 			v.Rows = append(v.Rows, batteryRow{lockRow: row})
-		case percent != nil && *percent <= mayGetLow:
+		case percent != nil:
 			falling = append(falling, row)
 		case row.lacksBattery():
 			v.Unknown = append(v.Unknown, row)

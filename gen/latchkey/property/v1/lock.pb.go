@@ -721,7 +721,9 @@ type ListLocksRequest struct {
 	// nextPageToken of the page before.
 	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Only locks of these doors.
-	DoorIds       []string `protobuf:"bytes,5,rep,name=door_ids,json=doorIds,proto3" json:"door_ids,omitempty"`
+	DoorIds []string `protobuf:"bytes,5,rep,name=door_ids,json=doorIds,proto3" json:"door_ids,omitempty"`
+	// Only locks whose battery is low, has at most this charge in percent, or is not known.
+	BatteryAtMost *int32 `protobuf:"varint,6,opt,name=battery_at_most,json=batteryAtMost,proto3,oneof" json:"battery_at_most,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -789,6 +791,13 @@ func (x *ListLocksRequest) GetDoorIds() []string {
 		return x.DoorIds
 	}
 	return nil
+}
+
+func (x *ListLocksRequest) GetBatteryAtMost() int32 {
+	if x != nil && x.BatteryAtMost != nil {
+		return *x.BatteryAtMost
+	}
+	return 0
 }
 
 // ListLocksResponse answers with one page.
@@ -1750,7 +1759,7 @@ const file_latchkey_property_v1_lock_proto_rawDesc = "" +
 	"\bdeadline\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\bdeadline\x12;\n" +
 	"\vfinished_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"finishedAtB\t\n" +
-	"\a_reason\"\xe1\x01\n" +
+	"\a_reason\"\xad\x02\n" +
 	"\x10ListLocksRequest\x12$\n" +
 	"\tbridge_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@R\bbridgeId\x12'\n" +
 	"\x0funassigned_only\x18\x02 \x01(\bR\x0eunassignedOnly\x12'\n" +
@@ -1758,7 +1767,9 @@ const file_latchkey_property_v1_lock_proto_rawDesc = "" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
 	"\n" +
 	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\x12,\n" +
-	"\bdoor_ids\x18\x05 \x03(\tB\x11\xbaH\x0e\x92\x01\v\x10\xc8\x01\"\x06r\x04\x10\x01\x18@R\adoorIds\"G\n" +
+	"\bdoor_ids\x18\x05 \x03(\tB\x11\xbaH\x0e\x92\x01\v\x10\xc8\x01\"\x06r\x04\x10\x01\x18@R\adoorIds\x126\n" +
+	"\x0fbattery_at_most\x18\x06 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00H\x00R\rbatteryAtMost\x88\x01\x01B\x12\n" +
+	"\x10_battery_at_most\"G\n" +
 	"\x11ListLocksResponse\x122\n" +
 	"\x04data\x18\x01 \x01(\v2\x1e.latchkey.property.v1.LockListR\x04data\"x\n" +
 	"\bLockList\x12.\n" +
@@ -1919,6 +1930,7 @@ func file_latchkey_property_v1_lock_proto_init() {
 	file_latchkey_property_v1_lock_proto_msgTypes[1].OneofWrappers = []any{}
 	file_latchkey_property_v1_lock_proto_msgTypes[3].OneofWrappers = []any{}
 	file_latchkey_property_v1_lock_proto_msgTypes[4].OneofWrappers = []any{}
+	file_latchkey_property_v1_lock_proto_msgTypes[5].OneofWrappers = []any{}
 	file_latchkey_property_v1_lock_proto_msgTypes[18].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
