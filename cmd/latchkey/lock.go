@@ -60,10 +60,10 @@ func (s *session) allLocks(req *propertyv1.ListLocksRequest) ([]*propertyv1.Lock
 // none returns the text for an empty list of locks, which depends on the flags.
 func (c *lockList) none() string {
 	switch {
+	case c.Battery != nil:
+		return fmt.Sprintf("None of these locks has a battery that is low, at %d %% or below, or not known.", *c.Battery)
 	case c.Unassigned:
 		return "Every lock has a door."
-	case c.Battery != nil:
-		return fmt.Sprintf("Every battery has more than %d %%.", *c.Battery)
 	case c.Bridge != "":
 		return "That bridge has no lock yet. Locks appear when it connects: latchkey bridge list"
 	}

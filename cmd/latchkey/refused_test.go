@@ -37,6 +37,8 @@ func TestUnknownNamesAreNotEmptyLists(t *testing.T) {
 	s.fails(1, "lock list --bridge nope", "no bridge nope")
 	s.ok("lock list --bridge "+bridge, "That bridge has no lock yet")
 	s.ok("lock list --unassigned", "Every lock has a door")
+	s.ok("lock list --unassigned --battery 0", "None of these locks has a battery that is low, at 0 %")
+	s.fails(1, "lock list --battery 101", "batteryAtMost")
 	s.fails(1, "notice read nope", "this property has no notice", "nope")
 	s.ok("notice read --all", "Marked 0")
 	s.ok("code list", "code create")

@@ -96,6 +96,7 @@ func TestOtherPropertiesAreInvisible(t *testing.T) {
 			"marked":       int(must(b.Notice.MarkNoticesRead(ctx, &propertyv1.MarkNoticesReadRequest{All: true}))(t).GetMarked()),
 			"other spaces": len(must(b.Space.ListSpaces(ctx, &propertyv1.ListSpacesRequest{}))(t).GetData().GetList()) - 1,
 			"other locks":  len(must(b.Lock.ListLocks(ctx, &propertyv1.ListLocksRequest{}))(t).GetData().GetList()) - 1,
+			"empty locks":  len(must(b.Lock.ListLocks(ctx, &propertyv1.ListLocksRequest{BatteryAtMost: new(int32(100))}))(t).GetData().GetList()) - 1,
 			"their locks":  len(must(b.Lock.ListLocks(ctx, &propertyv1.ListLocksRequest{BridgeId: bridge}))(t).GetData().GetList()),
 		} {
 			if n != 0 {
