@@ -66,13 +66,13 @@ type SecondFactor struct {
 	ConfirmedAt time.Time // zero: never
 }
 
-// stepUpWithin is how long a confirmed second factor counts for calls that need it again.
-const stepUpWithin = 15 * time.Minute
+// StepUpWithin is how long a confirmed second factor, or a sign-in, counts for calls that need it again.
+const StepUpWithin = 15 * time.Minute
 
 // Suffices reports whether a person may make a call that needs a recent confirmation of the second factor. A person without a second factor
 // may.
 func (f SecondFactor) Suffices(now time.Time) bool {
-	return !f.Enrolled || !f.ConfirmedAt.IsZero() && now.Sub(f.ConfirmedAt) < stepUpWithin
+	return !f.Enrolled || !f.ConfirmedAt.IsZero() && now.Sub(f.ConfirmedAt) < StepUpWithin
 }
 
 // Has reports whether the actor holds a scope.

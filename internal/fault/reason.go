@@ -125,6 +125,7 @@ const (
 	AccountDisabled      Reason = "accountDisabled"
 	IdentityAddress      Reason = "identityAddress"
 	PasswordMissing      Reason = "passwordMissing"
+	SignInAgain          Reason = "signInAgain"
 )
 
 // Reasons why one field is wrong.

@@ -29,7 +29,7 @@ var (
 	errIdentity        = fault.New(fault.Unauthenticated, fault.IdentityRefused, "the answer of the identity provider does not fit, came too late, or was used: begin again")
 	errIdentityUnknown = fault.New(fault.Unauthenticated, fault.IdentityUnknown, "no person here is linked to this account of the identity provider: sign in with your password and link it on your account page, or ask for an invitation")
 	errAccountDisabled = fault.New(fault.Unauthenticated, fault.AccountDisabled, "you no longer have access to a property here: ask its owner")
-	errNoPassword      = fault.New(fault.Precondition, fault.PasswordMissing, "you have no password, and sign in with this account alone: set a password first, or link another account in its place")
+	errNoPassword      = fault.New(fault.Precondition, fault.PasswordMissing, "you have no password: set one before you remove the link, or link another account in its place")
 	errIdentityTaken   = fault.New(fault.Exists, fault.IdentityTaken, "another person here is linked to this account of the identity provider: use another account")
 )
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"latchkey.dev/ent/person"
+	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/test/oidctest"
@@ -99,21 +100,35 @@ func TestFirstPassword(t *testing.T) {
 			PasswordChange
 			want fault.Reason
 		}{
-			"a guessed password":   {PasswordChange{Password: password, NewPassword: "another long password", Confirmed: true}, fault.InvalidFields},
-			"no second factor":     {PasswordChange{NewPassword: password}, fault.SecondFactorRequired},
-			"a password too short": {PasswordChange{NewPassword: "short", Confirmed: true}, fault.InvalidFields},
+			"a guessed password":   {PasswordChange{Password: password, NewPassword: "another long password"}, fault.InvalidFields},
+			"a password too short": {PasswordChange{NewPassword: "short"}, fault.InvalidFields},
+			"a second factor confirmed too long ago": {PasswordChange{
+				NewPassword: password, SecondFactor: actor.SecondFactor{Enrolled: true, ConfirmedAt: x.clock.Now().Add(-actor.StepUpWithin)},
+			}, fault.SecondFactorRequired},
+			"a second factor not confirmed": {PasswordChange{NewPassword: password, SecondFactor: actor.SecondFactor{Enrolled: true}}, fault.SecondFactorRequired},
 		} {
 			if err := change(c.PasswordChange); !fault.Has(err, c.want) {
 				x.Errorf("%s: got %v", what, err)
 			}
 		}
+		x.clock.Advance(actor.StepUpWithin)
+		if err := change(PasswordChange{NewPassword: password}); !fault.Has(err, fault.SignInAgain) {
+			x.Errorf("15 minutes after the sign-in, without a second factor: %v", err)
+		}
+		made, err = x.signIn()
+		x.must(err)
 		former := made.Token
-		x.must(change(PasswordChange{NewPassword: password, Confirmed: true}))
+		raced, err := x.PrepareChange(x.Context(), PasswordChange{PersonID: made.PersonID, SessionID: made.ID, NewPassword: "another long password", Trace: traced})
+		x.must(err)
+		x.must(change(PasswordChange{NewPassword: password}))
+		if err := x.write(func(tx *db.Tx) error { _, err := raced(tx); return err }); err == nil {
+			x.Error("two first passwords are set")
+		}
 		x.refused("the session before", former)
 		if _, err := x.SignIn(x.Context(), claim("carla@example.com", password)); err != nil {
 			x.Errorf("sign in with the first password: %v", err)
 		}
-		if err := change(PasswordChange{NewPassword: "another long password", Confirmed: true}); !fault.Has(err, fault.InvalidFields) {
+		if err := change(PasswordChange{NewPassword: "another long password"}); !fault.Has(err, fault.InvalidFields) {
 			x.Errorf("a second password without the first one: %v", err)
 		}
 		x.must(x.write(func(tx *db.Tx) error { return UnlinkIdentity(tx, made.PersonID) }))

@@ -33,7 +33,7 @@ type Service struct {
 type Profile struct {
 	ID, Name, Email string
 	HasApp          bool   // uses an authenticator app
-	HasPassword     bool   // false: signs in at an identity provider alone
+	HasPassword     bool   // false: the person joined at an identity provider and has set none
 	Issuer          string // of the identity provider with which the person signs in, or ""
 }
 

@@ -169,14 +169,26 @@ func EndSession(tx *db.Tx, personID, sessionID string) error {
 // EndAllSessions ends every session of a person.
 func EndAllSessions(tx *db.Tx, personID string) error { return endSessions(tx, personID) }
 
-// LoadSession returns the session with which a call was made, and the profile of its person.
-func LoadSession(view *db.Tx, keys *keyring.Ring, a actor.Actor) (*ent.PersonSession, Profile, error) {
-	row, err := view.PersonSession.Query().Where(valid(view, a.PersonID), personsession.ID(a.TokenID)).Only(view.Context())
+// sessionOf returns a valid session of a person, or refuses the caller's credential.
+func sessionOf(tx *db.Tx, personID, sessionID string) (*ent.PersonSession, error) {
+	row, err := tx.PersonSession.Query().Where(valid(tx, personID), personsession.ID(sessionID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
-		return nil, Profile{}, credential.Refused()
+		return nil, credential.Refused()
 	}
 	if err != nil {
-		return nil, Profile{}, fmt.Errorf("load a session of a person: %w", err)
+		return nil, fmt.Errorf("load a session of a person: %w", err)
+	}
+	return row, nil
+}
+
+// signedInAt returns when the person of a session signed in: a session that replaces another one ends when that one would.
+func signedInAt(row *ent.PersonSession) time.Time { return row.EndsAt.Add(-sessionLife) }
+
+// LoadSession returns the session with which a call was made, and the profile of its person.
+func LoadSession(view *db.Tx, keys *keyring.Ring, a actor.Actor) (*ent.PersonSession, Profile, error) {
+	row, err := sessionOf(view, a.PersonID, a.TokenID)
+	if err != nil {
+		return nil, Profile{}, err
 	}
 	owner, err := loadPerson(view, a.PersonID)
 	if err != nil {
@@ -188,12 +200,9 @@ func LoadSession(view *db.Tx, keys *keyring.Ring, a actor.Actor) (*ent.PersonSes
 
 // rotateSession ends every session of a person, and creates one in place of the session of the call, with the same end.
 func rotateSession(tx *db.Tx, keys *keyring.Ring, personID, sessionID string) (Session, error) {
-	row, err := tx.PersonSession.Query().Where(valid(tx, personID), personsession.ID(sessionID)).Only(tx.Context())
-	if ent.IsNotFound(err) {
-		return Session{}, credential.Refused()
-	}
+	row, err := sessionOf(tx, personID, sessionID)
 	if err != nil {
-		return Session{}, fmt.Errorf("load a session of a person: %w", err)
+		return Session{}, err
 	}
 	if err := endSessions(tx, personID); err != nil {
 		return Session{}, err
@@ -221,12 +230,9 @@ func findPending(tx *db.Tx, keys *keyring.Ring, challenge string) (*ent.PersonSe
 
 // replaceSession replaces the session of a call by one with a confirmed second factor. Other sessions of the person go on.
 func replaceSession(tx *db.Tx, keys *keyring.Ring, personID, sessionID string) (Session, error) {
-	row, err := tx.PersonSession.Query().Where(valid(tx, personID), personsession.ID(sessionID)).Only(tx.Context())
-	if ent.IsNotFound(err) {
-		return Session{}, credential.Refused()
-	}
+	row, err := sessionOf(tx, personID, sessionID)
 	if err != nil {
-		return Session{}, fmt.Errorf("load a session of a person: %w", err)
+		return Session{}, err
 	}
 	if err := endSessions(tx, personID, personsession.ID(sessionID)); err != nil {
 		return Session{}, err

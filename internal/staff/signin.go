@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/audit"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -77,7 +78,7 @@ func (s *Service) confirmAttempt(tx *db.Tx, who *ent.Person, c Claim) error {
 	return forgive(tx, passwordCounters(s.Keys, foldEmail(c.Email), c.Network), 2)
 }
 
-// confirmUnchanged refuses a person whose password changed or who was disabled since who was loaded.
+// confirmUnchanged returns an error if the person's password changed, or the person was disabled, after who was loaded.
 func confirmUnchanged(tx *db.Tx, who *ent.Person) error {
 	current, err := loadPerson(tx, who.ID)
 	if err != nil {
@@ -89,14 +90,17 @@ func confirmUnchanged(tx *db.Tx, who *ent.Person) error {
 	return nil
 }
 
-// errConfirmFactor refuses the first password of a person who has not confirmed the second factor recently.
-var errConfirmFactor = fault.New(fault.Denied, fault.SecondFactorRequired, "you have no password yet: confirm your second factor again to set one")
+// Reasons why a person may not set a first password yet.
+var (
+	errConfirmFactor = fault.New(fault.Denied, fault.SecondFactorRequired, "you have no password yet: confirm your second factor again to set one")
+	errSignInAgain   = fault.New(fault.Denied, fault.SignInAgain, "you have no password yet: sign in again, and set one within 15 minutes")
+)
 
 // PasswordChange is the request of a signed-in person for another password, or for the first one.
 type PasswordChange struct {
 	PersonID, SessionID, Network string
 	Password, NewPassword        string // Password is empty if the person has none
-	Confirmed                    bool   // the second factor was confirmed recently, or there is none
+	SecondFactor                 actor.SecondFactor
 	Trace
 }
 
@@ -135,18 +139,16 @@ func (s *Service) PrepareChange(ctx context.Context, p PasswordChange) (Change, 
 	}, nil
 }
 
-// allowChange checks the present password of a person who asks for another one. A person without a password, who signs in at an identity provider,
-// has confirmed the second factor instead. The returned function checks in the transaction of the change that the person is unchanged.
+// allowChange checks the present password of a person who asks for another one, or that a person without a password may set the first one. The
+// returned function checks in the transaction of the change that the person is unchanged.
 func (s *Service) allowChange(ctx context.Context, who *ent.Person, p PasswordChange) (func(tx *db.Tx) error, error) {
 	switch {
 	case who.Password == "" && p.Password != "":
 		return nil, fault.Fields(fault.Field{Path: "password", Reason: fault.WrongValue, Message: "must be empty: you have no password yet"})
-	case who.Password == "" && !p.Confirmed:
-		return nil, errConfirmFactor
 	case who.Password == "":
-		return func(tx *db.Tx) error { return confirmUnchanged(tx, who) }, nil
+		return func(tx *db.Tx) error { return confirmUnchanged(tx, who) }, allowFirst(s.DB.View(ctx), p)
 	case p.Password == "":
-		return nil, fault.Fields(fault.Field{Path: "password", Reason: fault.Required, Message: "must be your present password"})
+		return nil, fault.Fields(fault.Field{Path: "password", Reason: fault.Required, Message: "is required: enter your present password"})
 	}
 	profile, err := profileOf(ctx, s.Keys, who)
 	if err != nil {
@@ -161,4 +163,23 @@ func (s *Service) allowChange(ctx context.Context, who *ent.Person, p PasswordCh
 		return nil, err
 	}
 	return func(tx *db.Tx) error { return s.confirmAttempt(tx, checked, claim) }, nil
+}
+
+// allowFirst checks that a person without a password proved recently who they are: with the second factor, or without one by signing in. Otherwise a
+// session that a stranger found open would become a lasting way in.
+func allowFirst(view *db.Tx, p PasswordChange) error {
+	if p.SecondFactor.Enrolled {
+		if !p.SecondFactor.Suffices(view.Now()) {
+			return errConfirmFactor
+		}
+		return nil
+	}
+	row, err := sessionOf(view, p.PersonID, p.SessionID)
+	if err != nil {
+		return err
+	}
+	if view.Now().Sub(signedInAt(row)) >= actor.StepUpWithin {
+		return errSignInAgain
+	}
+	return nil
 }

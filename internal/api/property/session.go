@@ -128,7 +128,7 @@ func (s *Sessions) ChangePassword(ctx context.Context, r *propertyv1.ChangePassw
 	}
 	change, err := s.Staff.PrepareChange(ctx, staff.PasswordChange{
 		PersonID: who.PersonID, SessionID: who.TokenID, Network: clientNetwork(ctx), Password: r.GetPassword(), NewPassword: r.GetNewPassword(),
-		Confirmed: who.SecondFactor.Suffices(s.DB.View(ctx).Now()), Trace: chain.From(ctx).Trace(),
+		SecondFactor: who.SecondFactor, Trace: chain.From(ctx).Trace(),
 	})
 	if err != nil {
 		return nil, err

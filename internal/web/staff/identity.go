@@ -176,8 +176,7 @@ func (x *exchange) finishLink(state string, answer *propertyv1.IdentityAnswer) e
 	return x.Redirect("/app/account/identity?done=linked")
 }
 
-// notUnlinked shows the page with the reason why the link cannot be removed: without a password, it is the only way to sign in. It returns
-// other errors unchanged.
+// notUnlinked shows the page with the reason why the link cannot be removed: the person has no password. It returns other errors unchanged.
 func (x *exchange) notUnlinked(err error) error {
 	if x.site.Fault(err).Reason != fault.PasswordMissing {
 		return err

@@ -329,8 +329,11 @@ const (
 	// 401. The identity provider verified another address than the invited address: use the account of the invited address, or accept the
 	// invitation with a password.
 	Reason_REASON_IDENTITY_ADDRESS Reason = 207
-	// 409. You joined with the account at the identity provider and have no password, so the link to this account cannot be removed: link another one.
+	// 409. You joined with the account at the identity provider and have no password, so the link to this account cannot be removed: set a password first
+	// (ChangePassword), or link another account.
 	Reason_REASON_PASSWORD_MISSING Reason = 208
+	// 403. The call needs a sign-in of the last 15 minutes: sign in again, and repeat it.
+	Reason_REASON_SIGN_IN_AGAIN Reason = 209
 )
 
 // Enum value maps for Reason.
@@ -485,6 +488,7 @@ var (
 		206: "REASON_ACCOUNT_DISABLED",
 		207: "REASON_IDENTITY_ADDRESS",
 		208: "REASON_PASSWORD_MISSING",
+		209: "REASON_SIGN_IN_AGAIN",
 	}
 	Reason_value = map[string]int32{
 		"REASON_UNSPECIFIED":                   0,
@@ -636,6 +640,7 @@ var (
 		"REASON_ACCOUNT_DISABLED":              206,
 		"REASON_IDENTITY_ADDRESS":              207,
 		"REASON_PASSWORD_MISSING":              208,
+		"REASON_SIGN_IN_AGAIN":                 209,
 	}
 )
 
@@ -779,7 +784,7 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
 	"\adetails\x18\x06 \x03(\v2\x14.google.protobuf.AnyR\adetails\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId*\x81 \n" +
+	"request_id\x18\a \x01(\tR\trequestId*\x9c \n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_INVALID_FIELDS\x10\x01\x12\x13\n" +
@@ -930,7 +935,8 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x15REASON_IDENTITY_TAKEN\x10\xcd\x01\x12\x1c\n" +
 	"\x17REASON_ACCOUNT_DISABLED\x10\xce\x01\x12\x1c\n" +
 	"\x17REASON_IDENTITY_ADDRESS\x10\xcf\x01\x12\x1c\n" +
-	"\x17REASON_PASSWORD_MISSING\x10\xd0\x01B.Z,latchkey.dev/gen/latchkey/errors/v1;errorsv1b\x06proto3"
+	"\x17REASON_PASSWORD_MISSING\x10\xd0\x01\x12\x19\n" +
+	"\x14REASON_SIGN_IN_AGAIN\x10\xd1\x01B.Z,latchkey.dev/gen/latchkey/errors/v1;errorsv1b\x06proto3"
 
 var (
 	file_latchkey_errors_v1_errors_proto_rawDescOnce sync.Once

@@ -52,7 +52,7 @@ type IdentityServiceClient interface {
 	// Links the signed-in person to an account at the identity provider, in place of a former one. 401 identityRefused if the answer of the provider
 	// is not right, came too late or was used; 409 identityTaken if another person is linked to this account.
 	FinishIdentityLink(ctx context.Context, in *FinishIdentityLinkRequest, opts ...grpc.CallOption) (*FinishIdentityLinkResponse, error)
-	// Ends the link. The account at the identity provider opens no session from then on. Sessions go on.
+	// Ends the link. The account at the identity provider opens no session from then on. Sessions go on. 409 passwordMissing if the person has no password.
 	DeleteIdentityLink(ctx context.Context, in *DeleteIdentityLinkRequest, opts ...grpc.CallOption) (*DeleteIdentityLinkResponse, error)
 }
 
@@ -149,7 +149,7 @@ type IdentityServiceServer interface {
 	// Links the signed-in person to an account at the identity provider, in place of a former one. 401 identityRefused if the answer of the provider
 	// is not right, came too late or was used; 409 identityTaken if another person is linked to this account.
 	FinishIdentityLink(context.Context, *FinishIdentityLinkRequest) (*FinishIdentityLinkResponse, error)
-	// Ends the link. The account at the identity provider opens no session from then on. Sessions go on.
+	// Ends the link. The account at the identity provider opens no session from then on. Sessions go on. 409 passwordMissing if the person has no password.
 	DeleteIdentityLink(context.Context, *DeleteIdentityLinkRequest) (*DeleteIdentityLinkResponse, error)
 	mustEmbedUnimplementedIdentityServiceServer()
 }

@@ -1324,7 +1324,7 @@ type CurrentSession struct {
 	HasAuthenticatorApp bool `protobuf:"varint,5,opt,name=has_authenticator_app,json=hasAuthenticatorApp,proto3" json:"has_authenticator_app,omitempty"`
 	// The person is linked to an account at an identity provider.
 	HasIdentityLink bool `protobuf:"varint,6,opt,name=has_identity_link,json=hasIdentityLink,proto3" json:"has_identity_link,omitempty"`
-	// The person has a password. Without one, the identity provider is the only way to sign in.
+	// The person has a password. Without one, the person signs in at the identity provider, or with a passkey.
 	HasPassword   bool `protobuf:"varint,7,opt,name=has_password,json=hasPassword,proto3" json:"has_password,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

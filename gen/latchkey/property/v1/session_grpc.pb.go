@@ -66,7 +66,8 @@ type SessionServiceClient interface {
 	// Ends every session of the signed-in person at once, also the one of this call.
 	SignOutEverywhere(ctx context.Context, in *SignOutEverywhereRequest, opts ...grpc.CallOption) (*SignOutEverywhereResponse, error)
 	// Changes the password of the signed-in person, or sets the first one of a person who has none. Every session ends; the answer has the token of a
-	// new one. 403 secondFactorRequired if a person without a password has a second factor and has not confirmed it in the last 15 minutes.
+	// new one. A first password needs the second factor, confirmed in the last 15 minutes (403 secondFactorRequired), or without a second factor a
+	// sign-in of the last 15 minutes (403 signInAgain).
 	ChangePassword(ctx context.Context, in *ChangePasswordRequest, opts ...grpc.CallOption) (*ChangePasswordResponse, error)
 	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 alreadyExists if an app is in use.
 	BeginTOTP(ctx context.Context, in *BeginTOTPRequest, opts ...grpc.CallOption) (*BeginTOTPResponse, error)
@@ -77,7 +78,7 @@ type SessionServiceClient interface {
 	DisableTOTP(ctx context.Context, in *DisableTOTPRequest, opts ...grpc.CallOption) (*DisableTOTPResponse, error)
 	// Replaces the recovery codes, which are shown once. 409 without an authenticator app or passkey.
 	CreateRecoveryCodes(ctx context.Context, in *CreateRecoveryCodesRequest, opts ...grpc.CallOption) (*CreateRecoveryCodesResponse, error)
-	// Confirms the second factor again, which calls need that open doors or show PINs: it counts for 15 minutes. The answer has a session in place of
+	// Confirms the second factor again, which calls need that open doors, show PINs or change how the person signs in: it counts for 15 minutes. The answer has a session in place of
 	// the one of this call.
 	ConfirmSecondFactor(ctx context.Context, in *ConfirmSecondFactorRequest, opts ...grpc.CallOption) (*ConfirmSecondFactorResponse, error)
 }
@@ -270,7 +271,8 @@ type SessionServiceServer interface {
 	// Ends every session of the signed-in person at once, also the one of this call.
 	SignOutEverywhere(context.Context, *SignOutEverywhereRequest) (*SignOutEverywhereResponse, error)
 	// Changes the password of the signed-in person, or sets the first one of a person who has none. Every session ends; the answer has the token of a
-	// new one. 403 secondFactorRequired if a person without a password has a second factor and has not confirmed it in the last 15 minutes.
+	// new one. A first password needs the second factor, confirmed in the last 15 minutes (403 secondFactorRequired), or without a second factor a
+	// sign-in of the last 15 minutes (403 signInAgain).
 	ChangePassword(context.Context, *ChangePasswordRequest) (*ChangePasswordResponse, error)
 	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 alreadyExists if an app is in use.
 	BeginTOTP(context.Context, *BeginTOTPRequest) (*BeginTOTPResponse, error)
@@ -281,7 +283,7 @@ type SessionServiceServer interface {
 	DisableTOTP(context.Context, *DisableTOTPRequest) (*DisableTOTPResponse, error)
 	// Replaces the recovery codes, which are shown once. 409 without an authenticator app or passkey.
 	CreateRecoveryCodes(context.Context, *CreateRecoveryCodesRequest) (*CreateRecoveryCodesResponse, error)
-	// Confirms the second factor again, which calls need that open doors or show PINs: it counts for 15 minutes. The answer has a session in place of
+	// Confirms the second factor again, which calls need that open doors, show PINs or change how the person signs in: it counts for 15 minutes. The answer has a session in place of
 	// the one of this call.
 	ConfirmSecondFactor(context.Context, *ConfirmSecondFactorRequest) (*ConfirmSecondFactorResponse, error)
 	mustEmbedUnimplementedSessionServiceServer()

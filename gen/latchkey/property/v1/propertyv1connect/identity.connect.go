@@ -71,7 +71,7 @@ type IdentityServiceClient interface {
 	// Links the signed-in person to an account at the identity provider, in place of a former one. 401 identityRefused if the answer of the provider
 	// is not right, came too late or was used; 409 identityTaken if another person is linked to this account.
 	FinishIdentityLink(context.Context, *v1.FinishIdentityLinkRequest) (*v1.FinishIdentityLinkResponse, error)
-	// Ends the link. The account at the identity provider opens no session from then on. Sessions go on.
+	// Ends the link. The account at the identity provider opens no session from then on. Sessions go on. 409 passwordMissing if the person has no password.
 	DeleteIdentityLink(context.Context, *v1.DeleteIdentityLinkRequest) (*v1.DeleteIdentityLinkResponse, error)
 }
 
@@ -207,7 +207,7 @@ type IdentityServiceHandler interface {
 	// Links the signed-in person to an account at the identity provider, in place of a former one. 401 identityRefused if the answer of the provider
 	// is not right, came too late or was used; 409 identityTaken if another person is linked to this account.
 	FinishIdentityLink(context.Context, *v1.FinishIdentityLinkRequest) (*v1.FinishIdentityLinkResponse, error)
-	// Ends the link. The account at the identity provider opens no session from then on. Sessions go on.
+	// Ends the link. The account at the identity provider opens no session from then on. Sessions go on. 409 passwordMissing if the person has no password.
 	DeleteIdentityLink(context.Context, *v1.DeleteIdentityLinkRequest) (*v1.DeleteIdentityLinkResponse, error)
 }
 

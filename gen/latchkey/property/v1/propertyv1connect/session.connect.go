@@ -104,7 +104,8 @@ type SessionServiceClient interface {
 	// Ends every session of the signed-in person at once, also the one of this call.
 	SignOutEverywhere(context.Context, *v1.SignOutEverywhereRequest) (*v1.SignOutEverywhereResponse, error)
 	// Changes the password of the signed-in person, or sets the first one of a person who has none. Every session ends; the answer has the token of a
-	// new one. 403 secondFactorRequired if a person without a password has a second factor and has not confirmed it in the last 15 minutes.
+	// new one. A first password needs the second factor, confirmed in the last 15 minutes (403 secondFactorRequired), or without a second factor a
+	// sign-in of the last 15 minutes (403 signInAgain).
 	ChangePassword(context.Context, *v1.ChangePasswordRequest) (*v1.ChangePasswordResponse, error)
 	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 alreadyExists if an app is in use.
 	BeginTOTP(context.Context, *v1.BeginTOTPRequest) (*v1.BeginTOTPResponse, error)
@@ -115,7 +116,7 @@ type SessionServiceClient interface {
 	DisableTOTP(context.Context, *v1.DisableTOTPRequest) (*v1.DisableTOTPResponse, error)
 	// Replaces the recovery codes, which are shown once. 409 without an authenticator app or passkey.
 	CreateRecoveryCodes(context.Context, *v1.CreateRecoveryCodesRequest) (*v1.CreateRecoveryCodesResponse, error)
-	// Confirms the second factor again, which calls need that open doors or show PINs: it counts for 15 minutes. The answer has a session in place of
+	// Confirms the second factor again, which calls need that open doors, show PINs or change how the person signs in: it counts for 15 minutes. The answer has a session in place of
 	// the one of this call.
 	ConfirmSecondFactor(context.Context, *v1.ConfirmSecondFactorRequest) (*v1.ConfirmSecondFactorResponse, error)
 }
@@ -403,7 +404,8 @@ type SessionServiceHandler interface {
 	// Ends every session of the signed-in person at once, also the one of this call.
 	SignOutEverywhere(context.Context, *v1.SignOutEverywhereRequest) (*v1.SignOutEverywhereResponse, error)
 	// Changes the password of the signed-in person, or sets the first one of a person who has none. Every session ends; the answer has the token of a
-	// new one. 403 secondFactorRequired if a person without a password has a second factor and has not confirmed it in the last 15 minutes.
+	// new one. A first password needs the second factor, confirmed in the last 15 minutes (403 secondFactorRequired), or without a second factor a
+	// sign-in of the last 15 minutes (403 signInAgain).
 	ChangePassword(context.Context, *v1.ChangePasswordRequest) (*v1.ChangePasswordResponse, error)
 	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 alreadyExists if an app is in use.
 	BeginTOTP(context.Context, *v1.BeginTOTPRequest) (*v1.BeginTOTPResponse, error)
@@ -414,7 +416,7 @@ type SessionServiceHandler interface {
 	DisableTOTP(context.Context, *v1.DisableTOTPRequest) (*v1.DisableTOTPResponse, error)
 	// Replaces the recovery codes, which are shown once. 409 without an authenticator app or passkey.
 	CreateRecoveryCodes(context.Context, *v1.CreateRecoveryCodesRequest) (*v1.CreateRecoveryCodesResponse, error)
-	// Confirms the second factor again, which calls need that open doors or show PINs: it counts for 15 minutes. The answer has a session in place of
+	// Confirms the second factor again, which calls need that open doors, show PINs or change how the person signs in: it counts for 15 minutes. The answer has a session in place of
 	// the one of this call.
 	ConfirmSecondFactor(context.Context, *v1.ConfirmSecondFactorRequest) (*v1.ConfirmSecondFactorResponse, error)
 }
