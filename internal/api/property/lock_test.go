@@ -151,7 +151,6 @@ func TestLocksAndBridgesAreListed(t *testing.T) {
 		if at.GetTotal() != 1 || at.GetList()[0].GetId() != l1 {
 			t.Errorf("at the door: %v", at)
 		}
-		var charge int32 = 40
 		for what, c := range map[string]struct {
 			first, second *int // charge of the batteries
 			low           bool // staff were notified of the first one
@@ -172,7 +171,7 @@ func TestLocksAndBridgesAreListed(t *testing.T) {
 				return errors.Join(set.Exec(tx.Context()), tx.Lock.UpdateOneID(l2).SetStatus(lock.Status{Online: true, BatteryPercent: c.second}).Exec(tx.Context()))
 			})
 			var ids []string
-			for _, l := range must(a.Lock.ListLocks(a.ctx, &propertyv1.ListLocksRequest{BatteryAtMost: &charge}))(t).GetData().GetList() {
+			for _, l := range must(a.Lock.ListLocks(a.ctx, &propertyv1.ListLocksRequest{BatteryAtMost: new(int32(40))}))(t).GetData().GetList() {
 				ids = append(ids, l.GetId())
 			}
 			if !slices.Equal(ids, c.want) {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -63,7 +62,7 @@ func laterOf(a, b time.Time) time.Time {
 
 // showBatteries handles the list of batteries to change within a week, in a form to print.
 func (s *site) showBatteries(x *exchange) error {
-	locks, err := x.locks(&propertyv1.ListLocksRequest{BatteryAtMost: proto.Int32(mayGetLow)})
+	locks, err := x.locks(&propertyv1.ListLocksRequest{BatteryAtMost: new(int32(mayGetLow))})
 	if err != nil {
 		return err
 	}
