@@ -181,7 +181,7 @@ func sharedCluster(t testing.TB) *pgtemp.Cluster {
 // copyPostgres creates a copy of the template database and returns its URL.
 func copyPostgres(t testing.TB) string {
 	t.Helper()
-	return createDatabase(t, sharedCluster(t), "TEMPLATE "+templateName)
+	return createDatabase(t, sharedCluster(t), "TEMPLATE "+templateName+" STRATEGY file_copy")
 }
 
 var databases atomic.Int64
