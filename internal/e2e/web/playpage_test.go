@@ -8,7 +8,7 @@ import (
 
 // playSettings are the settings of the play page; see matrix.
 var playSettings = []setting{
-	{size: browser.Narrow}, {size: browser.Phone, forced: true, dark: true, kinds: true},
+	{size: browser.Narrow}, {size: browser.Phone, forced: true, dark: true},
 	{size: browser.Desktop}, {size: browser.Desktop, dark: true}, {size: browser.Desktop, forced: true}, {size: browser.Tablet}, {size: browser.Phone, scriptOff: true},
 	{size: browser.Desktop.Zoom(2)}, {size: browser.Desktop.Zoom(4), spaced: true}, {size: browser.Narrow, spaced: true}, {size: browser.Phone, dark: true},
 }

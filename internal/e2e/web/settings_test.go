@@ -53,16 +53,16 @@ func (s setting) options() []browser.Option {
 var (
 	guestSettings = []setting{
 		{size: browser.Narrow}, {size: browser.Phone, dark: true}, {size: browser.Tablet, scriptOff: true}, {size: browser.Desktop}, {size: browser.Phone, scriptOff: true},
-		{size: browser.Desktop.Zoom(4), spaced: true, kinds: true}, {size: browser.Phone, forced: true, dark: true, kinds: true},
+		{size: browser.Desktop.Zoom(4), spaced: true}, {size: browser.Phone, forced: true, dark: true},
 		{size: browser.Narrow, language: pseudo.Long}, {size: browser.Narrow, language: pseudo.RightToLeft, kinds: true},
-		{size: browser.Narrow, language: "de", kinds: true},
+		{size: browser.Narrow, language: "de"},
 		{size: browser.Tablet, language: pseudo.RightToLeft}, {size: browser.Phone, forced: true}, {size: browser.Desktop.Zoom(2)}, {size: browser.Phone, spaced: true},
 	}
 	kioskSettings = []setting{
 		{size: browser.Kiosk}, {size: browser.Tablet}, {size: browser.Narrow},
-		{size: browser.Kiosk.Zoom(4), spaced: true, kinds: true}, {size: browser.Kiosk, forced: true, dark: true},
-		{size: browser.Kiosk, language: pseudo.Long}, {size: browser.Kiosk, language: pseudo.RightToLeft, kinds: true},
-		{size: browser.Kiosk, language: "de", kinds: true},
+		{size: browser.Kiosk.Zoom(4), spaced: true}, {size: browser.Kiosk, forced: true, dark: true, kinds: true},
+		{size: browser.Kiosk, language: pseudo.Long}, {size: browser.Kiosk, language: pseudo.RightToLeft},
+		{size: browser.Kiosk, language: "de"},
 		{size: browser.Narrow, language: pseudo.RightToLeft}, {size: browser.Kiosk, forced: true}, {size: browser.Kiosk.Zoom(2)}, {size: browser.Kiosk, spaced: true},
 	}
 )

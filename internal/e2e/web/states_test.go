@@ -20,6 +20,8 @@ type state struct {
 	path  string
 	given func(*scripted)
 	act   func(*browser.Page) // what the guest does before the page is checked
+	// dialog means that a dialog covers the page.
+	dialog bool
 }
 
 // sends is the button that sends the form of a page.
@@ -245,8 +247,8 @@ var kioskStates = []state{
 	{name: "closed", path: "/k/closed"},
 	{name: "cut", path: "/k/cut"},
 	{name: "help", path: "/k/", act: press(`form[action="/k/help"] button`)},
-	{name: "still", path: "/k/you", act: func(p *browser.Page) { p.Script(`document.getElementById("still").showModal()`) }},
-	{name: "waiting", path: "/k/you", act: func(p *browser.Page) { p.Script(`document.getElementById("asking").showModal()`) }},
+	{name: "still", dialog: true, path: "/k/you", act: func(p *browser.Page) { p.Script(`document.getElementById("still").showModal()`) }},
+	{name: "waiting", dialog: true, path: "/k/you", act: func(p *browser.Page) { p.Script(`document.getElementById("asking").showModal()`) }},
 }
 
 // companionMissing is a stay at a tablet whose second guest has to answer.
@@ -280,7 +282,8 @@ func find(shows string) func(*browser.Page) {
 	}
 }
 
-// Each page in each state follows the rules of accessibility, fits, keeps still while it loads, and can be used with the keyboard alone.
+// Each page in each state follows the rules of accessibility, fits and keeps still while it loads, and a page of each kind can be used with
+// the keyboard alone, in the full matrix every page.
 func TestGuestPages(t *testing.T) {
 	checkStates(t, guestStates, matrix(guestSettings, browser.Phone, browser.Tablet, browser.Narrow), guestKinds, 48)
 }
@@ -305,10 +308,17 @@ func checkStates(t *testing.T, states []state, settings []setting, kinds []strin
 				if !all && m.language != "" && s.act != nil {
 					continue // the pages before and after the action are in the other settings
 				}
-				if !all && m.kinds && !slices.Contains(kinds, s.name) {
+				kind := all || slices.Contains(kinds, s.name)
+				if m.kinds && !kind {
 					continue
 				}
-				t.Run(s.name, func(t *testing.T) { s.check(t, p.For(t), m, target) })
+				t.Run(s.name, func(t *testing.T) {
+					p := p.For(t)
+					s.check(t, p, m, target)
+					if kind && !s.dialog { // a dialog above the page has the focus
+						p.KeyboardWalk()
+					}
+				})
 			}
 		})
 	}
@@ -368,9 +378,6 @@ func (s state) check(t *testing.T, p *browser.Page, m setting, target int) {
 		p.ShowsInForcedColors()
 	}
 	p.Targets(target)
-	if s.name != "still" && s.name != "waiting" { // a dialog above the page has the focus
-		p.KeyboardWalk()
-	}
 }
 
 // enrolScripted gives the tablet its key, which signs each search.

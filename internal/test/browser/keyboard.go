@@ -55,7 +55,7 @@ func (p *Page) KeyboardWalk() {
 	reached, inFrame := map[int]bool{}, 0
 	for range 3*total + 50 + maxInFrame {
 		p.do(chromedp.KeyEvent(kb.Tab))
-		f := evaluate[focused](p, `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(`+describeFocus+`))))`)
+		f := evaluate[focused](p, describeFocus)
 		if f.Same && f.Frame && inFrame < maxInFrame {
 			inFrame++
 			continue

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,9 +11,13 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Screenshot writes an image of the whole page to the directory of the test's artifacts, which "make test-web" keeps.
+// Screenshot writes an image of the whole page to the directory of the test's artifacts. Without "go test -artifacts", which "make
+// test-web" sets, the directory is removed with the test, so there is no image.
 func (p *Page) Screenshot(name string) {
 	p.t.Helper()
+	if !keepsArtifacts() {
+		return
+	}
 	p.await("picture of the page", func(ctx context.Context) (bool, error) { // a page may have no width before its first layout
 		png, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 		if err == nil {
@@ -21,6 +26,9 @@ func (p *Page) Screenshot(name string) {
 		return err == nil, err
 	})
 }
+
+// keepsArtifacts reports whether the files of the tests remain when the tests have ended.
+func keepsArtifacts() bool { return flag.Lookup("test.artifacts").Value.String() == "true" }
 
 // save writes an image to the directory of the test's artifacts, under a name.
 func (p *Page) save(name string, png []byte) {
