@@ -36,8 +36,8 @@ GOLD := $(shell command -v ld.gold)
 LEAN := -vet=off -ldflags='-s -w$(if $(GOLD), -extldflags=-fuse-ld=gold)' -p 3 $(EAGER)
 TESTTIME ?= 40m
 # go test begins with the packages whose tests take longest, so that they do not run alone at the end.
-LONGEST := ./internal/e2e/web ./internal/e2e ./internal/e2e/soak
-# Packages with tests that are not built with -race.
+LONGEST := ./internal/e2e/web ./internal/e2e ./internal/reservation ./internal/e2e/checkin ./internal/server
+# Packages with tests that have no goroutine, and that the race detector makes ten times slower.
 WITHOUT_RACE := ./internal/lock/slot ./internal/test/repository
 
 .PHONY: help
@@ -71,17 +71,18 @@ demo: ## Build, start everything with one embedded database and tell the story
 ##@ Check
 
 .PHONY: test
-test: ## All checks: formatting, vet, staticcheck, generated code, every test with -race; installs PostgreSQL, Mosquitto and Chromium if it can
+test: ## All checks: formatting, vet, staticcheck, generated code, every test; installs PostgreSQL, Mosquitto and Chromium if it can
 	@scripts/need go gcc git flock postgresql mosquitto chromium axe
-	@$(MAKE) fmt-check tidy-check vet check-generate build-bridge-arm64 test-race
+	@$(MAKE) fmt-check tidy-check vet check-generate build-bridge-arm64
+	go test $(LEAN) -timeout $(TESTTIME) $(LONGEST) ./...
 
 .PHONY: test-race
-test-race: ## Every Go test with the race detector; the model checker of the slots and the check of words, which have no goroutine, without
-	go test -race $(LEAN) -timeout $(TESTTIME) $(LONGEST) ./...
-	go test $(LEAN) -timeout $(TESTTIME) $(WITHOUT_RACE)
+test-race: ## Every test again with the race detector, which takes three times as long
+	@scripts/need go gcc git postgresql mosquitto chromium axe
+	go test -race $(LEAN) -timeout $(TESTTIME) $(LONGEST) $$(go list ./... | grep -vxF "$$(go list $(WITHOUT_RACE))")
 
 .PHONY: test-quick
-test-quick: ## Every Go test without the race detector
+test-quick: ## The tests alone, with vet's checks of go test, without the other checks
 	go test -timeout $(TESTTIME) ./...
 
 .PHONY: test-web
@@ -104,10 +105,9 @@ tidy-check:
 	go mod tidy -diff
 
 .PHONY: vet
-vet: # go vet and staticcheck in one pass; with -race, so that the tests find everything compiled
+vet: # go vet and staticcheck in one pass
 	@$(LOCKED) $(MAKE) $(TOOLS)/vet
-	go vet -vettool=$(abspath $(TOOLS)/vet) -race $(EAGER) ./...
-	go vet -vettool=$(abspath $(TOOLS)/vet) $(EAGER) $(WITHOUT_RACE)
+	go vet -vettool=$(abspath $(TOOLS)/vet) $(EAGER) ./...
 
 .PHONY: breaking
 breaking: ## Compare the API with branch main: what would break a caller
