@@ -87,7 +87,8 @@ func Empty(t testing.TB, engine string) string {
 	if engine == "sqlite" {
 		return "sqlite:" + filepath.Join(t.TempDir(), "test.db")
 	}
-	return createDatabase(t, sharedCluster(t), "")
+	c := sharedCluster(t)
+	return createDatabase(t, c, func(name string) error { return c.Exec(t.Context(), "CREATE DATABASE "+name) })
 }
 
 // sqliteTemplate is a migrated file, created once in a process and copied for each test.
@@ -181,16 +182,17 @@ func sharedCluster(t testing.TB) *pgtemp.Cluster {
 // copyPostgres creates a copy of the template database and returns its URL.
 func copyPostgres(t testing.TB) string {
 	t.Helper()
-	return createDatabase(t, sharedCluster(t), "TEMPLATE "+templateName+" STRATEGY file_copy")
+	c := sharedCluster(t)
+	return createDatabase(t, c, func(name string) error { return c.Copy(t.Context(), templateName, name) })
 }
 
 var databases atomic.Int64
 
-// createDatabase creates a database, returns its URL, and drops it when t ends. clause follows the name in CREATE DATABASE.
-func createDatabase(t testing.TB, c *pgtemp.Cluster, clause string) string {
+// createDatabase calls create with a new name, returns the URL of the database, and drops it when t ends.
+func createDatabase(t testing.TB, c *pgtemp.Cluster, create func(name string) error) string {
 	t.Helper()
 	name := fmt.Sprintf("test_%d", databases.Add(1))
-	if err := c.Exec(t.Context(), "CREATE DATABASE "+name+" "+clause); err != nil {
+	if err := create(name); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

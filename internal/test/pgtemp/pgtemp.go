@@ -218,6 +218,15 @@ func (c *Cluster) Exec(ctx context.Context, statement string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
+// Copy creates a database as a copy of another one, to which nothing is connected.
+func (c *Cluster) Copy(ctx context.Context, from, to string) error {
+	statement := "CREATE DATABASE " + to + " TEMPLATE " + from
+	if majorVersion(c.bin) >= 15 { // whose default is to log the content, which takes three times as long
+		statement += " STRATEGY file_copy"
+	}
+	return c.Exec(ctx, statement)
+}
+
 // Stop ends the server and removes its files.
 func (c *Cluster) Stop() error {
 	if c.lifeline == nil {
