@@ -1,10 +1,14 @@
 package bench
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"regexp"
 	"time"
 
 	"google.golang.org/grpc"
@@ -52,6 +56,9 @@ func newStaffWorld(ctx context.Context, dir string, b StaffPages) (_ *staffWorld
 		return nil, err
 	}
 	if err := w.fill(ctx, b); err != nil {
+		return nil, err
+	}
+	if err := w.settle(ctx); err != nil {
 		return nil, err
 	}
 	w.owner, err = w.JoinAsOwner(ctx, "ada@example.com")
@@ -150,6 +157,43 @@ func (w *staffWorld) fill(ctx context.Context, b StaffPages) error {
 		}
 	}
 	return nil
+}
+
+// behind matches the metrics that are not 0 while the server is behind with its background work.
+var behind = regexp.MustCompile(`(?m)^latchkey_installation_(?:events_waiting|jobs_late_seconds|mails_waiting) [^0]`)
+
+// mostSettling is longer than a mail waits for a code that no lock confirms.
+const mostSettling = 5 * time.Minute
+
+// settle waits until the server has done what follows from filling the hotel, such as the mails to the hundreds of guests who check in at
+// once: in a hotel they arrive one by one.
+func (w *staffWorld) settle(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, mostSettling, errors.New("the server has events, jobs or mails that wait"))
+	defer cancel()
+	for {
+		metrics, err := w.metrics(ctx)
+		if err != nil {
+			return fmt.Errorf("read the metrics: %w", cmp.Or(context.Cause(ctx), err))
+		}
+		if bytes.Contains(metrics, []byte("\nlatchkey_installation_events_waiting ")) && !behind.Match(metrics) {
+			return nil
+		}
+		sleep(ctx, time.Second)
+	}
+}
+
+// metrics returns what the server tells a Prometheus server.
+func (w *staffWorld) metrics(ctx context.Context) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+w.Server.OpsAddr()+"/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	return io.ReadAll(answer.Body)
 }
 
 func (w *staffWorld) close() (err error) {
