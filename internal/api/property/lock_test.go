@@ -170,12 +170,28 @@ func TestLocksAndBridgesAreListed(t *testing.T) {
 				}
 				return errors.Join(set.Exec(tx.Context()), tx.Lock.UpdateOneID(l2).SetStatus(lock.Status{Online: true, BatteryPercent: c.second}).Exec(tx.Context()))
 			})
-			var ids []string
-			for _, l := range must(a.Lock.ListLocks(a.ctx, &propertyv1.ListLocksRequest{BatteryAtMost: new(int32(40))}))(t).GetData().GetList() {
-				ids = append(ids, l.GetId())
-			}
-			if !slices.Equal(ids, c.want) {
-				t.Errorf("%s: got %v, want %v", what, ids, c.want)
+			for _, r := range []struct {
+				request *propertyv1.ListLocksRequest
+				among   []string
+			}{
+				{&propertyv1.ListLocksRequest{}, []string{l1, l2}},
+				{&propertyv1.ListLocksRequest{DoorIds: []string{r1}}, []string{l1}},
+				{&propertyv1.ListLocksRequest{UnassignedOnly: true}, []string{l2}},
+				{&propertyv1.ListLocksRequest{BridgeId: b1}, []string{l1}},
+			} {
+				r.request.BatteryAtMost = new(int32(40))
+				var ids, want []string
+				for _, l := range must(a.Lock.ListLocks(a.ctx, r.request))(t).GetData().GetList() {
+					ids = append(ids, l.GetId())
+				}
+				for _, l := range c.want {
+					if slices.Contains(r.among, l) {
+						want = append(want, l)
+					}
+				}
+				if !slices.Equal(ids, want) {
+					t.Errorf("%s, %v: got %v, want %v", what, r.request, ids, want)
+				}
 			}
 		}
 		got := must(a.Lock.GetLock(a.ctx, &propertyv1.GetLockRequest{Id: l1}))(t)
