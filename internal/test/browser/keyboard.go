@@ -55,7 +55,8 @@ func (p *Page) KeyboardWalk() {
 	reached, inFrame := map[int]bool{}, 0
 	for range 3*total + 50 + maxInFrame {
 		p.do(chromedp.KeyEvent(kb.Tab))
-		f := evaluate[focused](p, describeFocus)
+		// A frame of another process gets the focus later than the event returns.
+		f := evaluate[focused](p, `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(`+describeFocus+`))))`)
 		if f.Same && f.Frame && inFrame < maxInFrame {
 			inFrame++
 			continue
