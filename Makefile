@@ -37,7 +37,7 @@ LEAN := -vet=off -ldflags='-s -w$(if $(GOLD), -extldflags=-fuse-ld=gold)' -p 3 $
 TESTTIME ?= 40m
 # go test begins with the packages whose tests take longest, so that they do not run alone at the end.
 LONGEST := ./internal/e2e/web ./internal/e2e ./internal/reservation ./internal/e2e/checkin ./internal/server
-# Packages with tests that have no goroutine, and that the race detector makes ten times slower.
+# Packages whose tests compute for long without a second goroutine: the model checker of the slots and the check of words.
 WITHOUT_RACE := ./internal/lock/slot ./internal/test/repository
 
 .PHONY: help
@@ -77,12 +77,12 @@ test: ## All checks: formatting, vet, staticcheck, generated code, every test; i
 	go test $(LEAN) -timeout $(TESTTIME) $(LONGEST) ./...
 
 .PHONY: test-race
-test-race: ## Every test again with the race detector, which takes three times as long
+test-race: ## The tests again with the race detector, which takes longer; without the packages that have no second goroutine
 	@scripts/need go gcc git postgresql mosquitto chromium axe
 	go test -race $(LEAN) -timeout $(TESTTIME) $(LONGEST) $$(go list ./... | grep -vxF "$$(go list $(WITHOUT_RACE))")
 
 .PHONY: test-quick
-test-quick: ## The tests alone, with vet's checks of go test, without the other checks
+test-quick: ## The tests without the other checks
 	go test -timeout $(TESTTIME) ./...
 
 .PHONY: test-web

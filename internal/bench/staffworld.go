@@ -159,7 +159,7 @@ func (w *staffWorld) fill(ctx context.Context, b StaffPages) error {
 	return nil
 }
 
-// behind matches the metrics that are not 0 while the server is behind with its background work.
+// behind matches the metrics that are at least 1 while the server is behind with its background work.
 var behind = regexp.MustCompile(`(?m)^latchkey_installation_(?:events_waiting|jobs_late_seconds|mails_waiting) [^0]`)
 
 // mostSettling is longer than a mail waits for a code that no lock confirms.
@@ -175,7 +175,7 @@ func (w *staffWorld) settle(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read the metrics: %w", cmp.Or(context.Cause(ctx), err))
 		}
-		if bytes.Contains(metrics, []byte("\nlatchkey_installation_events_waiting ")) && !behind.Match(metrics) {
+		if bytes.Contains(metrics, []byte("\nlatchkey_installation_mails_waiting ")) && !behind.Match(metrics) {
 			return nil
 		}
 		sleep(ctx, time.Second)

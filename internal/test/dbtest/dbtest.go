@@ -87,8 +87,7 @@ func Empty(t testing.TB, engine string) string {
 	if engine == "sqlite" {
 		return "sqlite:" + filepath.Join(t.TempDir(), "test.db")
 	}
-	c := sharedCluster(t)
-	return createDatabase(t, c, func(name string) error { return c.Exec(t.Context(), "CREATE DATABASE "+name) })
+	return createDatabase(t, "template1")
 }
 
 // sqliteTemplate is a migrated file, created once in a process and copied for each test.
@@ -182,17 +181,16 @@ func sharedCluster(t testing.TB) *pgtemp.Cluster {
 // copyPostgres creates a copy of the template database and returns its URL.
 func copyPostgres(t testing.TB) string {
 	t.Helper()
-	c := sharedCluster(t)
-	return createDatabase(t, c, func(name string) error { return c.Copy(t.Context(), templateName, name) })
+	return createDatabase(t, templateName)
 }
 
 var databases atomic.Int64
 
-// createDatabase calls create with a new name, returns the URL of the database, and drops it when t ends.
-func createDatabase(t testing.TB, c *pgtemp.Cluster, create func(name string) error) string {
+// createDatabase creates a database as a copy of another one, returns its URL, and drops it when t ends.
+func createDatabase(t testing.TB, template string) string {
 	t.Helper()
-	name := fmt.Sprintf("test_%d", databases.Add(1))
-	if err := create(name); err != nil {
+	c, name := sharedCluster(t), fmt.Sprintf("test_%d", databases.Add(1))
+	if err := c.Copy(t.Context(), template, name); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
