@@ -96,12 +96,13 @@ func (d *Driver) runConnection(ctx context.Context) error {
 	if err := c.subscribe(ctx, fixed); err != nil {
 		return fmt.Errorf("subscribe below %s: %w", d.cfg.Base, err)
 	}
-	d.setConnected(c)
 	d.log.Info("connected to the MQTT broker", "broker", d.host, "base", d.cfg.Base)
 	for {
-		if err := c.updateSubscriptions(ctx, d.lockTopics(), fixed); err != nil {
+		topics, discovered := d.lockTopics()
+		if err := c.updateSubscriptions(ctx, topics, fixed); err != nil {
 			return err
 		}
+		d.setSubscribed(c, discovered)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

@@ -124,10 +124,6 @@ func (d *Driver) updateLocks() {
 		}
 	}
 	signal(d.resubscribe)
-	if !d.isReady {
-		d.isReady = true
-		close(d.ready)
-	}
 }
 
 // sameLocks reports whether two lists of locks have the same addresses, models and capabilities.
@@ -154,22 +150,26 @@ func (d *Driver) onLogLine(m message) {
 	}
 }
 
-// lockTopics returns the topics to which the driver must subscribe for its locks.
-func (d *Driver) lockTopics() []string {
+// lockTopics returns the topics to which the driver must subscribe for its locks. discovered is true if a valid device list was received.
+func (d *Driver) lockTopics() (out []string, discovered bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var out []string
 	for _, l := range d.locks {
 		out = append(out, d.topics.state(l.name), d.topics.availability(l.name))
 	}
-	return out
+	return out, d.found != nil
 }
 
-// setConnected records that c is the connection for commands from now on.
-func (d *Driver) setConnected(c *conn) {
+// setSubscribed records that c, which receives the reports of the driver's locks, is the connection for commands. A command before that could
+// lose its confirmation. discovered means that the locks are known.
+func (d *Driver) setSubscribed(c *conn, discovered bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.conn, d.connError = c, ""
+	if discovered && !d.isReady {
+		d.isReady = true
+		close(d.ready)
+	}
 	d.noteConnectionChange()
 }
 
