@@ -4,13 +4,11 @@ import (
 	"context"
 	"maps"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
-	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/e2e/e2etest"
 )
 
@@ -23,15 +21,8 @@ type who struct {
 	person bool     // a signed-in person
 }
 
-// offset is the machine's clock, moved.
-type offset struct{ by atomic.Int64 }
-
-func (o *offset) Now() time.Time { return clock.System.Now().Add(time.Duration(o.by.Load())) }
-
-func (o *offset) set(by time.Duration) { o.by.Store(int64(by)) }
-
 // everybody makes one credential of every kind. The clock is moved past those that end.
-func everybody(t *testing.T, a *e2etest.World, now *offset) []who {
+func everybody(t *testing.T, a *e2etest.World, now *e2etest.Offset) []who {
 	t.Helper()
 	b := a.OpenProperty()
 	ctx := t.Context()
@@ -151,7 +142,7 @@ func everybody(t *testing.T, a *e2etest.World, now *offset) []who {
 		}
 		out = append(out, who{Caller: e2etest.Bearer(name, token)})
 	}
-	now.set(2 * time.Minute)
+	now.Set(2 * time.Minute)
 	return out
 }
 

@@ -306,7 +306,7 @@ func TestInvitedByPage(t *testing.T) {
 // TestDoorNeedsTheSecondFactor opens a door on the page of a stay with a second factor that was confirmed long ago, and again.
 func TestDoorNeedsTheSecondFactor(t *testing.T) {
 	t.Parallel()
-	now := &offset{}
+	now := &e2etest.Offset{}
 	w := e2etest.Open(t, func(c *sandbox.Config) { c.Options.Clock = now })
 	ada, s := signUp(t, w, "ada@example.com"), newSurfer(t, w)
 	begun := call(t, w, e2etest.REST, ada.at(""), sessionService+"BeginTOTP", &propertyv1.BeginTOTPRequest{}).Reply.(*propertyv1.BeginTOTPResponse)
@@ -333,7 +333,7 @@ func TestDoorNeedsTheSecondFactor(t *testing.T) {
 	if a := open(); a.status != http.StatusOK || !strings.Contains(a.text, "Opened: the lock confirmed it.") {
 		t.Errorf("right after the code: %d to %q: %s", a.status, a.moved, a.text)
 	}
-	now.set(15 * time.Minute)
+	now.Set(15 * time.Minute)
 	a = open()
 	if a.status != http.StatusSeeOther || a.moved != "/app/confirm?to="+url.QueryEscape(stay+"/open") {
 		t.Fatalf("after 15 minutes: %d to %q: %s", a.status, a.moved, a.text)

@@ -18,7 +18,7 @@ import (
 // does keeps it.
 func TestIdleSession(t *testing.T) {
 	t.Parallel()
-	now := &offset{}
+	now := &e2etest.Offset{}
 	w := e2etest.Open(t, func(c *sandbox.Config) { c.Options.Clock = now })
 	away, here := newSurfer(t, w), newSurfer(t, w)
 	away.join(w, "ada@example.com")
@@ -48,7 +48,7 @@ func TestIdleSession(t *testing.T) {
 		}
 	}
 	for _, after := range []time.Duration{10 * time.Minute, 20 * time.Minute, 29 * time.Minute} {
-		now.set(after)
+		now.Set(after)
 		listen(away)
 		if a := away.do(http.MethodGet, "/app/today", nil, "Latchkey-Script", "1", "Latchkey-Automatic", "1"); a.status != http.StatusOK {
 			t.Errorf("after %s: %d to %q", after, a.status, a.moved)
@@ -57,7 +57,7 @@ func TestIdleSession(t *testing.T) {
 			t.Errorf("after %s: %d to %q", after, a.status, a.moved)
 		}
 	}
-	now.set(31 * time.Minute)
+	now.Set(31 * time.Minute)
 	if a := away.do(http.MethodGet, "/app/today", nil); !strings.HasPrefix(a.moved, "/app/login") {
 		t.Errorf("the session of a person who is away goes on: %d", a.status)
 	}

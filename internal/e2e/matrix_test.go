@@ -329,7 +329,7 @@ func TestMatrixHasARowForEveryRPC(t *testing.T) {
 
 func TestMatrix(t *testing.T) {
 	t.Parallel()
-	now := &offset{}
+	now := &e2etest.Offset{}
 	w := e2etest.Open(t, func(c *sandbox.Config) { c.Server.Partner.Allow = []string{"127.0.0.1"}; c.Options.Clock = now })
 	all := everybody(t, w, now)
 	for _, r := range e2etest.RPCs() {

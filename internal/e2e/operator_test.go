@@ -150,10 +150,10 @@ func TestOperatorMatrix(t *testing.T) {
 func TestOperatorSessions(t *testing.T) {
 	t.Parallel()
 	dbtest.EachURL(t, func(t *testing.T, database string) {
-		now := &offset{}
+		now := &e2etest.Offset{}
 		w := e2etest.Open(t, e2etest.Database(database), func(c *sandbox.Config) { c.Options.Clock = now })
 		passed := time.Duration(0)
-		wait := func(d time.Duration) { passed += d; now.set(passed) }
+		wait := func(d time.Duration) { passed += d; now.Set(passed) }
 		_, token := operatorToken(t, w, "Ana's laptop")
 		ana, eve := newSurfer(t, w), newSurfer(t, w)
 		eve.operate(token)

@@ -177,7 +177,7 @@ func TestChangedPasswordEndsEverySession(t *testing.T) {
 // TestStepUp opens a door with a second factor that was confirmed long ago, and again.
 func TestStepUp(t *testing.T) {
 	t.Parallel()
-	now := &offset{}
+	now := &e2etest.Offset{}
 	w := e2etest.Open(t, func(c *sandbox.Config) { c.Options.Clock = now })
 	ada := signUp(t, w, "ada@example.com")
 	open := func() e2etest.Outcome {
@@ -202,7 +202,7 @@ func TestStepUp(t *testing.T) {
 	if got := open(); got.Reason != "lockNotFound" {
 		t.Errorf("right after the code: %v", got)
 	}
-	now.set(15 * time.Minute)
+	now.Set(15 * time.Minute)
 	if got := open(); got.Code != codes.PermissionDenied || got.Reason != "secondFactorRequired" {
 		t.Errorf("after 15 minutes: %v", got)
 	}
@@ -227,5 +227,38 @@ func TestStepUp(t *testing.T) {
 	done := call(t, w, e2etest.Connect, e2etest.Anonymous(), sessionService+"FinishSignIn", &propertyv1.FinishSignInRequest{Challenge: waiting.GetData().GetChallenge(), Code: confirmed.GetRecoveryCodes()[3]})
 	if in, ok := done.Reply.(*propertyv1.FinishSignInResponse); !ok || in.GetData().GetToken() == "" {
 		t.Errorf("a recovery code: %v", done)
+	}
+}
+
+// TestSignInAgain changes the ways to sign in of a person without a second factor, 15 minutes after the sign-in, and after the next sign-in.
+func TestSignInAgain(t *testing.T) {
+	t.Parallel()
+	now := &e2etest.Offset{}
+	w := e2etest.Open(t, func(c *sandbox.Config) { c.Options.Clock, c.Server.PublicURL = now, "https://checkin.example.com" })
+	ada := signUp(t, w, "ada@example.com")
+	now.Set(15 * time.Minute)
+	begin := map[string]proto.Message{
+		sessionService + "BeginTOTP":               &propertyv1.BeginTOTPRequest{},
+		"PasskeyService/BeginPasskeyRegistration":  &propertyv1.BeginPasskeyRegistrationRequest{},
+		"IdentityService/BeginIdentityLink":        &propertyv1.BeginIdentityLinkRequest{},
+		"IdentityService/DeleteIdentityLink":       &propertyv1.DeleteIdentityLinkRequest{},
+		"PasskeyService/FinishPasskeyRegistration": &propertyv1.FinishPasskeyRegistrationRequest{State: "s", Credential: "{}", Name: "phone"},
+	}
+	for rpc, request := range begin {
+		for _, by := range e2etest.Protocols {
+			if got := call(t, w, by, ada.at(""), rpc, request); got.Code != codes.PermissionDenied || got.Reason != "signInAgain" {
+				t.Errorf("%s, 15 minutes after the sign-in: %v", rpc, got)
+			}
+		}
+	}
+	if got := call(t, w, e2etest.REST, ada.at(w.PropertyID), "LockService/UnlockLock", &propertyv1.UnlockLockRequest{Id: "lck_0"}); got.Reason != "lockNotFound" {
+		t.Errorf("open a door: %v", got)
+	}
+	in := call(t, w, e2etest.REST, e2etest.Anonymous(), sessionService+"SignIn", &propertyv1.SignInRequest{Email: "ada@example.com", Password: password}).Reply.(*propertyv1.SignInResponse)
+	ada.token = in.GetData().GetToken()
+	for rpc, request := range begin {
+		if got := call(t, w, e2etest.GRPC, ada.at(""), rpc, request); got.Reason == "signInAgain" || got.Code == codes.Unauthenticated {
+			t.Errorf("%s after the sign-in: %v", rpc, got)
+		}
 	}
 }

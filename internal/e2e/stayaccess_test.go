@@ -94,7 +94,7 @@ func TestStayAccessOfAGuestNotInHouse(t *testing.T) {
 // TestStayAccessNeedsTheSecondFactor asks for a fresh code before each action on the access of a stay, and leads back to the stay.
 func TestStayAccessNeedsTheSecondFactor(t *testing.T) {
 	t.Parallel()
-	now := &offset{}
+	now := &e2etest.Offset{}
 	w := e2etest.Open(t, func(c *sandbox.Config) { c.Options.Clock = now })
 	ada, s := signUp(t, w, "ada@example.com"), newSurfer(t, w)
 	begun := call(t, w, e2etest.REST, ada.at(""), sessionService+"BeginTOTP", &propertyv1.BeginTOTPRequest{}).Reply.(*propertyv1.BeginTOTPResponse)
@@ -104,7 +104,7 @@ func TestStayAccessNeedsTheSecondFactor(t *testing.T) {
 	}
 	confirmed := call(t, w, e2etest.REST, ada.at(""), sessionService+"ConfirmTOTP", &propertyv1.ConfirmTOTPRequest{Code: code}).Reply.(*propertyv1.ConfirmTOTPResponse)
 	s.setCookie("lk-staff", confirmed.GetData().GetToken())
-	now.set(15 * time.Minute)
+	now.Set(15 * time.Minute)
 	for _, path := range []string{"/app/reservations/rsv_0/extend", "/app/reservations/rsv_0/reveal", "/app/reservations/rsv_0/replace", "/app/locks/lck_0/backup"} {
 		a := s.do(http.MethodPost, path, url.Values{"reason": {"late flight"}, "until": {"2041-01-01T12:00"}})
 		if a.status != http.StatusSeeOther || a.moved != "/app/confirm?to="+url.QueryEscape(path) {

@@ -23,7 +23,7 @@ import (
 // week is a property in which two people work for a week.
 type week struct {
 	*e2etest.World
-	now   *offset
+	now   *e2etest.Offset
 	file  string   // the database
 	stays []string // ids of today's arrivals
 	locks []string
@@ -41,7 +41,7 @@ type colleague struct {
 // answered calls once, its chain verifies, and a change of one byte of any entry is found.
 func TestAuditOfAWeek(t *testing.T) {
 	t.Parallel()
-	w := &week{now: &offset{}}
+	w := &week{now: &e2etest.Offset{}}
 	w.World = e2etest.Open(t, func(c *sandbox.Config) {
 		c.Options.Clock, w.file = w.now, filepath.Join(c.Server.DataDir, "latchkey.db")
 	})
@@ -55,7 +55,7 @@ func TestAuditOfAWeek(t *testing.T) {
 		w.locks = append(w.locks, l.GetId())
 	}
 	for day := range 7 {
-		w.now.set(time.Duration(day) * 24 * time.Hour)
+		w.now.Set(time.Duration(day) * 24 * time.Hour)
 		w.PMS.FailCalls(map[bool]int{true: 500}[day%3 == 1])
 		w.arrive(t, day)
 		var all sync.WaitGroup

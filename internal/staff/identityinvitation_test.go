@@ -83,7 +83,8 @@ func TestFirstPassword(t *testing.T) {
 		made, err := x.join(x.inviteTo(x.ada, hotel, "carla@example.com"))
 		x.must(err)
 		change := func(c PasswordChange) error {
-			c.PersonID, c.SessionID, c.Network, c.Trace = made.PersonID, made.ID, network, traced
+			c.Network, c.Trace = network, traced
+			c.Who.PersonID, c.Who.TokenID, c.Who.SignedInAt = made.PersonID, made.ID, signedInAt(made.EndsAt)
 			store, err := x.PrepareChange(x.Context(), c)
 			if err != nil {
 				return err
@@ -103,9 +104,11 @@ func TestFirstPassword(t *testing.T) {
 			"a guessed password":   {PasswordChange{Password: password, NewPassword: "another long password"}, fault.InvalidFields},
 			"a password too short": {PasswordChange{NewPassword: "short"}, fault.InvalidFields},
 			"a second factor confirmed too long ago": {PasswordChange{
-				NewPassword: password, SecondFactor: actor.SecondFactor{Enrolled: true, ConfirmedAt: x.clock.Now().Add(-actor.StepUpWithin)},
+				NewPassword: password, Who: actor.Actor{SecondFactor: actor.SecondFactor{Enrolled: true, ConfirmedAt: x.clock.Now().Add(-actor.StepUpWithin)}},
 			}, fault.SecondFactorRequired},
-			"a second factor not confirmed": {PasswordChange{NewPassword: password, SecondFactor: actor.SecondFactor{Enrolled: true}}, fault.SecondFactorRequired},
+			"a second factor not confirmed": {
+				PasswordChange{NewPassword: password, Who: actor.Actor{SecondFactor: actor.SecondFactor{Enrolled: true}}}, fault.SecondFactorRequired,
+			},
 		} {
 			if err := change(c.PasswordChange); !fault.Has(err, c.want) {
 				x.Errorf("%s: got %v", what, err)
@@ -118,7 +121,9 @@ func TestFirstPassword(t *testing.T) {
 		made, err = x.signIn()
 		x.must(err)
 		former := made.Token
-		raced, err := x.PrepareChange(x.Context(), PasswordChange{PersonID: made.PersonID, SessionID: made.ID, NewPassword: "another long password", Trace: traced})
+		raced, err := x.PrepareChange(x.Context(), PasswordChange{
+			Who: actor.Actor{PersonID: made.PersonID, TokenID: made.ID, SignedInAt: x.clock.Now()}, NewPassword: "another long password", Trace: traced,
+		})
 		x.must(err)
 		x.must(change(PasswordChange{NewPassword: password}))
 		if err := x.write(func(tx *db.Tx) error { _, err := raced(tx); return err }); err == nil {

@@ -2,7 +2,13 @@
 // tokens of scripts are in package credential.
 package staff
 
-import "slices"
+import (
+	"slices"
+	"time"
+
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/fault"
+)
 
 // Role is what a person is at a property.
 type Role string
@@ -105,4 +111,21 @@ func mayManage(role, other Role) bool {
 		return other == FrontDesk || other == Housekeeping
 	}
 	return false
+}
+
+var (
+	errConfirmAgain = fault.New(fault.Denied, fault.SecondFactorRequired, "confirm your second factor again for this call")
+	errSignInAgain  = fault.New(fault.Denied, fault.SignInAgain, "this call changes how you sign in: sign in again, and make it within 15 minutes")
+)
+
+// StepUp returns why a person must prove again who they are before a call that asks for it, or nil. A person without a second factor proves it by
+// signing in, and only for the own account: otherwise a session that a stranger found open would become a lasting way in.
+func StepUp(a actor.Actor, right Right, now time.Time) error {
+	switch {
+	case !a.SecondFactor.Suffices(now):
+		return errConfirmAgain
+	case right == Self && !a.SecondFactor.Enrolled && now.Sub(a.SignedInAt) >= actor.StepUpWithin:
+		return errSignInAgain
+	}
+	return nil
 }

@@ -3,6 +3,10 @@ package staff
 import (
 	"slices"
 	"testing"
+	"time"
+
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/fault"
 )
 
 // table says which roles have each right. It is written by hand, so that a slip in Allows is seen.
@@ -58,6 +62,39 @@ func TestMayManage(t *testing.T) {
 		for _, other := range append(slices.Clone(Roles), "viewer") {
 			if got, want := mayManage(role, other), slices.Contains(managed[role], other); got != want {
 				t.Errorf("%s manages %s: %v, want %v", role, other, got, want)
+			}
+		}
+	}
+}
+
+func TestStepUp(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	for _, c := range []struct {
+		name     string
+		signedIn time.Time
+		factor   actor.SecondFactor
+		self     fault.Reason // for the own account; empty: allowed
+		property fault.Reason
+	}{
+		{name: "just signed in, no second factor", signedIn: now},
+		{name: "signed in almost 15 minutes ago, no second factor", signedIn: ago(15*time.Minute - 1)},
+		{name: "signed in 15 minutes ago, no second factor", signedIn: ago(15 * time.Minute), self: fault.SignInAgain},
+		{name: "sign-in unknown, no second factor", self: fault.SignInAgain},
+		{name: "confirmed just now", signedIn: ago(time.Hour), factor: actor.SecondFactor{Enrolled: true, ConfirmedAt: now}},
+		{
+			name: "confirmed 15 minutes ago", signedIn: now, factor: actor.SecondFactor{Enrolled: true, ConfirmedAt: ago(15 * time.Minute)},
+			self: fault.SecondFactorRequired, property: fault.SecondFactorRequired,
+		},
+		{
+			name: "never confirmed", signedIn: now, factor: actor.SecondFactor{Enrolled: true},
+			self: fault.SecondFactorRequired, property: fault.SecondFactorRequired,
+		},
+	} {
+		a := actor.Actor{PersonID: "per_1", SignedInAt: c.signedIn, SecondFactor: c.factor}
+		for right, want := range map[Right]fault.Reason{Self: c.self, OpenDoors: c.property, RevealPINs: c.property, ManagePeople: c.property} {
+			if err := StepUp(a, right, now); (err != nil) != (want != "") || want != "" && !fault.Has(err, want) {
+				t.Errorf("%s, %s: %v, want %q", c.name, right, err, want)
 			}
 		}
 	}

@@ -87,16 +87,17 @@ func Authenticate(view *db.Tx, keys *keyring.Ring, token, propertyID string) (ac
 	if !keyring.IsToken(token, keyring.PersonSession) {
 		return actor.Actor{}, credential.Refused()
 	}
+	var endsAt time.Time
 	var confirmed *time.Time
 	a := actor.Actor{Kind: actor.Staff, PropertyID: propertyID}
-	found, err := view.ReadOne(findSession, []any{sessionMAC(keys, token), view.Now(), view.Now().Add(-sessionIdle)}, &a.TokenID, &a.PersonID, &a.UsedAt, &confirmed, &a.SecondFactor.Enrolled)
+	found, err := view.ReadOne(findSession, []any{sessionMAC(keys, token), view.Now(), view.Now().Add(-sessionIdle)}, &a.TokenID, &a.PersonID, &a.UsedAt, &endsAt, &confirmed, &a.SecondFactor.Enrolled)
 	if err != nil {
 		return actor.Actor{}, fmt.Errorf("find a session of a person: %w", err)
 	}
 	if !found {
 		return actor.Actor{}, credential.Refused()
 	}
-	a.ID = a.PersonID
+	a.ID, a.SignedInAt = a.PersonID, signedInAt(endsAt)
 	if confirmed != nil {
 		a.SecondFactor.ConfirmedAt = *confirmed
 	}
@@ -181,8 +182,8 @@ func sessionOf(tx *db.Tx, personID, sessionID string) (*ent.PersonSession, error
 	return row, nil
 }
 
-// signedInAt returns when the person of a session signed in: a session that replaces another one ends when that one would.
-func signedInAt(row *ent.PersonSession) time.Time { return row.EndsAt.Add(-sessionLife) }
+// signedInAt returns when the person of a session that ends at a time signed in: a session that replaces another one ends when that one would.
+func signedInAt(end time.Time) time.Time { return end.Add(-sessionLife) }
 
 // LoadSession returns the session with which a call was made, and the profile of its person.
 func LoadSession(view *db.Tx, keys *keyring.Ring, a actor.Actor) (*ent.PersonSession, Profile, error) {

@@ -90,17 +90,10 @@ func confirmUnchanged(tx *db.Tx, who *ent.Person) error {
 	return nil
 }
 
-// Reasons why a person may not set a first password yet.
-var (
-	errConfirmFactor = fault.New(fault.Denied, fault.SecondFactorRequired, "you have no password yet: confirm your second factor again to set one")
-	errSignInAgain   = fault.New(fault.Denied, fault.SignInAgain, "you have no password yet: sign in again, and set one within 15 minutes")
-)
-
 // PasswordChange is the request of a signed-in person for another password, or for the first one.
 type PasswordChange struct {
-	PersonID, SessionID, Network string
-	Password, NewPassword        string // Password is empty if the person has none
-	SecondFactor                 actor.SecondFactor
+	Who                            actor.Actor
+	Network, Password, NewPassword string // Password is empty if the person has none
 	Trace
 }
 
@@ -113,7 +106,7 @@ func (s *Service) PrepareChange(ctx context.Context, p PasswordChange) (Change, 
 	if wrong := passwordProblem("newPassword", p.NewPassword); wrong != nil {
 		return nil, fault.Fields(*wrong)
 	}
-	who, err := loadPerson(s.DB.View(ctx), p.PersonID)
+	who, err := loadPerson(s.DB.View(ctx), p.Who.PersonID)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +128,7 @@ func (s *Service) PrepareChange(ctx context.Context, p PasswordChange) (Change, 
 		if err := Record(tx, s.Keys, who.ID, p.Trace, audit.Done); err != nil {
 			return Session{}, err
 		}
-		return rotateSession(tx, s.Keys, p.PersonID, p.SessionID)
+		return rotateSession(tx, s.Keys, p.Who.PersonID, p.Who.TokenID)
 	}, nil
 }
 
@@ -146,7 +139,7 @@ func (s *Service) allowChange(ctx context.Context, who *ent.Person, p PasswordCh
 	case who.Password == "" && p.Password != "":
 		return nil, fault.Fields(fault.Field{Path: "password", Reason: fault.WrongValue, Message: "must be empty: you have no password yet"})
 	case who.Password == "":
-		return func(tx *db.Tx) error { return confirmUnchanged(tx, who) }, allowFirst(s.DB.View(ctx), p)
+		return func(tx *db.Tx) error { return confirmUnchanged(tx, who) }, StepUp(p.Who, Self, s.DB.View(ctx).Now())
 	case p.Password == "":
 		return nil, fault.Fields(fault.Field{Path: "password", Reason: fault.Required, Message: "is required: enter your present password"})
 	}
@@ -163,23 +156,4 @@ func (s *Service) allowChange(ctx context.Context, who *ent.Person, p PasswordCh
 		return nil, err
 	}
 	return func(tx *db.Tx) error { return s.confirmAttempt(tx, checked, claim) }, nil
-}
-
-// allowFirst checks that a person without a password proved recently who they are: with the second factor, or without one by signing in. Otherwise a
-// session that a stranger found open would become a lasting way in.
-func allowFirst(view *db.Tx, p PasswordChange) error {
-	if p.SecondFactor.Enrolled {
-		if !p.SecondFactor.Suffices(view.Now()) {
-			return errConfirmFactor
-		}
-		return nil
-	}
-	row, err := sessionOf(view, p.PersonID, p.SessionID)
-	if err != nil {
-		return err
-	}
-	if view.Now().Sub(signedInAt(row)) >= actor.StepUpWithin {
-		return errSignInAgain
-	}
-	return nil
 }

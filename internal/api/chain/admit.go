@@ -202,8 +202,8 @@ func authorizePerson(a actor.Actor, rule *rpcv1.Access, now time.Time) error {
 	case right != staff.Self && !staff.Allows(staff.Role(a.Role), right):
 		return fault.New(fault.Denied, fault.RightMissing, "the right %s is needed for this call; your role %s does not include it", right, a.Role).
 			Put("right", string(right))
-	case rule.GetStepUp() && !a.SecondFactor.Suffices(now):
-		return fault.New(fault.Denied, fault.SecondFactorRequired, "confirm your second factor again for this call")
+	case rule.GetStepUp():
+		return staff.StepUp(a, right, now)
 	}
 	return nil
 }

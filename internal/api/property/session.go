@@ -127,8 +127,7 @@ func (s *Sessions) ChangePassword(ctx context.Context, r *propertyv1.ChangePassw
 		return nil, err
 	}
 	change, err := s.Staff.PrepareChange(ctx, staff.PasswordChange{
-		PersonID: who.PersonID, SessionID: who.TokenID, Network: clientNetwork(ctx), Password: r.GetPassword(), NewPassword: r.GetNewPassword(),
-		SecondFactor: who.SecondFactor, Trace: chain.From(ctx).Trace(),
+		Who: who, Network: clientNetwork(ctx), Password: r.GetPassword(), NewPassword: r.GetNewPassword(), Trace: chain.From(ctx).Trace(),
 	})
 	if err != nil {
 		return nil, err

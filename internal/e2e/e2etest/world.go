@@ -6,9 +6,11 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/sandbox"
 	"latchkey.dev/internal/server"
@@ -107,3 +109,11 @@ func Bearer(name, token string) Caller {
 
 // Anonymous returns a caller without a credential.
 func Anonymous() Caller { return Caller{Name: "anonymous"} }
+
+// Offset is the machine's clock, moved by an offset.
+type Offset struct{ by atomic.Int64 }
+
+func (o *Offset) Now() time.Time { return clock.System.Now().Add(time.Duration(o.by.Load())) }
+
+// Set moves the clock by an offset from the machine's.
+func (o *Offset) Set(by time.Duration) { o.by.Store(int64(by)) }

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/e2e/e2etest"
+	"latchkey.dev/internal/sandbox"
 	"latchkey.dev/internal/test/browser"
 	"latchkey.dev/internal/test/pseudo"
 )
@@ -107,6 +110,44 @@ func TestPersonChangesThePassword(t *testing.T) {
 			p.WaitText("do not belong together")
 			signIn(p, "another long password")
 			p.Wait("nav")
+		})
+	}
+}
+
+// A person without a second factor who signed in long ago signs in again before an authenticator app or a passkey is added. The former session
+// ends.
+func TestPersonSignsInAgain(t *testing.T) {
+	t.Parallel()
+	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}}, browser.Narrow) {
+		t.Run(m.String(), func(t *testing.T) {
+			now := &e2etest.Offset{}
+			w := &world{World: e2etest.Open(t, func(c *sandbox.Config) { c.Play, c.Options.Clock = true, now }), t: t}
+			p := browser.Open(t, m.options()...)
+			p.Tolerate("status of 422")
+			w.signUp(p)
+			p.Visit(w.Base + "/app/account/second")
+			now.Set(15 * time.Minute)
+			p.Click("Set up")
+			p.WaitText("To change how you sign in, sign in again")
+			p.Axe()
+			p.KeyboardWalk()
+			p.Fits()
+			p.Screenshot("login-again")
+			p.Fill("Email", "marta@example.com")
+			p.Fill("Password", "not her password")
+			p.Click("Sign in")
+			p.Wait("#errors")
+			p.WaitText("To change how you sign in, sign in again")
+			p.Fill("Email", "marta@example.com")
+			p.Fill("Password", staffPassword)
+			p.Next("Sign in", "Authenticator app")
+			p.Click("Set up")
+			p.WaitText("Or type this key into the app")
+			p.Visit(w.Base + "/app/account")
+			p.WaitText("This device")
+			if strings.Contains(p.HTML(), `name="session"`) {
+				t.Error("the former session goes on")
+			}
 		})
 	}
 }

@@ -103,12 +103,8 @@ func (s *site) showPassword(x *exchange) error { return x.passwordPage(http.Stat
 func (s *site) changePassword(x *exchange) error {
 	made, err := s.api.Sessions.ChangePassword(x.call(), &propertyv1.ChangePasswordRequest{Password: x.passwordOf("password"), NewPassword: x.passwordOf("newPassword")})
 	if err != nil {
-		switch f := s.Fault(err); {
-		case f.Kind == fault.Invalid && len(f.Fields) > 0:
+		if f := s.Fault(err); f.Kind == fault.Invalid && len(f.Fields) > 0 {
 			return x.passwordPage(http.StatusUnprocessableEntity, f)
-		case f.Reason == fault.SignInAgain:
-			x.DropCookie(sessionCookie)
-			return x.Redirect(listURL("/app/login", "to", "/app/account/password"))
 		}
 		return err
 	}

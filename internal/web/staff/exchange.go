@@ -157,6 +157,8 @@ func (x *exchange) renderError(err error) {
 	case f.Reason == fault.SecondFactorRequired:
 		x.keepTyped()
 		_ = x.Redirect("/app/confirm?to=" + url.QueryEscape(x.R.URL.RequestURI()))
+	case f.Reason == fault.SignInAgain:
+		_ = x.Redirect(loginAgain(x.R.URL.RequestURI()))
 	case f.Kind == fault.Unauthenticated:
 		x.DropCookie(sessionCookie)
 		_ = x.toLogin()

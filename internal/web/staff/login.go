@@ -34,9 +34,15 @@ func loginInputs() []kit.Input {
 	}
 }
 
-// showLogin handles the sign-in page. A person with a valid session goes to the dashboard instead.
+// loginAgain returns the address of the sign-in page for a person who must sign in again. to is the page to return to.
+func loginAgain(to string) string { return listURL("/app/login", "again", "yes", "to", to) }
+
+// signsInAgain reports whether the page has the address that loginAgain returns.
+func (x *exchange) signsInAgain() bool { return x.R.URL.Query().Get("again") != "" }
+
+// showLogin handles the sign-in page. A person with a valid session goes to the dashboard instead, unless they must sign in again.
 func (s *site) showLogin(x *exchange) error {
-	if x.token != "" && x.load() == nil {
+	if x.token != "" && x.load() == nil && !x.signsInAgain() {
 		return x.Redirect("/app/")
 	}
 	x.session, x.role = nil, nil
@@ -50,6 +56,9 @@ func (x *exchange) loginPage(status int, p *page, inputs []kit.Input, to string)
 		return err
 	}
 	v := formView{Inputs: inputs, Button: "staff.login.do", Action: listURL("/app/login", "to", to), Passkey: loginPasskey(to)}
+	if x.signsInAgain() {
+		v.Text, v.Action = "staff.login.again", loginAgain(to)
+	}
 	if provider != nil {
 		v.Provider = &providerView{Label: provider.GetLabel(), URL: listURL("/app/login/oidc", "to", to)}
 	}

@@ -41,7 +41,7 @@ func (x *exchange) ceremony() string {
 }
 
 // notBegun answers the page's script if a ceremony could not begin. page is the URL to return to after the person has confirmed the second
-// factor. Other errors are returned.
+// factor or signed in again. Other errors are returned.
 func (x *exchange) notBegun(err error, page string) error {
 	switch f := x.site.Fault(err); {
 	case f.Reason == fault.PasskeysUnavailable:
@@ -49,6 +49,8 @@ func (x *exchange) notBegun(err error, page string) error {
 		return nil
 	case f.Reason == fault.SecondFactorRequired:
 		return x.Redirect(listURL("/app/confirm", "to", page))
+	case f.Reason == fault.SignInAgain:
+		return x.Redirect(loginAgain(page))
 	}
 	return err
 }

@@ -47,7 +47,8 @@ type IdentityServiceClient interface {
 	// new person has no password. 401 identityUnknown if a person here has this address, but is not known to own it, and 403 secondFactorRequired if
 	// the person uses an authenticator app: AcceptInvitation takes password and code.
 	FinishIdentitySignIn(ctx context.Context, in *FinishIdentitySignInRequest, opts ...grpc.CallOption) (*FinishIdentitySignInResponse, error)
-	// Begins to link the signed-in person to their account at the identity provider.
+	// Begins to link the signed-in person to their account at the identity provider. 403 signInAgain if the person has no second factor and signed in
+	// more than 15 minutes ago.
 	BeginIdentityLink(ctx context.Context, in *BeginIdentityLinkRequest, opts ...grpc.CallOption) (*BeginIdentityLinkResponse, error)
 	// Links the signed-in person to an account at the identity provider, in place of a former one. 401 identityRefused if the answer of the provider
 	// is not right, came too late or was used; 409 identityTaken if another person is linked to this account.
@@ -144,7 +145,8 @@ type IdentityServiceServer interface {
 	// new person has no password. 401 identityUnknown if a person here has this address, but is not known to own it, and 403 secondFactorRequired if
 	// the person uses an authenticator app: AcceptInvitation takes password and code.
 	FinishIdentitySignIn(context.Context, *FinishIdentitySignInRequest) (*FinishIdentitySignInResponse, error)
-	// Begins to link the signed-in person to their account at the identity provider.
+	// Begins to link the signed-in person to their account at the identity provider. 403 signInAgain if the person has no second factor and signed in
+	// more than 15 minutes ago.
 	BeginIdentityLink(context.Context, *BeginIdentityLinkRequest) (*BeginIdentityLinkResponse, error)
 	// Links the signed-in person to an account at the identity provider, in place of a former one. 401 identityRefused if the answer of the provider
 	// is not right, came too late or was used; 409 identityTaken if another person is linked to this account.

@@ -66,7 +66,8 @@ type IdentityServiceClient interface {
 	// new person has no password. 401 identityUnknown if a person here has this address, but is not known to own it, and 403 secondFactorRequired if
 	// the person uses an authenticator app: AcceptInvitation takes password and code.
 	FinishIdentitySignIn(context.Context, *v1.FinishIdentitySignInRequest) (*v1.FinishIdentitySignInResponse, error)
-	// Begins to link the signed-in person to their account at the identity provider.
+	// Begins to link the signed-in person to their account at the identity provider. 403 signInAgain if the person has no second factor and signed in
+	// more than 15 minutes ago.
 	BeginIdentityLink(context.Context, *v1.BeginIdentityLinkRequest) (*v1.BeginIdentityLinkResponse, error)
 	// Links the signed-in person to an account at the identity provider, in place of a former one. 401 identityRefused if the answer of the provider
 	// is not right, came too late or was used; 409 identityTaken if another person is linked to this account.
@@ -202,7 +203,8 @@ type IdentityServiceHandler interface {
 	// new person has no password. 401 identityUnknown if a person here has this address, but is not known to own it, and 403 secondFactorRequired if
 	// the person uses an authenticator app: AcceptInvitation takes password and code.
 	FinishIdentitySignIn(context.Context, *v1.FinishIdentitySignInRequest) (*v1.FinishIdentitySignInResponse, error)
-	// Begins to link the signed-in person to their account at the identity provider.
+	// Begins to link the signed-in person to their account at the identity provider. 403 signInAgain if the person has no second factor and signed in
+	// more than 15 minutes ago.
 	BeginIdentityLink(context.Context, *v1.BeginIdentityLinkRequest) (*v1.BeginIdentityLinkResponse, error)
 	// Links the signed-in person to an account at the identity provider, in place of a former one. 401 identityRefused if the answer of the provider
 	// is not right, came too late or was used; 409 identityTaken if another person is linked to this account.
