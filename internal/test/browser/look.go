@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
 
@@ -18,8 +20,12 @@ func (p *Page) Screenshot(name string) {
 	if !keepsArtifacts() {
 		return
 	}
+	capture := chromedp.FullScreenshot(100)
+	if m := call(p, page.GetLayoutMetrics, cdp.Empty{}); m.CSSContentSize.Height <= float64(m.CSSLayoutViewport.ClientHeight) {
+		capture = chromedp.CaptureScreenshot() // the other one shifts a page from right to left that does not scroll
+	}
 	p.await("picture of the page", func(ctx context.Context) (bool, error) { // a page may have no width before its first layout
-		png, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+		png, err := chromedp.Run(ctx, capture)
 		if err == nil {
 			p.save(name, png)
 		}
