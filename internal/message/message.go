@@ -2,11 +2,11 @@
 // and time zone of the reader.
 //
 // Each language has files in catalogue/ that end in its tag, such as guest.en.txt. A line is "kind = text". The text contains parameters in
-// braces: {lock} is the value, {lock:quote} is in quotation marks, {from:time} is date and time, {from:moment} has seconds, {from:clock} is
-// the time of day with seconds, {from:day} is the day in words, {from:hour} is the time of day, and {minutes|# minute|# minutes} is the
-// plural form for a number, with # for the number. A value may be a message or a list of messages. The texts language.self,
-// language.direction, language.quoted and language.plurals are the name of the language, ltr or rtl, a value in quotation marks, and the plural
-// forms. docs/translating.md has the rest.
+// braces: {lock} is the value, {lock:quote} is in quotation marks, {amount:decimal} has the decimal mark of the language, {from:time} is
+// date and time, {from:moment} has seconds, {from:clock} is the time of day with seconds, {from:day} is the day in words, {from:hour} is the
+// time of day, and {minutes|# minute|# minutes} is the plural form for a number, with # for the number. A value may be a message or a list
+// of messages. The texts language.self, language.direction, language.quoted, language.decimal and language.plurals are the name of the
+// language, ltr or rtl, a value in quotation marks, the decimal mark, and the plural forms. docs/translating.md has the rest.
 package message
 
 import (
@@ -289,8 +289,10 @@ func (r Reader) format(value any, format string) string {
 	return fmt.Sprint(value)
 }
 
-// quotedKind is the kind of the text that puts a value in the quotation marks of the language.
-const quotedKind = "language.quoted"
+const (
+	quotedKind  = "language.quoted"  // the text that puts a value in the quotation marks of the language
+	decimalKind = "language.decimal" // the decimal mark of the language
+)
 
 // printable prepares a value for quotation: it is cut at maxQuoted characters, and characters such as line breaks are escaped. So a name
 // cannot change the sentence around it.
@@ -316,6 +318,8 @@ func (r Reader) formatText(s, format string) string {
 	switch format {
 	case "quote":
 		return r.Text(Message{Kind: quotedKind, Params: Params{"text": printable(s)}})
+	case "decimal":
+		return strings.Replace(s, ".", r.Text(Message{Kind: decimalKind}), 1)
 	case "time", "moment", "clock", "day", "hour":
 		if at, err := time.Parse(time.RFC3339, s); err == nil {
 			return r.formatTime(at, format)

@@ -79,7 +79,7 @@ func TestTextsCanBeRead(t *testing.T) {
 		forms := current().plurals[language].forms()
 		for kind, text := range catalogues()[language] {
 			for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
-				if layouts[m[2]] == "" && dates[m[2]] == "" && m[2] != "" && m[2] != "quote" {
+				if layouts[m[2]] == "" && dates[m[2]] == "" && m[2] != "" && m[2] != "quote" && m[2] != "decimal" {
 					t.Errorf("%s: %s has the unknown format %q", language, kind, m[2])
 				}
 				if got := strings.Count(m[3], "|"); got != 0 && got != forms {
@@ -206,5 +206,24 @@ func TestQuotationMarks(t *testing.T) {
 	long := Reader{Language: English}.Text(Message{Kind: "code.backup", Params: Params{"lock": strings.Repeat("ä", maxQuoted+1)}})
 	if !strings.Contains(long, "“"+strings.Repeat("ä", maxQuoted)+"”") {
 		t.Errorf("a long name is not cut: %s", long)
+	}
+}
+
+// An amount has the decimal mark of the reader's language, also one in a message that was stored as JSON.
+func TestDecimalMarks(t *testing.T) {
+	for language, want := range map[string]string{"en": "84.00 EUR", "de": "84,00 EUR", "es": "84,00 EUR", "fr": "84,00 EUR", "pt": "84.00 EUR"} {
+		for _, m := range []Message{
+			{Kind: "checkIn.stop.owing", Params: Params{"amount": "84.00 EUR"}},
+			{Kind: "language.amount", Params: Params{"amount": "84.00", "currency": "EUR"}},
+			{Kind: "notice.checkInOwing", Params: Params{"number": "1.2", "amount": "84.00 EUR", "limit": "5.00 EUR"}},
+		} {
+			if text := (Reader{Language: language}).Text(m); !strings.Contains(text, want) {
+				t.Errorf("%s, %s: %q, want %q in it", language, m.Kind, text, want)
+			}
+		}
+	}
+	number := Reader{Language: "de"}.Text(Message{Kind: "notice.checkInOwing", Params: Params{"number": "1.2", "amount": "84.00 EUR", "limit": "5.00 EUR"}})
+	if !strings.Contains(number, "1.2") || !strings.Contains(number, "5,00 EUR") {
+		t.Errorf("a number that is no amount changed, or the limit did not: %s", number)
 	}
 }
