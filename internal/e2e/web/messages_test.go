@@ -43,6 +43,14 @@ func TestGuestAndStaffWrite(t *testing.T) {
 	if !p.Holds("globalThis.sameDocument === true") || p.Value("Your message") != "not sent yet" {
 		t.Error("the page loaded again, or lost what the guest typed")
 	}
+	_, err = api.SendMessage(staff, &propertyv1.SendMessageRequest{GuestId: found.GetData().GetList()[0].GetGuestId(), Text: "מאחורי הבית."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.WaitText("מאחורי הבית.")
+	if !p.Holds(`getComputedStyle(document.querySelector("#messages li:last-child p[dir]")).direction === "rtl"`) {
+		t.Error("a text in Hebrew does not run from right to left")
+	}
 	p.Axe()
 	p.Fits()
 	p.Screenshot("messages")
