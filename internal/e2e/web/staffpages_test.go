@@ -27,9 +27,7 @@ func TestStaffPagesInEverySetting(t *testing.T) {
 		{size: browser.Desktop, language: pseudo.RightToLeft}, {size: browser.Narrow, language: pseudo.Long}, {size: browser.Desktop.Zoom(4), spaced: true}, {size: browser.Tablet, forced: true},
 	}) {
 		t.Run(m.String(), func(t *testing.T) {
-			if m.language != "" {
-				pseudo.Add(t, m.language)
-			}
+			m.begin(t)
 			w, _ := openWithProvider(t)
 			w.book("B-1", "1001", "R101", nil)
 			listed, err := propertyv1.NewLockServiceClient(w.Public).ListLocks(w.Staff(t.Context()), &propertyv1.ListLocksRequest{})

@@ -300,9 +300,7 @@ func checkStates(t *testing.T, states []state, settings []setting, kinds []strin
 	}
 	for _, m := range settings {
 		t.Run(m.String(), func(t *testing.T) {
-			if m.language == pseudo.Long || m.language == pseudo.RightToLeft {
-				pseudo.Add(t, m.language)
-			}
+			m.begin(t)
 			p := browser.Open(t, m.options()...)
 			for _, s := range states {
 				if !all && m.language != "" && s.act != nil {
