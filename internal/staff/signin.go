@@ -7,6 +7,7 @@ import (
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/audit"
+	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 )
@@ -72,20 +73,24 @@ func (s *Service) checkPassword(ctx context.Context, c Claim) (*ent.Person, erro
 // confirmAttempt refuses a person whose password changed or who was disabled since [Service.checkPassword] compared the password, and takes
 // the count of the attempt back.
 func (s *Service) confirmAttempt(tx *db.Tx, who *ent.Person, c Claim) error {
-	if err := confirmUnchanged(tx, who); err != nil {
-		return err
-	}
-	return forgive(tx, passwordCounters(s.Keys, foldEmail(c.Email), c.Network), 2)
-}
-
-// confirmUnchanged returns an error if the person's password changed, or the person was disabled, after who was loaded.
-func confirmUnchanged(tx *db.Tx, who *ent.Person) error {
 	current, err := loadPerson(tx, who.ID)
 	if err != nil {
 		return err
 	}
 	if current.Password != who.Password {
 		return errSignIn
+	}
+	return forgive(tx, passwordCounters(s.Keys, foldEmail(c.Email), c.Network), 2)
+}
+
+// confirmNoPassword returns an error if the person set a first password in another session meanwhile, which ended this session.
+func confirmNoPassword(tx *db.Tx, personID string) error {
+	current, err := loadPerson(tx, personID)
+	if err != nil {
+		return err
+	}
+	if current.Password != "" {
+		return credential.Refused()
 	}
 	return nil
 }
@@ -139,7 +144,7 @@ func (s *Service) allowChange(ctx context.Context, who *ent.Person, p PasswordCh
 	case who.Password == "" && p.Password != "":
 		return nil, fault.Fields(fault.Field{Path: "password", Reason: fault.WrongValue, Message: "must be empty: you have no password yet"})
 	case who.Password == "":
-		return func(tx *db.Tx) error { return confirmUnchanged(tx, who) }, StepUp(p.Who, Self, s.DB.View(ctx).Now())
+		return func(tx *db.Tx) error { return confirmNoPassword(tx, who.ID) }, StepUp(p.Who, Self, s.DB.View(ctx).Now())
 	case p.Password == "":
 		return nil, fault.Fields(fault.Field{Path: "password", Reason: fault.Required, Message: "is required: enter your present password"})
 	}
