@@ -146,6 +146,7 @@ func TestErasureBeforeTheCheckIn(t *testing.T) {
 			t.Errorf("the receipt says %+v", got)
 		}
 		h.book(hotel, "A", "Silva", reservation.Adults, 2)
+		h.book(hotel, "A", "Silva", reservation.Adults, 2, reservation.PMSUpdatedAt, h.clock.Now().Add(time.Minute))
 		if p := h.party(id); len(p.Members) != 0 {
 			t.Errorf("the party has %d guests again", len(p.Members))
 		}

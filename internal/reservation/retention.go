@@ -89,8 +89,9 @@ func (r Record) end() time.Time {
 }
 
 // isNewStay reports whether a patch describes a new stay with the id of an erased reservation, because some PMSs use
-// an id again. The patch must be newer than the erased stay, name a booker, and begin (from) after the erasure, so
-// that a late patch restores nothing.
+// an id again. The erased stay must have ended when the PMS wrote the patch, and the patch must name a booker and begin
+// (from) after that end and after the erasure. So neither a late patch nor a change of an erased stay that is still to
+// come restores anything.
 func isNewStay(held Record, p Patch, from time.Time) bool {
 	last := *held.ErasedAt
 	if held.PMSUpdatedAt != nil {
@@ -98,7 +99,11 @@ func isNewStay(held Record, p Patch, from time.Time) bool {
 	}
 	at, dated := p[PMSUpdatedAt].(time.Time)
 	name, _ := p.text(LastName)
-	return dated && at.UTC().Truncate(time.Microsecond).After(last) && valueOrZero(name) != "" && from.After(*held.ErasedAt)
+	if !dated || valueOrZero(name) == "" || !at.UTC().Truncate(time.Microsecond).After(last) {
+		return false
+	}
+	end := held.end()
+	return !end.IsZero() && !at.Before(end) && !from.Before(end) && from.After(*held.ErasedAt)
 }
 
 // personal are the fields that an erasure clears.

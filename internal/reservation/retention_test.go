@@ -89,25 +89,36 @@ func TestNewStayWithTheIDOfAnErasedOne(t *testing.T) {
 	erased := now.Add(-time.Hour)
 	last := erased.Add(-24 * time.Hour)
 	newer, name := last.Add(time.Microsecond), "Hopper"
+	over, coming := now.Add(-30*24*time.Hour), now.Add(5*24*time.Hour) // when the erased stay ends
 	for _, tt := range []struct {
 		what string
 		last *time.Time
 		p    Patch
 		from time.Time
+		end  time.Time
 		want bool
 	}{
-		{"a newer patch, and a stay after the erasure", &last, Patch{PMSUpdatedAt: newer, LastName: name}, now, true},
-		{"the erased stay has no time", nil, Patch{PMSUpdatedAt: now, LastName: name}, now, true},
-		{"the erased stay has no time, and the patch is older than the erasure", nil, Patch{PMSUpdatedAt: erased, LastName: name}, now, false},
-		{"a patch without a time", &last, Patch{LastName: name}, now, false},
-		{"the same time", &last, Patch{PMSUpdatedAt: last, LastName: name}, now, false},
-		{"the same time within the precision of the database", &last, Patch{PMSUpdatedAt: last.Add(time.Nanosecond), LastName: name}, now, false},
-		{"a late change of the erased stay", &last, Patch{PMSUpdatedAt: now, LastName: name}, erased.Add(-48 * time.Hour), false},
-		{"it begins at the erasure", &last, Patch{PMSUpdatedAt: now, LastName: name}, erased, false},
-		{"no beginning", &last, Patch{PMSUpdatedAt: now, LastName: name}, time.Time{}, false},
-		{"no booker", &last, Patch{PMSUpdatedAt: now}, now, false},
+		{"a newer patch, and a stay after the erasure", &last, Patch{PMSUpdatedAt: newer, LastName: name}, now, over, true},
+		{"the erased stay has no time", nil, Patch{PMSUpdatedAt: now, LastName: name}, now, over, true},
+		{"the erased stay has no time, and the patch is older than the erasure", nil, Patch{PMSUpdatedAt: erased, LastName: name}, now, over, false},
+		{"a patch without a time", &last, Patch{LastName: name}, now, over, false},
+		{"the same time", &last, Patch{PMSUpdatedAt: last, LastName: name}, now, over, false},
+		{"the same time within the precision of the database", &last, Patch{PMSUpdatedAt: last.Add(time.Nanosecond), LastName: name}, now, over, false},
+		{"a late change of the erased stay", &last, Patch{PMSUpdatedAt: now, LastName: name}, erased.Add(-48 * time.Hour), over, false},
+		{"it begins at the erasure", &last, Patch{PMSUpdatedAt: now, LastName: name}, erased, over, false},
+		{"no beginning", &last, Patch{PMSUpdatedAt: now, LastName: name}, time.Time{}, over, false},
+		{"no booker", &last, Patch{PMSUpdatedAt: now}, now, over, false},
+		{"a change of an erased stay that is still to come", &last, Patch{PMSUpdatedAt: now, LastName: name}, coming.Add(-48 * time.Hour), coming, false},
+		{"an erased stay that is still to come is moved past its end", &last, Patch{PMSUpdatedAt: now, LastName: name}, coming, coming, false},
+		{"a stay that begins as the erased one ends", &last, Patch{PMSUpdatedAt: coming, LastName: name}, coming, coming, true},
+		{"a stay that begins before the erased one ends", &last, Patch{PMSUpdatedAt: coming, LastName: name}, coming.Add(-time.Second), coming, false},
+		{"an erased stay without dates", &last, Patch{PMSUpdatedAt: now, LastName: name}, now, time.Time{}, false},
 	} {
-		if got := isNewStay(Record{ErasedAt: &erased, PMSUpdatedAt: tt.last}, tt.p, tt.from); got != tt.want {
+		held := Record{ErasedAt: &erased, PMSUpdatedAt: tt.last, To: tt.end}
+		if !tt.end.IsZero() {
+			held.From = tt.end.Add(-72 * time.Hour)
+		}
+		if got := isNewStay(held, tt.p, tt.from); got != tt.want {
 			t.Errorf("%s: %v", tt.what, got)
 		}
 	}
