@@ -47,35 +47,39 @@ func TestNoAnswerIsRetriedUnderTheSameKey(t *testing.T) {
 
 // A refusal ends the attempt: the next press has another key.
 func TestRefusalEndsTheAttempt(t *testing.T) {
+	presses := map[string]func(x *fixture) (checkin.View, error){"check in now": (*fixture).complete, "try again": (*fixture).again}
 	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request, call int){
 		"400": status(400), "404": status(404), "302": status(302),
 		"200 with an error": func(w http.ResponseWriter, _ *http.Request, _ int) {
 			_, _ = io.WriteString(w, `{"error":{"code":9,"reason":"roomTaken","message":"the room is taken","status":409}}`)
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			each(t, func(x *fixture) {
-				x.desk.answer = func(w http.ResponseWriter, r *http.Request, call int) {
-					if call == 1 {
-						answer(w, r, call)
+		for button, press := range presses {
+			t.Run(name+", "+button, func(t *testing.T) {
+				each(t, func(x *fixture) {
+					x.desk.answer = func(w http.ResponseWriter, r *http.Request, call int) {
+						if call == 1 {
+							answer(w, r, call)
+						}
 					}
-				}
-				x.begin()
-				v := x.do("press", x.complete, checkin.Stopped, checkin.StopCheckInRefused)
-				if v.Row.Refusal.Status == 0 {
-					x.Errorf("the status of the answer is not stored: %+v", v.Row.Refusal)
-				}
-				x.wantNotices("refused", "checkInRefused")
-				x.clock.Advance(time.Hour)
-				if x.sweep() != 0 {
-					x.Error("repeated without a press")
-				}
-				x.do("press again", x.complete, checkin.Waiting)
-				if _, calls, _ := x.desk.counts(); len(calls) != 2 || calls[0] == calls[1] {
-					x.Errorf("called %v", calls)
-				}
+					x.begin()
+					v := x.do("press", x.complete, checkin.Stopped, checkin.StopCheckInRefused)
+					if v.Row.Refusal.Status == 0 {
+						x.Errorf("the status of the answer is not stored: %+v", v.Row.Refusal)
+					}
+					x.wantNotices("refused", "checkInRefused")
+					x.clock.Advance(time.Hour)
+					if x.sweep() != 0 {
+						x.Error("repeated without a press")
+					}
+					x.do("staff ask", x.askAsStaff, checkin.Stopped, checkin.StopCheckInRefused)
+					x.do("press again", func() (checkin.View, error) { return press(x) }, checkin.Waiting)
+					if _, calls, _ := x.desk.counts(); len(calls) != 2 || calls[0] == calls[1] {
+						x.Errorf("called %v", calls)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 

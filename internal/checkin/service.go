@@ -140,7 +140,7 @@ func (v View) mayAsk() bool {
 }
 
 // AskAgain asks the PMS at once whether the guest may check in (getCheckInStatus). If the effect of a checkIn call is not known, AskAgain repeats
-// that call under its key instead.
+// that call under its key instead. If the PMS refused the call, AskAgain is a new press: it asks, and calls checkIn under a new key.
 func (s *Service) AskAgain(ctx context.Context, a actor.Actor) (View, error) {
 	k, err := mainGuest(a)
 	if err != nil {
@@ -158,6 +158,8 @@ func (s *Service) askAgain(ctx context.Context, k Key, by actor.Actor) (View, er
 		return View{}, err
 	case v.CanComplete && v.Attempt.State == AttemptCalling:
 		return s.retry(ctx, k, by)
+	case v.CanComplete && v.Attempt.State == AttemptRefused && by.ID != "":
+		return s.press(ctx, k, v, by.ID)
 	case !v.mayAsk():
 		return v, nil
 	}
@@ -205,7 +207,13 @@ func (s *Service) completeInTurn(ctx context.Context, k Key, a actor.Actor) (Vie
 	case v.Attempt.State == AttemptCalling:
 		return s.retry(ctx, k, a)
 	}
-	if v, err = s.ask(ctx, k, v, a.ID); err != nil || !v.record.claimed {
+	return s.press(ctx, k, v, a.ID)
+}
+
+// press asks the PMS for a guest who wants to check in now, and then to check the guest in. session is the guest's.
+func (s *Service) press(ctx context.Context, k Key, v View, session string) (View, error) {
+	v, err := s.ask(ctx, k, v, session)
+	if err != nil || !v.record.claimed {
 		return v, err
 	}
 	return s.call(ctx, k, v)

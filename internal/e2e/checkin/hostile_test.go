@@ -215,8 +215,9 @@ func (g *guest) recovers(m misconduct) {
 	case m.conduct == sandbox.NoUpdate:
 		_, err := w.PMS.Push(w.t.Context(), "B-1", map[string]any{"state": "started"})
 		w.must(err)
-	case m.late:
-		g.press(true)
+	case m.late: // the page of a stop has one button: try again
+		_, err := g.api().AskAgain(g.as, &guestv1.AskAgainRequest{})
+		w.must(err)
 	default:
 		_, err := g.api().AskAgain(g.as, &guestv1.AskAgainRequest{})
 		w.must(err)

@@ -38,7 +38,7 @@ type CheckInServiceClient interface {
 	GetCheckIn(ctx context.Context, in *GetCheckInRequest, opts ...grpc.CallOption) (*GetCheckInResponse, error)
 	// Says that the guest is at the property and wants to check in. Asks the PMS for the amount owed and the room.
 	StartCheckIn(ctx context.Context, in *StartCheckInRequest, opts ...grpc.CallOption) (*StartCheckInResponse, error)
-	// Asks the PMS again, at once.
+	// Asks the PMS again, at once. If the PMS refused checkIn, this is another press: its checkIn is called again, under a new key, if all is ready.
 	AskAgain(ctx context.Context, in *AskAgainRequest, opts ...grpc.CallOption) (*AskAgainResponse, error)
 	// Says that the data of all guests is still right. The law's forms end on the day of arrival.
 	ConfirmDetails(ctx context.Context, in *ConfirmDetailsRequest, opts ...grpc.CallOption) (*ConfirmDetailsResponse, error)
@@ -128,7 +128,7 @@ type CheckInServiceServer interface {
 	GetCheckIn(context.Context, *GetCheckInRequest) (*GetCheckInResponse, error)
 	// Says that the guest is at the property and wants to check in. Asks the PMS for the amount owed and the room.
 	StartCheckIn(context.Context, *StartCheckInRequest) (*StartCheckInResponse, error)
-	// Asks the PMS again, at once.
+	// Asks the PMS again, at once. If the PMS refused checkIn, this is another press: its checkIn is called again, under a new key, if all is ready.
 	AskAgain(context.Context, *AskAgainRequest) (*AskAgainResponse, error)
 	// Says that the data of all guests is still right. The law's forms end on the day of arrival.
 	ConfirmDetails(context.Context, *ConfirmDetailsRequest) (*ConfirmDetailsResponse, error)

@@ -58,7 +58,7 @@ type CheckInServiceClient interface {
 	GetCheckIn(context.Context, *v1.GetCheckInRequest) (*v1.GetCheckInResponse, error)
 	// Says that the guest is at the property and wants to check in. Asks the PMS for the amount owed and the room.
 	StartCheckIn(context.Context, *v1.StartCheckInRequest) (*v1.StartCheckInResponse, error)
-	// Asks the PMS again, at once.
+	// Asks the PMS again, at once. If the PMS refused checkIn, this is another press: its checkIn is called again, under a new key, if all is ready.
 	AskAgain(context.Context, *v1.AskAgainRequest) (*v1.AskAgainResponse, error)
 	// Says that the data of all guests is still right. The law's forms end on the day of arrival.
 	ConfirmDetails(context.Context, *v1.ConfirmDetailsRequest) (*v1.ConfirmDetailsResponse, error)
@@ -189,7 +189,7 @@ type CheckInServiceHandler interface {
 	GetCheckIn(context.Context, *v1.GetCheckInRequest) (*v1.GetCheckInResponse, error)
 	// Says that the guest is at the property and wants to check in. Asks the PMS for the amount owed and the room.
 	StartCheckIn(context.Context, *v1.StartCheckInRequest) (*v1.StartCheckInResponse, error)
-	// Asks the PMS again, at once.
+	// Asks the PMS again, at once. If the PMS refused checkIn, this is another press: its checkIn is called again, under a new key, if all is ready.
 	AskAgain(context.Context, *v1.AskAgainRequest) (*v1.AskAgainResponse, error)
 	// Says that the data of all guests is still right. The law's forms end on the day of arrival.
 	ConfirmDetails(context.Context, *v1.ConfirmDetailsRequest) (*v1.ConfirmDetailsResponse, error)
