@@ -14,15 +14,20 @@ function inUse(part: Element): boolean {
   return part.querySelector("details[open]") !== null || (part.contains(now) && now !== null && now.matches("input, textarea, select"));
 }
 
-/** Puts the parts of a fetched page in place and marks the rows that changed. */
-function refresh(from: Document): void {
+/** Puts the parts of a fetched page in place and marks the rows that changed. Returns whether a part in use was left as it is. */
+function refresh(from: Document): boolean {
+  let left = false;
   for (const part of document.querySelectorAll("[data-part]")) {
-    if (inUse(part)) continue;
+    if (inUse(part)) {
+      left = true;
+      continue;
+    }
     const text = (row: Element) => row.textContent;
     const before = new Map([...part.querySelectorAll("tr[id]")].map((row) => [row.id, text(row)]));
     put(part.id, from);
     for (const row of part.querySelectorAll("tr[id]")) if (before.size && before.get(row.id) !== text(row)) row.classList.add("changed");
   }
+  return left;
 }
 
 export function follow(): void {
@@ -33,6 +38,7 @@ export function follow(): void {
   let loading = false;
   let again = false;
   let outdated = false; // the last fetch failed
+  let left = false; // a part in use was not refreshed
   let reopening = 0;
   let reloading = 0;
   const clock = (at: number) =>
@@ -54,7 +60,7 @@ export function follow(): void {
       const next = answer.headers.get("Latchkey-Location");
       if (next) return location.assign(next);
       if (!answer.ok) throw new Error(answer.statusText);
-      refresh(parse(await answer.text()));
+      left = refresh(parse(await answer.text()));
       outdated = false;
     } catch {
       outdated = true;
@@ -88,6 +94,10 @@ export function follow(): void {
       location.reload(); // the page says why
     });
   };
+  // A part that was in use is refreshed when the person has left the field or closed the menu. toggle does not bubble.
+  const catchUp = () => setTimeout(() => left && source && void load());
+  document.addEventListener("focusout", catchUp);
+  document.addEventListener("toggle", catchUp, true);
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) {
       source?.close();
