@@ -1,6 +1,12 @@
 package web_test
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -58,4 +64,58 @@ func TestGuestAndStaffWrite(t *testing.T) {
 	if p.Has(".chip.todo") && p.Holds(`document.body.innerText.includes("1 new")`) {
 		t.Error("a message that the guest has read is new")
 	}
+}
+
+// A guest's page receives messages again after a proxy in front of the service answered for it with an error.
+func TestMessagesAfterAnErrorOfAProxy(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	w.book("B-1", "1001", "R101", nil)
+	target, err := url.Parse(w.Base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var broken atomic.Bool
+	feeds, refused := make(chan struct{}, 100), make(chan struct{}, 100)
+	through := httputil.NewSingleHostReverseProxy(target)
+	through.FlushInterval = -1
+	proxy := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		streams := r.Header.Get("Accept") == "text/event-stream"
+		switch {
+		case broken.Load():
+			rw.WriteHeader(http.StatusBadGateway)
+			if streams {
+				refused <- struct{}{}
+			}
+			return
+		case streams:
+			feeds <- struct{}{}
+		}
+		through.ServeHTTP(rw, r)
+	}))
+	t.Cleanup(proxy.Close)
+	p := browser.Open(t, browser.WithSize(browser.Phone))
+	p.Tolerate("status of 502")
+	p.Tolerate("net::ERR_")
+	p.Visit(strings.Replace(w.link(), w.Base, proxy.URL, 1))
+	p.Next("Open my stay", "Your stay")
+	p.Next("Messages", "Messages")
+	p.Fill("Your message", "Where can I park?")
+	p.Click("Send")
+	p.Wait("#messages li")
+	api, staff := propertyv1.NewMessageServiceClient(w.Public), w.Staff(t.Context())
+	found, err := api.ListConversations(staff, &propertyv1.ListConversationsRequest{UnreadOnly: true})
+	if err != nil || len(found.GetData().GetList()) != 1 {
+		t.Fatalf("staff read %v, %v", found, err)
+	}
+	<-feeds
+	broken.Store(true)
+	proxy.CloseClientConnections()
+	<-refused
+	_, err = api.SendMessage(staff, &propertyv1.SendMessageRequest{GuestId: found.GetData().GetList()[0].GetGuestId(), Text: "Behind the house."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken.Store(false)
+	p.WaitText("Behind the house.")
 }

@@ -2,35 +2,54 @@
 import { parse, put, within } from "../../kit/ts/page";
 
 const answerSeconds = 10;
+const retrySeconds = 5;
+
+/** Runs a task after a while, not on all open pages at the same time. */
+const later = (task: () => void) => setTimeout(task, 1000 * retrySeconds * (1 + Math.random()));
 
 export function feed(): void {
   const part = document.querySelector<HTMLElement>("[data-feed]");
   if (!part) return;
   let source: EventSource | undefined;
-  let away = false;
+  let reopening = 0;
+  let reloading = 0;
   const load = async () => {
-    const answer = await fetch(location.pathname, { headers: { "Latchkey-Script": "1" }, credentials: "same-origin", signal: within(answerSeconds) });
-    if (answer.ok) put("messages", parse(await answer.text()));
+    clearTimeout(reloading);
+    try {
+      const answer = await fetch(location.pathname, { headers: { "Latchkey-Script": "1" }, credentials: "same-origin", signal: within(answerSeconds) });
+      if (answer.status >= 500 || answer.status === 429) throw new Error(answer.statusText);
+      if (!answer.ok) return location.reload(); // the page says why
+      put("messages", parse(await answer.text()));
+    } catch {
+      if (!document.hidden) reloading = later(load);
+    }
   };
-  const open = () => {
-    source = new EventSource(part.dataset.feed!);
-    source.onmessage = () => void load().catch(() => {});
-    source.onopen = () => {
-      if (away) void load().catch(() => {}); // whatever came meanwhile
-      away = false;
+  const open = (missed: boolean) => {
+    const stream = new EventSource(part.dataset.feed!);
+    source = stream;
+    stream.onmessage = () => void load();
+    stream.onopen = () => {
+      if (missed) void load(); // whatever came meanwhile
+      missed = false;
     };
-    source.addEventListener("refused", () => {
-      source?.close();
+    stream.addEventListener("refused", () => {
+      stream.close();
       location.reload(); // the page says why
     });
-    source.onerror = () => (away = true);
+    stream.onerror = () => {
+      missed = true;
+      if (source !== stream || stream.readyState !== EventSource.CLOSED) return; // the browser tries again
+      reopening = later(() => open(true)); // an HTTP error ended it
+      void load(); // which shows why if the session has ended
+    };
   };
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) {
       source?.close();
       source = undefined;
-      away = true;
-    } else if (!source) open();
+      clearTimeout(reopening);
+      clearTimeout(reloading);
+    } else if (!source) open(true);
   });
-  if (!document.hidden) open();
+  if (!document.hidden) open(false);
 }
