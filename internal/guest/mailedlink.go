@@ -2,9 +2,11 @@ package guest
 
 import (
 	"fmt"
+	"time"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/guestlink"
+	"latchkey.dev/ent/guestsession"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
@@ -29,6 +31,26 @@ func (l MailedLink) Store(tx *db.Tx, keys *keyring.Ring) error {
 	}
 	if err != nil {
 		return fmt.Errorf("store the link of a mail: %w", err)
+	}
+	return nil
+}
+
+// Prolong lets the links to stays, and the sessions that mailed links gave, work until the new end of the stays, if that is later: the PMS has moved
+// or prolonged them.
+func Prolong(tx *db.Tx, propertyID string, end time.Time, reservationIDs ...string) error {
+	until := end.Add(keepAfterStay)
+	err := tx.GuestLink.Update().Where(
+		guestlink.PropertyID(propertyID), guestlink.ReservationIDIn(reservationIDs...), guestlink.HandedBy(""), guestlink.RevokedAtIsNil(), guestlink.ExpiresAtLT(until),
+	).SetExpiresAt(until).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("prolong the links to a stay: %w", err)
+	}
+	err = tx.GuestSession.Update().Where(
+		guestsession.PropertyID(propertyID), guestsession.ReservationIDIn(reservationIDs...), guestsession.Origin(OriginMail), guestsession.RevokedAtIsNil(),
+		guestsession.ExpiresAtLT(until),
+	).SetExpiresAt(until).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("prolong the sessions of a stay: %w", err)
 	}
 	return nil
 }

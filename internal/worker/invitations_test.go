@@ -128,6 +128,41 @@ func TestDroppedInvitationDoesNotCount(t *testing.T) {
 	})
 }
 
+// Links and the sessions of mailed links follow a stay that the PMS moves or prolongs. Shorter sessions do not.
+func TestLinksFollowTheEndOfTheStay(t *testing.T) {
+	eachPost(t, func(p *post) {
+		p.change("1", "ana@example.com", 5*day)
+		p.invite()
+		p.deliver()
+		soon := p.clock.Now().Add(time.Hour)
+		for _, origin := range []string{guest.OriginMail, guest.OriginDoor, "ksk_1"} {
+			dbtest.Insert(p, p.d, "guest_sessions", dbtest.Values{"id": "ses_" + origin, "property_id": "prp_one", "reservation_id": p.only(), "origin": origin, "mac": []byte(origin), "expires_at": soon})
+		}
+		p.change("1", "ana@example.com", 40*day)
+		p.invite()
+		view := p.d.View(p.Context())
+		stay, err := view.Reservation.Get(p.Context(), p.only())
+		if err != nil {
+			p.Fatal(err)
+		}
+		want := stay.ToAt.Add(7 * day)
+		links, err := view.GuestLink.Query().Where(guestlink.RevokedAtIsNil()).All(p.Context())
+		if err != nil || len(links) != 1 || !links[0].ExpiresAt.Equal(want) {
+			p.Fatalf("links %v, want the end %s; %v", links, want, err)
+		}
+		for id, end := range map[string]time.Time{"ses_mail": want, "ses_door": soon, "ses_ksk_1": soon} {
+			if s, err := view.GuestSession.Get(p.Context(), id); err != nil || !s.ExpiresAt.Equal(end) {
+				p.Errorf("%s ends at %v, want %s; %v", id, s, end, err)
+			}
+		}
+		p.change("1", "ana@example.com", 5*day)
+		p.invite()
+		if l, err := p.d.View(p.Context()).GuestLink.Get(p.Context(), links[0].ID); err != nil || !l.ExpiresAt.Equal(want) {
+			p.Errorf("a shorter stay ends the link at %v; %v", l, err)
+		}
+	})
+}
+
 // A changed address ends the link at the former one also when no mail is due.
 func TestFormerAddressEndsAtOnce(t *testing.T) {
 	eachPost(t, func(p *post) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"time"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/invitation"
@@ -30,6 +31,9 @@ func (v Invitations) apply(tx *db.Tx, b booking, d mail.Decision) error {
 	if err := guest.EndLinksAndSessions(tx, b.propertyID(), d.Ended...); err != nil {
 		return err
 	}
+	if err := b.prolong(tx); err != nil {
+		return err
+	}
 	moved := map[string][]string{} // reservations by present address
 	for _, id := range d.Moved {
 		moved[string(rooms[id].mac)] = append(moved[string(rooms[id].mac)], id)
@@ -50,6 +54,22 @@ func (v Invitations) apply(tx *db.Tx, b booking, d mail.Decision) error {
 		}
 	}
 	return notifyAddresses(tx, b, d)
+}
+
+// prolong lets links and sessions follow the ends of the reservations that changed.
+func (b booking) prolong(tx *db.Tx) error {
+	changed := map[time.Time][]string{} // reservations by their end
+	for _, r := range b.rooms {
+		if !r.row.SeenAt.Equal(r.stay.UpdatedAt) {
+			changed[r.stay.ToAt.UTC()] = append(changed[r.stay.ToAt.UTC()], r.stay.ID)
+		}
+	}
+	for end, ids := range changed {
+		if err := guest.Prolong(tx, b.propertyID(), end, ids...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // storeEvaluation records which version of each reservation was evaluated, with which address, and when the next evaluation is due.

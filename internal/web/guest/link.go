@@ -2,6 +2,7 @@ package guest
 
 import (
 	"net/http"
+	"time"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/web/kit"
@@ -74,11 +75,14 @@ func (s *site) renewLink(x *exchange) error {
 	return x.showLink(found.GetData(), true)
 }
 
+// stayCookieAge is how long a device keeps the token of a stay. The session ends earlier, but moves with the end of the stay.
+const stayCookieAge = 400 * 24 * time.Hour
+
 // openSession stores a session in a cookie of the guest's device and moves to its stay.
 func (x *exchange) openSession(session *guestv1.Session) error {
 	if !cookieID.MatchString(session.GetStayId()) {
 		return x.notFound()
 	}
-	x.SetCookie(stayCookie+session.GetStayId(), session.GetToken(), session.GetExpiresAt().AsTime())
+	x.SetCookie(stayCookie+session.GetStayId(), session.GetToken(), x.site.Now().Add(stayCookieAge))
 	return x.Redirect("/g/stays/" + session.GetStayId())
 }
