@@ -96,7 +96,7 @@ func (s *site) openPasted(x *exchange) error {
 // first renders the page that asks for the link of a stay. typed is what the guest pasted before.
 func (x *exchange) first(status int, typed string) error {
 	p := x.newPage(nil, "web.first.title")
-	if status != http.StatusOK {
+	if status == http.StatusUnprocessableEntity {
 		p.Wrong = []wrong{{ID: "f-link", Text: p.T("web.first.wrong")}}
 	}
 	p.Data = typed

@@ -15,7 +15,7 @@ import (
 func (s *site) deviceStay(h handler) handler { return s.deviceSession(withStay(h)) }
 
 // deviceSession wraps a handler of a page of a stay. It sets the session that this device has for the stay. Without one, the answer is the
-// same as for a stay that does not exist.
+// same as for a stay that does not exist: a device without any stay can paste the link of one.
 func (s *site) deviceSession(h handler) handler {
 	return func(x *exchange) error {
 		id := x.R.PathValue("id")
@@ -26,6 +26,8 @@ func (s *site) deviceSession(h handler) handler {
 		switch {
 		case x.token == "" && x.Scripted():
 			return x.Redirect("/g/stays/" + id) // the session was ended in another tab
+		case x.token == "" && x.R.Method == http.MethodGet && x.keptStay("") == "":
+			return x.first(http.StatusNotFound, "") // such as the icon on the home screen of an iPhone, whose app has no cookie yet
 		case x.token == "":
 			return x.notFound()
 		}
