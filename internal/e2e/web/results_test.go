@@ -13,7 +13,7 @@ func TestResultsStayOnLivePages(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	w.book("B-1", "1001", "R101", map[string]any{"state": "started"})
-	p := browser.Open(t)
+	p := browser.Open(t, browser.WithClock) // no time passes for the page, so a shown PIN stays
 	p.Tolerate("status of 422")
 	w.signUp(p)
 	// stays checks that the page shows a text, also after the stream has made it load its parts twice. change makes something change.
@@ -71,4 +71,28 @@ func TestResultsStayOnLivePages(t *testing.T) {
 	}
 	p.Script(`document.querySelector("#doors details").open = false`)
 	p.WaitUntil("the door of the new room", `document.querySelector("#doors").innerText.includes("Room 102")`)
+}
+
+// A shown PIN leaves the screen after 20 seconds.
+func TestShownPINIsHidden(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	w.book("B-1", "1001", "R101", map[string]any{"state": "started"})
+	p := browser.Open(t, browser.WithClock)
+	w.signUp(p)
+	p.Visit(w.Base + "/app/reservations?q=1001")
+	p.Click("Ada Lovelace")
+	p.WaitHeading("Ada Lovelace · #1001")
+	p.Click("Show the PIN")
+	p.Fill("Reason", "lost phone")
+	p.Click("Show it now")
+	p.Wait(".pin")
+	p.Pass(19)
+	if !p.Has(".pin") {
+		t.Error("the PIN is hidden before 20 seconds")
+	}
+	p.Pass(1)
+	if p.Has(".pin") || p.Has("[data-hide]") {
+		t.Error("the PIN is shown after 20 seconds")
+	}
 }

@@ -186,6 +186,9 @@ func (x *exchange) notUnlinked(err error) error {
 
 // notLinked shows the page with the reason why the account was not linked. It returns other errors unchanged.
 func (x *exchange) notLinked(err error) error {
+	if x.site.Fault(err).Reason == fault.SignInAgain {
+		return x.Redirect(loginAgain("/app/account/identity")) // not to the address that the provider called, whose answer is used
+	}
 	if text := x.identityProblem(err); text != "" {
 		return x.identityPage(http.StatusUnprocessableEntity, "", []kit.Wrong{{Title: x.words().T("staff.identity.failed"), Text: x.words().T(text)}})
 	}

@@ -29,6 +29,11 @@ for (const button of document.querySelectorAll<HTMLButtonElement>("[data-copy]")
   });
 }
 
+// A shown PIN does not stay on a screen that nobody looks at.
+for (const part of document.querySelectorAll<HTMLElement>("[data-hide]")) {
+  setTimeout(() => part.remove(), 1000 * Number(part.dataset.hide));
+}
+
 // A page for paper is printed with a press.
 for (const button of document.querySelectorAll<HTMLButtonElement>("[data-print]")) {
   button.hidden = false;
