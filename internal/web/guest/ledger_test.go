@@ -26,12 +26,17 @@ func TestLedger(t *testing.T) {
 	reads(&guestv1.DisclosureList{Partial: true}, "This device found the booking at the property")
 	one := reads(&guestv1.DisclosureList{List: []*guestv1.Disclosure{
 		{GuestId: "gst_1", Why: "read", Groups: []string{"identity", "contact"}, At: f.stay.GetFrom(), Times: 3, LastAt: f.stay.GetTo()},
-		{GuestId: "gst_1", Why: "checkIn", Groups: []string{"identity"}, At: f.stay.GetFrom(), Times: 1},
+		{GuestId: "gst_1", PartnerName: "Mews", Why: "checkIn", Groups: []string{"identity"}, At: f.stay.GetFrom(), Times: 1},
+		{GuestId: "gst_1", PartnerName: "Own scripts", Why: "read", Groups: []string{"home"}, At: f.stay.GetFrom(), Times: 1},
 		{GuestId: "gst_1", Why: "read", Refused: "outsideStay", At: f.stay.GetFrom(), Times: 1},
 		{GuestId: "gst_1", Why: "read", Refused: "notShared", At: f.stay.GetFrom(), Times: 1},
 		{GuestId: "gst_1", Why: "somethingNew", Groups: []string{"shoeSize"}, At: f.stay.GetFrom(), Times: 1},
 	}}, "Sat 21 Nov, 15:00 It read these: Your name and citizenship How to reach you 3 times, the last on Mon 23 Nov, 11:00.",
-		"It got these with your check-in: Your name and citizenship", "because you were not staying here then", "because nothing is shared with it", "Other details")
+		"It got these with your check-in: Your name and citizenship", "because you were not staying here then", "because nothing is shared with it", "Other details",
+		"By Own scripts, another system of the property It read these:")
+	if strings.Contains(one, "By Mews") {
+		t.Errorf("the booking system is named in its own lines: %s", one)
+	}
 	if strings.Contains(one, "Ana") {
 		t.Errorf("the lines of one guest name the guest: %s", one)
 	}
