@@ -261,7 +261,8 @@ func (s *site) kioskHelp(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	if visit := x.Cookie(visitCookie); visit != "" {
+	visit := x.Cookie(visitCookie)
+	if visit != "" {
 		_, err = s.api.CheckIns.RequestHelp(x.callContextOf(visit), &guestv1.RequestHelpRequest{})
 	} else {
 		_, err = s.api.Kiosks.RequestHelp(x.callContext(), &kioskv1.RequestHelpRequest{})
@@ -270,7 +271,10 @@ func (s *site) kioskHelp(x *exchange) error {
 		return err
 	}
 	p := x.newPage(k.GetProperty(), "web.help.title")
-	p.Back, p.Idle = "/k/", "guest"
+	p.Back, p.Idle, p.Called = "/k/", "guest", true
+	if visit != "" {
+		p.Back = flow{Kiosk: true}.CheckIn() // the guest goes on at the present stage
+	}
 	return x.render(http.StatusOK, "help", p)
 }
 

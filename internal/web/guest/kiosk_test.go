@@ -140,6 +140,26 @@ func TestStartEndsTheVisit(t *testing.T) {
 	}
 }
 
+// A guest who calls for help at the tablet goes on where the check-in is.
+func TestHelpAtTheTabletKeepsTheVisit(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	b.enrol()
+	if page := b.do(http.MethodPost, "/k/help", form()); !strings.Contains(page.body, `href="/k/"`) {
+		t.Errorf("without a visit, the page does not lead to the start:\n%s", page.body)
+	}
+	b.moves("/k/find", form(facts("8790", "Silva")...), "/k/you")
+	f.stay.CheckIn = &guestv1.CheckIn{Stage: "identityCheck", Stops: []*guestv1.CheckInStop{{Reason: "identityCheck"}}}
+	page := b.do(http.MethodPost, "/k/help", form())
+	page.contains(t, "We have notified the staff")
+	if !strings.Contains(page.body, `href="/k/confirm"`) || strings.Contains(page.body, "/k/help") {
+		t.Errorf("the page does not lead back, or offers help again:\n%s", page.body)
+	}
+	if a := b.get("/k/confirm"); a.moved != "/k/stop" || f.ended != 0 {
+		t.Errorf("the way back moves to %q, %d sessions ended", a.moved, f.ended)
+	}
+}
+
 // A wrong name, an unknown number, a missing answer and a missing signature read alike.
 func TestNotFoundReadsAlike(t *testing.T) {
 	f := newFake()
