@@ -751,9 +751,9 @@ const file_latchkey_property_v1_smartkey_proto_rawDesc = "" +
 	"\aat_once\x18\x01 \x01(\bR\x06atOnce\"g\n" +
 	"\x17RotateIssuerKeyResponse\x12&\n" +
 	"\x0fkey_set_version\x18\x01 \x01(\x03R\rkeySetVersion\x12$\n" +
-	"\x0ecurrent_key_id\x18\x02 \x01(\tR\fcurrentKeyId2\xb2\t\n" +
-	"\x0fSmartKeyService\x12\xdb\x01\n" +
-	"\x12CreateSmartKeyLink\x12/.latchkey.property.v1.CreateSmartKeyLinkRequest\x1a0.latchkey.property.v1.CreateSmartKeyLinkResponse\"b\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageAccess\x82\xd3\xe4\x93\x02>:\x01*\"9/v1/property/reservations/{reservation_id}/smartkey-links\x12\xca\x01\n" +
+	"\x0ecurrent_key_id\x18\x02 \x01(\tR\fcurrentKeyId2\xb4\t\n" +
+	"\x0fSmartKeyService\x12\xdd\x01\n" +
+	"\x12CreateSmartKeyLink\x12/.latchkey.property.v1.CreateSmartKeyLinkRequest\x1a0.latchkey.property.v1.CreateSmartKeyLinkResponse\"d\xaa\xbc\x18\x1c\x1a\boperator \x012\fmanageAccess8\x01\x82\xd3\xe4\x93\x02>:\x01*\"9/v1/property/reservations/{reservation_id}/smartkey-links\x12\xca\x01\n" +
 	"\x12ListSmartKeyPhones\x12/.latchkey.property.v1.ListSmartKeyPhonesRequest\x1a0.latchkey.property.v1.ListSmartKeyPhonesResponse\"Q\xaa\xbc\x18\x14\x1a\x06viewer2\n" +
 	"readAccess\x82\xd3\xe4\x93\x023\x121/v1/property/reservations/{reservation_id}/phones\x12\xc4\x01\n" +
 	"\x13RevokeSmartKeyPhone\x120.latchkey.property.v1.RevokeSmartKeyPhoneRequest\x1a1.latchkey.property.v1.RevokeSmartKeyPhoneResponse\"H\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageAccess\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/v1/property/phones/{id}:revoke\x12\xb4\x01\n" +

@@ -157,6 +157,7 @@ function resultOf(error: unknown): Result {
   if (error.status === 503) return "unreachable";
   if (error.status === 504) return "expired";
   if (error.status === 429) return "slow";
+  if (error.status >= 500) return "away"; // a fault of the server says nothing about the key
   return "ended";
 }
 
