@@ -102,7 +102,7 @@ func (d *Driver) runConnection(ctx context.Context) error {
 		if err := c.updateSubscriptions(ctx, topics, fixed); err != nil {
 			return err
 		}
-		d.setSubscribed(c, discovered)
+		d.setSubscribed(c, topics, discovered)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

@@ -86,6 +86,7 @@ type Driver struct {
 
 	mu            sync.Mutex
 	conn          *conn     // connection to the broker; nil: not connected
+	received      []string  // topics of locks that the connection is subscribed to
 	connError     string    // error of the last connection attempt
 	cause         string    // why no lock can be reached; empty: connected
 	since         time.Time // when the cause began or ended

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -144,7 +145,11 @@ func (c *operation) send(ctx context.Context, verb, about string, value any, exp
 	}
 	d.mu.Lock()
 	l.command = "'" + verb + "' '" + about + "'"
+	receives := slices.Contains(d.received, d.topics.state(l.name))
 	d.mu.Unlock()
+	if !receives { // the connection is new, or the lock has a new name
+		return driver.Answer{Result: slot.LockOffline, Unsent: true}, false
+	}
 	switch err := d.publish(ctx, d.topics.command(l.address, verb), payload, expiry); {
 	case errors.Is(err, errUnsent), errors.Is(err, errNoSubscriber):
 		return driver.Answer{Result: slot.LockOffline, Unsent: true}, false

@@ -160,12 +160,12 @@ func (d *Driver) lockTopics() (out []string, discovered bool) {
 	return out, d.found != nil
 }
 
-// setSubscribed records that c, which receives the reports of the driver's locks, is the connection for commands. A command before that could
-// lose its confirmation. discovered means that the locks are known.
-func (d *Driver) setSubscribed(c *conn, discovered bool) {
+// setSubscribed records that c is the connection for commands, and receives the topics of locks. A command to a lock before that could lose its
+// confirmation. discovered means that the locks are known.
+func (d *Driver) setSubscribed(c *conn, topics []string, discovered bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.conn, d.connError = c, ""
+	d.conn, d.connError, d.received = c, "", topics
 	if discovered && !d.isReady {
 		d.isReady = true
 		close(d.ready)
@@ -177,7 +177,7 @@ func (d *Driver) setSubscribed(c *conn, discovered bool) {
 func (d *Driver) setDisconnected(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.conn, d.bridge = nil, ""
+	d.conn, d.bridge, d.received = nil, "", nil
 	if err != nil {
 		d.connError = err.Error()
 	}

@@ -131,3 +131,19 @@ func TestNothingIsSentBeforeTheSubscription(t *testing.T) {
 		t.Errorf("after the subscription: %+v", a)
 	}
 }
+
+// TestNothingIsSentToANewNameBeforeItsSubscription checks the same for a lock that Zigbee2MQTT renames.
+func TestNothingIsSentToANewNameBeforeItsSubscription(t *testing.T) {
+	broker := z2mtest.StartBroker(t)
+	p := newProxy(t, broker, topics("zigbee2mqtt").state("main door"))
+	r := &rig{t: t, broker: broker, z2m: z2mtest.Start(t, broker, "zigbee2mqtt", frontLock())}
+	r.driver = r.drive(Config{URL: "mqtt://" + p.lis.Addr().String(), Base: "zigbee2mqtt"}, redialing())
+	l := r.lock(front)
+	r.z2m.Rename(front, "main door")
+	<-p.held
+	if a := r.set(l, 1, "345678", false); a.Result != slot.LockOffline || !a.Unsent {
+		t.Errorf("before the subscription: %+v", a)
+	}
+	p.pass()
+	r.until("the lock takes the code", func() bool { return r.set(l, 1, "345678", false).Result == slot.OK })
+}
