@@ -35,7 +35,7 @@ func (s setting) String() string {
 	return name
 }
 
-// begin lets the test of the setting run beside those of others. One with a pseudo language runs alone, because the other pages would offer it too.
+// begin lets the test of the setting run at the same time as those of others. One with a pseudo language runs alone, because the other pages would offer it too.
 func (s setting) begin(t *testing.T) {
 	t.Helper()
 	if s.language == pseudo.Long || s.language == pseudo.RightToLeft {

@@ -14,7 +14,7 @@ function inUse(part: Element): boolean {
   return part.querySelector("details[open]") !== null || (part.contains(now) && now !== null && now.matches("input, textarea, select"));
 }
 
-/** Puts the parts of a fetched page in place and marks the rows that changed. Returns whether a part in use was left as it is. */
+/** Puts the parts of a fetched page in place and marks the rows that changed. Returns whether a part in use was not replaced. */
 function refresh(from: Document): boolean {
   let left = false;
   for (const part of document.querySelectorAll("[data-part]")) {

@@ -29,7 +29,7 @@ for (const button of document.querySelectorAll<HTMLButtonElement>("[data-copy]")
   });
 }
 
-// A shown PIN does not stay on a screen that nobody looks at.
+// A shown PIN does not stay on an unattended screen.
 for (const part of document.querySelectorAll<HTMLElement>("[data-hide]")) {
   setTimeout(() => part.remove(), 1000 * Number(part.dataset.hide));
 }
