@@ -22,7 +22,8 @@ func TestOwnerUploadsRooms(t *testing.T) {
 			p.Tolerate("status of 422")
 			w.signUp(p)
 			p.Visit(w.Base + "/app/spaces")
-			p.Next("Read the PMS’s rooms again", "Rooms")
+			p.Click("Read the PMS’s rooms again")
+			p.WaitText("The list of the PMS is read.")
 			p.Next("Rooms from a file", "Rooms from a file")
 
 			file := filepath.Join(t.TempDir(), "rooms.csv")

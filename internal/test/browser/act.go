@@ -85,10 +85,7 @@ func (p *Page) Choose(label, option string) {
 // Upload selects a file of the disk in the file field that matches a CSS selector.
 func (p *Page) Upload(selector, path string) {
 	p.t.Helper()
-	p.Wait(selector)
-	document := call(p, dom.GetDocument, dom.GetDocumentParams{})
-	field := call(p, dom.QuerySelector, dom.QuerySelectorParams{NodeID: document.Root.NodeID, Selector: selector})
-	call(p, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: []string{path}, NodeID: field.NodeID})
+	call(p, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: []string{path}, BackendNodeID: p.find(bySelector(selector))})
 }
 
 // Value returns the value of the field with this label.
