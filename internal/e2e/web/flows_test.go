@@ -49,7 +49,7 @@ func TestGuestChecksInByPhone(t *testing.T) {
 			second.Visit(link)
 			second.WaitText("opened on another device")
 			second.Visit(p.Address())
-			second.WaitHeading("This page does not exist")
+			second.WaitHeading("Open your stay")
 			if strings.Contains(second.HTML(), pin) {
 				t.Error("another device sees the code")
 			}
