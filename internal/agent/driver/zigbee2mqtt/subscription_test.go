@@ -1,6 +1,7 @@
 package zigbee2mqtt
 
 import (
+	"context"
 	"io"
 	"net"
 	"sync"
@@ -46,7 +47,7 @@ func newProxy(t *testing.T, broker *z2mtest.Broker, topic string) *proxy {
 			p.mu.Lock()
 			p.conns = append(p.conns, client, server)
 			p.mu.Unlock()
-			running.Go(func() { p.forward(client, server) })
+			running.Go(func() { p.forward(t.Context(), client, server) })
 			running.Go(func() { _, _ = io.Copy(client, server); _ = client.Close() })
 		}
 	})
@@ -55,7 +56,7 @@ func newProxy(t *testing.T, broker *z2mtest.Broker, topic string) *proxy {
 }
 
 // forward passes the packets of the driver to the broker.
-func (p *proxy) forward(client, server net.Conn) {
+func (p *proxy) forward(ctx context.Context, client, server net.Conn) {
 	defer func() { _ = server.Close() }()
 	for {
 		packet, err := packets.ReadPacket(client)
@@ -67,7 +68,11 @@ func (p *proxy) forward(client, server net.Conn) {
 			open := p.open
 			p.mu.Unlock()
 			signal(p.held)
-			<-open
+			select {
+			case <-open:
+			case <-ctx.Done(): // the test failed
+				return
+			}
 		}
 		if _, err := packet.WriteTo(server); err != nil {
 			return

@@ -1,11 +1,7 @@
 // The messages of an open page: the service announces each new one, and the page loads them.
-import { parse, put, within } from "../../kit/ts/page";
+import { later, parse, put, within } from "../../kit/ts/page";
 
 const answerSeconds = 10;
-const retrySeconds = 5;
-
-/** Runs a task after a while, not on all open pages at the same time. */
-const later = (task: () => void) => setTimeout(task, 1000 * retrySeconds * (1 + Math.random()));
 
 export function feed(): void {
   const part = document.querySelector<HTMLElement>("[data-feed]");

@@ -21,6 +21,11 @@ export function within(seconds: number): AbortSignal {
   return limit.signal;
 }
 
+const retrySeconds = 5;
+
+/** Runs a task after a while, not on all open pages at the same time. */
+export const later = (task: () => void) => setTimeout(task, 1000 * retrySeconds * (1 + Math.random()));
+
 /** Compares two elements without the form keys: each rendering has its own, and a person does not see them. */
 function same(a: Element, b: Element): boolean {
   const text = (e: Element) => e.outerHTML.replace(/name="key" value="[^"]*"/g, "");

@@ -1,12 +1,8 @@
 // An open page follows what changes: the service announces ids, and the page loads its parts again.
-import { parse, put, within } from "../../kit/ts/page";
+import { later, parse, put, within } from "../../kit/ts/page";
 import { now } from "../../kit/ts/time";
 
 const answerSeconds = 10;
-const retrySeconds = 5;
-
-/** Runs a task after a while, not on all open pages at the same time. */
-const later = (task: () => void) => setTimeout(task, 1000 * retrySeconds * (1 + Math.random()));
 
 /** Reports whether a part must stay, because a person types in it or has opened a menu of it. */
 function inUse(part: Element): boolean {
