@@ -44,7 +44,7 @@ func (m Mails) Subscriber() Subscriber {
 }
 
 // orderKey orders a mail with the code of a stay, unless the guest was mailed the same code and room. Without an address that reaches the
-// guest the mail fails, which staff are notified of, and they can send it when there is one.
+// guest the mail fails, which staff are notified of, and they can send it when there is one. Links and sessions follow the end of the stay.
 func (m Mails) orderKey(tx *db.Tx, e *ent.Event) error {
 	row, err := reservation.Get(tx, reservation.Scope{PropertyID: e.PropertyID}, e.Subject)
 	if fault.Has(err, fault.ReservationNotFound) {
@@ -55,6 +55,9 @@ func (m Mails) orderKey(tx *db.Tx, e *ent.Event) error {
 	}
 	if row.State != string(access.Started) || !row.ToAt.After(tx.Now()) {
 		return nil
+	}
+	if err := guest.Prolong(tx, row.PropertyID, row.ToAt, row.ID); err != nil { // the evaluation of invitations knows only invited guests
+		return err
 	}
 	mayMail, err := m.mayMail(tx, row)
 	if err != nil || !mayMail {

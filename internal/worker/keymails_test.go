@@ -159,3 +159,24 @@ func (p *post) pin(reservationID string) string {
 	}
 	return pins.PIN
 }
+
+// The app of a guest in house follows a stay that the PMS prolongs, also if no guest is invited.
+func TestSessionOfAProlongedStay(t *testing.T) {
+	eachPost(t, func(p *post) {
+		write(p.T, p.d, func(tx *db.Tx) error {
+			return tx.Integration.UpdateOneID("int_one").ClearInvitationsAt().Exec(tx.Context())
+		})
+		p.room("spc_one", "Room 204")
+		stay := p.book("1", "ana@example.com", -time.Hour, started("spc_one"))
+		p.publish()
+		dbtest.Insert(p, p.d, "guest_sessions", dbtest.Values{
+			"id": "ses_one", "property_id": "prp_one", "reservation_id": stay, "origin": guest.OriginMail, "mac": []byte("one"), "expires_at": p.clock.Now().Add(9 * day),
+		})
+		end := p.clock.Now().Add(30 * day).Truncate(time.Second)
+		p.book("1", "ana@example.com", -time.Hour, started("spc_one"), func(patch reservation.Patch) { patch[reservation.To] = end.Format(time.RFC3339) })
+		p.publish()
+		if s, err := p.d.View(p.Context()).GuestSession.Get(p.Context(), "ses_one"); err != nil || !s.ExpiresAt.Equal(end.Add(7*day)) {
+			p.Errorf("the session ends at %v, want seven days after %s; %v", s, end, err)
+		}
+	})
+}
