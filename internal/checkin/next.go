@@ -11,7 +11,8 @@ import (
 // Intervals of a check-in.
 const (
 	askInterval = 2 * time.Minute  // while the room is not ready or the PMS does not answer
-	askFor      = 24 * time.Hour   // how long after the guest began the PMS is asked and called without the guest
+	askOften    = 24 * time.Hour   // how long after the guest began the PMS is asked every askInterval
+	rareRetry   = 30 * time.Minute // the interval after askOften: of questions, and of calls under one key
 	callTimeout = 30 * time.Second // after this time a call that left no result was interrupted by a crash
 	lateAfter   = time.Minute      // after this time without the change that follows the PMS's acceptance, staff are notified
 	maxRetry    = 2 * time.Minute  // the longest wait between two calls under one key
@@ -94,11 +95,9 @@ func (f Facts) beforeOrAfter() Stage {
 func (f Facts) nextOfCall() Step {
 	s := Step{Stage: Calling, At: f.Attempt.At.Add(callTimeout)}
 	if f.Attempt.Failed {
-		s = Step{Stage: Stopped, Stops: []Stop{{Reason: StopNoAnswer, Retry: true}}, At: f.Attempt.At.Add(retryDelay(f.Attempt.Calls)), CanComplete: true}
+		s = Step{Stage: Stopped, Stops: []Stop{{Reason: StopNoAnswer, Retry: true}}, At: f.Attempt.At.Add(f.retryDelay()), CanComplete: true}
 	}
 	switch {
-	case f.Attempt.Failed && f.Now.After(f.BeganAt.Add(askFor)):
-		s.Do, s.At = DoNothing, time.Time{} // staff were notified, and the guest may press again
 	case f.Now.Before(s.At):
 		s.Do = DoWait
 	default:
@@ -107,13 +106,24 @@ func (f Facts) nextOfCall() Step {
 	return s
 }
 
-// retryDelay returns the wait after a number of calls under one key.
-func retryDelay(calls int) time.Duration {
+// retryDelay returns the wait after the latest call under one key.
+func (f Facts) retryDelay() time.Duration {
+	if f.Attempt.At.After(f.BeganAt.Add(askOften)) {
+		return rareRetry
+	}
 	d := firstRetry
-	for i := 1; i < calls && d < maxRetry; i++ {
+	for i := 1; i < f.Attempt.Calls && d < maxRetry; i++ {
 		d *= 2
 	}
 	return min(d, maxRetry)
+}
+
+// askDelay returns the wait after the latest answer to getCheckInStatus.
+func (f Facts) askDelay() time.Duration {
+	if f.Answer.At.After(f.BeganAt.Add(askOften)) {
+		return rareRetry
+	}
+	return askInterval
 }
 
 // firstAsk returns the step of a check-in that has begun and has no answer of the PMS. The request that began it asks the PMS; if no answer
@@ -242,7 +252,7 @@ func (f Facts) stops() []Stop {
 
 // nextAsk decides whether and when to ask the PMS again without an action of the guest. If the PMS's last answer stops the check-in and the PMS
 // has changed the reservation since that answer, nextAsk asks at once. It compares the change with the answer, not with the clock, which may have
-// been set back. While the room is not ready or the PMS does not answer, it asks every askInterval, until askFor after the check-in began.
+// been set back. While the room is not ready or the PMS does not answer, it asks every askInterval, and after a day less often.
 func (f Facts) nextAsk(stops []Stop) (Action, time.Time) {
 	held := slices.ContainsFunc(stops, func(s Stop) bool { return s.Reason.isOfAnswer() })
 	if held && !f.Answer.NotRegistered && !f.Reservation.ChangedAt.Equal(f.Answer.About) {
@@ -251,11 +261,8 @@ func (f Facts) nextAsk(stops []Stop) (Action, time.Time) {
 	if !slices.ContainsFunc(stops, func(s Stop) bool { return s.Reason.isOfAnswer() && s.Reason != StopOwing }) {
 		return DoNothing, time.Time{}
 	}
-	due := f.Answer.At.Add(askInterval)
-	switch {
-	case due.After(f.BeganAt.Add(askFor)):
-		return DoNothing, time.Time{}
-	case f.Now.Before(due):
+	due := f.Answer.At.Add(f.askDelay())
+	if f.Now.Before(due) {
 		return DoWait, due
 	}
 	return DoAsk, due

@@ -109,8 +109,12 @@ func TestNext(t *testing.T) {
 			Step{Stage: Stopped, Stops: retry(StopRoomNotReady), Do: DoWait, At: noon.Add(2*time.Minute - second), CanComplete: true}},
 		"room not ready, two minutes later": {func(f *Facts) { f.Answer.RoomReady, f.Answer.At = false, noon.Add(-2*time.Minute) },
 			Step{Stage: Stopped, Stops: retry(StopRoomNotReady), Do: DoAsk, At: noon, CanComplete: true}},
-		"room not ready, a day later": {func(f *Facts) { f.Answer.RoomReady, f.BeganAt = false, noon.Add(-24*time.Hour) },
-			Step{Stage: Stopped, Stops: retry(StopRoomNotReady), CanComplete: true}},
+		"room not ready, a day later": {func(f *Facts) {
+			f.Answer.RoomReady, f.Answer.At, f.BeganAt = false, noon.Add(-2*time.Minute), noon.Add(-25*time.Hour)
+		}, Step{Stage: Stopped, Stops: retry(StopRoomNotReady), Do: DoWait, At: noon.Add(28 * time.Minute), CanComplete: true}},
+		"room not ready, a day and half an hour later": {func(f *Facts) {
+			f.Answer.RoomReady, f.Answer.At, f.BeganAt = false, noon.Add(-30*time.Minute), noon.Add(-25*time.Hour)
+		}, Step{Stage: Stopped, Stops: retry(StopRoomNotReady), Do: DoAsk, At: noon, CanComplete: true}},
 		"owing and room not ready": {func(f *Facts) { f.Answer.Owing, f.Answer.RoomReady = new(eur(1)), false },
 			Step{
 				Stage: Stopped, Stops: []Stop{{Reason: StopOwing, Owing: new(eur(1)), Retry: true}, {Reason: StopRoomNotReady, Retry: true}},
@@ -185,9 +189,9 @@ func TestNext(t *testing.T) {
 		"no answer to many calls": {func(f *Facts) {
 			f.Attempt = Attempt{Key: key, State: AttemptCalling, Calls: 99, At: noon, Failed: true}
 		}, Step{Stage: Stopped, Stops: retry(StopNoAnswer), Do: DoWait, At: noon.Add(2 * time.Minute), CanComplete: true}},
-		"no answer for a day: only the guest's press calls again": {func(f *Facts) {
-			f.BeganAt, f.Attempt = noon.Add(-25*time.Hour), Attempt{Key: key, State: AttemptCalling, Calls: 700, At: noon.Add(-time.Hour), Failed: true}
-		}, Step{Stage: Stopped, Stops: retry(StopNoAnswer), CanComplete: true}},
+		"no answer for a day: the calls become rare": {func(f *Facts) {
+			f.BeganAt, f.Attempt = noon.Add(-25*time.Hour), Attempt{Key: key, State: AttemptCalling, Calls: 700, At: noon.Add(-10 * time.Minute), Failed: true}
+		}, Step{Stage: Stopped, Stops: retry(StopNoAnswer), Do: DoWait, At: noon.Add(20 * time.Minute), CanComplete: true}},
 		"no answer to checkIn, although the room is not ready any more": {func(f *Facts) {
 			f.Answer.RoomReady, f.Attempt = false, Attempt{Key: key, State: AttemptCalling, Calls: 1, At: noon, Failed: true}
 		}, Step{Stage: Stopped, Stops: retry(StopNoAnswer), Do: DoWait, At: noon.Add(5 * second), CanComplete: true}},
