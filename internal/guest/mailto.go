@@ -60,11 +60,15 @@ func endGivenAddress(tx *db.Tx, keys *keyring.Ring, a actor.Actor, former string
 }
 
 // GivenAddresses returns the addresses that the guests of the party gave, the most important first.
-func (p *Party) GivenAddresses() (all []string) {
-	for _, given := range givenAddresses(p.Members[0].person()) {
-		all = append(all, given.Address)
+func (p *Party) GivenAddresses() []string { return addressesOf(givenAddresses(p.Members[0].person())) }
+
+// addressesOf returns the addresses without the sessions in which they were given.
+func addressesOf(all []mailTo) []string {
+	out := make([]string, len(all))
+	for i, given := range all {
+		out[i] = given.Address
 	}
-	return all
+	return out
 }
 
 // givenAddresses returns the mail addresses that a guest gave, with the session in which each was given.
@@ -76,6 +80,16 @@ func givenAddresses(p person) (all []mailTo) {
 		all = append(all, mailTo{Address: address, By: p.By[rule.Email]})
 	}
 	return all
+}
+
+// GivenAddresses returns the addresses that the main guest of a stay gave, the most important first.
+func GivenAddresses(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string) ([]string, error) {
+	guests, err := ListGuests(view, propertyID, reservationID)
+	if err != nil || len(guests) == 0 || guests[0].Role != Main {
+		return nil, err
+	}
+	answered, err := openPerson(view.Context(), keys, guests[0])
+	return addressesOf(givenAddresses(answered)), err
 }
 
 // TrustedAddresses returns the addresses that the main guest gave and to which a code may be mailed, the most important first. A person

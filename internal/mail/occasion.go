@@ -18,9 +18,11 @@ type Occasion struct {
 	Address    string
 	Directions string
 	FirstName  string
-	Stays      []OccasionStay // Stays is one stay, or the stays of a group
-	Elsewhere  int            // how many rooms of the booker's group other mails list
-	Codes      []DoorCode     // Codes are the PINs of the first stay: the room's, and those of gates that have another
+	// Plain means that the recipient is not known to be the guest: the mail has no name, no link and no data of the stay.
+	Plain     bool
+	Stays     []OccasionStay // Stays is one stay, or the stays of a group
+	Elsewhere int            // how many rooms of the booker's group other mails list
+	Codes     []DoorCode     // Codes are the PINs of the first stay: the room's, and those of gates that have another
 	// Confirmed means that each lock has confirmed the code.
 	Confirmed bool
 	// OpensAt is from when the codes open the doors. The PMS may check a guest in before the stay begins.
@@ -122,6 +124,7 @@ func (o Occasion) fact(name, value string) []Fact {
 // facts returns the table of facts about a stay.
 func (o Occasion) facts(s OccasionStay) (all []Fact) {
 	switch {
+	case o.Plain:
 	case o.Kind.HasPIN():
 		all = append(all, o.fact("room", s.Room)...)
 		all = append(all, o.fact("until", o.common("fact.dayUntil", message.Params{"at": s.To}))...)
@@ -201,6 +204,9 @@ func (o Occasion) addButtons(content *Content) {
 
 // addClosing adds the last paragraphs: the page of kept profiles, the address, the directions and the phone number of the property.
 func (o Occasion) addClosing(content *Content) {
+	if o.Plain {
+		content.Closing = append(content.Closing, o.text("plain", nil))
+	}
 	if o.Kind.NamesProfile() && o.ProfilePage != "" {
 		content.Closing = append(content.Closing, o.common("profilePage", message.Params{"property": o.Property, "page": o.ProfilePage}))
 	}
@@ -218,6 +224,9 @@ func (o Occasion) addClosing(content *Content) {
 // staffContent adds to content the text for staff, with a button to the stay if it has a page.
 func (o Occasion) staffContent(content Content, s OccasionStay) Content {
 	content.Subject = o.text("subject", message.Params{"number": s.Number})
+	if s.Number == "" {
+		content.Subject = o.text("subjectOther", message.Params{"property": o.Property})
+	}
 	content.Paragraphs = []string{o.Reader.Text(o.Stop)}
 	if s.Link != "" {
 		content.Buttons = []Button{{o.text("button", message.Params{"number": s.Number}), s.Link}}

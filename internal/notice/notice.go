@@ -190,6 +190,15 @@ func ListNew(view *db.Tx, propertyID string, kinds []string, after, through stri
 	return rows, nil
 }
 
+// ListSince returns at most limit notices of these kinds that were created since a time, the oldest first.
+func ListSince(view *db.Tx, propertyID string, kinds []string, since time.Time, limit int) ([]*Row, error) {
+	rows, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.CreatedAtGTE(since), notice.KindIn(kinds...)).Order(notice.ByID()).Limit(limit).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list the latest notices: %w", err)
+	}
+	return rows, nil
+}
+
 // LatestID returns the id of the newest notice of a property that was created before a time, or "" if there is none.
 func LatestID(view *db.Tx, propertyID string, before time.Time) (string, error) {
 	ids, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.CreatedAtLTE(before)).Order(notice.ByID(sql.OrderDesc())).Limit(1).IDs(view.Context())

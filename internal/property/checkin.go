@@ -111,6 +111,15 @@ func loadCheckInSettings(tx *db.Tx, propertyID string) (*CheckInSettings, error)
 	return rows[0], nil
 }
 
+// ListWithStaffEmail returns the ids of the properties that have an address for mails to staff.
+func ListWithStaffEmail(view *db.Tx) ([]string, error) {
+	ids, err := view.CheckInSettings.Query().Where(entsettings.StaffEmailNEQ("")).Order(entsettings.ByID()).IDs(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list the properties with an address for staff: %w", err)
+	}
+	return ids, nil
+}
+
 // UpdateCheckInSettings changes rules of self check-in.
 func UpdateCheckInSettings(tx *db.Tx, propertyID string, c CheckInChange) (*CheckInSettings, error) {
 	if err := fault.Err(fault.Fields(c.Problems()...)); err != nil {

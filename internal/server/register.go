@@ -118,7 +118,7 @@ func (s *Server) registerSmartKeys(p *parts, to grpc.ServiceRegistrar, staff pro
 // registerGuest registers the services for guests' pages and for check-in tablets.
 func (s *Server) registerGuest(p *parts, to grpc.ServiceRegistrar) {
 	deps := guestapi.Deps{
-		DB: s.db, Memory: p.memory, Keys: s.keys, Reservations: p.reservations, CheckIns: p.checkIns, MailLink: p.mails.OrderLink, MailAddress: p.mails.Address,
+		DB: s.db, Memory: p.memory, Keys: s.keys, Reservations: p.reservations, CheckIns: p.checkIns, MailLink: p.mails.OrderLink, MailAddress: p.mails.Address, ReadyAddress: p.mails.ReadyAddress,
 		MailOutlet: p.mails.Outlet, MailProfile: p.mails.OrderProfile,
 	}
 	guestv1.RegisterCheckInServiceServer(to, &guestapi.CheckIns{Deps: deps, Service: p.checkIns})

@@ -36,6 +36,7 @@ func (s *Server) wireWork(p *parts) {
 		p.mails.Departures(),
 		p.mails.Unread(),
 		p.mails.Notices(),
+		p.mails.UrgentNotices(),
 		worker.Erasures{Mails: p.mails, Log: s.log, Every: s.sweep}.Sweep(),
 		p.webhooks.Retries(),
 		worker.Plans{Reservations: p.reservations, Log: s.log, Every: s.sweep}.Sweep(),

@@ -118,6 +118,20 @@ func (m Mails) GuestAddress(tx *db.Tx, row *ent.Reservation) (string, error) {
 	return "", nil
 }
 
+// recipientOf returns the address to which a mail of a kind goes. A mail that the room is ready also goes to an address that a person gave who
+// only knew a number and a name, such as at a kiosk; it is not trusted then, and gets neither a link nor data of the stay.
+func (m Mails) recipientOf(view *db.Tx, row *ent.Reservation, kind mail.Kind) (address string, trusted bool, err error) {
+	address, err = m.GuestAddress(view, row)
+	if err != nil || address != "" || kind != mail.RoomReady {
+		return address, true, err
+	}
+	given, err := guest.GivenAddresses(view, m.Keys, row.PropertyID, row.ID)
+	if err == nil {
+		address, err = m.firstWorking(view, row.PropertyID, given...)
+	}
+	return address, address == "", err
+}
+
 // guestAddresses returns in working the first address that reaches the guest and whose mails do not bounce: the booker's, or one of trusted.
 // If none works, all has every address. trusted loads the addresses that the guest gave, and is called only if needed.
 func (m Mails) guestAddresses(tx *db.Tx, row *ent.Reservation, trusted func() ([]string, error)) (working string, all []string, err error) {
@@ -154,6 +168,15 @@ func (m Mails) Address(view *db.Tx, p *guest.Party) (string, error) {
 	}
 	working, _, err := m.guestAddresses(view, row, func() ([]string, error) { return p.TrustedAddresses(view) })
 	return working, err
+}
+
+// ReadyAddress returns the address to which the mail goes that the room is ready, or "".
+func (m Mails) ReadyAddress(view *db.Tx, p *guest.Party) (string, error) {
+	address, err := m.Address(view, p)
+	if err != nil || address != "" || p.Stay == nil || p.Stay.BeganAt == nil {
+		return address, err
+	}
+	return m.firstWorking(view, p.Reservation.PropertyID, p.GivenAddresses()...)
 }
 
 // Outlet returns where the mails of a property go: to its mail server or to its mailbox.

@@ -94,7 +94,7 @@ func (m Mails) checkRecipient(tx *db.Tx, row *mail.Row, r rendered) error {
 	if !followsGuest(row) {
 		return nil
 	}
-	address, err := m.GuestAddress(tx, r.stays[0])
+	address, _, err := m.recipientOf(tx, r.stays[0], mail.Kind(row.Kind))
 	if err == nil && address != r.text.To {
 		err = errOutdated
 	}
@@ -259,18 +259,19 @@ func (r *renderer) isPointless(stay *ent.Reservation) (bool, error) {
 // addressBooker addresses the mail to the booker, by the present name and address. A former address gets no link: the mail is canceled, and the
 // sweep invites the present address.
 func (r *renderer) addressBooker(stay *ent.Reservation) error {
+	kind := r.occasion.Kind
+	present, trusted, err := r.recipientOf(r.view, stay, kind)
+	if err != nil {
+		return err
+	}
+	r.occasion.Plain = !trusted
 	booker, err := r.Reservations.Booker(r.view.Context(), stay)
 	if err != nil {
 		return err
 	}
-	if booker.FirstName != nil {
+	if booker.FirstName != nil && trusted {
 		r.occasion.FirstName = *booker.FirstName
 	}
-	present, err := r.GuestAddress(r.view, stay)
-	if err != nil {
-		return err
-	}
-	kind := r.occasion.Kind
 	// A mail with a code, or about a ready room, goes to the present address even if an earlier attempt had another one.
 	if r.to == "" || strings.EqualFold(r.to, present) || kind.HasPIN() || kind == mail.RoomReady {
 		r.to = present
@@ -298,7 +299,7 @@ func (r *renderer) addRoom(stay *ent.Reservation) error {
 		return err
 	}
 	one := mail.OccasionStay{Number: stay.PmsNumber, From: stay.FromAt, To: stay.ToAt, Room: room}
-	if r.occasion.Kind.HasLink() {
+	if r.occasion.Kind.HasLink() && !r.occasion.Plain {
 		secret := mail.LinkSecret(r.Keys, r.row.ID, stay.ID)
 		one.Link = r.BaseURL() + "/g/l/" + secret
 		r.out.links = append(r.out.links, guest.MailedLink{Stay: stay, GuestID: r.row.GuestID, Secret: secret, Address: r.to})

@@ -83,7 +83,7 @@ func (s *CheckIns) message(ctx context.Context, a actor.Actor, v checkin.View) (
 	if !slices.ContainsFunc(v.Stops, waitsForRoom) {
 		return checkInMessage(ctx, v, a, false), nil
 	}
-	address, err := s.mailAddress(s.DB.View(ctx), a, v.People)
+	address, err := s.readyAddress(s.DB.View(ctx), a, v.People)
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,8 @@ type Deps struct {
 	MailProfile func(tx *db.Tx, propertyID, address, language string) error
 	// MailAddress returns the address to which mails about a stay go, or "" if the guest gets none.
 	MailAddress func(view *db.Tx, p *guest.Party) (string, error)
+	// ReadyAddress returns the address to which the mail goes that the room is ready, or "".
+	ReadyAddress func(view *db.Tx, p *guest.Party) (string, error)
 	// MailOutlet returns where the mails of a property go.
 	MailOutlet func(view *db.Tx, propertyID string) (mail.Outlet, error)
 }
@@ -39,6 +41,14 @@ func (d Deps) mailAddress(view *db.Tx, a actor.Actor, p *guest.Party) (string, e
 		return "", nil
 	}
 	return d.MailAddress(view, p)
+}
+
+// readyAddress returns the address to which the mail goes that the room is ready, if the caller gets it, otherwise "".
+func (d Deps) readyAddress(view *db.Tx, a actor.Actor, p *guest.Party) (string, error) {
+	if d.ReadyAddress == nil || a.GuestID != "" {
+		return "", nil
+	}
+	return d.ReadyAddress(view, p)
 }
 
 // mailOutlet returns where the mails of a property go, such as to a mail server.

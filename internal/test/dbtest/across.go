@@ -16,6 +16,7 @@ var acrossProperties = map[string]string{
 	"checkin.EraseCanceled":               sweep,
 	"mail.DeleteWithoutStay":              sweep,
 	"kiosk.ListSilent":                    sweep,
+	"property.ListWithStaffEmail":         sweep,
 	"kiosk.Enrol":                         secret,
 	"kiosk.FindDoor":                      "the address of a QR code leads to its kiosk, and the row names the property",
 	"guest.DeleteUnusedProfiles":          sweep,

@@ -1,0 +1,63 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/property"
+)
+
+// urgentKinds are the notices that are mailed to a property's staffEmail at once: a guest stands at a door or a tablet and cannot
+// go on. The stops of check-ins are mailed by the check-in itself.
+var urgentKinds = []string{string(notice.CodeLate), string(notice.KioskHelp), string(notice.KioskOffline), string(notice.SearchesFailed)}
+
+const (
+	urgentEvery = 15 * time.Second
+	// urgentFor is how old a notice is that is still mailed, such as after the server was away.
+	urgentFor   = 15 * time.Minute
+	urgentBatch = 50 // notices of one property
+)
+
+// UrgentNotices mails notices about guests who cannot go on to the properties' staffEmail. Only one process of an installation may run it: see
+// [Lease].
+func (m Mails) UrgentNotices() Sweep {
+	return Sweep{Name: "urgent notices by mail", Every: urgentEvery, Run: func(ctx context.Context, d *db.DB) (failed error) {
+		properties, err := property.ListWithStaffEmail(d.View(ctx))
+		if err != nil {
+			return err
+		}
+		for _, propertyID := range properties {
+			view := d.View(ctx)
+			rows, err := notice.ListSince(view, propertyID, urgentKinds, view.Now().Add(-urgentFor), urgentBatch)
+			if err == nil && len(rows) > 0 {
+				err = d.Write(ctx, func(tx *db.Tx) error { return m.mailUrgent(tx, rows) })
+			}
+			if err != nil {
+				failed = errors.Join(failed, fmt.Errorf("mail urgent notices to the staff of %s: %w", propertyID, err))
+			}
+		}
+		return failed
+	}}
+}
+
+// mailUrgent orders a mail about each notice that was not mailed yet.
+func (m Mails) mailUrgent(tx *db.Tx, rows []*notice.Row) error {
+	for _, row := range rows {
+		order := mail.Mail{
+			PropertyID: row.PropertyID, Kind: mail.Staff, OnceKey: row.ID + "/staffEmail", Params: mail.StaffParams(notice.Kind(row.Kind).Message(row.Parameters)),
+		}
+		if id.Valid(id.Reservation, row.Subject) {
+			order.ReservationID = row.Subject
+		}
+		if _, err := mail.Order(tx, m.Keys, m.Jobs, order); err != nil {
+			return err
+		}
+	}
+	return nil
+}
