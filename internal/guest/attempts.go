@@ -47,8 +47,8 @@ func (q Search) countersOf(tx *db.Tx, keys *keyring.Ring, numbers []string) ([]c
 		add(bookingAtNetwork, source, number)
 		add(bookingAtDoors, number)
 	}
+	add(atProperty) // all kiosks, or all QR codes
 	if q.KioskID == "" {
-		add(atProperty)
 		if site := siteOf(q.Address); site != "" {
 			add(atSite, site)
 			for _, number := range numbers {

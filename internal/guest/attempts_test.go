@@ -135,6 +135,34 @@ func TestAGuesserInTheLobbyDoesNotLockTheGuestOut(t *testing.T) {
 	})
 }
 
+// Guessers at many kiosks of a property share a limit, which never closes the kiosks and does not slow phones.
+func TestKiosksShareALimit(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.book(hotel, "A", "Silva")
+		compared := 0
+		for i := range 10 {
+			for j := range 9 {
+				compared += h.guess(1, guest.Search{Number: fmt.Sprintf("X-%d-%d", i, j), KioskID: fmt.Sprint("ksk_", i)})
+			}
+		}
+		if compared != 50 {
+			t.Errorf("%d guesses at ten kiosks were compared, want 50", compared)
+		}
+		at := guest.Search{Number: "N-A", KioskID: "ksk_other"}
+		found, wait := h.finds(at)
+		if found || wait > time.Minute {
+			t.Errorf("at another kiosk: %t, wait %s", found, wait)
+		}
+		if found, wait := h.finds(guest.Search{Number: "N-A", Address: "192.0.2.1"}); !found {
+			t.Errorf("on a phone the guest waits %s", wait)
+		}
+		h.clock.Advance(wait)
+		if found, wait := h.finds(at); !found {
+			t.Errorf("after the wait the guest waits %s", wait)
+		}
+	})
+}
+
 // A search that finds the stay gives back what was mistyped for it at this kiosk, and nothing else: a guest with a booking of their own, also one of a
 // group, guesses no more with it.
 func TestAFoundStayGivesBackItsOwnFailures(t *testing.T) {

@@ -19,7 +19,7 @@ type pause struct {
 // Limits of failed searches by two facts. A search that has to wait compares nothing and counts nothing.
 //
 // A source is one kiosk, or one client network (an IPv4 address or an IPv6 /64). A site is an IPv6 /48, see [siteOf]. Kiosks and QR codes
-// have separate limits for bookings, so guesses from afar never slow a kiosk. A booking has one limit, whichever of its numbers is typed. A
+// have separate limits for bookings and for the property, so guesses from afar never slow a kiosk. A booking has one limit, whichever of its numbers is typed. A
 // search that finds a stay costs nothing, and gives the source back what failed there for the same number: a guest who mistypes does not slow
 // the next guest. The limit of the booking gets nothing back, because its number may be that of a group, of whom one member guesses the names
 // of others.
@@ -28,6 +28,7 @@ type pause struct {
 //
 //	                                  an hour   a day
 //	all kiosks on one booking              10      62
+//	all kiosks on all bookings            109   2,616
 //	one source on all bookings             21     504
 //	one network on one booking              8      21
 //	one site on all bookings               31     744
@@ -47,7 +48,7 @@ type pause struct {
 //
 // How long a guesser delays the guest, who has both facts:
 //   - At a kiosk, at most 5 minutes after the last guess for other bookings, and 10 minutes after the last for this one; 30 minutes if these
-//     went on for two and a half hours. The guesser has to stand at the kiosk.
+//     went on for two and a half hours. The guesser has to stand at the kiosk. Guessers at several kiosks delay each kiosk by a minute.
 //   - On a phone, the guesses of one other network or site (an IPv6 /48) do not delay the guest. Those of many do, as long
 //     as they go on, and at most an hour after the last. The kiosk, the link of the mail and the desk do not wait for that.
 var (

@@ -64,6 +64,7 @@ func TestGuesses(t *testing.T) {
 		hour, day int
 	}{
 		"all kiosks on one booking":    {[]limit{bookingAtKiosks}, 10, 62},
+		"all kiosks on all bookings":   {[]limit{atProperty}, 109, 2616},
 		"one kiosk on one booking":     {[]limit{atSource, bookingAtKiosks}, 10, 62},
 		"one source on all bookings":   {[]limit{atSource}, 21, 504},
 		"one network on one booking":   {[]limit{atSource, bookingAtNetwork, bookingAtDoors}, 8, 21},

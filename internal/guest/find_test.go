@@ -127,7 +127,7 @@ func TestWrongAndUnknownAlike(t *testing.T) {
 			t.Errorf("wrong: %v; unknown: %v", wrong, unknown)
 		}
 		counts := h.db.View(t.Context()).Attempts.Query().AllX(t.Context())
-		if len(counts) != 7 { // the kiosk, and for each search what is given back and two numbers
+		if len(counts) != 8 { // the kiosk, the property, and for each search what is given back and two numbers
 			t.Errorf("%d counts", len(counts))
 		}
 	})
