@@ -27,13 +27,28 @@ type Device = ent.GuestSession
 // NeedsUse reports whether a call with the guest's session should store a new time of use: the stored one is old enough.
 func NeedsUse(a actor.Actor, now time.Time) bool { return now.Sub(a.UsedAt) >= usedInterval }
 
-// MarkUsed stores that a session is used.
+// MarkUsed stores that a session is used. It prolongs the session of a guest who goes on at a tablet, up to longestKioskSession.
 func MarkUsed(tx *db.Tx, a actor.Actor) error {
-	err := tx.GuestSession.Update().Where(guestsession.PropertyID(a.PropertyID), guestsession.ID(a.ID)).SetUsedAt(tx.Now()).Exec(tx.Context())
+	row, err := tx.GuestSession.Query().Where(guestsession.PropertyID(a.PropertyID), guestsession.ID(a.ID)).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return nil // the session was removed meanwhile
+	}
+	if err == nil {
+		u := tx.GuestSession.Update().Where(guestsession.PropertyID(a.PropertyID), guestsession.ID(a.ID)).SetUsedAt(tx.Now())
+		if atKiosk(a) {
+			u.SetExpiresAt(slices.MinFunc([]time.Time{row.CreatedAt.Add(longestKioskSession), tx.Now().Add(kioskSession)}, time.Time.Compare))
+		}
+		err = u.Exec(tx.Context())
+	}
 	if err != nil {
 		return fmt.Errorf("store the last use of a guest's session: %w", err)
 	}
 	return nil
+}
+
+// atKiosk reports whether a session acts on a tablet, not on a phone that took the stay from it.
+func atKiosk(a actor.Actor) bool {
+	return a.Origin != OriginMail && a.Origin != OriginDoor && a.HandedBy == ""
 }
 
 // ownDevices selects the sessions that a caller lists and ends. A session that rests on two facts is a stranger's, as far as known: it

@@ -29,6 +29,43 @@ func (h *fixture) isSignedIn(s guest.Session) bool {
 	return err == nil
 }
 
+// A family needs more than ten minutes at a tablet. The session of a tablet ends ten minutes after its last use, and after an hour in any case.
+func TestSessionAtAKiosk(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.book(hotel, "A", "Silva")
+		found, refused := h.find(guest.Search{Number: "N-A", FamilyName: "Silva"})
+		h.must(refused)
+		s := *found.Session
+		use := func() {
+			a := h.signIn(s)
+			if guest.NeedsUse(a, h.clock.Now()) {
+				h.write(func(tx *db.Tx) error { return guest.MarkUsed(tx, a) })
+			}
+		}
+		for range 38 {
+			h.clock.Advance(90 * time.Second)
+			use()
+		}
+		h.clock.Advance(2 * time.Minute)
+		if !h.isSignedIn(s) {
+			t.Error("the session ended while the guest used it")
+		}
+		h.clock.Advance(time.Minute)
+		if h.isSignedIn(s) {
+			t.Error("the session lasts more than an hour")
+		}
+		found, refused = h.find(guest.Search{Number: "N-A", FamilyName: "Silva"})
+		h.must(refused)
+		s = *found.Session
+		h.clock.Advance(6 * time.Minute)
+		use()
+		h.clock.Advance(10 * time.Minute)
+		if h.isSignedIn(s) {
+			t.Error("the session lasts more than ten minutes without a use")
+		}
+	})
+}
+
 // Guests list and end their own devices, and staff those of a reservation. A session that rests on two facts ends only itself.
 func TestDevices(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {

@@ -18,9 +18,10 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// Lifetimes of the sessions that two facts give.
+// Lifetimes of the sessions that two facts give. That at a kiosk counts from its last use, because a family needs a while for its answers.
 const (
-	kioskSession = 10 * time.Minute
+	kioskSession        = 10 * time.Minute
+	longestKioskSession = time.Hour
 	doorSession  = 2 * time.Hour
 )
 
