@@ -53,7 +53,7 @@ func (m Mails) orderKey(tx *db.Tx, e *ent.Event) error {
 	if err != nil {
 		return err
 	}
-	if row.State != string(access.Started) || !row.ToAt.After(tx.Now()) {
+	if row.State != string(access.Started) {
 		return nil
 	}
 	if err := guest.Prolong(tx, row.PropertyID, row.ToAt, row.ID); err != nil { // the evaluation of invitations knows only invited guests

@@ -164,7 +164,7 @@ func (s *Stays) addDoors(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv
 		return place, err
 	}
 	if plan.Window != nil {
-		out.OpensAt = timestamppb.New(plan.Window.From)
+		out.OpensAt, out.AccessUntil = timestamppb.New(plan.Window.From), timestamppb.New(plan.Window.To)
 	}
 	if out.CodesVersion, err = access.PINVersion(view, a.PropertyID, p.Reservation.ID); err != nil {
 		return place, err

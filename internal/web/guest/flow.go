@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 )
 
@@ -20,6 +22,14 @@ func (f flow) base() string {
 		return "/k"
 	}
 	return "/g/stays/" + f.Stay.GetId()
+}
+
+// Until returns when the access of the stay ends: at the end of the stay before the PMS has checked the guest in.
+func (f flow) Until() *timestamppb.Timestamp {
+	if until := f.Stay.GetAccessUntil(); until != nil {
+		return until
+	}
+	return f.Stay.GetTo()
 }
 
 // Home returns the URL of the stay's first page.

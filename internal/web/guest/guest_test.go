@@ -5,9 +5,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/fault"
@@ -78,6 +80,13 @@ func TestGuestFlow(t *testing.T) {
 	}
 	b.shows("/g/stays/rsv_1/key", "4 8 0 2 7 1", "Your code works from Sat 21 Nov, 15:00.", "Gate 9 9 1 1 2 2", "Confirmed at 15:00", "Works until Mon 23 Nov, 11:00.")
 	b.shows("/g/stays/rsv_1", "Show my code")
+	f.stay.AccessUntil = timestamppb.New(f.stay.GetTo().AsTime().Add(3 * time.Hour)) // staff extended the access
+	b.shows("/g/stays/rsv_1/key", "Works until Mon 23 Nov, 14:00.")
+	for _, page := range []string{"/g/stays/rsv_1/key", "/g/stays/rsv_1"} {
+		if !strings.Contains(b.get(page).body, `data-until="2026-11-23T14:00:00`) {
+			t.Errorf("%s is kept until another time than the access", page)
+		}
+	}
 	if strings.Contains(b.get("/g/stays/rsv_1").body, "4 8 0") {
 		t.Error("the stay shows the code without being asked")
 	}

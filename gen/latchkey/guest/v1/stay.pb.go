@@ -776,7 +776,10 @@ type Stay struct {
 	// The number of the property's messages that the guest has not read. Absent if the session has no conversation: see MessageService.
 	UnreadMessages *int32 `protobuf:"varint,30,opt,name=unread_messages,json=unreadMessages,proto3,oneof" json:"unread_messages,omitempty"`
 	// How many rooms the caller's group has, with this one: see ListGroup. 0: the session does not read it, or there is no other room.
-	GroupRooms    int32 `protobuf:"varint,31,opt,name=group_rooms,json=groupRooms,proto3" json:"group_rooms,omitempty"`
+	GroupRooms int32 `protobuf:"varint,31,opt,name=group_rooms,json=groupRooms,proto3" json:"group_rooms,omitempty"`
+	// Until when the codes open the doors: the end of the stay with the property's late check-out, or the end of an extension by staff. Absent
+	// before the PMS has checked the guest in.
+	AccessUntil   *timestamppb.Timestamp `protobuf:"bytes,32,opt,name=access_until,json=accessUntil,proto3" json:"access_until,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1019,6 +1022,13 @@ func (x *Stay) GetGroupRooms() int32 {
 		return x.GroupRooms
 	}
 	return 0
+}
+
+func (x *Stay) GetAccessUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AccessUntil
+	}
+	return nil
 }
 
 // StayMail is the state of a mail to the guest.
@@ -2307,7 +2317,7 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x1aCreateSmartKeyLinkResponse\x12\x17\n" +
 	"\x04link\x18\x01 \x01(\tB\x03\x80\x01\x01R\x04link\x129\n" +
 	"\n" +
-	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\x96\n" +
+	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\xd5\n" +
 	"\n" +
 	"\x04Stay\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12;\n" +
@@ -2345,7 +2355,8 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\rcodes_version\x18\x1d \x01(\tR\fcodesVersion\x12,\n" +
 	"\x0funread_messages\x18\x1e \x01(\x05H\x01R\x0eunreadMessages\x88\x01\x01\x12\x1f\n" +
 	"\vgroup_rooms\x18\x1f \x01(\x05R\n" +
-	"groupRoomsB\x0f\n" +
+	"groupRooms\x12=\n" +
+	"\faccess_until\x18  \x01(\v2\x1a.google.protobuf.TimestampR\vaccessUntilB\x0f\n" +
 	"\r_keep_profileB\x12\n" +
 	"\x10_unread_messagesJ\x04\b\x17\x10\x18\"=\n" +
 	"\bStayMail\x12\x14\n" +
@@ -2520,44 +2531,45 @@ var file_latchkey_guest_v1_stay_proto_depIdxs = []int32{
 	23, // 14: latchkey.guest.v1.Stay.doors:type_name -> latchkey.guest.v1.StayDoor
 	15, // 15: latchkey.guest.v1.Stay.code_mail:type_name -> latchkey.guest.v1.StayMail
 	34, // 16: latchkey.guest.v1.Stay.opens_at:type_name -> google.protobuf.Timestamp
-	34, // 17: latchkey.guest.v1.Disclosure.at:type_name -> google.protobuf.Timestamp
-	34, // 18: latchkey.guest.v1.Disclosure.last_at:type_name -> google.protobuf.Timestamp
-	19, // 19: latchkey.guest.v1.ListDisclosuresResponse.data:type_name -> latchkey.guest.v1.DisclosureList
-	16, // 20: latchkey.guest.v1.DisclosureList.list:type_name -> latchkey.guest.v1.Disclosure
-	34, // 21: latchkey.guest.v1.StayGuest.sharing_set_at:type_name -> google.protobuf.Timestamp
-	34, // 22: latchkey.guest.v1.StayDoor.pin_confirmed_at:type_name -> google.protobuf.Timestamp
-	26, // 23: latchkey.guest.v1.RevealPinResponse.data:type_name -> latchkey.guest.v1.Pins
-	27, // 24: latchkey.guest.v1.Pins.gates:type_name -> latchkey.guest.v1.GatePin
-	30, // 25: latchkey.guest.v1.ListDevicesResponse.data:type_name -> latchkey.guest.v1.DeviceList
-	31, // 26: latchkey.guest.v1.DeviceList.list:type_name -> latchkey.guest.v1.Device
-	34, // 27: latchkey.guest.v1.Device.created_at:type_name -> google.protobuf.Timestamp
-	34, // 28: latchkey.guest.v1.Device.used_at:type_name -> google.protobuf.Timestamp
-	34, // 29: latchkey.guest.v1.Device.expires_at:type_name -> google.protobuf.Timestamp
-	2,  // 30: latchkey.guest.v1.StayService.GetStay:input_type -> latchkey.guest.v1.GetStayRequest
-	24, // 31: latchkey.guest.v1.StayService.RevealPin:input_type -> latchkey.guest.v1.RevealPinRequest
-	28, // 32: latchkey.guest.v1.StayService.ListDevices:input_type -> latchkey.guest.v1.ListDevicesRequest
-	4,  // 33: latchkey.guest.v1.StayService.HandOver:input_type -> latchkey.guest.v1.HandOverRequest
-	6,  // 34: latchkey.guest.v1.StayService.CreateDeviceLink:input_type -> latchkey.guest.v1.CreateDeviceLinkRequest
-	8,  // 35: latchkey.guest.v1.StayService.ListGroup:input_type -> latchkey.guest.v1.ListGroupRequest
-	12, // 36: latchkey.guest.v1.StayService.CreateSmartKeyLink:input_type -> latchkey.guest.v1.CreateSmartKeyLinkRequest
-	17, // 37: latchkey.guest.v1.StayService.ListDisclosures:input_type -> latchkey.guest.v1.ListDisclosuresRequest
-	0,  // 38: latchkey.guest.v1.StayService.SetLanguage:input_type -> latchkey.guest.v1.SetLanguageRequest
-	32, // 39: latchkey.guest.v1.StayService.EndSession:input_type -> latchkey.guest.v1.EndSessionRequest
-	3,  // 40: latchkey.guest.v1.StayService.GetStay:output_type -> latchkey.guest.v1.GetStayResponse
-	25, // 41: latchkey.guest.v1.StayService.RevealPin:output_type -> latchkey.guest.v1.RevealPinResponse
-	29, // 42: latchkey.guest.v1.StayService.ListDevices:output_type -> latchkey.guest.v1.ListDevicesResponse
-	5,  // 43: latchkey.guest.v1.StayService.HandOver:output_type -> latchkey.guest.v1.HandOverResponse
-	7,  // 44: latchkey.guest.v1.StayService.CreateDeviceLink:output_type -> latchkey.guest.v1.CreateDeviceLinkResponse
-	9,  // 45: latchkey.guest.v1.StayService.ListGroup:output_type -> latchkey.guest.v1.ListGroupResponse
-	13, // 46: latchkey.guest.v1.StayService.CreateSmartKeyLink:output_type -> latchkey.guest.v1.CreateSmartKeyLinkResponse
-	18, // 47: latchkey.guest.v1.StayService.ListDisclosures:output_type -> latchkey.guest.v1.ListDisclosuresResponse
-	1,  // 48: latchkey.guest.v1.StayService.SetLanguage:output_type -> latchkey.guest.v1.SetLanguageResponse
-	33, // 49: latchkey.guest.v1.StayService.EndSession:output_type -> latchkey.guest.v1.EndSessionResponse
-	40, // [40:50] is the sub-list for method output_type
-	30, // [30:40] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	34, // 17: latchkey.guest.v1.Stay.access_until:type_name -> google.protobuf.Timestamp
+	34, // 18: latchkey.guest.v1.Disclosure.at:type_name -> google.protobuf.Timestamp
+	34, // 19: latchkey.guest.v1.Disclosure.last_at:type_name -> google.protobuf.Timestamp
+	19, // 20: latchkey.guest.v1.ListDisclosuresResponse.data:type_name -> latchkey.guest.v1.DisclosureList
+	16, // 21: latchkey.guest.v1.DisclosureList.list:type_name -> latchkey.guest.v1.Disclosure
+	34, // 22: latchkey.guest.v1.StayGuest.sharing_set_at:type_name -> google.protobuf.Timestamp
+	34, // 23: latchkey.guest.v1.StayDoor.pin_confirmed_at:type_name -> google.protobuf.Timestamp
+	26, // 24: latchkey.guest.v1.RevealPinResponse.data:type_name -> latchkey.guest.v1.Pins
+	27, // 25: latchkey.guest.v1.Pins.gates:type_name -> latchkey.guest.v1.GatePin
+	30, // 26: latchkey.guest.v1.ListDevicesResponse.data:type_name -> latchkey.guest.v1.DeviceList
+	31, // 27: latchkey.guest.v1.DeviceList.list:type_name -> latchkey.guest.v1.Device
+	34, // 28: latchkey.guest.v1.Device.created_at:type_name -> google.protobuf.Timestamp
+	34, // 29: latchkey.guest.v1.Device.used_at:type_name -> google.protobuf.Timestamp
+	34, // 30: latchkey.guest.v1.Device.expires_at:type_name -> google.protobuf.Timestamp
+	2,  // 31: latchkey.guest.v1.StayService.GetStay:input_type -> latchkey.guest.v1.GetStayRequest
+	24, // 32: latchkey.guest.v1.StayService.RevealPin:input_type -> latchkey.guest.v1.RevealPinRequest
+	28, // 33: latchkey.guest.v1.StayService.ListDevices:input_type -> latchkey.guest.v1.ListDevicesRequest
+	4,  // 34: latchkey.guest.v1.StayService.HandOver:input_type -> latchkey.guest.v1.HandOverRequest
+	6,  // 35: latchkey.guest.v1.StayService.CreateDeviceLink:input_type -> latchkey.guest.v1.CreateDeviceLinkRequest
+	8,  // 36: latchkey.guest.v1.StayService.ListGroup:input_type -> latchkey.guest.v1.ListGroupRequest
+	12, // 37: latchkey.guest.v1.StayService.CreateSmartKeyLink:input_type -> latchkey.guest.v1.CreateSmartKeyLinkRequest
+	17, // 38: latchkey.guest.v1.StayService.ListDisclosures:input_type -> latchkey.guest.v1.ListDisclosuresRequest
+	0,  // 39: latchkey.guest.v1.StayService.SetLanguage:input_type -> latchkey.guest.v1.SetLanguageRequest
+	32, // 40: latchkey.guest.v1.StayService.EndSession:input_type -> latchkey.guest.v1.EndSessionRequest
+	3,  // 41: latchkey.guest.v1.StayService.GetStay:output_type -> latchkey.guest.v1.GetStayResponse
+	25, // 42: latchkey.guest.v1.StayService.RevealPin:output_type -> latchkey.guest.v1.RevealPinResponse
+	29, // 43: latchkey.guest.v1.StayService.ListDevices:output_type -> latchkey.guest.v1.ListDevicesResponse
+	5,  // 44: latchkey.guest.v1.StayService.HandOver:output_type -> latchkey.guest.v1.HandOverResponse
+	7,  // 45: latchkey.guest.v1.StayService.CreateDeviceLink:output_type -> latchkey.guest.v1.CreateDeviceLinkResponse
+	9,  // 46: latchkey.guest.v1.StayService.ListGroup:output_type -> latchkey.guest.v1.ListGroupResponse
+	13, // 47: latchkey.guest.v1.StayService.CreateSmartKeyLink:output_type -> latchkey.guest.v1.CreateSmartKeyLinkResponse
+	18, // 48: latchkey.guest.v1.StayService.ListDisclosures:output_type -> latchkey.guest.v1.ListDisclosuresResponse
+	1,  // 49: latchkey.guest.v1.StayService.SetLanguage:output_type -> latchkey.guest.v1.SetLanguageResponse
+	33, // 50: latchkey.guest.v1.StayService.EndSession:output_type -> latchkey.guest.v1.EndSessionResponse
+	41, // [41:51] is the sub-list for method output_type
+	31, // [31:41] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_guest_v1_stay_proto_init() }
