@@ -36,7 +36,13 @@ func (messageList) Help() string {
 
 func (c *messageList) Run(ctx context.Context, r *remote, out *streams) error {
 	return r.asStaff(ctx, out, func(s *session) error {
-		answer, err := propertyv1.NewMessageServiceClient(s.conn).ListConversations(s, &propertyv1.ListConversationsRequest{UnreadOnly: c.Unread, Query: c.Search, PageSize: c.Limit})
+		api := propertyv1.NewMessageServiceClient(s.conn)
+		ask := &propertyv1.ListConversationsRequest{UnreadOnly: c.Unread, Query: c.Search, PageSize: c.Limit}
+		answer, err := api.ListConversations(s, ask)
+		for err == nil && len(answer.GetData().GetList()) == 0 && answer.GetData().GetNextPageToken() != "" { // the words are in older messages, or in none
+			ask.PageToken = answer.GetData().GetNextPageToken()
+			answer, err = api.ListConversations(s, ask)
+		}
 		return s.printAnswer(answer, err, func() {
 			var rows [][]string
 			for _, one := range answer.GetData().GetList() {

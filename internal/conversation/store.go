@@ -45,6 +45,19 @@ func ListUnread(view *db.Tx, before time.Time, limit int) ([]UnreadMessages, err
 	return out, nil
 }
 
+// selectLatest returns the statement that selects the latest message of each conversation that a search without words lists, the latest first.
+func selectLatest(s Search) string {
+	unread := func(string) string { return "" }
+	if s.UnreadOnly {
+		unread = func(table string) string {
+			return " AND " + table + ".read_at IS NULL AND " + table + ".sender = '" + string(Guest) + "'"
+		}
+	}
+	return `SELECT m.guest_id, m.id FROM messages AS m WHERE m.property_id = $1` + unread("m") + ` AND NOT EXISTS
+	(SELECT 1 FROM messages AS later WHERE later.property_id = $2 AND later.guest_id = m.guest_id AND later.number > m.number` + unread("later") + `)
+	AND ($3 = '' OR m.id < $4) ORDER BY m.id DESC LIMIT $5`
+}
+
 // selectEnded selects the last message of each conversation of a property whose stay ended, and whose last message was written, before a time.
 const selectEnded = `SELECT m.property_id, m.reservation_id, m.guest_id, m.number FROM messages AS m JOIN reservations AS r ON r.id = m.reservation_id
 	WHERE m.property_id = $1 AND m.created_at < $2 AND r.property_id = $3 AND r.to_at < $4 AND NOT EXISTS

@@ -6,6 +6,7 @@ import (
 
 	"latchkey.dev/ent"
 	entmessage "latchkey.dev/ent/message"
+	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/text"
@@ -17,8 +18,11 @@ type Summary struct {
 	Unread int // messages of the guest that the property has not read
 }
 
-// searched is the number of messages of a property that a search reads. They are sealed, so no index finds their words.
-const searched = 5000
+// Limits of a search in the texts. They are sealed, so no index finds their words. The next page goes on where a search stopped.
+const (
+	searched      = 5000 // messages of one page
+	searchedAtOne = 500  // messages of one query
+)
 
 // Search selects conversations.
 type Search struct {
@@ -31,7 +35,12 @@ type Search struct {
 // Find returns the conversations of a property that a search selects, the latest message first, and the place at which the next page begins,
 // or "".
 func Find(view *db.Tx, keys *keyring.Ring, propertyID string, s Search) (out []Summary, next string, err error) {
-	guests, last, err := found(view, keys, propertyID, s)
+	s.Query = strings.Join(text.Words(s.Query), " ")
+	find := findByText
+	if s.Query == "" {
+		find = findLatest
+	}
+	guests, next, err := find(view, keys, propertyID, s)
 	if err != nil {
 		return nil, "", err
 	}
@@ -44,50 +53,108 @@ func Find(view *db.Tx, keys *keyring.Ring, propertyID string, s Search) (out []S
 			out = append(out, *one)
 		}
 	}
-	if len(guests) == s.Limit {
-		next = last
-	}
 	return out, next, nil
 }
 
-// found returns the guests of a page of the conversations that a search selects, the latest message first. last is the id of the message at
-// which the next page begins, or "".
-func found(view *db.Tx, keys *keyring.Ring, propertyID string, s Search) (guests []string, last string, err error) {
-	q := view.Message.Query().Where(entmessage.PropertyID(propertyID)).Order(ent.Desc(entmessage.FieldID)).Limit(searched)
-	if s.UnreadOnly {
-		q = q.Where(entmessage.ReadAtIsNil(), entmessage.Sender(string(Guest)))
-	}
-	query := strings.Join(text.Words(s.Query), " ")
-	if query == "" {
-		q.Select(entmessage.FieldID, entmessage.FieldGuestID)
-	}
-	rows, err := q.All(view.Context())
+// findLatest returns the guests of a page of conversations by their latest message, and the place at which the next page begins, or "".
+func findLatest(view *db.Tx, _ *keyring.Ring, propertyID string, s Search) (guests []string, next string, err error) {
+	type latest struct{ guestID, id string }
+	rows, err := db.ReadList(view, func(l *latest) []any { return []any{&l.guestID, &l.id} }, selectLatest(s), propertyID, propertyID, s.Before, s.Before, s.Limit)
 	if err != nil {
-		return nil, "", fmt.Errorf("search the messages of a property: %w", err)
+		return nil, "", fmt.Errorf("list the conversations of a property: %w", err)
 	}
-	seen := map[string]bool{}
 	for _, row := range rows {
-		if seen[row.GuestID] {
-			continue
+		guests = append(guests, row.guestID)
+	}
+	if len(rows) == s.Limit {
+		next = rows[len(rows)-1].id
+	}
+	return guests, next, nil
+}
+
+// findByText returns the guests of a page of conversations by their latest message with the words of a search, and the place at which the next
+// page begins, or "".
+func findByText(view *db.Tx, keys *keyring.Ring, propertyID string, s Search) (guests []string, next string, err error) {
+	seen := map[string]bool{} // guests of this page, and of the pages before
+	next = s.Before
+	for range searched / searchedAtOne {
+		rows, err := s.read(view, propertyID, before(next), searchedAtOne)
+		if err != nil {
+			return nil, "", err
 		}
-		if query != "" {
-			m, err := open(view.Context(), keys, row)
+		for _, row := range rows {
+			if seen[row.GuestID] {
+				continue
+			}
+			matches, err := s.matches(view, keys, row)
 			if err != nil {
 				return nil, "", err
 			}
-			if !strings.Contains(strings.Join(text.Words(m.Text), " "), query) {
+			if !matches {
 				continue
 			}
+			seen[row.GuestID] = true
+			listed, err := s.isOnPageBefore(view, keys, row)
+			if err != nil {
+				return nil, "", err
+			}
+			if !listed {
+				guests = append(guests, row.GuestID)
+			}
+			if len(guests) == s.Limit {
+				return guests, row.ID, nil
+			}
 		}
-		seen[row.GuestID] = true
-		if s.Before == "" || row.ID < s.Before {
-			guests, last = append(guests, row.GuestID), row.ID
+		if len(rows) < searchedAtOne {
+			return guests, "", nil
 		}
-		if len(guests) == s.Limit {
-			break
+		next = rows[len(rows)-1].ID
+	}
+	return guests, next, nil
+}
+
+// before selects the messages before one with an id; "": all.
+func before(messageID string) []predicate.Message {
+	if messageID == "" {
+		return nil
+	}
+	return []predicate.Message{entmessage.IDLT(messageID)}
+}
+
+// read returns at most limit messages of a property, the latest first: those that the search may find.
+func (s Search) read(view *db.Tx, propertyID string, which []predicate.Message, limit int) ([]*ent.Message, error) {
+	q := view.Message.Query().Where(entmessage.PropertyID(propertyID)).Where(which...).Order(ent.Desc(entmessage.FieldID)).Limit(limit)
+	if s.UnreadOnly {
+		q = q.Where(entmessage.ReadAtIsNil(), entmessage.Sender(string(Guest)))
+	}
+	rows, err := q.All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("search the messages of a property: %w", err)
+	}
+	return rows, nil
+}
+
+// matches reports whether a message has the words of the search.
+func (s Search) matches(view *db.Tx, keys *keyring.Ring, row *ent.Message) (bool, error) {
+	m, err := open(view.Context(), keys, row)
+	return err == nil && strings.Contains(strings.Join(text.Words(m.Text), " "), s.Query), err
+}
+
+// isOnPageBefore reports whether the conversation of a message was listed on an earlier page, because a later message matches, too.
+func (s Search) isOnPageBefore(view *db.Tx, keys *keyring.Ring, row *ent.Message) (bool, error) {
+	if s.Before == "" {
+		return false, nil
+	}
+	later, err := s.read(view, row.PropertyID, []predicate.Message{entmessage.GuestID(row.GuestID), entmessage.IDGTE(s.Before)}, maxMessages)
+	if err != nil {
+		return false, err
+	}
+	for _, one := range later {
+		if matches, err := s.matches(view, keys, one); err != nil || matches {
+			return matches, err
 		}
 	}
-	return guests, last, nil
+	return false, nil
 }
 
 // Summarize returns the state of the conversation of a guest, or nil if there is none.

@@ -341,7 +341,7 @@ type ConversationList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The latest message first.
 	List []*Conversation `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
-	// For the next page; empty on the last.
+	// For the next page; empty on the last. A search with a query reads 5,000 messages for a page, so a page before the last can be short or empty.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// The number of messages that the property has not read, on all pages.
 	Unread        int32 `protobuf:"varint,3,opt,name=unread,proto3" json:"unread,omitempty"`
