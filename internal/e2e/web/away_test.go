@@ -126,6 +126,36 @@ func TestServerAway(t *testing.T) {
 	cut.WaitUntil("what the phone kept", showsKept)
 }
 
+// A form that is sent while the server is away shows what the phone kept, and that it was not sent. It is sent when the guest tries again.
+func TestFormWhileServerAway(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	p, net := w.keptPhone()
+	p.Next("House rules To do", "House rules")
+	for i, fault := range []struct {
+		set   func(bool)
+		error string
+	}{{net.away.Store, "status of 502"}, {net.cut.Store, "ERR_EMPTY_RESPONSE"}} {
+		fault.set(true)
+		p.Tolerate(fault.error)
+		p.Click([]string{"I accept the house rules", "Try again"}[i])
+		p.WaitHeading("Your stay cannot be reached")
+		p.WaitText("What you entered was not sent")
+		p.WaitUntil("what the phone kept", showsKept)
+		p.Axe()
+		p.Fits()
+		p.Screenshot(fmt.Sprint("away-form-", i))
+		fault.set(false)
+		if i == 0 {
+			net.cut.Store(true)
+		}
+	}
+	p.Next("Try again", "Your stay")
+	p.WaitText("House rules")
+	p.Next("House rules", "House rules")
+	p.WaitText("You accepted these rules")
+}
+
 // The house rules are among what a phone shows without internet, and stay within reach after the guest accepted them.
 func TestHouseRulesStayWithinReach(t *testing.T) {
 	t.Parallel()

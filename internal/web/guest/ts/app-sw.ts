@@ -21,6 +21,17 @@ async function fetchPage(request: Request): Promise<Response> {
   }
 }
 
+async function keptPage(instead: Response): Promise<Response> {
+  return (await caches.match(page)) ?? instead;
+}
+
+/** Returns the kept page with a mark: a form was not sent, and to load the page again sends it. */
+async function keptPageOfForm(instead: Response): Promise<Response> {
+  const kept = await caches.match(page);
+  if (!kept) return instead;
+  return new Response((await kept.text()).replace('id="offline"', 'id="offline" data-unsent'), { headers: kept.headers });
+}
+
 self.addEventListener("install", (e: any) => {
   self.skipWaiting();
   e.waitUntil(caches.open(shelf).then((c) => c.addAll([...files, page, greeted])));
@@ -38,8 +49,9 @@ self.addEventListener("fetch", (e: any) => {
     e.respondWith(caches.match(e.request).then((kept) => kept ?? fetch(e.request)));
   } else if (e.request.mode === "navigate" && url.pathname === greeted) {
     e.respondWith(caches.match(greeted).then((kept) => kept ?? fetch(e.request))); // at once: the answer has 30 seconds
-  } else if (e.request.mode === "navigate" && e.request.method === "GET" && url.pathname.startsWith("/g/")) {
-    const kept = (instead: Response) => caches.match(page).then((found) => found ?? instead);
-    e.respondWith(fetchPage(e.request).then((answer) => (away.includes(answer.status) ? kept(answer) : answer), () => kept(Response.error())));
+  } else if (e.request.mode === "navigate" && url.pathname.startsWith("/g/")) {
+    // A form has no limit of time: the PMS may be asked meanwhile.
+    const [answered, kept] = e.request.method === "GET" ? [fetchPage(e.request), keptPage] : [fetch(e.request), keptPageOfForm];
+    e.respondWith(answered.then((answer) => (away.includes(answer.status) ? kept(answer) : answer), () => kept(Response.error())));
   }
 });

@@ -42,7 +42,9 @@ async function showKept(into: HTMLElement): Promise<void> {
   for (const p of parts) show(p, into);
   into.querySelector<HTMLElement>("[data-nothing]")!.hidden = parts.length > 0;
   into.querySelector<HTMLElement>("[data-again]")!.addEventListener("click", () => location.reload());
-  addEventListener("online", () => location.reload());
+  const unsent = into.dataset.unsent !== undefined;
+  into.querySelector<HTMLElement>("[data-form]")!.hidden = !unsent;
+  if (!unsent) addEventListener("online", () => location.reload());
 }
 
 /** Loads the page of the codes to keep its part, if what is known about them changed. Each load is recorded as a reading of the code. */
