@@ -31,7 +31,7 @@ func TestGuestAndStaffWrite(t *testing.T) {
 	if err != nil || len(found.GetData().GetList()) != 1 || found.GetData().GetList()[0].GetLast().GetText() != "Where can I park?" {
 		t.Fatalf("staff read %v, %v", found, err)
 	}
-	p.Script("globalThis.sameDocument = true")
+	p.Script("globalThis.sameDocument = true, globalThis.first = document.querySelector('#messages li p[dir]')")
 	p.Script(`globalThis.heard = [], globalThis.cuts = 0, globalThis.events = new EventSource(document.querySelector("[data-feed]").dataset.feed),
 		events.onmessage = e => heard.push(e.lastEventId), events.onerror = () => cuts++`)
 	p.WaitUntil("a stream of messages", `events.readyState === EventSource.OPEN`)
@@ -45,6 +45,9 @@ func TestGuestAndStaffWrite(t *testing.T) {
 	p.WaitUntil("the stream's message", `heard.length > 0`)
 	if !p.Holds(`heard.join() === "2" && cuts === 0`) {
 		t.Error("the stream does not deliver the one new message, or is cut")
+	}
+	if !p.Holds("globalThis.first.isConnected") {
+		t.Error("the page replaces the former messages: a screen reader reads them again")
 	}
 	if !p.Holds("globalThis.sameDocument === true") || p.Value("Your message") != "not sent yet" {
 		t.Error("the page loaded again, or lost what the guest typed")

@@ -41,8 +41,21 @@ export function put(id: string, from: Document): void {
   const held = document.activeElement?.id;
   for (const name of now.getAttributeNames()) if (!next.hasAttribute(name)) now.removeAttribute(name);
   for (const name of next.getAttributeNames()) now.setAttribute(name, next.getAttribute(name)!);
-  now.replaceChildren(...next.childNodes);
+  if (now.localName === "ol") putItems(now, next);
+  else now.replaceChildren(...next.childNodes);
   if (held) document.getElementById(held)?.focus();
+}
+
+/** Puts the items of a fetched list in the place of a list. What is the same stays, so that a screen reader says only what is new. */
+function putItems(now: Element, next: Element): void {
+  const fresh = [...next.children];
+  for (const gone of [...now.children].slice(fresh.length)) gone.remove();
+  fresh.forEach((item, i) => {
+    const old = now.children[i];
+    if (!old) now.append(item);
+    else if (old.localName === "li" && old.className === item.className) putItems(old, item);
+    else if (!same(old, item)) old.replaceWith(item);
+  });
 }
 
 /** Shows a fetched page in the place of this one, with its own address. */
