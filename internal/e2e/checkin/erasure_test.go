@@ -3,9 +3,11 @@ package checkin
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +22,7 @@ import (
 	"latchkey.dev/internal/sandbox"
 	"latchkey.dev/internal/test/dbtest"
 	"latchkey.dev/internal/test/logtest"
+	"latchkey.dev/internal/test/pgtemp"
 )
 
 // sealedValues select the sealed values of a reservation.
@@ -138,7 +141,26 @@ func (w *world) open(url string) *db.DB {
 	return d
 }
 
-// searchFor searches the log, all tables, and on SQLite the files and a backup.
+// dumpedBytes finds the binary values in a dump of PostgreSQL.
+var dumpedBytes = regexp.MustCompile(`\\\\x([0-9a-f]+)`)
+
+// dump returns a backup of a PostgreSQL database, with its binary values as they are stored.
+func (w *world) dump(url string) string {
+	w.t.Helper()
+	b, err := pgtemp.Dump(w.t.Context(), url)
+	w.must(err)
+	text := dumpedBytes.ReplaceAllStringFunc(string(b), func(digits string) string {
+		value, err := hex.DecodeString(dumpedBytes.FindStringSubmatch(digits)[1])
+		w.must(err)
+		return string(value)
+	})
+	if !strings.Contains(text, "N-CANARY") || len(text) == len(b) {
+		w.t.Fatalf("a dump of %d bytes holds no reservation or no binary value", len(b))
+	}
+	return text
+}
+
+// searchFor searches the log, all tables, and a backup, and on SQLite the files.
 func (w *world) searchFor(url, log string, secrets map[string]string, former [][]byte) {
 	w.t.Helper()
 	d := w.open(url)
@@ -153,6 +175,8 @@ func (w *world) searchFor(url, log string, secrets map[string]string, former [][
 			w.must(err)
 			found[file] = string(b)
 		}
+	} else {
+		found["the dump"] = w.dump(url)
 	}
 	if !strings.Contains(found["reservations"], "N-CANARY") {
 		w.t.Fatal("the search does not find what is there")

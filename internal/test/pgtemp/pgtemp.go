@@ -227,6 +227,15 @@ func (c *Cluster) Copy(ctx context.Context, from, to string) error {
 	return c.Exec(ctx, statement)
 }
 
+// Dump returns the backup that pg_dump makes of a database.
+func Dump(ctx context.Context, url string) ([]byte, error) {
+	bin, err := programDir()
+	if err != nil {
+		return nil, err
+	}
+	return exec.CommandContext(ctx, filepath.Join(bin, "pg_dump"), "--dbname", url).Output()
+}
+
 // Stop ends the server and removes its files.
 func (c *Cluster) Stop() error {
 	if c.lifeline == nil {
