@@ -144,7 +144,7 @@ func (w *world) open(url string) *db.DB {
 // dumpedBytes finds the binary values in a dump of PostgreSQL.
 var dumpedBytes = regexp.MustCompile(`\\\\x([0-9a-f]+)`)
 
-// dump returns a backup of a PostgreSQL database, with its binary values as they are stored.
+// dump returns a backup of a PostgreSQL database. Its binary values are decoded.
 func (w *world) dump(url string) string {
 	w.t.Helper()
 	b, err := pgtemp.Dump(w.t.Context(), url)
