@@ -205,6 +205,38 @@ type endpointCommands struct {
 	remote `embed:""`
 
 	List endpointList `cmd:"" help:"List the endpoints that a partner registered, and whether calls to them succeed."`
+	Test endpointTest `cmd:"" help:"Call an endpoint of a partner once, and say what is wrong with its answer."`
+}
+
+type endpointTest struct {
+	ID     string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
+	Action string `arg:"" enum:"getSpaces,getCheckInStatus,checkIn" help:"getSpaces, getCheckInStatus or checkIn."`
+}
+
+func (endpointTest) Help() string {
+	return `getCheckInStatus and checkIn are called with the reservation id "latchkey-test", so they affect no guest. Example:
+  latchkey endpoint test int_... getSpaces`
+}
+
+// Run tests an endpoint. It fails if the endpoint does.
+func (c *endpointTest) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
+		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).TestEndpoint(s, &propertyv1.TestEndpointRequest{Id: c.ID, Action: c.Action})
+		t := answer.GetData()
+		err = s.printAnswer(answer, err, func() {
+			s.say("HTTP status %d after %.0f ms.", t.GetStatus(), t.GetLatencyMs())
+			for _, v := range t.GetViolations() {
+				s.say("- %s", v)
+			}
+			if t.GetReason() != "" || t.GetMessage() != "" {
+				s.say("The PMS says: %s %s", t.GetReason(), t.GetMessage())
+			}
+		})
+		if err == nil && !t.GetOk() {
+			err = fmt.Errorf("%s of the integration %s does not work as agreed", c.Action, c.ID)
+		}
+		return err
+	})
 }
 
 type endpointList struct {

@@ -125,6 +125,7 @@ var pageRights = map[string]string{
 	"POST /app/settings/integrations":                  "manageCredentials",
 	"POST /app/settings/integrations/{id}":             "manageCredentials",
 	"POST /app/settings/integrations/{id}/invitations": "manageSettings",
+	"POST /app/settings/integrations/{id}/test":        "manageSpaces",
 	"GET /app/settings/kiosks":                         "manageSettings",
 	"POST /app/settings/kiosks":                        "manageSettings",
 	"POST /app/settings/kiosks/{id}":                   "manageSettings",

@@ -74,6 +74,7 @@ var matrix = map[string]rule{
 	"latchkey.property.v1.IntegrationService/RevokeAccessToken":   {"property", "owner", `{"id":"int_0"}`, notFound},
 	"latchkey.property.v1.IntegrationService/RotateSigningSecret": {"property", "owner", `{"id":"int_0"}`, notFound},
 	"latchkey.property.v1.IntegrationService/ReadSpaces":          {"property", "operator", `{"id":"int_0"}`, notFound},
+	"latchkey.property.v1.IntegrationService/TestEndpoint":        {"property", "operator", `{"id":"int_0","action":"getSpaces"}`, notFound},
 	"latchkey.property.v1.ApiKeyService/GetApiKey":                {"property", "viewer", `{}`, ok},
 	"latchkey.property.v1.ApiKeyService/CreateApiKey":             {"property", "owner", untouched, invalid},
 	"latchkey.property.v1.ApiKeyService/RotateApiKey":             {"property", "owner", untouched, invalid},

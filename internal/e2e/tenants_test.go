@@ -52,6 +52,7 @@ var probes = map[string]string{
 	"latchkey.property.v1.IntegrationService/RevokeAccessToken":      `{"id":"{int}"}`,
 	"latchkey.property.v1.IntegrationService/RotateSigningSecret":    `{"id":"{int}"}`,
 	"latchkey.property.v1.IntegrationService/ReadSpaces":             `{"id":"{int}"}`,
+	"latchkey.property.v1.IntegrationService/TestEndpoint":           `{"id":"{int}","action":"getSpaces"}`,
 	"latchkey.property.v1.MappingService/ListPartnerSpaces":          `{"integrationId":"{int}","pageSize":1}`,
 	"latchkey.property.v1.MappingService/SetMapping":                 `{"integrationId":"{int}","externalId":"R102","spaceId":"{spc}"}`,
 	"latchkey.property.v1.MappingService/UnsetMapping":               `{"integrationId":"{int}","externalId":"none"}`,

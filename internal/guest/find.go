@@ -22,7 +22,7 @@ import (
 const (
 	kioskSession        = 10 * time.Minute
 	longestKioskSession = time.Hour
-	doorSession  = 2 * time.Hour
+	doorSession         = 2 * time.Hour
 )
 
 // Search finds a stay by two facts: its number, and a family name.

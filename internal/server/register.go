@@ -27,7 +27,7 @@ import (
 // them.
 func (s *Server) registerPartner(p *parts, to grpc.ServiceRegistrar) {
 	p.partnerAPI = &partnerapi.Service{
-		DB: s.db, Keys: s.keys, Memory: p.memory, Registry: p.registry, CheckURL: p.pms.CheckURL, Probe: s.probe,
+		DB: s.db, Keys: s.keys, Memory: p.memory, Registry: p.registry, CheckURL: p.pms.CheckURL, Tester: s.tester(p),
 		ReadSpaces: p.readings.Soon, FirstSpaces: p.readings.First, KeepStays: s.cfg.KeepStays,
 		TestDelivery: s.testDelivery,
 	}
@@ -59,7 +59,8 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 			}
 			return fault.Err(out.Failure)
 		},
-		Here: p.node.Self(), Unsent: p.node.CountUnsent, OpenWithin: s.openWithin,
+		TestEndpoint: s.tester(p).Test,
+		Here:         p.node.Self(), Unsent: p.node.CountUnsent, OpenWithin: s.openWithin,
 		Act: func(ctx context.Context, o lock.UnlockCommand) (lock.Outcome, error) {
 			ctx, end := s.span(ctx, "act on a lock")
 			began := time.Now()

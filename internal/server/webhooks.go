@@ -7,7 +7,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	partnerapi "latchkey.dev/internal/api/partner"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/partner"
@@ -33,9 +32,9 @@ func (s *Server) newWebhooks(p *parts) worker.Webhooks {
 }
 
 // testDelivery sends a message to a webhook once to test it.
-func (s *Server) testDelivery(ctx context.Context, w *partner.WebhookRow, secrets []string, body []byte) (partnerapi.Probed, error) {
+func (s *Server) testDelivery(ctx context.Context, w *partner.WebhookRow, secrets []string, body []byte) (partner.Probed, error) {
 	out, err := s.deliver(ctx, w, secrets, pms.Message{ID: id.New(id.Event), Body: body}, true)
-	return partnerapi.Probed{OK: out.Failure == "", Status: out.Status, Latency: out.Latency, Message: out.Failure}, err
+	return partner.Probed{OK: out.Failure == "", Status: out.Status, Latency: out.Latency, Message: out.Failure}, err
 }
 
 // deliver sends a message to a webhook once, and records it in the metrics and in a trace span. urgent means that a person waits for the

@@ -190,8 +190,13 @@ func (s *Server) wirePartners(p *parts) error {
 	return nil
 }
 
+// tester returns what tests the endpoints of partners.
+func (s *Server) tester(p *parts) partner.Tester {
+	return partner.Tester{DB: s.db, Registry: p.registry, Call: s.probe}
+}
+
 // probe calls a partner's endpoint once to test it.
-func (s *Server) probe(ctx context.Context, e partner.Endpoint, secrets []string) (partnerapi.Probed, error) {
+func (s *Server) probe(ctx context.Context, e partner.Endpoint, secrets []string) (partner.Probed, error) {
 	t := pms.TargetOf(e, secrets)
 	var r pms.Report
 	err := s.observeCall(ctx, "partner "+e.Action+" :test", t, func(ctx context.Context) (err error) {
@@ -199,9 +204,9 @@ func (s *Server) probe(ctx context.Context, e partner.Endpoint, secrets []string
 		return err
 	})
 	if err != nil {
-		return partnerapi.Probed{}, err
+		return partner.Probed{}, err
 	}
-	return partnerapi.Probed{OK: r.OK, Status: r.Status, Latency: r.Latency, Violations: r.Problems(), Reason: r.Reason, Message: r.PartnerMsg}, nil
+	return partner.Probed{OK: r.OK, Status: r.Status, Latency: r.Latency, Violations: r.Problems(), Reason: r.Reason, Message: r.PartnerMsg}, nil
 }
 
 // wireAPI creates the API services and registers each with every protocol.

@@ -125,15 +125,7 @@ func (s *Service) TestEndpoint(ctx context.Context, req *partnerv1.TestEndpointR
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.Registry.Endpoint(s.DB.View(ctx), a.PropertyID, a.IntegrationID, req.GetAction())
-	if err != nil {
-		return nil, err
-	}
-	secrets, err := s.Registry.SigningSecrets(s.DB.View(ctx), a.PropertyID, a.IntegrationID)
-	if err != nil {
-		return nil, err
-	}
-	found, err := s.Probe(ctx, e, secrets)
+	found, err := s.Tester.Test(ctx, a.PropertyID, a.IntegrationID, req.GetAction())
 	if err != nil {
 		return nil, err
 	}
@@ -141,18 +133,7 @@ func (s *Service) TestEndpoint(ctx context.Context, req *partnerv1.TestEndpointR
 		Ok: found.OK, Status: int32(found.Status), LatencyMs: float64(found.Latency) / float64(time.Millisecond), Violations: found.Violations,
 		Reason: convert.Text(found.Reason), Message: convert.Text(found.Message),
 	}
-	return &partnerv1.TestEndpointResponse{Data: out}, s.recordTest(ctx, a, req.GetAction(), out)
-}
-
-// recordTest stores the result of a test call in the health of the endpoint.
-func (s *Service) recordTest(ctx context.Context, a actor.Actor, action string, t *partnerv1.EndpointTest) error {
-	failure := ""
-	if !t.GetOk() && len(t.GetViolations()) > 0 {
-		failure = t.GetViolations()[0]
-	}
-	return s.DB.Write(ctx, func(tx *db.Tx) error {
-		return partner.RecordTest(tx, a.PropertyID, a.IntegrationID, action, failure)
-	})
+	return &partnerv1.TestEndpointResponse{Data: out}, nil
 }
 
 // RenderEndpoint is the idem.Renderer of UpsertEndpoint: it adds the endpoint's token to a repeated answer. It does not repeat the signing

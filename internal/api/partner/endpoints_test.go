@@ -20,12 +20,12 @@ func TestEndpointTestReturnsThePartnersError(t *testing.T) {
 		if _, err := s.UpsertEndpoint(ctx, &partnerv1.UpsertEndpointRequest{Action: "getSpaces", Url: "https://pms.example/", Token: "t"}); err != nil {
 			t.Fatal(err)
 		}
-		for _, found := range []Probed{
+		for _, found := range []partner.Probed{
 			{OK: true, Status: 200, Reason: "noSuchReservation", Message: "Nobody has it."},
 			{Status: 200, Reason: "closed", Message: "We sleep.", Violations: []string{"answered with an error"}},
 			{OK: true, Status: 200},
 		} {
-			s.Probe = func(context.Context, partner.Endpoint, []string) (Probed, error) { return found, nil }
+			s.Tester = partner.Tester{DB: d, Registry: s.Registry, Call: func(context.Context, partner.Endpoint, []string) (partner.Probed, error) { return found, nil }}
 			out, err := s.TestEndpoint(ctx, &partnerv1.TestEndpointRequest{Action: "getSpaces"})
 			if err != nil {
 				t.Fatal(err)

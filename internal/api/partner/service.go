@@ -31,24 +31,14 @@ type Service struct {
 	KeepStays time.Duration
 	// CheckURL returns an error if a URL may not be registered as an endpoint.
 	CheckURL func(url string) error
-	// Probe calls an endpoint once. An error means that the call was not made.
-	Probe func(ctx context.Context, e partner.Endpoint, signingSecrets []string) (Probed, error)
+	// Tester calls an endpoint once to test it.
+	Tester partner.Tester
 	// TestDelivery sends a message to a webhook once. An error means that the call was canceled.
-	TestDelivery func(ctx context.Context, w *partner.WebhookRow, secrets []string, body []byte) (Probed, error)
+	TestDelivery func(ctx context.Context, w *partner.WebhookRow, secrets []string, body []byte) (partner.Probed, error)
 	// ReadSpaces enqueues a call of an integration's getSpaces endpoint.
 	ReadSpaces func(tx *db.Tx, propertyID, integrationID string) error
 	// FirstSpaces enqueues the first call of an integration's getSpaces endpoint. A delay lets the partner store its signing secret first.
 	FirstSpaces func(tx *db.Tx, propertyID, integrationID string) error
-}
-
-// Probed is the result of a test call of a partner's endpoint.
-type Probed struct {
-	OK         bool // OK means that the endpoint answered correctly
-	Status     int  // Status is the HTTP status; 0: no answer
-	Latency    time.Duration
-	Violations []string // Violations describe what is wrong with the answer, without text from the partner
-	Reason     string   // Reason is the reason in the partner's error answer, which can be correct behaviour
-	Message    string   // Message is the message in the partner's error answer; of a webhook why the delivery failed
 }
 
 // reservations returns the domain service for reservations.

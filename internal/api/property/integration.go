@@ -2,6 +2,7 @@ package property
 
 import (
 	"context"
+	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -170,6 +171,25 @@ func (s *integrations) ReadSpaces(ctx context.Context, r *propertyv1.ReadSpacesR
 	}
 	return &propertyv1.ReadSpacesResponse{Data: &propertyv1.SpacesReading{
 		Found: int32(found), Mapped: int32(found - unmapped), OpenConflicts: int32(open),
+	}}, nil
+}
+
+// TestEndpoint calls one endpoint of the partner now and returns what is wrong with its answer.
+func (s *integrations) TestEndpoint(ctx context.Context, r *propertyv1.TestEndpointRequest) (*propertyv1.TestEndpointResponse, error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := partner.Integration(s.DB.View(ctx), propertyID, r.GetId()); err != nil {
+		return nil, err
+	}
+	found, err := s.Deps.TestEndpoint(ctx, propertyID, r.GetId(), r.GetAction())
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.TestEndpointResponse{Data: &propertyv1.EndpointTest{
+		Ok: found.OK, Status: int32(found.Status), LatencyMs: float64(found.Latency) / float64(time.Millisecond), Violations: found.Violations,
+		Reason: convert.Text(found.Reason), Message: convert.Text(found.Message),
 	}}, nil
 }
 

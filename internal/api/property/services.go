@@ -45,6 +45,8 @@ type Deps struct {
 	Stays
 	// ReadSpaces calls a partner's getSpaces endpoint and stores the result. Its error says why the call failed.
 	ReadSpaces func(ctx context.Context, propertyID, integrationID string) error
+	// TestEndpoint calls an endpoint of a partner once and stores the result in its health.
+	TestEndpoint func(ctx context.Context, propertyID, integrationID, action string) (partner.Probed, error)
 	// KeepStays is the retention period of the installation. A property may have a shorter one.
 	KeepStays time.Duration
 	// KeepEvents and KeepAudit are how long the installation keeps events, notices and the like, and the audit log.

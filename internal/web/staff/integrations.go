@@ -29,8 +29,15 @@ func (integrationRow) StateChip(state string) chip {
 // shownSecret is a new secret that a page shows only once. Name and Text are messages.
 type shownSecret struct{ Name, Text, Value string }
 
+// endpointResult is the result of a test of an endpoint.
+type endpointResult struct {
+	*propertyv1.EndpointTest
+	Integration, Action string
+}
+
 type integrationsView struct {
 	List       []integrationRow
+	Tested     *endpointResult
 	Apps       []*propertyv1.App // apps that can be connected
 	Secret     *shownSecret
 	MayConnect bool
@@ -38,10 +45,11 @@ type integrationsView struct {
 }
 
 // showIntegrations handles the list of connected apps.
-func (s *site) showIntegrations(x *exchange) error { return x.integrationsPage(nil) }
+func (s *site) showIntegrations(x *exchange) error { return x.integrationsPage(nil, nil) }
 
-// integrationsPage renders the connected apps and those that can be connected. secret is a new secret to show, or nil.
-func (x *exchange) integrationsPage(secret *shownSecret) error {
+// integrationsPage renders the connected apps and those that can be connected. secret is a new secret to show, and tested the result of a test;
+// both may be nil.
+func (x *exchange) integrationsPage(secret *shownSecret, tested *endpointResult) error {
 	api := x.site.api
 	found, err := api.Integrations.ListIntegrations(x.call(), &propertyv1.ListIntegrationsRequest{})
 	if err != nil {
@@ -51,7 +59,7 @@ func (x *exchange) integrationsPage(secret *shownSecret) error {
 	if err != nil {
 		return err
 	}
-	v := integrationsView{Secret: secret, MayConnect: x.may("manageCredentials"), MayRead: x.may("manageSpaces")}
+	v := integrationsView{Secret: secret, Tested: tested, MayConnect: x.may("manageCredentials"), MayRead: x.may("manageSpaces")}
 	for _, i := range found.GetData().GetList() {
 		if i.AppId == nil { // an integration without an app is for scripts of the property
 			continue
@@ -85,7 +93,7 @@ func (s *site) connectApp(x *exchange) error {
 		}
 		return err
 	}
-	return x.integrationsPage(&shownSecret{"staff.token.access", "staff.token.access.text", made.GetAccessToken()})
+	return x.integrationsPage(&shownSecret{"staff.token.access", "staff.token.access.text", made.GetAccessToken()}, nil)
 }
 
 // changeIntegration handles the forms of an integration. They create new credentials, which are shown once, or revoke its access.
@@ -97,13 +105,13 @@ func (s *site) changeIntegration(x *exchange) error {
 		if err != nil {
 			return err
 		}
-		return x.integrationsPage(&shownSecret{"staff.token.access", "staff.token.access.text", made.GetAccessToken()})
+		return x.integrationsPage(&shownSecret{"staff.token.access", "staff.token.access.text", made.GetAccessToken()}, nil)
 	case "signing":
 		made, err := api.RotateSigningSecret(x.call(), &propertyv1.RotateSigningSecretRequest{Id: id})
 		if err != nil {
 			return err
 		}
-		return x.integrationsPage(&shownSecret{"staff.token.signing", "staff.token.signing.text", made.GetSigningSecret()})
+		return x.integrationsPage(&shownSecret{"staff.token.signing", "staff.token.signing.text", made.GetSigningSecret()}, nil)
 	case "revoke":
 		if _, err := api.RevokeAccessToken(x.call(), &propertyv1.RevokeAccessTokenRequest{Id: id}); err != nil {
 			return err
@@ -111,6 +119,19 @@ func (s *site) changeIntegration(x *exchange) error {
 		return x.Redirect("/app/settings/integrations?done=revoked")
 	}
 	return x.Redirect("/app/settings/integrations")
+}
+
+// testEndpoint handles the button that calls an endpoint of the PMS. The response shows what is wrong with its answer.
+func (s *site) testEndpoint(x *exchange) error {
+	integrationID, action := x.R.PathValue("id"), x.Value("action")
+	found, err := s.api.Integrations.TestEndpoint(x.call(), &propertyv1.TestEndpointRequest{Id: integrationID, Action: action})
+	if err != nil {
+		if f := s.Fault(err); f.Kind == fault.Invalid || f.Reason == fault.EndpointNotFound {
+			return x.Redirect("/app/settings/integrations") // the PMS removed it
+		}
+		return err
+	}
+	return x.integrationsPage(nil, &endpointResult{found.GetData(), integrationID, action})
 }
 
 // switchInvitations handles the switch for the invitation mails to the guests of an integration.

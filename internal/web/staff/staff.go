@@ -196,6 +196,7 @@ func (s *site) routes() []Route {
 		{"GET /app/settings/integrations", "manageSettings", s.showIntegrations},
 		{"POST /app/settings/integrations", "manageCredentials", s.connectApp},
 		{"POST /app/settings/integrations/{id}", "manageCredentials", s.changeIntegration},
+		{"POST /app/settings/integrations/{id}/test", "manageSpaces", s.testEndpoint},
 		{"POST /app/settings/integrations/{id}/invitations", "manageSettings", s.switchInvitations},
 		{"GET /app/settings/kiosks", "manageSettings", s.showKiosks},
 		{"POST /app/settings/kiosks", "manageSettings", s.createKiosk},

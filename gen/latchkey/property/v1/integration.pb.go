@@ -1627,6 +1627,198 @@ func (x *SpacesReading) GetOpenConflicts() int32 {
 	return 0
 }
 
+// TestEndpointRequest names the integration and the action.
+type TestEndpointRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id of the integration.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// getSpaces, getCheckInStatus or checkIn.
+	Action        string `protobuf:"bytes,2,opt,name=action,proto3" json:"action,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TestEndpointRequest) Reset() {
+	*x = TestEndpointRequest{}
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TestEndpointRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TestEndpointRequest) ProtoMessage() {}
+
+func (x *TestEndpointRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TestEndpointRequest.ProtoReflect.Descriptor instead.
+func (*TestEndpointRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *TestEndpointRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *TestEndpointRequest) GetAction() string {
+	if x != nil {
+		return x.Action
+	}
+	return ""
+}
+
+// TestEndpointResponse reports the call.
+type TestEndpointResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The report.
+	Data          *EndpointTest `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TestEndpointResponse) Reset() {
+	*x = TestEndpointResponse{}
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TestEndpointResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TestEndpointResponse) ProtoMessage() {}
+
+func (x *TestEndpointResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TestEndpointResponse.ProtoReflect.Descriptor instead.
+func (*TestEndpointResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *TestEndpointResponse) GetData() *EndpointTest {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// EndpointTest is the report of one call.
+type EndpointTest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The call succeeded, and the answer is valid.
+	Ok bool `protobuf:"varint,1,opt,name=ok,proto3" json:"ok,omitempty"`
+	// The HTTP status, 0 if there was no answer.
+	Status int32 `protobuf:"varint,2,opt,name=status,proto3" json:"status,omitempty"`
+	// From the first packet to the end of the answer, in milliseconds.
+	LatencyMs float64 `protobuf:"fixed64,3,opt,name=latency_ms,json=latencyMs,proto3" json:"latency_ms,omitempty"`
+	// Everything that is wrong with the answer, or why there was none: sentences for the partner's engineers.
+	Violations []string `protobuf:"bytes,4,rep,name=violations,proto3" json:"violations,omitempty"`
+	// The reason in the partner's own error, if the answer was one. An error about the reservation latchkey-test passes the test.
+	Reason *string `protobuf:"bytes,5,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
+	// The message in the partner's own error.
+	Message       *string `protobuf:"bytes,6,opt,name=message,proto3,oneof" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndpointTest) Reset() {
+	*x = EndpointTest{}
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndpointTest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndpointTest) ProtoMessage() {}
+
+func (x *EndpointTest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndpointTest.ProtoReflect.Descriptor instead.
+func (*EndpointTest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *EndpointTest) GetOk() bool {
+	if x != nil {
+		return x.Ok
+	}
+	return false
+}
+
+func (x *EndpointTest) GetStatus() int32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *EndpointTest) GetLatencyMs() float64 {
+	if x != nil {
+		return x.LatencyMs
+	}
+	return 0
+}
+
+func (x *EndpointTest) GetViolations() []string {
+	if x != nil {
+		return x.Violations
+	}
+	return nil
+}
+
+func (x *EndpointTest) GetReason() string {
+	if x != nil && x.Reason != nil {
+		return *x.Reason
+	}
+	return ""
+}
+
+func (x *EndpointTest) GetMessage() string {
+	if x != nil && x.Message != nil {
+		return *x.Message
+	}
+	return ""
+}
+
 var File_latchkey_property_v1_integration_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_integration_proto_rawDesc = "" +
@@ -1743,7 +1935,25 @@ const file_latchkey_property_v1_integration_proto_rawDesc = "" +
 	"\rSpacesReading\x12\x14\n" +
 	"\x05found\x18\x01 \x01(\x05R\x05found\x12\x16\n" +
 	"\x06mapped\x18\x02 \x01(\x05R\x06mapped\x12%\n" +
-	"\x0eopen_conflicts\x18\x03 \x01(\x05R\ropenConflicts2\xa1\r\n" +
+	"\x0eopen_conflicts\x18\x03 \x01(\x05R\ropenConflicts\"u\n" +
+	"\x13TestEndpointRequest\x12\x19\n" +
+	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x12C\n" +
+	"\x06action\x18\x02 \x01(\tB+\xbaH(r&R\tgetSpacesR\x10getCheckInStatusR\acheckInR\x06action\"N\n" +
+	"\x14TestEndpointResponse\x126\n" +
+	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.EndpointTestR\x04data\"\xc8\x01\n" +
+	"\fEndpointTest\x12\x0e\n" +
+	"\x02ok\x18\x01 \x01(\bR\x02ok\x12\x16\n" +
+	"\x06status\x18\x02 \x01(\x05R\x06status\x12\x1d\n" +
+	"\n" +
+	"latency_ms\x18\x03 \x01(\x01R\tlatencyMs\x12\x1e\n" +
+	"\n" +
+	"violations\x18\x04 \x03(\tR\n" +
+	"violations\x12\x1b\n" +
+	"\x06reason\x18\x05 \x01(\tH\x00R\x06reason\x88\x01\x01\x12\x1d\n" +
+	"\amessage\x18\x06 \x01(\tH\x01R\amessage\x88\x01\x01B\t\n" +
+	"\a_reasonB\n" +
+	"\n" +
+	"\b_message2\xe8\x0e\n" +
 	"\x12IntegrationService\x12\x8e\x01\n" +
 	"\bListApps\x12%.latchkey.property.v1.ListAppsRequest\x1a&.latchkey.property.v1.ListAppsResponse\"3\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/property/apps\x12\xa5\x01\n" +
 	"\n" +
@@ -1755,7 +1965,8 @@ const file_latchkey_property_v1_integration_proto_rawDesc = "" +
 	"\x11RevokeAccessToken\x12..latchkey.property.v1.RevokeAccessTokenRequest\x1a/.latchkey.property.v1.RevokeAccessTokenResponse\"R\xaa\xbc\x18\x1c\x1a\x05owner \x012\x11manageCredentials\x82\xd3\xe4\x93\x02,**/v1/property/integrations/{id}/accessToken\x12\xda\x01\n" +
 	"\x13RotateSigningSecret\x120.latchkey.property.v1.RotateSigningSecretRequest\x1a1.latchkey.property.v1.RotateSigningSecretResponse\"^\xaa\xbc\x18\x1c\x1a\x05owner \x012\x11manageCredentials\x82\xd3\xe4\x93\x028:\x01*\"3/v1/property/integrations/{id}/signingSecret:rotate\x12\xb1\x01\n" +
 	"\n" +
-	"ReadSpaces\x12'.latchkey.property.v1.ReadSpacesRequest\x1a(.latchkey.property.v1.ReadSpacesResponse\"P\xaa\xbc\x18\x18\x1a\boperator2\fmanageSpaces\x82\xd3\xe4\x93\x02.:\x01*\")/v1/property/integrations/{id}:readSpacesB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
+	"ReadSpaces\x12'.latchkey.property.v1.ReadSpacesRequest\x1a(.latchkey.property.v1.ReadSpacesResponse\"P\xaa\xbc\x18\x18\x1a\boperator2\fmanageSpaces\x82\xd3\xe4\x93\x02.:\x01*\")/v1/property/integrations/{id}:readSpaces\x12\xc4\x01\n" +
+	"\fTestEndpoint\x12).latchkey.property.v1.TestEndpointRequest\x1a*.latchkey.property.v1.TestEndpointResponse\"]\xaa\xbc\x18\x18\x1a\boperator2\fmanageSpaces\x82\xd3\xe4\x93\x02;:\x01*\"6/v1/property/integrations/{id}/endpoints/{action}:testB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
 	file_latchkey_property_v1_integration_proto_rawDescOnce sync.Once
@@ -1769,7 +1980,7 @@ func file_latchkey_property_v1_integration_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_integration_proto_rawDescData
 }
 
-var file_latchkey_property_v1_integration_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_latchkey_property_v1_integration_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_latchkey_property_v1_integration_proto_goTypes = []any{
 	(*App)(nil),                         // 0: latchkey.property.v1.App
 	(*Integration)(nil),                 // 1: latchkey.property.v1.Integration
@@ -1797,22 +2008,25 @@ var file_latchkey_property_v1_integration_proto_goTypes = []any{
 	(*ReadSpacesRequest)(nil),           // 23: latchkey.property.v1.ReadSpacesRequest
 	(*ReadSpacesResponse)(nil),          // 24: latchkey.property.v1.ReadSpacesResponse
 	(*SpacesReading)(nil),               // 25: latchkey.property.v1.SpacesReading
-	(*timestamppb.Timestamp)(nil),       // 26: google.protobuf.Timestamp
+	(*TestEndpointRequest)(nil),         // 26: latchkey.property.v1.TestEndpointRequest
+	(*TestEndpointResponse)(nil),        // 27: latchkey.property.v1.TestEndpointResponse
+	(*EndpointTest)(nil),                // 28: latchkey.property.v1.EndpointTest
+	(*timestamppb.Timestamp)(nil),       // 29: google.protobuf.Timestamp
 }
 var file_latchkey_property_v1_integration_proto_depIdxs = []int32{
 	2,  // 0: latchkey.property.v1.Integration.endpoints:type_name -> latchkey.property.v1.Endpoint
-	26, // 1: latchkey.property.v1.Integration.spaces_read_at:type_name -> google.protobuf.Timestamp
-	26, // 2: latchkey.property.v1.Integration.spaces_tried_at:type_name -> google.protobuf.Timestamp
+	29, // 1: latchkey.property.v1.Integration.spaces_read_at:type_name -> google.protobuf.Timestamp
+	29, // 2: latchkey.property.v1.Integration.spaces_tried_at:type_name -> google.protobuf.Timestamp
 	4,  // 3: latchkey.property.v1.Integration.access_tokens:type_name -> latchkey.property.v1.Token
-	26, // 4: latchkey.property.v1.Integration.created_at:type_name -> google.protobuf.Timestamp
+	29, // 4: latchkey.property.v1.Integration.created_at:type_name -> google.protobuf.Timestamp
 	3,  // 5: latchkey.property.v1.Integration.webhooks:type_name -> latchkey.property.v1.Webhook
-	26, // 6: latchkey.property.v1.Endpoint.last_success_at:type_name -> google.protobuf.Timestamp
-	26, // 7: latchkey.property.v1.Endpoint.last_failure_at:type_name -> google.protobuf.Timestamp
-	26, // 8: latchkey.property.v1.Webhook.last_success_at:type_name -> google.protobuf.Timestamp
-	26, // 9: latchkey.property.v1.Webhook.last_failure_at:type_name -> google.protobuf.Timestamp
-	26, // 10: latchkey.property.v1.Webhook.waiting_since:type_name -> google.protobuf.Timestamp
-	26, // 11: latchkey.property.v1.Token.expires_at:type_name -> google.protobuf.Timestamp
-	26, // 12: latchkey.property.v1.Token.created_at:type_name -> google.protobuf.Timestamp
+	29, // 6: latchkey.property.v1.Endpoint.last_success_at:type_name -> google.protobuf.Timestamp
+	29, // 7: latchkey.property.v1.Endpoint.last_failure_at:type_name -> google.protobuf.Timestamp
+	29, // 8: latchkey.property.v1.Webhook.last_success_at:type_name -> google.protobuf.Timestamp
+	29, // 9: latchkey.property.v1.Webhook.last_failure_at:type_name -> google.protobuf.Timestamp
+	29, // 10: latchkey.property.v1.Webhook.waiting_since:type_name -> google.protobuf.Timestamp
+	29, // 11: latchkey.property.v1.Token.expires_at:type_name -> google.protobuf.Timestamp
+	29, // 12: latchkey.property.v1.Token.created_at:type_name -> google.protobuf.Timestamp
 	7,  // 13: latchkey.property.v1.ListAppsResponse.data:type_name -> latchkey.property.v1.AppList
 	0,  // 14: latchkey.property.v1.AppList.list:type_name -> latchkey.property.v1.App
 	1,  // 15: latchkey.property.v1.ConnectAppResponse.data:type_name -> latchkey.property.v1.Integration
@@ -1823,29 +2037,32 @@ var file_latchkey_property_v1_integration_proto_depIdxs = []int32{
 	1,  // 20: latchkey.property.v1.RotateAccessTokenResponse.data:type_name -> latchkey.property.v1.Integration
 	1,  // 21: latchkey.property.v1.RevokeAccessTokenResponse.data:type_name -> latchkey.property.v1.Integration
 	25, // 22: latchkey.property.v1.ReadSpacesResponse.data:type_name -> latchkey.property.v1.SpacesReading
-	5,  // 23: latchkey.property.v1.IntegrationService.ListApps:input_type -> latchkey.property.v1.ListAppsRequest
-	8,  // 24: latchkey.property.v1.IntegrationService.ConnectApp:input_type -> latchkey.property.v1.ConnectAppRequest
-	10, // 25: latchkey.property.v1.IntegrationService.ListIntegrations:input_type -> latchkey.property.v1.ListIntegrationsRequest
-	13, // 26: latchkey.property.v1.IntegrationService.GetIntegration:input_type -> latchkey.property.v1.GetIntegrationRequest
-	15, // 27: latchkey.property.v1.IntegrationService.UpdateIntegration:input_type -> latchkey.property.v1.UpdateIntegrationRequest
-	17, // 28: latchkey.property.v1.IntegrationService.RotateAccessToken:input_type -> latchkey.property.v1.RotateAccessTokenRequest
-	19, // 29: latchkey.property.v1.IntegrationService.RevokeAccessToken:input_type -> latchkey.property.v1.RevokeAccessTokenRequest
-	21, // 30: latchkey.property.v1.IntegrationService.RotateSigningSecret:input_type -> latchkey.property.v1.RotateSigningSecretRequest
-	23, // 31: latchkey.property.v1.IntegrationService.ReadSpaces:input_type -> latchkey.property.v1.ReadSpacesRequest
-	6,  // 32: latchkey.property.v1.IntegrationService.ListApps:output_type -> latchkey.property.v1.ListAppsResponse
-	9,  // 33: latchkey.property.v1.IntegrationService.ConnectApp:output_type -> latchkey.property.v1.ConnectAppResponse
-	11, // 34: latchkey.property.v1.IntegrationService.ListIntegrations:output_type -> latchkey.property.v1.ListIntegrationsResponse
-	14, // 35: latchkey.property.v1.IntegrationService.GetIntegration:output_type -> latchkey.property.v1.GetIntegrationResponse
-	16, // 36: latchkey.property.v1.IntegrationService.UpdateIntegration:output_type -> latchkey.property.v1.UpdateIntegrationResponse
-	18, // 37: latchkey.property.v1.IntegrationService.RotateAccessToken:output_type -> latchkey.property.v1.RotateAccessTokenResponse
-	20, // 38: latchkey.property.v1.IntegrationService.RevokeAccessToken:output_type -> latchkey.property.v1.RevokeAccessTokenResponse
-	22, // 39: latchkey.property.v1.IntegrationService.RotateSigningSecret:output_type -> latchkey.property.v1.RotateSigningSecretResponse
-	24, // 40: latchkey.property.v1.IntegrationService.ReadSpaces:output_type -> latchkey.property.v1.ReadSpacesResponse
-	32, // [32:41] is the sub-list for method output_type
-	23, // [23:32] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	28, // 23: latchkey.property.v1.TestEndpointResponse.data:type_name -> latchkey.property.v1.EndpointTest
+	5,  // 24: latchkey.property.v1.IntegrationService.ListApps:input_type -> latchkey.property.v1.ListAppsRequest
+	8,  // 25: latchkey.property.v1.IntegrationService.ConnectApp:input_type -> latchkey.property.v1.ConnectAppRequest
+	10, // 26: latchkey.property.v1.IntegrationService.ListIntegrations:input_type -> latchkey.property.v1.ListIntegrationsRequest
+	13, // 27: latchkey.property.v1.IntegrationService.GetIntegration:input_type -> latchkey.property.v1.GetIntegrationRequest
+	15, // 28: latchkey.property.v1.IntegrationService.UpdateIntegration:input_type -> latchkey.property.v1.UpdateIntegrationRequest
+	17, // 29: latchkey.property.v1.IntegrationService.RotateAccessToken:input_type -> latchkey.property.v1.RotateAccessTokenRequest
+	19, // 30: latchkey.property.v1.IntegrationService.RevokeAccessToken:input_type -> latchkey.property.v1.RevokeAccessTokenRequest
+	21, // 31: latchkey.property.v1.IntegrationService.RotateSigningSecret:input_type -> latchkey.property.v1.RotateSigningSecretRequest
+	23, // 32: latchkey.property.v1.IntegrationService.ReadSpaces:input_type -> latchkey.property.v1.ReadSpacesRequest
+	26, // 33: latchkey.property.v1.IntegrationService.TestEndpoint:input_type -> latchkey.property.v1.TestEndpointRequest
+	6,  // 34: latchkey.property.v1.IntegrationService.ListApps:output_type -> latchkey.property.v1.ListAppsResponse
+	9,  // 35: latchkey.property.v1.IntegrationService.ConnectApp:output_type -> latchkey.property.v1.ConnectAppResponse
+	11, // 36: latchkey.property.v1.IntegrationService.ListIntegrations:output_type -> latchkey.property.v1.ListIntegrationsResponse
+	14, // 37: latchkey.property.v1.IntegrationService.GetIntegration:output_type -> latchkey.property.v1.GetIntegrationResponse
+	16, // 38: latchkey.property.v1.IntegrationService.UpdateIntegration:output_type -> latchkey.property.v1.UpdateIntegrationResponse
+	18, // 39: latchkey.property.v1.IntegrationService.RotateAccessToken:output_type -> latchkey.property.v1.RotateAccessTokenResponse
+	20, // 40: latchkey.property.v1.IntegrationService.RevokeAccessToken:output_type -> latchkey.property.v1.RevokeAccessTokenResponse
+	22, // 41: latchkey.property.v1.IntegrationService.RotateSigningSecret:output_type -> latchkey.property.v1.RotateSigningSecretResponse
+	24, // 42: latchkey.property.v1.IntegrationService.ReadSpaces:output_type -> latchkey.property.v1.ReadSpacesResponse
+	27, // 43: latchkey.property.v1.IntegrationService.TestEndpoint:output_type -> latchkey.property.v1.TestEndpointResponse
+	34, // [34:44] is the sub-list for method output_type
+	24, // [24:34] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_integration_proto_init() }
@@ -1858,13 +2075,14 @@ func file_latchkey_property_v1_integration_proto_init() {
 	file_latchkey_property_v1_integration_proto_msgTypes[2].OneofWrappers = []any{}
 	file_latchkey_property_v1_integration_proto_msgTypes[3].OneofWrappers = []any{}
 	file_latchkey_property_v1_integration_proto_msgTypes[15].OneofWrappers = []any{}
+	file_latchkey_property_v1_integration_proto_msgTypes[28].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_integration_proto_rawDesc), len(file_latchkey_property_v1_integration_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -28,6 +28,7 @@ const (
 	IntegrationService_RevokeAccessToken_FullMethodName   = "/latchkey.property.v1.IntegrationService/RevokeAccessToken"
 	IntegrationService_RotateSigningSecret_FullMethodName = "/latchkey.property.v1.IntegrationService/RotateSigningSecret"
 	IntegrationService_ReadSpaces_FullMethodName          = "/latchkey.property.v1.IntegrationService/ReadSpaces"
+	IntegrationService_TestEndpoint_FullMethodName        = "/latchkey.property.v1.IntegrationService/TestEndpoint"
 )
 
 // IntegrationServiceClient is the client API for IntegrationService service.
@@ -59,6 +60,11 @@ type IntegrationServiceClient interface {
 	// partner refuses, gives an invalid answer, or suddenly lists nothing; 503 partnerUnavailable if it does not
 	// answer. The message says why.
 	ReadSpaces(ctx context.Context, in *ReadSpacesRequest, opts ...grpc.CallOption) (*ReadSpacesResponse, error)
+	// Calls one endpoint of the partner once, now, and reports status, latency and each violation of the contract: the answer is 200 even if
+	// the endpoint fails. getCheckInStatus and checkIn are called with the reservation id "latchkey-test", so they affect no guest. A failed test
+	// does not count as a failure of the endpoint. A successful one ends the pause that follows five failures in a row. 404
+	// endpointNotFound.
+	TestEndpoint(ctx context.Context, in *TestEndpointRequest, opts ...grpc.CallOption) (*TestEndpointResponse, error)
 }
 
 type integrationServiceClient struct {
@@ -159,6 +165,16 @@ func (c *integrationServiceClient) ReadSpaces(ctx context.Context, in *ReadSpace
 	return out, nil
 }
 
+func (c *integrationServiceClient) TestEndpoint(ctx context.Context, in *TestEndpointRequest, opts ...grpc.CallOption) (*TestEndpointResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(TestEndpointResponse)
+	err := c.cc.Invoke(ctx, IntegrationService_TestEndpoint_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // IntegrationServiceServer is the server API for IntegrationService service.
 // All implementations must embed UnimplementedIntegrationServiceServer
 // for forward compatibility.
@@ -188,6 +204,11 @@ type IntegrationServiceServer interface {
 	// partner refuses, gives an invalid answer, or suddenly lists nothing; 503 partnerUnavailable if it does not
 	// answer. The message says why.
 	ReadSpaces(context.Context, *ReadSpacesRequest) (*ReadSpacesResponse, error)
+	// Calls one endpoint of the partner once, now, and reports status, latency and each violation of the contract: the answer is 200 even if
+	// the endpoint fails. getCheckInStatus and checkIn are called with the reservation id "latchkey-test", so they affect no guest. A failed test
+	// does not count as a failure of the endpoint. A successful one ends the pause that follows five failures in a row. 404
+	// endpointNotFound.
+	TestEndpoint(context.Context, *TestEndpointRequest) (*TestEndpointResponse, error)
 	mustEmbedUnimplementedIntegrationServiceServer()
 }
 
@@ -224,6 +245,9 @@ func (UnimplementedIntegrationServiceServer) RotateSigningSecret(context.Context
 }
 func (UnimplementedIntegrationServiceServer) ReadSpaces(context.Context, *ReadSpacesRequest) (*ReadSpacesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReadSpaces not implemented")
+}
+func (UnimplementedIntegrationServiceServer) TestEndpoint(context.Context, *TestEndpointRequest) (*TestEndpointResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method TestEndpoint not implemented")
 }
 func (UnimplementedIntegrationServiceServer) mustEmbedUnimplementedIntegrationServiceServer() {}
 func (UnimplementedIntegrationServiceServer) testEmbeddedByValue()                            {}
@@ -408,6 +432,24 @@ func _IntegrationService_ReadSpaces_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _IntegrationService_TestEndpoint_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(TestEndpointRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(IntegrationServiceServer).TestEndpoint(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: IntegrationService_TestEndpoint_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(IntegrationServiceServer).TestEndpoint(ctx, req.(*TestEndpointRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // IntegrationService_ServiceDesc is the grpc.ServiceDesc for IntegrationService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -450,6 +492,10 @@ var IntegrationService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ReadSpaces",
 			Handler:    _IntegrationService_ReadSpaces_Handler,
+		},
+		{
+			MethodName: "TestEndpoint",
+			Handler:    _IntegrationService_TestEndpoint_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -60,6 +60,9 @@ const (
 	// IntegrationServiceReadSpacesProcedure is the fully-qualified name of the IntegrationService's
 	// ReadSpaces RPC.
 	IntegrationServiceReadSpacesProcedure = "/latchkey.property.v1.IntegrationService/ReadSpaces"
+	// IntegrationServiceTestEndpointProcedure is the fully-qualified name of the IntegrationService's
+	// TestEndpoint RPC.
+	IntegrationServiceTestEndpointProcedure = "/latchkey.property.v1.IntegrationService/TestEndpoint"
 )
 
 // IntegrationServiceClient is a client for the latchkey.property.v1.IntegrationService service.
@@ -87,6 +90,11 @@ type IntegrationServiceClient interface {
 	// partner refuses, gives an invalid answer, or suddenly lists nothing; 503 partnerUnavailable if it does not
 	// answer. The message says why.
 	ReadSpaces(context.Context, *v1.ReadSpacesRequest) (*v1.ReadSpacesResponse, error)
+	// Calls one endpoint of the partner once, now, and reports status, latency and each violation of the contract: the answer is 200 even if
+	// the endpoint fails. getCheckInStatus and checkIn are called with the reservation id "latchkey-test", so they affect no guest. A failed test
+	// does not count as a failure of the endpoint. A successful one ends the pause that follows five failures in a row. 404
+	// endpointNotFound.
+	TestEndpoint(context.Context, *v1.TestEndpointRequest) (*v1.TestEndpointResponse, error)
 }
 
 // NewIntegrationServiceClient constructs a client for the latchkey.property.v1.IntegrationService
@@ -154,6 +162,12 @@ func NewIntegrationServiceClient(httpClient connect.HTTPClient, baseURL string, 
 			connect.WithSchema(integrationServiceMethods.ByName("ReadSpaces")),
 			connect.WithClientOptions(opts...),
 		),
+		testEndpoint: connect.NewClient[v1.TestEndpointRequest, v1.TestEndpointResponse](
+			httpClient,
+			baseURL+IntegrationServiceTestEndpointProcedure,
+			connect.WithSchema(integrationServiceMethods.ByName("TestEndpoint")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -168,6 +182,7 @@ type integrationServiceClient struct {
 	revokeAccessToken   *connect.Client[v1.RevokeAccessTokenRequest, v1.RevokeAccessTokenResponse]
 	rotateSigningSecret *connect.Client[v1.RotateSigningSecretRequest, v1.RotateSigningSecretResponse]
 	readSpaces          *connect.Client[v1.ReadSpacesRequest, v1.ReadSpacesResponse]
+	testEndpoint        *connect.Client[v1.TestEndpointRequest, v1.TestEndpointResponse]
 }
 
 // ListApps calls latchkey.property.v1.IntegrationService.ListApps.
@@ -251,6 +266,15 @@ func (c *integrationServiceClient) ReadSpaces(ctx context.Context, req *v1.ReadS
 	return nil, err
 }
 
+// TestEndpoint calls latchkey.property.v1.IntegrationService.TestEndpoint.
+func (c *integrationServiceClient) TestEndpoint(ctx context.Context, req *v1.TestEndpointRequest) (*v1.TestEndpointResponse, error) {
+	response, err := c.testEndpoint.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // IntegrationServiceHandler is an implementation of the latchkey.property.v1.IntegrationService
 // service.
 type IntegrationServiceHandler interface {
@@ -277,6 +301,11 @@ type IntegrationServiceHandler interface {
 	// partner refuses, gives an invalid answer, or suddenly lists nothing; 503 partnerUnavailable if it does not
 	// answer. The message says why.
 	ReadSpaces(context.Context, *v1.ReadSpacesRequest) (*v1.ReadSpacesResponse, error)
+	// Calls one endpoint of the partner once, now, and reports status, latency and each violation of the contract: the answer is 200 even if
+	// the endpoint fails. getCheckInStatus and checkIn are called with the reservation id "latchkey-test", so they affect no guest. A failed test
+	// does not count as a failure of the endpoint. A successful one ends the pause that follows five failures in a row. 404
+	// endpointNotFound.
+	TestEndpoint(context.Context, *v1.TestEndpointRequest) (*v1.TestEndpointResponse, error)
 }
 
 // NewIntegrationServiceHandler builds an HTTP handler from the service implementation. It returns
@@ -340,6 +369,12 @@ func NewIntegrationServiceHandler(svc IntegrationServiceHandler, opts ...connect
 		connect.WithSchema(integrationServiceMethods.ByName("ReadSpaces")),
 		connect.WithHandlerOptions(opts...),
 	)
+	integrationServiceTestEndpointHandler := connect.NewUnaryHandlerSimple(
+		IntegrationServiceTestEndpointProcedure,
+		svc.TestEndpoint,
+		connect.WithSchema(integrationServiceMethods.ByName("TestEndpoint")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/latchkey.property.v1.IntegrationService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case IntegrationServiceListAppsProcedure:
@@ -360,6 +395,8 @@ func NewIntegrationServiceHandler(svc IntegrationServiceHandler, opts ...connect
 			integrationServiceRotateSigningSecretHandler.ServeHTTP(w, r)
 		case IntegrationServiceReadSpacesProcedure:
 			integrationServiceReadSpacesHandler.ServeHTTP(w, r)
+		case IntegrationServiceTestEndpointProcedure:
+			integrationServiceTestEndpointHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -403,4 +440,8 @@ func (UnimplementedIntegrationServiceHandler) RotateSigningSecret(context.Contex
 
 func (UnimplementedIntegrationServiceHandler) ReadSpaces(context.Context, *v1.ReadSpacesRequest) (*v1.ReadSpacesResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.IntegrationService.ReadSpaces is not implemented"))
+}
+
+func (UnimplementedIntegrationServiceHandler) TestEndpoint(context.Context, *v1.TestEndpointRequest) (*v1.TestEndpointResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.IntegrationService.TestEndpoint is not implemented"))
 }

@@ -1,0 +1,48 @@
+package partner
+
+import (
+	"context"
+	"time"
+
+	"latchkey.dev/internal/db"
+)
+
+// Probed is the result of a test call of a partner's endpoint or webhook.
+type Probed struct {
+	OK         bool // OK means that the endpoint answered correctly
+	Status     int  // Status is the HTTP status; 0: no answer
+	Latency    time.Duration
+	Violations []string // Violations describe what is wrong with the answer, without text from the partner
+	Reason     string   // Reason is the reason in the partner's error answer, which can be correct behaviour
+	Message    string   // Message is the message in the partner's error answer; of a webhook why the delivery failed
+}
+
+// Tester tests the endpoints of partners.
+type Tester struct {
+	DB       *db.DB
+	Registry *Registry
+	// Call calls an endpoint once. An error means that the call was not made.
+	Call func(ctx context.Context, e Endpoint, signingSecrets []string) (Probed, error)
+}
+
+// Test calls the endpoint of an integration for one action once, outside of any transaction, and stores the result in its health.
+func (t Tester) Test(ctx context.Context, propertyID, integrationID, action string) (Probed, error) {
+	view := t.DB.View(ctx)
+	e, err := t.Registry.Endpoint(view, propertyID, integrationID, action)
+	if err != nil {
+		return Probed{}, err
+	}
+	secrets, err := t.Registry.SigningSecrets(view, propertyID, integrationID)
+	if err != nil {
+		return Probed{}, err
+	}
+	found, err := t.Call(ctx, e, secrets)
+	if err != nil {
+		return Probed{}, err
+	}
+	failure := ""
+	if !found.OK && len(found.Violations) > 0 {
+		failure = found.Violations[0]
+	}
+	return found, t.DB.Write(ctx, func(tx *db.Tx) error { return RecordTest(tx, propertyID, integrationID, action, failure) })
+}
