@@ -121,6 +121,8 @@ var pageRights = map[string]string{
 	"POST /app/settings/retention":                     "manageSettings",
 	"GET /app/settings/mail":                           "manageSettings",
 	"POST /app/settings/mail":                          "manageSettings",
+	"GET /app/setup/arrival":                           "manageSettings",
+	"POST /app/setup/arrival":                          "manageAccess",
 	"GET /app/settings/integrations":                   "manageSettings",
 	"POST /app/settings/integrations":                  "manageCredentials",
 	"POST /app/settings/integrations/{id}":             "manageCredentials",

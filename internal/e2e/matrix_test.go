@@ -160,6 +160,11 @@ var matrix = map[string]rule{
 	"latchkey.property.v1.PersonService/UpdatePerson":       {"property", "owner", `{"id":"prs_0","role":"frontDesk"}`, notFound},
 	"latchkey.property.v1.PersonService/RemovePerson":       {"property", "owner", `{"id":"prs_0"}`, notFound},
 
+	"latchkey.property.v1.TestStayService/GetTestStay":     {"property", "viewer", `{}`, notFound},
+	"latchkey.property.v1.TestStayService/StartTestStay":   {"property", "operator", `{"spaceId":"spc_0"}`, notFound},
+	"latchkey.property.v1.TestStayService/CheckInTestStay": {"property", "operator", `{}`, notFound},
+	"latchkey.property.v1.TestStayService/EndTestStay":     {"property", "operator", `{}`, notFound},
+
 	"latchkey.property.v1.AuditService/ListEntries":   {"property", "owner", `{}`, ok},
 	"latchkey.property.v1.AuditService/VerifyEntries": {"property", "owner", `{}`, ok},
 

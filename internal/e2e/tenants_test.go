@@ -80,6 +80,7 @@ var probes = map[string]string{
 	"latchkey.property.v1.CodeService/RevealCode":                    `{"id":"{cod}"}`,
 	"latchkey.property.v1.CodeService/RevokeCode":                    `{"id":"{cod}"}`,
 	"latchkey.property.v1.CodeService/SwapBackupCodes":               `{"lockId":"{lck}"}`,
+	"latchkey.property.v1.TestStayService/StartTestStay":             `{"spaceId":"{spc}"}`,
 	"latchkey.property.v1.SmartKeyService/CreateSmartKeyLink":        `{"reservationId":"{rsv}"}`,
 	"latchkey.property.v1.SmartKeyService/ListSmartKeyPhones":        `{"reservationId":"{rsv}"}`,
 	"latchkey.property.v1.SmartKeyService/RevokeSmartKeyPhone":       `{"id":"{phn}"}`,

@@ -27,7 +27,7 @@ func (r *Registry) CreateAPIKey(tx *db.Tx, propertyID string) (*ent.Token, strin
 
 // RotateAPIKey creates an api-key, which is shown once, and ends the previous one immediately or after the overlap.
 func (r *Registry) RotateAPIKey(tx *db.Tx, propertyID string, overlap time.Duration) (*ent.Token, string, error) {
-	own, err := getOrCreateBuiltIn(tx, propertyID)
+	own, err := CreateOwnIntegration(tx, propertyID)
 	if err != nil {
 		return nil, "", err
 	}
@@ -59,17 +59,27 @@ func APIKey(tx *db.Tx, propertyID string, now time.Time) (*ent.Token, error) {
 	return rows[len(rows)-1], nil
 }
 
-// getOrCreateBuiltIn returns the built-in integration, which the property's own scripts use, and creates it if needed.
-func getOrCreateBuiltIn(tx *db.Tx, propertyID string) (*ent.Integration, error) {
+// OwnIntegration returns the built-in integration of a property, which the property's own scripts use. 404 integrationNotFound before its first
+// use.
+func OwnIntegration(view *db.Tx, propertyID string) (*IntegrationRow, error) {
+	row, err := view.Integration.Query().Where(integration.PropertyID(propertyID), integration.AppIDIsNil()).Only(view.Context())
+	if ent.IsNotFound(err) {
+		return nil, integrationNotFound()
+	}
+	if err != nil {
+		return nil, wrapError("find the built-in integration", err)
+	}
+	return row, nil
+}
+
+// CreateOwnIntegration returns the built-in integration of a property, and creates it if needed.
+func CreateOwnIntegration(tx *db.Tx, propertyID string) (*IntegrationRow, error) {
 	if err := requireProperty(tx, propertyID); err != nil {
 		return nil, err
 	}
-	row, err := tx.Integration.Query().Where(integration.PropertyID(propertyID), integration.AppIDIsNil()).Only(tx.Context())
-	if err == nil {
-		return row, nil
-	}
-	if !ent.IsNotFound(err) {
-		return nil, wrapError("find the built-in integration", err)
+	row, err := OwnIntegration(tx, propertyID)
+	if err == nil || !fault.Has(err, fault.IntegrationNotFound) {
+		return row, err
 	}
 	row, err = tx.Integration.Create().SetID(id.New(id.Integration)).SetPropertyID(propertyID).
 		SetName("Own scripts").SetScopes(builtInScopes).SetCreatedAt(tx.Now()).Save(tx.Context())

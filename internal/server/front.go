@@ -81,6 +81,7 @@ func registerREST(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientCo
 		guestv1.RegisterSmartKeyServiceHandlerClient(ctx, mux, guestv1.NewSmartKeyServiceClient(conn)),
 		propertyv1.RegisterCodeServiceHandlerClient(ctx, mux, propertyv1.NewCodeServiceClient(conn)),
 		propertyv1.RegisterReservationServiceHandlerClient(ctx, mux, propertyv1.NewReservationServiceClient(conn)),
+		propertyv1.RegisterTestStayServiceHandlerClient(ctx, mux, propertyv1.NewTestStayServiceClient(conn)),
 		propertyv1.RegisterDayServiceHandlerClient(ctx, mux, propertyv1.NewDayServiceClient(conn)),
 		propertyv1.RegisterKioskServiceHandlerClient(ctx, mux, propertyv1.NewKioskServiceClient(conn)),
 		propertyv1.RegisterAuditServiceHandlerClient(ctx, mux, propertyv1.NewAuditServiceClient(conn)),

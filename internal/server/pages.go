@@ -39,7 +39,8 @@ func (s *Server) webHandler(p *parts) (http.Handler, error) {
 		Notices: propertyv1.NewNoticeServiceClient(p.local), Codes: propertyv1.NewCodeServiceClient(p.local), Audit: propertyv1.NewAuditServiceClient(p.local),
 		Mappings:     propertyv1.NewMappingServiceClient(p.local),
 		Integrations: propertyv1.NewIntegrationServiceClient(p.local), Kiosks: propertyv1.NewKioskServiceClient(p.local),
-		People: propertyv1.NewPersonServiceClient(p.local), Register: propertyv1.NewGuestRegisterServiceClient(p.local),
+		TestStays: propertyv1.NewTestStayServiceClient(p.local),
+		People:    propertyv1.NewPersonServiceClient(p.local), Register: propertyv1.NewGuestRegisterServiceClient(p.local),
 	}, operator.API{
 		Sessions: adminv1.NewOperatorSessionServiceClient(p.local), Installation: adminv1.NewInstallationServiceClient(p.local),
 		Properties: adminv1.NewPropertyServiceClient(p.local), Owners: adminv1.NewOwnerServiceClient(p.local),

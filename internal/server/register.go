@@ -87,6 +87,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	propertyv1.RegisterGuestRegisterServiceServer(to, services.Register)
 	propertyv1.RegisterAuditServiceServer(to, services.Audit)
 	propertyv1.RegisterPrivacyServiceServer(to, services.Privacy)
+	propertyv1.RegisterTestStayServiceServer(to, services.TestStay)
 	propertyv1.RegisterMessageServiceServer(to, &propertyapi.Messages{Deps: deps, Feed: p.feed})
 	propertyv1.RegisterEventServiceServer(to, &propertyapi.Events{Feed: p.changes})
 	for method, render := range propertyapi.Renderers(deps) {

@@ -78,6 +78,7 @@ type Services struct {
 	Register    propertyv1.GuestRegisterServiceServer
 	Audit       propertyv1.AuditServiceServer
 	Privacy     propertyv1.PrivacyServiceServer
+	TestStay    propertyv1.TestStayServiceServer
 }
 
 // New returns those services of the property API that need only Deps.
@@ -98,6 +99,7 @@ func New(d Deps) *Services {
 		Register:    &register{Deps: d},
 		Audit:       &auditLog{Deps: d},
 		Privacy:     &privacy{Deps: d},
+		TestStay:    &testStays{Deps: d},
 	}
 }
 

@@ -19,13 +19,14 @@ type setupFacts struct {
 	spaces       int32
 	bridges      []*propertyv1.Bridge
 	placed       int32 // number of locks on doors
+	spare        int32 // number of locks without a door
 	integrations []*propertyv1.Integration
 	listed       int32                      // number of spaces that the PMS lists
 	unmapped     []*propertyv1.PartnerSpace // spaces of the PMS that are not mapped
 	mail         *propertyv1.MailSettings
 	kiosks       []*propertyv1.Kiosk
 	rules        *propertyv1.CheckInSettings
-	arrivals     int32 // number of reservations from the PMS; only whether there is one matters
+	arrived      bool // a guest is in house, or a test arrival has opened a door
 }
 
 // setupSteps returns the steps in the recommended order.
@@ -34,16 +35,25 @@ func setupSteps(f setupFacts) []setupStep {
 	return []setupStep{
 		{Name: "rooms", URL: "/app/spaces/new", Done: f.spaces > 0},
 		{Name: "bridge", URL: "/app/bridges/new", Done: slices.ContainsFunc(f.bridges, func(b *propertyv1.Bridge) bool { return b.GetState() == "online" || b.GetState() == "offline" })},
-		{Name: "locks", URL: "/app/locks", Done: f.placed > 0},
-		{Name: "pms", URL: "/app/settings/integrations", Done: slices.ContainsFunc(f.integrations, func(i *propertyv1.Integration) bool { return i.AppId != nil && len(i.GetEndpoints()) > 0 })},
+		{Name: "locks", URL: "/app/locks", Done: f.placed > 0 && f.spare == 0},
+		{Name: "pms", URL: "/app/settings/integrations", Done: slices.ContainsFunc(f.integrations, works)},
 		{Name: "mapping", URL: "/app/spaces", Done: mapped},
 		{Name: "mail", URL: "/app/settings/mail", Done: f.mail.GetHost() != ""},
 		{Name: "property", URL: "/app/settings/property", Done: f.rules.GetAddress() != "", Optional: true},
 		{Name: "checkin", URL: "/app/settings/checkin", Done: f.rules.GetRule() != "" && f.rules.GetRule() != "none", Optional: true},
-		{Name: "kiosk", URL: "/app/settings/kiosks", Done: len(f.kiosks) > 0, Optional: true},
-		{Name: "arrival", URL: "/app/today", Done: f.arrivals > 0, Optional: true},
+		{Name: "kiosk", URL: "/app/settings/kiosks", Done: slices.ContainsFunc(f.kiosks, isEnrolled), Optional: true},
+		{Name: "arrival", URL: "/app/setup/arrival", Done: f.arrived, Optional: true},
 	}
 }
+
+// works reports whether an app has registered endpoints and calls to none of them fail.
+func works(i *propertyv1.Integration) bool {
+	fails := func(e *propertyv1.Endpoint) bool { return e.GetState() == "failing" }
+	return i.AppId != nil && len(i.GetEndpoints()) > 0 && !slices.ContainsFunc(i.GetEndpoints(), fails)
+}
+
+// isEnrolled reports whether a tablet has entered its enrolment code.
+func isEnrolled(k *propertyv1.Kiosk) bool { return k.GetEnrolledAt() != nil }
 
 // setupLeft counts the open steps that are required before guests can check in and enter by themselves.
 func setupLeft(steps []setupStep) (left int) {
@@ -63,7 +73,7 @@ func (x *exchange) setup() ([]setupStep, error) {
 		return nil, err
 	}
 	f := setupFacts{spaces: spaces.GetData().GetTotal()}
-	if f.placed, err = x.placedLocks(); err != nil {
+	if f.placed, f.spare, err = x.countLocks(); err != nil {
 		return nil, err
 	}
 	integrations, chosen, err := x.integrations()
@@ -92,27 +102,36 @@ func (x *exchange) setup() ([]setupStep, error) {
 	if f.rules, err = x.checkInSettings(); err != nil {
 		return nil, err
 	}
-	arrivals, err := api.Reservations.ListReservations(x.call(), &propertyv1.ListReservationsRequest{PageSize: 1})
-	if err != nil {
+	if f.arrived, err = x.hasArrival(); err != nil {
 		return nil, err
 	}
-	f.arrivals = int32(len(arrivals.GetData().GetList()))
 	kiosks, err := api.Kiosks.ListKiosks(x.call(), &propertyv1.ListKiosksRequest{})
 	f.bridges, f.mail, f.kiosks = bridges.GetData().GetList(), mail.GetData(), kiosks.GetData().GetList()
 	return setupSteps(f), err
 }
 
-// placedLocks returns the number of locks on doors, or 0 if the person may not read locks.
-func (x *exchange) placedLocks() (int32, error) {
+// hasArrival reports whether a guest is in house, or the test arrival has opened a door.
+func (x *exchange) hasArrival() (bool, error) {
+	test, err := x.testStay()
+	if err != nil || isProven(test) {
+		return err == nil, err
+	}
+	found, err := x.site.api.Reservations.ListReservations(x.call(), &propertyv1.ListReservationsRequest{State: "started", PageSize: 2})
+	return slices.ContainsFunc(found.GetData().GetList(), func(r *propertyv1.Reservation) bool { return r.GetId() != test.GetReservationId() }), err
+}
+
+// countLocks returns the numbers of locks on doors and without a door, or 0 if the person may not read locks.
+func (x *exchange) countLocks() (placed, spare int32, err error) {
 	if !x.may("readLocks") {
-		return 0, nil
+		return 0, 0, nil
 	}
 	every, err := x.site.api.Locks.ListLocks(x.call(), &propertyv1.ListLocksRequest{PageSize: 1})
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	spare, err := x.site.api.Locks.ListLocks(x.call(), &propertyv1.ListLocksRequest{PageSize: 1, UnassignedOnly: true})
-	return every.GetData().GetTotal() - spare.GetData().GetTotal(), err
+	without, err := x.site.api.Locks.ListLocks(x.call(), &propertyv1.ListLocksRequest{PageSize: 1, UnassignedOnly: true})
+	spare = without.GetData().GetTotal()
+	return every.GetData().GetTotal() - spare, spare, err
 }
 
 type setupView struct {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/message"
 )
@@ -27,9 +29,13 @@ func TestSetupSteps(t *testing.T) {
 			integrations: []*propertyv1.Integration{{AppId: &id, Endpoints: []*propertyv1.Endpoint{{}}}},
 			listed:       2, unmapped: []*propertyv1.PartnerSpace{{}}, mail: &propertyv1.MailSettings{Host: "smtp.example.com"},
 		}, "rooms bridge locks pms mapping mail", 0},
-		{"only a tablet", setupFacts{kiosks: []*propertyv1.Kiosk{{}}}, "kiosk", 6},
+		{"only a tablet that was never set up", setupFacts{kiosks: []*propertyv1.Kiosk{{}}}, "", 6},
+		{"only a tablet", setupFacts{kiosks: []*propertyv1.Kiosk{{EnrolledAt: timestamppb.Now()}}}, "kiosk", 6},
+		{"one of two locks is on a door, and calls to the PMS fail", setupFacts{
+			placed: 1, spare: 1, integrations: []*propertyv1.Integration{{AppId: &id, Endpoints: []*propertyv1.Endpoint{{State: "ok"}, {State: "failing"}}}},
+		}, "", 6},
 		{"no country, and nothing for guests to find", setupFacts{rules: &propertyv1.CheckInSettings{Rule: "none"}}, "", 6},
-		{"the law, an address and a reservation", setupFacts{rules: &propertyv1.CheckInSettings{Rule: "PT", Address: "Rua do Mar 7"}, arrivals: 1}, "property checkin arrival", 6},
+		{"the law, an address and a guest", setupFacts{rules: &propertyv1.CheckInSettings{Rule: "PT", Address: "Rua do Mar 7"}, arrived: true}, "property checkin arrival", 6},
 	} {
 		steps := setupSteps(c.facts)
 		var done []string

@@ -39,6 +39,7 @@ type API struct {
 	Kiosks       propertyv1.KioskServiceClient
 	People       propertyv1.PersonServiceClient
 	Register     propertyv1.GuestRegisterServiceClient
+	TestStays    propertyv1.TestStayServiceClient
 }
 
 // site holds what the handlers of all pages share.
@@ -179,6 +180,8 @@ func (s *site) routes() []Route {
 		{"POST /app/gates/{id}", "manageSpaces", s.changeGate},
 
 		{"GET /app/setup", "manageSettings", s.showSetup},
+		{"GET /app/setup/arrival", "manageSettings", s.showTestStay},
+		{"POST /app/setup/arrival", "manageAccess", s.changeTestStay},
 		{"GET /app/settings/property", "manageSettings", s.showProperty},
 		{"POST /app/settings/property", "manageSettings", s.changeProperty},
 		{"GET /app/settings/checkin", "manageSettings", s.showCheckInSettings},
