@@ -16,7 +16,7 @@ import (
 // testPrefix begins the PMS's ids of test stays. They belong to the built-in integration, so no PMS has such a reservation.
 const testPrefix = "test-arrival-"
 
-// testLasts is the duration of a test stay. It ends by itself if nobody ends it.
+// testLasts is the duration of a test stay. Without an act of staff it ends by itself.
 const testLasts = 24 * time.Hour
 
 // ErrNoTestStay is the error for a property without a test stay.
