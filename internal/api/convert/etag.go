@@ -37,7 +37,7 @@ func CheckEtag(etag string, stored proto.Message, ignored ...string) error {
 	was, err := base64.RawURLEncoding.DecodeString(etag)
 	is, _ := base64.RawURLEncoding.DecodeString(now)
 	if err != nil || len(was) != len(is) {
-		return fault.New(fault.Aborted, fault.Outdated, "the etag is not one of this version: read the settings again, and send the etag of the answer")
+		return fault.New(fault.Aborted, fault.Outdated, "the etag is not one of this version: read the object again, and send the etag of the answer")
 	}
 	var changed []string
 	for i, f := range etagFields(stored, ignored) {
@@ -46,7 +46,7 @@ func CheckEtag(etag string, stored proto.Message, ignored ...string) error {
 		}
 	}
 	list := strings.Join(changed, ",")
-	return fault.New(fault.Aborted, fault.Outdated, "%s", fmt.Sprintf("changed since you read the settings: %s. Read them again", strings.Join(changed, ", "))).Put("changed", list)
+	return fault.New(fault.Aborted, fault.Outdated, "%s", fmt.Sprintf("changed since you read it: %s. Read it again", strings.Join(changed, ", "))).Put("changed", list)
 }
 
 // etagFields returns the fields of a message that an etag covers, in the order of the message.

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/space"
@@ -52,6 +53,13 @@ func (s *gates) UpdateGate(ctx context.Context, r *propertyv1.UpdateGateRequest)
 		c.SpaceIDs = &ids
 	}
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateGateResponse, error) {
+		stored, err := space.GetGate(tx, propertyID, r.GetId())
+		if err != nil {
+			return nil, err
+		}
+		if err := convert.CheckEtag(r.GetEtag(), bareGate(stored), lockField); err != nil {
+			return nil, err
+		}
 		row, touched, err := space.UpdateGate(tx, propertyID, r.GetId(), c)
 		if err != nil {
 			return nil, err
@@ -88,6 +96,14 @@ func (s *gates) replanAndRender(tx *db.Tx, propertyID string, row *space.GateRow
 	return list[0], nil
 }
 
+// lockField is the field of a gate or space with its lock, which AssignLock changes. The etag does not cover it.
+const lockField = "lockId"
+
+// bareGate converts a gate without its lock and its etag.
+func bareGate(row *space.GateRow) *propertyv1.Gate {
+	return &propertyv1.Gate{Id: row.ID, Name: row.Name, Floor: row.Floor, SpaceIds: row.SpaceIds, CreatedAt: timestamppb.New(row.CreatedAt)}
+}
+
 // gateMessages converts gates with the ids of their locks.
 func gateMessages(view *db.Tx, propertyID string, rows ...*space.GateRow) ([]*propertyv1.Gate, error) {
 	ids := make([]string, len(rows))
@@ -100,7 +116,8 @@ func gateMessages(view *db.Tx, propertyID string, rows ...*space.GateRow) ([]*pr
 	}
 	list := make([]*propertyv1.Gate, 0, len(rows))
 	for _, row := range rows {
-		m := &propertyv1.Gate{Id: row.ID, Name: row.Name, Floor: row.Floor, SpaceIds: row.SpaceIds, CreatedAt: timestamppb.New(row.CreatedAt)}
+		m := bareGate(row)
+		m.Etag = convert.Etag(m, lockField)
 		if lk := locked[row.ID]; lk != nil {
 			m.LockId = &lk.ID
 		}

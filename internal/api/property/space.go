@@ -168,6 +168,13 @@ func parentErrors(n *propertyv1.NewSpace) []fault.Field {
 
 func (s *spaces) UpdateSpace(ctx context.Context, r *propertyv1.UpdateSpaceRequest) (*propertyv1.UpdateSpaceResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateSpaceResponse, error) {
+		stored, err := space.Get(tx, propertyID, r.GetId())
+		if err != nil {
+			return nil, err
+		}
+		if err := convert.CheckEtag(r.GetEtag(), bareSpace(stored), lockField); err != nil {
+			return nil, err
+		}
 		row, touched, err := space.Update(tx, propertyID, r.GetId(), space.Change{
 			Type: r.Type, Name: r.Name, Floor: r.Floor, ParentID: r.ParentSpaceId, IsPrivate: r.IsPrivate, IsActive: r.IsActive,
 		})
@@ -258,6 +265,14 @@ func allPages[R any](load func(space.Page) ([]R, int, error)) ([]R, error) {
 	}
 }
 
+// bareSpace converts a space without its lock and its etag.
+func bareSpace(row *space.Row) *propertyv1.Space {
+	return &propertyv1.Space{
+		Id: row.ID, Type: row.Type, Name: row.Name, Floor: row.Floor, ParentSpaceId: convert.Text(row.ParentID),
+		IsPrivate: row.IsPrivate, IsActive: row.IsActive, CreatedAt: timestamppb.New(row.CreatedAt),
+	}
+}
+
 // spaceMessages converts spaces with the ids of their locks.
 func spaceMessages(view *db.Tx, propertyID string, rows ...*space.Row) ([]*propertyv1.Space, error) {
 	ids := make([]string, len(rows))
@@ -270,10 +285,8 @@ func spaceMessages(view *db.Tx, propertyID string, rows ...*space.Row) ([]*prope
 	}
 	list := make([]*propertyv1.Space, 0, len(rows))
 	for _, row := range rows {
-		m := &propertyv1.Space{
-			Id: row.ID, Type: row.Type, Name: row.Name, Floor: row.Floor, ParentSpaceId: convert.Text(row.ParentID),
-			IsPrivate: row.IsPrivate, IsActive: row.IsActive, CreatedAt: timestamppb.New(row.CreatedAt),
-		}
+		m := bareSpace(row)
+		m.Etag = convert.Etag(m, lockField)
 		if lk := locked[row.ID]; lk != nil {
 			m.LockId = &lk.ID
 		}

@@ -102,6 +102,10 @@ func (x *exchange) gatesPage(f *fault.Fault) error {
 
 // refuseGate sets the posted values in inputs and adds the errors of f to the page. It returns f if f is not about the form.
 func (x *exchange) refuseGate(p *page, f *fault.Fault, inputs []kit.Input) error {
+	if f.Reason == fault.Outdated { // the form shows what the other person stored
+		p.Wrong = []kit.Wrong{{Title: p.T("staff.settings.outdated"), Text: p.T("staff.settings.outdated.text")}}
+		return nil
+	}
 	x.Posted(inputs)
 	if f.Reason == fault.AlreadyExists {
 		f = fault.Fields(fault.Field{Path: "name", Reason: fault.Duplicate})
@@ -166,7 +170,7 @@ func (s *site) changeGate(x *exchange) error {
 	to := "/app/gates?done=saved"
 	switch x.Value("do") {
 	case "save":
-		_, err = s.api.Gates.UpdateGate(x.call(), &propertyv1.UpdateGateRequest{Id: id, Name: x.text("name"), Floor: x.text("floor"), Spaces: &propertyv1.SpaceIds{Ids: x.R.PostForm["spaces"]}})
+		_, err = s.api.Gates.UpdateGate(x.call(), &propertyv1.UpdateGateRequest{Id: id, Name: x.text("name"), Floor: x.text("floor"), Spaces: &propertyv1.SpaceIds{Ids: x.R.PostForm["spaces"]}, Etag: x.Value("etag")})
 	case "delete":
 		_, err = s.api.Gates.DeleteGate(x.call(), &propertyv1.DeleteGateRequest{Id: id})
 		to = "/app/gates?done=deleted"

@@ -77,6 +77,8 @@ func (x *exchange) roomPage(status int, f *fault.Fault) error {
 	case f.Reason == fault.AlreadyExists:
 		v.Inputs = x.Posted(v.Inputs)
 		p.Wrong = []kit.Wrong{{ID: "f-name", Label: p.T("staff.room.name"), Text: p.T("staff.room.taken")}}
+	case f.Reason == fault.Outdated && x.Value("do") == "save":
+		p.Wrong = []kit.Wrong{{Title: p.T("staff.settings.outdated"), Text: p.T("staff.settings.outdated.text")}}
 	case f.Reason == fault.Outdated:
 		p.refuseOutdated()
 	case f.Reason == fault.InUse:
@@ -121,7 +123,7 @@ func (s *site) changeRoom(x *exchange) error {
 	switch x.Value("do") {
 	case "save":
 		name, floor, active := x.Value("name"), x.Value("floor"), x.Value("isActive") != ""
-		_, err = s.api.Spaces.UpdateSpace(x.call(), &propertyv1.UpdateSpaceRequest{Id: id, Name: &name, Floor: &floor, IsActive: &active})
+		_, err = s.api.Spaces.UpdateSpace(x.call(), &propertyv1.UpdateSpaceRequest{Id: id, Name: &name, Floor: &floor, IsActive: &active, Etag: x.Value("etag")})
 	case "map":
 		changes, _ := mappingChanges([]spaceChoice{{id, x.Value("was"), x.Value("map")}})
 		_, err = x.editMappings(x.Value("pms"), x.Value("lastChange"), changes)(false)

@@ -39,7 +39,9 @@ type Gate struct {
 	// The lock of the gate, if there is one.
 	LockId *string `protobuf:"bytes,5,opt,name=lock_id,json=lockId,proto3,oneof" json:"lock_id,omitempty"`
 	// When it was created.
-	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// Identifies this version of its name, its floor and its rooms. UpdateGate takes it.
+	Etag          string `protobuf:"bytes,7,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -114,6 +116,13 @@ func (x *Gate) GetCreatedAt() *timestamppb.Timestamp {
 		return x.CreatedAt
 	}
 	return nil
+}
+
+func (x *Gate) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 // ListGatesRequest has no fields: a property has at most a few dozen gates.
@@ -374,7 +383,9 @@ type UpdateGateRequest struct {
 	// At most 64 characters.
 	Floor *string `protobuf:"bytes,3,opt,name=floor,proto3,oneof" json:"floor,omitempty"`
 	// Replaces the spaces whose guests may open it. An empty list inside means all spaces.
-	Spaces        *SpaceIds `protobuf:"bytes,4,opt,name=spaces,proto3" json:"spaces,omitempty"`
+	Spaces *SpaceIds `protobuf:"bytes,4,opt,name=spaces,proto3" json:"spaces,omitempty"`
+	// The etag of the gate that the caller read. 409 outdated, with what changed, if it is another version. Empty: the gate is changed in any case.
+	Etag          string `protobuf:"bytes,5,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -435,6 +446,13 @@ func (x *UpdateGateRequest) GetSpaces() *SpaceIds {
 		return x.Spaces
 	}
 	return nil
+}
+
+func (x *UpdateGateRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 // SpaceIds is a list that can be left out.
@@ -625,7 +643,7 @@ var File_latchkey_property_v1_gate_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_gate_proto_rawDesc = "" +
 	"\n" +
-	"\x1flatchkey/property/v1/gate.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xc2\x01\n" +
+	"\x1flatchkey/property/v1/gate.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xd6\x01\n" +
 	"\x04Gate\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -633,7 +651,8 @@ const file_latchkey_property_v1_gate_proto_rawDesc = "" +
 	"\tspace_ids\x18\x04 \x03(\tR\bspaceIds\x12\x1c\n" +
 	"\alock_id\x18\x05 \x01(\tH\x00R\x06lockId\x88\x01\x01\x129\n" +
 	"\n" +
-	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAtB\n" +
+	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x12\n" +
+	"\x04etag\x18\a \x01(\tR\x04etagB\n" +
 	"\n" +
 	"\b_lock_id\"\x12\n" +
 	"\x10ListGatesRequest\"G\n" +
@@ -648,13 +667,14 @@ const file_latchkey_property_v1_gate_proto_rawDesc = "" +
 	"\x05floor\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\x05floor\x120\n" +
 	"\tspace_ids\x18\x03 \x03(\tB\x13\xbaH\x10\x92\x01\r\x10\xe8\a\x18\x01\"\x06r\x04\x10\x01\x18@R\bspaceIds\"D\n" +
 	"\x12CreateGateResponse\x12.\n" +
-	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.property.v1.GateR\x04data\"\xc2\x01\n" +
+	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.property.v1.GateR\x04data\"\xe0\x01\n" +
 	"\x11UpdateGateRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x12#\n" +
 	"\x04name\x18\x02 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xff\x01H\x00R\x04name\x88\x01\x01\x12\"\n" +
 	"\x05floor\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18@H\x01R\x05floor\x88\x01\x01\x126\n" +
-	"\x06spaces\x18\x04 \x01(\v2\x1e.latchkey.property.v1.SpaceIdsR\x06spacesB\a\n" +
+	"\x06spaces\x18\x04 \x01(\v2\x1e.latchkey.property.v1.SpaceIdsR\x06spaces\x12\x1c\n" +
+	"\x04etag\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\x04etagB\a\n" +
 	"\x05_nameB\b\n" +
 	"\x06_floor\"1\n" +
 	"\bSpaceIds\x12%\n" +

@@ -45,7 +45,9 @@ type Space struct {
 	// The lock of its door, if there is one.
 	LockId *string `protobuf:"bytes,8,opt,name=lock_id,json=lockId,proto3,oneof" json:"lock_id,omitempty"`
 	// When it was created.
-	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// Identifies this version of the space; the lock does not count. UpdateSpace takes it.
+	Etag          string `protobuf:"bytes,10,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -141,6 +143,13 @@ func (x *Space) GetCreatedAt() *timestamppb.Timestamp {
 		return x.CreatedAt
 	}
 	return nil
+}
+
+func (x *Space) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 // NewSpace is a space to create.
@@ -884,6 +893,9 @@ type UpdateSpaceRequest struct {
 	Type *string `protobuf:"bytes,6,opt,name=type,proto3,oneof" json:"type,omitempty"`
 	// Another dorm for a bed.
 	ParentSpaceId *string `protobuf:"bytes,7,opt,name=parent_space_id,json=parentSpaceId,proto3,oneof" json:"parent_space_id,omitempty"`
+	// The etag of the space that the caller read. 409 outdated, with what changed, if it is another version. Empty: the space is changed in any
+	// case.
+	Etag          string `protobuf:"bytes,8,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -963,6 +975,13 @@ func (x *UpdateSpaceRequest) GetType() string {
 func (x *UpdateSpaceRequest) GetParentSpaceId() string {
 	if x != nil && x.ParentSpaceId != nil {
 		return *x.ParentSpaceId
+	}
+	return ""
+}
+
+func (x *UpdateSpaceRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
 	}
 	return ""
 }
@@ -1127,7 +1146,7 @@ var File_latchkey_property_v1_space_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_space_proto_rawDesc = "" +
 	"\n" +
-	" latchkey/property/v1/space.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"latchkey/property/v1/mapping.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xb7\x02\n" +
+	" latchkey/property/v1/space.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"latchkey/property/v1/mapping.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xcb\x02\n" +
 	"\x05Space\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x12\n" +
@@ -1139,7 +1158,9 @@ const file_latchkey_property_v1_space_proto_rawDesc = "" +
 	"\tis_active\x18\a \x01(\bR\bisActive\x12\x1c\n" +
 	"\alock_id\x18\b \x01(\tH\x01R\x06lockId\x88\x01\x01\x129\n" +
 	"\n" +
-	"created_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAtB\x12\n" +
+	"created_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x12\n" +
+	"\x04etag\x18\n" +
+	" \x01(\tR\x04etagB\x12\n" +
 	"\x10_parent_space_idB\n" +
 	"\n" +
 	"\b_lock_id\"\x84\x02\n" +
@@ -1192,7 +1213,7 @@ const file_latchkey_property_v1_space_proto_rawDesc = "" +
 	"\x18BatchCreateSpacesRequest\x12C\n" +
 	"\x06spaces\x18\x01 \x03(\v2\x1e.latchkey.property.v1.NewSpaceB\v\xbaH\b\x92\x01\x05\b\x01\x10\xf4\x03R\x06spaces\"P\n" +
 	"\x19BatchCreateSpacesResponse\x123\n" +
-	"\x04data\x18\x01 \x01(\v2\x1f.latchkey.property.v1.SpaceListR\x04data\"\xf4\x02\n" +
+	"\x04data\x18\x01 \x01(\v2\x1f.latchkey.property.v1.SpaceListR\x04data\"\x92\x03\n" +
 	"\x12UpdateSpaceRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x12#\n" +
 	"\x04name\x18\x02 \x01(\tB\n" +
@@ -1202,7 +1223,8 @@ const file_latchkey_property_v1_space_proto_rawDesc = "" +
 	"is_private\x18\x04 \x01(\bH\x02R\tisPrivate\x88\x01\x01\x12 \n" +
 	"\tis_active\x18\x05 \x01(\bH\x03R\bisActive\x88\x01\x01\x12/\n" +
 	"\x04type\x18\x06 \x01(\tB\x16\xbaH\x13r\x11R\x04RoomR\x04DormR\x03BedH\x04R\x04type\x88\x01\x01\x126\n" +
-	"\x0fparent_space_id\x18\a \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@H\x05R\rparentSpaceId\x88\x01\x01B\a\n" +
+	"\x0fparent_space_id\x18\a \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@H\x05R\rparentSpaceId\x88\x01\x01\x12\x1c\n" +
+	"\x04etag\x18\b \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\x04etagB\a\n" +
 	"\x05_nameB\b\n" +
 	"\x06_floorB\r\n" +
 	"\v_is_privateB\f\n" +
