@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"testing"
 
 	"latchkey.dev/internal/test/browser"
@@ -47,10 +48,56 @@ func TestPalette(t *testing.T) {
 	}
 	w := open(t)
 	w.book("B-1", "1001", "R101", nil)
+	w.pressesKeys(t)
 	p := browser.Open(t, browser.WithSize(browser.Narrow), browser.WithoutScript)
 	w.signUp(p)
 	p.Visit(w.Base + "/app/palette?q=love")
 	p.Axe()
 	p.Fits()
 	p.WaitText("Ada Lovelace #1001 · Room 101")
+}
+
+// pressesKeys checks the single keys: they move between rows and open pages, and a switch turns them off.
+func (w *world) pressesKeys(t *testing.T) {
+	p := browser.Open(t, browser.WithSize(browser.Desktop))
+	w.signUp(p)
+	p.Visit(w.Base + "/app/locks")
+	press := func(keys ...string) {
+		for _, key := range keys {
+			p.Script(`document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "` + key + `", bubbles: true, cancelable: true }))`)
+		}
+	}
+	row := func() int {
+		for i := range 9 {
+			if p.Holds(fmt.Sprintf(`[...document.querySelectorAll("main tbody tr")].findIndex((row) => row.contains(document.activeElement)) === %d`, i)) {
+				return i
+			}
+		}
+		return -1
+	}
+	for _, step := range []struct {
+		keys []string
+		want int
+	}{{[]string{"j"}, 0}, {[]string{"j", "j"}, 2}, {[]string{"k"}, 1}} {
+		if press(step.keys...); row() != step.want {
+			t.Errorf("after %v the focus is in row %d, want %d", step.keys, row(), step.want)
+		}
+	}
+	press("?")
+	p.WaitUntil("the list of keys", `document.getElementById("keys").open`)
+	p.Axe()
+	p.Screenshot("keys")
+	p.ClickAt("#keys input")
+	p.Click("Close")
+	press("j")
+	if row() == 2 {
+		t.Error("a key moves the focus although keys are off")
+	}
+	p.Click("Find Ctrl K")
+	p.WaitUntil("the palette", `document.getElementById("palette").open`)
+	p.Click("Keys")
+	p.ClickAt("#keys input")
+	p.Click("Close")
+	press("g", "t")
+	p.WaitHeading("Today")
 }

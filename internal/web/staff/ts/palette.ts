@@ -1,14 +1,13 @@
-// The palette: a dialog in which a person finds a stay or a page with the keyboard. Ctrl+K or "/" opens it on every page.
+// The palette: a dialog in which a person finds a stay or a page with the keyboard. Ctrl+K opens it on every page.
 import { parse, within } from "../../kit/ts/page";
 
 const typingPause = 150; // milliseconds without a key before the service is asked
 const answerSeconds = 10;
 
-const typesIn = (e: Element | null) => e !== null && e.matches("input, textarea, select, [contenteditable]");
-
-export function palette(): void {
+/** Returns what opens the palette. */
+export function palette(): () => void {
   const dialog = document.getElementById("palette") as HTMLDialogElement | null;
-  if (!dialog) return;
+  if (!dialog) return () => {};
   const [input, list] = [dialog.querySelector("input")!, dialog.querySelector<HTMLElement>("[role=listbox]")!];
   const none = dialog.querySelector<HTMLElement>("[data-none]")!;
   let asked = 0; // an answer to an older question is not shown
@@ -73,7 +72,7 @@ export function palette(): void {
   dialog.addEventListener("click", (e) => e.target === dialog && dialog.close()); // a click on the backdrop
   document.addEventListener("keydown", (e) => {
     const shortcut = (e.ctrlKey || e.metaKey) && !e.altKey && e.key.toLowerCase() === "k";
-    if (!shortcut && !(e.key === "/" && !e.ctrlKey && !e.metaKey && !typesIn(document.activeElement))) return;
+    if (!shortcut) return;
     e.preventDefault();
     open();
   });
@@ -82,4 +81,5 @@ export function palette(): void {
       e.preventDefault();
       open();
     });
+  return open;
 }

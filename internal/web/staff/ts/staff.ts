@@ -1,5 +1,6 @@
 import { focusFirst } from "../../kit/ts/page";
 import { dragging } from "./drag";
+import { keys } from "./keys";
 import { follow } from "./live";
 import { palette } from "./palette";
 import { passkeys } from "./passkey";
@@ -7,7 +8,7 @@ import { passkeys } from "./passkey";
 focusFirst();
 follow();
 dragging();
-palette();
+keys(palette());
 passkeys();
 
 // The owner of a new property gets the time zone of the device as a suggestion.
@@ -43,7 +44,7 @@ for (const button of document.querySelectorAll<HTMLButtonElement>("[data-print]"
 // A second press of the same button sends nothing: the first is on its way.
 document.addEventListener("submit", (e) => {
   const form = e.target as HTMLFormElement;
-  if ("repeat" in form.dataset) return; // its answer may be a file, after which the page stays
+  if ("repeat" in form.dataset || form.method === "dialog") return; // the page stays: the answer may be a file, or a dialog closes
   if (form.dataset.sent) return e.preventDefault();
   form.dataset.sent = "1";
   e.submitter?.setAttribute("aria-disabled", "true");
