@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -189,7 +190,7 @@ type reservationShow struct {
 }
 
 func (reservationShow) Help() string {
-	return `Shows the guest, the room, and each door with what to do about it, without PINs. With --json: data.reservation, and the doors in data.explanation. Examples:
+	return `Shows the guest, what the PMS sent, and each door with what to do about it, without PINs. With --json: data.reservation, and the doors in data.explanation. Examples:
   latchkey reservation show 4711
   latchkey reservation show Lovelace`
 }
@@ -198,6 +199,9 @@ func (c *reservationShow) Run(ctx context.Context, r *remote, io *streams) error
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
 		if err != nil {
+			return err
+		}
+		if x, err = s.loadContact(x); err != nil {
 			return err
 		}
 		answer, err := propertyv1.NewReservationServiceClient(s.conn).ExplainReservation(s, &propertyv1.ExplainReservationRequest{Id: x.GetId()})
@@ -214,12 +218,32 @@ func (c *reservationShow) Run(ctx context.Context, r *remote, io *streams) error
 			return s.printAnswers(map[string]any{"reservation": x, "explanation": e})
 		}
 		s.printFacts("number", x.GetPmsNumber(), "guest", guestOf(x), "room", dash(x.GetSpaceName()), "from", shortTime(zone, x.GetFrom().AsTime()), "to", shortTime(zone, x.GetTo().AsTime()),
-			"state", x.GetState(), "the stay", e.GetSentence(), "to do", e.GetAdvice(), "PMS's id", x.GetPmsId(), "id", x.GetId(), "integration", x.GetIntegrationId())
+			"state", x.GetState(), "the stay", e.GetSentence(), "to do", e.GetAdvice(),
+			"adults", countOrEmpty(x.AdultCount), "children", countOrEmpty(x.ChildCount), "owed", strings.TrimSpace(x.GetOwing()+" "+x.GetOwingCurrency()), "email", x.GetEmail(), "mobile", x.GetMobile(),
+			"booked at", x.GetSourceName(), "number there", x.GetChannelNumber(), "group", x.GetPmsGroupId(),
+			"PMS", x.GetIntegrationName(), "PMS's id", x.GetPmsId(), "id", x.GetId(), "integration", x.GetIntegrationId())
 		s.say("")
 		s.printExplainedDoors(e)
 		s.printNextSteps("latchkey reservation explain " + x.GetId() + "    shows what happened")
 		return nil
 	})
+}
+
+// loadContact returns a reservation that was found, now with the contact of the booker: lists leave it out.
+func (s *session) loadContact(found *propertyv1.Reservation) (*propertyv1.Reservation, error) {
+	all, _, err := s.loadReservations(&propertyv1.ListReservationsRequest{Ids: []string{found.GetId()}}, 1)
+	if err != nil || len(all) == 0 {
+		return found, err
+	}
+	return all[0], nil
+}
+
+// countOrEmpty formats a count that the PMS may not have sent.
+func countOrEmpty(n *int32) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.Itoa(int(*n))
 }
 
 type reservationExplain struct {

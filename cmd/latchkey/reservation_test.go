@@ -67,6 +67,11 @@ func TestReservationsByName(t *testing.T) {
 	has("reservation find 102", "4712")
 	s.ok("reservation find unknown", "No guest, number, group or room matches")
 	s.ok("reservation show 4711", "Ada Lovelace", "Room 101", "started", "B-1", "rsv_", "Front door")
+	answer, err := w.PMS.Push(t.Context(), "B-1", map[string]any{"adultCount": 2, "owing": 84.5, "owingCurrency": "EUR", "booker": map[string]any{"mobile": "+351912345678"}})
+	if err != nil || answer.Status != http.StatusOK {
+		t.Fatalf("push what is owed: %v, %v", answer, err)
+	}
+	s.ok("reservation show 4711", "adults", "84.50 EUR", "+351912345678")
 	s.ok("reservation show turing", "No room has been assigned")
 	s.ok("reservation explain B-1", "The guest was checked in")
 	s.ok("reservations explain 4713", "not known to the lock system")

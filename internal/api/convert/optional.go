@@ -25,6 +25,15 @@ func OrEmpty(s *string) string {
 	return *s
 }
 
+// Int32 returns a number as an int32, or nil if it is nil.
+func Int32(n *int) *int32 {
+	if n == nil {
+		return nil
+	}
+	v := int32(*n)
+	return &v
+}
+
 // Minutes returns a number of minutes as a duration.
 func Minutes(n int32) time.Duration { return time.Duration(n) * time.Minute }
 

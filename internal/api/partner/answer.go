@@ -31,7 +31,7 @@ func reservationMessage(r *reservation.Row, b reservation.Booker, timeZone strin
 		PmsNumber: r.PmsNumber,
 		Booker:    &partnerv1.Booker{FirstName: b.FirstName, LastName: b.LastName, Email: b.Email, Mobile: b.Mobile},
 		State:     r.State, From: &from, To: &to, FromDate: r.FromDate, ToDate: r.ToDate,
-		AdultCount: int32OrNil(r.AdultCount), ChildCount: int32OrNil(r.ChildCount),
+		AdultCount: convert.Int32(r.AdultCount), ChildCount: convert.Int32(r.ChildCount),
 		Price: decimalAmount(r.PriceMinor, r.OwingCurrency), Owing: decimalAmount(r.OwingMinor, r.OwingCurrency), OwingCurrency: r.OwingCurrency,
 		SourceName: r.SourceName, ChannelManager: r.ChannelManager, ChannelNumber: r.ChannelNumber,
 		ParentSpaceId: r.OwnSpaceID, RoomId: r.PmsParentSpaceID, BedId: r.PmsSpaceID,
@@ -93,15 +93,6 @@ func planMessage(p access.Plan, row *reservation.Row, timeZone string) (*partner
 
 // formatTime formats a time as RFC 3339 with the UTC offset of a time zone.
 func formatTime(t time.Time, zone *time.Location) string { return t.In(zone).Format(time.RFC3339) }
-
-// int32OrNil converts an optional number; nil stays nil.
-func int32OrNil(n *int) *int32 {
-	if n == nil {
-		return nil
-	}
-	v := int32(*n)
-	return &v
-}
 
 // decimalAmount converts an amount in the smallest unit of its currency to a decimal number. It returns nil without an amount.
 func decimalAmount(minor *int64, currency *string) *float64 {

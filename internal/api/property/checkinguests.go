@@ -7,8 +7,10 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/staff"
 )
 
 // ListGuests lists the guests of a reservation with their data, and records that a member of staff read them.
@@ -26,6 +28,18 @@ func (s *CheckIns) ListGuests(ctx context.Context, r *propertyv1.ListGuestsReque
 		list.List = append(list.List, data)
 	}
 	return &propertyv1.ListGuestsResponse{Data: list}, nil
+}
+
+// mayReadGuests reports whether the caller may read the data of guests: a person with the right, or a token that may call ListGuests.
+func mayReadGuests(ctx context.Context) bool {
+	who, ok := actor.From(ctx)
+	switch {
+	case !ok || who.Kind != actor.Staff:
+		return false
+	case who.PersonID != "":
+		return staff.Allows(staff.Role(who.Role), staff.ReadGuests)
+	}
+	return credential.Suffices(who.Role, credential.RoleOperator)
 }
 
 // readGuests returns a check-in with the data of its guests, and records that the caller read them.

@@ -11,8 +11,11 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/money"
+	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/reservation/explain"
@@ -63,20 +66,53 @@ func (s *reservations) ListReservations(ctx context.Context, r *propertyv1.ListR
 	if err != nil {
 		return nil, err
 	}
+	integrations, err := integrationNames(s.DB.View(ctx), propertyID)
+	if err != nil {
+		return nil, err
+	}
 	list := &propertyv1.ReservationList{NextPageToken: next}
 	for _, f := range found {
-		name := f.Row.SpaceKey
-		var spaceID string
-		if f.Space != nil {
-			spaceID, name = f.Space.ID, f.Space.Name
+		m := staffReservation(f)
+		m.IntegrationName, m.ErasureRequestedAt = integrations[f.Row.IntegrationID], convert.Time(erasures[f.Row.ID])
+		// The page of one stay needs the contact. A list has none, so that a search is no export of addresses.
+		if len(r.GetIds()) == 1 && mayReadGuests(ctx) {
+			m.Email, m.Mobile = f.Booker.Email, f.Booker.Mobile
 		}
-		list.List = append(list.List, &propertyv1.Reservation{
-			SpaceId: convert.Text(spaceID), SpaceName: convert.Text(name), Id: f.Row.ID, IntegrationId: f.Row.IntegrationID, PmsId: f.Row.PmsID, PmsNumber: f.Row.PmsNumber, State: f.Row.State,
-			FirstName: f.Booker.FirstName, LastName: f.Booker.LastName, From: timestamppb.New(f.Row.FromAt), To: timestamppb.New(f.Row.ToAt),
-			ErasureRequestedAt: convert.Time(erasures[f.Row.ID]), ErasedAt: convert.At(f.Row.ErasedAt),
-		})
+		list.List = append(list.List, m)
 	}
 	return &propertyv1.ListReservationsResponse{Data: list}, nil
+}
+
+// staffReservation converts a reservation with the facts of the PMS. It leaves out the contact of the booker.
+func staffReservation(f reservation.Found) *propertyv1.Reservation {
+	name, spaceID := f.Row.SpaceKey, ""
+	if f.Space != nil {
+		spaceID, name = f.Space.ID, f.Space.Name
+	}
+	m := &propertyv1.Reservation{
+		SpaceId: convert.Text(spaceID), SpaceName: convert.Text(name), Id: f.Row.ID, IntegrationId: f.Row.IntegrationID, PmsId: f.Row.PmsID, PmsNumber: f.Row.PmsNumber, State: f.Row.State,
+		FirstName: f.Booker.FirstName, LastName: f.Booker.LastName, From: timestamppb.New(f.Row.FromAt), To: timestamppb.New(f.Row.ToAt), ErasedAt: convert.At(f.Row.ErasedAt),
+		AdultCount: convert.Int32(f.Row.AdultCount), ChildCount: convert.Int32(f.Row.ChildCount),
+		PmsGroupId: f.Row.PmsGroupID, SourceName: f.Row.SourceName, ChannelNumber: f.Row.ChannelNumber,
+	}
+	if f.Row.OwingMinor != nil && f.Row.OwingCurrency != nil {
+		amount, _, _ := strings.Cut(money.Amount{Minor: *f.Row.OwingMinor, Currency: *f.Row.OwingCurrency}.String(), " ")
+		m.Owing, m.OwingCurrency = &amount, f.Row.OwingCurrency
+	}
+	return m
+}
+
+// integrationNames returns the names of the integrations of a property, by id.
+func integrationNames(view *db.Tx, propertyID string) (map[string]string, error) {
+	rows, err := partner.Integrations(view, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{}
+	for _, row := range rows {
+		names[row.ID] = row.Name
+	}
+	return names, nil
 }
 
 // ListArrivals lists a page of arrivals, each with its current readiness.

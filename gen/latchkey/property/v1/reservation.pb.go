@@ -650,7 +650,7 @@ type ListReservationsRequest struct {
 	SpaceId string `protobuf:"bytes,5,opt,name=space_id,json=spaceId,proto3" json:"space_id,omitempty"`
 	// Only stays that include this day, YYYY-MM-DD in the property's time zone, and began at most 400 days before it.
 	Date string `protobuf:"bytes,6,opt,name=date,proto3" json:"date,omitempty"`
-	// Only those with these ids of the service, at most 200. An unknown id is ignored.
+	// Only those with these ids of the service, at most 200. An unknown id is ignored. The answer to a single id also has the contact of the booker.
 	Ids           []string `protobuf:"bytes,7,rep,name=ids,proto3" json:"ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -865,7 +865,29 @@ type Reservation struct {
 	// 24 hours after the end of the stay.
 	ErasureRequestedAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=erasure_requested_at,json=erasureRequestedAt,proto3" json:"erasure_requested_at,omitempty"`
 	// When the data of the booker and the guests were erased. Official forms that the law keeps are in the guest register. Absent: they were not erased.
-	ErasedAt      *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=erased_at,json=erasedAt,proto3" json:"erased_at,omitempty"`
+	ErasedAt *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=erased_at,json=erasedAt,proto3" json:"erased_at,omitempty"`
+	// The name of the integration that sent it, such as the PMS's name.
+	IntegrationName string `protobuf:"bytes,14,opt,name=integration_name,json=integrationName,proto3" json:"integration_name,omitempty"`
+	// The adults, as the PMS sent them. Absent: it sent no number.
+	AdultCount *int32 `protobuf:"varint,15,opt,name=adult_count,json=adultCount,proto3,oneof" json:"adult_count,omitempty"`
+	// The children, as the PMS sent them. Absent: it sent no number.
+	ChildCount *int32 `protobuf:"varint,16,opt,name=child_count,json=childCount,proto3,oneof" json:"child_count,omitempty"`
+	// What is owed, as the PMS last sent it with the reservation: a decimal number with the decimals of the currency, such as "84.00". Absent: it sent
+	// no amount. The answer of getCheckInStatus, which may be newer, is in the check-in.
+	Owing *string `protobuf:"bytes,17,opt,name=owing,proto3,oneof" json:"owing,omitempty"`
+	// The currency of the amount owed, in ISO 4217, such as EUR.
+	OwingCurrency *string `protobuf:"bytes,18,opt,name=owing_currency,json=owingCurrency,proto3,oneof" json:"owing_currency,omitempty"`
+	// The PMS's code of the group that the reservation belongs to. Reservations of one booking have the same.
+	PmsGroupId *string `protobuf:"bytes,19,opt,name=pms_group_id,json=pmsGroupId,proto3,oneof" json:"pms_group_id,omitempty"`
+	// Where the booking came from, such as the name of a booking site.
+	SourceName *string `protobuf:"bytes,20,opt,name=source_name,json=sourceName,proto3,oneof" json:"source_name,omitempty"`
+	// The number of the booking at the channel on which it was made.
+	ChannelNumber *string `protobuf:"bytes,21,opt,name=channel_number,json=channelNumber,proto3,oneof" json:"channel_number,omitempty"`
+	// The email address of the guest who booked. Only in the answer to a request for one reservation: with one id in ids. The caller needs the right
+	// readGuests, or a token with the role operator.
+	Email *string `protobuf:"bytes,22,opt,name=email,proto3,oneof" json:"email,omitempty"`
+	// The mobile number of the guest who booked, as the PMS sent it. It is in the same answers as email.
+	Mobile        *string `protobuf:"bytes,23,opt,name=mobile,proto3,oneof" json:"mobile,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -989,6 +1011,76 @@ func (x *Reservation) GetErasedAt() *timestamppb.Timestamp {
 		return x.ErasedAt
 	}
 	return nil
+}
+
+func (x *Reservation) GetIntegrationName() string {
+	if x != nil {
+		return x.IntegrationName
+	}
+	return ""
+}
+
+func (x *Reservation) GetAdultCount() int32 {
+	if x != nil && x.AdultCount != nil {
+		return *x.AdultCount
+	}
+	return 0
+}
+
+func (x *Reservation) GetChildCount() int32 {
+	if x != nil && x.ChildCount != nil {
+		return *x.ChildCount
+	}
+	return 0
+}
+
+func (x *Reservation) GetOwing() string {
+	if x != nil && x.Owing != nil {
+		return *x.Owing
+	}
+	return ""
+}
+
+func (x *Reservation) GetOwingCurrency() string {
+	if x != nil && x.OwingCurrency != nil {
+		return *x.OwingCurrency
+	}
+	return ""
+}
+
+func (x *Reservation) GetPmsGroupId() string {
+	if x != nil && x.PmsGroupId != nil {
+		return *x.PmsGroupId
+	}
+	return ""
+}
+
+func (x *Reservation) GetSourceName() string {
+	if x != nil && x.SourceName != nil {
+		return *x.SourceName
+	}
+	return ""
+}
+
+func (x *Reservation) GetChannelNumber() string {
+	if x != nil && x.ChannelNumber != nil {
+		return *x.ChannelNumber
+	}
+	return ""
+}
+
+func (x *Reservation) GetEmail() string {
+	if x != nil && x.Email != nil {
+		return *x.Email
+	}
+	return ""
+}
+
+func (x *Reservation) GetMobile() string {
+	if x != nil && x.Mobile != nil {
+		return *x.Mobile
+	}
+	return ""
 }
 
 // ListArrivalsRequest names the day and pages.
@@ -1443,7 +1535,7 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x01(\v2%.latchkey.property.v1.ReservationListR\x04data\"p\n" +
 	"\x0fReservationList\x125\n" +
 	"\x04list\x18\x01 \x03(\v2!.latchkey.property.v1.ReservationR\x04list\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xa3\x04\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xa2\b\n" +
 	"\vReservation\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12%\n" +
 	"\x0eintegration_id\x18\x02 \x01(\tR\rintegrationId\x12\x15\n" +
@@ -1461,10 +1553,34 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\n" +
 	"space_name\x18\v \x01(\tH\x02R\tspaceName\x88\x01\x01\x12L\n" +
 	"\x14erasure_requested_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\x12erasureRequestedAt\x127\n" +
-	"\terased_at\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\berasedAtB\r\n" +
+	"\terased_at\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\berasedAt\x12)\n" +
+	"\x10integration_name\x18\x0e \x01(\tR\x0fintegrationName\x12$\n" +
+	"\vadult_count\x18\x0f \x01(\x05H\x03R\n" +
+	"adultCount\x88\x01\x01\x12$\n" +
+	"\vchild_count\x18\x10 \x01(\x05H\x04R\n" +
+	"childCount\x88\x01\x01\x12\x19\n" +
+	"\x05owing\x18\x11 \x01(\tH\x05R\x05owing\x88\x01\x01\x12*\n" +
+	"\x0eowing_currency\x18\x12 \x01(\tH\x06R\rowingCurrency\x88\x01\x01\x12%\n" +
+	"\fpms_group_id\x18\x13 \x01(\tH\aR\n" +
+	"pmsGroupId\x88\x01\x01\x12$\n" +
+	"\vsource_name\x18\x14 \x01(\tH\bR\n" +
+	"sourceName\x88\x01\x01\x12*\n" +
+	"\x0echannel_number\x18\x15 \x01(\tH\tR\rchannelNumber\x88\x01\x01\x12\x1e\n" +
+	"\x05email\x18\x16 \x01(\tB\x03\x80\x01\x01H\n" +
+	"R\x05email\x88\x01\x01\x12 \n" +
+	"\x06mobile\x18\x17 \x01(\tB\x03\x80\x01\x01H\vR\x06mobile\x88\x01\x01B\r\n" +
 	"\v_first_nameB\v\n" +
 	"\t_space_idB\r\n" +
-	"\v_space_name\"\x83\x01\n" +
+	"\v_space_nameB\x0e\n" +
+	"\f_adult_countB\x0e\n" +
+	"\f_child_countB\b\n" +
+	"\x06_owingB\x11\n" +
+	"\x0f_owing_currencyB\x0f\n" +
+	"\r_pms_group_idB\x0e\n" +
+	"\f_source_nameB\x11\n" +
+	"\x0f_channel_numberB\b\n" +
+	"\x06_emailB\t\n" +
+	"\a_mobile\"\x83\x01\n" +
 	"\x13ListArrivalsRequest\x12\x1b\n" +
 	"\x04date\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\x04date\x12&\n" +
