@@ -36,15 +36,28 @@ type reservationView struct {
 }
 
 func (x *exchange) reservation(id string) (*propertyv1.Reservation, error) {
-	found, err := x.site.api.Reservations.ListReservations(x.call(), &propertyv1.ListReservationsRequest{Query: id, PageSize: 2})
+	found, err := x.site.api.Reservations.ListReservations(x.call(), &propertyv1.ListReservationsRequest{Ids: []string{id}})
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(found.GetData().GetList(), func(r *propertyv1.Reservation) bool { return r.GetId() == id })
-	if at < 0 {
+	if len(found.GetData().GetList()) == 0 {
 		return nil, fault.New(fault.NotFound, fault.ReservationNotFound, "there is no such reservation")
 	}
-	return found.GetData().GetList()[at], nil
+	return found.GetData().GetList()[0], nil
+}
+
+// money is an amount as the API sends it, with its currency.
+type money struct{ Amount, Currency string }
+
+// Owed returns what the PMS last said is owed, or nil if it never said it. The check-in has the newer answer of the PMS, if there is one.
+func (v reservationView) Owed() *money {
+	switch {
+	case v.CheckIn.GetOwing() != "":
+		return &money{v.CheckIn.GetOwing(), v.CheckIn.GetOwingCurrency()}
+	case v.Owing != nil:
+		return &money{v.GetOwing(), v.GetOwingCurrency()}
+	}
+	return nil
 }
 
 // nameOf returns the full name of the booker.
@@ -120,7 +133,7 @@ func (x *exchange) showReservation(status int, result stayResult, wrong func(*pa
 		v.Mails = sent.GetData().GetList()
 	}
 	p := x.reservationPage(r, "staff.reservation.title")
-	p.Back, p.Data, p.secret = "/app/reservations", v, result.PINs != nil
+	p.Back, p.Data, p.secret = "/app/reservations", v, result.PINs != nil || r.Email != nil || r.Mobile != nil
 	if wrong != nil {
 		wrong(p)
 	}

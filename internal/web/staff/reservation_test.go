@@ -1,8 +1,15 @@
 package staff
 
 import (
+	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/staff"
 )
 
 // A reason is there, and fits into the audit log.
@@ -12,5 +19,65 @@ func TestWrongReason(t *testing.T) {
 			t.Errorf("%q: %q, want %q", reason, got, want)
 		}
 		checkTexts(t, want)
+	}
+}
+
+var (
+	factPattern = regexp.MustCompile(`(?s)<dt>(.*?)</dt><dd[^>]*>(.*?)</dd>`)
+	tagPattern  = regexp.MustCompile(`<[^>]*>`)
+)
+
+// pmsFacts returns the facts of the PMS on the page of a reservation, as "term: value".
+func pmsFacts(t *testing.T, f *fakeAPI, language string) (facts []string) {
+	t.Helper()
+	status, body := f.get(t, "/app/reservations/rsv_1", language)
+	_, card, found := strings.Cut(body, `id="pms"`)
+	if status != http.StatusOK || !found {
+		t.Fatalf("status %d: %s", status, body)
+	}
+	card, _, _ = strings.Cut(card, "</section>")
+	for _, m := range factPattern.FindAllStringSubmatch(card, -1) {
+		facts = append(facts, m[1]+": "+strings.TrimSpace(tagPattern.ReplaceAllString(m[2], "")))
+	}
+	return facts
+}
+
+// The page has every fact that the PMS sent, and no line for one that it did not send.
+func TestPageHasTheFactsOfThePMS(t *testing.T) {
+	bare := &propertyv1.Reservation{Id: "rsv_1", PmsNumber: "8790", LastName: "Silva", State: "confirmed", PmsId: "B-1", From: before(0), To: before(0)}
+	f := &fakeAPI{role: staff.FrontDesk, stay: bare}
+	if facts := pmsFacts(t, f, "en"); len(facts) != 5 {
+		t.Errorf("without facts of the PMS: %q", facts)
+	}
+	f.stay = &propertyv1.Reservation{
+		Id: "rsv_1", PmsNumber: "8790", LastName: "Silva", State: "confirmed", PmsId: "B-1", From: before(0), To: before(0), IntegrationName: "Mews",
+		AdultCount: new(int32(2)), ChildCount: new(int32(0)), Owing: new("84.50"), OwingCurrency: new("EUR"), PmsGroupId: new("G-7"),
+		SourceName: new("Booking <site>"), ChannelNumber: new("BK 99"), Email: new("ana@example.com"), Mobile: new("+351 912 345"),
+	}
+	facts := pmsFacts(t, f, "en")
+	for _, want := range []string{
+		"PMS: Mews", "Adults: 2", "Children: 0", "Owed: 84.50 EUR", "Group: G-7", "Booked at: Booking &lt;site&gt;", "Number there: BK 99", "Email: ana@example.com", "Mobile: &#43;351 912 345",
+	} {
+		if !slices.Contains(facts, want) {
+			t.Errorf("the page lacks %q: %q", want, facts)
+		}
+	}
+	_, body := f.get(t, "/app/reservations/rsv_1", "en")
+	for _, link := range []string{`href="mailto:ana@example.com"`, `href="tel:&#43;351%20912%20345"`} {
+		if !strings.Contains(body, link) {
+			t.Errorf("the page lacks the link %s", link)
+		}
+	}
+	f.checkIn = &propertyv1.StaffCheckIn{Owing: "20.00", OwingCurrency: "EUR"}
+	if facts = pmsFacts(t, f, "de"); !slices.Contains(facts, "Offener Betrag: 20,00 EUR") {
+		t.Errorf("the page lacks the newer amount of the PMS: %q", facts)
+	}
+	for _, language := range message.Languages() {
+		if facts := pmsFacts(t, f, language); len(facts) != 14 {
+			t.Errorf("%s: %q", language, facts)
+		}
+	}
+	if status, _ := f.get(t, "/app/reservations/rsv_2", "en"); status != http.StatusNotFound {
+		t.Errorf("an unknown reservation: %d", status)
 	}
 }

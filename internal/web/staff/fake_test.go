@@ -1,0 +1,98 @@
+package staff
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/web/kit"
+)
+
+// fakeAPI is an API with one person, one property and one reservation.
+type fakeAPI struct {
+	propertyv1.SessionServiceClient
+	propertyv1.PropertyServiceClient
+	propertyv1.ReservationServiceClient
+	propertyv1.CheckInServiceClient
+	propertyv1.MailServiceClient
+
+	role    staff.Role // of the person
+	stay    *propertyv1.Reservation
+	checkIn *propertyv1.StaffCheckIn
+	guests  []*propertyv1.GuestData
+}
+
+func (f *fakeAPI) GetSession(context.Context, *propertyv1.GetSessionRequest, ...grpc.CallOption) (*propertyv1.GetSessionResponse, error) {
+	at := &propertyv1.PersonProperty{PropertyId: "prp_1", Name: "Hostel Miramar", Role: string(f.role)}
+	for _, r := range staff.RightsOf(f.role) {
+		at.Rights = append(at.Rights, string(r))
+	}
+	return &propertyv1.GetSessionResponse{Data: &propertyv1.CurrentSession{Properties: []*propertyv1.PersonProperty{at}}}, nil
+}
+
+func (f *fakeAPI) GetProperty(context.Context, *propertyv1.GetPropertyRequest, ...grpc.CallOption) (*propertyv1.GetPropertyResponse, error) {
+	return &propertyv1.GetPropertyResponse{Data: &propertyv1.Property{Id: "prp_1", Name: "Hostel Miramar", TimeZone: "Europe/Lisbon"}}, nil
+}
+
+func (f *fakeAPI) ListReservations(_ context.Context, r *propertyv1.ListReservationsRequest, _ ...grpc.CallOption) (*propertyv1.ListReservationsResponse, error) {
+	list := &propertyv1.ReservationList{}
+	if slices.Contains(r.GetIds(), f.stay.GetId()) {
+		list.List = append(list.List, f.stay)
+	}
+	return &propertyv1.ListReservationsResponse{Data: list}, nil
+}
+
+func (f *fakeAPI) ExplainReservation(context.Context, *propertyv1.ExplainReservationRequest, ...grpc.CallOption) (*propertyv1.ExplainReservationResponse, error) {
+	return &propertyv1.ExplainReservationResponse{Data: &partnerv1.Explanation{}}, nil
+}
+
+func (f *fakeAPI) GetCheckIn(context.Context, *propertyv1.GetCheckInRequest, ...grpc.CallOption) (*propertyv1.GetCheckInResponse, error) {
+	return &propertyv1.GetCheckInResponse{Data: f.checkIn}, nil
+}
+
+func (f *fakeAPI) ListMails(context.Context, *propertyv1.ListMailsRequest, ...grpc.CallOption) (*propertyv1.ListMailsResponse, error) {
+	return &propertyv1.ListMailsResponse{}, nil
+}
+
+func (f *fakeAPI) ListGuests(context.Context, *propertyv1.ListGuestsRequest, ...grpc.CallOption) (*propertyv1.ListGuestsResponse, error) {
+	return &propertyv1.ListGuestsResponse{Data: &propertyv1.GuestList{List: f.guests}}, nil
+}
+
+func fakeFault(err error) *fault.Fault {
+	if f := (*fault.Fault)(nil); errors.As(err, &f) {
+		return f
+	}
+	return fault.New(fault.Internal, "", "%s", err.Error())
+}
+
+// get returns the status and the body of a page that a signed-in person reads in a language.
+func (f *fakeAPI) get(t *testing.T, path, language string) (int, string) {
+	t.Helper()
+	k, err := kit.New(kit.Options{
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Secure: func(*http.Request) bool { return false }, Fault: fakeFault, Now: func() time.Time { return noon },
+		As: func(ctx context.Context, _ *http.Request, _ kit.Credential) context.Context { return ctx },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := New(k, API{Sessions: f, Properties: f, Reservations: f, CheckIns: f, Mails: f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, w := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil), httptest.NewRecorder()
+	r.AddCookie(&http.Cookie{Name: sessionCookie, Value: "lkx_1"})
+	r.Header.Set("Accept-Language", language)
+	pages.ServeHTTP(w, r)
+	return w.Code, w.Body.String()
+}
