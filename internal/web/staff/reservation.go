@@ -3,6 +3,7 @@ package staff
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -34,6 +35,9 @@ type reservationView struct {
 	Guests   bool // the person may read guests' data and messages
 	Messages bool // the person may write messages
 }
+
+// EmailParts returns the email address of the booker in the two parts between which a narrow page breaks the line.
+func (v reservationView) EmailParts() []string { return strings.SplitAfterN(v.GetEmail(), "@", 2) }
 
 func (x *exchange) reservation(id string) (*propertyv1.Reservation, error) {
 	found, err := x.site.api.Reservations.ListReservations(x.call(), &propertyv1.ListReservationsRequest{Ids: []string{id}})

@@ -69,7 +69,7 @@ func TestPageHasTheFactsOfThePMS(t *testing.T) {
 		}
 	}
 	f.checkIn = &propertyv1.StaffCheckIn{Owing: "20.00", OwingCurrency: "EUR"}
-	if facts = pmsFacts(t, f, "de"); !slices.Contains(facts, "Offener Betrag: 20,00 EUR") {
+	if facts = pmsFacts(t, f, "de"); !slices.Contains(facts, "Offen: 20,00 EUR") {
 		t.Errorf("the page lacks the newer amount of the PMS: %q", facts)
 	}
 	for _, language := range message.Languages() {
