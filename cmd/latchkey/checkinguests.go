@@ -13,7 +13,7 @@ type checkInGuests struct {
 }
 
 func (checkInGuests) Help() string {
-	return `The table has the main data; --json has all answers. Examples:
+	return `The table has the main data; --json has all answers that the token's role sees. Examples:
   latchkey checkin guests 4711
   latchkey checkin guests 4711 --json`
 }
@@ -32,8 +32,10 @@ func (c *checkInGuests) Run(ctx context.Context, r *remote, io *streams) error {
 // printGuests prints a table of the guests of a reservation with their main data.
 func (s *session) printGuests(guests []*propertyv1.GuestData) {
 	var rows [][]string
+	withheld := int32(0)
 	for _, g := range guests {
 		p := g.GetPerson()
+		withheld += g.GetWithheld()
 		state := "complete"
 		if !g.GetGuest().GetComplete() {
 			state = strings.TrimSpace("missing " + g.GetGuest().GetMissingStep())
@@ -45,6 +47,9 @@ func (s *session) printGuests(guests []*propertyv1.GuestData) {
 	}
 	s.printTable("No guest of this reservation is known yet.",
 		[]string{"id", "role", "name", "form", "birth date", "citizenship", "document", "shared with the PMS", "signed"}, rows)
+	if withheld > 0 {
+		s.say("\nNot shown: %d stored answers that neither the law nor the property asks any more. A token with the role owner sees them.", withheld)
+	}
 }
 
 type checkInSign struct {

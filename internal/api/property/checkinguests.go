@@ -13,15 +13,17 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// ListGuests lists the guests of a reservation with their data, and records that a member of staff read them.
+// ListGuests lists the guests of a reservation with the data that the caller's role sees, and records that a member of staff read them.
 func (s *CheckIns) ListGuests(ctx context.Context, r *propertyv1.ListGuestsRequest) (*propertyv1.ListGuestsResponse, error) {
 	v, err := s.readGuests(ctx, r.GetReservationId())
 	if err != nil {
 		return nil, err
 	}
+	who, _ := actor.From(ctx)
 	list := &propertyv1.GuestList{}
 	for _, m := range v.People.Members {
-		data := &propertyv1.GuestData{Guest: staffGuest(m), Person: convert.Person(m.Answers), SignedAt: convert.Time(m.SignedAt)}
+		seen, withheld := v.People.AnswersFor(who.Role, m)
+		data := &propertyv1.GuestData{Guest: staffGuest(m), Person: convert.Person(seen), SignedAt: convert.Time(m.SignedAt), Withheld: int32(withheld)}
 		if v.People.HasDecided(m) {
 			data.SharedGroups = m.Row.SharedGroups
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/staff"
@@ -79,5 +80,21 @@ func TestPageHasTheFactsOfThePMS(t *testing.T) {
 	}
 	if status, _ := f.get(t, "/app/reservations/rsv_2", "en"); status != http.StatusNotFound {
 		t.Errorf("an unknown reservation: %d", status)
+	}
+}
+
+// The page of the guests says how many answers the role does not see, and shows none of them.
+func TestPageOfGuestsSaysWhatIsWithheld(t *testing.T) {
+	f := &fakeAPI{role: staff.FrontDesk, stay: &propertyv1.Reservation{Id: "rsv_1", PmsNumber: "8790", LastName: "Silva"}}
+	for withheld, want := range map[int32]string{0: "", 1: "1 more answer is stored", 2: "2 more answers are stored"} {
+		f.guests = []*propertyv1.GuestData{{Person: &guestv1.Person{FirstName: "Ana"}, Withheld: withheld}}
+		status, body := f.get(t, "/app/reservations/rsv_1/guests", "en")
+		if status != http.StatusOK || !strings.Contains(body, want) || strings.Contains(body, "neither the law") != (withheld > 0) {
+			t.Errorf("%d withheld: status %d: %s", withheld, status, body)
+		}
+	}
+	f.guests = []*propertyv1.GuestData{{Withheld: 3}}
+	if _, body := f.get(t, "/app/reservations/rsv_1/guests", "en"); strings.Contains(body, "Nothing was entered yet.") {
+		t.Error("the page says that nothing was entered, although answers are withheld")
 	}
 }

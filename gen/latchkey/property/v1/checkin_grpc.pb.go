@@ -64,7 +64,7 @@ type CheckInServiceClient interface {
 	// Mails the booker a new link. The old one ends unless a device is bound to it. Without an address that reaches the guest it is refused
 	// with the reason noGuestAddress.
 	ResendInvitation(ctx context.Context, in *ResendInvitationRequest, opts ...grpc.CallOption) (*ResendInvitationResponse, error)
-	// Lists the guests of a reservation with their data. The read is recorded.
+	// Lists the guests of a reservation with the data that the caller's role sees. The read is recorded.
 	ListGuests(ctx context.Context, in *ListGuestsRequest, opts ...grpc.CallOption) (*ListGuestsResponse, error)
 	// Lists the devices that act for the guests of a reservation, without their credentials.
 	ListDevices(ctx context.Context, in *ListDevicesRequest, opts ...grpc.CallOption) (*ListDevicesResponse, error)
@@ -242,7 +242,7 @@ type CheckInServiceServer interface {
 	// Mails the booker a new link. The old one ends unless a device is bound to it. Without an address that reaches the guest it is refused
 	// with the reason noGuestAddress.
 	ResendInvitation(context.Context, *ResendInvitationRequest) (*ResendInvitationResponse, error)
-	// Lists the guests of a reservation with their data. The read is recorded.
+	// Lists the guests of a reservation with the data that the caller's role sees. The read is recorded.
 	ListGuests(context.Context, *ListGuestsRequest) (*ListGuestsResponse, error)
 	// Lists the devices that act for the guests of a reservation, without their credentials.
 	ListDevices(context.Context, *ListDevicesRequest) (*ListDevicesResponse, error)

@@ -267,12 +267,15 @@ type GuestData struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The guest.
 	Guest *StaffGuest `protobuf:"bytes,1,opt,name=guest,proto3" json:"guest,omitempty"`
-	// The data that the guest gave.
+	// The data that the guest gave, as far as the caller's role sees it: owners and managers see all; the front desk, and tokens with the role operator,
+	// see what the law or the property asks.
 	Person *v1.Person `protobuf:"bytes,2,opt,name=person,proto3" json:"person,omitempty"`
 	// The groups that the guest shares with the PMS.
 	SharedGroups []string `protobuf:"bytes,3,rep,name=shared_groups,json=sharedGroups,proto3" json:"shared_groups,omitempty"`
 	// When the guest signed these answers on a screen. Absent: not, or an answer changed since.
-	SignedAt      *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=signed_at,json=signedAt,proto3" json:"signed_at,omitempty"`
+	SignedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=signed_at,json=signedAt,proto3" json:"signed_at,omitempty"`
+	// How many answers are stored that the caller's role does not see.
+	Withheld      int32 `protobuf:"varint,5,opt,name=withheld,proto3" json:"withheld,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -333,6 +336,13 @@ func (x *GuestData) GetSignedAt() *timestamppb.Timestamp {
 		return x.SignedAt
 	}
 	return nil
+}
+
+func (x *GuestData) GetWithheld() int32 {
+	if x != nil {
+		return x.Withheld
+	}
+	return 0
 }
 
 // GetSignatureRequest names the guest.
@@ -804,12 +814,13 @@ const file_latchkey_property_v1_checkin_guests_proto_rawDesc = "" +
 	"\x12ListGuestsResponse\x123\n" +
 	"\x04data\x18\x01 \x01(\v2\x1f.latchkey.property.v1.GuestListR\x04data\"@\n" +
 	"\tGuestList\x123\n" +
-	"\x04list\x18\x01 \x03(\v2\x1f.latchkey.property.v1.GuestDataR\x04list\"\xd4\x01\n" +
+	"\x04list\x18\x01 \x03(\v2\x1f.latchkey.property.v1.GuestDataR\x04list\"\xf0\x01\n" +
 	"\tGuestData\x126\n" +
 	"\x05guest\x18\x01 \x01(\v2 .latchkey.property.v1.StaffGuestR\x05guest\x121\n" +
 	"\x06person\x18\x02 \x01(\v2\x19.latchkey.guest.v1.PersonR\x06person\x12#\n" +
 	"\rshared_groups\x18\x03 \x03(\tR\fsharedGroups\x127\n" +
-	"\tsigned_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\bsignedAt\"m\n" +
+	"\tsigned_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\bsignedAt\x12\x1a\n" +
+	"\bwithheld\x18\x05 \x01(\x05R\bwithheld\"m\n" +
 	"\x13GetSignatureRequest\x120\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\x12$\n" +
 	"\bguest_id\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\aguestId\"K\n" +

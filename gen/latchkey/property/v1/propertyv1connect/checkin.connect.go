@@ -98,7 +98,7 @@ type CheckInServiceClient interface {
 	// Mails the booker a new link. The old one ends unless a device is bound to it. Without an address that reaches the guest it is refused
 	// with the reason noGuestAddress.
 	ResendInvitation(context.Context, *v1.ResendInvitationRequest) (*v1.ResendInvitationResponse, error)
-	// Lists the guests of a reservation with their data. The read is recorded.
+	// Lists the guests of a reservation with the data that the caller's role sees. The read is recorded.
 	ListGuests(context.Context, *v1.ListGuestsRequest) (*v1.ListGuestsResponse, error)
 	// Lists the devices that act for the guests of a reservation, without their credentials.
 	ListDevices(context.Context, *v1.ListDevicesRequest) (*v1.ListDevicesResponse, error)
@@ -360,7 +360,7 @@ type CheckInServiceHandler interface {
 	// Mails the booker a new link. The old one ends unless a device is bound to it. Without an address that reaches the guest it is refused
 	// with the reason noGuestAddress.
 	ResendInvitation(context.Context, *v1.ResendInvitationRequest) (*v1.ResendInvitationResponse, error)
-	// Lists the guests of a reservation with their data. The read is recorded.
+	// Lists the guests of a reservation with the data that the caller's role sees. The read is recorded.
 	ListGuests(context.Context, *v1.ListGuestsRequest) (*v1.ListGuestsResponse, error)
 	// Lists the devices that act for the guests of a reservation, without their credentials.
 	ListDevices(context.Context, *v1.ListDevicesRequest) (*v1.ListDevicesResponse, error)
