@@ -136,6 +136,18 @@ func (r lockRow) lacksBattery() bool {
 	return !r.Placeless && !r.Low && r.GetStatus().BatteryPercent == nil
 }
 
+// Faults returns the chips of a lock that is offline or jammed, for pages that show only what is wrong. The page adds the chip of a low battery
+// because it has a percentage.
+func (r lockRow) Faults() []chip {
+	switch {
+	case r.Offline:
+		return []chip{r.Link}
+	case r.GetStatus().GetBolt() == "jammed":
+		return []chip{r.Bolt}
+	}
+	return nil
+}
+
 // badness returns the sort key of a lock: the lower, the more it needs staff.
 func (r lockRow) badness() int {
 	switch {

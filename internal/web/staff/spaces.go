@@ -4,18 +4,22 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/web/kit"
 )
 
-// Number of rows on a page without a choice, and the maximum. spaceChoices is how many free spaces of the PMS each row offers; the room's own
-// page offers all.
+// Number of rows on a page without a choice, and the maximum. spaceChoices is how many free spaces of the PMS each row offers at most; the
+// room's own page offers all. A row without choices is as large as rowSize choices, and the rows of a page as large as pageChoices choices, so
+// that the page stays small before anything is mapped.
 const (
 	spaceRows    = 50
 	mostSpaces   = 100
 	spaceChoices = 40
+	rowSize      = 10
+	pageChoices  = 1600
 )
 
 // spaceRow is one room or bed of the property with its mapping.
@@ -24,8 +28,9 @@ type spaceRow struct {
 	Mapped  *propertyv1.PartnerSpace // the space of the PMS that it is mapped to, or nil
 	Suggest string                   // name of the space of the PMS that is suggested because its name is similar, or ""
 	Choices []kit.Option
-	Choice  string           // id of the selected space of the PMS
-	Lock    *propertyv1.Lock // nil without a lock, or if the person may not read locks
+	Choice  string             // id of the selected space of the PMS
+	Lock    *lockRow           // nil without a lock, or if the person may not read locks
+	Gates   []*propertyv1.Gate // gates that guests of the room may open
 }
 
 // Field returns the HTML id of the row's choice.
@@ -36,6 +41,21 @@ func mapField(spaceID string) string { return "m-" + spaceID }
 
 // NoLock returns the chip of a room without a lock.
 func (spaceRow) NoLock() chip { return chip{"warn", "✕", "staff.room.noLock"} }
+
+// spaceGates is how many gates each row names; the room's own page names all.
+const spaceGates = 2
+
+// NamedGates returns the names of the gates that the row names, with commas.
+func (r spaceRow) NamedGates() string {
+	var names []string
+	for _, g := range r.Gates[:min(len(r.Gates), spaceGates)] {
+		names = append(names, g.GetName())
+	}
+	return strings.Join(names, ", ")
+}
+
+// MoreGates returns the number of gates that the row does not name; none if it is not positive.
+func (r spaceRow) MoreGates() int { return len(r.Gates) - spaceGates }
 
 // freeSpace is a space of the PMS that is not mapped.
 type freeSpace struct {
@@ -226,13 +246,20 @@ func (x *exchange) spacesPage(status int, problem string, refuse func(*page, spa
 	if err != nil {
 		return err
 	}
+	gates, err := x.gates()
+	if err != nil {
+		return err
+	}
 	for _, own := range shown {
-		row := spaceRow{Space: own, Mapped: d.mappedTo(own.GetId()), Lock: locks[own.GetId()]}
+		row := spaceRow{Space: own, Mapped: d.mappedTo(own.GetId()), Gates: gatesOf(own, gates)}
+		if l := locks[own.GetId()]; l != nil {
+			row.Lock = new(newLockRow(l, x.site.Now()))
+		}
 		if row.Choice = row.Mapped.GetExternalId(); status == http.StatusUnprocessableEntity && x.R.PostForm.Has("map."+own.GetId()) {
 			row.Choice = x.Value("map." + own.GetId())
 		}
 		if v.Manages && v.Chosen != nil {
-			row.Choices = d.choices(own, row.Choice, spaceChoices)
+			row.Choices = d.choices(own, row.Choice, min(spaceChoices, pageChoices/len(shown)-rowSize))
 		}
 		for _, p := range d.listed {
 			if p.GetSuggestedSpaceId() == own.GetId() {
