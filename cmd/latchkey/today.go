@@ -56,6 +56,9 @@ func (s *session) printDay(zone *time.Location, day *propertyv1.DayList) {
 		if stops := stay.GetCheckIn().GetStops(); len(stops) > 0 {
 			checkIn += ": " + strings.Join(stops, ", ")
 		}
+		if amount := stay.GetCheckIn().GetOwing(); amount != "" {
+			checkIn += ", " + amount + " " + stay.GetCheckIn().GetOwingCurrency()
+		}
 		rows = append(rows, []string{
 			dash(stay.GetGuestName()), dash(stay.GetSpaceName()), moment(stay.GetFrom().AsTime()), moment(stay.GetTo().AsTime()), dash(words), checkIn, stay.GetPmsNumber(),
 		})

@@ -8,15 +8,17 @@ import (
 	entstay "latchkey.dev/ent/stay"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/money"
 )
 
 // Brief is where a check-in is, in short.
 type Brief struct {
 	Stage        Stage
 	Stops        []StopReason
-	FormComplete bool      // FormComplete means that no required answer of the guests is missing
-	ArrivalTime  string    // ArrivalTime is HH:MM as the guests said, or empty
-	BeganAt      time.Time // BeganAt is when the guest began at the property, or zero
+	Owing        *money.Amount // Owing is the amount that stops the check-in, or nil
+	FormComplete bool          // FormComplete means that no required answer of the guests is missing
+	ArrivalTime  string        // ArrivalTime is HH:MM as the guests said, or empty
+	BeganAt      time.Time     // BeganAt is when the guest began at the property, or zero
 }
 
 // Briefs returns the check-ins of reservations of one property, in their order. Only check-ins under way are read in full, so that a list
@@ -68,6 +70,9 @@ func (s *Service) brief(view *db.Tx, row *ent.Reservation, stay *ent.Stay, zone 
 	b.Stage = step.Stage
 	for _, stop := range step.Stops {
 		b.Stops = append(b.Stops, stop.Reason)
+		if stop.Reason == StopOwing {
+			b.Owing = stop.Owing
+		}
 	}
 	return b, nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
 )
@@ -34,8 +35,18 @@ func TestBriefs(t *testing.T) {
 		x.desk.set(func() { x.desk.status = `{"owing":84,"owingCurrency":"EUR","roomReady":false}` })
 		x.do("start", x.start, checkin.Stopped, checkin.StopOwing, checkin.StopRoomNotReady)
 		b := brief()
-		if diff := cmp.Diff([]checkin.StopReason{checkin.StopOwing, checkin.StopRoomNotReady}, b.Stops); diff != "" || b.Stage != checkin.Stopped || b.BeganAt.IsZero() || !b.FormComplete {
+		if diff := cmp.Diff([]checkin.StopReason{checkin.StopOwing, checkin.StopRoomNotReady}, b.Stops); diff != "" || b.Stage != checkin.Stopped || b.BeganAt.IsZero() || !b.FormComplete || b.Owing == nil || b.Owing.String() != "84.00 EUR" {
 			x.Errorf("stopped: %+v", b)
+		}
+		x.do("waive", func() (v checkin.View, err error) {
+			x.must(x.d.Write(x.Context(), func(tx *db.Tx) error {
+				v, err = x.service.WaiveOwing(tx, x.key, "Marta", "84.00 EUR")
+				return err
+			}))
+			return v, nil
+		}, checkin.Stopped, checkin.StopRoomNotReady)
+		if b := brief(); b.Owing != nil {
+			x.Errorf("waived: %+v", b)
 		}
 		x.push(reservation.Patch{reservation.State: "started"})
 		if b := brief(); b.Stage != checkin.CheckedIn {

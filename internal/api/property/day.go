@@ -95,6 +95,9 @@ func dayStay(a readiness.Arrival, booker reservation.Booker, b checkin.Brief, ta
 	for _, stop := range b.Stops {
 		out.CheckIn.Stops = append(out.CheckIn.Stops, string(stop))
 	}
+	if b.Owing != nil {
+		out.CheckIn.Owing, out.CheckIn.OwingCurrency = plainAmount(*b.Owing)
+	}
 	if tab != reservation.Departures {
 		out.Verdict, out.Fixes = string(a.Status), arrivalFixes(a.Fixes, to)
 	}

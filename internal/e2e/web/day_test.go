@@ -42,3 +42,57 @@ func TestDaysAndRows(t *testing.T) {
 		})
 	}
 }
+
+// A front desk waives an open amount in the row of its guest: without a reason, or after the amount has changed, nothing is waived.
+func TestTodayWaivesAnAmount(t *testing.T) {
+	t.Parallel()
+	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}}) {
+		t.Run(m.String(), func(t *testing.T) {
+			w := open(t)
+			w.book("B-1", "1001", "R101", nil)
+			owe := func(amount float64) {
+				t.Helper()
+				if _, err := w.PMS.SetOwing(t.Context(), "B-1", amount); err != nil {
+					t.Fatal(err)
+				}
+			}
+			owe(84)
+			k := w.enrol()
+			k.Next("Check in", "Find your booking")
+			w.findAt(k, "1001", "Lovelace")
+			k.WaitHeading("Is this your booking?")
+			k.Click("Yes, check in")
+			k.WaitText("84.00 EUR")
+			p := browser.Open(t, m.options()...)
+			p.Tolerate("status of 4")
+			w.signUp(p)
+			p.Visit(w.Base + "/app/today")
+			p.WaitText("Stopped: an amount is open 84.00 EUR")
+			p.Screenshot("owing")
+			p.Click("Check in without payment Ada Lovelace")
+			p.Axe()
+			p.Fits()
+			p.KeyboardWalk()
+			p.Fill("Reason", " ")
+			p.Click("Let the guest check in, 84.00 EUR stays open")
+			p.WaitText("Enter the reason, in at most 500 characters. Nothing was done.")
+			p.Axe()
+			p.Fits()
+			p.Screenshot("waive-wrong")
+			owe(90)
+			k.Click("Try again")
+			k.WaitText("90.00 EUR")
+			p.Fill("Reason", "invoice to the company")
+			p.Click("Let the guest check in, 84.00 EUR stays open")
+			p.WaitText("The open amount has changed")
+			p.Axe()
+			p.Screenshot("waive-outdated")
+			p.Click("Check in without payment Ada Lovelace")
+			p.Fill("Reason", "invoice to the company")
+			p.Click("Let the guest check in, 90.00 EUR stays open")
+			p.WaitText("The guest can check in although an amount is open.")
+			k.Click("Try again")
+			w.fillAtKiosk(k, "Ada", "Lovelace")
+		})
+	}
+}

@@ -109,7 +109,7 @@ func (s *site) routes() []Route {
 		{"POST /app/confirm/passkey/begin", Self, s.beginPasskeyConfirm},
 		{"POST /app/confirm/passkey", Self, s.passkeyConfirm},
 		{"GET /app/today", "readReservations", s.showToday},
-		{"POST /app/today", "manageCheckIns", s.clearStage},
+		{"POST /app/today", "manageCheckIns", s.changeToday},
 		{"GET /app/palette", Self, s.showPalette},
 		{"GET /app/dev/parts", Self, s.showParts},
 		{"GET /app/live", Self, s.follow},

@@ -76,10 +76,13 @@ func TestDayRows(t *testing.T) {
 		complete                   bool
 		chip, checkIn, clears      string
 		over                       bool
+		owing                      string
+		waives                     bool
 	}{
 		{tab: "arrivals", state: "confirmed", verdict: "ready", stage: "notToday", chip: "staff.verdict.ready", checkIn: "staff.stage.notToday staff.form.open"},
 		{tab: "arrivals", state: "confirmed", verdict: "atRisk", stage: "start", complete: true, chip: "staff.verdict.atRisk", checkIn: "staff.stage.start staff.form.done"},
-		{tab: "arrivals", state: "confirmed", verdict: "notReady", stage: "stopped", stops: []string{"owing", "roomNotReady"}, chip: "staff.verdict.notReady", checkIn: "staff.stop.owing staff.stop.roomNotReady"},
+		{tab: "arrivals", state: "confirmed", verdict: "notReady", stage: "stopped", stops: []string{"owing", "roomNotReady"}, chip: "staff.verdict.notReady", checkIn: "staff.stop.owing staff.stop.roomNotReady", owing: "84.00", waives: true},
+		{tab: "arrivals", state: "confirmed", verdict: "ready", stage: "stopped", stops: []string{"roomNotReady", "partnerError"}, owing: "84.00", chip: "staff.verdict.ready", checkIn: "staff.stop.roomNotReady staff.stop.partnerError"},
 		{tab: "arrivals", state: "confirmed", verdict: "ready", stage: "identityCheck", stops: []string{"identityCheck"}, chip: "staff.verdict.ready", checkIn: "staff.stop.identityCheck", clears: "identityCheck"},
 		{tab: "arrivals", state: "started", verdict: "ready", stage: "checkedIn", chip: "staff.verdict.ready", checkIn: "staff.stage.checkedIn", over: true},
 		{tab: "arrivals", state: "started", verdict: "notReady", stage: "checkedIn", chip: "staff.verdict.notReady", checkIn: "staff.stage.checkedIn"},
@@ -88,8 +91,8 @@ func TestDayRows(t *testing.T) {
 		{tab: "departures", state: "started", stage: "checkedIn", chip: "staff.day.inHouse", checkIn: "staff.stage.checkedIn"},
 		{tab: "departures", state: "processed", stage: "ended", chip: "staff.day.left", checkIn: "staff.stage.ended", over: true},
 	} {
-		r := newDayRow(c.tab, &propertyv1.DayStay{State: c.state, Verdict: c.verdict, CheckIn: &propertyv1.DayCheckIn{Stage: c.stage, Stops: c.stops, FormComplete: c.complete}})
-		if r.Chip.Text != c.chip || strings.Join(r.CheckIn, " ") != c.checkIn || r.Clears != c.clears || r.Over != c.over {
+		r := newDayRow(c.tab, &propertyv1.DayStay{State: c.state, Verdict: c.verdict, CheckIn: &propertyv1.DayCheckIn{Stage: c.stage, Stops: c.stops, FormComplete: c.complete, Owing: c.owing}})
+		if r.Chip.Text != c.chip || strings.Join(r.CheckIn, " ") != c.checkIn || r.Clears != c.clears || r.Over != c.over || r.Waives != c.waives {
 			t.Errorf("%s %s %s %s: %+v", c.tab, c.state, c.verdict, c.stage, r)
 		}
 		for _, kind := range append(r.CheckIn, r.Chip.Text) {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/web/kit"
 )
 
 // chip is a state that a page shows as a colored mark with a text. Text is a message.
@@ -29,6 +31,7 @@ type dayRow struct {
 	CheckIn []string                 // messages about the stage of the check-in, or about what stops it
 	Tone    string                   // tone of CheckIn
 	Clears  string                   // the check-in stage that staff must clear by law, or ""
+	Waives  bool                     // an open amount stops the check-in, which staff can waive
 	Over    bool                     // nothing is left to do for this stay
 }
 
@@ -48,7 +51,10 @@ type todayView struct {
 const mostOfDay = 100
 
 // showToday handles the lists of a day: arrivals, guests in house and departures.
-func (s *site) showToday(x *exchange) error {
+func (s *site) showToday(x *exchange) error { return x.todayPage(http.StatusOK, nil) }
+
+// todayPage renders the list of a day in the query. refuse adds the errors of a posted form to the page, or is nil.
+func (x *exchange) todayPage(status int, refuse func(*page)) error {
 	q := x.R.URL.Query()
 	tab := cmp.Or(q.Get("tab"), "arrivals")
 	tabs := []dayTab{{Name: "arrivals", list: "arrivals"}, {Name: "house", list: "inHouse"}, {Name: "departures", list: "departures"}}
@@ -57,7 +63,7 @@ func (s *site) showToday(x *exchange) error {
 		return x.Redirect("/app/today")
 	}
 	size := x.pageSize(usualRows, mostOfDay)
-	found, err := s.api.Days.ListDay(x.call(), &propertyv1.ListDayRequest{Date: q.Get("day"), Tab: tabs[at].list, PageSize: int32(size), PageToken: q.Get("page")})
+	found, err := x.site.api.Days.ListDay(x.call(), &propertyv1.ListDayRequest{Date: q.Get("day"), Tab: tabs[at].list, PageSize: int32(size), PageToken: q.Get("page")})
 	if err != nil {
 		return err
 	}
@@ -96,7 +102,10 @@ func (s *site) showToday(x *exchange) error {
 	slices.SortStableFunc(v.Rows, func(a, b dayRow) int { return cmp.Compare(overLast(a), overLast(b)) })
 	p.Here, p.Data = "today", v
 	x.resizable(p, size, mostOfDay, len(v.Rows), v.Next != "")
-	return x.render(http.StatusOK, "today", p)
+	if refuse != nil {
+		refuse(p)
+	}
+	return x.render(status, "today", p)
 }
 
 // overLast returns the sort key of a row: 1 if nothing is left to do, so that it comes last.
@@ -147,6 +156,7 @@ func newDayRow(tab string, stay *propertyv1.DayStay) dayRow {
 		r.Over = tab == "arrivals" && stay.GetState() == "started" && stay.GetVerdict() == "ready"
 	}
 	c := stay.GetCheckIn()
+	r.Waives = slices.Contains(c.GetStops(), "owing") && c.GetOwing() != ""
 	switch stage := c.GetStage(); {
 	case len(c.GetStops()) > 0:
 		r.Tone = "warn"
@@ -181,15 +191,35 @@ func verdictChip(verdict string) chip {
 	return chip{"unknown", "?", "staff.verdict.unknown"}
 }
 
-// clearStage handles the button in a list of a day that clears a stage of the check-in, such as an identity check.
-func (s *site) clearStage(x *exchange) error {
-	_, err := s.api.CheckIns.ClearStage(x.call(), &propertyv1.ClearStageRequest{ReservationId: x.Value("reservation"), Stage: x.Value("stage")})
-	if err != nil {
+// waiveField returns the HTML id of the reason why the open amount of a stay is waived.
+func waiveField(reservationID string) string { return "why-" + reservationID }
+
+// WaiveField returns the HTML id of the reason why the open amount of the stay is waived.
+func (r dayRow) WaiveField() string { return waiveField(r.GetReservationId()) }
+
+// changeToday handles the buttons in a row of a day: they clear a stage of the check-in, such as an identity check, or waive an open amount.
+func (s *site) changeToday(x *exchange) error {
+	id, done := x.Value("reservation"), "cleared"
+	if x.Value("do") == "waive" {
+		done = "waived"
+		if wrong := wrongReason(x.Value("reason"), "staff.reason.missing"); wrong != "" {
+			return x.todayPage(http.StatusUnprocessableEntity, func(p *page) { p.refuseReason(waiveField(id), wrong) })
+		}
+		_, err := s.api.CheckIns.WaiveOwing(x.call(), &propertyv1.WaiveOwingRequest{ReservationId: id, Owing: x.Value("owing"), Reason: x.Value("reason")})
+		if err != nil && s.Fault(err).Reason == fault.Outdated {
+			return x.todayPage(http.StatusConflict, func(p *page) {
+				p.Wrong = []kit.Wrong{{Title: p.T("staff.waive.outdated"), Text: p.T("staff.waive.outdated.text")}}
+			})
+		}
+		if err != nil {
+			return err
+		}
+	} else if _, err := s.api.CheckIns.ClearStage(x.call(), &propertyv1.ClearStageRequest{ReservationId: id, Stage: x.Value("stage")}); err != nil {
 		return err
 	}
 	to := localPage(x.Value("from"))
 	if to == "" {
 		to = dayURL("arrivals", "")
 	}
-	return x.Redirect(to + "&done=cleared")
+	return x.Redirect(to + "&done=" + done)
 }

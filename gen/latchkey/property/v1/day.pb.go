@@ -449,7 +449,11 @@ type DayCheckIn struct {
 	// When the guests want to arrive, HH:MM, as they said. Empty: they have not said.
 	ArrivalTime string `protobuf:"bytes,4,opt,name=arrival_time,json=arrivalTime,proto3" json:"arrival_time,omitempty"`
 	// When the guest began at the property. Absent: not yet.
-	BeganAt       *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=began_at,json=beganAt,proto3" json:"began_at,omitempty"`
+	BeganAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=began_at,json=beganAt,proto3" json:"began_at,omitempty"`
+	// The amount that stops it, such as "84.00", if owing is one of the stops; otherwise empty. WaiveOwing lets the guest check in although it is owed.
+	Owing string `protobuf:"bytes,6,opt,name=owing,proto3" json:"owing,omitempty"`
+	// Its currency, such as EUR; otherwise empty.
+	OwingCurrency string `protobuf:"bytes,7,opt,name=owing_currency,json=owingCurrency,proto3" json:"owing_currency,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -519,6 +523,20 @@ func (x *DayCheckIn) GetBeganAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *DayCheckIn) GetOwing() string {
+	if x != nil {
+		return x.Owing
+	}
+	return ""
+}
+
+func (x *DayCheckIn) GetOwingCurrency() string {
+	if x != nil {
+		return x.OwingCurrency
+	}
+	return ""
+}
+
 var File_latchkey_property_v1_day_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_day_proto_rawDesc = "" +
@@ -563,14 +581,16 @@ const file_latchkey_property_v1_day_proto_rawDesc = "" +
 	"\x05fixes\x18\n" +
 	" \x03(\v2 .latchkey.property.v1.ArrivalFixR\x05fixes\x12;\n" +
 	"\bcheck_in\x18\v \x01(\v2 .latchkey.property.v1.DayCheckInR\acheckInB\r\n" +
-	"\v_space_name\"\xb7\x01\n" +
+	"\v_space_name\"\xf4\x01\n" +
 	"\n" +
 	"DayCheckIn\x12\x14\n" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x14\n" +
 	"\x05stops\x18\x02 \x03(\tR\x05stops\x12#\n" +
 	"\rform_complete\x18\x03 \x01(\bR\fformComplete\x12!\n" +
 	"\farrival_time\x18\x04 \x01(\tR\varrivalTime\x125\n" +
-	"\bbegan_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\abeganAt2\x9d\x01\n" +
+	"\bbegan_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\abeganAt\x12\x14\n" +
+	"\x05owing\x18\x06 \x01(\tR\x05owing\x12%\n" +
+	"\x0eowing_currency\x18\a \x01(\tR\rowingCurrency2\x9d\x01\n" +
 	"\n" +
 	"DayService\x12\x8e\x01\n" +
 	"\aListDay\x12$.latchkey.property.v1.ListDayRequest\x1a%.latchkey.property.v1.ListDayResponse\"6\xaa\xbc\x18\x1a\x1a\x06viewer2\x10readReservations\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/property/dayB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
