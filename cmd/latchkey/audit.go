@@ -17,13 +17,19 @@ type auditCommands struct {
 }
 
 type auditList struct {
-	Limit int `default:"50" help:"How many entries at most."`
+	Limit int    `default:"50" help:"How many entries at most."`
+	Who   string `placeholder:"CALLER" help:"Only entries of this caller, as in the column who."`
+	What  string `placeholder:"CALL" help:"Only entries of this call, as in the column call, or of all calls of a service, such as LockService."`
+	From  string `placeholder:"YYYY-MM-DD" help:"Only entries of this day and later, in the property's time zone."`
+	To    string `placeholder:"YYYY-MM-DD" help:"Only entries of this day and earlier."`
 }
 
 func (auditList) Help() string {
 	return `The outcome is that of the call: "done" means that it succeeded, also if there was nothing to change. Examples:
   latchkey audit list
-  latchkey audit list --limit 1000 --json`
+  latchkey audit list --limit 1000 --json
+  latchkey audit list --what ReservationService/RevealPin --from 2026-07-01 --to 2026-07-31
+  latchkey audit list --who staff:prs_01jz8k3v5m7n9p1q3r5s7t9w1x`
 }
 
 func (c *auditList) Run(ctx context.Context, r *remote, io *streams) error {
@@ -39,7 +45,7 @@ func (c *auditList) Run(ctx context.Context, r *remote, io *streams) error {
 				action := e.GetAction()[strings.LastIndexByte(e.GetAction(), '.')+1:]
 				rows = append(rows, []string{strconv.FormatInt(e.GetSeq(), 10), formatTime(e.GetAt()), e.GetActor(), action, e.GetOutcome(), strings.Join(e.GetSubjects(), " "), e.GetFrom(), e.GetReason()})
 			}
-			s.printTable("The audit log has no entry yet.", []string{"no.", "at", "who", "call", "outcome", "about", "from", "reason"}, rows)
+			s.printTable("The audit log has no such entry.", []string{"no.", "at", "who", "call", "outcome", "about", "from", "reason"}, rows)
 		})
 	})
 }
@@ -50,6 +56,7 @@ func (c *auditList) load(s *session) (*propertyv1.AuditEntryList, error) {
 	for {
 		answer, err := propertyv1.NewAuditServiceClient(s.conn).ListEntries(s, &propertyv1.ListEntriesRequest{
 			PageSize: int32(min(max(c.Limit-len(all.GetList()), 1), 200)), PageToken: all.GetNextPageToken(),
+			Actor: c.Who, Action: c.What, FirstDay: c.From, LastDay: c.To,
 		})
 		if err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -25,6 +26,12 @@ func TestAccessOfAStay(t *testing.T) {
 	}
 	s.ok("reservation explain 4711", "The access was extended until", "The PIN of the stay was shown.", "The PIN of the stay was replaced.")
 	s.ok("audit list", "ExtendAccess", "late flight", "RevealPin", "ReplacePin")
+	today := time.Now().UTC().Format(time.DateOnly)
+	if list := s.ok("audit list --what ReservationService/RevealPin --from "+today+" --to "+today, "RevealPin"); strings.Contains(list, "ReplacePin") {
+		t.Errorf("not filtered: %s", list)
+	}
+	s.ok("audit list --who staff:prs_0", "The audit log has no such entry.")
+	s.fails(1, "audit list --from yesterday", "YYYY-MM-DD")
 }
 
 func TestNextTime(t *testing.T) {

@@ -97,10 +97,52 @@ func TestChainVerifies(t *testing.T) {
 		if r := x.verify(hostel, 100); r != (audit.Report{First: 1, Last: 2, Verified: 2}) {
 			x.Errorf("the other property: %+v", r)
 		}
-		list, err := audit.List(x.d.View(x.Context()), hotel, 8, 3)
+		list, err := audit.List(x.d.View(x.Context()), hotel, audit.Filter{}, 8, 3)
 		x.must(err)
 		if len(list) != 3 || list[0].Seq != 7 || list[2].Seq != 5 || list[0].Subjects[0] != "lck_6" || list[0].Actor != "staff:prs_1" || list[0].Outcome != audit.Done {
 			x.Errorf("listed %+v", list)
+		}
+	})
+}
+
+// A filter selects by caller, by call or service, and by time.
+func TestFilter(t *testing.T) {
+	each(t, func(x *fixture) {
+		begin := x.clock.Now()
+		for _, r := range []audit.Record{
+			{Actor: "staff:prs_1", Action: "latchkey.property.v1.LockService/UnlockLock"},
+			{Actor: "staff:prs_2", Action: "latchkey.property.v1.LockService/UpdateLock"},
+			{Actor: "staff:prs_1", Action: "latchkey.property.v1.SmartLockService/UnlockLock"},
+			{Actor: "operator:socket", Action: "latchkey.admin.v1.OwnerService/CreateOwnerLink"},
+		} {
+			x.clock.Advance(time.Hour)
+			r.PropertyID, r.Outcome = hotel, audit.Done
+			x.write(func(tx *db.Tx) error { return audit.Append(tx, x.keys, r) })
+		}
+		at := func(hours int) time.Time { return begin.Add(time.Duration(hours) * time.Hour) }
+		for _, c := range []struct {
+			filter audit.Filter
+			want   []int64
+		}{
+			{audit.Filter{}, []int64{4, 3, 2, 1}},
+			{audit.Filter{Actor: "staff:prs_1"}, []int64{3, 1}},
+			{audit.Filter{Actor: "staff:prs"}, nil},
+			{audit.Filter{Action: "LockService/UnlockLock"}, []int64{1}},
+			{audit.Filter{Action: "LockService"}, []int64{2, 1}},
+			{audit.Filter{Action: "%"}, nil},
+			{audit.Filter{Action: "OwnerService/CreateOwnerLink"}, []int64{4}},
+			{audit.Filter{From: at(2), To: at(4)}, []int64{3, 2}},
+			{audit.Filter{Actor: "staff:prs_1", Action: "LockService", From: at(1), To: at(2)}, []int64{1}},
+		} {
+			list, err := audit.List(x.d.View(x.Context()), hotel, c.filter, 0, 10)
+			x.must(err)
+			var got []int64
+			for _, e := range list {
+				got = append(got, e.Seq)
+			}
+			if !slices.Equal(got, c.want) {
+				x.Errorf("%+v selects %v, want %v", c.filter, got, c.want)
+			}
 		}
 	})
 }
@@ -299,7 +341,7 @@ func TestDamagedEntryIsListed(t *testing.T) {
 			_, err := tx.ExecContext(tx.Context(), `UPDATE audit_entries SET subjects = '{"a":1}' WHERE property_id = 'prp_1' AND seq = 3`)
 			return err
 		})
-		list, err := audit.List(x.d.View(x.Context()), hotel, 0, 3)
+		list, err := audit.List(x.d.View(x.Context()), hotel, audit.Filter{}, 0, 3)
 		x.must(err)
 		var got []string
 		for _, e := range list {

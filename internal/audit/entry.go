@@ -5,11 +5,13 @@ package audit
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/auditentry"
+	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
@@ -95,10 +97,35 @@ func entryOf(row *ent.AuditEntry) Entry {
 	}
 }
 
-// List returns entries of a property, the latest first: at most limit before an entry; 0: from the last one. An entry that cannot be decoded is
-// in the list, damaged.
-func List(view *db.Tx, propertyID string, before int64, limit int) ([]Entry, error) {
-	q := view.AuditEntry.Query().Where(auditentry.PropertyID(propertyID))
+// Filter selects entries of the log. An empty field selects all.
+type Filter struct {
+	Actor    string    // kind and id of the caller
+	Action   string    // a service and its method, such as LockService/UnlockLock, or a service alone
+	From, To time.Time // entries at From or later, and before To
+}
+
+// predicates returns the conditions of the filter.
+func (f Filter) predicates() (conditions []predicate.AuditEntry) {
+	add := func(set bool, p predicate.AuditEntry) {
+		if set {
+			conditions = append(conditions, p)
+		}
+	}
+	add(f.Actor != "", auditentry.Actor(f.Actor))
+	if strings.Contains(f.Action, "/") {
+		add(true, auditentry.ActionHasSuffix("."+f.Action)) // the full name begins with the package
+	} else {
+		add(f.Action != "", auditentry.ActionContains("."+f.Action+"/"))
+	}
+	add(!f.From.IsZero(), auditentry.AtGTE(f.From))
+	add(!f.To.IsZero(), auditentry.AtLT(f.To))
+	return conditions
+}
+
+// List returns entries of a property that f selects, the latest first: at most limit before an entry; 0: from the last one. An entry that cannot
+// be decoded is in the list, damaged.
+func List(view *db.Tx, propertyID string, f Filter, before int64, limit int) ([]Entry, error) {
+	q := view.AuditEntry.Query().Where(auditentry.PropertyID(propertyID)).Where(f.predicates()...)
 	if before > 0 {
 		q = q.Where(auditentry.SeqLT(before))
 	}

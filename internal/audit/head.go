@@ -41,7 +41,7 @@ func loadHead(tx *db.Tx, keys *keyring.Ring, propertyID string) (head, error) {
 // because the stored head was deleted.
 func headOf(tx *db.Tx, propertyID string) (head, error) {
 	h := head{propertyID: propertyID, hash: []byte{}, cutHash: []byte{}}
-	last, err := List(tx, propertyID, 0, 1)
+	last, err := List(tx, propertyID, Filter{}, 0, 1)
 	if err != nil || len(last) == 0 {
 		return h, err
 	}

@@ -1,8 +1,11 @@
 package e2e
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -113,6 +116,32 @@ func TestAuditEntry(t *testing.T) {
 	inspected := do("GuestRegisterService/InspectRegister", &propertyv1.InspectRegisterRequest{FirstArrivalOn: "2026-01-01", LastArrivalOn: "2026-12-31", Reason: "police inspection"}, codes.OK)
 	if inspected.GetReason() != "police inspection" || inspected.GetOutcome() != "done" {
 		t.Errorf("inspected: %v", inspected)
+	}
+	yesterday, later := time.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly), time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly)
+	for _, c := range []struct {
+		filter *propertyv1.ListEntriesRequest
+		want   []int64
+	}{
+		{&propertyv1.ListEntriesRequest{Actor: who, Action: "SpaceService/CreateSpace"}, []int64{again.GetSeq(), made.GetSeq()}},
+		{&propertyv1.ListEntriesRequest{Action: "GuestRegisterService", FirstDay: yesterday, LastDay: later}, []int64{inspected.GetSeq()}},
+		{&propertyv1.ListEntriesRequest{Action: "SpaceService", Actor: "staff:prs_0"}, nil},
+		{&propertyv1.ListEntriesRequest{Action: "SpaceService", FirstDay: later}, nil},
+		{&propertyv1.ListEntriesRequest{Action: "SpaceService/CreateSpace", PageSize: 1}, []int64{again.GetSeq()}},
+		{&propertyv1.ListEntriesRequest{Action: "SpaceService/CreateSpace", PageSize: 1, PageToken: fmt.Sprint(again.GetSeq())}, []int64{made.GetSeq()}},
+	} {
+		answer := call(t, w, e2etest.REST, caller, "AuditService/ListEntries", c.filter)
+		var got []int64
+		for _, e := range answer.Reply.(*propertyv1.ListEntriesResponse).GetData().GetList() {
+			got = append(got, e.GetSeq())
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v selects %v, want %v", c.filter, got, c.want)
+		}
+	}
+	for _, wrong := range []*propertyv1.ListEntriesRequest{{FirstDay: "today"}, {LastDay: "2026-13-01"}, {FirstDay: later, LastDay: yesterday}, {Action: "Lock%"}} {
+		if answer := call(t, w, e2etest.REST, caller, "AuditService/ListEntries", wrong); answer.Code != codes.InvalidArgument {
+			t.Errorf("%v: %v", wrong, answer)
+		}
 	}
 	e2etest.PushReservation(t, w, "AUDIT", map[string]any{"state": "confirmed"})
 	if last := lastEntry(t, w); last.GetSeq() != inspected.GetSeq() {

@@ -15,7 +15,7 @@ import (
 // entries returns what the audit log of a property has, the oldest first.
 func (x *fixture) entries(propertyID string) (all []string) {
 	x.Helper()
-	list, err := audit.List(x.DB.View(x.Context()), propertyID, 0, 100)
+	list, err := audit.List(x.DB.View(x.Context()), propertyID, audit.Filter{}, 0, 100)
 	x.must(err)
 	for _, e := range slices.Backward(list) {
 		all = append(all, e.Actor+" "+e.Action+" "+string(e.Outcome)+" "+e.From)

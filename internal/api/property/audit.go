@@ -2,16 +2,22 @@ package property
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"latchkey.dev/ent"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/audit"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/property"
+	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/staff"
 )
 
@@ -38,7 +44,11 @@ func (s *auditLog) ListEntries(ctx context.Context, r *propertyv1.ListEntriesReq
 			return nil, badPageToken()
 		}
 	}
-	entries, err := audit.List(s.DB.View(ctx), propertyID, before, size+1)
+	filter, err := s.filterOf(ctx, propertyID, r)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := audit.List(s.DB.View(ctx), propertyID, filter, before, size+1)
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +71,41 @@ func (s *auditLog) ListEntries(ctx context.Context, r *propertyv1.ListEntriesReq
 		})
 	}
 	return &propertyv1.ListEntriesResponse{Data: list}, nil
+}
+
+// filterOf returns which entries a request selects. Days are those of the property's time zone.
+func (s *auditLog) filterOf(ctx context.Context, propertyID string, r *propertyv1.ListEntriesRequest) (audit.Filter, error) {
+	f := audit.Filter{Actor: r.GetActor(), Action: r.GetAction()}
+	if r.GetFirstDay() == "" && r.GetLastDay() == "" {
+		return f, nil
+	}
+	row, err := property.Get(s.DB.View(ctx), propertyID)
+	if err != nil {
+		return f, err
+	}
+	if r.GetFirstDay() != "" {
+		if f.From, _, err = dayOf(row, "firstDay", r.GetFirstDay()); err != nil {
+			return f, err
+		}
+	}
+	if r.GetLastDay() != "" {
+		if _, f.To, err = dayOf(row, "lastDay", r.GetLastDay()); err != nil {
+			return f, err
+		}
+	}
+	if !f.From.IsZero() && !f.To.IsZero() && !f.From.Before(f.To) {
+		return f, fault.Fields(fault.Field{Path: "lastDay", Reason: fault.WrongValue, Message: "is before firstDay"})
+	}
+	return f, nil
+}
+
+// dayOf returns the start and the end of a day in the property's time zone. path is the field of the request that has the day.
+func dayOf(row *ent.Property, path, day string) (begins, ends time.Time, err error) {
+	begins, ends, err = reservation.Day(row, day, time.Time{})
+	if f := (*fault.Fault)(nil); errors.As(err, &f) {
+		err = fault.Fields(fault.Field{Path: path, Reason: fault.BadFormat, Message: "must be a day, YYYY-MM-DD"})
+	}
+	return begins, ends, err
 }
 
 // namesOf returns the names of the people among the authors of a list, by author. author returns the recorded author of an entry.

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -93,6 +94,47 @@ func TestTodayWaivesAnAmount(t *testing.T) {
 			p.WaitText("The guest can check in although an amount is open.")
 			k.Click("Try again")
 			w.fillAtKiosk(k, "Ada", "Lovelace")
+		})
+	}
+}
+
+// An owner finds who did what in the audit log, by person, by action and by days, also without a script.
+func TestAuditLogOfToday(t *testing.T) {
+	t.Parallel()
+	for _, m := range matrix([]setting{{size: browser.Narrow, scriptOff: true}, {size: browser.Desktop}, {size: browser.Tablet, dark: true}}) {
+		t.Run(m.String(), func(t *testing.T) {
+			w := open(t)
+			p := browser.Open(t, m.options()...)
+			p.Tolerate("status of 422")
+			w.signUp(p)
+			p.Visit(w.Base + "/app/gates")
+			p.Fill("Name", "Sauna")
+			p.Click("Add it")
+			p.WaitText("Saved.")
+			p.Visit(w.Base + "/app/audit")
+			p.WaitText("GateService/CreateGate")
+			p.WaitText("SessionService/CreateFirstOwner")
+			p.Axe()
+			p.Fits()
+			p.KeyboardWalk()
+			p.Screenshot("audit")
+			p.Choose("Who", "Marta Silva")
+			p.Choose("What", "Add a gate")
+			p.Click("Show")
+			p.Wait("a[href=\"/app/audit\"].button")
+			if page := p.HTML(); !strings.Contains(page, "GateService/CreateGate</code>") || strings.Contains(page, "SessionService/CreateFirstOwner</code>") {
+				t.Error("the page is not filtered")
+			}
+			p.Axe()
+			p.Fits()
+			p.Screenshot("audit-filtered")
+			p.Visit(w.Base + "/app/audit?firstDay=2031-01-01")
+			p.WaitText("No entry fits this choice.")
+			p.Next("Show all entries", "Audit log")
+			p.Visit(w.Base + "/app/audit?firstDay=2031-01-02&lastDay=2031-01-01")
+			p.Wait("#errors")
+			p.Axe()
+			p.Screenshot("audit-wrong")
 		})
 	}
 }

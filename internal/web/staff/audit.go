@@ -5,19 +5,28 @@ import (
 	"strings"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/web/kit"
 )
 
 // auditRow is one entry of the audit log.
 type auditRow struct {
 	*propertyv1.AuditEntry
 	Chip    chip
-	What    string // service and method of the API call
+	Call    string // service and method of the API call, such as LockService/UnlockLock
+	What    string // message about the call, which exists only for known calls
 	Touches []link // links to the objects of the entry
 }
 
+// callOf returns the service and the method in the full name of an RPC: without its package.
+func callOf(action string) string { return action[strings.LastIndexByte(action, '.')+1:] }
+
+// callText returns the message about a call, which names the task. It may not exist.
+func callText(call string) string { return "staff.did." + strings.Replace(call, "/", ".", 1) }
+
 // newAuditRow returns the row of an entry of the audit log.
 func newAuditRow(e *propertyv1.AuditEntry) auditRow {
-	r := auditRow{AuditEntry: e, Chip: chip{"unknown", "?", "staff.audit.other"}, What: e.GetAction()}
+	r := auditRow{AuditEntry: e, Chip: chip{"unknown", "?", "staff.audit.other"}, Call: callOf(e.GetAction())}
+	r.What = callText(r.Call)
 	if e.GetDamaged() {
 		r.Chip = chip{"bad", "✕", "staff.audit.damaged"}
 		return r
@@ -30,9 +39,6 @@ func newAuditRow(e *propertyv1.AuditEntry) auditRow {
 	case "failed":
 		r.Chip = chip{"bad", "✕", "staff.audit.failed"}
 	}
-	if _, name, ok := strings.Cut(e.GetAction(), "/"); ok {
-		r.What = name
-	}
 	for _, id := range e.GetSubjects() {
 		if to := subjectLink(id); to.URL != "" {
 			r.Touches = append(r.Touches, to)
@@ -43,6 +49,8 @@ func newAuditRow(e *propertyv1.AuditEntry) auditRow {
 
 type auditView struct {
 	Rows   []auditRow
+	Inputs []kit.Input // the choice of entries
+	Chosen bool        // the page shows only some entries
 	Next   string
 	Report *propertyv1.AuditReport // result of the verification, or nil if the person has not requested one
 	Chip   chip
@@ -55,16 +63,26 @@ const verifyCalls = 10
 func (s *site) showAudit(x *exchange) error {
 	q := x.R.URL.Query()
 	size := x.pageSize(usualRows, mostRows)
-	found, err := s.api.Audit.ListEntries(x.call(), &propertyv1.ListEntriesRequest{PageSize: int32(size), PageToken: q.Get("page")})
-	if err != nil {
-		return err
+	r := &propertyv1.ListEntriesRequest{
+		PageSize: int32(size), PageToken: q.Get("page"), Actor: q.Get("actor"), Action: q.Get("action"), FirstDay: q.Get("firstDay"), LastDay: q.Get("lastDay"),
 	}
-	v := auditView{}
+	found, err := s.api.Audit.ListEntries(x.call(), r)
+	p, status := x.newPage("staff.audit.title"), http.StatusOK
+	v := auditView{Chosen: r.GetActor()+r.GetAction()+r.GetFirstDay()+r.GetLastDay() != ""}
+	if err != nil {
+		if p.Wrong = wrongDays(p, s.Fault(err)); len(p.Wrong) == 0 {
+			return err
+		}
+		status = http.StatusUnprocessableEntity
+	}
 	for _, e := range found.GetData().GetList() {
 		v.Rows = append(v.Rows, newAuditRow(e))
 	}
+	if v.Inputs, err = x.auditInputs(p, r, v.Rows); err != nil {
+		return err
+	}
 	if next := found.GetData().GetNextPageToken(); next != "" {
-		v.Next = listURL("/app/audit", "page", next)
+		v.Next = listURL("/app/audit", "actor", r.GetActor(), "action", r.GetAction(), "firstDay", r.GetFirstDay(), "lastDay", r.GetLastDay(), "page", next)
 	}
 	if q.Has("verify") {
 		if v.Report, err = x.verifyAudit(); err != nil {
@@ -72,10 +90,9 @@ func (s *site) showAudit(x *exchange) error {
 		}
 		v.Chip = reportChip(v.Report)
 	}
-	p := x.newPage("staff.audit.title")
 	p.Here, p.Data = "audit", v
 	x.resizable(p, size, mostRows, len(v.Rows), v.Next != "")
-	return x.render(http.StatusOK, "audit", p)
+	return x.render(status, "audit", p)
 }
 
 // verifyAudit verifies the chain from its beginning in several calls, and combines their reports.

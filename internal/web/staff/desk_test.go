@@ -7,6 +7,7 @@ import (
 	"time"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/web/kit"
 )
 
@@ -78,7 +79,7 @@ func TestCodeRequest(t *testing.T) {
 func TestAuditRows(t *testing.T) {
 	for outcome, tone := range map[string]string{"done": "ok", "refused": "warn", "failed": "bad", "somethingNew": "unknown"} {
 		r := newAuditRow(&propertyv1.AuditEntry{Action: "latchkey.property.v1.LockService/UnlockLock", Outcome: outcome, Subjects: []string{"lck_1", "prs_1"}})
-		if r.Chip.Tone != tone || r.What != "UnlockLock" || len(r.Touches) != 1 {
+		if r.Chip.Tone != tone || r.Call != "LockService/UnlockLock" || !message.Has(r.What) || len(r.Touches) != 1 {
 			t.Errorf("%s: %+v", outcome, r)
 		}
 		checkTexts(t, r.Chip.Text)

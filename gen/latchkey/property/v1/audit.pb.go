@@ -152,13 +152,21 @@ func (x *AuditEntry) GetDamaged() bool {
 	return false
 }
 
-// ListEntriesRequest selects a page.
+// ListEntriesRequest selects entries and a page of them.
 type ListEntriesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 200; 0: 50.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// next_page_token of the previous page.
-	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only entries of this caller: kind and id, as in actor of an entry.
+	Actor string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
+	// Only entries of this call, such as LockService/UnlockLock, or of all calls of a service, such as LockService.
+	Action string `protobuf:"bytes,4,opt,name=action,proto3" json:"action,omitempty"`
+	// Only entries of this day and later, YYYY-MM-DD in the property's time zone.
+	FirstDay string `protobuf:"bytes,5,opt,name=first_day,json=firstDay,proto3" json:"first_day,omitempty"`
+	// Only entries of this day and earlier.
+	LastDay       string `protobuf:"bytes,6,opt,name=last_day,json=lastDay,proto3" json:"last_day,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -203,6 +211,34 @@ func (x *ListEntriesRequest) GetPageSize() int32 {
 func (x *ListEntriesRequest) GetPageToken() string {
 	if x != nil {
 		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListEntriesRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *ListEntriesRequest) GetAction() string {
+	if x != nil {
+		return x.Action
+	}
+	return ""
+}
+
+func (x *ListEntriesRequest) GetFirstDay() string {
+	if x != nil {
+		return x.FirstDay
+	}
+	return ""
+}
+
+func (x *ListEntriesRequest) GetLastDay() string {
+	if x != nil {
+		return x.LastDay
 	}
 	return ""
 }
@@ -510,12 +546,18 @@ const file_latchkey_property_v1_audit_proto_rawDesc = "" +
 	"\n" +
 	"actor_name\x18\t \x01(\tB\x03\x80\x01\x01R\tactorName\x12\x18\n" +
 	"\adamaged\x18\n" +
-	" \x01(\bR\adamaged\"e\n" +
+	" \x01(\bR\adamaged\"\x8c\x02\n" +
 	"\x12ListEntriesRequest\x12'\n" +
 	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\x12&\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\tpageToken\"O\n" +
+	"page_token\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\tpageToken\x12\x1d\n" +
+	"\x05actor\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18xR\x05actor\x12<\n" +
+	"\x06action\x18\x04 \x01(\tB$\xbaH!r\x1f\x18x2\x1b^([A-Za-z]+(/[A-Za-z]+)?)?$R\x06action\x12$\n" +
+	"\tfirst_day\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"R\bfirstDay\x12\"\n" +
+	"\blast_day\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"R\alastDay\"O\n" +
 	"\x13ListEntriesResponse\x128\n" +
 	"\x04data\x18\x01 \x01(\v2$.latchkey.property.v1.AuditEntryListR\x04data\"n\n" +
 	"\x0eAuditEntryList\x124\n" +
