@@ -209,6 +209,7 @@ var textOfPattern = map[string]string{
 	`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`:            "must be a date YYYY-MM-DD, such as 2026-11-23",
 	`^[a-z]{2,3}(-[A-Za-z0-9]{2,8})?$`:        "must be the tag of a language, such as en or pt-BR",
 	`^(#[0-9A-Fa-f]{6})?$`:                    "must be a colour #RRGGBB, such as #0a7d5c, or empty",
+	`^([A-Za-z]+(/[A-Za-z]+)?)?$`:             "must be a call such as LockService/UnlockLock, a service such as LockService, or empty",
 	`^[A-Z]{2}$`:                              "must be the code of a country in two capital letters, such as PT",
 	`^[a-z][A-Za-z0-9]{0,31}$`:                "must be a name of at most 32 letters and digits that begins with a small letter, such as carPlate",
 }
