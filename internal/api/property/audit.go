@@ -10,7 +10,6 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"latchkey.dev/ent"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/audit"
 	"latchkey.dev/internal/db"
@@ -100,7 +99,7 @@ func (s *auditLog) filterOf(ctx context.Context, propertyID string, r *propertyv
 }
 
 // dayOf returns the start and the end of a day in the property's time zone. path is the field of the request that has the day.
-func dayOf(row *ent.Property, path, day string) (begins, ends time.Time, err error) {
+func dayOf(row *property.Row, path, day string) (begins, ends time.Time, err error) {
 	begins, ends, err = reservation.Day(row, day, time.Time{})
 	if f := (*fault.Fault)(nil); errors.As(err, &f) {
 		err = fault.Fields(fault.Field{Path: path, Reason: fault.BadFormat, Message: "must be a day, YYYY-MM-DD"})
