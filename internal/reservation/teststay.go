@@ -16,16 +16,16 @@ import (
 // testPrefix begins the PMS's ids of test stays. They belong to the built-in integration, so no PMS has such a reservation.
 const testPrefix = "test-arrival-"
 
-// testLasts is the duration of a test stay. Without an act of staff it ends by itself.
+// testLasts is the duration of a test stay. After it the code opens no door.
 const testLasts = 24 * time.Hour
 
 // ErrNoTestStay is the error for a property without a test stay.
 var ErrNoTestStay = fault.New(fault.NotFound, fault.ReservationNotFound, "no test stay is open at this property; start one")
 
-// FindTest returns the test stay of a property that has not ended, or [ErrNoTestStay]. s names the built-in integration.
+// FindTest returns the test stay of a property that staff have not ended, or [ErrNoTestStay]. s names the built-in integration.
 func (svc Service) FindTest(view *db.Tx, s Scope) (*ent.Reservation, error) {
 	row, err := view.Reservation.Query().Where(entreservation.PropertyID(s.PropertyID), entreservation.IntegrationID(s.IntegrationID),
-		entreservation.PmsIDHasPrefix(testPrefix), entreservation.StateIn(string(access.Confirmed), string(access.Started)), entreservation.ToAtGT(view.Now())).
+		entreservation.PmsIDHasPrefix(testPrefix), entreservation.StateIn(string(access.Confirmed), string(access.Started))).
 		Order(ent.Desc(entreservation.FieldID)).First(view.Context())
 	if ent.IsNotFound(err) {
 		return nil, ErrNoTestStay
@@ -38,11 +38,7 @@ func (svc Service) FindTest(view *db.Tx, s Scope) (*ent.Reservation, error) {
 
 // StartTest books a test stay in a room or bed, from now on. It ends the former one.
 func (svc Service) StartTest(tx *db.Tx, s Scope, spaceID string) (Stored, error) {
-	former, err := svc.FindTest(tx, s)
-	if err == nil {
-		_, err = svc.ChangeTest(tx, s, access.Processed)
-	}
-	if err != nil && former == nil && !fault.Has(err, fault.ReservationNotFound) {
+	if _, err := svc.ChangeTest(tx, s, access.Processed); err != nil && !fault.Has(err, fault.ReservationNotFound) {
 		return Stored{}, err
 	}
 	pmsID, now := testPrefix+id.New(id.Request), tx.Now()

@@ -2,6 +2,7 @@ package property
 
 import (
 	"testing"
+	"time"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
@@ -54,6 +55,12 @@ func TestTestStay(t *testing.T) {
 		check(a, err)
 		if got := former.GetData().GetList()[0].GetState(); got != "processed" {
 			a.Errorf("the former test stay is %s", got)
+		}
+		_, err = a.TestStay.CheckInTestStay(a.ctx, &propertyv1.CheckInTestStayRequest{})
+		check(a, err)
+		a.w.clock.Advance(25 * time.Hour)
+		if state, _ := open(a); state != "started" {
+			a.Errorf("a test stay that nobody ended in time is %s, and cannot be ended", state)
 		}
 		_, err = a.TestStay.EndTestStay(a.ctx, &propertyv1.EndTestStayRequest{})
 		check(a, err)

@@ -90,7 +90,7 @@ func (x *exchange) testStayPage(status int, v testStayView) (err error) {
 		}
 		v.Rooms = bookable(own)
 	}
-	p := x.newPage("staff.trial.title")
+	p := x.newPage("staff.testStay.title")
 	p.Here, p.Back, p.Data, p.secret = "setup", "/app/setup", v, v.Link != ""
 	return x.render(status, "teststay", p)
 }
@@ -102,7 +102,7 @@ func (s *site) changeTestStay(x *exchange) (err error) {
 		made, err := s.api.TestStays.StartTestStay(x.call(), &propertyv1.StartTestStayRequest{SpaceId: x.Value("room")})
 		if err != nil {
 			if f := s.Fault(err); f.Kind == fault.Invalid || f.Reason == fault.SpaceNotFound {
-				return x.testStayPage(http.StatusUnprocessableEntity, testStayView{Refuse: "staff.trial.noRoom"})
+				return x.testStayPage(http.StatusUnprocessableEntity, testStayView{Refuse: "staff.testStay.noRoom"})
 			}
 			return err
 		}

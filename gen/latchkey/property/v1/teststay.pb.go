@@ -36,7 +36,7 @@ type TestStay struct {
 	State string `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
 	// The room or bed.
 	SpaceName string `protobuf:"bytes,4,opt,name=space_name,json=spaceName,proto3" json:"space_name,omitempty"`
-	// When it ends by itself.
+	// Until when its code opens doors.
 	EndsAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
 	// The doors of the stay with what is known of the code on each. Empty before the check-in.
 	Doors         []*TestDoor `protobuf:"bytes,6,rep,name=doors,proto3" json:"doors,omitempty"`
