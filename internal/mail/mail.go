@@ -135,6 +135,15 @@ type Mail struct {
 	AddressMAC []byte
 }
 
+// IsOrdered reports whether a mail was ordered for the occasion with a OnceKey.
+func IsOrdered(view *db.Tx, propertyID, onceKey string) (bool, error) {
+	ordered, err := view.Mail.Query().Where(entmail.PropertyID(propertyID), entmail.OnceKey(onceKey)).Exist(view.Context())
+	if err != nil {
+		return false, fmt.Errorf("look for a mail: %w", err)
+	}
+	return ordered, nil
+}
+
 // Order stores a mail and the job that sends it, in the transaction of the change that causes the mail. It returns the mail's id, or ""
 // if no mail is due: it was ordered before, or it is for staff and the property has no staffEmail.
 func Order(tx *db.Tx, keys *keyring.Ring, queue *jobs.Queue, m Mail) (string, error) {
@@ -156,12 +165,8 @@ func Order(tx *db.Tx, keys *keyring.Ring, queue *jobs.Queue, m Mail) (string, er
 		return "", err
 	}
 	if m.OnceKey != "" {
-		ordered, err := tx.Mail.Query().Where(entmail.PropertyID(m.PropertyID), entmail.OnceKey(m.OnceKey)).Exist(tx.Context())
-		if err != nil {
-			return "", fmt.Errorf("look for a mail: %w", err)
-		}
-		if ordered {
-			return "", nil
+		if ordered, err := IsOrdered(tx, m.PropertyID, m.OnceKey); err != nil || ordered {
+			return "", err
 		}
 	}
 	create := tx.Mail.Create().SetID(mailID).SetPropertyID(m.PropertyID).SetKind(string(m.Kind)).SetReservationID(m.ReservationID).

@@ -190,9 +190,9 @@ func ListNew(view *db.Tx, propertyID string, kinds []string, after, through stri
 	return rows, nil
 }
 
-// ListSince returns at most limit notices of these kinds that were created since a time, the oldest first.
-func ListSince(view *db.Tx, propertyID string, kinds []string, since time.Time, limit int) ([]*Row, error) {
-	rows, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.CreatedAtGTE(since), notice.KindIn(kinds...)).Order(notice.ByID()).Limit(limit).All(view.Context())
+// ListSince returns at most limit notices of these kinds that were created since a time, the oldest first: those with ids after the id.
+func ListSince(view *db.Tx, propertyID string, kinds []string, since time.Time, after string, limit int) ([]*Row, error) {
+	rows, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.CreatedAtGTE(since), notice.KindIn(kinds...), notice.IDGT(after)).Order(notice.ByID()).Limit(limit).All(view.Context())
 	if err != nil {
 		return nil, fmt.Errorf("list the latest notices: %w", err)
 	}

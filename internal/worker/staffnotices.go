@@ -21,7 +21,7 @@ const (
 	urgentEvery = 15 * time.Second
 	// urgentFor is how old a notice is that is still mailed, such as after the server was away.
 	urgentFor   = 15 * time.Minute
-	urgentBatch = 50 // notices of one property
+	urgentBatch = 50
 )
 
 // UrgentNotices mails notices about guests who cannot go on to the properties' staffEmail. Only one process of an installation may run it: see
@@ -33,12 +33,7 @@ func (m Mails) UrgentNotices() Sweep {
 			return err
 		}
 		for _, propertyID := range properties {
-			view := d.View(ctx)
-			rows, err := notice.ListSince(view, propertyID, urgentKinds, view.Now().Add(-urgentFor), urgentBatch)
-			if err == nil && len(rows) > 0 {
-				err = d.Write(ctx, func(tx *db.Tx) error { return m.mailUrgent(tx, rows) })
-			}
-			if err != nil {
+			if err := m.mailUrgentOf(ctx, d, propertyID); err != nil {
 				failed = errors.Join(failed, fmt.Errorf("mail urgent notices to the staff of %s: %w", propertyID, err))
 			}
 		}
@@ -46,11 +41,44 @@ func (m Mails) UrgentNotices() Sweep {
 	}}
 }
 
-// mailUrgent orders a mail about each notice that was not mailed yet.
+// mailUrgentOf mails the urgent notices of a property that were not mailed yet.
+func (m Mails) mailUrgentOf(ctx context.Context, d *db.DB, propertyID string) error {
+	for after := ""; ; {
+		view := d.View(ctx)
+		rows, err := notice.ListSince(view, propertyID, urgentKinds, view.Now().Add(-urgentFor), after, urgentBatch)
+		if err != nil {
+			return err
+		}
+		var unsent []*notice.Row
+		for _, row := range rows {
+			after = row.ID
+			ordered, err := mail.IsOrdered(view, propertyID, staffMailKey(row))
+			if err != nil {
+				return err
+			}
+			if !ordered {
+				unsent = append(unsent, row)
+			}
+		}
+		if len(unsent) > 0 {
+			if err := d.Write(ctx, func(tx *db.Tx) error { return m.mailUrgent(tx, unsent) }); err != nil {
+				return err
+			}
+		}
+		if len(rows) < urgentBatch {
+			return nil
+		}
+	}
+}
+
+// staffMailKey returns the OnceKey of the mail to staff about a notice.
+func staffMailKey(n *notice.Row) string { return n.ID + "/staffEmail" }
+
+// mailUrgent orders a mail about each notice.
 func (m Mails) mailUrgent(tx *db.Tx, rows []*notice.Row) error {
 	for _, row := range rows {
 		order := mail.Mail{
-			PropertyID: row.PropertyID, Kind: mail.Staff, OnceKey: row.ID + "/staffEmail", Params: mail.StaffParams(notice.Kind(row.Kind).Message(row.Parameters)),
+			PropertyID: row.PropertyID, Kind: mail.Staff, OnceKey: staffMailKey(row), Params: mail.StaffParams(notice.Kind(row.Kind).Message(row.Parameters)),
 		}
 		if id.Valid(id.Reservation, row.Subject) {
 			order.ReservationID = row.Subject

@@ -61,5 +61,12 @@ func TestUrgentNoticesByMail(t *testing.T) {
 				p.Errorf("mail %d: %q to %s\n%s", i, text.Subject, text.To, text.Text)
 			}
 		}
+		for range urgentBatch + 1 {
+			add(help)
+		}
+		sweep()
+		if n := len(p.all()); n != 4+urgentBatch+1 {
+			p.Errorf("%d mails after many notices at once, want %d", n, 4+urgentBatch+1)
+		}
 	})
 }
