@@ -36,11 +36,12 @@ type Search struct {
 // or "".
 func Find(view *db.Tx, keys *keyring.Ring, propertyID string, s Search) (out []Summary, next string, err error) {
 	s.Query = strings.Join(text.Words(s.Query), " ")
-	find := findByText
+	var guests []string
 	if s.Query == "" {
-		find = findLatest
+		guests, next, err = findLatest(view, propertyID, s)
+	} else {
+		guests, next, err = findByText(view, keys, propertyID, s)
 	}
-	guests, next, err := find(view, keys, propertyID, s)
 	if err != nil {
 		return nil, "", err
 	}
@@ -57,7 +58,7 @@ func Find(view *db.Tx, keys *keyring.Ring, propertyID string, s Search) (out []S
 }
 
 // findLatest returns the guests of a page of conversations by their latest message, and the place at which the next page begins, or "".
-func findLatest(view *db.Tx, _ *keyring.Ring, propertyID string, s Search) (guests []string, next string, err error) {
+func findLatest(view *db.Tx, propertyID string, s Search) (guests []string, next string, err error) {
 	type latest struct{ guestID, id string }
 	rows, err := db.ReadList(view, func(l *latest) []any { return []any{&l.guestID, &l.id} }, selectLatest(s), propertyID, propertyID, s.Before, s.Before, s.Limit)
 	if err != nil {

@@ -84,22 +84,23 @@ func givenAddresses(p person) (all []mailTo) {
 
 // GivenAddresses returns the addresses that the main guest of a stay gave, the most important first.
 func GivenAddresses(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string) ([]string, error) {
+	answered, err := openMain(view, keys, propertyID, reservationID)
+	return addressesOf(givenAddresses(answered)), err
+}
+
+// openMain returns what the main guest of a stay answered; nothing before a guest opened the stay.
+func openMain(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string) (person, error) {
 	guests, err := ListGuests(view, propertyID, reservationID)
 	if err != nil || len(guests) == 0 || guests[0].Role != Main {
-		return nil, err
+		return person{}, err
 	}
-	answered, err := openPerson(view.Context(), keys, guests[0])
-	return addressesOf(givenAddresses(answered)), err
+	return openPerson(view.Context(), keys, guests[0])
 }
 
 // TrustedAddresses returns the addresses that the main guest gave and to which a code may be mailed, the most important first. A person
 // who knows a number and a name can give an address at a kiosk. So it counts only if the same session pressed check-in, or came by a mail.
 func TrustedAddresses(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string) ([]string, error) {
-	guests, err := ListGuests(view, propertyID, reservationID)
-	if err != nil || len(guests) == 0 || guests[0].Role != Main {
-		return nil, err
-	}
-	answered, err := openPerson(view.Context(), keys, guests[0])
+	answered, err := openMain(view, keys, propertyID, reservationID)
 	if err != nil {
 		return nil, err
 	}

@@ -96,8 +96,8 @@ func staffReservation(f reservation.Found) *propertyv1.Reservation {
 		PmsGroupId: f.Row.PmsGroupID, SourceName: f.Row.SourceName, ChannelNumber: f.Row.ChannelNumber,
 	}
 	if f.Row.OwingMinor != nil && f.Row.OwingCurrency != nil {
-		amount, _, _ := strings.Cut(money.Amount{Minor: *f.Row.OwingMinor, Currency: *f.Row.OwingCurrency}.String(), " ")
-		m.Owing, m.OwingCurrency = &amount, f.Row.OwingCurrency
+		amount, currency := plainAmount(money.Amount{Minor: *f.Row.OwingMinor, Currency: *f.Row.OwingCurrency})
+		m.Owing, m.OwingCurrency = &amount, &currency
 	}
 	return m
 }
