@@ -117,9 +117,15 @@ func TestOwnerMapsRooms(t *testing.T) {
 			p.Next("Save", "Gates")
 			p.WaitText("Room 102, Room 103")
 			p.Next("Sauna", "Sauna")
+			other := browser.Open(t, append(m.options(), browser.SameDevice(p))...) // another person's, who looks at the gate
+			other.Tolerate("status of 404")
+			other.Visit(p.Address())
 			p.Click("Delete…")
 			p.Next("Delete Sauna for good", "Gates")
 			p.WaitText("Deleted.")
+			if !m.scriptOff {
+				other.WaitHeading("This page does not exist") // without another press
+			}
 		})
 	}
 }

@@ -29,7 +29,10 @@ func TestStaffPagesInEverySetting(t *testing.T) {
 		t.Run(m.String(), func(t *testing.T) {
 			m.begin(t)
 			w, _ := openWithProvider(t)
-			w.book("B-1", "1001", "R101", nil)
+			w.book("B-1", "1001", "R101", map[string]any{
+				"adultCount": 2, "childCount": 1, "owing": 1184.5, "owingCurrency": "EUR", "sourceName": "A booking site with a long name", "channelNumber": "BK-4711-000-99-A",
+				"booker": map[string]any{"firstName": "Ada", "lastName": "Lovelace", "email": "ada.lovelace@analytical-engines.example.com", "mobile": "+351912345678"},
+			})
 			listed, err := propertyv1.NewLockServiceClient(w.Public).ListLocks(w.Staff(t.Context()), &propertyv1.ListLocksRequest{})
 			if err != nil {
 				t.Fatal(err)

@@ -103,7 +103,7 @@ func (x *exchange) gatesPage(f *fault.Fault) error {
 // refuseGate sets the posted values in inputs and adds the errors of f to the page. It returns f if f is not about the form.
 func (x *exchange) refuseGate(p *page, f *fault.Fault, inputs []kit.Input) error {
 	if f.Reason == fault.Outdated { // the form shows what the other person stored
-		p.Wrong = []kit.Wrong{{Title: p.T("staff.settings.outdated"), Text: p.T("staff.settings.outdated.text")}}
+		p.refuseChanged()
 		return nil
 	}
 	x.Posted(inputs)

@@ -51,6 +51,11 @@ func (x *exchange) changeRules(change func(stored *propertyv1.CheckInSettings) *
 	}, x.rulesEtag)
 }
 
+// refuseChanged says on a refused form that another person has changed what it shows. The form has the stored values.
+func (p *page) refuseChanged() {
+	p.Wrong = []kit.Wrong{{Title: p.T("staff.settings.outdated"), Text: p.T("staff.settings.outdated.text")}}
+}
+
 // refuseSetting adds the errors of a refused settings form to its page, and returns the HTTP status. f is why the API refused the form. outdated is
 // the message for the case that another person has changed the setting. The error is f itself if f is not about the form.
 func (x *exchange) refuseSetting(p *page, f *fault.Fault, inputs []kit.Input, outdated string) (int, error) {

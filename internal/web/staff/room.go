@@ -78,7 +78,7 @@ func (x *exchange) roomPage(status int, f *fault.Fault) error {
 		v.Inputs = x.Posted(v.Inputs)
 		p.Wrong = []kit.Wrong{{ID: "f-name", Label: p.T("staff.room.name"), Text: p.T("staff.room.taken")}}
 	case f.Reason == fault.Outdated && x.Value("do") == "save":
-		p.Wrong = []kit.Wrong{{Title: p.T("staff.settings.outdated"), Text: p.T("staff.settings.outdated.text")}}
+		p.refuseChanged()
 	case f.Reason == fault.Outdated:
 		p.refuseOutdated()
 	case f.Reason == fault.InUse:

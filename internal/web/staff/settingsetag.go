@@ -56,6 +56,6 @@ func (x *exchange) keepUnchanged(p *page, f *fault.Fault, groups []group) {
 		}
 	}
 	if len(p.Wrong) == 0 { // the form is from an older version of the service, so the changed settings are unknown
-		p.Wrong = []kit.Wrong{{Title: p.T("staff.settings.outdated"), Text: p.T("staff.settings.outdated.text")}}
+		p.refuseChanged()
 	}
 }
