@@ -23,7 +23,7 @@ type MappingChange struct {
 	PropertyID string `json:"property_id,omitempty"`
 	// IntegrationID holds the value of the "integration_id" field.
 	IntegrationID string `json:"integration_id,omitempty"`
-	// set, unset, batch, suggestions, cure or undo.
+	// set, unset, batch, suggestions, create, cure or undo.
 	Kind string `json:"kind,omitempty"`
 	// Kind and id of who made it.
 	Author string `json:"author,omitempty"`

@@ -41327,6 +41327,7 @@ type PersonSessionMutation struct {
 	used_at          *time.Time
 	ends_at          *time.Time
 	second_factor_at *time.Time
+	proved_at        *time.Time
 	created_at       *time.Time
 	clearedFields    map[string]struct{}
 	done             bool
@@ -41703,6 +41704,55 @@ func (m *PersonSessionMutation) ResetSecondFactorAt() {
 	delete(m.clearedFields, personsession.FieldSecondFactorAt)
 }
 
+// SetProvedAt sets the "proved_at" field.
+func (m *PersonSessionMutation) SetProvedAt(t time.Time) {
+	m.proved_at = &t
+}
+
+// ProvedAt returns the value of the "proved_at" field in the mutation.
+func (m *PersonSessionMutation) ProvedAt() (r time.Time, exists bool) {
+	v := m.proved_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldProvedAt returns the old "proved_at" field's value of the PersonSession entity.
+// If the PersonSession object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PersonSessionMutation) OldProvedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldProvedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldProvedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldProvedAt: %w", err)
+	}
+	return oldValue.ProvedAt, nil
+}
+
+// ClearProvedAt clears the value of the "proved_at" field.
+func (m *PersonSessionMutation) ClearProvedAt() {
+	m.proved_at = nil
+	m.clearedFields[personsession.FieldProvedAt] = struct{}{}
+}
+
+// ProvedAtCleared returns if the "proved_at" field was cleared in this mutation.
+func (m *PersonSessionMutation) ProvedAtCleared() bool {
+	_, ok := m.clearedFields[personsession.FieldProvedAt]
+	return ok
+}
+
+// ResetProvedAt resets all changes to the "proved_at" field.
+func (m *PersonSessionMutation) ResetProvedAt() {
+	m.proved_at = nil
+	delete(m.clearedFields, personsession.FieldProvedAt)
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (m *PersonSessionMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -41773,7 +41823,7 @@ func (m *PersonSessionMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *PersonSessionMutation) Fields() []string {
-	fields := make([]string, 0, 8)
+	fields := make([]string, 0, 9)
 	if m.person_id != nil {
 		fields = append(fields, personsession.FieldPersonID)
 	}
@@ -41794,6 +41844,9 @@ func (m *PersonSessionMutation) Fields() []string {
 	}
 	if m.second_factor_at != nil {
 		fields = append(fields, personsession.FieldSecondFactorAt)
+	}
+	if m.proved_at != nil {
+		fields = append(fields, personsession.FieldProvedAt)
 	}
 	if m.created_at != nil {
 		fields = append(fields, personsession.FieldCreatedAt)
@@ -41820,6 +41873,8 @@ func (m *PersonSessionMutation) Field(name string) (ent.Value, bool) {
 		return m.EndsAt()
 	case personsession.FieldSecondFactorAt:
 		return m.SecondFactorAt()
+	case personsession.FieldProvedAt:
+		return m.ProvedAt()
 	case personsession.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -41845,6 +41900,8 @@ func (m *PersonSessionMutation) OldField(ctx context.Context, name string) (ent.
 		return m.OldEndsAt(ctx)
 	case personsession.FieldSecondFactorAt:
 		return m.OldSecondFactorAt(ctx)
+	case personsession.FieldProvedAt:
+		return m.OldProvedAt(ctx)
 	case personsession.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -41905,6 +41962,13 @@ func (m *PersonSessionMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetSecondFactorAt(v)
 		return nil
+	case personsession.FieldProvedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetProvedAt(v)
+		return nil
 	case personsession.FieldCreatedAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -41945,6 +42009,9 @@ func (m *PersonSessionMutation) ClearedFields() []string {
 	if m.FieldCleared(personsession.FieldSecondFactorAt) {
 		fields = append(fields, personsession.FieldSecondFactorAt)
 	}
+	if m.FieldCleared(personsession.FieldProvedAt) {
+		fields = append(fields, personsession.FieldProvedAt)
+	}
 	return fields
 }
 
@@ -41961,6 +42028,9 @@ func (m *PersonSessionMutation) ClearField(name string) error {
 	switch name {
 	case personsession.FieldSecondFactorAt:
 		m.ClearSecondFactorAt()
+		return nil
+	case personsession.FieldProvedAt:
+		m.ClearProvedAt()
 		return nil
 	}
 	return fmt.Errorf("unknown PersonSession nullable field %s", name)
@@ -41990,6 +42060,9 @@ func (m *PersonSessionMutation) ResetField(name string) error {
 		return nil
 	case personsession.FieldSecondFactorAt:
 		m.ResetSecondFactorAt()
+		return nil
+	case personsession.FieldProvedAt:
+		m.ResetProvedAt()
 		return nil
 	case personsession.FieldCreatedAt:
 		m.ResetCreatedAt()

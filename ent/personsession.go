@@ -31,6 +31,8 @@ type PersonSession struct {
 	EndsAt time.Time `json:"ends_at,omitempty"`
 	// SecondFactorAt holds the value of the "second_factor_at" field.
 	SecondFactorAt *time.Time `json:"second_factor_at,omitempty"`
+	// ProvedAt holds the value of the "proved_at" field.
+	ProvedAt *time.Time `json:"proved_at,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
@@ -47,7 +49,7 @@ func (*PersonSession) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullBool)
 		case personsession.FieldID, personsession.FieldPersonID, personsession.FieldDevice:
 			values[i] = new(sql.NullString)
-		case personsession.FieldUsedAt, personsession.FieldEndsAt, personsession.FieldSecondFactorAt, personsession.FieldCreatedAt:
+		case personsession.FieldUsedAt, personsession.FieldEndsAt, personsession.FieldSecondFactorAt, personsession.FieldProvedAt, personsession.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -113,6 +115,13 @@ func (_m *PersonSession) assignValues(columns []string, values []any) error {
 				_m.SecondFactorAt = new(time.Time)
 				*_m.SecondFactorAt = value.Time
 			}
+		case personsession.FieldProvedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field proved_at", values[i])
+			} else if value.Valid {
+				_m.ProvedAt = new(time.Time)
+				*_m.ProvedAt = value.Time
+			}
 		case personsession.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field created_at", values[i])
@@ -175,6 +184,11 @@ func (_m *PersonSession) String() string {
 	builder.WriteString(", ")
 	if v := _m.SecondFactorAt; v != nil {
 		builder.WriteString("second_factor_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.ProvedAt; v != nil {
+		builder.WriteString("proved_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")

@@ -86,6 +86,20 @@ func (_c *PersonSessionCreate) SetNillableSecondFactorAt(v *time.Time) *PersonSe
 	return _c
 }
 
+// SetProvedAt sets the "proved_at" field.
+func (_c *PersonSessionCreate) SetProvedAt(v time.Time) *PersonSessionCreate {
+	_c.mutation.SetProvedAt(v)
+	return _c
+}
+
+// SetNillableProvedAt sets the "proved_at" field if the given value is not nil.
+func (_c *PersonSessionCreate) SetNillableProvedAt(v *time.Time) *PersonSessionCreate {
+	if v != nil {
+		_c.SetProvedAt(*v)
+	}
+	return _c
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (_c *PersonSessionCreate) SetCreatedAt(v time.Time) *PersonSessionCreate {
 	_c.mutation.SetCreatedAt(v)
@@ -255,6 +269,10 @@ func (_c *PersonSessionCreate) createSpec() (*PersonSession, *sqlgraph.CreateSpe
 	if value, ok := _c.mutation.SecondFactorAt(); ok {
 		_spec.SetField(personsession.FieldSecondFactorAt, field.TypeTime, value)
 		_node.SecondFactorAt = &value
+	}
+	if value, ok := _c.mutation.ProvedAt(); ok {
+		_spec.SetField(personsession.FieldProvedAt, field.TypeTime, value)
+		_node.ProvedAt = &value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(personsession.FieldCreatedAt, field.TypeTime, value)

@@ -111,6 +111,26 @@ func (_u *PersonSessionUpdate) ClearSecondFactorAt() *PersonSessionUpdate {
 	return _u
 }
 
+// SetProvedAt sets the "proved_at" field.
+func (_u *PersonSessionUpdate) SetProvedAt(v time.Time) *PersonSessionUpdate {
+	_u.mutation.SetProvedAt(v)
+	return _u
+}
+
+// SetNillableProvedAt sets the "proved_at" field if the given value is not nil.
+func (_u *PersonSessionUpdate) SetNillableProvedAt(v *time.Time) *PersonSessionUpdate {
+	if v != nil {
+		_u.SetProvedAt(*v)
+	}
+	return _u
+}
+
+// ClearProvedAt clears the value of the "proved_at" field.
+func (_u *PersonSessionUpdate) ClearProvedAt() *PersonSessionUpdate {
+	_u.mutation.ClearProvedAt()
+	return _u
+}
+
 // Mutation returns the PersonSessionMutation object of the builder.
 func (_u *PersonSessionUpdate) Mutation() *PersonSessionMutation {
 	return _u.mutation
@@ -191,6 +211,12 @@ func (_u *PersonSessionUpdate) sqlSave(ctx context.Context) (_node int, err erro
 	}
 	if _u.mutation.SecondFactorAtCleared() {
 		_spec.ClearField(personsession.FieldSecondFactorAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.ProvedAt(); ok {
+		_spec.SetField(personsession.FieldProvedAt, field.TypeTime, value)
+	}
+	if _u.mutation.ProvedAtCleared() {
+		_spec.ClearField(personsession.FieldProvedAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -293,6 +319,26 @@ func (_u *PersonSessionUpdateOne) SetNillableSecondFactorAt(v *time.Time) *Perso
 // ClearSecondFactorAt clears the value of the "second_factor_at" field.
 func (_u *PersonSessionUpdateOne) ClearSecondFactorAt() *PersonSessionUpdateOne {
 	_u.mutation.ClearSecondFactorAt()
+	return _u
+}
+
+// SetProvedAt sets the "proved_at" field.
+func (_u *PersonSessionUpdateOne) SetProvedAt(v time.Time) *PersonSessionUpdateOne {
+	_u.mutation.SetProvedAt(v)
+	return _u
+}
+
+// SetNillableProvedAt sets the "proved_at" field if the given value is not nil.
+func (_u *PersonSessionUpdateOne) SetNillableProvedAt(v *time.Time) *PersonSessionUpdateOne {
+	if v != nil {
+		_u.SetProvedAt(*v)
+	}
+	return _u
+}
+
+// ClearProvedAt clears the value of the "proved_at" field.
+func (_u *PersonSessionUpdateOne) ClearProvedAt() *PersonSessionUpdateOne {
+	_u.mutation.ClearProvedAt()
 	return _u
 }
 
@@ -406,6 +452,12 @@ func (_u *PersonSessionUpdateOne) sqlSave(ctx context.Context) (_node *PersonSes
 	}
 	if _u.mutation.SecondFactorAtCleared() {
 		_spec.ClearField(personsession.FieldSecondFactorAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.ProvedAt(); ok {
+		_spec.SetField(personsession.FieldProvedAt, field.TypeTime, value)
+	}
+	if _u.mutation.ProvedAtCleared() {
+		_spec.ClearField(personsession.FieldProvedAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &PersonSession{config: _u.config}

@@ -1575,7 +1575,7 @@ func init() {
 	// personsession.DeviceValidator is a validator for the "device" field. It is called by the builders before save.
 	personsession.DeviceValidator = personsessionDescDevice.Validators[0].(func(string) error)
 	// personsessionDescCreatedAt is the schema descriptor for created_at field.
-	personsessionDescCreatedAt := personsessionFields[8].Descriptor()
+	personsessionDescCreatedAt := personsessionFields[9].Descriptor()
 	// personsession.DefaultCreatedAt holds the default value on creation for the created_at field.
 	personsession.DefaultCreatedAt = personsessionDescCreatedAt.Default.(func() time.Time)
 	// personsessionDescID is the schema descriptor for id field.

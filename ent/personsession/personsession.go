@@ -27,6 +27,8 @@ const (
 	FieldEndsAt = "ends_at"
 	// FieldSecondFactorAt holds the string denoting the second_factor_at field in the database.
 	FieldSecondFactorAt = "second_factor_at"
+	// FieldProvedAt holds the string denoting the proved_at field in the database.
+	FieldProvedAt = "proved_at"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the personsession in the database.
@@ -43,6 +45,7 @@ var Columns = []string{
 	FieldUsedAt,
 	FieldEndsAt,
 	FieldSecondFactorAt,
+	FieldProvedAt,
 	FieldCreatedAt,
 }
 
@@ -107,6 +110,11 @@ func ByEndsAt(opts ...sql.OrderTermOption) OrderOption {
 // BySecondFactorAt orders the results by the second_factor_at field.
 func BySecondFactorAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldSecondFactorAt, opts...).ToFunc()
+}
+
+// ByProvedAt orders the results by the proved_at field.
+func ByProvedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldProvedAt, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

@@ -99,6 +99,11 @@ func SecondFactorAt(v time.Time) predicate.PersonSession {
 	return predicate.PersonSession(sql.FieldEQ(FieldSecondFactorAt, v))
 }
 
+// ProvedAt applies equality check predicate on the "proved_at" field. It's identical to ProvedAtEQ.
+func ProvedAt(v time.Time) predicate.PersonSession {
+	return predicate.PersonSession(sql.FieldEQ(FieldProvedAt, v))
+}
+
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
 func CreatedAt(v time.Time) predicate.PersonSession {
 	return predicate.PersonSession(sql.FieldEQ(FieldCreatedAt, v))
@@ -412,6 +417,56 @@ func SecondFactorAtIsNil() predicate.PersonSession {
 // SecondFactorAtNotNil applies the NotNil predicate on the "second_factor_at" field.
 func SecondFactorAtNotNil() predicate.PersonSession {
 	return predicate.PersonSession(sql.FieldNotNull(FieldSecondFactorAt))
+}
+
+// ProvedAtEQ applies the EQ predicate on the "proved_at" field.
+func ProvedAtEQ(v time.Time) predicate.PersonSession {
+	return predicate.PersonSession(sql.FieldEQ(FieldProvedAt, v))
+}
+
+// ProvedAtNEQ applies the NEQ predicate on the "proved_at" field.
+func ProvedAtNEQ(v time.Time) predicate.PersonSession {
+	return predicate.PersonSession(sql.FieldNEQ(FieldProvedAt, v))
+}
+
+// ProvedAtIn applies the In predicate on the "proved_at" field.
+func ProvedAtIn(vs ...time.Time) predicate.PersonSession {
+	return predicate.PersonSession(sql.FieldIn(FieldProvedAt, vs...))
+}
+
+// ProvedAtNotIn applies the NotIn predicate on the "proved_at" field.
+func ProvedAtNotIn(vs ...time.Time) predicate.PersonSession {
+	return predicate.PersonSession(sql.FieldNotIn(FieldProvedAt, vs...))
+}
+
+// ProvedAtGT applies the GT predicate on the "proved_at" field.
+func ProvedAtGT(v time.Time) predicate.PersonSession {
+	return predicate.PersonSession(sql.FieldGT(FieldProvedAt, v))
+}
+
+// ProvedAtGTE applies the GTE predicate on the "proved_at" field.
+func ProvedAtGTE(v time.Time) predicate.PersonSession {
+	return predicate.PersonSession(sql.FieldGTE(FieldProvedAt, v))
+}
+
+// ProvedAtLT applies the LT predicate on the "proved_at" field.
+func ProvedAtLT(v time.Time) predicate.PersonSession {
+	return predicate.PersonSession(sql.FieldLT(FieldProvedAt, v))
+}
+
+// ProvedAtLTE applies the LTE predicate on the "proved_at" field.
+func ProvedAtLTE(v time.Time) predicate.PersonSession {
+	return predicate.PersonSession(sql.FieldLTE(FieldProvedAt, v))
+}
+
+// ProvedAtIsNil applies the IsNil predicate on the "proved_at" field.
+func ProvedAtIsNil() predicate.PersonSession {
+	return predicate.PersonSession(sql.FieldIsNull(FieldProvedAt))
+}
+
+// ProvedAtNotNil applies the NotNil predicate on the "proved_at" field.
+func ProvedAtNotNil() predicate.PersonSession {
+	return predicate.PersonSession(sql.FieldNotNull(FieldProvedAt))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

@@ -35,7 +35,7 @@ func (MappingChange) Fields() []ent.Field {
 		id(),
 		property(),
 		field.String("integration_id").Annotations(row).MaxRuneLen(40).Immutable(),
-		field.String("kind").Annotations(none).MaxRuneLen(16).Immutable().Comment("set, unset, batch, suggestions, cure or undo."),
+		field.String("kind").Annotations(none).MaxRuneLen(16).Immutable().Comment("set, unset, batch, suggestions, create, cure or undo."),
 		field.String("author").Annotations(pseudonym).MaxRuneLen(120).Immutable().Comment("Kind and id of who made it."),
 		field.JSON("rows", []ChangedMapping{}).Annotations(none).Immutable(),
 		field.String("undoes").Annotations(none).MaxRuneLen(40).Default("").Immutable().Comment("The change that it undid, or empty."),

@@ -98,6 +98,7 @@ func (PersonSession) Fields() []ent.Field {
 		moment("used_at"),
 		moment("ends_at"),
 		maybe("second_factor_at"),
+		maybe("proved_at"), // the last time that the person gave a password or a passkey, or signed in at the identity provider
 		created(),
 	}
 }

@@ -56,7 +56,7 @@ type Actor struct {
 	Origin        string       // of a guest's session: OriginMail, OriginDoor, or the id of a kiosk
 	HandedBy      string       // of a device to which another session handed the stay: the id of that session
 	UsedAt        time.Time    // of a session: its last use, as stored
-	SignedInAt    time.Time    // of a signed-in person: the sign-in of this session
+	ProvedAt      time.Time    // of a signed-in person: the last proof of who they are in this session; zero: unknown
 	SecondFactor  SecondFactor // of a signed-in person
 	For           string       // of a staff token made for one command of an operator: that operator's Subject
 }

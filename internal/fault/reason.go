@@ -120,6 +120,7 @@ const (
 	ProviderMissing      Reason = "identityProviderMissing"
 	ProviderUnavailable  Reason = "identityProviderUnavailable"
 	IdentityRefused      Reason = "identityRefused"
+	IdentityNotFresh     Reason = "identityNotFresh"
 	IdentityUnknown      Reason = "identityUnknown"
 	IdentityTaken        Reason = "identityTaken"
 	AccountDisabled      Reason = "accountDisabled"

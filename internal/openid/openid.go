@@ -75,7 +75,10 @@ func (p *Provider) Issuer() string { return p.o.Issuer }
 func (p *Provider) Label() string { return p.o.Label }
 
 // Flow is what belongs to one sign-in. A flow has a state, a nonce and a verifier of its own.
-type Flow struct{ State, Nonce, Verifier, RedirectURL string }
+type Flow struct {
+	State, Nonce, Verifier, RedirectURL string
+	Fresh                               bool // a person who is signed in at the provider signs in again
+}
 
 // SignInURL returns the address at the provider where a person signs in.
 func (p *Provider) SignInURL(ctx context.Context, f Flow) (string, error) {
@@ -83,7 +86,11 @@ func (p *Provider) SignInURL(ctx context.Context, f Flow) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return p.config(m, f).AuthCodeURL(f.State, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)), nil
+	options := []oauth2.AuthCodeOption{oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)}
+	if f.Fresh { // max_age makes auth_time a required claim (OpenID Connect Core, 2)
+		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
+	}
+	return p.config(m, f).AuthCodeURL(f.State, options...), nil
 }
 
 // config returns the provider's endpoints and this client for the library.
@@ -98,6 +105,8 @@ func (p *Provider) config(m metadata, f Flow) *oauth2.Config {
 type Identity struct {
 	Subject string
 	Email   string // "" unless the provider verified it
+	// AuthenticatedAt is when the person signed in there, which may have been days ago; zero: the provider does not say.
+	AuthenticatedAt time.Time
 }
 
 // Answer is what the provider sent back with the browser.
@@ -167,6 +176,7 @@ func (p *Provider) verify(ctx context.Context, m metadata, f Flow, raw string) (
 		Email    string `json:"email"`
 		Verified any    `json:"email_verified"` // some providers send it as a text
 		Party    string `json:"azp"`
+		AuthTime any    `json:"auth_time"`
 	}
 	if err := token.Claims(&claims); err != nil {
 		return Identity{}, fmt.Errorf("%w: %w", ErrRefused, err)
@@ -179,11 +189,23 @@ func (p *Provider) verify(ctx context.Context, m metadata, f Flow, raw string) (
 	case token.Subject == "" || len(token.Subject) > maxSubject:
 		return Identity{}, fmt.Errorf("%w: the token has no usable subject", ErrRefused)
 	}
-	who := Identity{Subject: token.Subject}
+	who := Identity{Subject: token.Subject, AuthenticatedAt: p.authenticatedAt(claims.AuthTime)}
 	if claims.Verified == true || claims.Verified == "true" {
 		who.Email = claims.Email
 	}
 	return who, nil
+}
+
+// clockSkew is how far ahead the clock of the provider may be.
+const clockSkew = time.Minute
+
+// authenticatedAt returns the time of the claim auth_time, or zero if it is missing or no time of the past.
+func (p *Provider) authenticatedAt(claim any) time.Time {
+	seconds, ok := claim.(float64)
+	if !ok || seconds < 1 || seconds > float64(p.o.Now().Add(clockSkew).Unix()) {
+		return time.Time{}
+	}
+	return time.Unix(int64(seconds), 0)
 }
 
 // load returns the provider's metadata, from its cache for refreshAfter. One caller at a time asks the provider. Metadata that cannot be

@@ -273,6 +273,20 @@ func TestDialDecides(t *testing.T) {
 	}
 }
 
+// sameQuery reports whether two addresses have the same parameters.
+func sameQuery(t *testing.T, a, b string) bool {
+	t.Helper()
+	x, err := url.Parse(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := url.Parse(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x.Query().Encode() == y.Query().Encode()
+}
+
 // The address of the sign-in asks for a code with PKCE, and shows neither verifier nor secret.
 func TestSignInURL(t *testing.T) {
 	at := oidctest.New(t, person())
@@ -292,6 +306,12 @@ func TestSignInURL(t *testing.T) {
 		if got := u.Query().Get(name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
+	}
+	fresh := flow
+	fresh.Fresh = true
+	again, err := p.SignInURL(t.Context(), fresh)
+	if want := address + "&max_age=0&prompt=login"; err != nil || !sameQuery(t, again, want) || u.Query().Has("prompt") || u.Query().Has("max_age") {
+		t.Errorf("to sign in again: %s, %v, want %s", again, err, want)
 	}
 	if strings.Contains(address, flow.Verifier) || strings.Contains(address, url.QueryEscape(oidctest.ClientSecret)) {
 		t.Errorf("%s shows a secret", address)

@@ -26,6 +26,7 @@ const (
 	passkeySignIn       = "passkeySignIn"
 	passkeyConfirmation = "passkeyConfirmation"
 	identitySignIn      = "identitySignIn"
+	identityFresh       = "identityFresh"
 	identityLink        = "identityLink"
 	identityInvitation  = "identityInvitation"
 )

@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/membership"
 	"latchkey.dev/ent/person"
+	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/audit"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
@@ -24,13 +25,14 @@ const IdentityPath = "/app/login/oidc/callback"
 const identityLife = 10 * time.Minute
 
 var (
-	errNoProvider      = fault.New(fault.Precondition, fault.ProviderMissing, "this server has no identity provider: sign in with your password or a passkey")
-	errProviderDown    = fault.New(fault.Unavailable, fault.ProviderUnavailable, "the identity provider does not answer as it should: try again later, or sign in with your password or a passkey")
-	errIdentity        = fault.New(fault.Unauthenticated, fault.IdentityRefused, "the answer of the identity provider does not fit, came too late, or was used: begin again")
-	errIdentityUnknown = fault.New(fault.Unauthenticated, fault.IdentityUnknown, "no person here is linked to this account of the identity provider: sign in with your password and link it on your account page, or ask for an invitation")
-	errAccountDisabled = fault.New(fault.Unauthenticated, fault.AccountDisabled, "you no longer have access to a property here: ask its owner")
-	errNoPassword      = fault.New(fault.Precondition, fault.PasswordMissing, "you have no password: set one before you remove the link, or link another account in its place")
-	errIdentityTaken   = fault.New(fault.Exists, fault.IdentityTaken, "another person here is linked to this account of the identity provider: use another account")
+	errNoProvider       = fault.New(fault.Precondition, fault.ProviderMissing, "this server has no identity provider: sign in with your password or a passkey")
+	errProviderDown     = fault.New(fault.Unavailable, fault.ProviderUnavailable, "the identity provider does not answer as it should: try again later, or sign in with your password or a passkey")
+	errIdentity         = fault.New(fault.Unauthenticated, fault.IdentityRefused, "the answer of the identity provider does not fit, came too late, or was used: begin again")
+	errIdentityUnknown  = fault.New(fault.Unauthenticated, fault.IdentityUnknown, "no person here is linked to this account of the identity provider: sign in with your password and link it on your account page, or ask for an invitation")
+	errIdentityNotFresh = fault.New(fault.Unauthenticated, fault.IdentityNotFresh, "the identity provider does not say that you signed in there just now: sign in with your password or a passkey")
+	errAccountDisabled  = fault.New(fault.Unauthenticated, fault.AccountDisabled, "you no longer have access to a property here: ask its owner")
+	errNoPassword       = fault.New(fault.Precondition, fault.PasswordMissing, "you have no password: set one before you remove the link, or link another account in its place")
+	errIdentityTaken    = fault.New(fault.Exists, fault.IdentityTaken, "another person here is linked to this account of the identity provider: use another account")
 )
 
 // IdentityCeremony is a sign-in at the identity provider that began.
@@ -44,6 +46,7 @@ type IdentityCeremony struct {
 type IdentityAnswer struct {
 	State string // of the ceremony that the browser began
 	openid.Answer
+	Fresh   bool // the ceremony asked the person to sign in again
 	Network string
 	Trace
 }
@@ -54,7 +57,9 @@ func (s *Service) flowOf(c ceremony, state string) openid.Flow {
 	derive := func(use string) string {
 		return base64.RawURLEncoding.EncodeToString(s.Keys.MAC("identity", use, c.kind, c.personID, c.sessionID, state))
 	}
-	return openid.Flow{State: derive("state"), Nonce: derive("nonce"), Verifier: derive("verifier"), RedirectURL: s.PublicURL() + IdentityPath}
+	return openid.Flow{
+		State: derive("state"), Nonce: derive("nonce"), Verifier: derive("verifier"), RedirectURL: s.PublicURL() + IdentityPath, Fresh: c.kind == identityFresh,
+	}
 }
 
 // beginIdentity returns where a browser goes to sign in at the identity provider, and the state with which it finishes the ceremony.
@@ -71,9 +76,16 @@ func (s *Service) beginIdentity(ctx context.Context, c ceremony) (IdentityCeremo
 	return IdentityCeremony{State: state, URL: address, EndsAt: now.Add(identityLife)}, nil
 }
 
-// BeginIdentitySignIn begins a sign-in of any person at the identity provider.
-func (s *Service) BeginIdentitySignIn(ctx context.Context) (IdentityCeremony, error) {
-	return s.beginIdentity(ctx, ceremony{kind: identitySignIn})
+// BeginIdentitySignIn begins a sign-in of any person at the identity provider. fresh asks a person who is signed in there to sign in again.
+func (s *Service) BeginIdentitySignIn(ctx context.Context, fresh bool) (IdentityCeremony, error) {
+	return s.beginIdentity(ctx, signInCeremony(fresh))
+}
+
+func signInCeremony(fresh bool) ceremony {
+	if fresh {
+		return ceremony{kind: identityFresh}
+	}
+	return ceremony{kind: identitySignIn}
 }
 
 // BeginIdentityLink begins to link the account of a signed-in person to one at the identity provider.
@@ -111,11 +123,15 @@ func (s *Service) redeem(ctx context.Context, c ceremony, a IdentityAnswer) (ope
 	return who, nil
 }
 
-// IdentitySignIn signs a person in with an answer of the identity provider. It stands for the password: a second factor is still asked for.
+// IdentitySignIn signs a person in with an answer of the identity provider. It stands for the password: a second factor is still asked for. If
+// the person should have signed in again there, an answer that does not say so is refused.
 func (s *Service) IdentitySignIn(ctx context.Context, a IdentityAnswer, device string) (made Session, err error) {
-	identity, err := s.redeem(ctx, ceremony{kind: identitySignIn}, a)
+	identity, err := s.redeem(ctx, signInCeremony(a.Fresh), a)
 	if err != nil {
 		return Session{}, err
+	}
+	if a.Fresh && !provesNow(identity, s.DB.View(ctx).Now()) { // the person did sign in: it is no failed attempt
+		return Session{}, errors.Join(errIdentityNotFresh, s.DB.Write(ctx, func(tx *db.Tx) error { return forgive(tx, networkCounters(s.Keys, a.Network), 0) }))
 	}
 	refused := "" // the person who was refused
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
@@ -137,7 +153,7 @@ func (s *Service) IdentitySignIn(ctx context.Context, a IdentityAnswer, device s
 		if err := forgive(tx, networkCounters(s.Keys, a.Network), 0); err != nil {
 			return err
 		}
-		if made, err = beginSession(tx, s.Keys, who, device); err != nil || made.Token == "" {
+		if made, err = beginSession(tx, s.Keys, who, device, identity.AuthenticatedAt); err != nil || made.Token == "" {
 			return err
 		}
 		return Record(tx, s.Keys, who.ID, a.Trace, audit.Done)
@@ -146,6 +162,11 @@ func (s *Service) IdentitySignIn(ctx context.Context, a IdentityAnswer, device s
 		s.Failed.note(refused, a.Trace)
 	}
 	return made, err
+}
+
+// provesNow reports whether a person signed in at the identity provider so recently that it counts as a proof.
+func provesNow(i openid.Identity, now time.Time) bool {
+	return now.Sub(i.AuthenticatedAt) < actor.StepUpWithin
 }
 
 // identityMAC returns the keyed hash by which a person at the identity provider is stored and found.

@@ -3,8 +3,10 @@ package staff
 import (
 	"net/url"
 	"testing"
+	"time"
 
 	"latchkey.dev/ent/membership"
+	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/openid"
@@ -48,9 +50,27 @@ type visit struct {
 
 func (x *identityFixture) begin() visit {
 	x.Helper()
-	c, err := x.BeginIdentitySignIn(x.Context())
+	c, err := x.BeginIdentitySignIn(x.Context(), false)
 	x.must(err)
 	return x.signInThere(c)
+}
+
+// signInAgain signs in with a ceremony that asks the person to sign in again at the provider.
+func (x *identityFixture) signInAgain() (Session, error) {
+	x.Helper()
+	c, err := x.BeginIdentitySignIn(x.Context(), true)
+	x.must(err)
+	a := x.signInThere(c).answer()
+	a.Fresh = true
+	return x.IdentitySignIn(x.Context(), a, "laptop")
+}
+
+// provedAt returns when the person of a session last proved who they are.
+func (x *identityFixture) provedAt(s Session) time.Time {
+	x.Helper()
+	who, err := x.authenticate(s.Token, "")
+	x.must(err)
+	return who.ProvedAt
 }
 
 func (x *identityFixture) signInThere(c IdentityCeremony) visit {
@@ -215,5 +235,50 @@ func TestIdentityIsNoSecondFactor(t *testing.T) {
 			x.Errorf("got %+v", made)
 		}
 		x.refused("the challenge as a token", made.Challenge)
+	})
+}
+
+// A provider signs people in without a question while they are signed in there. Such a sign-in proves nothing, and a sign-in that must prove who the
+// person is needs the time from the provider.
+func TestSilentIdentitySignInProvesNothing(t *testing.T) {
+	eachWithProvider(t, func(x *identityFixture) {
+		authTime := func(v any) {
+			x.at.Set(func(h *oidctest.Hooks) { h.Claims = func(claims map[string]any) { claims["auth_time"] = v } })
+		}
+		silent, err := x.signIn()
+		x.must(err)
+		if at := x.provedAt(silent); !at.IsZero() {
+			x.Errorf("a silent sign-in counts as a proof of %s", at)
+		}
+		proved, err := x.signInAgain()
+		x.must(err)
+		if at := x.provedAt(proved); !at.Equal(noon) {
+			x.Errorf("a sign-in again counts as a proof of %s", at)
+		}
+		authTime(noon.Add(-time.Hour).Unix())
+		if old, err := x.signIn(); err != nil || !x.provedAt(old).Equal(noon.Add(-time.Hour)) {
+			x.Errorf("signed in there an hour ago: %v", err)
+		}
+		for what, at := range map[string]any{
+			"no time": nil, "an hour ago": noon.Add(-time.Hour).Unix(), "15 minutes ago": noon.Add(-actor.StepUpWithin).Unix(), "a time to come": noon.Add(2 * time.Minute).Unix(),
+			"a text": "2026-05-01T12:00:00Z", "a number without meaning": -1,
+		} {
+			authTime(at)
+			for range 4 { // no failed attempts, which would stop the person after 20
+				if made, err := x.signInAgain(); !fault.Has(err, fault.IdentityNotFresh) || made != (Session{}) {
+					x.Errorf("%s: %+v, %v", what, made, err)
+				}
+			}
+		}
+		authTime(noon.Add(-actor.StepUpWithin + time.Second).Unix())
+		if _, err := x.signInAgain(); err != nil {
+			x.Errorf("almost 15 minutes ago: %v", err)
+		}
+		x.at.Set(func(h *oidctest.Hooks) { h.Claims = nil })
+		c, err := x.BeginIdentitySignIn(x.Context(), true)
+		x.must(err)
+		if _, err := x.finish(x.signInThere(c)); !fault.Has(err, fault.IdentityRefused) {
+			x.Errorf("a sign-in again that is finished as another one: %v", err)
+		}
 	})
 }

@@ -178,7 +178,7 @@ func TestIdentityProviderIsDown(t *testing.T) {
 			}
 		}
 		x.Provider = nil
-		if _, err := x.BeginIdentitySignIn(x.Context()); !fault.Has(err, fault.ProviderMissing) {
+		if _, err := x.BeginIdentitySignIn(x.Context(), false); !fault.Has(err, fault.ProviderMissing) {
 			x.Errorf("without a provider: %v", err)
 		}
 	})

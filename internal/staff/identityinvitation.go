@@ -63,7 +63,7 @@ func (s *Service) AcceptInvitationByIdentity(ctx context.Context, a IdentityAcce
 		if identity.Email == "" || !bytes.Equal(emailMAC(s.Keys, identity.Email), used.EmailMAC) {
 			return errIdentityAddress
 		}
-		who, err := s.personOfInvitation(tx, identity, invitation.Email, a.Name)
+		who, isNew, err := s.personOfInvitation(tx, identity, invitation.Email, a.Name)
 		if err != nil {
 			if who != nil {
 				refused = who.ID
@@ -76,7 +76,11 @@ func (s *Service) AcceptInvitationByIdentity(ctx context.Context, a IdentityAcce
 		if err := forgive(tx, networkCounters(s.Keys, a.Network), 0); err != nil {
 			return err
 		}
-		made, err = beginSession(tx, s.Keys, who, a.Device)
+		provedAt := identity.AuthenticatedAt
+		if isNew { // the account has nothing to protect yet
+			provedAt = tx.Now()
+		}
+		made, err = beginSession(tx, s.Keys, who, a.Device, provedAt)
 		return err
 	})
 	if refused != "" {
@@ -87,30 +91,31 @@ func (s *Service) AcceptInvitationByIdentity(ctx context.Context, a IdentityAcce
 
 // personOfInvitation returns the person with a verified address, or creates and links one. A person who has the address must be linked to the
 // identity, or have confirmed the address before: otherwise a stranger could make an account with an address that they do not own, and would get
-// the properties to which its owner is invited. With an error it also returns the person with the address.
-func (s *Service) personOfInvitation(tx *db.Tx, identity openid.Identity, email, name string) (*ent.Person, error) {
-	who, err := s.findIdentity(tx, identity)
+// the properties to which its owner is invited. isNew means that it created the person. With an error it also returns the person with the address.
+func (s *Service) personOfInvitation(tx *db.Tx, identity openid.Identity, email, name string) (who *ent.Person, isNew bool, err error) {
+	who, err = s.findIdentity(tx, identity)
 	switch {
 	case errors.Is(err, errIdentityUnknown) && who != nil:
-		return who, errIdentityOfOther
+		return who, false, errIdentityOfOther
 	case errors.Is(err, errIdentityUnknown):
 		if name, err = PersonName("name", name); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if who, err = createPerson(tx, s.Keys, email, name, ""); err != nil {
-			return nil, err
+			return nil, false, err
 		}
+		isNew = true
 	case err != nil:
-		return nil, err
+		return nil, false, err
 	case !bytes.Equal(who.EmailMAC, emailMAC(s.Keys, email)):
-		return who, errIdentityTaken // the person of the identity has another address here
+		return who, false, errIdentityTaken // the person of the identity has another address here
 	case who.DisabledAt != nil:
-		return who, errAccountDisabled
+		return who, false, errAccountDisabled
 	case who.TotpConfirmedAt != nil:
-		return who, errIdentityCode
+		return who, false, errIdentityCode
 	}
 	if who.IdentityMAC != nil {
-		return who, nil
+		return who, false, nil
 	}
-	return who, s.linkIdentity(tx, who.ID, identity)
+	return who, isNew, s.linkIdentity(tx, who.ID, identity)
 }

@@ -85,7 +85,7 @@ func TestFirstPassword(t *testing.T) {
 		x.must(err)
 		change := func(c PasswordChange) error {
 			c.Network, c.Trace = network, traced
-			c.Who.PersonID, c.Who.TokenID, c.Who.SignedInAt = made.PersonID, made.ID, signedInAt(made.EndsAt)
+			c.Who.PersonID, c.Who.TokenID, c.Who.ProvedAt = made.PersonID, made.ID, x.provedAt(made)
 			store, err := x.PrepareChange(x.Context(), c)
 			if err != nil {
 				return err
@@ -121,9 +121,14 @@ func TestFirstPassword(t *testing.T) {
 		}
 		made, err = x.signIn()
 		x.must(err)
+		if err := change(PasswordChange{NewPassword: password}); !fault.Has(err, fault.SignInAgain) {
+			x.Errorf("after a silent sign-in: %v", err)
+		}
+		made, err = x.signInAgain()
+		x.must(err)
 		former := made.Token
 		raced, err := x.PrepareChange(x.Context(), PasswordChange{
-			Who: actor.Actor{PersonID: made.PersonID, TokenID: made.ID, SignedInAt: x.clock.Now()}, NewPassword: "another long password", Trace: traced,
+			Who: actor.Actor{PersonID: made.PersonID, TokenID: made.ID, ProvedAt: x.clock.Now()}, NewPassword: "another long password", Trace: traced,
 		})
 		x.must(err)
 		x.must(change(PasswordChange{NewPassword: password}))

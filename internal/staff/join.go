@@ -48,11 +48,11 @@ func (s *Service) join(tx *db.Tx, j joining, link *ent.PersonInvitation, propert
 	if err := s.admit(tx, who, link, propertyID, j.Trace); err != nil {
 		return Session{}, err
 	}
-	if j.code == "" {
-		return beginSession(tx, s.Keys, who, j.Device)
-	}
 	now := tx.Now()
-	return createSession(tx, s.Keys, sessionSpec{personID: who.ID, device: j.Device, secondFactorAt: &now})
+	if j.code == "" {
+		return beginSession(tx, s.Keys, who, j.Device, now)
+	}
+	return createSession(tx, s.Keys, sessionSpec{personID: who.ID, device: j.Device, secondFactorAt: &now, provedAt: &now})
 }
 
 // admit makes a person a member of a property with the role of a link, which the caller has used up, and records it. The caller has checked

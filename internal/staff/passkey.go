@@ -216,7 +216,7 @@ func (s *Service) PasskeySignIn(ctx context.Context, a Answer, device string, t 
 			return err
 		}
 		now := tx.Now()
-		made, err = createSession(tx, s.Keys, sessionSpec{personID: personID, device: device, secondFactorAt: &now})
+		made, err = createSession(tx, s.Keys, sessionSpec{personID: personID, device: device, secondFactorAt: &now, provedAt: &now})
 		return err
 	})
 	if known != "" {

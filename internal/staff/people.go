@@ -144,6 +144,15 @@ func currentMember(tx *db.Tx, keys *keyring.Ring, row *ent.Membership, who *ent.
 	return memberOf(tx, keys, row, who, passkeys[who.ID])
 }
 
+// GetMember returns a person who works at a property.
+func GetMember(tx *db.Tx, keys *keyring.Ring, propertyID, personID string) (Member, error) {
+	row, who, err := loadMember(tx, propertyID, personID)
+	if err != nil {
+		return Member{}, err
+	}
+	return currentMember(tx, keys, row, who)
+}
+
 // accessOf returns the role of a membership, and whether it is disabled.
 func accessOf(row *ent.Membership) Access { return Access{Role(row.Role), row.DisabledAt != nil} }
 

@@ -124,7 +124,7 @@ func StepUp(a actor.Actor, right Right, now time.Time) error {
 	switch {
 	case !a.SecondFactor.Suffices(now):
 		return errConfirmAgain
-	case right == Self && !a.SecondFactor.Enrolled && now.Sub(a.SignedInAt) >= actor.StepUpWithin:
+	case right == Self && !a.SecondFactor.Enrolled && now.Sub(a.ProvedAt) >= actor.StepUpWithin:
 		return errSignInAgain
 	}
 	return nil

@@ -91,7 +91,7 @@ func TestStepUp(t *testing.T) {
 			self: fault.SecondFactorRequired, property: fault.SecondFactorRequired,
 		},
 	} {
-		a := actor.Actor{PersonID: "per_1", SignedInAt: c.signedIn, SecondFactor: c.factor}
+		a := actor.Actor{PersonID: "per_1", ProvedAt: c.signedIn, SecondFactor: c.factor}
 		for right, want := range map[Right]fault.Reason{Self: c.self, OpenDoors: c.property, RevealPINs: c.property, ManagePeople: c.property} {
 			if err := StepUp(a, right, now); (err != nil) != (want != "") || want != "" && !fault.Has(err, want) {
 				t.Errorf("%s, %s: %v, want %q", c.name, right, err, want)

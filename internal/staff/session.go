@@ -45,7 +45,8 @@ type sessionSpec struct {
 	personID, device string
 	endsAt           time.Time
 	secondFactorAt   *time.Time
-	pending          bool // the second factor is missing
+	provedAt         *time.Time // the person's last proof of who they are; nil: unknown
+	pending          bool       // the second factor is missing
 }
 
 // createSession creates a session of a person who has proved who they are.
@@ -55,7 +56,7 @@ func createSession(tx *db.Tx, keys *keyring.Ring, spec sessionSpec) (Session, er
 		s.EndsAt = tx.Now().Add(sessionLife)
 	}
 	err := tx.PersonSession.Create().SetID(s.ID).SetPersonID(s.PersonID).SetMAC(sessionMAC(keys, s.Token)).SetDevice(spec.device).SetPending(spec.pending).
-		SetNillableSecondFactorAt(spec.secondFactorAt).SetUsedAt(tx.Now()).SetEndsAt(s.EndsAt).SetCreatedAt(tx.Now()).Exec(tx.Context())
+		SetNillableSecondFactorAt(spec.secondFactorAt).SetNillableProvedAt(spec.provedAt).SetUsedAt(tx.Now()).SetEndsAt(s.EndsAt).SetCreatedAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
 		return Session{}, fmt.Errorf("store a session of a person: %w", err)
 	}
@@ -87,17 +88,19 @@ func Authenticate(view *db.Tx, keys *keyring.Ring, token, propertyID string) (ac
 	if !keyring.IsToken(token, keyring.PersonSession) {
 		return actor.Actor{}, credential.Refused()
 	}
-	var endsAt time.Time
-	var confirmed *time.Time
+	var confirmed, proved *time.Time
 	a := actor.Actor{Kind: actor.Staff, PropertyID: propertyID}
-	found, err := view.ReadOne(findSession, []any{sessionMAC(keys, token), view.Now(), view.Now().Add(-sessionIdle)}, &a.TokenID, &a.PersonID, &a.UsedAt, &endsAt, &confirmed, &a.SecondFactor.Enrolled)
+	found, err := view.ReadOne(findSession, []any{sessionMAC(keys, token), view.Now(), view.Now().Add(-sessionIdle)}, &a.TokenID, &a.PersonID, &a.UsedAt, &confirmed, &proved, &a.SecondFactor.Enrolled)
 	if err != nil {
 		return actor.Actor{}, fmt.Errorf("find a session of a person: %w", err)
 	}
 	if !found {
 		return actor.Actor{}, credential.Refused()
 	}
-	a.ID, a.SignedInAt = a.PersonID, signedInAt(endsAt)
+	a.ID = a.PersonID
+	if proved != nil {
+		a.ProvedAt = *proved
+	}
 	if confirmed != nil {
 		a.SecondFactor.ConfirmedAt = *confirmed
 	}
@@ -182,9 +185,6 @@ func sessionOf(tx *db.Tx, personID, sessionID string) (*ent.PersonSession, error
 	return row, nil
 }
 
-// signedInAt returns when the person of a session that ends at a time signed in: a session that replaces another one ends when that one would.
-func signedInAt(end time.Time) time.Time { return end.Add(-sessionLife) }
-
 // LoadSession returns the session with which a call was made, and the profile of its person.
 func LoadSession(view *db.Tx, keys *keyring.Ring, a actor.Actor) (*ent.PersonSession, Profile, error) {
 	row, err := sessionOf(view, a.PersonID, a.TokenID)
@@ -208,7 +208,7 @@ func rotateSession(tx *db.Tx, keys *keyring.Ring, personID, sessionID string) (S
 	if err := endSessions(tx, personID); err != nil {
 		return Session{}, err
 	}
-	return createSession(tx, keys, sessionSpec{personID: personID, device: row.Device, endsAt: row.EndsAt, secondFactorAt: row.SecondFactorAt})
+	return createSession(tx, keys, sessionSpec{personID: personID, device: row.Device, endsAt: row.EndsAt, secondFactorAt: row.SecondFactorAt, provedAt: row.ProvedAt})
 }
 
 // challengeLife is how long a sign-in waits for the second factor.
@@ -239,12 +239,16 @@ func replaceSession(tx *db.Tx, keys *keyring.Ring, personID, sessionID string) (
 		return Session{}, err
 	}
 	now := tx.Now()
-	return createSession(tx, keys, sessionSpec{personID: personID, device: row.Device, endsAt: row.EndsAt, secondFactorAt: &now})
+	return createSession(tx, keys, sessionSpec{personID: personID, device: row.Device, endsAt: row.EndsAt, secondFactorAt: &now, provedAt: row.ProvedAt})
 }
 
-// beginSession creates a session for a person who has proved the password. If the person has a second factor, the session waits for it.
-func beginSession(tx *db.Tx, keys *keyring.Ring, who *ent.Person, device string) (Session, error) {
+// beginSession creates a session for a person who has signed in. If the person has a second factor, the session waits for it. provedAt is when the
+// person gave the password, here or at the identity provider; zero: the provider does not say.
+func beginSession(tx *db.Tx, keys *keyring.Ring, who *ent.Person, device string, provedAt time.Time) (Session, error) {
 	spec := sessionSpec{personID: who.ID, device: device}
+	if !provedAt.IsZero() {
+		spec.provedAt = &provedAt
+	}
 	has, err := hasSecondFactor(tx, who)
 	if err != nil {
 		return Session{}, err

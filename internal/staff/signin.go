@@ -34,7 +34,7 @@ func (s *Service) SignIn(ctx context.Context, c Claim) (made Session, err error)
 		if err := s.confirmAttempt(tx, who, c); err != nil {
 			return err
 		}
-		if made, err = beginSession(tx, s.Keys, who, c.Device); err != nil || made.Token == "" {
+		if made, err = beginSession(tx, s.Keys, who, c.Device, tx.Now()); err != nil || made.Token == "" {
 			return err
 		}
 		return Record(tx, s.Keys, who.ID, c.Trace, audit.Done)

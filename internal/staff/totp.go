@@ -287,7 +287,7 @@ func (s *Service) FinishSignIn(ctx context.Context, challenge, code string, t Tr
 			return err
 		}
 		now := tx.Now()
-		made, err = createSession(tx, s.Keys, sessionSpec{personID: row.ID, device: waiting.Device, secondFactorAt: &now})
+		made, err = createSession(tx, s.Keys, sessionSpec{personID: row.ID, device: waiting.Device, secondFactorAt: &now, provedAt: waiting.ProvedAt})
 		return err
 	})
 	if errors.Is(err, errCode) {

@@ -1894,6 +1894,7 @@ var (
 		{Name: "used_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "ends_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "second_factor_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "proved_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "person_id", Type: field.TypeString, Size: 40},
 	}
@@ -1905,7 +1906,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "person_sessions_people_person",
-				Columns:    []*schema.Column{PersonSessionsColumns[8]},
+				Columns:    []*schema.Column{PersonSessionsColumns[9]},
 				RefColumns: []*schema.Column{PeopleColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -1914,7 +1915,7 @@ var (
 			{
 				Name:    "personsession_person_id",
 				Unique:  false,
-				Columns: []*schema.Column{PersonSessionsColumns[8]},
+				Columns: []*schema.Column{PersonSessionsColumns[9]},
 			},
 			{
 				Name:    "personsession_ends_at",

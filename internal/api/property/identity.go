@@ -34,7 +34,7 @@ func (s *Identities) BeginIdentitySignIn(ctx context.Context, r *propertyv1.Begi
 	var c staff.IdentityCeremony
 	var err error
 	if r.GetInvitation() == "" {
-		c, err = s.Staff.BeginIdentitySignIn(ctx)
+		c, err = s.Staff.BeginIdentitySignIn(ctx, r.GetFresh())
 	} else {
 		c, err = s.Staff.BeginIdentityInvitation(ctx, r.GetInvitation())
 	}
@@ -54,6 +54,7 @@ func (s *Identities) FinishIdentitySignIn(ctx context.Context, r *propertyv1.Fin
 		}
 		return &propertyv1.FinishIdentitySignInResponse{Data: sessionToken(made), PropertyId: propertyID}, nil
 	}
+	answer.Fresh = r.GetFresh()
 	made, err := s.Staff.IdentitySignIn(ctx, answer, r.GetDevice())
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func (h *tenant) reserve(integrationID, pmsID string, more reservation.Patch) st
 
 // person returns the context of a signed-in person with a role at the property.
 func (h *tenant) person(role staff.Role) context.Context {
-	return actor.With(h.Context(), actor.Actor{Kind: actor.Staff, ID: "prs_1", PersonID: "prs_1", PropertyID: h.id, Role: string(role), SignedInAt: time.Now()})
+	return actor.With(h.Context(), actor.Actor{Kind: actor.Staff, ID: "prs_1", PersonID: "prs_1", PropertyID: h.id, Role: string(role), ProvedAt: time.Now()})
 }
 
 // token returns the context of a staff token with a role at the property.

@@ -198,19 +198,23 @@ func (p *Provider) serveToken(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusBadRequest, map[string]string{"error": "invalid_grant"})
 		return
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"access_token": rand.Text(), "token_type": "Bearer", "expires_in": 300, "id_token": p.token(asked.Get("nonce"))})
+	writeJSON(w, http.StatusOK, map[string]any{"access_token": rand.Text(), "token_type": "Bearer", "expires_in": 300, "id_token": p.token(asked)})
 }
 
-// token returns a signed ID token of the person. nonce is that of the client's request.
-func (p *Provider) token(nonce string) string {
+// token returns a signed ID token of the person. asked is the client's request. A request with max_age gets the time at which the person signed in,
+// which is now.
+func (p *Provider) token(asked url.Values) string {
 	h := p.now()
 	at := time.Now()
 	if h.Now != nil {
 		at = h.Now()
 	}
 	claims := map[string]any{
-		"iss": p.URL, "sub": h.Subject, "aud": ClientID, "iat": at.Unix(), "exp": at.Add(5 * time.Minute).Unix(), "nonce": nonce,
+		"iss": p.URL, "sub": h.Subject, "aud": ClientID, "iat": at.Unix(), "exp": at.Add(5 * time.Minute).Unix(), "nonce": asked.Get("nonce"),
 		"email": h.Email, "email_verified": !h.Unverified,
+	}
+	if asked.Has("max_age") {
+		claims["auth_time"] = at.Unix()
 	}
 	if h.Claims != nil {
 		h.Claims(claims)

@@ -20,6 +20,7 @@ type exchange struct {
 	session  *propertyv1.CurrentSession // nil until load has read it
 	role     *propertyv1.PersonProperty // the property that the page shows and the person's role there, or nil
 	property *propertyv1.Property       // settings of that property
+	proves   bool                       // the person came back from the identity provider, where they should have signed in again
 	typed    *typedForm                 // form values from before the person confirmed the second factor, or nil
 }
 

@@ -16,9 +16,10 @@ import (
 // other browser can finish the sign-in.
 const identityCookie = "lk-staff-identity"
 
-// Purposes of a visit to the identity provider: to sign in, to link an account, and to accept an invitation.
+// Purposes of a visit to the identity provider: to sign in, to sign in again, to link an account, and to accept an invitation.
 const (
 	toSignIn = "login"
+	toProve  = "again"
 	toLink   = "link"
 	toJoin   = "join"
 )
@@ -57,19 +58,24 @@ func (x *exchange) identityCeremony() (use, state, to, name string) {
 func (s *site) beginIdentityLogin(x *exchange) error {
 	to := localPage(x.R.URL.Query().Get("to"))
 	if x.R.Header.Get("Sec-Fetch-Site") == "cross-site" {
-		return x.Redirect(listURL("/app/login", "to", to))
+		return x.Redirect(listURL("/app/login", "again", x.R.URL.Query().Get("again"), "to", to))
 	}
-	begun, err := s.api.Identities.BeginIdentitySignIn(x.anonymous(), &propertyv1.BeginIdentitySignInRequest{})
+	use := toSignIn
+	if x.signsInAgain() {
+		use = toProve
+	}
+	begun, err := s.api.Identities.BeginIdentitySignIn(x.anonymous(), &propertyv1.BeginIdentitySignInRequest{Fresh: use == toProve})
 	if err != nil {
 		return x.identityRefused(err, to)
 	}
-	x.keepIdentity(begun.GetData(), toSignIn, to, "")
+	x.keepIdentity(begun.GetData(), use, to, "")
 	return x.Redirect(begun.GetData().GetUrl())
 }
 
 // finishIdentity handles the return from the identity provider. It finishes the sign-in, the link or the invitation.
 func (s *site) finishIdentity(x *exchange) error {
 	use, state, to, name := x.identityCeremony()
+	x.proves = use == toProve
 	q := x.R.URL.Query()
 	answer := &propertyv1.IdentityAnswer{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss")}
 	switch use {
@@ -82,7 +88,9 @@ func (s *site) finishIdentity(x *exchange) error {
 		// The provider refused, the person opened the URL again, or another browser began the sign-in.
 		return x.identityRefused(fault.New(fault.Unauthenticated, fault.IdentityRefused, "the answer has no code, or this browser began no sign-in"), to)
 	}
-	made, err := s.api.Identities.FinishIdentitySignIn(x.anonymous(), &propertyv1.FinishIdentitySignInRequest{State: state, Answer: answer, Device: kit.DeviceOf(x.R.UserAgent())})
+	made, err := s.api.Identities.FinishIdentitySignIn(x.anonymous(), &propertyv1.FinishIdentitySignInRequest{
+		State: state, Answer: answer, Device: kit.DeviceOf(x.R.UserAgent()), Fresh: x.proves,
+	})
 	if err != nil {
 		return x.identityRefused(err, to)
 	}
@@ -98,6 +106,8 @@ func (x *exchange) identityProblem(err error) string {
 		return "staff.identity.unknown"
 	case fault.AccountDisabled:
 		return "staff.identity.disabled"
+	case fault.IdentityNotFresh:
+		return "staff.identity.notFresh"
 	case fault.IdentityTaken:
 		return "staff.identity.taken"
 	case fault.IdentityAddress:

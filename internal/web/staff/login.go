@@ -37,8 +37,9 @@ func loginInputs() []kit.Input {
 // loginAgain returns the address of the sign-in page for a person who must sign in again. to is the page to return to.
 func loginAgain(to string) string { return listURL("/app/login", "again", "yes", "to", to) }
 
-// signsInAgain reports whether the page has the address that loginAgain returns.
-func (x *exchange) signsInAgain() bool { return x.R.URL.Query().Get("again") != "" }
+// signsInAgain reports whether the person must sign in again: the page has the address that loginAgain returns, or the person left from there to the
+// identity provider.
+func (x *exchange) signsInAgain() bool { return x.proves || x.R.URL.Query().Get("again") != "" }
 
 // showLogin handles the sign-in page. A person with a valid session goes to the dashboard instead, unless they must sign in again.
 func (s *site) showLogin(x *exchange) error {
@@ -55,12 +56,12 @@ func (x *exchange) loginPage(status int, p *page, inputs []kit.Input, to string)
 	if err != nil {
 		return err
 	}
-	v := formView{Inputs: inputs, Button: "staff.login.do", Action: listURL("/app/login", "to", to), Passkey: loginPasskey(to)}
+	v, again := formView{Inputs: inputs, Button: "staff.login.do", Action: listURL("/app/login", "to", to), Passkey: loginPasskey(to)}, ""
 	if x.signsInAgain() {
-		v.Text, v.Action = "staff.login.again", loginAgain(to)
+		v.Text, v.Action, again = "staff.login.again", loginAgain(to), "yes"
 	}
 	if provider != nil {
-		v.Provider = &providerView{Label: provider.GetLabel(), URL: listURL("/app/login/oidc", "to", to)}
+		v.Provider = &providerView{Label: provider.GetLabel(), URL: listURL("/app/login/oidc", "again", again, "to", to)}
 	}
 	return x.form(status, p, v)
 }

@@ -25,6 +25,208 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// CountArrivalsRequest names the day.
+type CountArrivalsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The day, YYYY-MM-DD in the property's time zone. Left out: today.
+	Date          string `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CountArrivalsRequest) Reset() {
+	*x = CountArrivalsRequest{}
+	mi := &file_latchkey_property_v1_day_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CountArrivalsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CountArrivalsRequest) ProtoMessage() {}
+
+func (x *CountArrivalsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_day_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CountArrivalsRequest.ProtoReflect.Descriptor instead.
+func (*CountArrivalsRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_day_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *CountArrivalsRequest) GetDate() string {
+	if x != nil {
+		return x.Date
+	}
+	return ""
+}
+
+// CountArrivalsResponse answers with the counts.
+type CountArrivalsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The counts.
+	Data          *ArrivalCounts `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CountArrivalsResponse) Reset() {
+	*x = CountArrivalsResponse{}
+	mi := &file_latchkey_property_v1_day_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CountArrivalsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CountArrivalsResponse) ProtoMessage() {}
+
+func (x *CountArrivalsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_day_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CountArrivalsResponse.ProtoReflect.Descriptor instead.
+func (*CountArrivalsResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_day_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *CountArrivalsResponse) GetData() *ArrivalCounts {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// ArrivalCounts are the arrivals of a day, as ListDay lists them, in each space. The first 5,000 of a day count.
+type ArrivalCounts struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Spaces with arrivals, by id.
+	List []*SpaceArrivals `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
+	// Arrivals whose room is not assigned, or not mapped.
+	WithoutSpace  int32 `protobuf:"varint,2,opt,name=without_space,json=withoutSpace,proto3" json:"without_space,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ArrivalCounts) Reset() {
+	*x = ArrivalCounts{}
+	mi := &file_latchkey_property_v1_day_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArrivalCounts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArrivalCounts) ProtoMessage() {}
+
+func (x *ArrivalCounts) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_day_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArrivalCounts.ProtoReflect.Descriptor instead.
+func (*ArrivalCounts) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_day_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ArrivalCounts) GetList() []*SpaceArrivals {
+	if x != nil {
+		return x.List
+	}
+	return nil
+}
+
+func (x *ArrivalCounts) GetWithoutSpace() int32 {
+	if x != nil {
+		return x.WithoutSpace
+	}
+	return 0
+}
+
+// SpaceArrivals are the arrivals of a day in one space.
+type SpaceArrivals struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id of the room or bed.
+	SpaceId string `protobuf:"bytes,1,opt,name=space_id,json=spaceId,proto3" json:"space_id,omitempty"`
+	// How many stays begin there.
+	Arrivals      int32 `protobuf:"varint,2,opt,name=arrivals,proto3" json:"arrivals,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SpaceArrivals) Reset() {
+	*x = SpaceArrivals{}
+	mi := &file_latchkey_property_v1_day_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SpaceArrivals) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SpaceArrivals) ProtoMessage() {}
+
+func (x *SpaceArrivals) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_day_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SpaceArrivals.ProtoReflect.Descriptor instead.
+func (*SpaceArrivals) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_day_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *SpaceArrivals) GetSpaceId() string {
+	if x != nil {
+		return x.SpaceId
+	}
+	return ""
+}
+
+func (x *SpaceArrivals) GetArrivals() int32 {
+	if x != nil {
+		return x.Arrivals
+	}
+	return 0
+}
+
 // ListDayRequest names the day and the list, and pages.
 type ListDayRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -44,7 +246,7 @@ type ListDayRequest struct {
 
 func (x *ListDayRequest) Reset() {
 	*x = ListDayRequest{}
-	mi := &file_latchkey_property_v1_day_proto_msgTypes[0]
+	mi := &file_latchkey_property_v1_day_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -56,7 +258,7 @@ func (x *ListDayRequest) String() string {
 func (*ListDayRequest) ProtoMessage() {}
 
 func (x *ListDayRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_day_proto_msgTypes[0]
+	mi := &file_latchkey_property_v1_day_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -69,7 +271,7 @@ func (x *ListDayRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDayRequest.ProtoReflect.Descriptor instead.
 func (*ListDayRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_day_proto_rawDescGZIP(), []int{0}
+	return file_latchkey_property_v1_day_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListDayRequest) GetDate() string {
@@ -111,7 +313,7 @@ type ListDayResponse struct {
 
 func (x *ListDayResponse) Reset() {
 	*x = ListDayResponse{}
-	mi := &file_latchkey_property_v1_day_proto_msgTypes[1]
+	mi := &file_latchkey_property_v1_day_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -123,7 +325,7 @@ func (x *ListDayResponse) String() string {
 func (*ListDayResponse) ProtoMessage() {}
 
 func (x *ListDayResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_day_proto_msgTypes[1]
+	mi := &file_latchkey_property_v1_day_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -136,7 +338,7 @@ func (x *ListDayResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDayResponse.ProtoReflect.Descriptor instead.
 func (*ListDayResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_day_proto_rawDescGZIP(), []int{1}
+	return file_latchkey_property_v1_day_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ListDayResponse) GetData() *DayList {
@@ -163,7 +365,7 @@ type DayList struct {
 
 func (x *DayList) Reset() {
 	*x = DayList{}
-	mi := &file_latchkey_property_v1_day_proto_msgTypes[2]
+	mi := &file_latchkey_property_v1_day_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -175,7 +377,7 @@ func (x *DayList) String() string {
 func (*DayList) ProtoMessage() {}
 
 func (x *DayList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_day_proto_msgTypes[2]
+	mi := &file_latchkey_property_v1_day_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -188,7 +390,7 @@ func (x *DayList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DayList.ProtoReflect.Descriptor instead.
 func (*DayList) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_day_proto_rawDescGZIP(), []int{2}
+	return file_latchkey_property_v1_day_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *DayList) GetDate() string {
@@ -238,7 +440,7 @@ type DayCounts struct {
 
 func (x *DayCounts) Reset() {
 	*x = DayCounts{}
-	mi := &file_latchkey_property_v1_day_proto_msgTypes[3]
+	mi := &file_latchkey_property_v1_day_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -250,7 +452,7 @@ func (x *DayCounts) String() string {
 func (*DayCounts) ProtoMessage() {}
 
 func (x *DayCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_day_proto_msgTypes[3]
+	mi := &file_latchkey_property_v1_day_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -263,7 +465,7 @@ func (x *DayCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DayCounts.ProtoReflect.Descriptor instead.
 func (*DayCounts) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_day_proto_rawDescGZIP(), []int{3}
+	return file_latchkey_property_v1_day_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *DayCounts) GetArrivals() int32 {
@@ -332,7 +534,7 @@ type DayStay struct {
 
 func (x *DayStay) Reset() {
 	*x = DayStay{}
-	mi := &file_latchkey_property_v1_day_proto_msgTypes[4]
+	mi := &file_latchkey_property_v1_day_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -344,7 +546,7 @@ func (x *DayStay) String() string {
 func (*DayStay) ProtoMessage() {}
 
 func (x *DayStay) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_day_proto_msgTypes[4]
+	mi := &file_latchkey_property_v1_day_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -357,7 +559,7 @@ func (x *DayStay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DayStay.ProtoReflect.Descriptor instead.
 func (*DayStay) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_day_proto_rawDescGZIP(), []int{4}
+	return file_latchkey_property_v1_day_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *DayStay) GetReservationId() string {
@@ -460,7 +662,7 @@ type DayCheckIn struct {
 
 func (x *DayCheckIn) Reset() {
 	*x = DayCheckIn{}
-	mi := &file_latchkey_property_v1_day_proto_msgTypes[5]
+	mi := &file_latchkey_property_v1_day_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -472,7 +674,7 @@ func (x *DayCheckIn) String() string {
 func (*DayCheckIn) ProtoMessage() {}
 
 func (x *DayCheckIn) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_day_proto_msgTypes[5]
+	mi := &file_latchkey_property_v1_day_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -485,7 +687,7 @@ func (x *DayCheckIn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DayCheckIn.ProtoReflect.Descriptor instead.
 func (*DayCheckIn) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_day_proto_rawDescGZIP(), []int{5}
+	return file_latchkey_property_v1_day_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *DayCheckIn) GetStage() string {
@@ -541,7 +743,18 @@ var File_latchkey_property_v1_day_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_day_proto_rawDesc = "" +
 	"\n" +
-	"\x1elatchkey/property/v1/day.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a&latchkey/property/v1/reservation.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xb8\x01\n" +
+	"\x1elatchkey/property/v1/day.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a&latchkey/property/v1/reservation.proto\x1a\x1clatchkey/rpc/v1/access.proto\"3\n" +
+	"\x14CountArrivalsRequest\x12\x1b\n" +
+	"\x04date\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"R\x04date\"P\n" +
+	"\x15CountArrivalsResponse\x127\n" +
+	"\x04data\x18\x01 \x01(\v2#.latchkey.property.v1.ArrivalCountsR\x04data\"m\n" +
+	"\rArrivalCounts\x127\n" +
+	"\x04list\x18\x01 \x03(\v2#.latchkey.property.v1.SpaceArrivalsR\x04list\x12#\n" +
+	"\rwithout_space\x18\x02 \x01(\x05R\fwithoutSpace\"F\n" +
+	"\rSpaceArrivals\x12\x19\n" +
+	"\bspace_id\x18\x01 \x01(\tR\aspaceId\x12\x1a\n" +
+	"\barrivals\x18\x02 \x01(\x05R\barrivals\"\xb8\x01\n" +
 	"\x0eListDayRequest\x12\x1b\n" +
 	"\x04date\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\x04date\x128\n" +
@@ -590,10 +803,11 @@ const file_latchkey_property_v1_day_proto_rawDesc = "" +
 	"\farrival_time\x18\x04 \x01(\tR\varrivalTime\x125\n" +
 	"\bbegan_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\abeganAt\x12\x14\n" +
 	"\x05owing\x18\x06 \x01(\tR\x05owing\x12%\n" +
-	"\x0eowing_currency\x18\a \x01(\tR\rowingCurrency2\x9d\x01\n" +
+	"\x0eowing_currency\x18\a \x01(\tR\rowingCurrency2\xc9\x02\n" +
 	"\n" +
 	"DayService\x12\x8e\x01\n" +
-	"\aListDay\x12$.latchkey.property.v1.ListDayRequest\x1a%.latchkey.property.v1.ListDayResponse\"6\xaa\xbc\x18\x1a\x1a\x06viewer2\x10readReservations\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/property/dayB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
+	"\aListDay\x12$.latchkey.property.v1.ListDayRequest\x1a%.latchkey.property.v1.ListDayResponse\"6\xaa\xbc\x18\x1a\x1a\x06viewer2\x10readReservations\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/property/day\x12\xa9\x01\n" +
+	"\rCountArrivals\x12*.latchkey.property.v1.CountArrivalsRequest\x1a+.latchkey.property.v1.CountArrivalsResponse\"?\xaa\xbc\x18\x1a\x1a\x06viewer2\x10readReservations\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/property/day/arrivalsB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
 	file_latchkey_property_v1_day_proto_rawDescOnce sync.Once
@@ -607,33 +821,41 @@ func file_latchkey_property_v1_day_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_day_proto_rawDescData
 }
 
-var file_latchkey_property_v1_day_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_latchkey_property_v1_day_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_latchkey_property_v1_day_proto_goTypes = []any{
-	(*ListDayRequest)(nil),        // 0: latchkey.property.v1.ListDayRequest
-	(*ListDayResponse)(nil),       // 1: latchkey.property.v1.ListDayResponse
-	(*DayList)(nil),               // 2: latchkey.property.v1.DayList
-	(*DayCounts)(nil),             // 3: latchkey.property.v1.DayCounts
-	(*DayStay)(nil),               // 4: latchkey.property.v1.DayStay
-	(*DayCheckIn)(nil),            // 5: latchkey.property.v1.DayCheckIn
-	(*timestamppb.Timestamp)(nil), // 6: google.protobuf.Timestamp
-	(*ArrivalFix)(nil),            // 7: latchkey.property.v1.ArrivalFix
+	(*CountArrivalsRequest)(nil),  // 0: latchkey.property.v1.CountArrivalsRequest
+	(*CountArrivalsResponse)(nil), // 1: latchkey.property.v1.CountArrivalsResponse
+	(*ArrivalCounts)(nil),         // 2: latchkey.property.v1.ArrivalCounts
+	(*SpaceArrivals)(nil),         // 3: latchkey.property.v1.SpaceArrivals
+	(*ListDayRequest)(nil),        // 4: latchkey.property.v1.ListDayRequest
+	(*ListDayResponse)(nil),       // 5: latchkey.property.v1.ListDayResponse
+	(*DayList)(nil),               // 6: latchkey.property.v1.DayList
+	(*DayCounts)(nil),             // 7: latchkey.property.v1.DayCounts
+	(*DayStay)(nil),               // 8: latchkey.property.v1.DayStay
+	(*DayCheckIn)(nil),            // 9: latchkey.property.v1.DayCheckIn
+	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
+	(*ArrivalFix)(nil),            // 11: latchkey.property.v1.ArrivalFix
 }
 var file_latchkey_property_v1_day_proto_depIdxs = []int32{
-	2, // 0: latchkey.property.v1.ListDayResponse.data:type_name -> latchkey.property.v1.DayList
-	4, // 1: latchkey.property.v1.DayList.list:type_name -> latchkey.property.v1.DayStay
-	3, // 2: latchkey.property.v1.DayList.counts:type_name -> latchkey.property.v1.DayCounts
-	6, // 3: latchkey.property.v1.DayStay.from:type_name -> google.protobuf.Timestamp
-	6, // 4: latchkey.property.v1.DayStay.to:type_name -> google.protobuf.Timestamp
-	7, // 5: latchkey.property.v1.DayStay.fixes:type_name -> latchkey.property.v1.ArrivalFix
-	5, // 6: latchkey.property.v1.DayStay.check_in:type_name -> latchkey.property.v1.DayCheckIn
-	6, // 7: latchkey.property.v1.DayCheckIn.began_at:type_name -> google.protobuf.Timestamp
-	0, // 8: latchkey.property.v1.DayService.ListDay:input_type -> latchkey.property.v1.ListDayRequest
-	1, // 9: latchkey.property.v1.DayService.ListDay:output_type -> latchkey.property.v1.ListDayResponse
-	9, // [9:10] is the sub-list for method output_type
-	8, // [8:9] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	2,  // 0: latchkey.property.v1.CountArrivalsResponse.data:type_name -> latchkey.property.v1.ArrivalCounts
+	3,  // 1: latchkey.property.v1.ArrivalCounts.list:type_name -> latchkey.property.v1.SpaceArrivals
+	6,  // 2: latchkey.property.v1.ListDayResponse.data:type_name -> latchkey.property.v1.DayList
+	8,  // 3: latchkey.property.v1.DayList.list:type_name -> latchkey.property.v1.DayStay
+	7,  // 4: latchkey.property.v1.DayList.counts:type_name -> latchkey.property.v1.DayCounts
+	10, // 5: latchkey.property.v1.DayStay.from:type_name -> google.protobuf.Timestamp
+	10, // 6: latchkey.property.v1.DayStay.to:type_name -> google.protobuf.Timestamp
+	11, // 7: latchkey.property.v1.DayStay.fixes:type_name -> latchkey.property.v1.ArrivalFix
+	9,  // 8: latchkey.property.v1.DayStay.check_in:type_name -> latchkey.property.v1.DayCheckIn
+	10, // 9: latchkey.property.v1.DayCheckIn.began_at:type_name -> google.protobuf.Timestamp
+	4,  // 10: latchkey.property.v1.DayService.ListDay:input_type -> latchkey.property.v1.ListDayRequest
+	0,  // 11: latchkey.property.v1.DayService.CountArrivals:input_type -> latchkey.property.v1.CountArrivalsRequest
+	5,  // 12: latchkey.property.v1.DayService.ListDay:output_type -> latchkey.property.v1.ListDayResponse
+	1,  // 13: latchkey.property.v1.DayService.CountArrivals:output_type -> latchkey.property.v1.CountArrivalsResponse
+	12, // [12:14] is the sub-list for method output_type
+	10, // [10:12] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_day_proto_init() }
@@ -642,14 +864,14 @@ func file_latchkey_property_v1_day_proto_init() {
 		return
 	}
 	file_latchkey_property_v1_reservation_proto_init()
-	file_latchkey_property_v1_day_proto_msgTypes[4].OneofWrappers = []any{}
+	file_latchkey_property_v1_day_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_day_proto_rawDesc), len(file_latchkey_property_v1_day_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,7 +19,8 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	DayService_ListDay_FullMethodName = "/latchkey.property.v1.DayService/ListDay"
+	DayService_ListDay_FullMethodName       = "/latchkey.property.v1.DayService/ListDay"
+	DayService_CountArrivals_FullMethodName = "/latchkey.property.v1.DayService/CountArrivals"
 )
 
 // DayServiceClient is the client API for DayService service.
@@ -30,6 +31,8 @@ const (
 type DayServiceClient interface {
 	// Lists the arrivals, the guests in house or the departures of a day, with the numbers of all three.
 	ListDay(ctx context.Context, in *ListDayRequest, opts ...grpc.CallOption) (*ListDayResponse, error)
+	// Counts the arrivals of a day in each room and bed.
+	CountArrivals(ctx context.Context, in *CountArrivalsRequest, opts ...grpc.CallOption) (*CountArrivalsResponse, error)
 }
 
 type dayServiceClient struct {
@@ -50,6 +53,16 @@ func (c *dayServiceClient) ListDay(ctx context.Context, in *ListDayRequest, opts
 	return out, nil
 }
 
+func (c *dayServiceClient) CountArrivals(ctx context.Context, in *CountArrivalsRequest, opts ...grpc.CallOption) (*CountArrivalsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CountArrivalsResponse)
+	err := c.cc.Invoke(ctx, DayService_CountArrivals_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // DayServiceServer is the server API for DayService service.
 // All implementations must embed UnimplementedDayServiceServer
 // for forward compatibility.
@@ -58,6 +71,8 @@ func (c *dayServiceClient) ListDay(ctx context.Context, in *ListDayRequest, opts
 type DayServiceServer interface {
 	// Lists the arrivals, the guests in house or the departures of a day, with the numbers of all three.
 	ListDay(context.Context, *ListDayRequest) (*ListDayResponse, error)
+	// Counts the arrivals of a day in each room and bed.
+	CountArrivals(context.Context, *CountArrivalsRequest) (*CountArrivalsResponse, error)
 	mustEmbedUnimplementedDayServiceServer()
 }
 
@@ -70,6 +85,9 @@ type UnimplementedDayServiceServer struct{}
 
 func (UnimplementedDayServiceServer) ListDay(context.Context, *ListDayRequest) (*ListDayResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListDay not implemented")
+}
+func (UnimplementedDayServiceServer) CountArrivals(context.Context, *CountArrivalsRequest) (*CountArrivalsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CountArrivals not implemented")
 }
 func (UnimplementedDayServiceServer) mustEmbedUnimplementedDayServiceServer() {}
 func (UnimplementedDayServiceServer) testEmbeddedByValue()                    {}
@@ -110,6 +128,24 @@ func _DayService_ListDay_Handler(srv interface{}, ctx context.Context, dec func(
 	return interceptor(ctx, in, info, handler)
 }
 
+func _DayService_CountArrivals_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CountArrivalsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(DayServiceServer).CountArrivals(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: DayService_CountArrivals_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(DayServiceServer).CountArrivals(ctx, req.(*CountArrivalsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // DayService_ServiceDesc is the grpc.ServiceDesc for DayService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -120,6 +156,10 @@ var DayService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListDay",
 			Handler:    _DayService_ListDay_Handler,
+		},
+		{
+			MethodName: "CountArrivals",
+			Handler:    _DayService_CountArrivals_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

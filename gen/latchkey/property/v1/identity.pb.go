@@ -295,7 +295,9 @@ func (x *GetIdentityProviderResponse) GetData() *IdentityProvider {
 type BeginIdentitySignInRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The secret of the invitation that the person accepts with the sign-in, as in AcceptInvitation. Empty: the person has an account here.
-	Invitation    string `protobuf:"bytes,1,opt,name=invitation,proto3" json:"invitation,omitempty"`
+	Invitation string `protobuf:"bytes,1,opt,name=invitation,proto3" json:"invitation,omitempty"`
+	// The person signs in again at the provider, also if they are signed in there, as calls with signInAgain need it. Not with an invitation.
+	Fresh         bool `protobuf:"varint,2,opt,name=fresh,proto3" json:"fresh,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -335,6 +337,13 @@ func (x *BeginIdentitySignInRequest) GetInvitation() string {
 		return x.Invitation
 	}
 	return ""
+}
+
+func (x *BeginIdentitySignInRequest) GetFresh() bool {
+	if x != nil {
+		return x.Fresh
+	}
+	return false
 }
 
 // BeginIdentitySignInResponse answers with the address.
@@ -395,7 +404,9 @@ type FinishIdentitySignInRequest struct {
 	// The secret of the invitation with which the ceremony began.
 	Invitation string `protobuf:"bytes,4,opt,name=invitation,proto3" json:"invitation,omitempty"`
 	// The name of a new person, who accepts an invitation.
-	Name          string `protobuf:"bytes,5,opt,name=name,proto3" json:"name,omitempty"`
+	Name string `protobuf:"bytes,5,opt,name=name,proto3" json:"name,omitempty"`
+	// As in BeginIdentitySignIn; without effect with an invitation. 401 identityNotFresh if the provider does not say (auth_time) that the person signed in within the last 15 minutes.
+	Fresh         bool `protobuf:"varint,6,opt,name=fresh,proto3" json:"fresh,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -463,6 +474,13 @@ func (x *FinishIdentitySignInRequest) GetName() string {
 		return x.Name
 	}
 	return ""
+}
+
+func (x *FinishIdentitySignInRequest) GetFresh() bool {
+	if x != nil {
+		return x.Fresh
+	}
+	return false
 }
 
 // FinishIdentitySignInResponse answers with the session.
@@ -787,14 +805,15 @@ const file_latchkey_property_v1_identity_proto_rawDesc = "" +
 	"\x06issuer\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\x06issuer\"\x1c\n" +
 	"\x1aGetIdentityProviderRequest\"Y\n" +
 	"\x1bGetIdentityProviderResponse\x12:\n" +
-	"\x04data\x18\x01 \x01(\v2&.latchkey.property.v1.IdentityProviderR\x04data\"H\n" +
+	"\x04data\x18\x01 \x01(\v2&.latchkey.property.v1.IdentityProviderR\x04data\"^\n" +
 	"\x1aBeginIdentitySignInRequest\x12*\n" +
 	"\n" +
 	"invitation\x18\x01 \x01(\tB\n" +
 	"\xbaH\x04r\x02\x18@\x80\x01\x01R\n" +
-	"invitation\"Y\n" +
+	"invitation\x12\x14\n" +
+	"\x05fresh\x18\x02 \x01(\bR\x05fresh\"Y\n" +
 	"\x1bBeginIdentitySignInResponse\x12:\n" +
-	"\x04data\x18\x01 \x01(\v2&.latchkey.property.v1.IdentityCeremonyR\x04data\"\xf2\x01\n" +
+	"\x04data\x18\x01 \x01(\v2&.latchkey.property.v1.IdentityCeremonyR\x04data\"\x88\x02\n" +
 	"\x1bFinishIdentitySignInRequest\x12#\n" +
 	"\x05state\x18\x01 \x01(\tB\r\xbaH\ar\x05\x10\x01\x18\xc8\x01\x80\x01\x01R\x05state\x12D\n" +
 	"\x06answer\x18\x02 \x01(\v2$.latchkey.property.v1.IdentityAnswerB\x06\xbaH\x03\xc8\x01\x01R\x06answer\x12\x1f\n" +
@@ -803,7 +822,8 @@ const file_latchkey_property_v1_identity_proto_rawDesc = "" +
 	"invitation\x18\x04 \x01(\tB\n" +
 	"\xbaH\x04r\x02\x18@\x80\x01\x01R\n" +
 	"invitation\x12\x1b\n" +
-	"\x04name\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18xR\x04name\"w\n" +
+	"\x04name\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18xR\x04name\x12\x14\n" +
+	"\x05fresh\x18\x06 \x01(\bR\x05fresh\"w\n" +
 	"\x1cFinishIdentitySignInResponse\x126\n" +
 	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.SessionTokenR\x04data\x12\x1f\n" +
 	"\vproperty_id\x18\x02 \x01(\tR\n" +

@@ -38,7 +38,8 @@ const (
 type IdentityServiceClient interface {
 	// Answers with the identity provider of the server, if it has one.
 	GetIdentityProvider(ctx context.Context, in *GetIdentityProviderRequest, opts ...grpc.CallOption) (*GetIdentityProviderResponse, error)
-	// Begins a sign-in of any person.
+	// Begins a sign-in of any person. A sign-in without fresh does not count as a proof for calls that need one (403 signInAgain), unless the provider says
+	// when the person signed in there: many providers sign a person in without a question.
 	BeginIdentitySignIn(ctx context.Context, in *BeginIdentitySignInRequest, opts ...grpc.CallOption) (*BeginIdentitySignInResponse, error)
 	// Signs a person in. A person is known by issuer and subject. At first, an address that the provider verified also decides, if the person was
 	// invited to this address and is not linked. 401 identityRefused if the answer of the provider is not right, came too late or was used; 401
@@ -47,8 +48,8 @@ type IdentityServiceClient interface {
 	// new person has no password. 401 identityUnknown if a person here has this address, but is not known to own it, and 403 secondFactorRequired if
 	// the person uses an authenticator app: AcceptInvitation takes password and code.
 	FinishIdentitySignIn(ctx context.Context, in *FinishIdentitySignInRequest, opts ...grpc.CallOption) (*FinishIdentitySignInResponse, error)
-	// Begins to link the signed-in person to their account at the identity provider. 403 signInAgain if the person has no second factor and signed in
-	// more than 15 minutes ago.
+	// Begins to link the signed-in person to their account at the identity provider. 403 signInAgain if the person has no second factor and
+	// has not given a password or a passkey, or signed in again at the identity provider, in the last 15 minutes.
 	BeginIdentityLink(ctx context.Context, in *BeginIdentityLinkRequest, opts ...grpc.CallOption) (*BeginIdentityLinkResponse, error)
 	// Links the signed-in person to an account at the identity provider, in place of a former one. 401 identityRefused if the answer of the provider
 	// is not right, came too late or was used; 409 identityTaken if another person is linked to this account.
@@ -136,7 +137,8 @@ func (c *identityServiceClient) DeleteIdentityLink(ctx context.Context, in *Dele
 type IdentityServiceServer interface {
 	// Answers with the identity provider of the server, if it has one.
 	GetIdentityProvider(context.Context, *GetIdentityProviderRequest) (*GetIdentityProviderResponse, error)
-	// Begins a sign-in of any person.
+	// Begins a sign-in of any person. A sign-in without fresh does not count as a proof for calls that need one (403 signInAgain), unless the provider says
+	// when the person signed in there: many providers sign a person in without a question.
 	BeginIdentitySignIn(context.Context, *BeginIdentitySignInRequest) (*BeginIdentitySignInResponse, error)
 	// Signs a person in. A person is known by issuer and subject. At first, an address that the provider verified also decides, if the person was
 	// invited to this address and is not linked. 401 identityRefused if the answer of the provider is not right, came too late or was used; 401
@@ -145,8 +147,8 @@ type IdentityServiceServer interface {
 	// new person has no password. 401 identityUnknown if a person here has this address, but is not known to own it, and 403 secondFactorRequired if
 	// the person uses an authenticator app: AcceptInvitation takes password and code.
 	FinishIdentitySignIn(context.Context, *FinishIdentitySignInRequest) (*FinishIdentitySignInResponse, error)
-	// Begins to link the signed-in person to their account at the identity provider. 403 signInAgain if the person has no second factor and signed in
-	// more than 15 minutes ago.
+	// Begins to link the signed-in person to their account at the identity provider. 403 signInAgain if the person has no second factor and
+	// has not given a password or a passkey, or signed in again at the identity provider, in the last 15 minutes.
 	BeginIdentityLink(context.Context, *BeginIdentityLinkRequest) (*BeginIdentityLinkResponse, error)
 	// Links the signed-in person to an account at the identity provider, in place of a former one. 401 identityRefused if the answer of the provider
 	// is not right, came too late or was used; 409 identityTaken if another person is linked to this account.

@@ -1475,7 +1475,10 @@ type AssignLockRequest struct {
 	// The service's id of the lock.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The space or gate. Required: "" removes the lock from its door.
-	DoorId        *string `protobuf:"bytes,2,opt,name=door_id,json=doorId,proto3,oneof" json:"door_id,omitempty"`
+	DoorId *string `protobuf:"bytes,2,opt,name=door_id,json=doorId,proto3,oneof" json:"door_id,omitempty"`
+	// The door at which the caller saw the lock; "": none. 409 outdated if the lock is at another one by now, except if that is doorId. Left out: the
+	// lock is moved in any case.
+	FromDoorId    *string `protobuf:"bytes,3,opt,name=from_door_id,json=fromDoorId,proto3,oneof" json:"from_door_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1520,6 +1523,13 @@ func (x *AssignLockRequest) GetId() string {
 func (x *AssignLockRequest) GetDoorId() string {
 	if x != nil && x.DoorId != nil {
 		return *x.DoorId
+	}
+	return ""
+}
+
+func (x *AssignLockRequest) GetFromDoorId() string {
+	if x != nil && x.FromDoorId != nil {
+		return *x.FromDoorId
 	}
 	return ""
 }
@@ -1807,13 +1817,16 @@ const file_latchkey_property_v1_lock_proto_rawDesc = "" +
 	"\x04name\x18\x02 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\x04name\"D\n" +
 	"\x12UpdateLockResponse\x12.\n" +
-	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.property.v1.LockR\x04data\"d\n" +
+	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.property.v1.LockR\x04data\"\xa5\x01\n" +
 	"\x11AssignLockRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x12(\n" +
 	"\adoor_id\x18\x02 \x01(\tB\n" +
-	"\xbaH\a\xc8\x01\x01r\x02\x18@H\x00R\x06doorId\x88\x01\x01B\n" +
+	"\xbaH\a\xc8\x01\x01r\x02\x18@H\x00R\x06doorId\x88\x01\x01\x12.\n" +
+	"\ffrom_door_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18@H\x01R\n" +
+	"fromDoorId\x88\x01\x01B\n" +
 	"\n" +
-	"\b_door_id\"D\n" +
+	"\b_door_idB\x0f\n" +
+	"\r_from_door_id\"D\n" +
 	"\x12AssignLockResponse\x12.\n" +
 	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.property.v1.LockR\x04data\"P\n" +
 	"\x11UnlockLockRequest\x12\x19\n" +

@@ -626,7 +626,8 @@ type Mail struct {
 	State string `protobuf:"bytes,5,opt,name=state,proto3" json:"state,omitempty"`
 	// How often sending was tried.
 	Attempts int32 `protobuf:"varint,6,opt,name=attempts,proto3" json:"attempts,omitempty"`
-	// Why it failed: a reason as in TestMailResult, unanswered, noAddress, bouncedBefore, internal, or empty.
+	// Why it failed: a reason as in TestMailResult, unanswered, returned, noAddress, bouncedBefore, internal, or empty. A bounce gives recipient or
+	// returned.
 	Failure string `protobuf:"bytes,7,opt,name=failure,proto3" json:"failure,omitempty"`
 	// What the mail server answered, or empty.
 	Answer string `protobuf:"bytes,8,opt,name=answer,proto3" json:"answer,omitempty"`
@@ -1187,6 +1188,155 @@ func (x *ResendMailResponse) GetData() *Mail {
 	return nil
 }
 
+// ReportBounceRequest has the report.
+type ReportBounceRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The whole mail as it arrived (RFC 5322), with its header. Its beginning is enough: at most 512 KiB.
+	Message       []byte `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReportBounceRequest) Reset() {
+	*x = ReportBounceRequest{}
+	mi := &file_latchkey_property_v1_mail_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReportBounceRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReportBounceRequest) ProtoMessage() {}
+
+func (x *ReportBounceRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_mail_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReportBounceRequest.ProtoReflect.Descriptor instead.
+func (*ReportBounceRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_mail_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ReportBounceRequest) GetMessage() []byte {
+	if x != nil {
+		return x.Message
+	}
+	return nil
+}
+
+// ReportBounceResponse says what followed.
+type ReportBounceResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The outcome.
+	Data          *Bounce `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReportBounceResponse) Reset() {
+	*x = ReportBounceResponse{}
+	mi := &file_latchkey_property_v1_mail_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReportBounceResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReportBounceResponse) ProtoMessage() {}
+
+func (x *ReportBounceResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_mail_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReportBounceResponse.ProtoReflect.Descriptor instead.
+func (*ReportBounceResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_mail_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ReportBounceResponse) GetData() *Bounce {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// Bounce is what a report changed.
+type Bounce struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// bounced: the address does not exist or is closed, and gets no more mails until staff resend one. failed: the mail was not delivered for
+	// another reason, such as a full mailbox. ignored: nothing changed, because the mail is not a report, or reports a delay or a delivery, or
+	// because this property did not send the mail that it is about. New ones may be added.
+	Outcome string `protobuf:"bytes,1,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	// The mail, if outcome is not ignored.
+	Mail          *Mail `protobuf:"bytes,2,opt,name=mail,proto3" json:"mail,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Bounce) Reset() {
+	*x = Bounce{}
+	mi := &file_latchkey_property_v1_mail_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Bounce) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Bounce) ProtoMessage() {}
+
+func (x *Bounce) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_mail_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Bounce.ProtoReflect.Descriptor instead.
+func (*Bounce) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_mail_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *Bounce) GetOutcome() string {
+	if x != nil {
+		return x.Outcome
+	}
+	return ""
+}
+
+func (x *Bounce) GetMail() *Mail {
+	if x != nil {
+		return x.Mail
+	}
+	return nil
+}
+
 // PreviewInvitationsRequest names the integration.
 type PreviewInvitationsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1198,7 +1348,7 @@ type PreviewInvitationsRequest struct {
 
 func (x *PreviewInvitationsRequest) Reset() {
 	*x = PreviewInvitationsRequest{}
-	mi := &file_latchkey_property_v1_mail_proto_msgTypes[18]
+	mi := &file_latchkey_property_v1_mail_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1210,7 +1360,7 @@ func (x *PreviewInvitationsRequest) String() string {
 func (*PreviewInvitationsRequest) ProtoMessage() {}
 
 func (x *PreviewInvitationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_mail_proto_msgTypes[18]
+	mi := &file_latchkey_property_v1_mail_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1223,7 +1373,7 @@ func (x *PreviewInvitationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewInvitationsRequest.ProtoReflect.Descriptor instead.
 func (*PreviewInvitationsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_mail_proto_rawDescGZIP(), []int{18}
+	return file_latchkey_property_v1_mail_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *PreviewInvitationsRequest) GetIntegrationId() string {
@@ -1244,7 +1394,7 @@ type PreviewInvitationsResponse struct {
 
 func (x *PreviewInvitationsResponse) Reset() {
 	*x = PreviewInvitationsResponse{}
-	mi := &file_latchkey_property_v1_mail_proto_msgTypes[19]
+	mi := &file_latchkey_property_v1_mail_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1256,7 +1406,7 @@ func (x *PreviewInvitationsResponse) String() string {
 func (*PreviewInvitationsResponse) ProtoMessage() {}
 
 func (x *PreviewInvitationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_mail_proto_msgTypes[19]
+	mi := &file_latchkey_property_v1_mail_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1269,7 +1419,7 @@ func (x *PreviewInvitationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewInvitationsResponse.ProtoReflect.Descriptor instead.
 func (*PreviewInvitationsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_mail_proto_rawDescGZIP(), []int{19}
+	return file_latchkey_property_v1_mail_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *PreviewInvitationsResponse) GetData() *Invitations {
@@ -1296,7 +1446,7 @@ type Invitations struct {
 
 func (x *Invitations) Reset() {
 	*x = Invitations{}
-	mi := &file_latchkey_property_v1_mail_proto_msgTypes[20]
+	mi := &file_latchkey_property_v1_mail_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1308,7 +1458,7 @@ func (x *Invitations) String() string {
 func (*Invitations) ProtoMessage() {}
 
 func (x *Invitations) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_mail_proto_msgTypes[20]
+	mi := &file_latchkey_property_v1_mail_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1321,7 +1471,7 @@ func (x *Invitations) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Invitations.ProtoReflect.Descriptor instead.
 func (*Invitations) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_mail_proto_rawDescGZIP(), []int{20}
+	return file_latchkey_property_v1_mail_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Invitations) GetEnabled() bool {
@@ -1365,7 +1515,7 @@ type SetInvitationsRequest struct {
 
 func (x *SetInvitationsRequest) Reset() {
 	*x = SetInvitationsRequest{}
-	mi := &file_latchkey_property_v1_mail_proto_msgTypes[21]
+	mi := &file_latchkey_property_v1_mail_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1377,7 +1527,7 @@ func (x *SetInvitationsRequest) String() string {
 func (*SetInvitationsRequest) ProtoMessage() {}
 
 func (x *SetInvitationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_mail_proto_msgTypes[21]
+	mi := &file_latchkey_property_v1_mail_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1390,7 +1540,7 @@ func (x *SetInvitationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetInvitationsRequest.ProtoReflect.Descriptor instead.
 func (*SetInvitationsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_mail_proto_rawDescGZIP(), []int{21}
+	return file_latchkey_property_v1_mail_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SetInvitationsRequest) GetIntegrationId() string {
@@ -1418,7 +1568,7 @@ type SetInvitationsResponse struct {
 
 func (x *SetInvitationsResponse) Reset() {
 	*x = SetInvitationsResponse{}
-	mi := &file_latchkey_property_v1_mail_proto_msgTypes[22]
+	mi := &file_latchkey_property_v1_mail_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1430,7 +1580,7 @@ func (x *SetInvitationsResponse) String() string {
 func (*SetInvitationsResponse) ProtoMessage() {}
 
 func (x *SetInvitationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_mail_proto_msgTypes[22]
+	mi := &file_latchkey_property_v1_mail_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1443,7 +1593,7 @@ func (x *SetInvitationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetInvitationsResponse.ProtoReflect.Descriptor instead.
 func (*SetInvitationsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_mail_proto_rawDescGZIP(), []int{22}
+	return file_latchkey_property_v1_mail_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SetInvitationsResponse) GetData() *Invitations {
@@ -1545,7 +1695,14 @@ const file_latchkey_property_v1_mail_proto_rawDesc = "" +
 	"\x11ResendMailRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\x02id\"D\n" +
 	"\x12ResendMailResponse\x12.\n" +
-	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.property.v1.MailR\x04data\"M\n" +
+	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.property.v1.MailR\x04data\"?\n" +
+	"\x13ReportBounceRequest\x12(\n" +
+	"\amessage\x18\x01 \x01(\fB\x0e\xbaH\bz\x06\x10\x01\x18\x80\x80 \x80\x01\x01R\amessage\"H\n" +
+	"\x14ReportBounceResponse\x120\n" +
+	"\x04data\x18\x01 \x01(\v2\x1c.latchkey.property.v1.BounceR\x04data\"R\n" +
+	"\x06Bounce\x12\x18\n" +
+	"\aoutcome\x18\x01 \x01(\tR\aoutcome\x12.\n" +
+	"\x04mail\x18\x02 \x01(\v2\x1a.latchkey.property.v1.MailR\x04mail\"M\n" +
 	"\x19PreviewInvitationsRequest\x120\n" +
 	"\x0eintegration_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rintegrationId\"S\n" +
 	"\x1aPreviewInvitationsResponse\x125\n" +
@@ -1559,7 +1716,7 @@ const file_latchkey_property_v1_mail_proto_rawDesc = "" +
 	"\x0eintegration_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rintegrationId\x12\x18\n" +
 	"\aenabled\x18\x02 \x01(\bR\aenabled\"O\n" +
 	"\x16SetInvitationsResponse\x125\n" +
-	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.InvitationsR\x04data2\x9b\v\n" +
+	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.InvitationsR\x04data2\xc9\f\n" +
 	"\vMailService\x12\xad\x01\n" +
 	"\x0fGetMailSettings\x12,.latchkey.property.v1.GetMailSettingsRequest\x1a-.latchkey.property.v1.GetMailSettingsResponse\"=\xaa\xbc\x18\x17\x1a\x05owner2\x0emanageSettings\x82\xd3\xe4\x93\x02\x1c\x12\x1a/v1/property/mail/settings\x12\xbb\x01\n" +
 	"\x12UpdateMailSettings\x12/.latchkey.property.v1.UpdateMailSettingsRequest\x1a0.latchkey.property.v1.UpdateMailSettingsResponse\"B\xaa\xbc\x18\x19\x1a\x05owner \x012\x0emanageSettings\x82\xd3\xe4\x93\x02\x1f:\x01*2\x1a/v1/property/mail/settings\x12\xa3\x01\n" +
@@ -1569,7 +1726,8 @@ const file_latchkey_property_v1_mail_proto_rawDesc = "" +
 	"\aGetMail\x12$.latchkey.property.v1.GetMailRequest\x1a%.latchkey.property.v1.GetMailResponse\";\xaa\xbc\x18\x18\x1a\boperator2\n" +
 	"readGuests@\x01\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/property/mails/{id}\x12\xaa\x01\n" +
 	"\n" +
-	"ResendMail\x12'.latchkey.property.v1.ResendMailRequest\x1a(.latchkey.property.v1.ResendMailResponse\"I\xaa\xbc\x18\x1c\x1a\boperator \x012\x0emanageCheckIns\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/property/mails/{id}:resend\x12\xd3\x01\n" +
+	"ResendMail\x12'.latchkey.property.v1.ResendMailRequest\x1a(.latchkey.property.v1.ResendMailResponse\"I\xaa\xbc\x18\x1c\x1a\boperator \x012\x0emanageCheckIns\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/property/mails/{id}:resend\x12\xab\x01\n" +
+	"\fReportBounce\x12).latchkey.property.v1.ReportBounceRequest\x1a*.latchkey.property.v1.ReportBounceResponse\"D\xaa\xbc\x18\x1c\x1a\boperator \x012\x0emanageCheckIns\x82\xd3\xe4\x93\x02\x1e:\x01*\"\x19/v1/property/mails:bounce\x12\xd3\x01\n" +
 	"\x12PreviewInvitations\x12/.latchkey.property.v1.PreviewInvitationsRequest\x1a0.latchkey.property.v1.PreviewInvitationsResponse\"Z\xaa\xbc\x18\x18\x1a\x06viewer2\x0emanageSettings\x82\xd3\xe4\x93\x028\x126/v1/property/integrations/{integration_id}/invitations\x12\xcb\x01\n" +
 	"\x0eSetInvitations\x12+.latchkey.property.v1.SetInvitationsRequest\x1a,.latchkey.property.v1.SetInvitationsResponse\"^\xaa\xbc\x18\x19\x1a\x05owner \x012\x0emanageSettings\x82\xd3\xe4\x93\x02;:\x01*26/v1/property/integrations/{integration_id}/invitationsB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
@@ -1585,7 +1743,7 @@ func file_latchkey_property_v1_mail_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_mail_proto_rawDescData
 }
 
-var file_latchkey_property_v1_mail_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_latchkey_property_v1_mail_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_latchkey_property_v1_mail_proto_goTypes = []any{
 	(*MailSettings)(nil),               // 0: latchkey.property.v1.MailSettings
 	(*MailSettingsChange)(nil),         // 1: latchkey.property.v1.MailSettingsChange
@@ -1605,48 +1763,55 @@ var file_latchkey_property_v1_mail_proto_goTypes = []any{
 	(*MailText)(nil),                   // 15: latchkey.property.v1.MailText
 	(*ResendMailRequest)(nil),          // 16: latchkey.property.v1.ResendMailRequest
 	(*ResendMailResponse)(nil),         // 17: latchkey.property.v1.ResendMailResponse
-	(*PreviewInvitationsRequest)(nil),  // 18: latchkey.property.v1.PreviewInvitationsRequest
-	(*PreviewInvitationsResponse)(nil), // 19: latchkey.property.v1.PreviewInvitationsResponse
-	(*Invitations)(nil),                // 20: latchkey.property.v1.Invitations
-	(*SetInvitationsRequest)(nil),      // 21: latchkey.property.v1.SetInvitationsRequest
-	(*SetInvitationsResponse)(nil),     // 22: latchkey.property.v1.SetInvitationsResponse
-	(*timestamppb.Timestamp)(nil),      // 23: google.protobuf.Timestamp
+	(*ReportBounceRequest)(nil),        // 18: latchkey.property.v1.ReportBounceRequest
+	(*ReportBounceResponse)(nil),       // 19: latchkey.property.v1.ReportBounceResponse
+	(*Bounce)(nil),                     // 20: latchkey.property.v1.Bounce
+	(*PreviewInvitationsRequest)(nil),  // 21: latchkey.property.v1.PreviewInvitationsRequest
+	(*PreviewInvitationsResponse)(nil), // 22: latchkey.property.v1.PreviewInvitationsResponse
+	(*Invitations)(nil),                // 23: latchkey.property.v1.Invitations
+	(*SetInvitationsRequest)(nil),      // 24: latchkey.property.v1.SetInvitationsRequest
+	(*SetInvitationsResponse)(nil),     // 25: latchkey.property.v1.SetInvitationsResponse
+	(*timestamppb.Timestamp)(nil),      // 26: google.protobuf.Timestamp
 }
 var file_latchkey_property_v1_mail_proto_depIdxs = []int32{
 	0,  // 0: latchkey.property.v1.GetMailSettingsResponse.data:type_name -> latchkey.property.v1.MailSettings
 	1,  // 1: latchkey.property.v1.UpdateMailSettingsRequest.settings:type_name -> latchkey.property.v1.MailSettingsChange
 	0,  // 2: latchkey.property.v1.UpdateMailSettingsResponse.data:type_name -> latchkey.property.v1.MailSettings
 	8,  // 3: latchkey.property.v1.SendTestMailResponse.data:type_name -> latchkey.property.v1.TestMailResult
-	23, // 4: latchkey.property.v1.Mail.sent_at:type_name -> google.protobuf.Timestamp
-	23, // 5: latchkey.property.v1.Mail.created_at:type_name -> google.protobuf.Timestamp
+	26, // 4: latchkey.property.v1.Mail.sent_at:type_name -> google.protobuf.Timestamp
+	26, // 5: latchkey.property.v1.Mail.created_at:type_name -> google.protobuf.Timestamp
 	12, // 6: latchkey.property.v1.ListMailsResponse.data:type_name -> latchkey.property.v1.MailList
 	9,  // 7: latchkey.property.v1.MailList.list:type_name -> latchkey.property.v1.Mail
 	9,  // 8: latchkey.property.v1.GetMailResponse.data:type_name -> latchkey.property.v1.Mail
 	15, // 9: latchkey.property.v1.GetMailResponse.text:type_name -> latchkey.property.v1.MailText
 	9,  // 10: latchkey.property.v1.ResendMailResponse.data:type_name -> latchkey.property.v1.Mail
-	20, // 11: latchkey.property.v1.PreviewInvitationsResponse.data:type_name -> latchkey.property.v1.Invitations
-	20, // 12: latchkey.property.v1.SetInvitationsResponse.data:type_name -> latchkey.property.v1.Invitations
-	2,  // 13: latchkey.property.v1.MailService.GetMailSettings:input_type -> latchkey.property.v1.GetMailSettingsRequest
-	4,  // 14: latchkey.property.v1.MailService.UpdateMailSettings:input_type -> latchkey.property.v1.UpdateMailSettingsRequest
-	6,  // 15: latchkey.property.v1.MailService.SendTestMail:input_type -> latchkey.property.v1.SendTestMailRequest
-	10, // 16: latchkey.property.v1.MailService.ListMails:input_type -> latchkey.property.v1.ListMailsRequest
-	13, // 17: latchkey.property.v1.MailService.GetMail:input_type -> latchkey.property.v1.GetMailRequest
-	16, // 18: latchkey.property.v1.MailService.ResendMail:input_type -> latchkey.property.v1.ResendMailRequest
-	18, // 19: latchkey.property.v1.MailService.PreviewInvitations:input_type -> latchkey.property.v1.PreviewInvitationsRequest
-	21, // 20: latchkey.property.v1.MailService.SetInvitations:input_type -> latchkey.property.v1.SetInvitationsRequest
-	3,  // 21: latchkey.property.v1.MailService.GetMailSettings:output_type -> latchkey.property.v1.GetMailSettingsResponse
-	5,  // 22: latchkey.property.v1.MailService.UpdateMailSettings:output_type -> latchkey.property.v1.UpdateMailSettingsResponse
-	7,  // 23: latchkey.property.v1.MailService.SendTestMail:output_type -> latchkey.property.v1.SendTestMailResponse
-	11, // 24: latchkey.property.v1.MailService.ListMails:output_type -> latchkey.property.v1.ListMailsResponse
-	14, // 25: latchkey.property.v1.MailService.GetMail:output_type -> latchkey.property.v1.GetMailResponse
-	17, // 26: latchkey.property.v1.MailService.ResendMail:output_type -> latchkey.property.v1.ResendMailResponse
-	19, // 27: latchkey.property.v1.MailService.PreviewInvitations:output_type -> latchkey.property.v1.PreviewInvitationsResponse
-	22, // 28: latchkey.property.v1.MailService.SetInvitations:output_type -> latchkey.property.v1.SetInvitationsResponse
-	21, // [21:29] is the sub-list for method output_type
-	13, // [13:21] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	20, // 11: latchkey.property.v1.ReportBounceResponse.data:type_name -> latchkey.property.v1.Bounce
+	9,  // 12: latchkey.property.v1.Bounce.mail:type_name -> latchkey.property.v1.Mail
+	23, // 13: latchkey.property.v1.PreviewInvitationsResponse.data:type_name -> latchkey.property.v1.Invitations
+	23, // 14: latchkey.property.v1.SetInvitationsResponse.data:type_name -> latchkey.property.v1.Invitations
+	2,  // 15: latchkey.property.v1.MailService.GetMailSettings:input_type -> latchkey.property.v1.GetMailSettingsRequest
+	4,  // 16: latchkey.property.v1.MailService.UpdateMailSettings:input_type -> latchkey.property.v1.UpdateMailSettingsRequest
+	6,  // 17: latchkey.property.v1.MailService.SendTestMail:input_type -> latchkey.property.v1.SendTestMailRequest
+	10, // 18: latchkey.property.v1.MailService.ListMails:input_type -> latchkey.property.v1.ListMailsRequest
+	13, // 19: latchkey.property.v1.MailService.GetMail:input_type -> latchkey.property.v1.GetMailRequest
+	16, // 20: latchkey.property.v1.MailService.ResendMail:input_type -> latchkey.property.v1.ResendMailRequest
+	18, // 21: latchkey.property.v1.MailService.ReportBounce:input_type -> latchkey.property.v1.ReportBounceRequest
+	21, // 22: latchkey.property.v1.MailService.PreviewInvitations:input_type -> latchkey.property.v1.PreviewInvitationsRequest
+	24, // 23: latchkey.property.v1.MailService.SetInvitations:input_type -> latchkey.property.v1.SetInvitationsRequest
+	3,  // 24: latchkey.property.v1.MailService.GetMailSettings:output_type -> latchkey.property.v1.GetMailSettingsResponse
+	5,  // 25: latchkey.property.v1.MailService.UpdateMailSettings:output_type -> latchkey.property.v1.UpdateMailSettingsResponse
+	7,  // 26: latchkey.property.v1.MailService.SendTestMail:output_type -> latchkey.property.v1.SendTestMailResponse
+	11, // 27: latchkey.property.v1.MailService.ListMails:output_type -> latchkey.property.v1.ListMailsResponse
+	14, // 28: latchkey.property.v1.MailService.GetMail:output_type -> latchkey.property.v1.GetMailResponse
+	17, // 29: latchkey.property.v1.MailService.ResendMail:output_type -> latchkey.property.v1.ResendMailResponse
+	19, // 30: latchkey.property.v1.MailService.ReportBounce:output_type -> latchkey.property.v1.ReportBounceResponse
+	22, // 31: latchkey.property.v1.MailService.PreviewInvitations:output_type -> latchkey.property.v1.PreviewInvitationsResponse
+	25, // 32: latchkey.property.v1.MailService.SetInvitations:output_type -> latchkey.property.v1.SetInvitationsResponse
+	24, // [24:33] is the sub-list for method output_type
+	15, // [15:24] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_mail_proto_init() }
@@ -1661,7 +1826,7 @@ func file_latchkey_property_v1_mail_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_mail_proto_rawDesc), len(file_latchkey_property_v1_mail_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   23,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

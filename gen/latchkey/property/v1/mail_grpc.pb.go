@@ -25,6 +25,7 @@ const (
 	MailService_ListMails_FullMethodName          = "/latchkey.property.v1.MailService/ListMails"
 	MailService_GetMail_FullMethodName            = "/latchkey.property.v1.MailService/GetMail"
 	MailService_ResendMail_FullMethodName         = "/latchkey.property.v1.MailService/ResendMail"
+	MailService_ReportBounce_FullMethodName       = "/latchkey.property.v1.MailService/ReportBounce"
 	MailService_PreviewInvitations_FullMethodName = "/latchkey.property.v1.MailService/PreviewInvitations"
 	MailService_SetInvitations_FullMethodName     = "/latchkey.property.v1.MailService/SetInvitations"
 )
@@ -48,6 +49,10 @@ type MailServiceClient interface {
 	GetMail(ctx context.Context, in *GetMailRequest, opts ...grpc.CallOption) (*GetMailResponse, error)
 	// Sends a mail that failed once more, or replaces one that was sent.
 	ResendMail(ctx context.Context, in *ResendMailRequest, opts ...grpc.CallOption) (*ResendMailResponse, error)
+	// Takes a bounce: the report of a mail server, in the mailbox of the sender, that it could not deliver a mail (RFC 3464). The mail that it is
+	// about is found by the Message-ID in the report, and becomes bounced or failed. Any other mail changes nothing, so a mail
+	// server may pass on all mails to the sender's address.
+	ReportBounce(ctx context.Context, in *ReportBounceRequest, opts ...grpc.CallOption) (*ReportBounceResponse, error)
 	// Answers with how many guests would get an invitation if an integration's were switched on now.
 	PreviewInvitations(ctx context.Context, in *PreviewInvitationsRequest, opts ...grpc.CallOption) (*PreviewInvitationsResponse, error)
 	// Switches the invitations of an integration on or off. They are off for a new one, so that the first transfer of a PMS sends
@@ -123,6 +128,16 @@ func (c *mailServiceClient) ResendMail(ctx context.Context, in *ResendMailReques
 	return out, nil
 }
 
+func (c *mailServiceClient) ReportBounce(ctx context.Context, in *ReportBounceRequest, opts ...grpc.CallOption) (*ReportBounceResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReportBounceResponse)
+	err := c.cc.Invoke(ctx, MailService_ReportBounce_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *mailServiceClient) PreviewInvitations(ctx context.Context, in *PreviewInvitationsRequest, opts ...grpc.CallOption) (*PreviewInvitationsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(PreviewInvitationsResponse)
@@ -162,6 +177,10 @@ type MailServiceServer interface {
 	GetMail(context.Context, *GetMailRequest) (*GetMailResponse, error)
 	// Sends a mail that failed once more, or replaces one that was sent.
 	ResendMail(context.Context, *ResendMailRequest) (*ResendMailResponse, error)
+	// Takes a bounce: the report of a mail server, in the mailbox of the sender, that it could not deliver a mail (RFC 3464). The mail that it is
+	// about is found by the Message-ID in the report, and becomes bounced or failed. Any other mail changes nothing, so a mail
+	// server may pass on all mails to the sender's address.
+	ReportBounce(context.Context, *ReportBounceRequest) (*ReportBounceResponse, error)
 	// Answers with how many guests would get an invitation if an integration's were switched on now.
 	PreviewInvitations(context.Context, *PreviewInvitationsRequest) (*PreviewInvitationsResponse, error)
 	// Switches the invitations of an integration on or off. They are off for a new one, so that the first transfer of a PMS sends
@@ -194,6 +213,9 @@ func (UnimplementedMailServiceServer) GetMail(context.Context, *GetMailRequest) 
 }
 func (UnimplementedMailServiceServer) ResendMail(context.Context, *ResendMailRequest) (*ResendMailResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResendMail not implemented")
+}
+func (UnimplementedMailServiceServer) ReportBounce(context.Context, *ReportBounceRequest) (*ReportBounceResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReportBounce not implemented")
 }
 func (UnimplementedMailServiceServer) PreviewInvitations(context.Context, *PreviewInvitationsRequest) (*PreviewInvitationsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PreviewInvitations not implemented")
@@ -330,6 +352,24 @@ func _MailService_ResendMail_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _MailService_ReportBounce_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReportBounceRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MailServiceServer).ReportBounce(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MailService_ReportBounce_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MailServiceServer).ReportBounce(ctx, req.(*ReportBounceRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _MailService_PreviewInvitations_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(PreviewInvitationsRequest)
 	if err := dec(in); err != nil {
@@ -396,6 +436,10 @@ var MailService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ResendMail",
 			Handler:    _MailService_ResendMail_Handler,
+		},
+		{
+			MethodName: "ReportBounce",
+			Handler:    _MailService_ReportBounce_Handler,
 		},
 		{
 			MethodName: "PreviewInvitations",

@@ -57,7 +57,9 @@ type PartnerSpace struct {
 	// When the partner last listed it.
 	SeenAt *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=seen_at,json=seenAt,proto3" json:"seen_at,omitempty"`
 	// The name of a bed's room at the partner, if the partner lists that room.
-	ParentName    *string `protobuf:"bytes,15,opt,name=parent_name,json=parentName,proto3,oneof" json:"parent_name,omitempty"`
+	ParentName *string `protobuf:"bytes,15,opt,name=parent_name,json=parentName,proto3,oneof" json:"parent_name,omitempty"`
+	// CreateMissingSpaces creates a space of the property for it.
+	Creatable     bool `protobuf:"varint,16,opt,name=creatable,proto3" json:"creatable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -195,6 +197,13 @@ func (x *PartnerSpace) GetParentName() string {
 		return *x.ParentName
 	}
 	return ""
+}
+
+func (x *PartnerSpace) GetCreatable() bool {
+	if x != nil {
+		return x.Creatable
+	}
+	return false
 }
 
 // Mapping maps one space of the partner to one of the property.
@@ -743,7 +752,7 @@ type MappingChange struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The integration.
 	IntegrationId string `protobuf:"bytes,2,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`
-	// set, unset, batch, suggestions, cure or undo.
+	// set, unset, batch, suggestions, create, cure or undo.
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	// Who made it, as in the audit log: kind and id.
 	Author string `protobuf:"bytes,4,opt,name=author,proto3" json:"author,omitempty"`
@@ -1948,6 +1957,271 @@ func (x *ApplySuggestionsResponse) GetPreview() *MappingPreview {
 	return nil
 }
 
+// CreateMissingSpacesRequest names the integration.
+type CreateMissingSpacesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The integration.
+	IntegrationId string `protobuf:"bytes,1,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`
+	// Store nothing, and answer with the preview.
+	ValidateOnly bool `protobuf:"varint,2,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	// The latest change of the mapping that you have read, as in ApplySuggestionsRequest.
+	LastChangeId  string `protobuf:"bytes,3,opt,name=last_change_id,json=lastChangeId,proto3" json:"last_change_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateMissingSpacesRequest) Reset() {
+	*x = CreateMissingSpacesRequest{}
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateMissingSpacesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateMissingSpacesRequest) ProtoMessage() {}
+
+func (x *CreateMissingSpacesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateMissingSpacesRequest.ProtoReflect.Descriptor instead.
+func (*CreateMissingSpacesRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *CreateMissingSpacesRequest) GetIntegrationId() string {
+	if x != nil {
+		return x.IntegrationId
+	}
+	return ""
+}
+
+func (x *CreateMissingSpacesRequest) GetValidateOnly() bool {
+	if x != nil {
+		return x.ValidateOnly
+	}
+	return false
+}
+
+func (x *CreateMissingSpacesRequest) GetLastChangeId() string {
+	if x != nil {
+		return x.LastChangeId
+	}
+	return ""
+}
+
+// CreateMissingSpacesResponse answers with the new spaces.
+type CreateMissingSpacesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The new spaces.
+	Data *CreatedSpaceList `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	// The id of the stored change of the mapping, for UndoMappingChange, which keeps the spaces. Empty if nothing changed.
+	ChangeId string `protobuf:"bytes,2,opt,name=change_id,json=changeId,proto3" json:"change_id,omitempty"`
+	// With validateOnly: what the change would do.
+	Preview       *MappingPreview `protobuf:"bytes,3,opt,name=preview,proto3" json:"preview,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateMissingSpacesResponse) Reset() {
+	*x = CreateMissingSpacesResponse{}
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateMissingSpacesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateMissingSpacesResponse) ProtoMessage() {}
+
+func (x *CreateMissingSpacesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateMissingSpacesResponse.ProtoReflect.Descriptor instead.
+func (*CreateMissingSpacesResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *CreateMissingSpacesResponse) GetData() *CreatedSpaceList {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *CreateMissingSpacesResponse) GetChangeId() string {
+	if x != nil {
+		return x.ChangeId
+	}
+	return ""
+}
+
+func (x *CreateMissingSpacesResponse) GetPreview() *MappingPreview {
+	if x != nil {
+		return x.Preview
+	}
+	return nil
+}
+
+// CreatedSpaceList is what a call created, or with validateOnly would create.
+type CreatedSpaceList struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The spaces, dorms before their beds.
+	List []*CreatedSpace `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
+	// How many more there are. The same call creates them.
+	Left          int32 `protobuf:"varint,2,opt,name=left,proto3" json:"left,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreatedSpaceList) Reset() {
+	*x = CreatedSpaceList{}
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreatedSpaceList) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreatedSpaceList) ProtoMessage() {}
+
+func (x *CreatedSpaceList) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreatedSpaceList.ProtoReflect.Descriptor instead.
+func (*CreatedSpaceList) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *CreatedSpaceList) GetList() []*CreatedSpace {
+	if x != nil {
+		return x.List
+	}
+	return nil
+}
+
+func (x *CreatedSpaceList) GetLeft() int32 {
+	if x != nil {
+		return x.Left
+	}
+	return 0
+}
+
+// CreatedSpace is a new space of the property, and the partner's space that is mapped to it.
+type CreatedSpace struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id. Empty with validateOnly.
+	SpaceId string `protobuf:"bytes,1,opt,name=space_id,json=spaceId,proto3" json:"space_id,omitempty"`
+	// The partner's id.
+	ExternalId string `protobuf:"bytes,2,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
+	// Room, Dorm or Bed.
+	Type string `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
+	// Its name.
+	Name string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	// The floor. May be empty.
+	Floor         string `protobuf:"bytes,5,opt,name=floor,proto3" json:"floor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreatedSpace) Reset() {
+	*x = CreatedSpace{}
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreatedSpace) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreatedSpace) ProtoMessage() {}
+
+func (x *CreatedSpace) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreatedSpace.ProtoReflect.Descriptor instead.
+func (*CreatedSpace) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *CreatedSpace) GetSpaceId() string {
+	if x != nil {
+		return x.SpaceId
+	}
+	return ""
+}
+
+func (x *CreatedSpace) GetExternalId() string {
+	if x != nil {
+		return x.ExternalId
+	}
+	return ""
+}
+
+func (x *CreatedSpace) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *CreatedSpace) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CreatedSpace) GetFloor() string {
+	if x != nil {
+		return x.Floor
+	}
+	return ""
+}
+
 // Conflict is one difference between the mapping and the partner's listing.
 type Conflict struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1975,7 +2249,7 @@ type Conflict struct {
 
 func (x *Conflict) Reset() {
 	*x = Conflict{}
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[27]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1987,7 +2261,7 @@ func (x *Conflict) String() string {
 func (*Conflict) ProtoMessage() {}
 
 func (x *Conflict) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[27]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2000,7 +2274,7 @@ func (x *Conflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Conflict.ProtoReflect.Descriptor instead.
 func (*Conflict) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{27}
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Conflict) GetId() string {
@@ -2083,7 +2357,7 @@ type ListConflictsRequest struct {
 
 func (x *ListConflictsRequest) Reset() {
 	*x = ListConflictsRequest{}
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[28]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2095,7 +2369,7 @@ func (x *ListConflictsRequest) String() string {
 func (*ListConflictsRequest) ProtoMessage() {}
 
 func (x *ListConflictsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[28]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2108,7 +2382,7 @@ func (x *ListConflictsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConflictsRequest.ProtoReflect.Descriptor instead.
 func (*ListConflictsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{28}
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListConflictsRequest) GetIntegrationId() string {
@@ -2150,7 +2424,7 @@ type ListConflictsResponse struct {
 
 func (x *ListConflictsResponse) Reset() {
 	*x = ListConflictsResponse{}
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[29]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2162,7 +2436,7 @@ func (x *ListConflictsResponse) String() string {
 func (*ListConflictsResponse) ProtoMessage() {}
 
 func (x *ListConflictsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[29]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2175,7 +2449,7 @@ func (x *ListConflictsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConflictsResponse.ProtoReflect.Descriptor instead.
 func (*ListConflictsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{29}
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListConflictsResponse) GetData() *ConflictList {
@@ -2200,7 +2474,7 @@ type ConflictList struct {
 
 func (x *ConflictList) Reset() {
 	*x = ConflictList{}
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[30]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2212,7 +2486,7 @@ func (x *ConflictList) String() string {
 func (*ConflictList) ProtoMessage() {}
 
 func (x *ConflictList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[30]
+	mi := &file_latchkey_property_v1_mapping_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2225,7 +2499,7 @@ func (x *ConflictList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConflictList.ProtoReflect.Descriptor instead.
 func (*ConflictList) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{30}
+	return file_latchkey_property_v1_mapping_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ConflictList) GetList() []*Conflict {
@@ -2253,7 +2527,7 @@ var File_latchkey_property_v1_mapping_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\n" +
-	"\"latchkey/property/v1/mapping.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xa2\x05\n" +
+	"\"latchkey/property/v1/mapping.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xc0\x05\n" +
 	"\fPartnerSpace\x12\x1f\n" +
 	"\vexternal_id\x18\x01 \x01(\tR\n" +
 	"externalId\x12\x12\n" +
@@ -2276,7 +2550,8 @@ const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"confidence\x88\x01\x01\x123\n" +
 	"\aseen_at\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\x06seenAt\x12$\n" +
 	"\vparent_name\x18\x0f \x01(\tH\x06R\n" +
-	"parentName\x88\x01\x01B\x15\n" +
+	"parentName\x88\x01\x01\x12\x1c\n" +
+	"\tcreatable\x18\x10 \x01(\bR\tcreatableB\x15\n" +
 	"\x13_parent_external_idB\v\n" +
 	"\t_space_idB\r\n" +
 	"\v_space_nameB\x15\n" +
@@ -2417,7 +2692,25 @@ const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\x18ApplySuggestionsResponse\x125\n" +
 	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.MappingListR\x04data\x12\x1b\n" +
 	"\tchange_id\x18\x02 \x01(\tR\bchangeId\x12>\n" +
-	"\apreview\x18\x03 \x01(\v2$.latchkey.property.v1.MappingPreviewR\apreview\"\xdb\x02\n" +
+	"\apreview\x18\x03 \x01(\v2$.latchkey.property.v1.MappingPreviewR\apreview\"\xa2\x01\n" +
+	"\x1aCreateMissingSpacesRequest\x120\n" +
+	"\x0eintegration_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\rintegrationId\x12#\n" +
+	"\rvalidate_only\x18\x02 \x01(\bR\fvalidateOnly\x12-\n" +
+	"\x0elast_change_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18@R\flastChangeId\"\xb6\x01\n" +
+	"\x1bCreateMissingSpacesResponse\x12:\n" +
+	"\x04data\x18\x01 \x01(\v2&.latchkey.property.v1.CreatedSpaceListR\x04data\x12\x1b\n" +
+	"\tchange_id\x18\x02 \x01(\tR\bchangeId\x12>\n" +
+	"\apreview\x18\x03 \x01(\v2$.latchkey.property.v1.MappingPreviewR\apreview\"^\n" +
+	"\x10CreatedSpaceList\x126\n" +
+	"\x04list\x18\x01 \x03(\v2\".latchkey.property.v1.CreatedSpaceR\x04list\x12\x12\n" +
+	"\x04left\x18\x02 \x01(\x05R\x04left\"\x88\x01\n" +
+	"\fCreatedSpace\x12\x19\n" +
+	"\bspace_id\x18\x01 \x01(\tR\aspaceId\x12\x1f\n" +
+	"\vexternal_id\x18\x02 \x01(\tR\n" +
+	"externalId\x12\x12\n" +
+	"\x04type\x18\x03 \x01(\tR\x04type\x12\x12\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\x12\x14\n" +
+	"\x05floor\x18\x05 \x01(\tR\x05floor\"\xdb\x02\n" +
 	"\bConflict\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12%\n" +
 	"\x0eintegration_id\x18\x02 \x01(\tR\rintegrationId\x12\x12\n" +
@@ -2441,14 +2734,15 @@ const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\fConflictList\x122\n" +
 	"\x04list\x18\x01 \x03(\v2\x1e.latchkey.property.v1.ConflictR\x04list\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x05R\x05total2\x95\x0e\n" +
+	"\x05total\x18\x03 \x01(\x05R\x05total2\x84\x10\n" +
 	"\x0eMappingService\x12\xc9\x01\n" +
 	"\x11ListPartnerSpaces\x12..latchkey.property.v1.ListPartnerSpacesRequest\x1a/.latchkey.property.v1.ListPartnerSpacesResponse\"S\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x023\x121/v1/property/integrations/{integration_id}/spaces\x12\xbd\x01\n" +
 	"\n" +
 	"SetMapping\x12'.latchkey.property.v1.SetMappingRequest\x1a(.latchkey.property.v1.SetMappingResponse\"\\\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x028:\x01*\"3/v1/property/integrations/{integration_id}/mappings\x12\xc0\x01\n" +
 	"\fUnsetMapping\x12).latchkey.property.v1.UnsetMappingRequest\x1a*.latchkey.property.v1.UnsetMappingResponse\"Y\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x025*3/v1/property/integrations/{integration_id}/mappings\x12\xd5\x01\n" +
 	"\x10BatchSetMappings\x12-.latchkey.property.v1.BatchSetMappingsRequest\x1a..latchkey.property.v1.BatchSetMappingsResponse\"b\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x02>:\x01*\"9/v1/property/integrations/{integration_id}/mappings:batch\x12\xe0\x01\n" +
-	"\x10ApplySuggestions\x12-.latchkey.property.v1.ApplySuggestionsRequest\x1a..latchkey.property.v1.ApplySuggestionsResponse\"m\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x02I:\x01*\"D/v1/property/integrations/{integration_id}/mappings:applySuggestions\x12\xd4\x01\n" +
+	"\x10ApplySuggestions\x12-.latchkey.property.v1.ApplySuggestionsRequest\x1a..latchkey.property.v1.ApplySuggestionsResponse\"m\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x02I:\x01*\"D/v1/property/integrations/{integration_id}/mappings:applySuggestions\x12\xec\x01\n" +
+	"\x13CreateMissingSpaces\x120.latchkey.property.v1.CreateMissingSpacesRequest\x1a1.latchkey.property.v1.CreateMissingSpacesResponse\"p\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x02L:\x01*\"G/v1/property/integrations/{integration_id}/mappings:createMissingSpaces\x12\xd4\x01\n" +
 	"\x12ListMappingChanges\x12/.latchkey.property.v1.ListMappingChangesRequest\x1a0.latchkey.property.v1.ListMappingChangesResponse\"[\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x02;\x129/v1/property/integrations/{integration_id}/mappingChanges\x12\xc4\x01\n" +
 	"\x11UndoMappingChange\x12..latchkey.property.v1.UndoMappingChangeRequest\x1a/.latchkey.property.v1.UndoMappingChangeResponse\"N\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x02*:\x01*\"%/v1/property/mappingChanges/{id}:undo\x12\xb5\x01\n" +
 	"\tApplyCure\x12&.latchkey.property.v1.ApplyCureRequest\x1a'.latchkey.property.v1.ApplyCureResponse\"W\xaa\xbc\x18\x1a\x1a\boperator \x012\fmanageSpaces\x82\xd3\xe4\x93\x023:\x01*\"./v1/property/conflicts/{conflict_id}:applyCure\x12\xa2\x01\n" +
@@ -2466,51 +2760,55 @@ func file_latchkey_property_v1_mapping_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_mapping_proto_rawDescData
 }
 
-var file_latchkey_property_v1_mapping_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_latchkey_property_v1_mapping_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_latchkey_property_v1_mapping_proto_goTypes = []any{
-	(*PartnerSpace)(nil),               // 0: latchkey.property.v1.PartnerSpace
-	(*Mapping)(nil),                    // 1: latchkey.property.v1.Mapping
-	(*ListPartnerSpacesRequest)(nil),   // 2: latchkey.property.v1.ListPartnerSpacesRequest
-	(*ListPartnerSpacesResponse)(nil),  // 3: latchkey.property.v1.ListPartnerSpacesResponse
-	(*PartnerSpaceList)(nil),           // 4: latchkey.property.v1.PartnerSpaceList
-	(*MappingPreview)(nil),             // 5: latchkey.property.v1.MappingPreview
-	(*PreviewedStay)(nil),              // 6: latchkey.property.v1.PreviewedStay
-	(*MappedSpace)(nil),                // 7: latchkey.property.v1.MappedSpace
-	(*ChangedMapping)(nil),             // 8: latchkey.property.v1.ChangedMapping
-	(*MappingChange)(nil),              // 9: latchkey.property.v1.MappingChange
-	(*ListMappingChangesRequest)(nil),  // 10: latchkey.property.v1.ListMappingChangesRequest
-	(*ListMappingChangesResponse)(nil), // 11: latchkey.property.v1.ListMappingChangesResponse
-	(*MappingChangeList)(nil),          // 12: latchkey.property.v1.MappingChangeList
-	(*UndoMappingChangeRequest)(nil),   // 13: latchkey.property.v1.UndoMappingChangeRequest
-	(*UndoMappingChangeResponse)(nil),  // 14: latchkey.property.v1.UndoMappingChangeResponse
-	(*Cure)(nil),                       // 15: latchkey.property.v1.Cure
-	(*ApplyCureRequest)(nil),           // 16: latchkey.property.v1.ApplyCureRequest
-	(*ApplyCureResponse)(nil),          // 17: latchkey.property.v1.ApplyCureResponse
-	(*SetMappingRequest)(nil),          // 18: latchkey.property.v1.SetMappingRequest
-	(*SetMappingResponse)(nil),         // 19: latchkey.property.v1.SetMappingResponse
-	(*UnsetMappingRequest)(nil),        // 20: latchkey.property.v1.UnsetMappingRequest
-	(*UnsetMappingResponse)(nil),       // 21: latchkey.property.v1.UnsetMappingResponse
-	(*BatchSetMappingsRequest)(nil),    // 22: latchkey.property.v1.BatchSetMappingsRequest
-	(*BatchSetMappingsResponse)(nil),   // 23: latchkey.property.v1.BatchSetMappingsResponse
-	(*MappingList)(nil),                // 24: latchkey.property.v1.MappingList
-	(*ApplySuggestionsRequest)(nil),    // 25: latchkey.property.v1.ApplySuggestionsRequest
-	(*ApplySuggestionsResponse)(nil),   // 26: latchkey.property.v1.ApplySuggestionsResponse
-	(*Conflict)(nil),                   // 27: latchkey.property.v1.Conflict
-	(*ListConflictsRequest)(nil),       // 28: latchkey.property.v1.ListConflictsRequest
-	(*ListConflictsResponse)(nil),      // 29: latchkey.property.v1.ListConflictsResponse
-	(*ConflictList)(nil),               // 30: latchkey.property.v1.ConflictList
-	(*timestamppb.Timestamp)(nil),      // 31: google.protobuf.Timestamp
+	(*PartnerSpace)(nil),                // 0: latchkey.property.v1.PartnerSpace
+	(*Mapping)(nil),                     // 1: latchkey.property.v1.Mapping
+	(*ListPartnerSpacesRequest)(nil),    // 2: latchkey.property.v1.ListPartnerSpacesRequest
+	(*ListPartnerSpacesResponse)(nil),   // 3: latchkey.property.v1.ListPartnerSpacesResponse
+	(*PartnerSpaceList)(nil),            // 4: latchkey.property.v1.PartnerSpaceList
+	(*MappingPreview)(nil),              // 5: latchkey.property.v1.MappingPreview
+	(*PreviewedStay)(nil),               // 6: latchkey.property.v1.PreviewedStay
+	(*MappedSpace)(nil),                 // 7: latchkey.property.v1.MappedSpace
+	(*ChangedMapping)(nil),              // 8: latchkey.property.v1.ChangedMapping
+	(*MappingChange)(nil),               // 9: latchkey.property.v1.MappingChange
+	(*ListMappingChangesRequest)(nil),   // 10: latchkey.property.v1.ListMappingChangesRequest
+	(*ListMappingChangesResponse)(nil),  // 11: latchkey.property.v1.ListMappingChangesResponse
+	(*MappingChangeList)(nil),           // 12: latchkey.property.v1.MappingChangeList
+	(*UndoMappingChangeRequest)(nil),    // 13: latchkey.property.v1.UndoMappingChangeRequest
+	(*UndoMappingChangeResponse)(nil),   // 14: latchkey.property.v1.UndoMappingChangeResponse
+	(*Cure)(nil),                        // 15: latchkey.property.v1.Cure
+	(*ApplyCureRequest)(nil),            // 16: latchkey.property.v1.ApplyCureRequest
+	(*ApplyCureResponse)(nil),           // 17: latchkey.property.v1.ApplyCureResponse
+	(*SetMappingRequest)(nil),           // 18: latchkey.property.v1.SetMappingRequest
+	(*SetMappingResponse)(nil),          // 19: latchkey.property.v1.SetMappingResponse
+	(*UnsetMappingRequest)(nil),         // 20: latchkey.property.v1.UnsetMappingRequest
+	(*UnsetMappingResponse)(nil),        // 21: latchkey.property.v1.UnsetMappingResponse
+	(*BatchSetMappingsRequest)(nil),     // 22: latchkey.property.v1.BatchSetMappingsRequest
+	(*BatchSetMappingsResponse)(nil),    // 23: latchkey.property.v1.BatchSetMappingsResponse
+	(*MappingList)(nil),                 // 24: latchkey.property.v1.MappingList
+	(*ApplySuggestionsRequest)(nil),     // 25: latchkey.property.v1.ApplySuggestionsRequest
+	(*ApplySuggestionsResponse)(nil),    // 26: latchkey.property.v1.ApplySuggestionsResponse
+	(*CreateMissingSpacesRequest)(nil),  // 27: latchkey.property.v1.CreateMissingSpacesRequest
+	(*CreateMissingSpacesResponse)(nil), // 28: latchkey.property.v1.CreateMissingSpacesResponse
+	(*CreatedSpaceList)(nil),            // 29: latchkey.property.v1.CreatedSpaceList
+	(*CreatedSpace)(nil),                // 30: latchkey.property.v1.CreatedSpace
+	(*Conflict)(nil),                    // 31: latchkey.property.v1.Conflict
+	(*ListConflictsRequest)(nil),        // 32: latchkey.property.v1.ListConflictsRequest
+	(*ListConflictsResponse)(nil),       // 33: latchkey.property.v1.ListConflictsResponse
+	(*ConflictList)(nil),                // 34: latchkey.property.v1.ConflictList
+	(*timestamppb.Timestamp)(nil),       // 35: google.protobuf.Timestamp
 }
 var file_latchkey_property_v1_mapping_proto_depIdxs = []int32{
-	31, // 0: latchkey.property.v1.PartnerSpace.seen_at:type_name -> google.protobuf.Timestamp
+	35, // 0: latchkey.property.v1.PartnerSpace.seen_at:type_name -> google.protobuf.Timestamp
 	4,  // 1: latchkey.property.v1.ListPartnerSpacesResponse.data:type_name -> latchkey.property.v1.PartnerSpaceList
 	0,  // 2: latchkey.property.v1.PartnerSpaceList.list:type_name -> latchkey.property.v1.PartnerSpace
 	6,  // 3: latchkey.property.v1.MappingPreview.stays:type_name -> latchkey.property.v1.PreviewedStay
-	31, // 4: latchkey.property.v1.PreviewedStay.from:type_name -> google.protobuf.Timestamp
-	31, // 5: latchkey.property.v1.PreviewedStay.to:type_name -> google.protobuf.Timestamp
+	35, // 4: latchkey.property.v1.PreviewedStay.from:type_name -> google.protobuf.Timestamp
+	35, // 5: latchkey.property.v1.PreviewedStay.to:type_name -> google.protobuf.Timestamp
 	7,  // 6: latchkey.property.v1.ChangedMapping.before:type_name -> latchkey.property.v1.MappedSpace
 	7,  // 7: latchkey.property.v1.ChangedMapping.after:type_name -> latchkey.property.v1.MappedSpace
-	31, // 8: latchkey.property.v1.MappingChange.at:type_name -> google.protobuf.Timestamp
+	35, // 8: latchkey.property.v1.MappingChange.at:type_name -> google.protobuf.Timestamp
 	8,  // 9: latchkey.property.v1.MappingChange.rows:type_name -> latchkey.property.v1.ChangedMapping
 	12, // 10: latchkey.property.v1.ListMappingChangesResponse.data:type_name -> latchkey.property.v1.MappingChangeList
 	9,  // 11: latchkey.property.v1.MappingChangeList.list:type_name -> latchkey.property.v1.MappingChange
@@ -2526,34 +2824,39 @@ var file_latchkey_property_v1_mapping_proto_depIdxs = []int32{
 	1,  // 21: latchkey.property.v1.MappingList.list:type_name -> latchkey.property.v1.Mapping
 	24, // 22: latchkey.property.v1.ApplySuggestionsResponse.data:type_name -> latchkey.property.v1.MappingList
 	5,  // 23: latchkey.property.v1.ApplySuggestionsResponse.preview:type_name -> latchkey.property.v1.MappingPreview
-	31, // 24: latchkey.property.v1.Conflict.opened_at:type_name -> google.protobuf.Timestamp
-	31, // 25: latchkey.property.v1.Conflict.closed_at:type_name -> google.protobuf.Timestamp
-	15, // 26: latchkey.property.v1.Conflict.cures:type_name -> latchkey.property.v1.Cure
-	30, // 27: latchkey.property.v1.ListConflictsResponse.data:type_name -> latchkey.property.v1.ConflictList
-	27, // 28: latchkey.property.v1.ConflictList.list:type_name -> latchkey.property.v1.Conflict
-	2,  // 29: latchkey.property.v1.MappingService.ListPartnerSpaces:input_type -> latchkey.property.v1.ListPartnerSpacesRequest
-	18, // 30: latchkey.property.v1.MappingService.SetMapping:input_type -> latchkey.property.v1.SetMappingRequest
-	20, // 31: latchkey.property.v1.MappingService.UnsetMapping:input_type -> latchkey.property.v1.UnsetMappingRequest
-	22, // 32: latchkey.property.v1.MappingService.BatchSetMappings:input_type -> latchkey.property.v1.BatchSetMappingsRequest
-	25, // 33: latchkey.property.v1.MappingService.ApplySuggestions:input_type -> latchkey.property.v1.ApplySuggestionsRequest
-	10, // 34: latchkey.property.v1.MappingService.ListMappingChanges:input_type -> latchkey.property.v1.ListMappingChangesRequest
-	13, // 35: latchkey.property.v1.MappingService.UndoMappingChange:input_type -> latchkey.property.v1.UndoMappingChangeRequest
-	16, // 36: latchkey.property.v1.MappingService.ApplyCure:input_type -> latchkey.property.v1.ApplyCureRequest
-	28, // 37: latchkey.property.v1.MappingService.ListConflicts:input_type -> latchkey.property.v1.ListConflictsRequest
-	3,  // 38: latchkey.property.v1.MappingService.ListPartnerSpaces:output_type -> latchkey.property.v1.ListPartnerSpacesResponse
-	19, // 39: latchkey.property.v1.MappingService.SetMapping:output_type -> latchkey.property.v1.SetMappingResponse
-	21, // 40: latchkey.property.v1.MappingService.UnsetMapping:output_type -> latchkey.property.v1.UnsetMappingResponse
-	23, // 41: latchkey.property.v1.MappingService.BatchSetMappings:output_type -> latchkey.property.v1.BatchSetMappingsResponse
-	26, // 42: latchkey.property.v1.MappingService.ApplySuggestions:output_type -> latchkey.property.v1.ApplySuggestionsResponse
-	11, // 43: latchkey.property.v1.MappingService.ListMappingChanges:output_type -> latchkey.property.v1.ListMappingChangesResponse
-	14, // 44: latchkey.property.v1.MappingService.UndoMappingChange:output_type -> latchkey.property.v1.UndoMappingChangeResponse
-	17, // 45: latchkey.property.v1.MappingService.ApplyCure:output_type -> latchkey.property.v1.ApplyCureResponse
-	29, // 46: latchkey.property.v1.MappingService.ListConflicts:output_type -> latchkey.property.v1.ListConflictsResponse
-	38, // [38:47] is the sub-list for method output_type
-	29, // [29:38] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	29, // 24: latchkey.property.v1.CreateMissingSpacesResponse.data:type_name -> latchkey.property.v1.CreatedSpaceList
+	5,  // 25: latchkey.property.v1.CreateMissingSpacesResponse.preview:type_name -> latchkey.property.v1.MappingPreview
+	30, // 26: latchkey.property.v1.CreatedSpaceList.list:type_name -> latchkey.property.v1.CreatedSpace
+	35, // 27: latchkey.property.v1.Conflict.opened_at:type_name -> google.protobuf.Timestamp
+	35, // 28: latchkey.property.v1.Conflict.closed_at:type_name -> google.protobuf.Timestamp
+	15, // 29: latchkey.property.v1.Conflict.cures:type_name -> latchkey.property.v1.Cure
+	34, // 30: latchkey.property.v1.ListConflictsResponse.data:type_name -> latchkey.property.v1.ConflictList
+	31, // 31: latchkey.property.v1.ConflictList.list:type_name -> latchkey.property.v1.Conflict
+	2,  // 32: latchkey.property.v1.MappingService.ListPartnerSpaces:input_type -> latchkey.property.v1.ListPartnerSpacesRequest
+	18, // 33: latchkey.property.v1.MappingService.SetMapping:input_type -> latchkey.property.v1.SetMappingRequest
+	20, // 34: latchkey.property.v1.MappingService.UnsetMapping:input_type -> latchkey.property.v1.UnsetMappingRequest
+	22, // 35: latchkey.property.v1.MappingService.BatchSetMappings:input_type -> latchkey.property.v1.BatchSetMappingsRequest
+	25, // 36: latchkey.property.v1.MappingService.ApplySuggestions:input_type -> latchkey.property.v1.ApplySuggestionsRequest
+	27, // 37: latchkey.property.v1.MappingService.CreateMissingSpaces:input_type -> latchkey.property.v1.CreateMissingSpacesRequest
+	10, // 38: latchkey.property.v1.MappingService.ListMappingChanges:input_type -> latchkey.property.v1.ListMappingChangesRequest
+	13, // 39: latchkey.property.v1.MappingService.UndoMappingChange:input_type -> latchkey.property.v1.UndoMappingChangeRequest
+	16, // 40: latchkey.property.v1.MappingService.ApplyCure:input_type -> latchkey.property.v1.ApplyCureRequest
+	32, // 41: latchkey.property.v1.MappingService.ListConflicts:input_type -> latchkey.property.v1.ListConflictsRequest
+	3,  // 42: latchkey.property.v1.MappingService.ListPartnerSpaces:output_type -> latchkey.property.v1.ListPartnerSpacesResponse
+	19, // 43: latchkey.property.v1.MappingService.SetMapping:output_type -> latchkey.property.v1.SetMappingResponse
+	21, // 44: latchkey.property.v1.MappingService.UnsetMapping:output_type -> latchkey.property.v1.UnsetMappingResponse
+	23, // 45: latchkey.property.v1.MappingService.BatchSetMappings:output_type -> latchkey.property.v1.BatchSetMappingsResponse
+	26, // 46: latchkey.property.v1.MappingService.ApplySuggestions:output_type -> latchkey.property.v1.ApplySuggestionsResponse
+	28, // 47: latchkey.property.v1.MappingService.CreateMissingSpaces:output_type -> latchkey.property.v1.CreateMissingSpacesResponse
+	11, // 48: latchkey.property.v1.MappingService.ListMappingChanges:output_type -> latchkey.property.v1.ListMappingChangesResponse
+	14, // 49: latchkey.property.v1.MappingService.UndoMappingChange:output_type -> latchkey.property.v1.UndoMappingChangeResponse
+	17, // 50: latchkey.property.v1.MappingService.ApplyCure:output_type -> latchkey.property.v1.ApplyCureResponse
+	33, // 51: latchkey.property.v1.MappingService.ListConflicts:output_type -> latchkey.property.v1.ListConflictsResponse
+	42, // [42:52] is the sub-list for method output_type
+	32, // [32:42] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_mapping_proto_init() }
@@ -2569,7 +2872,7 @@ func file_latchkey_property_v1_mapping_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_mapping_proto_rawDesc), len(file_latchkey_property_v1_mapping_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   31,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -276,6 +276,51 @@ func local_request_MappingService_ApplySuggestions_0(ctx context.Context, marsha
 	return msg, metadata, err
 }
 
+func request_MappingService_CreateMissingSpaces_0(ctx context.Context, marshaler runtime.Marshaler, client MappingServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq CreateMissingSpacesRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["integration_id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "integration_id")
+	}
+	protoReq.IntegrationId, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "integration_id", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.CreateMissingSpaces(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_MappingService_CreateMissingSpaces_0(ctx context.Context, marshaler runtime.Marshaler, server MappingServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq CreateMissingSpacesRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["integration_id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "integration_id")
+	}
+	protoReq.IntegrationId, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "integration_id", err)
+	}
+	msg, err := server.CreateMissingSpaces(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 var filter_MappingService_ListMappingChanges_0 = &utilities.DoubleArray{Encoding: map[string]int{"integration_id": 0}, Base: []int{1, 1, 0}, Check: []int{0, 1, 2}}
 
 func request_MappingService_ListMappingChanges_0(ctx context.Context, marshaler runtime.Marshaler, client MappingServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
@@ -560,6 +605,26 @@ func RegisterMappingServiceHandlerServer(ctx context.Context, mux *runtime.Serve
 		}
 		forward_MappingService_ApplySuggestions_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_MappingService_CreateMissingSpaces_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/latchkey.property.v1.MappingService/CreateMissingSpaces", runtime.WithHTTPPathPattern("/v1/property/integrations/{integration_id}/mappings:createMissingSpaces"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_MappingService_CreateMissingSpaces_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_MappingService_CreateMissingSpaces_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodGet, pattern_MappingService_ListMappingChanges_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -765,6 +830,23 @@ func RegisterMappingServiceHandlerClient(ctx context.Context, mux *runtime.Serve
 		}
 		forward_MappingService_ApplySuggestions_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_MappingService_CreateMissingSpaces_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/latchkey.property.v1.MappingService/CreateMissingSpaces", runtime.WithHTTPPathPattern("/v1/property/integrations/{integration_id}/mappings:createMissingSpaces"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_MappingService_CreateMissingSpaces_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_MappingService_CreateMissingSpaces_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodGet, pattern_MappingService_ListMappingChanges_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -837,25 +919,27 @@ func RegisterMappingServiceHandlerClient(ctx context.Context, mux *runtime.Serve
 }
 
 var (
-	pattern_MappingService_ListPartnerSpaces_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "property", "integrations", "integration_id", "spaces"}, ""))
-	pattern_MappingService_SetMapping_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "property", "integrations", "integration_id", "mappings"}, ""))
-	pattern_MappingService_UnsetMapping_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "property", "integrations", "integration_id", "mappings"}, ""))
-	pattern_MappingService_BatchSetMappings_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "property", "integrations", "integration_id", "mappings"}, "batch"))
-	pattern_MappingService_ApplySuggestions_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "property", "integrations", "integration_id", "mappings"}, "applySuggestions"))
-	pattern_MappingService_ListMappingChanges_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "property", "integrations", "integration_id", "mappingChanges"}, ""))
-	pattern_MappingService_UndoMappingChange_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"v1", "property", "mappingChanges", "id"}, "undo"))
-	pattern_MappingService_ApplyCure_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"v1", "property", "conflicts", "conflict_id"}, "applyCure"))
-	pattern_MappingService_ListConflicts_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "property", "conflicts"}, ""))
+	pattern_MappingService_ListPartnerSpaces_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "property", "integrations", "integration_id", "spaces"}, ""))
+	pattern_MappingService_SetMapping_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "property", "integrations", "integration_id", "mappings"}, ""))
+	pattern_MappingService_UnsetMapping_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "property", "integrations", "integration_id", "mappings"}, ""))
+	pattern_MappingService_BatchSetMappings_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "property", "integrations", "integration_id", "mappings"}, "batch"))
+	pattern_MappingService_ApplySuggestions_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "property", "integrations", "integration_id", "mappings"}, "applySuggestions"))
+	pattern_MappingService_CreateMissingSpaces_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "property", "integrations", "integration_id", "mappings"}, "createMissingSpaces"))
+	pattern_MappingService_ListMappingChanges_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "property", "integrations", "integration_id", "mappingChanges"}, ""))
+	pattern_MappingService_UndoMappingChange_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"v1", "property", "mappingChanges", "id"}, "undo"))
+	pattern_MappingService_ApplyCure_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"v1", "property", "conflicts", "conflict_id"}, "applyCure"))
+	pattern_MappingService_ListConflicts_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "property", "conflicts"}, ""))
 )
 
 var (
-	forward_MappingService_ListPartnerSpaces_0  = runtime.ForwardResponseMessage
-	forward_MappingService_SetMapping_0         = runtime.ForwardResponseMessage
-	forward_MappingService_UnsetMapping_0       = runtime.ForwardResponseMessage
-	forward_MappingService_BatchSetMappings_0   = runtime.ForwardResponseMessage
-	forward_MappingService_ApplySuggestions_0   = runtime.ForwardResponseMessage
-	forward_MappingService_ListMappingChanges_0 = runtime.ForwardResponseMessage
-	forward_MappingService_UndoMappingChange_0  = runtime.ForwardResponseMessage
-	forward_MappingService_ApplyCure_0          = runtime.ForwardResponseMessage
-	forward_MappingService_ListConflicts_0      = runtime.ForwardResponseMessage
+	forward_MappingService_ListPartnerSpaces_0   = runtime.ForwardResponseMessage
+	forward_MappingService_SetMapping_0          = runtime.ForwardResponseMessage
+	forward_MappingService_UnsetMapping_0        = runtime.ForwardResponseMessage
+	forward_MappingService_BatchSetMappings_0    = runtime.ForwardResponseMessage
+	forward_MappingService_ApplySuggestions_0    = runtime.ForwardResponseMessage
+	forward_MappingService_CreateMissingSpaces_0 = runtime.ForwardResponseMessage
+	forward_MappingService_ListMappingChanges_0  = runtime.ForwardResponseMessage
+	forward_MappingService_UndoMappingChange_0   = runtime.ForwardResponseMessage
+	forward_MappingService_ApplyCure_0           = runtime.ForwardResponseMessage
+	forward_MappingService_ListConflicts_0       = runtime.ForwardResponseMessage
 )

@@ -19,15 +19,16 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	MappingService_ListPartnerSpaces_FullMethodName  = "/latchkey.property.v1.MappingService/ListPartnerSpaces"
-	MappingService_SetMapping_FullMethodName         = "/latchkey.property.v1.MappingService/SetMapping"
-	MappingService_UnsetMapping_FullMethodName       = "/latchkey.property.v1.MappingService/UnsetMapping"
-	MappingService_BatchSetMappings_FullMethodName   = "/latchkey.property.v1.MappingService/BatchSetMappings"
-	MappingService_ApplySuggestions_FullMethodName   = "/latchkey.property.v1.MappingService/ApplySuggestions"
-	MappingService_ListMappingChanges_FullMethodName = "/latchkey.property.v1.MappingService/ListMappingChanges"
-	MappingService_UndoMappingChange_FullMethodName  = "/latchkey.property.v1.MappingService/UndoMappingChange"
-	MappingService_ApplyCure_FullMethodName          = "/latchkey.property.v1.MappingService/ApplyCure"
-	MappingService_ListConflicts_FullMethodName      = "/latchkey.property.v1.MappingService/ListConflicts"
+	MappingService_ListPartnerSpaces_FullMethodName   = "/latchkey.property.v1.MappingService/ListPartnerSpaces"
+	MappingService_SetMapping_FullMethodName          = "/latchkey.property.v1.MappingService/SetMapping"
+	MappingService_UnsetMapping_FullMethodName        = "/latchkey.property.v1.MappingService/UnsetMapping"
+	MappingService_BatchSetMappings_FullMethodName    = "/latchkey.property.v1.MappingService/BatchSetMappings"
+	MappingService_ApplySuggestions_FullMethodName    = "/latchkey.property.v1.MappingService/ApplySuggestions"
+	MappingService_CreateMissingSpaces_FullMethodName = "/latchkey.property.v1.MappingService/CreateMissingSpaces"
+	MappingService_ListMappingChanges_FullMethodName  = "/latchkey.property.v1.MappingService/ListMappingChanges"
+	MappingService_UndoMappingChange_FullMethodName   = "/latchkey.property.v1.MappingService/UndoMappingChange"
+	MappingService_ApplyCure_FullMethodName           = "/latchkey.property.v1.MappingService/ApplyCure"
+	MappingService_ListConflicts_FullMethodName       = "/latchkey.property.v1.MappingService/ListConflicts"
 )
 
 // MappingServiceClient is the client API for MappingService service.
@@ -48,6 +49,10 @@ type MappingServiceClient interface {
 	BatchSetMappings(ctx context.Context, in *BatchSetMappingsRequest, opts ...grpc.CallOption) (*BatchSetMappingsResponse, error)
 	// Applies all suggestions, which are found by name. An ambiguous name has no suggestion.
 	ApplySuggestions(ctx context.Context, in *ApplySuggestionsRequest, opts ...grpc.CallOption) (*ApplySuggestionsResponse, error)
+	// Creates a space of the property for each active space of the partner that is not mapped, and whose name suggests no space, and maps the two: all
+	// or none, at most 500. A space whose name the property has already is left out, as is a bed whose
+	// room is no dorm: neither a mapped or suggested one of the property nor a new one.
+	CreateMissingSpaces(ctx context.Context, in *CreateMissingSpacesRequest, opts ...grpc.CallOption) (*CreateMissingSpacesResponse, error)
 	// Lists the changes of an integration's mapping by people, the latest first. They are kept as long as events.
 	ListMappingChanges(ctx context.Context, in *ListMappingChangesRequest, opts ...grpc.CallOption) (*ListMappingChangesResponse, error)
 	// Undoes a change: restores what it changed, and nothing else. The undo is a change too. 409 outdated with the difference, and who made it, if
@@ -117,6 +122,16 @@ func (c *mappingServiceClient) ApplySuggestions(ctx context.Context, in *ApplySu
 	return out, nil
 }
 
+func (c *mappingServiceClient) CreateMissingSpaces(ctx context.Context, in *CreateMissingSpacesRequest, opts ...grpc.CallOption) (*CreateMissingSpacesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateMissingSpacesResponse)
+	err := c.cc.Invoke(ctx, MappingService_CreateMissingSpaces_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *mappingServiceClient) ListMappingChanges(ctx context.Context, in *ListMappingChangesRequest, opts ...grpc.CallOption) (*ListMappingChangesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListMappingChangesResponse)
@@ -175,6 +190,10 @@ type MappingServiceServer interface {
 	BatchSetMappings(context.Context, *BatchSetMappingsRequest) (*BatchSetMappingsResponse, error)
 	// Applies all suggestions, which are found by name. An ambiguous name has no suggestion.
 	ApplySuggestions(context.Context, *ApplySuggestionsRequest) (*ApplySuggestionsResponse, error)
+	// Creates a space of the property for each active space of the partner that is not mapped, and whose name suggests no space, and maps the two: all
+	// or none, at most 500. A space whose name the property has already is left out, as is a bed whose
+	// room is no dorm: neither a mapped or suggested one of the property nor a new one.
+	CreateMissingSpaces(context.Context, *CreateMissingSpacesRequest) (*CreateMissingSpacesResponse, error)
 	// Lists the changes of an integration's mapping by people, the latest first. They are kept as long as events.
 	ListMappingChanges(context.Context, *ListMappingChangesRequest) (*ListMappingChangesResponse, error)
 	// Undoes a change: restores what it changed, and nothing else. The undo is a change too. 409 outdated with the difference, and who made it, if
@@ -208,6 +227,9 @@ func (UnimplementedMappingServiceServer) BatchSetMappings(context.Context, *Batc
 }
 func (UnimplementedMappingServiceServer) ApplySuggestions(context.Context, *ApplySuggestionsRequest) (*ApplySuggestionsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ApplySuggestions not implemented")
+}
+func (UnimplementedMappingServiceServer) CreateMissingSpaces(context.Context, *CreateMissingSpacesRequest) (*CreateMissingSpacesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateMissingSpaces not implemented")
 }
 func (UnimplementedMappingServiceServer) ListMappingChanges(context.Context, *ListMappingChangesRequest) (*ListMappingChangesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListMappingChanges not implemented")
@@ -332,6 +354,24 @@ func _MappingService_ApplySuggestions_Handler(srv interface{}, ctx context.Conte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _MappingService_CreateMissingSpaces_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateMissingSpacesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MappingServiceServer).CreateMissingSpaces(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MappingService_CreateMissingSpaces_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MappingServiceServer).CreateMissingSpaces(ctx, req.(*CreateMissingSpacesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _MappingService_ListMappingChanges_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListMappingChangesRequest)
 	if err := dec(in); err != nil {
@@ -430,6 +470,10 @@ var MappingService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ApplySuggestions",
 			Handler:    _MappingService_ApplySuggestions_Handler,
+		},
+		{
+			MethodName: "CreateMissingSpaces",
+			Handler:    _MappingService_CreateMissingSpaces_Handler,
 		},
 		{
 			MethodName: "ListMappingChanges",

@@ -40,8 +40,8 @@ const (
 type PasskeyServiceClient interface {
 	// Lists the passkeys of the signed-in person, the oldest first.
 	ListPasskeys(ctx context.Context, in *ListPasskeysRequest, opts ...grpc.CallOption) (*ListPasskeysResponse, error)
-	// Begins to add a passkey. 409 tooManyPasskeys if the person has 20. 403 signInAgain if the person has no second factor and signed in more than 15
-	// minutes ago.
+	// Begins to add a passkey. 409 tooManyPasskeys if the person has 20. 403 signInAgain as for
+	// BeginIdentityLink.
 	BeginPasskeyRegistration(ctx context.Context, in *BeginPasskeyRegistrationRequest, opts ...grpc.CallOption) (*BeginPasskeyRegistrationResponse, error)
 	// Adds a passkey. The answer has a session in place of the one of this call and, with the first second factor of the person, ten recovery codes,
 	// shown once. 400 passkeyRefused if the answer of the browser is not right or came too late.
@@ -170,8 +170,8 @@ func (c *passkeyServiceClient) FinishPasskeyConfirmation(ctx context.Context, in
 type PasskeyServiceServer interface {
 	// Lists the passkeys of the signed-in person, the oldest first.
 	ListPasskeys(context.Context, *ListPasskeysRequest) (*ListPasskeysResponse, error)
-	// Begins to add a passkey. 409 tooManyPasskeys if the person has 20. 403 signInAgain if the person has no second factor and signed in more than 15
-	// minutes ago.
+	// Begins to add a passkey. 409 tooManyPasskeys if the person has 20. 403 signInAgain as for
+	// BeginIdentityLink.
 	BeginPasskeyRegistration(context.Context, *BeginPasskeyRegistrationRequest) (*BeginPasskeyRegistrationResponse, error)
 	// Adds a passkey. The answer has a session in place of the one of this call and, with the first second factor of the person, ten recovery codes,
 	// shown once. 400 passkeyRefused if the answer of the browser is not right or came too late.

@@ -45,7 +45,9 @@ type Member struct {
 	// When the person joined the property.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// The signed-in person of this call.
-	Current       bool `protobuf:"varint,9,opt,name=current,proto3" json:"current,omitempty"`
+	Current bool `protobuf:"varint,9,opt,name=current,proto3" json:"current,omitempty"`
+	// Identifies this version of role and access. Send it with a change, so that the change is refused if another person made one meanwhile.
+	Etag          string `protobuf:"bytes,10,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -141,6 +143,13 @@ func (x *Member) GetCurrent() bool {
 		return x.Current
 	}
 	return false
+}
+
+func (x *Member) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 // PersonInvitation is an open invitation.
@@ -757,7 +766,10 @@ type UpdatePersonRequest struct {
 	// The new role. Left out: as before.
 	Role *string `protobuf:"bytes,2,opt,name=role,proto3,oneof" json:"role,omitempty"`
 	// Whether the person has no access to the property. Left out: as before.
-	Disabled      *bool `protobuf:"varint,3,opt,name=disabled,proto3,oneof" json:"disabled,omitempty"`
+	Disabled *bool `protobuf:"varint,3,opt,name=disabled,proto3,oneof" json:"disabled,omitempty"`
+	// The etag of the person that the caller read. 409 outdated, with what changed, if role or access are no longer the same. Empty: they are changed
+	// in any case.
+	Etag          string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -811,6 +823,13 @@ func (x *UpdatePersonRequest) GetDisabled() bool {
 		return *x.Disabled
 	}
 	return false
+}
+
+func (x *UpdatePersonRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 // UpdatePersonResponse answers with the person.
@@ -946,7 +965,7 @@ var File_latchkey_property_v1_person_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_person_proto_rawDesc = "" +
 	"\n" +
-	"!latchkey/property/v1/person.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xb2\x02\n" +
+	"!latchkey/property/v1/person.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xc6\x02\n" +
 	"\x06Member\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x17\n" +
 	"\x04name\x18\x02 \x01(\tB\x03\x80\x01\x01R\x04name\x12\x19\n" +
@@ -957,7 +976,9 @@ const file_latchkey_property_v1_person_proto_rawDesc = "" +
 	"\aused_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x06usedAt\x129\n" +
 	"\n" +
 	"created_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x18\n" +
-	"\acurrent\x18\t \x01(\bR\acurrent\"\xc1\x01\n" +
+	"\acurrent\x18\t \x01(\bR\acurrent\x12\x12\n" +
+	"\x04etag\x18\n" +
+	" \x01(\tR\x04etag\"\xc1\x01\n" +
 	"\x10PersonInvitation\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\x05email\x18\x02 \x01(\tB\x03\x80\x01\x01R\x05email\x12\x12\n" +
@@ -993,11 +1014,12 @@ const file_latchkey_property_v1_person_proto_rawDesc = "" +
 	"\x06mailed\x18\x03 \x01(\bR\x06mailed\"6\n" +
 	"\x19WithdrawInvitationRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\x02id\"\x1c\n" +
-	"\x1aWithdrawInvitationResponse\"\xb0\x01\n" +
+	"\x1aWithdrawInvitationResponse\"\xce\x01\n" +
 	"\x13UpdatePersonRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\x02id\x12G\n" +
 	"\x04role\x18\x02 \x01(\tB.\xbaH+r)R\x05ownerR\amanagerR\tfrontDeskR\fhousekeepingH\x00R\x04role\x88\x01\x01\x12\x1f\n" +
-	"\bdisabled\x18\x03 \x01(\bH\x01R\bdisabled\x88\x01\x01B\a\n" +
+	"\bdisabled\x18\x03 \x01(\bH\x01R\bdisabled\x88\x01\x01\x12\x1c\n" +
+	"\x04etag\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\x04etagB\a\n" +
 	"\x05_roleB\v\n" +
 	"\t_disabled\"H\n" +
 	"\x14UpdatePersonResponse\x120\n" +

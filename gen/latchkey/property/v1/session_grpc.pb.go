@@ -69,8 +69,8 @@ type SessionServiceClient interface {
 	// new one. A first password needs the second factor, confirmed in the last 15 minutes (403 secondFactorRequired), or without a second factor a
 	// sign-in of the last 15 minutes (403 signInAgain).
 	ChangePassword(ctx context.Context, in *ChangePasswordRequest, opts ...grpc.CallOption) (*ChangePasswordResponse, error)
-	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 alreadyExists if an app is in use. 403 signInAgain if the person
-	// has no second factor and signed in more than 15 minutes ago.
+	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 alreadyExists if an app is in use. 403 signInAgain as for
+	// BeginIdentityLink.
 	BeginTOTP(ctx context.Context, in *BeginTOTPRequest, opts ...grpc.CallOption) (*BeginTOTPResponse, error)
 	// Begins to use the authenticator app, with its first code. The answer has ten recovery codes, shown once, and a session in place of the one of
 	// this call.
@@ -275,8 +275,8 @@ type SessionServiceServer interface {
 	// new one. A first password needs the second factor, confirmed in the last 15 minutes (403 secondFactorRequired), or without a second factor a
 	// sign-in of the last 15 minutes (403 signInAgain).
 	ChangePassword(context.Context, *ChangePasswordRequest) (*ChangePasswordResponse, error)
-	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 alreadyExists if an app is in use. 403 signInAgain if the person
-	// has no second factor and signed in more than 15 minutes ago.
+	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 alreadyExists if an app is in use. 403 signInAgain as for
+	// BeginIdentityLink.
 	BeginTOTP(context.Context, *BeginTOTPRequest) (*BeginTOTPResponse, error)
 	// Begins to use the authenticator app, with its first code. The answer has ten recovery codes, shown once, and a session in place of the one of
 	// this call.

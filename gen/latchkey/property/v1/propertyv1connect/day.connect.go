@@ -35,12 +35,17 @@ const (
 const (
 	// DayServiceListDayProcedure is the fully-qualified name of the DayService's ListDay RPC.
 	DayServiceListDayProcedure = "/latchkey.property.v1.DayService/ListDay"
+	// DayServiceCountArrivalsProcedure is the fully-qualified name of the DayService's CountArrivals
+	// RPC.
+	DayServiceCountArrivalsProcedure = "/latchkey.property.v1.DayService/CountArrivals"
 )
 
 // DayServiceClient is a client for the latchkey.property.v1.DayService service.
 type DayServiceClient interface {
 	// Lists the arrivals, the guests in house or the departures of a day, with the numbers of all three.
 	ListDay(context.Context, *v1.ListDayRequest) (*v1.ListDayResponse, error)
+	// Counts the arrivals of a day in each room and bed.
+	CountArrivals(context.Context, *v1.CountArrivalsRequest) (*v1.CountArrivalsResponse, error)
 }
 
 // NewDayServiceClient constructs a client for the latchkey.property.v1.DayService service. By
@@ -60,12 +65,19 @@ func NewDayServiceClient(httpClient connect.HTTPClient, baseURL string, opts ...
 			connect.WithSchema(dayServiceMethods.ByName("ListDay")),
 			connect.WithClientOptions(opts...),
 		),
+		countArrivals: connect.NewClient[v1.CountArrivalsRequest, v1.CountArrivalsResponse](
+			httpClient,
+			baseURL+DayServiceCountArrivalsProcedure,
+			connect.WithSchema(dayServiceMethods.ByName("CountArrivals")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // dayServiceClient implements DayServiceClient.
 type dayServiceClient struct {
-	listDay *connect.Client[v1.ListDayRequest, v1.ListDayResponse]
+	listDay       *connect.Client[v1.ListDayRequest, v1.ListDayResponse]
+	countArrivals *connect.Client[v1.CountArrivalsRequest, v1.CountArrivalsResponse]
 }
 
 // ListDay calls latchkey.property.v1.DayService.ListDay.
@@ -77,10 +89,21 @@ func (c *dayServiceClient) ListDay(ctx context.Context, req *v1.ListDayRequest) 
 	return nil, err
 }
 
+// CountArrivals calls latchkey.property.v1.DayService.CountArrivals.
+func (c *dayServiceClient) CountArrivals(ctx context.Context, req *v1.CountArrivalsRequest) (*v1.CountArrivalsResponse, error) {
+	response, err := c.countArrivals.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // DayServiceHandler is an implementation of the latchkey.property.v1.DayService service.
 type DayServiceHandler interface {
 	// Lists the arrivals, the guests in house or the departures of a day, with the numbers of all three.
 	ListDay(context.Context, *v1.ListDayRequest) (*v1.ListDayResponse, error)
+	// Counts the arrivals of a day in each room and bed.
+	CountArrivals(context.Context, *v1.CountArrivalsRequest) (*v1.CountArrivalsResponse, error)
 }
 
 // NewDayServiceHandler builds an HTTP handler from the service implementation. It returns the path
@@ -96,10 +119,18 @@ func NewDayServiceHandler(svc DayServiceHandler, opts ...connect.HandlerOption) 
 		connect.WithSchema(dayServiceMethods.ByName("ListDay")),
 		connect.WithHandlerOptions(opts...),
 	)
+	dayServiceCountArrivalsHandler := connect.NewUnaryHandlerSimple(
+		DayServiceCountArrivalsProcedure,
+		svc.CountArrivals,
+		connect.WithSchema(dayServiceMethods.ByName("CountArrivals")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/latchkey.property.v1.DayService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case DayServiceListDayProcedure:
 			dayServiceListDayHandler.ServeHTTP(w, r)
+		case DayServiceCountArrivalsProcedure:
+			dayServiceCountArrivalsHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -111,4 +142,8 @@ type UnimplementedDayServiceHandler struct{}
 
 func (UnimplementedDayServiceHandler) ListDay(context.Context, *v1.ListDayRequest) (*v1.ListDayResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.DayService.ListDay is not implemented"))
+}
+
+func (UnimplementedDayServiceHandler) CountArrivals(context.Context, *v1.CountArrivalsRequest) (*v1.CountArrivalsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.DayService.CountArrivals is not implemented"))
 }

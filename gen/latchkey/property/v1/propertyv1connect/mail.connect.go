@@ -48,6 +48,9 @@ const (
 	MailServiceGetMailProcedure = "/latchkey.property.v1.MailService/GetMail"
 	// MailServiceResendMailProcedure is the fully-qualified name of the MailService's ResendMail RPC.
 	MailServiceResendMailProcedure = "/latchkey.property.v1.MailService/ResendMail"
+	// MailServiceReportBounceProcedure is the fully-qualified name of the MailService's ReportBounce
+	// RPC.
+	MailServiceReportBounceProcedure = "/latchkey.property.v1.MailService/ReportBounce"
 	// MailServicePreviewInvitationsProcedure is the fully-qualified name of the MailService's
 	// PreviewInvitations RPC.
 	MailServicePreviewInvitationsProcedure = "/latchkey.property.v1.MailService/PreviewInvitations"
@@ -70,6 +73,10 @@ type MailServiceClient interface {
 	GetMail(context.Context, *v1.GetMailRequest) (*v1.GetMailResponse, error)
 	// Sends a mail that failed once more, or replaces one that was sent.
 	ResendMail(context.Context, *v1.ResendMailRequest) (*v1.ResendMailResponse, error)
+	// Takes a bounce: the report of a mail server, in the mailbox of the sender, that it could not deliver a mail (RFC 3464). The mail that it is
+	// about is found by the Message-ID in the report, and becomes bounced or failed. Any other mail changes nothing, so a mail
+	// server may pass on all mails to the sender's address.
+	ReportBounce(context.Context, *v1.ReportBounceRequest) (*v1.ReportBounceResponse, error)
 	// Answers with how many guests would get an invitation if an integration's were switched on now.
 	PreviewInvitations(context.Context, *v1.PreviewInvitationsRequest) (*v1.PreviewInvitationsResponse, error)
 	// Switches the invitations of an integration on or off. They are off for a new one, so that the first transfer of a PMS sends
@@ -124,6 +131,12 @@ func NewMailServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			connect.WithSchema(mailServiceMethods.ByName("ResendMail")),
 			connect.WithClientOptions(opts...),
 		),
+		reportBounce: connect.NewClient[v1.ReportBounceRequest, v1.ReportBounceResponse](
+			httpClient,
+			baseURL+MailServiceReportBounceProcedure,
+			connect.WithSchema(mailServiceMethods.ByName("ReportBounce")),
+			connect.WithClientOptions(opts...),
+		),
 		previewInvitations: connect.NewClient[v1.PreviewInvitationsRequest, v1.PreviewInvitationsResponse](
 			httpClient,
 			baseURL+MailServicePreviewInvitationsProcedure,
@@ -147,6 +160,7 @@ type mailServiceClient struct {
 	listMails          *connect.Client[v1.ListMailsRequest, v1.ListMailsResponse]
 	getMail            *connect.Client[v1.GetMailRequest, v1.GetMailResponse]
 	resendMail         *connect.Client[v1.ResendMailRequest, v1.ResendMailResponse]
+	reportBounce       *connect.Client[v1.ReportBounceRequest, v1.ReportBounceResponse]
 	previewInvitations *connect.Client[v1.PreviewInvitationsRequest, v1.PreviewInvitationsResponse]
 	setInvitations     *connect.Client[v1.SetInvitationsRequest, v1.SetInvitationsResponse]
 }
@@ -205,6 +219,15 @@ func (c *mailServiceClient) ResendMail(ctx context.Context, req *v1.ResendMailRe
 	return nil, err
 }
 
+// ReportBounce calls latchkey.property.v1.MailService.ReportBounce.
+func (c *mailServiceClient) ReportBounce(ctx context.Context, req *v1.ReportBounceRequest) (*v1.ReportBounceResponse, error) {
+	response, err := c.reportBounce.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // PreviewInvitations calls latchkey.property.v1.MailService.PreviewInvitations.
 func (c *mailServiceClient) PreviewInvitations(ctx context.Context, req *v1.PreviewInvitationsRequest) (*v1.PreviewInvitationsResponse, error) {
 	response, err := c.previewInvitations.CallUnary(ctx, connect.NewRequest(req))
@@ -237,6 +260,10 @@ type MailServiceHandler interface {
 	GetMail(context.Context, *v1.GetMailRequest) (*v1.GetMailResponse, error)
 	// Sends a mail that failed once more, or replaces one that was sent.
 	ResendMail(context.Context, *v1.ResendMailRequest) (*v1.ResendMailResponse, error)
+	// Takes a bounce: the report of a mail server, in the mailbox of the sender, that it could not deliver a mail (RFC 3464). The mail that it is
+	// about is found by the Message-ID in the report, and becomes bounced or failed. Any other mail changes nothing, so a mail
+	// server may pass on all mails to the sender's address.
+	ReportBounce(context.Context, *v1.ReportBounceRequest) (*v1.ReportBounceResponse, error)
 	// Answers with how many guests would get an invitation if an integration's were switched on now.
 	PreviewInvitations(context.Context, *v1.PreviewInvitationsRequest) (*v1.PreviewInvitationsResponse, error)
 	// Switches the invitations of an integration on or off. They are off for a new one, so that the first transfer of a PMS sends
@@ -287,6 +314,12 @@ func NewMailServiceHandler(svc MailServiceHandler, opts ...connect.HandlerOption
 		connect.WithSchema(mailServiceMethods.ByName("ResendMail")),
 		connect.WithHandlerOptions(opts...),
 	)
+	mailServiceReportBounceHandler := connect.NewUnaryHandlerSimple(
+		MailServiceReportBounceProcedure,
+		svc.ReportBounce,
+		connect.WithSchema(mailServiceMethods.ByName("ReportBounce")),
+		connect.WithHandlerOptions(opts...),
+	)
 	mailServicePreviewInvitationsHandler := connect.NewUnaryHandlerSimple(
 		MailServicePreviewInvitationsProcedure,
 		svc.PreviewInvitations,
@@ -313,6 +346,8 @@ func NewMailServiceHandler(svc MailServiceHandler, opts ...connect.HandlerOption
 			mailServiceGetMailHandler.ServeHTTP(w, r)
 		case MailServiceResendMailProcedure:
 			mailServiceResendMailHandler.ServeHTTP(w, r)
+		case MailServiceReportBounceProcedure:
+			mailServiceReportBounceHandler.ServeHTTP(w, r)
 		case MailServicePreviewInvitationsProcedure:
 			mailServicePreviewInvitationsHandler.ServeHTTP(w, r)
 		case MailServiceSetInvitationsProcedure:
@@ -348,6 +383,10 @@ func (UnimplementedMailServiceHandler) GetMail(context.Context, *v1.GetMailReque
 
 func (UnimplementedMailServiceHandler) ResendMail(context.Context, *v1.ResendMailRequest) (*v1.ResendMailResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.MailService.ResendMail is not implemented"))
+}
+
+func (UnimplementedMailServiceHandler) ReportBounce(context.Context, *v1.ReportBounceRequest) (*v1.ReportBounceResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.MailService.ReportBounce is not implemented"))
 }
 
 func (UnimplementedMailServiceHandler) PreviewInvitations(context.Context, *v1.PreviewInvitationsRequest) (*v1.PreviewInvitationsResponse, error) {

@@ -48,6 +48,9 @@ const (
 	// MappingServiceApplySuggestionsProcedure is the fully-qualified name of the MappingService's
 	// ApplySuggestions RPC.
 	MappingServiceApplySuggestionsProcedure = "/latchkey.property.v1.MappingService/ApplySuggestions"
+	// MappingServiceCreateMissingSpacesProcedure is the fully-qualified name of the MappingService's
+	// CreateMissingSpaces RPC.
+	MappingServiceCreateMissingSpacesProcedure = "/latchkey.property.v1.MappingService/CreateMissingSpaces"
 	// MappingServiceListMappingChangesProcedure is the fully-qualified name of the MappingService's
 	// ListMappingChanges RPC.
 	MappingServiceListMappingChangesProcedure = "/latchkey.property.v1.MappingService/ListMappingChanges"
@@ -75,6 +78,10 @@ type MappingServiceClient interface {
 	BatchSetMappings(context.Context, *v1.BatchSetMappingsRequest) (*v1.BatchSetMappingsResponse, error)
 	// Applies all suggestions, which are found by name. An ambiguous name has no suggestion.
 	ApplySuggestions(context.Context, *v1.ApplySuggestionsRequest) (*v1.ApplySuggestionsResponse, error)
+	// Creates a space of the property for each active space of the partner that is not mapped, and whose name suggests no space, and maps the two: all
+	// or none, at most 500. A space whose name the property has already is left out, as is a bed whose
+	// room is no dorm: neither a mapped or suggested one of the property nor a new one.
+	CreateMissingSpaces(context.Context, *v1.CreateMissingSpacesRequest) (*v1.CreateMissingSpacesResponse, error)
 	// Lists the changes of an integration's mapping by people, the latest first. They are kept as long as events.
 	ListMappingChanges(context.Context, *v1.ListMappingChangesRequest) (*v1.ListMappingChangesResponse, error)
 	// Undoes a change: restores what it changed, and nothing else. The undo is a change too. 409 outdated with the difference, and who made it, if
@@ -127,6 +134,12 @@ func NewMappingServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithSchema(mappingServiceMethods.ByName("ApplySuggestions")),
 			connect.WithClientOptions(opts...),
 		),
+		createMissingSpaces: connect.NewClient[v1.CreateMissingSpacesRequest, v1.CreateMissingSpacesResponse](
+			httpClient,
+			baseURL+MappingServiceCreateMissingSpacesProcedure,
+			connect.WithSchema(mappingServiceMethods.ByName("CreateMissingSpaces")),
+			connect.WithClientOptions(opts...),
+		),
 		listMappingChanges: connect.NewClient[v1.ListMappingChangesRequest, v1.ListMappingChangesResponse](
 			httpClient,
 			baseURL+MappingServiceListMappingChangesProcedure,
@@ -156,15 +169,16 @@ func NewMappingServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 
 // mappingServiceClient implements MappingServiceClient.
 type mappingServiceClient struct {
-	listPartnerSpaces  *connect.Client[v1.ListPartnerSpacesRequest, v1.ListPartnerSpacesResponse]
-	setMapping         *connect.Client[v1.SetMappingRequest, v1.SetMappingResponse]
-	unsetMapping       *connect.Client[v1.UnsetMappingRequest, v1.UnsetMappingResponse]
-	batchSetMappings   *connect.Client[v1.BatchSetMappingsRequest, v1.BatchSetMappingsResponse]
-	applySuggestions   *connect.Client[v1.ApplySuggestionsRequest, v1.ApplySuggestionsResponse]
-	listMappingChanges *connect.Client[v1.ListMappingChangesRequest, v1.ListMappingChangesResponse]
-	undoMappingChange  *connect.Client[v1.UndoMappingChangeRequest, v1.UndoMappingChangeResponse]
-	applyCure          *connect.Client[v1.ApplyCureRequest, v1.ApplyCureResponse]
-	listConflicts      *connect.Client[v1.ListConflictsRequest, v1.ListConflictsResponse]
+	listPartnerSpaces   *connect.Client[v1.ListPartnerSpacesRequest, v1.ListPartnerSpacesResponse]
+	setMapping          *connect.Client[v1.SetMappingRequest, v1.SetMappingResponse]
+	unsetMapping        *connect.Client[v1.UnsetMappingRequest, v1.UnsetMappingResponse]
+	batchSetMappings    *connect.Client[v1.BatchSetMappingsRequest, v1.BatchSetMappingsResponse]
+	applySuggestions    *connect.Client[v1.ApplySuggestionsRequest, v1.ApplySuggestionsResponse]
+	createMissingSpaces *connect.Client[v1.CreateMissingSpacesRequest, v1.CreateMissingSpacesResponse]
+	listMappingChanges  *connect.Client[v1.ListMappingChangesRequest, v1.ListMappingChangesResponse]
+	undoMappingChange   *connect.Client[v1.UndoMappingChangeRequest, v1.UndoMappingChangeResponse]
+	applyCure           *connect.Client[v1.ApplyCureRequest, v1.ApplyCureResponse]
+	listConflicts       *connect.Client[v1.ListConflictsRequest, v1.ListConflictsResponse]
 }
 
 // ListPartnerSpaces calls latchkey.property.v1.MappingService.ListPartnerSpaces.
@@ -206,6 +220,15 @@ func (c *mappingServiceClient) BatchSetMappings(ctx context.Context, req *v1.Bat
 // ApplySuggestions calls latchkey.property.v1.MappingService.ApplySuggestions.
 func (c *mappingServiceClient) ApplySuggestions(ctx context.Context, req *v1.ApplySuggestionsRequest) (*v1.ApplySuggestionsResponse, error) {
 	response, err := c.applySuggestions.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// CreateMissingSpaces calls latchkey.property.v1.MappingService.CreateMissingSpaces.
+func (c *mappingServiceClient) CreateMissingSpaces(ctx context.Context, req *v1.CreateMissingSpacesRequest) (*v1.CreateMissingSpacesResponse, error) {
+	response, err := c.createMissingSpaces.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -261,6 +284,10 @@ type MappingServiceHandler interface {
 	BatchSetMappings(context.Context, *v1.BatchSetMappingsRequest) (*v1.BatchSetMappingsResponse, error)
 	// Applies all suggestions, which are found by name. An ambiguous name has no suggestion.
 	ApplySuggestions(context.Context, *v1.ApplySuggestionsRequest) (*v1.ApplySuggestionsResponse, error)
+	// Creates a space of the property for each active space of the partner that is not mapped, and whose name suggests no space, and maps the two: all
+	// or none, at most 500. A space whose name the property has already is left out, as is a bed whose
+	// room is no dorm: neither a mapped or suggested one of the property nor a new one.
+	CreateMissingSpaces(context.Context, *v1.CreateMissingSpacesRequest) (*v1.CreateMissingSpacesResponse, error)
 	// Lists the changes of an integration's mapping by people, the latest first. They are kept as long as events.
 	ListMappingChanges(context.Context, *v1.ListMappingChangesRequest) (*v1.ListMappingChangesResponse, error)
 	// Undoes a change: restores what it changed, and nothing else. The undo is a change too. 409 outdated with the difference, and who made it, if
@@ -309,6 +336,12 @@ func NewMappingServiceHandler(svc MappingServiceHandler, opts ...connect.Handler
 		connect.WithSchema(mappingServiceMethods.ByName("ApplySuggestions")),
 		connect.WithHandlerOptions(opts...),
 	)
+	mappingServiceCreateMissingSpacesHandler := connect.NewUnaryHandlerSimple(
+		MappingServiceCreateMissingSpacesProcedure,
+		svc.CreateMissingSpaces,
+		connect.WithSchema(mappingServiceMethods.ByName("CreateMissingSpaces")),
+		connect.WithHandlerOptions(opts...),
+	)
 	mappingServiceListMappingChangesHandler := connect.NewUnaryHandlerSimple(
 		MappingServiceListMappingChangesProcedure,
 		svc.ListMappingChanges,
@@ -345,6 +378,8 @@ func NewMappingServiceHandler(svc MappingServiceHandler, opts ...connect.Handler
 			mappingServiceBatchSetMappingsHandler.ServeHTTP(w, r)
 		case MappingServiceApplySuggestionsProcedure:
 			mappingServiceApplySuggestionsHandler.ServeHTTP(w, r)
+		case MappingServiceCreateMissingSpacesProcedure:
+			mappingServiceCreateMissingSpacesHandler.ServeHTTP(w, r)
 		case MappingServiceListMappingChangesProcedure:
 			mappingServiceListMappingChangesHandler.ServeHTTP(w, r)
 		case MappingServiceUndoMappingChangeProcedure:
@@ -380,6 +415,10 @@ func (UnimplementedMappingServiceHandler) BatchSetMappings(context.Context, *v1.
 
 func (UnimplementedMappingServiceHandler) ApplySuggestions(context.Context, *v1.ApplySuggestionsRequest) (*v1.ApplySuggestionsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.MappingService.ApplySuggestions is not implemented"))
+}
+
+func (UnimplementedMappingServiceHandler) CreateMissingSpaces(context.Context, *v1.CreateMissingSpacesRequest) (*v1.CreateMissingSpacesResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.MappingService.CreateMissingSpaces is not implemented"))
 }
 
 func (UnimplementedMappingServiceHandler) ListMappingChanges(context.Context, *v1.ListMappingChangesRequest) (*v1.ListMappingChangesResponse, error) {

@@ -66,8 +66,8 @@ const (
 type PasskeyServiceClient interface {
 	// Lists the passkeys of the signed-in person, the oldest first.
 	ListPasskeys(context.Context, *v1.ListPasskeysRequest) (*v1.ListPasskeysResponse, error)
-	// Begins to add a passkey. 409 tooManyPasskeys if the person has 20. 403 signInAgain if the person has no second factor and signed in more than 15
-	// minutes ago.
+	// Begins to add a passkey. 409 tooManyPasskeys if the person has 20. 403 signInAgain as for
+	// BeginIdentityLink.
 	BeginPasskeyRegistration(context.Context, *v1.BeginPasskeyRegistrationRequest) (*v1.BeginPasskeyRegistrationResponse, error)
 	// Adds a passkey. The answer has a session in place of the one of this call and, with the first second factor of the person, ten recovery codes,
 	// shown once. 400 passkeyRefused if the answer of the browser is not right or came too late.
@@ -254,8 +254,8 @@ func (c *passkeyServiceClient) FinishPasskeyConfirmation(ctx context.Context, re
 type PasskeyServiceHandler interface {
 	// Lists the passkeys of the signed-in person, the oldest first.
 	ListPasskeys(context.Context, *v1.ListPasskeysRequest) (*v1.ListPasskeysResponse, error)
-	// Begins to add a passkey. 409 tooManyPasskeys if the person has 20. 403 signInAgain if the person has no second factor and signed in more than 15
-	// minutes ago.
+	// Begins to add a passkey. 409 tooManyPasskeys if the person has 20. 403 signInAgain as for
+	// BeginIdentityLink.
 	BeginPasskeyRegistration(context.Context, *v1.BeginPasskeyRegistrationRequest) (*v1.BeginPasskeyRegistrationResponse, error)
 	// Adds a passkey. The answer has a session in place of the one of this call and, with the first second factor of the person, ten recovery codes,
 	// shown once. 400 passkeyRefused if the answer of the browser is not right or came too late.

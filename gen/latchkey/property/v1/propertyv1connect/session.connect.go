@@ -107,8 +107,8 @@ type SessionServiceClient interface {
 	// new one. A first password needs the second factor, confirmed in the last 15 minutes (403 secondFactorRequired), or without a second factor a
 	// sign-in of the last 15 minutes (403 signInAgain).
 	ChangePassword(context.Context, *v1.ChangePasswordRequest) (*v1.ChangePasswordResponse, error)
-	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 alreadyExists if an app is in use. 403 signInAgain if the person
-	// has no second factor and signed in more than 15 minutes ago.
+	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 alreadyExists if an app is in use. 403 signInAgain as for
+	// BeginIdentityLink.
 	BeginTOTP(context.Context, *v1.BeginTOTPRequest) (*v1.BeginTOTPResponse, error)
 	// Begins to use the authenticator app, with its first code. The answer has ten recovery codes, shown once, and a session in place of the one of
 	// this call.
@@ -408,8 +408,8 @@ type SessionServiceHandler interface {
 	// new one. A first password needs the second factor, confirmed in the last 15 minutes (403 secondFactorRequired), or without a second factor a
 	// sign-in of the last 15 minutes (403 signInAgain).
 	ChangePassword(context.Context, *v1.ChangePasswordRequest) (*v1.ChangePasswordResponse, error)
-	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 alreadyExists if an app is in use. 403 signInAgain if the person
-	// has no second factor and signed in more than 15 minutes ago.
+	// Makes a secret for an authenticator app. It counts only after ConfirmTOTP. 409 alreadyExists if an app is in use. 403 signInAgain as for
+	// BeginIdentityLink.
 	BeginTOTP(context.Context, *v1.BeginTOTPRequest) (*v1.BeginTOTPResponse, error)
 	// Begins to use the authenticator app, with its first code. The answer has ten recovery codes, shown once, and a session in place of the one of
 	// this call.
