@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -15,6 +16,7 @@ type mailCommands struct {
 	List     mailList     `cmd:"" help:"List mails to guests and staff, newest first."`
 	Show     mailShow     `cmd:"" help:"Show a mail, and its text if it is in the mailbox."`
 	Resend   mailResend   `cmd:"" help:"Send a mail again, with a new link."`
+	Bounce   mailBounce   `cmd:"" help:"Report that a mail came back: read the report of a mail server from standard input."`
 	Settings mailSettings `cmd:"" help:"Show or change the mail server and the sender."`
 	Test     mailTest     `cmd:"" help:"Send a test mail now."`
 	Invite   mailInvite   `cmd:"" help:"Show how many guests would be invited, or switch the invitations of an integration on or off."`
@@ -94,6 +96,37 @@ func (c *mailResend) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewMailServiceClient(s.conn).ResendMail(s, &propertyv1.ResendMailRequest{Id: c.ID})
 		return s.printAnswer(answer, err, func() { s.say("Ordered %s.", answer.GetData().GetId()) })
+	})
+}
+
+type mailBounce struct{}
+
+func (mailBounce) Help() string {
+	return `A mail server passes on what arrives at the sender's address. Mails that are not such reports change nothing.
+
+Example:
+  latchkey mail bounce < report.eml`
+}
+
+// maxBounce bounds what is read of a report. The API takes no more.
+const maxBounce = 512 << 10
+
+// Run reports a bounce. A mail that is longer than the API takes is cut: the report and the header of the returned mail come first.
+func (*mailBounce) Run(ctx context.Context, r *remote, in *streams) error {
+	raw, err := io.ReadAll(io.LimitReader(in.in, maxBounce))
+	if err != nil {
+		return fmt.Errorf("read the report from standard input: %w", err)
+	}
+	return r.asStaff(ctx, in, func(s *session) error {
+		answer, err := propertyv1.NewMailServiceClient(s.conn).ReportBounce(s, &propertyv1.ReportBounceRequest{Message: raw})
+		return s.printAnswer(answer, err, func() {
+			m := answer.GetData().GetMail()
+			if m == nil {
+				s.say("Nothing changed: no mail of the property is reported as not delivered.")
+				return
+			}
+			s.printFacts("mail", m.GetKind(), "id", m.GetId(), "to", m.GetMaskedTo(), "state", m.GetState(), "problem", m.GetFailureText(), "answer of the mail server", m.GetAnswer())
+		})
 	})
 }
 

@@ -69,7 +69,7 @@ const (
 	Sent     State = "sent"
 	InBox    State = "mailbox"  // in the property's mailbox, because it has no mail server
 	Failed   State = "failed"   // given up
-	Bounced  State = "bounced"  // the mail server refused the recipient
+	Bounced  State = "bounced"  // a mail server refused the recipient
 	Canceled State = "canceled" // it lost its reason before it was sent
 )
 
@@ -86,6 +86,8 @@ const (
 	FailedRefused        Failure = "refused"
 	// FailedUnanswered means that the connection or the server ended while the text was transmitted.
 	FailedUnanswered Failure = "unanswered"
+	// FailedReturned means that the mail server took the mail and another one could not deliver it.
+	FailedReturned Failure = "returned"
 	// FailedAddress means that no known address reaches the guest.
 	FailedAddress Failure = "noAddress"
 	// FailedBefore means that a former mail to the address bounced.
@@ -93,6 +95,14 @@ const (
 	// FailedInternal means that the mail could not be created or handed over for a day.
 	FailedInternal Failure = "internal"
 )
+
+// StateAfter returns the state of a mail that was given up.
+func StateAfter(f Failure) State {
+	if f == FailedRecipient || f == FailedBefore {
+		return Bounced
+	}
+	return Failed
+}
 
 // FailureText returns the message that says why a mail was not sent, and what to do about it. It has no text if nothing failed.
 func FailureText(f Failure) message.Message {

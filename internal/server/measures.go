@@ -60,7 +60,7 @@ func newMeasures(r prometheus.Registerer, version, schema string) *measures {
 		m.acts.WithLabelValues(outcome)
 	}
 	m.partners.WithLabelValues("getSpaces", "ok")
-	m.mails = prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "latchkey", Name: "mails_total", Help: "Mails that ended, by kind and state: sent, mailbox, failed, bounced or canceled."}, []string{"kind", "state"})
+	m.mails = prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "latchkey", Name: "mails_total", Help: "Mails that ended, by kind and state: sent, mailbox, failed, bounced or canceled. One that comes back later stays counted as sent."}, []string{"kind", "state"})
 	r.MustRegister(m.mails)
 	m.mails.WithLabelValues(string(mail.Invitation), string(mail.Sent))
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "latchkey", Name: "build_info", Help: "1, with the version of the program and its database schema."}, []string{"version", "schema"})

@@ -82,7 +82,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	propertyv1.RegisterNoticeServiceServer(to, services.Notice)
 	propertyv1.RegisterCodeServiceServer(to, services.Code)
 	propertyv1.RegisterReservationServiceServer(to, services.Reservation)
-	propertyv1.RegisterMailServiceServer(to, propertyapi.NewMails(deps, propertyapi.Mails{Preview: p.invitations.Preview, Switch: p.invitations.Switch, Test: p.mails.Test, Resend: p.mails.Resend, Listed: p.mailServers.Lists}))
+	propertyv1.RegisterMailServiceServer(to, propertyapi.NewMails(deps, propertyapi.Mails{Preview: p.invitations.Preview, Switch: p.invitations.Switch, Test: p.mails.Test, Resend: p.mails.Resend, TakeBounce: p.mails.TakeBounce, Listed: p.mailServers.Lists}))
 	propertyv1.RegisterKioskServiceServer(to, services.Kiosk)
 	propertyv1.RegisterGuestRegisterServiceServer(to, services.Register)
 	propertyv1.RegisterAuditServiceServer(to, services.Audit)

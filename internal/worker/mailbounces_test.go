@@ -175,3 +175,70 @@ func TestBouncedAddressCountsAsNone(t *testing.T) {
 		}
 	})
 }
+
+// A mail that the mail server took and that came back is given up once. Reports about other mails change nothing.
+func TestMailComesBack(t *testing.T) {
+	eachPost(t, func(p *post) {
+		s := smtptest.Start(p, false)
+		p.use(s, mail.StartTLS, smtptest.Password)
+		p.order()
+		row, _ := p.attempt()
+		take := func(propertyID, report string) (taken *mail.Row) {
+			write(p.T, p.d, func(tx *db.Tx) (err error) {
+				taken, err = p.mails.TakeBounce(tx, propertyID, []byte(report))
+				return err
+			})
+			return taken
+		}
+		returned := func(mailID, status string) string {
+			return "Content-Type: multipart/report; report-type=delivery-status; boundary=b\r\n\r\n--b\r\nContent-Type: message/delivery-status\r\n\r\nReporting-MTA: dns; mx.example\r\n\r\n" +
+				"Action: failed\r\nStatus: " + status + "\r\nDiagnostic-Code: smtp; 550 no such user <ana@example.com>\r\n\r\n--b\r\nContent-Type: text/rfc822-headers\r\n\r\n" +
+				"Message-ID: <" + mailID + "@hostel.example>\r\n\r\n--b--\r\n"
+		}
+		if !strings.Contains(s.Received()[0], "Message-ID: <"+row.ID+"@hostel.example>") {
+			p.Fatalf("the mail has another Message-ID: %s", s.Received()[0])
+		}
+		if got := take("prp_two", returned(row.ID, "5.1.1")); got != nil {
+			p.Errorf("another property's report changes %v", got)
+		}
+		if got := take("prp_one", s.Received()[0]); got != nil {
+			p.Errorf("the mail itself changes %v", got)
+		}
+		if got := p.all()[0]; got.State != string(mail.Sent) || len(p.notices()) != 0 {
+			p.Errorf("after reports about other mails: %s, %d notices", got.State, len(p.notices()))
+		}
+		for range 2 {
+			got := take("prp_one", returned(row.ID, "5.1.1"))
+			if got == nil || got.State != string(mail.Bounced) || got.Failure != string(mail.FailedRecipient) || p.reply(got) != "5.1.1 550 no such user <…>" || len(p.notices()) != 1 {
+				p.Errorf("after the report: %v, %d notices", got, len(p.notices()))
+			}
+		}
+		if got := take("prp_one", returned(row.ID, "5.2.2")); got == nil || got.Failure != string(mail.FailedRecipient) {
+			p.Errorf("another report about the same mail: %v", got)
+		}
+		if bounced, err := mail.HasBounced(p.d.View(p.Context()), "prp_one", guest.AddressMAC(p.keys, "prp_one", "ana@example.com")); err != nil || !bounced {
+			p.Errorf("the address counts as working: %v", err)
+		}
+	})
+}
+
+// A mail whose transmission ended without an answer arrived at the mail server, if it comes back.
+func TestUnansweredMailComesBack(t *testing.T) {
+	eachPost(t, func(p *post) {
+		s := smtptest.Start(p, false)
+		s.Answer(nil, func() error { return smtptest.ErrDrop })
+		p.use(s, mail.StartTLS, smtptest.Password)
+		p.order()
+		row, _ := p.attempt()
+		report := "Content-Type: multipart/report; report-type=delivery-status; boundary=b\r\nReferences: <" + row.ID + "@hostel.example>\r\n\r\n--b\r\n" +
+			"Content-Type: message/delivery-status\r\n\r\nAction: failed\r\nStatus: 5.2.2\r\n\r\n--b--\r\n"
+		var taken *mail.Row
+		write(p.T, p.d, func(tx *db.Tx) (err error) {
+			taken, err = p.mails.TakeBounce(tx, "prp_one", []byte(report))
+			return err
+		})
+		if taken == nil || taken.State != string(mail.Failed) || taken.Failure != string(mail.FailedReturned) {
+			p.Errorf("after %s: %v", row.Failure, taken)
+		}
+	})
+}

@@ -184,24 +184,27 @@ func (m Mails) cancel(ctx context.Context, row *mail.Row) error {
 
 // fail gives a mail up, and notifies staff.
 func (m Mails) fail(ctx context.Context, row *mail.Row, from mail.State, why mail.Failure, answer string) error {
-	to := mail.Failed
-	if why == mail.FailedRecipient || why == mail.FailedBefore {
-		to = mail.Bounced
-	}
+	to := mail.StateAfter(why)
 	reply, err := mail.SealReply(ctx, m.Keys, row, answer)
 	if err != nil {
 		return err
 	}
 	var moved bool
 	err = m.DB.Write(ctx, func(tx *db.Tx) (err error) {
-		moved, err = mail.Move(tx, row, from, to, func(u *ent.MailUpdate) { u.SetFailure(string(why)).SetReply(reply) })
-		if err != nil || !moved {
-			return err
-		}
-		return m.notifyFailure(tx, row, why)
+		moved, err = m.storeFailure(tx, row, from, why, reply)
+		return err
 	})
 	m.countEnded(row, to, moved, err)
 	return err
+}
+
+// storeFailure stores why a mail was given up, and notifies staff. It reports whether the mail was still in its former state.
+func (m Mails) storeFailure(tx *db.Tx, row *mail.Row, from mail.State, why mail.Failure, reply []byte) (moved bool, err error) {
+	moved, err = mail.Move(tx, row, from, mail.StateAfter(why), func(u *ent.MailUpdate) { u.SetFailure(string(why)).SetReply(reply) })
+	if err != nil || !moved {
+		return false, err
+	}
+	return true, m.notifyFailure(tx, row, why)
 }
 
 // stayNumber returns the PMS's number of the stay that a mail is about, or "".

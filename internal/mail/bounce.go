@@ -1,0 +1,121 @@
+package mail
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	netmail "net/mail"
+	"net/textproto"
+	"regexp"
+	"strings"
+
+	"latchkey.dev/internal/id"
+)
+
+// Bounce is the report of a mail server that it could not deliver a mail (RFC 3464).
+type Bounce struct {
+	MailID  string  // MailID is the mail that the report is about
+	Failure Failure // Failure is [FailedRecipient] or [FailedReturned]
+	Answer  string  // Answer is the status and what the last mail server answered, cut and without addresses
+}
+
+// maxReportParts bounds how many parts of a report are read. RFC 6522 names three.
+const maxReportParts = 8
+
+// ReadBounce reads a mail. It returns false if the mail does not report that a mail of this service was given up: it is something else, or
+// reports a delay or a delivery.
+func ReadBounce(raw []byte) (b Bounce, ok bool) {
+	m, err := netmail.ReadMessage(bytes.NewReader(raw))
+	if err != nil {
+		return Bounce{}, false
+	}
+	kind, params, err := mime.ParseMediaType(m.Header.Get("Content-Type"))
+	if err != nil || kind != "multipart/report" || !strings.EqualFold(params["report-type"], "delivery-status") {
+		return Bounce{}, false
+	}
+	// Some mail servers do not return the header of the mail, but answer it.
+	b.MailID = mailIDIn(m.Header.Get("In-Reply-To") + " " + m.Header.Get("References"))
+	failed := false
+	parts := multipart.NewReader(m.Body, params["boundary"])
+	for range maxReportParts {
+		part, err := parts.NextPart()
+		if err != nil { // the end, or what was cut off
+			break
+		}
+		kind, _, _ := mime.ParseMediaType(part.Header.Get("Content-Type"))
+		switch kind {
+		case "message/delivery-status", "message/global-delivery-status":
+			failed = b.readStatus(decoded(part)) || failed
+		case "message/rfc822", "text/rfc822-headers", "message/global", "message/global-headers":
+			header, _ := textproto.NewReader(bufio.NewReader(decoded(part))).ReadMIMEHeader() // a header that was cut is read as far as it goes
+			if mailID := mailIDIn(header.Get("Message-Id")); mailID != "" {
+				b.MailID = mailID
+			}
+		}
+	}
+	return b, failed && b.MailID != ""
+}
+
+// readStatus reads the fields of the recipients and reports whether the mail was given up for one: a mail of this service has one recipient.
+func (b *Bounce) readStatus(r io.Reader) bool {
+	lines := textproto.NewReader(bufio.NewReader(r))
+	for {
+		fields, err := lines.ReadMIMEHeader()
+		if action := fieldText(fields.Get("Action")); strings.EqualFold(action, "failed") {
+			status := fieldText(fields.Get("Status"))
+			b.Failure = FailedReturned
+			if badAddress.MatchString(status) {
+				b.Failure = FailedRecipient
+			}
+			_, diagnostic, found := strings.Cut(fields.Get("Diagnostic-Code"), ";")
+			if !found {
+				diagnostic = fields.Get("Diagnostic-Code")
+			}
+			b.Answer = cleanAnswer(strings.TrimSpace(status + " " + strings.TrimSpace(diagnostic)))
+			return true
+		}
+		if malformed := textproto.ProtocolError(""); err != nil && !errors.As(err, &malformed) {
+			return false
+		}
+	}
+}
+
+// badAddress matches the statuses of addresses that get no mail in the future either: unknown, malformed, moved, closed, or at a domain without
+// a mail server (RFC 3463, 3.2 and 3.3; RFC 7505).
+var badAddress = regexp.MustCompile(`^5\.(1\.([1-3]|6|10)|2\.1)\b`)
+
+// fieldText returns the value of a field without its comment, as in "failed (delivery time expired)".
+func fieldText(s string) string {
+	s, _, _ = strings.Cut(s, "(")
+	return strings.TrimSpace(s)
+}
+
+// decoded returns the content of a part. The reader of parts decodes quoted-printable itself.
+func decoded(p *multipart.Part) io.Reader {
+	if strings.EqualFold(p.Header.Get("Content-Transfer-Encoding"), "base64") {
+		return base64.NewDecoder(base64.StdEncoding, p)
+	}
+	return p
+}
+
+var messageIDs = regexp.MustCompile(`<(` + id.Mail + `_[0-9a-z]+)@[^<>\s]+>`)
+
+// mailIDIn returns the first mail of this service among some Message-IDs, or "".
+func mailIDIn(messageID string) string {
+	for _, m := range messageIDs.FindAllStringSubmatch(messageID, -1) {
+		if id.Valid(id.Mail, m[1]) {
+			return m[1]
+		}
+	}
+	return ""
+}
+
+// MayBounce reports whether a mail server may have taken a mail, so that it can come back.
+func MayBounce(row *Row) bool {
+	s := State(row.State)
+	return s == Sent || s == Sending || s == Failed && Failure(row.Failure) == FailedUnanswered
+}

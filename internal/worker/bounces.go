@@ -1,0 +1,42 @@
+package worker
+
+import (
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/mail"
+)
+
+// TakeBounce reads a mail that came to the sender of a property's mails, and gives up the mail that it reports as not delivered. It returns
+// that mail, or nil if nothing follows. A report that arrives again changes nothing and returns the mail too.
+func (m Mails) TakeBounce(tx *db.Tx, propertyID string, raw []byte) (*mail.Row, error) {
+	bounce, ok := mail.ReadBounce(raw)
+	if !ok {
+		return nil, nil
+	}
+	row, err := mail.Get(tx, propertyID, bounce.MailID)
+	if fault.Has(err, fault.NotFoundReason) {
+		return nil, nil // it belongs to another property, or was deleted with its stay
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !mail.MayBounce(row) {
+		return givenUp(row), nil
+	}
+	reply, err := mail.SealReply(tx.Context(), m.Keys, row, bounce.Answer)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := m.storeFailure(tx, row, mail.State(row.State), bounce.Failure, reply); err != nil {
+		return nil, err
+	}
+	return mail.Get(tx, propertyID, bounce.MailID)
+}
+
+// givenUp returns a mail if it was given up before, or nil.
+func givenUp(row *mail.Row) *mail.Row {
+	if s := mail.State(row.State); s == mail.Failed || s == mail.Bounced {
+		return row
+	}
+	return nil
+}
