@@ -178,6 +178,9 @@ func TestEachCommandSuggestsTheNext(t *testing.T) {
 	}
 	s.fails(1, "mail test owner@example.com", "the mail was not sent. No mail server is set")
 	s.fails(1, "mail list --reservation 4711", "there is no reservation 4711")
+	if code, out, errs := s.feed("Subject: hello\r\n\r\nHello", "mail", "bounce", "--data-dir", s.dir); code != 0 || !strings.Contains(out, "Nothing changed") {
+		s.Errorf("a mail that is no report: exit code %d, %s%s", code, out, errs)
+	}
 	s.ok("checkin settings --mandatory contact,home --accent '#336699' --address 'Rua do Mar 1' --directions 'Tram 28\nTo the end' --language en", "contact, home", "#336699", "Rua do Mar 1", "Tram 28 / To the end")
 	s.ok("checkin settings --mandatory ''", "#336699")
 	s.ok("checkin settings --directions-in 'de=Linie 28;\nbis zum Ende' --directions-in fr=Tram --address-in 'de=Weg 1'", "directions in de", "Linie 28; / bis zum Ende", "Tram", "Weg 1")
@@ -193,6 +196,9 @@ func TestEachCommandSuggestsTheNext(t *testing.T) {
 	s.ok("mapping list "+id(in), "No spaces to show")
 	s.ok("mapping suggest "+id(in), "have not been read", "latchkey integration read-spaces ")
 	s.ok("mapping suggest "+id(in)+" --apply", "have not been read")
+	s.ok("today --rooms", "No guest arrives")
+	s.ok("mapping create "+id(in), "Created and mapped 0 spaces")
+	s.ok("mapping create "+id(in)+" --dry-run", "would touch 0 reservations")
 	s.ok("mapping conflicts", "No conflict")
 
 	bridge := s.json("bridge create Reception")

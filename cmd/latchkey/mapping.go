@@ -14,6 +14,7 @@ type mappingCommands struct {
 
 	List      mappingList      `cmd:"" help:"List the partner's rooms and beds, what they are mapped to, and suggestions."`
 	Suggest   mappingSuggest   `cmd:"" help:"Show or apply suggestions, which are found by name."`
+	Create    mappingCreate    `cmd:"" help:"Create the rooms and beds that only the partner has, and map them."`
 	Set       mappingSet       `cmd:"" help:"Map one space of the partner to a space of the property."`
 	Import    mappingImport    `cmd:"" help:"Map many spaces from a CSV file, all or none."`
 	Unset     mappingUnset     `cmd:"" help:"Remove the mapping of one space of the partner."`

@@ -41,6 +41,39 @@ func (s *session) printUndo(changeID string) {
 	}
 }
 
+type mappingCreate struct {
+	ID     string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
+	DryRun bool   `help:"Change nothing; show the spaces that would be created, and the reservations that the change would touch."`
+}
+
+func (mappingCreate) Help() string {
+	return `Spaces whose name suggests a space of the property are left out: latchkey mapping suggest INTEGRATION --apply maps them.
+
+Example:
+  latchkey mapping create int_... --dry-run`
+}
+
+func (c *mappingCreate) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
+		answer, err := propertyv1.NewMappingServiceClient(s.conn).CreateMissingSpaces(s, &propertyv1.CreateMissingSpacesRequest{IntegrationId: c.ID, ValidateOnly: c.DryRun})
+		spaces := answer.GetData().GetList()
+		if err == nil && c.DryRun && len(spaces) > 0 && !r.JSON {
+			var rows [][]string
+			for _, m := range spaces {
+				rows = append(rows, []string{m.GetType(), m.GetName(), dash(m.GetFloor())})
+			}
+			s.printTable("", []string{"type", "name", "floor"}, rows)
+		}
+		return s.printMappingChange(answer, err, answer.GetPreview(), func() {
+			s.say("Created and mapped %s.", formatCount(len(spaces), "space"))
+			if left := int(answer.GetData().GetLeft()); left > 0 {
+				s.say("The partner has %s more. Run the command again.", formatCount(left, "space"))
+			}
+			s.printUndo(answer.GetChangeId())
+		})
+	})
+}
+
 type mappingChanges struct {
 	ID    string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
 	Limit int32  `default:"20" help:"At most this many, up to 200."`

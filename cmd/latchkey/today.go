@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,17 +14,23 @@ type todayCommand struct {
 
 	Tab  string `arg:"" optional:"" default:"arrivals" enum:"arrivals,inHouse,departures" help:"The list: arrivals, inHouse or departures."`
 	Date string `placeholder:"YYYY-MM-DD" help:"The day, in the property's time zone. Left out: today."`
+
+	Rooms bool `help:"Count the arrivals in each room and bed instead."`
 }
 
 func (todayCommand) Help() string {
 	return `Lists who arrives, who is in house or who leaves, with the numbers of all three lists, whether the doors will open, and where each check-in is. Examples:
   latchkey today
   latchkey today departures
-  latchkey today inHouse --date 2026-07-01`
+  latchkey today inHouse --date 2026-07-01
+  latchkey today --rooms`
 }
 
 func (c *todayCommand) Run(ctx context.Context, io *streams) error {
 	return c.asStaff(ctx, io, func(s *session) error {
+		if c.Rooms {
+			return s.printArrivalsByRoom(c.Date)
+		}
 		var day *propertyv1.DayList
 		list, err := allPages(func(token string) (*propertyv1.DayList, error) {
 			answer, err := propertyv1.NewDayServiceClient(s.conn).ListDay(s, &propertyv1.ListDayRequest{Tab: c.Tab, Date: c.Date, PageSize: 100, PageToken: token})
@@ -64,4 +71,32 @@ func (s *session) printDay(zone *time.Location, day *propertyv1.DayList) {
 		})
 	}
 	s.printTable("No stay is in this list.", []string{"guest", "room", "from", "to", "readiness", "check-in", "number"}, rows)
+}
+
+// printArrivalsByRoom prints how many stays of a day begin in each room and bed.
+func (s *session) printArrivalsByRoom(date string) error {
+	answer, err := propertyv1.NewDayServiceClient(s.conn).CountArrivals(s, &propertyv1.CountArrivalsRequest{Date: date})
+	if err != nil {
+		return err
+	}
+	spaces, err := s.allSpaces("")
+	if err != nil {
+		return err
+	}
+	counts := map[string]int32{}
+	for _, c := range answer.GetData().GetList() {
+		counts[c.GetSpaceId()] = c.GetArrivals()
+	}
+	return s.printAnswer(answer, nil, func() {
+		var rows [][]string
+		for _, m := range spaces {
+			if n := counts[m.GetId()]; n > 0 {
+				rows = append(rows, []string{m.GetType(), m.GetName(), strconv.Itoa(int(n))})
+			}
+		}
+		s.printTable("No guest arrives in a room that is assigned and mapped.", []string{"type", "name", "arrivals"}, rows)
+		if n := answer.GetData().GetWithoutSpace(); n > 0 {
+			s.say("Without a room, or in one that is not mapped: %s.", formatCount(int(n), "arrival"))
+		}
+	})
 }

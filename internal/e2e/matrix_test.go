@@ -84,6 +84,7 @@ var matrix = map[string]rule{
 	"latchkey.property.v1.MappingService/UnsetMapping":            {"property", "operator", `{"integrationId":"int_0","externalId":"R101"}`, notFound},
 	"latchkey.property.v1.MappingService/BatchSetMappings":        {"property", "operator", `{"integrationId":"int_0"}`, invalid},
 	"latchkey.property.v1.MappingService/ApplySuggestions":        {"property", "operator", `{"integrationId":"int_0"}`, notFound},
+	"latchkey.property.v1.MappingService/CreateMissingSpaces":     {"property", "operator", `{"integrationId":"int_0"}`, notFound},
 	"latchkey.property.v1.MappingService/ListMappingChanges":      {"property", "viewer", `{"integrationId":"int_0"}`, notFound},
 	"latchkey.property.v1.MappingService/UndoMappingChange":       {"property", "operator", `{"id":"mch_0"}`, notFound},
 	"latchkey.property.v1.MappingService/ApplyCure":               {"property", "operator", `{"conflictId":"cfl_0","kind":"accept"}`, notFound},
@@ -102,6 +103,7 @@ var matrix = map[string]rule{
 	"latchkey.property.v1.ReservationService/ListReservations":    {"property", "viewer", `{}`, ok},
 	"latchkey.property.v1.ReservationService/ListArrivals":        {"property", "viewer", `{}`, ok},
 	"latchkey.property.v1.DayService/ListDay":                     {"property", "viewer", `{}`, ok},
+	"latchkey.property.v1.DayService/CountArrivals":               {"property", "viewer", `{}`, ok},
 	"latchkey.property.v1.CodeService/CreateCode":                 {"property", "operator", `{}`, invalid},
 	"latchkey.property.v1.CodeService/ListCodes":                  {"property", "viewer", `{}`, ok},
 	"latchkey.property.v1.CodeService/GetCode":                    {"property", "viewer", `{"id":"cod_0"}`, notFound},
@@ -117,6 +119,7 @@ var matrix = map[string]rule{
 	"latchkey.property.v1.MailService/ListMails":          {"property", "viewer", `{}`, ok},
 	"latchkey.property.v1.MailService/GetMail":            {"property", "operator", `{"id":"mai_0"}`, notFound},
 	"latchkey.property.v1.MailService/ResendMail":         {"property", "operator", `{"id":"mai_0"}`, notFound},
+	"latchkey.property.v1.MailService/ReportBounce":       {"property", "operator", `{"message":"YQ=="}`, ok},
 	"latchkey.property.v1.MailService/PreviewInvitations": {"property", "viewer", `{"integrationId":"int_0"}`, notFound},
 	"latchkey.property.v1.MailService/SetInvitations":     {"property", "owner", `{"integrationId":"int_0","enabled":true}`, notFound},
 

@@ -58,6 +58,7 @@ var probes = map[string]string{
 	"latchkey.property.v1.MappingService/UnsetMapping":               `{"integrationId":"{int}","externalId":"none"}`,
 	"latchkey.property.v1.MappingService/BatchSetMappings":           `{"integrationId":"{int}","mappings":[{"externalId":"R102","spaceId":"{spc}"}]}`,
 	"latchkey.property.v1.MappingService/ApplySuggestions":           `{"integrationId":"{int}"}`,
+	"latchkey.property.v1.MappingService/CreateMissingSpaces":        `{"integrationId":"{int}"}`,
 	"latchkey.property.v1.MappingService/ListMappingChanges":         `{"integrationId":"{int}","pageSize":1}`,
 	"latchkey.property.v1.MappingService/UndoMappingChange":          `{"id":"{mch}","validateOnly":true}`,
 	"latchkey.property.v1.MappingService/ApplyCure":                  `{"conflictId":"{cfl}","kind":"accept","validateOnly":true}`,

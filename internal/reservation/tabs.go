@@ -155,3 +155,33 @@ func CountDay(view *db.Tx, property *ent.Property, text string) (c DayCounts, er
 	}
 	return c, nil
 }
+
+// maxArrivals bounds how many arrivals of a day [CountArrivals] counts. A day at a large hotel has a few hundred.
+const maxArrivals = 5000
+
+// CountArrivals returns how many stays of a day begin in each space of a property, by the space's id, and as "" those whose room is not known. text is
+// YYYY-MM-DD, or empty for today.
+func CountArrivals(view *db.Tx, property *ent.Property, text string) (map[string]int, error) {
+	day, err := daySpan(property, text, view.Now())
+	if err != nil {
+		return nil, err
+	}
+	where := append(day.conditions(Arrivals), entreservation.PropertyID(property.ID))
+	rows, err := view.Reservation.Query().Where(where...).Order(entreservation.ByFromAt()).Limit(maxArrivals).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list the arrivals of a day: %w", err)
+	}
+	places, err := PlacesOf(view, rows)
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]int{}
+	for _, p := range places {
+		if p.Space == nil {
+			counts[""]++
+		} else {
+			counts[p.Space.ID]++
+		}
+	}
+	return counts, nil
+}

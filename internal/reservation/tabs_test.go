@@ -93,6 +93,12 @@ func TestTabsOfADay(t *testing.T) {
 		same(t, "the numbers", fmt.Sprint(want), fmt.Sprint(counts))
 		_, _, err = reservation.ListDay(h.db.View(h.ctx()), row, reservation.DayQuery{Day: "21.11.", Size: 1})
 		refuse(t, err, fault.InvalidFields)
+		h.put(with(booking("nowhere", "unknown"), reservation.From, "2026-11-21T15:00:00+01:00", reservation.To, "2026-11-23T11:00:00+01:00"))
+		arrivals, err := reservation.CountArrivals(h.db.View(h.ctx()), row, "")
+		h.must(err)
+		same(t, "the arrivals in each space", fmt.Sprint(map[string]int{h.at("r1"): 2, "": 1}), fmt.Sprint(arrivals))
+		_, err = reservation.CountArrivals(h.db.View(h.ctx()), row, "21.11.")
+		refuse(t, err, fault.InvalidFields)
 	})
 }
 
@@ -109,6 +115,8 @@ func TestTabsUseIndexes(t *testing.T) {
 				h.must(err)
 			}
 			_, err := reservation.CountDay(view, row, "")
+			h.must(err)
+			_, err = reservation.CountArrivals(view, row, "")
 			h.must(err)
 		})
 		if len(statements) < 8 {

@@ -154,11 +154,14 @@ func suggestionsOf(tx *db.Tx, state *listingState) ([]Suggestion, error) {
 	}
 	ours := make([]Own, len(spaces))
 	for i, s := range spaces {
-		ours[i] = Own{ID: s.ID, Type: s.Type, Name: s.Name, ParentID: s.ParentID}
+		ours[i] = ownOf(s)
 	}
 	known := state.toKnown()
 	return Suggest(known.Listing, ours, known.Mappings), nil
 }
+
+// ownOf converts a stored space for [Suggest].
+func ownOf(s *ent.Space) Own { return Own{ID: s.ID, Type: s.Type, Name: s.Name, ParentID: s.ParentID} }
 
 // ExternalIDs returns, by Latchkey space id, which of an integration's spaces are mapped to the given spaces.
 func ExternalIDs(tx *db.Tx, propertyID, integrationID string, spaceIDs []string) (map[string]string, error) {

@@ -25,6 +25,7 @@ const (
 	UnsetOne     ChangeKind = "unset"
 	SetMany      ChangeKind = "batch"
 	SetSuggested ChangeKind = "suggestions"
+	CreatedAll   ChangeKind = "create"
 	AppliedCure  ChangeKind = "cure"
 	UndoneChange ChangeKind = "undo"
 )

@@ -3,6 +3,8 @@ package property
 import (
 	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -43,6 +45,30 @@ func (s *Days) ListDay(ctx context.Context, r *propertyv1.ListDayRequest) (answe
 		return nil, err
 	}
 	return answer, nil
+}
+
+// CountArrivals counts the arrivals of a day in each space.
+func (s *Days) CountArrivals(ctx context.Context, r *propertyv1.CountArrivalsRequest) (*propertyv1.CountArrivalsResponse, error) {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	view := s.DB.View(ctx)
+	row, err := property.Get(view, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := reservation.CountArrivals(view, row, r.GetDate())
+	if err != nil {
+		return nil, err
+	}
+	out := &propertyv1.ArrivalCounts{WithoutSpace: int32(counts[""])}
+	for _, spaceID := range slices.Sorted(maps.Keys(counts)) {
+		if spaceID != "" {
+			out.List = append(out.List, &propertyv1.SpaceArrivals{SpaceId: spaceID, Arrivals: int32(counts[spaceID])})
+		}
+	}
+	return &propertyv1.CountArrivalsResponse{Data: out}, nil
 }
 
 // listDay returns the page of the list that q selects, with the numbers of all three lists.

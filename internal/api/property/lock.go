@@ -142,6 +142,9 @@ func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest)
 		if err != nil {
 			return nil, err
 		}
+		if err := checkFromDoor(r, before.DoorID); err != nil {
+			return nil, err
+		}
 		touched, err := space.StaysAtDoors(tx, propertyID, before.DoorID, r.DoorId)
 		if err != nil {
 			return nil, err
@@ -156,6 +159,18 @@ func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest)
 		m, err := lockMessage(tx, propertyID, row)
 		return &propertyv1.AssignLockResponse{Data: m}, err
 	})
+}
+
+// checkFromDoor returns an error if another caller has moved a lock since this one saw it, to a door that this one does not want either.
+func checkFromDoor(r *propertyv1.AssignLockRequest, stored *string) error {
+	now := ""
+	if stored != nil {
+		now = *stored
+	}
+	if r.FromDoorId == nil || now == r.GetFromDoorId() || now == r.GetDoorId() {
+		return nil
+	}
+	return fault.New(fault.Aborted, fault.Outdated, "changed since you read it: doorId. Read the lock again").Put("changed", "doorId")
 }
 
 // UnlockLock stores the unlock command under the caller's Idempotency-Key before it sends it. If the server crashes in between, a repeated

@@ -71,9 +71,9 @@ func partnerSpaces(entries []space.Entry) []*propertyv1.PartnerSpace {
 	return list
 }
 
-// addSuggestions adds to each unmapped space in the list the space that it could be mapped to.
+// addSuggestions adds to each unmapped space in the list the space that it could be mapped to, and whether one can be created for it.
 func addSuggestions(view *db.Tx, propertyID, integrationID string, list []*propertyv1.PartnerSpace) error {
-	suggested, err := space.Suggestions(view, propertyID, integrationID)
+	suggested, unmatched, err := space.ListOffers(view, propertyID, integrationID)
 	if err != nil {
 		return err
 	}
@@ -85,10 +85,15 @@ func addSuggestions(view *db.Tx, propertyID, integrationID string, list []*prope
 	if err != nil {
 		return err
 	}
+	creatable := make(map[string]bool, len(unmatched))
+	for _, u := range unmatched {
+		creatable[u.ExternalID] = true
+	}
 	for _, m := range list {
 		if sg, ok := byID[m.GetExternalId()]; ok && m.SpaceId == nil {
 			m.SuggestedSpaceId, m.SuggestedSpaceName, m.Confidence = &sg.SpaceID, convert.Text(names[sg.SpaceID]), convert.Text(string(sg.Confidence))
 		}
+		m.Creatable = creatable[m.GetExternalId()]
 	}
 	return nil
 }

@@ -233,3 +233,43 @@ func TestWhatOneSpaceIsMappedTo(t *testing.T) {
 		refused(b.Mapping.ListPartnerSpaces(b.ctx, &propertyv1.ListPartnerSpacesRequest{IntegrationId: in, SpaceId: r101}))(t, "of another property", fault.IntegrationNotFound)
 	})
 }
+
+// A preview names the spaces that a call would create, and stores none of them.
+func TestMissingSpacesAreCreated(t *testing.T) {
+	eachTenant(t, func(a, _ *tenant) {
+		a.room("101")
+		in := a.integration()
+		a.listed(in, "101", "102", "103")
+		create := func(r *propertyv1.CreateMissingSpacesRequest) *propertyv1.CreateMissingSpacesResponse {
+			r.IntegrationId = in
+			return must(a.Mapping.CreateMissingSpaces(a.ctx, r))(t)
+		}
+		partners := func() (creatable []string, seen string) {
+			found := must(a.Mapping.ListPartnerSpaces(a.ctx, &propertyv1.ListPartnerSpacesRequest{IntegrationId: in}))(t).GetData()
+			for _, p := range found.GetList() {
+				if p.GetCreatable() {
+					creatable = append(creatable, p.GetName())
+				}
+			}
+			return creatable, found.GetLastChangeId()
+		}
+		creatable, seen := partners()
+		same(t, "creatable", []string{"102", "103"}, creatable)
+		preview := create(&propertyv1.CreateMissingSpacesRequest{ValidateOnly: true})
+		if list := preview.GetData().GetList(); len(list) != 2 || list[0].GetName() != "102" || list[0].GetSpaceId() != "" || list[0].GetExternalId() != "x-102" || preview.GetPreview() == nil || preview.GetChangeId() != "" {
+			t.Errorf("the preview: %v", preview)
+		}
+		same(t, "spaces after the preview", 1, int(must(a.Space.ListSpaces(a.ctx, &propertyv1.ListSpacesRequest{}))(t).GetData().GetTotal()))
+		made := create(&propertyv1.CreateMissingSpacesRequest{LastChangeId: seen})
+		if list := made.GetData().GetList(); len(list) != 2 || list[1].GetSpaceId() == "" || made.GetChangeId() == "" || made.GetData().GetLeft() != 0 {
+			t.Errorf("created: %v", made)
+		}
+		refused(a.Mapping.CreateMissingSpaces(a.ctx, &propertyv1.CreateMissingSpacesRequest{IntegrationId: in, LastChangeId: seen}))(t, "after a change", fault.Outdated)
+		creatable, _ = partners()
+		same(t, "creatable afterwards", []string(nil), creatable)
+		if again := create(&propertyv1.CreateMissingSpacesRequest{}); len(again.GetData().GetList()) != 0 || again.GetChangeId() != "" {
+			t.Errorf("again: %v", again)
+		}
+		must(a.Mapping.UndoMappingChange(a.ctx, &propertyv1.UndoMappingChangeRequest{Id: made.GetChangeId()}))(t)
+	})
+}

@@ -238,3 +238,29 @@ func (s *mappings) ApplyCure(ctx context.Context, r *propertyv1.ApplyCureRequest
 		return &propertyv1.ApplyCureResponse{ChangeId: changeID, Preview: p}
 	})
 }
+
+// CreateMissingSpaces creates spaces like those of a PMS that no space of the property matches, and maps them, or previews that.
+func (s *mappings) CreateMissingSpaces(ctx context.Context, r *propertyv1.CreateMissingSpacesRequest) (*propertyv1.CreateMissingSpacesResponse, error) {
+	out := &propertyv1.CreateMissingSpacesResponse{}
+	return runMapping(ctx, s, mappingCall{
+		integrationID: r.GetIntegrationId(), kind: space.CreatedAll, seen: r.GetLastChangeId(), validateOnly: r.GetValidateOnly(),
+		change: func(tx *db.Tx, propertyID string) (space.AffectedStays, error) {
+			if _, err := partner.Integration(tx, propertyID, r.GetIntegrationId()); err != nil {
+				return space.AffectedStays{}, err
+			}
+			created, left, touched, err := s.Mappings.CreateUnmatched(tx, propertyID, r.GetIntegrationId())
+			out.Data = &propertyv1.CreatedSpaceList{Left: int32(left)}
+			for _, c := range created {
+				m := &propertyv1.CreatedSpace{SpaceId: c.Space.ID, ExternalId: c.ExternalID, Type: c.Space.Type, Name: c.Space.Name, Floor: c.Space.Floor}
+				if r.GetValidateOnly() {
+					m.SpaceId = "" // the space is rolled back
+				}
+				out.Data.List = append(out.Data.List, m)
+			}
+			return touched, err
+		},
+	}, func(changeID string, p *propertyv1.MappingPreview) *propertyv1.CreateMissingSpacesResponse {
+		out.ChangeId, out.Preview = changeID, p
+		return out
+	})
+}

@@ -101,6 +101,13 @@ func (s *People) UpdatePerson(ctx context.Context, r *propertyv1.UpdatePersonReq
 		change.Role = &role
 	}
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdatePersonResponse, error) {
+		stored, err := staff.GetMember(tx, s.Keys, propertyID, r.GetId())
+		if err != nil {
+			return nil, err
+		}
+		if err := convert.CheckEtag(r.GetEtag(), accessMessage(stored)); err != nil {
+			return nil, err
+		}
 		m, err := staff.ChangeMember(tx, s.Keys, peopleCaller(ctx), propertyID, r.GetId(), change)
 		if err != nil {
 			return nil, err
@@ -129,6 +136,12 @@ func memberMessage(ctx context.Context, m staff.Member) *propertyv1.Member {
 	a, _ := actor.From(ctx)
 	return &propertyv1.Member{
 		Id: m.ID, Name: m.Name, Email: m.Email, Role: string(m.Role), Disabled: m.Disabled, HasSecondFactor: m.HasSecondFactor,
-		UsedAt: convert.At(m.UsedAt), CreatedAt: timestamppb.New(m.JoinedAt), Current: a.PersonID == m.ID,
+		UsedAt: convert.At(m.UsedAt), CreatedAt: timestamppb.New(m.JoinedAt), Current: a.PersonID == m.ID, Etag: convert.Etag(accessMessage(m)),
 	}
+}
+
+// accessMessage has the fields of a member that other people change, which the etag covers. A person who leaves and joins again is another
+// member.
+func accessMessage(m staff.Member) *propertyv1.Member {
+	return &propertyv1.Member{Id: m.ID, Role: string(m.Role), Disabled: m.Disabled, CreatedAt: timestamppb.New(m.JoinedAt)}
 }

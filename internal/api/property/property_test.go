@@ -78,6 +78,7 @@ func TestOtherPropertiesAreInvisible(t *testing.T) {
 		refused(b.Mapping.SetMapping(ctx, &propertyv1.SetMappingRequest{IntegrationId: integration, ExternalId: "x-101", SpaceId: own}))(t, "set mapping", fault.IntegrationNotFound)
 		refused(b.Mapping.UnsetMapping(ctx, &propertyv1.UnsetMappingRequest{IntegrationId: integration, ExternalId: "x-101"}))(t, "unset mapping", fault.IntegrationNotFound)
 		refused(b.Mapping.ApplySuggestions(ctx, &propertyv1.ApplySuggestionsRequest{IntegrationId: integration}))(t, "apply suggestions", fault.IntegrationNotFound)
+		refused(b.Mapping.CreateMissingSpaces(ctx, &propertyv1.CreateMissingSpacesRequest{IntegrationId: integration}))(t, "create missing", fault.IntegrationNotFound)
 		refused(b.Bridge.CreateJoinCode(ctx, &propertyv1.CreateJoinCodeRequest{Id: bridge}))(t, "join code", fault.BridgeNotFound)
 		refused(b.Bridge.RevokeBridge(ctx, &propertyv1.RevokeBridgeRequest{Id: bridge}))(t, "revoke bridge", fault.BridgeNotFound)
 		refused(b.Lock.GetLock(ctx, &propertyv1.GetLockRequest{Id: lk}))(t, "get lock", fault.LockNotFound)

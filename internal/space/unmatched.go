@@ -1,0 +1,126 @@
+package space
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"latchkey.dev/ent"
+	entspace "latchkey.dev/ent/space"
+	"latchkey.dev/internal/db"
+)
+
+// Unmatched is an active space of a PMS that is not mapped, and whose name suggests no space of the property.
+type Unmatched struct {
+	Listed
+	DormID string // DormID is the dorm of a bed; empty if the dorm is unmatched, too
+}
+
+// FindUnmatched returns the unmatched spaces that the property can create, dorms before their beds. It leaves out a space if the property has one
+// of the same name at the same place or may not have the name, and a bed whose room is no dorm of the property and becomes none. ours are all spaces
+// of the property.
+func FindUnmatched(listing []Listed, ours []Own, mappings []Mapped, suggested []Suggestion) (found []Unmatched) {
+	paired := map[string]string{} // the space of the property for a space of the PMS
+	for _, s := range suggested {
+		paired[s.ExternalID] = s.SpaceID
+	}
+	for _, m := range mappings {
+		paired[m.ExternalID] = m.SpaceID
+	}
+	type place struct{ dorm, name string } // names are unique within a dorm, and among rooms and dorms
+	taken, dorms := map[place]bool{}, map[string]bool{}
+	for _, o := range ours {
+		taken[place{o.ParentID, o.Name}] = true
+		dorms[o.ID] = o.Type == Dorm
+	}
+	add := func(l Listed, dorm, dormID string) bool {
+		at := place{dorm, l.Name}
+		if !l.IsActive || paired[l.ExternalID] != "" || taken[at] || len(checkTexts(l.Name, l.Floor)) > 0 {
+			return false
+		}
+		taken[at] = true
+		found = append(found, Unmatched{l, dormID})
+		return true
+	}
+	listing = slices.SortedFunc(slices.Values(listing), func(a, b Listed) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ExternalID, b.ExternalID))
+	})
+	created := map[string]bool{}
+	for _, l := range listing {
+		if l.Type != Bed {
+			created[l.ExternalID] = add(l, "", "") && l.Type == Dorm
+		}
+	}
+	for _, l := range listing {
+		switch dormID := paired[l.ParentExternalID]; {
+		case l.Type != Bed:
+		case dorms[dormID]:
+			add(l, dormID, dormID)
+		case created[l.ParentExternalID]:
+			add(l, "of the PMS "+l.ParentExternalID, "")
+		}
+	}
+	return found
+}
+
+// ListOffers returns the suggestions for the unmapped spaces of a PMS, and those that are unmatched.
+func ListOffers(tx *db.Tx, propertyID, integrationID string) ([]Suggestion, []Unmatched, error) {
+	state, err := loadListing(tx, propertyID, integrationID)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := tx.Space.Query().Where(entspace.PropertyID(propertyID)).All(tx.Context())
+	if err != nil {
+		return nil, nil, fmt.Errorf("list spaces: %w", err)
+	}
+	var all, active []Own
+	for _, row := range rows {
+		all = append(all, ownOf(row))
+		if row.IsActive {
+			active = append(active, ownOf(row))
+		}
+	}
+	known := state.toKnown()
+	suggested := Suggest(known.Listing, active, known.Mappings)
+	return suggested, FindUnmatched(known.Listing, all, known.Mappings, suggested), nil
+}
+
+// Created is a new space, and the PMS's space that is mapped to it.
+type Created struct {
+	ExternalID string
+	Space      *ent.Space
+}
+
+// maxCreated bounds the spaces that one call creates.
+const maxCreated = 500
+
+// CreateUnmatched creates spaces like the unmatched ones of a PMS, and maps them. left is how many more there are. The result selects the
+// reservations that need a new access plan.
+func (m Mappings) CreateUnmatched(tx *db.Tx, propertyID, integrationID string) (created []Created, left int, touched AffectedStays, err error) {
+	_, unmatched, err := ListOffers(tx, propertyID, integrationID)
+	if err != nil {
+		return nil, 0, AffectedStays{}, err
+	}
+	left = max(0, len(unmatched)-maxCreated)
+	dorms, all := map[string]string{}, []AffectedStays{}
+	err = m.Edit(tx, propertyID, integrationID, func(e Edit) error {
+		for _, u := range unmatched[:len(unmatched)-left] {
+			row, err := Create(tx, propertyID, Draft{
+				Type: u.Type, Name: u.Name, Floor: u.Floor, ParentID: cmp.Or(u.DormID, dorms[u.ParentExternalID]), IsPrivate: &u.IsPrivate,
+			})
+			if err != nil {
+				return err
+			}
+			if u.Type != Bed {
+				dorms[u.ExternalID] = row.ID
+			}
+			_, stays, err := e.Map(u.ExternalID, row.ID)
+			if err != nil {
+				return err
+			}
+			created, all = append(created, Created{u.ExternalID, row}), append(all, stays)
+		}
+		return nil
+	})
+	return created, left, AffectedStays{}.Union(all...), err
+}
