@@ -106,6 +106,7 @@ func TestSpacesPage(t *testing.T) {
 		"all rooms":   choose(page, map[string][2]string{first: {"R101", ""}}),
 		"the preview": choose(page, map[string][2]string{first: {"R101", ""}}, "preview"),
 		"the room":    s.do(http.MethodPost, "/app/spaces/rooms/"+first, url.Values{"do": {"map"}, "pms": {w.IntegrationID}, "was": {"R101"}, "map": {""}, "lastChange": {room.field("lastChange")}}),
+		"new rooms":   s.do(http.MethodPost, "/app/spaces", url.Values{"do": {"missing"}, "pms": {w.IntegrationID}, "lastChange": {page.field("lastChange")}}),
 		"suggestions": s.do(http.MethodPost, "/app/spaces", url.Values{"do": {"exact"}, "pms": {w.IntegrationID}, "lastChange": {page.field("lastChange")}}),
 	} {
 		if got := mapped(); got != want || !strings.Contains(a.text, "The mapping has changed meanwhile") {

@@ -2,6 +2,7 @@ package staff
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -53,10 +54,14 @@ type auditView struct {
 	Chosen bool        // the page shows only some entries
 	Next   string
 	Report *propertyv1.AuditReport // result of the verification, or nil if the person has not requested one
+	From   int64                   // the first entry that was verified
+	Until  int64                   // the last entry that was verified, if others follow
+	Verify string                  // URL that verifies the following entries, or "" if there are none
 	Chip   chip
 }
 
-// verifyCalls is how many API calls one press of the button makes to verify the log. Each call verifies at most 20,000 entries.
+// verifyCalls is how many API calls one press of the button makes to verify the log. Each call verifies at most 20,000 entries. The page then has a
+// link that goes on.
 const verifyCalls = 10
 
 // showAudit handles the list of the audit log. On request it also verifies the hash chain of the entries.
@@ -85,31 +90,41 @@ func (s *site) showAudit(x *exchange) error {
 		v.Next = listURL("/app/audit", "actor", r.GetActor(), "action", r.GetAction(), "firstDay", r.GetFirstDay(), "lastDay", r.GetLastDay(), "page", next)
 	}
 	if q.Has("verify") {
-		if v.Report, err = x.verifyAudit(); err != nil {
+		if err := x.verifyAudit(&v); err != nil {
 			return err
 		}
-		v.Chip = reportChip(v.Report)
 	}
 	p.Here, p.Data = "audit", v
 	x.resizable(p, size, mostRows, len(v.Rows), v.Next != "")
 	return x.render(status, "audit", p)
 }
 
-// verifyAudit verifies the chain from its beginning in several calls, and combines their reports.
-func (x *exchange) verifyAudit() (*propertyv1.AuditReport, error) {
-	sum := &propertyv1.AuditReport{}
+// verifyAudit verifies the chain in several calls, from the entry in the query or else from its beginning, and adds the last report to v.
+func (x *exchange) verifyAudit(v *auditView) error {
+	next, err := strconv.ParseInt(x.R.URL.Query().Get("from"), 10, 64)
+	if err != nil || next < 0 {
+		next = 0
+	}
+	first := next
 	for range verifyCalls {
-		found, err := x.site.api.Audit.VerifyEntries(x.call(), &propertyv1.VerifyEntriesRequest{FromSeq: sum.GetNextSeq()})
+		found, err := x.site.api.Audit.VerifyEntries(x.call(), &propertyv1.VerifyEntriesRequest{FromSeq: next})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		part := found.GetData()
-		part.Verified += sum.GetVerified()
-		if sum = part; sum.GetNextSeq() == 0 || sum.GetProblem() != "" {
+		v.Report = found.GetData()
+		if next = v.Report.GetNextSeq(); next == 0 || v.Report.GetProblem() != "" {
 			break
 		}
 	}
-	return sum, nil
+	v.From, v.Chip = max(first, v.Report.GetFirstSeq()), reportChip(v.Report)
+	switch {
+	case v.Report.GetProblem() != "":
+	case next != 0:
+		v.Until, v.Verify = next-1, listURL("/app/audit", "verify", "yes", "from", strconv.FormatInt(next, 10))
+	case v.From > v.Report.GetFirstSeq(): // the former parts have reports of their own
+		v.Chip.Text = "staff.audit.rest"
+	}
+	return nil
 }
 
 // reportChip returns the chip that shows whether the chain is intact.

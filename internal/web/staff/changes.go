@@ -11,26 +11,57 @@ import (
 )
 
 // edit is a prepared change of the mapping between rooms and the PMS. A call stores it. With validateOnly, a call stores nothing and returns
-// the effect.
-type edit func(validateOnly bool) (*propertyv1.MappingPreview, error)
+// the effect on reservations.
+type edit func(validateOnly bool) (effect, error)
+
+// effect is what a change of the mapping does.
+type effect struct {
+	*propertyv1.MappingPreview
+	New  []*propertyv1.CreatedSpace // the rooms and beds that it creates
+	Left int32                      // how many more the same change can create
+}
 
 // editMappings prepares a change of the given mappings. pms is the id of the integration. lastChange is the latest change that the person has
 // seen: the API refuses the edit if there is a later one.
 func (x *exchange) editMappings(pms, lastChange string, changes []*propertyv1.Mapping) edit {
-	return func(validateOnly bool) (*propertyv1.MappingPreview, error) {
+	return func(validateOnly bool) (effect, error) {
 		if len(changes) == 0 {
-			return &propertyv1.MappingPreview{}, nil
+			return effect{}, nil
 		}
 		answer, err := x.site.api.Mappings.BatchSetMappings(x.call(), &propertyv1.BatchSetMappingsRequest{IntegrationId: pms, Mappings: changes, ValidateOnly: validateOnly, LastChangeId: lastChange})
-		return answer.GetPreview(), err
+		return effect{MappingPreview: answer.GetPreview()}, err
 	}
 }
 
 // takeSuggestions prepares an edit that accepts all suggestions of an identical name. Its parameters are those of editMappings.
 func (x *exchange) takeSuggestions(pms, lastChange string) edit {
-	return func(validateOnly bool) (*propertyv1.MappingPreview, error) {
+	return func(validateOnly bool) (effect, error) {
 		answer, err := x.site.api.Mappings.ApplySuggestions(x.call(), &propertyv1.ApplySuggestionsRequest{IntegrationId: pms, ExactOnly: true, ValidateOnly: validateOnly, LastChangeId: lastChange})
-		return answer.GetPreview(), err
+		return effect{MappingPreview: answer.GetPreview()}, err
+	}
+}
+
+// createMissing prepares an edit that creates rooms and beds like those of the PMS, and maps them. Its parameters are those of editMappings.
+func (x *exchange) createMissing(pms, lastChange string) edit {
+	return func(validateOnly bool) (effect, error) {
+		answer, err := x.site.api.Mappings.CreateMissingSpaces(x.call(), &propertyv1.CreateMissingSpacesRequest{IntegrationId: pms, ValidateOnly: validateOnly, LastChangeId: lastChange})
+		return effect{answer.GetPreview(), answer.GetData().GetList(), answer.GetData().GetLeft()}, err
+	}
+}
+
+// applyCure prepares an edit that resolves a conflict. external is the new space of the PMS, for the cure that needs one.
+func (x *exchange) applyCure(conflict, kind, external string) edit {
+	return func(validateOnly bool) (effect, error) {
+		answer, err := x.site.api.Mappings.ApplyCure(x.call(), &propertyv1.ApplyCureRequest{ConflictId: conflict, Kind: kind, ExternalId: external, ValidateOnly: validateOnly})
+		return effect{MappingPreview: answer.GetPreview()}, err
+	}
+}
+
+// undo prepares an edit that reverts a change of the mapping.
+func (x *exchange) undo(change string) edit {
+	return func(validateOnly bool) (effect, error) {
+		answer, err := x.site.api.Mappings.UndoMappingChange(x.call(), &propertyv1.UndoMappingChangeRequest{Id: change, ValidateOnly: validateOnly})
+		return effect{MappingPreview: answer.GetPreview()}, err
 	}
 }
 
@@ -38,7 +69,8 @@ func (x *exchange) takeSuggestions(pms, lastChange string) edit {
 type postedField struct{ Name, Value string }
 
 type previewView struct {
-	*propertyv1.MappingPreview
+	effect
+	Action string // URL to which the form is posted again
 	Fields []postedField
 	Back   string
 }
@@ -46,21 +78,36 @@ type previewView struct {
 // More returns the number of affected reservations that the preview does not list.
 func (v previewView) More() int { return int(v.GetReservations()) - len(v.GetStays()) }
 
-// previewPage renders the effect of an edit, with a button that stores it. back is the URL of the page to return to.
-func (x *exchange) previewPage(would edit, back string) error {
+// newRows is how many new rooms and beds the preview names.
+const newRows = 50
+
+// Names returns the names of the first new rooms and beds.
+func (v previewView) Names() (names []string) {
+	for _, s := range v.New[:min(len(v.New), newRows)] {
+		names = append(names, s.GetName())
+	}
+	return names
+}
+
+// MoreNew returns the number of new rooms and beds that the preview does not name.
+func (v previewView) MoreNew() int { return len(v.New) - len(v.Names()) }
+
+// previewPage renders the effect of an edit, with a button that stores it: it posts the form to action again. back is the URL of the page to return
+// to.
+func (x *exchange) previewPage(would edit, action, back string) error {
 	found, err := would(true)
 	if err != nil {
 		return err
 	}
 	p := x.newPage("staff.preview")
-	p.Here, p.Data = "spaces", previewView{MappingPreview: found, Fields: x.mappingFields(), Back: back}
+	p.Here, p.Data = "spaces", previewView{effect: found, Action: action, Fields: x.mappingFields(), Back: back}
 	return x.render(http.StatusOK, "preview", p)
 }
 
 // mappingFields returns the values of the posted form that the preview must repeat.
 func (x *exchange) mappingFields() (fields []postedField) {
 	for name, values := range x.R.PostForm {
-		if !slices.Contains([]string{"do", "pms", "page", "lastChange", "space", "external"}, name) && !strings.HasPrefix(name, "was.") && !strings.HasPrefix(name, "map.") {
+		if !slices.Contains([]string{"do", "pms", "page", "lastChange", "space", "conflict", "kind", "external", "id"}, name) && !strings.HasPrefix(name, "was.") && !strings.HasPrefix(name, "map.") {
 			continue
 		}
 		for _, value := range values {
@@ -142,9 +189,16 @@ func (x *exchange) changesPage(status int, wrong *kit.Wrong) error {
 	return x.render(status, "changes", p)
 }
 
-// undoChange handles the button that reverts a change of the mapping. It is refused if the same spaces were changed again since.
+// undoChange handles the buttons that revert a change of the mapping, or preview that. It is refused if the same spaces were changed again since.
 func (s *site) undoChange(x *exchange) error {
-	_, err := s.api.Mappings.UndoMappingChange(x.call(), &propertyv1.UndoMappingChangeRequest{Id: x.Value("id")})
+	undo, err := x.undo(x.Value("id")), error(nil)
+	if x.Value("preview") != "" {
+		if err = x.previewPage(undo, "/app/spaces/changes", listURL("/app/spaces/changes", "pms", x.Value("pms"))); err == nil {
+			return nil
+		}
+	} else {
+		_, err = undo(false)
+	}
 	if err != nil && s.Fault(err).Reason == fault.Outdated {
 		return x.changesPage(http.StatusConflict, &kit.Wrong{Title: x.words().T("staff.changes.outdated"), Text: x.words().T("staff.changes.outdated.text")})
 	}

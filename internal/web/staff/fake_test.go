@@ -26,11 +26,14 @@ type fakeAPI struct {
 	propertyv1.ReservationServiceClient
 	propertyv1.CheckInServiceClient
 	propertyv1.MailServiceClient
+	propertyv1.AuditServiceClient
+	propertyv1.PersonServiceClient
 
 	role    staff.Role // of the person
 	stay    *propertyv1.Reservation
 	checkIn *propertyv1.StaffCheckIn
 	guests  []*propertyv1.GuestData
+	entries int64 // of the audit log
 }
 
 func (f *fakeAPI) GetSession(context.Context, *propertyv1.GetSessionRequest, ...grpc.CallOption) (*propertyv1.GetSessionResponse, error) {
@@ -69,6 +72,23 @@ func (f *fakeAPI) ListGuests(context.Context, *propertyv1.ListGuestsRequest, ...
 	return &propertyv1.ListGuestsResponse{Data: &propertyv1.GuestList{List: f.guests}}, nil
 }
 
+func (f *fakeAPI) ListEntries(context.Context, *propertyv1.ListEntriesRequest, ...grpc.CallOption) (*propertyv1.ListEntriesResponse, error) {
+	return &propertyv1.ListEntriesResponse{}, nil
+}
+
+// VerifyEntries verifies 20,000 entries, as the API does.
+func (f *fakeAPI) VerifyEntries(_ context.Context, r *propertyv1.VerifyEntriesRequest, _ ...grpc.CallOption) (*propertyv1.VerifyEntriesResponse, error) {
+	report := &propertyv1.AuditReport{FirstSeq: 1, LastSeq: f.entries}
+	if next := max(r.GetFromSeq(), 1) + 20_000; next <= f.entries {
+		report.NextSeq = next
+	}
+	return &propertyv1.VerifyEntriesResponse{Data: report}, nil
+}
+
+func (f *fakeAPI) ListPeople(context.Context, *propertyv1.ListPeopleRequest, ...grpc.CallOption) (*propertyv1.ListPeopleResponse, error) {
+	return &propertyv1.ListPeopleResponse{}, nil
+}
+
 func fakeFault(err error) *fault.Fault {
 	if f := (*fault.Fault)(nil); errors.As(err, &f) {
 		return f
@@ -86,7 +106,7 @@ func (f *fakeAPI) get(t *testing.T, path, language string) (int, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := New(k, API{Sessions: f, Properties: f, Reservations: f, CheckIns: f, Mails: f})
+	pages, err := New(k, API{Sessions: f, Properties: f, Reservations: f, CheckIns: f, Mails: f, Audit: f, People: f})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -172,22 +172,27 @@ func (s *site) changeLock(x *exchange) error {
 		_, err = s.api.Locks.UpdateLock(x.call(), &propertyv1.UpdateLockRequest{Id: id, Name: x.Value("name")})
 	case "door":
 		done = "lockAssigned"
-		door := x.Value("door")
-		_, err = s.api.Locks.AssignLock(x.call(), &propertyv1.AssignLockRequest{Id: id, DoorId: &door})
+		door, from := x.Value("door"), x.Value("from")
+		_, err = s.api.Locks.AssignLock(x.call(), &propertyv1.AssignLockRequest{Id: id, DoorId: &door, FromDoorId: &from})
 	}
 	if err != nil {
 		f := s.Fault(err)
 		switch {
 		case f.Kind == fault.Invalid && x.Value("do") == "name":
 			return x.lockPage(http.StatusUnprocessableEntity, "", func(p *page) { p.Refuse(f, []kit.Input{lockNameInput()}) })
+		case f.Reason == fault.Outdated:
+			return x.lockPage(http.StatusConflict, "", func(p *page) { p.refuseDoor("staff.lock.door.outdated") })
 		case f.Kind == fault.Exists || f.Kind == fault.Precondition:
-			return x.lockPage(http.StatusConflict, "", func(p *page) {
-				p.Wrong = []kit.Wrong{{ID: "f-door", Label: p.T("staff.lock.door"), Text: p.T("staff.lock.door.taken")}}
-			})
+			return x.lockPage(http.StatusConflict, "", func(p *page) { p.refuseDoor("staff.lock.door.taken") })
 		}
 		return err
 	}
 	return x.Redirect(listURL("/app/locks/"+id, "done", done))
+}
+
+// refuseDoor shows why a lock was not assigned. why is the key of the text.
+func (p *page) refuseDoor(why string) {
+	p.Wrong = []kit.Wrong{{ID: "f-door", Label: p.T("staff.lock.door"), Text: p.T(why)}}
 }
 
 // backToLock handles GET on the URL of an action. A person who has confirmed the second factor returns there, and goes on to the page with the

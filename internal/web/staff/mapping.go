@@ -117,50 +117,6 @@ func curesOf(c *propertyv1.Conflict, listed []*propertyv1.PartnerSpace) (cures [
 	return cures
 }
 
-// missingSpace is a space to create in the property, for a space of the PMS.
-type missingSpace struct {
-	externalID string
-	space      *propertyv1.NewSpace
-}
-
-// missingSpaces returns the spaces to create, dorms before their beds, so that every listed space of the PMS can be mapped. A space is left
-// out if the property has one of the same name at the same place. So is a bed whose dorm neither exists nor is created.
-func missingSpaces(listed []*propertyv1.PartnerSpace, ours []*propertyv1.Space) (needed []missingSpace) {
-	type place struct{ parent, name string } // names are unique within a dorm, and among rooms and dorms
-	taken := map[place]bool{}
-	for _, s := range ours {
-		taken[place{s.GetParentSpaceId(), s.GetName()}] = true
-	}
-	type dorm struct{ id, name string } // a dorm of the property; the id is "" if it will be created
-	dorms := map[string]dorm{}          // by the id of the PMS
-	lacks := func(p *propertyv1.PartnerSpace) bool {
-		return p.GetIsActive() && p.GetState() == "unmapped" && p.GetSuggestedSpaceId() == ""
-	}
-	for _, p := range listed {
-		ours := cmp.Or(p.GetSpaceId(), p.GetSuggestedSpaceId())
-		switch at := (place{"", p.GetName()}); {
-		case p.GetType() == "Bed":
-		case ours != "":
-			dorms[p.GetExternalId()] = dorm{id: ours}
-		case lacks(p) && !taken[at]:
-			taken[at] = true
-			dorms[p.GetExternalId()] = dorm{name: p.GetName()}
-			needed = append(needed, missingSpace{p.GetExternalId(), &propertyv1.NewSpace{Type: p.GetType(), Name: p.GetName(), Floor: p.GetFloor()}})
-		}
-	}
-	for _, p := range listed {
-		in, known := dorms[p.GetParentExternalId()]
-		at := place{cmp.Or(in.id, "new "+in.name), p.GetName()}
-		if p.GetType() != "Bed" || !known || !lacks(p) || taken[at] {
-			continue
-		}
-		taken[at] = true
-		bed := &propertyv1.NewSpace{Type: p.GetType(), Name: p.GetName(), Floor: p.GetFloor(), ParentSpaceId: in.id, ParentName: in.name}
-		needed = append(needed, missingSpace{p.GetExternalId(), bed})
-	}
-	return needed
-}
-
 // maxBeds is the maximum number of beds of a dorm in a typed list of rooms.
 const maxBeds = 50
 

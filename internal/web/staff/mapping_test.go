@@ -90,37 +90,6 @@ func names(list []*propertyv1.NewSpace) string {
 	return strings.Join(texts, "; ")
 }
 
-func TestMissingSpaces(t *testing.T) {
-	dorm, other, mine, lost, clash, ours, oursID := "D", "E", "F", "Z", "C", "Room 101", "s1"
-	listed := []*propertyv1.PartnerSpace{
-		{ExternalId: "D-1", Type: "Bed", Name: "Bed 1", State: "unmapped", IsActive: true, ParentExternalId: &dorm},
-		{ExternalId: "D", Type: "Dorm", Name: "Dorm", State: "unmapped", IsActive: true},
-		{ExternalId: "1", Type: "Room", Name: "101", State: "unmapped", IsActive: true, SuggestedSpaceName: &ours, SuggestedSpaceId: &oursID},
-		{ExternalId: "2", Type: "Room", Name: "102", State: "unmapped", IsActive: true, Floor: "1"},
-		{ExternalId: "3", Type: "Room", Name: "103", State: "unmapped"},
-		{ExternalId: "4", Type: "Room", Name: "104", State: "mapped", IsActive: true, SpaceName: &ours, SpaceId: &oursID},
-		{ExternalId: "5", Type: "Room", Name: "Taken", State: "unmapped", IsActive: true},
-		{ExternalId: "Z-1", Type: "Bed", Name: "Lost", State: "unmapped", IsActive: true, ParentExternalId: &lost},
-		{ExternalId: "E", Type: "Dorm", Name: "Attic", State: "unmapped", IsActive: true},
-		{ExternalId: "E-1", Type: "Bed", Name: "Bed 1", State: "unmapped", IsActive: true, ParentExternalId: &other},
-		{ExternalId: "E-2", Type: "Bed", Name: "Bed 1", State: "unmapped", IsActive: true, ParentExternalId: &other},
-		{ExternalId: "E-3", Type: "Bed", Name: "Bed 3", State: "unmapped", ParentExternalId: &other},
-		{ExternalId: "F", Type: "Dorm", Name: "Cellar", State: "mapped", IsActive: true, SpaceId: &mine},
-		{ExternalId: "F-1", Type: "Bed", Name: "Bed 1", State: "unmapped", IsActive: true, ParentExternalId: &mine},
-		{ExternalId: "F-2", Type: "Bed", Name: "Bed 2", State: "unmapped", IsActive: true, ParentExternalId: &mine},
-		{ExternalId: "C", Type: "Dorm", Name: "Taken", State: "unmapped", IsActive: true},
-		{ExternalId: "C-1", Type: "Bed", Name: "Bed 1", State: "unmapped", IsActive: true, ParentExternalId: &clash},
-	}
-	own := []*propertyv1.Space{{Id: oursID, Name: ours}, {Id: "s2", Name: "Taken"}, {Id: mine, Name: "Cellar"}, {Id: "s3", Name: "Bed 1", ParentSpaceId: &mine}}
-	var texts []string
-	for _, m := range missingSpaces(listed, own) {
-		texts = append(texts, m.externalID+" "+names([]*propertyv1.NewSpace{m.space})+m.space.GetParentSpaceId())
-	}
-	if got, want := strings.Join(texts, "; "), "D Dorm Dorm; 2 Room 102/1; E Dorm Attic; D-1 Bed Bed 1//Dorm; E-1 Bed Bed 1//Attic; F-2 Bed Bed 2F"; got != want {
-		t.Errorf("needed: %s, want %s", got, want)
-	}
-}
-
 func TestRoomsOf(t *testing.T) {
 	for _, c := range []struct {
 		list, want string

@@ -103,7 +103,7 @@ func (s *site) backToPeople(x *exchange) error { return x.Redirect("/app/setting
 // changePerson handles the forms of a person. They change the role, disable or enable the access, or remove the person.
 func (s *site) changePerson(x *exchange) error {
 	id := x.R.PathValue("id")
-	change := &propertyv1.UpdatePersonRequest{Id: id}
+	change := &propertyv1.UpdatePersonRequest{Id: id, Etag: x.Value("etag")}
 	switch x.Value("do") {
 	case "role":
 		change.Role = x.text("role")

@@ -224,6 +224,9 @@ func (s *site) changeCheckIn(x *exchange) error {
 			done, err = "noAddress", nil
 		}
 	}
+	if err != nil && x.Value("do") == "waive" && s.Fault(err).Reason == fault.Outdated {
+		return x.showReservation(http.StatusConflict, stayResult{}, (*page).refuseWaive)
+	}
 	if err != nil {
 		return err
 	}

@@ -74,6 +74,8 @@ func (x *exchange) roomPage(status int, f *fault.Fault) error {
 	p := x.newPage("staff.room.title", "name", v.GetName())
 	switch {
 	case f == nil:
+	case x.Value("lock") != "":
+		p.Wrong = []kit.Wrong{{Title: p.T("staff.people.refused"), Text: p.T("staff.lock.door.outdated")}}
 	case f.Reason == fault.AlreadyExists:
 		v.Inputs = x.Posted(v.Inputs)
 		p.Wrong = []kit.Wrong{{ID: "f-name", Label: p.T("staff.room.name"), Text: p.T("staff.room.taken")}}
@@ -150,13 +152,18 @@ func (s *site) placeLock(x *exchange) error {
 	if lock == "" {
 		return x.Redirect(at)
 	}
+	from := "" // the form offers locks without a door
 	if x.Value("do") == "take" {
-		door = ""
+		door, from = "", door
 	}
-	if _, err := s.api.Locks.AssignLock(x.call(), &propertyv1.AssignLockRequest{Id: lock, DoorId: &door}); err != nil {
-		return err
+	_, err := s.api.Locks.AssignLock(x.call(), &propertyv1.AssignLockRequest{Id: lock, DoorId: &door, FromDoorId: &from})
+	if err == nil {
+		return x.Redirect(at + "?done=saved")
 	}
-	return x.Redirect(at + "?done=saved")
+	if f := s.Fault(err); f.Reason == fault.Outdated || f.Reason == fault.InUse {
+		return x.roomPage(http.StatusConflict, f)
+	}
+	return err
 }
 
 type newRoomsView struct {

@@ -95,9 +95,11 @@ func (s *site) importRooms(x *exchange) error {
 	changes, _ := mappingChanges(plan.mapped) // planSheet has already refused duplicates
 	if x.Value("do") != "import" {
 		v.Plan = &plan
-		if v.Preview, err = x.editMappings(v.PMS, v.LastChange, changes)(true); err != nil {
+		would, err := x.editMappings(v.PMS, v.LastChange, changes)(true)
+		if err != nil {
 			return err
 		}
+		v.Preview = would.MappingPreview
 		return x.importPage(http.StatusOK, v)
 	}
 	err = x.applySheet(plan, changes)
@@ -105,7 +107,7 @@ func (s *site) importRooms(x *exchange) error {
 	case err == nil:
 		return x.Redirect(listURL("/app/spaces", "pms", v.PMS, "done", "imported"))
 	case s.Fault(err).Reason == fault.Outdated:
-		return x.spacesPage(http.StatusConflict, "", func(p *page, _ spacesData) { p.refuseOutdated() })
+		return x.spacesPage(http.StatusConflict, nil, func(p *page, _ spacesData) { p.refuseOutdated() })
 	case s.Fault(err).Kind == fault.Invalid:
 		v.Faults = []sheetFault{{1, "staff.rooms.refused"}}
 		return x.importPage(http.StatusUnprocessableEntity, v)

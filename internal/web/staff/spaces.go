@@ -31,6 +31,7 @@ type spaceRow struct {
 	Choice  string             // id of the selected space of the PMS
 	Lock    *lockRow           // nil without a lock, or if the person may not read locks
 	Gates   []*propertyv1.Gate // gates that guests of the room may open
+	Arrive  int32              // number of stays that begin there today; 0 if the person may not read reservations
 }
 
 // Field returns the HTML id of the row's choice.
@@ -72,7 +73,7 @@ type spacesView struct {
 	Chosen       *propertyv1.Integration   // the PMS that the page shows, or nil
 	Mapped, All  int                       // counts of mapped and of all spaces that the PMS lists
 	Exact        int                       // number of suggestions with an identical name
-	Missing      int                       // number of spaces that createMissing would create
+	Missing      int                       // number of spaces of the PMS for which a room or bed can be created
 	Free         []freeSpace               // unmapped spaces of the PMS, which the person can drag onto a row
 	AllFree      int                       // number of all unmapped spaces, also of those not in Free
 	LastChange   string                    // id of the latest change of the mapping that the page shows
@@ -80,7 +81,7 @@ type spacesView struct {
 	Page         int
 	Manages      bool
 	ShowsLocks   bool
-	Problem      string // why the spaces of the PMS could not be read, or ""
+	Unread       *fault.Fault // why the spaces of the PMS could not be read, or nil
 }
 
 // spacesData is the data that the pages about spaces share: the property's spaces, the connected PMSs, and the spaces that the chosen PMS
@@ -198,16 +199,16 @@ func fullName(p *propertyv1.PartnerSpace) string {
 }
 
 // showSpaces handles the page with the rooms and their mapping.
-func (s *site) showSpaces(x *exchange) error { return x.spacesPage(http.StatusOK, "", nil) }
+func (s *site) showSpaces(x *exchange) error { return x.spacesPage(http.StatusOK, nil, nil) }
 
-// spacesPage renders the rooms and beds with their mapping, after its conflicts. problem is why the PMS's spaces could not be read, or "".
-// refuse adds the errors of a posted change to the page, or is nil.
-func (x *exchange) spacesPage(status int, problem string, refuse func(*page, spacesData)) error {
+// spacesPage renders the rooms and beds with their mapping, after its conflicts. unread is why the PMS's spaces could not be read, or nil. refuse
+// adds the errors of a posted change to the page, or is nil.
+func (x *exchange) spacesPage(status int, unread *fault.Fault, refuse func(*page, spacesData)) error {
 	d, err := x.loadSpaces()
 	if err != nil {
 		return err
 	}
-	v := spacesView{PMS: d.pms, Chosen: d.chosen, Manages: x.may("manageSpaces"), ShowsLocks: x.may("readLocks"), Problem: problem, LastChange: d.lastChange}
+	v := spacesView{PMS: d.pms, Chosen: d.chosen, Manages: x.may("manageSpaces"), ShowsLocks: x.may("readLocks"), Unread: unread, LastChange: d.lastChange}
 	for _, p := range d.listed {
 		if p.GetState() == "gone" {
 			continue
@@ -220,13 +221,15 @@ func (x *exchange) spacesPage(status int, problem string, refuse func(*page, spa
 		if p.GetConfidence() == "exact" {
 			v.Exact++
 		}
+		if p.GetCreatable() {
+			v.Missing++
+		}
 		if v.Manages && p.GetIsActive() {
 			if v.AllFree++; v.AllFree <= spaceChoices {
 				v.Free = append(v.Free, freeSpace{p.GetExternalId(), fullName(p), p.GetType() == "Bed"})
 			}
 		}
 	}
-	v.Missing = len(missingSpaces(d.listed, d.own))
 	size := x.pageSize(spaceRows, mostSpaces)
 	last := max(1, (len(d.own)+size-1)/size)
 	v.Page, _ = strconv.Atoi(x.R.FormValue("page"))
@@ -250,8 +253,12 @@ func (x *exchange) spacesPage(status int, problem string, refuse func(*page, spa
 	if err != nil {
 		return err
 	}
+	arrivals, err := x.arrivals()
+	if err != nil {
+		return err
+	}
 	for _, own := range shown {
-		row := spaceRow{Space: own, Mapped: d.mappedTo(own.GetId()), Gates: gatesOf(own, gates)}
+		row := spaceRow{Space: own, Mapped: d.mappedTo(own.GetId()), Gates: gatesOf(own, gates), Arrive: arrivals[own.GetId()]}
 		if l := locks[own.GetId()]; l != nil {
 			row.Lock = new(newLockRow(l, x.site.Now()))
 		}
@@ -280,6 +287,22 @@ func (x *exchange) spacesPage(status int, problem string, refuse func(*page, spa
 	return x.render(status, "spaces", p)
 }
 
+// arrivals returns how many stays begin today in each room and bed, by its id. It returns nil if the person may not read reservations.
+func (x *exchange) arrivals() (map[string]int32, error) {
+	if !x.may("readReservations") {
+		return nil, nil
+	}
+	found, err := x.site.api.Days.CountArrivals(x.call(), &propertyv1.CountArrivalsRequest{})
+	counts := map[string]int32{}
+	for _, s := range found.GetData().GetList() {
+		counts[s.GetSpaceId()] = s.GetArrivals()
+	}
+	return counts, err
+}
+
+// unreadReasons are why the spaces of a PMS cannot be read, except for faults of the server. Each has a text.
+var unreadReasons = []fault.Reason{fault.EndpointNotRegistered, fault.PartnerError, fault.PartnerUnavailable}
+
 // readSpaces handles the button that reads the spaces of a PMS now. The page shows an error of the PMS.
 func (s *site) readSpaces(x *exchange) error {
 	pms := x.Value("pms")
@@ -291,8 +314,8 @@ func (s *site) readSpaces(x *exchange) error {
 		return x.Redirect(listURL("/app/spaces", "pms", pms, "done", "read"))
 	}
 	f := s.Fault(err)
-	if !slices.Contains([]fault.Reason{fault.EndpointNotRegistered, fault.PartnerError, fault.PartnerUnavailable}, f.Reason) {
+	if !slices.Contains(unreadReasons, f.Reason) {
 		return err
 	}
-	return x.spacesPage(http.StatusOK, f.Message, nil)
+	return x.spacesPage(http.StatusOK, f, nil)
 }

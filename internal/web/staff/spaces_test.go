@@ -180,3 +180,9 @@ func TestSpacesWithoutLocks(t *testing.T) {
 		t.Errorf("%d calls for locks: %s", h.lockAsks, row)
 	}
 }
+
+func TestUnreadSpacesHaveATextForEachReason(t *testing.T) {
+	for _, reason := range unreadReasons {
+		checkTexts(t, "staff.unread."+string(reason))
+	}
+}

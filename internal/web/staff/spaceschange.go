@@ -4,14 +4,13 @@ import (
 	"net/http"
 	"slices"
 
-	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/web/kit"
 )
 
 // changeSpaces handles the forms of the page of spaces: "rows" stores the choices of all rows, "cure" resolves a conflict, "exact" accepts the
-// suggestions, and "missing" creates rooms. The API refuses "rows" and "exact" if the mapping has changed since the page was shown, and "cure" if
-// the conflict no longer has that cure. "missing" works on the present mapping.
+// suggestions, and "missing" creates rooms. The API refuses "rows", "exact" and "missing" if the mapping has changed since the page was shown, and
+// "cure" if the conflict no longer has that cure.
 func (s *site) changeSpaces(x *exchange) error {
 	pms := x.Value("pms")
 	if pms == "" {
@@ -34,29 +33,29 @@ func (s *site) changeSpaces(x *exchange) error {
 		}
 		change = x.editMappings(pms, x.Value("lastChange"), changes)
 	case "cure":
-		_, err = s.api.Mappings.ApplyCure(x.call(), &propertyv1.ApplyCureRequest{ConflictId: x.Value("conflict"), Kind: x.Value("kind"), ExternalId: x.Value("external")})
+		change = x.applyCure(x.Value("conflict"), x.Value("kind"), x.Value("external"))
 	case "exact":
 		change = x.takeSuggestions(pms, x.Value("lastChange"))
 	case "missing":
 		done = "taken"
-		var left bool
-		if left, err = x.createMissing(pms); left {
-			done = "takenPart"
-		}
+		change = x.createMissing(pms, x.Value("lastChange"))
 	default:
 		return x.Redirect(back(""))
 	}
 	switch {
 	case change != nil && x.Value("preview") != "":
-		err = x.previewPage(change, back(""))
+		err = x.previewPage(change, "/app/spaces", back(""))
 		if err == nil {
 			return nil
 		}
 	case change != nil:
-		_, err = change(false)
+		var made effect
+		if made, err = change(false); made.Left > 0 {
+			done = "takenPart"
+		}
 	}
 	if err != nil && s.Fault(err).Reason == fault.Outdated {
-		return x.spacesPage(http.StatusConflict, "", func(p *page, _ spacesData) { p.refuseOutdated() })
+		return x.spacesPage(http.StatusConflict, nil, func(p *page, _ spacesData) { p.refuseOutdated() })
 	}
 	if err != nil {
 		return err
@@ -71,7 +70,7 @@ func (p *page) refuseOutdated() {
 
 // chosenTwice shows the posted choices again, with errors at those that have the same space of the PMS. twice is its id.
 func (x *exchange) chosenTwice(choices []spaceChoice, twice string) error {
-	return x.spacesPage(http.StatusUnprocessableEntity, "", func(p *page, d spacesData) {
+	return x.spacesPage(http.StatusUnprocessableEntity, nil, func(p *page, d spacesData) {
 		name := twice
 		for _, listed := range d.listed {
 			if listed.GetExternalId() == twice {
@@ -84,35 +83,4 @@ func (x *exchange) chosenTwice(choices []spaceChoice, twice string) error {
 			}
 		}
 	})
-}
-
-// createMissing creates the spaces that missingSpaces returns, and maps them. left means that there are more than one call can create.
-func (x *exchange) createMissing(pms string) (left bool, err error) {
-	d, err := x.loadSpaces()
-	if err != nil {
-		return false, err
-	}
-	if d.chosen.GetId() != pms {
-		return false, fault.New(fault.NotFound, fault.IntegrationNotFound, "no such integration")
-	}
-	needed := missingSpaces(d.listed, d.own)
-	if len(needed) == 0 {
-		return false, nil
-	}
-	left = len(needed) > maxRooms
-	needed = needed[:min(len(needed), maxRooms)]
-	request := &propertyv1.BatchCreateSpacesRequest{}
-	for _, m := range needed {
-		request.Spaces = append(request.Spaces, m.space)
-	}
-	made, err := x.site.api.Spaces.BatchCreateSpaces(x.call(), request)
-	if err != nil {
-		return false, err
-	}
-	var changes []*propertyv1.Mapping
-	for i, space := range made.GetData().GetList() { // in the order of needed
-		changes = append(changes, mapTo(needed[i].externalID, space.GetId()))
-	}
-	_, err = x.editMappings(pms, d.lastChange, changes)(false)
-	return left, err
 }

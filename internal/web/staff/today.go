@@ -197,6 +197,11 @@ func waiveField(reservationID string) string { return "why-" + reservationID }
 // WaiveField returns the HTML id of the reason why the open amount of the stay is waived.
 func (r dayRow) WaiveField() string { return waiveField(r.GetReservationId()) }
 
+// refuseWaive says that the open amount is another one than the person saw.
+func (p *page) refuseWaive() {
+	p.Wrong = []kit.Wrong{{Title: p.T("staff.waive.outdated"), Text: p.T("staff.waive.outdated.text")}}
+}
+
 // changeToday handles the buttons in a row of a day: they clear a stage of the check-in, such as an identity check, or waive an open amount.
 func (s *site) changeToday(x *exchange) error {
 	id, done := x.Value("reservation"), "cleared"
@@ -207,9 +212,7 @@ func (s *site) changeToday(x *exchange) error {
 		}
 		_, err := s.api.CheckIns.WaiveOwing(x.call(), &propertyv1.WaiveOwingRequest{ReservationId: id, Owing: x.Value("owing"), Reason: x.Value("reason")})
 		if err != nil && s.Fault(err).Reason == fault.Outdated {
-			return x.todayPage(http.StatusConflict, func(p *page) {
-				p.Wrong = []kit.Wrong{{Title: p.T("staff.waive.outdated"), Text: p.T("staff.waive.outdated.text")}}
-			})
+			return x.todayPage(http.StatusConflict, (*page).refuseWaive)
 		}
 		if err != nil {
 			return err
