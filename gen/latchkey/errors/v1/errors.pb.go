@@ -332,8 +332,10 @@ const (
 	// 409. You joined with the account at the identity provider and have no password, so the link to this account cannot be removed: set a password first
 	// (ChangePassword), or link another account.
 	Reason_REASON_PASSWORD_MISSING Reason = 208
-	// 403. The call needs a sign-in of the last 15 minutes: sign in again, and repeat it.
+	// 403. The call needs a password, a passkey or a fresh sign-in at the identity provider of the last 15 minutes: sign in again, and repeat it.
 	Reason_REASON_SIGN_IN_AGAIN Reason = 209
+	// 401. The identity provider does not say that the person signed in there just now: sign in with the password or a passkey.
+	Reason_REASON_IDENTITY_NOT_FRESH Reason = 210
 )
 
 // Enum value maps for Reason.
@@ -489,6 +491,7 @@ var (
 		207: "REASON_IDENTITY_ADDRESS",
 		208: "REASON_PASSWORD_MISSING",
 		209: "REASON_SIGN_IN_AGAIN",
+		210: "REASON_IDENTITY_NOT_FRESH",
 	}
 	Reason_value = map[string]int32{
 		"REASON_UNSPECIFIED":                   0,
@@ -641,6 +644,7 @@ var (
 		"REASON_IDENTITY_ADDRESS":              207,
 		"REASON_PASSWORD_MISSING":              208,
 		"REASON_SIGN_IN_AGAIN":                 209,
+		"REASON_IDENTITY_NOT_FRESH":            210,
 	}
 )
 
@@ -784,7 +788,7 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
 	"\adetails\x18\x06 \x03(\v2\x14.google.protobuf.AnyR\adetails\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId*\x9c \n" +
+	"request_id\x18\a \x01(\tR\trequestId*\xbc \n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_INVALID_FIELDS\x10\x01\x12\x13\n" +
@@ -936,7 +940,8 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x17REASON_ACCOUNT_DISABLED\x10\xce\x01\x12\x1c\n" +
 	"\x17REASON_IDENTITY_ADDRESS\x10\xcf\x01\x12\x1c\n" +
 	"\x17REASON_PASSWORD_MISSING\x10\xd0\x01\x12\x19\n" +
-	"\x14REASON_SIGN_IN_AGAIN\x10\xd1\x01B.Z,latchkey.dev/gen/latchkey/errors/v1;errorsv1b\x06proto3"
+	"\x14REASON_SIGN_IN_AGAIN\x10\xd1\x01\x12\x1e\n" +
+	"\x19REASON_IDENTITY_NOT_FRESH\x10\xd2\x01B.Z,latchkey.dev/gen/latchkey/errors/v1;errorsv1b\x06proto3"
 
 var (
 	file_latchkey_errors_v1_errors_proto_rawDescOnce sync.Once
