@@ -39,7 +39,7 @@ func TestStaffSeesLocks(t *testing.T) {
 			show("locks-none")
 			p.Visit(w.Base + "/app/locks")
 			p.Script(`document.querySelector("tbody th a").click()`)
-			p.Wait("dl.facts")
+			p.Wait("main dl.facts")
 			p.KeyboardWalk()
 			show("lock")
 			if m.language == "" {
