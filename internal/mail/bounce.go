@@ -23,8 +23,12 @@ type Bounce struct {
 	Answer  string  // Answer is the status and what the last mail server answered, cut and without addresses
 }
 
-// maxReportParts bounds how many parts of a report are read. RFC 6522 names three.
-const maxReportParts = 8
+// A report has three parts (RFC 6522), and its status a group of fields for the mail and one for each recipient. More are not read: anyone may send a
+// mail that looks like a report.
+const (
+	maxReportParts  = 8
+	maxStatusGroups = 16
+)
 
 // ReadBounce reads a mail. It returns false if the mail does not report that a mail of this service was given up: it is something else, or
 // reports a delay or a delivery.
@@ -63,7 +67,7 @@ func ReadBounce(raw []byte) (b Bounce, ok bool) {
 // readStatus reads the fields of the recipients and reports whether the mail was given up for one: a mail of this service has one recipient.
 func (b *Bounce) readStatus(r io.Reader) bool {
 	lines := textproto.NewReader(bufio.NewReader(r))
-	for {
+	for range maxStatusGroups {
 		fields, err := lines.ReadMIMEHeader()
 		if action := fieldText(fields.Get("Action")); strings.EqualFold(action, "failed") {
 			status := fieldText(fields.Get("Status"))
@@ -79,9 +83,10 @@ func (b *Bounce) readStatus(r io.Reader) bool {
 			return true
 		}
 		if malformed := textproto.ProtocolError(""); err != nil && !errors.As(err, &malformed) {
-			return false
+			break
 		}
 	}
+	return false
 }
 
 // badAddress matches the statuses of addresses that get no mail in the future either: unknown, malformed, moved, closed, or at a domain without

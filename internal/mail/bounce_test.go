@@ -69,16 +69,17 @@ func TestReadBounce(t *testing.T) {
 		"without the header, but as an answer": {raw: "In-Reply-To: <" + mailID + "@hotel.example>\r\n" + report("Action: failed\nStatus: 5.1.1", "Subject: Your stay"), want: Bounce{mailID, FailedRecipient, "5.1.1"}},
 		"cut after the header":                 {raw: strings.TrimSuffix(report(unknown, original), "\r\n\r\n--b.1/x--\r\n"), want: Bounce{mailID, FailedRecipient, "5.1.1 550 5.1.1 <…>: user unknown"}},
 
-		"a line that is no field":  {raw: strings.Replace(report(unknown, original), "Arrival-Date", "what is this\r\nArrival-Date", 1), want: Bounce{mailID, FailedRecipient, "5.1.1 550 5.1.1 <…>: user unknown"}},
-		"a delay":                  {raw: report("Action: delayed\nStatus: 4.4.1", original), no: true},
-		"a delivery":               {raw: report("Action: delivered\nStatus: 2.0.0", original), no: true},
-		"a mail of another sender": {raw: report(unknown, "Message-ID: <abc@hotel.example>"), no: true},
-		"an id that is no mail's":  {raw: report(unknown, "Message-ID: <"+id.New(id.Reservation)+"@hotel.example>"), no: true},
-		"a receipt":                {raw: strings.Replace(report(unknown, original), "report-type=delivery-status", "report-type=disposition-notification", 1), no: true},
-		"a guest's answer":         {raw: "From: ana@example.com\r\nIn-Reply-To: <" + mailID + "@hotel.example>\r\nContent-Type: text/plain\r\n\r\nAction: failed\r\nStatus: 5.1.1\r\n", no: true},
-		"no mail":                  {raw: "hello", no: true},
-		"nothing":                  {raw: "", no: true},
-		"no boundary":              {raw: "Content-Type: multipart/report; report-type=delivery-status\r\n\r\nx", no: true},
+		"a line that is no field":             {raw: strings.Replace(report(unknown, original), "Arrival-Date", "what is this\r\nArrival-Date", 1), want: Bounce{mailID, FailedRecipient, "5.1.1 550 5.1.1 <…>: user unknown"}},
+		"too many lines before the recipient": {raw: strings.Replace(report(unknown, original), "Arrival-Date", strings.Repeat("x\r\n", maxStatusGroups)+"Arrival-Date", 1), no: true},
+		"a delay":                             {raw: report("Action: delayed\nStatus: 4.4.1", original), no: true},
+		"a delivery":                          {raw: report("Action: delivered\nStatus: 2.0.0", original), no: true},
+		"a mail of another sender":            {raw: report(unknown, "Message-ID: <abc@hotel.example>"), no: true},
+		"an id that is no mail's":             {raw: report(unknown, "Message-ID: <"+id.New(id.Reservation)+"@hotel.example>"), no: true},
+		"a receipt":                           {raw: strings.Replace(report(unknown, original), "report-type=delivery-status", "report-type=disposition-notification", 1), no: true},
+		"a guest's answer":                    {raw: "From: ana@example.com\r\nIn-Reply-To: <" + mailID + "@hotel.example>\r\nContent-Type: text/plain\r\n\r\nAction: failed\r\nStatus: 5.1.1\r\n", no: true},
+		"no mail":                             {raw: "hello", no: true},
+		"nothing":                             {raw: "", no: true},
+		"no boundary":                         {raw: "Content-Type: multipart/report; report-type=delivery-status\r\n\r\nx", no: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, ok := ReadBounce([]byte(c.raw))

@@ -6,13 +6,9 @@ import (
 	"latchkey.dev/internal/mail"
 )
 
-// TakeBounce reads a mail that came to the sender of a property's mails, and gives up the mail that it reports as not delivered. It returns
-// that mail, or nil if nothing follows. A report that arrives again changes nothing and returns the mail too.
-func (m Mails) TakeBounce(tx *db.Tx, propertyID string, raw []byte) (*mail.Row, error) {
-	bounce, ok := mail.ReadBounce(raw)
-	if !ok {
-		return nil, nil
-	}
+// TakeBounce gives up the mail of a property that a bounce reports as not delivered. It returns that mail, or nil if nothing follows. A report that
+// arrives again changes nothing and returns the mail, too.
+func (m Mails) TakeBounce(tx *db.Tx, propertyID string, bounce mail.Bounce) (*mail.Row, error) {
 	row, err := mail.Get(tx, propertyID, bounce.MailID)
 	if fault.Has(err, fault.NotFoundReason) {
 		return nil, nil // it belongs to another property, or was deleted with its stay

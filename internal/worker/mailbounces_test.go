@@ -184,8 +184,12 @@ func TestMailComesBack(t *testing.T) {
 		p.order()
 		row, _ := p.attempt()
 		take := func(propertyID, report string) (taken *mail.Row) {
+			bounce, ok := mail.ReadBounce([]byte(report))
+			if !ok {
+				return nil
+			}
 			write(p.T, p.d, func(tx *db.Tx) (err error) {
-				taken, err = p.mails.TakeBounce(tx, propertyID, []byte(report))
+				taken, err = p.mails.TakeBounce(tx, propertyID, bounce)
 				return err
 			})
 			return taken
@@ -230,11 +234,9 @@ func TestUnansweredMailComesBack(t *testing.T) {
 		p.use(s, mail.StartTLS, smtptest.Password)
 		p.order()
 		row, _ := p.attempt()
-		report := "Content-Type: multipart/report; report-type=delivery-status; boundary=b\r\nReferences: <" + row.ID + "@hostel.example>\r\n\r\n--b\r\n" +
-			"Content-Type: message/delivery-status\r\n\r\nAction: failed\r\nStatus: 5.2.2\r\n\r\n--b--\r\n"
 		var taken *mail.Row
 		write(p.T, p.d, func(tx *db.Tx) (err error) {
-			taken, err = p.mails.TakeBounce(tx, "prp_one", []byte(report))
+			taken, err = p.mails.TakeBounce(tx, "prp_one", mail.Bounce{MailID: row.ID, Failure: mail.FailedReturned})
 			return err
 		})
 		if taken == nil || taken.State != string(mail.Failed) || taken.Failure != string(mail.FailedReturned) {

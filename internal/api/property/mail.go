@@ -25,7 +25,7 @@ type Mails struct {
 	// Listed reports whether the operator allows a mail server in a private network.
 	Listed func(host string, port int) bool
 	// TakeBounce gives up the mail that a bounce is about and returns it, or nil if nothing follows.
-	TakeBounce func(tx *db.Tx, propertyID string, raw []byte) (*mail.Row, error)
+	TakeBounce func(tx *db.Tx, propertyID string, bounce mail.Bounce) (*mail.Row, error)
 	// Resend orders a mail of the same kind again and returns its id.
 	Resend func(tx *db.Tx, propertyID, mailID string) (string, error)
 }
@@ -241,13 +241,18 @@ func (s *mails) ResendMail(ctx context.Context, r *propertyv1.ResendMailRequest)
 
 // ReportBounce gives up the mail that a bounce is about.
 func (s *mails) ReportBounce(ctx context.Context, r *propertyv1.ReportBounceRequest) (*propertyv1.ReportBounceResponse, error) {
+	bounce, isBounce := mail.ReadBounce(r.GetMessage())
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ReportBounceResponse, error) {
-		row, err := s.TakeBounce(tx, propertyID, r.GetMessage())
+		ignored := &propertyv1.ReportBounceResponse{Data: &propertyv1.Bounce{Outcome: "ignored"}}
+		if !isBounce {
+			return ignored, nil
+		}
+		row, err := s.TakeBounce(tx, propertyID, bounce)
 		if err != nil {
 			return nil, err
 		}
 		if row == nil {
-			return &propertyv1.ReportBounceResponse{Data: &propertyv1.Bounce{Outcome: "ignored"}}, nil
+			return ignored, nil
 		}
 		m, err := s.message(ctx, tx, row)
 		return &propertyv1.ReportBounceResponse{Data: &propertyv1.Bounce{Outcome: row.State, Mail: m}}, err
