@@ -148,20 +148,29 @@ func Suggestions(tx *db.Tx, propertyID, integrationID string) ([]Suggestion, err
 
 // suggestionsOf is [Suggestions] for a loaded list of a PMS.
 func suggestionsOf(tx *db.Tx, state *listingState) ([]Suggestion, error) {
-	spaces, err := tx.Space.Query().Where(entspace.PropertyID(state.propertyID), entspace.IsActive(true)).All(tx.Context())
+	_, active, err := loadOwn(tx, state.propertyID)
 	if err != nil {
-		return nil, fmt.Errorf("list spaces: %w", err)
-	}
-	ours := make([]Own, len(spaces))
-	for i, s := range spaces {
-		ours[i] = ownOf(s)
+		return nil, err
 	}
 	known := state.toKnown()
-	return Suggest(known.Listing, ours, known.Mappings), nil
+	return Suggest(known.Listing, active, known.Mappings), nil
 }
 
-// ownOf converts a stored space for [Suggest].
-func ownOf(s *ent.Space) Own { return Own{ID: s.ID, Type: s.Type, Name: s.Name, ParentID: s.ParentID} }
+// loadOwn returns all spaces of a property, and those that are active.
+func loadOwn(tx *db.Tx, propertyID string) (all, active []Own, err error) {
+	rows, err := tx.Space.Query().Where(entspace.PropertyID(propertyID)).All(tx.Context())
+	if err != nil {
+		return nil, nil, fmt.Errorf("list spaces: %w", err)
+	}
+	for _, s := range rows {
+		own := Own{ID: s.ID, Type: s.Type, Name: s.Name, ParentID: s.ParentID}
+		all = append(all, own)
+		if s.IsActive {
+			active = append(active, own)
+		}
+	}
+	return all, active, nil
+}
 
 // ExternalIDs returns, by Latchkey space id, which of an integration's spaces are mapped to the given spaces.
 func ExternalIDs(tx *db.Tx, propertyID, integrationID string, spaceIDs []string) (map[string]string, error) {

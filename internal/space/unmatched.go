@@ -2,11 +2,9 @@ package space
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"latchkey.dev/ent"
-	entspace "latchkey.dev/ent/space"
 	"latchkey.dev/internal/db"
 )
 
@@ -27,19 +25,19 @@ func FindUnmatched(listing []Listed, ours []Own, mappings []Mapped, suggested []
 	for _, m := range mappings {
 		paired[m.ExternalID] = m.SpaceID
 	}
-	type place struct{ dorm, name string } // names are unique within a dorm, and among rooms and dorms
+	// Names are unique within a dorm, and among rooms and dorms. newDorm is the PMS's id of a dorm that is created.
+	type place struct{ dorm, newDorm, name string }
 	taken, dorms := map[place]bool{}, map[string]bool{}
 	for _, o := range ours {
-		taken[place{o.ParentID, o.Name}] = true
+		taken[place{dorm: o.ParentID, name: o.Name}] = true
 		dorms[o.ID] = o.Type == Dorm
 	}
-	add := func(l Listed, dorm, dormID string) bool {
-		at := place{dorm, l.Name}
+	add := func(l Listed, at place) bool {
 		if !l.IsActive || paired[l.ExternalID] != "" || taken[at] || len(checkTexts(l.Name, l.Floor)) > 0 {
 			return false
 		}
 		taken[at] = true
-		found = append(found, Unmatched{l, dormID})
+		found = append(found, Unmatched{l, at.dorm})
 		return true
 	}
 	listing = slices.SortedFunc(slices.Values(listing), func(a, b Listed) int {
@@ -48,16 +46,16 @@ func FindUnmatched(listing []Listed, ours []Own, mappings []Mapped, suggested []
 	created := map[string]bool{}
 	for _, l := range listing {
 		if l.Type != Bed {
-			created[l.ExternalID] = add(l, "", "") && l.Type == Dorm
+			created[l.ExternalID] = add(l, place{name: l.Name}) && l.Type == Dorm
 		}
 	}
 	for _, l := range listing {
 		switch dormID := paired[l.ParentExternalID]; {
 		case l.Type != Bed:
 		case dorms[dormID]:
-			add(l, dormID, dormID)
+			add(l, place{dorm: dormID, name: l.Name})
 		case created[l.ParentExternalID]:
-			add(l, "of the PMS "+l.ParentExternalID, "")
+			add(l, place{newDorm: l.ParentExternalID, name: l.Name})
 		}
 	}
 	return found
@@ -69,16 +67,9 @@ func ListOffers(tx *db.Tx, propertyID, integrationID string) ([]Suggestion, []Un
 	if err != nil {
 		return nil, nil, err
 	}
-	rows, err := tx.Space.Query().Where(entspace.PropertyID(propertyID)).All(tx.Context())
+	all, active, err := loadOwn(tx, propertyID)
 	if err != nil {
-		return nil, nil, fmt.Errorf("list spaces: %w", err)
-	}
-	var all, active []Own
-	for _, row := range rows {
-		all = append(all, ownOf(row))
-		if row.IsActive {
-			active = append(active, ownOf(row))
-		}
+		return nil, nil, err
 	}
 	known := state.toKnown()
 	suggested := Suggest(known.Listing, active, known.Mappings)

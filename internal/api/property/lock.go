@@ -142,7 +142,7 @@ func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest)
 		if err != nil {
 			return nil, err
 		}
-		if err := checkFromDoor(r, before.DoorID); err != nil {
+		if err := checkFromDoor(r, convert.OrEmpty(before.DoorID)); err != nil {
 			return nil, err
 		}
 		touched, err := space.StaysAtDoors(tx, propertyID, before.DoorID, r.DoorId)
@@ -162,11 +162,7 @@ func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest)
 }
 
 // checkFromDoor returns an error if another caller has moved a lock since this one saw it, to a door that this one does not want either.
-func checkFromDoor(r *propertyv1.AssignLockRequest, stored *string) error {
-	now := ""
-	if stored != nil {
-		now = *stored
-	}
+func checkFromDoor(r *propertyv1.AssignLockRequest, now string) error {
 	if r.FromDoorId == nil || now == r.GetFromDoorId() || now == r.GetDoorId() {
 		return nil
 	}

@@ -245,9 +245,6 @@ func (s *mappings) CreateMissingSpaces(ctx context.Context, r *propertyv1.Create
 	return runMapping(ctx, s, mappingCall{
 		integrationID: r.GetIntegrationId(), kind: space.CreatedAll, seen: r.GetLastChangeId(), validateOnly: r.GetValidateOnly(),
 		change: func(tx *db.Tx, propertyID string) (space.AffectedStays, error) {
-			if _, err := partner.Integration(tx, propertyID, r.GetIntegrationId()); err != nil {
-				return space.AffectedStays{}, err
-			}
 			created, left, touched, err := s.Mappings.CreateUnmatched(tx, propertyID, r.GetIntegrationId())
 			out.Data = &propertyv1.CreatedSpaceList{Left: int32(left)}
 			for _, c := range created {
