@@ -90,7 +90,7 @@ test-quick: ## The tests without the other checks
 test-web: ## Pages in Chromium in each size, zoom, theme and language, with and without script; pictures in bin/web
 	@scripts/need go gcc chromium axe
 	@rm -rf bin/web && mkdir -p bin/web
-	LATCHKEY_WEB=all go test -count=1 -timeout 90m -artifacts -outputdir $(abspath bin/web) ./internal/e2e/web
+	LATCHKEY_WEB=all go test -count=1 -timeout 150m -artifacts -outputdir $(abspath bin/web) ./internal/e2e/web
 
 .PHONY: lint
 lint: fmt-check vet ## Formatting, go vet with staticcheck, buf lint
