@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,7 +36,11 @@ func each(t *testing.T, f func(x *fixture)) {
 		for _, p := range []string{hotel, hostel} {
 			dbtest.InsertOnce(t, d, "properties", dbtest.Values{"id": p})
 		}
-		f(&fixture{t, d, dbtest.Keys(t, d, hotel, hostel), at})
+		x := &fixture{t, d, dbtest.Keys(t, d, hotel, hostel), at}
+		x.write(func(tx *db.Tx) error {
+			return errors.Join(audit.Begin(tx, x.keys, hotel), audit.Begin(tx, x.keys, hostel))
+		})
+		f(x)
 	}, dbtest.Clock(at))
 }
 
@@ -230,6 +235,9 @@ var tampering = map[string]func(n int64) []string{
 		return []string{fmt.Sprintf("UPDATE audit_entries SET property_id = 'prp_2' WHERE property_id = 'prp_1' AND seq = %d", n)}
 	},
 	"delete the head": func(int64) []string { return []string{"DELETE FROM audit_heads WHERE property_id = 'prp_1'"} },
+	"delete all": func(int64) []string {
+		return []string{"DELETE FROM audit_heads WHERE property_id = 'prp_1'", "DELETE FROM audit_entries WHERE property_id = 'prp_1'"}
+	},
 }
 
 func TestTamperingIsFound(t *testing.T) {
@@ -241,7 +249,7 @@ func TestTamperingIsFound(t *testing.T) {
 						return err
 					}
 				}
-				return nil
+				return audit.Begin(tx, x.keys, hotel)
 			})
 			x.append(hotel, 8)
 			name := rapid.SampledFrom(slices.Sorted(maps.Keys(tampering))).Draw(t, "tampering")

@@ -4,12 +4,14 @@ import (
 	"crypto/hmac"
 	"fmt"
 	"strconv"
+	"time"
 
 	entsql "entgo.io/ent/dialect/sql"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/audithead"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
 )
 
@@ -23,11 +25,21 @@ type head struct {
 	damaged    bool // the stored row was changed by something else than this package
 }
 
-// loadHead returns the head of a property, which is empty before the first entry.
+// Begin stores the head of a new property's log, so that a log whose entries are all deleted does not look like one without entries.
+func Begin(tx *db.Tx, keys *keyring.Ring, propertyID string) error {
+	return emptyHead(propertyID).store(tx, keys)
+}
+
+// emptyHead returns the head of a log without entries.
+func emptyHead(propertyID string) head {
+	return head{propertyID: propertyID, hash: []byte{}, cutHash: []byte{}}
+}
+
+// loadHead returns the head of a property.
 func loadHead(tx *db.Tx, keys *keyring.Ring, propertyID string) (head, error) {
 	row, err := tx.AuditHead.Query().Where(audithead.PropertyID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
-		return headOf(tx, propertyID)
+		return replaceHead(tx, propertyID)
 	}
 	if err != nil {
 		return head{}, fmt.Errorf("load the head of the audit log: %w", err)
@@ -37,15 +49,23 @@ func loadHead(tx *db.Tx, keys *keyring.Ring, propertyID string) (head, error) {
 	return h, nil
 }
 
-// headOf returns the head of a property for which none is stored: an empty one, or, if there are entries, a damaged one after the last entry,
-// because the stored head was deleted.
-func headOf(tx *db.Tx, propertyID string) (head, error) {
-	h := head{propertyID: propertyID, hash: []byte{}, cutHash: []byte{}}
+// headsSince is when [Begin] was introduced. The log of a property that is older began with its first entry.
+var headsSince = time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC)
+
+// replaceHead returns the head of a property for which none is stored: a damaged one after the last entry, because the stored head was deleted,
+// or an empty one for an older property without entries.
+func replaceHead(tx *db.Tx, propertyID string) (head, error) {
+	h := emptyHead(propertyID)
 	last, err := List(tx, propertyID, Filter{}, 0, 1)
-	if err != nil || len(last) == 0 {
+	if err != nil {
 		return h, err
 	}
-	h.seq, h.hash, h.damaged = last[0].Seq, last[0].hash, true
+	if len(last) > 0 {
+		h.seq, h.hash, h.damaged = last[0].Seq, last[0].hash, true
+		return h, nil
+	}
+	made, known := id.Time(propertyID)
+	h.damaged = !known || !made.Before(headsSince)
 	return h, nil
 }
 

@@ -13,7 +13,6 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
-	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/test/dbtest"
 )
 
@@ -30,10 +29,7 @@ func write(t *testing.T, d *db.DB, fn func(tx *db.Tx) error) {
 func hotel(t *testing.T, d *db.DB, name string) string {
 	t.Helper()
 	made := id.New(id.Property)
-	write(t, d, func(tx *db.Tx) error {
-		_, err := property.Create(tx, made, property.Settings{Name: &name, TimeZone: ptr("Europe/Lisbon")})
-		return err
-	})
+	dbtest.Insert(t, d, "properties", dbtest.Values{"id": made, "name": name, "time_zone": "Europe/Lisbon"})
 	return made
 }
 

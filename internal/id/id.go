@@ -103,3 +103,12 @@ func Valid(prefix, s string) bool {
 	_, err := ulid.ParseStrict(rest)
 	return err == nil
 }
+
+// Time returns when an identifier was generated. It returns false if s does not have the format of an identifier.
+func Time(s string) (time.Time, bool) {
+	if !IsID(s) {
+		return time.Time{}, false
+	}
+	u, err := ulid.ParseStrict(s[len(s)-length:])
+	return u.Timestamp(), err == nil
+}

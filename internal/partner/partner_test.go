@@ -59,7 +59,7 @@ func (x *fixture) property(name string) (propertyID, integration, access string)
 		x.Fatal(err)
 	}
 	x.write(func(tx *db.Tx) error {
-		if _, err := property.Create(tx, propertyID, property.Settings{Name: &name, TimeZone: &zone}); err != nil {
+		if _, err := property.Create(tx, x.r.keys, propertyID, property.Settings{Name: &name, TimeZone: &zone}); err != nil {
 			return err
 		}
 		row, secret, err := x.r.Connect(tx, propertyID, x.app, "", nil)

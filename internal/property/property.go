@@ -10,6 +10,7 @@ import (
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/property"
+	"latchkey.dev/internal/audit"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
@@ -129,8 +130,8 @@ func NewID(ctx context.Context, keys *keyring.Ring) (string, error) {
 // Row is a property as stored.
 type Row = ent.Property
 
-// Create creates a property with an id from [NewID]. Name and time zone are required.
-func Create(tx *db.Tx, propertyID string, s Settings) (*ent.Property, error) {
+// Create creates a property with an id from [NewID], and begins its audit log. Name and time zone are required.
+func Create(tx *db.Tx, keys *keyring.Ring, propertyID string, s Settings) (*ent.Property, error) {
 	if err := s.Complete(); err != nil {
 		return nil, err
 	}
@@ -143,7 +144,7 @@ func Create(tx *db.Tx, propertyID string, s Settings) (*ent.Property, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store a property: %w", err)
 	}
-	return row, nil
+	return row, audit.Begin(tx, keys, propertyID)
 }
 
 // ChangesStayTimes reports whether the settings change how the dates of stays are converted to times.

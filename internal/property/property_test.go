@@ -8,6 +8,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/test/dbtest"
 )
 
@@ -21,11 +22,11 @@ func write(t *testing.T, d *db.DB, fn func(tx *db.Tx) error) {
 }
 
 // hotel makes a property and returns its id.
-func hotel(t *testing.T, d *db.DB, name string) string {
+func hotel(t *testing.T, d *db.DB, keys *keyring.Ring, name string) string {
 	t.Helper()
 	made := id.New(id.Property)
 	write(t, d, func(tx *db.Tx) error {
-		_, err := Create(tx, made, Settings{Name: &name, TimeZone: ptr("Europe/Lisbon")})
+		_, err := Create(tx, keys, made, Settings{Name: &name, TimeZone: ptr("Europe/Lisbon")})
 		return err
 	})
 	return made
@@ -33,8 +34,9 @@ func hotel(t *testing.T, d *db.DB, name string) string {
 
 func TestCreateNamesEveryWrongSetting(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		keys := dbtest.Keys(t, d)
 		err := d.Write(t.Context(), func(tx *db.Tx) error {
-			_, err := Create(tx, id.New(id.Property), Settings{
+			_, err := Create(tx, keys, id.New(id.Property), Settings{
 				TimeZone: ptr("Local"), CheckInTime: ptr("24:00"), CheckOutTime: ptr("9:00"), EarlyInMinutes: ptr(-1), LateOutMinutes: ptr(1441),
 				PINLength: ptr(5), OwingPolicy: ptr("maybe"), OwingThresholdMinor: ptr(int64(-1)),
 			})
@@ -57,7 +59,8 @@ func TestCreateNamesEveryWrongSetting(t *testing.T) {
 
 func TestUpdateKeepsWhatIsLeftOut(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		p, other := hotel(t, d, "A"), hotel(t, d, "B")
+		keys := dbtest.Keys(t, d)
+		p, other := hotel(t, d, keys, "A"), hotel(t, d, keys, "B")
 		write(t, d, func(tx *db.Tx) error {
 			row, err := Update(tx, p, Settings{LateOutMinutes: ptr(30), GatesAlone: ptr(true)})
 			if err == nil && (row.Name != "A" || row.TimeZone != "Europe/Lisbon" || row.LateOutMinutes != 30 || !row.GatesAlone || row.CheckInTime != "15:00") {

@@ -26,7 +26,7 @@ var line = []string{
 
 	// The domain.
 	"checkin", "guest", "guest/rule", "guest/drawing", "kiosk", "conversation", "reservation/readiness", "reservation/explain", "reservation", "mobilekey", "access/code", "access", "access/pin", "lock", "bridge",
-	"space", "partner", "staff", "audit", "notice", "mail", "property", "event", "lock/slot", "smartkey",
+	"space", "partner", "staff", "notice", "mail", "property", "event", "audit", "lock/slot", "smartkey",
 
 	// The foundation.
 	"credential", "openid", "jobs", "telemetry", "bus", "config", "watch", "db", "keyring", "keyring/pinseal", "connlimit", "disk", "fault/envelope", "fault", "actor", "id", "clock",

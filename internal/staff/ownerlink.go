@@ -125,7 +125,7 @@ func (s *Service) CreateFirstOwner(ctx context.Context, f FirstOwner) (made Sess
 			return err
 		}
 		if used.PropertyID == "" {
-			if _, err := property.Create(tx, propertyID, settings); err != nil {
+			if _, err := property.Create(tx, s.Keys, propertyID, settings); err != nil {
 				return err
 			}
 		}

@@ -138,8 +138,9 @@ func TestWatchersMissNoLastState(t *testing.T) {
 		}
 		const propertyID = "prp_a"
 		zone := "Europe/Lisbon"
+		keys := dbtest.Keys(t, d, propertyID)
 		write(t, d, func(tx *db.Tx) error {
-			_, err := property.Create(tx, propertyID, property.Settings{Name: &zone, TimeZone: &zone})
+			_, err := property.Create(tx, keys, propertyID, property.Settings{Name: &zone, TimeZone: &zone})
 			return err
 		})
 		ends := make(chan struct{}, len(feeds))

@@ -34,7 +34,7 @@ func (s *properties) CreateProperty(ctx context.Context, r *adminv1.CreateProper
 		return nil, err
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreatePropertyResponse, error) {
-		row, err := property.Create(tx, propertyID, settings)
+		row, err := property.Create(tx, s.Keys, propertyID, settings)
 		if err != nil {
 			return nil, err
 		}

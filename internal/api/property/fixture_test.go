@@ -109,7 +109,7 @@ func (w *world) tenant(t *testing.T, name string) *tenant {
 	}
 	zone := "Europe/Lisbon"
 	w.write(t, func(tx *db.Tx) error {
-		_, err := property.Create(tx, propertyID, property.Settings{Name: &name, TimeZone: &zone})
+		_, err := property.Create(tx, w.deps.Keys, propertyID, property.Settings{Name: &name, TimeZone: &zone})
 		return err
 	})
 	ctx := actor.With(t.Context(), actor.Actor{Kind: actor.Staff, ID: "tok_" + name, PropertyID: propertyID, Role: credential.RoleOwner, TokenID: "tok_" + name})
