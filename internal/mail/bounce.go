@@ -56,8 +56,8 @@ func ReadBounce(raw []byte) (b Bounce, ok bool) {
 			failed = b.readStatus(decoded(part)) || failed
 		case "message/rfc822", "text/rfc822-headers", "message/global", "message/global-headers":
 			header, _ := textproto.NewReader(bufio.NewReader(decoded(part))).ReadMIMEHeader() // a header that was cut is read as far as it goes
-			if mailID := mailIDIn(header.Get("Message-Id")); mailID != "" {
-				b.MailID = mailID
+			if messageID := header.Get("Message-Id"); messageID != "" {
+				b.MailID = mailIDIn(messageID) // a mail of others can refer to one of this service
 			}
 		}
 	}

@@ -74,12 +74,13 @@ func TestReadBounce(t *testing.T) {
 		"a delay":                             {raw: report("Action: delayed\nStatus: 4.4.1", original), no: true},
 		"a delivery":                          {raw: report("Action: delivered\nStatus: 2.0.0", original), no: true},
 		"a mail of another sender":            {raw: report(unknown, "Message-ID: <abc@hotel.example>"), no: true},
-		"an id that is no mail's":             {raw: report(unknown, "Message-ID: <"+id.New(id.Reservation)+"@hotel.example>"), no: true},
-		"a receipt":                           {raw: strings.Replace(report(unknown, original), "report-type=delivery-status", "report-type=disposition-notification", 1), no: true},
-		"a guest's answer":                    {raw: "From: ana@example.com\r\nIn-Reply-To: <" + mailID + "@hotel.example>\r\nContent-Type: text/plain\r\n\r\nAction: failed\r\nStatus: 5.1.1\r\n", no: true},
-		"no mail":                             {raw: "hello", no: true},
-		"nothing":                             {raw: "", no: true},
-		"no boundary":                         {raw: "Content-Type: multipart/report; report-type=delivery-status\r\n\r\nx", no: true},
+		"a mail of another sender that refers to this service's": {raw: "References: <" + mailID + "@hotel.example>\r\n" + report(unknown, "Message-ID: <abc@hotel.example>"), no: true},
+		"an id that is no mail's":                                {raw: report(unknown, "Message-ID: <"+id.New(id.Reservation)+"@hotel.example>"), no: true},
+		"a receipt":                                              {raw: strings.Replace(report(unknown, original), "report-type=delivery-status", "report-type=disposition-notification", 1), no: true},
+		"a guest's answer":                                       {raw: "From: ana@example.com\r\nIn-Reply-To: <" + mailID + "@hotel.example>\r\nContent-Type: text/plain\r\n\r\nAction: failed\r\nStatus: 5.1.1\r\n", no: true},
+		"no mail":                                                {raw: "hello", no: true},
+		"nothing":                                                {raw: "", no: true},
+		"no boundary":                                            {raw: "Content-Type: multipart/report; report-type=delivery-status\r\n\r\nx", no: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, ok := ReadBounce([]byte(c.raw))
@@ -87,6 +88,24 @@ func TestReadBounce(t *testing.T) {
 				t.Errorf("got %+v, %v; want %+v", got, ok, c.want)
 			}
 		})
+	}
+}
+
+func TestCleanAnswer(t *testing.T) {
+	for raw, want := range map[string]string{
+		"550 5.1.1 <ana@example.com>: user unknown":      "550 5.1.1 <…>: user unknown",
+		`550 "ana silva"@example.com is unknown`:         "550 … is unknown",
+		`550 "ana \"x\" silva"@example.com`:              "550 …",
+		"550 ana@[10.0.0.1] refused":                     "550 … refused",
+		"550 ana.silva=40example.com, ana%40example.com": "550 …, …",
+		"550 =?utf-8?q?ana=2Esilva=40example.com?= no":   "550 … no",
+		"550 ana＠example.com":                            "550 …",
+		"451 4.7.1 try again in 300 s (see policy #7)":   "451 4.7.1 try again in 300 s (see policy #7)",
+		strings.Repeat("ä", 400):                         strings.Repeat("ä", maxAnswer),
+	} {
+		if got := cleanAnswer(raw); got != want {
+			t.Errorf("%s: %q, not %q", raw, got, want)
+		}
 	}
 }
 

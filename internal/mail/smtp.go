@@ -62,7 +62,10 @@ func sendError(step Failure, err error) *SendError {
 	return &SendError{Failure: step, Answer: cleanAnswer(err.Error()), Retry: !errors.As(err, &certificate)}
 }
 
-var addresses = regexp.MustCompile(`[^\s<>()\[\]:;,"']+@[^\s<>()\[\]:;,"']+`)
+// addresses matches addresses, also with a quoted local part or an address literal (RFC 5321, 4.1.2), with an escaped or full-width @, and
+// encoded words (RFC 2047), which may contain one.
+var addresses = regexp.MustCompile(`=\?[^?\s]+\?[bBqQ]\?[^?\s]*\?=` +
+	`|(?:"(?:[^"\\]|\\.)*"|[^\s<>()\[\]:;,"']+)(?:@|＠|﹫|=40|%40)(?:\[[^\]\s]*\]|[^\s<>()\[\]:;,"']+)`)
 
 // maxAnswer bounds the stored text of an answer, in characters.
 const maxAnswer = 300

@@ -104,17 +104,38 @@ func reasonOf(request proto.Message) string {
 }
 
 // subjectsOf returns the subjects of a call for the audit log: the ids of Latchkey's objects in the request, and the id of the object in
-// the answer. It leaves out all other texts, because they could contain personal data.
+// the answer, or of the objects in an object without an id. It leaves out all other texts, because they could contain personal data.
 func subjectsOf(request, answer proto.Message) (ids []string) {
 	if request != nil {
 		ids = appendIDs(ids, request.ProtoReflect(), maxSubjectDepth)
 	}
 	if a, ok := answer.(interface{ ProtoReflect() protoreflect.Message }); ok && answer != nil {
-		if data := a.ProtoReflect().Descriptor().Fields().ByName("data"); data != nil && data.Message() != nil && !data.IsList() && a.ProtoReflect().Has(data) {
-			shown := a.ProtoReflect().Get(data).Message()
-			if f := shown.Descriptor().Fields().ByName("id"); f != nil && f.Kind() == protoreflect.StringKind && !f.IsList() {
-				ids = appendID(ids, shown.Get(f).String())
-			}
+		if data := a.ProtoReflect().Descriptor().Fields().ByName("data"); isMessage(data) && a.ProtoReflect().Has(data) {
+			ids = appendShown(ids, a.ProtoReflect().Get(data).Message())
+		}
+	}
+	return ids
+}
+
+// isMessage reports whether a field has one message.
+func isMessage(f protoreflect.FieldDescriptor) bool {
+	return f != nil && f.Message() != nil && !f.IsList() && !f.IsMap()
+}
+
+// appendShown appends the id of an object, or those of the objects in it if it has none.
+func appendShown(ids []string, shown protoreflect.Message) []string {
+	fields := shown.Descriptor().Fields()
+	if f := fields.ByName("id"); f != nil && f.Kind() == protoreflect.StringKind && !f.IsList() {
+		return appendID(ids, shown.Get(f).String())
+	}
+	for i := range fields.Len() {
+		f := fields.Get(i)
+		if !isMessage(f) || !shown.Has(f) {
+			continue
+		}
+		part := shown.Get(f).Message()
+		if own := part.Descriptor().Fields().ByName("id"); own != nil && own.Kind() == protoreflect.StringKind && !own.IsList() {
+			ids = appendID(ids, part.Get(own).String())
 		}
 	}
 	return ids

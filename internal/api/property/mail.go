@@ -242,17 +242,16 @@ func (s *mails) ResendMail(ctx context.Context, r *propertyv1.ResendMailRequest)
 // ReportBounce gives up the mail that a bounce is about.
 func (s *mails) ReportBounce(ctx context.Context, r *propertyv1.ReportBounceRequest) (*propertyv1.ReportBounceResponse, error) {
 	bounce, isBounce := mail.ReadBounce(r.GetMessage())
-	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ReportBounceResponse, error) {
-		ignored := &propertyv1.ReportBounceResponse{Data: &propertyv1.Bounce{Outcome: "ignored"}}
-		if !isBounce {
-			return ignored, nil
-		}
-		row, err := s.TakeBounce(tx, propertyID, bounce)
-		if err != nil {
-			return nil, err
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (_ *propertyv1.ReportBounceResponse, err error) {
+		var row *mail.Row
+		if isBounce {
+			if row, err = s.TakeBounce(tx, propertyID, bounce); err != nil {
+				return nil, err
+			}
 		}
 		if row == nil {
-			return ignored, nil
+			chain.From(ctx).MarkRecorded() // nothing changed, and strangers may send such mails
+			return &propertyv1.ReportBounceResponse{Data: &propertyv1.Bounce{Outcome: "ignored"}}, nil
 		}
 		m, err := s.message(ctx, tx, row)
 		return &propertyv1.ReportBounceResponse{Data: &propertyv1.Bounce{Outcome: row.State, Mail: m}}, err

@@ -41,4 +41,10 @@ func TestInvitationComesBack(t *testing.T) {
 	if kinds := w.notices(m.GetReservationId()); !slices.Contains(kinds, "mailFailed") {
 		t.Errorf("notices of the stay: %v", kinds)
 	}
+	// The audit log has the mail that was given up, and nothing about the mail of a stranger.
+	log, err := propertyv1.NewAuditServiceClient(w.Public).ListEntries(w.asStaff(), &propertyv1.ListEntriesRequest{Action: "MailService/ReportBounce"})
+	w.must(err)
+	if list := log.GetData().GetList(); len(list) != 1 || !slices.Contains(list[0].GetSubjects(), m.GetId()) {
+		t.Errorf("the audit log: %v", list)
+	}
 }
