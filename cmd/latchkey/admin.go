@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
@@ -70,7 +71,7 @@ func (c *operatorTokenRevoke) Run(ctx context.Context, r *remote, io *streams) e
 }
 
 type ownerLinkCreate struct {
-	ID string `arg:"" optional:"" name:"property" help:"The property's name or id (prp_...). Left out: the owner creates a property."`
+	ID string `arg:"" optional:"" name:"property" help:"The property's name or id (prp_...). Left out: that of --property; without both, the owner creates a property."`
 }
 
 func (ownerLinkCreate) Help() string {
@@ -82,6 +83,7 @@ func (ownerLinkCreate) Help() string {
 // Run creates a link with which a person becomes owner of a property, and prints it.
 func (c *ownerLinkCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
+		c.ID = cmp.Or(c.ID, r.Property)
 		if c.ID != "" {
 			if err := s.resolve(aProperty, &c.ID); err != nil {
 				return err

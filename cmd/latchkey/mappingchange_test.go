@@ -30,7 +30,7 @@ func TestMappingChanges(t *testing.T) {
 	s.ok("mapping undo "+change+" --dry-run", "Nothing was changed. The change would touch 1 reservation.")
 	s.ok("mapping undo "+change, "Undone.", "To undo it: latchkey mapping undo")
 	s.ok("mapping changes "+in, "unset, undone", "R101: - → Room 101")
-	s.fails(1, "mapping undo "+change, "changed since")
+	s.fails(1, "mapping undo "+change, "undone already")
 	s.fails(1, "mapping undo mch_none", "change")
 
 	s.ok("mapping conflicts", "No conflict")

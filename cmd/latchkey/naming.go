@@ -37,7 +37,7 @@ var typedAs = map[string]string{
 	"parentName": "dorm", "parentSpaceId": "dorm", "spaceIds": "space", "spaces.ids": "space", "scopes": "scope",
 	"appId": "app", "bridgeId": "bridge", "doorId": "door", "externalId": "partners-id", "integrationId": "integration",
 	"lockId": "lock", "propertyId": "property", "spaceId": "space", "ids": "notice",
-	"date": "day", "query": "text", "ttlMinutes": "ttl", "overlapMinutes": "overlap", "pageSize": "limit", "isPrivate": "private", "isActive": "active",
+	"date": "day", "firstDay": "from", "lastDay": "to", "query": "text", "ttlMinutes": "ttl", "overlapMinutes": "overlap", "pageSize": "limit", "isPrivate": "private", "isActive": "active",
 }
 
 // index matches the index of a list entry in the path of a request field.

@@ -53,7 +53,11 @@ func (*peopleList) Run(ctx context.Context, r *remote, io *streams) error {
 			for _, i := range answer.GetData().GetInvitations() {
 				rows = append(rows, []string{i.GetId(), dash(""), i.GetEmail(), i.GetRole(), "invited until " + formatTime(i.GetEndsAt()), dash("")})
 			}
-			s.printTable("No person works here yet. Make the first owner with: latchkey admin owner-link", []string{"id", "name", "address", "role", "state", "last call"}, rows)
+			hint := "No person works here yet. Make the first owner with: latchkey admin owner-link"
+			if r.Property == "" {
+				hint += " PROPERTY"
+			}
+			s.printTable(hint, []string{"id", "name", "address", "role", "state", "last call"}, rows)
 		})
 	})
 }

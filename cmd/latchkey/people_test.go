@@ -15,7 +15,11 @@ import (
 func TestPeople(t *testing.T) {
 	s := newShell(t)
 	s.ok("property create A --time-zone Europe/Lisbon")
-	s.ok("people list", "No person works here yet", "latchkey admin owner-link --data-dir "+s.dir)
+	s.ok("people list", "No person works here yet", "latchkey admin owner-link --data-dir "+s.dir+" PROPERTY")
+	s.ok("people list --property A", "latchkey admin owner-link --property A --data-dir "+s.dir)
+	if link := s.ok("admin owner-link --property A"); strings.Contains(link, "?new") {
+		t.Errorf("the link is for another property: %s", link)
+	}
 	s.fails(2, "people invite bob@example.com --role chef", "frontDesk")
 	s.ok("people invite bob@example.com --role frontDesk", "Invited bob@example.com as frontDesk: pln_", "/app/invite/")
 	s.ok("people invite bob@example.com --role frontDesk", "No new mail is sent: pass it on")

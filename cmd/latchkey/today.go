@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -28,6 +29,9 @@ func (todayCommand) Help() string {
 
 func (c *todayCommand) Run(ctx context.Context, io *streams) error {
 	return c.asStaff(ctx, io, func(s *session) error {
+		if c.Rooms && c.Tab != "arrivals" {
+			return fmt.Errorf("--rooms counts arrivals only: leave %s out", c.Tab)
+		}
 		if c.Rooms {
 			return s.printArrivalsByRoom(c.Date)
 		}
@@ -88,6 +92,7 @@ func (s *session) printArrivalsByRoom(date string) error {
 		counts[c.GetSpaceId()] = c.GetArrivals()
 	}
 	return s.printAnswer(answer, nil, func() {
+		s.say("Arrivals on %s:\n", answer.GetData().GetDate())
 		var rows [][]string
 		for _, m := range spaces {
 			if n := counts[m.GetId()]; n > 0 {

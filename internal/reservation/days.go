@@ -20,8 +20,11 @@ func Day(property *ent.Property, text string, now time.Time) (begins, ends time.
 	}
 	on := now.In(zone)
 	if text != "" {
-		if on, err = time.ParseInLocation(time.DateOnly, text, zone); err != nil || on.Year() < 1970 || on.Year() > 9000 {
+		if on, err = time.ParseInLocation(time.DateOnly, text, zone); err != nil {
 			return begins, ends, fault.Fields(fault.Field{Path: "date", Reason: fault.BadFormat, Message: "must be a day, YYYY-MM-DD"})
+		}
+		if on.Year() < 1970 || on.Year() > 9000 {
+			return begins, ends, fault.Fields(fault.Field{Path: "date", Reason: fault.OutOfRange, Message: "must be from 1970 to 9000"})
 		}
 	}
 	y, m, d := on.Date()

@@ -63,6 +63,15 @@ func leftBetween(from, until time.Time) predicate.Reservation {
 	}
 }
 
+// name returns the day as YYYY-MM-DD in the property's time zone.
+func (s span) name(property *ent.Property) (string, error) {
+	zone, err := clock.Zone(property.TimeZone)
+	if err != nil {
+		return "", fmt.Errorf("property %s: %w", property.ID, err)
+	}
+	return s.begins.In(zone).Format(time.DateOnly), nil
+}
+
 // literal returns a condition that is part of the statement's text, without parameters.
 func literal(condition string) predicate.Reservation {
 	return func(s *sql.Selector) { s.Where(sql.ExprP(condition)) }
@@ -131,11 +140,9 @@ func CountDay(view *db.Tx, property *ent.Property, text string) (c DayCounts, er
 	if err != nil {
 		return c, err
 	}
-	zone, err := clock.Zone(property.TimeZone)
-	if err != nil {
-		return c, fmt.Errorf("property %s: %w", property.ID, err)
+	if c.Day, err = day.name(property); err != nil {
+		return c, err
 	}
-	c.Day = day.begins.In(zone).Format(time.DateOnly)
 	for _, n := range []struct {
 		into *int
 		tab  Tab
@@ -160,22 +167,25 @@ func CountDay(view *db.Tx, property *ent.Property, text string) (c DayCounts, er
 const maxArrivals = 5000
 
 // CountArrivals returns how many stays of a day begin in each space of a property, by the space's id, and as "" those whose room is not known. text is
-// YYYY-MM-DD, or empty for today.
-func CountArrivals(view *db.Tx, property *ent.Property, text string) (map[string]int, error) {
+// YYYY-MM-DD, or empty for today; date is the day as YYYY-MM-DD.
+func CountArrivals(view *db.Tx, property *ent.Property, text string) (counts map[string]int, date string, err error) {
 	day, err := daySpan(property, text, view.Now())
 	if err != nil {
-		return nil, err
+		return nil, "", err
+	}
+	if date, err = day.name(property); err != nil {
+		return nil, "", err
 	}
 	where := append(day.conditions(Arrivals), entreservation.PropertyID(property.ID))
 	rows, err := view.Reservation.Query().Where(where...).Order(entreservation.ByFromAt()).Limit(maxArrivals).All(view.Context())
 	if err != nil {
-		return nil, fmt.Errorf("list the arrivals of a day: %w", err)
+		return nil, "", fmt.Errorf("list the arrivals of a day: %w", err)
 	}
 	places, err := PlacesOf(view, rows)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	counts := map[string]int{}
+	counts = map[string]int{}
 	for _, p := range places {
 		if p.Space == nil {
 			counts[""]++
@@ -183,5 +193,5 @@ func CountArrivals(view *db.Tx, property *ent.Property, text string) (map[string
 			counts[p.Space.ID]++
 		}
 	}
-	return counts, nil
+	return counts, date, nil
 }

@@ -94,11 +94,18 @@ func TestTabsOfADay(t *testing.T) {
 		_, _, err = reservation.ListDay(h.db.View(h.ctx()), row, reservation.DayQuery{Day: "21.11.", Size: 1})
 		refuse(t, err, fault.InvalidFields)
 		h.put(with(booking("nowhere", "unknown"), reservation.From, "2026-11-21T15:00:00+01:00", reservation.To, "2026-11-23T11:00:00+01:00"))
-		arrivals, err := reservation.CountArrivals(h.db.View(h.ctx()), row, "")
+		arrivals, _, err := reservation.CountArrivals(h.db.View(h.ctx()), row, "")
 		h.must(err)
 		same(t, "the arrivals in each space", fmt.Sprint(map[string]int{h.at("r1"): 2, "": 1}), fmt.Sprint(arrivals))
-		_, err = reservation.CountArrivals(h.db.View(h.ctx()), row, "21.11.")
-		refuse(t, err, fault.InvalidFields)
+		for text, reason := range map[string]fault.Reason{"21.11.": fault.BadFormat, "1969-12-31": fault.OutOfRange, "9001-01-01": fault.OutOfRange} {
+			_, _, err = reservation.CountArrivals(h.db.View(h.ctx()), row, text)
+			if f, ok := fault.Of(err); !ok || len(f.Fields) != 1 || f.Fields[0].Reason != reason {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+		_, date, err := reservation.CountArrivals(h.db.View(h.ctx()), row, "")
+		h.must(err)
+		same(t, "the day", "2026-11-21", date)
 	})
 }
 
@@ -116,7 +123,7 @@ func TestTabsUseIndexes(t *testing.T) {
 			}
 			_, err := reservation.CountDay(view, row, "")
 			h.must(err)
-			_, err = reservation.CountArrivals(view, row, "")
+			_, _, err = reservation.CountArrivals(view, row, "")
 			h.must(err)
 		})
 		if len(statements) < 8 {

@@ -81,6 +81,9 @@ func checkSeen(tx *db.Tx, c ChangeOf) error {
 	if c.Seen == "" {
 		return nil
 	}
+	if c.Seen != NoChange && !id.Valid(id.MappingChange, c.Seen) {
+		return fault.Fields(fault.Field{Path: "lastChangeId", Reason: fault.BadFormat, Message: "must be the id of a change, or " + NoChange})
+	}
 	recent, err := ListChanges(tx, c.PropertyID, c.IntegrationID, "", 1)
 	if err != nil || len(recent) == 0 || recent[0].ID == c.Seen {
 		return err
@@ -139,6 +142,9 @@ func (m Mappings) Undo(tx *db.Tx, propertyID, changeID, author string) (newID st
 	if err != nil {
 		return "", AffectedStays{}, err
 	}
+	if change.UndoneBy != "" {
+		return "", AffectedStays{}, alreadyUndone(tx, change)
+	}
 	restore, err := loadUndo(tx, change)
 	if err != nil {
 		return "", AffectedStays{}, err
@@ -158,6 +164,15 @@ func (m Mappings) Undo(tx *db.Tx, propertyID, changeID, author string) (newID st
 		return "", AffectedStays{}, fmt.Errorf("store that a change was undone: %w", err)
 	}
 	return newID, touched, nil
+}
+
+// alreadyUndone returns the error of a second undo of a change, with who undid it.
+func alreadyUndone(tx *db.Tx, change *ent.MappingChange) error {
+	undo, err := getChange(tx, change.PropertyID, change.UndoneBy)
+	if err != nil {
+		return err
+	}
+	return putChange(fault.New(fault.Aborted, fault.Outdated, "this change is undone already"), undo)
 }
 
 // getChange returns a change of a mapping.

@@ -79,7 +79,7 @@ const bytesOfEntry = 96
 
 // TooLarge returns the fault for a request larger than MaxRequestBytes.
 func TooLarge() *fault.Fault {
-	return fault.New(fault.Exhausted, fault.BodyTooLarge, "the request is larger than %d bytes: send fewer reservations at once", MaxRequestBytes)
+	return fault.New(fault.Exhausted, fault.BodyTooLarge, "the request is larger than %d bytes: send less at once", MaxRequestBytes)
 }
 
 // decodeError returns the fault for a message that cannot be decoded.

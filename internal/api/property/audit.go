@@ -2,7 +2,6 @@ package property
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -101,8 +100,10 @@ func (s *auditLog) filterOf(ctx context.Context, propertyID string, r *propertyv
 // dayOf returns the start and the end of a day in the property's time zone. path is the field of the request that has the day.
 func dayOf(row *property.Row, path, day string) (begins, ends time.Time, err error) {
 	begins, ends, err = reservation.Day(row, day, time.Time{})
-	if f := (*fault.Fault)(nil); errors.As(err, &f) {
-		err = fault.Fields(fault.Field{Path: path, Reason: fault.BadFormat, Message: "must be a day, YYYY-MM-DD"})
+	if f, ok := fault.Of(err); ok && len(f.Fields) == 1 {
+		wrong := f.Fields[0]
+		wrong.Path = path
+		err = fault.Fields(wrong)
 	}
 	return begins, ends, err
 }

@@ -58,11 +58,11 @@ func (s *Days) CountArrivals(ctx context.Context, r *propertyv1.CountArrivalsReq
 	if err != nil {
 		return nil, err
 	}
-	counts, err := reservation.CountArrivals(view, row, r.GetDate())
+	counts, date, err := reservation.CountArrivals(view, row, r.GetDate())
 	if err != nil {
 		return nil, err
 	}
-	out := &propertyv1.ArrivalCounts{WithoutSpace: int32(counts[""])}
+	out := &propertyv1.ArrivalCounts{Date: date, WithoutSpace: int32(counts[""])}
 	for _, spaceID := range slices.Sorted(maps.Keys(counts)) {
 		if spaceID != "" {
 			out.List = append(out.List, &propertyv1.SpaceArrivals{SpaceId: spaceID, Arrivals: int32(counts[spaceID])})

@@ -123,7 +123,9 @@ type ArrivalCounts struct {
 	// Spaces with arrivals, by id.
 	List []*SpaceArrivals `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
 	// Arrivals whose room is not assigned, or not mapped.
-	WithoutSpace  int32 `protobuf:"varint,2,opt,name=without_space,json=withoutSpace,proto3" json:"without_space,omitempty"`
+	WithoutSpace int32 `protobuf:"varint,2,opt,name=without_space,json=withoutSpace,proto3" json:"without_space,omitempty"`
+	// The day, YYYY-MM-DD in the property's time zone.
+	Date          string `protobuf:"bytes,3,opt,name=date,proto3" json:"date,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -170,6 +172,13 @@ func (x *ArrivalCounts) GetWithoutSpace() int32 {
 		return x.WithoutSpace
 	}
 	return 0
+}
+
+func (x *ArrivalCounts) GetDate() string {
+	if x != nil {
+		return x.Date
+	}
+	return ""
 }
 
 // SpaceArrivals are the arrivals of a day in one space.
@@ -748,10 +757,11 @@ const file_latchkey_property_v1_day_proto_rawDesc = "" +
 	"\x04date\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\x04date\"P\n" +
 	"\x15CountArrivalsResponse\x127\n" +
-	"\x04data\x18\x01 \x01(\v2#.latchkey.property.v1.ArrivalCountsR\x04data\"m\n" +
+	"\x04data\x18\x01 \x01(\v2#.latchkey.property.v1.ArrivalCountsR\x04data\"\x81\x01\n" +
 	"\rArrivalCounts\x127\n" +
 	"\x04list\x18\x01 \x03(\v2#.latchkey.property.v1.SpaceArrivalsR\x04list\x12#\n" +
-	"\rwithout_space\x18\x02 \x01(\x05R\fwithoutSpace\"F\n" +
+	"\rwithout_space\x18\x02 \x01(\x05R\fwithoutSpace\x12\x12\n" +
+	"\x04date\x18\x03 \x01(\tR\x04date\"F\n" +
 	"\rSpaceArrivals\x12\x19\n" +
 	"\bspace_id\x18\x01 \x01(\tR\aspaceId\x12\x1a\n" +
 	"\barrivals\x18\x02 \x01(\x05R\barrivals\"\xb8\x01\n" +
