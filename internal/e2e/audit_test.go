@@ -59,7 +59,9 @@ func TestAuditHasOneEntryForEachCall(t *testing.T) {
 					t.Fatal(err)
 				}
 				want := int64(0)
-				if r.Access.GetMutates() || r.Access.GetReveals() {
+				switch {
+				case r.Name == "latchkey.property.v1.MailService/ReportBounce" && got.OK(): // the mail of a stranger, which changes nothing
+				case r.Access.GetMutates() || r.Access.GetReveals():
 					want = 1
 					audited++
 				}
