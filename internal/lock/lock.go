@@ -134,7 +134,7 @@ func AssignDoor(tx *db.Tx, propertyID, lockID, doorID string) (*ent.Lock, error)
 	}
 	other, err := tx.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.DoorID(doorID), entlock.IDNEQ(lockID)).First(ctx)
 	if err == nil {
-		return nil, fault.New(fault.Exists, fault.InUse, "door %s has lock %s already; take that one off first", doorID, other.ID)
+		return nil, fault.New(fault.Exists, fault.InUse, "the door has the lock %q (%s) already: take that one off first", other.Name, other.ID)
 	}
 	if !ent.IsNotFound(err) {
 		return nil, err

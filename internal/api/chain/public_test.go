@@ -23,6 +23,9 @@ func TestPublicAndAnonymousNeedNoCredential(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = lockv1.NewEnrolmentServiceClient(conn).Enroll(t.Context(), &lockv1.EnrollRequest{})
+	if !strings.Contains(err.Error(), "certificateRequest: must not be empty") {
+		t.Errorf("got %v", err)
+	}
 	if _, _, fields, _ := statusParts(err); !slices.Equal(fields, []string{"joinCode required", "certificateRequest tooShort", "hpkePublicKey badFormat"}) {
 		t.Errorf("anonymous calls are validated: %v", fields)
 	}

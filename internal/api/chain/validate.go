@@ -184,6 +184,8 @@ func fieldViolation(msg proto.Message, v *protovalidate.Violation, prefix string
 		f.Message = fmt.Sprintf("must be at most %v characters long", v.RuleValue.Interface())
 	case kind == "max_bytes" || rule == "bytes.max_len":
 		f.Message = fmt.Sprintf("must be at most %v bytes long", v.RuleValue.Interface())
+	case rule == "bytes.min_len" && v.FieldValue.IsValid() && len(v.FieldValue.Bytes()) == 0:
+		f.Message = "must not be empty"
 	case kind == "max_items":
 		f.Message = fmt.Sprintf("must contain at most %v", v.RuleValue.Interface())
 	case kind == "min_items":
