@@ -199,13 +199,16 @@ func (p *Page) click(e target) {
 	p.do(chromedp.MouseClickXY(x, y))
 }
 
-// centre waits for a target, scrolls to it and returns its center. It looks for the target again after an error, because a page that is being
-// replaced loses its elements.
+// centre waits for a target in a loaded page, scrolls to it and returns its center. A page moves its elements when its style sheet is loaded. It
+// looks for the target again after an error, because a page that is being replaced loses its elements.
 func (p *Page) centre(e target) (x, y float64) {
 	p.t.Helper()
 	p.await(e.what, func(ctx context.Context) (bool, error) {
 		node, err := e.find(ctx)
 		if err != nil {
+			return false, err
+		}
+		if loaded, err := chromedp.Run(ctx, chromedp.Evaluate[bool](isLoaded)); err != nil || !loaded {
 			return false, err
 		}
 		if _, err := chromedp.Call(ctx, dom.ScrollIntoViewIfNeeded, dom.ScrollIntoViewIfNeededParams{BackendNodeID: node}); err != nil {

@@ -135,10 +135,13 @@ func (p *Page) CopyCookies(from *Page) {
 	p.check(err)
 }
 
+// isLoaded is true when the document and its style sheets are loaded.
+const isLoaded = `document.readyState === "complete"`
+
 // settle waits until the document and its style sheets are loaded.
 func (p *Page) settle() {
 	p.t.Helper()
-	p.WaitUntil("a loaded page", `document.readyState === "complete"`)
+	p.WaitUntil("a loaded page", isLoaded)
 }
 
 // attempt is how long one call of await's condition may take. The browser does not answer a call whose page it replaces meanwhile.
