@@ -28,10 +28,10 @@ func (todayCommand) Help() string {
 }
 
 func (c *todayCommand) Run(ctx context.Context, io *streams) error {
+	if c.Rooms && c.Tab != "arrivals" {
+		return fmt.Errorf("--rooms counts arrivals only: leave %s out", c.Tab)
+	}
 	return c.asStaff(ctx, io, func(s *session) error {
-		if c.Rooms && c.Tab != "arrivals" {
-			return fmt.Errorf("--rooms counts arrivals only: leave %s out", c.Tab)
-		}
 		if c.Rooms {
 			return s.printArrivalsByRoom(c.Date)
 		}

@@ -100,6 +100,7 @@ func TestCleanAnswer(t *testing.T) {
 		"550 ana.silva=40example.com, ana%40example.com": "550 …, …",
 		"550 =?utf-8?q?ana=2Esilva=40example.com?= no":   "550 … no",
 		"550 ana＠example.com":                            "550 …",
+		"552 5.3.4 size=4096.5 exceeds the limit=4000":   "552 5.3.4 size=4096.5 exceeds the limit=4000",
 		"451 4.7.1 try again in 300 s (see policy #7)":   "451 4.7.1 try again in 300 s (see policy #7)",
 		strings.Repeat("ä", 400):                         strings.Repeat("ä", maxAnswer),
 	} {

@@ -63,9 +63,9 @@ func sendError(step Failure, err error) *SendError {
 }
 
 // addresses matches addresses, also with a quoted local part or an address literal (RFC 5321, 4.1.2), with an escaped or full-width @, and
-// encoded words (RFC 2047), which may contain one.
+// encoded words (RFC 2047), which may contain one. An escaped @ counts only before a domain: size=4096 is no address.
 var addresses = regexp.MustCompile(`=\?[^?\s]+\?[bBqQ]\?[^?\s]*\?=` +
-	`|(?:"(?:[^"\\]|\\.)*"|[^\s<>()\[\]:;,"']+)(?:@|＠|﹫|=40|%40)(?:\[[^\]\s]*\]|[^\s<>()\[\]:;,"']+)`)
+	`|(?:"(?:[^"\\]|\\.)*"|[^\s<>()\[\]:;,"']+)(?:(?:@|＠|﹫)(?:\[[^\]\s]*\]|[^\s<>()\[\]:;,"']+)|(?:=40|%40)[^\s<>()\[\]:;,"']+\.[A-Za-z][^\s<>()\[\]:;,"']*)`)
 
 // maxAnswer bounds the stored text of an answer, in characters.
 const maxAnswer = 300

@@ -124,21 +124,30 @@ func isMessage(f protoreflect.FieldDescriptor) bool {
 
 // appendShown appends the id of an object, or those of the objects in it if it has none.
 func appendShown(ids []string, shown protoreflect.Message) []string {
-	fields := shown.Descriptor().Fields()
-	if f := fields.ByName("id"); f != nil && f.Kind() == protoreflect.StringKind && !f.IsList() {
-		return appendID(ids, shown.Get(f).String())
+	if own := idField(shown); own != nil {
+		return appendID(ids, shown.Get(own).String())
 	}
+	fields := shown.Descriptor().Fields()
 	for i := range fields.Len() {
 		f := fields.Get(i)
 		if !isMessage(f) || !shown.Has(f) {
 			continue
 		}
 		part := shown.Get(f).Message()
-		if own := part.Descriptor().Fields().ByName("id"); own != nil && own.Kind() == protoreflect.StringKind && !own.IsList() {
+		if own := idField(part); own != nil {
 			ids = appendID(ids, part.Get(own).String())
 		}
 	}
 	return ids
+}
+
+// idField returns the field of an object that has its id, or nil.
+func idField(m protoreflect.Message) protoreflect.FieldDescriptor {
+	f := m.Descriptor().Fields().ByName("id")
+	if f == nil || f.Kind() != protoreflect.StringKind || f.IsList() {
+		return nil
+	}
+	return f
 }
 
 // maxSubjectDepth is how deep subjectsOf searches nested messages of a request.
