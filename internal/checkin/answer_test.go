@@ -3,7 +3,6 @@ package checkin_test
 import (
 	"compress/gzip"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/pms"
+	"latchkey.dev/internal/test/porttest"
 )
 
 // Each answer of a PMS to checkIn either accepts, or ends the attempt, or keeps it open under its key because its effect is not known.
@@ -104,13 +104,8 @@ func TestOutcomeOfAnAnswer(t *testing.T) {
 			}
 		})
 	}
-	t.Run("nobody listens", func(t *testing.T) {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = l.Close()
-		if got := checkin.OutcomeOf(callCheckIn(t, "http://"+l.Addr().String())); got != checkin.AttemptCalling {
+	t.Run("no server listens", func(t *testing.T) {
+		if got := checkin.OutcomeOf(callCheckIn(t, "http://"+porttest.Reserve(t))); got != checkin.AttemptCalling {
 			t.Errorf("the attempt is %q", got)
 		}
 	})

@@ -16,6 +16,7 @@ import (
 
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/test/porttest"
 )
 
 // bound is far above what the quick limits allow a call to take, and far below a hang.
@@ -316,13 +317,9 @@ func TestConnectionIsNotAccepted(t *testing.T) {
 }
 
 func TestConnectionIsRefused(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ln.Close()
+	address := porttest.Reserve(t)
 	z := newZoo(t, quick(), hang)
-	z.URL, z.client = "http://"+ln.Addr().String(), z.newClient(t, quick(), nil, ln.Addr().String())
+	z.URL, z.client = "http://"+address, z.newClient(t, quick(), nil, address)
 	z.expect(t, CauseNetwork)
 }
 

@@ -6,9 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -222,29 +219,6 @@ func Run(ctx context.Context, env []string, name string, args ...string) error {
 		return fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, out)
 	}
 	return nil
-}
-
-// Ports finds free loopback addresses. They are below the range of ports that the system assigns by itself, because they are unused until
-// the server starts and while it is restarted.
-func Ports(t testing.TB, n int) []string {
-	t.Helper()
-	var out []string
-	var all []io.Closer
-	for tries := 0; len(out) < n; tries++ {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000)))
-		if err != nil {
-			if tries > 1000 {
-				t.Fatal(err)
-			}
-			continue
-		}
-		all = append(all, l)
-		out = append(out, l.Addr().String())
-	}
-	for _, l := range all {
-		_ = l.Close()
-	}
-	return out
 }
 
 // errGaveUp ends a wait early, because the program has ended and the condition can no longer hold.

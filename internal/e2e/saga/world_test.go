@@ -22,6 +22,7 @@ import (
 	"latchkey.dev/internal/e2e/program"
 	"latchkey.dev/internal/sandbox"
 	"latchkey.dev/internal/test/dbtest"
+	"latchkey.dev/internal/test/porttest"
 	"latchkey.dev/internal/test/smtptest"
 )
 
@@ -51,7 +52,7 @@ type reached struct{ point, guestID string }
 func open(t *testing.T, engine string, rooms int) *world {
 	t.Helper()
 	dir := t.TempDir()
-	at := program.Ports(t, 4)
+	at := porttest.ReserveN(t, 4)
 	w := &world{t: t, engine: engine, resent: map[string]bool{}, mail: smtptest.Start(t, false)}
 	var spaces []sandbox.Space
 	var locks []sim.Spec

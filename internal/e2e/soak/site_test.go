@@ -20,6 +20,7 @@ import (
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/e2e/program"
+	"latchkey.dev/internal/test/porttest"
 )
 
 const (
@@ -47,7 +48,7 @@ func address(i int) string { return fmt.Sprintf("ROOM%d", i) }
 func open(t *testing.T, database string) *site {
 	t.Helper()
 	dir := t.TempDir()
-	at := program.Ports(t, 5)
+	at := porttest.ReserveN(t, 5)
 	s := &site{t: t, dir: dir, base: "http://" + at[0], keypads: "http://" + at[4]}
 	s.client = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
 	t.Cleanup(s.client.CloseIdleConnections)

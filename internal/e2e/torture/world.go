@@ -21,6 +21,7 @@ import (
 	"latchkey.dev/internal/e2e/program"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/sandbox"
+	"latchkey.dev/internal/test/porttest"
 )
 
 // hotelDoor is a door of the simulated hotel: of a room, which the PMS also knows, or a gate.
@@ -120,7 +121,7 @@ type world struct {
 func newWorld(t testing.TB, seed uint64, engine, database string) *world {
 	t.Helper()
 	dir := t.TempDir()
-	at := program.Ports(t, 4)
+	at := porttest.ReserveN(t, 4)
 	w := &world{t: t, seed: seed, began: time.Now(), dir: dir, byAddress: map[string]*lockState{}}
 	w.report = newReport(w)
 	w.pms = sandbox.NewPMS("pms-secret", nil)

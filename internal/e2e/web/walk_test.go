@@ -20,6 +20,7 @@ import (
 	"latchkey.dev/internal/e2e/program"
 	"latchkey.dev/internal/sandbox"
 	"latchkey.dev/internal/test/browser"
+	"latchkey.dev/internal/test/porttest"
 	"latchkey.dev/internal/test/smtptest"
 )
 
@@ -66,7 +67,7 @@ func TestOwnerWalksFromTheStartToAnOpenDoor(t *testing.T) {
 // newWalk starts the server, the PMS and the mail server.
 func newWalk(t *testing.T) *walk {
 	t.Helper()
-	at := program.Ports(t, 5)
+	at := porttest.ReserveN(t, 5)
 	w := &walk{t: t, dir: t.TempDir(), web: at[0], grpc: at[1], keypads: at[4], mail: smtptest.Start(t, false)}
 	w.pms = sandbox.NewPMS("pms-secret", []sandbox.Space{
 		{ID: "R1", Type: "Room", Name: "101", IsPrivate: true, IsActive: true}, {ID: "R2", Type: "Room", Name: "102", IsPrivate: true, IsActive: true},

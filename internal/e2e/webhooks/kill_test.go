@@ -15,6 +15,7 @@ import (
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/e2e/program"
 	"latchkey.dev/internal/test/dbtest"
+	"latchkey.dev/internal/test/porttest"
 )
 
 func TestMain(m *testing.M) { program.Main(m) }
@@ -31,7 +32,7 @@ type killed struct {
 func newKilled(t *testing.T, r *receiver) *killed {
 	t.Helper()
 	k := &killed{t: t, database: dbtest.URL(t, "sqlite")}
-	data, at := filepath.Join(t.TempDir(), "data"), program.Ports(t, 4)
+	data, at := filepath.Join(t.TempDir(), "data"), porttest.ReserveN(t, 4)
 	k.server = program.New(t, "latchkey", "http://"+at[3]+"/readyz", "serve", "--data-dir", data, "--listen-http", at[0], "--listen-grpc", at[1],
 		"--listen-bridge", at[2], "--listen-ops", at[3], "--drain", "10ms", "--log-level", "warn", "--partner-allow", r.Listener.Addr().String())
 	k.server.Env = []string{"LATCHKEY_DATABASE=" + k.database}

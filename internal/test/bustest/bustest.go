@@ -16,10 +16,11 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"latchkey.dev/internal/test/porttest"
 )
 
-// portVariable is the environment variable that makes a test binary run as a NATS server on that port; -1 chooses a free
-// port.
+// portVariable is the environment variable that makes a test binary run as a NATS server on that port.
 const portVariable = "LATCHKEY_TEST_NATS_PORT"
 
 // Main runs a NATS server and does not return in a process that [Start] started. In any other process it does nothing.
@@ -55,10 +56,11 @@ func runServer(port string) error {
 	return err
 }
 
-// Server is a NATS server in a separate process.
+// Server is a NATS server in a separate process. Its port stays reserved while it does not run.
 type Server struct {
 	t       testing.TB
 	URL     string
+	port    string
 	process *exec.Cmd // nil after Kill
 	stdin   io.Closer
 }
@@ -66,34 +68,30 @@ type Server struct {
 // Start starts a server. It is killed when t ends.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	s := &Server{t: t}
-	s.start("-1")
+	s := Reserve(t)
+	s.Restart()
+	return s
+}
+
+// Reserve returns a server that does not run yet but already has a URL. It is killed when t ends.
+func Reserve(t testing.TB) *Server {
+	t.Helper()
+	address := porttest.Reserve(t)
+	_, port, _ := strings.Cut(address, ":")
+	s := &Server{t: t, URL: "nats://" + address, port: port}
 	t.Cleanup(s.Kill)
 	return s
 }
 
-// Reserve returns a server that does not run yet but already has a URL.
-func Reserve(t testing.TB) *Server {
-	t.Helper()
-	s := Start(t)
-	s.Kill()
-	return s
-}
-
-// Restart starts a killed server at its former port.
+// Restart starts a server that does not run.
 func (s *Server) Restart() {
-	s.t.Helper()
-	s.start(s.URL[strings.LastIndex(s.URL, ":")+1:])
-}
-
-func (s *Server) start(port string) {
 	s.t.Helper()
 	program, err := os.Executable()
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	cmd := exec.Command(program)
-	cmd.Env, cmd.Stderr = append(os.Environ(), portVariable+"="+port), os.Stderr
+	cmd.Env, cmd.Stderr = append(os.Environ(), portVariable+"="+s.port), os.Stderr
 	if s.stdin, err = cmd.StdinPipe(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -105,12 +103,10 @@ func (s *Server) start(port string) {
 		s.t.Fatal(err)
 	}
 	s.process = cmd
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		s.Kill()
 		s.t.Fatalf("NATS did not start: %v", err)
 	}
-	s.URL = strings.TrimSpace(line)
 }
 
 // Freeze suspends the process, with its connections open.

@@ -5,19 +5,19 @@ package z2mtest
 import (
 	"bufio"
 	"context"
-	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"latchkey.dev/internal/test/porttest"
 )
 
 const brokerWait = 20 * time.Second
 
-// Broker is a Mosquitto process on a free loopback port.
+// Broker is a Mosquitto process on a loopback port, which stays reserved while it does not run.
 type Broker struct {
 	t      testing.TB
 	config string
@@ -30,19 +30,13 @@ type Broker struct {
 // the test if Mosquitto is not installed.
 func StartBroker(t testing.TB, lines ...string) *Broker {
 	t.Helper()
-	lis, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := lis.Addr().(*net.TCPAddr)
-	if err := lis.Close(); err != nil {
-		t.Fatal(err)
-	}
-	b := &Broker{t: t, Addr: addr.String(), config: filepath.Join(t.TempDir(), "mosquitto.conf")}
+	address := porttest.Reserve(t)
+	_, port, _ := strings.Cut(address, ":")
+	b := &Broker{t: t, Addr: address, config: filepath.Join(t.TempDir(), "mosquitto.conf")}
 	if len(lines) == 0 {
 		lines = []string{"allow_anonymous true"}
 	}
-	all := append([]string{fmt.Sprintf("listener %d 127.0.0.1", addr.Port), "persistence false", "log_dest stderr"}, lines...)
+	all := append([]string{"listener " + port + " 127.0.0.1", "persistence false", "log_dest stderr"}, lines...)
 	if os.Getuid() == 0 {
 		all = append(all, "user root") // otherwise it drops its rights and cannot read the test's files
 	}
