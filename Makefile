@@ -63,11 +63,11 @@ build-bridge-amd64 build-bridge-arm64: build-bridge-%:
 	@CGO_ENABLED=0 GOOS=linux GOARCH=$* go build $(EAGER) $(RELEASE) -o bin/latchkey-bridge-linux-$* ./cmd/latchkey-bridge
 
 .PHONY: demo
-demo: ## Build, start everything with one embedded database and tell the story
+demo: ## Build, start everything with one embedded database, and show a guest from the reservation to the open door
 	@scripts/need go gcc
 	@mkdir -p bin
-	go build $(RELEASE) -o bin/latchkey ./cmd/latchkey
-	bin/latchkey demo
+	@go build $(RELEASE) -o bin/latchkey ./cmd/latchkey
+	@bin/latchkey demo
 
 ##@ Check
 
@@ -159,7 +159,7 @@ migration: ## Write what ent/schema changed as NNNN_next for both engines, again
 	@go run ./internal/db/migrationgen $(NAME)
 
 .PHONY: prepare
-prepare: tools proto-imports
+prepare: tools proto-imports ## The code generators, and the .proto files that buf needs
 	@:
 
 .PHONY: tools
