@@ -3,7 +3,6 @@ package guest
 import (
 	"encoding/hex"
 	"fmt"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -17,25 +16,24 @@ import (
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/throttle"
 )
 
-// counter is a stored tally. Its id is a keyed hash of what is counted.
-type counter struct {
-	id string
-	tally
+// newCounter returns a counter of a property without failures. Its id is a keyed hash of what it counts.
+func newCounter(keys *keyring.Ring, l throttle.Limit, what ...string) throttle.Counter {
+	return throttle.Counter{Limit: l, ID: hex.EncodeToString(keys.MAC("attempts", what...))}
 }
 
 // countersOf returns the stored counters of failed searches that slow this search: those of its source, of the property and of the searched
 // booking. numbers are the booking's numbers. [Search.refund] relies on the order: the source comes first, then what the source gets back.
-func (q Search) countersOf(tx *db.Tx, keys *keyring.Ring, numbers []string) ([]counter, error) {
+func (q Search) countersOf(tx *db.Tx, keys *keyring.Ring, numbers []string) ([]throttle.Counter, error) {
 	source, origin := q.KioskID, "kiosk"
 	if q.KioskID == "" {
 		source, origin = q.Address, OriginDoor
 	}
-	var all []counter
-	add := func(l limit, what ...string) {
-		id := hex.EncodeToString(keys.MAC("attempts", append([]string{q.PropertyID, origin, l.name}, what...)...))
-		all = append(all, counter{id, tally{limit: l}})
+	var all []throttle.Counter
+	add := func(l throttle.Limit, what ...string) {
+		all = append(all, newCounter(keys, l, append([]string{q.PropertyID, origin, l.Name}, what...)...))
 	}
 	add(atSource, source)
 	add(givenBack, source, reservation.FoldNumber(q.Number))
@@ -49,41 +47,29 @@ func (q Search) countersOf(tx *db.Tx, keys *keyring.Ring, numbers []string) ([]c
 	}
 	add(atProperty) // all kiosks, or all QR codes
 	if q.KioskID == "" {
-		if site := siteOf(q.Address); site != "" {
+		if site := throttle.SiteOf(q.Address); site != "" {
 			add(atSite, site)
 			for _, number := range numbers {
 				add(bookingAtSite, site, number)
 			}
 		}
 	}
-	return all, loadTallies(tx, q.PropertyID, all)
+	return all, loadCounters(tx, q.PropertyID, all)
 }
 
 // foundIn counts the searches that found a stay whose guest is checked in. It delays nothing.
-var foundIn = limit{"foundIn", 24 * time.Hour, nil}
+var foundIn = throttle.Within("foundIn", 24*time.Hour)
 
 // CountFound counts one more search that found a checked-in stay. It returns how many such searches the stay had in the 24 hours that began
 // with the first one.
 func CountFound(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string) (int, error) {
-	counters := []counter{{hex.EncodeToString(keys.MAC("attempts", propertyID, foundIn.name, reservationID)), tally{limit: foundIn}}}
-	if err := loadTallies(tx, propertyID, counters); err != nil {
+	counters := []throttle.Counter{newCounter(keys, foundIn, propertyID, foundIn.Name, reservationID)}
+	if err := loadCounters(tx, propertyID, counters); err != nil {
 		return 0, err
 	}
-	counters[0].tally = counters[0].fail(tx.Now())
-	return counters[0].count, storeTallies(tx, propertyID, counters)
+	counters[0] = counters[0].WithFailure(tx.Now())
+	return counters[0].Count, storeCounters(tx, propertyID, counters)
 }
-
-// siteOf returns the IPv6 network of a site, /48, that a client's network belongs to. Who rents a server often has a /48, which has 65,536
-// networks of clients. It returns "" for IPv4, where few people have many addresses.
-func siteOf(network string) string {
-	p, err := netip.ParsePrefix(network)
-	if err != nil || !p.Addr().Is6() || p.Bits() < siteBits {
-		return ""
-	}
-	return netip.PrefixFrom(p.Addr(), siteBits).Masked().String()
-}
-
-const siteBits = 48
 
 // numbers returns the keys of the limit of a booking: the typed number, and the other numbers of the reservations in rows that have it, so
 // that a booking with two numbers has one limit. An unknown number gets a limit too, and a second key, so that neither an answer nor its time
@@ -105,43 +91,29 @@ func (q Search) numbers(rows []*ent.Reservation) []string {
 	return out
 }
 
-// loadTallies sets the tally of each counter to what is stored for its present period, and leaves a counter without stored failures at zero.
-func loadTallies(tx *db.Tx, propertyID string, counters []counter) error {
-	ids := make([]string, len(counters))
-	for i, c := range counters {
-		ids[i] = c.id
-	}
-	rows, err := tx.Attempts.Query().Where(entattempts.PropertyID(propertyID), entattempts.IDIn(ids...)).All(tx.Context())
+// loadCounters sets each counter to what is stored for its present period.
+func loadCounters(tx *db.Tx, propertyID string, counters []throttle.Counter) error {
+	rows, err := tx.Attempts.Query().Where(entattempts.PropertyID(propertyID), entattempts.IDIn(throttle.IDs(counters)...)).All(tx.Context())
 	if err != nil {
 		return fmt.Errorf("load failed searches: %w", err)
 	}
-	for _, row := range rows {
-		c := &counters[slices.Index(ids, row.ID)]
-		if tx.Now().Before(row.BeganAt.Add(c.within)) {
-			c.began, c.last, c.count = row.BeganAt, row.LastAt, row.Count
-		}
+	stored := make([]throttle.Stored, len(rows))
+	for i, r := range rows {
+		stored[i] = throttle.Stored{ID: r.ID, Began: r.BeganAt, Last: r.LastAt, Count: r.Count}
 	}
+	throttle.Restore(counters, stored, tx.Now())
 	return nil
-}
-
-// waitOfCounters returns how long a search must wait because of earlier failures: the longest wait of all counters.
-func waitOfCounters(counters []counter, now time.Time) time.Duration {
-	tallies := make([]tally, len(counters))
-	for i, c := range counters {
-		tallies[i] = c.tally
-	}
-	return waitOf(tallies, now)
 }
 
 // recordFailure counts a failed search, in the database so that a restart forgets nothing. Staff are notified once in each period
 // in which searches begin to wait.
-func (q Search) recordFailure(tx *db.Tx, counters []counter) error {
+func (q Search) recordFailure(tx *db.Tx, counters []throttle.Counter) error {
 	slows := false
 	for i, c := range counters {
-		counters[i].tally = c.fail(tx.Now())
-		slows = slows || counters[i].beginsToSlow()
+		counters[i] = c.WithFailure(tx.Now())
+		slows = slows || counters[i].BeginsToWait()
 	}
-	if err := storeTallies(tx, q.PropertyID, counters); err != nil || !slows {
+	if err := storeCounters(tx, q.PropertyID, counters); err != nil || !slows {
 		return err
 	}
 	return notice.Add(tx, notice.Notice{
@@ -152,23 +124,23 @@ func (q Search) recordFailure(tx *db.Tx, counters []counter) error {
 
 // refund takes back from the source the failures that it had with this number before its search found the stay, so that a guest who mistypes
 // does not slow the next guest. counters are from [Search.countersOf].
-func (q Search) refund(tx *db.Tx, counters []counter) error {
+func (q Search) refund(tx *db.Tx, counters []throttle.Counter) error {
 	source, returned := &counters[0], &counters[1]
-	if returned.count == 0 {
+	if returned.Count == 0 {
 		return nil
 	}
-	source.count = max(source.count-returned.count, 0)
-	returned.count = 0
-	return storeTallies(tx, q.PropertyID, slices.DeleteFunc(counters[:2:2], func(c counter) bool { return c.began.IsZero() }))
+	source.Count = max(source.Count-returned.Count, 0)
+	returned.Count = 0
+	return storeCounters(tx, q.PropertyID, slices.DeleteFunc(counters[:2:2], func(c throttle.Counter) bool { return c.Began.IsZero() }))
 }
 
-// storeTallies stores the counts of failed searches.
-func storeTallies(tx *db.Tx, propertyID string, counters []counter) error {
+// storeCounters stores the counts of failed searches.
+func storeCounters(tx *db.Tx, propertyID string, counters []throttle.Counter) error {
 	insert := entsql.Insert(entattempts.Table).
 		Columns(entattempts.FieldID, entattempts.FieldPropertyID, entattempts.FieldBeganAt, entattempts.FieldLastAt, entattempts.FieldCount).
 		OnConflict(entsql.ConflictColumns(entattempts.FieldID), entsql.ResolveWithNewValues())
-	for _, c := range counters {
-		insert.Values(c.id, propertyID, c.began, c.last, c.count)
+	for _, c := range throttle.InOrder(counters) {
+		insert.Values(c.ID, propertyID, c.Began, c.Last, c.Count)
 	}
 	if _, err := tx.Insert(insert); err != nil {
 		return fmt.Errorf("count failed searches: %w", err)

@@ -1,24 +1,14 @@
 package guest
 
-import "time"
+import (
+	"time"
 
-// limit slows failed searches down. It counts the failures of a period, which begins with the first one. From some counts on, the next
-// search waits for a pause after the latest failure. No limit closes a search for the rest of the period.
-type limit struct {
-	name   string
-	within time.Duration
-	pauses []pause // the shortest first
-}
-
-// pause is how long a search waits after the latest failure, if the period has at least so many failures.
-type pause struct {
-	failures int
-	lasts    time.Duration
-}
+	"latchkey.dev/internal/throttle"
+)
 
 // Limits of failed searches by two facts. A search that has to wait compares nothing and counts nothing.
 //
-// A source is one kiosk, or one client network (an IPv4 address or an IPv6 /64). A site is an IPv6 /48, see [siteOf]. Kiosks and QR codes
+// A source is one kiosk, or one client network (an IPv4 address or an IPv6 /64). A site is an IPv6 /48, see [throttle.SiteOf]. Kiosks and QR codes
 // have separate limits for bookings and for the property, so guesses from afar never slow a kiosk. A booking has one limit, whichever of its numbers is typed. A
 // search that finds a stay costs nothing, and gives the source back what failed there for the same number: a guest who mistypes does not slow
 // the next guest. The limit of the booking gets nothing back, because its number may be that of a group, of whom one member guesses the names
@@ -52,58 +42,13 @@ type pause struct {
 //   - On a phone, the guesses of one other network or site (an IPv6 /48) do not delay the guest. Those of many do, as long
 //     as they go on, and at most an hour after the last. The kiosk, the link of the mail and the desk do not wait for that.
 var (
-	atSource         = limit{"source", time.Hour, []pause{{10, 5 * time.Minute}}}
-	bookingAtKiosks  = limit{"bookingAtKiosks", 24 * time.Hour, []pause{{5, 10 * time.Minute}, {20, 30 * time.Minute}}}
-	bookingAtNetwork = limit{"bookingAtNetwork", 24 * time.Hour, []pause{{5, 15 * time.Minute}, {10, 2 * time.Hour}}}
-	atSite           = limit{"site", time.Hour, []pause{{20, 5 * time.Minute}}}
-	bookingAtSite    = limit{"bookingAtSite", 24 * time.Hour, []pause{{10, 15 * time.Minute}, {15, 2 * time.Hour}}}
-	bookingAtDoors   = limit{"bookingAtDoors", 24 * time.Hour, []pause{{30, time.Hour}}}
-	atProperty       = limit{"property", time.Hour, []pause{{50, time.Minute}}}
+	atSource         = throttle.Within("source", time.Hour).After(10, 5*time.Minute)
+	bookingAtKiosks  = throttle.Within("bookingAtKiosks", 24*time.Hour).After(5, 10*time.Minute).After(20, 30*time.Minute)
+	bookingAtNetwork = throttle.Within("bookingAtNetwork", 24*time.Hour).After(5, 15*time.Minute).After(10, 2*time.Hour)
+	atSite           = throttle.Within("site", time.Hour).After(20, 5*time.Minute)
+	bookingAtSite    = throttle.Within("bookingAtSite", 24*time.Hour).After(10, 15*time.Minute).After(15, 2*time.Hour)
+	bookingAtDoors   = throttle.Within("bookingAtDoors", 24*time.Hour).After(30, time.Hour)
+	atProperty       = throttle.Within("property", time.Hour).After(50, time.Minute)
 	// givenBack counts what a source gets back when a search finds the stay. It delays nothing.
-	givenBack = limit{"givenBack", atSource.within, nil}
+	givenBack = throttle.Within("givenBack", atSource.Period)
 )
-
-// tally is the number of failures that a limit counted in its present period, and when they were.
-type tally struct {
-	limit
-	began, last time.Time
-	count       int
-}
-
-// pause returns how long the next search waits after the latest failure.
-func (t tally) pause() (lasts time.Duration) {
-	for _, p := range t.pauses {
-		if t.count >= p.failures {
-			lasts = p.lasts
-		}
-	}
-	return lasts
-}
-
-// wait returns how long the next search waits from now; 0: it does not. A pause ends with the period, and a latest failure in the future,
-// because a clock was wrong, does not lengthen it.
-func (t tally) wait(now time.Time) time.Duration {
-	pause := t.pause()
-	return max(min(t.last.Add(pause).Sub(now), t.began.Add(t.within).Sub(now), pause), 0)
-}
-
-// fail returns a tally after one more failure.
-func (t tally) fail(now time.Time) tally {
-	if t.count == 0 || !now.Before(t.began.Add(t.within)) {
-		t.began, t.count = now, 0
-	}
-	t.last = now
-	t.count++
-	return t
-}
-
-// beginsToSlow reports whether the latest failure is the first after which a search waits.
-func (t tally) beginsToSlow() bool { return len(t.pauses) > 0 && t.count == t.pauses[0].failures }
-
-// waitOf returns the longest wait of some tallies; 0: the search may run now.
-func waitOf(tallies []tally, now time.Time) (wait time.Duration) {
-	for _, t := range tallies {
-		wait = max(wait, t.wait(now))
-	}
-	return wait
-}

@@ -375,8 +375,8 @@ func ListPendingErasures(view *db.Tx, after string, limit int) ([]*ErasureRow, e
 	return rows, nil
 }
 
-// ConfirmErasure records the mail that confirms an erasure, or that no address is known for one.
-func ConfirmErasure(tx *db.Tx, row *ErasureRow, mailID string) error {
+// AcknowledgeErasure records the mail that acknowledges an erasure, or that no address is known for one.
+func AcknowledgeErasure(tx *db.Tx, row *ErasureRow, mailID string) error {
 	err := tx.Erasure.Update().Where(enterasure.PropertyID(row.PropertyID), enterasure.ID(row.ID)).SetMailID(mailID).SetConfirmedAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("record the mail about an erasure: %w", err)

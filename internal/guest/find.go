@@ -16,6 +16,7 @@ import (
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/text"
+	"latchkey.dev/internal/throttle"
 )
 
 // Lifetimes of the sessions that two facts give. That at a kiosk counts from its last use, because a family needs a while for its answers.
@@ -71,7 +72,7 @@ func (q Search) Match(view *db.Tx, keys *keyring.Ring) (Matches, error) {
 	if err != nil {
 		return Matches{}, err
 	}
-	if m.wait = waitOfCounters(counters, view.Now()); m.wait > 0 {
+	if m.wait = throttle.LongestWait(counters, view.Now()); m.wait > 0 {
 		return m, nil
 	}
 	found, _, err := q.matches(view, keys, rows)
@@ -114,7 +115,7 @@ func Find(tx *db.Tx, keys *keyring.Ring, q Search, m Matches) (found Found, refu
 		return Found{}, nil, err
 	}
 	// Other searches may have failed since the stays were matched, or a pause may have ended.
-	if wait := max(m.wait, waitOfCounters(counters, tx.Now())); wait > 0 {
+	if wait := max(m.wait, throttle.LongestWait(counters, tx.Now())); wait > 0 {
 		return Found{}, tooManyAttempts(wait), nil
 	}
 	switch len(m.stays) {

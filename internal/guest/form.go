@@ -141,7 +141,7 @@ func (p *Party) applyAnswers(tx *db.Tx, form Form, step rule.Step, answers map[s
 		return Member{}, fault.Fields(wrong...)
 	}
 	dropUnasked(m, asks)
-	if err := form.checkKept(m); err != nil {
+	if err := form.checkLockedAnswers(m); err != nil {
 		return Member{}, err
 	}
 	m.mailTo = form.companionMailTo(m)
@@ -176,8 +176,8 @@ func (f Form) setAnswer(m Member, field rule.Field, answer string, days rule.Day
 	return nil
 }
 
-// checkKept returns an error if m, a copy of the form's guest with other answers, lost an answer that the session may not change.
-func (f Form) checkKept(m Member) error {
+// checkLockedAnswers returns an error if m, a copy of the form's guest with other answers, lost an answer that the session may not change.
+func (f Form) checkLockedAnswers(m Member) error {
 	for field := range f.Member.Answers {
 		if m.Answers[field] != "" {
 			continue

@@ -18,9 +18,6 @@ const (
 	WhyRead    = "read"
 )
 
-// DisclosureRow is a disclosure as stored.
-type DisclosureRow = ent.Disclosure
-
 // Disclosed is what a call to the PMS contains of one guest.
 type Disclosed struct {
 	GuestID string

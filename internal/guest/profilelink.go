@@ -15,6 +15,7 @@ import (
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/throttle"
 )
 
 // A guest without a stay reads and deletes a kept profile with a link that is mailed to the address of the profile. It shows on GET and binds one
@@ -30,9 +31,9 @@ const (
 // Limits of requests for a link to a profile. Each counts all requests, also those for an address without a profile, so that a limit does not tell
 // which it is.
 var (
-	profileMails  = limit{"profileMails", 24 * time.Hour, []pause{{3, 24 * time.Hour}}} // to one address
-	profileClient = limit{"profileClient", time.Hour, []pause{{20, time.Hour}}}         // from one client network
-	profileSite   = limit{"profileSite", time.Hour, []pause{{60, time.Hour}}}           // from one IPv6 site
+	profileMails  = throttle.Within("profileMails", 24*time.Hour).After(3, 24*time.Hour) // to one address
+	profileClient = throttle.Within("profileClient", time.Hour).After(20, time.Hour)     // from one client network
+	profileSite   = throttle.Within("profileSite", time.Hour).After(60, time.Hour)       // from one IPv6 site
 )
 
 // ProfileRequest asks for a link to a profile.
@@ -47,18 +48,18 @@ type ProfileRequest struct {
 func RequestProfileLink(tx *db.Tx, keys *keyring.Ring, q ProfileRequest) (due bool, refused, err error) {
 	profileID := ProfileID(keys, q.PropertyID, q.Address)
 	counters := q.countersOf(keys, profileID)
-	if err := loadTallies(tx, q.PropertyID, counters); err != nil {
+	if err := loadCounters(tx, q.PropertyID, counters); err != nil {
 		return false, nil, err
 	}
 	address, clients := counters[:1], counters[1:]
-	if wait := waitOfCounters(clients, tx.Now()); wait > 0 {
+	if wait := throttle.LongestWait(clients, tx.Now()); wait > 0 {
 		return false, fault.New(fault.Exhausted, fault.TooManyAttempts, "too many links were requested; try again in %s", roughly(wait)).Retry(wait), nil
 	}
-	limited := waitOfCounters(address, tx.Now()) > 0
+	limited := throttle.LongestWait(address, tx.Now()) > 0
 	for i, c := range counters {
-		counters[i].tally = c.fail(tx.Now())
+		counters[i] = c.WithFailure(tx.Now())
 	}
-	if err := storeTallies(tx, q.PropertyID, counters); err != nil {
+	if err := storeCounters(tx, q.PropertyID, counters); err != nil {
 		return false, nil, err
 	}
 	kept, err := hasProfile(tx, q.PropertyID, profileID)
@@ -67,12 +68,12 @@ func RequestProfileLink(tx *db.Tx, keys *keyring.Ring, q ProfileRequest) (due bo
 
 // countersOf returns the counters that limit the requests for links to a profile. The first counts the mails to the address of the profile, and the
 // others count the requests of the client.
-func (q ProfileRequest) countersOf(keys *keyring.Ring, profileID string) []counter {
-	counterOf := func(l limit, what string) counter {
-		return counter{hex.EncodeToString(keys.MAC("attempts", q.PropertyID, l.name, what)), tally{limit: l}}
+func (q ProfileRequest) countersOf(keys *keyring.Ring, profileID string) []throttle.Counter {
+	counterOf := func(l throttle.Limit, what string) throttle.Counter {
+		return newCounter(keys, l, q.PropertyID, l.Name, what)
 	}
-	all := []counter{counterOf(profileMails, profileID), counterOf(profileClient, q.Client)}
-	if site := siteOf(q.Client); site != "" {
+	all := []throttle.Counter{counterOf(profileMails, profileID), counterOf(profileClient, q.Client)}
+	if site := throttle.SiteOf(q.Client); site != "" {
 		all = append(all, counterOf(profileSite, site))
 	}
 	return all

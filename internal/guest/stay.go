@@ -26,11 +26,8 @@ const (
 // maxOfKind bounds the adults and the children of a party, because a PMS can send any number.
 const maxOfKind = 30
 
-// Row and StayRow are a guest and a stay as stored.
-type (
-	Row     = ent.Guest
-	StayRow = ent.Stay
-)
+// Row is a guest as stored.
+type Row = ent.Guest
 
 // LoadOrCreateStay returns what guests and the service added to a reservation. It is created empty when it is first needed.
 func LoadOrCreateStay(tx *db.Tx, propertyID, reservationID string) (*ent.Stay, error) {

@@ -30,7 +30,7 @@ var line = []string{
 
 	// The foundation.
 	"credential", "openid", "jobs", "telemetry", "bus", "config", "watch", "db", "keyring", "keyring/pinseal", "connlimit", "disk", "fault/envelope", "fault", "actor", "id", "clock",
-	"money", "message", "text", "privacy",
+	"money", "message", "text", "throttle", "privacy",
 }
 
 var (

@@ -3,10 +3,7 @@ package staff
 import (
 	"encoding/hex"
 	"fmt"
-	"net/netip"
 	"slices"
-	"strings"
-	"time"
 
 	entsql "entgo.io/ent/dialect/sql"
 
@@ -14,37 +11,33 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/throttle"
 )
 
-// counter is a stored tally. Its id is a keyed hash of what is counted.
-type counter struct {
-	id string
-	tally
-}
-
-// newCounter returns a counter without failures for a limit. what identifies what it counts, such as an address and a network.
-func newCounter(keys *keyring.Ring, l limit, what ...string) counter {
-	return counter{hex.EncodeToString(keys.MAC("signInAttempts", append([]string{l.name}, what...)...)), tally{limit: l}}
+// newCounter returns a counter without failures for a limit. what identifies what it counts, such as an address and a network; the counter's id is
+// a keyed hash of it.
+func newCounter(keys *keyring.Ring, l throttle.Limit, what ...string) throttle.Counter {
+	return throttle.Counter{Limit: l, ID: hex.EncodeToString(keys.MAC("signInAttempts", append([]string{l.Name}, what...)...))}
 }
 
 // passwordCounters returns the counters that limit attempts with a mail address from a network. The first two are those of the address.
-func passwordCounters(keys *keyring.Ring, email, network string) []counter {
-	return append([]counter{newCounter(keys, addressAtNetwork, email, network), newCounter(keys, addressAnywhere, email)}, networkCounters(keys, network)...)
+func passwordCounters(keys *keyring.Ring, email, network string) []throttle.Counter {
+	return append([]throttle.Counter{newCounter(keys, addressAtNetwork, email, network), newCounter(keys, addressAnywhere, email)}, networkCounters(keys, network)...)
 }
 
 // networkCounters returns the counters that limit all attempts from a network, also those that name no address.
-func networkCounters(keys *keyring.Ring, network string) []counter {
-	all := []counter{newCounter(keys, atNetwork, network)}
-	if site := siteOf(network); site != "" {
+func networkCounters(keys *keyring.Ring, network string) []throttle.Counter {
+	all := []throttle.Counter{newCounter(keys, atNetwork, network)}
+	if site := throttle.SiteOf(network); site != "" {
 		all = append(all, newCounter(keys, atSite, site))
 	}
 	return all
 }
 
 // operatorCounters returns the counters that limit attempts from a network to sign in as an operator.
-func operatorCounters(keys *keyring.Ring, network string) []counter {
-	all := []counter{newCounter(keys, operatorAtNetwork, network)}
-	if site := siteOf(network); site != "" {
+func operatorCounters(keys *keyring.Ring, network string) []throttle.Counter {
+	all := []throttle.Counter{newCounter(keys, operatorAtNetwork, network)}
+	if site := throttle.SiteOf(network); site != "" {
 		all = append(all, newCounter(keys, operatorAtSite, site))
 	}
 	return all
@@ -60,82 +53,60 @@ func ForgiveOperatorAttempt(tx *db.Tx, keys *keyring.Ring, network string) error
 	return forgive(tx, operatorCounters(keys, network), 0)
 }
 
-// siteOf returns the IPv6 network of a site, /48, that a client's network belongs to; "" for IPv4.
-func siteOf(network string) string {
-	p, err := netip.ParsePrefix(network)
-	if err != nil || !p.Addr().Is6() || p.Bits() < siteBits {
-		return ""
-	}
-	return netip.PrefixFrom(p.Addr(), siteBits).Masked().String()
-}
-
-const siteBits = 48
-
 // countAttempt counts an attempt as failed before it is checked, so that attempts at the same time do not all pass, and a crash forgets none. It
 // refuses the attempt, and counts nothing, while a pause lasts.
-func countAttempt(tx *db.Tx, counters []counter) error {
-	if err := loadTallies(tx, counters); err != nil {
+func countAttempt(tx *db.Tx, counters []throttle.Counter) error {
+	if err := loadCounters(tx, counters); err != nil {
 		return err
 	}
-	var wait time.Duration
-	for _, c := range counters {
-		wait = max(wait, c.wait(tx.Now()))
-	}
-	if wait > 0 {
+	if wait := throttle.LongestWait(counters, tx.Now()); wait > 0 {
 		return fault.New(fault.Exhausted, fault.TooManyAttempts, "too many attempts failed; try again later").Retry(wait)
 	}
 	for i, c := range counters {
-		counters[i].tally = c.fail(tx.Now())
+		counters[i] = c.WithFailure(tx.Now())
 	}
-	return storeTallies(tx, counters)
+	return storeCounters(tx, counters)
 }
 
 // forgive takes back the count of an attempt that succeeded. The first account counters, those of the account, start at zero again. Those of
 // the network lose this attempt alone, so that a guesser's own account does not reset them.
-func forgive(tx *db.Tx, counters []counter, account int) error {
-	if err := loadTallies(tx, counters); err != nil {
+func forgive(tx *db.Tx, counters []throttle.Counter, account int) error {
+	if err := loadCounters(tx, counters); err != nil {
 		return err
 	}
 	for i := range counters {
-		counters[i].count = max(counters[i].count-1, 0)
+		counters[i].Count = max(counters[i].Count-1, 0)
 		if i < account {
-			counters[i].count = 0
+			counters[i].Count = 0
 		}
 	}
-	return storeTallies(tx, slices.DeleteFunc(slices.Clone(counters), func(c counter) bool { return c.began.IsZero() }))
+	return storeCounters(tx, slices.DeleteFunc(slices.Clone(counters), func(c throttle.Counter) bool { return c.Began.IsZero() }))
 }
 
-// loadTallies sets the tally of each counter to what is stored for its present period, and leaves a counter without stored failures at zero.
-func loadTallies(tx *db.Tx, counters []counter) error {
-	ids := make([]string, len(counters))
-	for i, c := range counters {
-		ids[i] = c.id
-		counters[i].began, counters[i].last, counters[i].count = time.Time{}, time.Time{}, 0
-	}
-	rows, err := tx.SignInAttempts.Query().Where(signinattempts.IDIn(ids...)).All(tx.Context())
+// loadCounters sets each counter to what is stored for its present period.
+func loadCounters(tx *db.Tx, counters []throttle.Counter) error {
+	rows, err := tx.SignInAttempts.Query().Where(signinattempts.IDIn(throttle.IDs(counters)...)).All(tx.Context())
 	if err != nil {
 		return fmt.Errorf("load failed attempts: %w", err)
 	}
-	for _, row := range rows {
-		c := &counters[slices.Index(ids, row.ID)]
-		if tx.Now().Before(row.BeganAt.Add(c.within)) {
-			c.began, c.last, c.count = row.BeganAt, row.LastAt, row.Count
-		}
+	stored := make([]throttle.Stored, len(rows))
+	for i, r := range rows {
+		stored[i] = throttle.Stored{ID: r.ID, Began: r.BeganAt, Last: r.LastAt, Count: r.Count}
 	}
+	throttle.Restore(counters, stored, tx.Now())
 	return nil
 }
 
-// storeTallies stores counts in the order of their ids, so that two attempts lock the rows in the same order.
-func storeTallies(tx *db.Tx, counters []counter) error {
+// storeCounters stores counters.
+func storeCounters(tx *db.Tx, counters []throttle.Counter) error {
 	if len(counters) == 0 {
 		return nil
 	}
-	sorted := slices.SortedFunc(slices.Values(counters), func(a, b counter) int { return strings.Compare(a.id, b.id) })
 	insert := entsql.Insert(signinattempts.Table).
 		Columns(signinattempts.FieldID, signinattempts.FieldBeganAt, signinattempts.FieldLastAt, signinattempts.FieldCount).
 		OnConflict(entsql.ConflictColumns(signinattempts.FieldID), entsql.ResolveWithNewValues())
-	for _, c := range sorted {
-		insert.Values(c.id, c.began, c.last, c.count)
+	for _, c := range throttle.InOrder(counters) {
+		insert.Values(c.ID, c.Began, c.Last, c.Count)
 	}
 	if _, err := tx.Insert(insert); err != nil {
 		return fmt.Errorf("count failed attempts: %w", err)

@@ -21,6 +21,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/throttle"
 )
 
 const (
@@ -89,8 +90,8 @@ func BeginTOTP(tx *db.Tx, keys *keyring.Ring, personID string) (Enrolment, error
 }
 
 // secondFactorCounters returns the counters that limit attempts with a person's codes.
-func (s *Service) secondFactorCounters(personID string) []counter {
-	return []counter{newCounter(s.Keys, secondFactor, personID)}
+func (s *Service) secondFactorCounters(personID string) []throttle.Counter {
+	return []throttle.Counter{newCounter(s.Keys, secondFactor, personID)}
 }
 
 // countCode counts an attempt with a code before it is checked.

@@ -1,0 +1,128 @@
+// Package throttle slows failed attempts down: after some failures, the next attempt waits. A limit never closes for the rest of its period, so
+// that a guesser does not lock another person out. Callers store the counters.
+package throttle
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Limit counts the failures of a period, which begins with the first one. From some counts on, the next attempt waits for a pause after the latest
+// failure.
+type Limit struct {
+	Name   string
+	Period time.Duration
+	Pauses []Pause // the shortest first
+}
+
+// Pause is how long an attempt waits after the latest failure, if the period has at least so many failures.
+type Pause struct {
+	Failures int
+	Wait     time.Duration
+}
+
+// Within returns a limit without pauses, which only counts.
+func Within(name string, period time.Duration) Limit { return Limit{Name: name, Period: period} }
+
+// After returns the limit with one more pause, which is longer than those before.
+func (l Limit) After(failures int, wait time.Duration) Limit {
+	l.Pauses = append(slices.Clone(l.Pauses), Pause{failures, wait})
+	return l
+}
+
+// Counter is the number of failures that a limit counted in its present period, and when they were. ID identifies in the database what is
+// counted.
+type Counter struct {
+	Limit
+	ID          string
+	Began, Last time.Time
+	Count       int
+}
+
+// pause returns how long the next attempt waits after the latest failure.
+func (c Counter) pause() (wait time.Duration) {
+	for _, p := range c.Pauses {
+		if c.Count >= p.Failures {
+			wait = p.Wait
+		}
+	}
+	return wait
+}
+
+// Wait returns how long the next attempt waits from now; 0: it does not. A pause ends with the period, and a latest failure in the future,
+// because a clock was wrong, does not lengthen it.
+func (c Counter) Wait(now time.Time) time.Duration {
+	pause := c.pause()
+	return max(min(c.Last.Add(pause).Sub(now), c.Began.Add(c.Period).Sub(now), pause), 0)
+}
+
+// WithFailure returns the counter after one more failure.
+func (c Counter) WithFailure(now time.Time) Counter {
+	if c.Count == 0 || !now.Before(c.Began.Add(c.Period)) {
+		c.Began, c.Count = now, 0
+	}
+	c.Last = now
+	c.Count++
+	return c
+}
+
+// BeginsToWait reports whether the latest failure is the first after which an attempt waits.
+func (c Counter) BeginsToWait() bool { return len(c.Pauses) > 0 && c.Count == c.Pauses[0].Failures }
+
+// LongestWait returns the longest wait of some counters; 0: the attempt may run now.
+func LongestWait(counters []Counter, now time.Time) (wait time.Duration) {
+	for _, c := range counters {
+		wait = max(wait, c.Wait(now))
+	}
+	return wait
+}
+
+// Stored is a counter as stored.
+type Stored struct {
+	ID          string
+	Began, Last time.Time
+	Count       int
+}
+
+// IDs returns the ids of counters.
+func IDs(counters []Counter) []string {
+	ids := make([]string, len(counters))
+	for i, c := range counters {
+		ids[i] = c.ID
+	}
+	return ids
+}
+
+// Restore sets each counter to what is stored for its present period, and to zero if nothing is.
+func Restore(counters []Counter, stored []Stored, now time.Time) {
+	byID := make(map[string]Stored, len(stored))
+	for _, s := range stored {
+		byID[s.ID] = s
+	}
+	for i := range counters {
+		c, s := &counters[i], byID[counters[i].ID]
+		if !now.Before(s.Began.Add(c.Period)) {
+			s = Stored{}
+		}
+		c.Began, c.Last, c.Count = s.Began, s.Last, s.Count
+	}
+}
+
+// InOrder returns counters in the order of their ids. Transactions that store counters in this order lock the rows in the same order.
+func InOrder(counters []Counter) []Counter {
+	return slices.SortedFunc(slices.Values(counters), func(a, b Counter) int { return strings.Compare(a.ID, b.ID) })
+}
+
+const siteBits = 48
+
+// SiteOf returns the IPv6 network of a site, /48, that a client's network belongs to. A person who rents a server often has a /48, which has 65,536
+// networks of clients. It returns "" for IPv4, where few people have many addresses.
+func SiteOf(network string) string {
+	p, err := netip.ParsePrefix(network)
+	if err != nil || !p.Addr().Is6() || p.Bits() < siteBits {
+		return ""
+	}
+	return netip.PrefixFrom(p.Addr(), siteBits).Masked().String()
+}
