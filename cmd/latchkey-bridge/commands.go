@@ -10,14 +10,14 @@ import (
 	"latchkey.dev/internal/agent"
 )
 
-// software returns the name and version of this program, which the service shows.
+// software returns the name and version of this program, which the server shows.
 func software() string { return "latchkey-bridge/" + version }
 
 type enroll struct {
-	Server    string `arg:"" help:"host:port of the service's gRPC listener."`
+	Server    string `arg:"" help:"host:port of the server's gRPC listener."`
 	JoinCode  string `help:"The join code, from latchkey bridge create or latchkey bridge join-code. Better set it in the environment, where other users of this machine cannot see it." env:"LATCHKEY_JOIN_CODE"`
-	Plaintext bool   `help:"Connect without TLS. Only for a service on this machine."`
-	Connect   string `help:"host:port of the bridges' listener, if it differs from what the service returns."`
+	Plaintext bool   `help:"Connect without TLS. Only for a server on this machine."`
+	Connect   string `help:"host:port of the bridges' listener, if it differs from what the server returns."`
 }
 
 var errNoJoinCode = errors.New("a join code is missing. Staff create one for a new bridge with `latchkey bridge create NAME`, for this bridge again " +

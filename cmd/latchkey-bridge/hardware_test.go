@@ -149,8 +149,8 @@ func TestStatusShowsEverything(t *testing.T) {
 	want := `bridge       brg_1 of prp_1, latchkey-bridge/1.2
 running      since 2026-11-21 11:08:07
 driver       connected to the MQTT broker 127.0.0.1:1883 since 2026-11-21 11:08:07
-service      bridges.example.com:7090, no session: the name is not known
-clock        drifting, not compared with the service's yet
+server       bridges.example.com:7090, no session: the name is not known
+clock        drifting, not compared with the server's yet
 certificate  until 2026-11-21 11:08:07
 events       12 not yet delivered
 

@@ -1,4 +1,4 @@
-// Command latchkey-bridge is the software of a bridge, which connects a property's locks to the service.
+// Command latchkey-bridge is the software of a bridge, which connects a property's locks to the server.
 package main
 
 import (

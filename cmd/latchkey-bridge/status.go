@@ -48,7 +48,7 @@ func (s *status) printStopped(c *commands) error {
 	if s.JSON {
 		return json.NewEncoder(os.Stdout).Encode(map[string]any{"bridgeId": id, "service": connect, "certificateUntil": until, "running": false})
 	}
-	_, err = fmt.Fprintf(os.Stdout, "bridge       %s\nrunning      no\nservice      %s\ncertificate  until %s\n", id, connect, formatLocalTime(until))
+	_, err = fmt.Fprintf(os.Stdout, "bridge       %s\nrunning      no\nserver       %s\ncertificate  until %s\n", id, connect, formatLocalTime(until))
 	return err
 }
 
@@ -64,16 +64,16 @@ func printHealth(w io.Writer, h agent.Health) error {
 	if h.Epoch == 0 {
 		session = "no session: " + orElse(h.Trouble, "not yet")
 	}
-	offset := "not compared with the service's yet"
+	offset := "not compared with the server's yet"
 	if h.ClockOffset != 0 {
-		offset = fmt.Sprintf("%v from the service's", h.ClockOffset.Round(time.Millisecond))
+		offset = fmt.Sprintf("%v from the server's", h.ClockOffset.Round(time.Millisecond))
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, line := range [][]string{
 		{"bridge", h.BridgeID + " of " + h.PropertyID + ", " + h.Software},
 		{"running", running},
 		{"driver", describeConnection(h.Connection)},
-		{"service", h.Service + ", " + session},
+		{"server", h.Service + ", " + session},
 		{"clock", h.ClockQuality + ", " + offset},
 		{"certificate", "until " + formatLocalTime(h.CertificateUntil)},
 		{"events", fmt.Sprintf("%d not yet delivered", h.EventsWaiting)},

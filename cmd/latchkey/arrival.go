@@ -17,7 +17,7 @@ type arrivalsCommand struct {
 }
 
 func (arrivalsCommand) Help() string {
-	return `Lists the stays that begin that day, whether their doors will open, and what to fix before the guest comes, the worst first. Examples:
+	return `Lists the stays that begin that day, whether their doors will open, and what to fix before the guest arrives, the worst first. Examples:
   latchkey arrivals
   latchkey arrivals --date 2026-07-01 --bad`
 }

@@ -72,7 +72,7 @@ func (c *auditList) load(s *session) (*propertyv1.AuditEntryList, error) {
 type auditVerify struct{}
 
 func (auditVerify) Help() string {
-	return `The command ends with code 1 if an entry was changed, moved or deleted, and names the first one. Example:
+	return `The exit code is 1 if an entry was changed, moved or deleted, and names the first one. Example:
   latchkey audit verify --property "Hostel Miramar"`
 }
 

@@ -16,7 +16,7 @@ type checkInCommands struct {
 
 	Show     checkInShow     `cmd:"" help:"Show where the check-in of a reservation is, and what holds it back."`
 	Clear    checkInClear    `cmd:"" help:"Clear or refuse the identity check or the signature of a guest."`
-	Waive    checkInWaive    `cmd:"" help:"Let a guest check in who owes an amount. The reason is recorded."`
+	Waive    checkInWaive    `cmd:"" help:"Let a guest who owes an amount check in. The reason is recorded."`
 	Ask      checkInAsk      `cmd:"" help:"Ask the PMS again at once, or repeat a checkIn call without an answer."`
 	EndCall  checkInEndCall  `cmd:"" name:"end-call" help:"End a checkIn call without an answer, if the PMS shows that the guest is not checked in."`
 	Resend   checkInResend   `cmd:"" help:"Mail the booker a new link."`
@@ -53,7 +53,7 @@ func (c *checkInShow) Run(ctx context.Context, r *remote, io *streams) error {
 func (s *session) printCheckIn(c *propertyv1.StaffCheckIn) {
 	s.printFacts("stage", c.GetStage(), "guest arrives at", c.GetArrivalTime(), "house rules accepted", formatTime(c.GetHouseRulesAcceptedAt()),
 		"began", formatTime(c.GetBeganAt()), "PMS asked", formatTime(c.GetAskedAt()),
-		"asked again", formatTime(c.GetNextAskAt()), "accepted", formatTime(c.GetAcceptedAt()))
+		"next call to the PMS", formatTime(c.GetNextAskAt()), "checkIn accepted", formatTime(c.GetAcceptedAt()))
 	for _, stop := range c.GetStops() {
 		s.say("%s", stop.GetText())
 		if stop.GetEndpoint() != "" {

@@ -32,7 +32,7 @@ type commands struct {
 	Lock        lockCommands        `cmd:"" group:"property" help:"Locks, their doors and their state."`
 	Reservation reservationCommands `cmd:"" aliases:"reservations" group:"property" help:"Reservations, and why their doors open or do not."`
 	Code        codeCommands        `cmd:"" group:"property" help:"Staff codes, one-time codes and backup codes."`
-	Arrivals    arrivalsCommand     `cmd:"" group:"property" help:"List the arrivals of a day, and what to fix before."`
+	Arrivals    arrivalsCommand     `cmd:"" group:"property" help:"List the arrivals of a day, and what to fix before the guests arrive."`
 	TestStay    testStayCommands    `cmd:"" name:"test-stay" group:"property" help:"A test arrival: the guest's link, the check-in, the code and the door, without the PMS."`
 	Today       todayCommand        `cmd:"" group:"property" help:"List who arrives, who is in house and who leaves on a day."`
 	Checkin     checkInCommands     `cmd:"" group:"property" help:"Self check-in: its rules, and the check-ins of guests."`

@@ -26,7 +26,7 @@ type guestErase struct {
 }
 
 func (guestErase) Help() string {
-	return `The data are erased within 24 hours. While guests are in house, these begin at the end of the stay. Official forms go to the guest register until the
+	return `The data are erased within 24 hours. For guests in house, the 24 hours begin at the end of the stay. Official forms go to the guest register until the
 day that the law names. The guest gets a mail. The PMS has a copy of its own: erase it there too.
 
 Example:
@@ -56,7 +56,7 @@ type guestErasures struct {
 }
 
 func (guestErasures) Help() string {
-	return `Each is the proof that data were erased. Save the list before you restore a backup, and request again what was erased since the backup.
+	return `A finished request is the proof that data were erased. Save the list before you restore a backup, and request again what was erased since the backup.
 
 Example:
   latchkey guest erasures --pending`

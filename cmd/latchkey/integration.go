@@ -83,7 +83,7 @@ func (c *integrationShow) Run(ctx context.Context, r *remote, io *streams) error
 type integrationSet struct {
 	ID    string   `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
 	Name  *string  `help:"A new name."`
-	Scope []string `placeholder:"SCOPE" help:"Replace the scopes. Repeat for more."`
+	Scope []string `placeholder:"SCOPE" help:"A permission: reservations:write, reservations:read, pins:read, guests:read, endpoints:write, webhooks:write. Repeat for more. The list replaces the former one."`
 }
 
 func (c *integrationSet) Run(ctx context.Context, r *remote, io *streams) error {

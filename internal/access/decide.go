@@ -57,7 +57,7 @@ func Decide(s Stay, r Rules, now, opened time.Time) Right {
 	if !w.To.After(now) {
 		return Right{Reason: WindowPast}
 	}
-	if early := s.From.Add(-r.EarlyIn); early.After(now) && laterDate(s.From, now, r.Zone) {
+	if early := s.From.Add(-r.EarlyIn); early.After(now) && isLaterDay(s.From, now, r.Zone) {
 		w.From = early
 		return Right{Open: true, Window: w, HeldBack: true, Reason: WindowInFuture}
 	}
@@ -67,8 +67,8 @@ func Decide(s Stay, r Rules, now, opened time.Time) Right {
 	return Right{Open: true, Window: w}
 }
 
-// laterDate reports whether a is on a later day than b in a time zone.
-func laterDate(a, b time.Time, zone *time.Location) bool {
+// isLaterDay reports whether a is on a later day than b in a time zone.
+func isLaterDay(a, b time.Time, zone *time.Location) bool {
 	ay, am, ad := a.In(zone).Date()
 	by, bm, bd := b.In(zone).Date()
 	return time.Date(ay, am, ad, 0, 0, 0, 0, time.UTC).After(time.Date(by, bm, bd, 0, 0, 0, 0, time.UTC))

@@ -1,5 +1,5 @@
 // Package agent is the software of a bridge, which runs at the property next to the locks. It stores the desired state of each lock, sets
-// codes through drivers, verifies SmartKeys, and reports what it observes. It keeps working while the service cannot be reached.
+// codes through drivers, verifies SmartKeys, and reports what it observes. It keeps working while the server cannot be reached.
 package agent
 
 import (
@@ -27,21 +27,21 @@ type Config struct {
 	Driver   driver.Driver // Driver is closed by Bridge.Close
 	Log      *slog.Logger
 	Clock    clock.Clock // Clock is the machine's clock if nil
-	Software string      // Software is the name and version that the service shows, at most 128 bytes
-	// Retry is the longest wait between two attempts to reach the service. 0 means the default, which spreads the reconnects of many
+	Software string      // Software is the name and version that the server shows, at most 128 bytes
+	// Retry is the longest wait between two attempts to reach the server. 0 means the default, which spreads the reconnects of many
 	// bridges.
 	Retry time.Duration
 	// StatusEvery is how often the status of all locks is read. 0 means once a minute, which saves batteries.
 	StatusEvery time.Duration
 	// DialOptions are added to the default gRPC options. Tests use them to connect in memory.
 	DialOptions []grpc.DialOption
-	// Local, if set, lets phones on the property's own network use SmartKeys without the service.
+	// Local, if set, lets phones on the property's own network use SmartKeys without the server.
 	Local *Local
 	// Settings are the driver's settings as JSON without secrets. The bridge stores them for LastSettings. nil keeps the stored ones.
 	Settings []byte
 }
 
-// Bridge is a running bridge that is enrolled at a service.
+// Bridge is a running bridge that is enrolled at a server.
 type Bridge struct {
 	cfg        Config
 	store      *store
@@ -59,14 +59,14 @@ type Bridge struct {
 	usedCodes  usedCodes
 	ready      atomic.Bool // true when locks, workers and doorkeeper are loaded
 
-	clockSkew atomic.Pointer[time.Duration] // this clock minus the service's clock; nil: not measured since the start
+	clockSkew atomic.Pointer[time.Duration] // this clock minus the server's clock; nil: not measured since the start
 	minSkew   atomic.Int64                  // lower bound of the clock's error according to the last greeting
 
 	mu           sync.Mutex
 	id           identity
-	epoch        uint64 // epoch of the session with the service; 0 without a session
+	epoch        uint64 // epoch of the session with the server; 0 without a session
 	sessionSince time.Time
-	noSession    string // why there is no session with the service
+	noSession    string // why there is no session with the server
 	started      time.Time
 }
 
@@ -157,7 +157,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// runLoaded does everything that needs loaded locks: it drives the locks, keeps a session with the service and, if enabled, serves phones.
+// runLoaded does everything that needs loaded locks: it drives the locks, keeps a session with the server and, if enabled, serves phones.
 func (b *Bridge) runLoaded(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return b.runLocks(ctx) })
@@ -168,7 +168,7 @@ func (b *Bridge) runLoaded(ctx context.Context) error {
 	return g.Wait()
 }
 
-// runLocks drives the locks until ctx ends, the store fails or the list of locks changes. It needs no session with the service.
+// runLocks drives the locks until ctx ends, the store fails or the list of locks changes. It needs no session with the server.
 func (b *Bridge) runLocks(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, o := range b.workers {
@@ -205,10 +205,10 @@ func (b *Bridge) awaitLockChange(ctx context.Context) error {
 // Close closes the driver and the store. Run must have ended.
 func (b *Bridge) Close() error { return errors.Join(b.cfg.Driver.Close(), b.store.Close()) }
 
-// ID returns the id that the service gave this bridge.
+// ID returns the id that the server gave this bridge.
 func (b *Bridge) ID() string { return b.identity().BridgeID }
 
-// Epoch returns the epoch of the current session with the service, 0 without a session.
+// Epoch returns the epoch of the current session with the server, 0 without a session.
 func (b *Bridge) Epoch() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -310,7 +310,7 @@ func (b *Bridge) newEntry(e driver.Event) journalEntry {
 // maxSkewCreep is how much one message can increase the measured clock difference. See measureSkew.
 const maxSkewCreep = 10 * time.Millisecond
 
-// measureSkew updates the difference between this clock and the service's from theirs, a time in a message. The delay of a message makes this
+// measureSkew updates the difference between this clock and the server's from theirs, a time in a message. The delay of a message makes this
 // clock look fast, so the smallest difference counts; it may rise slowly, because clocks drift. greeting is the time from Hello to its answer,
 // which bounds the delay; 0 for any other message.
 func (b *Bridge) measureSkew(theirs time.Time, greeting time.Duration) {
@@ -327,7 +327,7 @@ func (b *Bridge) measureSkew(theirs time.Time, greeting time.Duration) {
 	b.doorkeeper.ObserveTime(skew)
 }
 
-// clockError returns how wrong this clock may be, compared with the service's clock. An error below doorkeeper.CloseEnough counts as none.
+// clockError returns how wrong this clock may be, compared with the server's clock. An error below doorkeeper.CloseEnough counts as none.
 func (b *Bridge) clockError() time.Duration {
 	if skew := b.clockSkew.Load(); skew != nil && skew.Abs() > doorkeeper.CloseEnough {
 		return skew.Abs()
@@ -335,7 +335,7 @@ func (b *Bridge) clockError() time.Duration {
 	return 0
 }
 
-// clockQuality returns how close this clock is to the service's: synchronized, drifting (or not yet measured), or untrusted.
+// clockQuality returns how close this clock is to the server's: synchronized, drifting (or not yet measured), or untrusted.
 func (b *Bridge) clockQuality() string {
 	switch skew := b.clockSkew.Load(); {
 	case skew == nil:
@@ -348,7 +348,7 @@ func (b *Bridge) clockQuality() string {
 	return "synchronized"
 }
 
-// toLocalTime converts a time of the service's clock to the earliest possible time on this clock, because a command must not be executed
+// toLocalTime converts a time of the server's clock to the earliest possible time on this clock, because a command must not be executed
 // after its deadline.
 func (b *Bridge) toLocalTime(theirs time.Time) time.Time {
 	if skew := b.clockSkew.Load(); skew != nil {

@@ -25,7 +25,7 @@ const (
 
 var errTooManyCommands = errors.New("too many unlock commands within ten minutes; this one was not executed")
 
-// command is an unlock command from the service or from a phone at the door.
+// command is an unlock command from the server or from a phone at the door.
 type command struct {
 	id        string
 	address   string

@@ -101,7 +101,7 @@ func TestBridgeStopsWhileItWaitsForItsBroker(t *testing.T) {
 	}
 }
 
-// status waits until the service receives a status of a lock.
+// status waits until the server receives a status of a lock.
 func (k *talk) status(what string, is func(*lockv1.LockStatus) bool) {
 	k.t.Helper()
 	until(k, func(m *lockv1.ConnectRequest) (string, bool) {

@@ -53,7 +53,7 @@ func Examine(ctx context.Context, dir string) []Finding {
 	return append(out, examineReachability(ctx, id.ConnectAddress, &id)...)
 }
 
-// examineRunning checks a running bridge by its own report h, and whether this machine reaches the service.
+// examineRunning checks a running bridge by its own report h, and whether this machine reaches the server.
 func examineRunning(ctx context.Context, h Health) []Finding {
 	out := []Finding{examineSession(h)}
 	if h.Connection != nil {
@@ -160,13 +160,13 @@ func examineSession(h Health) Finding {
 }
 
 func examineClock(h Health) Finding {
-	f := Finding{What: "clock", OK: true, Detail: fmt.Sprintf("%s, %v from the service's", h.ClockQuality, h.ClockOffset.Round(time.Millisecond))}
+	f := Finding{What: "clock", OK: true, Detail: fmt.Sprintf("%s, %v from the server's", h.ClockQuality, h.ClockOffset.Round(time.Millisecond))}
 	switch {
 	case h.ClockOffset.Abs() > maxClockOffset:
 		f.OK = false
 		f.Advice = "set the clock and keep it set: timedatectl set-ntp true; every window is cut by this error until then"
 	case h.Epoch == 0 && h.ClockOffset == 0:
-		f.Detail = "not compared with the service's since the start"
+		f.Detail = "not compared with the server's since the start"
 	}
 	return f
 }
@@ -189,19 +189,19 @@ func examineCertificate(id identity, now time.Time) Finding {
 	case left < 0:
 		f.Advice = "it has expired; start the bridge, which renews it when it connects"
 	case left < renewalOverdue:
-		f.Advice = "it should have been renewed by now: is the bridge running, and does it reach the service?"
+		f.Advice = "it should have been renewed by now: is the bridge running, and does it reach the server?"
 	default:
 		f.OK = true
 	}
 	return f
 }
 
-// examineReachability tests the connection to the service at address, host:port, step by step: name, TCP and TLS. It stops at the first
+// examineReachability tests the connection to the server at address, host:port, step by step: name, TCP and TLS. It stops at the first
 // failure. A nil id skips TLS, which needs the bridge's certificate.
 func examineReachability(ctx context.Context, address string, id *identity) (out []Finding) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return []Finding{{What: "service", Detail: "its address is " + address, Advice: "enrol again, with --connect host:port if the service names a wrong one"}}
+		return []Finding{{What: "server", Detail: "its address is " + address, Advice: "enrol again, with --connect host:port if the server names a wrong one"}}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*checkTimeout)
 	defer cancel()
@@ -213,7 +213,7 @@ func examineReachability(ctx context.Context, address string, id *identity) (out
 	dialer := &net.Dialer{Timeout: checkTimeout}
 	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
-		return append(out, Finding{What: "reach", Detail: err.Error(), Advice: "check whether a firewall blocks " + address + " and whether the service runs"})
+		return append(out, Finding{What: "reach", Detail: err.Error(), Advice: "check whether a firewall blocks " + address + " and whether the server runs"})
 	}
 	defer func() { _ = conn.Close() }()
 	out = append(out, Finding{What: "reach", OK: true, Detail: address + " answers"})
@@ -223,9 +223,9 @@ func examineReachability(ctx context.Context, address string, id *identity) (out
 	return append(out, examineTLS(ctx, conn, *id))
 }
 
-// examineTLS makes a TLS handshake on a new connection and checks that the service's certificate is signed by the CA of the enrolment.
+// examineTLS makes a TLS handshake on a new connection and checks that the server's certificate is signed by the CA of the enrolment.
 func examineTLS(ctx context.Context, conn net.Conn, id identity) Finding {
-	f := Finding{What: "service's certificate"}
+	f := Finding{What: "server's certificate"}
 	config, _, err := id.tlsConfig(time.Now)
 	if err != nil {
 		f.Detail, f.Advice = err.Error(), "enrol again with a join code from staff"
@@ -236,9 +236,9 @@ func examineTLS(ctx context.Context, conn net.Conn, id identity) Finding {
 	var wrong *tls.CertificateVerificationError
 	switch err := secured.HandshakeContext(ctx); {
 	case errors.As(err, &wrong):
-		f.Detail, f.Advice = err.Error(), "something between this machine and the service answers in its place, the service has another CA than at enrolment, or this machine's clock is wrong"
+		f.Detail, f.Advice = err.Error(), "something between this machine and the server answers in its place, the server has another CA than at enrolment, or this machine's clock is wrong"
 		if invalid := (x509.CertificateInvalidError{}); errors.As(err, &invalid) && invalid.Reason == x509.Expired {
-			f.Advice = "set this machine's clock (timedatectl set-ntp true); if it is right, the service's operator has to renew its certificate"
+			f.Advice = "set this machine's clock (timedatectl set-ntp true); if it is right, the server's operator has to renew its certificate"
 		}
 	case err != nil:
 		f.Detail, f.Advice = err.Error(), "check whether "+id.ConnectAddress+" is the bridges' listener"

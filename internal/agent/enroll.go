@@ -31,18 +31,18 @@ const enrollTimeout = 30 * time.Second
 // Enrolment is the input of Enroll, which makes this machine a bridge of a property.
 type Enrolment struct {
 	Dir      string
-	Address  string // Address is the host:port of the service's public gRPC listener
+	Address  string // Address is the host:port of the server's public gRPC listener
 	JoinCode string
 	Software string
 	// Plaintext disables TLS. It is allowed for loopback addresses only.
 	Plaintext bool
-	// Connect, if set, replaces the address that the service returns for its listener for bridges.
+	// Connect, if set, replaces the address that the server returns for its listener for bridges.
 	Connect     string
 	DialOptions []grpc.DialOption
 }
 
 // Enroll exchanges a join code for a certificate and stores it. Both private keys are generated on this machine and never leave it. It
-// returns the id that the service gave the bridge.
+// returns the id that the server gave the bridge.
 func Enroll(ctx context.Context, e Enrolment) (bridgeID string, err error) {
 	fingerprint, err := fingerprintOf(e.JoinCode)
 	if err != nil {
@@ -87,7 +87,7 @@ func Enroll(ctx context.Context, e Enrolment) (bridgeID string, err error) {
 	return id.BridgeID, st.resetTo(id)
 }
 
-// Enrolled reads from the store directory dir what status shows of a bridge that does not run: its id, the address of the service, and the end
+// Enrolled reads from the store directory dir what status shows of a bridge that does not run: its id, the address of the server, and the end
 // of its certificate. It fails if no bridge is enrolled there.
 func Enrolled(dir string) (bridgeID, connect string, until time.Time, err error) {
 	if err := checkStored(dir); err != nil {
@@ -109,7 +109,7 @@ func Enrolled(dir string) (bridgeID, connect string, until time.Time, err error)
 	return id.BridgeID, id.ConnectAddress, leaf.NotAfter, nil
 }
 
-// exchangeJoinCode sends an enrolment request to the service and returns the answer. Its errors are texts for the person at the bridge.
+// exchangeJoinCode sends an enrolment request to the server and returns the answer. Its errors are texts for the person at the bridge.
 func (e Enrolment) exchangeJoinCode(ctx context.Context, r *lockv1.EnrollRequest) (*lockv1.EnrollResponse, error) {
 	creds := credentials.NewTLS(nil)
 	if e.Plaintext {
@@ -127,17 +127,17 @@ func (e Enrolment) exchangeJoinCode(ctx context.Context, r *lockv1.EnrollRequest
 	if err != nil {
 		why := rpcMessage(err)
 		if strings.Contains(why, "first record does not look like a TLS handshake") {
-			why = "the service speaks no TLS there; if it runs on this machine, --plaintext allows that"
+			why = "the server speaks no TLS there; if it runs on this machine, --plaintext allows that"
 		}
 		if strings.Contains(why, "unexpected HTTP status code") || strings.Contains(why, "looked like an HTTP/1.1 header") {
-			why = "this is an HTTP listener; enrol at the service's gRPC listener, --listen-grpc there (port 7070 unless it says otherwise)"
+			why = "this is an HTTP listener; enrol at the server's gRPC listener, --listen-grpc there (port 7070 unless it says otherwise)"
 		}
 		return nil, fmt.Errorf("enrol at %s: %s", e.Address, why)
 	}
 	return answer, nil
 }
 
-// fingerprintOf returns the second part of a join code: the SHA-256 hash of the CA certificate that the service must show.
+// fingerprintOf returns the second part of a join code: the SHA-256 hash of the CA certificate that the server must show.
 func fingerprintOf(code string) (out [32]byte, err error) {
 	_, encoded, ok := strings.Cut(strings.TrimSpace(code), ".")
 	raw, err := base64.RawURLEncoding.DecodeString(encoded)
@@ -147,7 +147,7 @@ func fingerprintOf(code string) (out [32]byte, err error) {
 	return [32]byte(raw), nil
 }
 
-// newCertificateRequest generates a private key and a PKCS #10 request in DER that the key signs. The request names no bridge: the service
+// newCertificateRequest generates a private key and a PKCS #10 request in DER that the key signs. The request names no bridge: the server
 // decides which bridge the certificate names.
 func newCertificateRequest() (*ecdsa.PrivateKey, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -158,26 +158,26 @@ func newCertificateRequest() (*ecdsa.PrivateKey, []byte, error) {
 	return key, der, err
 }
 
-// verifyEnrolment checks the service's answer: its CA must have the fingerprint in the join code, and must have signed the certificate for
+// verifyEnrolment checks the server's answer: its CA must have the fingerprint in the join code, and must have signed the certificate for
 // public, the bridge's key.
 func verifyEnrolment(a *lockv1.EnrollResponse, fingerprint [32]byte, public *ecdsa.PublicKey) error {
 	if sum := sha256.Sum256(a.GetCaCertificate()); !bytes.Equal(sum[:], fingerprint[:]) {
-		return errors.New("the service's CA does not match the join code: someone may be intercepting the connection. Nothing was stored")
+		return errors.New("the server's CA does not match the join code: someone may be intercepting the connection. Nothing was stored")
 	}
 	ca, err := x509.ParseCertificate(a.GetCaCertificate())
 	if err != nil {
-		return fmt.Errorf("the service's CA certificate: %w", err)
+		return fmt.Errorf("the server's CA certificate: %w", err)
 	}
 	if err := verifyCertificate(a.GetCertificate(), ca, public); err != nil {
 		return err
 	}
 	if set := a.GetSmartkeyKeySet(); set != nil {
 		if _, err := smartkey.PinKeySet(set, a.GetPropertyId()); err != nil {
-			return fmt.Errorf("the service's issuer keys: %w", err)
+			return fmt.Errorf("the server's issuer keys: %w", err)
 		}
 	}
 	if a.GetBridgeId() == "" || a.GetConnectAddress() == "" || a.GetServerName() == "" {
-		return errors.New("the service's answer names no bridge, address or server name")
+		return errors.New("the server's answer names no bridge, address or server name")
 	}
 	return nil
 }
@@ -186,13 +186,13 @@ func verifyEnrolment(a *lockv1.EnrollResponse, fingerprint [32]byte, public *ecd
 func verifyCertificate(der []byte, ca *x509.Certificate, public *ecdsa.PublicKey) error {
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {
-		return fmt.Errorf("the service's certificate for this bridge: %w", err)
+		return fmt.Errorf("the server's certificate for this bridge: %w", err)
 	}
 	if err := cert.CheckSignatureFrom(ca); err != nil {
-		return fmt.Errorf("the service's certificate for this bridge: %w", err)
+		return fmt.Errorf("the server's certificate for this bridge: %w", err)
 	}
 	if !public.Equal(cert.PublicKey) {
-		return errors.New("the service's certificate for this bridge is for another key")
+		return errors.New("the server's certificate for this bridge is for another key")
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Settings of the search for foreign codes: codes that the service did not set. The search is slow, because each read wakes the lock and
+// Settings of the search for foreign codes: codes that the server did not set. The search is slow, because each read wakes the lock and
 // uses its battery.
 const (
 	searchInterval      = 10 * time.Minute   // interval of reads of one lock
@@ -23,7 +23,7 @@ type searchRound struct {
 	notBefore time.Time
 }
 
-// searchForeignCodes searches all locks, until ctx ends, for codes that the service did not set. To save batteries it reads one slot of each
+// searchForeignCodes searches all locks, until ctx ends, for codes that the server did not set. To save batteries it reads one slot of each
 // lock per searchInterval.
 func (b *Bridge) searchForeignCodes(ctx context.Context) {
 	t := time.NewTicker(searchInterval)
@@ -44,7 +44,7 @@ func (b *Bridge) searchForeignCodes(ctx context.Context) {
 	}
 }
 
-// searchSlot makes the next step of the search at a lock: it reads one slot that the service does not use, and records whether the slot holds
+// searchSlot makes the next step of the search at a lock: it reads one slot that the server does not use, and records whether the slot holds
 // a code. r is the progress. If the slot cannot be read now, the next round reads it.
 func (b *Bridge) searchSlot(ctx context.Context, l driver.Lock, r *searchRound) {
 	caps, now := l.Capabilities(), b.clock.Now()
@@ -70,7 +70,7 @@ func (b *Bridge) searchSlot(ctx context.Context, l driver.Lock, r *searchRound) 
 	}
 	content, answer := l.Read(ctx, number)
 	w.radio.release()
-	if answer.Result == slot.OK && !b.outbox.isManaged(l.Address(), number) { // the service may have assigned the slot during the read
+	if answer.Result == slot.OK && !b.outbox.isManaged(l.Address(), number) { // the server may have assigned the slot during the read
 		b.outbox.setForeign(l.Address(), number, content.Present)
 	}
 }

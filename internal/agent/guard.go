@@ -34,7 +34,7 @@ type guardRecord struct {
 	CheckedAt   time.Time      `json:"checkedAt,omitzero"`   // CheckedAt is when the lock last answered about its lockout
 }
 
-// guard slows down PIN guessing at one lock, also without the service. It sets the lock's own lockout and reads it back, or it pauses the
+// guard slows down PIN guessing at one lock, also without the server. It sets the lock's own lockout and reads it back, or it pauses the
 // keypad after wrong PINs. It pauses only keypads whose lock ends the pause by itself, because a bridge that crashes must not leave guests
 // in front of a closed door. Only the guard's goroutine uses rec.
 type guard struct {
@@ -187,7 +187,7 @@ func (g *guard) pauseKeypad(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// onPaused stores that the lock has paused its keypad until a time, and journals it for the service. The lock may end the pause slightly
+// onPaused stores that the lock has paused its keypad until a time, and journals it for the server. The lock may end the pause slightly
 // later.
 func (g *guard) onPaused(until time.Time) error {
 	g.rec.PausedUntil = until
@@ -200,7 +200,7 @@ func (g *guard) onPaused(until time.Time) error {
 	return b.appendEntry(e)
 }
 
-// save stores the guard's record and reports it to the service.
+// save stores the guard's record and reports it to the server.
 func (g *guard) save() error {
 	address := g.worker.lock.Address()
 	if err := g.worker.bridge.store.saveGuard(address, g.rec); err != nil {

@@ -28,17 +28,17 @@ const (
 type Health struct {
 	BridgeID   string    `json:"bridgeId"`
 	PropertyID string    `json:"propertyId"`
-	Service    string    `json:"service"` // Service is the host:port of the service
+	Service    string    `json:"service"` // Service is the host:port of the server
 	Software   string    `json:"software"`
 	Started    time.Time `json:"started"`
-	// Epoch and Since belong to the current session with the service. Without a session, Epoch is 0 and Trouble is the reason.
+	// Epoch and Since belong to the current session with the server. Without a session, Epoch is 0 and Trouble is the reason.
 	Epoch            uint64        `json:"epoch"`
 	Since            time.Time     `json:"since,omitzero"`
 	Trouble          string        `json:"trouble,omitempty"`
 	ClockQuality     string        `json:"clockQuality"` // ClockQuality is synchronized, drifting or untrusted
-	ClockOffset      time.Duration `json:"clockOffset"`  // ClockOffset is this clock minus the service's in nanoseconds; 0 if unknown
+	ClockOffset      time.Duration `json:"clockOffset"`  // ClockOffset is this clock minus the server's in nanoseconds; 0 if unknown
 	CertificateUntil time.Time     `json:"certificateUntil"`
-	EventsWaiting    int           `json:"eventsWaiting"` // EventsWaiting counts the events that the service has not stored, at most maxWaiting
+	EventsWaiting    int           `json:"eventsWaiting"` // EventsWaiting counts the events that the server has not stored, at most maxWaiting
 	// Connection is the driver's connection to another program; nil if it needs none. Ready is false until the driver knows its locks.
 	Connection *ConnectionHealth `json:"connection,omitempty"`
 	Ready      bool              `json:"ready"`
@@ -56,7 +56,7 @@ type LockHealth struct {
 	Bolt           string         `json:"bolt"`
 	BatteryPercent *uint32        `json:"batteryPercent,omitempty"`
 	ClockOffset    *time.Duration `json:"clockOffset,omitempty"`
-	// Codes, EmptySlots and Changing count the slots that the service uses: those that hold its code, by evidence; those known to be empty;
+	// Codes, EmptySlots and Changing count the slots that the server uses: those that hold its code, by evidence; those known to be empty;
 	// and those that do not match the desired state yet, by evidence.
 	Codes      map[slot.Evidence]int `json:"codes,omitempty"`
 	EmptySlots int                   `json:"emptySlots"`

@@ -87,7 +87,7 @@ func TestDoctorOfAStoppedBridge(t *testing.T) {
 	got := findings(t, r.dir)
 	for what, well := range map[string]bool{
 		"store": true, "key file": true, "running": false, "certificate": false, // it ends within a day
-		"name": true, "reach": true, "service's certificate": true,
+		"name": true, "reach": true, "server's certificate": true,
 	} {
 		if f, ok := got[what]; !ok || f.OK != well {
 			t.Errorf("%s: %+v", what, f)
@@ -123,10 +123,10 @@ func TestDoctorGivesAdvice(t *testing.T) {
 		what  string
 		word  string // of the advice
 	}{
-		{"another service", change(func(id *identity) { id.ConnectAddress = other.connect }), "service's certificate", "answers in its place"},
+		{"another service", change(func(id *identity) { id.ConnectAddress = other.connect }), "server's certificate", "answers in its place"},
 		{"a closed port", change(func(id *identity) { id.ConnectAddress = "127.0.0.1:1" }), "reach", "firewall"},
 		{"an unknown name", change(func(id *identity) { id.ConnectAddress = "bridges.invalid:443" }), "name", "name server"},
-		{"half an address", change(func(id *identity) { id.ConnectAddress = "nowhere" }), "service", "enrol again"},
+		{"half an address", change(func(id *identity) { id.ConnectAddress = "nowhere" }), "server", "enrol again"},
 		{"a certificate of long ago", change(func(id *identity) { id.Certificate = r.service.lasting(t, -100*24*time.Hour) }), "certificate", "more than 90 days"},
 		{"a certificate of yesterday", change(func(id *identity) { id.Certificate = r.service.lasting(t, -time.Hour) }), "certificate", "renews it"},
 		{"a loose key", func(t *testing.T) {

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	maxJournalEntries = 50_000           // maximum number of journaled events while the service is unreachable; the oldest are dropped first
+	maxJournalEntries = 50_000           // maximum number of journaled events while the server is unreachable; the oldest are dropped first
 	commandMemory     = 10 * time.Minute // how long the id of a command is stored; the command's deadline is only 10 s
 	maxCommandRecords = 1024             // with more stored commands, new ones are refused
 )
 
-// journalEntry is a lock event that waits until the service has stored it.
+// journalEntry is a lock event that waits until the server has stored it.
 type journalEntry struct {
 	Sequence   uint64    `json:"-"`
 	Address    string    `json:"address"`
@@ -64,7 +64,7 @@ func (s *store) appendInTx(tx *bbolt.Tx, e journalEntry) (dropped int, err error
 	return dropped, nil
 }
 
-// forEachEntry calls do with every event that the service has not stored, in order.
+// forEachEntry calls do with every event that the server has not stored, in order.
 func (s *store) forEachEntry(do func(journalEntry)) error {
 	return s.db.View(func(tx *bbolt.Tx) error {
 		return tx.Bucket(journalBucket).ForEach(func(_, v []byte) error {
@@ -95,8 +95,8 @@ func (s *store) entriesAfter(after uint64, limit int) (out []journalEntry, err e
 	return out, err
 }
 
-// deleteAcknowledged deletes the events up to the sequence number upTo, which the service has stored. If upTo is above all numbers of this
-// store, the store was restored from a backup. Then the remaining events get new numbers above upTo, because the service ignores numbers that
+// deleteAcknowledged deletes the events up to the sequence number upTo, which the server has stored. If upTo is above all numbers of this
+// store, the store was restored from a backup. Then the remaining events get new numbers above upTo, because the server ignores numbers that
 // it has seen.
 func (s *store) deleteAcknowledged(upTo uint64) error {
 	return s.writes.update(func(tx *bbolt.Tx) error {
@@ -204,7 +204,7 @@ func deleteOldCommands(b *bbolt.Bucket, now time.Time) error {
 	return nil
 }
 
-// commands returns the stored commands. A new session reports them again, because the service may have missed their results.
+// commands returns the stored commands. A new session reports them again, because the server may have missed their results.
 func (s *store) commands() (out []commandRecord, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) error {
 		return tx.Bucket(actsBucket).ForEach(func(k, v []byte) error {

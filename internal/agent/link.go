@@ -19,7 +19,7 @@ import (
 	"latchkey.dev/internal/clock"
 )
 
-// linkTimings are the waits of the link to the service.
+// linkTimings are the waits of the link to the server.
 type linkTimings struct {
 	firstRetry   time.Duration // upper bound of the first wait; each failure doubles it
 	maxRetry     time.Duration
@@ -37,7 +37,7 @@ const (
 	keepaliveTimeout = 15 * time.Second
 )
 
-// runLink keeps a session with the service until ctx ends. After each session or failed attempt it waits and connects again.
+// runLink keeps a session with the server until ctx ends. After each session or failed attempt it waits and connects again.
 func (b *Bridge) runLink(ctx context.Context) {
 	attempt := 0
 	for ctx.Err() == nil {
@@ -53,7 +53,7 @@ func (b *Bridge) runLink(ctx context.Context) {
 		}
 		wait := b.timings.retryAfter(err, attempt)
 		attempt++
-		b.log.Warn("no session with the service", "error", err, "retry_in", wait.Round(time.Millisecond))
+		b.log.Warn("no session with the server", "error", err, "retry_in", wait.Round(time.Millisecond))
 		if !clock.Sleep(ctx, wait) {
 			return
 		}
@@ -61,7 +61,7 @@ func (b *Bridge) runLink(ctx context.Context) {
 }
 
 // retryAfter returns the wait before the next connection. err is why the last session ended; attempt counts the connections since the last
-// session that lasted. The wait is an exponential backoff with full jitter, unless the service requested a time or refused the bridge.
+// session that lasted. The wait is an exponential backoff with full jitter, unless the server requested a time or refused the bridge.
 func (p linkTimings) retryAfter(err error, attempt int) time.Duration {
 	var d *drainError
 	if errors.As(err, &d) {
@@ -80,7 +80,7 @@ func (p linkTimings) retryAfter(err error, attempt int) time.Duration {
 	return rand.N(most)
 }
 
-// isRefused reports whether the service rejected the bridge's credentials, so that a quick retry is useless.
+// isRefused reports whether the server rejected the bridge's credentials, so that a quick retry is useless.
 func isRefused(err error) bool {
 	c := status.Code(err)
 	return c == codes.PermissionDenied || c == codes.Unauthenticated
@@ -102,7 +102,7 @@ func rpcMessage(err error) string {
 }
 
 // connectOnce runs one session on a new connection and returns why it ended. If the certificate has expired, it renews the certificate instead
-// and returns errRenewed. Each connection resolves the service's name again.
+// and returns errRenewed. Each connection resolves the server's name again.
 func (b *Bridge) connectOnce(ctx context.Context) error {
 	id := b.identity()
 	conn, leaf, err := b.connection(id)
@@ -119,7 +119,7 @@ func (b *Bridge) connectOnce(ctx context.Context) error {
 	return newSession(b, conn, leaf).run(ctx)
 }
 
-// tlsConfig returns the configuration for connections to the service, and the bridge's certificate in it. It trusts only the service's own CA
+// tlsConfig returns the configuration for connections to the server, and the bridge's certificate in it. It trusts only the server's own CA
 // and ignores the machine's root certificates. now is the clock for checks of validity.
 func (id identity) tlsConfig(now func() time.Time) (*tls.Config, *x509.Certificate, error) {
 	key, err := x509.ParsePKCS8PrivateKey(id.Key)
@@ -155,7 +155,7 @@ func (id identity) leaf() (*x509.Certificate, error) {
 // the first address first.
 const shuffleAddresses = `{"loadBalancingConfig": [{"pick_first": {"shuffleAddressList": true}}]}`
 
-// connection returns a gRPC client for the service's listener for bridges, and the bridge's certificate that it shows. The client connects at
+// connection returns a gRPC client for the server's listener for bridges, and the bridge's certificate that it shows. The client connects at
 // its first call.
 func (b *Bridge) connection(id identity) (*grpc.ClientConn, *x509.Certificate, error) {
 	config, leaf, err := id.tlsConfig(b.clock.Now)
@@ -177,12 +177,12 @@ func (b *Bridge) connection(id identity) (*grpc.ClientConn, *x509.Certificate, e
 
 var (
 	errRenewed = errors.New("the certificate was renewed; connecting under the new one")
-	errRevoked = errors.New("the service revoked this bridge; enrol it with a new join code")
+	errRevoked = errors.New("the server revoked this bridge; enrol it with a new join code")
 	// Two bridges with the same identity supersede each other. A long wait keeps them from doing so all the time.
 	errSuperseded = errors.New("another bridge with this identity has connected; only one may run")
 )
 
-// drainError ends a session because the service asked the bridge to reconnect after a time.
+// drainError ends a session because the server asked the bridge to reconnect after a time.
 type drainError struct{ after time.Duration }
 
-func (d *drainError) Error() string { return fmt.Sprintf("the service drains; back in %v", d.after) }
+func (d *drainError) Error() string { return fmt.Sprintf("the server drains; back in %v", d.after) }

@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// outbox holds the reports for the service. Its size is bounded, because it keeps only the newest report for each slot, status and command.
+// outbox holds the reports for the server. Its size is bounded, because it keeps only the newest report for each slot, status and command.
 // Without a session it collects nothing, because the next Hello compares everything.
 type outbox struct {
 	mu       sync.Mutex
@@ -27,7 +27,7 @@ type outbox struct {
 	wake                   chan struct{}
 }
 
-// generations are the current and the previous generation of a slot's code. The service numbers the codes of a slot by generation.
+// generations are the current and the previous generation of a slot's code. The server numbers the codes of a slot by generation.
 type generations struct {
 	current, previous uint64
 	since             time.Time // when the current generation began
@@ -71,7 +71,7 @@ func signal(c chan struct{}) {
 	}
 }
 
-// setSlots records the slots of a lock, from which Hello is made. report has the observations that the service must get, by slot.
+// setSlots records the slots of a lock, from which Hello is made. report has the observations that the server must get, by slot.
 func (o *outbox) setSlots(address string, state slot.Lock, report map[uint32]slot.Observed, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -83,7 +83,7 @@ func (o *outbox) setSlots(address string, state slot.Lock, report map[uint32]slo
 		o.generations[address][s.Number] = o.generations[address][s.Number].advance(state.TypedGeneration(s.Number), now)
 	}
 	for number := range o.foreign[address] {
-		if o.isManagedLocked(address, number) { // the service now uses the slot, so an earlier observation no longer applies
+		if o.isManagedLocked(address, number) { // the server now uses the slot, so an earlier observation no longer applies
 			delete(o.foreign[address], number)
 			delete(o.unsentForeign[address], number)
 		}
@@ -98,7 +98,7 @@ func (o *outbox) setSlots(address string, state slot.Lock, report map[uint32]slo
 	signal(o.wake)
 }
 
-// setStatus records the status of a lock. If changed is true, it is reported to the service.
+// setStatus records the status of a lock. If changed is true, it is reported to the server.
 func (o *outbox) setStatus(address string, s driver.Status, changed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -115,7 +115,7 @@ type lockStatus struct {
 	guard guardRecord
 }
 
-// setGuard records a lock's guard record. It is reported to the service unless only the count of wrong PINs changed.
+// setGuard records a lock's guard record. It is reported to the server unless only the count of wrong PINs changed.
 func (o *outbox) setGuard(address string, rec guardRecord) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -134,7 +134,7 @@ func (o *outbox) helloState(address string) (slot.Digest, lockStatus) {
 	return slot.LockDigest(o.rows[address]), lockStatus{o.status[address], o.guards[address]}
 }
 
-// isManaged reports whether a slot holds, or may hold, a code of the service.
+// isManaged reports whether a slot holds, or may hold, a code of the server.
 func (o *outbox) isManaged(address string, number uint32) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -151,7 +151,7 @@ func (o *outbox) isManagedLocked(address string, number uint32) bool {
 	return false
 }
 
-// setForeign records whether an unmanaged slot, which the service does not use, holds a code. A change is reported to the service.
+// setForeign records whether an unmanaged slot, which the server does not use, holds a code. A change is reported to the server.
 func (o *outbox) setForeign(address string, number uint32, occupied bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -171,7 +171,7 @@ func setOccupied(in map[string]map[uint32]bool, address string, number uint32, o
 	in[address][number] = occupied
 }
 
-// addCommand queues the result of a command for the service.
+// addCommand queues the result of a command for the server.
 func (o *outbox) addCommand(rec commandRecord) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -181,7 +181,7 @@ func (o *outbox) addCommand(rec commandRecord) {
 	}
 }
 
-// open begins to collect reports for a new session and discards older ones. It reports all known unmanaged slots again, because the service
+// open begins to collect reports for a new session and discards older ones. It reports all known unmanaged slots again, because the server
 // may not have stored the earlier reports.
 func (o *outbox) open() {
 	o.mu.Lock()

@@ -38,7 +38,7 @@ const (
 	patience   = 20 * time.Second
 )
 
-// service is a fake of the service with real TLS on loopback. It passes every session to the test.
+// service is a fake of the server with real TLS on loopback. It passes every session to the test.
 type service struct {
 	lockv1.UnimplementedBridgeServiceServer
 	lockv1.UnimplementedEnrolmentServiceServer
@@ -54,7 +54,7 @@ type service struct {
 	spoil    func(*lockv1.EnrollResponse)
 }
 
-// talk is the service's side of one session.
+// talk is the server's side of one session.
 type talk struct {
 	t        *testing.T
 	hello    *lockv1.Hello

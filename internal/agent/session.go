@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	minHeartbeat  = time.Second // shortest interval between two heartbeats that the service can request
+	minHeartbeat  = time.Second // shortest interval between two heartbeats that the server can request
 	receiveBuffer = 16
 	maxEventBatch = 256
 	maxSlotBatch  = 256
 	maxDrainWait  = time.Minute
 )
 
-// session is one stream to the service. Only its run loop sends messages and uses the fields. A receiver goroutine passes received messages
+// session is one stream to the server. Only its run loop sends messages and uses the fields. A receiver goroutine passes received messages
 // to the loop.
 type session struct {
 	bridge     *Bridge
@@ -46,14 +46,14 @@ func newSession(b *Bridge, conn *grpc.ClientConn, leaf *x509.Certificate) *sessi
 	return &session{bridge: b, conn: conn, leaf: leaf, pins: pinseal.Opener{Private: b.identity().SealKey}}
 }
 
-// run runs the session and returns why it ended: the stream ended, the service sent nothing for too long, or parent was cancelled.
+// run runs the session and returns why it ended: the stream ended, the server sent nothing for too long, or parent was cancelled.
 func (s *session) run(parent context.Context) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer s.background.Wait()
 	defer cancel(nil)
 	b := s.bridge
 	silence := b.timings.silence
-	deadman := time.AfterFunc(silence, func() { cancel(fmt.Errorf("no message from the service for %v", silence)) })
+	deadman := time.AfterFunc(silence, func() { cancel(fmt.Errorf("no message from the server for %v", silence)) })
 	defer deadman.Stop()
 
 	b.outbox.open()
@@ -82,7 +82,7 @@ func (s *session) run(parent context.Context) error {
 	return sessionError(ctx, s.handleUntilEnd(ctx, heartbeat, messages, ended))
 }
 
-// sessionError returns why a session ended. If the bridge itself cancelled ctx for a cause, such as silence of the service, that is the
+// sessionError returns why a session ended. If the bridge itself cancelled ctx for a cause, such as silence of the server, that is the
 // reason, and err only follows from it.
 func sessionError(ctx context.Context, err error) error {
 	if c := context.Cause(ctx); c != nil && !errors.Is(c, context.Canceled) {
@@ -113,12 +113,12 @@ func (s *session) onWelcome(ctx context.Context, first *lockv1.ConnectResponse, 
 	if g := first.GetGoodbye(); g != nil {
 		return 0, goodbyeError(g)
 	}
-	if d := first.GetDrain(); d != nil { // the service has too many connecting bridges and asks to come back later
+	if d := first.GetDrain(); d != nil { // the server has too many connecting bridges and asks to come back later
 		return 0, drainErrorOf(d)
 	}
 	w := first.GetWelcome()
 	if w == nil || w.GetEpoch() == 0 {
-		return 0, errors.New("the service did not send Welcome first; it may use another version of the protocol")
+		return 0, errors.New("the server did not send Welcome first; it may use another version of the protocol")
 	}
 	b := s.bridge
 	s.epoch = w.GetEpoch()
@@ -143,7 +143,7 @@ func (s *session) onWelcome(ctx context.Context, first *lockv1.ConnectResponse, 
 	for _, o := range b.workers { // locks may have been changed while there was no session
 		signal(o.sessionOpened)
 	}
-	b.log.Info("session with the service", "epoch", s.epoch)
+	b.log.Info("session with the server", "epoch", s.epoch)
 	heartbeat = time.Duration(w.GetHeartbeatSeconds()) * time.Second
 	return min(max(heartbeat, minHeartbeat), b.timings.silence/3), nil
 }
@@ -228,7 +228,7 @@ func (s *session) handle(ctx context.Context, m *lockv1.ConnectResponse) error {
 	b := s.bridge
 	switch k := m.GetKind().(type) {
 	case *lockv1.ConnectResponse_Welcome:
-		return errors.New("the service sent Welcome twice")
+		return errors.New("the server sent Welcome twice")
 	case *lockv1.ConnectResponse_LockSnapshot:
 		s.onDesiredSlots(ctx, k.LockSnapshot.GetAddress(), k.LockSnapshot.GetSlots())
 	case *lockv1.ConnectResponse_LockDelta:
@@ -253,12 +253,12 @@ func (s *session) handle(ctx context.Context, m *lockv1.ConnectResponse) error {
 	return nil
 }
 
-// drainErrorOf returns the error that ends a session when the service asks the bridge to reconnect later.
+// drainErrorOf returns the error that ends a session when the server asks the bridge to reconnect later.
 func drainErrorOf(d *lockv1.Drain) error {
 	return &drainError{min(time.Duration(d.GetReconnectAfterMs())*time.Millisecond, maxDrainWait)}
 }
 
-// goodbyeError returns the error for the reason with which the service ended the session.
+// goodbyeError returns the error for the reason with which the server ended the session.
 func goodbyeError(g *lockv1.Goodbye) error {
 	switch g.GetCause() {
 	case "revoked":
@@ -266,15 +266,15 @@ func goodbyeError(g *lockv1.Goodbye) error {
 	case "superseded":
 		return errSuperseded
 	}
-	return fmt.Errorf("the service ended the session: %s", g.GetCause())
+	return fmt.Errorf("the server ended the session: %s", g.GetCause())
 }
 
-// onDesiredSlots decodes the desired slots that the service sent for the lock at address, and passes them to the lock's worker.
+// onDesiredSlots decodes the desired slots that the server sent for the lock at address, and passes them to the lock's worker.
 func (s *session) onDesiredSlots(ctx context.Context, address string, desired []*lockv1.DesiredSlot) {
 	b := s.bridge
 	o := b.workers[address]
 	if o == nil {
-		b.log.Warn("the service sent slots for an unknown lock", "lock", address)
+		b.log.Warn("the server sent slots for an unknown lock", "lock", address)
 		return
 	}
 	events := make([]slot.Event, 0, len(desired))
@@ -293,7 +293,7 @@ func (s *session) onDesiredSlots(ctx context.Context, address string, desired []
 	}
 }
 
-// sendReports empties the outbox and sends its reports to the service.
+// sendReports empties the outbox and sends its reports to the server.
 func (s *session) sendReports() error {
 	reports, commands := s.bridge.outbox.takeReports()
 	for _, w := range reports {
@@ -327,7 +327,7 @@ func (s *session) sendReports() error {
 	return nil
 }
 
-// sendEvents sends the oldest events that the service has not stored. It does nothing while an earlier batch waits for its acknowledgement.
+// sendEvents sends the oldest events that the server has not stored. It does nothing while an earlier batch waits for its acknowledgement.
 func (s *session) sendEvents() error {
 	if s.sent != 0 {
 		return nil
@@ -344,7 +344,7 @@ func (s *session) sendEvents() error {
 	return s.send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_Events{Events: m}})
 }
 
-// onEventAck deletes the events that the service has stored, up to the sequence number upTo. If the whole batch is stored, it sends the next
+// onEventAck deletes the events that the server has stored, up to the sequence number upTo. If the whole batch is stored, it sends the next
 // one.
 func (s *session) onEventAck(upTo uint64) error {
 	if s.sent == 0 { // no batch is waiting for an acknowledgement

@@ -123,7 +123,7 @@ func TestEventsAreSentInOrderUntilAcknowledged(t *testing.T) {
 	}
 }
 
-// If the service acknowledges more events than it received, no later event is lost.
+// If the server acknowledges more events than it received, no later event is lost.
 func TestTooHighAcknowledgementLosesNoEvent(t *testing.T) {
 	r := newRig(t)
 	k := r.service.next()

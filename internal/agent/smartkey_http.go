@@ -17,7 +17,7 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// Local makes a bridge serve phones on the property's own network without the service: see section 14 of docs/smartkey.md.
+// Local makes a bridge serve phones on the property's own network without the server: see section 14 of docs/smartkey.md.
 type Local struct {
 	Listener net.Listener // Listener serves TLS; Run closes it
 	Origin   string       // Origin is the guest app's "https://..." origin; empty: no web page may call the bridge

@@ -105,7 +105,7 @@ func TestPhoneOpensWithoutTheService(t *testing.T) {
 		p.SetToken(m.token(p, grant{bridge: "brg_1", door: front, start: -time.Hour, end: time.Hour, index: index}))
 	}
 	give(1)
-	pr, err := p.Present(c.greeting(), front, smartkey.Check, time.Now()) // at this time the service's clock is known
+	pr, err := p.Present(c.greeting(), front, smartkey.Check, time.Now()) // at this time the server's clock is known
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,10 +113,10 @@ func TestPhoneOpensWithoutTheService(t *testing.T) {
 		t.Fatalf("before: %s", got)
 	}
 	r.stop()
-	r.start() // the service's next session is never welcomed
+	r.start() // the server's next session is never welcomed
 	n := near(t, r.bridge)
 	if a := n.use(p, front, smartkey.Unlock, nil); a.Reason != smartkey.OK || r.locks.UnlockCount("front") != 1 {
-		t.Errorf("the service is away: %+v, opened %d times", a, r.locks.UnlockCount("front"))
+		t.Errorf("the server is away: %+v, opened %d times", a, r.locks.UnlockCount("front"))
 	}
 	if a := n.use(p, front, smartkey.Check, nil); a.Reason != smartkey.OK || r.locks.UnlockCount("front") != 1 {
 		t.Errorf("a check: %+v, opened %d times", a, r.locks.UnlockCount("front"))
@@ -146,7 +146,7 @@ func TestPhoneOpensWithoutTheService(t *testing.T) {
 		}
 	}
 	if opened != 1 {
-		t.Errorf("%d openings wait for the service, want 1", opened)
+		t.Errorf("%d openings wait for the server, want 1", opened)
 	}
 }
 

@@ -13,7 +13,7 @@ const (
 	keyRefused = smartKeys + ":"
 
 	// Rate limit of reported refusals at one door. It is enough to raise the alarm about guessing. A higher limit would let strangers
-	// nearby fill the journal while the service is unreachable.
+	// nearby fill the journal while the server is unreachable.
 	doorRefusalsBurst     = 20
 	doorRefusalsPerMinute = 1
 
@@ -45,7 +45,7 @@ func (r *refusals) allow(address string, now time.Time) bool {
 	return b.spend(now, doorRefusalsBurst, doorRefusalsPerMinute) && r.all.spend(now, allRefusalsBurst, allRefusalsPerMinute)
 }
 
-// reportRefusedKey journals for the service that a SmartKey was refused at a lock, with the reason in v. Refusals above the rate limit, or at
+// reportRefusedKey journals for the server that a SmartKey was refused at a lock, with the reason in v. Refusals above the rate limit, or at
 // unknown locks, are not journaled.
 func (b *Bridge) reportRefusedKey(address string, v smartkey.Verdict) {
 	if _, ours := b.workers[address]; !ours {

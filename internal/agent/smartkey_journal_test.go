@@ -8,7 +8,7 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// atDoors are the denials and openings that wait for the service, without the times.
+// atDoors are the denials and openings that wait for the server, without the times.
 func atDoors(t *testing.T, b *Bridge) (out []journalEntry) {
 	t.Helper()
 	events, err := b.store.entriesAfter(0, 1000)
@@ -93,7 +93,7 @@ func TestRefusalsDoNotFillTheJournal(t *testing.T) {
 		c.carry("front", operationSmartKeyUnlock, []byte("no presentation"))
 	}
 	if n := len(atDoors(t, r.bridge)); n != doorRefusalsBurst {
-		t.Errorf("%d refusals wait for the service, want %d", n, doorRefusalsBurst)
+		t.Errorf("%d refusals wait for the server, want %d", n, doorRefusalsBurst)
 	}
 	var l refusals
 	now := time.Now()

@@ -111,7 +111,7 @@ func isBatteryLow(s driver.Status) bool {
 	return s.BatteryPercent != nil && *s.BatteryPercent <= lowBattery
 }
 
-// isNews reports whether the status now differs so much from the previous status was that the service must get it.
+// isNews reports whether the status now differs so much from the previous status was that the server must get it.
 func isNews(was, now driver.Status) bool {
 	if now.LastSeenAt.Sub(was.LastSeenAt) > lastSeenStep {
 		return true

@@ -207,7 +207,7 @@ func (s *store) identity() (id identity, err error) {
 	return id, err
 }
 
-// resetTo deletes everything except the new identity, because the service treats a newly enrolled bridge as empty and expects its event
+// resetTo deletes everything except the new identity, because the server treats a newly enrolled bridge as empty and expects its event
 // sequence to start at 1.
 func (s *store) resetTo(id identity) error {
 	return s.db.Update(func(tx *bbolt.Tx) error {

@@ -242,7 +242,7 @@ func TestEnrollingAgainDeletesEverything(t *testing.T) {
 	}
 	journaled(t, s, 1)
 	if diff := cmp.Diff([]string{"1:0"}, sequences(t, s)); diff != "" {
-		t.Errorf("the service counts from 1 after an enrolment: %s", diff)
+		t.Errorf("the server counts from 1 after an enrolment: %s", diff)
 	}
 	if id, err := s.identity(); err != nil || id.BridgeID != "brg_2" {
 		t.Errorf("%+v %v", id, err)

@@ -97,7 +97,7 @@ func TestSlotsAreReadOncePerSessionNotPerReconnect(t *testing.T) {
 	})
 }
 
-// reads counts readings of slot 1, and may leave all unanswered. Slots without a code of the service are read by the search as well.
+// reads counts readings of slot 1, and may leave all unanswered. Slots without a code of the server are read by the search as well.
 type reads struct {
 	driver.Driver
 	n    atomic.Int32

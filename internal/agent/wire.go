@@ -77,7 +77,7 @@ func wireObservedSlot(number uint32, o slot.Observed) *lockv1.ObservedSlot {
 }
 
 // foreignSlots converts the observations of unmanaged slots of a lock to protobuf. slots has for each slot number whether the slot holds a
-// code that the service did not set.
+// code that the server did not set.
 func foreignSlots(address string, slots map[uint32]bool) *lockv1.UnmanagedSlots {
 	m := &lockv1.UnmanagedSlots{Address: address}
 	for _, n := range slices.Sorted(maps.Keys(slots)) {
@@ -91,7 +91,7 @@ func foreignSlots(address string, slots map[uint32]bool) *lockv1.UnmanagedSlots 
 }
 
 // decodeDesiredSlot decodes a desired slot of the lock at address and decrypts its PIN with pins. If that fails, it returns an error and the
-// slot with an empty PIN; the slot rules refuse it, so that the service gets an error result.
+// slot with an empty PIN; the slot rules refuse it, so that the server gets an error result.
 func decodeDesiredSlot(pins *pinseal.Opener, address string, d *lockv1.DesiredSlot) (slot.Desired, error) {
 	out := slot.Desired{
 		Generation: d.GetGeneration(), Intent: slot.Absent, MayHoldOwn: d.GetClaimed(),
@@ -128,7 +128,7 @@ func wireCommandResult(rec commandRecord) *lockv1.ActReport {
 	}
 }
 
-// decodeCommand decodes an unlock command. Its deadline is the earlier of the service's deadline and the bridge's own limit.
+// decodeCommand decodes an unlock command. Its deadline is the earlier of the server's deadline and the bridge's own limit.
 func (b *Bridge) decodeCommand(a *lockv1.Act) command {
 	now := time.Now()
 	out := command{id: a.GetId(), address: a.GetAddress(), operation: a.GetOperation(), deadline: now.Add(maxDeadline), presentation: a.GetSmartkeyPresentation()}
@@ -146,7 +146,7 @@ func (b *Bridge) decodeCommand(a *lockv1.Act) command {
 	return out
 }
 
-// hello returns the first message of a session: the bridge, its locks, and digests from which the service finds what differs.
+// hello returns the first message of a session: the bridge, its locks, and digests from which the server finds what differs.
 func (b *Bridge) hello() *lockv1.Hello {
 	h := &lockv1.Hello{
 		ProtocolVersion: 1, BootId: b.boot, Software: b.cfg.Software, Clock: timestamp(b.clock.Now()), Capabilities: []string{smartKeys},

@@ -45,7 +45,7 @@ type lockWorker struct {
 	inbox         chan []slot.Event
 	uses          chan codeUse
 	results       chan slot.Event
-	sessionOpened chan struct{} // signal that a session with the service has begun
+	sessionOpened chan struct{} // signal that a session with the server has begun
 	reconnected   chan struct{} // signal that the lock is reachable again and any slot may have changed
 	slotsAltered  chan struct{} // signal that unknown slots were changed at the lock
 	busy          bool          // a call to the lock is running

@@ -166,7 +166,7 @@ func (s *Service) askAgain(ctx context.Context, k Key, by actor.Actor) (View, er
 	return s.ask(ctx, k, v, "")
 }
 
-// ConfirmDetails records that the data of all guests is still right.
+// ConfirmDetails records that the data of all guests is still right. It does nothing if an answer is missing or the check-in has ended.
 func (s *Service) ConfirmDetails(ctx context.Context, a actor.Actor) (View, error) {
 	k, err := mainGuest(a)
 	if err != nil {

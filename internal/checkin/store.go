@@ -94,7 +94,7 @@ func (s *Service) orderMail(tx *db.Tx, m mail.Mail) error {
 	return nil
 }
 
-// Who ended a check-in.
+// What led to the end of a check-in: the values of by in the event checkIn.completed.
 const (
 	endedByGuest    = "guest" // the PMS started the stay after this service called checkIn
 	endedByPMS      = "pms"   // the desk started the stay

@@ -36,13 +36,13 @@ func Cached[K comparable, V any](tx *Tx, tables []string, key K, read func() (V,
 
 // changes counts the row changes of the writer's connection, and caches values for [Cached].
 type changes struct {
-	mu      sync.Mutex
-	rows    map[string]uint64 // rows counts the changed rows of each table
-	undone  uint64            // undone counts how often rows may have changed without being counted
-	version int64             // version is PRAGMA data_version, which differs after another connection wrote
-	known   map[any]cachedValue
-	changed chan struct{} // changed notifies the checkpointer that rows have changed
-	ended   atomic.Bool   // ended means that the last transaction was rolled back
+	mu            sync.Mutex
+	rows          map[string]uint64 // rows counts the changed rows of each table
+	undone        uint64            // undone counts how often rows may have changed without being counted
+	version       int64             // version is PRAGMA data_version, which differs after another connection wrote
+	known         map[any]cachedValue
+	changed       chan struct{} // changed notifies the checkpointer that rows have changed
+	wasRolledBack atomic.Bool   // wasRolledBack means that the last transaction was rolled back
 }
 
 type cachedValue struct {
@@ -74,14 +74,14 @@ func (c *changes) watch(conn *sqlite3.SQLiteConn) {
 		}
 	})
 	conn.RegisterRollbackHook(func() {
-		c.ended.Store(true)
+		c.wasRolledBack.Store(true)
 		c.invalidate()
 	})
 }
 
 // rolledBack reports whether the latest transaction has been rolled back, also by SQLite itself: it does so when a change is
 // interrupted or the disk fails (https://sqlite.org/lang_transaction.html, "Response To Errors").
-func (c *changes) rolledBack() bool { return c != nil && c.ended.Load() }
+func (c *changes) rolledBack() bool { return c != nil && c.wasRolledBack.Load() }
 
 // invalidate clears the cache, because what was read may have been rolled back.
 func (c *changes) invalidate() {
@@ -97,7 +97,7 @@ func (c *changes) invalidate() {
 // begin must run at the start of each transaction on the writer's connection. It clears the cache if another connection has written since
 // the last transaction. No other connection can write until this transaction ends.
 func (c *changes) begin(conn *sql.Conn) {
-	c.ended.Store(false)
+	c.wasRolledBack.Store(false)
 	var version int64
 	err := conn.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&version)
 	c.mu.Lock()

@@ -26,7 +26,6 @@ const (
 	maxSlots          = 1000
 	maxRules          = 32
 	maxRule           = 128
-	maxSoftware       = 128
 )
 
 const (

@@ -96,7 +96,7 @@ const (
 	FailedInternal Failure = "internal"
 )
 
-// StateAfter returns the state of a mail that was given up.
+// StateAfter returns the final state of a mail after failure f: Bounced if the address does not work, otherwise Failed.
 func StateAfter(f Failure) State {
 	if f == FailedRecipient || f == FailedBefore {
 		return Bounced

@@ -39,7 +39,7 @@ type Server struct {
 // Time limits of the exchange with a mail server. Their sum is below the time limit of a job.
 const (
 	greetTimeout    = 30 * time.Second // connection, encryption and authentication
-	transmitTimeout = 60 * time.Second // from the sender's address to the answer to the text
+	transmitTimeout = 60 * time.Second // from MAIL FROM to the answer to the text of the mail
 )
 
 // SendError is why a mail server did not take a mail.

@@ -296,9 +296,9 @@ func Inspect(view *db.Tx, propertyID string) (due bool, suspected []string, err 
 	return !bytes.Equal(digest, i.row.ListDigest), nil, err
 }
 
-// RefuseWithSmartKeys returns a fault while a token of the property may still open a door. It guards the deletion of
+// CheckNoSmartKeysInUse returns a fault while a token of the property may still open a door. It guards the deletion of
 // the property: without it, the server cannot revoke the token.
-func RefuseWithSmartKeys(tx *db.Tx, propertyID string) error {
+func CheckNoSmartKeysInUse(tx *db.Tx, propertyID string) error {
 	last, err := tx.KeyStatus.Query().Where(entkeystatus.PropertyID(propertyID), entkeystatus.EndsAtGTE(tx.Now().Add(-statusRetention))).
 		Order(entkeystatus.ByEndsAt(entsql.OrderDesc())).First(tx.Context())
 	if ent.IsNotFound(err) {

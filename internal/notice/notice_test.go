@@ -14,8 +14,6 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 func write(t *testing.T, d *db.DB, fn func(tx *db.Tx) error) {
 	t.Helper()
 	if err := d.Write(t.Context(), fn); err != nil {

@@ -32,7 +32,7 @@ func Own(databaseURL string) (release func() error, err error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	f, err := openLock(path)
+	f, err := openLockFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("lock the database: %w", err)
 	}
@@ -48,9 +48,9 @@ func Own(databaseURL string) (release func() error, err error) {
 	return f.Close, nil
 }
 
-// openLock opens or creates the lock file of a database and gives a new file the owner of the database. It does not change the owner of an
+// openLockFile opens or creates the lock file of a database and gives a new file the owner of the database. It does not change the owner of an
 // existing file, because that could be a link to a file of root.
-func openLock(database string) (*os.File, error) {
+func openLockFile(database string) (*os.File, error) {
 	path := database + ".lock"
 	f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {

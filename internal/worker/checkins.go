@@ -81,7 +81,7 @@ func (run *checkInRun) evaluate(ctx context.Context, k checkin.Key) {
 		return
 	}
 	integrationID, err := run.service.Evaluate(ctx, k)
-	run.warn(ctx, k, err)
+	run.logFailure(ctx, k, err)
 	if err == nil && integrationID != "" && !run.isCalling(k) {
 		run.begin(ctx, integrationID, k)
 	}
@@ -113,14 +113,14 @@ func (run *checkInRun) begin(ctx context.Context, integrationID string, k checki
 		select {
 		case limit <- struct{}{}:
 			defer func() { <-limit }()
-			run.warn(ctx, k, run.service.Resume(ctx, k))
+			run.logFailure(ctx, k, run.service.Resume(ctx, k))
 		case <-ctx.Done():
 		}
 	})
 }
 
-// warn logs a failure at one check-in. The next sweep repeats it. A reservation that was removed meanwhile is no failure.
-func (run *checkInRun) warn(ctx context.Context, k checkin.Key, err error) {
+// logFailure logs a failure at one check-in. The next sweep repeats it. A reservation that was removed meanwhile is no failure.
+func (run *checkInRun) logFailure(ctx context.Context, k checkin.Key, err error) {
 	if err != nil && ctx.Err() == nil && !fault.Has(err, fault.ReservationNotFound) {
 		run.log.Warn("resuming a check-in failed; it is repeated", "property", k.PropertyID, "reservation", k.ReservationID, "error", err)
 	}

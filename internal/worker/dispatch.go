@@ -293,7 +293,7 @@ func (x *Dispatcher) deliverPage(ctx context.Context, d *db.DB, s Subscriber, p 
 // failed.
 func (x *Dispatcher) applyBySubject(tx *db.Tx, s Subscriber, p page) (failures []event.Failure) {
 	wait := backoff(p.cursor.Attempts+1, x.options.MinBackoff, x.options.MaxBackoff)
-	for _, group := range bySubject(p.due) {
+	for _, group := range groupBySubject(p.due) {
 		if err := tx.Savepoint(func() error { return s.Apply(tx, group) }); err != nil {
 			failures = append(failures, event.Failure{Subject: group[0].Subject, After: *group[0].Position - 1, RetryAt: tx.Now().Add(clock.Spread(wait, wait/10)), Err: err})
 		}
@@ -323,8 +323,8 @@ func (p page) store(tx *db.Tx, failures []event.Failure) error {
 	return event.Move(tx, p.cursor, p.end)
 }
 
-// bySubject groups events by subject, and keeps the order within each.
-func bySubject(events []*ent.Event) [][]*ent.Event {
+// groupBySubject groups events by subject, and keeps the order within each.
+func groupBySubject(events []*ent.Event) [][]*ent.Event {
 	at := make(map[string]int)
 	var groups [][]*ent.Event
 	for _, e := range events {

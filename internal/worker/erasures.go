@@ -25,8 +25,8 @@ type Erasures struct {
 
 const (
 	erasureBatch = 100
-	// confirmationPatience is how long an erasure waits until the mail that confirms it is sent. It waits because it also erases the address.
-	confirmationPatience = time.Hour
+	// acknowledgementPatience is how long an erasure waits until the mail that acknowledges it is sent. It waits because it also erases the address.
+	acknowledgementPatience = time.Hour
 )
 
 // Sweep confirms and does the erasures that are due. Each is one transaction, and one that was interrupted is found again. Only one process of
@@ -84,14 +84,14 @@ func (e Erasures) run(ctx context.Context, d *db.DB) (erased int, failed error) 
 	}
 }
 
-// advance takes the next step of an erasure: it orders the mail that confirms it, or erases the data.
+// advance takes the next step of an erasure: it orders the mail that acknowledges it, or erases the data.
 func (e Erasures) advance(tx *db.Tx, listed *guest.ErasureRow) (done bool, err error) {
 	row, err := guest.PendingErasure(tx, listed.PropertyID, listed.ID)
 	if err != nil || row == nil { // it was withdrawn
 		return false, err
 	}
 	if row.ConfirmedAt == nil {
-		return false, e.confirm(tx, row)
+		return false, e.acknowledge(tx, row)
 	}
 	waiting, err := e.awaitsMail(tx, row)
 	if err != nil || waiting {
@@ -109,8 +109,9 @@ func (e Erasures) advance(tx *db.Tx, listed *guest.ErasureRow) (done bool, err e
 	return true, notice.Resolve(tx, row.PropertyID, lateKey(row))
 }
 
-// confirm orders the mail that confirms an erasure, if an address of the guest is known. It records in either case that the erasure is confirmed.
-func (e Erasures) confirm(tx *db.Tx, row *guest.ErasureRow) error {
+// acknowledge orders the mail that acknowledges the request of an erasure, if an address of the guest is known. The data are erased after that mail
+// has ended. It records in either case that the request is acknowledged.
+func (e Erasures) acknowledge(tx *db.Tx, row *guest.ErasureRow) error {
 	to, err := e.addressOf(tx, row)
 	if err != nil {
 		return err
@@ -124,7 +125,7 @@ func (e Erasures) confirm(tx *db.Tx, row *guest.ErasureRow) error {
 			return err
 		}
 	}
-	return guest.ConfirmErasure(tx, row, mailID)
+	return guest.AcknowledgeErasure(tx, row, mailID)
 }
 
 // addressOf returns the address of the guest whose data are erased, or "".
@@ -149,9 +150,9 @@ func (e Erasures) addressOf(tx *db.Tx, row *guest.ErasureRow) (string, error) {
 	return e.Address(tx, p)
 }
 
-// awaitsMail reports whether an erasure must wait until the mail that confirms it is sent. After confirmationPatience it waits no longer.
+// awaitsMail reports whether an erasure must wait until the mail that acknowledges it is sent. After acknowledgementPatience it waits no longer.
 func (e Erasures) awaitsMail(tx *db.Tx, row *guest.ErasureRow) (bool, error) {
-	if row.MailID == "" || tx.Now().Sub(*row.ConfirmedAt) >= confirmationPatience {
+	if row.MailID == "" || tx.Now().Sub(*row.ConfirmedAt) >= acknowledgementPatience {
 		return false, nil
 	}
 	sent, err := mail.Get(tx, row.PropertyID, row.MailID)
@@ -199,7 +200,7 @@ func (e Erasures) notifyLate(tx *db.Tx, row *guest.ErasureRow) error {
 	})
 }
 
-// addErasure adds the facts of an erasure to the mail that confirms it. The mail is canceled if the request was withdrawn.
+// addErasure adds the facts of an erasure to the mail that acknowledges it. The mail is canceled if the request was withdrawn.
 func (r *renderer) addErasure() error {
 	e, err := guest.ErasureOfMail(r.view, r.Keys, r.row.PropertyID, r.row.ReservationID, r.row.ID)
 	if err != nil {

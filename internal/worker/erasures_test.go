@@ -88,7 +88,7 @@ func TestErasureDoesNotWaitForever(t *testing.T) {
 			erased, other = second, first
 		}
 		receipt := p.requestErasure(erased)
-		for _, wait := range []time.Duration{0, confirmationPatience - time.Second, time.Second} {
+		for _, wait := range []time.Duration{0, acknowledgementPatience - time.Second, time.Second} {
 			if p.isErased(receipt) {
 				t.Fatal("it does not wait for the mail")
 			}

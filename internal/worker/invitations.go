@@ -38,7 +38,7 @@ type progress struct {
 	begun    bool
 	near     time.Time // arrivals until then have rows
 	change   int64     // entries of the change log until then were read
-	switched string    // the newest time at which an integration was switched on
+	switched string    // the newest time at which the invitations of an integration were switched on
 }
 
 // Sweep orders due mails. Only one process of an installation may run it: see [Lease].

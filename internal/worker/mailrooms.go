@@ -64,7 +64,7 @@ func listID(i *ent.Invitation, kind mail.Kind) string {
 	return i.MailID
 }
 
-// unlist makes the reservations that were put on a mail's list, but are not among listed, count as not invited or not reminded. The next sweep
+// unlist removes the reservations that are not among listed from an unsent mail: they count as not invited or not reminded, and the next sweep
 // evaluates them again. Mails of other kinds list nothing.
 func unlist(tx *db.Tx, row *mail.Row, listed []string) error {
 	u := tx.Invitation.Update().Where(invitation.PropertyID(row.PropertyID), invitation.ReservationIDNotIn(listed...)).SetNextAt(tx.Now())

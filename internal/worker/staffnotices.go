@@ -33,7 +33,7 @@ func (m Mails) UrgentNotices() Sweep {
 			return err
 		}
 		for _, propertyID := range properties {
-			if err := m.mailUrgentOf(ctx, d, propertyID); err != nil {
+			if err := m.mailUrgentNotices(ctx, d, propertyID); err != nil {
 				failed = errors.Join(failed, fmt.Errorf("mail urgent notices to the staff of %s: %w", propertyID, err))
 			}
 		}
@@ -41,8 +41,8 @@ func (m Mails) UrgentNotices() Sweep {
 	}}
 }
 
-// mailUrgentOf mails the urgent notices of a property that were not mailed yet.
-func (m Mails) mailUrgentOf(ctx context.Context, d *db.DB, propertyID string) error {
+// mailUrgentNotices mails the urgent notices of a property that were not mailed yet.
+func (m Mails) mailUrgentNotices(ctx context.Context, d *db.DB, propertyID string) error {
 	for after := ""; ; {
 		view := d.View(ctx)
 		rows, err := notice.ListSince(view, propertyID, urgentKinds, view.Now().Add(-urgentFor), after, urgentBatch)

@@ -30,7 +30,7 @@ func redrawnParams(c *ent.Code, which message.Message) message.Params {
 	return message.Params{"code": which, "codeId": c.ID}
 }
 
-// pinReplacedKey returns the key by which the notice that the PIN of a code was replaced is sent only once.
+// pinReplacedKey returns the deduplication key of the notice that a code's PIN was replaced.
 func pinReplacedKey(codeID string) string { return notice.CodeRedrawn.Key(codeID) }
 
 // describe returns a text for a code, for the start of a sentence in a notice. It omits the name of the holder, which

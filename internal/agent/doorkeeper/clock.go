@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// Limits of the difference between a bridge's clock and the service's clock.
+// Limits of the difference between a bridge's clock and the server's clock.
 const (
 	CloseEnough = 2 * time.Second // a smaller error counts as none; includes the delay of messages
 	Drifting    = time.Minute     // a clock with a larger error is not trusted
@@ -32,20 +32,20 @@ type Anchor struct {
 	Up    time.Duration `json:"up"`             // Up is the machine's uptime at that time
 }
 
-// timekeeper tracks the time and its possible error. The service's time never sets the clock: a difference only increases the error.
+// timekeeper tracks the time and its possible error. The server's time never sets the clock: a difference only increases the error.
 type timekeeper struct {
 	kernel  func() (bound time.Duration, ok bool) // reports the error bound of the machine's clock, if the kernel synchronizes it
 	machine func() (boot string, up time.Duration, ok bool)
 
 	mu         sync.Mutex
 	anchor     Anchor
-	observedAt time.Time     // monotonic time at which the service's time was last received
-	wall       time.Time     // wall-clock time at which the service's time was last received
-	skew       time.Duration // absolute difference to the service's clock at that time
+	observedAt time.Time     // monotonic time at which the server's time was last received
+	wall       time.Time     // wall-clock time at which the server's time was last received
+	skew       time.Duration // absolute difference to the server's clock at that time
 	anchoredAt time.Time     // monotonic time at which the anchor was last renewed
 }
 
-// observe records skew, the difference to the service's clock, measured when the machine's clock showed wall. If note is true, the caller must
+// observe records skew, the difference to the server's clock, measured when the machine's clock showed wall. If note is true, the caller must
 // store the new anchor a.
 func (t *timekeeper) observe(wall time.Time, skew time.Duration) (a Anchor, note bool) {
 	t.mu.Lock()
@@ -64,7 +64,7 @@ func (t *timekeeper) observe(wall time.Time, skew time.Duration) (a Anchor, note
 }
 
 // clock returns the time and its possible error, with which a SmartKey is verified. wall is what the machine's clock shows. The best known
-// source counts: the service, then the kernel, then the stored anchor.
+// source counts: the server, then the kernel, then the stored anchor.
 func (t *timekeeper) clock(wall time.Time) smartkey.Clock {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,7 +87,7 @@ func (t *timekeeper) clock(wall time.Time) smartkey.Clock {
 	return smartkey.Clock{Now: wall, Error: -1, Quality: smartkey.Untrusted}
 }
 
-// ObserveTime records skew: how far the bridge's clock is ahead of the service's. The bridge calls it for each time that the service sends.
+// ObserveTime records skew: how far the bridge's clock is ahead of the server's. The bridge calls it for each time that the server sends.
 func (k *Verifier) ObserveTime(skew time.Duration) {
 	a, note := k.time.observe(k.cfg.Now(), skew)
 	if !note {

@@ -7,7 +7,7 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// TestClockRules checks which time and error a bridge uses when it loses the service's time and gets it again.
+// TestClockRules checks which time and error a bridge uses when it loses the server's time and gets it again.
 func TestClockRules(t *testing.T) {
 	wall := time.Now()
 	var boot string
@@ -27,10 +27,10 @@ func TestClockRules(t *testing.T) {
 	kept, boot, up = false, "boot-1", time.Hour
 	a, note := tk.observe(wall, time.Second)
 	if !note || a.Boot != boot || a.Up != up {
-		t.Fatalf("the service's word is to be noted: %+v", a)
+		t.Fatalf("the server's word is to be noted: %+v", a)
 	}
 	if c := tk.clock(wall); c.Quality != smartkey.Synchronized || c.Error > 3*time.Second {
-		t.Errorf("in time with the service: %+v", c)
+		t.Errorf("in time with the server: %+v", c)
 	}
 	if c := tk.clock(wall.Add(time.Hour)); c.Error < 59*time.Minute || c.Quality == smartkey.Synchronized {
 		t.Errorf("the clock was set by an hour: %+v", c)

@@ -1,5 +1,5 @@
 // Package doorkeeper verifies SmartKeys at the doors of a bridge, as docs/smartkey.md describes. It trusts only signatures: of the
-// property's issuer and of the phone's key. It does not trust the service or the phone that delivers them.
+// property's issuer and of the phone's key. It does not trust the server or the phone that delivers them.
 package doorkeeper
 
 import (
@@ -126,7 +126,7 @@ func (k *Verifier) adopt(next smartkey.Trust) {
 	k.trust.Keys, k.trust.List = next.Keys, next.List
 }
 
-// UpdateKeySets applies signed issuer key sets from the service, oldest first. The first key set ever is accepted; each later one must be
+// UpdateKeySets applies signed issuer key sets from the server, oldest first. The first key set ever is accepted; each later one must be
 // signed by its predecessor.
 func (k *Verifier) UpdateKeySets(sets [][]byte) State {
 	k.mu.Lock()
@@ -148,7 +148,7 @@ func (k *Verifier) UpdateKeySets(sets [][]byte) State {
 	return k.state(refused)
 }
 
-// UpdateList applies a signed status list from the service, if it is newer than the current one.
+// UpdateList applies a signed status list from the server, if it is newer than the current one.
 func (k *Verifier) UpdateList(raw []byte) State {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -78,7 +78,7 @@ type Setting struct {
 	PIN  slot.PIN
 	// NotBefore and NotAfter are set only if the lock enforces validity windows itself. They are times of the lock's own clock.
 	NotBefore, NotAfter time.Time
-	// Replace allows overwriting an older code of the service. Without Replace, a driver that knows that the slot is in use leaves it
+	// Replace allows overwriting an older code of the server. Without Replace, a driver that knows that the slot is in use leaves it
 	// unchanged and answers Occupied.
 	Replace bool
 }
@@ -125,7 +125,7 @@ const (
 	BatteryLow     = "batteryLow"
 	Tampered       = "tampered"
 	KeypadPaused   = "keypadPaused"
-	SlotChanged    = "slotChanged" // a slot was changed at the lock itself, any slot if Slot is 0; the service does not receive this event
+	SlotChanged    = "slotChanged" // a slot was changed at the lock itself, any slot if Slot is 0; the server does not receive this event
 )
 
 // WrongPIN is the reason of a denied event for a PIN that no slot holds.

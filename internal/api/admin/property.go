@@ -144,7 +144,7 @@ func (s *properties) deleteRows(ctx context.Context, propertyID string, abandone
 		if err := lock.RefuseWithCodes(tx, propertyID, abandoned); err != nil {
 			return err
 		}
-		if err := mobilekey.RefuseWithSmartKeys(tx, propertyID); err != nil {
+		if err := mobilekey.CheckNoSmartKeysInUse(tx, propertyID); err != nil {
 			return err
 		}
 		if err := bridge.RevokeAll(tx, propertyID); err != nil {

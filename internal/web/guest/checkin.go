@@ -150,7 +150,7 @@ func (x *exchange) doStep(do string) (*guestv1.CheckIn, error) {
 	return a.GetData(), err
 }
 
-type keyView struct {
+type pinView struct {
 	Pins   *guestv1.Pins      // nil if this session does not get them
 	Gates  []*guestv1.GatePin // gates whose PIN differs from that of the room
 	Shown  bool               // the PINs were shown before, or to another session: this session does not get them
@@ -166,7 +166,7 @@ func (s *site) showKey(x *exchange) error {
 	if want := x.flow.stagePage(x.flow.Stay.GetCheckIn()); want != x.flow.Key() && x.flow.Stay.GetState() != "started" {
 		return x.Redirect(want)
 	}
-	v := keyView{Doors: x.doors()}
+	v := pinView{Doors: x.doors()}
 	if x.flow.Kiosk {
 		v.Phone = x.phoneQR() // first, because revealing the PIN also blocks this link for a copied cookie
 	}
@@ -181,16 +181,16 @@ func (s *site) showKey(x *exchange) error {
 		v.Shown = withheld != "noCode" // even if another request of the kiosk got the PINs just now
 		v.Wait = withheld == "noCode" && len(v.Doors) == 0 && x.flow.Stay.GetSpaceName() != ""
 	}
-	return x.keyPage(v)
+	return x.pinPage(v)
 }
 
 // showDoors handles the part without PINs of the page with the PINs and doors. The page's script reloads it to update the states of the doors.
 func (s *site) showDoors(x *exchange) error {
-	v := keyView{Doors: x.doors(), Wait: x.R.URL.Query().Has("wait"), Follow: x.R.URL.Query().Has("codes")}
+	v := pinView{Doors: x.doors(), Wait: x.R.URL.Query().Has("wait"), Follow: x.R.URL.Query().Has("codes")}
 	if v.Wait && len(v.Doors) > 0 {
 		return x.Redirect(x.flow.Key())
 	}
-	return x.keyPage(v)
+	return x.pinPage(v)
 }
 
 // Codes returns a version that changes with each PIN and each door of the stay. A page that shows PINs reloads when the version changes.
@@ -202,8 +202,8 @@ func (p *page) Codes() string {
 	return version
 }
 
-// keyPage renders the page of the PINs and doors.
-func (x *exchange) keyPage(v keyView) error {
+// pinPage renders the page of the PINs and doors.
+func (x *exchange) pinPage(v pinView) error {
 	title := "web.key.title"
 	if v.Shown || x.flow.Kiosk {
 		title = "web.stage.checkedIn"

@@ -81,21 +81,21 @@ func (x *exchange) doors() []doorState {
 func (d doorState) isSure() bool { return d.Tone == toneOK }
 
 // Unsure returns the doors that the code may not open. The page shows them before the code.
-func (v keyView) Unsure() []doorState {
+func (v pinView) Unsure() []doorState {
 	return slices.DeleteFunc(slices.Clone(v.Doors), doorState.isSure)
 }
 
 // Sure returns the doors that the code certainly opens.
-func (v keyView) Sure() []doorState {
+func (v pinView) Sure() []doorState {
 	return slices.DeleteFunc(slices.Clone(v.Doors), func(d doorState) bool { return !d.isSure() })
 }
 
 // Doubtful reports whether the code may not open the room. The page then shows the code smaller than the state of the door.
-func (v keyView) Doubtful() bool {
+func (v pinView) Doubtful() bool {
 	return slices.ContainsFunc(v.Unsure(), func(d doorState) bool { return d.GetKind() != "gate" })
 }
 
 // Call reports whether the page advises to call the property if a door does not open.
-func (v keyView) Call() bool {
+func (v pinView) Call() bool {
 	return slices.ContainsFunc(v.Unsure(), func(d doorState) bool { return d.Tone != toneInfo })
 }

@@ -19,7 +19,7 @@ func (s *site) showOffline(x *exchange) error {
 func (p *page) KeptAt() template.HTML { return "<time data-at></time>" }
 
 // CodeVersion returns a version that changes with the state of the codes. The phone then stores the page of the PINs again.
-func (v keyView) CodeVersion() string {
+func (v pinView) CodeVersion() string {
 	h := fnv.New64a()
 	for _, d := range v.Doors {
 		fmt.Fprintln(h, d.GetId(), d.GetPin(), d.GetReason(), d.GetPinConfirmedAt().GetSeconds())

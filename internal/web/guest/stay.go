@@ -120,7 +120,7 @@ type stayView struct {
 	Tasks  []taskLink
 	Open   int // number of tasks that the guest can do now
 	Unread int // number of unread messages
-	Doors  keyView
+	Doors  pinView
 	openView
 	Rules bool // the page links to the house rules, because no open task does
 	Apple bool // an installed app has its own cookies, so it needs its own link

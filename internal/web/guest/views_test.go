@@ -35,7 +35,7 @@ func views() map[string][2]any {
 	return map[string][2]any{
 		"problem":   {problemView{Text: "text"}, problemView{}},
 		"link":      {linkView{Link: &guestv1.Link{Property: theProperty, Initial: "A", FromDate: "2026-11-21", ToDate: "2026-13-99"}, Path: "/g/l/x"}, linkView{}},
-		"stay":      {stayView{Tasks: []taskLink{{"you", "todo", "/x"}, {"sharing", "blocked", ""}}, Open: 2, Doors: keyView{Doors: statesOf(f.stay.GetDoors()), Moving: true}, openView: openView{Opens: true, Device: "iPhone", Says: openSentences}}, stayView{}},
+		"stay":      {stayView{Tasks: []taskLink{{"you", "todo", "/x"}, {"sharing", "blocked", ""}}, Open: 2, Doors: pinView{Doors: statesOf(f.stay.GetDoors()), Moving: true}, openView: openView{Opens: true, Device: "iPhone", Says: openSentences}}, stayView{}},
 		"step":      {stepView{Guest: f.stay.GetGuests()[0], Step: f.form.GetSteps()[0], Fields: fields, Number: 1, Count: 5, Confirm: true}, stepView{}},
 		"check":     {checkView{Guests: all}, checkView{}},
 		"arrival":   {hours(), []string(nil)},
@@ -44,7 +44,7 @@ func views() map[string][2]any {
 		"share":     {shareView{Minors: f.stay.GetGuests(), Never: []string{"home"}, Law: newLawView(f.form)}, shareView{}},
 		"people":    {peopleView{Sent: "gst_2", Bad: "gst_2", Minor: "gst_2", Wrong: "x"}, peopleView{}},
 		"stage":     {stageView{CheckIn: &guestv1.CheckIn{Stage: "confirmDetails", AskedAt: f.stay.GetFrom()}, Guests: all}, stageView{}},
-		"key":       {keyView{Pins: f.pins, Doors: statesOf(f.stay.GetDoors()), Moving: true, Phone: code}, keyView{}},
+		"key":       {pinView{Pins: f.pins, Doors: statesOf(f.stay.GetDoors()), Moving: true, Phone: code}, pinView{}},
 		"help":      {nil, nil},
 		"email":     {"ana@", ""},
 		"forgotten": {nil, nil},

@@ -100,7 +100,8 @@ func (x *exchange) gatesPage(f *fault.Fault) error {
 	return x.render(status, "gates", p)
 }
 
-// refuseGate sets the posted values in inputs and adds the errors of f to the page. It returns f if f is not about the form.
+// refuseGate sets the posted values in inputs and adds the errors of f to the page. If another person changed the gate, the page shows the stored
+// values instead. It returns f if f is not about the form.
 func (x *exchange) refuseGate(p *page, f *fault.Fault, inputs []kit.Input) error {
 	if f.Reason == fault.Outdated { // the form shows what the other person stored
 		p.refuseChanged()

@@ -50,13 +50,13 @@ func (x *exchange) invitePage(status int, p *page, secret string, i *propertyv1.
 func (s *site) showInvite(x *exchange) error {
 	i, err := x.invitation(x.R.PathValue("secret"))
 	if err != nil {
-		return x.inviteRefused(err)
+		return x.renderInvitationError(err)
 	}
 	return x.invitePage(http.StatusOK, x.newPage("staff.invite.title", "property", i.GetPropertyName()), x.R.PathValue("secret"), i, false)
 }
 
-// inviteRefused shows that the invitation has expired or does not exist. It returns other errors unchanged.
-func (x *exchange) inviteRefused(err error) error {
+// renderInvitationError shows that the invitation has expired or does not exist. It returns other errors unchanged.
+func (x *exchange) renderInvitationError(err error) error {
 	if k := x.site.Fault(err).Kind; k == fault.NotFound || k == fault.Invalid {
 		return x.problem(http.StatusNotFound, "staff.invite.ended")
 	}
@@ -71,7 +71,7 @@ func (s *site) acceptInvite(x *exchange) error {
 	}
 	i, err := x.invitation(x.R.PathValue("secret"))
 	if err != nil {
-		return x.inviteRefused(err)
+		return x.renderInvitationError(err)
 	}
 	if x.Value("do") == "provider" {
 		return x.beginJoin(i)

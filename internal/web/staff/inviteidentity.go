@@ -35,7 +35,7 @@ func (x *exchange) beginJoin(i *propertyv1.InvitationForPerson) error {
 func (x *exchange) finishJoin(state, secret, name string, answer *propertyv1.IdentityAnswer) error {
 	i, err := x.invitation(secret)
 	if err != nil {
-		return x.inviteRefused(err)
+		return x.renderInvitationError(err)
 	}
 	if answer.Code == "" {
 		return x.joinRefused(fault.New(fault.Unauthenticated, fault.IdentityRefused, "the answer has no code"), secret, i)

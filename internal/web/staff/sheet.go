@@ -126,8 +126,8 @@ type sheetPlan struct {
 	created []string      // for each room in Create, the id of its space at the PMS, or ""
 }
 
-// Mapped returns the number of rooms whose mapping the import changes.
-func (p sheetPlan) Mapped() (n int) {
+// ChangedMappings returns the number of rooms whose mapping the import changes.
+func (p sheetPlan) ChangedMappings() (n int) {
 	for _, c := range p.mapped {
 		if c.now != c.was {
 			n++

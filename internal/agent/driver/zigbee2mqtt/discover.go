@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxLocks = 256 // maximum number of locks of a bridge that the service accepts
+	maxLocks = 256 // maximum number of locks of a bridge that the server accepts
 	maxSlots = 1000
 
 	// Defaults for what Zigbee2MQTT does not report for most locks: the number of slots and the length of PINs. A Tuning overrides them.

@@ -156,7 +156,7 @@ func brokerAddress(cfg Config) (host string, secure bool, err error) {
 		port = "1883"
 	}
 	if !secure && !cfg.Insecure && !config.IsLoopback(u.Hostname()) {
-		return "", false, fmt.Errorf("mqtt://%s would send PINs across the network unencrypted: use mqtts, or run the bridge on the broker's machine", u.Hostname())
+		return "", false, fmt.Errorf("mqtt://%s would send PINs across the network unencrypted: use mqtts, run the bridge on the broker's machine, or allow it with --mqtt-insecure", u.Hostname())
 	}
 	return net.JoinHostPort(u.Hostname(), port), secure, nil
 }
