@@ -80,6 +80,8 @@ func TestFindByNumberAndName(t *testing.T) {
 			{"N-0", "müller", true}, {"n-0", "Mueller", true}, {" N -0 ", "MULLER", true}, {"BK-0", "Mu\u0308ller", true}, {"bk-0", "Mueller", true},
 			{"N-1", "gross", true}, {"N-2", "Sorensen", true}, {"N-2", "Soerensen", true}, {"N-3", "lukasz", true},
 			{"N-4", "Garcia Lopez", true}, {"N-4", "garcialopez", true}, {"N-5", "oneil", true}, {"N-6", "De La Cruz", true}, {"N-7", "李", true},
+			{"N-4", "Lopez", true}, {"N-4", "garcia", true}, {"N-6", "Cruz", true}, {"N-3", "Łukasz Nowak", true}, {"N-4", "García López Pérez", true}, {"N-4", "Pérez García", false},
+			{"N-6", "la", false}, {"N-6", "de", false},
 			{"N-0", "Muller-Groß", false}, {"N-0", "Groß", false}, {"N-0", "---", false}, {"N-0", "%", false}, {"N-", "Müller", false},
 			{"N-gone", "Silva", false}, {"N-optional", "Silva", false}, {"N-other", "Silva", false}, {"", "Müller", false},
 		} {

@@ -9,6 +9,7 @@ import (
 	entguest "latchkey.dev/ent/guest"
 	"latchkey.dev/ent/guestlink"
 	"latchkey.dev/ent/guestsession"
+	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -140,6 +141,27 @@ func BindLink(tx *db.Tx, keys *keyring.Ring, secret, device string) (Session, er
 		}
 	}
 	return CreateSession(tx, keys, l.session(tx.Now(), device))
+}
+
+// IsHeld reports whether one of some sessions is for the guest of a link and began in the way in which a device that binds the link gets its session.
+func (l Link) IsHeld(view *db.Tx, keys *keyring.Ring, tokens []string) (bool, error) {
+	var hashes [][]byte
+	for _, token := range tokens {
+		if keyring.IsToken(token, keyring.SessionToken) {
+			hashes = append(hashes, sessionMAC(keys, token))
+		}
+	}
+	if len(hashes) == 0 {
+		return false, nil
+	}
+	like := l.session(view.Now(), "")
+	found, err := view.GuestSession.Query().Where(active(view, like.PropertyID, []predicate.GuestSession{
+		guestsession.MACIn(hashes...), guestsession.ReservationID(like.ReservationID), guestsession.GuestID(like.GuestID), guestsession.Origin(like.Origin),
+	})...).Exist(view.Context())
+	if err != nil {
+		return false, fmt.Errorf("find the session of a link: %w", err)
+	}
+	return found, nil
 }
 
 // RevokeLinks revokes the links of a reservation. unboundOnly keeps those that a device uses; guestID selects the links of one

@@ -37,6 +37,41 @@ func TestLinkBindsOneDevice(t *testing.T) {
 	})
 }
 
+// The device that bound a link keeps it: with its session, and not with one of another stay, of a companion, of a QR code, or that has ended.
+func TestLinkIsHeldByItsDevice(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		id, other := h.book(hotel, "A", "Silva"), h.book(hotel, "B", "Meyer")
+		secret := h.link(id, "", "ana@example.com")
+		s, stranger := h.bind(secret), h.bind(h.link(other, "", "ben@example.com"))
+		door, err := h.find(guest.Search{Number: "N-A", FamilyName: "Silva", Address: "192.0.2.1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, c := range map[string]struct {
+			tokens []string
+			want   bool
+		}{
+			"its session":          {[]string{stranger.Token, "junk", s.Token}, true},
+			"of another stay":      {[]string{stranger.Token}, false},
+			"of a QR code":         {[]string{door.Session.Token}, false},
+			"a device without any": {nil, false},
+		} {
+			l, err := guest.LookUpLink(h.db.View(t.Context()), h.keys, secret)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if held, err := l.IsHeld(h.db.View(t.Context()), h.keys, c.tokens); err != nil || held != c.want {
+				t.Errorf("%s: %v, %v", name, held, err)
+			}
+		}
+		h.write(func(tx *db.Tx) error { return guest.EndSessions(tx, hotel, id, s.ID) })
+		l, err := guest.LookUpLink(h.db.View(t.Context()), h.keys, secret)
+		if held, e := l.IsHeld(h.db.View(t.Context()), h.keys, []string{s.Token}); err != nil || e != nil || held {
+			t.Errorf("after the session has ended: %v, %v, %v", held, err, e)
+		}
+	})
+}
+
 func TestRaceOfTwoDevices(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
 		secret := h.link(h.book(hotel, "A", "Silva"), "", "ana@example.com")

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"latchkey.dev/ent"
 	entguest "latchkey.dev/ent/guest"
@@ -72,11 +74,11 @@ func (q Search) matches(tx *db.Tx, keys *keyring.Ring, rows []*ent.Reservation) 
 	if err != nil {
 		return nil, 0, err
 	}
-	asked, same := foldName(q.FamilyName), map[string]bool{}
+	asked, same := askedNames(q.FamilyName), map[string]bool{}
 	compare := func(reservationID, last, second string) {
 		work++
 		full := sameName(asked, last+" "+second)
-		same[reservationID] = sameName(asked, last) || full || same[reservationID]
+		same[reservationID] = sameName(asked, last) || full || samePart(asked, last) || same[reservationID]
 	}
 	for _, g := range guests {
 		answers, err := Answers(ctx, keys, g)
@@ -159,6 +161,29 @@ func (q Search) compareDecoys(ctx context.Context, keys *keyring.Ring, n int, co
 		compare(decoy.LastName)
 	}
 	return nil
+}
+
+// askedNames returns the comparable forms of a typed family name: of all its words, and of the words that it begins with, because an identity card
+// may have more family names than the booking.
+func askedNames(typed string) []string {
+	var out []string
+	words := strings.Fields(typed)
+	words = words[:min(len(words), maxNameWords)]
+	for n := len(words); n > 0; n-- {
+		out = append(out, foldName(strings.Join(words[:n], " "))...)
+	}
+	return out
+}
+
+const maxNameWords = 6
+
+// minFamilyName is the shortest part of a family name that counts as one, in letters. Shorter ones are often particles, such as van or del.
+const minFamilyName = 4
+
+// samePart reports whether one of several family names has one of the forms in asked.
+func samePart(asked []string, name string) bool {
+	parts := strings.FieldsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Pd, r) })
+	return slices.ContainsFunc(parts, func(part string) bool { return utf8.RuneCountInString(part) >= minFamilyName && sameName(asked, part) })
 }
 
 // sameName reports whether a name has one of the forms in asked, which are from foldName.

@@ -47,6 +47,33 @@ func TestMails(t *testing.T) {
 	}
 }
 
+// The booker of a group can tell which link is for which room, and reads that each is to be passed on.
+func TestMailToAGroup(t *testing.T) {
+	at := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		stays []OccasionStay
+		want  []string
+	}{
+		"rooms":           {[]OccasionStay{{Number: "8790", Room: "Room 204"}, {Number: "8790", Room: "Room 205"}}, []string{"(Room 204)", "(Room 205)"}},
+		"numbers":         {[]OccasionStay{{Number: "8790"}, {Number: "8791"}}, []string{"(8790)", "(8791)"}},
+		"nothing tells":   {[]OccasionStay{{Number: "8790"}, {Number: "8790"}}, []string{"(room 1 of 2)", "(room 2 of 2)"}},
+		"one has no room": {[]OccasionStay{{Number: "8790", Room: "Room 204"}, {Number: "8791"}}, []string{"(Room 204)", "(8791)"}},
+	} {
+		for i := range c.stays {
+			c.stays[i].From, c.stays[i].To, c.stays[i].Link = at, at.Add(44*time.Hour), "https://stay.example/g/l/secret"
+		}
+		text, err := Compose("ana@example.com", Occasion{Kind: Invitation, Property: "Miramar", Now: at, Stays: c.stays}.Content())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range append(c.want, "Each room has its own link.", "21 November", "23 November") {
+			if !strings.Contains(text.Text, want) {
+				t.Errorf("%s: the mail lacks %q:\n%s", name, want, text.Text)
+			}
+		}
+	}
+}
+
 // A code works from the moment of the check-in, also if the stay begins later on that day.
 func TestMailSaysWhenTheCodeWorks(t *testing.T) {
 	now := time.Date(2026, 11, 21, 11, 0, 0, 0, time.UTC)

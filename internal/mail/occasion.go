@@ -2,6 +2,7 @@ package mail
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,8 +129,10 @@ func (o Occasion) facts(s OccasionStay) (all []Fact) {
 	case o.Kind.HasPIN():
 		all = append(all, o.fact("room", s.Room)...)
 		all = append(all, o.fact("until", o.common("fact.dayUntil", message.Params{"at": s.To}))...)
-	case len(o.Stays) == 1:
-		all = append(all, o.fact("number", s.Number)...)
+	case o.sameDates():
+		if len(o.Stays) == 1 {
+			all = append(all, o.fact("number", s.Number)...)
+		}
 		all = append(all, o.fact("from", o.common("fact.dayFrom", message.Params{"at": s.From}))...)
 		all = append(all, o.fact("to", o.common("fact.dayUntil", message.Params{"at": s.To}))...)
 	}
@@ -181,25 +184,51 @@ func (o Occasion) addButtons(content *Content) {
 	if !o.Kind.HasLink() {
 		return
 	}
-	for _, s := range o.Stays {
+	for i, s := range o.Stays {
 		if s.Link == "" {
 			continue
 		}
 		label := o.text("button", nil)
 		if len(o.Stays) > 1 {
-			label = o.common("buttonOf", message.Params{"button": label, "number": s.Number})
+			label = o.common("buttonOf", message.Params{"button": label, "stay": o.nameOf(i)})
 		}
 		content.Buttons = append(content.Buttons, Button{label, s.Link})
 	}
 	if len(content.Buttons) > 0 && o.Kind.HasPIN() {
 		content.Closing = append(content.Closing, o.common("codePage", nil))
 	}
-	if len(content.Buttons) > 0 {
+	switch {
+	case len(content.Buttons) > 1:
+		content.Closing = append(content.Closing, o.common("linkEach", nil))
+	case len(content.Buttons) == 1:
 		content.Closing = append(content.Closing, o.common("linkPrivate", nil))
 	}
 	if o.Elsewhere > 0 {
 		content.Closing = append(content.Closing, o.common("otherMails", message.Params{"count": o.Elsewhere}))
 	}
+}
+
+// nameOf returns what tells a stay from the others of the mail: its number and room, as far as they differ, or else its position.
+func (o Occasion) nameOf(i int) string {
+	differ := func(of func(OccasionStay) string) bool {
+		seen := map[string]bool{}
+		for _, s := range o.Stays {
+			seen[of(s)] = true
+		}
+		return len(seen) == len(o.Stays)
+	}
+	switch s := o.Stays[i]; {
+	case s.Room != "" && differ(func(s OccasionStay) string { return s.Room }):
+		return s.Room
+	case differ(func(s OccasionStay) string { return s.Number }):
+		return s.Number
+	}
+	return o.common("roomOf", message.Params{"room": i + 1, "rooms": len(o.Stays)})
+}
+
+// sameDates reports whether all stays of the mail have the same dates.
+func (o Occasion) sameDates() bool {
+	return !slices.ContainsFunc(o.Stays, func(s OccasionStay) bool { return !s.From.Equal(o.Stays[0].From) || !s.To.Equal(o.Stays[0].To) })
 }
 
 // addClosing adds the last paragraphs: the page of kept profiles, the address, the directions and the phone number of the property.

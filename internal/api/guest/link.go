@@ -48,6 +48,15 @@ func (s *Links) GetLink(ctx context.Context, r *guestv1.GetLinkRequest) (*guestv
 		SendsNoMail: !outlet.Reaches(),
 		FromDate:    l.Reservation.FromAt.In(zone).Format(time.DateOnly), ToDate: l.Reservation.ToAt.In(zone).Format(time.DateOnly),
 	}
+	if out.GetBound() {
+		held, err := l.IsHeld(view, s.Keys, r.GetSessions())
+		if err != nil {
+			return nil, err
+		}
+		if held {
+			out.StayId = l.Reservation.ID
+		}
+	}
 	if l.Row.GuestID == "" {
 		booker, err := s.Reservations.Booker(ctx, l.Reservation)
 		if err != nil {

@@ -106,6 +106,8 @@ func Clean(f Field, answer string, days Days) (string, Problem) {
 		return answer, ""
 	case strings.ContainsFunc(answer, unicode.IsControl):
 		return "", BadCharacter
+	case utf8.RuneCountInString(answer) > s.MaxLength && s.Kind == Date:
+		return "", NotADate
 	case utf8.RuneCountInString(answer) > s.MaxLength:
 		return "", TooLong
 	}

@@ -15,6 +15,7 @@ func TestClean(t *testing.T) {
 		{LastName, "  da  Silva ", "da Silva", ""},
 		{LastName, "O’Neill-Ångström", "O’Neill-Ångström", ""},
 		{LastName, strings.Repeat("ü", 101), "", TooLong},
+		{BirthDate, "1 marzobre 2011", "", NotADate},
 		{LastName, "a\x00b", "", BadCharacter},
 		{LastName, "a\u0085b", "a b", ""},
 		{LastName, "a\x1bb", "", BadCharacter},

@@ -189,7 +189,7 @@ func Fields(s Settings, g Guest, p Party) []Ask {
 				continue
 			}
 			if a := at(f); a.Field == "" {
-				a.Field, a.Required = f, !optionalInGroup[f]
+				a.Field, a.Required = f, !optionalInGroup[f] && !(group == Contact && IsMinor(g, p.Arrival))
 			}
 		}
 	}

@@ -124,6 +124,9 @@ func TestTheProperty(t *testing.T) {
 	if got := asked(Fields(s, Guest{}, Party{})); got != "firstName lastName email mobile own.diet" {
 		t.Errorf("a companion: %s", got)
 	}
+	if got := asked(Fields(s, Guest{Child: true}, Party{})); got != "firstName lastName email? mobile? own.diet" {
+		t.Errorf("a child, who may have no address of their own: %s", got)
+	}
 }
 
 // A group with the kinship asks only a companion for it: the main guest has no relation to the main guest.

@@ -17,6 +17,7 @@ type stageView struct {
 	Retry   bool      // the guest can retry the stopped check-in
 	Guests  []answers // at the stage confirmDetails: the answers to confirm
 	Sign    *signView // at the stage signature: what a guest signs on this page, or nil
+	Birth   string    // at a stop because of a minor alone: the URL at which the date of birth is corrected, or ""
 }
 
 // canRetry reports whether the guest can retry a stopped check-in. It is false if any reason of the stop needs the front desk.
@@ -64,6 +65,13 @@ func (x *exchange) stage(status int, c *guestv1.CheckIn) error {
 		if !v.Retry || c.GetNextAskAt() != nil {
 			p.Refresh = 30
 		}
+		if slices.ContainsFunc(c.GetStops(), func(s *guestv1.CheckInStop) bool { return s.GetReason() == "minorAlone" }) {
+			birth, err := x.birthPage()
+			if err != nil {
+				return err
+			}
+			v.Birth = birth
+		}
 	case "confirmDetails":
 		all, err := x.answers()
 		if err != nil {
@@ -76,6 +84,23 @@ func (x *exchange) stage(status int, c *guestv1.CheckIn) error {
 	}
 	p.Data, p.OnPhone = v, v.Retry || c.GetStage() == "waiting"
 	return x.render(status, "stage", p)
+}
+
+// birthPage returns the URL of the page on which the first guest corrects a mistyped date of birth, or "" if this session cannot change it.
+func (x *exchange) birthPage() (string, error) {
+	first := x.flow.Self().GetId()
+	f, err := x.form(first)
+	if err != nil {
+		return "", err
+	}
+	for _, step := range f.GetSteps() {
+		for _, q := range step.GetFields() {
+			if q.GetName() == "birthDate" && q.GetLockedBy() == "" {
+				return x.flow.Step(first, step.GetName()) + "?check", nil
+			}
+		}
+	}
+	return "", nil
 }
 
 // stageTitle returns the message of the title for the stage of a check-in.

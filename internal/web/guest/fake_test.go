@@ -39,6 +39,8 @@ type fakeAPI struct {
 	mu          sync.Mutex
 	now         time.Time
 	bound       bool
+	renewed     bool // a new link replaced the link
+	shownOnce   bool // the next SaveStep repeats one that was answered before
 	sendsNoMail bool
 	canceled    bool // the PMS canceled the stay, which ended the session
 	revoked     bool // the session was ended
@@ -175,7 +177,14 @@ func (f *fakeAPI) GetLink(ctx context.Context, r *guestv1.GetLinkRequest, _ ...g
 	if f.canceled {
 		return &guestv1.GetLinkResponse{Data: &guestv1.Link{Property: theProperty, Canceled: true}}, f.call(ctx, "")
 	}
-	return &guestv1.GetLinkResponse{Data: &guestv1.Link{Property: theProperty, Initial: "A", FromDate: "2026-11-21", ToDate: "2026-11-23", Bound: f.bound, SendsNoMail: f.sendsNoMail}}, f.call(ctx, "")
+	if f.renewed {
+		return nil, unknown()
+	}
+	out := &guestv1.Link{Property: theProperty, Initial: "A", FromDate: "2026-11-21", ToDate: "2026-11-23", Bound: f.bound, SendsNoMail: f.sendsNoMail}
+	if f.bound && slices.Contains(r.GetSessions(), staySession) {
+		out.StayId = f.stay.GetId()
+	}
+	return &guestv1.GetLinkResponse{Data: out}, f.call(ctx, "")
 }
 
 func (f *fakeAPI) session() *guestv1.Session {
@@ -195,6 +204,7 @@ func (f *fakeAPI) BindLink(ctx context.Context, r *guestv1.BindLinkRequest, _ ..
 }
 
 func (f *fakeAPI) RenewLink(ctx context.Context, _ *guestv1.RenewLinkRequest, _ ...grpc.CallOption) (*guestv1.RenewLinkResponse, error) {
+	f.renewed = true
 	return &guestv1.RenewLinkResponse{}, f.call(ctx, "")
 }
 

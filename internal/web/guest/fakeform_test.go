@@ -49,6 +49,9 @@ func (f *fakeAPI) SaveStep(ctx context.Context, r *guestv1.SaveStepRequest, _ ..
 		return nil, err
 	}
 	f.language = r.GetLanguage()
+	if f.shownOnce {
+		return nil, fault.New(fault.Aborted, fault.ShownOnce, "the answer was shown once")
+	}
 	if wrong := f.wrong; len(wrong) > 0 {
 		f.wrong = nil
 		return nil, fault.Fields(wrong...)

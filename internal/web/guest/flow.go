@@ -175,9 +175,40 @@ func (f flow) misses(guest string) bool {
 	return slices.Contains(f.Stay.GetCheckIn().GetMissingGuestIds(), guest)
 }
 
-// missesCompanion reports whether answers of a companion are missing. A kiosk then offers to correct how many people stay.
+// missesCompanion reports whether answers of a companion are missing.
 func (f flow) missesCompanion() bool {
 	return slices.ContainsFunc(f.Stay.GetGuests(), func(g *guestv1.StayGuest) bool { return g.GetRole() == "companion" && f.misses(g.GetId()) })
+}
+
+// CorrectsParty reports whether the page offers to correct how many people stay: to the session of the main guest, until all answers are confirmed.
+func (f flow) CorrectsParty() bool {
+	switch f.Stay.GetCheckIn().GetStage() {
+	case "notToday", "start", "details", "confirmDetails", "stopped":
+		return !f.Companion()
+	}
+	return false
+}
+
+// Number returns the position of a guest among the adults or among the children of the party, from 1, or 0 if there are not several such
+// companions. Pages use it to tell guests without a name apart.
+func (f flow) Number(of *guestv1.StayGuest) (number int) {
+	at, companions := 0, 0
+	for _, g := range f.Stay.GetGuests() {
+		if g.GetChild() != of.GetChild() {
+			continue
+		}
+		at++
+		if g.GetRole() == "companion" {
+			companions++
+		}
+		if g.GetId() == of.GetId() {
+			number = at
+		}
+	}
+	if companions < 2 {
+		return 0
+	}
+	return number
 }
 
 // guest returns the guest with this id, or nil.
@@ -219,3 +250,11 @@ func (f flow) Main() *guestv1.StayGuest {
 
 // NameOf returns the first name of a guest of the party, or "".
 func (f flow) NameOf(id string) string { return f.guest(id).GetFirstName() }
+
+// Guest returns the guest of the party with this id, or an empty one.
+func (f flow) Guest(id string) *guestv1.StayGuest {
+	if g := f.guest(id); g != nil {
+		return g
+	}
+	return &guestv1.StayGuest{}
+}

@@ -82,6 +82,7 @@ type stepView struct {
 	Count   int
 	Confirm bool               // the page returns to the check of all answers
 	Same    *guestv1.StayGuest // guest whose address a button copies, or nil
+	Other   bool               // the questions are about another guest than the reader
 	Party   bool               // the page links to the number of people, because this companion may not have come
 }
 
@@ -106,9 +107,10 @@ func (x *exchange) step(status int, f *guestv1.Form, name string, posted map[str
 		return x.notFound()
 	}
 	step := f.GetSteps()[at]
-	p := x.stayPage(stepTitle(step))
+	other := f.GetGuestId() != x.flow.Self().GetId()
+	p := x.stayPage(stepTitle(step, other))
 	p.Back, p.Keeps = x.backFrom(f, at), true
-	v := stepView{Guest: x.flow.guest(f.GetGuestId()), Step: step, Confirm: x.isFromCheck()}
+	v := stepView{Guest: x.flow.guest(f.GetGuestId()), Step: step, Confirm: x.isFromCheck(), Other: other}
 	if isCountCertain(f) && len(f.GetSteps()) > 1 {
 		v.Number, v.Count = at+1, len(f.GetSteps())
 	}
@@ -145,12 +147,15 @@ func (x *exchange) step(status int, f *guestv1.Form, name string, posted map[str
 	return x.render(status, "step", p)
 }
 
-// stepTitle returns the message of a step's title. The step "birth" has titles of its own if it asks only for the date or only for the sex.
-func stepTitle(step *guestv1.FormStep) string {
+// stepTitle returns the message of a step's title. The step "birth" has titles of its own if it asks only for the date or only for the sex, and the
+// step "name" if it asks for another guest's name.
+func stepTitle(step *guestv1.FormStep, other bool) string {
 	asks := func(names ...string) bool {
 		return slices.ContainsFunc(step.GetFields(), func(f *guestv1.FormField) bool { return slices.Contains(names, f.GetName()) })
 	}
 	switch {
+	case step.GetName() == "name" && other:
+		return "form.name.other"
 	case step.GetName() != "birth" || asks("birthPlace", "birthProvince", "birthCountry"):
 		return "form." + step.GetName()
 	case asks("birthDate"):
@@ -240,7 +245,14 @@ func (s *site) saveStep(x *exchange) error {
 		if wrong := s.Fault(err); wrong.Kind == fault.Invalid && len(wrong.Fields) > 0 {
 			return x.step(http.StatusUnprocessableEntity, f, step, posted, wrong.Fields)
 		}
-		return err
+		if s.Fault(err).Reason != fault.ShownOnce {
+			return err
+		}
+		after, err := x.form(guest) // the same form was sent twice, and the first time saved it
+		if err != nil {
+			return err
+		}
+		return x.Redirect(x.pageAfterStep(after, step))
 	}
 	return x.Redirect(x.pageAfterStep(saved.GetData(), step))
 }

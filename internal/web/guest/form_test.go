@@ -231,3 +231,12 @@ func TestCompanion(t *testing.T) {
 		t.Errorf("the companion's check-in leads to %q", to)
 	}
 }
+
+// A step that the browser sends twice with one key leads on both times, although the API shows its answer once.
+func TestStepThatIsSentTwice(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	b.setCookie("lk-stay-rsv_1", staySession)
+	f.shownOnce = true
+	b.moves("/g/stays/rsv_1/form/gst_1/name", form("key", pageKey, "firstName", "Ana", "lastName", "Silva"), "/g/stays/rsv_1/form/gst_1/birth")
+}

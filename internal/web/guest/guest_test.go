@@ -128,7 +128,6 @@ func TestAnotherStayIsUnknown(t *testing.T) {
 	}
 }
 
-// A link that another device has bound offers a new one.
 // A mail program may take words after the link for a part of it.
 func TestLinkThatIsTooLong(t *testing.T) {
 	b := newFake().client(t)
@@ -137,13 +136,26 @@ func TestLinkThatIsTooLong(t *testing.T) {
 	}
 }
 
+// A guest who opens the link of the mail again on the same device gets to the stay.
+func TestLinkOpenedAgain(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	if a := b.get("/g/l/" + linkSecret); a.moved != "/g/stays/rsv_1" {
+		t.Errorf("the link moves to %q, status %d", a.moved, a.status)
+	}
+}
+
+// A link that another device has bound offers a new one, also if the form is sent twice.
 func TestSecondDevice(t *testing.T) {
 	f := newFake()
 	f.bound = true
 	b := f.client(t)
 	b.shows("/g/l/"+linkSecret, "This link was opened on another device.")
 	b.do(http.MethodPost, "/g/l/"+linkSecret, formOfLink()).contains(t, "This link was opened on another device.")
-	b.do(http.MethodPost, "/g/l/"+linkSecret+"/renew", formOfLink()).contains(t, "A new link is on its way")
+	for range 2 {
+		b.do(http.MethodPost, "/g/l/"+linkSecret+"/renew", formOfLink()).contains(t, "A new link is on its way")
+	}
 }
 
 // Pages of a property without a mail server promise no mail.

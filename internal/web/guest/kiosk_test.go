@@ -46,7 +46,7 @@ func TestKioskFlow(t *testing.T) {
 	if a := b.get("/k/form"); a.moved != "/k/form/2.name" {
 		t.Fatalf("the second guest's form is at %q", a.moved)
 	}
-	page := b.shows("/k/form/2.name", "What is your name?")
+	page := b.shows("/k/form/2.name", "What is the name of this guest?")
 	if strings.Contains(page.body, `name="firstName"`) || !strings.Contains(page.body, `~firstName"`) || strings.Contains(page.body, "given-name") {
 		t.Errorf("the browser could remember the answers:\n%s", page.body)
 	}

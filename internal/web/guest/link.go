@@ -2,9 +2,11 @@ package guest
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/web/kit"
 )
 
@@ -16,11 +18,33 @@ type linkView struct {
 
 // showLink handles the link of a mail. It only shows a page with a button, because mail scanners open links.
 func (s *site) showLink(x *exchange) error {
-	found, err := s.api.Links.GetLink(x.callContext(), &guestv1.GetLinkRequest{Link: x.R.PathValue("secret")})
+	found, err := x.link()
 	if err != nil {
 		return err
 	}
-	return x.showLink(found.GetData(), false)
+	if id := found.GetStayId(); id != "" {
+		return x.Redirect("/g/stays/" + id) // this device has opened the link before
+	}
+	return x.showLink(found, false)
+}
+
+// link loads the link of the URL. It says whether one of the device's sessions came from it.
+func (x *exchange) link() (*guestv1.Link, error) {
+	found, err := x.site.api.Links.GetLink(x.callContext(), &guestv1.GetLinkRequest{Link: x.R.PathValue("secret"), Sessions: x.sessions()})
+	return found.GetData(), err
+}
+
+// maxSessions bounds the sessions that a device names to the API.
+const maxSessions = 20
+
+// sessions returns the tokens of the sessions that this device has.
+func (x *exchange) sessions() (tokens []string) {
+	for _, c := range x.R.Cookies() {
+		if strings.HasPrefix(c.Name, x.CookieName(stayCookie)) && c.Value != "" && len(tokens) < maxSessions {
+			tokens = append(tokens, c.Value)
+		}
+	}
+	return tokens
 }
 
 // showLink renders the page of a link. sent means that a new link was just mailed.
@@ -45,8 +69,8 @@ func (s *site) bindLink(x *exchange) error {
 	bound, err := s.api.Links.BindLink(x.callContext(), &guestv1.BindLinkRequest{Link: x.R.PathValue("secret"), Device: kit.DeviceOf(x.R.UserAgent()), Language: x.language()})
 	if err != nil {
 		// Another device may have bound it meanwhile, or the stay was canceled. The page of the link shows which.
-		if again, e := s.api.Links.GetLink(x.callContext(), &guestv1.GetLinkRequest{Link: x.R.PathValue("secret")}); e == nil && (again.GetData().GetBound() || again.GetData().GetCanceled()) {
-			return x.showLink(again.GetData(), false)
+		if again, e := x.link(); e == nil && (again.GetBound() || again.GetCanceled()) {
+			return x.showLink(again, false)
 		}
 		return err
 	}
@@ -61,18 +85,18 @@ func (s *site) renewLink(x *exchange) error {
 	if x.Key() == "" {
 		return s.showLink(x)
 	}
-	secret := x.R.PathValue("secret")
-	found, err := s.api.Links.GetLink(x.callContext(), &guestv1.GetLinkRequest{Link: secret})
-	if err != nil {
+	found, unknown := x.link()
+	if found.GetCanceled() {
+		return x.renderGone(found.GetProperty(), "web.canceled")
+	}
+	if unknown != nil && s.Fault(unknown).Kind != fault.NotFound {
+		return unknown
+	}
+	// A form that is sent twice finds no link the second time, because the first one replaced it.
+	if _, err := s.api.Links.RenewLink(x.callContext(), &guestv1.RenewLinkRequest{Link: x.R.PathValue("secret")}); err != nil {
 		return err
 	}
-	if found.GetData().GetCanceled() {
-		return x.renderGone(found.GetData().GetProperty(), "web.canceled")
-	}
-	if _, err := s.api.Links.RenewLink(x.callContext(), &guestv1.RenewLinkRequest{Link: secret}); err != nil {
-		return err
-	}
-	return x.showLink(found.GetData(), true)
+	return x.showLink(found, true)
 }
 
 // stayCookieAge is how long a device keeps the token of a stay. The session ends earlier, but moves with the end of the stay.

@@ -8,10 +8,10 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// showPartySize handles the page on which a kiosk asks how many people stay. It is shown while answers of a companion are missing, because
-// that companion may not have come.
+// showPartySize handles the page on which a kiosk asks how many people stay: the PMS may have sent no or another number, or a companion may not
+// have come.
 func (s *site) showPartySize(x *exchange) error {
-	if !x.flow.missesCompanion() {
+	if !x.flow.CorrectsParty() {
 		return x.Redirect(x.flow.CheckIn())
 	}
 	return x.partySize(http.StatusOK, "")
@@ -33,6 +33,9 @@ func (x *exchange) partyView() partyView {
 func (x *exchange) partySize(status int, problem string, kv ...any) error {
 	p := x.stayPage("web.people.count")
 	p.Back, p.Data = "/k/form", x.partyView()
+	if x.flow.Stay.GetCheckIn().GetStage() == "start" {
+		p.Back = x.flow.Home()
+	}
 	if problem != "" {
 		p.Wrong = []wrong{{ID: "f-adults", Text: p.T(problem, kv...)}}
 	}
@@ -60,7 +63,7 @@ func (x *exchange) setParty() (problem string, kv []any, err error) {
 // savePartySize handles the form with the number of people at a kiosk, and continues with the guests' forms. A companion who has answers or a
 // link cannot be removed this way.
 func (s *site) savePartySize(x *exchange) error {
-	if !x.flow.missesCompanion() {
+	if !x.flow.CorrectsParty() {
 		return x.Redirect(x.flow.CheckIn())
 	}
 	problem, kv, err := x.setParty()

@@ -122,8 +122,9 @@ type stayView struct {
 	Unread int // number of unread messages
 	Doors  pinView
 	openView
-	Rules bool // the page links to the house rules, because no open task does
-	Apple bool // an installed app has its own cookies, so it needs its own link
+	Stage string // the message of the title of the check-in's stage
+	Rules bool   // the page links to the house rules, because no open task does
+	Apple bool   // an installed app has its own cookies, so it needs its own link
 }
 
 // showStay handles the first page of the stay, with the list of tasks.
@@ -144,6 +145,7 @@ func (s *site) showStay(x *exchange) error {
 	v.openView = x.openView()
 	v.Apple = isApple(v.Device)
 	v.Unread = int(x.flow.Stay.GetUnreadMessages())
+	v.Stage = stageTitle(x.flow.Stay.GetCheckIn())
 	p.Gone = x.flow.Stay.GetCheckIn().GetStage() == "ended"
 	p.Data = v
 	return x.render(http.StatusOK, "stay", p)

@@ -12,18 +12,20 @@ func TestStepTitle(t *testing.T) {
 	for _, c := range []struct {
 		step   string
 		fields []string
+		other  bool
 		want   string
 	}{
-		{"name", []string{"firstName"}, "form.name"},
-		{"birth", []string{"birthDate", "birthPlace"}, "form.birth"},
-		{"birth", []string{"birthDate", "sex"}, "form.birth.date"},
-		{"birth", []string{"sex"}, "form.birth.sex"},
+		{"name", []string{"firstName"}, false, "form.name"},
+		{"name", []string{"firstName"}, true, "form.name.other"},
+		{"birth", []string{"birthDate", "birthPlace"}, false, "form.birth"},
+		{"birth", []string{"birthDate", "sex"}, false, "form.birth.date"},
+		{"birth", []string{"sex"}, true, "form.birth.sex"},
 	} {
 		step := &guestv1.FormStep{Name: c.step}
 		for _, f := range c.fields {
 			step.Fields = append(step.Fields, &guestv1.FormField{Name: f})
 		}
-		if got := stepTitle(step); got != c.want || !message.Has(got) {
+		if got := stepTitle(step, c.other); got != c.want || !message.Has(got) {
 			t.Errorf("%s %v: %s, not %s", c.step, c.fields, got, c.want)
 		}
 	}

@@ -29,7 +29,9 @@ const (
 type GetLinkRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The secret of the link, "lkl_...".
-	Link          string `protobuf:"bytes,1,opt,name=link,proto3" json:"link,omitempty"`
+	Link string `protobuf:"bytes,1,opt,name=link,proto3" json:"link,omitempty"`
+	// The tokens of the sessions that the device has, so that it learns whether one of them came from this link.
+	Sessions      []string `protobuf:"bytes,2,rep,name=sessions,proto3" json:"sessions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -69,6 +71,13 @@ func (x *GetLinkRequest) GetLink() string {
 		return x.Link
 	}
 	return ""
+}
+
+func (x *GetLinkRequest) GetSessions() []string {
+	if x != nil {
+		return x.Sessions
+	}
+	return nil
 }
 
 // GetLinkResponse answers with the link.
@@ -138,7 +147,10 @@ type Link struct {
 	Canceled bool `protobuf:"varint,8,opt,name=canceled,proto3" json:"canceled,omitempty"`
 	// Where the link comes from: mail, kiosk, device (another device of the guest), mainGuest (shown to the main guest for a companion) or profile
 	// (mailed by RequestProfileLink: it has no initial and no dates). Only RenewLink of a mailed link to a stay mails a new one. New ones may be added.
-	Source        string `protobuf:"bytes,9,opt,name=source,proto3" json:"source,omitempty"`
+	Source string `protobuf:"bytes,9,opt,name=source,proto3" json:"source,omitempty"`
+	// The stay, if the link is bound and one of the caller's sessions is for the same guest of the stay and began in the same way. The device then goes
+	// on with that session. Empty otherwise.
+	StayId        string `protobuf:"bytes,10,opt,name=stay_id,json=stayId,proto3" json:"stay_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -232,6 +244,13 @@ func (x *Link) GetCanceled() bool {
 func (x *Link) GetSource() string {
 	if x != nil {
 		return x.Source
+	}
+	return ""
+}
+
+func (x *Link) GetStayId() string {
+	if x != nil {
+		return x.StayId
 	}
 	return ""
 }
@@ -1304,11 +1323,12 @@ var File_latchkey_guest_v1_link_proto protoreflect.FileDescriptor
 
 const file_latchkey_guest_v1_link_proto_rawDesc = "" +
 	"\n" +
-	"\x1clatchkey/guest/v1/link.proto\x12\x11latchkey.guest.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"2\n" +
+	"\x1clatchkey/guest/v1/link.proto\x12\x11latchkey.guest.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"d\n" +
 	"\x0eGetLinkRequest\x12 \n" +
-	"\x04link\x18\x01 \x01(\tB\f\xbaH\x06r\x04\x10\x01\x18@\x80\x01\x01R\x04link\">\n" +
+	"\x04link\x18\x01 \x01(\tB\f\xbaH\x06r\x04\x10\x01\x18@\x80\x01\x01R\x04link\x120\n" +
+	"\bsessions\x18\x02 \x03(\tB\x14\xbaH\x0e\x92\x01\v\x10\x14\"\ar\x05\x10\x01\x18\x80\x01\x80\x01\x01R\bsessions\">\n" +
 	"\x0fGetLinkResponse\x12+\n" +
-	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.LinkR\x04data\"\xa2\x02\n" +
+	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.LinkR\x04data\"\xbb\x02\n" +
 	"\x04Link\x12;\n" +
 	"\bproperty\x18\x01 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\bproperty\x12\x18\n" +
 	"\ainitial\x18\x02 \x01(\tR\ainitial\x12\x1b\n" +
@@ -1319,7 +1339,9 @@ const file_latchkey_guest_v1_link_proto_rawDesc = "" +
 	"handedOver\x12\"\n" +
 	"\rsends_no_mail\x18\a \x01(\bR\vsendsNoMail\x12\x1a\n" +
 	"\bcanceled\x18\b \x01(\bR\bcanceled\x12\x16\n" +
-	"\x06source\x18\t \x01(\tR\x06source\"\xdc\x01\n" +
+	"\x06source\x18\t \x01(\tR\x06source\x12\x17\n" +
+	"\astay_id\x18\n" +
+	" \x01(\tR\x06stayId\"\xdc\x01\n" +
 	"\fPropertyFace\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1b\n" +

@@ -63,6 +63,9 @@ export function show(from: Document): void {
   document.title = from.title;
   document.body.dataset.idle = from.body.dataset.idle ?? "";
   put("main", from);
+  const foot = document.getElementById("foot");
+  if (foot) foot.hidden = !from.getElementById("foot");
+  put("foot", from);
   focusFirst();
 }
 
