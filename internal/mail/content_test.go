@@ -47,7 +47,7 @@ func TestMails(t *testing.T) {
 	}
 }
 
-// The booker of a group can tell which link is for which room, and reads that each is to be passed on.
+// The booker of a group can tell which link is for which room, and reads that the others must be passed on.
 func TestMailToAGroup(t *testing.T) {
 	at := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {

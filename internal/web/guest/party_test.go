@@ -72,8 +72,8 @@ func TestAGuestAloneCorrectsThePartySize(t *testing.T) {
 	}
 }
 
-// Companions without a name are told apart, and the questions about them say that they are about another guest.
-func TestNamelessCompanionsAreToldApart(t *testing.T) {
+// Companions without a name have different labels, and the questions about them say that they are about another guest.
+func TestNamelessCompanionsHaveLabels(t *testing.T) {
 	f, b := atTablet(t)
 	f.stay.Guests = []*guestv1.StayGuest{{Id: "gst_1", Role: "main"}, {Id: "gst_2", Role: "companion"}, {Id: "gst_3", Role: "companion"}, {Id: "gst_4", Role: "companion", Child: true}}
 	f.stay.CheckIn = &guestv1.CheckIn{Stage: "details", MissingGuestIds: []string{"gst_1", "gst_2", "gst_3", "gst_4"}}
