@@ -23,6 +23,8 @@ var (
 	errMailLinkOnly  = fault.New(fault.Denied, fault.MainGuestOnly, "this device found the booking with two facts: use the link of the mail")
 	errCheckedIn     = fault.New(fault.Denied, fault.MainGuestOnly, "the stay is checked in: use the link of the mail, or ask the desk")
 	errOtherAddress  = fault.New(fault.Denied, fault.NotYourAnswer, "this guest has answered on a link of their own that went to another address, or was passed on: remove the guest first, or ask the desk")
+	errAnswered      = fault.New(fault.Denied, fault.NotYourAnswer, "this guest has answered on a link of their own and is checked in: ask the desk")
+	errStayEnded     = fault.New(fault.Precondition, fault.StayEnded, "the stay has ended")
 	errMinor         = fault.New(fault.Precondition, fault.MinorNeedsAdult, "a link for a minor is sent only by an adult of the party: fill in the main guest's date of birth first, or fill in the minor's data here")
 )
 
@@ -52,6 +54,9 @@ func (p *Party) Trusts(a actor.Actor) bool {
 	return a.Origin == OriginMail || state != access.Started && state != access.Processed || isPressedBy(a, p.Stay)
 }
 
+// hasEnded reports whether the PMS has checked the guest out.
+func (p *Party) hasEnded() bool { return access.State(p.Reservation.State) == access.Processed }
+
 // Limits of the party that a session may name if it rests on two facts, a booking number and a family name: a family in a room for which the
 // PMS sent no number, or a few people more than the PMS named. More is a mistake, or a stranger who fills the property's list of guests.
 const (
@@ -72,6 +77,9 @@ func SetParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor, adults, children int
 	if err != nil {
 		return err
 	}
+	if p.hasEnded() {
+		return errStayEnded
+	}
 	if limit := p.maxParty(); a.Origin != OriginMail && adults+children > limit {
 		return fault.Fields(fault.Field{Path: "adultCount", Reason: fault.TooMany, Message: fmt.Sprintf(
 			"with childCount, at most %d people can be named without the link of the mail: open that link, or ask the desk", limit)}).Put("limit", strconv.Itoa(limit))
@@ -84,11 +92,15 @@ func SetParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor, adults, children int
 	return recordCompletion(tx, keys, a)
 }
 
-// RemoveCompanion deletes a companion with all answers. The party that the guest names gets smaller by one.
+// RemoveCompanion deletes a companion with all answers. The party that the guest names gets smaller by one. After the check-in it deletes no companion
+// who has answered on a link of their own, because that guest may be in the room.
 func RemoveCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string) error {
 	p, m, err := loadCompanion(tx, keys, a, guestID)
 	if err != nil {
 		return err
+	}
+	if m.hasActed() && access.State(p.Reservation.State) == access.Started {
+		return errAnswered
 	}
 	if err := deleteGuest(tx, m); err != nil {
 		return err
@@ -112,8 +124,11 @@ func loadCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string)
 		return nil, Member{}, err
 	}
 	m, err := p.Member(a, guestID)
-	if err == nil && m.Row.Role == Main {
+	switch {
+	case err == nil && m.Row.Role == Main:
 		err = errGuestNotFound
+	case err == nil && p.hasEnded():
+		err = errStayEnded
 	}
 	return p, m, err
 }

@@ -209,7 +209,9 @@ func tasks(p *guest.Party, a actor.Actor) []*guestv1.Task {
 	if len(own) > 1 {
 		list = add(list, "companions", !slices.ContainsFunc(own[1:], func(m guest.Member) bool { return len(m.Missing) > 0 }))
 	}
-	list = add(list, "arrival", p.Stay.ArrivalSetAt != nil)
+	if p.Stay.ArrivalSetAt != nil || p.Reservation.State == string(access.Confirmed) {
+		list = add(list, "arrival", p.Stay.ArrivalSetAt != nil)
+	}
 	if p.Settings.HouseRules != "" {
 		list = add(list, "houseRules", p.Stay.HouseRulesAcceptedAt != nil)
 	}

@@ -75,6 +75,7 @@ func TestRemovedCompanion(t *testing.T) {
 	companion.Next("Open my stay", "Your stay")
 	main.Next("Back", "Who stays with you")
 	main.Click("Remove this guest")
+	main.Click("Remove and delete")
 	main.WaitUntil("the companion is removed", `!document.body.innerText.includes("Remove this guest")`)
 	companion.Tolerate("status of 410")
 	companion.Reload()

@@ -56,7 +56,7 @@ func (s *site) makeDeviceLink(x *exchange) error {
 func (s *site) inviteByLink(x *exchange, guestID string) error {
 	made, err := s.api.Forms.InviteCompanion(x.callContext(), &guestv1.InviteCompanionRequest{GuestId: guestID})
 	if err != nil {
-		return x.notInvited(err, guestID)
+		return x.notChanged(err, guestID)
 	}
 	return x.showNewLink("web.passOn.title", "web.passOn.text", made.GetLink(), made.GetExpiresAt(), x.flow.Below("people"))
 }

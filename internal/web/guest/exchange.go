@@ -108,6 +108,10 @@ func (x *exchange) renderError(err error) {
 			_ = x.Redirect("/k/")
 			return
 		}
+		if kind == fault.Denied && x.flow.Stay.GetProperty() != nil {
+			x.renderProblem(http.StatusForbidden, "web.problem.denied")
+			return
+		}
 		_ = x.notFound()
 	case fault.Exhausted:
 		x.renderProblem(http.StatusTooManyRequests, "web.problem.tooMany")

@@ -45,6 +45,7 @@ type fakeAPI struct {
 	canceled    bool // the PMS canceled the stay, which ended the session
 	revoked     bool // the session was ended
 
+	kept           bool // the companion has answered on a link of their own
 	minorCompanion bool // the companion is a minor, and the main guest has no date of birth
 	stay           *guestv1.Stay
 	form           *guestv1.Form

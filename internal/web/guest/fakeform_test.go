@@ -87,6 +87,9 @@ func (f *fakeAPI) InviteCompanion(ctx context.Context, r *guestv1.InviteCompanio
 	if f.minorCompanion {
 		return nil, fault.New(fault.Precondition, fault.MinorNeedsAdult, "fill in the main guest's date of birth first")
 	}
+	if f.kept {
+		return nil, fault.New(fault.Denied, fault.NotYourAnswer, "this guest has answered")
+	}
 	if r.GetEmail() == "" {
 		return &guestv1.InviteCompanionResponse{Link: "lkl_passed", ExpiresAt: f.stay.GetTo()}, f.call(ctx, staySession)
 	}
@@ -97,6 +100,9 @@ func (f *fakeAPI) InviteCompanion(ctx context.Context, r *guestv1.InviteCompanio
 }
 
 func (f *fakeAPI) RemoveCompanion(ctx context.Context, _ *guestv1.RemoveCompanionRequest, _ ...grpc.CallOption) (*guestv1.RemoveCompanionResponse, error) {
+	if f.kept {
+		return nil, fault.New(fault.Denied, fault.NotYourAnswer, "this guest has answered")
+	}
 	f.stay.Guests = f.stay.GetGuests()[:1]
 	return &guestv1.RemoveCompanionResponse{}, f.call(ctx, staySession)
 }

@@ -271,7 +271,7 @@ func (s *site) kioskHelp(x *exchange) error {
 		return err
 	}
 	p := x.newPage(k.GetProperty(), "web.help.title")
-	p.Back, p.Idle, p.Called = "/k/", "guest", true
+	p.Back, p.Idle, p.Called, p.Data = "/k/", "guest", true, false
 	if visit != "" {
 		p.Back = flow{Kiosk: true}.CheckIn() // the guest goes on at the present stage
 	}

@@ -11,6 +11,7 @@ import (
 type peopleView struct {
 	Sent  string // id of the guest to whom a link was sent
 	Bad   string // id of the guest whose posted address is invalid
+	Kept  string // id of a companion who has answered on a link of their own: only the desk changes their link or removes them
 	Minor string // id of a minor who gets no link until the main guest has entered a date of birth
 	Party partyView
 	Wrong template.HTML // why the API refused the number of people, or ""
@@ -30,6 +31,9 @@ func (x *exchange) people(status int, v peopleView) error {
 	}
 	if v.Minor != "" {
 		p.Wrong = []wrong{{ID: "link-" + v.Minor, Text: p.T("web.people.minor")}}
+	}
+	if v.Kept != "" {
+		p.Wrong = []wrong{{ID: "guest-" + v.Kept, Text: p.T("web.people.kept")}}
 	}
 	if v.Wrong != "" {
 		p.Wrong = []wrong{{ID: "f-adults", Text: v.Wrong}}
@@ -72,7 +76,7 @@ func (s *site) changePerson(x *exchange) error {
 	id, email := x.R.PathValue("guest"), x.Value("email")
 	if x.Value("do") == "remove" {
 		if _, err := s.api.Forms.RemoveCompanion(x.callContext(), &guestv1.RemoveCompanionRequest{GuestId: id}); err != nil {
-			return err
+			return x.notChanged(err, id)
 		}
 		return x.Redirect(x.flow.Below("people"))
 	}
@@ -87,15 +91,18 @@ func (s *site) changePerson(x *exchange) error {
 		return x.people(http.StatusUnprocessableEntity, peopleView{Bad: id})
 	}
 	if err != nil {
-		return x.notInvited(err, id)
+		return x.notChanged(err, id)
 	}
 	return x.people(http.StatusOK, peopleView{Sent: id})
 }
 
-// notInvited shows the page again if a minor cannot be invited, with the reason. It returns other errors unchanged.
-func (x *exchange) notInvited(err error, guestID string) error {
-	if x.site.Fault(err).Reason == fault.MinorNeedsAdult {
+// notChanged shows the page again with the reason if a companion cannot be invited or removed. It returns other errors unchanged.
+func (x *exchange) notChanged(err error, guestID string) error {
+	switch x.site.Fault(err).Reason {
+	case fault.MinorNeedsAdult:
 		return x.people(http.StatusUnprocessableEntity, peopleView{Minor: guestID})
+	case fault.NotYourAnswer:
+		return x.people(http.StatusUnprocessableEntity, peopleView{Kept: guestID})
 	}
 	return err
 }

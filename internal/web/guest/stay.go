@@ -54,6 +54,7 @@ func (x *exchange) renderEnded(id string, refused error) error {
 	case x.Scripted():
 		return x.Redirect("/g/stays/" + id) // a script cannot show this page itself, so it loads the stay
 	case err != nil:
+		x.flow.Stay = nil
 		return refused
 	case found.GetData().GetReason() == "canceled":
 		return x.renderGone(found.GetData().GetProperty(), "web.canceled")
@@ -334,8 +335,28 @@ func (s *site) help(x *exchange) error {
 		return err
 	}
 	p := x.stayPage("web.help.title")
-	p.Called = true
+	p.LookURL = "" // a reload would lead to the stay
+	p.Called, p.Data = true, x.flow.Stay.GetCheckIn().GetStage() == "notToday"
 	return x.render(http.StatusOK, "help", p)
+}
+
+// showUnknown handles the addresses below a stay that have no page. The address of a form, which a browser loads again later, leads to the stay.
+func (s *site) showUnknown(x *exchange) error {
+	switch x.R.PathValue("rest") {
+	case "", "help", "end":
+		return x.Redirect(x.flow.Home())
+	}
+	return x.notFound()
+}
+
+// beforeTheEnd wraps a handler of a page that only makes sense before the end of the stay. Afterwards it moves to the stay.
+func beforeTheEnd(h handler) handler {
+	return func(x *exchange) error {
+		if x.flow.Stay.GetCheckIn().GetStage() == "ended" {
+			return x.Redirect(x.flow.Home())
+		}
+		return h(x)
+	}
 }
 
 // endSession handles the button that removes the stay from this device.
@@ -348,6 +369,7 @@ func (s *site) endSession(x *exchange) error {
 	face := x.flow.Stay.GetProperty()
 	x.flow.Stay = nil // so that the page has no links that need the session
 	p := x.newPage(face, "web.forgotten.title")
+	p.LookURL = ""
 	p.Gone = true // the script deletes what the device stored of this stay
 	return x.render(http.StatusOK, "forgotten", p)
 }
