@@ -27,7 +27,7 @@ func newCodeRow(c *propertyv1.Code) codeRow {
 	r := codeRow{c, chip{"unknown", "?", "staff.code.state.other"}}
 	switch c.GetState() {
 	case "open":
-		r.Chip = chip{"ok", "●", "staff.code.state.open"}
+		r.Chip = chip{"info", "●", "staff.code.state.open"} // the time alone: a lock may not have the code
 	case "waiting":
 		r.Chip = chip{"info", "○", "staff.code.state.waiting"}
 	case "ended":
@@ -36,6 +36,36 @@ func newCodeRow(c *propertyv1.Code) codeRow {
 		}
 	}
 	return r
+}
+
+// evidenceRanks orders the evidence of codes that should be on a lock, the worst first. Evidence that is missing here is that of a lock from which
+// the code is removed.
+var evidenceRanks = []string{"failed", "unconfirmed", "planned", "queued", "sent", "accepted", "verified", "used"}
+
+// openCodeChip returns the chip of a code whose time has come: whether it opens follows from the worst evidence of its places.
+func openCodeChip(places []*propertyv1.CodePlace) chip {
+	worst, on := len(evidenceRanks), 0
+	for _, at := range places {
+		if rank := slices.Index(evidenceRanks, at.GetEvidence()); rank >= 0 {
+			worst, on = min(worst, rank), on+1
+		}
+	}
+	if on == 0 {
+		return chip{"warn", "✕", "staff.code.state.nowhere"}
+	}
+	switch of := evidenceChip(evidenceRanks[worst]); {
+	case of.Tone == "ok":
+		return chip{"ok", "●", "staff.code.state.opens"}
+	case evidenceRanks[worst] == "accepted":
+		return of
+	case of.Tone == "bad" && on > 1:
+		return chip{"bad", "✕", "staff.code.state.missing"}
+	case of.Tone == "bad":
+		return of
+	case on == 1:
+		return chip{"warn", "◐", of.Text}
+	}
+	return chip{"warn", "◐", "staff.code.state.partly"}
 }
 
 type codesView struct {
@@ -108,6 +138,14 @@ type placeRow struct {
 	Chip chip
 }
 
+// Answer returns the message about why the lock does not have the code, or "" if it has it or has not answered yet.
+func (r placeRow) Answer() string {
+	if result := r.GetResult(); result != "" && result != "ok" {
+		return "staff.result." + result
+	}
+	return ""
+}
+
 type codeView struct {
 	codeRow
 	URL              string
@@ -147,6 +185,9 @@ func (x *exchange) codePage(status int, shown *propertyv1.RevealCodeResponse, wr
 	}
 	if shown == nil {
 		v.Why.Value = x.Value("reason")
+	}
+	if c.GetState() == "open" {
+		v.Chip = openCodeChip(found.GetPlaces())
 	}
 	for _, at := range found.GetPlaces() {
 		v.Places = append(v.Places, placeRow{at, evidenceChip(at.GetEvidence())})

@@ -1,13 +1,16 @@
 package staff
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/staff"
 	"latchkey.dev/internal/web/kit"
 )
 
@@ -39,6 +42,61 @@ func TestCodeChips(t *testing.T) {
 			t.Errorf("%+v: %+v", c, r.Chip)
 		}
 		checkTexts(t, r.Chip.Text)
+	}
+}
+
+// A code opens only if every lock has it: its time alone says nothing about the doors.
+func TestOpenCodeChips(t *testing.T) {
+	for _, c := range []struct {
+		evidence   []string
+		tone, want string
+	}{
+		{nil, "warn", "staff.code.state.nowhere"},
+		{[]string{"removing", "removed"}, "warn", "staff.code.state.nowhere"},
+		{[]string{"sent"}, "warn", "staff.evidence.planned"},
+		{[]string{"unconfirmed", "removed"}, "warn", "staff.evidence.unconfirmed"},
+		{[]string{"verified", "queued"}, "warn", "staff.code.state.partly"},
+		{[]string{"failed"}, "bad", "staff.evidence.failed"},
+		{[]string{"used", "failed", "sent"}, "bad", "staff.code.state.missing"},
+		{[]string{"verified", "accepted"}, "info", "staff.evidence.accepted"},
+		{[]string{"verified", "used", "removing"}, "ok", "staff.code.state.opens"},
+	} {
+		var places []*propertyv1.CodePlace
+		for _, evidence := range c.evidence {
+			places = append(places, &propertyv1.CodePlace{Evidence: evidence})
+		}
+		if got := openCodeChip(places); got.Tone != c.tone || got.Text != c.want {
+			t.Errorf("%v: %+v, want %s %s", c.evidence, got, c.tone, c.want)
+		}
+		checkTexts(t, c.want)
+	}
+	if r := newCodeRow(&propertyv1.Code{State: "open"}); r.Chip.Tone != "info" {
+		t.Errorf("the list says %+v of a code whose locks it does not know", r.Chip)
+	}
+}
+
+// Each answer of a lock has a text.
+func TestPlaceAnswers(t *testing.T) {
+	for _, result := range slot.Results() {
+		answer := placeRow{CodePlace: &propertyv1.CodePlace{Result: string(result)}}.Answer()
+		if (answer == "") != (result == slot.OK) {
+			t.Errorf("%s: %q", result, answer)
+		}
+		if answer != "" {
+			checkTexts(t, answer)
+		}
+	}
+}
+
+// The page of a code that is on no lock says why, and not that it opens.
+func TestPageOfCodeSaysWhereItIs(t *testing.T) {
+	f := &fakeAPI{role: staff.Manager, code: &propertyv1.GetCodeResponse{
+		Data:   &propertyv1.Code{Id: "cod_1", Kind: "staff", Holder: "Ana", State: "open"},
+		Places: []*propertyv1.CodePlace{{DoorId: "spc_1", DoorName: "101", LockId: "lck_1", Evidence: "sent", Result: "lockOffline"}},
+	}}
+	status, body := f.get(t, "/app/codes/cod_1", "en")
+	if status != http.StatusOK || !strings.Contains(body, "Not on the lock yet") || !strings.Contains(body, "The lock could not be reached.") || strings.Contains(body, "Valid now") {
+		t.Errorf("%d: %s", status, body)
 	}
 }
 

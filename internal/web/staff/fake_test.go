@@ -28,12 +28,14 @@ type fakeAPI struct {
 	propertyv1.MailServiceClient
 	propertyv1.AuditServiceClient
 	propertyv1.PersonServiceClient
+	propertyv1.CodeServiceClient
 
 	role    staff.Role // of the person
 	stay    *propertyv1.Reservation
 	checkIn *propertyv1.StaffCheckIn
 	guests  []*propertyv1.GuestData
 	entries int64 // of the audit log
+	code    *propertyv1.GetCodeResponse
 }
 
 func (f *fakeAPI) GetSession(context.Context, *propertyv1.GetSessionRequest, ...grpc.CallOption) (*propertyv1.GetSessionResponse, error) {
@@ -89,6 +91,10 @@ func (f *fakeAPI) ListPeople(context.Context, *propertyv1.ListPeopleRequest, ...
 	return &propertyv1.ListPeopleResponse{}, nil
 }
 
+func (f *fakeAPI) GetCode(context.Context, *propertyv1.GetCodeRequest, ...grpc.CallOption) (*propertyv1.GetCodeResponse, error) {
+	return f.code, nil
+}
+
 func fakeFault(err error) *fault.Fault {
 	if f := (*fault.Fault)(nil); errors.As(err, &f) {
 		return f
@@ -106,7 +112,7 @@ func (f *fakeAPI) get(t *testing.T, path, language string) (int, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := New(k, API{Sessions: f, Properties: f, Reservations: f, CheckIns: f, Mails: f, Audit: f, People: f})
+	pages, err := New(k, API{Sessions: f, Properties: f, Reservations: f, CheckIns: f, Mails: f, Audit: f, People: f, Codes: f})
 	if err != nil {
 		t.Fatal(err)
 	}
