@@ -94,7 +94,7 @@ func (x *exchange) todayPage(status int, refuse func(*page)) error {
 	}
 	for _, stay := range list.GetList() {
 		row := newDayRow(tab, stay)
-		if !row.Over && row.GetVerdict() != "" && row.GetVerdict() != "ready" {
+		if row.needsStaff() {
 			v.Need++
 		}
 		v.Rows = append(v.Rows, row)
@@ -173,9 +173,15 @@ func newDayRow(tab string, stay *propertyv1.DayStay) dayRow {
 	}
 	switch c.GetStage() {
 	case "identityCheck", "signature":
-		r.Clears = c.GetStage()
+		r.Clears, r.Tone = c.GetStage(), "warn"
 	}
 	return r
+}
+
+// needsStaff reports whether the guest may not get in, or waits for staff in the check-in.
+func (r dayRow) needsStaff() bool {
+	doors := r.GetVerdict() != "" && r.GetVerdict() != "ready"
+	return !r.Over && (doors || len(r.GetCheckIn().GetStops()) > 0 || r.Clears != "")
 }
 
 // verdictChip returns the chip that shows whether a guest can enter on arrival.
