@@ -83,6 +83,20 @@ func TestPageHasTheFactsOfThePMS(t *testing.T) {
 	}
 }
 
+// Everything that a check-out or a room move changes is in a part that an open page loads again, also while the part is empty.
+func TestPageOfReservationRefreshesWhatChanges(t *testing.T) {
+	f := &fakeAPI{role: staff.FrontDesk, stay: &propertyv1.Reservation{Id: "rsv_1", PmsNumber: "8790", LastName: "Silva", State: "confirmed", From: before(0), To: before(0)}}
+	for _, state := range []string{"confirmed", "started", "processed"} {
+		f.stay.State = state
+		_, body := f.get(t, "/app/reservations/rsv_1", "en")
+		for _, id := range []string{"stay", "notes", "doors", "access", "steps", "guests", "pms", "mails", "as-of"} {
+			if strings.Count(body, ` id="`+id+`" data-part`) != 1 {
+				t.Errorf("%s: the page does not have the part %q once", state, id)
+			}
+		}
+	}
+}
+
 // The page of the guests says how many answers the role does not see, and shows none of them.
 func TestPageOfGuestsSaysWhatIsWithheld(t *testing.T) {
 	f := &fakeAPI{role: staff.FrontDesk, stay: &propertyv1.Reservation{Id: "rsv_1", PmsNumber: "8790", LastName: "Silva"}}
