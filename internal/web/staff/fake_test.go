@@ -29,6 +29,7 @@ type fakeAPI struct {
 	propertyv1.AuditServiceClient
 	propertyv1.PersonServiceClient
 	propertyv1.CodeServiceClient
+	propertyv1.NoticeServiceClient
 
 	role    staff.Role // of the person
 	stay    *propertyv1.Reservation
@@ -36,6 +37,7 @@ type fakeAPI struct {
 	guests  []*propertyv1.GuestData
 	entries int64 // of the audit log
 	code    *propertyv1.GetCodeResponse
+	notices []*propertyv1.Notice // all have been read
 }
 
 func (f *fakeAPI) GetSession(context.Context, *propertyv1.GetSessionRequest, ...grpc.CallOption) (*propertyv1.GetSessionResponse, error) {
@@ -95,6 +97,14 @@ func (f *fakeAPI) GetCode(context.Context, *propertyv1.GetCodeRequest, ...grpc.C
 	return f.code, nil
 }
 
+func (f *fakeAPI) ListNotices(_ context.Context, r *propertyv1.ListNoticesRequest, _ ...grpc.CallOption) (*propertyv1.ListNoticesResponse, error) {
+	list := &propertyv1.NoticeList{}
+	if !r.GetUnreadOnly() && !r.GetMineOnly() {
+		list.List = f.notices
+	}
+	return &propertyv1.ListNoticesResponse{Data: list}, nil
+}
+
 func fakeFault(err error) *fault.Fault {
 	if f := (*fault.Fault)(nil); errors.As(err, &f) {
 		return f
@@ -112,7 +122,7 @@ func (f *fakeAPI) get(t *testing.T, path, language string) (int, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := New(k, API{Sessions: f, Properties: f, Reservations: f, CheckIns: f, Mails: f, Audit: f, People: f, Codes: f})
+	pages, err := New(k, API{Sessions: f, Properties: f, Reservations: f, CheckIns: f, Mails: f, Audit: f, People: f, Codes: f, Notices: f})
 	if err != nil {
 		t.Fatal(err)
 	}

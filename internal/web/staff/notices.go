@@ -43,6 +43,7 @@ type noticesView struct {
 	Tabs    []tab
 	Rows    []noticeRow
 	Unread  bool // the page shows only unread notices
+	Open    int  // if it shows none: how many of the newest notices, read or hidden, are about problems that are still open
 	Next    string
 	Manages bool
 }
@@ -63,6 +64,11 @@ func (s *site) showNotices(x *exchange) error {
 	for _, n := range found.GetData().GetList() {
 		v.Rows = append(v.Rows, newNoticeRow(n))
 	}
+	if v.Unread && len(v.Rows) == 0 {
+		if v.Open, err = x.openProblems(); err != nil {
+			return err
+		}
+	}
 	if next := found.GetData().GetNextPageToken(); next != "" {
 		v.Next = listURL("/app/notices", "show", q.Get("show"), "page", next)
 	}
@@ -70,6 +76,17 @@ func (s *site) showNotices(x *exchange) error {
 	p.Here, p.Data = "notices", v
 	x.resizable(p, size, mostRows, len(v.Rows), v.Next != "")
 	return x.render(http.StatusOK, "notices", p)
+}
+
+// openProblems returns how many of the newest notices are about problems that are still open, also notices that the person has read or hides.
+func (x *exchange) openProblems() (open int, err error) {
+	found, err := x.site.api.Notices.ListNotices(x.call(), &propertyv1.ListNoticesRequest{PageSize: mostRows})
+	for _, n := range found.GetData().GetList() {
+		if n.GetStands() {
+			open++
+		}
+	}
+	return open, err
 }
 
 // readNotices handles the buttons that mark one notice or all as read.
