@@ -24,8 +24,8 @@ func callOf(action string) string { return action[strings.LastIndexByte(action, 
 // callText returns the message about a call, which names the task. It may not exist.
 func callText(call string) string { return "staff.did." + strings.Replace(call, "/", ".", 1) }
 
-// newAuditRow returns the row of an entry of the audit log.
-func newAuditRow(e *propertyv1.AuditEntry) auditRow {
+// newAuditRow returns the row of an entry of the audit log. may reports whether the person has a right.
+func newAuditRow(e *propertyv1.AuditEntry, may func(right string) bool) auditRow {
 	r := auditRow{AuditEntry: e, Chip: chip{"unknown", "?", "staff.audit.other"}, Call: callOf(e.GetAction())}
 	r.What = callText(r.Call)
 	if e.GetDamaged() {
@@ -41,7 +41,7 @@ func newAuditRow(e *propertyv1.AuditEntry) auditRow {
 		r.Chip = chip{"bad", "✕", "staff.audit.failed"}
 	}
 	for _, id := range e.GetSubjects() {
-		if to := subjectLink(id); to.URL != "" {
+		if to := subjectLink(id, may); to.URL != "" {
 			r.Touches = append(r.Touches, to)
 		}
 	}
@@ -81,7 +81,7 @@ func (s *site) showAudit(x *exchange) error {
 		status = http.StatusUnprocessableEntity
 	}
 	for _, e := range found.GetData().GetList() {
-		v.Rows = append(v.Rows, newAuditRow(e))
+		v.Rows = append(v.Rows, newAuditRow(e, x.may))
 	}
 	if v.Inputs, err = x.auditInputs(p, r, v.Rows); err != nil {
 		return err

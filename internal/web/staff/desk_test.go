@@ -14,16 +14,45 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// A notice leads to the page of what it is about, if there is one.
+func hasRight(string) bool   { return true }
+func lacksRight(string) bool { return false }
+
+// A notice leads to the page of what it is about, if there is one that the person may see.
 func TestNoticeRows(t *testing.T) {
 	for subject, want := range map[string]string{
-		"lck_1": "/app/locks/lck_1", "brg_1": "/app/bridges/brg_1", "rsv_1": "/app/reservations/rsv_1", "cod_1": "/app/codes/cod_1", "prp_1": "", "": "", "javascript:x": "",
+		"lck_1": "/app/locks/lck_1", "brg_1": "/app/bridges/brg_1", "rsv_1": "/app/reservations/rsv_1", "cod_1": "/app/codes/cod_1", "cfl_1": "/app/spaces",
+		"int_1": "/app/settings/integrations", "ksk_1": "/app/settings/kiosks", "prp_1": "", "": "", "javascript:x": "",
 	} {
-		r := newNoticeRow(&propertyv1.Notice{Subject: subject, Stands: want != ""})
+		r := newNoticeRow(&propertyv1.Notice{Subject: subject, Stands: want != ""}, hasRight)
 		if r.Touch.URL != want || (r.Chip.Text == "staff.notice.open") != (want != "") {
 			t.Errorf("%q: %+v", subject, r)
 		}
 		checkTexts(t, r.Chip.Text, r.Touch.Text)
+		if r := newNoticeRow(&propertyv1.Notice{Subject: subject}, lacksRight); strings.HasPrefix(r.Touch.URL, "/app/settings") {
+			t.Errorf("%q leads to settings that the person may not change", subject)
+		}
+	}
+	if r := newNoticeRow(&propertyv1.Notice{Subject: "int_1", Kind: "mappingMissing"}, lacksRight); r.Touch.URL != "/app/spaces?pms=int_1" {
+		t.Errorf("a notice about several conflicts leads to %q", r.Touch.URL)
+	}
+}
+
+// Notices of check-ins that wait for staff name the buttons of the reservation's page, and no command of a shell.
+func TestCheckInNoticesNameTheButtons(t *testing.T) {
+	for kind, buttons := range map[string][]string{
+		"notice.checkInIdentityCheck": {"staff.clear.identityCheck"},
+		"notice.checkInSignature":     {"staff.clear.signature"},
+		"notice.checkInNoAnswer":      {"staff.ask", "staff.endCall"},
+	} {
+		for _, language := range message.Languages() {
+			to := message.Reader{Language: language}
+			text := to.Text(message.Message{Kind: kind, Params: message.Params{"number": "8790"}})
+			for _, button := range buttons {
+				if name := to.Text(message.Message{Kind: button}); !strings.Contains(text, name) || strings.Contains(text, "latchkey ") {
+					t.Errorf("%s does not name %q: %s", language, name, text)
+				}
+			}
+		}
 	}
 }
 
@@ -149,7 +178,7 @@ func TestCodeRequest(t *testing.T) {
 
 func TestAuditRows(t *testing.T) {
 	for outcome, tone := range map[string]string{"done": "ok", "refused": "warn", "failed": "bad", "somethingNew": "unknown"} {
-		r := newAuditRow(&propertyv1.AuditEntry{Action: "latchkey.property.v1.LockService/UnlockLock", Outcome: outcome, Subjects: []string{"lck_1", "prs_1"}})
+		r := newAuditRow(&propertyv1.AuditEntry{Action: "latchkey.property.v1.LockService/UnlockLock", Outcome: outcome, Subjects: []string{"lck_1", "prs_1"}}, hasRight)
 		if r.Chip.Tone != tone || r.Call != "LockService/UnlockLock" || !message.Has(r.What) || len(r.Touches) != 1 {
 			t.Errorf("%s: %+v", outcome, r)
 		}

@@ -14,8 +14,9 @@ type noticeRow struct {
 	Touch link // link to the object of the notice; the zero link if it has no page
 }
 
-// subjectLink returns the link to the page of the object with this id. It returns the zero link for kinds of objects that have no page.
-func subjectLink(id string) link {
+// subjectLink returns the link to the page of the object with this id. It returns the zero link for kinds of objects that have no page, or whose
+// page the person may not see. may reports whether the person has a right.
+func subjectLink(id string, may func(right string) bool) link {
 	prefix, _, _ := strings.Cut(id, "_")
 	switch prefix {
 	case "rsv":
@@ -26,13 +27,26 @@ func subjectLink(id string) link {
 		return link{"/app/bridges/" + id, "staff.touch.bridge"}
 	case "cod":
 		return link{"/app/codes/" + id, "staff.touch.code"}
+	case "cfl":
+		return link{"/app/spaces", "staff.touch.spaces"}
+	case "int":
+		if may("manageSettings") {
+			return link{"/app/settings/integrations", "staff.touch.integrations"}
+		}
+	case "ksk":
+		if may("manageSettings") {
+			return link{"/app/settings/kiosks", "staff.touch.kiosks"}
+		}
 	}
 	return link{}
 }
 
-// newNoticeRow returns a notice with the chip that shows whether its problem is still open.
-func newNoticeRow(n *propertyv1.Notice) noticeRow {
-	r := noticeRow{Notice: n, Chip: chip{"info", "◌", "staff.notice.over"}, Touch: subjectLink(n.GetSubject())}
+// newNoticeRow returns a notice with the chip that shows whether its problem is still open. may reports whether the person has a right.
+func newNoticeRow(n *propertyv1.Notice, may func(right string) bool) noticeRow {
+	r := noticeRow{Notice: n, Chip: chip{"info", "◌", "staff.notice.over"}, Touch: subjectLink(n.GetSubject(), may)}
+	if strings.HasPrefix(n.GetKind(), "mapping") && strings.HasPrefix(n.GetSubject(), "int_") { // several conflicts of an integration
+		r.Touch = link{listURL("/app/spaces", "pms", n.GetSubject()), "staff.touch.spaces"}
+	}
 	if n.GetStands() {
 		r.Chip = chip{"warn", "◐", "staff.notice.open"}
 	}
@@ -62,7 +76,7 @@ func (s *site) showNotices(x *exchange) error {
 		{Name: "staff.notices.all", URL: "/app/notices?show=all", Count: -1, Here: all},
 	}}
 	for _, n := range found.GetData().GetList() {
-		v.Rows = append(v.Rows, newNoticeRow(n))
+		v.Rows = append(v.Rows, newNoticeRow(n, x.may))
 	}
 	if v.Unread && len(v.Rows) == 0 {
 		if v.Open, err = x.openProblems(); err != nil {
