@@ -6,7 +6,9 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,6 +32,8 @@ type fakeAPI struct {
 	propertyv1.PersonServiceClient
 	propertyv1.CodeServiceClient
 	propertyv1.NoticeServiceClient
+	propertyv1.LockServiceClient
+	propertyv1.BridgeServiceClient
 
 	role    staff.Role // of the person
 	stay    *propertyv1.Reservation
@@ -38,6 +42,7 @@ type fakeAPI struct {
 	entries int64 // of the audit log
 	code    *propertyv1.GetCodeResponse
 	notices []*propertyv1.Notice // all have been read
+	bridges []*propertyv1.Bridge
 }
 
 func (f *fakeAPI) GetSession(context.Context, *propertyv1.GetSessionRequest, ...grpc.CallOption) (*propertyv1.GetSessionResponse, error) {
@@ -105,6 +110,18 @@ func (f *fakeAPI) ListNotices(_ context.Context, r *propertyv1.ListNoticesReques
 	return &propertyv1.ListNoticesResponse{Data: list}, nil
 }
 
+func (f *fakeAPI) ListLocks(context.Context, *propertyv1.ListLocksRequest, ...grpc.CallOption) (*propertyv1.ListLocksResponse, error) {
+	return &propertyv1.ListLocksResponse{}, nil
+}
+
+func (f *fakeAPI) ListBridges(context.Context, *propertyv1.ListBridgesRequest, ...grpc.CallOption) (*propertyv1.ListBridgesResponse, error) {
+	return &propertyv1.ListBridgesResponse{Data: &propertyv1.BridgeList{List: f.bridges}}, nil
+}
+
+func (f *fakeAPI) CreateBridge(context.Context, *propertyv1.CreateBridgeRequest, ...grpc.CallOption) (*propertyv1.CreateBridgeResponse, error) {
+	return &propertyv1.CreateBridgeResponse{Data: f.bridges[0], JoinCode: "lkj_1"}, nil
+}
+
 func fakeFault(err error) *fault.Fault {
 	if f := (*fault.Fault)(nil); errors.As(err, &f) {
 		return f
@@ -115,6 +132,22 @@ func fakeFault(err error) *fault.Fault {
 // get returns the status and the body of a page that a signed-in person reads in a language.
 func (f *fakeAPI) get(t *testing.T, path, language string) (int, string) {
 	t.Helper()
+	w := f.send(t, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil), language)
+	return w.Code, w.Body.String()
+}
+
+// post returns the response to a form that a signed-in person posts in English.
+func (f *fakeAPI) post(t *testing.T, path string, form url.Values) *httptest.ResponseRecorder {
+	t.Helper()
+	form.Set("key", strings.Repeat("A", 26))
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return f.send(t, r, "en")
+}
+
+// send returns the response to a request of a signed-in person.
+func (f *fakeAPI) send(t *testing.T, r *http.Request, language string) *httptest.ResponseRecorder {
+	t.Helper()
 	k, err := kit.New(kit.Options{
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Secure: func(*http.Request) bool { return false }, Fault: fakeFault, Now: func() time.Time { return noon },
 		As: func(ctx context.Context, _ *http.Request, _ kit.Credential) context.Context { return ctx },
@@ -122,13 +155,15 @@ func (f *fakeAPI) get(t *testing.T, path, language string) (int, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := New(k, API{Sessions: f, Properties: f, Reservations: f, CheckIns: f, Mails: f, Audit: f, People: f, Codes: f, Notices: f})
+	pages, err := New(k, API{
+		Sessions: f, Properties: f, Reservations: f, CheckIns: f, Mails: f, Audit: f, People: f, Codes: f, Notices: f, Locks: f, Bridges: f,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, w := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil), httptest.NewRecorder()
+	w := httptest.NewRecorder()
 	r.AddCookie(&http.Cookie{Name: sessionCookie, Value: "lkx_1"})
 	r.Header.Set("Accept-Language", language)
 	pages.ServeHTTP(w, r)
-	return w.Code, w.Body.String()
+	return w
 }

@@ -198,6 +198,7 @@ type locksView struct {
 	All    int
 	Next   string
 	Access bool // the person may manage bridges
+	Bridge bool // no bridge has reported a lock, although one is connected
 }
 
 // locks loads all locks that r selects, over all pages of the API's list.
@@ -221,6 +222,11 @@ func (s *site) showLocks(x *exchange) error {
 		return err
 	}
 	v := locksView{All: len(locks), Find: finder{"/app/locks", "staff.locks.search", text, filter}, Access: x.may("manageBridges")}
+	if len(locks) == 0 {
+		if v.Bridge, err = x.hasConnectedBridge(); err != nil {
+			return err
+		}
+	}
 	tabs := []tab{{Name: ""}, {Name: "offline"}, {Name: "low"}, {Name: "noDoor"}}
 	for _, l := range locks {
 		row := newLockRow(l, s.Now())
@@ -251,6 +257,12 @@ func (s *site) showLocks(x *exchange) error {
 	p.Here, p.Data = "locks", v
 	x.resizable(p, size, mostRows, len(v.Rows), v.Next != "")
 	return x.render(http.StatusOK, "locks", p)
+}
+
+// hasConnectedBridge reports whether a bridge of the property is connected.
+func (x *exchange) hasConnectedBridge() (bool, error) {
+	found, err := x.site.api.Bridges.ListBridges(x.call(), &propertyv1.ListBridgesRequest{})
+	return slices.ContainsFunc(found.GetData().GetList(), func(b *propertyv1.Bridge) bool { return b.GetState() == "online" }), err
 }
 
 // listURL returns path with a query. kv are names and values, and empty values are left out.

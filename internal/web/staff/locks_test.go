@@ -1,7 +1,9 @@
 package staff
 
 import (
+	"net/url"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/staff"
 )
 
 var noon = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
@@ -175,5 +178,37 @@ func TestBridgeAndEvidenceChips(t *testing.T) {
 	foreign := newSlotRow(&propertyv1.LockSlot{Evidence: "verified", Unmanaged: true})
 	if used.At.AsTime() != noon.Add(-time.Minute) || foreign.Chip.Text != "staff.slot.foreign" {
 		t.Errorf("%+v %+v", used, foreign)
+	}
+}
+
+// The list without locks says whether a bridge is missing or a connected one has found none.
+func TestEmptyLocksSayWhatIsMissing(t *testing.T) {
+	f := &fakeAPI{role: staff.Manager}
+	if _, body := f.get(t, "/app/locks", "en"); !strings.Contains(body, "Connect a bridge") || strings.Contains(body, "found no lock") {
+		t.Errorf("without a bridge: %s", body)
+	}
+	f.bridges = []*propertyv1.Bridge{{Id: "brg_1", State: "offline"}, {Id: "brg_2", State: "online"}}
+	if _, body := f.get(t, "/app/locks", "en"); strings.Contains(body, "Connect a bridge") || !strings.Contains(body, "has found no lock") || !strings.Contains(body, "--driver zigbee2mqtt") {
+		t.Errorf("with a connected bridge: %s", body)
+	}
+}
+
+// The page of a join code starts the bridge with a driver, and names a button in place of a reload, which would lose the code.
+func TestJoinPage(t *testing.T) {
+	f := &fakeAPI{role: staff.Manager, bridges: []*propertyv1.Bridge{{Id: "brg_1", Name: "Office", State: "waiting"}}}
+	body := f.post(t, "/app/bridges/new", url.Values{"name": {"Office"}}).Body.String()
+	for _, want := range []string{"lkj_1", "run --driver zigbee2mqtt", "run --sim-locks 101=nuki", "press “Has it connected?” below", ">Has it connected?</a>"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %q: %s", want, body)
+		}
+	}
+	if _, body = f.get(t, "/app/bridges/brg_1", "en"); !strings.Contains(body, ">Has it connected?</a>") {
+		t.Errorf("the page of the bridge lacks the button that it names: %s", body)
+	}
+	for _, language := range message.Languages() {
+		to := message.Reader{Language: language}
+		if text, button := to.Text(message.Message{Kind: "staff.bridge.waiting.text"}), to.Text(message.Message{Kind: "staff.join.check"}); !strings.Contains(text, button) {
+			t.Errorf("%s: %q does not name %q", language, text, button)
+		}
 	}
 }
