@@ -43,6 +43,8 @@ type fakeAPI struct {
 	code    *propertyv1.GetCodeResponse
 	notices []*propertyv1.Notice // all have been read
 	bridges []*propertyv1.Bridge
+	doors   []*partnerv1.ExplainedDoor // of the reservation
+	refuses error                      // why the actions about the access of a stay fail, or nil
 }
 
 func (f *fakeAPI) GetSession(context.Context, *propertyv1.GetSessionRequest, ...grpc.CallOption) (*propertyv1.GetSessionResponse, error) {
@@ -66,7 +68,7 @@ func (f *fakeAPI) ListReservations(_ context.Context, r *propertyv1.ListReservat
 }
 
 func (f *fakeAPI) ExplainReservation(context.Context, *propertyv1.ExplainReservationRequest, ...grpc.CallOption) (*propertyv1.ExplainReservationResponse, error) {
-	return &propertyv1.ExplainReservationResponse{Data: &partnerv1.Explanation{}}, nil
+	return &propertyv1.ExplainReservationResponse{Data: &partnerv1.Explanation{Doors: f.doors}}, nil
 }
 
 func (f *fakeAPI) GetCheckIn(context.Context, *propertyv1.GetCheckInRequest, ...grpc.CallOption) (*propertyv1.GetCheckInResponse, error) {
@@ -120,6 +122,14 @@ func (f *fakeAPI) ListBridges(context.Context, *propertyv1.ListBridgesRequest, .
 
 func (f *fakeAPI) CreateBridge(context.Context, *propertyv1.CreateBridgeRequest, ...grpc.CallOption) (*propertyv1.CreateBridgeResponse, error) {
 	return &propertyv1.CreateBridgeResponse{Data: f.bridges[0], JoinCode: "lkj_1"}, nil
+}
+
+func (f *fakeAPI) ExtendAccess(context.Context, *propertyv1.ExtendAccessRequest, ...grpc.CallOption) (*propertyv1.ExtendAccessResponse, error) {
+	return &propertyv1.ExtendAccessResponse{}, f.refuses
+}
+
+func (f *fakeAPI) RevealPin(context.Context, *propertyv1.RevealPinRequest, ...grpc.CallOption) (*propertyv1.RevealPinResponse, error) {
+	return &propertyv1.RevealPinResponse{Data: &propertyv1.StayPins{Pin: "123456"}}, f.refuses
 }
 
 func fakeFault(err error) *fault.Fault {

@@ -53,6 +53,9 @@ func (p *page) House() string { return p.Role.GetName() }
 
 // render executes the template with this name and sends it with an HTTP status.
 func (x *exchange) render(status int, name string, p *page) error {
+	if status >= http.StatusBadRequest {
+		x.showPosted(p)
+	}
 	return x.Render(status, name, p, p.secret)
 }
 

@@ -64,17 +64,30 @@ func (x *exchange) restoreTyped() {
 	x.typed, x.R.PostForm = &f, f.Values
 }
 
-// TypedReason returns the reason that the person typed into an input before the second factor was asked for, or "". field is the HTML id of the
-// input: why-ACTION, or why-DOOR for opening a door.
+// showPosted makes a page that shows an error show the values that the person just posted.
+func (x *exchange) showPosted(p *page) {
+	if p.typed == nil && x.R.Method == http.MethodPost {
+		p.typed = &typedForm{Path: x.R.URL.Path, Values: x.R.PostForm}
+	}
+}
+
+// TypedReason returns the reason that the person typed into an input before the second factor was asked for or an error was shown, or "". field
+// is the HTML id of the input: why-ACTION, why-DOOR for opening a door, f-ACTION for the check-in of a reservation, or that of [waiveField].
 func (p *page) TypedReason(field any) string {
 	if p.typed == nil {
 		return ""
 	}
 	of := p.typed.Path[strings.LastIndexByte(p.typed.Path, '/')+1:]
-	if of == "open" {
-		of = p.typed.Values.Get("door")
+	id := "why-" + of
+	switch values := p.typed.Values; {
+	case of == "open":
+		id = "why-" + values.Get("door")
+	case of == "today":
+		id = waiveField(values.Get("reservation"))
+	case values.Has("do"):
+		id = "f-" + values.Get("do")
 	}
-	if field != "why-"+of {
+	if field != id {
 		return ""
 	}
 	return p.typed.Values.Get("reason")
