@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/staff"
@@ -93,6 +94,23 @@ func TestPageOfReservationRefreshesWhatChanges(t *testing.T) {
 			if strings.Count(body, ` id="`+id+`" data-part`) != 1 {
 				t.Errorf("%s: the page does not have the part %q once", state, id)
 			}
+		}
+	}
+}
+
+// A PIN is shown and replaced only for a stay that has one.
+func TestPINActionsNeedAPIN(t *testing.T) {
+	f := &fakeAPI{role: staff.Manager, stay: &propertyv1.Reservation{Id: "rsv_1", PmsNumber: "8790", LastName: "Silva", From: before(0), To: before(0)}}
+	for _, c := range []struct {
+		state, evidence string
+		want            bool
+	}{
+		{"confirmed", "planned", false}, {"confirmed", "removing", false}, {"started", "", false}, {"started", "sent", true}, {"started", "used", true}, {"processed", "removing", false},
+	} {
+		f.stay.State, f.doors = c.state, []*partnerv1.ExplainedDoor{{DoorId: "spc_1", Name: "101", Evidence: c.evidence}}
+		_, body := f.get(t, "/app/reservations/rsv_1", "en")
+		if strings.Contains(body, "/reveal") != c.want || strings.Contains(body, "/replace") != c.want {
+			t.Errorf("%+v: %s", c, body)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package staff
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -36,10 +37,18 @@ const localMinute = "2006-01-02T15:04"
 func (x *exchange) accessOf(v reservationView) accessView {
 	state := v.GetState()
 	current := (state == "confirmed" || state == "started") && len(v.Doors) > 0
+	coded := current && v.hasPIN()
 	return accessView{
-		Reveals: current && x.may("revealPins"), Replaces: current && x.may("manageAccess"), Creates: current && x.may("manageAccess"),
+		Reveals: coded && x.may("revealPins"), Replaces: coded && x.may("manageAccess"), Creates: current && x.may("manageAccess"),
 		Extends: current && state == "started" && x.may("manageAccess"), Codes: x.may("readAccess"), Until: x.untilInput(v.Reservation),
 	}
+}
+
+// hasPIN reports whether the stay has access with a PIN for a door: it has none before the check-in.
+func (v reservationView) hasPIN() bool {
+	return v.GetState() == "started" && slices.ContainsFunc(v.Doors, func(d doorRow) bool {
+		return !slices.Contains([]string{"", "planned", "removed"}, d.GetEvidence())
+	})
 }
 
 // untilInput returns the form field with the new end of a stay's access.

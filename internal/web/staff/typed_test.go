@@ -39,7 +39,7 @@ func TestTypedReason(t *testing.T) {
 // A form that is shown again with an error keeps the reason, in its own input only.
 func TestRefusedFormKeepsItsReason(t *testing.T) {
 	f := &fakeAPI{role: staff.Manager, stay: &propertyv1.Reservation{Id: "rsv_1", PmsNumber: "8790", LastName: "Silva", State: "started", From: before(0), To: before(0)}}
-	f.doors = []*partnerv1.ExplainedDoor{{DoorId: "spc_1", Name: "101"}}
+	f.doors = []*partnerv1.ExplainedDoor{{DoorId: "spc_1", Name: "101", Evidence: "sent"}}
 	f.refuses = fault.Fields(fault.Field{Path: "until", Reason: fault.Conflicting, Message: "too late"})
 	body := f.post(t, "/app/reservations/rsv_1/extend", url.Values{"until": {"2026-12-24T12:00"}, "reason": {"late flight"}}).Body.String()
 	if strings.Count(body, `value="late flight"`) != 1 || !strings.Contains(body, `id="why-extend" name="reason" value="late flight"`) || !strings.Contains(body, `value="2026-12-24T12:00"`) {
