@@ -333,8 +333,13 @@ func TestDoorNeedsTheSecondFactor(t *testing.T) {
 	open := func() shown {
 		return s.do(http.MethodPost, stay+"/open", url.Values{"door": {door[1]}, "reason": {"locked out"}})
 	}
-	if a := open(); a.status != http.StatusOK || !strings.Contains(a.text, "Opened: the lock confirmed it.") {
+	if a := open(); a.status != http.StatusSeeOther || a.moved != stay {
 		t.Errorf("right after the code: %d to %q: %s", a.status, a.moved, a.text)
+	}
+	for i, want := range []int{1, 0} {
+		if text := s.do(http.MethodGet, stay, nil).text; strings.Count(text, "Opened: the lock confirmed it.") != want {
+			t.Errorf("look %d at the stay: the result is not there %d times: %s", i, want, text)
+		}
 	}
 	now.Set(15 * time.Minute)
 	a = open()
@@ -359,7 +364,7 @@ func TestDoorNeedsTheSecondFactor(t *testing.T) {
 			t.Errorf("look %d at the stay after the step-up: the reason is not there %d times: %s", i, want, text)
 		}
 	}
-	if a := open(); a.status != http.StatusOK {
+	if a := open(); a.moved != stay {
 		t.Errorf("after the step-up: %d to %q", a.status, a.moved)
 	}
 }

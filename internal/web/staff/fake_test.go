@@ -43,6 +43,7 @@ type fakeAPI struct {
 	code    *propertyv1.GetCodeResponse
 	notices []*propertyv1.Notice // all have been read
 	bridges []*propertyv1.Bridge
+	locks   []*propertyv1.Lock
 	doors   []*partnerv1.ExplainedDoor // of the reservation
 	refuses error                      // why the actions about the access of a stay fail, or nil
 }
@@ -113,7 +114,11 @@ func (f *fakeAPI) ListNotices(_ context.Context, r *propertyv1.ListNoticesReques
 }
 
 func (f *fakeAPI) ListLocks(context.Context, *propertyv1.ListLocksRequest, ...grpc.CallOption) (*propertyv1.ListLocksResponse, error) {
-	return &propertyv1.ListLocksResponse{}, nil
+	return &propertyv1.ListLocksResponse{Data: &propertyv1.LockList{List: f.locks}}, nil
+}
+
+func (f *fakeAPI) UnlockLock(context.Context, *propertyv1.UnlockLockRequest, ...grpc.CallOption) (*propertyv1.UnlockLockResponse, error) {
+	return &propertyv1.UnlockLockResponse{Data: &propertyv1.Act{Result: "opened"}}, nil
 }
 
 func (f *fakeAPI) ListBridges(context.Context, *propertyv1.ListBridgesRequest, ...grpc.CallOption) (*propertyv1.ListBridgesResponse, error) {

@@ -1,6 +1,7 @@
 package staff
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"unicode/utf8"
@@ -62,7 +63,7 @@ type lockView struct {
 	History        historyView
 	Doors          []choice
 	URL            string
-	Opened         string // result of opening the lock: the message staff.open.RESULT, or ""
+	Opened         *openResult // result of opening the lock, or nil
 	Opens, Manages bool
 	Bridge         string // the name of the bridge
 	Software       string // software version of the bridge
@@ -100,23 +101,23 @@ func (p *page) refuseReason(field, wrong string) {
 }
 
 // showLock handles the page of one lock.
-func (s *site) showLock(x *exchange) error { return x.lockPage(http.StatusOK, "", nil) }
+func (s *site) showLock(x *exchange) error { return x.lockPage(http.StatusOK, nil) }
 
-// lockPage renders the page of the lock in the path. opened is the result of opening it: a message, or "". wrong adds errors to the page, or
-// is nil.
-func (x *exchange) lockPage(status int, opened string, wrong func(*page)) error {
+// lockPage renders the page of the lock in the path. wrong adds errors to the page, or is nil.
+func (x *exchange) lockPage(status int, wrong func(*page)) error {
 	found, err := x.site.api.Locks.GetLock(x.call(), &propertyv1.GetLockRequest{Id: x.R.PathValue("id")})
 	if err != nil {
 		return err
 	}
 	l := found.GetData()
 	v := lockView{
-		lockRow: newLockRow(l, x.site.Now()), URL: "/app/locks/" + l.GetId(), Opened: opened, Manages: x.may("manageLocks"),
+		lockRow: newLockRow(l, x.site.Now()), URL: "/app/locks/" + l.GetId(), Opened: x.takeOpened(), Manages: x.may("manageLocks"),
 		Opens: x.may("openDoors") && l.GetAbilities().GetRemoteUnlock(), Name: lockNameInput(), Why: whyInput(),
 	}
 	v.Name.Value = l.GetName()
-	if opened == "" {
-		v.Why.Value = x.Value("reason")
+	v.Why.Value = x.Value("reason")
+	if v.Opened != nil {
+		v.Opened.Door = cmp.Or(l.GetDoorName(), l.GetName())
 	}
 	for _, sl := range found.GetSlots() {
 		v.Slots = append(v.Slots, newSlotRow(sl))
@@ -179,11 +180,11 @@ func (s *site) changeLock(x *exchange) error {
 		f := s.Fault(err)
 		switch {
 		case f.Kind == fault.Invalid && x.Value("do") == "name":
-			return x.lockPage(http.StatusUnprocessableEntity, "", func(p *page) { p.Refuse(f, []kit.Input{lockNameInput()}) })
+			return x.lockPage(http.StatusUnprocessableEntity, func(p *page) { p.Refuse(f, []kit.Input{lockNameInput()}) })
 		case f.Reason == fault.Outdated:
-			return x.lockPage(http.StatusConflict, "", func(p *page) { p.refuseDoor("staff.lock.door.outdated") })
+			return x.lockPage(http.StatusConflict, func(p *page) { p.refuseDoor("staff.lock.door.outdated") })
 		case f.Kind == fault.Exists || f.Kind == fault.Precondition:
-			return x.lockPage(http.StatusConflict, "", func(p *page) { p.refuseDoor("staff.lock.door.taken") })
+			return x.lockPage(http.StatusConflict, func(p *page) { p.refuseDoor("staff.lock.door.taken") })
 		}
 		return err
 	}
@@ -202,13 +203,13 @@ func (s *site) backToLock(x *exchange) error { return x.Redirect("/app/locks/" +
 // openLock handles the button that opens a lock. The posted reason is recorded in the audit log.
 func (s *site) openLock(x *exchange) error {
 	if wrong := wrongReason(x.Value("reason"), "staff.why.missing"); wrong != "" {
-		return x.lockPage(http.StatusUnprocessableEntity, "", func(p *page) { p.refuseReason(whyInput().ID(), wrong) })
+		return x.lockPage(http.StatusUnprocessableEntity, func(p *page) { p.refuseReason(whyInput().ID(), wrong) })
 	}
 	result, err := x.unlock(x.R.PathValue("id"), x.Value("reason"))
 	if err != nil {
 		return err
 	}
-	return x.lockPage(http.StatusOK, "staff.open."+result, nil)
+	return x.redirectOpened("/app/locks/"+x.R.PathValue("id"), "", result)
 }
 
 // unlock opens a lock now and returns the result: opened, refused, expired, offline, or unknown without an answer of the lock.

@@ -1,6 +1,7 @@
 package staff
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -81,14 +82,14 @@ func (x *exchange) reservationPage(r *propertyv1.Reservation, title string) *pag
 
 // showReservation handles the page of a reservation.
 func (s *site) showReservation(x *exchange) error {
-	return x.showReservation(http.StatusOK, stayResult{}, nil)
+	return x.showReservation(http.StatusOK, stayResult{Opened: x.takeOpened()}, nil)
 }
 
-// stayResult is the result of an action, which the response to its form shows.
+// stayResult is the result of an action, which the page shows once.
 type stayResult struct {
-	Text string               // message about the result, or ""
-	OK   bool                 // the action succeeded
-	PINs *propertyv1.StayPins // PINs that were just revealed, or nil
+	Text   string               // message about why the action did nothing, or ""
+	Opened *openResult          // result of opening a door, or nil
+	PINs   *propertyv1.StayPins // PINs that were just revealed, or nil
 }
 
 // showReservation renders the reservation in the path with its doors, access and check-in. wrong adds errors to the page, or is nil.
@@ -242,9 +243,6 @@ func (s *site) backToReservation(x *exchange) error {
 	return x.Redirect("/app/reservations/" + x.R.PathValue("id"))
 }
 
-// openResults are the results of opening a lock remotely, as the API names them.
-var openResults = []string{"opened", "refused", "expired", "unknown"}
-
 // openDoor handles the button that opens a door of the stay now. The posted reason is recorded in the audit log.
 func (s *site) openDoor(x *exchange) error {
 	reason := x.Value("reason")
@@ -263,7 +261,7 @@ func (s *site) openDoor(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return x.showReservation(http.StatusOK, stayResult{Text: "staff.open." + result, OK: result == "opened"}, nil)
+	return x.redirectOpened("/app/reservations/"+x.R.PathValue("id"), cmp.Or(lock.GetDoorName(), lock.GetName()), result)
 }
 
 type guestsView struct {

@@ -1,0 +1,61 @@
+package staff
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// openedCookie is the name of the cookie that takes the result of opening a door to the page after the redirect, which shows it once. A query
+// would show it to everyone who follows the link.
+const openedCookie = "lk-opened"
+
+const openedAge = time.Minute
+
+// openResults are the results of opening a lock remotely: those of the API, and offline if nothing was sent.
+var openResults = []string{"opened", "refused", "expired", "unknown", "offline"}
+
+// openResult is what happened when a person opened a door.
+type openResult struct {
+	Path   string    `json:"path"`   // URL path of the page that shows it
+	Person string    `json:"person"` // id of the person who opened the door
+	Door   string    `json:"door"`   // name of the door, or "" if the page has it
+	Result string    `json:"result"` // one of openResults
+	Time   time.Time `json:"at"`
+}
+
+// Text returns the message about the result.
+func (r openResult) Text() string { return "staff.open." + r.Result }
+
+// OK reports whether the door is open.
+func (r openResult) OK() bool { return r.Result == "opened" }
+
+// At returns when the door was opened.
+func (r openResult) At() *timestamppb.Timestamp { return timestamppb.New(r.Time) }
+
+// redirectOpened leads to the page at this path, which shows the result of opening a door. A reload of that page opens nothing.
+func (x *exchange) redirectOpened(path, door, result string) error {
+	raw, err := json.Marshal(openResult{path, x.session.GetPerson().GetId(), door, result, x.site.Now()})
+	if err != nil {
+		return err
+	}
+	x.SetCookie(openedCookie, base64.RawURLEncoding.EncodeToString(raw), x.site.Now().Add(openedAge))
+	return x.Redirect(path)
+}
+
+// takeOpened returns the result of opening a door that this page shows, or nil. It deletes the cookie.
+func (x *exchange) takeOpened() *openResult {
+	raw, err := base64.RawURLEncoding.DecodeString(x.Cookie(openedCookie))
+	if err != nil || len(raw) == 0 || x.automatic() {
+		return nil
+	}
+	var r openResult
+	if json.Unmarshal(raw, &r) != nil || r.Path != x.R.URL.Path || r.Person != x.session.GetPerson().GetId() || !slices.Contains(openResults, r.Result) {
+		return nil
+	}
+	x.DropCookie(openedCookie)
+	return &r
+}
