@@ -88,7 +88,7 @@ func TestEventTexts(t *testing.T) {
 	p := &page{}
 	for _, kind := range []string{
 		"door.opened", "door.denied", "lock.offline", "lock.online", "lock.batteryLow", "lock.batteryOk", "lock.tampered", "lock.jammed", "lock.clockUntrusted", "lock.clockOk",
-		"lock.moved", "lock.guessBudgetSpent", "lock.keypadPaused",
+		"lock.moved", "lock.guessBudgetSpent", "lock.keypadPaused", "credential.verified", "slot.reassigned",
 	} {
 		if text := p.EventText(kind); text != "staff.event."+kind {
 			t.Errorf("%s has the text %s", kind, text)
