@@ -1,6 +1,7 @@
 package staff
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/space"
 )
 
 func TestArrange(t *testing.T) {
@@ -52,6 +54,20 @@ func TestMappingChanges(t *testing.T) {
 		if got := pairs(changes); got != c.want || twice != c.twice {
 			t.Errorf("%s: %q, twice %q", c.name, got, twice)
 		}
+	}
+}
+
+// The chip of a conflict agrees with the notice about it.
+func TestConflictChips(t *testing.T) {
+	want := map[space.Kind]string{
+		space.Missing: "staff.conflict.unchanged", space.Inactive: "staff.conflict.unchanged", space.NewUnmapped: "staff.conflict.access", space.Unreadable: "staff.conflict.unreadable",
+	}
+	for _, kind := range space.Kinds {
+		got := conflictRow{Conflict: &propertyv1.Conflict{Kind: string(kind)}}.Chip()
+		if got.Text != cmp.Or(want[kind], "staff.conflict.differs") {
+			t.Errorf("%s: %+v", kind, got)
+		}
+		checkTexts(t, got.Text)
 	}
 }
 

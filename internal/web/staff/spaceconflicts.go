@@ -11,15 +11,17 @@ type conflictRow struct {
 	Stays []*propertyv1.Reservation // the first affected reservations
 }
 
-// Chip returns the chip for the severity of a conflict: a guest may be locked out, or only names differ.
+// Chip returns the chip that says what a conflict means for access.
 func (c conflictRow) Chip() chip {
 	switch c.GetKind() {
-	case "renamed", "retyped", "bedWithoutRoom", "duplicateId":
-		return chip{"warn", "!", "staff.conflict.differs"}
+	case "newUnmapped":
+		return chip{"bad", "✕", "staff.conflict.access"}
+	case "missing", "inactive": // the mapping stays until a person changes it
+		return chip{"warn", "!", "staff.conflict.unchanged"}
 	case "unreadable":
 		return chip{"bad", "✕", "staff.conflict.unreadable"}
 	}
-	return chip{"bad", "✕", "staff.conflict.access"}
+	return chip{"warn", "!", "staff.conflict.differs"}
 }
 
 // More returns the number of affected reservations that the row does not list.
