@@ -45,7 +45,7 @@ type fakeAPI struct {
 	bridges []*propertyv1.Bridge
 	locks   []*propertyv1.Lock
 	doors   []*partnerv1.ExplainedDoor // of the reservation
-	refuses error                      // why the actions about the access of a stay fail, or nil
+	refuses error                      // why the actions about the access of a stay, and the sign-up of an owner, fail; or nil
 }
 
 func (f *fakeAPI) GetSession(context.Context, *propertyv1.GetSessionRequest, ...grpc.CallOption) (*propertyv1.GetSessionResponse, error) {
@@ -135,6 +135,10 @@ func (f *fakeAPI) ExtendAccess(context.Context, *propertyv1.ExtendAccessRequest,
 
 func (f *fakeAPI) RevealPin(context.Context, *propertyv1.RevealPinRequest, ...grpc.CallOption) (*propertyv1.RevealPinResponse, error) {
 	return &propertyv1.RevealPinResponse{Data: &propertyv1.StayPins{Pin: "123456"}}, f.refuses
+}
+
+func (f *fakeAPI) CreateFirstOwner(context.Context, *propertyv1.CreateFirstOwnerRequest, ...grpc.CallOption) (*propertyv1.CreateFirstOwnerResponse, error) {
+	return nil, f.refuses
 }
 
 func fakeFault(err error) *fault.Fault {

@@ -2,8 +2,10 @@ package staff
 
 import (
 	"net/http"
+	"slices"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/web/kit"
 )
@@ -54,6 +56,9 @@ func (s *site) createOwner(x *exchange) error {
 		return x.proceed(made.GetData(), "")
 	}
 	p, inputs, f := x.newPage("staff.first.title"), x.Posted(firstInputs(creates)), s.Fault(err)
+	if creates && f.Kind == fault.Invalid {
+		f = x.withPropertyFields(f)
+	}
 	switch {
 	case f.Kind == fault.NotFound:
 		return x.problem(http.StatusNotFound, "staff.first.ended")
@@ -68,4 +73,25 @@ func (s *site) createOwner(x *exchange) error {
 		}
 	}
 	return x.form(http.StatusUnprocessableEntity, p, firstForm(inputs))
+}
+
+// withPropertyFields returns f with what is wrong in the fields of the new property. The API checks these after the form of the others, so that a
+// person would learn of them only at the next attempt.
+func (x *exchange) withPropertyFields(f *fault.Fault) *fault.Fault {
+	all := *f
+	all.Fields = slices.Clone(f.Fields)
+	add := func(name string, reason fault.Reason) {
+		if !slices.ContainsFunc(all.Fields, func(field fault.Field) bool { return field.Path == name }) {
+			all.Fields = append(all.Fields, fault.Field{Path: name, Reason: reason})
+		}
+	}
+	if x.Value("propertyName") == "" {
+		add("propertyName", fault.Required)
+	}
+	if zone := x.Value("timeZone"); zone == "" {
+		add("timeZone", fault.Required)
+	} else if _, err := clock.Zone(zone); err != nil {
+		add("timeZone", fault.WrongValue)
+	}
+	return &all
 }
