@@ -34,18 +34,21 @@ type fakeAPI struct {
 	propertyv1.NoticeServiceClient
 	propertyv1.LockServiceClient
 	propertyv1.BridgeServiceClient
+	propertyv1.IntegrationServiceClient
 
-	role    staff.Role // of the person
-	stay    *propertyv1.Reservation
-	checkIn *propertyv1.StaffCheckIn
-	guests  []*propertyv1.GuestData
-	entries int64 // of the audit log
-	code    *propertyv1.GetCodeResponse
-	notices []*propertyv1.Notice // all have been read
-	bridges []*propertyv1.Bridge
-	locks   []*propertyv1.Lock
-	doors   []*partnerv1.ExplainedDoor // of the reservation
-	refuses error                      // why the actions about the access of a stay, and the sign-up of an owner, fail; or nil
+	role         staff.Role // of the person
+	stay         *propertyv1.Reservation
+	checkIn      *propertyv1.StaffCheckIn
+	guests       []*propertyv1.GuestData
+	entries      int64 // of the audit log
+	code         *propertyv1.GetCodeResponse
+	notices      []*propertyv1.Notice // all have been read
+	bridges      []*propertyv1.Bridge
+	apps         []*propertyv1.App
+	integrations []*propertyv1.Integration
+	locks        []*propertyv1.Lock
+	doors        []*partnerv1.ExplainedDoor // of the reservation
+	refuses      error                      // why the actions about the access of a stay, and the sign-up of an owner, fail; or nil
 }
 
 func (f *fakeAPI) GetSession(context.Context, *propertyv1.GetSessionRequest, ...grpc.CallOption) (*propertyv1.GetSessionResponse, error) {
@@ -141,6 +144,14 @@ func (f *fakeAPI) CreateFirstOwner(context.Context, *propertyv1.CreateFirstOwner
 	return nil, f.refuses
 }
 
+func (f *fakeAPI) ListApps(context.Context, *propertyv1.ListAppsRequest, ...grpc.CallOption) (*propertyv1.ListAppsResponse, error) {
+	return &propertyv1.ListAppsResponse{Data: &propertyv1.AppList{List: f.apps}}, nil
+}
+
+func (f *fakeAPI) ListIntegrations(context.Context, *propertyv1.ListIntegrationsRequest, ...grpc.CallOption) (*propertyv1.ListIntegrationsResponse, error) {
+	return &propertyv1.ListIntegrationsResponse{Data: &propertyv1.IntegrationList{List: f.integrations}}, nil
+}
+
 func fakeFault(err error) *fault.Fault {
 	if f := (*fault.Fault)(nil); errors.As(err, &f) {
 		return f
@@ -175,7 +186,7 @@ func (f *fakeAPI) send(t *testing.T, r *http.Request, language string) *httptest
 		t.Fatal(err)
 	}
 	pages, err := New(k, API{
-		Sessions: f, Properties: f, Reservations: f, CheckIns: f, Mails: f, Audit: f, People: f, Codes: f, Notices: f, Locks: f, Bridges: f,
+		Sessions: f, Properties: f, Reservations: f, CheckIns: f, Mails: f, Audit: f, People: f, Codes: f, Notices: f, Locks: f, Bridges: f, Integrations: f,
 	})
 	if err != nil {
 		t.Fatal(err)
