@@ -39,7 +39,7 @@ func TestOwnerTriesAnArrival(t *testing.T) {
 			fillName(phone, "Test", "Guest")
 			phone.Click("I am here: check in")
 			walkTo(phone, "What is your email address?")
-			phone.Click("I do not want a mail")
+			phone.Click("Not now")
 			walkTo(phone, "Please go to the desk")
 			p.Visit(w.Base + "/app/setup/arrival")
 			p.Click("Check the guest in")
