@@ -58,6 +58,8 @@ type noticesView struct {
 	Rows    []noticeRow
 	Unread  bool // the page shows only unread notices
 	Open    int  // if it shows none: how many of the newest notices, read or hidden, are about problems that are still open
+	Mark    []string // ids of the unread notices that the page shows, which one button marks as read
+	More    bool     // there are other unread notices, which the button does not mark
 	Next    string
 	Manages bool
 }
@@ -77,12 +79,16 @@ func (s *site) showNotices(x *exchange) error {
 	}}
 	for _, n := range found.GetData().GetList() {
 		v.Rows = append(v.Rows, newNoticeRow(n, x.may))
+		if v.Unread && v.Manages && n.ReadAt == nil {
+			v.Mark = append(v.Mark, n.GetId())
+		}
 	}
 	if v.Unread && len(v.Rows) == 0 {
 		if v.Open, err = x.openProblems(); err != nil {
 			return err
 		}
 	}
+	v.More = int(found.GetData().GetUnread()) > len(v.Mark)
 	if next := found.GetData().GetNextPageToken(); next != "" {
 		v.Next = listURL("/app/notices", "show", q.Get("show"), "page", next)
 	}
@@ -103,13 +109,14 @@ func (x *exchange) openProblems() (open int, err error) {
 	return open, err
 }
 
-// readNotices handles the buttons that mark one notice or all as read.
+// readNotices handles the buttons that mark one notice, or those that the page shows. It never marks notices that the person has not seen: marked
+// ones are not mailed any more.
 func (s *site) readNotices(x *exchange) error {
-	r := &propertyv1.MarkNoticesReadRequest{All: x.Value("all") == "yes"}
-	if id := x.Value("notice"); id != "" && !r.GetAll() {
-		r.Ids = []string{id}
+	ids := x.R.PostForm["notice"]
+	if len(ids) == 0 {
+		return x.Redirect("/app/notices")
 	}
-	if _, err := s.api.Notices.MarkNoticesRead(x.call(), r); err != nil {
+	if _, err := s.api.Notices.MarkNoticesRead(x.call(), &propertyv1.MarkNoticesReadRequest{Ids: ids}); err != nil {
 		return err
 	}
 	return x.Redirect("/app/notices?done=noticeRead")

@@ -581,7 +581,8 @@ type MarkNoticesReadRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// At most 200; unknown ids are ignored.
 	Ids []string `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
-	// All unread ones instead.
+	// All unread notices of the property instead: also those that the caller has not listed yet, and those of groups that the caller has hidden.
+	// They are read for everyone, and those not yet mailed are not mailed any more. A client for people sends the ids that it shows.
 	All           bool `protobuf:"varint,2,opt,name=all,proto3" json:"all,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
