@@ -111,12 +111,26 @@ func doorsByID(tx *db.Tx, propertyID string, ids []string) (map[string]Door, err
 	return out, nil
 }
 
+// DoorName is the name of a door and, for a bed, the name of its dorm.
+type DoorName struct{ Name, Parent string }
+
 // DoorNames returns the names of spaces and gates of a property, by id. It omits unknown ids.
-func DoorNames(tx *db.Tx, propertyID string, ids []string) (map[string]string, error) {
+func DoorNames(tx *db.Tx, propertyID string, ids []string) (map[string]DoorName, error) {
 	doors, err := doorsByID(tx, propertyID, ids)
-	names := make(map[string]string, len(doors))
+	if err != nil {
+		return nil, err
+	}
+	var beds []string
+	names := make(map[string]DoorName, len(doors))
 	for id, d := range doors {
-		names[id] = d.Name
+		names[id] = DoorName{Name: d.Name}
+		if d.Kind == Bed {
+			beds = append(beds, id)
+		}
+	}
+	dorms, err := space.DormNames(tx, propertyID, beds)
+	for id, dorm := range dorms {
+		names[id] = DoorName{names[id].Name, dorm}
 	}
 	return names, err
 }

@@ -29,6 +29,7 @@ type Found struct {
 	Row    *ent.Reservation
 	Booker Booker
 	Space  *ent.Space // Space is nil if the reservation has none
+	Parent string     // Parent is the name of the dorm of a bed, or ""
 }
 
 const (
@@ -154,7 +155,7 @@ func (svc Service) openIfMatching(view *db.Tx, row *ent.Reservation, text *textM
 	if spaceID != "" && !isIn(place.Space, spaceID) || text != nil && !text.matches(row.ID, b, place.Space) {
 		return nil, nil
 	}
-	return &Found{row, b, place.Space}, nil
+	return &Found{row, b, place.Space, place.ParentName()}, nil
 }
 
 // isIn reports whether a space is one of the spaces, or a bed of one.

@@ -23,6 +23,7 @@ import (
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/space"
 )
 
 // rendered is a mail that can be sent now, or why it cannot.
@@ -331,10 +332,7 @@ func roomName(view *db.Tx, stay *ent.Reservation) (string, error) {
 	if place.Space == nil {
 		return "", nil
 	}
-	if place.Parent == nil || strings.Contains(place.Space.Name, place.Parent.Name) {
-		return place.Space.Name, nil
-	}
-	return place.Parent.Name + " · " + place.Space.Name, nil
+	return space.FullName(place.ParentName(), place.Space.Name), nil
 }
 
 const (

@@ -16,7 +16,7 @@ func Explanation(e explain.Explanation, to message.Reader) *partnerv1.Explanatio
 	}
 	for _, d := range e.Doors {
 		out.Doors = append(out.Doors, &partnerv1.ExplainedDoor{
-			DoorId: d.DoorID, Name: d.Name, Kind: string(d.Kind), Verdict: string(d.Outcome), OpensAt: Time(d.At),
+			DoorId: d.DoorID, Name: d.Name, ParentName: d.Parent, Kind: string(d.Kind), Verdict: string(d.Outcome), OpensAt: Time(d.At),
 			Evidence: string(d.Evidence), Reason: d.Reason, Sentence: to.Text(d.Text), StaffSentence: to.Text(explain.ForStaff(d.Text)), Advice: to.Text(d.Advice),
 			Parameters: Struct(d.Text.Params),
 		})

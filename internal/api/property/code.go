@@ -120,7 +120,7 @@ func codePlaces(view *db.Tx, c *code.Row) ([]*propertyv1.CodePlace, error) {
 	for _, sl := range slots {
 		window := lock.WindowAt(sl, view.Now())
 		out = append(out, &propertyv1.CodePlace{
-			DoorId: sl.DoorID, DoorName: names[sl.DoorID], LockId: sl.LockID, Evidence: sl.Evidence, Result: sl.Result,
+			DoorId: sl.DoorID, DoorName: names[sl.DoorID].Name, DoorParentName: names[sl.DoorID].Parent, LockId: sl.LockID, Evidence: sl.Evidence, Result: sl.Result,
 			NotBefore: convert.Time(window.From), NotAfter: convert.Time(window.To), UsedAt: convert.At(sl.UsedAt),
 		})
 	}

@@ -274,7 +274,8 @@ func lockMessages(view *db.Tx, propertyID string, rows ...*lock.Row) ([]*propert
 			CreatedAt: timestamppb.New(row.CreatedAt),
 		}
 		if row.DoorID != nil {
-			m.DoorName = convert.Text(names[*row.DoorID])
+			name := names[*row.DoorID]
+			m.DoorName, m.DoorParentName = convert.Text(name.Name), convert.Text(name.Parent)
 		}
 		list = append(list, m)
 	}

@@ -119,6 +119,7 @@ func preview(tx *db.Tx, propertyID string, change mappingChange) (*propertyv1.Ma
 		out.Stays = append(out.Stays, &propertyv1.PreviewedStay{
 			ReservationId: row.ID, PmsNumber: row.PmsNumber, State: row.State, From: timestamppb.New(row.FromAt), To: timestamppb.New(row.ToAt),
 			SpaceBefore: placeName(before[i]), SpaceAfter: placeName(after[i]),
+			ParentSpaceBefore: before[i].ParentName(), ParentSpaceAfter: after[i].ParentName(),
 		})
 	}
 	return out, nil
@@ -157,9 +158,9 @@ func (s *mappings) ListMappingChanges(ctx context.Context, r *propertyv1.ListMap
 	if err != nil {
 		return nil, err
 	}
-	names := make(map[string]string, len(own))
+	spaces := make(map[string]*space.Row, len(own))
 	for _, o := range own {
-		names[o.ID] = o.Name
+		spaces[o.ID] = o
 	}
 	list := &propertyv1.MappingChangeList{}
 	if len(rows) > size {
@@ -170,15 +171,15 @@ func (s *mappings) ListMappingChanges(ctx context.Context, r *propertyv1.ListMap
 		return nil, err
 	}
 	for _, row := range rows {
-		m := changeMessage(row, names)
+		m := changeMessage(row, spaces)
 		m.AuthorName = people[row.Author]
 		list.List = append(list.List, m)
 	}
 	return &propertyv1.ListMappingChangesResponse{Data: list}, nil
 }
 
-// changeMessage converts a recorded change of a mapping. names maps the id of a space to its name.
-func changeMessage(c *space.ChangeRow, names map[string]string) *propertyv1.MappingChange {
+// changeMessage converts a recorded change of a mapping. spaces are those of the property, by id.
+func changeMessage(c *space.ChangeRow, spaces map[string]*space.Row) *propertyv1.MappingChange {
 	out := &propertyv1.MappingChange{
 		Id: c.ID, IntegrationId: c.IntegrationID, Kind: c.Kind, Author: c.Author, At: timestamppb.New(c.CreatedAt), Undoes: c.Undoes, UndoneBy: c.UndoneBy,
 	}
@@ -186,7 +187,14 @@ func changeMessage(c *space.ChangeRow, names map[string]string) *propertyv1.Mapp
 		if m == nil {
 			return nil
 		}
-		return &propertyv1.MappedSpace{SpaceId: m.SpaceID, SpaceName: names[m.SpaceID], PartnerName: m.Name}
+		out := &propertyv1.MappedSpace{SpaceId: m.SpaceID, PartnerName: m.Name}
+		if own := spaces[m.SpaceID]; own != nil {
+			out.SpaceName = own.Name
+			if dorm := spaces[own.ParentID]; dorm != nil {
+				out.ParentSpaceName = dorm.Name
+			}
+		}
+		return out
 	}
 	for _, row := range c.Rows {
 		out.Rows = append(out.Rows, &propertyv1.ChangedMapping{ExternalId: row.ExternalID, Before: mapped(row.Before), After: mapped(row.After)})

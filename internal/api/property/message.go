@@ -272,7 +272,7 @@ func (s *Messages) introduce(view *db.Tx, k conversation.Key) (*propertyv1.Conve
 	}
 	out := &propertyv1.Conversation{GuestId: k.GuestID, ReservationId: k.ReservationID, PmsNumber: who.Reservation.PmsNumber, Name: who.Name}
 	if place.Space != nil {
-		out.SpaceName = place.Space.Name
+		out.SpaceName, out.ParentSpaceName = place.Space.Name, place.ParentName()
 	}
 	return out, nil
 }

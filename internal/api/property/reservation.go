@@ -90,7 +90,7 @@ func staffReservation(f reservation.Found) *propertyv1.Reservation {
 		spaceID, name = f.Space.ID, f.Space.Name
 	}
 	m := &propertyv1.Reservation{
-		SpaceId: convert.Text(spaceID), SpaceName: convert.Text(name), Id: f.Row.ID, IntegrationId: f.Row.IntegrationID, PmsId: f.Row.PmsID, PmsNumber: f.Row.PmsNumber, State: f.Row.State,
+		SpaceId: convert.Text(spaceID), SpaceName: convert.Text(name), ParentSpaceName: convert.Text(f.Parent), Id: f.Row.ID, IntegrationId: f.Row.IntegrationID, PmsId: f.Row.PmsID, PmsNumber: f.Row.PmsNumber, State: f.Row.State,
 		FirstName: f.Booker.FirstName, LastName: f.Booker.LastName, From: timestamppb.New(f.Row.FromAt), To: timestamppb.New(f.Row.ToAt), ErasedAt: convert.At(f.Row.ErasedAt),
 		AdultCount: convert.Int32(f.Row.AdultCount), ChildCount: convert.Int32(f.Row.ChildCount),
 		PmsGroupId: f.Row.PmsGroupID, SourceName: f.Row.SourceName, ChannelNumber: f.Row.ChannelNumber,
@@ -159,7 +159,7 @@ func arrivalMessage(a readiness.Arrival, b reservation.Booker, to message.Reader
 		ReservationId: a.Row.ID, PmsNumber: a.Row.PmsNumber, State: a.Row.State, From: timestamppb.New(a.Row.FromAt), Verdict: string(a.Status),
 	}
 	out.GuestName = strings.TrimSpace(convert.OrEmpty(b.FirstName) + " " + b.LastName)
-	out.SpaceName = convert.Text(cmp.Or(a.Space, a.Row.SpaceKey))
+	out.SpaceName, out.ParentSpaceName = convert.Text(cmp.Or(a.Space, a.Row.SpaceKey)), convert.Text(a.ParentSpace)
 	for _, d := range a.Plan.Doors {
 		out.Doors = append(out.Doors, d.Name)
 	}

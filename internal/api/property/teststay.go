@@ -117,7 +117,7 @@ func (s *testStays) message(view *db.Tx, row *reservation.Row) (*propertyv1.Test
 	}
 	m := &propertyv1.TestStay{ReservationId: row.ID, Number: row.PmsNumber, State: row.State, EndsAt: timestamppb.New(row.ToAt)}
 	if place.Space != nil {
-		m.SpaceName = place.Space.Name
+		m.SpaceName, m.ParentSpaceName = place.Space.Name, place.ParentName()
 	}
 	if row.State != string(access.Started) {
 		return m, nil

@@ -42,10 +42,11 @@ type Facts struct {
 // Door has facts about a door and its lock that the plan does not contain.
 type Door struct {
 	Name     string
-	Private  bool // Private means that one reservation at a time has the door
-	Locked   bool // Locked means that the door has a lock
-	Online   bool // Online means that the lock can be reached
-	ReadBack bool // ReadBack means that the slots of the lock can be read
+	Parent   string // Parent is the name of the dorm of a bed, or ""
+	Private  bool   // Private means that one reservation at a time has the door
+	Locked   bool   // Locked means that the door has a lock
+	Online   bool   // Online means that the lock can be reached
+	ReadBack bool   // ReadBack means that the slots of the lock can be read
 	Jammed   bool
 }
 

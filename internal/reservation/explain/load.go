@@ -281,9 +281,19 @@ func (l *loader) loadDoorNames() error {
 	if err != nil {
 		return err
 	}
+	var beds []string
+	for _, s := range found {
+		if s.Type == space.Bed {
+			beds = append(beds, s.ID)
+		}
+	}
+	dorms, err := space.DormNames(l.tx, l.row.PropertyID, beds)
+	if err != nil {
+		return err
+	}
 	for _, s := range found {
 		d := l.f.Doors[s.ID]
-		d.Name, d.Private = s.Name, s.IsPrivate || s.Type == space.Bed
+		d.Name, d.Parent, d.Private = s.Name, dorms[s.ID], s.IsPrivate || s.Type == space.Bed
 		l.f.Doors[s.ID] = d
 	}
 	if len(gates) == 0 {

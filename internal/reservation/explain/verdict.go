@@ -35,6 +35,7 @@ var Reasons = slices.Concat(access.Reasons, []string{OnItsWay, Unconfirmed, NotR
 // Verdict is the answer for one door of the stay.
 type Verdict struct {
 	DoorID, Name string
+	Parent       string // Parent is the name of the dorm of a bed, or ""
 	Kind         access.Kind
 	Outcome      Outcome
 	At           time.Time // At is when the door opens, if the outcome is OpensAt
@@ -46,7 +47,7 @@ type Verdict struct {
 
 // judge returns the verdict for one planned door, with its texts for the guest and for staff.
 func (f Facts) judge(d access.PlannedDoor) Verdict {
-	v := Verdict{DoorID: d.ID, Name: d.Name, Kind: d.Kind, Evidence: d.PIN}
+	v := Verdict{DoorID: d.ID, Name: d.Name, Parent: f.Doors[d.ID].Parent, Kind: d.Kind, Evidence: d.PIN}
 	v.Outcome, v.Reason = f.outcome(d)
 	if v.Outcome == OpensAt {
 		v.At = f.Plan.Window.From

@@ -14,8 +14,9 @@ type Arrival struct {
 	Row *ent.Reservation
 	Facts
 	Verdict
-	Space     string // Space is the name of the space; empty if none
-	CheckedAt int    // CheckedAt is the last checkpoint, in minutes before the start; 0 if none
+	Space       string // Space is the name of the space; empty if none
+	ParentSpace string // ParentSpace is the name of the dorm of a bed, or ""
+	CheckedAt   int    // CheckedAt is the last checkpoint, in minutes before the start; 0 if none
 }
 
 // List returns a page of one list of a day, such as its arrivals, each stay with its verdict, and the token of the
@@ -38,7 +39,7 @@ func List(tx *db.Tx, svc reservation.Service, property *ent.Property, q reservat
 		ids[i] = row.ID
 		a := Arrival{Row: row, Facts: facts[i], Verdict: Judge(facts[i])}
 		if place := places[i]; place.Space != nil {
-			a.Space = place.Space.Name
+			a.Space, a.ParentSpace = place.Space.Name, place.ParentName()
 		}
 		list = append(list, a)
 	}

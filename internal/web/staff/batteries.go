@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -92,7 +91,7 @@ func (s *site) showBatteries(x *exchange) error {
 		}
 	}
 	slices.SortStableFunc(v.Rows, func(a, b batteryRow) int {
-		return cmp.Or(a.LowAt.AsTime().Compare(b.LowAt.AsTime()), strings.Compare(cmp.Or(a.GetDoorName(), a.GetName()), cmp.Or(b.GetDoorName(), b.GetName())))
+		return cmp.Or(a.LowAt.AsTime().Compare(b.LowAt.AsTime()), compareNames(cmp.Or(doorName(a.Lock), a.GetName()), cmp.Or(doorName(b.Lock), b.GetName())))
 	})
 	p := x.newPage("staff.batteries.title")
 	p.Here, p.Back, p.Data = "locks", "/app/locks", v

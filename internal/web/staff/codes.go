@@ -124,7 +124,7 @@ func (s *site) showCodes(x *exchange) error {
 	}
 	p := x.newPage("staff.codes.title")
 	if v.Lock != nil {
-		p = x.newPage("staff.codes.backup", "door", cmp.Or(v.Lock.GetDoorName(), v.Lock.GetName()))
+		p = x.newPage("staff.codes.backup", "door", cmp.Or(doorName(v.Lock), v.Lock.GetName()))
 		p.Back = "/app/locks/" + v.Lock.GetId()
 	}
 	p.Here, p.Data = "codes", v
@@ -162,7 +162,7 @@ type codeView struct {
 func (v codeView) NameOf(door string) string {
 	for _, at := range v.Places {
 		if at.GetDoorId() == door {
-			return at.GetDoorName()
+			return doorName(at)
 		}
 	}
 	return door

@@ -153,6 +153,9 @@ func (f *fakeAPI) ListIntegrations(context.Context, *propertyv1.ListIntegrations
 }
 
 func fakeFault(err error) *fault.Fault {
+	if err == nil {
+		return nil
+	}
 	if f := (*fault.Fault)(nil); errors.As(err, &f) {
 		return f
 	}

@@ -77,10 +77,7 @@ func (x *exchange) gatesPage(f *fault.Fault) error {
 	if err != nil {
 		return err
 	}
-	names := map[string]string{}
-	for _, s := range own {
-		names[s.GetId()] = s.GetName()
-	}
+	names := fullNames(own)
 	v := gatesView{Inputs: gateInputs(nil, own), Manages: x.may("manageSpaces")}
 	for _, g := range list {
 		row := gateRow{Gate: g}

@@ -154,8 +154,9 @@ func (x *exchange) doors(chosen ...string) (list []choice, err error) {
 	if err != nil {
 		return nil, err
 	}
+	names := fullNames(own)
 	for _, sp := range own {
-		list = append(list, choice{sp.GetId(), sp.GetName(), slices.Contains(chosen, sp.GetId())})
+		list = append(list, choice{sp.GetId(), names[sp.GetId()], slices.Contains(chosen, sp.GetId())})
 	}
 	gates, err := x.site.api.Gates.ListGates(x.call(), &propertyv1.ListGatesRequest{})
 	for _, g := range gates.GetData().GetList() {

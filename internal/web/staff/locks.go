@@ -178,7 +178,7 @@ func (r lockRow) has(filter, text string) bool {
 		}
 	}
 	text = strings.ToLower(text)
-	return strings.Contains(strings.ToLower(r.GetName()+"\n"+r.GetDoorName()), text)
+	return strings.Contains(strings.ToLower(r.GetName()+"\n"+doorName(r.Lock)), text)
 }
 
 // tab is one of several lists of a page, with its number of entries. Name is a message.
@@ -245,7 +245,7 @@ func (s *site) showLocks(x *exchange) error {
 		v.Tabs = append(v.Tabs, t)
 	}
 	slices.SortStableFunc(v.Rows, func(a, b lockRow) int {
-		return cmp.Or(cmp.Compare(a.badness(), b.badness()), strings.Compare(cmp.Or(a.GetDoorName(), a.GetName()), cmp.Or(b.GetDoorName(), b.GetName())))
+		return cmp.Or(cmp.Compare(a.badness(), b.badness()), compareNames(cmp.Or(doorName(a.Lock), a.GetName()), cmp.Or(doorName(b.Lock), b.GetName())))
 	})
 	size := x.pageSize(usualLocks, mostRows)
 	at, _ := strconv.Atoi(q.Get("page"))

@@ -56,8 +56,8 @@ func newNoticeRow(n *propertyv1.Notice, may func(right string) bool) noticeRow {
 type noticesView struct {
 	Tabs    []tab
 	Rows    []noticeRow
-	Unread  bool // the page shows only unread notices
-	Open    int  // if it shows none: how many of the newest notices, read or hidden, are about problems that are still open
+	Unread  bool     // the page shows only unread notices
+	Open    int      // if it shows none: how many of the newest notices, read or hidden, are about problems that are still open
 	Mark    []string // ids of the unread notices that the page shows, which one button marks as read
 	More    bool     // there are other unread notices, which the button does not mark
 	Next    string

@@ -61,6 +61,7 @@ type paletteView struct {
 	Query string
 	Stays []*propertyv1.Reservation
 	Rooms []*propertyv1.Space
+	Names map[string]string // full names of the rooms, by id
 	Locks []*propertyv1.Lock
 	Pages []palettePage
 }
@@ -106,8 +107,9 @@ func (x *exchange) findThings(v *paletteView) error {
 		if err != nil {
 			return err
 		}
+		v.Names = fullNames(own)
 		for _, s := range own {
-			if len(v.Rooms) < maxPaletteFinds && contains(s.GetName(), v.Query) {
+			if len(v.Rooms) < maxPaletteFinds && contains(v.Names[s.GetId()], v.Query) {
 				v.Rooms = append(v.Rooms, s)
 			}
 		}
@@ -117,7 +119,7 @@ func (x *exchange) findThings(v *paletteView) error {
 	}
 	locks, err := x.locks(&propertyv1.ListLocksRequest{})
 	for _, l := range locks {
-		if len(v.Locks) < maxPaletteFinds && contains(l.GetName()+" "+l.GetDoorName(), v.Query) {
+		if len(v.Locks) < maxPaletteFinds && contains(l.GetName()+" "+doorName(l), v.Query) {
 			v.Locks = append(v.Locks, l)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/space"
 	"latchkey.dev/internal/web/kit"
 )
 
@@ -37,6 +38,15 @@ func roomInputs(s *propertyv1.Space) []kit.Input {
 		{Name: "floor", Label: "staff.room.floor", Value: s.GetFloor(), Autocomplete: "off"},
 		{Name: "isActive", Label: "staff.room.active", Hint: "staff.room.active.hint", Type: "switch", Value: active},
 	}
+}
+
+// roomName returns the full name of a room or bed.
+func (x *exchange) roomName(s *propertyv1.Space) (string, error) {
+	if s.GetParentSpaceId() == "" {
+		return s.GetName(), nil
+	}
+	dorm, err := x.site.api.Spaces.GetSpace(x.call(), &propertyv1.GetSpaceRequest{Id: s.GetParentSpaceId()})
+	return space.FullName(dorm.GetData().GetName(), s.GetName()), err
 }
 
 // showRoom handles the page of one room or bed.
@@ -71,7 +81,11 @@ func (x *exchange) roomPage(status int, f *fault.Fault) error {
 			v.Locks = append(v.Locks, kit.Option{Value: l.GetId(), Text: l.GetName()})
 		}
 	}
-	p := x.newPage("staff.room.title", "name", v.GetName())
+	name, err := x.roomName(v.Space)
+	if err != nil {
+		return err
+	}
+	p := x.newPage("staff.room.title", "name", name)
 	switch {
 	case f == nil:
 	case x.Value("lock") != "":

@@ -8,6 +8,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/space"
 	"latchkey.dev/internal/web/kit"
 )
 
@@ -190,12 +191,29 @@ func (d spacesData) choices(s *propertyv1.Space, chosen string, most int) []kit.
 	return options
 }
 
-// fullName returns the name of a space of the PMS. For a bed, the name of its room comes first.
+// fullName returns the full name of a space of the PMS.
 func fullName(p *propertyv1.PartnerSpace) string {
-	if p.GetParentName() == "" {
-		return p.GetName()
+	return space.FullName(p.GetParentName(), p.GetName())
+}
+
+// doorName returns the full name of the door of a lock or of a code, or "".
+func doorName(of interface {
+	GetDoorName() string
+	GetDoorParentName() string
+}) string {
+	return space.FullName(of.GetDoorParentName(), of.GetDoorName())
+}
+
+// fullNames returns the full names of spaces of the property, by id. own has the dorms of all beds among them.
+func fullNames(own []*propertyv1.Space) map[string]string {
+	names, full := map[string]string{}, map[string]string{}
+	for _, s := range own {
+		names[s.GetId()] = s.GetName()
 	}
-	return p.GetParentName() + " · " + p.GetName()
+	for _, s := range own {
+		full[s.GetId()] = space.FullName(names[s.GetParentSpaceId()], s.GetName())
+	}
+	return full
 }
 
 // showSpaces handles the page with the rooms and their mapping.

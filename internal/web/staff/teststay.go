@@ -55,19 +55,14 @@ func testDoorChip(d *propertyv1.TestDoor) chip {
 	return evidenceChip("planned")
 }
 
-// bookable returns the choices of the rooms and beds that guests can book. A bed has the name of its dorm, too.
+// bookable returns the choices of the rooms and beds that guests can book.
 func bookable(own []*propertyv1.Space) (choices []kit.Option) {
-	names := map[string]string{}
+	names := fullNames(own)
 	for _, s := range own {
-		names[s.GetId()] = s.GetName()
 		if s.GetType() == "Dorm" || !s.GetIsActive() {
 			continue
 		}
-		name := s.GetName()
-		if parent := names[s.GetParentSpaceId()]; parent != "" {
-			name = parent + " · " + name
-		}
-		choices = append(choices, kit.Option{Value: s.GetId(), Text: name})
+		choices = append(choices, kit.Option{Value: s.GetId(), Text: names[s.GetId()]})
 	}
 	return choices
 }

@@ -188,7 +188,9 @@ type ExplainedDoor struct {
 	StaffSentence string `protobuf:"bytes,10,opt,name=staff_sentence,json=staffSentence,proto3" json:"staff_sentence,omitempty"`
 	// The parameters of the sentences, by name; the kind of the sentences is the verdict. A parameter that is a text of its own has
 	// its kind and parameters. The kind of the advice is the reason, and it has no parameters.
-	Parameters    *structpb.Struct `protobuf:"bytes,11,opt,name=parameters,proto3" json:"parameters,omitempty"`
+	Parameters *structpb.Struct `protobuf:"bytes,11,opt,name=parameters,proto3" json:"parameters,omitempty"`
+	// For a bed: the name of its dorm. Empty otherwise.
+	ParentName    string `protobuf:"bytes,12,opt,name=parent_name,json=parentName,proto3" json:"parent_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -298,6 +300,13 @@ func (x *ExplainedDoor) GetParameters() *structpb.Struct {
 		return x.Parameters
 	}
 	return nil
+}
+
+func (x *ExplainedDoor) GetParentName() string {
+	if x != nil {
+		return x.ParentName
+	}
+	return ""
 }
 
 // ExplainedStep is one thing that happened.
@@ -637,7 +646,7 @@ const file_latchkey_partner_v1_explain_proto_rawDesc = "" +
 	"\tforgotten\x18\t \x01(\bR\tforgotten\x12A\n" +
 	"\x0ecomplete_after\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\rcompleteAfter\x12\x16\n" +
-	"\x06reason\x18\v \x01(\tR\x06reason\"\xe9\x02\n" +
+	"\x06reason\x18\v \x01(\tR\x06reason\"\x8a\x03\n" +
 	"\rExplainedDoor\x12\x17\n" +
 	"\adoor_id\x18\x01 \x01(\tR\x06doorId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -652,7 +661,9 @@ const file_latchkey_partner_v1_explain_proto_rawDesc = "" +
 	" \x01(\tR\rstaffSentence\x127\n" +
 	"\n" +
 	"parameters\x18\v \x01(\v2\x17.google.protobuf.StructR\n" +
-	"parameters\"\x91\x03\n" +
+	"parameters\x12\x1f\n" +
+	"\vparent_name\x18\f \x01(\tR\n" +
+	"parentName\"\x91\x03\n" +
 	"\rExplainedStep\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
 	"\x05actor\x18\x02 \x01(\tR\x05actor\x12\x12\n" +

@@ -307,9 +307,11 @@ type CodePlace struct {
 	NotAfter *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=not_after,json=notAfter,proto3" json:"not_after,omitempty"`
 	// When it first opened this door, since its PIN or window there last changed. If a one-time code was used at another
 	// door, it was only removed here.
-	UsedAt        *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=used_at,json=usedAt,proto3" json:"used_at,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	UsedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=used_at,json=usedAt,proto3" json:"used_at,omitempty"`
+	// If the door is a bed: the name of its dorm. Empty otherwise.
+	DoorParentName string `protobuf:"bytes,9,opt,name=door_parent_name,json=doorParentName,proto3" json:"door_parent_name,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *CodePlace) Reset() {
@@ -396,6 +398,13 @@ func (x *CodePlace) GetUsedAt() *timestamppb.Timestamp {
 		return x.UsedAt
 	}
 	return nil
+}
+
+func (x *CodePlace) GetDoorParentName() string {
+	if x != nil {
+		return x.DoorParentName
+	}
+	return ""
 }
 
 // CreateCodeRequest says what the code is for, and where and when it opens.
@@ -1224,7 +1233,7 @@ const file_latchkey_property_v1_code_proto_rawDesc = "" +
 	"\vWeeklyHours\x12(\n" +
 	"\x04days\x18\x01 \x03(\x05B\x14\xbaH\x11\x92\x01\x0e\b\x01\x10\a\x18\x01\"\x06\x1a\x04\x18\a(\x01R\x04days\x12:\n" +
 	"\x04from\x18\x02 \x01(\tB&\xbaH#r!2\x1f^([01][0-9]|2[0-3]):[0-5][0-9]$R\x04from\x12>\n" +
-	"\x02to\x18\x03 \x01(\tB.\xbaH+r)2'^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$R\x02to\"\xb7\x02\n" +
+	"\x02to\x18\x03 \x01(\tB.\xbaH+r)2'^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$R\x02to\"\xe1\x02\n" +
 	"\tCodePlace\x12\x17\n" +
 	"\adoor_id\x18\x01 \x01(\tR\x06doorId\x12\x1b\n" +
 	"\tdoor_name\x18\x02 \x01(\tR\bdoorName\x12\x17\n" +
@@ -1234,7 +1243,8 @@ const file_latchkey_property_v1_code_proto_rawDesc = "" +
 	"\n" +
 	"not_before\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tnotBefore\x127\n" +
 	"\tnot_after\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\bnotAfter\x123\n" +
-	"\aused_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x06usedAt\"\xe4\x02\n" +
+	"\aused_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x06usedAt\x12(\n" +
+	"\x10door_parent_name\x18\t \x01(\tR\x0edoorParentName\"\xe4\x02\n" +
 	"\x11CreateCodeRequest\x12)\n" +
 	"\x04kind\x18\x01 \x01(\tB\x15\xbaH\x12r\x10R\x05staffR\aoneTimeR\x04kind\x12\"\n" +
 	"\x06holder\x18\x02 \x01(\tB\n" +

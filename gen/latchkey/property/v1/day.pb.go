@@ -536,9 +536,11 @@ type DayStay struct {
 	// What to fix, the worst first.
 	Fixes []*ArrivalFix `protobuf:"bytes,10,rep,name=fixes,proto3" json:"fixes,omitempty"`
 	// The check-in.
-	CheckIn       *DayCheckIn `protobuf:"bytes,11,opt,name=check_in,json=checkIn,proto3" json:"check_in,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	CheckIn *DayCheckIn `protobuf:"bytes,11,opt,name=check_in,json=checkIn,proto3" json:"check_in,omitempty"`
+	// For a bed: the name of its dorm. Absent for a room or a dorm.
+	ParentSpaceName *string `protobuf:"bytes,12,opt,name=parent_space_name,json=parentSpaceName,proto3,oneof" json:"parent_space_name,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *DayStay) Reset() {
@@ -646,6 +648,13 @@ func (x *DayStay) GetCheckIn() *DayCheckIn {
 		return x.CheckIn
 	}
 	return nil
+}
+
+func (x *DayStay) GetParentSpaceName() string {
+	if x != nil && x.ParentSpaceName != nil {
+		return *x.ParentSpaceName
+	}
+	return ""
 }
 
 // DayCheckIn is where the check-in of a stay is, in short. GetCheckIn has the facts.
@@ -787,7 +796,7 @@ const file_latchkey_property_v1_day_proto_rawDesc = "" +
 	"\n" +
 	"departures\x18\x04 \x01(\x05R\n" +
 	"departures\x12'\n" +
-	"\x0fdepartures_left\x18\x05 \x01(\x05R\x0edeparturesLeft\"\xbd\x03\n" +
+	"\x0fdepartures_left\x18\x05 \x01(\x05R\x0edeparturesLeft\"\x84\x04\n" +
 	"\aDayStay\x12%\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tR\rreservationId\x12\x1d\n" +
 	"\n" +
@@ -803,8 +812,10 @@ const file_latchkey_property_v1_day_proto_rawDesc = "" +
 	"\averdict\x18\t \x01(\tR\averdict\x126\n" +
 	"\x05fixes\x18\n" +
 	" \x03(\v2 .latchkey.property.v1.ArrivalFixR\x05fixes\x12;\n" +
-	"\bcheck_in\x18\v \x01(\v2 .latchkey.property.v1.DayCheckInR\acheckInB\r\n" +
-	"\v_space_name\"\xf4\x01\n" +
+	"\bcheck_in\x18\v \x01(\v2 .latchkey.property.v1.DayCheckInR\acheckIn\x12/\n" +
+	"\x11parent_space_name\x18\f \x01(\tH\x01R\x0fparentSpaceName\x88\x01\x01B\r\n" +
+	"\v_space_nameB\x14\n" +
+	"\x12_parent_space_name\"\xf4\x01\n" +
 	"\n" +
 	"DayCheckIn\x12\x14\n" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x14\n" +

@@ -49,9 +49,11 @@ type Lock struct {
 	// What it can do.
 	Abilities *LockAbilities `protobuf:"bytes,10,opt,name=abilities,proto3" json:"abilities,omitempty"`
 	// When it was first reported.
-	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// If that door is a bed: the name of its dorm.
+	DoorParentName *string `protobuf:"bytes,12,opt,name=door_parent_name,json=doorParentName,proto3,oneof" json:"door_parent_name,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Lock) Reset() {
@@ -159,6 +161,13 @@ func (x *Lock) GetCreatedAt() *timestamppb.Timestamp {
 		return x.CreatedAt
 	}
 	return nil
+}
+
+func (x *Lock) GetDoorParentName() string {
+	if x != nil && x.DoorParentName != nil {
+		return *x.DoorParentName
+	}
+	return ""
 }
 
 // LockStatus is the last reported status of a lock.
@@ -1685,7 +1694,7 @@ var File_latchkey_property_v1_lock_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_lock_proto_rawDesc = "" +
 	"\n" +
-	"\x1flatchkey/property/v1/lock.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\x9d\x03\n" +
+	"\x1flatchkey/property/v1/lock.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xe1\x03\n" +
 	"\x04Lock\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -1699,11 +1708,13 @@ const file_latchkey_property_v1_lock_proto_rawDesc = "" +
 	"\tabilities\x18\n" +
 	" \x01(\v2#.latchkey.property.v1.LockAbilitiesR\tabilities\x129\n" +
 	"\n" +
-	"created_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAtB\n" +
+	"created_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12-\n" +
+	"\x10door_parent_name\x18\f \x01(\tH\x02R\x0edoorParentName\x88\x01\x01B\n" +
 	"\n" +
 	"\b_door_idB\f\n" +
 	"\n" +
-	"_door_name\"\x94\x06\n" +
+	"_door_nameB\x13\n" +
+	"\x11_door_parent_name\"\x94\x06\n" +
 	"\n" +
 	"LockStatus\x12\x16\n" +
 	"\x06online\x18\x01 \x01(\bR\x06online\x12\x12\n" +

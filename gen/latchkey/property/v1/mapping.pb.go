@@ -533,9 +533,13 @@ type PreviewedStay struct {
 	// The name of the room or bed whose door it opens now. Empty: none.
 	SpaceBefore string `protobuf:"bytes,6,opt,name=space_before,json=spaceBefore,proto3" json:"space_before,omitempty"`
 	// The name of the room or bed whose door it would open. Empty: none.
-	SpaceAfter    string `protobuf:"bytes,7,opt,name=space_after,json=spaceAfter,proto3" json:"space_after,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	SpaceAfter string `protobuf:"bytes,7,opt,name=space_after,json=spaceAfter,proto3" json:"space_after,omitempty"`
+	// If space_before is a bed: the name of its dorm. Empty otherwise.
+	ParentSpaceBefore string `protobuf:"bytes,8,opt,name=parent_space_before,json=parentSpaceBefore,proto3" json:"parent_space_before,omitempty"`
+	// If space_after is a bed: the name of its dorm. Empty otherwise.
+	ParentSpaceAfter string `protobuf:"bytes,9,opt,name=parent_space_after,json=parentSpaceAfter,proto3" json:"parent_space_after,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *PreviewedStay) Reset() {
@@ -617,6 +621,20 @@ func (x *PreviewedStay) GetSpaceAfter() string {
 	return ""
 }
 
+func (x *PreviewedStay) GetParentSpaceBefore() string {
+	if x != nil {
+		return x.ParentSpaceBefore
+	}
+	return ""
+}
+
+func (x *PreviewedStay) GetParentSpaceAfter() string {
+	if x != nil {
+		return x.ParentSpaceAfter
+	}
+	return ""
+}
+
 // MappedSpace is what a space of the partner is mapped to.
 type MappedSpace struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -625,9 +643,11 @@ type MappedSpace struct {
 	// Its name at the property. Empty if it was deleted.
 	SpaceName string `protobuf:"bytes,2,opt,name=space_name,json=spaceName,proto3" json:"space_name,omitempty"`
 	// The partner's name of its space when it was mapped.
-	PartnerName   string `protobuf:"bytes,3,opt,name=partner_name,json=partnerName,proto3" json:"partner_name,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	PartnerName string `protobuf:"bytes,3,opt,name=partner_name,json=partnerName,proto3" json:"partner_name,omitempty"`
+	// If the space is a bed: the name of its dorm. Empty otherwise.
+	ParentSpaceName string `protobuf:"bytes,4,opt,name=parent_space_name,json=parentSpaceName,proto3" json:"parent_space_name,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *MappedSpace) Reset() {
@@ -677,6 +697,13 @@ func (x *MappedSpace) GetSpaceName() string {
 func (x *MappedSpace) GetPartnerName() string {
 	if x != nil {
 		return x.PartnerName
+	}
+	return ""
+}
+
+func (x *MappedSpace) GetParentSpaceName() string {
+	if x != nil {
+		return x.ParentSpaceName
 	}
 	return ""
 }
@@ -2583,7 +2610,7 @@ const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\x0elast_change_id\x18\x04 \x01(\tR\flastChangeId\"o\n" +
 	"\x0eMappingPreview\x12\"\n" +
 	"\freservations\x18\x01 \x01(\x05R\freservations\x129\n" +
-	"\x05stays\x18\x02 \x03(\v2#.latchkey.property.v1.PreviewedStayR\x05stays\"\x8b\x02\n" +
+	"\x05stays\x18\x02 \x03(\v2#.latchkey.property.v1.PreviewedStayR\x05stays\"\xe9\x02\n" +
 	"\rPreviewedStay\x12%\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tR\rreservationId\x12\x1d\n" +
 	"\n" +
@@ -2593,12 +2620,15 @@ const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\x02to\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x02to\x12!\n" +
 	"\fspace_before\x18\x06 \x01(\tR\vspaceBefore\x12\x1f\n" +
 	"\vspace_after\x18\a \x01(\tR\n" +
-	"spaceAfter\"j\n" +
+	"spaceAfter\x12.\n" +
+	"\x13parent_space_before\x18\b \x01(\tR\x11parentSpaceBefore\x12,\n" +
+	"\x12parent_space_after\x18\t \x01(\tR\x10parentSpaceAfter\"\x96\x01\n" +
 	"\vMappedSpace\x12\x19\n" +
 	"\bspace_id\x18\x01 \x01(\tR\aspaceId\x12\x1d\n" +
 	"\n" +
 	"space_name\x18\x02 \x01(\tR\tspaceName\x12!\n" +
-	"\fpartner_name\x18\x03 \x01(\tR\vpartnerName\"\xa5\x01\n" +
+	"\fpartner_name\x18\x03 \x01(\tR\vpartnerName\x12*\n" +
+	"\x11parent_space_name\x18\x04 \x01(\tR\x0fparentSpaceName\"\xa5\x01\n" +
 	"\x0eChangedMapping\x12\x1f\n" +
 	"\vexternal_id\x18\x01 \x01(\tR\n" +
 	"externalId\x129\n" +

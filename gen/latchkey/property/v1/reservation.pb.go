@@ -887,9 +887,11 @@ type Reservation struct {
 	// readGuests, or a token with the role operator.
 	Email *string `protobuf:"bytes,22,opt,name=email,proto3,oneof" json:"email,omitempty"`
 	// The mobile number of the guest who booked, as the PMS sent it. It is in the same answers as email.
-	Mobile        *string `protobuf:"bytes,23,opt,name=mobile,proto3,oneof" json:"mobile,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Mobile *string `protobuf:"bytes,23,opt,name=mobile,proto3,oneof" json:"mobile,omitempty"`
+	// For a bed: the name of its dorm. Absent for a room or a dorm.
+	ParentSpaceName *string `protobuf:"bytes,24,opt,name=parent_space_name,json=parentSpaceName,proto3,oneof" json:"parent_space_name,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Reservation) Reset() {
@@ -1079,6 +1081,13 @@ func (x *Reservation) GetEmail() string {
 func (x *Reservation) GetMobile() string {
 	if x != nil && x.Mobile != nil {
 		return *x.Mobile
+	}
+	return ""
+}
+
+func (x *Reservation) GetParentSpaceName() string {
+	if x != nil && x.ParentSpaceName != nil {
+		return *x.ParentSpaceName
 	}
 	return ""
 }
@@ -1273,9 +1282,11 @@ type Arrival struct {
 	// The name of the space of the stay. If the PMS's room is not mapped: the PMS's id of the room.
 	SpaceName *string `protobuf:"bytes,10,opt,name=space_name,json=spaceName,proto3,oneof" json:"space_name,omitempty"`
 	// When the guest says they arrive, HH:MM in the property's time zone. Absent: the guest has not said it.
-	ArrivalTime   *string `protobuf:"bytes,11,opt,name=arrival_time,json=arrivalTime,proto3,oneof" json:"arrival_time,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ArrivalTime *string `protobuf:"bytes,11,opt,name=arrival_time,json=arrivalTime,proto3,oneof" json:"arrival_time,omitempty"`
+	// For a bed: the name of its dorm. Absent for a room or a dorm.
+	ParentSpaceName *string `protobuf:"bytes,12,opt,name=parent_space_name,json=parentSpaceName,proto3,oneof" json:"parent_space_name,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Arrival) Reset() {
@@ -1381,6 +1392,13 @@ func (x *Arrival) GetSpaceName() string {
 func (x *Arrival) GetArrivalTime() string {
 	if x != nil && x.ArrivalTime != nil {
 		return *x.ArrivalTime
+	}
+	return ""
+}
+
+func (x *Arrival) GetParentSpaceName() string {
+	if x != nil && x.ParentSpaceName != nil {
+		return *x.ParentSpaceName
 	}
 	return ""
 }
@@ -1535,7 +1553,7 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x01(\v2%.latchkey.property.v1.ReservationListR\x04data\"p\n" +
 	"\x0fReservationList\x125\n" +
 	"\x04list\x18\x01 \x03(\v2!.latchkey.property.v1.ReservationR\x04list\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xa2\b\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xe9\b\n" +
 	"\vReservation\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12%\n" +
 	"\x0eintegration_id\x18\x02 \x01(\tR\rintegrationId\x12\x15\n" +
@@ -1568,7 +1586,8 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\x0echannel_number\x18\x15 \x01(\tH\tR\rchannelNumber\x88\x01\x01\x12\x1e\n" +
 	"\x05email\x18\x16 \x01(\tB\x03\x80\x01\x01H\n" +
 	"R\x05email\x88\x01\x01\x12 \n" +
-	"\x06mobile\x18\x17 \x01(\tB\x03\x80\x01\x01H\vR\x06mobile\x88\x01\x01B\r\n" +
+	"\x06mobile\x18\x17 \x01(\tB\x03\x80\x01\x01H\vR\x06mobile\x88\x01\x01\x12/\n" +
+	"\x11parent_space_name\x18\x18 \x01(\tH\fR\x0fparentSpaceName\x88\x01\x01B\r\n" +
 	"\v_first_nameB\v\n" +
 	"\t_space_idB\r\n" +
 	"\v_space_nameB\x0e\n" +
@@ -1580,7 +1599,8 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\f_source_nameB\x11\n" +
 	"\x0f_channel_numberB\b\n" +
 	"\x06_emailB\t\n" +
-	"\a_mobile\"\x83\x01\n" +
+	"\a_mobileB\x14\n" +
+	"\x12_parent_space_name\"\x83\x01\n" +
 	"\x13ListArrivalsRequest\x12\x1b\n" +
 	"\x04date\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\x04date\x12&\n" +
@@ -1591,7 +1611,7 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.ArrivalListR\x04data\"h\n" +
 	"\vArrivalList\x121\n" +
 	"\x04list\x18\x01 \x03(\v2\x1d.latchkey.property.v1.ArrivalR\x04list\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xcf\x03\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x96\x04\n" +
 	"\aArrival\x12%\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tR\rreservationId\x12\x1d\n" +
 	"\n" +
@@ -1607,10 +1627,12 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\n" +
 	"space_name\x18\n" +
 	" \x01(\tH\x01R\tspaceName\x88\x01\x01\x12&\n" +
-	"\farrival_time\x18\v \x01(\tH\x02R\varrivalTime\x88\x01\x01B\x14\n" +
+	"\farrival_time\x18\v \x01(\tH\x02R\varrivalTime\x88\x01\x01\x12/\n" +
+	"\x11parent_space_name\x18\f \x01(\tH\x03R\x0fparentSpaceName\x88\x01\x01B\x14\n" +
 	"\x12_looked_at_minutesB\r\n" +
 	"\v_space_nameB\x0f\n" +
-	"\r_arrival_time\"\xe7\x01\n" +
+	"\r_arrival_timeB\x14\n" +
+	"\x12_parent_space_name\"\xe7\x01\n" +
 	"\n" +
 	"ArrivalFix\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x1a\n" +

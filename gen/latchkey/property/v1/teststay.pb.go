@@ -39,9 +39,11 @@ type TestStay struct {
 	// Until when its code opens doors.
 	EndsAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
 	// The doors of the stay with what is known of the code on each. Empty before the check-in.
-	Doors         []*TestDoor `protobuf:"bytes,6,rep,name=doors,proto3" json:"doors,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Doors []*TestDoor `protobuf:"bytes,6,rep,name=doors,proto3" json:"doors,omitempty"`
+	// For a bed: the name of its dorm. Empty otherwise.
+	ParentSpaceName string `protobuf:"bytes,7,opt,name=parent_space_name,json=parentSpaceName,proto3" json:"parent_space_name,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *TestStay) Reset() {
@@ -114,6 +116,13 @@ func (x *TestStay) GetDoors() []*TestDoor {
 		return x.Doors
 	}
 	return nil
+}
+
+func (x *TestStay) GetParentSpaceName() string {
+	if x != nil {
+		return x.ParentSpaceName
+	}
+	return ""
 }
 
 // TestDoor is a door of a test stay.
@@ -534,7 +543,7 @@ var File_latchkey_property_v1_teststay_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_teststay_proto_rawDesc = "" +
 	"\n" +
-	"#latchkey/property/v1/teststay.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xe9\x01\n" +
+	"#latchkey/property/v1/teststay.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\x95\x02\n" +
 	"\bTestStay\x12%\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tR\rreservationId\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\tR\x06number\x12\x14\n" +
@@ -542,7 +551,8 @@ const file_latchkey_property_v1_teststay_proto_rawDesc = "" +
 	"\n" +
 	"space_name\x18\x04 \x01(\tR\tspaceName\x123\n" +
 	"\aends_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x06endsAt\x124\n" +
-	"\x05doors\x18\x06 \x03(\v2\x1e.latchkey.property.v1.TestDoorR\x05doors\"H\n" +
+	"\x05doors\x18\x06 \x03(\v2\x1e.latchkey.property.v1.TestDoorR\x05doors\x12*\n" +
+	"\x11parent_space_name\x18\a \x01(\tR\x0fparentSpaceName\"H\n" +
 	"\bTestDoor\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03pin\x18\x02 \x01(\tR\x03pin\x12\x16\n" +
