@@ -20,7 +20,15 @@ type chart struct {
 	Least, Most int64                     // range of the values
 	Readings    []*propertyv1.LockReading // newest first
 	HasLine     bool
+	Dot         *dot    // the only reading, whose line may be too short to be seen, or nil
+	Unknown     *gapBar // the time before the lock was first reported, or nil
 }
+
+// dot is the center of a dot of the image, in its units.
+type dot struct{ X, Y string }
+
+// dotRadius is the radius of a dot in units of the image.
+const dotRadius = 4
 
 // gapBar is a gap as a bar of the image, in its units.
 type gapBar struct{ X, Width string }
@@ -31,8 +39,19 @@ const (
 	chartHeight = 80
 )
 
-// span is the time that a chart shows.
-type span struct{ from, until time.Time }
+// span is the time that a chart shows. Nothing is known of the lock before begin.
+type span struct{ from, until, begin time.Time }
+
+// newSpan returns the time between two moments. created is when the lock was first reported.
+func newSpan(from, until, created time.Time) span {
+	if created.Before(from) {
+		created = from
+	}
+	return span{from, until, created}
+}
+
+// isNew reports whether the lock was first reported within the span.
+func (s span) isNew() bool { return s.begin.After(s.from) }
 
 // x returns the horizontal position of a moment in the image.
 func (s span) x(at time.Time) float64 {
@@ -69,7 +88,7 @@ func reachedBetween(from, until time.Time, gaps []*propertyv1.LockGap) (parts []
 
 // newChart returns the chart of readings, each of which holds until the next. low and high are the values at the lower and upper edge.
 func newChart(s span, readings []*propertyv1.LockReading, gaps []*propertyv1.LockGap, low, high int64) chart {
-	c := chart{Gaps: gapBars(s, gaps)}
+	c := chart{Gaps: gapBars(s, gaps), Unknown: s.unknownBar()}
 	if len(readings) == 0 {
 		return c
 	}
@@ -99,6 +118,9 @@ func newChart(s span, readings []*propertyv1.LockReading, gaps []*propertyv1.Loc
 			end = part.until
 		}
 	}
+	if only := readings[0]; len(readings) == 1 && !only.GetAt().AsTime().Before(s.from) {
+		c.Dot = &dot{fmt.Sprintf("%.1f", min(max(s.x(only.GetAt().AsTime()), dotRadius), chartWidth-dotRadius)), fmt.Sprintf("%.1f", y(only.GetValue()))}
+	}
 	c.Path = template.HTMLAttr(`d="` + d.String() + `"`)
 	c.Readings = slices.Clone(readings)
 	slices.Reverse(c.Readings)
@@ -111,10 +133,20 @@ const maxChartRows = 30
 
 // linkChart returns the chart of the connection: a line while the lock could be reached.
 func linkChart(s span, gaps []*propertyv1.LockGap) chart {
-	begin := &propertyv1.LockReading{At: timestamppb.New(s.from), Value: 1}
+	begin := &propertyv1.LockReading{At: timestamppb.New(s.begin), Value: 1}
 	c := newChart(s, []*propertyv1.LockReading{begin}, gaps, 0, 2)
-	c.Readings = nil
+	if c.Readings = nil; !s.isNew() {
+		c.Dot = nil
+	}
 	return c
+}
+
+// unknownBar returns the bar of the time in which nothing is known of the lock, or nil.
+func (s span) unknownBar() *gapBar {
+	if !s.isNew() {
+		return nil
+	}
+	return &gapBar{"0.0", fmt.Sprintf("%.1f", s.x(s.begin))}
 }
 
 // gapBars returns the bars of the gaps within the span.

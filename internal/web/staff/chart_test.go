@@ -10,7 +10,7 @@ import (
 )
 
 // day30 is a span of 30 days that ends at noon: an hour has 600/720 units of the image.
-var day30 = span{noon.AddDate(0, 0, -30), noon}
+var day30 = newSpan(noon.AddDate(0, 0, -30), noon, time.Time{})
 
 func reading(ago time.Duration, value int64) *propertyv1.LockReading {
 	return &propertyv1.LockReading{At: before(ago), Value: value}
@@ -49,6 +49,36 @@ func TestChart(t *testing.T) {
 		got := newChart(day30, c.readings, c.gaps, 0, 100)
 		if string(got.Path) != c.path || len(got.Gaps) != c.bars || got.HasLine != (len(c.readings) > 0) {
 			t.Errorf("%s: %s with %d gaps", name, got.Path, len(got.Gaps))
+		}
+	}
+}
+
+// The chart of a new lock claims nothing of the time before its first report, and a single reading is a dot.
+func TestChartOfANewLock(t *testing.T) {
+	const day = 24 * time.Hour
+	for name, c := range map[string]struct {
+		created    time.Duration // before now
+		path, gray string
+		dot        dot
+	}{
+		"old":              {40 * day, `d="M0.0 40.0H600.0"`, "", dot{}},
+		"half of the time": {15 * day, `d="M300.0 40.0H600.0"`, "300.0", dot{"300.0", "40.0"}},
+		"just now":         {30 * time.Second, `d="M600.0 40.0H600.0"`, "600.0", dot{"596.0", "40.0"}},
+	} {
+		v := newHistoryView(newSpan(noon.AddDate(0, 0, -30), noon, noon.Add(-c.created)), &propertyv1.LockHistory{Battery: []*propertyv1.LockReading{reading(time.Second, 50)}})
+		var gray string
+		var at dot
+		if v.Link.Unknown != nil {
+			gray = v.Link.Unknown.Width
+		}
+		if v.Link.Dot != nil {
+			at = *v.Link.Dot
+		}
+		if string(v.Link.Path) != c.path || gray != c.gray || at != c.dot || (v.Since != nil) != (gray != "") {
+			t.Errorf("%s: %s, gray until %q, dot at %v", name, v.Link.Path, gray, at)
+		}
+		if v.Battery.Dot == nil || *v.Battery.Dot != (dot{"596.0", "40.0"}) || (v.Battery.Unknown != nil) != (gray != "") {
+			t.Errorf("%s: the battery has %+v", name, v.Battery)
 		}
 	}
 }

@@ -123,7 +123,7 @@ func (x *exchange) lockPage(status int, wrong func(*page)) error {
 		v.Slots = append(v.Slots, newSlotRow(sl))
 	}
 	v.Counts = countSlots(v.Slots)
-	if v.History, err = x.lockHistory(l.GetId(), l.GetStatus()); err != nil {
+	if v.History, err = x.lockHistory(l); err != nil {
 		return err
 	}
 	bridges, err := x.site.api.Bridges.ListBridges(x.call(), &propertyv1.ListBridgesRequest{})

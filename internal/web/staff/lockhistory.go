@@ -17,6 +17,7 @@ type historyView struct {
 	Battery, Link, Clock chart
 	Days                 int
 	From                 *timestamppb.Timestamp
+	Since                *timestamppb.Timestamp // when the lock was first reported, if the charts begin before; or nil
 	Gaps                 []*propertyv1.LockGap // newest first
 	Events, Older        []*propertyv1.LockHistoryEvent
 }
@@ -24,11 +25,11 @@ type historyView struct {
 // newestEvents is how many events the page shows before the person expands the list.
 const newestEvents = 8
 
-// lockHistory loads the history of a lock. status adds the last report, see withLatest.
-func (x *exchange) lockHistory(id string, status *propertyv1.LockStatus) (historyView, error) {
-	now := x.site.Now()
-	s := span{now.AddDate(0, 0, -historyDays), now}
-	found, err := x.site.api.Locks.GetLockHistory(x.call(), &propertyv1.GetLockHistoryRequest{Id: id, Since: timestamppb.New(s.from)})
+// lockHistory loads the history of a lock. The status of l adds the last report, see withLatest.
+func (x *exchange) lockHistory(l *propertyv1.Lock) (historyView, error) {
+	now, status := x.site.Now(), l.GetStatus()
+	s := newSpan(now.AddDate(0, 0, -historyDays), now, l.GetCreatedAt().AsTime())
+	found, err := x.site.api.Locks.GetLockHistory(x.call(), &propertyv1.GetLockHistoryRequest{Id: l.GetId(), Since: timestamppb.New(s.from)})
 	if err != nil {
 		return historyView{}, err
 	}
@@ -53,6 +54,9 @@ func newHistoryView(s span, h *propertyv1.LockHistory) historyView {
 	v := historyView{
 		Battery: newChart(s, h.GetBattery(), h.GetGaps(), 0, 100), Link: linkChart(s, h.GetGaps()), Clock: clockChart(s, h.GetClock(), h.GetGaps()),
 		Days: historyDays, From: timestamppb.New(s.from), Gaps: slices.Clone(h.GetGaps()), Events: h.GetEvents(),
+	}
+	if s.isNew() {
+		v.Since = timestamppb.New(s.begin)
 	}
 	slices.Reverse(v.Gaps)
 	v.Gaps = v.Gaps[:min(maxChartRows, len(v.Gaps))]
