@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 
@@ -113,13 +114,27 @@ func (x *exchange) load() error {
 	return err
 }
 
-// toLogin moves a browser without a session to the sign-in page, which later returns to the requested page.
+// toLogin moves a browser without a session to the sign-in page, which later returns to the requested page. After a posted form it returns to
+// the page of the form, and says that nothing was saved.
 func (x *exchange) toLogin() error {
-	to := "/app/login"
-	if x.R.Method == http.MethodGet && x.R.URL.Path != "/app/" {
-		to += "?to=" + url.QueryEscape(x.R.URL.RequestURI())
+	switch {
+	case x.R.Method != http.MethodGet:
+		return x.Redirect(listURL("/app/login", "ended", "yes", "to", x.formPage()))
+	case x.R.URL.Path == "/app/":
+		return x.Redirect("/app/login")
 	}
-	return x.Redirect(to)
+	return x.Redirect(listURL("/app/login", "to", x.R.URL.RequestURI()))
+}
+
+// formPage returns the page of a posted form: the nearest address at or above that of the form that has a page, or "".
+func (x *exchange) formPage() string {
+	for at := x.R.URL.Path; len(at) > len("/app"); at = path.Dir(at) {
+		_, pattern := x.site.Mux.Handler(&http.Request{Method: http.MethodGet, Host: x.R.Host, URL: &url.URL{Path: at}})
+		if strings.HasPrefix(pattern, http.MethodGet+" ") {
+			return at
+		}
+	}
+	return ""
 }
 
 // localPage returns address if it is a page of this dashboard, and "" otherwise. It prevents redirects to other sites.

@@ -18,7 +18,7 @@ type historyView struct {
 	Days                 int
 	From                 *timestamppb.Timestamp
 	Since                *timestamppb.Timestamp // when the lock was first reported, if the charts begin before; or nil
-	Gaps                 []*propertyv1.LockGap // newest first
+	Gaps                 []*propertyv1.LockGap  // newest first
 	Events, Older        []*propertyv1.LockHistoryEvent
 }
 

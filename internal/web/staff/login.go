@@ -47,7 +47,11 @@ func (s *site) showLogin(x *exchange) error {
 		return x.Redirect("/app/")
 	}
 	x.session, x.role = nil, nil
-	return x.loginPage(http.StatusOK, x.newPage("staff.login.title"), loginInputs(), localPage(x.R.URL.Query().Get("to")))
+	p := x.newPage("staff.login.title")
+	if x.R.URL.Query().Get("ended") != "" {
+		p.Wrong = []kit.Wrong{{Title: p.T("staff.login.ended"), Text: p.T("staff.login.ended.text")}}
+	}
+	return x.loginPage(http.StatusOK, p, loginInputs(), localPage(x.R.URL.Query().Get("to")))
 }
 
 // loginPage renders the sign-in form, with a passkey and the identity provider as other ways. to is the page to return to.

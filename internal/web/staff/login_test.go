@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,6 +76,43 @@ func TestSignOut(t *testing.T) {
 		}
 		if w.Code != c.status || api.ended != c.ended || drops != c.drops {
 			t.Errorf("%s: %d, ended %q, drops the cookie %v", c.name, w.Code, api.ended, drops)
+		}
+	}
+}
+
+// noProvider is an API without an identity provider.
+type noProvider struct {
+	propertyv1.IdentityServiceClient
+}
+
+func (noProvider) GetIdentityProvider(context.Context, *propertyv1.GetIdentityProviderRequest, ...grpc.CallOption) (*propertyv1.GetIdentityProviderResponse, error) {
+	return &propertyv1.GetIdentityProviderResponse{}, nil
+}
+
+// A form that is sent after its session has ended leads back to its page, and the sign-in page says that nothing was saved.
+func TestPostAfterTheSession(t *testing.T) {
+	api := API{Sessions: &sessions{fault: fault.New(fault.Unauthenticated, fault.InvalidCredentials, "ended")}}
+	for path, page := range map[string]string{
+		"/app/spaces": "/app/spaces", "/app/spaces/read": "/app/spaces", "/app/spaces/rooms/spc_1/lock": "/app/spaces/rooms/spc_1",
+		"/app/settings/kiosks/kio_1": "/app/settings/kiosks", "/app/settings/integrations/int_1/test": "/app/settings/integrations",
+		"/app/account/passkeys/begin": "/app/account/passkeys", "/app/reservations/rsv_1/open": "/app/reservations/rsv_1/open", "/app/property": "/app",
+	} {
+		want := listURL("/app/login", "ended", "yes", "to", page)
+		if page == "/app" {
+			want = "/app/login?ended=yes"
+		}
+		w := serve(t, api, path, url.Values{"x": {"y"}})
+		if got := w.Header().Get("Location"); w.Code != http.StatusSeeOther || got != want {
+			t.Errorf("POST %s: %d to %q, want %q", path, w.Code, got, want)
+		}
+	}
+	if got := serve(t, api, "/app/spaces?page=2", nil).Header().Get("Location"); got != "/app/login?to=%2Fapp%2Fspaces%3Fpage%3D2" {
+		t.Errorf("GET leads to %s", got)
+	}
+	body := serve(t, API{Sessions: &sessions{fault: fault.New(fault.Unauthenticated, "", "ended")}, Identities: noProvider{}}, "/app/login?ended=yes&to=%2Fapp%2Fspaces", nil).Body.String()
+	for _, text := range []string{"You were signed out", "Nothing was saved; sign in to go on.", `action="/app/login?to=%2Fapp%2Fspaces"`} {
+		if !strings.Contains(body, text) {
+			t.Errorf("the sign-in page does not have %q: %s", text, body)
 		}
 	}
 }
