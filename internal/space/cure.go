@@ -34,12 +34,13 @@ type Cure struct {
 
 // curesOf returns the cures of a conflict, the best first. listed is the PMS's space; its ExternalID is empty if the
 // PMS does not list it. suggested is the space of the property with a matching name, or empty. successors are the
-// results of successorsOf. A conflict that only the PMS can end has no cure.
-func curesOf(kind Kind, listed Listed, suggested string, successors []string) []Cure {
+// results of successorsOf, and replaces is that of replacesGone. A conflict that only the PMS can end has no cure.
+func curesOf(kind Kind, listed Listed, suggested string, successors []string, replaces bool) []Cure {
 	switch kind {
 	case NewUnmapped:
 		cures := []Cure{{Kind: CureMap, SpaceID: suggested}}
-		if listed.Type != Bed { // a bed needs a dorm, which a person chooses
+		// A bed needs a dorm, which a person chooses. For a space with a new id, the property has the room and its lock already.
+		if listed.Type != Bed && !replaces {
 			cures = append(cures, Cure{Kind: CureCreateSpace})
 		}
 		return append(cures, Cure{Kind: CureNotOurs})
@@ -80,6 +81,11 @@ func (s *listingState) successorsOf(externalID string) (ids []string) {
 	return ids[:min(len(ids), maxSuccessors)]
 }
 
+// replacesGone reports whether a space of the PMS may replace a mapped one that the PMS no longer lists, see successorsOf.
+func (s *listingState) replacesGone(externalID string) bool {
+	return slices.ContainsFunc(s.mappings, func(m *ent.Mapping) bool { return slices.Contains(s.successorsOf(m.ExternalID), externalID) })
+}
+
 // Cures returns the cures of conflicts of one property, by conflict id. Closed conflicts have none.
 func Cures(tx *db.Tx, propertyID string, rows []*ent.Conflict) (map[string][]Cure, error) {
 	type listing struct {
@@ -111,7 +117,7 @@ func Cures(tx *db.Tx, propertyID string, rows []*ent.Conflict) (map[string][]Cur
 		if l := own.byID[row.ExternalID]; l != nil && l.GoneAt == nil {
 			listed = listedOf(l)
 		}
-		cures[row.ID] = curesOf(Kind(row.Kind), listed, own.suggested[row.ExternalID], own.successorsOf(row.ExternalID))
+		cures[row.ID] = curesOf(Kind(row.Kind), listed, own.suggested[row.ExternalID], own.successorsOf(row.ExternalID), own.replacesGone(row.ExternalID))
 	}
 	return cures, nil
 }

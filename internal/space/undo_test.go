@@ -92,20 +92,22 @@ func TestCuresOf(t *testing.T) {
 		suggested string
 		want      []CureKind
 		same      []string // the PMS's spaces of the same name
+		replaces  bool     // it has the name of a space that is gone
 	}{
-		{NewUnmapped, room("1", "101"), "spc_1", []CureKind{CureMap, CureCreateSpace, CureNotOurs}, nil},
-		{NewUnmapped, room("1", "101"), "", []CureKind{CureMap, CureCreateSpace, CureNotOurs}, nil},
-		{NewUnmapped, bed("1", "A", "d"), "", []CureKind{CureMap, CureNotOurs}, nil},
-		{Renamed, room("1", "101"), "", []CureKind{CureAccept, CureUnmap}, nil},
-		{Retyped, room("1", "101"), "", []CureKind{CureAccept, CureUnmap}, nil},
-		{Inactive, room("1", "101"), "", []CureKind{CureUnmap}, nil},
-		{Missing, Listed{}, "", []CureKind{CureUnmap}, nil},
-		{Missing, Listed{}, "", []CureKind{CureSameName, CureSameName, CureUnmap}, []string{"7", "8"}},
-		{BedWithoutRoom, bed("1", "A", ""), "", nil, nil},
-		{DuplicateID, room("1", "101"), "", nil, nil},
-		{Unreadable, Listed{}, "", nil, nil},
+		{NewUnmapped, room("1", "101"), "spc_1", []CureKind{CureMap, CureCreateSpace, CureNotOurs}, nil, false},
+		{NewUnmapped, room("1", "101"), "", []CureKind{CureMap, CureCreateSpace, CureNotOurs}, nil, false},
+		{NewUnmapped, bed("1", "A", "d"), "", []CureKind{CureMap, CureNotOurs}, nil, false},
+		{NewUnmapped, room("1", "101"), "", []CureKind{CureMap, CureNotOurs}, nil, true},
+		{Renamed, room("1", "101"), "", []CureKind{CureAccept, CureUnmap}, nil, false},
+		{Retyped, room("1", "101"), "", []CureKind{CureAccept, CureUnmap}, nil, false},
+		{Inactive, room("1", "101"), "", []CureKind{CureUnmap}, nil, false},
+		{Missing, Listed{}, "", []CureKind{CureUnmap}, nil, false},
+		{Missing, Listed{}, "", []CureKind{CureSameName, CureSameName, CureUnmap}, []string{"7", "8"}, false},
+		{BedWithoutRoom, bed("1", "A", ""), "", nil, nil, false},
+		{DuplicateID, room("1", "101"), "", nil, nil, false},
+		{Unreadable, Listed{}, "", nil, nil, false},
 	} {
-		got := curesOf(step.kind, step.listed, step.suggested, step.same)
+		got := curesOf(step.kind, step.listed, step.suggested, step.same, step.replaces)
 		if diff := cmp.Diff(step.want, kinds(got)); diff != "" {
 			t.Errorf("%s: %s", step.kind, diff)
 		}

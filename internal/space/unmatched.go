@@ -3,6 +3,7 @@ package space
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/db"
@@ -15,9 +16,10 @@ type Unmatched struct {
 }
 
 // FindUnmatched returns the unmatched spaces that the property can create, dorms before their beds. It leaves out a space if the property has one
-// of the same name at the same place or may not have the name, and a bed whose room is no dorm of the property and becomes none. ours are all spaces
-// of the property.
-func FindUnmatched(listing []Listed, ours []Own, mappings []Mapped, suggested []Suggestion) (found []Unmatched) {
+// of the same name at the same place or may not have the name, and a bed whose room is no dorm of the property and becomes none. It also leaves out a
+// space with the name of a mapped one that the PMS no longer lists, one of gone: that is the same room with a new id, and a second one would have no
+// lock. ours are all spaces of the property.
+func FindUnmatched(listing, gone []Listed, ours []Own, mappings []Mapped, suggested []Suggestion) (found []Unmatched) {
 	paired := map[string]string{} // the space of the property for a space of the PMS
 	for _, s := range suggested {
 		paired[s.ExternalID] = s.SpaceID
@@ -32,8 +34,14 @@ func FindUnmatched(listing []Listed, ours []Own, mappings []Mapped, suggested []
 		taken[place{dorm: o.ParentID, name: o.Name}] = true
 		dorms[o.ID] = o.Type == Dorm
 	}
+	replaced := map[place]bool{} // by names in lower case
+	for _, g := range gone {
+		if i := slices.IndexFunc(ours, func(o Own) bool { return o.ID == paired[g.ExternalID] }); i >= 0 {
+			replaced[place{dorm: ours[i].ParentID, name: strings.ToLower(g.Name)}] = true
+		}
+	}
 	add := func(l Listed, at place) bool {
-		if !l.IsActive || paired[l.ExternalID] != "" || taken[at] || len(checkTexts(l.Name, l.Floor)) > 0 {
+		if !l.IsActive || paired[l.ExternalID] != "" || taken[at] || replaced[place{at.dorm, at.newDorm, strings.ToLower(l.Name)}] || len(checkTexts(l.Name, l.Floor)) > 0 {
 			return false
 		}
 		taken[at] = true
@@ -73,7 +81,7 @@ func ListOffers(tx *db.Tx, propertyID, integrationID string) ([]Suggestion, []Un
 	}
 	known := state.toKnown()
 	suggested := Suggest(known.Listing, active, known.Mappings)
-	return suggested, FindUnmatched(known.Listing, all, known.Mappings, suggested), nil
+	return suggested, FindUnmatched(known.Listing, known.Gone, all, known.Mappings, suggested), nil
 }
 
 // Created is a new space, and the PMS's space that is mapped to it.

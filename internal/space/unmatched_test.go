@@ -28,16 +28,20 @@ func TestFindUnmatched(t *testing.T) {
 		{ID: "s1", Type: space.Room, Name: "Room 101"}, {ID: "s2", Type: space.Room, Name: "Taken"}, {ID: "cellar", Type: space.Dorm, Name: "Cellar"},
 		{ID: "s3", Type: space.Bed, Name: "Bed 1", ParentID: "cellar"}, {ID: "loft", Type: space.Dorm, Name: "The loft"},
 	}
-	mapped := []space.Mapped{{ExternalID: "4", SpaceID: "s4"}, {ExternalID: "F", SpaceID: "cellar"}}
+	mapped := []space.Mapped{{ExternalID: "4", SpaceID: "s4"}, {ExternalID: "F", SpaceID: "cellar"}, {ExternalID: "old 6", SpaceID: "s6"}, {ExternalID: "old F-3", SpaceID: "s7"}}
+	// The PMS gave new ids to the room 106 and to a bed of the dorm F. A room that is not mapped replaces nothing.
+	gone := []space.Listed{of("old 6", space.Room, "ROOM 106", ""), of("old F-3", space.Bed, "Bed 3", "F"), of("old 2", space.Room, "102", "")}
+	listing = append(listing, of("6", space.Room, "Room 106", ""), of("F-3", space.Bed, "Bed 3", "F"))
+	ours = append(ours, space.Own{ID: "s6", Type: space.Room, Name: "Six"}, space.Own{ID: "s7", Type: space.Bed, Name: "Three", ParentID: "cellar"})
 	suggested := []space.Suggestion{{ExternalID: "1", SpaceID: "s1"}, {ExternalID: "G", SpaceID: "loft"}}
 	var got []string
-	for _, u := range space.FindUnmatched(listing, ours, mapped, suggested) {
+	for _, u := range space.FindUnmatched(listing, gone, ours, mapped, suggested) {
 		got = append(got, strings.TrimRight(u.ExternalID+" "+u.DormID, " "))
 	}
 	if want := "2, E, D, D-1, E-1, G-1 loft, F-2 cellar"; strings.Join(got, ", ") != want {
 		t.Errorf("unmatched: %s, want %s", strings.Join(got, ", "), want)
 	}
-	if found := space.FindUnmatched(nil, ours, mapped, nil); len(found) != 0 {
+	if found := space.FindUnmatched(nil, nil, ours, mapped, nil); len(found) != 0 {
 		t.Errorf("of an empty list: %v", found)
 	}
 }

@@ -1,6 +1,7 @@
 package property
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -176,6 +177,15 @@ func TestCureOfARoomWithANewID(t *testing.T) {
 		open := missing()
 		if best := open.GetCures()[0]; best.GetKind() != "sameName" || best.GetExternalId() != "new" {
 			t.Errorf("the best cure is %v", best)
+		}
+		for _, c := range must(a.Mapping.ListConflicts(a.ctx, &propertyv1.ListConflictsRequest{IntegrationId: in}))(t).GetData().GetList() {
+			if c.GetExternalId() == "new" && slices.ContainsFunc(c.GetCures(), func(c *propertyv1.Cure) bool { return c.GetKind() == "createSpace" }) {
+				t.Errorf("a second room is offered for the room with a new id: %v", c.GetCures())
+			}
+		}
+		made := must(a.Mapping.CreateMissingSpaces(a.ctx, &propertyv1.CreateMissingSpacesRequest{IntegrationId: in, ValidateOnly: true}))(t).GetData().GetList()
+		if len(made) != 1 || made[0].GetExternalId() != "x-2" {
+			t.Errorf("would create %v", made)
 		}
 		refused(a.Mapping.ApplyCure(a.ctx, &propertyv1.ApplyCureRequest{ConflictId: open.GetId(), Kind: "sameName", ExternalId: "x-2"}))(t, "a room of another name", fault.Outdated)
 		must(a.Mapping.ApplyCure(a.ctx, &propertyv1.ApplyCureRequest{ConflictId: open.GetId(), Kind: "sameName", ExternalId: "new", ValidateOnly: true}))(t)

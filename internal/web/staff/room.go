@@ -127,7 +127,9 @@ func (x *exchange) addMapping(v *roomView) (err error) {
 		if err != nil {
 			return err
 		}
-		v.Choices = spacesData{listed: append(mapped, free...)}.choices(v.Space, "", len(free))
+		listed := append(mapped, free...)
+		sortByName(listed)
+		v.Choices = spacesData{listed: listed}.choices(x.words(), v.Space, "", len(free))
 	}
 	return nil
 }

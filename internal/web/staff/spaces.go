@@ -8,6 +8,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/space"
 	"latchkey.dev/internal/web/kit"
 )
@@ -130,6 +131,7 @@ func (x *exchange) loadSpaces() (d spacesData, err error) {
 		return d, err
 	}
 	d.listed, d.lastChange, err = x.partnerSpaces(&propertyv1.ListPartnerSpacesRequest{IntegrationId: d.chosen.GetId()})
+	sortByName(d.listed)
 	return d, err
 }
 
@@ -171,11 +173,11 @@ func (d spacesData) mappedTo(spaceID string) *propertyv1.PartnerSpace {
 	return d.listed[at]
 }
 
-// choices returns the options of what s can be mapped to: its mapping, the space with id chosen, suggestions, and at most most other free
-// spaces.
-func (d spacesData) choices(s *propertyv1.Space, chosen string, most int) []kit.Option {
-	options := []kit.Option{{Kind: "staff.spaces.none"}}
-	free := 0
+// choices returns the options of what s can be mapped to, sorted as d.listed: its mapping, the space with id chosen, suggestions, and at most most
+// other free spaces. Options of equal names have what distinguishes them.
+func (d spacesData) choices(w kit.Words, s *propertyv1.Space, chosen string, most int) []kit.Option {
+	var offered []*propertyv1.PartnerSpace
+	free, equal := 0, map[string]int{}
 	for _, p := range d.listed {
 		fits := (p.GetType() == "Bed") == (s.GetType() == "Bed")
 		own := p.GetSpaceId() == s.GetId() || p.GetSuggestedSpaceId() == s.GetId() || p.GetExternalId() == chosen
@@ -185,10 +187,28 @@ func (d spacesData) choices(s *propertyv1.Space, chosen string, most int) []kit.
 			continue
 		}
 		if own || free <= most {
-			options = append(options, kit.Option{Value: p.GetExternalId(), Text: fullName(p)})
+			offered = append(offered, p)
+			equal[fullName(p)]++
 		}
 	}
+	options := []kit.Option{{Kind: "staff.spaces.none"}}
+	for _, p := range offered {
+		text := fullName(p)
+		switch {
+		case equal[text] < 2:
+		case p.GetState() == "gone":
+			text = w.Text("staff.spaces.gone", message.Params{"name": text})
+		default:
+			text += " (" + p.GetExternalId() + ")"
+		}
+		options = append(options, kit.Option{Value: p.GetExternalId(), Text: text})
+	}
 	return options
+}
+
+// sortByName sorts spaces of the PMS by their full names: beds follow their dorms.
+func sortByName(listed []*propertyv1.PartnerSpace) {
+	slices.SortStableFunc(listed, func(a, b *propertyv1.PartnerSpace) int { return compareNames(fullName(a), fullName(b)) })
 }
 
 // fullName returns the full name of a space of the PMS.
@@ -284,7 +304,7 @@ func (x *exchange) spacesPage(status int, unread *fault.Fault, refuse func(*page
 			row.Choice = x.Value("map." + own.GetId())
 		}
 		if v.Manages && v.Chosen != nil {
-			row.Choices = d.choices(own, row.Choice, min(spaceChoices, pageChoices/len(shown)-rowSize))
+			row.Choices = d.choices(x.words(), own, row.Choice, min(spaceChoices, pageChoices/len(shown)-rowSize))
 		}
 		for _, p := range d.listed {
 			if p.GetSuggestedSpaceId() == own.GetId() {

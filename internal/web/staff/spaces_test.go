@@ -186,3 +186,31 @@ func TestUnreadSpacesHaveATextForEachReason(t *testing.T) {
 		checkTexts(t, "staff.unread."+string(reason))
 	}
 }
+
+// Options of equal names have the id of the PMS, or say that the PMS lists the space no more. They are sorted by dorm and bed.
+func TestChoicesOfEqualNames(t *testing.T) {
+	room := func(id, name, state, at string) *propertyv1.PartnerSpace {
+		return &propertyv1.PartnerSpace{ExternalId: id, Type: "Room", Name: name, State: state, SpaceId: &at, IsActive: true}
+	}
+	bed := func(id, dorm, name string) *propertyv1.PartnerSpace {
+		return &propertyv1.PartnerSpace{ExternalId: id, Type: "Bed", Name: name, ParentName: &dorm, State: "unmapped", IsActive: true}
+	}
+	d := spacesData{listed: []*propertyv1.PartnerSpace{
+		room("r-3", "Room 102", "unmapped", ""), room("r-2", "Room 101", "unmapped", ""), room("r-1", "Room 101", "gone", "spc_1"), room("r-5", "Room 103", "unmapped", ""),
+		room("r-4", "Room 103", "unmapped", ""), bed("b-3", "Dorm 10", "Bed A"), bed("b-2", "Dorm 6", "Bed B"), bed("b-1", "Dorm 6", "Bed A"),
+	}}
+	sortByName(d.listed)
+	w := (&page{}).Words
+	for kind, want := range map[string]string{
+		"Room": "r-2 Room 101 (r-2), r-1 Room 101 (no longer listed), r-3 Room 102, r-5 Room 103 (r-5), r-4 Room 103 (r-4)",
+		"Bed":  "b-1 Dorm 6 · Bed A, b-2 Dorm 6 · Bed B, b-3 Dorm 10 · Bed A, r-1 Room 101",
+	} {
+		var got []string
+		for _, o := range d.choices(w, &propertyv1.Space{Id: "spc_1", Type: kind}, "", 40)[1:] {
+			got = append(got, o.Value+" "+o.Text)
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("of a %s: %s, want %s", kind, strings.Join(got, ", "), want)
+		}
+	}
+}
