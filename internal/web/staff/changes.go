@@ -75,6 +75,11 @@ type previewView struct {
 	Back   string
 }
 
+// Chooses reports whether the form has choices of the person, which the way back must keep.
+func (v previewView) Chooses() bool {
+	return slices.Contains(v.Fields, postedField{"do", "rows"})
+}
+
 // More returns the number of affected reservations that the preview does not list.
 func (v previewView) More() int { return int(v.GetReservations()) - len(v.GetStays()) }
 

@@ -300,9 +300,7 @@ func (x *exchange) spacesPage(status int, unread *fault.Fault, refuse func(*page
 		if l := locks[own.GetId()]; l != nil {
 			row.Lock = new(newLockRow(l, x.site.Now()))
 		}
-		if row.Choice = row.Mapped.GetExternalId(); status == http.StatusUnprocessableEntity && x.R.PostForm.Has("map."+own.GetId()) {
-			row.Choice = x.Value("map." + own.GetId())
-		}
+		row.Choice = x.postedChoice(d, own.GetId())
 		if v.Manages && v.Chosen != nil {
 			row.Choices = d.choices(x.words(), own, row.Choice, min(spaceChoices, pageChoices/len(shown)-rowSize))
 		}

@@ -23,6 +23,9 @@ func (s *site) changeSpaces(x *exchange) error {
 	var change edit
 	switch x.Value("do") {
 	case "rows":
+		if x.Value("preview") == "back" {
+			return x.spacesPage(http.StatusOK, nil, nil)
+		}
 		var choices []spaceChoice
 		for _, id := range x.R.PostForm["space"] {
 			choices = append(choices, spaceChoice{spaceID: id, was: x.Value("was." + id), now: x.Value("map." + id)})
@@ -55,12 +58,32 @@ func (s *site) changeSpaces(x *exchange) error {
 		}
 	}
 	if err != nil && s.Fault(err).Reason == fault.Outdated {
-		return x.spacesPage(http.StatusConflict, nil, func(p *page, _ spacesData) { p.refuseOutdated() })
+		return x.spacesPage(http.StatusConflict, nil, func(p *page, _ spacesData) {
+			p.refuseOutdated()
+			if x.Value("do") == "rows" {
+				p.Wrong[0].Text = p.T("staff.spaces.outdated.kept")
+			}
+		})
 	}
 	if err != nil {
 		return err
 	}
 	return x.Redirect(back(done))
+}
+
+// postedChoice returns the id of the space of the PMS that the form shows as the choice for a space of the property: what the person had chosen, if
+// the page is the answer to the form, and otherwise its mapping. A choice is kept only if the mappings of both spaces are those that the form had.
+func (x *exchange) postedChoice(d spacesData, spaceID string) string {
+	now, chosen := d.mappedTo(spaceID).GetExternalId(), x.Value("map."+spaceID)
+	if !x.R.PostForm.Has("map."+spaceID) || x.Value("was."+spaceID) != now {
+		return now
+	}
+	for _, p := range d.listed {
+		if holder := p.GetSpaceId(); p.GetExternalId() == chosen && holder != "" && x.Value("was."+holder) != chosen {
+			return now
+		}
+	}
+	return chosen
 }
 
 // refuseOutdated adds the error that another person has changed the mapping since the page was shown.
