@@ -13,7 +13,8 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// recordedCalls returns the calls of the API that the audit log can have, such as LockService/UnlockLock: those with a text.
+// recordedCalls returns the calls of the API that the audit log can have, such as LockService/UnlockLock: those with a text. A call that is in
+// several areas of the API, such as that of staff and that of guests, is there once, because the filter finds all of them.
 func recordedCalls() (calls []string) {
 	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {
 		for i := range f.Services().Len() {
@@ -27,7 +28,8 @@ func recordedCalls() (calls []string) {
 		}
 		return true
 	})
-	return calls
+	slices.Sort(calls)
+	return slices.Compact(calls)
 }
 
 // auditInputs returns the form fields that choose entries of the audit log. rows are those of the page: a caller among them who is no person of the

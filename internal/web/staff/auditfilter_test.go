@@ -11,8 +11,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	_ "latchkey.dev/gen/latchkey/admin/v1" // the log also records calls of operators
+	_ "latchkey.dev/gen/latchkey/guest/v1" // and of guests
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	rpcv1 "latchkey.dev/gen/latchkey/rpc/v1"
+	"latchkey.dev/internal/message"
 )
 
 // Each call that the audit log records has a text, and each text is about a call.
@@ -41,6 +43,20 @@ func TestRecordedCallsHaveTexts(t *testing.T) {
 		known := func(call string) bool { return callText(call) == kind }
 		if strings.HasPrefix(kind, "staff.did.") && !slices.ContainsFunc(calls, known) {
 			t.Errorf("%s is about no call", kind)
+		}
+	}
+}
+
+// No two choices of the filter look the same in any language.
+func TestChoicesOfCallsDiffer(t *testing.T) {
+	for _, language := range message.Languages() {
+		calls := map[string]string{}
+		for _, call := range recordedCalls() {
+			text := message.Reader{Language: language}.Text(message.Message{Kind: callText(call)})
+			if other, is := calls[text]; is {
+				t.Errorf("%s: %q is the text of %s and of %s", language, text, call, other)
+			}
+			calls[text] = call
 		}
 	}
 }
