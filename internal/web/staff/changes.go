@@ -1,9 +1,13 @@
 package staff
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
@@ -156,8 +160,8 @@ type changesView struct {
 // showChanges handles the history of the mapping.
 func (s *site) showChanges(x *exchange) error { return x.changesPage(http.StatusOK, nil) }
 
-// changesPage renders the history of the mapping, the latest change first. wrong is an error to show, or nil.
-func (x *exchange) changesPage(status int, wrong *kit.Wrong) error {
+// changesPage renders the history of the mapping, the latest change first. f is why the API refused to undo a change, or nil.
+func (x *exchange) changesPage(status int, f *fault.Fault) error {
 	v := changesView{PMS: x.R.FormValue("pms"), Manages: x.may("manageSpaces")}
 	list, first, err := x.integrations()
 	if err != nil {
@@ -188,10 +192,38 @@ func (x *exchange) changesPage(status int, wrong *kit.Wrong) error {
 	p := x.newPage("staff.changes")
 	p.Here, p.Data = "spaces", v
 	x.resizable(p, size, mostRows, len(v.Rows), v.Next != "")
-	if wrong != nil {
-		p.Wrong = []kit.Wrong{*wrong}
+	if f != nil {
+		p.Wrong = []kit.Wrong{p.refusedUndo(f, v.Rows)}
 	}
 	return x.render(status, "changes", p)
+}
+
+// undoDifferences are why a change cannot be undone, as the API names them. Each has a text.
+var undoDifferences = []string{"changedSince", "spaceTaken", "spaceDeleted"}
+
+// refusedUndo returns the error of an undo that the API refused: what differs, and who changed that and when. rows are the changes of the page, which
+// have the names.
+func (p *page) refusedUndo(f *fault.Fault, rows []changeRow) kit.Wrong {
+	who, room := f.Meta["by"], f.Meta["externalId"]
+	for _, row := range rows {
+		if row.GetId() == f.Meta["changeId"] {
+			who = cmp.Or(row.GetAuthorName(), who)
+		}
+		if i := slices.IndexFunc(row.GetRows(), func(m *propertyv1.ChangedMapping) bool { return m.GetExternalId() == f.Meta["externalId"] }); i >= 0 && room == f.Meta["externalId"] {
+			room = row.PartnerName(row.GetRows()[i])
+		}
+	}
+	wrong := kit.Wrong{Title: p.T("staff.changes.outdated"), Text: p.T("staff.changes.outdated.text")}
+	switch difference := f.Meta["difference"]; {
+	case slices.Contains(undoDifferences, difference):
+		wrong.Text = p.T("staff.undo."+difference, "room", room)
+	case f.Meta["changeId"] != "":
+		wrong.Text = p.T("staff.undo.already")
+	}
+	if at, err := time.Parse(time.RFC3339, f.Meta["at"]); err == nil {
+		wrong.Text += " " + p.T("staff.undo.by", "who", cmp.Or(p.Who("", who), who), "at", p.When(timestamppb.New(at)))
+	}
+	return wrong
 }
 
 // undoChange handles the buttons that revert a change of the mapping, or preview that. It is refused if the same spaces were changed again since.
@@ -205,7 +237,7 @@ func (s *site) undoChange(x *exchange) error {
 		_, err = undo(false)
 	}
 	if err != nil && s.Fault(err).Reason == fault.Outdated {
-		return x.changesPage(http.StatusConflict, &kit.Wrong{Title: x.words().T("staff.changes.outdated"), Text: x.words().T("staff.changes.outdated.text")})
+		return x.changesPage(http.StatusConflict, s.Fault(err))
 	}
 	if err != nil {
 		return err
