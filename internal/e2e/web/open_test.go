@@ -58,3 +58,26 @@ func TestPhoneOpensTheDoor(t *testing.T) {
 		o.onsuccess = () => { const s = o.result.transaction(o.result.objectStoreNames[0]).objectStore(o.result.objectStoreNames[0]).getAllKeys(); s.onsuccess = () => { o.result.close(); done(s.result.filter((k) => k !== "key").length); }; };
 	})))).every((n) => n === 0))`)
 }
+
+// A phone opens the doors of the room that the guest moved to, from a page that still shows the former room and from a new one.
+func TestPhoneFollowsTheRoom(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	p, _ := w.keptPhone()
+	p.Hold("Hold to open Room 101", "Open. Push the door now.")
+	w.book("B-1", "1001", "R102", map[string]any{"state": "started"})
+	p.Script(`document.querySelector("#open [data-said]").hidden = true`)
+	p.Hold("Hold to open Room 101", "That door no longer belongs to your stay.")
+	if p.Holds(`document.getElementById("open").innerText.includes("Room 101")`) {
+		t.Errorf("the phone offers the former room: %s", p.Text())
+	}
+	p.Hold("Hold to open Room 102", "Open. Push the door now.")
+
+	w.book("B-1", "1001", "R103", map[string]any{"state": "started"})
+	p.Reload()
+	p.Wait("#open [data-said]")
+	if p.Holds(`document.getElementById("open").innerText.includes("Room 102")`) {
+		t.Errorf("the phone offers the former room: %s", p.Text())
+	}
+	p.Hold("Hold to open Room 103", "Open. Push the door now.")
+}

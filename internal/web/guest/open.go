@@ -24,7 +24,7 @@ type openSentence struct{ Kind, Tone string }
 var openSentences = []openSentence{
 	{"press", ""}, {"sending", ""}, {"opened", "ok"}, {"refused", "bad"}, {"refused.notYetValid", "bad"}, {"refused.staleList", "bad"}, {"refused.clockUntrusted", "bad"},
 	{"refused.revoked", "bad"}, {"failed", "bad"}, {"expired", "warn"}, {"unknown", "warn"}, {"offline", "warn"}, {"away", "warn"}, {"unreachable", "warn"}, {"slow", "warn"},
-	{"ended", "bad"}, {"cannotKeep.insecure", ""}, {"cannotKeep.unable", ""}, {"cannotKeep.storage", ""}, {"notReady", ""}, {"noDoor", ""},
+	{"ended", "bad"}, {"moved", "warn"}, {"cannotKeep.insecure", ""}, {"cannotKeep.unable", ""}, {"cannotKeep.storage", ""}, {"notReady", ""}, {"noDoor", ""},
 }
 
 // openView returns the data for opening doors from the page. A kiosk opens none.

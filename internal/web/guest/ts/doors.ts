@@ -12,6 +12,9 @@ async function link(): Promise<string> {
   return (await answer.json()).link;
 }
 
+/** Returns the line above the buttons, for what concerns no single door. */
+const state = () => area!.querySelector<HTMLElement>("[data-state]")!;
+
 /** Says one of the sentences that the page brought along. */
 function say(into: HTMLElement, kind: string): void {
   const sentence = (name: string) => area!.querySelector<HTMLTemplateElement>(`template[data-says="${CSS.escape(name)}"]`);
@@ -21,11 +24,21 @@ function say(into: HTMLElement, kind: string): void {
   into.hidden = false;
 }
 
-function line(stay: string, door: Door): HTMLElement {
+const rows = new Map<string, HTMLElement>();
+
+/** Shows a button for each door. The row of a door that has one stays, with what it says. */
+function draw(stay: string, doors: Door[]): void {
+  const drawn = doors.map((d) => rows.get(d.door) ?? row(stay, d));
+  rows.clear();
+  doors.forEach((d, i) => rows.set(d.door, drawn[i]));
+  area!.querySelector("ul")!.replaceChildren(...drawn);
+}
+
+function row(stay: string, door: Door): HTMLElement {
   const item = (document.getElementById("open-door") as HTMLTemplateElement).content.cloneNode(true) as DocumentFragment;
   item.querySelector("[data-name]")!.textContent = door.name;
-  const row = item.firstElementChild as HTMLElement;
-  const [button, said] = [row.querySelector("button")!, row.querySelector<HTMLElement>("[data-said]")!];
+  const made = item.firstElementChild as HTMLElement;
+  const [button, said] = [made.querySelector("button")!, made.querySelector<HTMLElement>("[data-said]")!];
   let busy = false;
   const press = async () => {
     if (busy) return;
@@ -33,7 +46,8 @@ function line(stay: string, door: Door): HTMLElement {
     button.setAttribute("aria-disabled", "true");
     say(said, "sending");
     const done = await open(stay, door.door);
-    say(said, done.result === "refused" ? `refused.${done.reason}` : done.result);
+    if (done.doors) draw(stay, done.doors);
+    say(done.result === "moved" ? state() : said, done.result === "refused" ? `refused.${done.reason}` : done.result);
     button.removeAttribute("aria-disabled");
     busy = false;
   };
@@ -54,20 +68,19 @@ function line(stay: string, door: Door): HTMLElement {
     else if (!busy && said.hidden) say(said, "press");
   });
   button.addEventListener("contextmenu", (e) => e.preventDefault());
-  return row;
+  return made;
 }
 
 /** Shows a button for each door that this browser opens. */
 export async function doors(): Promise<void> {
   if (!area) return;
   const stay = area.dataset.stay!;
-  const [state, list] = [area.querySelector<HTMLElement>("[data-state]")!, area.querySelector("ul")!];
   try {
-    const opens = await ready(stay, link, area.dataset.device ?? "");
-    list.replaceChildren(...opens.map((d) => line(stay, d)));
-    if (opens.length === 0) say(state, "noDoor");
+    const opens = await ready(stay, link, area.dataset.device ?? "", area.dataset.doors ?? "");
+    draw(stay, opens);
+    if (opens.length === 0) say(state(), "noDoor");
   } catch (error) {
-    list.replaceChildren();
-    say(state, error instanceof CannotKeep ? `cannotKeep.${error.cause}` : "notReady");
+    draw(stay, []);
+    say(state(), error instanceof CannotKeep ? `cannotKeep.${error.cause}` : "notReady");
   }
 }

@@ -24,11 +24,12 @@ interface Held {
   keys: CryptoKeyPair;
   phoneId: string;
   key?: Key;
+  stayDoors?: string; // the doors that the page of the stay named when this browser got the key
   ahead?: number; // how far the server's clock was ahead of this phone's when it issued the key
 }
 
-/** What became of an opening. offline: this phone has no internet. away: the server does not answer. unreachable: the door's bridge does not. */
-export type Result = "opened" | "refused" | "failed" | "expired" | "unknown" | "offline" | "away" | "unreachable" | "slow" | "ended";
+/** What became of an opening. moved: the door belongs no longer to the stay. offline: this phone has no internet. away: the server does not answer. unreachable: the door's bridge does not. */
+export type Result = "opened" | "refused" | "failed" | "expired" | "unknown" | "offline" | "away" | "unreachable" | "slow" | "ended" | "moved";
 
 /** Why a browser keeps no key. insecure: the page came without TLS. unable: it cannot sign. storage: it stores no keys, as in a private window. */
 export type Cause = "insecure" | "unable" | "storage";
@@ -100,18 +101,21 @@ async function renew(stay: string, has: Held): Promise<Held> {
 
 const isDue = (key?: Key) => !key || now() >= Date.parse(key.renewAfter);
 
-/** Returns the doors that this browser opens. It enrols if it must, and renews the token if it is time. */
-export async function ready(stay: string, link: () => Promise<string>, name: string): Promise<Door[]> {
+/** Returns the doors that this browser opens. It enrols if it must, and renews the token if it is time, or if the doors of the stay changed, as
+ *  after a move to another room. stayDoors are the doors that the page of the stay names. */
+export async function ready(stay: string, link: () => Promise<string>, name: string, stayDoors: string): Promise<Door[]> {
   let has = await held.get<Held>(stay).catch(() => undefined);
   if (!has?.phoneId) has = await enrol(stay, link, name);
-  else if (isDue(has.key)) {
+  else if (isDue(has.key) || has.stayDoors !== stayDoors) {
     try {
       has = await renew(stay, has);
     } catch (error) {
+      if (error instanceof Refused && error.reason === "noLock") return []; // no door of the stay opens from a phone any more
       if (!(error instanceof Refused) || !ended(error)) return has.key?.doors ?? [];
       has = await enrol(stay, link, name); // the server forgot this phone, or revoked it: a session that lives may enrol again
     }
   }
+  if (has.key && has.stayDoors !== stayDoors) await held.put(stay, (has = { ...has, stayDoors }));
   return has.key?.doors ?? [];
 }
 
@@ -121,6 +125,7 @@ const ended = (r: Refused) => r.status === 404 || r.reason === "smartkeyRefused"
 export interface Opening {
   result: Result;
   reason: string;
+  doors?: Door[]; // what this browser opens now, if the key was renewed
 }
 
 async function present(has: Held, door: string): Promise<Opening> {
@@ -146,7 +151,9 @@ export async function open(stay: string, door: string): Promise<Opening> {
     const first = await present(has, door);
     if (!helpedByRenewal.includes(first.reason)) return first;
     has = await renew(stay, has);
-    return await present(has, door);
+    const doors = has.key!.doors;
+    if (!doors.some((d) => d.door === door)) return { result: "moved", reason: "", doors };
+    return { ...(await present(has, door)), doors };
   } catch (error) {
     return { result: resultOf(error), reason: error instanceof Refused ? error.reason : "" };
   }
