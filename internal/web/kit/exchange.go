@@ -74,12 +74,12 @@ func (x *Exchange) callKey() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// Value returns the posted value of an input without spaces around it. It ignores the random prefix that input names have at a kiosk, which
-// ends in "~".
+// Value returns the posted value of an input without spaces around it, and with "\n" between lines: browsers post "\r\n". It ignores the
+// random prefix that input names have at a kiosk, which ends in "~".
 func (x *Exchange) Value(name string) string {
 	for full, values := range x.R.PostForm {
 		if plain := full[strings.LastIndexByte(full, '~')+1:]; plain == name && len(values) > 0 {
-			return strings.TrimSpace(values[0])
+			return strings.ReplaceAll(strings.TrimSpace(values[0]), "\r\n", "\n")
 		}
 	}
 	return ""
