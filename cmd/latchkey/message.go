@@ -171,6 +171,7 @@ func (c *messageWatch) Run(ctx context.Context, r *remote, out *streams) error {
 		if err != nil {
 			return err
 		}
+		printed := map[string]int32{} // the last message of each guest
 		for {
 			answer, err := stream.Recv()
 			switch {
@@ -179,6 +180,11 @@ func (c *messageWatch) Run(ctx context.Context, r *remote, out *streams) error {
 			case err != nil:
 				return err
 			}
+			guestID, number := answer.GetData().GetGuestId(), answer.GetData().GetLast().GetNumber()
+			if number <= printed[guestID] { // messages were read
+				continue
+			}
+			printed[guestID] = number
 			row := conversationRow(answer.GetData())
 			if err := s.printAnswer(answer, nil, func() { s.say("%s", strings.Join(row, "  ")) }); err != nil {
 				return err

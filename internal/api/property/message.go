@@ -127,6 +127,28 @@ func (s *Messages) ReadMessages(ctx context.Context, r *propertyv1.ReadMessagesR
 	})
 }
 
+// conversationStream is a stream of the conversations of a property to one client.
+type conversationStream struct {
+	grpc.ServerStreamingServer[propertyv1.WatchConversationsResponse]
+	s          *Messages
+	propertyID string
+	sent       map[string]conversationState // by guest
+}
+
+// conversationState is what changes of a conversation. A stream sends a conversation again only if it differs.
+type conversationState struct {
+	number, unread int32
+	read           bool // the receiver has read the last message
+}
+
+// isChanged reports whether the client does not have the state of a conversation yet, and remembers that it gets it.
+func (w *conversationStream) isChanged(c *propertyv1.Conversation) bool {
+	now := conversationState{number: c.GetLast().GetNumber(), unread: c.GetUnread(), read: c.GetLast().GetReadAt() != nil}
+	former, known := w.sent[c.GetGuestId()]
+	w.sent[c.GetGuestId()] = now
+	return !known || former != now
+}
+
 // WatchConversations streams all conversations with unread messages, and then each conversation that changes.
 func (s *Messages) WatchConversations(_ *propertyv1.WatchConversationsRequest, stream grpc.ServerStreamingServer[propertyv1.WatchConversationsResponse]) error {
 	ctx := stream.Context()
@@ -138,7 +160,8 @@ func (s *Messages) WatchConversations(_ *propertyv1.WatchConversationsRequest, s
 	defer watcher.Stop()
 	beat := time.NewTicker(watchBeat)
 	defer beat.Stop()
-	if err := s.sendUnread(stream, propertyID); err != nil {
+	out := &conversationStream{stream, s, propertyID, map[string]conversationState{}}
+	if err := out.sendUnread(); err != nil {
 		return err
 	}
 	for {
@@ -148,9 +171,9 @@ func (s *Messages) WatchConversations(_ *propertyv1.WatchConversationsRequest, s
 		case <-s.Feed.Closed():
 			return fault.New(fault.Unavailable, "", "the service stops: call again")
 		case <-beat.C: // a wake-up of another node can be lost
-			err = s.sendUnread(stream, propertyID)
+			err = out.sendUnread()
 		case <-watcher.Woken():
-			err = s.sendChanged(stream, propertyID, watcher)
+			err = out.sendChanged(watcher)
 		}
 		if err != nil {
 			return err
@@ -159,16 +182,16 @@ func (s *Messages) WatchConversations(_ *propertyv1.WatchConversationsRequest, s
 }
 
 // sendChanged sends the conversations that changed since the last call, or all unread ones if the watcher does not know which.
-func (s *Messages) sendChanged(stream grpc.ServerStreamingServer[propertyv1.WatchConversationsResponse], propertyID string, w *conversation.Watcher) error {
-	guests, all := w.Changed()
+func (w *conversationStream) sendChanged(watcher *conversation.Watcher) error {
+	guests, all := watcher.Changed()
 	if all {
-		return s.sendUnread(stream, propertyID)
+		return w.sendUnread()
 	}
 	for _, guestID := range guests {
-		view := s.DB.View(stream.Context())
-		c, err := conversation.Summarize(view, s.Keys, propertyID, guestID)
+		view := w.s.DB.View(w.Context())
+		c, err := conversation.Summarize(view, w.s.Keys, w.propertyID, guestID)
 		if err == nil && c != nil {
-			err = s.sendConversation(stream, view, *c)
+			err = w.send(view, *c)
 		}
 		if err != nil {
 			return err
@@ -177,16 +200,16 @@ func (s *Messages) sendChanged(stream grpc.ServerStreamingServer[propertyv1.Watc
 	return nil
 }
 
-// sendUnread sends all conversations with a message that the property has not read.
-func (s *Messages) sendUnread(stream grpc.ServerStreamingServer[propertyv1.WatchConversationsResponse], propertyID string) error {
+// sendUnread sends the conversations with a message that the property has not read.
+func (w *conversationStream) sendUnread() error {
 	for before := ""; ; {
-		view := s.DB.View(stream.Context())
-		found, next, err := conversation.Find(view, s.Keys, propertyID, conversation.Search{UnreadOnly: true, Before: before, Limit: defaultPage})
+		view := w.s.DB.View(w.Context())
+		found, next, err := conversation.Find(view, w.s.Keys, w.propertyID, conversation.Search{UnreadOnly: true, Before: before, Limit: defaultPage})
 		if err != nil {
 			return err
 		}
 		for _, c := range found {
-			if err := s.sendConversation(stream, view, c); err != nil {
+			if err := w.send(view, c); err != nil {
 				return err
 			}
 		}
@@ -196,13 +219,13 @@ func (s *Messages) sendUnread(stream grpc.ServerStreamingServer[propertyv1.Watch
 	}
 }
 
-// sendConversation sends one conversation on the stream.
-func (s *Messages) sendConversation(stream grpc.ServerStreamingServer[propertyv1.WatchConversationsResponse], view *db.Tx, c conversation.Summary) error {
-	m, err := s.conversationMessage(view, c)
-	if err != nil {
+// send sends a conversation, unless the client has its state.
+func (w *conversationStream) send(view *db.Tx, c conversation.Summary) error {
+	m, err := w.s.conversationMessage(view, c)
+	if err != nil || !w.isChanged(m) {
 		return err
 	}
-	return stream.Send(&propertyv1.WatchConversationsResponse{Data: m})
+	return w.Send(&propertyv1.WatchConversationsResponse{Data: m})
 }
 
 // conversationOf returns the conversation with a guest of the caller's property. named is the id of the guest, or that of a reservation for
