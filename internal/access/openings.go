@@ -1,11 +1,14 @@
 package access
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/lock"
 )
 
 // Opening is a door that opened, or refused to, for a stay.
@@ -14,6 +17,7 @@ type Opening struct {
 	At       time.Time
 	Opened   bool
 	LockName string
+	PhoneID  string // PhoneID is the phone whose SmartKey was used; empty: a code was typed
 }
 
 // ListOpenings returns up to limit attempts to open a door with the codes or phones of a stay, newest first. Each
@@ -22,8 +26,9 @@ func ListOpenings(view *db.Tx, propertyID, reservationID string, before int64, l
 	list, err := db.ReadList(view, func(o *struct {
 		Opening
 		kind event.Kind
+		body []byte
 	}) []any {
-		return []any{&o.EventID, &o.At, &o.kind, &o.LockName}
+		return []any{&o.EventID, &o.At, &o.kind, &o.body, &o.LockName}
 	}, listOpenings, propertyID, reservationID, string(event.DoorOpened), string(event.DoorDenied), before, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list the openings of a stay: %w", err)
@@ -32,6 +37,15 @@ func ListOpenings(view *db.Tx, propertyID, reservationID string, before int64, l
 	for i, o := range list {
 		out[i] = o.Opening
 		out[i].Opened = o.kind == event.DoorOpened
+		var body struct {
+			Actor string `json:"actor"`
+		}
+		if err := json.Unmarshal(o.body, &body); err != nil {
+			return nil, fmt.Errorf("decode an opening: %w", err)
+		}
+		if phoneID, ok := strings.CutPrefix(body.Actor, lock.PhoneActorPrefix); ok {
+			out[i].PhoneID = phoneID
+		}
 	}
 	return out, nil
 }

@@ -84,7 +84,7 @@ func scanLock(rows *sql.Rows, propertyID string) (installedLock, error) {
 }
 
 // listOpenings repeats the property in each table, and begins with the few grants of a reservation.
-const listOpenings = `SELECT e.id, e.occurred_at, e.kind, COALESCE(l.name, '') FROM grants AS g
+const listOpenings = `SELECT e.id, e.occurred_at, e.kind, e.body, COALESCE(l.name, '') FROM grants AS g
 	JOIN events AS e ON e.grant_id = g.id AND e.property_id = g.property_id
 	LEFT JOIN locks AS l ON l.id = e.subject AND l.property_id = e.property_id
 	WHERE g.property_id = $1 AND g.reservation_id = $2 AND e.kind IN ($3, $4) AND e.id < $5 ORDER BY e.id DESC LIMIT $6`

@@ -6,6 +6,7 @@ import (
 
 	"latchkey.dev/ent"
 	entprofile "latchkey.dev/ent/guestprofile"
+	"latchkey.dev/ent/guestsession"
 	entregister "latchkey.dev/ent/registerentry"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
@@ -38,6 +39,21 @@ func MayExport(a actor.Actor) error {
 
 // ActsAs reports whether a session is that of a guest, and not of the main guest for a companion.
 func ActsAs(a actor.Actor, g *Row) bool { return callerOf(a, g) == theGuest }
+
+// SessionGuests returns the guest for whom each session of a party was opened, by session: "" is the main guest. It has ended sessions too, until they
+// are deleted.
+func (p *Party) SessionGuests(view *db.Tx) (map[string]string, error) {
+	rows, err := view.GuestSession.Query().Where(guestsession.PropertyID(p.Reservation.PropertyID), guestsession.ReservationID(p.Reservation.ID)).
+		Select(guestsession.FieldID, guestsession.FieldGuestID).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("load the guests of sessions: %w", err)
+	}
+	out := make(map[string]string, len(rows))
+	for _, row := range rows {
+		out[row.ID] = row.GuestID
+	}
+	return out, nil
+}
 
 // AsGuest returns a caller with the rights of the main guest, or of a companion. Staff use it to make the copy that the guest would get.
 func AsGuest(p *Party, guestID string) (actor.Actor, error) {

@@ -2,10 +2,12 @@ package convert
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"latchkey.dev/ent"
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
@@ -17,6 +19,7 @@ import (
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/mobilekey"
+	"latchkey.dev/internal/money"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/reservation"
 )
@@ -28,6 +31,8 @@ type export struct {
 	p    *guest.Party
 	a    actor.Actor // a is the session of the guest, or the caller that guest.AsGuest returned for staff
 	out  *guestv1.DataExport
+
+	ownPhones map[string]bool // ids of the phones in the copy
 }
 
 // exportPage is how many entries of a list the export reads at once.
@@ -40,9 +45,9 @@ func Export(view *db.Tx, keys *keyring.Ring, p *guest.Party, a actor.Actor) (*gu
 		return nil, err
 	}
 	x := &export{view: view, keys: keys, p: p, a: a, out: &guestv1.DataExport{MadeAt: timestamppb.New(view.Now()), PropertyName: p.Property.Name}}
-	steps := []func() error{x.addStay, x.addGuests, x.addMessages, x.addDisclosures, x.addMails, x.addDevices}
+	steps := []func() error{x.addStay, x.addGuests, x.addMessages, x.addDisclosures, x.addMails, x.addDevices, x.addPhones, x.addOpenings}
 	if a.GuestID == "" {
-		steps = append(steps, x.addPhones, x.addOpenings, x.addProfile)
+		steps = append(steps, x.addProfile)
 	}
 	for _, add := range steps {
 		if err := add(); err != nil {
@@ -63,12 +68,48 @@ func (x *export) addStay() error {
 		out.ArrivalTime, out.HouseRulesAcceptedAt = stay.ArrivalTime, At(stay.HouseRulesAcceptedAt)
 	}
 	x.out.Stay = out
+	place, err := reservation.PlaceOf(x.view, r)
+	if err != nil {
+		return err
+	}
+	if place.Space != nil && x.p.Trusts(x.a) {
+		out.SpaceName = place.Space.Name
+	}
 	if x.a.GuestID != "" {
 		return nil
 	}
+	out.ArrivedAt, out.Currency = At(r.ArrivedAt), value(r.OwingCurrency)
+	out.Price, out.Owing = amountOf(r.PriceMinor, out.Currency), amountOf(r.OwingMinor, out.Currency)
+	addCheckIn(out, stay)
 	b, err := reservation.Service{Keys: x.keys}.Booker(x.view.Context(), r)
 	out.Booker = &guestv1.ExportedBooker{FirstName: value(b.FirstName), LastName: b.LastName, Email: value(b.Email), Mobile: value(b.Mobile)}
 	return err
+}
+
+// addCheckIn adds when a check-in happened, and what staff decided in it, without their names. stay is nil before the guest's first visit.
+func addCheckIn(out *guestv1.ExportedStay, stay *ent.Stay) {
+	if stay == nil {
+		return
+	}
+	out.CheckInBeganAt, out.DetailsConfirmedAt = At(stay.BeganAt), At(stay.DetailsConfirmedAt)
+	out.CheckInAcceptedAt, out.CheckInEndedAt = At(stay.AcceptedAt), At(stay.EndedAt)
+	for _, c := range stay.Cleared {
+		at, _ := time.Parse(time.RFC3339, c.At)
+		stage := &guestv1.ExportedStage{Stage: c.Stage, At: Time(at), Refused: c.Refused, OwingCurrency: c.OwingCurrency}
+		if c.OwingCurrency != "" {
+			stage.Owing = amountOf(&c.OwingMinor, c.OwingCurrency)
+		}
+		out.Cleared = append(out.Cleared, stage)
+	}
+}
+
+// amountOf returns an amount without its currency, such as "84.00", or "" if it is not known.
+func amountOf(minor *int64, currency string) string {
+	if minor == nil || currency == "" {
+		return ""
+	}
+	amount, _, _ := strings.Cut(money.Amount{Minor: *minor, Currency: currency}.String(), " ")
+	return amount
 }
 
 // addGuests adds the guests with the answers, official forms and signatures that the session sees.
@@ -173,10 +214,23 @@ func (x *export) addDevices() error {
 	return err
 }
 
-// addPhones adds the phones with a SmartKey of the stay.
+// addPhones adds the phones with a SmartKey that the guest enrolled. Those of staff's links are the main guest's.
 func (x *export) addPhones() error {
+	guests, err := x.p.SessionGuests(x.view)
+	if err != nil {
+		return err
+	}
 	list, err := mobilekey.List(x.view, x.a.PropertyID, x.a.ReservationID)
+	x.ownPhones = map[string]bool{}
 	for _, p := range list {
+		of, known := "", true
+		if p.Session != nil {
+			of, known = guests[*p.Session]
+		}
+		if !x.owns(of, known) {
+			continue
+		}
+		x.ownPhones[p.ID] = true
 		name, err := mobilekey.Label(x.view, x.keys, p)
 		if err != nil {
 			return err
@@ -186,7 +240,16 @@ func (x *export) addPhones() error {
 	return err
 }
 
-// addOpenings adds when doors opened, or refused to open, for the stay.
+// owns reports whether the copy has what a phone of a guest did. The phone of a session that was deleted may be another guest's, unless there is only
+// one guest.
+func (x *export) owns(guestID string, known bool) bool {
+	if !known {
+		return x.a.GuestID == "" && len(x.p.Members) == 1
+	}
+	return guestID == x.a.GuestID
+}
+
+// addOpenings adds when doors opened, or refused to open, for the guest's phones. The uses of the code are in the copy of the main guest.
 func (x *export) addOpenings() error {
 	for before := int64(math.MaxInt64); ; {
 		list, err := access.ListOpenings(x.view, x.a.PropertyID, x.a.ReservationID, before, exportPage)
@@ -194,8 +257,15 @@ func (x *export) addOpenings() error {
 			return err
 		}
 		for _, o := range list {
-			x.out.Openings = append(x.out.Openings, &guestv1.ExportedOpening{At: timestamppb.New(o.At), Opened: o.Opened, LockName: o.LockName})
 			before = o.EventID
+			own := x.ownPhones[o.PhoneID]
+			if o.PhoneID == "" {
+				own = x.a.GuestID == ""
+			}
+			if !own {
+				continue
+			}
+			x.out.Openings = append(x.out.Openings, &guestv1.ExportedOpening{At: timestamppb.New(o.At), Opened: o.Opened, LockName: o.LockName})
 		}
 		if len(list) < exportPage {
 			return nil

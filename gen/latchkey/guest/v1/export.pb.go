@@ -125,9 +125,9 @@ type DataExport struct {
 	Mails []*ExportedMail `protobuf:"bytes,7,rep,name=mails,proto3" json:"mails,omitempty"`
 	// The devices that act for the caller.
 	Devices []*Device `protobuf:"bytes,8,rep,name=devices,proto3" json:"devices,omitempty"`
-	// The phones of the stay with a SmartKey. Only in the copy of the main guest.
+	// The phones with a SmartKey that the caller enrolled. The copy of the main guest also has those of staff's links.
 	Phones []*ExportedPhone `protobuf:"bytes,9,rep,name=phones,proto3" json:"phones,omitempty"`
-	// When doors opened, or refused to, for the stay. Only in the copy of the main guest, because the party shares its PIN.
+	// When doors opened, or refused to, for the phones. The copy of the main guest also has the uses of the PIN, which the party shares.
 	Openings []*ExportedOpening `protobuf:"bytes,10,rep,name=openings,proto3" json:"openings,omitempty"`
 	// The official forms that are in the guest register.
 	Forms []*ExportedForm `protobuf:"bytes,11,rep,name=forms,proto3" json:"forms,omitempty"`
@@ -278,6 +278,26 @@ type ExportedStay struct {
 	SourceName string `protobuf:"bytes,11,opt,name=source_name,json=sourceName,proto3" json:"source_name,omitempty"`
 	// The booking site's number, or empty.
 	ChannelNumber string `protobuf:"bytes,12,opt,name=channel_number,json=channelNumber,proto3" json:"channel_number,omitempty"`
+	// The name of the room or bed, or empty: none is assigned.
+	SpaceName string `protobuf:"bytes,13,opt,name=space_name,json=spaceName,proto3" json:"space_name,omitempty"`
+	// The price, such as "84.00", or empty: the PMS did not say. Only in the copy of the main guest, like all that follows.
+	Price string `protobuf:"bytes,14,opt,name=price,proto3" json:"price,omitempty"`
+	// The amount owed, or empty: the PMS did not say.
+	Owing string `protobuf:"bytes,15,opt,name=owing,proto3" json:"owing,omitempty"`
+	// The currency of the price and of the amount owed, such as EUR, or empty.
+	Currency string `protobuf:"bytes,16,opt,name=currency,proto3" json:"currency,omitempty"`
+	// When the check-in began.
+	CheckInBeganAt *timestamppb.Timestamp `protobuf:"bytes,17,opt,name=check_in_began_at,json=checkInBeganAt,proto3" json:"check_in_began_at,omitempty"`
+	// When the guest confirmed the details there.
+	DetailsConfirmedAt *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=details_confirmed_at,json=detailsConfirmedAt,proto3" json:"details_confirmed_at,omitempty"`
+	// When the PMS took the check-in.
+	CheckInAcceptedAt *timestamppb.Timestamp `protobuf:"bytes,19,opt,name=check_in_accepted_at,json=checkInAcceptedAt,proto3" json:"check_in_accepted_at,omitempty"`
+	// When the check-in ended.
+	CheckInEndedAt *timestamppb.Timestamp `protobuf:"bytes,20,opt,name=check_in_ended_at,json=checkInEndedAt,proto3" json:"check_in_ended_at,omitempty"`
+	// When the PMS first said that the guests are in house.
+	ArrivedAt *timestamppb.Timestamp `protobuf:"bytes,21,opt,name=arrived_at,json=arrivedAt,proto3" json:"arrived_at,omitempty"`
+	// Stages of the check-in that staff cleared or refused, and amounts that they waived.
+	Cleared       []*ExportedStage `protobuf:"bytes,22,rep,name=cleared,proto3" json:"cleared,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -396,6 +416,158 @@ func (x *ExportedStay) GetChannelNumber() string {
 	return ""
 }
 
+func (x *ExportedStay) GetSpaceName() string {
+	if x != nil {
+		return x.SpaceName
+	}
+	return ""
+}
+
+func (x *ExportedStay) GetPrice() string {
+	if x != nil {
+		return x.Price
+	}
+	return ""
+}
+
+func (x *ExportedStay) GetOwing() string {
+	if x != nil {
+		return x.Owing
+	}
+	return ""
+}
+
+func (x *ExportedStay) GetCurrency() string {
+	if x != nil {
+		return x.Currency
+	}
+	return ""
+}
+
+func (x *ExportedStay) GetCheckInBeganAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CheckInBeganAt
+	}
+	return nil
+}
+
+func (x *ExportedStay) GetDetailsConfirmedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DetailsConfirmedAt
+	}
+	return nil
+}
+
+func (x *ExportedStay) GetCheckInAcceptedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CheckInAcceptedAt
+	}
+	return nil
+}
+
+func (x *ExportedStay) GetCheckInEndedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CheckInEndedAt
+	}
+	return nil
+}
+
+func (x *ExportedStay) GetArrivedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ArrivedAt
+	}
+	return nil
+}
+
+func (x *ExportedStay) GetCleared() []*ExportedStage {
+	if x != nil {
+		return x.Cleared
+	}
+	return nil
+}
+
+// ExportedStage is a stage of the check-in that was cleared or refused, or an amount that was waived.
+type ExportedStage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// identityCheck, signature, or owing: an amount that was waived.
+	Stage string `protobuf:"bytes,1,opt,name=stage,proto3" json:"stage,omitempty"`
+	// When.
+	At *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
+	// Why it was refused, or empty.
+	Refused string `protobuf:"bytes,3,opt,name=refused,proto3" json:"refused,omitempty"`
+	// The amount that was waived, such as "20.00". Empty for other stages.
+	Owing string `protobuf:"bytes,4,opt,name=owing,proto3" json:"owing,omitempty"`
+	// Its currency, such as EUR. Empty for other stages.
+	OwingCurrency string `protobuf:"bytes,5,opt,name=owing_currency,json=owingCurrency,proto3" json:"owing_currency,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportedStage) Reset() {
+	*x = ExportedStage{}
+	mi := &file_latchkey_guest_v1_export_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportedStage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportedStage) ProtoMessage() {}
+
+func (x *ExportedStage) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_guest_v1_export_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportedStage.ProtoReflect.Descriptor instead.
+func (*ExportedStage) Descriptor() ([]byte, []int) {
+	return file_latchkey_guest_v1_export_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ExportedStage) GetStage() string {
+	if x != nil {
+		return x.Stage
+	}
+	return ""
+}
+
+func (x *ExportedStage) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *ExportedStage) GetRefused() string {
+	if x != nil {
+		return x.Refused
+	}
+	return ""
+}
+
+func (x *ExportedStage) GetOwing() string {
+	if x != nil {
+		return x.Owing
+	}
+	return ""
+}
+
+func (x *ExportedStage) GetOwingCurrency() string {
+	if x != nil {
+		return x.OwingCurrency
+	}
+	return ""
+}
+
 // ExportedBooker is who booked, as the PMS says.
 type ExportedBooker struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -413,7 +585,7 @@ type ExportedBooker struct {
 
 func (x *ExportedBooker) Reset() {
 	*x = ExportedBooker{}
-	mi := &file_latchkey_guest_v1_export_proto_msgTypes[4]
+	mi := &file_latchkey_guest_v1_export_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -425,7 +597,7 @@ func (x *ExportedBooker) String() string {
 func (*ExportedBooker) ProtoMessage() {}
 
 func (x *ExportedBooker) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_export_proto_msgTypes[4]
+	mi := &file_latchkey_guest_v1_export_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -438,7 +610,7 @@ func (x *ExportedBooker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportedBooker.ProtoReflect.Descriptor instead.
 func (*ExportedBooker) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_export_proto_rawDescGZIP(), []int{4}
+	return file_latchkey_guest_v1_export_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ExportedBooker) GetFirstName() string {
@@ -498,7 +670,7 @@ type ExportedGuest struct {
 
 func (x *ExportedGuest) Reset() {
 	*x = ExportedGuest{}
-	mi := &file_latchkey_guest_v1_export_proto_msgTypes[5]
+	mi := &file_latchkey_guest_v1_export_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -510,7 +682,7 @@ func (x *ExportedGuest) String() string {
 func (*ExportedGuest) ProtoMessage() {}
 
 func (x *ExportedGuest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_export_proto_msgTypes[5]
+	mi := &file_latchkey_guest_v1_export_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -523,7 +695,7 @@ func (x *ExportedGuest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportedGuest.ProtoReflect.Descriptor instead.
 func (*ExportedGuest) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_export_proto_rawDescGZIP(), []int{5}
+	return file_latchkey_guest_v1_export_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ExportedGuest) GetId() string {
@@ -615,7 +787,7 @@ type ExportedMail struct {
 
 func (x *ExportedMail) Reset() {
 	*x = ExportedMail{}
-	mi := &file_latchkey_guest_v1_export_proto_msgTypes[6]
+	mi := &file_latchkey_guest_v1_export_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -627,7 +799,7 @@ func (x *ExportedMail) String() string {
 func (*ExportedMail) ProtoMessage() {}
 
 func (x *ExportedMail) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_export_proto_msgTypes[6]
+	mi := &file_latchkey_guest_v1_export_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -640,7 +812,7 @@ func (x *ExportedMail) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportedMail.ProtoReflect.Descriptor instead.
 func (*ExportedMail) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_export_proto_rawDescGZIP(), []int{6}
+	return file_latchkey_guest_v1_export_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ExportedMail) GetKind() string {
@@ -695,7 +867,7 @@ type ExportedPhone struct {
 
 func (x *ExportedPhone) Reset() {
 	*x = ExportedPhone{}
-	mi := &file_latchkey_guest_v1_export_proto_msgTypes[7]
+	mi := &file_latchkey_guest_v1_export_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -707,7 +879,7 @@ func (x *ExportedPhone) String() string {
 func (*ExportedPhone) ProtoMessage() {}
 
 func (x *ExportedPhone) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_export_proto_msgTypes[7]
+	mi := &file_latchkey_guest_v1_export_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -720,7 +892,7 @@ func (x *ExportedPhone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportedPhone.ProtoReflect.Descriptor instead.
 func (*ExportedPhone) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_export_proto_rawDescGZIP(), []int{7}
+	return file_latchkey_guest_v1_export_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ExportedPhone) GetId() string {
@@ -766,7 +938,7 @@ type ExportedOpening struct {
 
 func (x *ExportedOpening) Reset() {
 	*x = ExportedOpening{}
-	mi := &file_latchkey_guest_v1_export_proto_msgTypes[8]
+	mi := &file_latchkey_guest_v1_export_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -778,7 +950,7 @@ func (x *ExportedOpening) String() string {
 func (*ExportedOpening) ProtoMessage() {}
 
 func (x *ExportedOpening) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_export_proto_msgTypes[8]
+	mi := &file_latchkey_guest_v1_export_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -791,7 +963,7 @@ func (x *ExportedOpening) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportedOpening.ProtoReflect.Descriptor instead.
 func (*ExportedOpening) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_export_proto_rawDescGZIP(), []int{8}
+	return file_latchkey_guest_v1_export_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ExportedOpening) GetAt() *timestamppb.Timestamp {
@@ -834,7 +1006,7 @@ type ExportedForm struct {
 
 func (x *ExportedForm) Reset() {
 	*x = ExportedForm{}
-	mi := &file_latchkey_guest_v1_export_proto_msgTypes[9]
+	mi := &file_latchkey_guest_v1_export_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -846,7 +1018,7 @@ func (x *ExportedForm) String() string {
 func (*ExportedForm) ProtoMessage() {}
 
 func (x *ExportedForm) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_export_proto_msgTypes[9]
+	mi := &file_latchkey_guest_v1_export_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -859,7 +1031,7 @@ func (x *ExportedForm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportedForm.ProtoReflect.Descriptor instead.
 func (*ExportedForm) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_export_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_guest_v1_export_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ExportedForm) GetLaw() string {
@@ -910,7 +1082,7 @@ type KeptProfile struct {
 
 func (x *KeptProfile) Reset() {
 	*x = KeptProfile{}
-	mi := &file_latchkey_guest_v1_export_proto_msgTypes[10]
+	mi := &file_latchkey_guest_v1_export_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -922,7 +1094,7 @@ func (x *KeptProfile) String() string {
 func (*KeptProfile) ProtoMessage() {}
 
 func (x *KeptProfile) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_guest_v1_export_proto_msgTypes[10]
+	mi := &file_latchkey_guest_v1_export_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -935,7 +1107,7 @@ func (x *KeptProfile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeptProfile.ProtoReflect.Descriptor instead.
 func (*KeptProfile) Descriptor() ([]byte, []int) {
-	return file_latchkey_guest_v1_export_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_guest_v1_export_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *KeptProfile) GetPerson() *Person {
@@ -974,7 +1146,7 @@ const file_latchkey_guest_v1_export_proto_rawDesc = "" +
 	"\bopenings\x18\n" +
 	" \x03(\v2\".latchkey.guest.v1.ExportedOpeningR\bopenings\x125\n" +
 	"\x05forms\x18\v \x03(\v2\x1f.latchkey.guest.v1.ExportedFormR\x05forms\x128\n" +
-	"\aprofile\x18\f \x01(\v2\x1e.latchkey.guest.v1.KeptProfileR\aprofile\"\xea\x03\n" +
+	"\aprofile\x18\f \x01(\v2\x1e.latchkey.guest.v1.KeptProfileR\aprofile\"\xf1\a\n" +
 	"\fExportedStay\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
@@ -992,7 +1164,25 @@ const file_latchkey_guest_v1_export_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\x14houseRulesAcceptedAt\x12\x1f\n" +
 	"\vsource_name\x18\v \x01(\tR\n" +
 	"sourceName\x12%\n" +
-	"\x0echannel_number\x18\f \x01(\tR\rchannelNumber\"\x8e\x01\n" +
+	"\x0echannel_number\x18\f \x01(\tR\rchannelNumber\x12\x1d\n" +
+	"\n" +
+	"space_name\x18\r \x01(\tR\tspaceName\x12\x14\n" +
+	"\x05price\x18\x0e \x01(\tR\x05price\x12\x14\n" +
+	"\x05owing\x18\x0f \x01(\tR\x05owing\x12\x1a\n" +
+	"\bcurrency\x18\x10 \x01(\tR\bcurrency\x12E\n" +
+	"\x11check_in_began_at\x18\x11 \x01(\v2\x1a.google.protobuf.TimestampR\x0echeckInBeganAt\x12L\n" +
+	"\x14details_confirmed_at\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\x12detailsConfirmedAt\x12K\n" +
+	"\x14check_in_accepted_at\x18\x13 \x01(\v2\x1a.google.protobuf.TimestampR\x11checkInAcceptedAt\x12E\n" +
+	"\x11check_in_ended_at\x18\x14 \x01(\v2\x1a.google.protobuf.TimestampR\x0echeckInEndedAt\x129\n" +
+	"\n" +
+	"arrived_at\x18\x15 \x01(\v2\x1a.google.protobuf.TimestampR\tarrivedAt\x12:\n" +
+	"\acleared\x18\x16 \x03(\v2 .latchkey.guest.v1.ExportedStageR\acleared\"\xa8\x01\n" +
+	"\rExportedStage\x12\x14\n" +
+	"\x05stage\x18\x01 \x01(\tR\x05stage\x12*\n" +
+	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x18\n" +
+	"\arefused\x18\x03 \x01(\tR\arefused\x12\x14\n" +
+	"\x05owing\x18\x04 \x01(\tR\x05owing\x12%\n" +
+	"\x0eowing_currency\x18\x05 \x01(\tR\rowingCurrency\"\x8e\x01\n" +
 	"\x0eExportedBooker\x12\"\n" +
 	"\n" +
 	"first_name\x18\x01 \x01(\tB\x03\x80\x01\x01R\tfirstName\x12 \n" +
@@ -1054,59 +1244,67 @@ func file_latchkey_guest_v1_export_proto_rawDescGZIP() []byte {
 	return file_latchkey_guest_v1_export_proto_rawDescData
 }
 
-var file_latchkey_guest_v1_export_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_latchkey_guest_v1_export_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_latchkey_guest_v1_export_proto_goTypes = []any{
 	(*ExportDataRequest)(nil),     // 0: latchkey.guest.v1.ExportDataRequest
 	(*ExportDataResponse)(nil),    // 1: latchkey.guest.v1.ExportDataResponse
 	(*DataExport)(nil),            // 2: latchkey.guest.v1.DataExport
 	(*ExportedStay)(nil),          // 3: latchkey.guest.v1.ExportedStay
-	(*ExportedBooker)(nil),        // 4: latchkey.guest.v1.ExportedBooker
-	(*ExportedGuest)(nil),         // 5: latchkey.guest.v1.ExportedGuest
-	(*ExportedMail)(nil),          // 6: latchkey.guest.v1.ExportedMail
-	(*ExportedPhone)(nil),         // 7: latchkey.guest.v1.ExportedPhone
-	(*ExportedOpening)(nil),       // 8: latchkey.guest.v1.ExportedOpening
-	(*ExportedForm)(nil),          // 9: latchkey.guest.v1.ExportedForm
-	(*KeptProfile)(nil),           // 10: latchkey.guest.v1.KeptProfile
-	(*timestamppb.Timestamp)(nil), // 11: google.protobuf.Timestamp
-	(*Message)(nil),               // 12: latchkey.guest.v1.Message
-	(*Disclosure)(nil),            // 13: latchkey.guest.v1.Disclosure
-	(*Device)(nil),                // 14: latchkey.guest.v1.Device
-	(*Person)(nil),                // 15: latchkey.guest.v1.Person
+	(*ExportedStage)(nil),         // 4: latchkey.guest.v1.ExportedStage
+	(*ExportedBooker)(nil),        // 5: latchkey.guest.v1.ExportedBooker
+	(*ExportedGuest)(nil),         // 6: latchkey.guest.v1.ExportedGuest
+	(*ExportedMail)(nil),          // 7: latchkey.guest.v1.ExportedMail
+	(*ExportedPhone)(nil),         // 8: latchkey.guest.v1.ExportedPhone
+	(*ExportedOpening)(nil),       // 9: latchkey.guest.v1.ExportedOpening
+	(*ExportedForm)(nil),          // 10: latchkey.guest.v1.ExportedForm
+	(*KeptProfile)(nil),           // 11: latchkey.guest.v1.KeptProfile
+	(*timestamppb.Timestamp)(nil), // 12: google.protobuf.Timestamp
+	(*Message)(nil),               // 13: latchkey.guest.v1.Message
+	(*Disclosure)(nil),            // 14: latchkey.guest.v1.Disclosure
+	(*Device)(nil),                // 15: latchkey.guest.v1.Device
+	(*Person)(nil),                // 16: latchkey.guest.v1.Person
 }
 var file_latchkey_guest_v1_export_proto_depIdxs = []int32{
 	2,  // 0: latchkey.guest.v1.ExportDataResponse.data:type_name -> latchkey.guest.v1.DataExport
-	11, // 1: latchkey.guest.v1.DataExport.made_at:type_name -> google.protobuf.Timestamp
+	12, // 1: latchkey.guest.v1.DataExport.made_at:type_name -> google.protobuf.Timestamp
 	3,  // 2: latchkey.guest.v1.DataExport.stay:type_name -> latchkey.guest.v1.ExportedStay
-	5,  // 3: latchkey.guest.v1.DataExport.guests:type_name -> latchkey.guest.v1.ExportedGuest
-	12, // 4: latchkey.guest.v1.DataExport.messages:type_name -> latchkey.guest.v1.Message
-	13, // 5: latchkey.guest.v1.DataExport.disclosures:type_name -> latchkey.guest.v1.Disclosure
-	6,  // 6: latchkey.guest.v1.DataExport.mails:type_name -> latchkey.guest.v1.ExportedMail
-	14, // 7: latchkey.guest.v1.DataExport.devices:type_name -> latchkey.guest.v1.Device
-	7,  // 8: latchkey.guest.v1.DataExport.phones:type_name -> latchkey.guest.v1.ExportedPhone
-	8,  // 9: latchkey.guest.v1.DataExport.openings:type_name -> latchkey.guest.v1.ExportedOpening
-	9,  // 10: latchkey.guest.v1.DataExport.forms:type_name -> latchkey.guest.v1.ExportedForm
-	10, // 11: latchkey.guest.v1.DataExport.profile:type_name -> latchkey.guest.v1.KeptProfile
-	11, // 12: latchkey.guest.v1.ExportedStay.from:type_name -> google.protobuf.Timestamp
-	11, // 13: latchkey.guest.v1.ExportedStay.to:type_name -> google.protobuf.Timestamp
-	4,  // 14: latchkey.guest.v1.ExportedStay.booker:type_name -> latchkey.guest.v1.ExportedBooker
-	11, // 15: latchkey.guest.v1.ExportedStay.house_rules_accepted_at:type_name -> google.protobuf.Timestamp
-	15, // 16: latchkey.guest.v1.ExportedGuest.person:type_name -> latchkey.guest.v1.Person
-	11, // 17: latchkey.guest.v1.ExportedGuest.sharing_set_at:type_name -> google.protobuf.Timestamp
-	11, // 18: latchkey.guest.v1.ExportedGuest.signed_at:type_name -> google.protobuf.Timestamp
-	11, // 19: latchkey.guest.v1.ExportedMail.ordered_at:type_name -> google.protobuf.Timestamp
-	11, // 20: latchkey.guest.v1.ExportedMail.sent_at:type_name -> google.protobuf.Timestamp
-	11, // 21: latchkey.guest.v1.ExportedPhone.created_at:type_name -> google.protobuf.Timestamp
-	11, // 22: latchkey.guest.v1.ExportedPhone.revoked_at:type_name -> google.protobuf.Timestamp
-	11, // 23: latchkey.guest.v1.ExportedOpening.at:type_name -> google.protobuf.Timestamp
-	15, // 24: latchkey.guest.v1.ExportedForm.person:type_name -> latchkey.guest.v1.Person
-	11, // 25: latchkey.guest.v1.ExportedForm.erase_at:type_name -> google.protobuf.Timestamp
-	15, // 26: latchkey.guest.v1.KeptProfile.person:type_name -> latchkey.guest.v1.Person
-	11, // 27: latchkey.guest.v1.KeptProfile.updated_at:type_name -> google.protobuf.Timestamp
-	28, // [28:28] is the sub-list for method output_type
-	28, // [28:28] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	6,  // 3: latchkey.guest.v1.DataExport.guests:type_name -> latchkey.guest.v1.ExportedGuest
+	13, // 4: latchkey.guest.v1.DataExport.messages:type_name -> latchkey.guest.v1.Message
+	14, // 5: latchkey.guest.v1.DataExport.disclosures:type_name -> latchkey.guest.v1.Disclosure
+	7,  // 6: latchkey.guest.v1.DataExport.mails:type_name -> latchkey.guest.v1.ExportedMail
+	15, // 7: latchkey.guest.v1.DataExport.devices:type_name -> latchkey.guest.v1.Device
+	8,  // 8: latchkey.guest.v1.DataExport.phones:type_name -> latchkey.guest.v1.ExportedPhone
+	9,  // 9: latchkey.guest.v1.DataExport.openings:type_name -> latchkey.guest.v1.ExportedOpening
+	10, // 10: latchkey.guest.v1.DataExport.forms:type_name -> latchkey.guest.v1.ExportedForm
+	11, // 11: latchkey.guest.v1.DataExport.profile:type_name -> latchkey.guest.v1.KeptProfile
+	12, // 12: latchkey.guest.v1.ExportedStay.from:type_name -> google.protobuf.Timestamp
+	12, // 13: latchkey.guest.v1.ExportedStay.to:type_name -> google.protobuf.Timestamp
+	5,  // 14: latchkey.guest.v1.ExportedStay.booker:type_name -> latchkey.guest.v1.ExportedBooker
+	12, // 15: latchkey.guest.v1.ExportedStay.house_rules_accepted_at:type_name -> google.protobuf.Timestamp
+	12, // 16: latchkey.guest.v1.ExportedStay.check_in_began_at:type_name -> google.protobuf.Timestamp
+	12, // 17: latchkey.guest.v1.ExportedStay.details_confirmed_at:type_name -> google.protobuf.Timestamp
+	12, // 18: latchkey.guest.v1.ExportedStay.check_in_accepted_at:type_name -> google.protobuf.Timestamp
+	12, // 19: latchkey.guest.v1.ExportedStay.check_in_ended_at:type_name -> google.protobuf.Timestamp
+	12, // 20: latchkey.guest.v1.ExportedStay.arrived_at:type_name -> google.protobuf.Timestamp
+	4,  // 21: latchkey.guest.v1.ExportedStay.cleared:type_name -> latchkey.guest.v1.ExportedStage
+	12, // 22: latchkey.guest.v1.ExportedStage.at:type_name -> google.protobuf.Timestamp
+	16, // 23: latchkey.guest.v1.ExportedGuest.person:type_name -> latchkey.guest.v1.Person
+	12, // 24: latchkey.guest.v1.ExportedGuest.sharing_set_at:type_name -> google.protobuf.Timestamp
+	12, // 25: latchkey.guest.v1.ExportedGuest.signed_at:type_name -> google.protobuf.Timestamp
+	12, // 26: latchkey.guest.v1.ExportedMail.ordered_at:type_name -> google.protobuf.Timestamp
+	12, // 27: latchkey.guest.v1.ExportedMail.sent_at:type_name -> google.protobuf.Timestamp
+	12, // 28: latchkey.guest.v1.ExportedPhone.created_at:type_name -> google.protobuf.Timestamp
+	12, // 29: latchkey.guest.v1.ExportedPhone.revoked_at:type_name -> google.protobuf.Timestamp
+	12, // 30: latchkey.guest.v1.ExportedOpening.at:type_name -> google.protobuf.Timestamp
+	16, // 31: latchkey.guest.v1.ExportedForm.person:type_name -> latchkey.guest.v1.Person
+	12, // 32: latchkey.guest.v1.ExportedForm.erase_at:type_name -> google.protobuf.Timestamp
+	16, // 33: latchkey.guest.v1.KeptProfile.person:type_name -> latchkey.guest.v1.Person
+	12, // 34: latchkey.guest.v1.KeptProfile.updated_at:type_name -> google.protobuf.Timestamp
+	35, // [35:35] is the sub-list for method output_type
+	35, // [35:35] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_guest_v1_export_proto_init() }
@@ -1123,7 +1321,7 @@ func file_latchkey_guest_v1_export_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_guest_v1_export_proto_rawDesc), len(file_latchkey_guest_v1_export_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

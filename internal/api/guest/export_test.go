@@ -1,0 +1,124 @@
+package guest_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/schema"
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/actor"
+	api "latchkey.dev/internal/api/guest"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/lock"
+)
+
+// copyOf returns the copy that a session gets.
+func (x *fixture) copyOf(as context.Context) *guestv1.DataExport {
+	x.Helper()
+	copied, err := (&api.Privacy{Deps: x.deps}).ExportData(as, &guestv1.ExportDataRequest{})
+	x.must(err)
+	return copied.GetData()
+}
+
+// Each guest of a room finds the phones that they enrolled and the openings by them in their own copy. The main guest's copy also has the phone of a
+// link of staff, and the uses of the code, which the party shares. What a phone of a deleted session did is in no copy: it may be anyone's.
+func TestExportNamesThePhonesOfItsGuest(t *testing.T) {
+	each(t, func(x *fixture) {
+		caller, stay := x.book("shared", 2, 0)
+		companionID := x.guestIDs(stay)[1]
+		now := x.db.Clock().Now()
+		companion := actor.With(x.Context(), actor.Actor{Kind: actor.Guest, ID: "ses_b", PropertyID: hotel, ReservationID: stay, GuestID: companionID, Origin: guest.OriginMail, UsedAt: now})
+		x.write(func(tx *db.Tx) error {
+			ctx := tx.Context()
+			for session, of := range map[string]string{"ses_a": "", "ses_b": companionID} {
+				err := tx.GuestSession.Create().SetID(session).SetPropertyID(hotel).SetReservationID(stay).SetGuestID(of).SetOrigin(guest.OriginMail).SetMAC([]byte(session)).
+					SetUsedAt(now).SetExpiresAt(now.Add(time.Hour)).SetCreatedAt(now).Exec(ctx)
+				if err != nil {
+					return err
+				}
+			}
+			if err := tx.Grant.Create().SetID("grt_1").SetPropertyID(hotel).SetReservationID(stay).SetPlacedAt(now).SetNotBefore(now).SetNotAfter(now.Add(time.Hour)).SetCreatedAt(now).Exec(ctx); err != nil {
+				return err
+			}
+			var rows []*ent.EventCreate
+			for i, phone := range []string{"", "phn_staff", "phn_a", "phn_b", "phn_deleted"} {
+				body := map[string]any{}
+				if phone != "" {
+					create := tx.Phone.Create().SetID(phone).SetPropertyID(hotel).SetReservationID(stay).SetKey([]byte(phone)).SetKeyID(phone).SetSubject(phone).SetCreatedAt(now)
+					if phone != "phn_staff" {
+						create.SetSession("ses_" + phone[len("phn_"):])
+					}
+					if err := create.Exec(ctx); err != nil {
+						return err
+					}
+					body["actor"] = lock.PhoneActorPrefix + phone
+				}
+				rows = append(rows, tx.Event.Create().SetID(int64(i+1)).SetPropertyID(hotel).SetSubject("lck_1").SetSubjectSequence(int64(i+1)).SetKind(string(event.DoorOpened)).
+					SetGrantID("grt_1").SetBody(body).SetOccurredAt(now.Add(time.Duration(i)*time.Minute)).SetCreatedAt(now))
+			}
+			return tx.Event.CreateBulk(rows...).Exec(ctx)
+		})
+		for _, c := range []struct {
+			who      string
+			as       context.Context
+			phones   []string
+			openings []int // minutes
+		}{
+			{"the main guest", caller, []string{"phn_a", "phn_staff"}, []int{0, 1, 2}},
+			{"the companion", companion, []string{"phn_b"}, []int{3}},
+		} {
+			d := x.copyOf(c.as)
+			var phones []string
+			var openings []int
+			for _, p := range d.GetPhones() {
+				phones = append(phones, p.GetId())
+			}
+			for _, o := range d.GetOpenings() {
+				openings = append(openings, int(o.GetAt().AsTime().Sub(now).Minutes()))
+			}
+			slices.Sort(phones)
+			slices.Sort(openings)
+			if !slices.Equal(phones, c.phones) || !slices.Equal(openings, c.openings) {
+				t.Errorf("the copy of %s has the phones %v and openings %v, want %v and %v", c.who, phones, openings, c.phones, c.openings)
+			}
+		}
+	})
+}
+
+// The copy of the main guest has what is stored of the booking and the check-in. A companion's has neither the amounts nor the decisions of staff.
+func TestExportHasTheWholeStay(t *testing.T) {
+	each(t, func(x *fixture) {
+		caller, stay := x.book("whole", 2, 0)
+		companionID := x.guestIDs(stay)[1]
+		now := x.db.Clock().Now()
+		x.write(func(tx *db.Tx) error {
+			ctx := tx.Context()
+			if err := tx.Reservation.UpdateOneID(stay).SetPriceMinor(21_000).SetOwingMinor(8_450).SetOwingCurrency("EUR").SetArrivedAt(now).Exec(ctx); err != nil {
+				return err
+			}
+			return tx.Stay.Update().SetBeganAt(now).SetDetailsConfirmedAt(now.Add(time.Minute)).SetAcceptedAt(now.Add(2 * time.Minute)).SetEndedAt(now.Add(3 * time.Minute)).
+				SetCleared([]schema.ClearedStage{{Stage: "owing", By: "stf_1", At: now.Format(time.RFC3339), OwingMinor: 8_450, OwingCurrency: "EUR"}}).Exec(ctx)
+		})
+		s := x.copyOf(caller).GetStay()
+		got := fmt.Sprint(s.GetPrice(), " ", s.GetOwing(), " ", s.GetCurrency(), " ", s.GetArrivedAt().AsTime().Equal(now))
+		for _, at := range []time.Time{s.GetCheckInBeganAt().AsTime(), s.GetDetailsConfirmedAt().AsTime(), s.GetCheckInAcceptedAt().AsTime(), s.GetCheckInEndedAt().AsTime()} {
+			got += fmt.Sprint(" ", at.Sub(now))
+		}
+		for _, c := range s.GetCleared() {
+			got += fmt.Sprint(" ", c.GetStage(), " ", c.GetOwing(), " ", c.GetOwingCurrency(), " ", c.GetAt().AsTime().Equal(now))
+		}
+		if want := "210.00 84.50 EUR true 0s 1m0s 2m0s 3m0s owing 84.50 EUR true"; got != want {
+			t.Errorf("the copy has %s, want %s", got, want)
+		}
+		companion := actor.Actor{Kind: actor.Guest, ID: "ses_b", PropertyID: hotel, ReservationID: stay, GuestID: companionID, Origin: guest.OriginMail, UsedAt: now}
+		if s := x.copyOf(actor.With(x.Context(), companion)).GetStay(); s.GetPrice() != "" || s.GetOwing() != "" || s.GetCheckInBeganAt() != nil || len(s.GetCleared()) != 0 || s.GetBooker() != nil {
+			t.Errorf("the companion's copy has %v", s)
+		}
+	})
+}
