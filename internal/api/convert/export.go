@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"latchkey.dev/ent"
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
@@ -80,15 +79,16 @@ func (x *export) addStay() error {
 	}
 	out.ArrivedAt, out.Currency = At(r.ArrivedAt), value(r.OwingCurrency)
 	out.Price, out.Owing = amountOf(r.PriceMinor, out.Currency), amountOf(r.OwingMinor, out.Currency)
-	addCheckIn(out, stay)
+	x.addCheckIn(out)
 	b, err := reservation.Service{Keys: x.keys}.Booker(x.view.Context(), r)
 	out.Booker = &guestv1.ExportedBooker{FirstName: value(b.FirstName), LastName: b.LastName, Email: value(b.Email), Mobile: value(b.Mobile)}
 	return err
 }
 
-// addCheckIn adds when a check-in happened, and what staff decided in it, without their names. stay is nil before the guest's first visit.
-func addCheckIn(out *guestv1.ExportedStay, stay *ent.Stay) {
-	if stay == nil {
+// addCheckIn adds when a check-in happened, and what staff decided in it, without their names.
+func (x *export) addCheckIn(out *guestv1.ExportedStay) {
+	stay := x.p.Stay
+	if stay == nil { // before the guest's first visit
 		return
 	}
 	out.CheckInBeganAt, out.DetailsConfirmedAt = At(stay.BeganAt), At(stay.DetailsConfirmedAt)
