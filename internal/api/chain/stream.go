@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
+	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/fault"
 )
 
@@ -65,8 +66,8 @@ func (c *Chain) runStream(ctx context.Context, call *Call, srv any, ss *stream, 
 	return err
 }
 
-// recheckInterval is the longest time for which a stream continues after its credential has ended. The interval for people is shorter,
-// because a person may be dismissed.
+// recheckInterval is the longest time for which a stream continues after its credential has ended. The interval for people and guests is
+// shorter, because a person may be dismissed, and a guest may end a device that is lost.
 const (
 	recheckInterval       = 20 * time.Second
 	recheckPersonInterval = 4 * time.Second
@@ -78,7 +79,7 @@ func (c *Chain) recheck(ctx context.Context, call *Call, end context.CancelCause
 		return
 	}
 	interval := recheckInterval
-	if call.actor.PersonID != "" {
+	if call.actor.PersonID != "" || call.actor.Kind == actor.Guest {
 		interval = recheckPersonInterval
 	}
 	ticker := time.NewTicker(interval)
