@@ -174,3 +174,17 @@ func TestHouseRulesStayWithinReach(t *testing.T) {
 	p.Click("House rules")
 	p.WaitUntil("the rules", `[...document.querySelectorAll("details[open] p")].some((p) => p.innerText.length > 10)`)
 }
+
+// What a phone keeps of the code follows the language that the guest chooses.
+func TestKeptCodeFollowsTheLanguage(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	p, net := w.keptPhone()
+	p.Click("Language: English")
+	p.Next("Deutsch", "Ihr Aufenthalt")
+	p.WaitUntil("what the phone keeps", `document.querySelector("#kept:not([data-pending])")`)
+	net.cut.Store(true)
+	p.Tolerate("ERR_EMPTY_RESPONSE")
+	p.Reload()
+	p.WaitUntil("the code in the guest's language", `document.querySelector('#offline [data-kept="code"] [data-part]')?.innerHTML.includes("Ihr Code: ")`)
+}

@@ -17,6 +17,7 @@ export interface Part {
   until: number; // when the stay ends
   ahead: number; // how far the server's clock was ahead of this phone's then
   version: string; // of what is known about it
+  lang?: string; // the language of the page
 }
 
 const store = vault("latchkey-kept", "stays");
@@ -71,7 +72,7 @@ export async function keep(page: Document): Promise<void> {
   const parts = [...page.querySelectorAll<HTMLElement>("[data-keep]")];
   if (parts.length === 0) return;
   const stay = parts[0].dataset.stay!;
-  const fresh = parts.map((p): Part => ({ name: p.dataset.keep!, html: readable(p), at: now(), time: p.dataset.time, until: Date.parse(p.dataset.until!), ahead, version: p.dataset.version ?? "" }));
+  const fresh = parts.map((p): Part => ({ name: p.dataset.keep!, html: readable(p), at: now(), time: p.dataset.time, until: Date.parse(p.dataset.until!), ahead, version: p.dataset.version ?? "", lang: page.documentElement.lang }));
   const former = await load(stay).catch(() => []);
   await seal(stay, [...former.filter((f) => !fresh.some((p) => p.name === f.name)), ...fresh]);
   await store.put("last", stay);

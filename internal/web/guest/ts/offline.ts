@@ -47,9 +47,9 @@ async function showKept(into: HTMLElement): Promise<void> {
   if (!unsent) addEventListener("online", () => location.reload());
 }
 
-/** Loads the page of the codes to keep its part, if what is known about them changed. Each load is recorded as a reading of the code. */
+/** Loads the page of the codes to keep its part, if what is known about them changed, or the language. Each load is recorded as a reading of the code. */
 async function keepCode(stay: string, url: string, version: string): Promise<void> {
-  if ((await load(stay)).some((p) => p.name === "code" && p.version === version)) return;
+  if ((await load(stay)).some((p) => p.name === "code" && p.version === version && p.lang === document.documentElement.lang)) return;
   const answer = await fetch(url, { signal: within(10) });
   if (answer.ok && !answer.redirected) await keep(parse(await answer.text()));
 }
