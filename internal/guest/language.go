@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	entguest "latchkey.dev/ent/guest"
+	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -24,6 +25,17 @@ func ChooseLanguage(tx *db.Tx, keys *keyring.Ring, a actor.Actor, language strin
 // SetLanguage stores the language that a guest of a stored party reads: a companion, or the main guest if guestID is empty. Mails to the
 // guest use it. An empty language changes nothing.
 func SetLanguage(tx *db.Tx, propertyID, reservationID, guestID, language string) error {
+	return setLanguage(tx, propertyID, reservationID, guestID, language)
+}
+
+// SetFirstLanguage is [SetLanguage] for the language of a browser, which the guest may not have chosen: it does not replace one. Another device of the
+// guest may have another language.
+func SetFirstLanguage(tx *db.Tx, propertyID, reservationID, guestID, language string) error {
+	return setLanguage(tx, propertyID, reservationID, guestID, language, entguest.Language(""))
+}
+
+// setLanguage is SetLanguage for a guest whom which selects too.
+func setLanguage(tx *db.Tx, propertyID, reservationID, guestID, language string, which ...predicate.Guest) error {
 	if language == "" {
 		return nil
 	}
@@ -32,7 +44,7 @@ func SetLanguage(tx *db.Tx, propertyID, reservationID, guestID, language string)
 		return fault.Fields(fault.Field{Path: "language", Reason: fault.WrongValue, Message: "has no texts: send one of " + strings.Join(message.Languages(), ", ")})
 	}
 	change := tx.Guest.Update().SetLanguage(known).
-		Where(entguest.PropertyID(propertyID), entguest.ReservationID(reservationID), entguest.LanguageNEQ(known))
+		Where(entguest.PropertyID(propertyID), entguest.ReservationID(reservationID), entguest.LanguageNEQ(known)).Where(which...)
 	if guestID == "" {
 		change.Where(entguest.Role(Main))
 	} else {

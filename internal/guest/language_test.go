@@ -33,5 +33,18 @@ func TestLanguageOfGuest(t *testing.T) {
 		h.write(func(tx *db.Tx) error { return guest.SetLanguage(tx, hostel, foreign.ReservationID, "", "fr") })
 		want(hostel, other, "", "fr")
 		want(hotel, id, "", "de")
+
+		// The browser of another device does not change it; a choice does.
+		set := func(language string) {
+			h.write(func(tx *db.Tx) error { return guest.SetFirstLanguage(tx, hotel, id, "", language) })
+		}
+		set("fr")
+		want(hotel, id, "", "de")
+		h.write(func(tx *db.Tx) error { return guest.ChooseLanguage(tx, h.keys, caller, "es") })
+		want(hotel, id, "", "es")
+		fresh := h.book(hotel, "B", "Silva")
+		h.bind(h.link(fresh, "", "bo@example.com"))
+		h.write(func(tx *db.Tx) error { return guest.SetFirstLanguage(tx, hotel, fresh, "", "fr") })
+		want(hotel, fresh, "", "fr")
 	})
 }

@@ -142,7 +142,7 @@ func (s *Links) BindLink(ctx context.Context, r *guestv1.BindLinkRequest) (*gues
 		if err != nil || made.ReservationID == "" {
 			return err
 		}
-		return guest.SetLanguage(tx, made.PropertyID, made.ReservationID, made.GuestID, r.GetLanguage())
+		return guest.SetFirstLanguage(tx, made.PropertyID, made.ReservationID, made.GuestID, r.GetLanguage())
 	})
 	if err != nil {
 		return nil, err

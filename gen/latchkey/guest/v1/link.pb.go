@@ -371,7 +371,7 @@ type BindLinkRequest struct {
 	Link string `protobuf:"bytes,1,opt,name=link,proto3" json:"link,omitempty"`
 	// What the device is, as it says itself, for the guest and staff. Empty: unknown.
 	Device string `protobuf:"bytes,2,opt,name=device,proto3" json:"device,omitempty"`
-	// The language that the guest reads, for mails to the guest: see SetLanguageRequest. Empty: it does not change.
+	// The language that the guest reads, for mails to the guest: see SetLanguageRequest. It counts if no language of the guest is known yet.
 	Language      string `protobuf:"bytes,3,opt,name=language,proto3" json:"language,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
