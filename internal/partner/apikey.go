@@ -59,6 +59,9 @@ func APIKey(tx *db.Tx, propertyID string, now time.Time) (*ent.Token, error) {
 	return rows[len(rows)-1], nil
 }
 
+// IsOwn reports whether an integration is the built-in one of its property.
+func IsOwn(row *IntegrationRow) bool { return row.AppID == nil }
+
 // OwnIntegration returns the built-in integration of a property, which the property's own scripts use. 404 integrationNotFound before its first
 // use.
 func OwnIntegration(view *db.Tx, propertyID string) (*IntegrationRow, error) {

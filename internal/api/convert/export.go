@@ -313,17 +313,17 @@ func Disclosures(view *db.Tx, p *guest.Party, a actor.Actor, page guest.LedgerPa
 	if err != nil {
 		return nil, "", err
 	}
-	names := map[string]string{}
+	partners := map[string]*partner.IntegrationRow{}
 	for _, d := range rows {
-		if names[d.IntegrationID] == "" {
-			from, err := partner.Integration(view, a.PropertyID, d.IntegrationID)
-			if err != nil {
+		from := partners[d.IntegrationID]
+		if from == nil {
+			if from, err = partner.Integration(view, a.PropertyID, d.IntegrationID); err != nil {
 				return nil, "", err
 			}
-			names[d.IntegrationID] = from.Name
+			partners[d.IntegrationID] = from
 		}
 		line := &guestv1.Disclosure{
-			GuestId: d.GuestID, PartnerName: names[d.IntegrationID], Groups: d.Groups, Why: d.Why, At: timestamppb.New(d.CreatedAt), Refused: d.Refused, Times: int32(d.Times),
+			GuestId: d.GuestID, PartnerName: from.Name, OwnPrograms: partner.IsOwn(from), Groups: d.Groups, Why: d.Why, At: timestamppb.New(d.CreatedAt), Refused: d.Refused, Times: int32(d.Times),
 		}
 		if d.LastAt != nil {
 			line.LastAt = Time(*d.LastAt)

@@ -150,7 +150,7 @@ func (s *Stays) addReservation(view *db.Tx, a actor.Actor, p *guest.Party, out *
 	if err != nil {
 		return err
 	}
-	out.PartnerName = from.Name
+	out.PartnerName, out.OwnPrograms = from.Name, partner.IsOwn(from)
 	return s.addMails(view, a, p, out)
 }
 

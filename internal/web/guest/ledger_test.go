@@ -27,13 +27,21 @@ func TestLedger(t *testing.T) {
 	one := reads(&guestv1.DisclosureList{List: []*guestv1.Disclosure{
 		{GuestId: "gst_1", Why: "read", Groups: []string{"identity", "contact"}, At: f.stay.GetFrom(), Times: 3, LastAt: f.stay.GetTo()},
 		{GuestId: "gst_1", PartnerName: "Mews", Why: "checkIn", Groups: []string{"identity"}, At: f.stay.GetFrom(), Times: 1},
-		{GuestId: "gst_1", PartnerName: "Own scripts", Why: "read", Groups: []string{"home"}, At: f.stay.GetFrom(), Times: 1},
+		{GuestId: "gst_1", PartnerName: "Cloudbeds", Why: "read", Groups: []string{"home"}, At: f.stay.GetFrom(), Times: 1},
+		{GuestId: "gst_1", PartnerName: "Own scripts", OwnPrograms: true, Why: "read", Groups: []string{"home"}, At: f.stay.GetFrom(), Times: 1},
 		{GuestId: "gst_1", Why: "read", Refused: "outsideStay", At: f.stay.GetFrom(), Times: 1},
 		{GuestId: "gst_1", Why: "read", Refused: "notShared", At: f.stay.GetFrom(), Times: 1},
 		{GuestId: "gst_1", Why: "somethingNew", Groups: []string{"shoeSize"}, At: f.stay.GetFrom(), Times: 1},
 	}}, "Sat 21 Nov, 15:00 It read these: Your name and citizenship How to reach you 3 times, the last on Mon 23 Nov, 11:00.",
 		"It got these with your check-in: Your name and citizenship", "because you were not staying here then", "because nothing is shared with it", "Other details",
-		"By Own scripts, another system of the property It read these:")
+		"By Cloudbeds, another system of the property It read these:", "By a program of the property itself It read these:")
+	f.stay.PartnerName, f.stay.OwnPrograms = "Own scripts", true
+	for _, path := range []string{"/g/stays/rsv_1/ledger", "/g/stays/rsv_1/form/share"} {
+		if own := b.shows(path, "booking system").body; strings.Contains(own, "Own scripts") {
+			t.Errorf("%s names the built-in integration: %s", path, plain(own))
+		}
+	}
+	f.stay.PartnerName, f.stay.OwnPrograms = "Mews", false
 	if strings.Contains(one, "By Mews") {
 		t.Errorf("the booking system is named in its own lines: %s", one)
 	}

@@ -779,7 +779,9 @@ type Stay struct {
 	GroupRooms int32 `protobuf:"varint,31,opt,name=group_rooms,json=groupRooms,proto3" json:"group_rooms,omitempty"`
 	// Until when the codes open the doors: the end of the stay with the property's late check-out, or the end of an extension by staff. Absent
 	// before the PMS has checked the guest in.
-	AccessUntil   *timestamppb.Timestamp `protobuf:"bytes,32,opt,name=access_until,json=accessUntil,proto3" json:"access_until,omitempty"`
+	AccessUntil *timestamppb.Timestamp `protobuf:"bytes,32,opt,name=access_until,json=accessUntil,proto3" json:"access_until,omitempty"`
+	// The reservations come from the property's own programs, through its built-in integration: partner_name is that integration's name, in English.
+	OwnPrograms   bool `protobuf:"varint,33,opt,name=own_programs,json=ownPrograms,proto3" json:"own_programs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1031,6 +1033,13 @@ func (x *Stay) GetAccessUntil() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Stay) GetOwnPrograms() bool {
+	if x != nil {
+		return x.OwnPrograms
+	}
+	return false
+}
+
 // StayMail is the state of a mail to the guest.
 type StayMail struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1105,7 +1114,9 @@ type Disclosure struct {
 	// How many reads with this result there were within an hour.
 	Times int32 `protobuf:"varint,7,opt,name=times,proto3" json:"times,omitempty"`
 	// When the last of several reads was.
-	LastAt        *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=last_at,json=lastAt,proto3" json:"last_at,omitempty"`
+	LastAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=last_at,json=lastAt,proto3" json:"last_at,omitempty"`
+	// The property's own programs got the fields, through its built-in integration: partner_name is that integration's name, in English.
+	OwnPrograms   bool `protobuf:"varint,9,opt,name=own_programs,json=ownPrograms,proto3" json:"own_programs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1194,6 +1205,13 @@ func (x *Disclosure) GetLastAt() *timestamppb.Timestamp {
 		return x.LastAt
 	}
 	return nil
+}
+
+func (x *Disclosure) GetOwnPrograms() bool {
+	if x != nil {
+		return x.OwnPrograms
+	}
+	return false
 }
 
 // ListDisclosuresRequest pages. The session selects the stay.
@@ -2080,7 +2098,7 @@ type Device struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id of the session.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// How it began: mail (the link of a mail), device (the link of another device), door (a QR code) or kiosk.
+	// How it began: mail (the link of a mail, or for a companion also a link that the main guest passed on), device (the link of another device), door (a QR code) or kiosk.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// iPhone, iPad, Android, Windows, Mac or Linux, as the device said, or empty. New ones may be added.
 	Device string `protobuf:"bytes,3,opt,name=device,proto3" json:"device,omitempty"`
@@ -2317,7 +2335,7 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x1aCreateSmartKeyLinkResponse\x12\x17\n" +
 	"\x04link\x18\x01 \x01(\tB\x03\x80\x01\x01R\x04link\x129\n" +
 	"\n" +
-	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\xd5\n" +
+	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\xf8\n" +
 	"\n" +
 	"\x04Stay\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12;\n" +
@@ -2356,12 +2374,13 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x0funread_messages\x18\x1e \x01(\x05H\x01R\x0eunreadMessages\x88\x01\x01\x12\x1f\n" +
 	"\vgroup_rooms\x18\x1f \x01(\x05R\n" +
 	"groupRooms\x12=\n" +
-	"\faccess_until\x18  \x01(\v2\x1a.google.protobuf.TimestampR\vaccessUntilB\x0f\n" +
+	"\faccess_until\x18  \x01(\v2\x1a.google.protobuf.TimestampR\vaccessUntil\x12!\n" +
+	"\fown_programs\x18! \x01(\bR\vownProgramsB\x0f\n" +
 	"\r_keep_profileB\x12\n" +
 	"\x10_unread_messagesJ\x04\b\x17\x10\x18\"=\n" +
 	"\bStayMail\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x12\x1b\n" +
-	"\tmasked_to\x18\x02 \x01(\tR\bmaskedTo\"\x85\x02\n" +
+	"\tmasked_to\x18\x02 \x01(\tR\bmaskedTo\"\xa8\x02\n" +
 	"\n" +
 	"Disclosure\x12\x19\n" +
 	"\bguest_id\x18\x01 \x01(\tR\aguestId\x12!\n" +
@@ -2371,7 +2390,8 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x02at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x18\n" +
 	"\arefused\x18\x06 \x01(\tR\arefused\x12\x14\n" +
 	"\x05times\x18\a \x01(\x05R\x05times\x123\n" +
-	"\alast_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x06lastAt\"j\n" +
+	"\alast_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x06lastAt\x12!\n" +
+	"\fown_programs\x18\t \x01(\bR\vownPrograms\"j\n" +
 	"\x16ListDisclosuresRequest\x12'\n" +
 	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\x12'\n" +
