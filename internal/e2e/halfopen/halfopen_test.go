@@ -48,7 +48,7 @@ func (h *logWatch) when() time.Time {
 // seconds; an unlock meanwhile fails with DEADLINE_EXCEEDED, and the door does not open, then or later.
 func TestAHalfOpenLink(t *testing.T) {
 	t.Parallel()
-	between, left := newHole(t), &logWatch{what: `msg="no session with the service"`}
+	between, left := newHole(t), &logWatch{what: `msg="no session with the server"`}
 	w := e2etest.Open(t, func(c *sandbox.Config) {
 		c.RouteBridge, c.MaxBridgeRetry = between.link, 20*time.Millisecond
 		c.Options.Logger = slog.New(slog.NewTextHandler(io.MultiWriter(left, t.Output()), nil))
