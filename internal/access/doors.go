@@ -120,17 +120,10 @@ func DoorNames(tx *db.Tx, propertyID string, ids []string) (map[string]DoorName,
 	if err != nil {
 		return nil, err
 	}
-	var beds []string
+	dorms, err := space.DormNames(tx, propertyID, ids)
 	names := make(map[string]DoorName, len(doors))
 	for id, d := range doors {
-		names[id] = DoorName{Name: d.Name}
-		if d.Kind == Bed {
-			beds = append(beds, id)
-		}
-	}
-	dorms, err := space.DormNames(tx, propertyID, beds)
-	for id, dorm := range dorms {
-		names[id] = DoorName{names[id].Name, dorm}
+		names[id] = DoorName{d.Name, dorms[id]}
 	}
 	return names, err
 }

@@ -30,6 +30,7 @@ import (
 //   - Who knows no number has 21 pairs. Of numbers of five digits, of which 200 are in use, one in 500 is in use, and the most frequent
 //     family name is that of one guest in 120 (United States): 21 / (500 × 120), below 1 in 2,800. Numbers of channels have ten digits:
 //     below 1 in 10^8.
+//   - A family name of several parts is found by each of them with four letters or more, so two such parts double these chances.
 //   - Who knows one number has 10 names. The ten most frequent names are those of 5 % of the people in the United States; three are those
 //     of 45 % in Korea. A limit that resisted there would refuse guests who mistype.
 //   - Who knows 21 numbers, because a PMS counts them up, finds one of the 21 stays with a chance of 21 / 120, below 1 in 5.

@@ -208,7 +208,8 @@ func (o Occasion) addButtons(content *Content) {
 	}
 }
 
-// nameOf returns what tells a stay from the others of the mail: its number and room, as far as they differ, or else its position.
+// nameOf returns the label of a stay in a mail about several: its room, or else its number, if no other stay of the mail has the same, and otherwise its
+// position.
 func (o Occasion) nameOf(i int) string {
 	differ := func(of func(OccasionStay) string) bool {
 		seen := map[string]bool{}

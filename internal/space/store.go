@@ -29,9 +29,11 @@ const (
 		WHERE m.property_id = $1 AND m.integration_id = $2 AND m.external_id IN ($3, $4)`
 	placesOwn = `SELECT '', '', ` + placeColumns + ` FROM spaces AS own` + joinDorm + `
 		WHERE own.property_id = $1 AND own.id IN ($2)`
+	dormsOfBeds = `SELECT bed.id, dorm.name FROM spaces AS bed JOIN spaces AS dorm ON dorm.id = bed.parent_id AND dorm.property_id = bed.property_id
+		WHERE bed.property_id = $1 AND bed.id IN ($2)`
 )
 
-// withMore returns the query placesMapped or placesOwn with more ids in its list, so that the query has n parameters.
+// withMore returns the query placesMapped, placesOwn or dormsOfBeds with more ids in its list, so that the query has n parameters.
 func withMore(query string, n int) string {
 	b := []byte(strings.TrimSuffix(query, ")"))
 	for i := strings.Count(query, "$") + 1; i <= n; i++ {

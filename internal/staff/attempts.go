@@ -89,9 +89,9 @@ func loadCounters(tx *db.Tx, counters []throttle.Counter) error {
 	if err != nil {
 		return fmt.Errorf("load failed attempts: %w", err)
 	}
-	stored := make([]throttle.Stored, len(rows))
+	stored := make([]throttle.Counter, len(rows))
 	for i, r := range rows {
-		stored[i] = throttle.Stored{ID: r.ID, Began: r.BeganAt, Last: r.LastAt, Count: r.Count}
+		stored[i] = throttle.Counter{ID: r.ID, Began: r.BeganAt, Last: r.LastAt, Count: r.Count}
 	}
 	throttle.Restore(counters, stored, tx.Now())
 	return nil

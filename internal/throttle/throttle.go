@@ -79,13 +79,6 @@ func LongestWait(counters []Counter, now time.Time) (wait time.Duration) {
 	return wait
 }
 
-// Stored is a counter as stored.
-type Stored struct {
-	ID          string
-	Began, Last time.Time
-	Count       int
-}
-
 // IDs returns the ids of counters.
 func IDs(counters []Counter) []string {
 	ids := make([]string, len(counters))
@@ -95,18 +88,18 @@ func IDs(counters []Counter) []string {
 	return ids
 }
 
-// Restore sets each counter to what is stored for its present period, and to zero if nothing is.
-func Restore(counters []Counter, stored []Stored, now time.Time) {
-	byID := make(map[string]Stored, len(stored))
+// Restore sets each counter to what is stored for its present period, and to zero if nothing is. The stored counters need no limit.
+func Restore(counters, stored []Counter, now time.Time) {
+	byID := make(map[string]Counter, len(stored))
 	for _, s := range stored {
 		byID[s.ID] = s
 	}
-	for i := range counters {
-		c, s := &counters[i], byID[counters[i].ID]
+	for i, c := range counters {
+		s := byID[c.ID]
 		if !now.Before(s.Began.Add(c.Period)) {
-			s = Stored{}
+			s = Counter{}
 		}
-		c.Began, c.Last, c.Count = s.Began, s.Last, s.Count
+		counters[i] = Counter{Limit: c.Limit, ID: c.ID, Began: s.Began, Last: s.Last, Count: s.Count}
 	}
 }
 

@@ -10,7 +10,7 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 func TestRestore(t *testing.T) {
 	hourly := Within("hourly", time.Hour).After(5, time.Minute)
 	counters := []Counter{{Limit: hourly, ID: "present"}, {Limit: hourly, ID: "past", Count: 3, Began: noon}, {Limit: hourly, ID: "unknown", Count: 3, Began: noon}}
-	Restore(counters, []Stored{
+	Restore(counters, []Counter{
 		{ID: "past", Began: noon.Add(-time.Hour), Last: noon, Count: 9},
 		{ID: "present", Began: noon.Add(-time.Hour + 1), Last: noon, Count: 7},
 	}, noon)

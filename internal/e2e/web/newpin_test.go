@@ -31,3 +31,24 @@ func TestPhoneFollowsTheCode(t *testing.T) {
 	p.Pass(21)
 	p.WaitUntil("the next room", `document.querySelector(".where").innerText.includes("Room 102")`)
 }
+
+// A page that loads the state of the doors from the page of the code keeps its own title.
+func TestLivePartsKeepTheTitle(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	w.book("B-1", "1001", "R101", nil)
+	p := browser.Open(t, browser.WithSize(browser.Phone), browser.WithClock)
+	p.Visit(w.link())
+	p.Next("Open my stay", "Your stay")
+	w.book("B-1", "1001", "R101", map[string]any{"state": "started"})
+	p.Reload()
+	p.WaitText("Show my code")
+	p.Script(`(doors => {
+		doors.dataset.live = location.pathname + "/key/doors"; doors.dataset.every = "1"; doors.append(document.createElement("hr"))
+	})(document.getElementById("doors"))`)
+	p.Pass(3)
+	p.WaitUntil("the doors are loaded again", `document.querySelector("#doors hr") === null`)
+	if !p.Holds(`document.title.startsWith("Your stay")`) {
+		t.Errorf("the title of the page of the stay: %s", p.HTML()[:400])
+	}
+}

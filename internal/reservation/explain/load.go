@@ -281,13 +281,7 @@ func (l *loader) loadDoorNames() error {
 	if err != nil {
 		return err
 	}
-	var beds []string
-	for _, s := range found {
-		if s.Type == space.Bed {
-			beds = append(beds, s.ID)
-		}
-	}
-	dorms, err := space.DormNames(l.tx, l.row.PropertyID, beds)
+	dorms, err := space.DormNames(l.tx, l.row.PropertyID, spaces)
 	if err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func (x *exchange) answers() (all []answers, err error) {
 	}
 	x.translate(found.GetData()...)
 	for _, f := range found.GetData() {
-		all = append(all, answers{Guest: x.flow.guest(f.GetGuestId()), Form: f})
+		all = append(all, answers{Guest: x.flow.Guest(f.GetGuestId()), Form: f})
 	}
 	return all, nil
 }

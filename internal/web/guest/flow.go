@@ -190,7 +190,7 @@ func (f flow) CorrectsParty() bool {
 }
 
 // Number returns the position of a guest among the adults or among the children of the party, from 1, or 0 if there are not several such
-// companions. Pages use it to tell guests without a name apart.
+// companions. Pages use it to distinguish guests without a name.
 func (f flow) Number(of *guestv1.StayGuest) (number int) {
 	at, companions := 0, 0
 	for _, g := range f.Stay.GetGuests() {
@@ -211,8 +211,8 @@ func (f flow) Number(of *guestv1.StayGuest) (number int) {
 	return number
 }
 
-// guest returns the guest with this id, or nil.
-func (f flow) guest(id string) *guestv1.StayGuest {
+// Guest returns the guest with this id, or nil.
+func (f flow) Guest(id string) *guestv1.StayGuest {
 	for _, g := range f.Stay.GetGuests() {
 		if g.GetId() == id {
 			return g
@@ -249,12 +249,4 @@ func (f flow) Main() *guestv1.StayGuest {
 }
 
 // NameOf returns the first name of a guest of the party, or "".
-func (f flow) NameOf(id string) string { return f.guest(id).GetFirstName() }
-
-// Guest returns the guest of the party with this id, or an empty one.
-func (f flow) Guest(id string) *guestv1.StayGuest {
-	if g := f.guest(id); g != nil {
-		return g
-	}
-	return &guestv1.StayGuest{}
-}
+func (f flow) NameOf(id string) string { return f.Guest(id).GetFirstName() }

@@ -110,7 +110,7 @@ func (x *exchange) step(status int, f *guestv1.Form, name string, posted map[str
 	other := f.GetGuestId() != x.flow.Self().GetId()
 	p := x.stayPage(stepTitle(step, other))
 	p.Back, p.Keeps = x.backFrom(f, at), true
-	v := stepView{Guest: x.flow.guest(f.GetGuestId()), Step: step, Confirm: x.isFromCheck(), Other: other}
+	v := stepView{Guest: x.flow.Guest(f.GetGuestId()), Step: step, Confirm: x.isFromCheck(), Other: other}
 	if isCountCertain(f) && len(f.GetSteps()) > 1 {
 		v.Number, v.Count = at+1, len(f.GetSteps())
 	}

@@ -52,7 +52,7 @@ func (s *site) showLedger(x *exchange) error {
 		v.Older = first + "?" + url.Values{"page": {next}}.Encode()
 	}
 	for _, d := range list.GetList() {
-		v.Lines = append(v.Lines, ledgerLine{Disclosure: d, Guest: x.flow.guest(d.GetGuestId())})
+		v.Lines = append(v.Lines, ledgerLine{Disclosure: d, Guest: x.flow.Guest(d.GetGuestId())})
 		v.Several = v.Several || d.GetGuestId() != list.GetList()[0].GetGuestId()
 	}
 	p := x.stayPage("web.ledger.title")

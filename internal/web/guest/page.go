@@ -54,8 +54,9 @@ var secretPages = map[string]bool{"key": true, "newlink": true, "phone": true}
 
 // render executes the template with this name and sends it with an HTTP status.
 func (x *exchange) render(status int, name string, p *page) error {
-	p.Gone = p.Gone || status == http.StatusGone || status == http.StatusNotFound && x.flow.Stay == nil // the device no longer has the stay
-	p.Keeps = p.Keeps && !p.Kiosk                                                                       // a kiosk offers no choice of colors or language on a page with answers
+	// On a 404 without the stay, the device no longer has it.
+	p.Gone = p.Gone || status == http.StatusGone || status == http.StatusNotFound && x.flow.Stay == nil
+	p.Keeps = p.Keeps && !p.Kiosk // a kiosk offers no choice of colors or language on a page with answers
 	return x.Render(status, name, p, secretPages[name])
 }
 

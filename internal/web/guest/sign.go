@@ -27,7 +27,7 @@ func (x *exchange) toSign(c *guestv1.CheckIn) (*signView, error) {
 	if f.GetSignature().GetState() != "open" {
 		return nil, nil
 	}
-	v := &signView{Guest: x.flow.guest(guest), Shown: f.GetSignature().GetShown()}
+	v := &signView{Guest: x.flow.Guest(guest), Shown: f.GetSignature().GetShown()}
 	for _, step := range f.GetSteps() {
 		for _, q := range step.GetFields() {
 			if slices.Contains(f.GetSignature().GetFields(), q.GetName()) {

@@ -204,13 +204,16 @@ var undoDifferences = []string{"changedSince", "spaceTaken", "spaceDeleted"}
 // refusedUndo returns the error of an undo that the API refused: what differs, and who changed that and when. rows are the changes of the page, which
 // have the names.
 func (p *page) refusedUndo(f *fault.Fault, rows []changeRow) kit.Wrong {
-	who, room := f.Meta["by"], f.Meta["externalId"]
-	for _, row := range rows {
+	who, externalID := f.Meta["by"], f.Meta["externalId"]
+	room := externalID
+	for _, row := range slices.Backward(rows) { // the newest name counts
 		if row.GetId() == f.Meta["changeId"] {
 			who = cmp.Or(row.GetAuthorName(), who)
 		}
-		if i := slices.IndexFunc(row.GetRows(), func(m *propertyv1.ChangedMapping) bool { return m.GetExternalId() == f.Meta["externalId"] }); i >= 0 && room == f.Meta["externalId"] {
-			room = row.PartnerName(row.GetRows()[i])
+		for _, m := range row.GetRows() {
+			if m.GetExternalId() == externalID {
+				room = row.PartnerName(m)
+			}
 		}
 	}
 	wrong := kit.Wrong{Title: p.T("staff.changes.outdated"), Text: p.T("staff.changes.outdated.text")}

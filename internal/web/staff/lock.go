@@ -117,7 +117,7 @@ func (x *exchange) lockPage(status int, wrong func(*page)) error {
 	v.Name.Value = l.GetName()
 	v.Why.Value = x.Value("reason")
 	if v.Opened != nil {
-		v.Opened.Door = cmp.Or(l.GetDoorName(), l.GetName())
+		v.Opened.Door = cmp.Or(doorName(l), l.GetName())
 	}
 	for _, sl := range found.GetSlots() {
 		v.Slots = append(v.Slots, newSlotRow(sl))

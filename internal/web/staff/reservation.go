@@ -261,7 +261,7 @@ func (s *site) openDoor(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return x.redirectOpened("/app/reservations/"+x.R.PathValue("id"), cmp.Or(lock.GetDoorName(), lock.GetName()), result)
+	return x.redirectOpened("/app/reservations/"+x.R.PathValue("id"), cmp.Or(doorName(lock), lock.GetName()), result)
 }
 
 type guestsView struct {

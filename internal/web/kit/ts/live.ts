@@ -23,7 +23,7 @@ export function live(moved: (url: string) => void, lost: () => void): void {
         const codes = (of: Document) => of.querySelector<HTMLElement>("[data-codes]")?.dataset.codes;
         if (codes(page) !== codes(document)) return moved(location.pathname); // this page may show a PIN that no longer works
         for (const { id } of parts()) put(id, page);
-        document.title = page.title;
+        if (part.dataset.live === location.pathname) document.title = page.title; // and not that of a page of parts
       }
     } catch {
       if (++failures > 3) return lost();
