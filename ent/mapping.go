@@ -29,6 +29,8 @@ type Mapping struct {
 	Name string `json:"name,omitempty"`
 	// As the partner typed it when it was mapped.
 	Type string `json:"type,omitempty"`
+	// The partner's room of a bed when it was mapped; null or empty: it sent none.
+	ParentExternalID string `json:"parent_external_id,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
@@ -41,7 +43,7 @@ func (*Mapping) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case mapping.FieldID:
 			values[i] = new(sql.NullInt64)
-		case mapping.FieldPropertyID, mapping.FieldIntegrationID, mapping.FieldExternalID, mapping.FieldSpaceID, mapping.FieldName, mapping.FieldType:
+		case mapping.FieldPropertyID, mapping.FieldIntegrationID, mapping.FieldExternalID, mapping.FieldSpaceID, mapping.FieldName, mapping.FieldType, mapping.FieldParentExternalID:
 			values[i] = new(sql.NullString)
 		case mapping.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
@@ -102,6 +104,12 @@ func (_m *Mapping) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Type = value.String
 			}
+		case mapping.FieldParentExternalID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field parent_external_id", values[i])
+			} else if value.Valid {
+				_m.ParentExternalID = value.String
+			}
 		case mapping.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field created_at", values[i])
@@ -161,6 +169,9 @@ func (_m *Mapping) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("type=")
 	builder.WriteString(_m.Type)
+	builder.WriteString(", ")
+	builder.WriteString("parent_external_id=")
+	builder.WriteString(_m.ParentExternalID)
 	builder.WriteString(", ")
 	builder.WriteString("created_at=")
 	builder.WriteString(_m.CreatedAt.Format(time.ANSIC))

@@ -56,6 +56,20 @@ func (_c *MappingCreate) SetType(v string) *MappingCreate {
 	return _c
 }
 
+// SetParentExternalID sets the "parent_external_id" field.
+func (_c *MappingCreate) SetParentExternalID(v string) *MappingCreate {
+	_c.mutation.SetParentExternalID(v)
+	return _c
+}
+
+// SetNillableParentExternalID sets the "parent_external_id" field if the given value is not nil.
+func (_c *MappingCreate) SetNillableParentExternalID(v *string) *MappingCreate {
+	if v != nil {
+		_c.SetParentExternalID(*v)
+	}
+	return _c
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (_c *MappingCreate) SetCreatedAt(v time.Time) *MappingCreate {
 	_c.mutation.SetCreatedAt(v)
@@ -167,6 +181,11 @@ func (_c *MappingCreate) check() error {
 			return &ValidationError{Name: "type", err: fmt.Errorf(`ent: validator failed for field "Mapping.type": %w`, err)}
 		}
 	}
+	if v, ok := _c.mutation.ParentExternalID(); ok {
+		if err := mapping.ParentExternalIDValidator(v); err != nil {
+			return &ValidationError{Name: "parent_external_id", err: fmt.Errorf(`ent: validator failed for field "Mapping.parent_external_id": %w`, err)}
+		}
+	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		return &ValidationError{Name: "created_at", err: errors.New(`ent: missing required field "Mapping.created_at"`)}
 	}
@@ -225,6 +244,10 @@ func (_c *MappingCreate) createSpec() (*Mapping, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.GetType(); ok {
 		_spec.SetField(mapping.FieldType, field.TypeString, value)
 		_node.Type = value
+	}
+	if value, ok := _c.mutation.ParentExternalID(); ok {
+		_spec.SetField(mapping.FieldParentExternalID, field.TypeString, value)
+		_node.ParentExternalID = value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(mapping.FieldCreatedAt, field.TypeTime, value)

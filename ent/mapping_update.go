@@ -70,6 +70,26 @@ func (_u *MappingUpdate) SetNillableType(v *string) *MappingUpdate {
 	return _u
 }
 
+// SetParentExternalID sets the "parent_external_id" field.
+func (_u *MappingUpdate) SetParentExternalID(v string) *MappingUpdate {
+	_u.mutation.SetParentExternalID(v)
+	return _u
+}
+
+// SetNillableParentExternalID sets the "parent_external_id" field if the given value is not nil.
+func (_u *MappingUpdate) SetNillableParentExternalID(v *string) *MappingUpdate {
+	if v != nil {
+		_u.SetParentExternalID(*v)
+	}
+	return _u
+}
+
+// ClearParentExternalID clears the value of the "parent_external_id" field.
+func (_u *MappingUpdate) ClearParentExternalID() *MappingUpdate {
+	_u.mutation.ClearParentExternalID()
+	return _u
+}
+
 // Mutation returns the MappingMutation object of the builder.
 func (_u *MappingUpdate) Mutation() *MappingMutation {
 	return _u.mutation
@@ -119,6 +139,11 @@ func (_u *MappingUpdate) check() error {
 			return &ValidationError{Name: "type", err: fmt.Errorf(`ent: validator failed for field "Mapping.type": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.ParentExternalID(); ok {
+		if err := mapping.ParentExternalIDValidator(v); err != nil {
+			return &ValidationError{Name: "parent_external_id", err: fmt.Errorf(`ent: validator failed for field "Mapping.parent_external_id": %w`, err)}
+		}
+	}
 	return nil
 }
 
@@ -148,6 +173,12 @@ func (_u *MappingUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.GetType(); ok {
 		_spec.SetField(mapping.FieldType, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.ParentExternalID(); ok {
+		_spec.SetField(mapping.FieldParentExternalID, field.TypeString, value)
+	}
+	if _u.mutation.ParentExternalIDCleared() {
+		_spec.ClearField(mapping.FieldParentExternalID, field.TypeString)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -213,6 +244,26 @@ func (_u *MappingUpdateOne) SetNillableType(v *string) *MappingUpdateOne {
 	return _u
 }
 
+// SetParentExternalID sets the "parent_external_id" field.
+func (_u *MappingUpdateOne) SetParentExternalID(v string) *MappingUpdateOne {
+	_u.mutation.SetParentExternalID(v)
+	return _u
+}
+
+// SetNillableParentExternalID sets the "parent_external_id" field if the given value is not nil.
+func (_u *MappingUpdateOne) SetNillableParentExternalID(v *string) *MappingUpdateOne {
+	if v != nil {
+		_u.SetParentExternalID(*v)
+	}
+	return _u
+}
+
+// ClearParentExternalID clears the value of the "parent_external_id" field.
+func (_u *MappingUpdateOne) ClearParentExternalID() *MappingUpdateOne {
+	_u.mutation.ClearParentExternalID()
+	return _u
+}
+
 // Mutation returns the MappingMutation object of the builder.
 func (_u *MappingUpdateOne) Mutation() *MappingMutation {
 	return _u.mutation
@@ -275,6 +326,11 @@ func (_u *MappingUpdateOne) check() error {
 			return &ValidationError{Name: "type", err: fmt.Errorf(`ent: validator failed for field "Mapping.type": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.ParentExternalID(); ok {
+		if err := mapping.ParentExternalIDValidator(v); err != nil {
+			return &ValidationError{Name: "parent_external_id", err: fmt.Errorf(`ent: validator failed for field "Mapping.parent_external_id": %w`, err)}
+		}
+	}
 	return nil
 }
 
@@ -321,6 +377,12 @@ func (_u *MappingUpdateOne) sqlSave(ctx context.Context) (_node *Mapping, err er
 	}
 	if value, ok := _u.mutation.GetType(); ok {
 		_spec.SetField(mapping.FieldType, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.ParentExternalID(); ok {
+		_spec.SetField(mapping.FieldParentExternalID, field.TypeString, value)
+	}
+	if _u.mutation.ParentExternalIDCleared() {
+		_spec.ClearField(mapping.FieldParentExternalID, field.TypeString)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Mapping{config: _u.config}

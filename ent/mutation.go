@@ -33314,20 +33314,21 @@ func (m *MailSettingsMutation) ResetEdge(name string) error {
 // MappingMutation represents an operation that mutates the Mapping nodes in the graph.
 type MappingMutation struct {
 	config
-	op             Op
-	typ            string
-	id             *int
-	property_id    *string
-	integration_id *string
-	external_id    *string
-	space_id       *string
-	name           *string
-	_type          *string
-	created_at     *time.Time
-	clearedFields  map[string]struct{}
-	done           bool
-	oldValue       func(context.Context) (*Mapping, error)
-	predicates     []predicate.Mapping
+	op                 Op
+	typ                string
+	id                 *int
+	property_id        *string
+	integration_id     *string
+	external_id        *string
+	space_id           *string
+	name               *string
+	_type              *string
+	parent_external_id *string
+	created_at         *time.Time
+	clearedFields      map[string]struct{}
+	done               bool
+	oldValue           func(context.Context) (*Mapping, error)
+	predicates         []predicate.Mapping
 }
 
 var _ ent.Mutation = (*MappingMutation)(nil)
@@ -33650,6 +33651,55 @@ func (m *MappingMutation) ResetType() {
 	m._type = nil
 }
 
+// SetParentExternalID sets the "parent_external_id" field.
+func (m *MappingMutation) SetParentExternalID(s string) {
+	m.parent_external_id = &s
+}
+
+// ParentExternalID returns the value of the "parent_external_id" field in the mutation.
+func (m *MappingMutation) ParentExternalID() (r string, exists bool) {
+	v := m.parent_external_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldParentExternalID returns the old "parent_external_id" field's value of the Mapping entity.
+// If the Mapping object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MappingMutation) OldParentExternalID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldParentExternalID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldParentExternalID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldParentExternalID: %w", err)
+	}
+	return oldValue.ParentExternalID, nil
+}
+
+// ClearParentExternalID clears the value of the "parent_external_id" field.
+func (m *MappingMutation) ClearParentExternalID() {
+	m.parent_external_id = nil
+	m.clearedFields[mapping.FieldParentExternalID] = struct{}{}
+}
+
+// ParentExternalIDCleared returns if the "parent_external_id" field was cleared in this mutation.
+func (m *MappingMutation) ParentExternalIDCleared() bool {
+	_, ok := m.clearedFields[mapping.FieldParentExternalID]
+	return ok
+}
+
+// ResetParentExternalID resets all changes to the "parent_external_id" field.
+func (m *MappingMutation) ResetParentExternalID() {
+	m.parent_external_id = nil
+	delete(m.clearedFields, mapping.FieldParentExternalID)
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (m *MappingMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -33720,7 +33770,7 @@ func (m *MappingMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *MappingMutation) Fields() []string {
-	fields := make([]string, 0, 7)
+	fields := make([]string, 0, 8)
 	if m.property_id != nil {
 		fields = append(fields, mapping.FieldPropertyID)
 	}
@@ -33738,6 +33788,9 @@ func (m *MappingMutation) Fields() []string {
 	}
 	if m._type != nil {
 		fields = append(fields, mapping.FieldType)
+	}
+	if m.parent_external_id != nil {
+		fields = append(fields, mapping.FieldParentExternalID)
 	}
 	if m.created_at != nil {
 		fields = append(fields, mapping.FieldCreatedAt)
@@ -33762,6 +33815,8 @@ func (m *MappingMutation) Field(name string) (ent.Value, bool) {
 		return m.Name()
 	case mapping.FieldType:
 		return m.GetType()
+	case mapping.FieldParentExternalID:
+		return m.ParentExternalID()
 	case mapping.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -33785,6 +33840,8 @@ func (m *MappingMutation) OldField(ctx context.Context, name string) (ent.Value,
 		return m.OldName(ctx)
 	case mapping.FieldType:
 		return m.OldType(ctx)
+	case mapping.FieldParentExternalID:
+		return m.OldParentExternalID(ctx)
 	case mapping.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -33838,6 +33895,13 @@ func (m *MappingMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetType(v)
 		return nil
+	case mapping.FieldParentExternalID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetParentExternalID(v)
+		return nil
 	case mapping.FieldCreatedAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -33874,7 +33938,11 @@ func (m *MappingMutation) AddField(name string, value ent.Value) error {
 // ClearedFields returns all nullable fields that were cleared during this
 // mutation.
 func (m *MappingMutation) ClearedFields() []string {
-	return nil
+	var fields []string
+	if m.FieldCleared(mapping.FieldParentExternalID) {
+		fields = append(fields, mapping.FieldParentExternalID)
+	}
+	return fields
 }
 
 // FieldCleared returns a boolean indicating if a field with the given name was
@@ -33887,6 +33955,11 @@ func (m *MappingMutation) FieldCleared(name string) bool {
 // ClearField clears the value of the field with the given name. It returns an
 // error if the field is not defined in the schema.
 func (m *MappingMutation) ClearField(name string) error {
+	switch name {
+	case mapping.FieldParentExternalID:
+		m.ClearParentExternalID()
+		return nil
+	}
 	return fmt.Errorf("unknown Mapping nullable field %s", name)
 }
 
@@ -33911,6 +33984,9 @@ func (m *MappingMutation) ResetField(name string) error {
 		return nil
 	case mapping.FieldType:
 		m.ResetType()
+		return nil
+	case mapping.FieldParentExternalID:
+		m.ResetParentExternalID()
 		return nil
 	case mapping.FieldCreatedAt:
 		m.ResetCreatedAt()

@@ -1306,8 +1306,12 @@ func init() {
 	mappingDescType := mappingFields[6].Descriptor()
 	// mapping.TypeValidator is a validator for the "type" field. It is called by the builders before save.
 	mapping.TypeValidator = mappingDescType.Validators[0].(func(string) error)
+	// mappingDescParentExternalID is the schema descriptor for parent_external_id field.
+	mappingDescParentExternalID := mappingFields[7].Descriptor()
+	// mapping.ParentExternalIDValidator is a validator for the "parent_external_id" field. It is called by the builders before save.
+	mapping.ParentExternalIDValidator = mappingDescParentExternalID.Validators[0].(func(string) error)
 	// mappingDescCreatedAt is the schema descriptor for created_at field.
-	mappingDescCreatedAt := mappingFields[7].Descriptor()
+	mappingDescCreatedAt := mappingFields[8].Descriptor()
 	// mapping.DefaultCreatedAt holds the default value on creation for the created_at field.
 	mapping.DefaultCreatedAt = mappingDescCreatedAt.Default.(func() time.Time)
 	mappingchangeFields := schema.MappingChange{}.Fields()

@@ -25,6 +25,8 @@ const (
 	FieldName = "name"
 	// FieldType holds the string denoting the type field in the database.
 	FieldType = "type"
+	// FieldParentExternalID holds the string denoting the parent_external_id field in the database.
+	FieldParentExternalID = "parent_external_id"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the mapping in the database.
@@ -40,6 +42,7 @@ var Columns = []string{
 	FieldSpaceID,
 	FieldName,
 	FieldType,
+	FieldParentExternalID,
 	FieldCreatedAt,
 }
 
@@ -66,6 +69,8 @@ var (
 	NameValidator func(string) error
 	// TypeValidator is a validator for the "type" field. It is called by the builders before save.
 	TypeValidator func(string) error
+	// ParentExternalIDValidator is a validator for the "parent_external_id" field. It is called by the builders before save.
+	ParentExternalIDValidator func(string) error
 	// DefaultCreatedAt holds the default value on creation for the "created_at" field.
 	DefaultCreatedAt func() time.Time
 )
@@ -106,6 +111,11 @@ func ByName(opts ...sql.OrderTermOption) OrderOption {
 // ByType orders the results by the type field.
 func ByType(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldType, opts...).ToFunc()
+}
+
+// ByParentExternalID orders the results by the parent_external_id field.
+func ByParentExternalID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldParentExternalID, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

@@ -84,6 +84,11 @@ func Type(v string) predicate.Mapping {
 	return predicate.Mapping(sql.FieldEQ(FieldType, v))
 }
 
+// ParentExternalID applies equality check predicate on the "parent_external_id" field. It's identical to ParentExternalIDEQ.
+func ParentExternalID(v string) predicate.Mapping {
+	return predicate.Mapping(sql.FieldEQ(FieldParentExternalID, v))
+}
+
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
 func CreatedAt(v time.Time) predicate.Mapping {
 	return predicate.Mapping(sql.FieldEQ(FieldCreatedAt, v))
@@ -477,6 +482,81 @@ func TypeEqualFold(v string) predicate.Mapping {
 // TypeContainsFold applies the ContainsFold predicate on the "type" field.
 func TypeContainsFold(v string) predicate.Mapping {
 	return predicate.Mapping(sql.FieldContainsFold(FieldType, v))
+}
+
+// ParentExternalIDEQ applies the EQ predicate on the "parent_external_id" field.
+func ParentExternalIDEQ(v string) predicate.Mapping {
+	return predicate.Mapping(sql.FieldEQ(FieldParentExternalID, v))
+}
+
+// ParentExternalIDNEQ applies the NEQ predicate on the "parent_external_id" field.
+func ParentExternalIDNEQ(v string) predicate.Mapping {
+	return predicate.Mapping(sql.FieldNEQ(FieldParentExternalID, v))
+}
+
+// ParentExternalIDIn applies the In predicate on the "parent_external_id" field.
+func ParentExternalIDIn(vs ...string) predicate.Mapping {
+	return predicate.Mapping(sql.FieldIn(FieldParentExternalID, vs...))
+}
+
+// ParentExternalIDNotIn applies the NotIn predicate on the "parent_external_id" field.
+func ParentExternalIDNotIn(vs ...string) predicate.Mapping {
+	return predicate.Mapping(sql.FieldNotIn(FieldParentExternalID, vs...))
+}
+
+// ParentExternalIDGT applies the GT predicate on the "parent_external_id" field.
+func ParentExternalIDGT(v string) predicate.Mapping {
+	return predicate.Mapping(sql.FieldGT(FieldParentExternalID, v))
+}
+
+// ParentExternalIDGTE applies the GTE predicate on the "parent_external_id" field.
+func ParentExternalIDGTE(v string) predicate.Mapping {
+	return predicate.Mapping(sql.FieldGTE(FieldParentExternalID, v))
+}
+
+// ParentExternalIDLT applies the LT predicate on the "parent_external_id" field.
+func ParentExternalIDLT(v string) predicate.Mapping {
+	return predicate.Mapping(sql.FieldLT(FieldParentExternalID, v))
+}
+
+// ParentExternalIDLTE applies the LTE predicate on the "parent_external_id" field.
+func ParentExternalIDLTE(v string) predicate.Mapping {
+	return predicate.Mapping(sql.FieldLTE(FieldParentExternalID, v))
+}
+
+// ParentExternalIDContains applies the Contains predicate on the "parent_external_id" field.
+func ParentExternalIDContains(v string) predicate.Mapping {
+	return predicate.Mapping(sql.FieldContains(FieldParentExternalID, v))
+}
+
+// ParentExternalIDHasPrefix applies the HasPrefix predicate on the "parent_external_id" field.
+func ParentExternalIDHasPrefix(v string) predicate.Mapping {
+	return predicate.Mapping(sql.FieldHasPrefix(FieldParentExternalID, v))
+}
+
+// ParentExternalIDHasSuffix applies the HasSuffix predicate on the "parent_external_id" field.
+func ParentExternalIDHasSuffix(v string) predicate.Mapping {
+	return predicate.Mapping(sql.FieldHasSuffix(FieldParentExternalID, v))
+}
+
+// ParentExternalIDIsNil applies the IsNil predicate on the "parent_external_id" field.
+func ParentExternalIDIsNil() predicate.Mapping {
+	return predicate.Mapping(sql.FieldIsNull(FieldParentExternalID))
+}
+
+// ParentExternalIDNotNil applies the NotNil predicate on the "parent_external_id" field.
+func ParentExternalIDNotNil() predicate.Mapping {
+	return predicate.Mapping(sql.FieldNotNull(FieldParentExternalID))
+}
+
+// ParentExternalIDEqualFold applies the EqualFold predicate on the "parent_external_id" field.
+func ParentExternalIDEqualFold(v string) predicate.Mapping {
+	return predicate.Mapping(sql.FieldEqualFold(FieldParentExternalID, v))
+}
+
+// ParentExternalIDContainsFold applies the ContainsFold predicate on the "parent_external_id" field.
+func ParentExternalIDContainsFold(v string) predicate.Mapping {
+	return predicate.Mapping(sql.FieldContainsFold(FieldParentExternalID, v))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

@@ -14,6 +14,7 @@ type MappedSpace struct {
 	SpaceID string `json:"spaceId"`
 	Name    string `json:"name"` // Name and Type are those of the partner's space when it was mapped
 	Type    string `json:"type"`
+	Room    string `json:"room,omitempty"` // Room is the partner's room of a bed when it was mapped
 }
 
 // ChangedMapping is what a change did to the mapping of one of the partner's spaces. Before and After are nil where it was not mapped.

@@ -32,7 +32,7 @@ var groups = map[Group][]Kind{
 	},
 	OfPMS: {
 		EndpointFailing, WebhookFailing, WebhookGivenUp, WebhookDisabled, WebhookGone, MappingMissing, MappingInactive, MappingRenamed,
-		MappingRetyped, MappingNewUnmapped, MappingBedWithoutRoom, MappingDuplicateID, MappingUnreadable,
+		MappingRetyped, MappingMoved, MappingNewUnmapped, MappingBedWithoutRoom, MappingDuplicateID, MappingUnreadable,
 	},
 	OfCheckIns: {
 		CheckInOwing, CheckInRoomNotReady, CheckInPartnerError, CheckInPartnerUnavailable, CheckInIdentityCheck, CheckInSignature,

@@ -61,6 +61,7 @@ const (
 	MappingInactive       Kind = "mappingInactive"
 	MappingRenamed        Kind = "mappingRenamed"
 	MappingRetyped        Kind = "mappingRetyped"
+	MappingMoved          Kind = "mappingMoved"
 	MappingNewUnmapped    Kind = "mappingNewUnmapped"
 	MappingBedWithoutRoom Kind = "mappingBedWithoutRoom"
 	MappingDuplicateID    Kind = "mappingDuplicateId"
@@ -145,6 +146,7 @@ var Kinds = map[Kind][]string{
 	MappingInactive:       {"affected", "conflicts"},
 	MappingRenamed:        {"affected", "conflicts"},
 	MappingRetyped:        {"affected", "conflicts"},
+	MappingMoved:          {"affected", "conflicts"},
 	MappingNewUnmapped:    {"affected", "conflicts"},
 	MappingBedWithoutRoom: {"affected", "conflicts"},
 	MappingDuplicateID:    {"affected", "conflicts"},

@@ -19,7 +19,7 @@ type CureKind string
 const (
 	CureMap         CureKind = "map"         // map the PMS's space to the suggested space
 	CureCreateSpace CureKind = "createSpace" // create a space like that of the PMS, and map it
-	CureAccept      CureKind = "accept"      // keep the mapping and accept the PMS's new name and type
+	CureAccept      CureKind = "accept"      // keep the mapping and accept the PMS's new name, type or room
 	CureUnmap       CureKind = "unmap"       // remove the mapping
 	CureNotOurs     CureKind = "notOurs"     // the property does not rent the space: leave it unmapped
 	CureSameName    CureKind = "sameName"    // map the PMS's new space of the same name in place of the space that it no longer lists
@@ -29,11 +29,12 @@ const (
 type Cure struct {
 	Kind       CureKind
 	SpaceID    string // SpaceID is the suggested space of CureMap, or empty
+	SpaceName  string // SpaceName is the full name of the suggested space
 	ExternalID string // ExternalID is the PMS's new space of CureSameName
 }
 
 // curesOf returns the cures of a conflict, the best first. listed is the PMS's space; its ExternalID is empty if the
-// PMS does not list it. suggested is the space of the property with a matching name, or empty. successors are the
+// PMS does not list it. suggested is the free space of the property with a matching name, or empty. successors are the
 // results of successorsOf, and replaces is that of replacesGone. A conflict that only the PMS can end has no cure.
 func curesOf(kind Kind, listed Listed, suggested string, successors []string, replaces bool) []Cure {
 	switch kind {
@@ -46,6 +47,12 @@ func curesOf(kind Kind, listed Listed, suggested string, successors []string, re
 		return append(cures, Cure{Kind: CureNotOurs})
 	case Renamed, Retyped:
 		return []Cure{{Kind: CureAccept}, {Kind: CureUnmap}}
+	case Moved:
+		cures := []Cure{{Kind: CureAccept}, {Kind: CureUnmap}}
+		if suggested != "" {
+			cures = slices.Insert(cures, 0, Cure{Kind: CureMap, SpaceID: suggested})
+		}
+		return cures
 	case Missing:
 		var cures []Cure
 		for _, id := range successors {
@@ -86,6 +93,30 @@ func (s *listingState) replacesGone(externalID string) bool {
 	return slices.ContainsFunc(s.mappings, func(m *ent.Mapping) bool { return slices.Contains(s.successorsOf(m.ExternalID), externalID) })
 }
 
+// suggestCures returns the free space of the property to which each of the PMS's spaces can be mapped by its name: for spaces that are not mapped, and
+// for mapped beds that the PMS has moved.
+func (s *listingState) suggestCures(tx *db.Tx) (map[string]string, error) {
+	_, active, err := loadOwn(tx, s.propertyID)
+	if err != nil {
+		return nil, err
+	}
+	known, suggested, taken := s.toKnown(), map[string]string{}, map[string]bool{}
+	moved := map[string]bool{}
+	for _, f := range movedBeds(indexByID(known.Listing), known) {
+		moved[f.ExternalID] = true
+	}
+	for _, m := range known.Mappings {
+		taken[m.SpaceID] = true
+	}
+	others := slices.DeleteFunc(slices.Clone(known.Mappings), func(m Mapped) bool { return moved[m.ExternalID] })
+	for _, one := range Suggest(known.Listing, active, others) {
+		if !taken[one.SpaceID] {
+			suggested[one.ExternalID] = one.SpaceID
+		}
+	}
+	return suggested, nil
+}
+
 // Cures returns the cures of conflicts of one property, by conflict id. Closed conflicts have none.
 func Cures(tx *db.Tx, propertyID string, rows []*ent.Conflict) (map[string][]Cure, error) {
 	type listing struct {
@@ -103,13 +134,9 @@ func Cures(tx *db.Tx, propertyID string, rows []*ent.Conflict) (map[string][]Cur
 			if err != nil {
 				return nil, err
 			}
-			suggested, err := suggestionsOf(tx, state)
-			if err != nil {
+			own = listing{state, nil}
+			if own.suggested, err = state.suggestCures(tx); err != nil {
 				return nil, err
-			}
-			own = listing{state, map[string]string{}}
-			for _, s := range suggested {
-				own.suggested[s.ExternalID] = s.SpaceID
 			}
 			listings[row.IntegrationID] = own
 		}
@@ -119,7 +146,32 @@ func Cures(tx *db.Tx, propertyID string, rows []*ent.Conflict) (map[string][]Cur
 		}
 		cures[row.ID] = curesOf(Kind(row.Kind), listed, own.suggested[row.ExternalID], own.successorsOf(row.ExternalID), own.replacesGone(row.ExternalID))
 	}
-	return cures, nil
+	return cures, nameSuggested(tx, propertyID, cures)
+}
+
+// nameSuggested fills in the names of the spaces that cures suggest.
+func nameSuggested(tx *db.Tx, propertyID string, cures map[string][]Cure) error {
+	var suggested []*Cure
+	var ids []string
+	for _, all := range cures {
+		for i := range all {
+			if all[i].SpaceID != "" {
+				suggested, ids = append(suggested, &all[i]), append(ids, all[i].SpaceID)
+			}
+		}
+	}
+	names, err := Names(tx, propertyID, ids...)
+	if err != nil {
+		return err
+	}
+	dorms, err := DormNames(tx, propertyID, ids)
+	if err != nil {
+		return err
+	}
+	for _, c := range suggested {
+		c.SpaceName = FullName(dorms[c.SpaceID], names[c.SpaceID])
+	}
+	return nil
 }
 
 // GetConflict returns a conflict, which may be closed.
@@ -217,7 +269,7 @@ func (m Mappings) createAndMap(tx *db.Tx, row *ent.Conflict) (AffectedStays, err
 	return touched, err
 }
 
-// accept ends a conflict by mapping the same pair again, which accepts the PMS's current name and type.
+// accept ends a conflict by mapping the same pair again, which accepts the PMS's current name, type and room.
 func (m Mappings) accept(tx *db.Tx, row *ent.Conflict) (AffectedStays, error) {
 	all, err := loadMapped(tx, row.PropertyID, row.IntegrationID)
 	if err != nil {

@@ -16,13 +16,14 @@ const (
 	Inactive       Kind = "inactive"       // the PMS lists a mapped space as inactive
 	Renamed        Kind = "renamed"        // the PMS has renamed a space since it was mapped
 	Retyped        Kind = "retyped"        // the PMS has changed the type of a space since it was mapped
+	Moved          Kind = "moved"          // the PMS has moved a bed to another room since it was mapped
 	NewUnmapped    Kind = "newUnmapped"    // a space that appeared after the first reading is not mapped
 	BedWithoutRoom Kind = "bedWithoutRoom" // a bed names no listed room, although the PMS names rooms of beds
 	DuplicateID    Kind = "duplicateId"    // the PMS lists an id twice
 	Unreadable     Kind = "unreadable"     // the PMS's endpoint failed several times in a row
 )
 
-var Kinds = []Kind{Missing, Inactive, Renamed, Retyped, NewUnmapped, BedWithoutRoom, DuplicateID, Unreadable}
+var Kinds = []Kind{Missing, Inactive, Renamed, Retyped, Moved, NewUnmapped, BedWithoutRoom, DuplicateID, Unreadable}
 
 // Finding is one conflict. Kind and ExternalID identify it within an integration; ExternalID
 // is empty for Unreadable.
@@ -44,12 +45,13 @@ func (f Finding) message() message.Message {
 	return message.Message{Kind: "conflict." + string(f.Kind), Params: params}
 }
 
-// Mapped is one mapping, with the name and type that the PMS's space had when it was mapped.
+// Mapped is one mapping, with the name, type and room that the PMS's space had when it was mapped.
 type Mapped struct {
-	ExternalID string
-	SpaceID    string
-	Name       string
-	Type       string
+	ExternalID       string
+	SpaceID          string
+	Name             string
+	Type             string
+	ParentExternalID string // ParentExternalID is the PMS's room of a bed; empty if the PMS sent none
 }
 
 // Stored is the stored state before a reading of the PMS's spaces.
@@ -69,10 +71,11 @@ const unreadableAfter = 3
 
 // DiffResult is what a reading of the PMS's spaces changes. It never removes a mapping; only people do.
 type DiffResult struct {
-	Failed    string   // Failed is why the reading was rejected, which leaves the stored listing unchanged
-	Failures  int      // Failures counts the failed readings in a row, including this one
-	Upsert    []Listed // Upsert are new, reappeared or changed spaces
-	Gone      []string // Gone are spaces that are no longer listed
+	Failed    string            // Failed is why the reading was rejected, which leaves the stored listing unchanged
+	Failures  int               // Failures counts the failed readings in a row, including this one
+	Upsert    []Listed          // Upsert are new, reappeared or changed spaces
+	Gone      []string          // Gone are spaces that are no longer listed
+	Rooms     map[string]string // Rooms are the rooms of mapped beds to store in their mappings, by the id of the bed: see learnRooms
 	Opened    []Finding
 	Closed    []Finding
 	StillOpen []Finding // StillOpen are conflicts that stay open, with their current parameters
@@ -98,7 +101,8 @@ func Diff(known Stored, reading Reading, o Options) DiffResult {
 		}
 	}
 	first := len(before) == 0 && len(gone) == 0
-	findings := mappingConflicts(listing, known.Mappings)
+	out.Rooms = learnRooms(listing, known)
+	findings := mappingConflicts(listing, known)
 	for _, id := range sortedKeys(twice) {
 		findings = append(findings, Finding{DuplicateID, id, message.Params{"id": id}})
 	}
@@ -112,7 +116,7 @@ func Diff(known Stored, reading Reading, o Options) DiffResult {
 // Review recomputes the conflicts after a mapping changed, without a new reading.
 func Review(known Stored) DiffResult {
 	listing := indexByID(known.Listing)
-	findings := mappingConflicts(listing, known.Mappings)
+	findings := mappingConflicts(listing, known)
 	findings = append(findings, newUnmappedSpaces(listing, known, func(string) bool { return false })...)
 	for _, f := range known.Open {
 		// Only a reading can close these two kinds.
@@ -139,9 +143,9 @@ func rejectReading(known Stored, problem message.Message, limit int) DiffResult 
 
 // mappingConflicts returns the conflicts between the PMS's list of spaces, by id, and the mappings, and the beds
 // without a listed room.
-func mappingConflicts(listing map[string]Listed, mappings []Mapped) []Finding {
+func mappingConflicts(listing map[string]Listed, known Stored) []Finding {
 	var found []Finding
-	for _, m := range mappings {
+	for _, m := range known.Mappings {
 		s, ok := listing[m.ExternalID]
 		if !ok {
 			found = append(found, Finding{Missing, m.ExternalID, message.Params{"type": m.Type, "name": m.Name}})
@@ -157,6 +161,7 @@ func mappingConflicts(listing map[string]Listed, mappings []Mapped) []Finding {
 			found = append(found, Finding{Retyped, m.ExternalID, message.Params{"name": s.Name, "from": m.Type, "to": s.Type}})
 		}
 	}
+	found = append(found, movedBeds(listing, known)...)
 	return append(found, bedsWithoutRoom(listing)...)
 }
 

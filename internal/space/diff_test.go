@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"latchkey.dev/internal/message"
@@ -22,7 +23,7 @@ func bed(id, name, parent string) Listed {
 }
 
 func mappedTo(s Listed) Mapped {
-	return Mapped{ExternalID: s.ExternalID, SpaceID: "spc_" + s.ExternalID, Name: s.Name, Type: s.Type}
+	return Mapped{ExternalID: s.ExternalID, SpaceID: "spc_" + s.ExternalID, Name: s.Name, Type: s.Type, ParentExternalID: s.ParentExternalID}
 }
 
 func off(s Listed) Listed { s.IsActive = false; return s }
@@ -50,6 +51,8 @@ func haveTexts(t *testing.T, out DiffResult) {
 func TestDiff(t *testing.T) {
 	a, b, c := room("1", "101"), room("2", "102"), room("3", "103")
 	dorm := Listed{ExternalID: "d", Type: Dorm, Name: "Dorm", IsActive: true}
+	attic, again := Listed{ExternalID: "e", Type: Dorm, Name: "Attic", IsActive: true}, Listed{ExternalID: "n", Type: Dorm, Name: "Dorm", IsActive: true}
+	inRoom := func(id, room string) Mapped { return mappedTo(bed(id, "1", room)) }
 	open := func(k Kind, id string) []Finding { return []Finding{{Kind: k, ExternalID: id}} }
 	tests := map[string]struct {
 		known     Stored
@@ -59,6 +62,7 @@ func TestDiff(t *testing.T) {
 		stillOpen []string
 		upsert    []Listed
 		gone      []string
+		rooms     map[string]string
 	}{
 		"first reading opens nothing": {
 			reading: list(a, b), upsert: list(a, b),
@@ -146,6 +150,32 @@ func TestDiff(t *testing.T) {
 			known:   Stored{Listing: list(bed("y", "2", "d")), Open: open(BedWithoutRoom, "y"), Mappings: []Mapped{mappedTo(dorm)}},
 			reading: list(dorm, bed("y", "2", "d")), upsert: list(dorm), closed: []string{"bedWithoutRoom y"},
 		},
+		"a bed in another room": {
+			known: Stored{Listing: list(dorm, attic, bed("x", "1", "d")), Mappings: []Mapped{inRoom("x", "d")}}, reading: list(dorm, attic, bed("x", "1", "e")),
+			opened: []string{"moved x"}, upsert: list(bed("x", "1", "e")),
+		},
+		"a bed back in its room": {
+			known: Stored{Listing: list(dorm, attic, bed("x", "1", "e")), Mappings: []Mapped{inRoom("x", "d")}, Open: open(Moved, "x")}, reading: list(dorm, attic, bed("x", "1", "d")),
+			closed: []string{"moved x"}, upsert: list(bed("x", "1", "d")),
+		},
+		"a bed in another room, and the former one gone": {
+			known: Stored{Listing: list(dorm, attic, bed("x", "1", "d")), Mappings: []Mapped{inRoom("x", "d")}}, reading: list(attic, bed("x", "1", "e")),
+			opened: []string{"moved x"}, upsert: list(bed("x", "1", "e")), gone: []string{"d"},
+		},
+		"an unmapped bed in another room": {
+			known: Stored{Listing: list(dorm, attic, bed("x", "1", "d"))}, reading: list(dorm, attic, bed("x", "1", "e")), upsert: list(bed("x", "1", "e")),
+		},
+		"the room of a bed has a new id": {
+			known: Stored{Listing: list(dorm, bed("x", "1", "d")), Mappings: []Mapped{inRoom("x", "d")}}, reading: list(again, bed("x", "1", "n")),
+			opened: []string{"newUnmapped n"}, upsert: list(again, bed("x", "1", "n")), gone: []string{"d"}, rooms: map[string]string{"x": "n"},
+		},
+		"the PMS starts to send the rooms of beds": {
+			known: Stored{Listing: list(dorm, bed("x", "1", "")), Mappings: []Mapped{inRoom("x", "")}}, reading: list(dorm, bed("x", "1", "d")),
+			upsert: list(bed("x", "1", "d")), rooms: map[string]string{"x": "d"},
+		},
+		"the PMS sends the rooms of beds no longer": {
+			known: Stored{Listing: list(dorm, bed("x", "1", "d")), Mappings: []Mapped{inRoom("x", "d")}}, reading: list(dorm, bed("x", "1", "")), upsert: list(bed("x", "1", "")),
+		},
 		"listed twice keeps what was known": {
 			known:   Stored{Listing: list(a), Mappings: []Mapped{mappedTo(a)}},
 			reading: list(room("1", "x"), room("1", "y")), opened: []string{"duplicateId 1"},
@@ -169,6 +199,9 @@ func TestDiff(t *testing.T) {
 				t.Errorf("reading counted as failed: %q, %d", out.Failed, out.Failures)
 			}
 			haveTexts(t, out)
+			if d := cmp.Diff(tt.rooms, out.Rooms, cmpopts.EquateEmpty()); d != "" {
+				t.Errorf("rooms (-want +got):\n%s", d)
+			}
 			for what, pair := range map[string][2]any{
 				"opened": {tt.opened, keys(out.Opened)}, "closed": {tt.closed, keys(out.Closed)}, "stillOpen": {tt.stillOpen, keys(out.StillOpen)},
 				"upsert": {tt.upsert, out.Upsert}, "gone": {tt.gone, out.Gone},

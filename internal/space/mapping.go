@@ -51,8 +51,8 @@ func (m Mappings) Map(tx *db.Tx, propertyID, integrationID, externalID, spaceID 
 }
 
 // Map maps a space of the PMS to a Latchkey space. It replaces an existing mapping of the same PMS space, and rejects a
-// Latchkey space to which another PMS space is mapped. Mapping the same pair again accepts the PMS's current name and
-// type.
+// Latchkey space to which another PMS space is mapped. Mapping the same pair again accepts the PMS's current name, type
+// and room.
 func (e Edit) Map(externalID, spaceID string) (*ent.Mapping, AffectedStays, error) {
 	tx := e.tx
 	own, err := Get(tx, e.propertyID, spaceID)
@@ -82,7 +82,7 @@ func (e Edit) Map(externalID, spaceID string) (*ent.Mapping, AffectedStays, erro
 	return storeMapping(tx, same, listed, own)
 }
 
-// storeMapping stores that a space of the PMS is mapped to a Latchkey space, with the present name and type of the
+// storeMapping stores that a space of the PMS is mapped to a Latchkey space, with the present name, type and room of the
 // former. same is the existing mapping of the PMS's space, or nil. It returns which reservations need a new access
 // plan.
 func storeMapping(tx *db.Tx, same *ent.Mapping, listed *ent.PartnerSpace, own *ent.Space) (*ent.Mapping, AffectedStays, error) {
@@ -91,10 +91,11 @@ func storeMapping(tx *db.Tx, same *ent.Mapping, listed *ent.PartnerSpace, own *e
 	var err error
 	if same == nil {
 		row, err = tx.Mapping.Create().SetPropertyID(own.PropertyID).SetIntegrationID(listed.IntegrationID).SetExternalID(listed.ExternalID).
-			SetSpaceID(own.ID).SetName(listed.Name).SetType(listed.Type).SetCreatedAt(tx.Now()).Save(tx.Context())
+			SetSpaceID(own.ID).SetName(listed.Name).SetType(listed.Type).SetParentExternalID(listed.ParentExternalID).SetCreatedAt(tx.Now()).Save(tx.Context())
 	} else {
 		touched.SpaceIDs = unique(append(touched.SpaceIDs, same.SpaceID))
-		row, err = tx.Mapping.UpdateOneID(same.ID).SetSpaceID(own.ID).SetName(listed.Name).SetType(listed.Type).Save(tx.Context())
+		row, err = tx.Mapping.UpdateOneID(same.ID).SetSpaceID(own.ID).SetName(listed.Name).SetType(listed.Type).
+			SetParentExternalID(listed.ParentExternalID).Save(tx.Context())
 	}
 	if err != nil {
 		return nil, AffectedStays{}, fmt.Errorf("store a mapping: %w", err)

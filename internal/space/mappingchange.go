@@ -266,7 +266,7 @@ func (m Mappings) restore(tx *db.Tx, change *ent.MappingChange, restore map[stri
 	for _, externalID := range externals {
 		if was := restore[externalID]; was != nil {
 			rows = append(rows, tx.Mapping.Create().SetPropertyID(change.PropertyID).SetIntegrationID(change.IntegrationID).SetExternalID(externalID).
-				SetSpaceID(was.SpaceID).SetName(was.Name).SetType(was.Type).SetCreatedAt(tx.Now()))
+				SetSpaceID(was.SpaceID).SetName(was.Name).SetType(was.Type).SetParentExternalID(was.Room).SetCreatedAt(tx.Now()))
 		}
 	}
 	for part := range slices.Chunk(rows, chunkSize) {

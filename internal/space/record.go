@@ -132,7 +132,7 @@ func (s *listingState) toKnown() Stored {
 
 // mappedOf converts a stored mapping for [Diff].
 func mappedOf(row *ent.Mapping) Mapped {
-	return Mapped{ExternalID: row.ExternalID, SpaceID: row.SpaceID, Name: row.Name, Type: row.Type}
+	return Mapped{ExternalID: row.ExternalID, SpaceID: row.SpaceID, Name: row.Name, Type: row.Type, ParentExternalID: row.ParentExternalID}
 }
 
 // listedOf converts a stored space of a PMS for [Diff].
@@ -174,10 +174,31 @@ func (s *listingState) storeListing(tx *db.Tx, out DiffResult) error {
 			return fmt.Errorf("store a partner's listing: %w", err)
 		}
 	}
+	if err := s.storeRooms(tx, out.Rooms); err != nil {
+		return err
+	}
 	err := tx.PartnerSpace.Update().Where(partnerspace.PropertyID(s.propertyID), partnerspace.IntegrationID(s.integrationID), partnerspace.GoneAtIsNil()).
 		SetSeenAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("store when a partner's listing was read: %w", err)
+	}
+	return nil
+}
+
+// storeRooms stores the rooms of mapped beds in their mappings, by the id of the bed.
+func (s *listingState) storeRooms(tx *db.Tx, rooms map[string]string) error {
+	beds := map[string][]string{}
+	for bed, room := range rooms {
+		beds[room] = append(beds[room], bed)
+	}
+	for room, all := range beds {
+		for part := range slices.Chunk(all, chunkSize) {
+			err := tx.Mapping.Update().Where(mapping.PropertyID(s.propertyID), mapping.IntegrationID(s.integrationID), mapping.ExternalIDIn(part...)).
+				SetParentExternalID(room).Exec(tx.Context())
+			if err != nil {
+				return fmt.Errorf("store the rooms of mapped beds: %w", err)
+			}
+		}
 	}
 	return nil
 }

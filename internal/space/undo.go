@@ -92,13 +92,14 @@ func mappedSpace(by map[string]Mapped, externalID string) *MappedSpace {
 	if !ok {
 		return nil
 	}
-	return &MappedSpace{SpaceID: m.SpaceID, Name: m.Name, Type: m.Type}
+	return &MappedSpace{SpaceID: m.SpaceID, Name: m.Name, Type: m.Type, Room: m.ParentExternalID}
 }
 
-// sameMapped reports whether two mappings of a PMS space are equal; nil means no mapping.
+// sameMapped reports whether two mappings of a PMS space are equal; nil means no mapping. A room that the PMS sent only later is no difference.
 func sameMapped(a, b *MappedSpace) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return *a == *b
+	sameRoom := a.Room == b.Room || a.Room == "" || b.Room == ""
+	return sameRoom && a.SpaceID == b.SpaceID && a.Name == b.Name && a.Type == b.Type
 }

@@ -100,6 +100,8 @@ func TestCuresOf(t *testing.T) {
 		{NewUnmapped, room("1", "101"), "", []CureKind{CureMap, CureNotOurs}, nil, true},
 		{Renamed, room("1", "101"), "", []CureKind{CureAccept, CureUnmap}, nil, false},
 		{Retyped, room("1", "101"), "", []CureKind{CureAccept, CureUnmap}, nil, false},
+		{Moved, bed("1", "A", "d"), "", []CureKind{CureAccept, CureUnmap}, nil, false},
+		{Moved, bed("1", "A", "d"), "spc_1", []CureKind{CureMap, CureAccept, CureUnmap}, nil, false},
 		{Inactive, room("1", "101"), "", []CureKind{CureUnmap}, nil, false},
 		{Missing, Listed{}, "", []CureKind{CureUnmap}, nil, false},
 		{Missing, Listed{}, "", []CureKind{CureSameName, CureSameName, CureUnmap}, []string{"7", "8"}, false},

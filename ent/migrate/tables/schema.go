@@ -1524,6 +1524,7 @@ var (
 		{Name: "external_id", Type: field.TypeString, Size: 255},
 		{Name: "name", Type: field.TypeString, Size: 255},
 		{Name: "type", Type: field.TypeString, Size: 8},
+		{Name: "parent_external_id", Type: field.TypeString, Nullable: true, Size: 255},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "integration_id", Type: field.TypeString, Size: 40},
 		{Name: "space_id", Type: field.TypeString, Size: 40},
@@ -1536,13 +1537,13 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "mappings_integrations_integration",
-				Columns:    []*schema.Column{MappingsColumns[6]},
+				Columns:    []*schema.Column{MappingsColumns[7]},
 				RefColumns: []*schema.Column{IntegrationsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
 			{
 				Symbol:     "mappings_spaces_space",
-				Columns:    []*schema.Column{MappingsColumns[7]},
+				Columns:    []*schema.Column{MappingsColumns[8]},
 				RefColumns: []*schema.Column{SpacesColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -1551,17 +1552,17 @@ var (
 			{
 				Name:    "mapping_integration_id_external_id",
 				Unique:  true,
-				Columns: []*schema.Column{MappingsColumns[6], MappingsColumns[2]},
+				Columns: []*schema.Column{MappingsColumns[7], MappingsColumns[2]},
 			},
 			{
 				Name:    "mapping_integration_id_space_id",
 				Unique:  true,
-				Columns: []*schema.Column{MappingsColumns[6], MappingsColumns[7]},
+				Columns: []*schema.Column{MappingsColumns[7], MappingsColumns[8]},
 			},
 			{
 				Name:    "mapping_space_id",
 				Unique:  false,
-				Columns: []*schema.Column{MappingsColumns[7]},
+				Columns: []*schema.Column{MappingsColumns[8]},
 			},
 		},
 	}

@@ -278,7 +278,7 @@ func (s *mappings) ListConflicts(ctx context.Context, r *propertyv1.ListConflict
 	for _, row := range rows {
 		m := conflictMessage(row, to)
 		for _, c := range cures[row.ID] {
-			m.Cures = append(m.Cures, &propertyv1.Cure{Kind: string(c.Kind), SpaceId: c.SpaceID, ExternalId: c.ExternalID})
+			m.Cures = append(m.Cures, &propertyv1.Cure{Kind: string(c.Kind), SpaceId: c.SpaceID, SpaceName: c.SpaceName, ExternalId: c.ExternalID})
 		}
 		list.List = append(list.List, m)
 	}

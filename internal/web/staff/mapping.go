@@ -108,7 +108,11 @@ func curesOf(c *propertyv1.Conflict, listed []*propertyv1.PartnerSpace) (cures [
 			if offer.GetSpaceId() == "" { // without a suggestion, the person chooses in the table
 				continue
 			}
-			one.Name = named(c.GetExternalId()).GetSuggestedSpaceName()
+			one.Name = offer.GetSpaceName()
+		case "accept":
+			if c.GetKind() == "moved" {
+				one.Text = "staff.cure.keep"
+			}
 		case "sameName":
 			one.Name = named(offer.GetExternalId()).GetName()
 		}

@@ -72,14 +72,13 @@ func TestConflictChips(t *testing.T) {
 }
 
 func TestCures(t *testing.T) {
-	mine := "Suite 401"
-	listed := []*propertyv1.PartnerSpace{{ExternalId: "old", Name: "204"}, {ExternalId: "new", Name: "204 new"}, {ExternalId: "n1", Name: "401", SuggestedSpaceName: &mine}}
+	listed := []*propertyv1.PartnerSpace{{ExternalId: "old", Name: "204"}, {ExternalId: "new", Name: "204 new"}, {ExternalId: "n1", Name: "401"}}
 	for _, c := range []struct {
 		id, want string
 		offered  []*propertyv1.Cure
 	}{
 		{"old", "sameName 204 new; unmap 204", []*propertyv1.Cure{{Kind: "sameName", ExternalId: "new"}, {Kind: "unmap"}}},
-		{"n1", "map Suite 401; createSpace 401; notOurs 401", []*propertyv1.Cure{{Kind: "map", SpaceId: "s401"}, {Kind: "createSpace"}, {Kind: "notOurs"}}},
+		{"n1", "map Suite 401; createSpace 401; notOurs 401", []*propertyv1.Cure{{Kind: "map", SpaceId: "s401", SpaceName: "Suite 401"}, {Kind: "createSpace"}, {Kind: "notOurs"}}},
 		{"new", "accept 204 new", []*propertyv1.Cure{{Kind: "map"}, {Kind: "accept"}}},
 		{"unknown", "unmap ", []*propertyv1.Cure{{Kind: "unmap"}}},
 		{"", "", nil},

@@ -1169,13 +1169,15 @@ func (x *UndoMappingChangeResponse) GetPreview() *MappingPreview {
 type Cure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// map: map the partner's space to the suggested space. createSpace: create a space like that of the partner, and map it. accept: keep the mapping and
-	// accept the partner's new name and type. unmap: remove the mapping. notOurs: leave the partner's space unmapped, and close the conflict.
+	// accept the partner's new name, type or room. unmap: remove the mapping. notOurs: leave the partner's space unmapped, and close the conflict.
 	// sameName: map the partner's new space of the same name in place of the space that it no longer lists.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The suggested space, of map.
 	SpaceId string `protobuf:"bytes,2,opt,name=space_id,json=spaceId,proto3" json:"space_id,omitempty"`
 	// The partner's new space, of sameName.
-	ExternalId    string `protobuf:"bytes,3,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
+	ExternalId string `protobuf:"bytes,3,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
+	// The name of the suggested space, a bed's with the name of its dorm.
+	SpaceName     string `protobuf:"bytes,4,opt,name=space_name,json=spaceName,proto3" json:"space_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1227,6 +1229,13 @@ func (x *Cure) GetSpaceId() string {
 func (x *Cure) GetExternalId() string {
 	if x != nil {
 		return x.ExternalId
+	}
+	return ""
+}
+
+func (x *Cure) GetSpaceName() string {
+	if x != nil {
+		return x.SpaceName
 	}
 	return ""
 }
@@ -2256,7 +2265,7 @@ type Conflict struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The integration.
 	IntegrationId string `protobuf:"bytes,2,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`
-	// missing, inactive, renamed, retyped, newUnmapped, bedWithoutRoom, duplicateId or unreadable.
+	// missing, inactive, renamed, retyped, moved, newUnmapped, bedWithoutRoom, duplicateId or unreadable.
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The partner's space it is about; empty for unreadable.
 	ExternalId string `protobuf:"bytes,4,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
@@ -2661,12 +2670,14 @@ const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\rvalidate_only\x18\x02 \x01(\bR\fvalidateOnly\"x\n" +
 	"\x19UndoMappingChangeResponse\x12\x1b\n" +
 	"\tchange_id\x18\x01 \x01(\tR\bchangeId\x12>\n" +
-	"\apreview\x18\x02 \x01(\v2$.latchkey.property.v1.MappingPreviewR\apreview\"V\n" +
+	"\apreview\x18\x02 \x01(\v2$.latchkey.property.v1.MappingPreviewR\apreview\"u\n" +
 	"\x04Cure\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x19\n" +
 	"\bspace_id\x18\x02 \x01(\tR\aspaceId\x12\x1f\n" +
 	"\vexternal_id\x18\x03 \x01(\tR\n" +
-	"externalId\"\x81\x02\n" +
+	"externalId\x12\x1d\n" +
+	"\n" +
+	"space_name\x18\x04 \x01(\tR\tspaceName\"\x81\x02\n" +
 	"\x10ApplyCureRequest\x12*\n" +
 	"\vconflict_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\n" +
 	"conflictId\x12M\n" +

@@ -1,0 +1,53 @@
+package space
+
+import (
+	"cmp"
+	"slices"
+
+	"latchkey.dev/internal/message"
+)
+
+// bedroom compares the room in which the PMS lists a mapped bed with the room that the mapping stores.
+type bedroom struct {
+	bed      Listed
+	was, now string // was and now are the PMS's ids of the rooms; was is empty if the PMS sent none when the bed was mapped
+	from, to string // from and to are their names
+	renamed  bool   // renamed means that the same room has another id: the former id is no longer listed, and the new one has its name
+}
+
+// bedroomsOf returns the mapped beds of a listing whose room is listed and is not the stored one.
+func bedroomsOf(listing map[string]Listed, known Stored) (changed []bedroom) {
+	former := indexByID(slices.Concat(known.Gone, known.Listing))
+	for _, m := range known.Mappings {
+		bed := listing[m.ExternalID]
+		room, ok := listing[bed.ParentExternalID]
+		if bed.Type != Bed || !ok || room.Type == Bed || m.ParentExternalID == room.ExternalID {
+			continue
+		}
+		was, isListed := listing[m.ParentExternalID]
+		name := cmp.Or(was.Name, former[m.ParentExternalID].Name, m.ParentExternalID)
+		changed = append(changed, bedroom{bed, m.ParentExternalID, room.ExternalID, name, room.Name, !isListed && sameText(name, room.Name)})
+	}
+	return changed
+}
+
+// movedBeds returns a conflict for each mapped bed that the PMS has moved to another room: its mapping still opens the door of the former room.
+func movedBeds(listing map[string]Listed, known Stored) (found []Finding) {
+	for _, b := range bedroomsOf(listing, known) {
+		if b.was != "" && !b.renamed {
+			found = append(found, Finding{Moved, b.bed.ExternalID, message.Params{"bed": b.bed.Name, "from": b.from, "to": b.to}})
+		}
+	}
+	return found
+}
+
+// learnRooms returns the rooms of mapped beds to store in their mappings: where the PMS sent none before, and where a room has a new id.
+func learnRooms(listing map[string]Listed, known Stored) map[string]string {
+	rooms := map[string]string{}
+	for _, b := range bedroomsOf(listing, known) {
+		if b.was == "" || b.renamed {
+			rooms[b.bed.ExternalID] = b.now
+		}
+	}
+	return rooms
+}
