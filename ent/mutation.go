@@ -42204,6 +42204,7 @@ type PhoneMutation struct {
 	property_id      *string
 	reservation_id   *string
 	session          *string
+	guest_id         *string
 	label            *[]byte
 	key              *[]byte
 	key_id           *string
@@ -42442,6 +42443,55 @@ func (m *PhoneMutation) SessionCleared() bool {
 func (m *PhoneMutation) ResetSession() {
 	m.session = nil
 	delete(m.clearedFields, phone.FieldSession)
+}
+
+// SetGuestID sets the "guest_id" field.
+func (m *PhoneMutation) SetGuestID(s string) {
+	m.guest_id = &s
+}
+
+// GuestID returns the value of the "guest_id" field in the mutation.
+func (m *PhoneMutation) GuestID() (r string, exists bool) {
+	v := m.guest_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGuestID returns the old "guest_id" field's value of the Phone entity.
+// If the Phone object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PhoneMutation) OldGuestID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGuestID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGuestID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGuestID: %w", err)
+	}
+	return oldValue.GuestID, nil
+}
+
+// ClearGuestID clears the value of the "guest_id" field.
+func (m *PhoneMutation) ClearGuestID() {
+	m.guest_id = nil
+	m.clearedFields[phone.FieldGuestID] = struct{}{}
+}
+
+// GuestIDCleared returns if the "guest_id" field was cleared in this mutation.
+func (m *PhoneMutation) GuestIDCleared() bool {
+	_, ok := m.clearedFields[phone.FieldGuestID]
+	return ok
+}
+
+// ResetGuestID resets all changes to the "guest_id" field.
+func (m *PhoneMutation) ResetGuestID() {
+	m.guest_id = nil
+	delete(m.clearedFields, phone.FieldGuestID)
 }
 
 // SetLabel sets the "label" field.
@@ -42825,7 +42875,7 @@ func (m *PhoneMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *PhoneMutation) Fields() []string {
-	fields := make([]string, 0, 11)
+	fields := make([]string, 0, 12)
 	if m.property_id != nil {
 		fields = append(fields, phone.FieldPropertyID)
 	}
@@ -42834,6 +42884,9 @@ func (m *PhoneMutation) Fields() []string {
 	}
 	if m.session != nil {
 		fields = append(fields, phone.FieldSession)
+	}
+	if m.guest_id != nil {
+		fields = append(fields, phone.FieldGuestID)
 	}
 	if m.label != nil {
 		fields = append(fields, phone.FieldLabel)
@@ -42873,6 +42926,8 @@ func (m *PhoneMutation) Field(name string) (ent.Value, bool) {
 		return m.ReservationID()
 	case phone.FieldSession:
 		return m.Session()
+	case phone.FieldGuestID:
+		return m.GuestID()
 	case phone.FieldLabel:
 		return m.Label()
 	case phone.FieldKey:
@@ -42904,6 +42959,8 @@ func (m *PhoneMutation) OldField(ctx context.Context, name string) (ent.Value, e
 		return m.OldReservationID(ctx)
 	case phone.FieldSession:
 		return m.OldSession(ctx)
+	case phone.FieldGuestID:
+		return m.OldGuestID(ctx)
 	case phone.FieldLabel:
 		return m.OldLabel(ctx)
 	case phone.FieldKey:
@@ -42949,6 +43006,13 @@ func (m *PhoneMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetSession(v)
+		return nil
+	case phone.FieldGuestID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGuestID(v)
 		return nil
 	case phone.FieldLabel:
 		v, ok := value.([]byte)
@@ -43054,6 +43118,9 @@ func (m *PhoneMutation) ClearedFields() []string {
 	if m.FieldCleared(phone.FieldSession) {
 		fields = append(fields, phone.FieldSession)
 	}
+	if m.FieldCleared(phone.FieldGuestID) {
+		fields = append(fields, phone.FieldGuestID)
+	}
 	if m.FieldCleared(phone.FieldLabel) {
 		fields = append(fields, phone.FieldLabel)
 	}
@@ -43080,6 +43147,9 @@ func (m *PhoneMutation) ClearField(name string) error {
 	case phone.FieldSession:
 		m.ClearSession()
 		return nil
+	case phone.FieldGuestID:
+		m.ClearGuestID()
+		return nil
 	case phone.FieldLabel:
 		m.ClearLabel()
 		return nil
@@ -43105,6 +43175,9 @@ func (m *PhoneMutation) ResetField(name string) error {
 		return nil
 	case phone.FieldSession:
 		m.ResetSession()
+		return nil
+	case phone.FieldGuestID:
+		m.ResetGuestID()
 		return nil
 	case phone.FieldLabel:
 		m.ResetLabel()
@@ -43191,6 +43264,7 @@ type PhoneLinkMutation struct {
 	property_id    *string
 	reservation_id *string
 	session        *string
+	guest_id       *string
 	mac            *[]byte
 	expires_at     *time.Time
 	used_at        *time.Time
@@ -43426,6 +43500,55 @@ func (m *PhoneLinkMutation) ResetSession() {
 	delete(m.clearedFields, phonelink.FieldSession)
 }
 
+// SetGuestID sets the "guest_id" field.
+func (m *PhoneLinkMutation) SetGuestID(s string) {
+	m.guest_id = &s
+}
+
+// GuestID returns the value of the "guest_id" field in the mutation.
+func (m *PhoneLinkMutation) GuestID() (r string, exists bool) {
+	v := m.guest_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGuestID returns the old "guest_id" field's value of the PhoneLink entity.
+// If the PhoneLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PhoneLinkMutation) OldGuestID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGuestID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGuestID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGuestID: %w", err)
+	}
+	return oldValue.GuestID, nil
+}
+
+// ClearGuestID clears the value of the "guest_id" field.
+func (m *PhoneLinkMutation) ClearGuestID() {
+	m.guest_id = nil
+	m.clearedFields[phonelink.FieldGuestID] = struct{}{}
+}
+
+// GuestIDCleared returns if the "guest_id" field was cleared in this mutation.
+func (m *PhoneLinkMutation) GuestIDCleared() bool {
+	_, ok := m.clearedFields[phonelink.FieldGuestID]
+	return ok
+}
+
+// ResetGuestID resets all changes to the "guest_id" field.
+func (m *PhoneLinkMutation) ResetGuestID() {
+	m.guest_id = nil
+	delete(m.clearedFields, phonelink.FieldGuestID)
+}
+
 // SetMAC sets the "mac" field.
 func (m *PhoneLinkMutation) SetMAC(b []byte) {
 	m.mac = &b
@@ -43617,7 +43740,7 @@ func (m *PhoneLinkMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *PhoneLinkMutation) Fields() []string {
-	fields := make([]string, 0, 7)
+	fields := make([]string, 0, 8)
 	if m.property_id != nil {
 		fields = append(fields, phonelink.FieldPropertyID)
 	}
@@ -43626,6 +43749,9 @@ func (m *PhoneLinkMutation) Fields() []string {
 	}
 	if m.session != nil {
 		fields = append(fields, phonelink.FieldSession)
+	}
+	if m.guest_id != nil {
+		fields = append(fields, phonelink.FieldGuestID)
 	}
 	if m.mac != nil {
 		fields = append(fields, phonelink.FieldMAC)
@@ -43653,6 +43779,8 @@ func (m *PhoneLinkMutation) Field(name string) (ent.Value, bool) {
 		return m.ReservationID()
 	case phonelink.FieldSession:
 		return m.Session()
+	case phonelink.FieldGuestID:
+		return m.GuestID()
 	case phonelink.FieldMAC:
 		return m.MAC()
 	case phonelink.FieldExpiresAt:
@@ -43676,6 +43804,8 @@ func (m *PhoneLinkMutation) OldField(ctx context.Context, name string) (ent.Valu
 		return m.OldReservationID(ctx)
 	case phonelink.FieldSession:
 		return m.OldSession(ctx)
+	case phonelink.FieldGuestID:
+		return m.OldGuestID(ctx)
 	case phonelink.FieldMAC:
 		return m.OldMAC(ctx)
 	case phonelink.FieldExpiresAt:
@@ -43713,6 +43843,13 @@ func (m *PhoneLinkMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetSession(v)
+		return nil
+	case phonelink.FieldGuestID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGuestID(v)
 		return nil
 	case phonelink.FieldMAC:
 		v, ok := value.([]byte)
@@ -43775,6 +43912,9 @@ func (m *PhoneLinkMutation) ClearedFields() []string {
 	if m.FieldCleared(phonelink.FieldSession) {
 		fields = append(fields, phonelink.FieldSession)
 	}
+	if m.FieldCleared(phonelink.FieldGuestID) {
+		fields = append(fields, phonelink.FieldGuestID)
+	}
 	if m.FieldCleared(phonelink.FieldUsedAt) {
 		fields = append(fields, phonelink.FieldUsedAt)
 	}
@@ -43795,6 +43935,9 @@ func (m *PhoneLinkMutation) ClearField(name string) error {
 	case phonelink.FieldSession:
 		m.ClearSession()
 		return nil
+	case phonelink.FieldGuestID:
+		m.ClearGuestID()
+		return nil
 	case phonelink.FieldUsedAt:
 		m.ClearUsedAt()
 		return nil
@@ -43814,6 +43957,9 @@ func (m *PhoneLinkMutation) ResetField(name string) error {
 		return nil
 	case phonelink.FieldSession:
 		m.ResetSession()
+		return nil
+	case phonelink.FieldGuestID:
+		m.ResetGuestID()
 		return nil
 	case phonelink.FieldMAC:
 		m.ResetMAC()

@@ -23,6 +23,8 @@ type Phone struct {
 	ReservationID string `json:"reservation_id,omitempty"`
 	// The guest's session that enrolled it and with which it ends, or null.
 	Session *string `json:"session,omitempty"`
+	// The companion whose phone it is; empty: the main guest. Null in rows of former versions: see the session.
+	GuestID *string `json:"guest_id,omitempty"`
 	// What the guest calls it.
 	Label []byte `json:"label,omitempty"`
 	// COSE_Key.
@@ -51,7 +53,7 @@ func (*Phone) scanValues(columns []string) ([]any, error) {
 			values[i] = new([]byte)
 		case phone.FieldChallengeAt:
 			values[i] = new(sql.NullInt64)
-		case phone.FieldID, phone.FieldPropertyID, phone.FieldReservationID, phone.FieldSession, phone.FieldKeyID, phone.FieldSubject:
+		case phone.FieldID, phone.FieldPropertyID, phone.FieldReservationID, phone.FieldSession, phone.FieldGuestID, phone.FieldKeyID, phone.FieldSubject:
 			values[i] = new(sql.NullString)
 		case phone.FieldTokenExpiresAt, phone.FieldRevokedAt, phone.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
@@ -94,6 +96,13 @@ func (_m *Phone) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Session = new(string)
 				*_m.Session = value.String
+			}
+		case phone.FieldGuestID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field guest_id", values[i])
+			} else if value.Valid {
+				_m.GuestID = new(string)
+				*_m.GuestID = value.String
 			}
 		case phone.FieldLabel:
 			if value, ok := values[i].(*[]byte); !ok {
@@ -189,6 +198,11 @@ func (_m *Phone) String() string {
 	builder.WriteString(", ")
 	if v := _m.Session; v != nil {
 		builder.WriteString("session=")
+		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	if v := _m.GuestID; v != nil {
+		builder.WriteString("guest_id=")
 		builder.WriteString(*v)
 	}
 	builder.WriteString(", ")

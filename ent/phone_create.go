@@ -46,6 +46,20 @@ func (_c *PhoneCreate) SetNillableSession(v *string) *PhoneCreate {
 	return _c
 }
 
+// SetGuestID sets the "guest_id" field.
+func (_c *PhoneCreate) SetGuestID(v string) *PhoneCreate {
+	_c.mutation.SetGuestID(v)
+	return _c
+}
+
+// SetNillableGuestID sets the "guest_id" field if the given value is not nil.
+func (_c *PhoneCreate) SetNillableGuestID(v *string) *PhoneCreate {
+	if v != nil {
+		_c.SetGuestID(*v)
+	}
+	return _c
+}
+
 // SetLabel sets the "label" field.
 func (_c *PhoneCreate) SetLabel(v []byte) *PhoneCreate {
 	_c.mutation.SetLabel(v)
@@ -200,6 +214,11 @@ func (_c *PhoneCreate) check() error {
 			return &ValidationError{Name: "session", err: fmt.Errorf(`ent: validator failed for field "Phone.session": %w`, err)}
 		}
 	}
+	if v, ok := _c.mutation.GuestID(); ok {
+		if err := phone.GuestIDValidator(v); err != nil {
+			return &ValidationError{Name: "guest_id", err: fmt.Errorf(`ent: validator failed for field "Phone.guest_id": %w`, err)}
+		}
+	}
 	if _, ok := _c.mutation.Key(); !ok {
 		return &ValidationError{Name: "key", err: errors.New(`ent: missing required field "Phone.key"`)}
 	}
@@ -276,6 +295,10 @@ func (_c *PhoneCreate) createSpec() (*Phone, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Session(); ok {
 		_spec.SetField(phone.FieldSession, field.TypeString, value)
 		_node.Session = &value
+	}
+	if value, ok := _c.mutation.GuestID(); ok {
+		_spec.SetField(phone.FieldGuestID, field.TypeString, value)
+		_node.GuestID = &value
 	}
 	if value, ok := _c.mutation.Label(); ok {
 		_spec.SetField(phone.FieldLabel, field.TypeBytes, value)

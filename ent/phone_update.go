@@ -152,6 +152,9 @@ func (_u *PhoneUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.SessionCleared() {
 		_spec.ClearField(phone.FieldSession, field.TypeString)
 	}
+	if _u.mutation.GuestIDCleared() {
+		_spec.ClearField(phone.FieldGuestID, field.TypeString)
+	}
 	if value, ok := _u.mutation.Label(); ok {
 		_spec.SetField(phone.FieldLabel, field.TypeBytes, value)
 	}
@@ -350,6 +353,9 @@ func (_u *PhoneUpdateOne) sqlSave(ctx context.Context) (_node *Phone, err error)
 	}
 	if _u.mutation.SessionCleared() {
 		_spec.ClearField(phone.FieldSession, field.TypeString)
+	}
+	if _u.mutation.GuestIDCleared() {
+		_spec.ClearField(phone.FieldGuestID, field.TypeString)
 	}
 	if value, ok := _u.mutation.Label(); ok {
 		_spec.SetField(phone.FieldLabel, field.TypeBytes, value)

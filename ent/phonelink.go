@@ -23,6 +23,8 @@ type PhoneLink struct {
 	ReservationID string `json:"reservation_id,omitempty"`
 	// The guest's session that made the link; null: staff did.
 	Session *string `json:"session,omitempty"`
+	// The companion who made the link; empty: the main guest or staff.
+	GuestID *string `json:"guest_id,omitempty"`
 	// Keyed hash. The link itself is shown once and not kept.
 	MAC []byte `json:"mac,omitempty"`
 	// ExpiresAt holds the value of the "expires_at" field.
@@ -41,7 +43,7 @@ func (*PhoneLink) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case phonelink.FieldMAC:
 			values[i] = new([]byte)
-		case phonelink.FieldID, phonelink.FieldPropertyID, phonelink.FieldReservationID, phonelink.FieldSession:
+		case phonelink.FieldID, phonelink.FieldPropertyID, phonelink.FieldReservationID, phonelink.FieldSession, phonelink.FieldGuestID:
 			values[i] = new(sql.NullString)
 		case phonelink.FieldExpiresAt, phonelink.FieldUsedAt, phonelink.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
@@ -84,6 +86,13 @@ func (_m *PhoneLink) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Session = new(string)
 				*_m.Session = value.String
+			}
+		case phonelink.FieldGuestID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field guest_id", values[i])
+			} else if value.Valid {
+				_m.GuestID = new(string)
+				*_m.GuestID = value.String
 			}
 		case phonelink.FieldMAC:
 			if value, ok := values[i].(*[]byte); !ok {
@@ -154,6 +163,11 @@ func (_m *PhoneLink) String() string {
 	builder.WriteString(", ")
 	if v := _m.Session; v != nil {
 		builder.WriteString("session=")
+		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	if v := _m.GuestID; v != nil {
+		builder.WriteString("guest_id=")
 		builder.WriteString(*v)
 	}
 	builder.WriteString(", ")

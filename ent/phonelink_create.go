@@ -46,6 +46,20 @@ func (_c *PhoneLinkCreate) SetNillableSession(v *string) *PhoneLinkCreate {
 	return _c
 }
 
+// SetGuestID sets the "guest_id" field.
+func (_c *PhoneLinkCreate) SetGuestID(v string) *PhoneLinkCreate {
+	_c.mutation.SetGuestID(v)
+	return _c
+}
+
+// SetNillableGuestID sets the "guest_id" field if the given value is not nil.
+func (_c *PhoneLinkCreate) SetNillableGuestID(v *string) *PhoneLinkCreate {
+	if v != nil {
+		_c.SetGuestID(*v)
+	}
+	return _c
+}
+
 // SetMAC sets the "mac" field.
 func (_c *PhoneLinkCreate) SetMAC(v []byte) *PhoneLinkCreate {
 	_c.mutation.SetMAC(v)
@@ -156,6 +170,11 @@ func (_c *PhoneLinkCreate) check() error {
 			return &ValidationError{Name: "session", err: fmt.Errorf(`ent: validator failed for field "PhoneLink.session": %w`, err)}
 		}
 	}
+	if v, ok := _c.mutation.GuestID(); ok {
+		if err := phonelink.GuestIDValidator(v); err != nil {
+			return &ValidationError{Name: "guest_id", err: fmt.Errorf(`ent: validator failed for field "PhoneLink.guest_id": %w`, err)}
+		}
+	}
 	if _, ok := _c.mutation.MAC(); !ok {
 		return &ValidationError{Name: "mac", err: errors.New(`ent: missing required field "PhoneLink.mac"`)}
 	}
@@ -216,6 +235,10 @@ func (_c *PhoneLinkCreate) createSpec() (*PhoneLink, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Session(); ok {
 		_spec.SetField(phonelink.FieldSession, field.TypeString, value)
 		_node.Session = &value
+	}
+	if value, ok := _c.mutation.GuestID(); ok {
+		_spec.SetField(phonelink.FieldGuestID, field.TypeString, value)
+		_node.GuestID = &value
 	}
 	if value, ok := _c.mutation.MAC(); ok {
 		_spec.SetField(phonelink.FieldMAC, field.TypeBytes, value)

@@ -113,6 +113,9 @@ func (_u *PhoneLinkUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.SessionCleared() {
 		_spec.ClearField(phonelink.FieldSession, field.TypeString)
 	}
+	if _u.mutation.GuestIDCleared() {
+		_spec.ClearField(phonelink.FieldGuestID, field.TypeString)
+	}
 	if value, ok := _u.mutation.ExpiresAt(); ok {
 		_spec.SetField(phonelink.FieldExpiresAt, field.TypeTime, value)
 	}
@@ -257,6 +260,9 @@ func (_u *PhoneLinkUpdateOne) sqlSave(ctx context.Context) (_node *PhoneLink, er
 	}
 	if _u.mutation.SessionCleared() {
 		_spec.ClearField(phonelink.FieldSession, field.TypeString)
+	}
+	if _u.mutation.GuestIDCleared() {
+		_spec.ClearField(phonelink.FieldGuestID, field.TypeString)
 	}
 	if value, ok := _u.mutation.ExpiresAt(); ok {
 		_spec.SetField(phonelink.FieldExpiresAt, field.TypeTime, value)

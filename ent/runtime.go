@@ -1600,20 +1600,24 @@ func init() {
 	phoneDescSession := phoneFields[3].Descriptor()
 	// phone.SessionValidator is a validator for the "session" field. It is called by the builders before save.
 	phone.SessionValidator = phoneDescSession.Validators[0].(func(string) error)
+	// phoneDescGuestID is the schema descriptor for guest_id field.
+	phoneDescGuestID := phoneFields[4].Descriptor()
+	// phone.GuestIDValidator is a validator for the "guest_id" field. It is called by the builders before save.
+	phone.GuestIDValidator = phoneDescGuestID.Validators[0].(func(string) error)
 	// phoneDescKeyID is the schema descriptor for key_id field.
-	phoneDescKeyID := phoneFields[6].Descriptor()
+	phoneDescKeyID := phoneFields[7].Descriptor()
 	// phone.KeyIDValidator is a validator for the "key_id" field. It is called by the builders before save.
 	phone.KeyIDValidator = phoneDescKeyID.Validators[0].(func(string) error)
 	// phoneDescSubject is the schema descriptor for subject field.
-	phoneDescSubject := phoneFields[7].Descriptor()
+	phoneDescSubject := phoneFields[8].Descriptor()
 	// phone.SubjectValidator is a validator for the "subject" field. It is called by the builders before save.
 	phone.SubjectValidator = phoneDescSubject.Validators[0].(func(string) error)
 	// phoneDescChallengeAt is the schema descriptor for challenge_at field.
-	phoneDescChallengeAt := phoneFields[8].Descriptor()
+	phoneDescChallengeAt := phoneFields[9].Descriptor()
 	// phone.DefaultChallengeAt holds the default value on creation for the challenge_at field.
 	phone.DefaultChallengeAt = phoneDescChallengeAt.Default.(int64)
 	// phoneDescCreatedAt is the schema descriptor for created_at field.
-	phoneDescCreatedAt := phoneFields[11].Descriptor()
+	phoneDescCreatedAt := phoneFields[12].Descriptor()
 	// phone.DefaultCreatedAt holds the default value on creation for the created_at field.
 	phone.DefaultCreatedAt = phoneDescCreatedAt.Default.(func() time.Time)
 	// phoneDescID is the schema descriptor for id field.
@@ -1634,8 +1638,12 @@ func init() {
 	phonelinkDescSession := phonelinkFields[3].Descriptor()
 	// phonelink.SessionValidator is a validator for the "session" field. It is called by the builders before save.
 	phonelink.SessionValidator = phonelinkDescSession.Validators[0].(func(string) error)
+	// phonelinkDescGuestID is the schema descriptor for guest_id field.
+	phonelinkDescGuestID := phonelinkFields[4].Descriptor()
+	// phonelink.GuestIDValidator is a validator for the "guest_id" field. It is called by the builders before save.
+	phonelink.GuestIDValidator = phonelinkDescGuestID.Validators[0].(func(string) error)
 	// phonelinkDescCreatedAt is the schema descriptor for created_at field.
-	phonelinkDescCreatedAt := phonelinkFields[7].Descriptor()
+	phonelinkDescCreatedAt := phonelinkFields[8].Descriptor()
 	// phonelink.DefaultCreatedAt holds the default value on creation for the created_at field.
 	phonelink.DefaultCreatedAt = phonelinkDescCreatedAt.Default.(func() time.Time)
 	// phonelinkDescID is the schema descriptor for id field.

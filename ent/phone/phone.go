@@ -19,6 +19,8 @@ const (
 	FieldReservationID = "reservation_id"
 	// FieldSession holds the string denoting the session field in the database.
 	FieldSession = "session"
+	// FieldGuestID holds the string denoting the guest_id field in the database.
+	FieldGuestID = "guest_id"
 	// FieldLabel holds the string denoting the label field in the database.
 	FieldLabel = "label"
 	// FieldKey holds the string denoting the key field in the database.
@@ -45,6 +47,7 @@ var Columns = []string{
 	FieldPropertyID,
 	FieldReservationID,
 	FieldSession,
+	FieldGuestID,
 	FieldLabel,
 	FieldKey,
 	FieldKeyID,
@@ -72,6 +75,8 @@ var (
 	ReservationIDValidator func(string) error
 	// SessionValidator is a validator for the "session" field. It is called by the builders before save.
 	SessionValidator func(string) error
+	// GuestIDValidator is a validator for the "guest_id" field. It is called by the builders before save.
+	GuestIDValidator func(string) error
 	// KeyIDValidator is a validator for the "key_id" field. It is called by the builders before save.
 	KeyIDValidator func(string) error
 	// SubjectValidator is a validator for the "subject" field. It is called by the builders before save.
@@ -105,6 +110,11 @@ func ByReservationID(opts ...sql.OrderTermOption) OrderOption {
 // BySession orders the results by the session field.
 func BySession(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldSession, opts...).ToFunc()
+}
+
+// ByGuestID orders the results by the guest_id field.
+func ByGuestID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldGuestID, opts...).ToFunc()
 }
 
 // ByKeyID orders the results by the key_id field.

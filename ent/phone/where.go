@@ -79,6 +79,11 @@ func Session(v string) predicate.Phone {
 	return predicate.Phone(sql.FieldEQ(FieldSession, v))
 }
 
+// GuestID applies equality check predicate on the "guest_id" field. It's identical to GuestIDEQ.
+func GuestID(v string) predicate.Phone {
+	return predicate.Phone(sql.FieldEQ(FieldGuestID, v))
+}
+
 // Key applies equality check predicate on the "key" field. It's identical to KeyEQ.
 func Key(v []byte) predicate.Phone {
 	return predicate.Phone(sql.FieldEQ(FieldKey, v))
@@ -317,6 +322,81 @@ func SessionEqualFold(v string) predicate.Phone {
 // SessionContainsFold applies the ContainsFold predicate on the "session" field.
 func SessionContainsFold(v string) predicate.Phone {
 	return predicate.Phone(sql.FieldContainsFold(FieldSession, v))
+}
+
+// GuestIDEQ applies the EQ predicate on the "guest_id" field.
+func GuestIDEQ(v string) predicate.Phone {
+	return predicate.Phone(sql.FieldEQ(FieldGuestID, v))
+}
+
+// GuestIDNEQ applies the NEQ predicate on the "guest_id" field.
+func GuestIDNEQ(v string) predicate.Phone {
+	return predicate.Phone(sql.FieldNEQ(FieldGuestID, v))
+}
+
+// GuestIDIn applies the In predicate on the "guest_id" field.
+func GuestIDIn(vs ...string) predicate.Phone {
+	return predicate.Phone(sql.FieldIn(FieldGuestID, vs...))
+}
+
+// GuestIDNotIn applies the NotIn predicate on the "guest_id" field.
+func GuestIDNotIn(vs ...string) predicate.Phone {
+	return predicate.Phone(sql.FieldNotIn(FieldGuestID, vs...))
+}
+
+// GuestIDGT applies the GT predicate on the "guest_id" field.
+func GuestIDGT(v string) predicate.Phone {
+	return predicate.Phone(sql.FieldGT(FieldGuestID, v))
+}
+
+// GuestIDGTE applies the GTE predicate on the "guest_id" field.
+func GuestIDGTE(v string) predicate.Phone {
+	return predicate.Phone(sql.FieldGTE(FieldGuestID, v))
+}
+
+// GuestIDLT applies the LT predicate on the "guest_id" field.
+func GuestIDLT(v string) predicate.Phone {
+	return predicate.Phone(sql.FieldLT(FieldGuestID, v))
+}
+
+// GuestIDLTE applies the LTE predicate on the "guest_id" field.
+func GuestIDLTE(v string) predicate.Phone {
+	return predicate.Phone(sql.FieldLTE(FieldGuestID, v))
+}
+
+// GuestIDContains applies the Contains predicate on the "guest_id" field.
+func GuestIDContains(v string) predicate.Phone {
+	return predicate.Phone(sql.FieldContains(FieldGuestID, v))
+}
+
+// GuestIDHasPrefix applies the HasPrefix predicate on the "guest_id" field.
+func GuestIDHasPrefix(v string) predicate.Phone {
+	return predicate.Phone(sql.FieldHasPrefix(FieldGuestID, v))
+}
+
+// GuestIDHasSuffix applies the HasSuffix predicate on the "guest_id" field.
+func GuestIDHasSuffix(v string) predicate.Phone {
+	return predicate.Phone(sql.FieldHasSuffix(FieldGuestID, v))
+}
+
+// GuestIDIsNil applies the IsNil predicate on the "guest_id" field.
+func GuestIDIsNil() predicate.Phone {
+	return predicate.Phone(sql.FieldIsNull(FieldGuestID))
+}
+
+// GuestIDNotNil applies the NotNil predicate on the "guest_id" field.
+func GuestIDNotNil() predicate.Phone {
+	return predicate.Phone(sql.FieldNotNull(FieldGuestID))
+}
+
+// GuestIDEqualFold applies the EqualFold predicate on the "guest_id" field.
+func GuestIDEqualFold(v string) predicate.Phone {
+	return predicate.Phone(sql.FieldEqualFold(FieldGuestID, v))
+}
+
+// GuestIDContainsFold applies the ContainsFold predicate on the "guest_id" field.
+func GuestIDContainsFold(v string) predicate.Phone {
+	return predicate.Phone(sql.FieldContainsFold(FieldGuestID, v))
 }
 
 // LabelEQ applies the EQ predicate on the "label" field.

@@ -19,6 +19,8 @@ const (
 	FieldReservationID = "reservation_id"
 	// FieldSession holds the string denoting the session field in the database.
 	FieldSession = "session"
+	// FieldGuestID holds the string denoting the guest_id field in the database.
+	FieldGuestID = "guest_id"
 	// FieldMAC holds the string denoting the mac field in the database.
 	FieldMAC = "mac"
 	// FieldExpiresAt holds the string denoting the expires_at field in the database.
@@ -37,6 +39,7 @@ var Columns = []string{
 	FieldPropertyID,
 	FieldReservationID,
 	FieldSession,
+	FieldGuestID,
 	FieldMAC,
 	FieldExpiresAt,
 	FieldUsedAt,
@@ -60,6 +63,8 @@ var (
 	ReservationIDValidator func(string) error
 	// SessionValidator is a validator for the "session" field. It is called by the builders before save.
 	SessionValidator func(string) error
+	// GuestIDValidator is a validator for the "guest_id" field. It is called by the builders before save.
+	GuestIDValidator func(string) error
 	// DefaultCreatedAt holds the default value on creation for the "created_at" field.
 	DefaultCreatedAt func() time.Time
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
@@ -87,6 +92,11 @@ func ByReservationID(opts ...sql.OrderTermOption) OrderOption {
 // BySession orders the results by the session field.
 func BySession(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldSession, opts...).ToFunc()
+}
+
+// ByGuestID orders the results by the guest_id field.
+func ByGuestID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldGuestID, opts...).ToFunc()
 }
 
 // ByExpiresAt orders the results by the expires_at field.

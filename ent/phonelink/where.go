@@ -79,6 +79,11 @@ func Session(v string) predicate.PhoneLink {
 	return predicate.PhoneLink(sql.FieldEQ(FieldSession, v))
 }
 
+// GuestID applies equality check predicate on the "guest_id" field. It's identical to GuestIDEQ.
+func GuestID(v string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldEQ(FieldGuestID, v))
+}
+
 // MAC applies equality check predicate on the "mac" field. It's identical to MACEQ.
 func MAC(v []byte) predicate.PhoneLink {
 	return predicate.PhoneLink(sql.FieldEQ(FieldMAC, v))
@@ -302,6 +307,81 @@ func SessionEqualFold(v string) predicate.PhoneLink {
 // SessionContainsFold applies the ContainsFold predicate on the "session" field.
 func SessionContainsFold(v string) predicate.PhoneLink {
 	return predicate.PhoneLink(sql.FieldContainsFold(FieldSession, v))
+}
+
+// GuestIDEQ applies the EQ predicate on the "guest_id" field.
+func GuestIDEQ(v string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldEQ(FieldGuestID, v))
+}
+
+// GuestIDNEQ applies the NEQ predicate on the "guest_id" field.
+func GuestIDNEQ(v string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldNEQ(FieldGuestID, v))
+}
+
+// GuestIDIn applies the In predicate on the "guest_id" field.
+func GuestIDIn(vs ...string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldIn(FieldGuestID, vs...))
+}
+
+// GuestIDNotIn applies the NotIn predicate on the "guest_id" field.
+func GuestIDNotIn(vs ...string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldNotIn(FieldGuestID, vs...))
+}
+
+// GuestIDGT applies the GT predicate on the "guest_id" field.
+func GuestIDGT(v string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldGT(FieldGuestID, v))
+}
+
+// GuestIDGTE applies the GTE predicate on the "guest_id" field.
+func GuestIDGTE(v string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldGTE(FieldGuestID, v))
+}
+
+// GuestIDLT applies the LT predicate on the "guest_id" field.
+func GuestIDLT(v string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldLT(FieldGuestID, v))
+}
+
+// GuestIDLTE applies the LTE predicate on the "guest_id" field.
+func GuestIDLTE(v string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldLTE(FieldGuestID, v))
+}
+
+// GuestIDContains applies the Contains predicate on the "guest_id" field.
+func GuestIDContains(v string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldContains(FieldGuestID, v))
+}
+
+// GuestIDHasPrefix applies the HasPrefix predicate on the "guest_id" field.
+func GuestIDHasPrefix(v string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldHasPrefix(FieldGuestID, v))
+}
+
+// GuestIDHasSuffix applies the HasSuffix predicate on the "guest_id" field.
+func GuestIDHasSuffix(v string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldHasSuffix(FieldGuestID, v))
+}
+
+// GuestIDIsNil applies the IsNil predicate on the "guest_id" field.
+func GuestIDIsNil() predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldIsNull(FieldGuestID))
+}
+
+// GuestIDNotNil applies the NotNil predicate on the "guest_id" field.
+func GuestIDNotNil() predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldNotNull(FieldGuestID))
+}
+
+// GuestIDEqualFold applies the EqualFold predicate on the "guest_id" field.
+func GuestIDEqualFold(v string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldEqualFold(FieldGuestID, v))
+}
+
+// GuestIDContainsFold applies the ContainsFold predicate on the "guest_id" field.
+func GuestIDContainsFold(v string) predicate.PhoneLink {
+	return predicate.PhoneLink(sql.FieldContainsFold(FieldGuestID, v))
 }
 
 // MACEQ applies the EQ predicate on the "mac" field.

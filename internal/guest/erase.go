@@ -128,8 +128,8 @@ func (p *Party) eraseCompanion(tx *db.Tx, guestID string) error {
 // nameNoPhones erases the names of the phones that a companion enrolled.
 func nameNoPhones(tx *db.Tx, propertyID, guestID string) error {
 	sessions, err := tx.GuestSession.Query().Where(guestsession.PropertyID(propertyID), guestsession.GuestID(guestID)).IDs(tx.Context())
-	if err == nil && len(sessions) > 0 {
-		err = tx.Phone.Update().Where(entphone.PropertyID(propertyID), entphone.SessionIn(sessions...)).ClearLabel().Exec(tx.Context())
+	if err == nil {
+		err = tx.Phone.Update().Where(entphone.PropertyID(propertyID), entphone.Or(entphone.GuestID(guestID), entphone.SessionIn(sessions...))).ClearLabel().Exec(tx.Context())
 	}
 	if err != nil {
 		return fmt.Errorf("erase the names of a companion's phones: %w", err)

@@ -276,6 +276,31 @@ func TestErasureOfACompanion(t *testing.T) {
 	})
 }
 
+// The erasure of a companion reaches the name of a phone whose session was deleted after its expiry. The main guest's phone keeps its name.
+func TestErasureNamesNoPhoneOfADeletedSession(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		id, _, companion := h.fullStay(access.Confirmed)
+		h.write(func(tx *db.Tx) error {
+			for phone, of := range map[string]string{"phn_main": "", "phn_theirs": companion.GuestID} {
+				err := tx.Phone.Create().SetID(phone).SetPropertyID(hotel).SetReservationID(id).SetSession("ses_deleted").SetGuestID(of).SetLabel([]byte("sealed")).
+					SetKey([]byte(phone)).SetKeyID(phone).SetSubject(phone).SetCreatedAt(tx.Now()).Exec(tx.Context())
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if !h.erase(h.requestErasure(companion)) {
+			t.Fatal("the erasure is not done")
+		}
+		for phone, named := range map[string]bool{"phn_main": true, "phn_theirs": false} {
+			if row := h.db.View(t.Context()).Phone.GetX(t.Context(), phone); (len(row.Label) > 0) != named {
+				t.Errorf("%s has the name %q", phone, row.Label)
+			}
+		}
+	})
+}
+
 // Only the link of a mail proves who asks. A request can be withdrawn until it is done.
 func TestWhoRequestsAnErasure(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {

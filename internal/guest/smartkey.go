@@ -37,6 +37,6 @@ func CreateKeyLink(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (mobilekey.Link
 		return mobilekey.Link{}, withheld.err()
 	}
 	return mobilekey.CreateLink(tx, keys, mobilekey.LinkSpec{
-		PropertyID: a.PropertyID, ReservationID: a.ReservationID, Session: a.ID, Lifetime: keyLinkLifetime,
+		PropertyID: a.PropertyID, ReservationID: a.ReservationID, Session: a.ID, GuestID: a.GuestID, Lifetime: keyLinkLifetime,
 	})
 }

@@ -42,6 +42,7 @@ type Link struct {
 type LinkSpec struct {
 	PropertyID, ReservationID string
 	Session                   string        // the guest's session whose phone enrols, or empty: staff make the link
+	GuestID                   string        // the companion of the session; empty: the main guest, also for a link of staff
 	Lifetime                  time.Duration // 0: a day
 }
 
@@ -69,7 +70,7 @@ func CreateLink(tx *db.Tx, keys *keyring.Ring, spec LinkSpec) (Link, error) {
 		return Link{}, errTooManyLinks
 	}
 	l := Link{Secret: keyring.NewToken(keyring.PhoneLink), Expires: tx.Now().Add(cmp.Or(spec.Lifetime, linkLifetime))}
-	create := tx.PhoneLink.Create()
+	create := tx.PhoneLink.Create().SetGuestID(spec.GuestID)
 	if spec.Session != "" {
 		create.SetSession(spec.Session)
 	}

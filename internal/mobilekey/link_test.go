@@ -97,6 +97,26 @@ func TestLinkEnrolsOnePhone(t *testing.T) {
 	})
 }
 
+// A phone stores whose it is, because its session is deleted a day after it expires.
+func TestPhoneBelongsToTheGuestOfItsLink(t *testing.T) {
+	withStay(t, func(t *testing.T, d *fixture) {
+		for _, guestID := range []string{"", "gst_companion"} {
+			var link mobilekey.Link
+			d.change(func(tx *db.Tx) (err error) {
+				link, err = mobilekey.CreateLink(tx, d.keys, mobilekey.LinkSpec{PropertyID: propertyID, ReservationID: "rsv_1", GuestID: guestID})
+				return err
+			})
+			look, err := mobilekey.DescribeLink(d.db.View(t.Context()), d.keys, link.Secret)
+			d.must(err)
+			row, err := d.enrol(link.Secret, d.statement(d.phone(), look.Challenge, smartkey.Enrol))
+			d.must(err)
+			if row.GuestID == nil || *row.GuestID != guestID {
+				t.Errorf("the phone of %q belongs to %v", guestID, row.GuestID)
+			}
+		}
+	})
+}
+
 func TestEnrolmentRefusals(t *testing.T) {
 	withStay(t, func(t *testing.T, d *fixture) {
 		link, other := d.link(), d.link()

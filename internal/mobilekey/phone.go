@@ -78,8 +78,8 @@ func Enrol(tx *db.Tx, keys *keyring.Ring, secret string, possession []byte, name
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := tx.Phone.Create().SetID(phoneID).SetPropertyID(l.PropertyID).SetReservationID(l.ReservationID).SetNillableSession(l.Session).SetLabel(label).
-		SetKey(key.Encode()).SetKeyID(key.KeyID().String()).SetSubject(subject).SetCreatedAt(tx.Now()).Save(ctx)
+	p, err := tx.Phone.Create().SetID(phoneID).SetPropertyID(l.PropertyID).SetReservationID(l.ReservationID).SetNillableSession(l.Session).SetNillableGuestID(l.GuestID).
+		SetLabel(label).SetKey(key.Encode()).SetKeyID(key.KeyID().String()).SetSubject(subject).SetCreatedAt(tx.Now()).Save(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("store a phone: %w", err)
 	}

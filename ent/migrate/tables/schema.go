@@ -1930,6 +1930,7 @@ var (
 		{Name: "id", Type: field.TypeString, Size: 40},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
 		{Name: "session", Type: field.TypeString, Nullable: true, Size: 40},
+		{Name: "guest_id", Type: field.TypeString, Nullable: true, Size: 40},
 		{Name: "label", Type: field.TypeBytes, Nullable: true},
 		{Name: "key", Type: field.TypeBytes},
 		{Name: "key_id", Type: field.TypeString, Size: 16},
@@ -1948,7 +1949,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "phones_reservations_reservation",
-				Columns:    []*schema.Column{PhonesColumns[11]},
+				Columns:    []*schema.Column{PhonesColumns[12]},
 				RefColumns: []*schema.Column{ReservationsColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -1957,12 +1958,12 @@ var (
 			{
 				Name:    "phone_reservation_id",
 				Unique:  false,
-				Columns: []*schema.Column{PhonesColumns[11]},
+				Columns: []*schema.Column{PhonesColumns[12]},
 			},
 			{
 				Name:    "phone_property_id_key_id",
 				Unique:  false,
-				Columns: []*schema.Column{PhonesColumns[1], PhonesColumns[5]},
+				Columns: []*schema.Column{PhonesColumns[1], PhonesColumns[6]},
 			},
 			{
 				Name:    "phone_session",
@@ -1976,6 +1977,7 @@ var (
 		{Name: "id", Type: field.TypeString, Size: 40},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
 		{Name: "session", Type: field.TypeString, Nullable: true, Size: 40},
+		{Name: "guest_id", Type: field.TypeString, Nullable: true, Size: 40},
 		{Name: "mac", Type: field.TypeBytes, Unique: true},
 		{Name: "expires_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "used_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -1990,7 +1992,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "phone_links_reservations_reservation",
-				Columns:    []*schema.Column{PhoneLinksColumns[7]},
+				Columns:    []*schema.Column{PhoneLinksColumns[8]},
 				RefColumns: []*schema.Column{ReservationsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -1999,12 +2001,12 @@ var (
 			{
 				Name:    "phonelink_reservation_id",
 				Unique:  false,
-				Columns: []*schema.Column{PhoneLinksColumns[7]},
+				Columns: []*schema.Column{PhoneLinksColumns[8]},
 			},
 			{
 				Name:    "phonelink_expires_at",
 				Unique:  false,
-				Columns: []*schema.Column{PhoneLinksColumns[4]},
+				Columns: []*schema.Column{PhoneLinksColumns[5]},
 			},
 		},
 	}

@@ -224,7 +224,10 @@ func (x *export) addPhones() error {
 	x.ownPhones = map[string]bool{}
 	for _, p := range list {
 		of, known := "", true
-		if p.Session != nil {
+		switch {
+		case p.GuestID != nil:
+			of = *p.GuestID
+		case p.Session != nil: // a phone that a former version enrolled
 			of, known = guests[*p.Session]
 		}
 		if !x.owns(of, known) {

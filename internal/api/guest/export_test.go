@@ -27,7 +27,8 @@ func (x *fixture) copyOf(as context.Context) *guestv1.DataExport {
 }
 
 // Each guest of a room finds the phones that they enrolled and the openings by them in their own copy. The main guest's copy also has the phone of a
-// link of staff, and the uses of the code, which the party shares. What a phone of a deleted session did is in no copy: it may be anyone's.
+// link of staff, and the uses of the code, which the party shares. A phone that a former version stored without its guest is in no copy after its session was
+// deleted: it may be anyone's.
 func TestExportNamesThePhonesOfItsGuest(t *testing.T) {
 	each(t, func(x *fixture) {
 		caller, stay := x.book("shared", 2, 0)
@@ -47,12 +48,15 @@ func TestExportNamesThePhonesOfItsGuest(t *testing.T) {
 				return err
 			}
 			var rows []*ent.EventCreate
-			for i, phone := range []string{"", "phn_staff", "phn_a", "phn_b", "phn_deleted"} {
+			for i, phone := range []string{"", "phn_staff", "phn_a", "phn_b", "phn_deleted", "phn_known"} {
 				body := map[string]any{}
 				if phone != "" {
 					create := tx.Phone.Create().SetID(phone).SetPropertyID(hotel).SetReservationID(stay).SetKey([]byte(phone)).SetKeyID(phone).SetSubject(phone).SetCreatedAt(now)
 					if phone != "phn_staff" {
 						create.SetSession("ses_" + phone[len("phn_"):])
+					}
+					if phone == "phn_known" {
+						create.SetGuestID(companionID)
 					}
 					if err := create.Exec(ctx); err != nil {
 						return err
@@ -71,7 +75,7 @@ func TestExportNamesThePhonesOfItsGuest(t *testing.T) {
 			openings []int // minutes
 		}{
 			{"the main guest", caller, []string{"phn_a", "phn_staff"}, []int{0, 1, 2}},
-			{"the companion", companion, []string{"phn_b"}, []int{3}},
+			{"the companion", companion, []string{"phn_b", "phn_known"}, []int{3, 5}},
 		} {
 			d := x.copyOf(c.as)
 			var phones []string
