@@ -24,6 +24,12 @@ type Brief struct {
 // Briefs returns the check-ins of reservations of one property, in their order. Only check-ins under way are read in full, so that a list
 // of a day needs few statements.
 func (s *Service) Briefs(view *db.Tx, property *ent.Property, rows []*ent.Reservation) ([]Brief, error) {
+	return s.BriefsUpTo(view, property, rows, len(rows))
+}
+
+// BriefsUpTo is like Briefs, but reads at most a number of check-ins in full, because each of them takes several statements. The Stage of a
+// check-in that it did not read is empty.
+func (s *Service) BriefsUpTo(view *db.Tx, property *ent.Property, rows []*ent.Reservation, most int) ([]Brief, error) {
 	zone, err := clock.Zone(property.TimeZone)
 	if err != nil {
 		return nil, fmt.Errorf("property %s: %w", property.ID, err)
@@ -42,15 +48,15 @@ func (s *Service) Briefs(view *db.Tx, property *ent.Property, rows []*ent.Reserv
 	}
 	out := make([]Brief, len(rows))
 	for i, row := range rows {
-		if out[i], err = s.brief(view, row, stays[row.ID], zone); err != nil {
+		if out[i], err = s.brief(view, row, stays[row.ID], zone, &most); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// brief returns one check-in. stay is what is stored about it, or nil.
-func (s *Service) brief(view *db.Tx, row *ent.Reservation, stay *ent.Stay, zone *time.Location) (Brief, error) {
+// brief returns one check-in. stay is what is stored about it, or nil. most is how many check-ins may still be read in full.
+func (s *Service) brief(view *db.Tx, row *ent.Reservation, stay *ent.Stay, zone *time.Location, most *int) (Brief, error) {
 	now := view.Now()
 	f := Facts{Now: now, Reservation: ReservationFacts{
 		State: row.State, Today: now.In(zone).Format(time.DateOnly), ArrivalOn: row.FromAt.In(zone).Format(time.DateOnly), To: row.ToAt,
@@ -60,6 +66,9 @@ func (s *Service) brief(view *db.Tx, row *ent.Reservation, stay *ent.Stay, zone 
 	if stay != nil {
 		b = Brief{FormComplete: stay.FormCompletedAt != nil, ArrivalTime: stay.ArrivalTime, BeganAt: timeOrZero(stay.BeganAt)}
 		if step.Stage == NotStarted && stay.BeganAt != nil {
+			if *most--; *most < 0 {
+				return b, nil
+			}
 			r, err := s.load(view, Key{row.PropertyID, row.ID})
 			if err != nil {
 				return b, err

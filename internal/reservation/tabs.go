@@ -30,6 +30,7 @@ type DayQuery struct {
 	Tab   Tab
 	Size  int
 	Token string
+	Only  []string // ids of the stays to list, the others are left out; nil: all
 }
 
 // span is one day at a property.
@@ -108,6 +109,9 @@ func ListDay(view *db.Tx, property *ent.Property, q DayQuery) (rows []*ent.Reser
 		column, moment = entreservation.FieldToAt, func(row *ent.Reservation) time.Time { return row.ToAt }
 	}
 	where := append(day.conditions(q.Tab), entreservation.PropertyID(property.ID))
+	if q.Only != nil {
+		where = append(where, entreservation.IDIn(q.Only...))
+	}
 	if q.Token != "" {
 		at, after, err := ParsePageToken(q.Token)
 		if err != nil {

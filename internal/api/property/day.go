@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/checkin"
@@ -37,7 +38,7 @@ func (s *Days) ListDay(ctx context.Context, r *propertyv1.ListDayRequest) (answe
 		Day: r.GetDate(), Tab: reservation.Tab(cmp.Or(r.GetTab(), string(reservation.Arrivals))), Size: cmp.Or(int(r.GetPageSize()), defaultPage), Token: r.GetPageToken(),
 	}
 	err = s.DB.ViewShared(ctx, func(view *db.Tx) error {
-		list, err := s.listDay(view, propertyID, q)
+		list, err := s.listDay(view, propertyID, q, r.GetNeedsStaffOnly())
 		answer = &propertyv1.ListDayResponse{Data: list}
 		return err
 	})
@@ -71,12 +72,20 @@ func (s *Days) CountArrivals(ctx context.Context, r *propertyv1.CountArrivalsReq
 	return &propertyv1.CountArrivalsResponse{Data: out}, nil
 }
 
-// listDay returns the page of the list that q selects, with the numbers of all three lists.
-func (s *Days) listDay(view *db.Tx, propertyID string, q reservation.DayQuery) (*propertyv1.DayList, error) {
+// listDay returns the page of the list that q selects, with the numbers of all three lists. With needy, it leaves out arrivals that do not need
+// staff.
+func (s *Days) listDay(view *db.Tx, propertyID string, q reservation.DayQuery, needy bool) (*propertyv1.DayList, error) {
 	svc := reservation.Service{Keys: s.Keys}
 	row, err := property.Get(view, propertyID)
 	if err != nil {
 		return nil, err
+	}
+	var a attention
+	if needy = needy && q.Tab == reservation.Arrivals; needy {
+		if a, err = s.attentionOf(view, row, q.Day, nil); err != nil {
+			return nil, err
+		}
+		q.Only = append([]string{}, a.needy...) // an empty list, not nil, selects nothing
 	}
 	stays, next, err := readiness.List(view, svc, row, q)
 	if err != nil {
@@ -94,16 +103,26 @@ func (s *Days) listDay(view *db.Tx, propertyID string, q reservation.DayQuery) (
 	if err != nil {
 		return nil, err
 	}
-	list := &propertyv1.DayList{Date: counts.Day, NextPageToken: next, Counts: &propertyv1.DayCounts{
-		Arrivals: int32(counts.Arrivals), ArrivalsLeft: int32(counts.ArrivalsLeft), InHouse: int32(counts.InHouse),
-		Departures: int32(counts.Departures), DeparturesLeft: int32(counts.DeparturesLeft),
-	}}
+	list := &propertyv1.DayList{Date: counts.Day, NextPageToken: next}
 	for i, stay := range stays {
 		booker, err := svc.Booker(view.Context(), stay.Row)
 		if err != nil {
 			return nil, err
 		}
 		list.List = append(list.List, dayStay(stay, booker, briefs[i], q.Tab, chain.Reader(view.Context())))
+	}
+	if !needy {
+		var shown []*propertyv1.DayStay
+		if q.Tab == reservation.Arrivals {
+			shown = list.GetList()
+		}
+		if a, err = s.attentionOf(view, row, q.Day, shown); err != nil {
+			return nil, err
+		}
+	}
+	list.Counts = &propertyv1.DayCounts{
+		Arrivals: int32(counts.Arrivals), ArrivalsLeft: int32(counts.ArrivalsLeft), ArrivalsNeedStaff: int32(len(a.needy)), ArrivalsChecked: int32(a.checked),
+		InHouse: int32(counts.InHouse), Departures: int32(counts.Departures), DeparturesLeft: int32(counts.DeparturesLeft),
 	}
 	return list, nil
 }
@@ -127,5 +146,6 @@ func dayStay(a readiness.Arrival, booker reservation.Booker, b checkin.Brief, ta
 	if tab != reservation.Departures {
 		out.Verdict, out.Fixes = string(a.Status), arrivalFixes(a.Fixes, to)
 	}
+	out.NeedsStaff = needsStaff(access.State(a.Row.State), readiness.Status(out.GetVerdict()), b)
 	return out
 }

@@ -1,10 +1,14 @@
 package readiness
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"time"
 
 	"latchkey.dev/ent"
 	entarrival "latchkey.dev/ent/arrival"
+	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/reservation"
 )
@@ -55,4 +59,52 @@ func List(tx *db.Tx, svc reservation.Service, property *ent.Property, q reservat
 		}
 	}
 	return list, next, nil
+}
+
+// overdueAfter is how long after the time of its next check the result of a check still counts. Checks are that late only if they stand still.
+const overdueAfter = time.Minute
+
+// Statuses returns the status of each of these arrivals of a property. It takes the result of the last check, which follows a change within
+// seconds. It judges arrivals without such a result now, at most a number of them, those first whose guests have not checked in. The status of the
+// others is empty.
+func Statuses(tx *db.Tx, svc reservation.Service, property *ent.Property, rows []*ent.Reservation, most int) ([]Status, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	at := map[string]int{}
+	first, last := rows[0].FromAt, rows[0].FromAt
+	for i, row := range rows {
+		at[row.ID] = i
+		first, last = slices.MinFunc([]time.Time{first, row.FromAt}, time.Time.Compare), slices.MaxFunc([]time.Time{last, row.FromAt}, time.Time.Compare)
+	}
+	out := make([]Status, len(rows))
+	checked, err := tx.Arrival.Query().Where(entarrival.PropertyID(property.ID), entarrival.FromAtGTE(first), entarrival.FromAtLTE(last),
+		entarrival.AgainAtGT(tx.Now().Add(-overdueAfter)), entarrival.MinutesGT(0)).All(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list the checks of arrivals: %w", err)
+	}
+	for _, c := range checked {
+		if i, ok := at[c.ID]; ok && rows[i].FromAt.Equal(c.FromAt) {
+			out[i] = Status(c.Verdict)
+		}
+	}
+	left := slices.DeleteFunc(slices.Clone(rows), func(row *ent.Reservation) bool { return out[at[row.ID]] != "" })
+	slices.SortStableFunc(left, func(a, b *ent.Reservation) int { return cmp.Compare(startedLast(a), startedLast(b)) })
+	left = left[:min(len(left), most)]
+	facts, err := Load(tx, svc, property, left)
+	if err != nil {
+		return nil, err
+	}
+	for i, row := range left {
+		out[at[row.ID]] = Judge(facts[i]).Status
+	}
+	return out, nil
+}
+
+// startedLast returns the sort key of an arrival: 1 if its guests have checked in, so that it comes last.
+func startedLast(row *ent.Reservation) int {
+	if access.State(row.State) == access.Started {
+		return 1
+	}
+	return 0
 }

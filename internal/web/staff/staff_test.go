@@ -103,26 +103,18 @@ func TestDayRows(t *testing.T) {
 	}
 }
 
-// A guest who waits for staff needs them, although every door would open.
-func TestRowsThatNeedStaff(t *testing.T) {
+// What waits for staff in a row has the tone of a warning.
+func TestToneOfRows(t *testing.T) {
 	for _, c := range []struct {
-		tab, state, verdict, stage string
-		stops                      []string
-		needs                      bool
-		tone                       string
+		stage string
+		stops []string
+		tone  string
 	}{
-		{tab: "arrivals", state: "confirmed", verdict: "ready", stage: "start"},
-		{tab: "arrivals", state: "confirmed", stage: "start"}, // no lock is to open
-		{tab: "arrivals", state: "confirmed", verdict: "atRisk", stage: "start", needs: true},
-		{tab: "arrivals", state: "confirmed", verdict: "ready", stage: "identityCheck", needs: true, tone: "warn"},
-		{tab: "arrivals", state: "confirmed", verdict: "ready", stage: "signature", needs: true, tone: "warn"},
-		{tab: "arrivals", state: "confirmed", verdict: "ready", stage: "stopped", stops: []string{"owing"}, needs: true, tone: "warn"},
-		{tab: "arrivals", state: "confirmed", stage: "stopped", stops: []string{"roomNotReady"}, needs: true, tone: "warn"},
-		{tab: "arrivals", state: "started", verdict: "ready", stage: "checkedIn"},
+		{"start", nil, ""}, {"checkedIn", nil, ""}, {"identityCheck", nil, "warn"}, {"signature", nil, "warn"}, {"stopped", []string{"owing"}, "warn"},
 	} {
-		r := newDayRow(c.tab, &propertyv1.DayStay{State: c.state, Verdict: c.verdict, CheckIn: &propertyv1.DayCheckIn{Stage: c.stage, Stops: c.stops}})
-		if r.needsStaff() != c.needs || r.Tone != c.tone {
-			t.Errorf("%+v: needs %t, tone %q", c, r.needsStaff(), r.Tone)
+		r := newDayRow("arrivals", &propertyv1.DayStay{State: "confirmed", CheckIn: &propertyv1.DayCheckIn{Stage: c.stage, Stops: c.stops}})
+		if r.Tone != c.tone {
+			t.Errorf("%+v: tone %q", c, r.Tone)
 		}
 	}
 }

@@ -40,8 +40,12 @@ type todayView struct {
 	Tab, Day string
 	Days     []link // links to other days
 	Rows     []dayRow
-	Need     int  // number of arrivals on the page that need staff
-	Whole    bool // the page shows the complete list
+	All      int  // number of arrivals of the day
+	Need     int  // how many of them need staff
+	Left     int  // how many of them were not checked
+	Needy    bool // the page shows only the arrivals that need staff
+	NeedyURL string
+	AllURL   string
 	Next     string
 	URL      string // URL of this page
 	MayClear bool
@@ -62,8 +66,10 @@ func (x *exchange) todayPage(status int, refuse func(*page)) error {
 	if at < 0 {
 		return x.Redirect("/app/today")
 	}
-	size := x.pageSize(usualRows, mostOfDay)
-	found, err := x.site.api.Days.ListDay(x.call(), &propertyv1.ListDayRequest{Date: q.Get("day"), Tab: tabs[at].list, PageSize: int32(size), PageToken: q.Get("page")})
+	size, needy := x.pageSize(usualRows, mostOfDay), tab == "arrivals" && q.Get("need") == "staff"
+	found, err := x.site.api.Days.ListDay(x.call(), &propertyv1.ListDayRequest{
+		Date: q.Get("day"), Tab: tabs[at].list, PageSize: int32(size), PageToken: q.Get("page"), NeedsStaffOnly: needy,
+	})
 	if err != nil {
 		return err
 	}
@@ -87,17 +93,18 @@ func (x *exchange) todayPage(status int, refuse func(*page)) error {
 	}
 	v := todayView{
 		Tabs: tabs, Tab: tab, Day: list.GetDate(), Days: dayLinks(tab, p.Today(), day),
-		Whole: list.GetNextPageToken() == "" && q.Get("page") == "", URL: dayURL(tab, shown), MayClear: x.may("manageCheckIns"),
+		All: int(c.GetArrivals()), Need: int(c.GetArrivalsNeedStaff()), Left: int(c.GetArrivals() - c.GetArrivalsChecked()),
+		Needy: needy, AllURL: dayURL(tab, shown), NeedyURL: dayURL(tab, shown) + "&need=staff", MayClear: x.may("manageCheckIns"),
+	}
+	v.URL = v.AllURL
+	if needy {
+		v.URL = v.NeedyURL
 	}
 	if list.GetNextPageToken() != "" {
 		v.Next = v.URL + "&page=" + url.QueryEscape(list.GetNextPageToken())
 	}
 	for _, stay := range list.GetList() {
-		row := newDayRow(tab, stay)
-		if row.needsStaff() {
-			v.Need++
-		}
-		v.Rows = append(v.Rows, row)
+		v.Rows = append(v.Rows, newDayRow(tab, stay))
 	}
 	slices.SortStableFunc(v.Rows, func(a, b dayRow) int { return cmp.Compare(overLast(a), overLast(b)) })
 	p.Here, p.Data = "today", v
@@ -176,12 +183,6 @@ func newDayRow(tab string, stay *propertyv1.DayStay) dayRow {
 		r.Clears, r.Tone = c.GetStage(), "warn"
 	}
 	return r
-}
-
-// needsStaff reports whether the guest may not get in, or waits for staff in the check-in.
-func (r dayRow) needsStaff() bool {
-	doors := r.GetVerdict() != "" && r.GetVerdict() != "ready"
-	return !r.Over && (doors || len(r.GetCheckIn().GetStops()) > 0 || r.Clears != "")
 }
 
 // verdictChip returns the chip that shows whether a guest can enter on arrival.

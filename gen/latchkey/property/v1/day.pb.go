@@ -248,9 +248,11 @@ type ListDayRequest struct {
 	// Entries per page, at most 100. 0, or left out: 50.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// nextPageToken of the page before.
-	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only the arrivals that need staff, as DayCounts counts them. Of another list it selects nothing more.
+	NeedsStaffOnly bool `protobuf:"varint,5,opt,name=needs_staff_only,json=needsStaffOnly,proto3" json:"needs_staff_only,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ListDayRequest) Reset() {
@@ -309,6 +311,13 @@ func (x *ListDayRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *ListDayRequest) GetNeedsStaffOnly() bool {
+	if x != nil {
+		return x.NeedsStaffOnly
+	}
+	return false
 }
 
 // ListDayResponse answers with one page.
@@ -443,8 +452,13 @@ type DayCounts struct {
 	Departures int32 `protobuf:"varint,4,opt,name=departures,proto3" json:"departures,omitempty"`
 	// Those of them whose guests have not checked out.
 	DeparturesLeft int32 `protobuf:"varint,5,opt,name=departures_left,json=departuresLeft,proto3" json:"departures_left,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The arrivals that need staff, see DayStay.needs_staff. It is counted over arrivals_checked arrivals. For those that are not on the page it
+	// may be some seconds old, or minutes if nothing changed.
+	ArrivalsNeedStaff int32 `protobuf:"varint,6,opt,name=arrivals_need_staff,json=arrivalsNeedStaff,proto3" json:"arrivals_need_staff,omitempty"`
+	// The arrivals that were checked for arrivals_need_staff. It is less than arrivals only on a day with so many that a check of all takes too long.
+	ArrivalsChecked int32 `protobuf:"varint,7,opt,name=arrivals_checked,json=arrivalsChecked,proto3" json:"arrivals_checked,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *DayCounts) Reset() {
@@ -512,6 +526,20 @@ func (x *DayCounts) GetDeparturesLeft() int32 {
 	return 0
 }
 
+func (x *DayCounts) GetArrivalsNeedStaff() int32 {
+	if x != nil {
+		return x.ArrivalsNeedStaff
+	}
+	return 0
+}
+
+func (x *DayCounts) GetArrivalsChecked() int32 {
+	if x != nil {
+		return x.ArrivalsChecked
+	}
+	return 0
+}
+
 // DayStay is one stay of a day.
 type DayStay struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -539,8 +567,10 @@ type DayStay struct {
 	CheckIn *DayCheckIn `protobuf:"bytes,11,opt,name=check_in,json=checkIn,proto3" json:"check_in,omitempty"`
 	// For a bed: the name of its dorm. Absent for a room or a dorm.
 	ParentSpaceName *string `protobuf:"bytes,12,opt,name=parent_space_name,json=parentSpaceName,proto3,oneof" json:"parent_space_name,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The guest may not get in, or the check-in waits for staff.
+	NeedsStaff    bool `protobuf:"varint,13,opt,name=needs_staff,json=needsStaff,proto3" json:"needs_staff,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DayStay) Reset() {
@@ -655,6 +685,13 @@ func (x *DayStay) GetParentSpaceName() string {
 		return *x.ParentSpaceName
 	}
 	return ""
+}
+
+func (x *DayStay) GetNeedsStaff() bool {
+	if x != nil {
+		return x.NeedsStaff
+	}
+	return false
 }
 
 // DayCheckIn is where the check-in of a stay is, in short. GetCheckIn has the facts.
@@ -773,7 +810,7 @@ const file_latchkey_property_v1_day_proto_rawDesc = "" +
 	"\x04date\x18\x03 \x01(\tR\x04date\"F\n" +
 	"\rSpaceArrivals\x12\x19\n" +
 	"\bspace_id\x18\x01 \x01(\tR\aspaceId\x12\x1a\n" +
-	"\barrivals\x18\x02 \x01(\x05R\barrivals\"\xb8\x01\n" +
+	"\barrivals\x18\x02 \x01(\x05R\barrivals\"\xe2\x01\n" +
 	"\x0eListDayRequest\x12\x1b\n" +
 	"\x04date\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\x04date\x128\n" +
@@ -781,14 +818,15 @@ const file_latchkey_property_v1_day_proto_rawDesc = "" +
 	"departuresR\x03tab\x12&\n" +
 	"\tpage_size\x18\x03 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"D\n" +
+	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\x12(\n" +
+	"\x10needs_staff_only\x18\x05 \x01(\bR\x0eneedsStaffOnly\"D\n" +
 	"\x0fListDayResponse\x121\n" +
 	"\x04data\x18\x01 \x01(\v2\x1d.latchkey.property.v1.DayListR\x04data\"\xb1\x01\n" +
 	"\aDayList\x12\x12\n" +
 	"\x04date\x18\x01 \x01(\tR\x04date\x121\n" +
 	"\x04list\x18\x02 \x03(\v2\x1d.latchkey.property.v1.DayStayR\x04list\x12&\n" +
 	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\x127\n" +
-	"\x06counts\x18\x04 \x01(\v2\x1f.latchkey.property.v1.DayCountsR\x06counts\"\xb0\x01\n" +
+	"\x06counts\x18\x04 \x01(\v2\x1f.latchkey.property.v1.DayCountsR\x06counts\"\x8b\x02\n" +
 	"\tDayCounts\x12\x1a\n" +
 	"\barrivals\x18\x01 \x01(\x05R\barrivals\x12#\n" +
 	"\rarrivals_left\x18\x02 \x01(\x05R\farrivalsLeft\x12\x19\n" +
@@ -796,7 +834,9 @@ const file_latchkey_property_v1_day_proto_rawDesc = "" +
 	"\n" +
 	"departures\x18\x04 \x01(\x05R\n" +
 	"departures\x12'\n" +
-	"\x0fdepartures_left\x18\x05 \x01(\x05R\x0edeparturesLeft\"\x84\x04\n" +
+	"\x0fdepartures_left\x18\x05 \x01(\x05R\x0edeparturesLeft\x12.\n" +
+	"\x13arrivals_need_staff\x18\x06 \x01(\x05R\x11arrivalsNeedStaff\x12)\n" +
+	"\x10arrivals_checked\x18\a \x01(\x05R\x0farrivalsChecked\"\xa5\x04\n" +
 	"\aDayStay\x12%\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tR\rreservationId\x12\x1d\n" +
 	"\n" +
@@ -813,7 +853,9 @@ const file_latchkey_property_v1_day_proto_rawDesc = "" +
 	"\x05fixes\x18\n" +
 	" \x03(\v2 .latchkey.property.v1.ArrivalFixR\x05fixes\x12;\n" +
 	"\bcheck_in\x18\v \x01(\v2 .latchkey.property.v1.DayCheckInR\acheckIn\x12/\n" +
-	"\x11parent_space_name\x18\f \x01(\tH\x01R\x0fparentSpaceName\x88\x01\x01B\r\n" +
+	"\x11parent_space_name\x18\f \x01(\tH\x01R\x0fparentSpaceName\x88\x01\x01\x12\x1f\n" +
+	"\vneeds_staff\x18\r \x01(\bR\n" +
+	"needsStaffB\r\n" +
 	"\v_space_nameB\x14\n" +
 	"\x12_parent_space_name\"\xf4\x01\n" +
 	"\n" +

@@ -1,0 +1,75 @@
+package property
+
+import (
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/property"
+	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/reservation/readiness"
+)
+
+// Limits that bound what one call spends on the arrivals that need staff. Most arrivals of today have the result of a check, which costs little.
+const (
+	attentionRows   = 1000 // arrivals of a day
+	attentionJudged = 50   // arrivals without the result of a check, each of which takes several statements
+	attentionRead   = 30   // check-ins under way, each of which takes more
+)
+
+// attention is which arrivals of a day need staff.
+type attention struct {
+	needy   []string // ids of the reservations
+	checked int      // number of arrivals that were checked
+}
+
+// attentionOf returns which arrivals of a day of a property need staff. shown are the arrivals that are known already.
+func (s *Days) attentionOf(view *db.Tx, of *property.Row, day string, shown []*propertyv1.DayStay) (a attention, err error) {
+	all, _, err := reservation.ListDay(view, of, reservation.DayQuery{Day: day, Tab: reservation.Arrivals, Size: attentionRows})
+	if err != nil {
+		return a, err
+	}
+	known := map[string]bool{}
+	for _, stay := range shown {
+		known[stay.GetReservationId()] = true
+		a.add(stay.GetReservationId(), stay.GetNeedsStaff())
+	}
+	var rows []*reservation.Row
+	for _, row := range all {
+		if !known[row.ID] {
+			rows = append(rows, row)
+		}
+	}
+	statuses, err := readiness.Statuses(view, reservation.Service{Keys: s.Keys}, of, rows, attentionJudged)
+	if err != nil {
+		return a, err
+	}
+	briefs, err := s.CheckIns.BriefsUpTo(view, of, rows, attentionRead)
+	if err != nil {
+		return a, err
+	}
+	for i, row := range rows {
+		needs := needsStaff(access.State(row.State), statuses[i], briefs[i])
+		if needs || statuses[i] != "" && briefs[i].Stage != "" { // what is known of one half is enough to need staff
+			a.add(row.ID, needs)
+		}
+	}
+	return a, nil
+}
+
+// add adds an arrival that was checked.
+func (a *attention) add(reservationID string, needs bool) {
+	a.checked++
+	if needs {
+		a.needy = append(a.needy, reservationID)
+	}
+}
+
+// needsStaff decides whether a stay needs staff: the guest may not get in, or the check-in waits for staff. status is empty for a departure.
+func needsStaff(state access.State, status readiness.Status, b checkin.Brief) bool {
+	if state == access.Processed {
+		return false
+	}
+	doors := status != "" && status != readiness.Ready
+	return doors || len(b.Stops) > 0 || b.Stage == checkin.IdentityCheck || b.Stage == checkin.Signature
+}
