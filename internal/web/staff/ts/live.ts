@@ -1,30 +1,9 @@
 // An open page follows what changes: the service announces ids, and the page loads its parts again.
-import { later, parse, put, within } from "../../kit/ts/page";
+import { later, parse, within } from "../../kit/ts/page";
 import { now } from "../../kit/ts/time";
+import { refresh } from "./parts";
 
 const answerSeconds = 10;
-
-/** Reports whether a part must stay, because a person types in it or has opened a menu of it. */
-function inUse(part: Element): boolean {
-  const now = document.activeElement;
-  return part.querySelector("details[open]") !== null || (part.contains(now) && now !== null && now.matches("input, textarea, select"));
-}
-
-/** Puts the parts of a fetched page in place and marks the rows that changed. Returns whether a part in use was not replaced. */
-function refresh(from: Document): boolean {
-  let left = false;
-  for (const part of document.querySelectorAll("[data-part]")) {
-    if (inUse(part)) {
-      left = true;
-      continue;
-    }
-    const text = (row: Element) => row.textContent;
-    const before = new Map([...part.querySelectorAll("tr[id]")].map((row) => [row.id, text(row)]));
-    put(part.id, from);
-    for (const row of part.querySelectorAll("tr[id]")) if (before.size && before.get(row.id) !== text(row)) row.classList.add("changed");
-  }
-  return left;
-}
 
 export function follow(): void {
   const state = document.querySelector<HTMLElement>("[data-feed]");
@@ -34,7 +13,8 @@ export function follow(): void {
   let loading = false;
   let again = false;
   let outdated = false; // the last fetch failed
-  let left = false; // a part in use was not refreshed
+  let left = false; // something in use was not refreshed
+  let refreshing = false;
   let reopening = 0;
   let reloading = 0;
   const clock = (at: number) =>
@@ -58,14 +38,16 @@ export function follow(): void {
       // Another person has removed what the page shows. The page of the person who removed it is already on the way.
       if (answer.status === 404 && !document.querySelector("form[data-sent]")) return location.reload();
       if (!answer.ok) throw new Error(answer.statusText);
-      left = refresh(parse(await answer.text()));
+      const page = parse(await answer.text());
+      refreshing = true;
+      left = refresh(page);
       outdated = false;
     } catch {
       outdated = true;
       if (!document.hidden) reloading = later(load);
     } finally {
       show();
-      loading = false;
+      loading = refreshing = false;
       if (again) {
         again = false;
         void load();
@@ -92,10 +74,10 @@ export function follow(): void {
       location.reload(); // the page says why
     });
   };
-  // A part that was in use is refreshed when the person has left the field or closed the menu. toggle does not bubble.
-  const catchUp = () => setTimeout(() => left && source && void load());
+  // What was in use is refreshed when the person has left the field or closed the menu. A refresh also moves the focus and opens menus.
+  const catchUp = () => refreshing || setTimeout(() => left && source && void load());
   document.addEventListener("focusout", catchUp);
-  document.addEventListener("toggle", catchUp, true);
+  document.addEventListener("toggle", (e) => (e.target as Element).matches("details[open]") || catchUp(), true); // toggle does not bubble
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) {
       source?.close();
