@@ -180,6 +180,18 @@ func Unread(view *db.Tx, propertyID string, without []string) (int, error) {
 	return Filter{UnreadOnly: true, Without: without}.query(view, propertyID).Aggregate(ent.Count()).Int(view.Context())
 }
 
+// mostOpen bounds the number of open problems that [CountOpen] counts.
+const mostOpen = 200
+
+// CountOpen returns how many problems of a property are open, whether their notices are read or not, and whether there are more than it counted.
+func CountOpen(view *db.Tx, propertyID string) (n int, more bool, err error) {
+	ids, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.OnceKeyNotNil()).Limit(mostOpen + 1).IDs(view.Context())
+	if err != nil {
+		return 0, false, fmt.Errorf("count open problems: %w", err)
+	}
+	return min(len(ids), mostOpen), len(ids) > mostOpen, nil
+}
+
 // ListNew returns at most limit unread notices of these kinds, the oldest first: those with ids after the first id, up to through.
 func ListNew(view *db.Tx, propertyID string, kinds []string, after, through string, limit int) ([]*Row, error) {
 	rows, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.ReadAtIsNil(), notice.KindIn(kinds...), notice.IDGT(after), notice.IDLTE(through)).

@@ -1,6 +1,7 @@
 package notice
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -226,5 +227,40 @@ func TestText(t *testing.T) {
 		if got := Text(rows[2], reader); got != "As stored." {
 			t.Errorf("%q", got)
 		}
+	})
+}
+
+// All open problems of a property count, however old their notices are, up to a limit.
+func TestCountOpen(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := hotel(t, d, "A")
+		add := func(n int, onceKey func(i int) string) {
+			t.Helper()
+			write(t, d, func(tx *db.Tx) error {
+				for i := range n {
+					if err := Add(tx, Notice{PropertyID: p, Kind: "batteryLow", Subject: "s", Params: message.Params{"lock": "1"}, OnceKey: onceKey(i)}); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		is := func(want int, wantMore bool) {
+			t.Helper()
+			n, more, err := CountOpen(d.View(t.Context()), p)
+			if err != nil || n != want || more != wantMore {
+				t.Errorf("%d open, more: %t, %v; want %d, %t", n, more, err, want, wantMore)
+			}
+		}
+		is(0, false)
+		add(1, func(int) string { return p + "/first" })
+		add(mostOpen, func(int) string { return "" }) // newer, and no problems that last
+		is(1, false)
+		add(mostOpen-1, func(i int) string { return fmt.Sprint(p, "/", i) })
+		is(mostOpen, false)
+		add(1, func(int) string { return p + "/last" })
+		is(mostOpen, true)
+		write(t, d, func(tx *db.Tx) error { return Resolve(tx, p, p+"/first") })
+		is(mostOpen, false)
 	})
 }

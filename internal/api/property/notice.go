@@ -53,7 +53,11 @@ func (s *notices) ListNotices(ctx context.Context, r *propertyv1.ListNoticesRequ
 	if err != nil {
 		return nil, err
 	}
-	list := &propertyv1.NoticeList{Unread: int32(unread)}
+	open, moreOpen, err := notice.CountOpen(s.DB.View(ctx), propertyID)
+	if err != nil {
+		return nil, err
+	}
+	list := &propertyv1.NoticeList{Unread: int32(unread), Open: int32(open), MoreOpen: moreOpen}
 	if len(rows) > size {
 		rows = rows[:size]
 		list.NextPageToken = rows[size-1].ID

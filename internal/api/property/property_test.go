@@ -238,6 +238,8 @@ func TestNotices(t *testing.T) {
 		refused(read(&propertyv1.MarkNoticesReadRequest{All: true, Ids: []string{"x"}}))(t, "both", fault.InvalidFields)
 		same(t, "one", int32(1), must(read(&propertyv1.MarkNoticesReadRequest{Ids: []string{first.GetList()[0].GetId(), id.New(id.Notice)}}))(t).GetMarked())
 		same(t, "the rest", int32(2), must(read(&propertyv1.MarkNoticesReadRequest{All: true}))(t).GetMarked())
+		last := must(a.Notice.ListNotices(a.ctx, &propertyv1.ListNoticesRequest{UnreadOnly: true}))(t).GetData()
+		same(t, "open problems whose notices are read", int32(3), last.GetOpen())
 		same(t, "unread", 0, len(must(a.Notice.ListNotices(a.ctx, &propertyv1.ListNoticesRequest{UnreadOnly: true}))(t).GetData().GetList()))
 	})
 }

@@ -42,7 +42,7 @@ type fakeAPI struct {
 	guests       []*propertyv1.GuestData
 	entries      int64 // of the audit log
 	code         *propertyv1.GetCodeResponse
-	notices      []*propertyv1.Notice // all have been read
+	openProblems int32
 	bridges      []*propertyv1.Bridge
 	apps         []*propertyv1.App
 	integrations []*propertyv1.Integration
@@ -108,12 +108,8 @@ func (f *fakeAPI) GetCode(context.Context, *propertyv1.GetCodeRequest, ...grpc.C
 	return f.code, nil
 }
 
-func (f *fakeAPI) ListNotices(_ context.Context, r *propertyv1.ListNoticesRequest, _ ...grpc.CallOption) (*propertyv1.ListNoticesResponse, error) {
-	list := &propertyv1.NoticeList{}
-	if !r.GetUnreadOnly() && !r.GetMineOnly() {
-		list.List = f.notices
-	}
-	return &propertyv1.ListNoticesResponse{Data: list}, nil
+func (f *fakeAPI) ListNotices(context.Context, *propertyv1.ListNoticesRequest, ...grpc.CallOption) (*propertyv1.ListNoticesResponse, error) {
+	return &propertyv1.ListNoticesResponse{Data: &propertyv1.NoticeList{Open: f.openProblems, MoreOpen: f.openProblems == 200}}, nil
 }
 
 func (f *fakeAPI) ListLocks(context.Context, *propertyv1.ListLocksRequest, ...grpc.CallOption) (*propertyv1.ListLocksResponse, error) {

@@ -57,7 +57,8 @@ type noticesView struct {
 	Tabs    []tab
 	Rows    []noticeRow
 	Unread  bool     // the page shows only unread notices
-	Open    int      // if it shows none: how many of the newest notices, read or hidden, are about problems that are still open
+	Open    int      // if it shows none: how many problems are still open, also those whose notices are read or hidden
+	Many    bool     // there are more than Open
 	Mark    []string // ids of the unread notices that the page shows, which one button marks as read
 	More    bool     // there are other unread notices, which the button does not mark
 	Next    string
@@ -84,9 +85,7 @@ func (s *site) showNotices(x *exchange) error {
 		}
 	}
 	if v.Unread && len(v.Rows) == 0 {
-		if v.Open, err = x.openProblems(); err != nil {
-			return err
-		}
+		v.Open, v.Many = int(found.GetData().GetOpen()), found.GetData().GetMoreOpen()
 	}
 	v.More = int(found.GetData().GetUnread()) > len(v.Mark)
 	if next := found.GetData().GetNextPageToken(); next != "" {
@@ -96,17 +95,6 @@ func (s *site) showNotices(x *exchange) error {
 	p.Here, p.Data = "notices", v
 	x.resizable(p, size, mostRows, len(v.Rows), v.Next != "")
 	return x.render(http.StatusOK, "notices", p)
-}
-
-// openProblems returns how many of the newest notices are about problems that are still open, also notices that the person has read or hides.
-func (x *exchange) openProblems() (open int, err error) {
-	found, err := x.site.api.Notices.ListNotices(x.call(), &propertyv1.ListNoticesRequest{PageSize: mostRows})
-	for _, n := range found.GetData().GetList() {
-		if n.GetStands() {
-			open++
-		}
-	}
-	return open, err
 }
 
 // readNotices handles the buttons that mark one notice, or those that the page shows. It never marks notices that the person has not seen: marked

@@ -520,7 +520,11 @@ type NoticeList struct {
 	// For the next page; empty on the last.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// The number of unread notices, on all pages.
-	Unread        int32 `protobuf:"varint,3,opt,name=unread,proto3" json:"unread,omitempty"`
+	Unread int32 `protobuf:"varint,3,opt,name=unread,proto3" json:"unread,omitempty"`
+	// The number of problems of the property that are still open, also if their notices are read or hidden. At most 200 are counted.
+	Open int32 `protobuf:"varint,4,opt,name=open,proto3" json:"open,omitempty"`
+	// There are more open problems than were counted.
+	MoreOpen      bool `protobuf:"varint,5,opt,name=more_open,json=moreOpen,proto3" json:"more_open,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -574,6 +578,20 @@ func (x *NoticeList) GetUnread() int32 {
 		return x.Unread
 	}
 	return 0
+}
+
+func (x *NoticeList) GetOpen() int32 {
+	if x != nil {
+		return x.Open
+	}
+	return 0
+}
+
+func (x *NoticeList) GetMoreOpen() bool {
+	if x != nil {
+		return x.MoreOpen
+	}
+	return false
 }
 
 // MarkNoticesReadRequest names the notices.
@@ -720,12 +738,14 @@ const file_latchkey_property_v1_notice_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\x12\x1b\n" +
 	"\tmine_only\x18\x04 \x01(\bR\bmineOnly\"K\n" +
 	"\x13ListNoticesResponse\x124\n" +
-	"\x04data\x18\x01 \x01(\v2 .latchkey.property.v1.NoticeListR\x04data\"~\n" +
+	"\x04data\x18\x01 \x01(\v2 .latchkey.property.v1.NoticeListR\x04data\"\xaf\x01\n" +
 	"\n" +
 	"NoticeList\x120\n" +
 	"\x04list\x18\x01 \x03(\v2\x1c.latchkey.property.v1.NoticeR\x04list\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x16\n" +
-	"\x06unread\x18\x03 \x01(\x05R\x06unread\"O\n" +
+	"\x06unread\x18\x03 \x01(\x05R\x06unread\x12\x12\n" +
+	"\x04open\x18\x04 \x01(\x05R\x04open\x12\x1b\n" +
+	"\tmore_open\x18\x05 \x01(\bR\bmoreOpen\"O\n" +
 	"\x16MarkNoticesReadRequest\x12#\n" +
 	"\x03ids\x18\x01 \x03(\tB\x11\xbaH\x0e\x92\x01\v\x10\xc8\x01\"\x06r\x04\x10\x01\x18@R\x03ids\x12\x10\n" +
 	"\x03all\x18\x02 \x01(\bR\x03all\"1\n" +
