@@ -59,3 +59,31 @@ func TestOpenMenuIsLive(t *testing.T) {
 	p.Click("Check in without payment Ada Lovelace") // closes the menu
 	p.WaitUntil("what the row missed", `[...document.querySelectorAll("td.stage")].some(e => e.textContent.includes("open 95.00 EUR"))`)
 }
+
+// From a row of Today, a key leads to the doors of the stay, and another one to its messages. Without a row they do nothing.
+func TestKeysOfARow(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	w.book("B-1", "1001", "R101", nil)
+	p := browser.Open(t, browser.WithSize(browser.Desktop))
+	w.signUp(p)
+	atRow := func() {
+		t.Helper()
+		p.Visit(w.Base + "/app/today")
+		p.WaitText("#1001")
+		p.Script(`[...document.querySelectorAll("tr[id] a")].find(a => a.closest("tr").textContent.includes("#1001")).focus()`)
+	}
+	p.Visit(w.Base + "/app/today")
+	p.Press("o")
+	p.Press("m")
+	p.Press("?")
+	p.WaitText("On Today: the messages of the stay in this row")
+	p.Axe()
+	p.Screenshot("keys")
+	atRow()
+	p.Press("o")
+	p.WaitUntil("the doors", `location.pathname.startsWith("/app/reservations/rsv_") && location.hash === "#doors"`)
+	atRow()
+	p.Press("m")
+	p.WaitUntil("the messages", `/^.app.reservations.rsv_[^/]+.messages$/.test(location.pathname)`)
+}

@@ -49,6 +49,11 @@ type todayView struct {
 	Next     string
 	URL      string // URL of this page
 	MayClear bool
+
+	RowKeys    string              // keys that lead from a row to another page, see keys.ts
+	Topics     string              // topics of the changes that the page follows
+	Offline    []*propertyv1.Kiosk // tablets that are offline now, on the page of today
+	OfflineURL string              // page of the tablets, "" if the person may not see it or none is offline
 }
 
 // mostOfDay is the maximum number of rows on a page of a day.
@@ -106,6 +111,10 @@ func (x *exchange) todayPage(status int, refuse func(*page)) error {
 	for _, stay := range list.GetList() {
 		v.Rows = append(v.Rows, newDayRow(tab, stay))
 	}
+	if err := x.addKiosks(&v, list.GetDate() == p.Today()); err != nil {
+		return err
+	}
+	v.RowKeys = x.rowKeys()
 	slices.SortStableFunc(v.Rows, func(a, b dayRow) int { return cmp.Compare(overLast(a), overLast(b)) })
 	p.Here, p.Data = "today", v
 	x.resizable(p, size, mostOfDay, len(v.Rows), v.Next != "")
@@ -113,6 +122,41 @@ func (x *exchange) todayPage(status int, refuse func(*page)) error {
 		refuse(p)
 	}
 	return x.render(status, "today", p)
+}
+
+// addKiosks adds the tablets that are offline to the page of today, and what the page follows. A person who may not see the tablets gets neither.
+func (x *exchange) addKiosks(v *todayView, today bool) error {
+	if v.Topics = "reservations"; !today || !x.may("readProperty") {
+		return nil
+	}
+	v.Topics += ",kiosks"
+	if x.may("readNotices") { // a tablet that no longer calls causes no change, but a notice
+		v.Topics += ",notices"
+	}
+	found, err := x.site.api.Kiosks.ListKiosks(x.call(), &propertyv1.ListKiosksRequest{})
+	if err != nil {
+		return err
+	}
+	for _, k := range found.GetData().GetList() {
+		if k.GetState() == "offline" {
+			v.Offline = append(v.Offline, k)
+		}
+	}
+	if len(v.Offline) > 0 && x.may("manageSettings") {
+		v.OfflineURL = "/app/settings/kiosks"
+	}
+	return nil
+}
+
+// rowKeys returns the keys that lead from a row to the doors of the stay and to its messages, as far as the person may use them.
+func (x *exchange) rowKeys() (keys string) {
+	if x.may("openDoors") {
+		keys += "o"
+	}
+	if x.may("readGuests") {
+		keys += "m"
+	}
+	return keys
 }
 
 // overLast returns the sort key of a row: 1 if nothing is left to do, so that it comes last.

@@ -2,10 +2,13 @@ package staff
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
@@ -14,18 +17,23 @@ import (
 type days struct {
 	house
 	propertyv1.DayServiceClient
+	propertyv1.KioskServiceClient
 	counts *propertyv1.DayCounts
 	asked  *propertyv1.ListDayRequest
 }
 
 func newDays(counts *propertyv1.DayCounts) *days {
-	return &days{house: house{rights: []string{"readReservations", "openDoors", "readLocks"}}, counts: counts}
+	return &days{house: house{rights: []string{"readReservations"}}, counts: counts}
 }
 
 func (d *days) ListDay(_ context.Context, r *propertyv1.ListDayRequest, _ ...grpc.CallOption) (*propertyv1.ListDayResponse, error) {
 	d.asked = r
+	day := noon.Format(time.DateOnly)
+	if r.GetDate() != "" {
+		day = r.GetDate()
+	}
 	return &propertyv1.ListDayResponse{Data: &propertyv1.DayList{
-		Date: "2026-11-21", Counts: d.counts, NextPageToken: "next", List: []*propertyv1.DayStay{{ReservationId: "rsv_1", State: "confirmed", Verdict: "ready"}},
+		Date: day, Counts: d.counts, NextPageToken: "next", List: []*propertyv1.DayStay{{ReservationId: "rsv_1", State: "confirmed", Verdict: "ready"}},
 	}}, nil
 }
 
@@ -52,6 +60,36 @@ func TestSummaryOfTheDay(t *testing.T) {
 		}
 		if d.asked.GetNeedsStaffOnly() != (c.query == "&need=staff") {
 			t.Errorf("%q asks for %v", c.query, d.asked)
+		}
+	}
+}
+
+func (d *days) ListKiosks(context.Context, *propertyv1.ListKiosksRequest, ...grpc.CallOption) (*propertyv1.ListKiosksResponse, error) {
+	return &propertyv1.ListKiosksResponse{Data: &propertyv1.KioskList{List: []*propertyv1.Kiosk{
+		{Name: "Lobby", State: "offline", SeenAt: timestamppb.New(noon)}, {Name: "Bar", State: "online"}, {Name: "Attic", State: "notEnrolled"},
+	}}}, nil
+}
+
+// The page of today names the tablets that are offline, to people who may see tablets, and offers the keys that they may use.
+func TestTodayFollowsTheRights(t *testing.T) {
+	for _, c := range []struct {
+		query, rights string
+		want          []string // what the page has
+		lacks         []string
+	}{
+		{"", "", []string{"topics=reservations\""}, []string{"offline", "data-row-keys"}},
+		{"", "readProperty", []string{"topics=reservations,kiosks\"", "The tablet “Lobby” is offline since <time"}, []string{"Bar", "Attic", "/app/settings/kiosks"}},
+		{"", "readProperty readNotices manageSettings", []string{"topics=reservations,kiosks,notices\"", `href="/app/settings/kiosks">Tablets`}, []string{"Bar"}},
+		{"?day=2031-01-01", "readProperty manageSettings", []string{"topics=reservations\""}, []string{"offline", `id="lead-kiosks"`}},
+		{"", "openDoors", []string{`data-row-keys="o"`}, nil},
+		{"", "readGuests openDoors", []string{`data-row-keys="om"`}, nil},
+	} {
+		d := newDays(&propertyv1.DayCounts{Arrivals: 1, ArrivalsChecked: 1})
+		d.rights = append(d.rights, strings.Fields(c.rights)...)
+		body := serve(t, API{Sessions: d, Properties: d, Days: d, Kiosks: d}, "/app/today"+c.query, nil).Body.String()
+		in := func(text string) bool { return strings.Contains(body, text) }
+		if slices.ContainsFunc(c.lacks, in) || len(slices.DeleteFunc(slices.Clone(c.want), in)) > 0 {
+			t.Errorf("%+v: %s", c, body)
 		}
 	}
 }
