@@ -7,6 +7,7 @@ import (
 	"time"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/text"
 )
 
 type arrivalsCommand struct {
@@ -73,7 +74,7 @@ func worstFirst(list []*propertyv1.Arrival) []*propertyv1.Arrival {
 	slices.SortStableFunc(list, func(a, b *propertyv1.Arrival) int {
 		_, ra := readinessText(a.GetVerdict())
 		_, rb := readinessText(b.GetVerdict())
-		return cmp.Or(ra-rb, a.GetFrom().AsTime().Compare(b.GetFrom().AsTime()), compareNatural(a.GetSpaceName(), b.GetSpaceName()))
+		return cmp.Or(ra-rb, a.GetFrom().AsTime().Compare(b.GetFrom().AsTime()), compareNatural(text.FullName(a.GetParentSpaceName(), a.GetSpaceName()), text.FullName(b.GetParentSpaceName(), b.GetSpaceName())))
 	})
 	return list
 }
@@ -86,14 +87,14 @@ func (s *session) printArrivals(zone *time.Location, none string, list []*proper
 	var rows [][]string
 	for _, a := range list {
 		words, _ := readinessText(a.GetVerdict())
-		row := []string{dash(a.GetGuestName()), dash(a.GetSpaceName()), a.GetFrom().AsTime().In(zone).Format("15:04"), dash(a.GetArrivalTime()), words, a.GetPmsNumber()}
+		row := []string{dash(a.GetGuestName()), spaceText(a.GetParentSpaceName(), a.GetSpaceName()), a.GetFrom().AsTime().In(zone).Format("15:04"), dash(a.GetArrivalTime()), words, a.GetPmsNumber()}
 		if len(a.GetFixes()) == 0 {
 			rows = append(rows, row)
 		}
 		for _, f := range a.GetFixes() {
 			why := f.GetText()
 			if f.GetDoorName() != "" {
-				why = f.GetDoorName() + ": " + why
+				why = text.FullName(f.GetDoorParentName(), f.GetDoorName()) + ": " + why
 			}
 			rows = append(rows, append(row, why))
 			row = make([]string, len(row))

@@ -80,7 +80,7 @@ func (c *codeShow) Run(ctx context.Context, r *remote, io *streams) error {
 			s.say("")
 			var rows [][]string
 			for _, p := range answer.GetPlaces() {
-				rows = append(rows, []string{p.GetDoorName(), p.GetLockId(), p.GetEvidence(), dash(p.GetResult()), formatTime(p.GetNotBefore()), formatTime(p.GetNotAfter()), formatTime(p.GetUsedAt())})
+				rows = append(rows, []string{spaceText(p.GetDoorParentName(), p.GetDoorName()), p.GetLockId(), p.GetEvidence(), dash(p.GetResult()), formatTime(p.GetNotBefore()), formatTime(p.GetNotAfter()), formatTime(p.GetUsedAt())})
 			}
 			s.printTable("No lock has this code.", []string{"door", "lock", "evidence", "result", "opens from", "until", "used here"}, rows)
 		})

@@ -13,6 +13,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/text"
 )
 
 type lockCommands struct {
@@ -284,7 +285,7 @@ func (s *session) printLockTable(none string, list []*propertyv1.Lock) {
 			battery = fmt.Sprintf("%d%%", l.GetStatus().GetBatteryPercent())
 		}
 		if l.GetDoorName() != "" {
-			door = l.GetDoorName()
+			door = text.FullName(l.GetDoorParentName(), l.GetDoorName())
 		}
 		rows = append(rows, []string{l.GetId(), l.GetName(), door, onlineText(l.GetStatus()), dash(l.GetStatus().GetBolt()), battery, l.GetBridgeId(), l.GetAddress()})
 	}

@@ -7,6 +7,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/text"
 )
 
 type mappingCommands struct {
@@ -44,7 +45,7 @@ func (c *mappingList) Run(ctx context.Context, r *remote, io *streams) error {
 		return s.printAnswer(&propertyv1.ListPartnerSpacesResponse{Data: list}, nil, func() {
 			var rows [][]string
 			for _, p := range list.GetList() {
-				rows = append(rows, []string{p.GetExternalId(), p.GetType(), p.GetName(), p.GetState(), dash(p.GetSpaceName()), dash(p.GetSpaceId()), suggestionOf(p)})
+				rows = append(rows, []string{p.GetExternalId(), p.GetType(), text.FullName(p.GetParentName(), p.GetName()), p.GetState(), spaceText(p.GetParentSpaceName(), p.GetSpaceName()), dash(p.GetSpaceId()), suggestionOf(p)})
 			}
 			s.printTable("No spaces to show. To read getSpaces now: latchkey integration read-spaces "+c.ID,
 				[]string{"partner's id", "type", "name", "state", "mapped to", "space id", "suggestion"}, rows)
@@ -57,7 +58,7 @@ func suggestionOf(p *propertyv1.PartnerSpace) string {
 	if p.GetSuggestedSpaceId() == "" {
 		return "-"
 	}
-	return fmt.Sprintf("%s (%s, %s)", p.GetSuggestedSpaceName(), p.GetSuggestedSpaceId(), p.GetConfidence())
+	return fmt.Sprintf("%s (%s, %s)", text.FullName(p.GetSuggestedParentSpaceName(), p.GetSuggestedSpaceName()), p.GetSuggestedSpaceId(), p.GetConfidence())
 }
 
 // loadPartnerSpaces loads all rooms and beds of a partner that match a request.

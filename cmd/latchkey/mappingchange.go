@@ -23,7 +23,7 @@ func (s *session) printMappingChange(answer proto.Message, err error, preview *p
 			for _, stay := range preview.GetStays() {
 				rows = append(rows, []string{
 					stay.GetPmsNumber(), stay.GetState(), stay.GetFrom().AsTime().In(zone).Format("2 Jan 2006"), stay.GetTo().AsTime().In(zone).Format("2 Jan 2006"),
-					dash(stay.GetSpaceBefore()), dash(stay.GetSpaceAfter()),
+					spaceText(stay.GetParentSpaceBefore(), stay.GetSpaceBefore()), spaceText(stay.GetParentSpaceAfter(), stay.GetSpaceAfter()),
 				})
 			}
 			if len(rows) > 0 {
@@ -60,7 +60,7 @@ func (c *mappingCreate) Run(ctx context.Context, r *remote, io *streams) error {
 		if err == nil && c.DryRun && len(spaces) > 0 && !r.JSON {
 			var rows [][]string
 			for _, m := range spaces {
-				rows = append(rows, []string{m.GetType(), m.GetName(), dash(m.GetFloor())})
+				rows = append(rows, []string{m.GetType(), spaceText(m.GetParentName(), m.GetName()), dash(m.GetFloor())})
 			}
 			s.printTable("", []string{"type", "name", "floor"}, rows)
 		}
@@ -116,9 +116,14 @@ func changedText(change *propertyv1.MappingChange) string {
 			parts = append(parts, "...")
 			break
 		}
-		parts = append(parts, row.GetExternalId()+": "+dash(row.GetBefore().GetSpaceName())+" → "+dash(row.GetAfter().GetSpaceName()))
+		parts = append(parts, row.GetExternalId()+": "+mappedText(row.GetBefore())+" → "+mappedText(row.GetAfter()))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// mappedText returns the name of the space that a space of the partner was mapped to, or a dash.
+func mappedText(m *propertyv1.MappedSpace) string {
+	return spaceText(m.GetParentSpaceName(), m.GetSpaceName())
 }
 
 type mappingUndo struct {

@@ -56,7 +56,7 @@ func (c *messageList) Run(ctx context.Context, r *remote, out *streams) error {
 // conversationRow returns the row of a conversation in a table: the guest, and the last message.
 func conversationRow(c *propertyv1.Conversation) []string {
 	last := c.GetLast()
-	return []string{c.GetGuestId(), dash(c.GetName()), c.GetPmsNumber(), dash(c.GetSpaceName()), strconv.Itoa(int(c.GetUnread())), formatTime(last.GetSentAt()), last.GetSender(), strings.Join(strings.Fields(last.GetText()), " ")}
+	return []string{c.GetGuestId(), dash(c.GetName()), c.GetPmsNumber(), spaceText(c.GetParentSpaceName(), c.GetSpaceName()), strconv.Itoa(int(c.GetUnread())), formatTime(last.GetSentAt()), last.GetSender(), strings.Join(strings.Fields(last.GetText()), " ")}
 }
 
 // guestArgument names a guest.

@@ -135,6 +135,9 @@ func yesOrNo(b bool) string {
 	return "no"
 }
 
+// spaceText returns the name of a space for a table, that of a bed with its dorm, or a dash.
+func spaceText(parent, name string) string { return dash(text.FullName(parent, name)) }
+
 // dash returns the text s, or a dash if it is empty.
 func dash(s string) string {
 	if s == "" {

@@ -125,7 +125,7 @@ func (s *session) printReservations(zone *time.Location, none string, limit int,
 func (s *session) printReservationTable(zone *time.Location, none string, list []*propertyv1.Reservation) {
 	var rows [][]string
 	for _, x := range list {
-		rows = append(rows, []string{x.GetPmsNumber(), guestOf(x), dash(x.GetSpaceName()), shortTime(zone, x.GetFrom().AsTime()), shortTime(zone, x.GetTo().AsTime()), x.GetState()})
+		rows = append(rows, []string{x.GetPmsNumber(), guestOf(x), spaceText(x.GetParentSpaceName(), x.GetSpaceName()), shortTime(zone, x.GetFrom().AsTime()), shortTime(zone, x.GetTo().AsTime()), x.GetState()})
 	}
 	s.printTable(none, []string{"number", "guest", "room", "from", "to", "state"}, rows)
 }
@@ -166,7 +166,7 @@ func (s *session) findReservation(word string) (*propertyv1.Reservation, error) 
 	list := fmt.Sprintf("%q matches more than one reservation; use an id:", word)
 	const shown = 10
 	for _, x := range found[:min(len(found), shown)] {
-		list += fmt.Sprintf("\n  %s  %s, %s, %s, from %s, %s", x.GetId(), x.GetPmsNumber(), guestOf(x), dash(x.GetSpaceName()), shortTime(zone, x.GetFrom().AsTime()), x.GetState())
+		list += fmt.Sprintf("\n  %s  %s, %s, %s, from %s, %s", x.GetId(), x.GetPmsNumber(), guestOf(x), spaceText(x.GetParentSpaceName(), x.GetSpaceName()), shortTime(zone, x.GetFrom().AsTime()), x.GetState())
 	}
 	if more || len(found) > shown {
 		list += "\n  and more"
@@ -217,7 +217,7 @@ func (c *reservationShow) Run(ctx context.Context, r *remote, io *streams) error
 		if s.JSON {
 			return s.printAnswers(map[string]any{"reservation": x, "explanation": e})
 		}
-		s.printFacts("number", x.GetPmsNumber(), "guest", guestOf(x), "room", dash(x.GetSpaceName()), "from", shortTime(zone, x.GetFrom().AsTime()), "to", shortTime(zone, x.GetTo().AsTime()),
+		s.printFacts("number", x.GetPmsNumber(), "guest", guestOf(x), "room", spaceText(x.GetParentSpaceName(), x.GetSpaceName()), "from", shortTime(zone, x.GetFrom().AsTime()), "to", shortTime(zone, x.GetTo().AsTime()),
 			"state", x.GetState(), "the stay", e.GetSentence(), "to do", e.GetAdvice(),
 			"adults", countOrEmpty(x.AdultCount), "children", countOrEmpty(x.ChildCount), "owed", strings.TrimSpace(x.GetOwing()+" "+x.GetOwingCurrency()), "email", x.GetEmail(), "mobile", x.GetMobile(),
 			"booked at", x.GetSourceName(), "number there", x.GetChannelNumber(), "group", x.GetPmsGroupId(),
@@ -303,7 +303,7 @@ func (s *session) printExplainedDoors(e *partnerv1.Explanation) {
 		if d.GetOpensAt() != nil {
 			verdict += " " + formatTime(d.GetOpensAt())
 		}
-		doors = append(doors, []string{d.GetName(), verdict, dash(d.GetEvidence()), dash(d.GetReason()), d.GetAdvice()})
+		doors = append(doors, []string{spaceText(d.GetParentName(), d.GetName()), verdict, dash(d.GetEvidence()), dash(d.GetReason()), d.GetAdvice()})
 	}
 	s.printTable("This stay has no door.", []string{"door", "verdict", "pin", "reason", "to do"}, doors)
 }

@@ -8,6 +8,7 @@ import (
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/text"
 )
 
 // candidate is an object that a word on the command line may refer to.
@@ -214,7 +215,7 @@ func lockCandidates(list []*propertyv1.Lock) []candidate {
 	return candidatesOf(list, func(l *propertyv1.Lock) candidate {
 		about := "no door"
 		if l.GetDoorName() != "" {
-			about = "on " + l.GetDoorName()
+			about = "on " + text.FullName(l.GetDoorParentName(), l.GetDoorName())
 		}
 		return candidate{l.GetId(), []string{l.GetName(), l.GetAddress()}, fmt.Sprintf("address %s at %s, %s", l.GetAddress(), l.GetBridgeId(), about)}
 	})

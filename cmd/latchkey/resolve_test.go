@@ -73,7 +73,7 @@ func TestMappingFileWithAWordThatIsIDAndName(t *testing.T) {
 func TestNamesForIDs(t *testing.T) {
 	s, w := newWorld(t)
 	s.ok("lock unassign 'Bed A'", "Bed A")
-	s.ok("lock assign 'bed a' 'Dorm 4/Bed A'", "Bed A  Bed A")
+	s.ok("lock assign 'bed a' 'Dorm 4/Bed A'", "Bed A  Dorm 4 · Bed A")
 	s.ok("lock rename 'Room 101' Alpha")
 	s.ok("lock show ALPHA", "Alpha", "Room 101")
 	s.ok("lock show 'Room 101'", "Alpha") // by its address

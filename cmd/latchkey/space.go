@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -120,7 +121,9 @@ type spaceDelete struct {
 func (c *spaceDelete) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aSpace, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewSpaceServiceClient(s.conn).DeleteSpace(s, &propertyv1.DeleteSpaceRequest{Id: c.ID})
-		return s.printAnswer(answer, err, func() { s.say("Deleted %s, %s.", c.ID, answer.GetData().GetName()) })
+		return s.printAnswer(answer, err, func() {
+			s.say("Deleted %s, %s.", c.ID, spaceText(answer.GetData().GetParentName(), answer.GetData().GetName()))
+		})
 	})
 }
 
@@ -132,10 +135,7 @@ func (s *session) printSpaces(list []*propertyv1.Space) {
 	}
 	var rows [][]string
 	for _, sp := range sortedSpaces(list) {
-		dorm := sp.GetParentSpaceId()
-		if names[dorm] != "" {
-			dorm = names[dorm]
-		}
+		dorm := cmp.Or(names[sp.GetParentSpaceId()], sp.GetParentName(), sp.GetParentSpaceId())
 		rows = append(rows, []string{sp.GetId(), sp.GetType(), sp.GetName(), dash(sp.GetFloor()), dash(dorm), yesOrNo(sp.GetIsPrivate()), yesOrNo(sp.GetIsActive()), dash(sp.GetLockId())})
 	}
 	s.printTable("There is no space yet. Create one with: latchkey space create 101 --type Room",

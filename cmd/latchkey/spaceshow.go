@@ -15,6 +15,7 @@ import (
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/text"
 )
 
 type spaceShow struct {
@@ -171,7 +172,7 @@ func doorRows(zone *time.Location, space *propertyv1.Space, openings []opening, 
 			return o.step.GetKind() == "doorOpenedByStaff" && o.step.GetAt().AsTime().Equal(at)
 		}
 		if !slices.ContainsFunc(openings, explained) {
-			add(at, "staff", "", fmt.Sprintf("Staff unlocked %s remotely.", space.GetName()))
+			add(at, "staff", "", fmt.Sprintf("Staff unlocked %s remotely.", text.FullName(space.GetParentName(), space.GetName())))
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b line) int { return b.at.Compare(a.at) })
@@ -204,9 +205,9 @@ func codeSentence(space *propertyv1.Space, u *propertyv1.CodeUse) string {
 		code = fmt.Sprintf("the staff code of %q", u.GetHolder())
 	}
 	if u.GetOpened() {
-		return fmt.Sprintf("%s was opened with %s.", space.GetName(), code)
+		return fmt.Sprintf("%s was opened with %s.", text.FullName(space.GetParentName(), space.GetName()), code)
 	}
-	return fmt.Sprintf("%s refused %s.", space.GetName(), code)
+	return fmt.Sprintf("%s refused %s.", text.FullName(space.GetParentName(), space.GetName()), code)
 }
 
 // atDoor reports whether a step of this kind in an explanation is an opening or a refusal at a door.

@@ -17,9 +17,9 @@ type testStayCommands struct {
 
 // printTestStay prints a test stay with its doors.
 func (s *session) printTestStay(t *propertyv1.TestStay) {
-	s.printFacts("reservation", t.GetReservationId(), "number", t.GetNumber(), "state", t.GetState(), "room", dash(t.GetSpaceName()), "ends", formatTime(t.GetEndsAt()))
+	s.printFacts("reservation", t.GetReservationId(), "number", t.GetNumber(), "state", t.GetState(), "room", spaceText(t.GetParentSpaceName(), t.GetSpaceName()), "ends", formatTime(t.GetEndsAt()))
 	for _, d := range t.GetDoors() {
-		s.say("%s: %s", d.GetName(), dash(d.GetPin()+d.GetReason()))
+		s.say("%s: %s", spaceText(d.GetParentName(), d.GetName()), dash(d.GetPin()+d.GetReason()))
 	}
 }
 

@@ -71,7 +71,7 @@ func (s *session) printDay(zone *time.Location, day *propertyv1.DayList) {
 			checkIn += ", " + amount + " " + stay.GetCheckIn().GetOwingCurrency()
 		}
 		rows = append(rows, []string{
-			dash(stay.GetGuestName()), dash(stay.GetSpaceName()), moment(stay.GetFrom().AsTime()), moment(stay.GetTo().AsTime()), dash(words), checkIn, stay.GetPmsNumber(),
+			dash(stay.GetGuestName()), spaceText(stay.GetParentSpaceName(), stay.GetSpaceName()), moment(stay.GetFrom().AsTime()), moment(stay.GetTo().AsTime()), dash(words), checkIn, stay.GetPmsNumber(),
 		})
 	}
 	s.printTable("No stay is in this list.", []string{"guest", "room", "from", "to", "readiness", "check-in", "number"}, rows)
@@ -96,7 +96,7 @@ func (s *session) printArrivalsByRoom(date string) error {
 		var rows [][]string
 		for _, m := range spaces {
 			if n := counts[m.GetId()]; n > 0 {
-				rows = append(rows, []string{m.GetType(), m.GetName(), strconv.Itoa(int(n))})
+				rows = append(rows, []string{m.GetType(), spaceText(m.GetParentName(), m.GetName()), strconv.Itoa(int(n))})
 			}
 		}
 		s.printTable("No guest arrives in a room that is assigned and mapped.", []string{"type", "name", "arrivals"}, rows)

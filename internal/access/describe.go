@@ -60,6 +60,7 @@ type Plan struct {
 
 type PlannedDoor struct {
 	ID, Name       string
+	Parent         string // Parent is the name of the dorm of a bed, or ""
 	Kind           Kind
 	PIN            slot.Evidence
 	SmartKey       slot.Evidence
@@ -139,7 +140,7 @@ func (f Facts) allCodes() []SlotCode { return slices.Concat(f.Codes, f.Older) }
 
 // describeDoor returns the plan for a door of the reservation's space.
 func (f Facts) describeDoor(d Door) PlannedDoor {
-	out := PlannedDoor{ID: d.ID, Name: d.Name, Kind: d.Kind, PIN: None, SmartKey: None}
+	out := PlannedDoor{ID: d.ID, Name: d.Name, Parent: d.Parent, Kind: d.Kind, PIN: None, SmartKey: None}
 	switch {
 	case d.Lock == nil:
 		out.Reason = NoLock
@@ -311,7 +312,7 @@ func (f Facts) formerDoors() []PlannedDoor {
 
 // describeFormer returns the plan for a door that the guest may no longer open, or not as part of the present space.
 func (f Facts) describeFormer(id string) PlannedDoor {
-	d := PlannedDoor{ID: id, Name: f.Names[id].Name, Kind: f.Names[id].Kind, Left: true, PIN: None, SmartKey: f.remainingKeysAt(id)}
+	d := PlannedDoor{ID: id, Name: f.Names[id].Name, Parent: f.Names[id].Parent, Kind: f.Names[id].Kind, Left: true, PIN: None, SmartKey: f.remainingKeysAt(id)}
 	h, has := f.likeliestCode(id)
 	if !has {
 		return d

@@ -63,7 +63,7 @@ func loadDoors(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool) ([]
 	doors := []Door{spaceDoor(p.Space)}
 	if p.Parent != nil {
 		doors = append(doors, spaceDoor(p.Parent))
-		doors[0].Inactive = doors[0].Inactive || doors[1].Inactive
+		doors[0].Inactive, doors[0].Parent = doors[0].Inactive || doors[1].Inactive, p.ParentName()
 	}
 	for _, f := range found {
 		id := *f.lock.DoorID
@@ -97,8 +97,8 @@ func doorsByID(tx *db.Tx, propertyID string, ids []string) (map[string]Door, err
 		if err != nil {
 			return nil, fmt.Errorf("load spaces: %w", err)
 		}
-		for _, s := range spaces {
-			out[s.ID] = spaceDoor(s)
+		if err := addSpaces(tx, propertyID, spaces, out); err != nil {
+			return nil, err
 		}
 		gates, err := tx.Gate.Query().Where(entgate.PropertyID(propertyID), entgate.IDIn(part...)).All(tx.Context())
 		if err != nil {
@@ -111,19 +111,33 @@ func doorsByID(tx *db.Tx, propertyID string, ids []string) (map[string]Door, err
 	return out, nil
 }
 
+// addSpaces adds the doors of spaces to doors, the beds with the names of their dorms.
+func addSpaces(tx *db.Tx, propertyID string, spaces []*ent.Space, doors map[string]Door) error {
+	var beds []string
+	for _, s := range spaces {
+		doors[s.ID] = spaceDoor(s)
+		if s.ParentID != "" {
+			beds = append(beds, s.ID)
+		}
+	}
+	dorms, err := space.DormNames(tx, propertyID, beds)
+	for _, bed := range beds {
+		d := doors[bed]
+		d.Parent = dorms[bed]
+		doors[bed] = d
+	}
+	return err
+}
+
 // DoorName is the name of a door and, for a bed, the name of its dorm.
 type DoorName struct{ Name, Parent string }
 
 // DoorNames returns the names of spaces and gates of a property, by id. It omits unknown ids.
 func DoorNames(tx *db.Tx, propertyID string, ids []string) (map[string]DoorName, error) {
 	doors, err := doorsByID(tx, propertyID, ids)
-	if err != nil {
-		return nil, err
-	}
-	dorms, err := space.DormNames(tx, propertyID, ids)
 	names := make(map[string]DoorName, len(doors))
 	for id, d := range doors {
-		names[id] = DoorName{d.Name, dorms[id]}
+		names[id] = DoorName{d.Name, d.Parent}
 	}
 	return names, err
 }

@@ -21,6 +21,7 @@ const None slot.Evidence = "none"
 
 type Door struct {
 	ID, Name string
+	Parent   string // Parent is the name of the dorm of a bed, or ""
 	Kind     Kind
 	Inactive bool // Inactive means that the door's space is inactive
 	Lock     *Lock

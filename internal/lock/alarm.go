@@ -17,19 +17,23 @@ var tamperReasons = []string{"slotChanged", "factoryReset", "master_code_changed
 
 // notifyAlarm notifies staff that a person should check the door, at most once a day for each lock and reason.
 func notifyAlarm(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent, at time.Time) error {
+	if kind != event.LockTampered && kind != event.LockJammed {
+		return nil
+	}
+	name, err := NoticeName(tx, lk)
+	if err != nil {
+		return err
+	}
 	n := notice.Notice{PropertyID: lk.PropertyID, Subject: lk.ID}
 	late := lateness(at, tx.Now())
-	switch kind {
-	case event.LockTampered:
+	if kind == event.LockTampered {
 		what := "other"
 		if slices.Contains(tamperReasons, h.Reason) {
 			what = h.Reason
 		}
-		n.Kind, n.Params = notice.LockTampered, message.Params{"lock": lk.Name, "what": message.Message{Kind: "tamper." + what}, "late": late}
-	case event.LockJammed:
-		n.Kind, n.Params = notice.LockJammed, message.Params{"what": message.Message{Kind: "jammed.lock", Params: message.Params{"lock": lk.Name, "late": late}}}
-	default:
-		return nil
+		n.Kind, n.Params = notice.LockTampered, message.Params{"lock": name, "what": message.Message{Kind: "tamper." + what}, "late": late}
+	} else {
+		n.Kind, n.Params = notice.LockJammed, message.Params{"what": message.Message{Kind: "jammed.lock", Params: message.Params{"lock": name, "late": late}}}
 	}
 	n.OnceKey = fmt.Sprintf("%s/%s/%.32s/%s", lk.ID, n.Kind, h.Reason, at.UTC().Format(time.DateOnly))
 	return notice.Add(tx, n)

@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 func TestAlarmsNotifyStaffOnceADay(t *testing.T) {
@@ -49,6 +50,29 @@ func TestAlarmsNotifyStaffOnceADay(t *testing.T) {
 		}
 		if tampered, jammed := len(s.events("lock.tampered")), len(s.events("lock.jammed")); tampered != 4 || jammed != 2 {
 			t.Errorf("%d and %d events, want 4 and 2", tampered, jammed)
+		}
+	})
+}
+
+// Locks of beds are often named after them, and two dorms may have beds of equal names.
+func TestNoticesNameTheDormOfABed(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		dbtest.Insert(t, s.db, "spaces", dbtest.Values{"id": "spc_dorm", "property_id": s.propertyID, "type": "Dorm", "name": "Dorm 6"})
+		dbtest.Insert(t, s.db, "spaces", dbtest.Values{"id": "spc_bed", "property_id": s.propertyID, "type": "Bed", "name": "Bed A", "parent_id": "spc_dorm"})
+		s.change(func(tx *db.Tx) error {
+			if err := tx.Lock.UpdateOneID(lk.ID).SetDoorID("spc_bed").SetName("Bed A").Exec(t.Context()); err != nil {
+				return err
+			}
+			_, _, err := lock.StoreEvents(tx, s.bridge.ID, s.epoch, []lock.LockEvent{
+				{Sequence: 1, Address: "front", Kind: "jammed", OccurredAt: start}, {Sequence: 2, Address: "front", Kind: "tampered", Reason: "slotChanged", OccurredAt: start},
+			})
+			return err
+		})
+		for _, kind := range []string{"lockJammed", "lockTampered"} {
+			if texts := s.texts(kind); !strings.Contains(texts, "Dorm 6 · Bed A") {
+				t.Errorf("%s does not name the dorm: %s", kind, texts)
+			}
 		}
 	})
 }

@@ -116,10 +116,14 @@ func appendGuessing(tx *db.Tx, e event.Event, what string, lk *ent.Lock, b Guess
 	if err := event.Append(tx, e); err != nil {
 		return err
 	}
+	name, err := NoticeName(tx, lk)
+	if err != nil {
+		return err
+	}
 	return notice.Add(tx, notice.Notice{
 		PropertyID: e.PropertyID, Kind: notice.Guessing, Subject: subject, OnceKey: guessingNoticeKey(subject, at),
 		Params: message.Params{"what": message.Message{Kind: what, Params: message.Params{
-			"lock": lk.Name, "most": b.Limit, "minutes": int(b.Period.Minutes()), "late": lateness(at, tx.Now()),
+			"lock": name, "most": b.Limit, "minutes": int(b.Period.Minutes()), "late": lateness(at, tx.Now()),
 		}}},
 	})
 }

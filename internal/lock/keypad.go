@@ -68,9 +68,13 @@ func recordKeypadPause(tx *db.Tx, lk *ent.Lock, h LockEvent) error {
 	if err := event.Append(tx, e); err != nil {
 		return err
 	}
-	what := message.Message{Kind: "guessing.paused", Params: message.Params{"lock": lk.Name, "until": until, "minutes": int(MaxKeypadPause.Minutes())}}
+	name, err := NoticeName(tx, lk)
+	if err != nil {
+		return err
+	}
+	what := message.Message{Kind: "guessing.paused", Params: message.Params{"lock": name, "until": until, "minutes": int(MaxKeypadPause.Minutes())}}
 	if tx.Now().Sub(at) >= lateAfter {
-		what = message.Message{Kind: "guessing.pausedEarlier", Params: message.Params{"lock": lk.Name, "until": until}}
+		what = message.Message{Kind: "guessing.pausedEarlier", Params: message.Params{"lock": name, "until": until}}
 	}
 	return notice.Renew(tx, notice.Notice{
 		PropertyID: lk.PropertyID, Kind: notice.Guessing, Subject: lk.ID, Params: message.Params{"what": what}, OnceKey: guessingNoticeKey(lk.ID, at),

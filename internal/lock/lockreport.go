@@ -174,9 +174,13 @@ func notifyRefusedPatterns(tx *db.Tx, lk *ent.Lock, before int) error {
 	case refused == 0:
 		return notice.Resolve(tx, lk.PropertyID, key)
 	}
+	name, err := NoticeName(tx, lk)
+	if err != nil {
+		return err
+	}
 	return notice.Add(tx, notice.Notice{
 		PropertyID: lk.PropertyID, Kind: notice.PINPatternsRefused, Subject: lk.ID, OnceKey: key,
-		Params: message.Params{"lock": lk.Name, "refused": refused, "patterns": slot.MaxPatterns, "repeat": slot.MaxRepeat, "instructions": slot.MaxPatternSize},
+		Params: message.Params{"lock": name, "refused": refused, "patterns": slot.MaxPatterns, "repeat": slot.MaxRepeat, "instructions": slot.MaxPatternSize},
 	})
 }
 

@@ -136,9 +136,13 @@ func recordBatteryLow(tx *db.Tx, lk *ent.Lock, e event.Event) error {
 	if err := event.Append(tx, e); err != nil {
 		return err
 	}
+	name, err := NoticeName(tx, lk)
+	if err != nil {
+		return err
+	}
 	return notice.Add(tx, notice.Notice{
 		PropertyID: lk.PropertyID, Kind: notice.BatteryLow, Subject: lk.ID, OnceKey: notice.BatteryLow.Key(lk.ID),
-		Params: message.Params{"lock": lk.Name},
+		Params: message.Params{"lock": name},
 	})
 }
 
@@ -238,9 +242,13 @@ func checkLockLink(tx *db.Tx, lk *ent.Lock) error {
 	if lk.Status.OfflineCause != "" {
 		return notifyOfflineCause(tx, lk)
 	}
+	name, err := NoticeName(tx, lk)
+	if err != nil {
+		return err
+	}
 	return notice.Add(tx, notice.Notice{
 		PropertyID: lk.PropertyID, Kind: notice.LockUnreachable, Subject: lk.ID, OnceKey: notice.LockUnreachable.Key(lk.ID),
-		Params: message.Params{"lock": lk.Name},
+		Params: message.Params{"lock": name},
 	})
 }
 

@@ -3,25 +3,13 @@ package space
 import (
 	"fmt"
 	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/text"
 )
 
-// FullName returns the name of a space that no other space of the property has: the name of a bed follows that of its dorm, because beds of two dorms may
-// have equal names. parent is the name of the dorm, or "". A name that already begins with it, such as "Dorm 4-1", is the full name.
-func FullName(parent, name string) string {
-	if parent == "" || name == "" {
-		return name
-	}
-	rest, begins := strings.CutPrefix(name, parent)
-	if next, _ := utf8.DecodeRuneInString(rest); begins && rest != "" && !unicode.IsLetter(next) && !unicode.IsDigit(next) {
-		return name
-	}
-	return parent + " · " + name
-}
+// FullName is [text.FullName].
+func FullName(parent, name string) string { return text.FullName(parent, name) }
 
 // ParentName returns the name of the dorm of a bed, or "".
 func (p Place) ParentName() string {

@@ -1,5 +1,5 @@
-// Package text checks which characters a one-line text may contain, escapes text for a terminal, and splits names into
-// comparable words.
+// Package text checks which characters a one-line text may contain, escapes text for a terminal, splits names into
+// comparable words, and joins the names of a bed and its dorm.
 package text
 
 import (
@@ -131,6 +131,19 @@ func Truncate(s string, n int) string {
 		n--
 	}
 	return s[:n]
+}
+
+// FullName returns the name of a space that no other space of the property has: the name of a bed follows that of its dorm, because beds of two dorms may
+// have equal names. parent is the name of the dorm, or "". A name that already begins with it, such as "Dorm 4-1", is the full name.
+func FullName(parent, name string) string {
+	if parent == "" || name == "" {
+		return name
+	}
+	rest, begins := strings.CutPrefix(name, parent)
+	if next, _ := utf8.DecodeRuneInString(rest); begins && rest != "" && !unicode.IsLetter(next) && !unicode.IsDigit(next) {
+		return name
+	}
+	return parent + " · " + name
 }
 
 // Groups splits the digits of a code into the groups in which people read it: threes, or pairs and fours where threes would leave one or

@@ -41,7 +41,8 @@ func describe(tx *db.Tx, c *ent.Code) (message.Message, error) {
 		if err != nil {
 			return message.Message{}, err
 		}
-		return message.Message{Kind: "code.backup", Params: message.Params{"lock": lk.Name}}, nil
+		name, err := lock.NoticeName(tx, lk)
+		return message.Message{Kind: "code.backup", Params: message.Params{"lock": name}}, err
 	}
 	return textOfKind(c), nil
 }
@@ -67,12 +68,16 @@ func notifyBackupUsed(tx *db.Tx, c *ent.Code, lockID string) error {
 	if err != nil {
 		return err
 	}
+	name, err := lock.NoticeName(tx, lk)
+	if err != nil {
+		return err
+	}
 	what := "backupCode.stillOpens"
 	if c.EndedAt != nil {
 		what = "backupCode.ended"
 	}
 	return notice.Add(tx, notice.Notice{
 		PropertyID: c.PropertyID, Kind: notice.BackupCodeUsed, Subject: c.ID, OnceKey: notice.BackupCodeUsed.Key(c.ID),
-		Params: message.Params{"what": message.Message{Kind: what, Params: message.Params{"lock": lk.Name}}},
+		Params: message.Params{"what": message.Message{Kind: what, Params: message.Params{"lock": name}}},
 	})
 }

@@ -135,7 +135,7 @@ func dayStay(a readiness.Arrival, booker reservation.Booker, b checkin.Brief, ta
 		CheckIn: &propertyv1.DayCheckIn{Stage: string(b.Stage), FormComplete: b.FormComplete, ArrivalTime: b.ArrivalTime, BeganAt: convert.Time(b.BeganAt)},
 	}
 	for _, d := range a.Plan.Doors {
-		out.Doors = append(out.Doors, d.Name)
+		out.Doors, out.DoorParentNames = append(out.Doors, d.Name), append(out.DoorParentNames, d.Parent)
 	}
 	for _, stop := range b.Stops {
 		out.CheckIn.Stops = append(out.CheckIn.Stops, string(stop))

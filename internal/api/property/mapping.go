@@ -1,6 +1,7 @@
 package property
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -46,6 +47,9 @@ func (s *mappings) ListPartnerSpaces(ctx context.Context, r *propertyv1.ListPart
 		if err := addSuggestions(view, propertyID, r.GetIntegrationId(), list); err != nil {
 			return nil, err
 		}
+	}
+	if err := addDorms(view, propertyID, list); err != nil {
+		return nil, err
 	}
 	out := &propertyv1.PartnerSpaceList{List: list, NextPageToken: nextPageToken(p, total), Total: int32(total), LastChangeId: latest}
 	return &propertyv1.ListPartnerSpacesResponse{Data: out}, nil
@@ -96,6 +100,21 @@ func addSuggestions(view *db.Tx, propertyID, integrationID string, list []*prope
 		m.Creatable = creatable[m.GetExternalId()]
 	}
 	return nil
+}
+
+// addDorms adds the names of the dorms of the beds that the list is mapped to or could be mapped to.
+func addDorms(view *db.Tx, propertyID string, list []*propertyv1.PartnerSpace) error {
+	var ids []string
+	for _, m := range list {
+		if id := cmp.Or(m.GetSpaceId(), m.GetSuggestedSpaceId()); id != "" {
+			ids = append(ids, id)
+		}
+	}
+	dorms, err := space.DormNames(view, propertyID, ids)
+	for _, m := range list {
+		m.ParentSpaceName, m.SuggestedParentSpaceName = convert.Text(dorms[m.GetSpaceId()]), convert.Text(dorms[m.GetSuggestedSpaceId()])
+	}
+	return err
 }
 
 // SetMapping maps one space of a PMS to a space of the property.

@@ -230,6 +230,16 @@ func TestWhatOneSpaceIsMappedTo(t *testing.T) {
 		same(t, "of a mapped room", []string{"/Room 101"}, read(a, &propertyv1.ListPartnerSpacesRequest{SpaceId: r101}))
 		same(t, "of a room without a mapping", []string(nil), read(a, &propertyv1.ListPartnerSpacesRequest{SpaceId: r102}))
 		same(t, "not mapped", []string{"/Attic", "Attic/Bed 1", "/Bed 2"}, read(a, &propertyv1.ListPartnerSpacesRequest{UnmappedOnly: true}))
+		made := must(a.Mapping.CreateMissingSpaces(a.ctx, &propertyv1.CreateMissingSpacesRequest{IntegrationId: in}))(t).GetData().GetList()
+		same(t, "the dorm of a created bed", "Attic/Bed 1", made[len(made)-1].GetParentName()+"/"+made[len(made)-1].GetName())
+		bed := must(a.Mapping.ListPartnerSpaces(a.ctx, &propertyv1.ListPartnerSpacesRequest{IntegrationId: in, SpaceId: made[len(made)-1].GetSpaceId()}))(t).GetData().GetList()[0]
+		same(t, "the dorm of a mapped bed", "Attic/Bed 1", bed.GetParentSpaceName()+"/"+bed.GetSpaceName())
+		must(a.Mapping.UnsetMapping(a.ctx, &propertyv1.UnsetMappingRequest{IntegrationId: in, ExternalId: "x-3"}))(t)
+		for _, p := range must(a.Mapping.ListPartnerSpaces(a.ctx, &propertyv1.ListPartnerSpacesRequest{IntegrationId: in}))(t).GetData().GetList() {
+			if p.GetExternalId() == "x-3" {
+				same(t, "the dorm of a suggested bed", "Attic/Bed 1", p.GetSuggestedParentSpaceName()+"/"+p.GetSuggestedSpaceName())
+			}
+		}
 		refused(b.Mapping.ListPartnerSpaces(b.ctx, &propertyv1.ListPartnerSpacesRequest{IntegrationId: in, SpaceId: r101}))(t, "of another property", fault.IntegrationNotFound)
 	})
 }

@@ -254,18 +254,35 @@ func (s *mappings) CreateMissingSpaces(ctx context.Context, r *propertyv1.Create
 		integrationID: r.GetIntegrationId(), kind: space.CreatedAll, seen: r.GetLastChangeId(), validateOnly: r.GetValidateOnly(),
 		change: func(tx *db.Tx, propertyID string) (space.AffectedStays, error) {
 			created, left, touched, err := s.Mappings.CreateUnmatched(tx, propertyID, r.GetIntegrationId())
-			out.Data = &propertyv1.CreatedSpaceList{Left: int32(left)}
-			for _, c := range created {
-				m := &propertyv1.CreatedSpace{SpaceId: c.Space.ID, ExternalId: c.ExternalID, Type: c.Space.Type, Name: c.Space.Name, Floor: c.Space.Floor}
-				if r.GetValidateOnly() {
-					m.SpaceId = "" // the space is rolled back
-				}
-				out.Data.List = append(out.Data.List, m)
+			if err != nil {
+				return space.AffectedStays{}, err
 			}
+			out.Data, err = createdSpaces(tx, propertyID, created, r.GetValidateOnly())
+			out.Data.Left = int32(left)
 			return touched, err
 		},
 	}, func(changeID string, p *propertyv1.MappingPreview) *propertyv1.CreateMissingSpacesResponse {
 		out.ChangeId, out.Preview = changeID, p
 		return out
 	})
+}
+
+// createdSpaces converts created spaces. With validateOnly they have no ids, because they are rolled back.
+func createdSpaces(tx *db.Tx, propertyID string, created []space.Created, validateOnly bool) (*propertyv1.CreatedSpaceList, error) {
+	out := &propertyv1.CreatedSpaceList{}
+	ids := make([]string, len(created))
+	for i, c := range created {
+		ids[i] = c.Space.ID
+	}
+	dorms, err := space.DormNames(tx, propertyID, ids)
+	for _, c := range created {
+		m := &propertyv1.CreatedSpace{
+			SpaceId: c.Space.ID, ExternalId: c.ExternalID, Type: c.Space.Type, Name: c.Space.Name, Floor: c.Space.Floor, ParentName: dorms[c.Space.ID],
+		}
+		if validateOnly {
+			m.SpaceId = ""
+		}
+		out.List = append(out.List, m)
+	}
+	return out, err
 }

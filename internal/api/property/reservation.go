@@ -175,7 +175,8 @@ func arrivalMessage(a readiness.Arrival, b reservation.Booker, to message.Reader
 func arrivalFixes(fixes []readiness.Fix, to message.Reader) (out []*propertyv1.ArrivalFix) {
 	for _, f := range fixes {
 		out = append(out, &propertyv1.ArrivalFix{
-			Reason: f.Reason, Severity: string(f.Severity), DoorId: convert.Text(f.DoorID), DoorName: convert.Text(f.Door), Text: to.Text(f.Message()), Parameters: convert.Struct(f.Params),
+			Reason: f.Reason, Severity: string(f.Severity), DoorId: convert.Text(f.DoorID), DoorName: convert.Text(f.Door), DoorParentName: convert.Text(f.DoorParent),
+			Text: to.Text(f.Message()), Parameters: convert.Struct(f.Params),
 		})
 	}
 	return out

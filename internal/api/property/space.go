@@ -273,13 +273,20 @@ func bareSpace(row *space.Row) *propertyv1.Space {
 	}
 }
 
-// spaceMessages converts spaces with the ids of their locks.
+// spaceMessages converts spaces with the ids of their locks and, for beds, the names of their dorms.
 func spaceMessages(view *db.Tx, propertyID string, rows ...*space.Row) ([]*propertyv1.Space, error) {
-	ids := make([]string, len(rows))
+	ids, beds := make([]string, len(rows)), []string{}
 	for i, row := range rows {
 		ids[i] = row.ID
+		if row.ParentID != "" {
+			beds = append(beds, row.ID)
+		}
 	}
 	locked, err := lock.LocksByDoor(view, propertyID, ids)
+	if err != nil {
+		return nil, err
+	}
+	dorms, err := space.DormNames(view, propertyID, beds)
 	if err != nil {
 		return nil, err
 	}
@@ -287,6 +294,7 @@ func spaceMessages(view *db.Tx, propertyID string, rows ...*space.Row) ([]*prope
 	for _, row := range rows {
 		m := bareSpace(row)
 		m.Etag = convert.Etag(m, lockField)
+		m.ParentName = convert.Text(dorms[row.ID]) // after the etag: a dorm's new name does not change its beds
 		if lk := locked[row.ID]; lk != nil {
 			m.LockId = &lk.ID
 		}

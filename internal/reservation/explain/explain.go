@@ -16,6 +16,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/space"
 )
 
 // MaxSteps bounds a timeline. Older steps are omitted.
@@ -49,6 +50,9 @@ type Door struct {
 	ReadBack bool   // ReadBack means that the slots of the lock can be read
 	Jammed   bool
 }
+
+// fullName returns the name of the door for a text: that of a bed has its dorm.
+func (d Door) fullName() string { return space.FullName(d.Parent, d.Name) }
 
 // Event is a stored event in the form that [Explain] reads.
 type Event struct {
@@ -114,6 +118,7 @@ type Step struct {
 	Kind      string
 	DoorID    string
 	DoorName  string
+	DoorDorm  string // DoorDorm is the name of the dorm of a bed, or ""
 	Evidence  slot.Evidence
 	Reason    string
 	Text      message.Message // Text is the text for the guest; for staff see [ForStaff]
@@ -305,7 +310,7 @@ func (f Facts) evidence(h Event) []Step {
 		return nil
 	}
 	s := f.at(h, w.actor, w.kind)
-	s.Text = evidenceText(w.kind, s.DoorName, h.FormerLock, h.FormerCode)
+	s.Text = evidenceText(w.kind, f.Doors[h.DoorID].fullName(), h.FormerLock, h.FormerCode)
 	if h.FormerLock || h.FormerCode { // the evidence is about a former lock or code and does not concern the door
 		s.Kind, s.Evidence = "former"+capitalize(w.kind), ""
 	}
@@ -314,9 +319,9 @@ func (f Facts) evidence(h Event) []Step {
 
 // at returns a step at the event's time that names its door. who caused the step, and kind selects its text.
 func (f Facts) at(h Event, who Actor, kind string) Step {
-	name := f.Doors[h.DoorID].Name
-	return Step{At: h.At, Actor: who, Kind: kind, DoorID: h.DoorID, DoorName: name, Evidence: h.Evidence, Reason: h.Reason,
-		Text: message.Message{Kind: "step." + kind, Params: message.Params{"door": doorParam(name)}}}
+	door := f.Doors[h.DoorID]
+	return Step{At: h.At, Actor: who, Kind: kind, DoorID: h.DoorID, DoorName: door.Name, DoorDorm: door.Parent, Evidence: h.Evidence, Reason: h.Reason,
+		Text: message.Message{Kind: "step." + kind, Params: message.Params{"door": doorParam(door.fullName())}}}
 }
 
 // link returns the step of a lock that went offline or came online while the stay had a code on it. Each

@@ -47,13 +47,13 @@ type Verdict struct {
 
 // judge returns the verdict for one planned door, with its texts for the guest and for staff.
 func (f Facts) judge(d access.PlannedDoor) Verdict {
-	v := Verdict{DoorID: d.ID, Name: d.Name, Parent: f.Doors[d.ID].Parent, Kind: d.Kind, Evidence: d.PIN}
+	v := Verdict{DoorID: d.ID, Name: d.Name, Parent: d.Parent, Kind: d.Kind, Evidence: d.PIN}
 	v.Outcome, v.Reason = f.outcome(d)
 	if v.Outcome == OpensAt {
 		v.At = f.Plan.Window.From
 	}
 	v.Advice = adviceOn(v.Reason)
-	v.Text = message.Message{Kind: "verdict." + string(v.Outcome), Params: message.Params{"door": doorParam(d.Name)}}
+	v.Text = message.Message{Kind: "verdict." + string(v.Outcome), Params: message.Params{"door": doorParam(space.FullName(v.Parent, d.Name))}}
 	if v.Outcome == Uncertain || v.Outcome == DoesNotOpen {
 		v.Text.Params["why"] = textOf(v.Reason)
 	}

@@ -85,6 +85,7 @@ type Fix struct {
 	Reason       string
 	Severity     Severity
 	DoorID, Door string // DoorID and Door are empty if the fix is about the stay or the PMS
+	DoorParent   string // DoorParent is the name of the dorm if the door is a bed, or ""
 	Params       message.Params
 }
 
@@ -187,7 +188,7 @@ func (j *judgement) checkDoor(d access.PlannedDoor) {
 		return
 	}
 	add := func(reason string, s Severity) {
-		j.add(Fix{Reason: reason, Severity: s, DoorID: d.ID, Door: d.Name})
+		j.add(Fix{Reason: reason, Severity: s, DoorID: d.ID, Door: d.Name, DoorParent: d.Parent})
 	}
 	l, locked := j.Locks[d.ID]
 	if d.Reason == space.SpaceInactive {

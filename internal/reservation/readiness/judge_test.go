@@ -186,6 +186,10 @@ func TestNotice(t *testing.T) {
 	if diff := cmp.Diff(want, text(v)); diff != "" {
 		t.Error(diff)
 	}
+	bed := Verdict{Fixes: []Fix{{Severity: Risks, Door: "Bed A", DoorParent: "Dorm 6", Reason: "noBridge"}}}
+	if got := text(bed); !strings.Contains(got, "Dorm 6 · Bed A: The lock") {
+		t.Errorf("the dorm of a bed is missing: %s", got)
+	}
 	var many Verdict
 	for i := range 10 {
 		many.Fixes = append(many.Fixes, Fix{Severity: Risks, Door: fmt.Sprint("Room ", i), Reason: "noBridge"})

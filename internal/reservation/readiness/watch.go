@@ -17,6 +17,7 @@ import (
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/space"
 	"latchkey.dev/internal/watch"
 )
 
@@ -151,7 +152,7 @@ func (v Verdict) listed() (texts []message.Message) {
 		}
 		text := f.Message()
 		if f.Door != "" {
-			text = message.Message{Kind: "fix.atDoor", Params: message.Params{"door": f.Door, "problem": text}}
+			text = message.Message{Kind: "fix.atDoor", Params: message.Params{"door": space.FullName(f.DoorParent, f.Door), "problem": text}}
 		}
 		texts = append(texts, text)
 	}

@@ -11,6 +11,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/space"
 	"latchkey.dev/internal/web/kit"
 )
 
@@ -93,7 +94,7 @@ const newRows = 50
 // Names returns the names of the first new rooms and beds.
 func (v previewView) Names() (names []string) {
 	for _, s := range v.New[:min(len(v.New), newRows)] {
-		names = append(names, s.GetName())
+		names = append(names, space.FullName(s.GetParentName(), s.GetName()))
 	}
 	return names
 }

@@ -331,9 +331,11 @@ type ExplainedStep struct {
 	// The step in words for staff.
 	StaffSentence string `protobuf:"bytes,9,opt,name=staff_sentence,json=staffSentence,proto3" json:"staff_sentence,omitempty"`
 	// The parameters of the sentences, by name. A parameter that is a text of its own has its kind and parameters.
-	Parameters    *structpb.Struct `protobuf:"bytes,10,opt,name=parameters,proto3" json:"parameters,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Parameters *structpb.Struct `protobuf:"bytes,10,opt,name=parameters,proto3" json:"parameters,omitempty"`
+	// If the door is a bed: the name of its dorm. Absent otherwise.
+	DoorParentName *string `protobuf:"bytes,11,opt,name=door_parent_name,json=doorParentName,proto3,oneof" json:"door_parent_name,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ExplainedStep) Reset() {
@@ -434,6 +436,13 @@ func (x *ExplainedStep) GetParameters() *structpb.Struct {
 		return x.Parameters
 	}
 	return nil
+}
+
+func (x *ExplainedStep) GetDoorParentName() string {
+	if x != nil && x.DoorParentName != nil {
+		return *x.DoorParentName
+	}
+	return ""
 }
 
 // ExplainReservationRequest names a reservation by the service's id.
@@ -663,7 +672,7 @@ const file_latchkey_partner_v1_explain_proto_rawDesc = "" +
 	"parameters\x18\v \x01(\v2\x17.google.protobuf.StructR\n" +
 	"parameters\x12\x1f\n" +
 	"\vparent_name\x18\f \x01(\tR\n" +
-	"parentName\"\x91\x03\n" +
+	"parentName\"\xd5\x03\n" +
 	"\rExplainedStep\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
 	"\x05actor\x18\x02 \x01(\tR\x05actor\x12\x12\n" +
@@ -677,13 +686,15 @@ const file_latchkey_partner_v1_explain_proto_rawDesc = "" +
 	"\n" +
 	"parameters\x18\n" +
 	" \x01(\v2\x17.google.protobuf.StructR\n" +
-	"parametersB\n" +
+	"parameters\x12-\n" +
+	"\x10door_parent_name\x18\v \x01(\tH\x04R\x0edoorParentName\x88\x01\x01B\n" +
 	"\n" +
 	"\b_door_idB\f\n" +
 	"\n" +
 	"_door_nameB\v\n" +
 	"\t_evidenceB\t\n" +
-	"\a_reason\"6\n" +
+	"\a_reasonB\x13\n" +
+	"\x11_door_parent_name\"6\n" +
 	"\x19ExplainReservationRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"k\n" +
 	"\x16FindExplanationRequest\x12!\n" +

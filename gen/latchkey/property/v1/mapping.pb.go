@@ -59,9 +59,13 @@ type PartnerSpace struct {
 	// The name of a bed's room at the partner, if the partner lists that room.
 	ParentName *string `protobuf:"bytes,15,opt,name=parent_name,json=parentName,proto3,oneof" json:"parent_name,omitempty"`
 	// CreateMissingSpaces creates a space of the property for it.
-	Creatable     bool `protobuf:"varint,16,opt,name=creatable,proto3" json:"creatable,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Creatable bool `protobuf:"varint,16,opt,name=creatable,proto3" json:"creatable,omitempty"`
+	// If the space that it is mapped to is a bed: the name of its dorm. Absent otherwise.
+	ParentSpaceName *string `protobuf:"bytes,17,opt,name=parent_space_name,json=parentSpaceName,proto3,oneof" json:"parent_space_name,omitempty"`
+	// If the suggested space is a bed: the name of its dorm. Absent otherwise.
+	SuggestedParentSpaceName *string `protobuf:"bytes,18,opt,name=suggested_parent_space_name,json=suggestedParentSpaceName,proto3,oneof" json:"suggested_parent_space_name,omitempty"`
+	unknownFields            protoimpl.UnknownFields
+	sizeCache                protoimpl.SizeCache
 }
 
 func (x *PartnerSpace) Reset() {
@@ -204,6 +208,20 @@ func (x *PartnerSpace) GetCreatable() bool {
 		return x.Creatable
 	}
 	return false
+}
+
+func (x *PartnerSpace) GetParentSpaceName() string {
+	if x != nil && x.ParentSpaceName != nil {
+		return *x.ParentSpaceName
+	}
+	return ""
+}
+
+func (x *PartnerSpace) GetSuggestedParentSpaceName() string {
+	if x != nil && x.SuggestedParentSpaceName != nil {
+		return *x.SuggestedParentSpaceName
+	}
+	return ""
 }
 
 // Mapping maps one space of the partner to one of the property.
@@ -2188,7 +2206,9 @@ type CreatedSpace struct {
 	// Its name.
 	Name string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
 	// The floor. May be empty.
-	Floor         string `protobuf:"bytes,5,opt,name=floor,proto3" json:"floor,omitempty"`
+	Floor string `protobuf:"bytes,5,opt,name=floor,proto3" json:"floor,omitempty"`
+	// For a bed: the name of its dorm. Empty otherwise.
+	ParentName    string `protobuf:"bytes,6,opt,name=parent_name,json=parentName,proto3" json:"parent_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2254,6 +2274,13 @@ func (x *CreatedSpace) GetName() string {
 func (x *CreatedSpace) GetFloor() string {
 	if x != nil {
 		return x.Floor
+	}
+	return ""
+}
+
+func (x *CreatedSpace) GetParentName() string {
+	if x != nil {
+		return x.ParentName
 	}
 	return ""
 }
@@ -2563,7 +2590,7 @@ var File_latchkey_property_v1_mapping_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\n" +
-	"\"latchkey/property/v1/mapping.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xc0\x05\n" +
+	"\"latchkey/property/v1/mapping.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xeb\x06\n" +
 	"\fPartnerSpace\x12\x1f\n" +
 	"\vexternal_id\x18\x01 \x01(\tR\n" +
 	"externalId\x12\x12\n" +
@@ -2587,14 +2614,18 @@ const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\aseen_at\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\x06seenAt\x12$\n" +
 	"\vparent_name\x18\x0f \x01(\tH\x06R\n" +
 	"parentName\x88\x01\x01\x12\x1c\n" +
-	"\tcreatable\x18\x10 \x01(\bR\tcreatableB\x15\n" +
+	"\tcreatable\x18\x10 \x01(\bR\tcreatable\x12/\n" +
+	"\x11parent_space_name\x18\x11 \x01(\tH\aR\x0fparentSpaceName\x88\x01\x01\x12B\n" +
+	"\x1bsuggested_parent_space_name\x18\x12 \x01(\tH\bR\x18suggestedParentSpaceName\x88\x01\x01B\x15\n" +
 	"\x13_parent_external_idB\v\n" +
 	"\t_space_idB\r\n" +
 	"\v_space_nameB\x15\n" +
 	"\x13_suggested_space_idB\x17\n" +
 	"\x15_suggested_space_nameB\r\n" +
 	"\v_confidenceB\x0e\n" +
-	"\f_parent_name\"o\n" +
+	"\f_parent_nameB\x14\n" +
+	"\x12_parent_space_nameB\x1e\n" +
+	"\x1c_suggested_parent_space_name\"o\n" +
 	"\aMapping\x12+\n" +
 	"\vexternal_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\n" +
@@ -2744,14 +2775,16 @@ const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\apreview\x18\x03 \x01(\v2$.latchkey.property.v1.MappingPreviewR\apreview\"^\n" +
 	"\x10CreatedSpaceList\x126\n" +
 	"\x04list\x18\x01 \x03(\v2\".latchkey.property.v1.CreatedSpaceR\x04list\x12\x12\n" +
-	"\x04left\x18\x02 \x01(\x05R\x04left\"\x88\x01\n" +
+	"\x04left\x18\x02 \x01(\x05R\x04left\"\xa9\x01\n" +
 	"\fCreatedSpace\x12\x19\n" +
 	"\bspace_id\x18\x01 \x01(\tR\aspaceId\x12\x1f\n" +
 	"\vexternal_id\x18\x02 \x01(\tR\n" +
 	"externalId\x12\x12\n" +
 	"\x04type\x18\x03 \x01(\tR\x04type\x12\x12\n" +
 	"\x04name\x18\x04 \x01(\tR\x04name\x12\x14\n" +
-	"\x05floor\x18\x05 \x01(\tR\x05floor\"\xdb\x02\n" +
+	"\x05floor\x18\x05 \x01(\tR\x05floor\x12\x1f\n" +
+	"\vparent_name\x18\x06 \x01(\tR\n" +
+	"parentName\"\xdb\x02\n" +
 	"\bConflict\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12%\n" +
 	"\x0eintegration_id\x18\x02 \x01(\tR\rintegrationId\x12\x12\n" +

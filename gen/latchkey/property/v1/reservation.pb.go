@@ -1417,9 +1417,11 @@ type ArrivalFix struct {
 	// What is wrong and what to do, for staff.
 	Text string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
 	// The parameters of the text, by name.
-	Parameters    *structpb.Struct `protobuf:"bytes,6,opt,name=parameters,proto3" json:"parameters,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Parameters *structpb.Struct `protobuf:"bytes,6,opt,name=parameters,proto3" json:"parameters,omitempty"`
+	// If the door is a bed: the name of its dorm. Absent otherwise.
+	DoorParentName *string `protobuf:"bytes,7,opt,name=door_parent_name,json=doorParentName,proto3,oneof" json:"door_parent_name,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ArrivalFix) Reset() {
@@ -1492,6 +1494,13 @@ func (x *ArrivalFix) GetParameters() *structpb.Struct {
 		return x.Parameters
 	}
 	return nil
+}
+
+func (x *ArrivalFix) GetDoorParentName() string {
+	if x != nil && x.DoorParentName != nil {
+		return *x.DoorParentName
+	}
+	return ""
 }
 
 var File_latchkey_property_v1_reservation_proto protoreflect.FileDescriptor
@@ -1632,7 +1641,7 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\x12_looked_at_minutesB\r\n" +
 	"\v_space_nameB\x0f\n" +
 	"\r_arrival_timeB\x14\n" +
-	"\x12_parent_space_name\"\xe7\x01\n" +
+	"\x12_parent_space_name\"\xab\x02\n" +
 	"\n" +
 	"ArrivalFix\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x1a\n" +
@@ -1642,11 +1651,13 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\x04text\x18\x05 \x01(\tR\x04text\x127\n" +
 	"\n" +
 	"parameters\x18\x06 \x01(\v2\x17.google.protobuf.StructR\n" +
-	"parametersB\n" +
+	"parameters\x12-\n" +
+	"\x10door_parent_name\x18\a \x01(\tH\x02R\x0edoorParentName\x88\x01\x01B\n" +
 	"\n" +
 	"\b_door_idB\f\n" +
 	"\n" +
-	"_door_name2\xe0\b\n" +
+	"_door_nameB\x13\n" +
+	"\x11_door_parent_name2\xe0\b\n" +
 	"\x12ReservationService\x12\xc5\x01\n" +
 	"\x12ExplainReservation\x12/.latchkey.property.v1.ExplainReservationRequest\x1a0.latchkey.property.v1.ExplainReservationResponse\"L\xaa\xbc\x18\x1a\x1a\x06viewer2\x10readReservations\x82\xd3\xe4\x93\x02(\x12&/v1/property/reservations/{id}/explain\x12\xb2\x01\n" +
 	"\x10ListReservations\x12-.latchkey.property.v1.ListReservationsRequest\x1a..latchkey.property.v1.ListReservationsResponse\"?\xaa\xbc\x18\x1a\x1a\x06viewer2\x10readReservations\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/property/reservations\x12\xa2\x01\n" +

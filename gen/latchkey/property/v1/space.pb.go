@@ -46,8 +46,10 @@ type Space struct {
 	LockId *string `protobuf:"bytes,8,opt,name=lock_id,json=lockId,proto3,oneof" json:"lock_id,omitempty"`
 	// When it was created.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// Identifies this version of the space; the lock does not count. UpdateSpace takes it.
-	Etag          string `protobuf:"bytes,10,opt,name=etag,proto3" json:"etag,omitempty"`
+	// Identifies this version of the space; the lock and the name of the dorm do not count. UpdateSpace takes it.
+	Etag string `protobuf:"bytes,10,opt,name=etag,proto3" json:"etag,omitempty"`
+	// For a bed: the name of its dorm. Absent otherwise.
+	ParentName    *string `protobuf:"bytes,11,opt,name=parent_name,json=parentName,proto3,oneof" json:"parent_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -148,6 +150,13 @@ func (x *Space) GetCreatedAt() *timestamppb.Timestamp {
 func (x *Space) GetEtag() string {
 	if x != nil {
 		return x.Etag
+	}
+	return ""
+}
+
+func (x *Space) GetParentName() string {
+	if x != nil && x.ParentName != nil {
+		return *x.ParentName
 	}
 	return ""
 }
@@ -1146,7 +1155,7 @@ var File_latchkey_property_v1_space_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_space_proto_rawDesc = "" +
 	"\n" +
-	" latchkey/property/v1/space.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"latchkey/property/v1/mapping.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xcb\x02\n" +
+	" latchkey/property/v1/space.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"latchkey/property/v1/mapping.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\x81\x03\n" +
 	"\x05Space\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x12\n" +
@@ -1160,10 +1169,13 @@ const file_latchkey_property_v1_space_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x12\n" +
 	"\x04etag\x18\n" +
-	" \x01(\tR\x04etagB\x12\n" +
+	" \x01(\tR\x04etag\x12$\n" +
+	"\vparent_name\x18\v \x01(\tH\x02R\n" +
+	"parentName\x88\x01\x01B\x12\n" +
 	"\x10_parent_space_idB\n" +
 	"\n" +
-	"\b_lock_id\"\x84\x02\n" +
+	"\b_lock_idB\x0e\n" +
+	"\f_parent_name\"\x84\x02\n" +
 	"\bNewSpace\x12*\n" +
 	"\x04type\x18\x01 \x01(\tB\x16\xbaH\x13r\x11R\x04RoomR\x04DormR\x03BedR\x04type\x12\x1e\n" +
 	"\x04name\x18\x02 \x01(\tB\n" +

@@ -133,7 +133,9 @@ type TestDoor struct {
 	// The state of the code on its lock: queued, sent, accepted, verified, used, unconfirmed or failed; empty if the door gets none.
 	Pin string `protobuf:"bytes,2,opt,name=pin,proto3" json:"pin,omitempty"`
 	// Why it has none, or why it failed.
-	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// For a bed: the name of its dorm. Empty otherwise.
+	ParentName    string `protobuf:"bytes,4,opt,name=parent_name,json=parentName,proto3" json:"parent_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -185,6 +187,13 @@ func (x *TestDoor) GetPin() string {
 func (x *TestDoor) GetReason() string {
 	if x != nil {
 		return x.Reason
+	}
+	return ""
+}
+
+func (x *TestDoor) GetParentName() string {
+	if x != nil {
+		return x.ParentName
 	}
 	return ""
 }
@@ -552,11 +561,13 @@ const file_latchkey_property_v1_teststay_proto_rawDesc = "" +
 	"space_name\x18\x04 \x01(\tR\tspaceName\x123\n" +
 	"\aends_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x06endsAt\x124\n" +
 	"\x05doors\x18\x06 \x03(\v2\x1e.latchkey.property.v1.TestDoorR\x05doors\x12*\n" +
-	"\x11parent_space_name\x18\a \x01(\tR\x0fparentSpaceName\"H\n" +
+	"\x11parent_space_name\x18\a \x01(\tR\x0fparentSpaceName\"i\n" +
 	"\bTestDoor\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03pin\x18\x02 \x01(\tR\x03pin\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x14\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x1f\n" +
+	"\vparent_name\x18\x04 \x01(\tR\n" +
+	"parentName\"\x14\n" +
 	"\x12GetTestStayRequest\"I\n" +
 	"\x13GetTestStayResponse\x122\n" +
 	"\x04data\x18\x01 \x01(\v2\x1e.latchkey.property.v1.TestStayR\x04data\"<\n" +
