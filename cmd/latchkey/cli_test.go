@@ -199,7 +199,7 @@ func TestEachCommandSuggestsTheNext(t *testing.T) {
 	s.ok("today --rooms --date 2026-07-01", "Arrivals on 2026-07-01", "No guest arrives")
 	s.fails(1, "today departures --rooms", "counts arrivals only")
 	s.ok("mapping create "+id(in), "Created and mapped 0 spaces")
-	s.ok("mapping create "+id(in)+" --dry-run", "would touch 0 reservations")
+	s.ok("mapping create "+id(in)+" --dry-run", "The doors of 0 reservations would change")
 	s.ok("mapping conflicts", "No conflict")
 
 	bridge := s.json("bridge create Reception")

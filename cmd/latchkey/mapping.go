@@ -148,7 +148,7 @@ type mappingSet struct {
 	ID       string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
 	External string `arg:"" name:"partners-id" help:"The partner's space, by id or name. id:101 means the id 101, not a name."`
 	Space    string `arg:"" help:"The property's space, by name or id."`
-	DryRun   bool   `help:"Change nothing; show the reservations that the change would touch."`
+	DryRun   bool   `help:"Change nothing; show the reservations whose doors would change."`
 }
 
 func (c *mappingSet) Run(ctx context.Context, r *remote, io *streams) error {
@@ -188,7 +188,7 @@ type mappingImport struct {
 	ID   string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
 	File string `arg:"" optional:"" default:"-" help:"CSV with the columns partner,space. - reads standard input."`
 
-	DryRun bool `help:"Change nothing; show the reservations that the change would touch."`
+	DryRun bool `help:"Change nothing; show the reservations whose doors would change."`
 }
 
 func (mappingImport) Help() string {
@@ -257,7 +257,7 @@ func mappingsOf(records []record, partner kind, partners, spaces []candidate, wr
 type mappingUnset struct {
 	ID       string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
 	External string `arg:"" name:"partners-id" help:"The partner's space, by id or name. id:101 means the id 101, not a name."`
-	DryRun   bool   `help:"Change nothing; show the reservations that the change would touch."`
+	DryRun   bool   `help:"Change nothing; show the reservations whose doors would change."`
 }
 
 func (mappingUnset) Help() string {

@@ -18,7 +18,7 @@ func (s *session) printMappingChange(answer proto.Message, err error, preview *p
 			return err
 		}
 		return s.printAnswer(answer, nil, func() {
-			s.say("Nothing was changed. The change would touch %s.", formatCount(int(preview.GetReservations()), "reservation"))
+			s.say("Nothing was changed. The doors of %s would change.", formatCount(int(preview.GetChanged()), "reservation"))
 			var rows [][]string
 			for _, stay := range preview.GetStays() {
 				rows = append(rows, []string{
@@ -43,7 +43,7 @@ func (s *session) printUndo(changeID string) {
 
 type mappingCreate struct {
 	ID     string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
-	DryRun bool   `help:"Change nothing; show the spaces that would be created, and the reservations that the change would touch."`
+	DryRun bool   `help:"Change nothing; show the spaces that would be created, and the reservations whose doors would change."`
 }
 
 func (mappingCreate) Help() string {
@@ -128,7 +128,7 @@ func mappedText(m *propertyv1.MappedSpace) string {
 
 type mappingUndo struct {
 	Change string `arg:"" help:"The id of the change (mch_...), from latchkey mapping changes."`
-	DryRun bool   `help:"Change nothing; show the reservations that the undo would touch."`
+	DryRun bool   `help:"Change nothing; show the reservations whose doors would change."`
 }
 
 func (mappingUndo) Help() string {
@@ -152,7 +152,7 @@ type mappingCure struct {
 	Kind       string `arg:"" enum:"map,createSpace,accept,unmap,notOurs,sameName" help:"map, createSpace, accept, unmap, notOurs or sameName."`
 	Space      string `help:"With map: another space than the suggested one, by name or id."`
 	PartnersID string `name:"partners-id" placeholder:"ID" help:"With sameName: the partner's new space, if several have the name."`
-	DryRun     bool   `help:"Change nothing; show the reservations that the cure would touch."`
+	DryRun     bool   `help:"Change nothing; show the reservations whose doors would change."`
 }
 
 func (mappingCure) Help() string {

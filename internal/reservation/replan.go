@@ -178,25 +178,6 @@ func namesSpace(t space.AffectedStays) []predicate.Reservation {
 	return named
 }
 
-// PreviewAffected counts the reservations that have not ended and that a change may affect, and returns the first
-// limit of them by arrival. Staff see them before they confirm the change.
-func PreviewAffected(tx *db.Tx, propertyID string, t space.AffectedStays, limit int) (total int, next []*ent.Reservation, err error) {
-	if t.Empty() {
-		return 0, nil, nil
-	}
-	q := tx.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.ToAtGT(tx.Now()), entreservation.StateIn(notEnded...))
-	if !touchesAll(t) {
-		q = q.Where(entreservation.Or(namesSpace(t)...))
-	}
-	if total, err = q.Clone().Aggregate(ent.Count()).Int(tx.Context()); err != nil {
-		return 0, nil, fmt.Errorf("count the stays that a change affects: %w", err)
-	}
-	if next, err = q.Order(entreservation.ByFromAt(), entreservation.ByID()).Limit(limit).All(tx.Context()); err != nil {
-		return 0, nil, fmt.Errorf("list the stays that a change affects: %w", err)
-	}
-	return total, next, nil
-}
-
 // notEnded are the states of reservations that have not ended.
 var notEnded = []string{string(access.Enquired), string(access.Requested), string(access.Optional), string(access.Confirmed), string(access.Started)}
 

@@ -88,22 +88,20 @@ func previewed[R any](ctx context.Context, d Deps, change mappingChange, answer 
 	return out, err
 }
 
-// preview runs a change in a savepoint, reads the next affected reservations with their spaces before and after it, and rolls it back.
+// preview runs a change in a savepoint, reads the next reservations that get other doors, with their spaces before and after it, and rolls it
+// back.
 func preview(tx *db.Tx, propertyID string, change mappingChange) (*propertyv1.MappingPreview, error) {
-	out := &propertyv1.MappingPreview{}
-	var rows []*reservation.Row
-	var after []space.Place
+	var affected reservation.AffectedList
+	var after reservation.AffectedPlaces
 	err := tx.Savepoint(func() error {
 		touched, err := change(tx, propertyID)
 		if err != nil {
 			return err
 		}
-		var total int
-		if total, rows, err = reservation.PreviewAffected(tx, propertyID, touched, maxPreviewed); err != nil {
+		if affected, err = reservation.ListAffected(tx, propertyID, touched); err != nil {
 			return err
 		}
-		out.Reservations = int32(total)
-		if after, err = reservation.PlacesOf(tx, rows); err != nil {
+		if after, err = affected.Places(tx); err != nil {
 			return err
 		}
 		return errPreviewed
@@ -111,15 +109,20 @@ func preview(tx *db.Tx, propertyID string, change mappingChange) (*propertyv1.Ma
 	if !errors.Is(err, errPreviewed) {
 		return nil, err
 	}
-	before, err := reservation.PlacesOf(tx, rows)
+	before, err := affected.Places(tx)
 	if err != nil {
 		return nil, err
 	}
-	for i, row := range rows {
+	changed, moved, err := affected.Moved(tx, before, after, maxPreviewed)
+	if err != nil {
+		return nil, err
+	}
+	out := &propertyv1.MappingPreview{Reservations: int32(affected.Len()), Changed: int32(changed)}
+	for _, m := range moved {
 		out.Stays = append(out.Stays, &propertyv1.PreviewedStay{
-			ReservationId: row.ID, PmsNumber: row.PmsNumber, State: row.State, From: timestamppb.New(row.FromAt), To: timestamppb.New(row.ToAt),
-			SpaceBefore: placeName(before[i]), SpaceAfter: placeName(after[i]),
-			ParentSpaceBefore: before[i].ParentName(), ParentSpaceAfter: after[i].ParentName(),
+			ReservationId: m.ID, PmsNumber: m.PmsNumber, State: m.State, From: timestamppb.New(m.FromAt), To: timestamppb.New(m.ToAt),
+			SpaceBefore: placeName(m.Before), SpaceAfter: placeName(m.After),
+			ParentSpaceBefore: m.Before.ParentName(), ParentSpaceAfter: m.After.ParentName(),
 		})
 	}
 	return out, nil

@@ -4,9 +4,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/reservation"
 )
 
 // changes shows the changes of a mapping, the latest first, as "kind external:before>after".
@@ -206,5 +208,48 @@ func TestCureOfARoomWithANewID(t *testing.T) {
 		refused(a.Mapping.ApplyCure(a.ctx, &propertyv1.ApplyCureRequest{ConflictId: two, Kind: "sameName"}))(t, "two rooms of the name", fault.InvalidFields)
 		must(a.Mapping.ApplyCure(a.ctx, &propertyv1.ApplyCureRequest{ConflictId: two, Kind: "sameName", ExternalId: "other"}))(t)
 		same(t, "mapped", []string{"other=Suite"}, a.mapped(in))
+	})
+}
+
+// A preview lists a stay only if the change gives it another door, takes its door, or gives it one.
+func TestPreviewListsStaysWhoseDoorsChange(t *testing.T) {
+	eachTenant(t, func(a, _ *tenant) {
+		check(a, a.w.deps.Keys.EnsureKey(a.ctx, a.id))
+		rooms := map[string]string{"": "", "101": a.room("101"), "102": a.room("102"), "103": a.room("103")}
+		in := a.integration()
+		a.listed(in, "1", "2", "3")
+		for externalID, room := range map[string]string{"x-1": "101", "x-2": "102"} {
+			must(a.Mapping.SetMapping(a.ctx, &propertyv1.SetMappingRequest{IntegrationId: in, ExternalId: externalID, SpaceId: rooms[room]}))(t)
+		}
+		from := a.w.clock.Now().AddDate(0, 0, 1)
+		for _, n := range []string{"1", "2", "3"} {
+			a.reserve(in, n, reservation.Patch{reservation.SpaceID: "x-" + n, reservation.From: from.Format(time.RFC3339), reservation.To: from.AddDate(0, 0, 2).Format(time.RFC3339)})
+		}
+		for name, c := range map[string]struct {
+			mappings map[string]string
+			touched  int32
+			stays    []string
+		}{
+			"the same mapping again":        {map[string]string{"x-1": "101"}, 1, nil},
+			"another room":                  {map[string]string{"x-1": "103"}, 1, []string{"101: 101>103"}},
+			"a room for an unmapped space":  {map[string]string{"x-3": "103"}, 1, []string{"103: >103"}},
+			"no room":                       {map[string]string{"x-2": ""}, 1, []string{"102: 102>"}},
+			"two trade their rooms":         {map[string]string{"x-1": "102", "x-2": "101"}, 2, []string{"101: 101>102", "102: 102>101"}},
+			"one of two mappings is stored": {map[string]string{"x-1": "101", "x-2": "103"}, 2, []string{"102: 102>103"}},
+		} {
+			r := &propertyv1.BatchSetMappingsRequest{IntegrationId: in, ValidateOnly: true}
+			for externalID, room := range c.mappings {
+				r.Mappings = append(r.Mappings, &propertyv1.Mapping{ExternalId: externalID, SpaceId: new(rooms[room])})
+			}
+			p := must(a.Mapping.BatchSetMappings(a.ctx, r))(t).GetPreview()
+			var stays []string
+			for _, s := range p.GetStays() {
+				stays = append(stays, s.GetPmsNumber()+": "+s.GetSpaceBefore()+">"+s.GetSpaceAfter())
+			}
+			same(t, name, c.stays, stays)
+			if int(p.GetChanged()) != len(c.stays) || p.GetReservations() != c.touched {
+				t.Errorf("%s: %d of %d, want %d of %d", name, p.GetChanged(), p.GetReservations(), len(c.stays), c.touched)
+			}
+		}
 	})
 }

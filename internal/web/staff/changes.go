@@ -85,8 +85,8 @@ func (v previewView) Chooses() bool {
 	return slices.Contains(v.Fields, postedField{"do", "rows"})
 }
 
-// More returns the number of affected reservations that the preview does not list.
-func (v previewView) More() int { return int(v.GetReservations()) - len(v.GetStays()) }
+// More returns the number of reservations with other doors that the preview does not list.
+func (v previewView) More() int { return int(v.GetChanged()) - len(v.GetStays()) }
 
 // newRows is how many new rooms and beds the preview names.
 const newRows = 50

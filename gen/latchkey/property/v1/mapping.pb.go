@@ -483,10 +483,12 @@ func (x *PartnerSpaceList) GetLastChangeId() string {
 // MappingPreview is what a change would do to reservations that have not ended.
 type MappingPreview struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many reservations the change touches, also those whose door stays the same.
+	// How many reservations the change touches, also those whose doors stay the same.
 	Reservations int32 `protobuf:"varint,1,opt,name=reservations,proto3" json:"reservations,omitempty"`
-	// The next of them, at most 20, by their arrival.
-	Stays         []*PreviewedStay `protobuf:"bytes,2,rep,name=stays,proto3" json:"stays,omitempty"`
+	// The next of those whose doors change, at most 20, by their arrival.
+	Stays []*PreviewedStay `protobuf:"bytes,2,rep,name=stays,proto3" json:"stays,omitempty"`
+	// Of how many of the reservations the doors change.
+	Changed       int32 `protobuf:"varint,3,opt,name=changed,proto3" json:"changed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -535,7 +537,14 @@ func (x *MappingPreview) GetStays() []*PreviewedStay {
 	return nil
 }
 
-// PreviewedStay is a reservation that a change touches.
+func (x *MappingPreview) GetChanged() int32 {
+	if x != nil {
+		return x.Changed
+	}
+	return 0
+}
+
+// PreviewedStay is a reservation whose doors a change changes.
 type PreviewedStay struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
@@ -2647,10 +2656,11 @@ const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\x04list\x18\x01 \x03(\v2\".latchkey.property.v1.PartnerSpaceR\x04list\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
 	"\x05total\x18\x03 \x01(\x05R\x05total\x12$\n" +
-	"\x0elast_change_id\x18\x04 \x01(\tR\flastChangeId\"o\n" +
+	"\x0elast_change_id\x18\x04 \x01(\tR\flastChangeId\"\x89\x01\n" +
 	"\x0eMappingPreview\x12\"\n" +
 	"\freservations\x18\x01 \x01(\x05R\freservations\x129\n" +
-	"\x05stays\x18\x02 \x03(\v2#.latchkey.property.v1.PreviewedStayR\x05stays\"\xe9\x02\n" +
+	"\x05stays\x18\x02 \x03(\v2#.latchkey.property.v1.PreviewedStayR\x05stays\x12\x18\n" +
+	"\achanged\x18\x03 \x01(\x05R\achanged\"\xe9\x02\n" +
 	"\rPreviewedStay\x12%\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tR\rreservationId\x12\x1d\n" +
 	"\n" +
