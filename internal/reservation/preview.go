@@ -62,7 +62,9 @@ func (a AffectedList) Len() int { return len(a.ids) }
 type AffectedPlaces []space.Resolution
 
 // Places returns where the reservations are now. Staff compare the places within a change that is rolled back with those after it.
-func (a AffectedList) Places(tx *db.Tx) (AffectedPlaces, error) { return space.ResolveAll(tx, a.requests) }
+func (a AffectedList) Places(tx *db.Tx) (AffectedPlaces, error) {
+	return space.ResolveAll(tx, a.requests)
+}
 
 // Moved is a reservation that a change gives other doors.
 type Moved struct {
